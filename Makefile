@@ -1,0 +1,87 @@
+# One command each for what a developer does here; `make help` lists them.
+PYTHON ?= python3
+PARTNERS ?= light
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja
+DLPACK = -DDLPACK_INCLUDE_DIR="$$($(BIN)/tvm-ffi-config --dlpack-includedir)"
+SOURCES := $(shell find src include cmake -type f -not -name '*.pyc') CMakeLists.txt pyproject.toml
+CPP_SOURCES = $(shell find src include tests benchmarks -name '*.cpp' -o -name '*.hpp')
+PYTHON_SOURCES = $(wildcard src/refarray tests tools benchmarks examples docs/conf.py)
+
+.PHONY: help demo test ctest pytest abi3 check format bench docs clean
+.NOTPARALLEL:
+.SILENT:
+.DELETE_ON_ERROR:
+
+help: ## this list
+	sed -n 's/^\([a-z0-9]*\):.*## /  make \1|/p' Makefile | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
+
+demo: $(VENV)/package $(VENV)/$(if $(filter all,$(PARTNERS)),partners,light) ## exchange arrays with the partners found; PARTNERS=all adds PyTorch and JAX
+	$(BIN)/python examples/demo.py $(if $(filter all,$(PARTNERS)),--all)
+
+test: ctest abi3 pytest ## the C++ tests, then pytest with every partner, here and on other interpreters
+
+ctest: $(VENV)/build
+	echo "== C++ tests, built without Python"
+	$(CMAKE) -S . -B build/cpp $(DLPACK) -Wno-dev --log-level=WARNING
+	$(BIN)/cmake --build build/cpp -- --quiet
+	$(BIN)/ctest --test-dir build/cpp --output-on-failure | tail -n +3
+
+pytest: $(VENV)/package $(VENV)/test $(VENV)/partners
+	echo "== pytest with every partner"
+	$(BIN)/python -m pytest tests
+
+abi3: $(VENV)/build $(VENV)/test
+	$(BIN)/python tools/abi3.py
+
+check: $(VENV)/package $(VENV)/test $(VENV)/dev ## formatting, linters, types, house rules, a build with warnings as errors
+	echo "== clang-format"
+	$(BIN)/clang-format --dry-run -Werror $(CPP_SOURCES)
+	echo "== ruff"
+	$(BIN)/ruff check --quiet $(PYTHON_SOURCES)
+	$(BIN)/ruff format --check --quiet $(PYTHON_SOURCES)
+	echo "== mypy and stubtest"
+	$(BIN)/mypy --strict src/refarray
+	$(BIN)/stubtest refarray
+	echo "== house rules"
+	$(BIN)/python tools/house.py
+	echo "== build with warnings as errors"
+	$(CMAKE) -S . -B build/check $(DLPACK) -DREFARRAY_DEVELOPER=ON -DREFARRAY_PYTHON=ON \
+	  -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python -Wno-dev --log-level=WARNING
+	$(BIN)/cmake --build build/check -- --quiet
+
+format: $(VENV)/dev ## lay the sources out as `make check` wants them
+	$(BIN)/clang-format -i $(CPP_SOURCES)
+	$(BIN)/ruff check --quiet --fix-only --select I $(PYTHON_SOURCES)
+	$(BIN)/ruff format --quiet $(PYTHON_SOURCES)
+
+bench: $(VENV)/package $(VENV)/light $(VENV)/partners ## time the exchanges side by side with every partner
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/package $(VENV)/docs ## the manual, into docs/_build/html
+	echo "== sphinx"
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+
+clean: ## remove everything that was built here
+	rm -rf build dist docs/_build $(VENV)
+
+# Each file below stands for a finished step; it is made again when what it depends on has changed.
+$(VENV)/pip:
+	echo "== environment in $(VENV)"
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "refarray needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+$(VENV)/build $(VENV)/light $(VENV)/test $(VENV)/partners $(VENV)/dev $(VENV)/docs: pyproject.toml | $(VENV)/pip
+	echo "== install what '$(@F)' needs"
+	$(BIN)/python tools/requirements.py $(@F) > $@.txt
+	$(PIP) install -r $@.txt
+	touch $@
+
+$(VENV)/package: $(SOURCES) | $(VENV)/build
+	echo "== build and install refarray"
+	$(PIP) install --no-build-isolation --no-deps --force-reinstall .
+	touch $@

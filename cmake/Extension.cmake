@@ -1,0 +1,55 @@
+# Owns the extension module refarray._native and everything else that CMake puts into the wheel.
+
+# The headers a consumer may include from refarray.get_include(): header-only, no library of ours to link with.
+set(REFARRAY_SHIPPED_HEADERS
+    refarray/core/device.hpp
+    refarray/core/dtype.hpp
+    refarray/dlpack/managed.hpp
+    refarray/dlpack/wire.hpp)
+
+if(SKBUILD_SABI_VERSION)
+  set(python_component Development.SABIModule)
+else()
+  set(python_component Development.Module)
+endif()
+find_package(Python 3.11 REQUIRED COMPONENTS Interpreter ${python_component})
+
+file(GLOB extension_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/python/*.cpp")
+if(SKBUILD_SABI_VERSION)
+  python_add_library(_native MODULE WITH_SOABI USE_SABI ${SKBUILD_SABI_VERSION} ${extension_sources})
+  string(REPLACE "." "" abi "abi3-cp${SKBUILD_SABI_VERSION}")
+else()
+  python_add_library(_native MODULE WITH_SOABI ${extension_sources})
+  string(REGEX REPLACE "^cpython-([0-9]+[a-z]*).*" "cp\\1" abi "${Python_SOABI}")
+endif()
+target_link_libraries(_native PRIVATE refarray_dlpack)
+refarray_compile(_native)
+target_compile_definitions(_native PRIVATE
+    REFARRAY_VERSION="${REFARRAY_VERSION}"
+    REFARRAY_ABI="${abi}"
+    REFARRAY_COMPILER="${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}"
+    REFARRAY_BUILD_TYPE="${CMAKE_BUILD_TYPE}"
+    REFARRAY_DLPACK_VERSION="${DLPack_VERSION}"
+    REFARRAY_DLPACK_ORIGIN="${DLPack_ORIGIN}")
+if(APPLE)
+  target_link_options(_native PRIVATE -Wl,-exported_symbol,_PyInit__native)
+else()
+  target_link_options(_native PRIVATE "-Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map")
+  set_property(TARGET _native APPEND PROPERTY LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/exports.map")
+endif()
+
+if(under_pip)
+  install(TARGETS _native LIBRARY DESTINATION . COMPONENT refarray)
+  foreach(header IN LISTS REFARRAY_SHIPPED_HEADERS)
+    get_filename_component(folder "${header}" DIRECTORY)
+    install(FILES "${PROJECT_SOURCE_DIR}/include/${header}" DESTINATION "include/${folder}" COMPONENT refarray)
+  endforeach()
+  # DLPack is under Apache-2.0 as we are: its header travels with that text and the notice that names its authors.
+  install(FILES "${DLPack_INCLUDE_DIR}/dlpack/dlpack.h" LICENSE NOTICE DESTINATION include/dlpack COMPONENT refarray)
+else()
+  # Without pip the whole package stands in <build>/python, to be named in PYTHONPATH (sanitizer and coverage builds).
+  set_target_properties(_native PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/python/refarray")
+  add_custom_command(TARGET _native POST_BUILD
+                     COMMAND ${CMAKE_COMMAND} -E copy_directory "${PROJECT_SOURCE_DIR}/src/refarray"
+                             "${PROJECT_BINARY_DIR}/python/refarray")
+endif()

@@ -1,0 +1,25 @@
+# Owns how every target of this project is compiled, and what a layer is: one folder of src/ as one static library.
+
+# Warnings, sanitizers and link-time optimisation for a target of ours.
+function(refarray_compile target)
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+                         $<$<BOOL:${REFARRAY_DEVELOPER}>:-Werror>)
+  if(REFARRAY_SANITIZE)
+    list(JOIN REFARRAY_SANITIZE "," sanitizers)
+    target_compile_options(${target} PRIVATE -fsanitize=${sanitizers} -fno-sanitize-recover=all
+                           -fno-omit-frame-pointer -g)
+    target_link_options(${target} PRIVATE -fsanitize=${sanitizers})
+  endif()
+  set_target_properties(${target} PROPERTIES INTERPROCEDURAL_OPTIMIZATION "${REFARRAY_LTO}")
+endfunction()
+
+# refarray_layer(name libraries...): the static library refarray_<name> of src/<name>; it sees only what is passed to it,
+# so an include against the direction of the layers does not compile.
+function(refarray_layer name)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${name}/*.cpp")
+  add_library(refarray_${name} STATIC ${sources})
+  target_include_directories(refarray_${name} PUBLIC "${PROJECT_SOURCE_DIR}/include")
+  target_link_libraries(refarray_${name} PUBLIC ${ARGN})
+  refarray_compile(refarray_${name})
+endfunction()

@@ -1,0 +1,150 @@
+// Owns the element types: what a DType is, the 27 named kinds, and how many bits each takes in memory.
+// Header-only and free of Python and of dlpack.h; it is shipped in the wheel.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace refarray::core {
+
+/// The family an element belongs to. The values are DLPack's type codes (checked in dlpack/wire.hpp).
+enum class Kind : std::uint8_t {
+  kInt = 0,
+  kUInt = 1,
+  kFloat = 2,
+  kBfloat = 4,
+  kComplex = 5,
+  kBool = 6,
+  kFloat8_e3m4 = 7,
+  kFloat8_e4m3 = 8,
+  kFloat8_e4m3b11fnuz = 9,
+  kFloat8_e4m3fn = 10,
+  kFloat8_e4m3fnuz = 11,
+  kFloat8_e5m2 = 12,
+  kFloat8_e5m2fnuz = 13,
+  kFloat8_e8m0fnu = 14,
+  kFloat6_e2m3fn = 15,
+  kFloat6_e3m2fn = 16,
+  kFloat4_e2m1fn = 17,
+};
+
+/// One row per scalar type: name as in the array API, else as in ml_dtypes; bits of one scalar.
+struct ScalarInfo {
+  Kind kind;
+  std::uint8_t bits;
+  std::string_view name;
+};
+
+inline constexpr std::array<ScalarInfo, 27> kScalars{{
+    {Kind::kBool, 8, "bool"},
+    {Kind::kInt, 8, "int8"},
+    {Kind::kInt, 16, "int16"},
+    {Kind::kInt, 32, "int32"},
+    {Kind::kInt, 64, "int64"},
+    {Kind::kUInt, 8, "uint8"},
+    {Kind::kUInt, 16, "uint16"},
+    {Kind::kUInt, 32, "uint32"},
+    {Kind::kUInt, 64, "uint64"},
+    {Kind::kFloat, 32, "float32"},
+    {Kind::kFloat, 64, "float64"},
+    {Kind::kComplex, 64, "complex64"},
+    {Kind::kComplex, 128, "complex128"},
+    {Kind::kFloat, 16, "float16"},
+    {Kind::kBfloat, 16, "bfloat16"},
+    {Kind::kComplex, 32, "complex32"},
+    {Kind::kFloat8_e3m4, 8, "float8_e3m4"},
+    {Kind::kFloat8_e4m3, 8, "float8_e4m3"},
+    {Kind::kFloat8_e4m3b11fnuz, 8, "float8_e4m3b11fnuz"},
+    {Kind::kFloat8_e4m3fn, 8, "float8_e4m3fn"},
+    {Kind::kFloat8_e4m3fnuz, 8, "float8_e4m3fnuz"},
+    {Kind::kFloat8_e5m2, 8, "float8_e5m2"},
+    {Kind::kFloat8_e5m2fnuz, 8, "float8_e5m2fnuz"},
+    {Kind::kFloat8_e8m0fnu, 8, "float8_e8m0fnu"},
+    {Kind::kFloat6_e2m3fn, 6, "float6_e2m3fn"},
+    {Kind::kFloat6_e3m2fn, 6, "float6_e3m2fn"},
+    {Kind::kFloat4_e2m1fn, 4, "float4_e2m1fn"},
+}};
+
+namespace detail {
+/// Row of kScalars by type code and bits; -1 where the pair names nothing. A table, because every import asks.
+inline constexpr auto kScalarRows = [] {
+  std::array<std::array<std::int8_t, 129>, 18> rows{};
+  for (auto& of_kind : rows) of_kind.fill(-1);
+  for (std::size_t i = 0; i < kScalars.size(); ++i) {
+    rows[static_cast<std::size_t>(kScalars[i].kind)][kScalars[i].bits] = static_cast<std::int8_t>(i);
+  }
+  return rows;
+}();
+}  // namespace detail
+
+/// Row of kScalars for a type code and bits, or -1 when that pair names no type we carry.
+constexpr int scalar_index(unsigned code, unsigned bits) noexcept {
+  return code < detail::kScalarRows.size() && bits <= 128 ? detail::kScalarRows[code][bits] : -1;
+}
+
+/// The type of one element: `lanes` scalars of `bits` bits each. Elements of less than a byte lie packed,
+/// little end first, unless `padded`: then each starts on a byte of its own, its value in the low bits.
+struct DType {
+  Kind kind = Kind::kFloat;
+  std::uint8_t bits = 64;
+  std::uint16_t lanes = 1;
+  bool padded = false;
+
+  friend constexpr bool operator==(const DType&, const DType&) = default;
+
+  constexpr bool is_complex() const noexcept { return kind == Kind::kComplex; }
+  constexpr bool is_sub_byte() const noexcept { return bits < 8; }
+
+  /// Bits from one element to the next in memory.
+  constexpr int stored_bits() const noexcept {
+    const int bits_used = int{bits} * int{lanes};
+    return padded ? (bits_used + 7) / 8 * 8 : bits_used;
+  }
+  /// True when an element may begin inside a byte: element addresses are then bit addresses.
+  constexpr bool is_packed() const noexcept { return stored_bits() % 8 != 0; }
+  /// Bytes of one element, rounded up; 1 for packed types (as in ml_dtypes).
+  constexpr int itemsize() const noexcept { return (stored_bits() + 7) / 8; }
+  /// Row of kScalars, or -1.
+  constexpr int index() const noexcept { return scalar_index(static_cast<unsigned>(kind), bits); }
+};
+
+/// "float32", "float32x4" (lanes), "float4_e2m1fn_padded".
+inline std::string name(const DType& dtype) {
+  const int row = dtype.index();
+  std::string out = row < 0 ? "unknown" : std::string(kScalars[static_cast<std::size_t>(row)].name);
+  if (dtype.lanes != 1) out += "x" + std::to_string(dtype.lanes);
+  if (dtype.padded) out += "_padded";
+  return out;
+}
+
+/// The inverse of name(); nothing when the text names no type.
+inline std::optional<DType> dtype_from_name(std::string_view text) {
+  DType out;
+  constexpr std::string_view kPadded = "_padded";
+  if (text.ends_with(kPadded)) {
+    out.padded = true;
+    text.remove_suffix(kPadded.size());
+  }
+  for (const ScalarInfo& row : kScalars) {
+    if (!text.starts_with(row.name)) continue;
+    std::string_view rest = text.substr(row.name.size());
+    std::uint32_t lanes = 1;
+    if (!rest.empty()) {
+      if (rest.size() < 2 || rest.size() > 6 || rest[0] != 'x' || rest[1] == '0') continue;
+      lanes = 0;
+      for (char c : rest.substr(1)) lanes = c < '0' || c > '9' ? 0x10000U : lanes * 10 + static_cast<unsigned>(c - '0');
+      if (lanes > 0xFFFFU || lanes == 1) continue;
+    }
+    out.kind = row.kind;
+    out.bits = row.bits;
+    out.lanes = static_cast<std::uint16_t>(lanes);
+    if (out.padded && !out.is_sub_byte()) return std::nullopt;
+    return out;
+  }
+  return std::nullopt;
+}
+
+}  // namespace refarray::core

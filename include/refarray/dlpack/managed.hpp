@@ -1,0 +1,23 @@
+// Owns Managed: a managed tensor, ours or a stranger's, whose deleter is called exactly once.
+// Header-only and free of Python; it is shipped in the wheel.
+#pragma once
+
+#include <memory>
+
+#include "refarray/dlpack/wire.hpp"
+
+namespace refarray::dlpack {
+
+/// The deleter frees the struct itself too, and may be NULL when the producer has nothing to release (LIFE-01, LIFE-02).
+struct CallDeleter {
+  template <class M>
+  void operator()(M* tensor) const noexcept {
+    if (tensor->deleter != nullptr) tensor->deleter(tensor);
+  }
+};
+
+/// Owns one managed tensor. M is DLManagedTensor or DLManagedTensorVersioned.
+template <class M>
+using Managed = std::unique_ptr<M, CallDeleter>;
+
+}  // namespace refarray::dlpack

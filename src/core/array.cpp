@@ -1,0 +1,74 @@
+// Owns how arrays come to be: new ones, other layouts over the same storage, copies.
+#include "refarray/core/array.hpp"
+
+#include "refarray/core/copy.hpp"
+
+namespace refarray::core {
+namespace {
+
+/// The bytes from the first to one past the last that an array touches; `begin == end` when it has
+/// no elements.
+struct AddressRange {
+  std::uintptr_t begin;
+  std::uintptr_t end;
+};
+
+std::optional<AddressRange> address_range(const ArrayView& array) noexcept {
+  const std::optional<BitRange> bits = bit_range(array.extents(), array.stride_span(), array.dtype);
+  if (!bits) return std::nullopt;
+  if (bits->begin == bits->end) return AddressRange{0, 0};
+  // Bit offsets to whole bytes, rounding outwards. Shifts first: adding array.bit to the full
+  // offset could overflow.
+  const std::int64_t first = (bits->begin >> 3) + (((bits->begin & 7) + array.bit) >> 3);
+  const std::int64_t last = (bits->end >> 3) + (((bits->end & 7) + array.bit + 7) >> 3);
+  const auto origin = reinterpret_cast<std::uintptr_t>(array.data);
+  return AddressRange{origin + static_cast<std::uintptr_t>(first),
+                      origin + static_cast<std::uintptr_t>(last)};
+}
+
+}  // namespace
+
+Array new_array(const DType& dtype, Extents shape, bool zeroed) {
+  Array out{{}, nullptr, dtype, 0, false, c_layout(shape)};
+  const std::int64_t size = size_of(shape);
+  const std::int64_t nbytes = checked_nbytes(size, dtype);
+  out.storage = new_storage(nbytes, zeroed);
+  out.data = out.storage->data();
+  // The bits after the last packed element are nobody's; they are 0, so that equal arrays have
+  // equal bytes.
+  if (dtype.is_packed() && nbytes > 0) out.data[nbytes - 1] = std::byte{0};
+  return out;
+}
+
+Array with_layout(const ArrayView& array, const Layout& layout, std::int64_t offset) {
+  const bool readonly = array.readonly || (array.storage != nullptr && !array.storage->writable());
+  Array out{StoragePtr::share(array.storage), array.data, array.dtype, array.bit, readonly, layout};
+  // An empty view keeps the old address: where "element (0,...,0)" would lie may be outside the
+  // storage.
+  if (offset == 0 || array.data == nullptr || size_of(layout.extents()) == 0) return out;
+  if (!array.dtype.is_packed()) {
+    out.data += offset * array.dtype.itemsize();
+    return out;
+  }
+  const std::int64_t position = array.bit + offset * array.dtype.stored_bits();
+  out.data += position >> 3;  // rounds down, for a negative position too
+  out.bit = static_cast<std::uint8_t>(position & 7);
+  return out;
+}
+
+Array copy_of(const ArrayView& array) { return copy_as(array, array.dtype); }
+
+Array copy_as(const ArrayView& array, const DType& dtype) {
+  Array out = new_array(dtype, array.extents(), false);
+  copy(out, array);
+  return out;
+}
+
+bool may_overlap(const ArrayView& a, const ArrayView& b) noexcept {
+  const std::optional<AddressRange> of_a = address_range(a);
+  const std::optional<AddressRange> of_b = address_range(b);
+  if (!of_a || !of_b) return true;
+  return of_a->begin < of_b->end && of_b->begin < of_a->end;
+}
+
+}  // namespace refarray::core

@@ -1,0 +1,181 @@
+// Owns the kernels that move elements without looking at them: whole bytes, packed bits, and between the two.
+#include <cstring>
+
+#include "core/copy_plan.hpp"
+
+namespace refarray::core {
+
+namespace {
+
+template <std::size_t Size>
+void move_strided(std::byte* dst, const std::byte* src, std::int64_t dst_step, std::int64_t src_step,
+                  std::int64_t count) noexcept {
+  for (; count > 0; --count, dst += dst_step, src += src_step) std::memcpy(dst, src, Size);
+}
+
+template <std::size_t Size>
+void fill(std::byte* dst, const std::byte* src, std::int64_t count) noexcept {
+  std::byte value[Size];
+  std::memcpy(value, src, Size);
+  for (; count > 0; --count, dst += Size) std::memcpy(dst, value, Size);
+}
+
+template <std::size_t Size>
+void move_bytes(const Run& dst, const Run& src, std::int64_t count) noexcept {
+  constexpr std::int64_t kBits = Size * 8;
+  const bool gapless = dst.stride == kBits;
+  if (gapless && src.stride == kBits) {
+    std::memmove(dst.data, src.data, static_cast<std::size_t>(count) * Size);
+  } else if (gapless && src.stride == 0) {
+    fill<Size>(dst.data, src.data, count);
+  } else {
+    move_strided<Size>(dst.data, src.data, dst.stride / 8, src.stride / 8, count);
+  }
+}
+
+/// For sizes without a kernel of their own: vector types.
+void move_any_bytes(const Run& dst, const Run& src, std::int64_t count) noexcept {
+  const auto size = static_cast<std::size_t>(dst.width) / 8;
+  if (dst.stride == dst.width && src.stride == src.width) {
+    std::memmove(dst.data, src.data, static_cast<std::size_t>(count) * size);
+    return;
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::memcpy(dst.at(i * dst.stride).data, src.at(i * src.stride).data, size);
+  }
+}
+
+/// `width` <= 8 bits that begin `bit` bits into data[0]; touches data[1] only if they reach into it.
+unsigned read_bits(const std::byte* data, int bit, int width) noexcept {
+  unsigned value = std::to_integer<unsigned>(data[0]) >> bit;
+  if (bit + width > 8) value |= std::to_integer<unsigned>(data[1]) << (8 - bit);
+  return value & ((1U << width) - 1);
+}
+
+/// The inverse; `value` has no bits above `width`, and bits beside it survive.
+void write_bits(std::byte* data, int bit, int width, unsigned value) noexcept {
+  const unsigned mask = ((1U << width) - 1) << bit;
+  const unsigned shifted = value << bit;
+  data[0] = (data[0] & ~std::byte(mask & 0xFFU)) | std::byte(shifted & 0xFFU);
+  if (mask > 0xFFU) data[1] = (data[1] & ~std::byte(mask >> 8)) | std::byte(shifted >> 8);
+}
+
+void copy_bits(Run dst, Run src, std::int64_t count) noexcept {
+  if (dst.bit == 0 && src.bit == 0) {
+    std::memcpy(dst.data, src.data, static_cast<std::size_t>(count / 8));
+    dst = dst.at(count / 8 * 8);
+    src = src.at(count / 8 * 8);
+    count %= 8;
+  }
+  while (count > 0) {
+    const int room = 8 - dst.bit;
+    const int width = count < room ? static_cast<int>(count) : room;
+    write_bits(dst.data, dst.bit, width, read_bits(src.data, src.bit, width));
+    dst = dst.at(width);
+    src = src.at(width);
+    count -= width;
+  }
+}
+
+/// Into a packed type: bits between elements belong to somebody else.
+void move_bits(const Run& dst, const Run& src, std::int64_t count) noexcept {
+  if (dst.stride == dst.width && src.stride == src.width) {
+    copy_bits(dst, src, count * dst.width);
+    return;
+  }
+  for (std::int64_t i = 0; i < count; ++i) copy_bits(dst.at(i * dst.stride), src.at(i * src.stride), dst.width);
+}
+
+/// Into a padded type: the rest of an element's last byte becomes zero.
+void move_bits_padded(const Run& dst, const Run& src, std::int64_t count) noexcept {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Run element = dst.at(i * dst.stride);
+    element.data[dst.width / 8] = std::byte{0};
+    copy_bits(element, src.at(i * src.stride), dst.width);
+  }
+}
+
+/// Gapless packed elements repeat their position in a byte after kGroup elements, which take kGroupBytes.
+template <int Width>
+constexpr int kGroup = Width % 4 == 0 ? 2 : 4;
+template <int Width>
+constexpr int kGroupBytes = Width * kGroup<Width> / 8;
+
+/// How many elements lie before the first that begins on a byte; `count` if none does.
+template <int Width>
+std::int64_t ragged_head(const Run& packed, std::int64_t count) noexcept {
+  std::int64_t head = 0;
+  if (packed.stride != Width) return count;
+  while (head < kGroup<Width> && packed.at(head * Width).bit != 0) ++head;
+  return head < kGroup<Width> && head < count ? head : count;
+}
+
+template <int Width>
+void unpack_some(const Run& dst, const Run& src, std::int64_t begin, std::int64_t end) noexcept {
+  for (std::int64_t i = begin; i < end; ++i) {
+    const Run from = src.at(i * src.stride);
+    dst.data[i * (dst.stride / 8)] = std::byte(read_bits(from.data, from.bit, Width));
+  }
+}
+
+/// Packed scalars into padded ones.
+template <int Width>
+void unpack(const Run& dst, const Run& src, std::int64_t count) noexcept {
+  std::int64_t i = ragged_head<Width>(src, count);
+  unpack_some<Width>(dst, src, 0, i);
+  const std::int64_t step = dst.stride / 8;
+  const std::byte* from = src.at(i * src.stride).data;
+  for (; i + kGroup<Width> <= count; i += kGroup<Width>, from += kGroupBytes<Width>) {
+    std::uint32_t bits = 0;
+    for (int k = 0; k < kGroupBytes<Width>; ++k) bits |= std::to_integer<std::uint32_t>(from[k]) << (8 * k);
+    for (int k = 0; k < kGroup<Width>; ++k) dst.data[(i + k) * step] = std::byte((bits >> (Width * k)) & ((1U << Width) - 1));
+  }
+  unpack_some<Width>(dst, src, i, count);
+}
+
+template <int Width>
+void pack_some(const Run& dst, const Run& src, std::int64_t begin, std::int64_t end) noexcept {
+  for (std::int64_t i = begin; i < end; ++i) {
+    const Run to = dst.at(i * dst.stride);
+    write_bits(to.data, to.bit, Width, read_bits(src.data + i * (src.stride / 8), 0, Width));
+  }
+}
+
+/// Padded scalars into packed ones.
+template <int Width>
+void pack(const Run& dst, const Run& src, std::int64_t count) noexcept {
+  std::int64_t i = ragged_head<Width>(dst, count);
+  pack_some<Width>(dst, src, 0, i);
+  const std::int64_t step = src.stride / 8;
+  std::byte* to = dst.at(i * dst.stride).data;
+  for (; i + kGroup<Width> <= count; i += kGroup<Width>, to += kGroupBytes<Width>) {
+    std::uint32_t bits = 0;
+    for (int k = 0; k < kGroup<Width>; ++k) bits |= read_bits(src.data + (i + k) * step, 0, Width) << (Width * k);
+    for (int k = 0; k < kGroupBytes<Width>; ++k) to[k] = std::byte((bits >> (8 * k)) & 0xFFU);
+  }
+  pack_some<Width>(dst, src, i, count);
+}
+
+Kernel move_bytes_kernel(int size) noexcept {
+  switch (size) {
+    case 1: return &move_bytes<1>;
+    case 2: return &move_bytes<2>;
+    case 4: return &move_bytes<4>;
+    case 8: return &move_bytes<8>;
+    case 16: return &move_bytes<16>;
+    default: return &move_any_bytes;
+  }
+}
+
+}  // namespace
+
+Kernel move_kernel(const DType& to, const DType& from) noexcept {
+  const int width = int{to.bits} * int{to.lanes};
+  if (width % 8 == 0 || (!to.is_packed() && !from.is_packed())) return move_bytes_kernel(to.itemsize());
+  if (to.is_packed() && from.is_packed()) return &move_bits;
+  if (width == 4) return to.is_packed() ? &pack<4> : &unpack<4>;
+  if (width == 6) return to.is_packed() ? &pack<6> : &unpack<6>;
+  return to.is_packed() ? &move_bits : &move_bits_padded;
+}
+
+}  // namespace refarray::core

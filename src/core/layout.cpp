@@ -1,0 +1,257 @@
+// Owns the checked arithmetic of shapes and strides. No allocation on any path but that of a
+// failure's message.
+#include "refarray/core/layout.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+
+#include "refarray/core/error.hpp"
+
+namespace refarray::core {
+namespace {
+
+constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+
+[[noreturn, gnu::cold, gnu::noinline]] void fail_negative_extent(Extents shape) {
+  const auto first = std::find_if(shape.begin(), shape.end(), [](std::int64_t e) { return e < 0; });
+  fail(Fault::kValue, "the extent of axis ", first - shape.begin(), " is ", *first,
+       "; the least is 0");
+}
+
+void check_rank(std::size_t rank) {
+  if (rank > std::size_t{kMaxRank})
+    fail(Fault::kValue, "ndim is ", rank, "; the limit is ", kMaxRank);
+}
+
+/// Wraps instead of overflowing: for strides that no element uses.
+std::int64_t wrapped_product(std::int64_t a, std::int64_t b) noexcept {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+
+std::uint64_t magnitude(std::int64_t value) noexcept {
+  const auto bits = static_cast<std::uint64_t>(value);
+  return value < 0 ? 0 - bits : bits;
+}
+
+/// Whether the axes, visited from the fastest, are dense. `axis(i)` is the i-th fastest axis.
+template <class Axis>
+bool is_dense(Extents shape, Extents strides, Axis axis) noexcept {
+  bool dense = true;
+  std::int64_t expected = 1;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const std::size_t at = axis(i);
+    if (shape[at] == 0) return true;  // so no early exit on a wrong stride: a zero may follow
+    if (shape[at] == 1) continue;
+    dense &= strides[at] == expected;
+    expected = wrapped_product(expected, shape[at]);
+  }
+  return dense;
+}
+
+}  // namespace
+
+Layout::Layout(Extents the_shape, Extents the_strides) noexcept
+    : ndim(static_cast<int>(the_shape.size())) {
+  assert(the_shape.size() == the_strides.size() && the_shape.size() <= std::size_t{kMaxRank});
+  std::copy(the_shape.begin(), the_shape.end(), shape);
+  std::copy(the_strides.begin(), the_strides.end(), strides);
+}
+
+Layout& Layout::operator=(const Layout& other) noexcept {
+  if (this == &other) return *this;
+  ndim = other.ndim;
+  std::copy_n(other.shape, ndim, shape);
+  std::copy_n(other.strides, ndim, strides);
+  return *this;
+}
+
+std::string shape_text(Extents shape) {
+  std::string out = "(";
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (i > 0) out += ", ";
+    out += std::to_string(shape[i]);
+  }
+  return out + (shape.size() == 1 ? ",)" : ")");
+}
+
+std::int64_t checked_size(Extents shape) {
+  std::int64_t product = 1;
+  std::int64_t all_bits = 0;  // negative when any extent is
+  bool overflow = false;
+  bool empty = false;
+  for (const std::int64_t extent : shape) {
+    all_bits |= extent;
+    empty |= extent == 0;
+    overflow |= __builtin_mul_overflow(product, extent == 0 ? 1 : extent, &product);
+  }
+  if (all_bits < 0) fail_negative_extent(shape);
+  if (overflow) {
+    fail(Fault::kOverflow, "the elements of shape ", shape_text(shape),
+         " are too many; the limit is ", kLargest);
+  }
+  return empty ? 0 : product;
+}
+
+std::int64_t size_of(Extents shape) noexcept {
+  std::int64_t product = 1;
+  for (const std::int64_t extent : shape) product = wrapped_product(product, extent);
+  return product;
+}
+
+std::int64_t checked_nbytes(std::int64_t size, const DType& dtype) {
+  std::int64_t bits = 0;
+  if (__builtin_mul_overflow(size, std::int64_t{dtype.stored_bits()}, &bits)) {
+    fail(Fault::kOverflow, size, " elements of ", name(dtype), " take too many bits; the limit is ",
+         kLargest);
+  }
+  return bits / 8 + (bits % 8 != 0);
+}
+
+std::int64_t nbytes_of(std::int64_t size, const DType& dtype) noexcept {
+  const std::int64_t bits = wrapped_product(size, dtype.stored_bits());
+  return bits / 8 + (bits % 8 != 0);
+}
+
+Layout c_layout(Extents shape) {
+  check_rank(shape.size());
+  checked_size(shape);
+  Layout out;
+  out.ndim = static_cast<int>(shape.size());
+  std::int64_t stride = 1;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    out.shape[i] = shape[i];
+    out.strides[i] = stride;
+    stride *=
+        shape[i] == 0 ? 1 : shape[i];  // cannot overflow: the product of the non-zero extents fits
+  }
+  return out;
+}
+
+std::optional<BitRange> bit_range(Extents shape, Extents strides, const DType& dtype) noexcept {
+  std::int64_t lowest = 0;  // in elements, first
+  std::int64_t highest = 0;
+  bool overflow = false;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 0) return BitRange{0, 0};  // even after an overflow: no element, no range
+    std::int64_t reach = 0;
+    overflow |= __builtin_mul_overflow(shape[i] - 1, strides[i], &reach);
+    std::int64_t& side = reach < 0 ? lowest : highest;
+    overflow |= __builtin_add_overflow(side, reach, &side);
+  }
+  const std::int64_t bits = dtype.stored_bits();
+  BitRange out{};
+  overflow |= __builtin_mul_overflow(lowest, bits, &out.begin);
+  overflow |= __builtin_mul_overflow(highest, bits, &out.end);
+  overflow |= __builtin_add_overflow(out.end, bits, &out.end);
+  if (overflow) return std::nullopt;
+  return out;
+}
+
+BitRange checked_bit_range(Extents shape, Extents strides, const DType& dtype) {
+  const std::optional<BitRange> range = bit_range(shape, strides, dtype);
+  if (!range) [[unlikely]] {
+    fail(Fault::kOverflow, "shape ", shape_text(shape), " with strides ", shape_text(strides),
+         " of ", name(dtype), " reaches farther than ", kLargest, " bits");
+  }
+  return *range;
+}
+
+bool is_c_contiguous(Extents shape, Extents strides) noexcept {
+  return is_dense(shape, strides, [&](std::size_t i) { return shape.size() - 1 - i; });
+}
+
+bool is_f_contiguous(Extents shape, Extents strides) noexcept {
+  return is_dense(shape, strides, [](std::size_t i) { return i; });
+}
+
+bool surely_distinct(Extents shape, Extents strides) noexcept {
+  struct Axis {
+    std::uint64_t step;
+    std::int64_t extent;
+  };
+  Axis axes[kMaxRank];
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 0) return true;
+    if (shape[i] != 1) axes[count++] = {magnitude(strides[i]), shape[i]};
+  }
+  std::sort(axes, axes + count, [](const Axis& a, const Axis& b) { return a.step < b.step; });
+  std::uint64_t reach = 0;  // how far the faster axes together go
+  for (std::size_t i = 0; i < count; ++i) {
+    if (axes[i].step <= reach) return false;
+    std::uint64_t length = 0;
+    const auto steps = static_cast<std::uint64_t>(axes[i].extent - 1);
+    if (__builtin_mul_overflow(axes[i].step, steps, &length) ||
+        __builtin_add_overflow(reach, length, &reach)) {
+      return i + 1 == count;  // past every address: no slower axis can step over that
+    }
+  }
+  return true;
+}
+
+int normalize_axis(std::int64_t axis, int ndim) {
+  if (axis < -ndim || axis >= ndim) {
+    fail(Fault::kIndex, "axis ", axis, " is out of range for ndim ", ndim, "; the range is [",
+         -ndim, ", ", ndim, ")");
+  }
+  return static_cast<int>(axis < 0 ? axis + ndim : axis);
+}
+
+std::optional<Layout> reshape_layout(Extents shape, Extents strides, Extents to_shape) {
+  Layout out = c_layout(to_shape);
+  const std::int64_t size = size_of(shape);
+  if (size_of(to_shape) != size) {
+    fail(Fault::kValue, "cannot reshape ", shape_text(shape), " into ", shape_text(to_shape), ": ",
+         size, " elements and ", size_of(to_shape));
+  }
+  if (size <= 1) return out;
+  // Runs: neighbouring axes that one stride walks are one. An axis of `to_shape` must lie within
+  // one run.
+  Layout runs;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 1) continue;
+    std::int64_t joined = 0;
+    const bool joins = runs.ndim > 0 && !__builtin_mul_overflow(shape[i], strides[i], &joined) &&
+                       runs.strides[runs.ndim - 1] == joined;
+    if (joins) {
+      runs.shape[runs.ndim - 1] *= shape[i];
+      runs.strides[runs.ndim - 1] = strides[i];
+    } else {
+      runs.push(shape[i], strides[i]);
+    }
+  }
+  int run = runs.ndim - 1;
+  std::int64_t left = runs.shape[run];
+  std::int64_t stride = runs.strides[run];
+  for (std::size_t i = to_shape.size(); i-- > 0;) {
+    if (left == 1 && to_shape[i] != 1) {
+      left = runs.shape[--run];
+      stride = runs.strides[run];
+    }
+    if (left % to_shape[i] != 0) return std::nullopt;
+    out.strides[i] = stride;
+    left /= to_shape[i];
+    stride = wrapped_product(stride, to_shape[i]);
+  }
+  return out;
+}
+
+Layout broadcast_layout(Extents shape, Extents strides, Extents to_shape) {
+  check_rank(to_shape.size());
+  checked_size(to_shape);
+  bool fits = shape.size() <= to_shape.size();
+  const std::size_t added = fits ? to_shape.size() - shape.size() : 0;
+  Layout out;
+  for (std::size_t i = 0; fits && i < to_shape.size(); ++i) {
+    const std::int64_t extent = i < added ? 1 : shape[i - added];
+    fits = extent == to_shape[i] || extent == 1;
+    out.push(to_shape[i], i < added || extent != to_shape[i] ? 0 : strides[i - added]);
+  }
+  if (!fits)
+    fail(Fault::kValue, "shape ", shape_text(shape), " does not broadcast to ",
+         shape_text(to_shape));
+  return out;
+}
+
+}  // namespace refarray::core

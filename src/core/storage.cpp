@@ -1,0 +1,183 @@
+// Owns host storages of our own: their one block, the built-in allocator, and which allocator is
+// the default.
+//
+// A block is [data, rounded up][OwnStorage]: the header lies after the data, so that the data keeps
+// the block's alignment and a small array costs one allocation. The block belongs to the OwnStorage
+// in it, which gives it back to the allocator that it came from.
+#include "refarray/core/storage.hpp"
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <new>
+
+#include "refarray/core/error.hpp"
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+namespace refarray::core {
+namespace {
+
+static_assert(sizeof(void*) != 8 || sizeof(Storage) == 32);
+
+class OwnStorage final : public Storage {
+ public:
+  OwnStorage(std::byte* data, std::size_t block, const Allocator* allocator, bool foreign) noexcept
+      : Storage(data, Device{}, true, foreign, &destroy), block_(block), allocator_(allocator) {}
+
+ private:
+  static void destroy(Storage* storage) noexcept {
+    auto* own = static_cast<OwnStorage*>(storage);
+    void* const data = own->data();
+    const std::size_t block = own->block_;
+    const Allocator* const allocator = own->allocator_;
+    own->~OwnStorage();
+    allocator->deallocate(data, block, allocator->context);
+  }
+
+  std::size_t block_;
+  const Allocator* allocator_;
+};
+
+/// Small blocks all have this size: with the 8 bytes that malloc keeps beside each, they pack at
+/// every 256 bytes.
+constexpr std::size_t kSmallBlock = kAlignment - sizeof(void*);
+
+/// Aligned allocation takes several times as long as a plain one, so each thread keeps a few freed
+/// small blocks. Not under ASAN, which must see every free.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::size_t kMostKept = 0;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+constexpr std::size_t kMostKept = 0;
+#else
+constexpr std::size_t kMostKept = 32;
+#endif
+#else
+constexpr std::size_t kMostKept = 32;
+#endif
+
+/// Trivially destructible: a storage may be dropped while the thread's other thread_locals are
+/// being destroyed.
+struct KeptBlocks {
+  enum class State : std::uint8_t { kUnused, kOpen, kClosed };
+  State state = State::kUnused;
+  std::size_t count = 0;
+  std::array<void*, kMostKept + 1> blocks{};
+};
+constinit thread_local KeptBlocks kept_blocks;
+
+/// Frees a thread's kept blocks when it ends; from then on the thread keeps none.
+struct KeptBlocksCloser {
+  ~KeptBlocksCloser() {
+    KeptBlocks& kept = kept_blocks;
+    kept.state = KeptBlocks::State::kClosed;
+    while (kept.count > 0) std::free(kept.blocks[--kept.count]);
+  }
+};
+
+void* take_small_block(std::size_t alignment) noexcept {
+  KeptBlocks& kept = kept_blocks;
+  if (kept.count > 0 && alignment <= kAlignment) return kept.blocks[--kept.count];
+  void* block = nullptr;
+  const std::size_t at = alignment > kAlignment ? alignment : kAlignment;
+  return posix_memalign(&block, at, kSmallBlock) == 0 ? block : nullptr;
+}
+
+void give_small_block(void* block) noexcept {
+  KeptBlocks& kept = kept_blocks;
+  if (kept.state == KeptBlocks::State::kUnused) {
+    static thread_local const KeptBlocksCloser closer;
+    static_cast<void>(closer);
+    kept.state = KeptBlocks::State::kOpen;
+  }
+  if (kept.state == KeptBlocks::State::kClosed || kept.count >= kMostKept) return std::free(block);
+  kept.blocks[kept.count++] = block;
+}
+
+/// Asks for huge pages, without which page faults dominate the first pass over a large array. The
+/// pages at both ends are left out: the headers there are written at once, and must not cost the
+/// clearing of a huge page each.
+void advise_huge_pages([[maybe_unused]] std::byte* data,
+                       [[maybe_unused]] std::size_t nbytes) noexcept {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+  constexpr std::size_t kPage = 4096;
+  constexpr std::size_t kFrom = std::size_t{4} << 20;
+  if (nbytes < kFrom) return;
+  const auto address = reinterpret_cast<std::uintptr_t>(data);
+  const std::size_t skip = (kPage - address % kPage) % kPage;
+  const std::size_t tail = (address + nbytes) % kPage + kPage;
+  madvise(data + skip, nbytes - skip - tail,
+          MADV_HUGEPAGE);  // advice only: failure costs nothing but time
+#endif
+}
+
+/// Aligned by hand, because calloc alone can hand out fresh pages without clearing them again; the
+/// address that free() needs lies in the 8 bytes before the data.
+void* allocate_large(std::size_t nbytes, std::size_t alignment, bool zeroed) noexcept {
+  std::size_t whole = 0;
+  if (__builtin_add_overflow(nbytes, alignment + sizeof(void*), &whole)) return nullptr;
+  void* const raw = zeroed ? std::calloc(1, whole) : std::malloc(whole);
+  if (raw == nullptr) return nullptr;
+  const auto first = reinterpret_cast<std::uintptr_t>(raw) + sizeof(void*);
+  const std::size_t gap = (alignment - first % alignment) % alignment;
+  std::byte* const data = static_cast<std::byte*>(raw) + sizeof(void*) + gap;
+  std::memcpy(data - sizeof(void*), &raw, sizeof(void*));
+  advise_huge_pages(data, nbytes);
+  return data;
+}
+
+void free_large(void* data) noexcept {
+  void* raw = nullptr;
+  std::memcpy(&raw, static_cast<std::byte*>(data) - sizeof(void*), sizeof(void*));
+  std::free(raw);
+}
+
+void* allocate(std::size_t nbytes, std::size_t alignment, bool zeroed, void* /*context*/) noexcept {
+  if (nbytes > kSmallBlock) return allocate_large(nbytes, alignment, zeroed);
+  void* const block = take_small_block(alignment);
+  if (block != nullptr && zeroed) std::memset(block, 0, nbytes);
+  return block;
+}
+
+void deallocate(void* pointer, std::size_t nbytes, void* /*context*/) noexcept {
+  nbytes > kSmallBlock ? free_large(pointer) : give_small_block(pointer);
+}
+
+constexpr Allocator kBuiltIn{&allocate, &deallocate, nullptr};
+constinit std::atomic<const Allocator*> current_allocator{&kBuiltIn};
+
+}  // namespace
+
+const Allocator& default_allocator() noexcept {
+  return *current_allocator.load(std::memory_order_acquire);
+}
+
+void set_default_allocator(const Allocator* allocator) noexcept {
+  current_allocator.store(allocator == nullptr ? &kBuiltIn : allocator, std::memory_order_release);
+}
+
+StoragePtr new_storage(std::int64_t nbytes, bool zeroed) {
+  if (nbytes < 0) fail(Fault::kValue, "nbytes is ", nbytes, "; the least is 0");
+  constexpr std::int64_t kMost = std::numeric_limits<std::ptrdiff_t>::max() - 4096;
+  if (nbytes > kMost)
+    fail(Fault::kMemory, "cannot allocate ", nbytes, " bytes; the limit is ", kMost);
+  constexpr std::size_t kRound = alignof(OwnStorage) - 1;
+  const std::size_t data_size = (static_cast<std::size_t>(nbytes) + kRound) & ~kRound;
+  const std::size_t block = data_size + sizeof(OwnStorage);
+  const Allocator& from = default_allocator();
+  void* const data = from.allocate(block, kAlignment, zeroed, from.context);
+  if (data == nullptr) fail(Fault::kMemory, "cannot allocate ", nbytes, " bytes");
+  if (reinterpret_cast<std::uintptr_t>(data) % kAlignment != 0) {
+    from.deallocate(data, block, from.context);
+    fail(Fault::kMemory, "the allocator's memory is not aligned to ", kAlignment, " bytes");
+  }
+  std::byte* const bytes = static_cast<std::byte*>(data);
+  return StoragePtr::steal(::new (bytes + data_size)
+                               OwnStorage(bytes, block, &from, &from != &kBuiltIn));
+}
+
+}  // namespace refarray::core

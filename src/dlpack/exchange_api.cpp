@@ -1,0 +1,79 @@
+// Owns the Python-free part of the C exchange API: choosing a usable table, and our managed_tensor_allocator.
+#include "refarray/dlpack/exchange_api.hpp"
+
+#include <exception>
+#include <new>
+
+#include "refarray/core/error.hpp"
+#include "refarray/dlpack/export.hpp"
+#include "refarray/dlpack/import.hpp"
+
+namespace refarray::dlpack {
+namespace {
+
+/// Longer chains than there will ever be major versions; a cycle ends here too (CAPI-06).
+constexpr int kMaxChain = 16;
+
+bool is_complete(const DLPackExchangeAPI& table) noexcept {
+  return table.managed_tensor_allocator != nullptr && table.managed_tensor_from_py_object_no_sync != nullptr &&
+         table.managed_tensor_to_py_object_no_sync != nullptr && table.current_work_stream != nullptr;
+}
+
+/// CAPI-24: the name of a builtin exception type.
+const char* exception_name(core::Fault fault) noexcept {
+  switch (fault) {
+    case core::Fault::kMemory:
+      return "MemoryError";
+    case core::Fault::kType:
+      return "TypeError";
+    case core::Fault::kValue:
+      return "ValueError";
+    case core::Fault::kIndex:
+      return "IndexError";
+    case core::Fault::kOverflow:
+      return "OverflowError";
+    case core::Fault::kBuffer:
+    case core::Fault::kNoCopy:
+      break;
+  }
+  return "BufferError";
+}
+
+}  // namespace
+
+const DLPackExchangeAPI* usable_table(const DLPackExchangeAPI* table) noexcept {
+  const DLPackExchangeAPIHeader* header = table == nullptr ? nullptr : &table->header;
+  for (int step = 0; header != nullptr && step < kMaxChain; ++step, header = header->prev_api) {
+    if (header->version.major != kVersion.major) continue;  // only the header of a foreign major is stable
+    // The header is the first member, so a header of our major begins a table of our layout.
+    const auto* found = reinterpret_cast<const DLPackExchangeAPI*>(header);
+    if (is_complete(*found)) return found;
+  }
+  return nullptr;
+}
+
+int allocate_managed(DLTensor* prototype, DLManagedTensorVersioned** out, void* error_context,
+                     void (*set_error)(void*, const char*, const char*)) noexcept {
+  const auto report = [&](const char* kind, const char* message) {
+    if (set_error != nullptr) set_error(error_context, kind, message);
+    return -1;
+  };
+  if (out == nullptr) return report("ValueError", "managed_tensor_allocator: out is NULL");
+  *out = nullptr;
+  if (prototype == nullptr) return report("ValueError", "managed_tensor_allocator: prototype is NULL");
+  try {  // boundary: C callers must never see an exception (CAPI-10)
+    core::Array array = allocate_like(*prototype);
+    const core::Device device = array.storage->device();
+    core::StoragePtr storage = array.storage;
+    *out = make_managed<DLManagedTensorVersioned>(array, std::move(storage), device, /*copied=*/false).release();
+    return 0;
+  } catch (const core::Error& error) {  // boundary: as above
+    return report(exception_name(error.fault()), error.what());
+  } catch (const std::bad_alloc&) {  // boundary: as above
+    return report("MemoryError", "managed_tensor_allocator: out of memory");
+  } catch (...) {  // boundary: as above
+    return report("RuntimeError", "managed_tensor_allocator: unknown failure");
+  }
+}
+
+}  // namespace refarray::dlpack

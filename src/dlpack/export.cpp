@@ -1,0 +1,136 @@
+// Owns the producer's side of DLPack: deciding (step 2) and making managed tensors (step 4); mirror of import.cpp.
+#include "refarray/dlpack/export.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "refarray/core/error.hpp"
+
+namespace refarray::dlpack {
+namespace {
+
+using core::ArrayView;
+using core::Fault;
+
+/// One heap block, never moved: what the deleter frees, and the tensor inside it; shape and strides follow it.
+template <class M>
+struct Exported {
+  core::Storage* storage;  // one reference
+  M tensor;
+
+  std::int64_t* dims() noexcept { return reinterpret_cast<std::int64_t*>(this + 1); }
+
+  static void destroy(M* tensor) noexcept {
+    auto* self = static_cast<Exported*>(tensor->manager_ctx);
+    core::Storage* storage = self->storage;
+    std::free(self);  // before the storage: its last release may run a stranger's code
+    storage->release();
+  }
+};
+
+/// strides count elements and byte_offset bytes, so packed data can be described only on whole bytes.
+void check_packed(const ArrayView& array) {
+  const int bits = array.dtype.stored_bits();
+  if (array.bit != 0) {
+    core::fail(Fault::kBuffer, "cannot export a ", core::name(array.dtype), " view that begins at bit ", array.bit,
+               " of a byte; DLPack addresses whole bytes: copy() it first");
+  }
+  for (int axis = 0; axis < array.ndim; ++axis) {
+    if (array.shape[axis] <= 1) continue;
+    const bool last = axis == array.ndim - 1;
+    const bool whole_bytes = (array.strides[axis] * bits) % 8 == 0;
+    if (last ? array.strides[axis] != 1 : !whole_bytes) {
+      core::fail(Fault::kBuffer, "cannot export packed ", core::name(array.dtype), " with stride ",
+                 array.strides[axis], " on axis ", axis,
+                 "; packed data needs unit stride on the last axis and whole bytes on the others: copy() it first");
+    }
+  }
+}
+
+core::Device decide_device(const ArrayView& array, const ExportRequest& request) {
+  const core::Device own = array.device();
+  if (!request.device) return own;
+  const DLDevice asked = *request.device;
+  const DLDevice mine = to_dlpack(own);
+  if (asked.device_type == mine.device_type && asked.device_id == mine.device_id) return own;
+  // Host memory of any label is CPU memory: no copy, only another label.
+  if (asked.device_type == kDLCPU && asked.device_id == 0 && own.is_host()) return core::Device{};
+  core::fail(Fault::kBuffer, "dl_device=(", static_cast<int>(asked.device_type), ", ", asked.device_id,
+             ") cannot be served: this array is on ", core::name(own), ", which can be exported as (",
+             static_cast<int>(mine.device_type), ", ", mine.device_id, ")", own.is_host() ? " or (1, 0)" : "");
+}
+
+void fill(const ArrayView& array, core::Device device, std::int64_t* shape, std::int64_t* strides,
+          DLTensor& out) noexcept {
+  bool empty = false;
+  for (int axis = 0; axis < array.ndim; ++axis) empty |= array.shape[axis] == 0;
+  out.data = empty ? nullptr : array.data;
+  out.device = to_dlpack(device);
+  out.ndim = array.ndim;
+  out.dtype = to_dlpack(array.dtype);
+  out.shape = shape;
+  out.strides = strides;
+  out.byte_offset = 0;
+}
+
+}  // namespace
+
+ExportPlan decide_export(const ArrayView& array, const ExportRequest& request) {  // [2] decide
+  ExportPlan plan;
+  plan.device = decide_device(array, request);
+  plan.copy = request.copy == Copy::kAlways;
+  if (!request.versioned) {
+    if (array.readonly && !plan.copy) {
+      core::fail(Fault::kBuffer,
+                 "cannot export a read-only array to a consumer that asks for a legacy capsule, which cannot say so; "
+                 "pass max_version=(1, 0) or later, or copy=True");
+    }
+    if (array.dtype.padded) {
+      core::fail(Fault::kBuffer, "cannot export padded ", core::name(array.dtype),
+                 " in a legacy capsule, which cannot say that it is padded; pass max_version=(1, 1) or later");
+    }
+  }
+  if (array.dtype.is_packed() && !plan.copy) check_packed(array);
+  return plan;
+}
+
+template <class M>
+Managed<M> make_managed(const ArrayView& array, core::StoragePtr storage, core::Device device, bool copied) {
+  const auto rank = static_cast<std::size_t>(array.ndim);
+  void* block = std::malloc(sizeof(Exported<M>) + 2 * rank * sizeof(std::int64_t));
+  if (block == nullptr) throw std::bad_alloc();
+  auto* self = ::new (block) Exported<M>;  // [4] make the managed tensor
+  std::int64_t* shape = self->dims();
+  std::int64_t* strides = shape + rank;
+  if (rank != 0) {
+    std::memcpy(shape, array.shape, rank * sizeof(std::int64_t));
+    std::memcpy(strides, array.strides, rank * sizeof(std::int64_t));
+  }
+  fill(array, device, shape, strides, self->tensor.dl_tensor);
+  self->tensor.manager_ctx = self;
+  self->tensor.deleter = &Exported<M>::destroy;
+  Wire<M>::stamp(self->tensor, (array.readonly ? kReadOnly : 0) | (copied ? kIsCopied : 0) |
+                                   (array.dtype.padded ? kPadded : 0));
+  self->storage = storage.release();  // ownership moves here: nothing after it can fail
+  return Managed<M>(&self->tensor);
+}
+
+void borrow(const ArrayView& array, DLTensor& out) noexcept {
+  // The wire struct has no const; CAPI-15 forbids the consumer to write to what the producer owns.
+  fill(array, array.device(), const_cast<std::int64_t*>(array.shape), const_cast<std::int64_t*>(array.strides), out);
+}
+
+template <class M>
+core::Storage* own_storage(const M& tensor) noexcept {
+  if (tensor.deleter != &Exported<M>::destroy) return nullptr;
+  auto* self = static_cast<Exported<M>*>(tensor.manager_ctx);
+  return self != nullptr && &self->tensor == &tensor ? self->storage : nullptr;
+}
+
+template Managed<DLManagedTensor> make_managed(const ArrayView&, core::StoragePtr, core::Device, bool);
+template Managed<DLManagedTensorVersioned> make_managed(const ArrayView&, core::StoragePtr, core::Device, bool);
+template core::Storage* own_storage(const DLManagedTensor&) noexcept;
+template core::Storage* own_storage(const DLManagedTensorVersioned&) noexcept;
+
+}  // namespace refarray::dlpack

@@ -1,0 +1,69 @@
+// Owns the consumer's side of DLPack: taking a managed tensor (step 7) and keeping it until the last drop (step 8).
+#include "refarray/dlpack/import.hpp"
+
+#include <cstdlib>
+#include <new>
+
+#include "refarray/core/error.hpp"
+#include "refarray/dlpack/export.hpp"
+
+namespace refarray::dlpack {
+namespace {
+
+/// The mirror image of Exported: keeps a stranger's managed tensor until the last array over it has gone.
+template <class M>
+class ImportedStorage final : public core::Storage {
+ public:
+  ImportedStorage(std::byte* data, core::Device device, bool writable) noexcept
+      : Storage(data, device, writable, /*foreign=*/true, &ImportedStorage::destroy) {}
+
+  void keep(Managed<M>& tensor) noexcept { tensor_ = tensor.release(); }
+
+ private:
+  static void destroy(core::Storage* base) noexcept {
+    auto* self = static_cast<ImportedStorage*>(base);
+    Managed<M> tensor(self->tensor_);
+    delete self;
+  }  // [8] last drop: the producer's deleter runs here, after our own memory has gone
+
+  M* tensor_ = nullptr;
+};
+
+template <class M>
+core::StoragePtr make_storage(Managed<M>& tensor, const Imported& checked) {
+  core::Storage* own = own_storage(*tensor);
+  if (own != nullptr && own->device() == checked.device) {
+    core::StoragePtr storage = core::StoragePtr::share(own);
+    tensor.reset();  // one of ours: its bytes are held directly, the struct has done its work
+    return storage;
+  }
+  auto* storage = new ImportedStorage<M>(checked.array.data, checked.device, !checked.array.readonly);
+  storage->keep(tensor);  // ownership moves here: nothing after it can fail
+  return core::StoragePtr::steal(storage);
+}
+
+}  // namespace
+
+template <class M>
+void to_array_or_leave(Managed<M>& tensor, Imported& out) {
+  if (!Wire<M>::is_known_major(*tensor)) {
+    if constexpr (Wire<M>::versioned) {
+      core::fail(core::Fault::kBuffer, "version: the tensor's major version is ", tensor->version.major,
+                 "; refarray reads ", kVersion.major, " only");
+    }
+  }
+  validate(tensor->dl_tensor, {Wire<M>::flags(*tensor), Wire<M>::minor(*tensor), Wire<M>::versioned}, out);
+  out.array.storage = make_storage(tensor, out);
+}
+
+template <class M>
+void to_array(Managed<M> tensor, Imported& out) {
+  to_array_or_leave(tensor, out);
+}
+
+template void to_array(Managed<DLManagedTensor>, Imported&);
+template void to_array(Managed<DLManagedTensorVersioned>, Imported&);
+template void to_array_or_leave(Managed<DLManagedTensor>&, Imported&);
+template void to_array_or_leave(Managed<DLManagedTensorVersioned>&, Imported&);
+
+}  // namespace refarray::dlpack

@@ -1,0 +1,135 @@
+// Owns every difference between Python versions, and between the limited and the full API; nobody else tests for them.
+#pragma once
+
+#include <Python.h>
+
+namespace refarray::python::compat {
+
+/// What this module was built against, for build_info().
+#if defined(Py_LIMITED_API)
+inline constexpr bool kLimitedApi = true;
+#else
+inline constexpr bool kLimitedApi = false;
+#endif
+
+/// The pending exception, taken out of the thread state; nullptr when there is none.
+inline PyObject* take_raised() noexcept {
+#if PY_VERSION_HEX >= 0x030C0000
+  return PyErr_GetRaisedException();
+#else
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  if (type == nullptr) return nullptr;
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (traceback != nullptr) PyException_SetTraceback(value, traceback);
+  Py_DECREF(type);
+  Py_XDECREF(traceback);
+  return value;
+#endif
+}
+
+/// Puts an exception back; steals the reference. nullptr clears.
+inline void restore_raised(PyObject* exception) noexcept {
+#if PY_VERSION_HEX >= 0x030C0000
+  PyErr_SetRaisedException(exception);
+#else
+  if (exception == nullptr) return PyErr_Clear();
+  PyObject* type = Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(exception)));
+  PyErr_Restore(type, exception, PyException_GetTraceback(exception));
+#endif
+}
+
+/// Whether the interpreter can still be entered from a thread that is not attached to it.
+inline bool is_finalizing() noexcept {
+#if defined(Py_LIMITED_API)
+  return !Py_IsInitialized();
+#elif PY_VERSION_HEX >= 0x030D0000
+  return !Py_IsInitialized() || Py_IsFinalizing();
+#else
+  return !Py_IsInitialized() || _Py_IsFinalizing();
+#endif
+}
+
+/// Attaches the calling thread to some interpreter for as long as it lives; a no-op for a thread that is attached.
+class AnyThreadState {
+ public:
+  AnyThreadState() noexcept : ensured_(!is_attached()) {
+    if (ensured_) held_ = PyGILState_Ensure();
+  }
+  AnyThreadState(const AnyThreadState&) = delete;
+  AnyThreadState& operator=(const AnyThreadState&) = delete;
+  ~AnyThreadState() {
+    if (ensured_) PyGILState_Release(held_);
+  }
+
+ private:
+  static bool is_attached() noexcept {
+#if defined(Py_LIMITED_API)
+    return false;  // cannot be asked; from 3.12 on PyGILState_Ensure sees an attached thread of any interpreter itself
+#elif PY_VERSION_HEX >= 0x030D0000
+    return PyThreadState_GetUnchecked() != nullptr;
+#else
+    return _PyThreadState_UncheckedGet() != nullptr;
+#endif
+  }
+
+  bool ensured_;
+  PyGILState_STATE held_ = PyGILState_UNLOCKED;
+};
+
+/// Makes the array type. The exchange table must be found on the type; an immutable type cannot be given an attribute
+/// after it was made, so: with the full API it goes into the dict before anybody sees the type, with the limited API
+/// the type gets a metaclass whose property answers. `metaclass_spec` is used by the latter only.
+inline PyObject* make_type_with_attribute(PyObject* module, PyType_Spec* spec, PyType_Spec* metaclass_spec,
+                                          const char* attribute, PyObject* value) noexcept {
+#if defined(Py_LIMITED_API)
+  (void)attribute;
+  (void)value;
+  PyObject* bases = PyTuple_Pack(1, &PyType_Type);
+  if (bases == nullptr) return nullptr;
+  PyObject* metaclass = PyType_FromModuleAndSpec(module, metaclass_spec, bases);
+  Py_DECREF(bases);
+  if (metaclass == nullptr) return nullptr;
+  PyObject* type = PyType_FromMetaclass(reinterpret_cast<PyTypeObject*>(metaclass), module, spec, nullptr);
+  Py_DECREF(metaclass);
+  return type;
+#else
+  (void)metaclass_spec;
+  PyObject* type = PyType_FromModuleAndSpec(module, spec, nullptr);
+  if (type == nullptr) return nullptr;
+  auto* as_type = reinterpret_cast<PyTypeObject*>(type);
+  if (PyDict_SetItemString(as_type->tp_dict, attribute, value) < 0) {
+    Py_DECREF(type);
+    return nullptr;
+  }
+  PyType_Modified(as_type);
+  return type;
+#endif
+}
+
+/// Runs `body` while no other thread can be inside the same for `object`: a no-op where the GIL already says so.
+template <class Body>
+auto with_object_locked(PyObject* object, Body body) noexcept {
+#if defined(Py_GIL_DISABLED)
+  Py_BEGIN_CRITICAL_SECTION(object);
+  auto result = body();
+  Py_END_CRITICAL_SECTION();
+  return result;
+#else
+  (void)object;
+  return body();
+#endif
+}
+
+/// The slots that declare sub-interpreters with their own GIL and free threading, as far as this Python knows them.
+inline const PyModuleDef_Slot kConcurrencySlots[] = {
+#if PY_VERSION_HEX >= 0x030C0000
+    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
+#endif
+#if defined(Py_mod_gil)
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, nullptr},
+};
+
+}  // namespace refarray::python::compat

@@ -1,0 +1,54 @@
+// Owns the mapping from C++ exceptions to Python exceptions.
+#include "errors.hpp"
+
+#include <new>
+
+#include "refarray/core/error.hpp"
+#include "state.hpp"
+
+namespace refarray::python {
+namespace {
+
+/// NoCopyError lives in the module state; without a module (it is being torn down) its base serves.
+PyObject* no_copy_error() noexcept {
+  State* state = State::of_current_interpreter();
+  PyObject* type = state == nullptr ? nullptr : state->get(Slot::kNoCopyError);
+  return type == nullptr ? PyExc_BufferError : type;
+}
+
+PyObject* exception_type(core::Fault fault) noexcept {
+  switch (fault) {
+    case core::Fault::kType:
+      return PyExc_TypeError;
+    case core::Fault::kValue:
+      return PyExc_ValueError;
+    case core::Fault::kIndex:
+      return PyExc_IndexError;
+    case core::Fault::kOverflow:
+      return PyExc_OverflowError;
+    case core::Fault::kBuffer:
+      return PyExc_BufferError;
+    case core::Fault::kNoCopy:
+      return no_copy_error();
+    case core::Fault::kMemory:
+      return PyExc_MemoryError;
+  }
+  return PyExc_SystemError;
+}
+
+}  // namespace
+
+void translate_current_exception() noexcept {
+  try {  // boundary: the one translator
+    throw;
+  } catch (const ErrorSet&) {  // boundary: the indicator is set already
+  } catch (const core::Error& error) {  // boundary: the core's faults
+    PyErr_SetString(exception_type(error.fault()), error.what());
+  } catch (const std::bad_alloc&) {  // boundary: allocation
+    PyErr_NoMemory();
+  } catch (const std::exception& error) {  // boundary: anything else is a defect of ours, and says so
+    PyErr_Format(PyExc_SystemError, "refarray: unexpected C++ exception: %s", error.what());
+  }
+}
+
+}  // namespace refarray::python

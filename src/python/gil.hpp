@@ -1,0 +1,103 @@
+// Owns entering and leaving the interpreter: letting other threads run during long copies, and getting in from a deleter.
+#pragma once
+
+#include <Python.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "compat.hpp"
+
+namespace refarray::python {
+
+/// Copies of fewer bytes than this keep the GIL: giving it up costs more than they take.
+inline constexpr std::int64_t kReleaseGilAbove = std::int64_t{1} << 16;
+
+/// Lets other Python threads run while it lives. No PyObject may be touched meanwhile.
+class GilRelease {
+ public:
+  explicit GilRelease(bool really) noexcept : state_(really ? PyEval_SaveThread() : nullptr) {}
+  GilRelease(const GilRelease&) = delete;
+  GilRelease& operator=(const GilRelease&) = delete;
+  ~GilRelease() {
+    if (state_ != nullptr) PyEval_RestoreThread(state_);
+  }
+
+ private:
+  PyThreadState* state_;
+};
+
+/// Says, while it lives, that the calling thread runs in `interpreter`: a borrowed object let go meanwhile needs no
+/// asking, even while that interpreter is being finalized.
+class Attached {
+ public:
+  explicit Attached(PyInterpreterState* interpreter) noexcept : before_(current_) { current_ = interpreter; }
+  Attached(const Attached&) = delete;
+  Attached& operator=(const Attached&) = delete;
+  ~Attached() { current_ = before_; }
+  static PyInterpreterState* current() noexcept { return current_; }
+
+ private:
+  static inline thread_local PyInterpreterState* current_ = nullptr;
+  PyInterpreterState* before_;
+};
+
+/// Whether one interpreter is still there, shared by its module and by every storage that borrows a Python object.
+/// The module ends it when it is torn down; a storage that outlives that leaves its Python object alone: there is no
+/// interpreter any more that could release it. (Before PEP 788 an interpreter that ends between the question and the
+/// answer cannot be excluded from a thread that is not attached; from 3.15 on it can.)
+class InterpreterLease {
+ public:
+  explicit InterpreterLease(PyInterpreterState* interpreter) noexcept : interpreter_(interpreter) {}
+
+  InterpreterLease* share() noexcept {
+    references_.fetch_add(1, std::memory_order_relaxed);
+    return this;
+  }
+  void drop() noexcept {
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+  /// The interpreter goes away; gives back the module's reference.
+  void end() noexcept {
+    alive_.store(false, std::memory_order_release);
+    drop();
+  }
+
+  /// Runs `body` in this lease's interpreter if it can still be entered; false when it was left alone.
+  template <class Body>
+  bool enter(Body body) noexcept {
+    if (!alive_.load(std::memory_order_acquire)) return false;
+    if (Attached::current() == interpreter_) {
+      body();
+      return true;
+    }
+    if (compat::is_finalizing()) return false;
+    const compat::AnyThreadState attached;  // some interpreter of this process
+    if (PyInterpreterState_Get() == interpreter_) {
+      body();
+      return true;
+    }
+    return enter_other(body);
+  }
+
+ private:
+  /// From a thread that is attached to another interpreter, perhaps with a GIL of its own.
+  template <class Body>
+  bool enter_other(Body body) noexcept {
+    PyThreadState* fresh = PyThreadState_New(interpreter_);
+    if (fresh == nullptr) return false;
+    PyThreadState* before = PyEval_SaveThread();
+    PyEval_RestoreThread(fresh);
+    body();
+    PyThreadState_Clear(fresh);
+    PyThreadState_Delete(PyEval_SaveThread());
+    PyEval_RestoreThread(before);
+    return true;
+  }
+
+  PyInterpreterState* interpreter_;
+  std::atomic<std::uint32_t> references_{1};
+  std::atomic<bool> alive_{true};
+};
+
+}  // namespace refarray::python

@@ -1,0 +1,48 @@
+// Owns the Python array object: its memory, how to look at it as a core array, and how to make one from a core array.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+
+#include "ref.hpp"
+#include "refarray/core/array.hpp"
+#include "state.hpp"
+
+namespace refarray::python {
+
+/// Shape and strides follow the struct (ob_size is ndim), so an array is one allocation of 56 + 16 * ndim bytes. It
+/// refers to no Python object but its type, therefore it is not tracked by the collector. Nobody but object.cpp
+/// touches the fields.
+struct ArrayObject {
+  PyVarObject head;
+  PyObject* weakrefs;
+  core::Storage* storage;  // one reference
+  std::byte* data;
+  core::DType dtype;
+  std::uint8_t bit;
+  bool readonly;
+
+  std::int64_t* dims() noexcept { return reinterpret_cast<std::int64_t*>(this + 1); }
+};
+
+inline bool is_array(const State& state, PyObject* object) noexcept {
+  return Py_TYPE(object) == state.array_type();
+}
+
+/// A look at `self`, which must be an array: valid while `self` lives.
+core::ArrayView view_of(PyObject* self) noexcept;
+
+/// A new array object. `storage` moves in; `view.storage` is not looked at.
+Ref make_array(const State& state, const core::ArrayView& view, core::StoragePtr storage);
+inline Ref make_array(const State& state, core::Array&& array) {
+  const core::ArrayView view = array.view();
+  return make_array(state, view, std::move(array.storage));
+}
+/// A second object over the same elements: the shortest way from an array to an array.
+Ref alias_array(const State& state, PyObject* self);
+
+/// tp_dealloc.
+void array_dealloc(PyObject* self) noexcept;
+
+}  // namespace refarray::python

@@ -1,0 +1,82 @@
+// Owns the life of the module state: filling the names, remembering producers, traverse and clear as folds over one list.
+#include "state.hpp"
+
+#include <memory>
+#include <new>
+
+#include "errors.hpp"
+#include "gil.hpp"
+#include "refarray/dlpack/exchange_api.hpp"
+
+namespace refarray::python {
+namespace {
+constexpr const char* kInterpreterKey = "refarray._native";
+}
+
+State* State::of_current_interpreter() noexcept {
+  PyObject* dict = PyInterpreterState_GetDict(PyInterpreterState_Get());  // borrowed
+  PyObject* module = dict == nullptr ? nullptr : PyDict_GetItemString(dict, kInterpreterKey);
+  return module == nullptr ? nullptr : static_cast<State*>(PyModule_GetState(module));
+}
+
+void State::set(Slot slot, Ref object) noexcept {
+  Ref::steal(std::exchange(slots_[static_cast<std::size_t>(slot)], object.release()));
+}
+
+void State::set_scalar_dtype(int row, Ref object) noexcept {
+  Ref::steal(std::exchange(dtypes_[static_cast<std::size_t>(row)], object.release()));
+}
+
+void State::fill_names() {
+  for (std::size_t i = 0; i < kKeywordTexts.size(); ++i) {
+    keys_[i] = check(PyUnicode_InternFromString(kKeywordTexts[i])).release();
+  }
+  const auto name = [this](Slot slot, const char* text) { set(slot, check(PyUnicode_InternFromString(text))); };
+  name(Slot::kDlpackName, "__dlpack__");
+  name(Slot::kDlpackDeviceName, "__dlpack_device__");
+  name(Slot::kExchangeName, dlpack::kExchangeAttribute);
+  name(Slot::kMroName, "__mro__");
+  name(Slot::kDictName, "__dict__");
+  set(Slot::kOurVersion, check(Py_BuildValue("(II)", dlpack::kVersion.major, dlpack::kVersion.minor)));
+  set(Slot::kKwMaxVersion, check(PyTuple_Pack(1, get(Key::kMaxVersion))));
+}
+
+const Producer* State::find_producer(PyObject* type) const noexcept {
+  const Producer* found = producers_[producer_slot(type)].load(std::memory_order_acquire);
+  return found != nullptr && found->type == type ? found : nullptr;
+}
+
+const Producer* State::remember_producer(const Producer& producer) noexcept {
+  auto& slot = producers_[producer_slot(producer.type)];
+  if (slot.load(std::memory_order_relaxed) != nullptr) return nullptr;  // taken: that type is looked up each time
+  std::unique_ptr<Producer> entry(new (std::nothrow) Producer(producer));
+  if (!entry) return nullptr;
+  Producer* expected = nullptr;
+  if (!slot.compare_exchange_strong(expected, entry.get(), std::memory_order_release)) return nullptr;
+  for (PyObject* object : {producer.type, producer.dlpack, producer.dlpack_device}) (void)Ref::borrow(object).release();
+  return entry.release();  // the state owns it now, and the three references
+}
+
+int State::traverse(visitproc visit, void* arg) noexcept {
+  for (PyObject* object : slots_) Py_VISIT(object);
+  for (PyObject* object : dtypes_) Py_VISIT(object);
+  for (auto& slot : producers_) {
+    const Producer* producer = slot.load(std::memory_order_acquire);
+    if (producer != nullptr) Py_VISIT(producer->type);
+  }
+  return 0;
+}
+
+void State::clear() noexcept {
+  for (PyObject*& object : slots_) Ref::steal(std::exchange(object, nullptr));
+  for (PyObject*& object : keys_) Ref::steal(std::exchange(object, nullptr));
+  for (PyObject*& object : dtypes_) Ref::steal(std::exchange(object, nullptr));
+  for (auto& slot : producers_) {
+    const std::unique_ptr<Producer> entry(slot.exchange(nullptr));
+    if (!entry) continue;
+    for (PyObject* object : {entry->type, entry->dlpack, entry->dlpack_device}) Ref::steal(object);
+  }
+  if (lease != nullptr) std::exchange(lease, nullptr)->end();
+}
+
+}  // namespace refarray::python

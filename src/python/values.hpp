@@ -1,0 +1,46 @@
+// Owns conversion of arguments that many functions take: integers, shapes, axes, dtypes, devices; and back to Python.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+
+#include "ref.hpp"
+#include "refarray/core/array.hpp"
+#include "state.hpp"
+
+namespace refarray::python {
+
+/// Up to kMaxRank integers: a shape, axes, strides. Entries past count are not initialised.
+struct Integers {
+  int count = 0;
+  std::int64_t values[core::kMaxRank];
+  core::Extents span() const noexcept { return {values, static_cast<std::size_t>(count)}; }
+};
+
+/// An integer by __index__ (bool included, float not). Throws TypeError naming `what`, OverflowError past int64, and
+/// whatever __index__ raises.
+std::int64_t to_int64(PyObject* object, const char* what);
+/// One integer or a sequence of at most kMaxRank integers. Throws as to_int64, and ValueError when there are too many.
+Integers to_integers(PyObject* object, const char* what);
+/// to_integers, refusing negative entries with ValueError.
+Integers to_shape(PyObject* object);
+
+/// A DType object, its name, or bool, int, float, complex. Throws TypeError, or ValueError for an unknown name.
+core::DType to_dtype(const State& state, PyObject* object);
+/// A Device object or its name. Throws TypeError, or ValueError for an unknown name.
+core::Device to_device_value(const State& state, PyObject* object);
+/// None and absence mean the default given.
+core::DType to_dtype_or(const State& state, PyObject* object, const core::DType& fallback);
+core::Device to_device_or(const State& state, PyObject* object, const core::Device& fallback);
+
+Ref make_dtype(const State& state, const core::DType& dtype);
+Ref make_device(const State& state, const core::Device& device);
+Ref make_int_tuple(core::Extents values);
+
+/// core::copy with the GIL given up when the copy is long. The caller keeps both arrays alive.
+void copy_elements(const core::ArrayView& dst, const core::ArrayView& src);
+/// A fresh row-major copy as `dtype` (equal dtypes: a plain copy), through copy_elements.
+core::Array copy_to_new(const core::ArrayView& array, const core::DType& dtype);
+
+}  // namespace refarray::python

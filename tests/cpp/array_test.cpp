@@ -1,0 +1,201 @@
+// Owns the tests of refarray/core/array.hpp.
+#include "refarray/core/array.hpp"
+
+#include <cstring>
+#include <limits>
+#include <set>
+
+#include "check.hpp"
+#include "naive.hpp"
+
+namespace {
+
+using namespace refarray::core;
+using namespace refarray::check;
+
+constexpr DType kInt16{Kind::kInt, 16, 1, false};
+constexpr DType kInt32{Kind::kInt, 32, 1, false};
+constexpr DType kFour{Kind::kFloat4_e2m1fn, 4, 1, false};
+constexpr DType kSix{Kind::kFloat6_e2m3fn, 6, 1, false};
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+
+/// The bit address of an element; every test below compares such addresses.
+std::int64_t bit_of(const Array& array, const std::byte* origin, std::int64_t element) {
+  return (array.data - origin) * 8 + array.bit + element * array.dtype.stored_bits();
+}
+
+const Case fresh("a new array is row-major, aligned and writable", [] {
+  const Array array = new_array(kInt32, List{2, 3, 4}, true);
+  check(!array.readonly && array.bit == 0 && array.dtype == kInt32 &&
+        array.data == array.storage->data());
+  check(is_c_contiguous(array.layout.extents(), array.layout.stride_span()) &&
+        array.layout.ndim == 3);
+  const ArrayView view = array;
+  equal(view.size(), 24);
+  equal(view.nbytes(), 96);
+  check(view.device() == Device{} && view.storage == array.storage.get() &&
+        view.data == array.data);
+  for (int i = 0; i < 96; ++i) check(array.data[i] == std::byte{0});
+  check(ArrayView{}.device() == Device{} && ArrayView{}.size() == 1);
+});
+
+const Case fresh_edges("new arrays of no elements, of one, and of packed types", [] {
+  equal(new_array(kInt32, {}, false).view().size(), 1);
+  equal(new_array(kInt32, List{0, 5}, false).view().nbytes(), 0);
+  check(new_array(kInt32, List{0, 5}, false).data != nullptr);
+  for (const std::int64_t size : {0, 1, 2, 3, 4, 5, 7, 8}) {
+    const Array six = new_array(kSix, List{size}, false);
+    equal(six.view().nbytes(), (size * 6 + 7) / 8);
+    if (size % 4 != 0)
+      check(six.data[six.view().nbytes() - 1] == std::byte{0}, "bits past the end are 0");
+  }
+});
+
+const Case refused("arrays that cannot be", [] {
+  fails(Fault::kValue, "axis 1 is -1", [] { new_array(kInt32, List{1, -1}, true); });
+  fails(Fault::kValue, "ndim is 65", [] { new_array(kInt32, List(65, 1), true); });
+  fails(Fault::kOverflow, "limit", [] { new_array(kInt32, List{kMost, 2}, true); });
+  fails(Fault::kOverflow, "int32", [] { new_array(kInt32, List{kMost}, true); });
+  fails(Fault::kMemory, "bytes", [] { new_array(kInt32, List{kMost / 32}, true); });
+});
+
+const Case views("with_layout finds the first element and keeps the storage", [] {
+  Array whole = new_array(kInt16, List{4, 5}, true);
+  const std::byte* origin = whole.data;
+  Storage* storage = whole.storage.get();
+  const Array row = with_layout(whole, Layout(List{5}, List{1}), 10);
+  equal(row.data - origin, 20);
+  const Array flipped = with_layout(row, Layout(List{5}, List{-1}), 4);
+  equal(flipped.data - origin, 28);
+  const Array back = with_layout(flipped, Layout(List{4, 5}, List{5, 1}), -14);
+  check(back.data == origin && back.storage.get() == storage);
+  check(!storage->is_last_reference());
+  whole = Array{};
+  check(back.storage->data() == origin);  // kept alive by the views alone
+});
+
+const Case views_of_nothing("an empty view keeps its address, whatever the offset", [] {
+  const Array whole = new_array(kInt16, List{4}, true);
+  const Array none = with_layout(whole, Layout(List{0}, List{1}), kMost);
+  check(none.data == whole.data);
+  const Array nowhere{{}, nullptr, kInt16, 0, false, c_layout(List{0})};
+  const Array still = with_layout(nowhere, Layout(List{0, 3}, List{3, 1}), 5);
+  check(still.data == nullptr && still.storage.get() == nullptr);
+  check(with_layout(nowhere, Layout(List{0}, List{1}), -1).data == nullptr);
+});
+
+const Case sticky("read-only stays through every view, and follows the storage", [] {
+  Array whole = new_array(kInt16, List{4}, true);
+  check(!with_layout(whole, whole.layout, 0).readonly);
+  whole.readonly = true;
+  const Array view = with_layout(whole, whole.layout, 0);
+  check(view.readonly && with_layout(view, whole.layout, 0).readonly);
+  check(view.storage->writable());  // the storage itself did not change
+  std::byte bytes[8]{};
+  Storage fixed(bytes, Device{}, false, true, [](Storage*) noexcept {});
+  const ArrayView unmarked{
+      &fixed, bytes, kInt16, 0, false, whole.layout.ndim, whole.layout.shape, whole.layout.strides};
+  check(with_layout(unmarked, whole.layout, 0).readonly);
+});
+
+const Case packed_views("packed elements begin at bit addresses", [] {
+  for (const DType& dtype : {kFour, kSix, DType{Kind::kFloat4_e2m1fn, 4, 3, false},
+                             DType{Kind::kFloat6_e3m2fn, 6, 7, false}}) {
+    const Array whole = new_array(dtype, List{50}, true);
+    for (std::int64_t first = 0; first < 50; ++first) {
+      const Array one = with_layout(whole, Layout(List{1}, List{1}), first);
+      equal(bit_of(one, whole.data, 0), first * dtype.stored_bits(), name(dtype));
+      check(one.bit < 8 && one.data >= whole.data);
+      for (std::int64_t second = 0; second < 50; second += 7) {  // and on from there, backwards too
+        const Array other = with_layout(one, Layout(List{1}, List{1}), second - first);
+        equal(bit_of(other, whole.data, 0), second * dtype.stored_bits(), name(dtype));
+        check(other.bit < 8);
+      }
+    }
+  }
+});
+
+const Case padded_views("padded and whole-byte elements never begin inside a byte", [] {
+  for (const DType& dtype : {DType{Kind::kFloat4_e2m1fn, 4, 1, true},
+                             DType{Kind::kFloat6_e2m3fn, 6, 4, false}, kInt32}) {
+    const Array whole = new_array(dtype, List{9}, true);
+    for (std::int64_t first = 0; first < 9; ++first) {
+      const Array one = with_layout(whole, Layout(List{1}, List{1}), first);
+      check(one.bit == 0 && one.data - whole.data == first * dtype.itemsize(), name(dtype));
+    }
+  }
+});
+
+/// Every byte that an element of `array` has a bit in.
+std::set<std::int64_t> bytes_of(const Array& array, const std::byte* origin) {
+  std::set<std::int64_t> out;
+  for (const std::int64_t element : addresses(array.layout)) {
+    const std::int64_t from = bit_of(array, origin, element);
+    for (std::int64_t bit = from; bit < from + array.dtype.stored_bits(); ++bit)
+      out.insert(bit >> 3);
+  }
+  return out;
+}
+
+const Case overlap_model("may_overlap is exact about ranges of bytes", [] {
+  Random random(5);
+  int overlapping = 0;
+  int apart = 0;
+  for (int round = 0; round < 6000; ++round) {
+    const DType& dtype = round % 3 == 0 ? kFour : round % 3 == 1 ? kSix : kInt16;
+    const Array whole = new_array(dtype, List{4000}, false);
+    const auto random_part = [&] {
+      const Layout layout = random_view(random, static_cast<std::size_t>(random.between(0, 3)));
+      return with_layout(whole, layout, 1500 + random.between(-80, 80));
+    };
+    const Array a = random_part();
+    const Array b = random_part();
+    const std::set<std::int64_t> of_a = bytes_of(a, whole.data);
+    const std::set<std::int64_t> of_b = bytes_of(b, whole.data);
+    const bool meet = !of_a.empty() && !of_b.empty() && *of_a.begin() <= *of_b.rbegin() &&
+                      *of_b.begin() <= *of_a.rbegin();
+    equal(may_overlap(a, b), meet);
+    equal(may_overlap(b, a), meet);
+    (meet ? overlapping : apart) += 1;
+  }
+  check(overlapping > 500 && apart > 500, text(overlapping, " overlapping, ", apart, " apart"));
+});
+
+const Case overlap_edges("may_overlap of neighbours, of nothing, and of the impossible", [] {
+  const Array whole = new_array(kFour, List{4}, true);
+  const Array first = with_layout(whole, Layout(List{1}, List{1}), 0);
+  const Array second = with_layout(whole, Layout(List{1}, List{1}), 1);
+  const Array third = with_layout(whole, Layout(List{1}, List{1}), 2);
+  check(may_overlap(first, second));  // they share a byte, though no bit
+  check(!may_overlap(second, third));
+  check(!may_overlap(whole, new_array(kFour, List{4}, true)));
+  check(!may_overlap(with_layout(whole, Layout(List{0}, List{1}), 0), whole));
+  const Array endless{whole.storage, whole.data, kFour, 0, false, Layout(List{kMost}, List{kMost})};
+  check(may_overlap(endless, third));  // its range does not fit: say yes
+});
+
+const Case copies("copies are new, row-major, writable and equal", [] {
+  Array whole = new_array(kInt16, List{3, 4}, false);
+  for (std::int16_t i = 0; i < 12; ++i) std::memcpy(whole.data + 2 * i, &i, 2);
+  whole.readonly = true;
+  const Array turned = with_layout(whole, Layout(List{4, 3}, List{-1, 4}), 3);
+  const Array copy = copy_of(turned);
+  check(!copy.readonly && !may_overlap(copy, whole) && copy.dtype == kInt16);
+  check(is_c_contiguous(copy.layout.extents(), copy.layout.stride_span()));
+  const Array wide = copy_as(turned, kInt32);
+  check(wide.dtype == kInt32 && wide.view().nbytes() == 48);
+  std::size_t at = 0;
+  for (const std::int64_t element : addresses(turned.layout)) {
+    std::int16_t narrow = -1;
+    std::int32_t wider = -1;
+    std::memcpy(&narrow, copy.data + 2 * at, 2);
+    std::memcpy(&wider, wide.data + 4 * at, 4);
+    equal(narrow, 3 + element);
+    equal(wider, 3 + element);
+    ++at;
+  }
+  const Array none = copy_of(with_layout(whole, Layout(List{0, 4}, List{4, 1}), 0));
+  equal(none.view().size(), 0);
+});
+
+}  // namespace

@@ -1,0 +1,94 @@
+// Owns the tests of refarray/core/device.hpp.
+#include "refarray/core/device.hpp"
+
+#include <limits>
+
+#include "check.hpp"
+
+namespace {
+
+using namespace refarray::core;
+using namespace refarray::check;
+
+constexpr std::int32_t kMostUnits = std::numeric_limits<std::int32_t>::max();
+constexpr DeviceKind kKinds[] = {DeviceKind::kCpu,      DeviceKind::kCuda,
+                                 DeviceKind::kCudaHost, DeviceKind::kRocm,
+                                 DeviceKind::kRocmHost, DeviceKind::kCudaManaged};
+
+const Case spelling("names are spelled as documented", [] {
+  equal(name(Device{}), "cpu");
+  equal(name(Device{DeviceKind::kCpu, 2}), "cpu:2");
+  equal(name(Device{DeviceKind::kCuda, 0}), "cuda:0");
+  equal(name(Device{DeviceKind::kRocm, 1}), "rocm:1");
+  equal(name(Device{DeviceKind::kCudaHost, 0}), "cuda_host");
+  equal(name(Device{DeviceKind::kRocmHost, 0}), "rocm_host");
+  equal(name(Device{DeviceKind::kCudaManaged, 0}), "cuda_managed:0");
+});
+
+const Case round_trip("every name parses back to its device", [] {
+  for (const DeviceKind kind : kKinds) {
+    for (const std::int32_t id : {0, 1, 9, 10, 127, kMostUnits}) {
+      const Device device{kind, id};
+      const std::optional<Device> back = device_from_name(name(device));
+      check(back.has_value() && *back == device, name(device));
+    }
+  }
+});
+
+const Case short_names("a name without a unit means unit 0", [] {
+  check(device_from_name("cuda") == Device{DeviceKind::kCuda, 0});
+  check(device_from_name("rocm") == Device{DeviceKind::kRocm, 0});
+  check(device_from_name("cuda_managed") == Device{DeviceKind::kCudaManaged, 0});
+  check(device_from_name("cpu:0") == Device{});
+  check(device_from_name("cuda_host:0") == Device{DeviceKind::kCudaHost, 0});
+});
+
+const Case malformed("malformed names name nothing", [] {
+  for (const std::string_view text : {"",
+                                      ":",
+                                      ":0",
+                                      "CPU",
+                                      "cpu ",
+                                      " cpu",
+                                      "gpu",
+                                      "cuda:",
+                                      "cuda:-1",
+                                      "cuda:+1",
+                                      "cuda: 1",
+                                      "cuda:1 ",
+                                      "cuda:01",
+                                      "cuda:00",
+                                      "cuda:0x1",
+                                      "cuda:1:2",
+                                      "cuda:a",
+                                      "cuda:2147483648",
+                                      "cuda:99999999999999999999",
+                                      "cuda0",
+                                      "cudahost",
+                                      "cuda_",
+                                      "cuda-host",
+                                      "unknown:0",
+                                      "cpu:0.0",
+                                      "rocm:1\n"}) {
+    check(!device_from_name(text), std::string(text));
+  }
+  check(!device_from_name(std::string_view("cpu\0", 4)), "a NUL byte");
+});
+
+const Case host("host memory is what the CPU reads without a driver", [] {
+  check(Device{}.is_host());
+  check(Device{DeviceKind::kCudaHost, 0}.is_host());
+  check(Device{DeviceKind::kRocmHost, 0}.is_host());
+  check(!Device{DeviceKind::kCuda, 0}.is_host());
+  check(!Device{DeviceKind::kRocm, 0}.is_host());
+  check(!Device{DeviceKind::kCudaManaged, 0}.is_host());
+});
+
+const Case equality("devices differ by kind and by unit", [] {
+  check(Device{} == Device{DeviceKind::kCpu, 0});
+  check(Device{DeviceKind::kCuda, 0} != Device{DeviceKind::kCuda, 1});
+  check(Device{DeviceKind::kCuda, 0} != Device{DeviceKind::kRocm, 0});
+  equal(name(Device{static_cast<DeviceKind>(77), 3}), "unknown:3");
+});
+
+}  // namespace

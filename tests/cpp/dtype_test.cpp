@@ -1,0 +1,145 @@
+// Owns the tests of refarray/core/dtype.hpp.
+#include "refarray/core/dtype.hpp"
+
+#include "check.hpp"
+
+namespace {
+
+using namespace refarray::core;
+using namespace refarray::check;
+
+constexpr std::uint16_t kLanes[] = {1, 2, 3, 4, 7, 8, 10, 16, 255, 256, 9999, 10000, 65535};
+
+const Case round_trip("every name parses back to its dtype", [] {
+  for (const ScalarInfo& row : kScalars) {
+    for (const std::uint16_t lanes : kLanes) {
+      for (const bool padded : {false, true}) {
+        const DType dtype{row.kind, row.bits, lanes, padded};
+        const std::string text = name(dtype);
+        const std::optional<DType> back = dtype_from_name(text);
+        if (padded && row.bits >= 8) {
+          check(!back, text);  // padding means nothing for whole bytes
+        } else {
+          check(back.has_value() && *back == dtype, text);
+        }
+      }
+    }
+  }
+});
+
+const Case spelling("names are spelled as documented", [] {
+  equal(name(DType{}), "float64");
+  equal(name(DType{Kind::kFloat, 32, 4, false}), "float32x4");
+  equal(name(DType{Kind::kFloat4_e2m1fn, 4, 1, true}), "float4_e2m1fn_padded");
+  equal(name(DType{Kind::kFloat6_e3m2fn, 6, 2, true}), "float6_e3m2fnx2_padded");
+  equal(name(DType{Kind::kBool, 8, 1, false}), "bool");
+  equal(name(DType{Kind::kInt, 24, 1, false}), "unknown");
+});
+
+const Case malformed("malformed names name nothing", [] {
+  for (const std::string_view text : {"",
+                                      " ",
+                                      "x",
+                                      "x4",
+                                      "float",
+                                      "int",
+                                      "float32 ",
+                                      " float32",
+                                      "Float32",
+                                      "FLOAT32",
+                                      "float32x",
+                                      "float32x0",
+                                      "float32x1",
+                                      "float32x01",
+                                      "float32x04",
+                                      "float32x-4",
+                                      "float32x+4",
+                                      "float32x4x4",
+                                      "float32x4 ",
+                                      "float32x 4",
+                                      "float32x65536",
+                                      "float32x99999",
+                                      "float32x100000",
+                                      "float32x4294967297",
+                                      "float32x18446744073709551617",
+                                      "float32x1a",
+                                      "float32xa1",
+                                      "float32xx4",
+                                      "float32_4",
+                                      "float33",
+                                      "int24",
+                                      "float",
+                                      "uint",
+                                      "bool8",
+                                      "boolean",
+                                      "float8",
+                                      "float8_e4m3f",
+                                      "float8_e4m3fnu",
+                                      "float4_e2m1",
+                                      "_padded",
+                                      "float32_padded",
+                                      "float4_e2m1fn_padde",
+                                      "float4_e2m1fnpadded",
+                                      "float4_e2m1fn_padded_padded",
+                                      "float4_e2m1fn_paddedx2",
+                                      "float8_e5m2_padded",
+                                      "complex",
+                                      "complex16",
+                                      "bfloat",
+                                      "<f4",
+                                      "float32\n"}) {
+    check(!dtype_from_name(text), std::string(text));
+  }
+  check(!dtype_from_name(std::string_view("float32\0", 8)), "a NUL byte");
+  check(!dtype_from_name(std::string_view("int8x4\0", 7)), "a NUL byte after lanes");
+});
+
+const Case rows("the table has no row twice and finds each", [] {
+  for (std::size_t i = 0; i < kScalars.size(); ++i) {
+    equal(scalar_index(kScalars[i].kind, kScalars[i].bits), static_cast<int>(i));
+    for (std::size_t j = 0; j < i; ++j) check(kScalars[i].name != kScalars[j].name);
+  }
+  equal(scalar_index(Kind::kFloat, 8), -1);
+  equal(scalar_index(Kind::kBool, 1), -1);
+});
+
+const Case sizes("stored bits, itemsize and packing", [] {
+  struct Row {
+    DType dtype;
+    int stored_bits;
+    int itemsize;
+    bool packed;
+  };
+  for (const Row& row : {
+           Row{{Kind::kBool, 8, 1, false}, 8, 1, false},
+           Row{{Kind::kComplex, 128, 1, false}, 128, 16, false},
+           Row{{Kind::kComplex, 128, 65535, false}, 8388480, 1048560, false},
+           Row{{Kind::kFloat, 16, 3, false}, 48, 6, false},
+           Row{{Kind::kFloat4_e2m1fn, 4, 1, false}, 4, 1, true},
+           Row{{Kind::kFloat4_e2m1fn, 4, 1, true}, 8, 1, false},
+           Row{{Kind::kFloat4_e2m1fn, 4, 2, false}, 8, 1, false},
+           Row{{Kind::kFloat4_e2m1fn, 4, 3, false}, 12, 2, true},
+           Row{{Kind::kFloat4_e2m1fn, 4, 3, true}, 16, 2, false},
+           Row{{Kind::kFloat6_e2m3fn, 6, 1, false}, 6, 1, true},
+           Row{{Kind::kFloat6_e2m3fn, 6, 1, true}, 8, 1, false},
+           Row{{Kind::kFloat6_e2m3fn, 6, 4, false}, 24, 3, false},
+           Row{{Kind::kFloat6_e2m3fn, 6, 65535, true}, 393216, 49152, false},
+       }) {
+    equal(row.dtype.stored_bits(), row.stored_bits, name(row.dtype));
+    equal(row.dtype.itemsize(), row.itemsize, name(row.dtype));
+    equal(row.dtype.is_packed(), row.packed, name(row.dtype));
+  }
+  check(DType{Kind::kComplex, 64, 1, false}.is_complex() && !DType{}.is_complex());
+  check(DType{Kind::kFloat6_e2m3fn, 6, 1, false}.is_sub_byte() && !DType{}.is_sub_byte());
+});
+
+const Case equality("dtypes differ when any member does", [] {
+  const DType base{Kind::kFloat4_e2m1fn, 4, 1, false};
+  check(base == DType{Kind::kFloat4_e2m1fn, 4, 1, false});
+  check(base != DType{Kind::kFloat4_e2m1fn, 4, 1, true});
+  check(base != DType{Kind::kFloat4_e2m1fn, 4, 2, false});
+  check(DType{Kind::kInt, 8, 1, false} != DType{Kind::kUInt, 8, 1, false});
+  check(DType{Kind::kInt, 8, 1, false} != DType{Kind::kInt, 16, 1, false});
+});
+
+}  // namespace

@@ -1,0 +1,73 @@
+// Owns the slow and obvious model of a layout that the fast code is compared with: a list of every
+// element's address.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "refarray/core/layout.hpp"
+
+namespace refarray::check {
+
+using List = std::vector<std::int64_t>;
+
+/// The offsets of all elements, in elements, in row-major order of their indices; or in
+/// column-major order.
+inline List addresses(core::Extents shape, core::Extents strides, bool row_major = true) {
+  List out{0};
+  const std::size_t rank = shape.size();
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::size_t axis = row_major ? i : rank - 1 - i;
+    List longer;
+    for (const std::int64_t base : out) {
+      for (std::int64_t index = 0; index < shape[axis]; ++index)
+        longer.push_back(base + index * strides[axis]);
+    }
+    out = longer;
+  }
+  return out;
+}
+
+inline List addresses(const core::Layout& layout) {
+  return addresses(layout.extents(), layout.stride_span());
+}
+
+/// Repeatable random numbers; a seed per case, so that a failing case fails again.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+  std::int64_t between(std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(high - low + 1));
+  }
+  List list(std::size_t count, std::int64_t low, std::int64_t high) {
+    List out(count);
+    for (std::int64_t& value : out) value = between(low, high);
+    return out;
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+/// What slicing, flipping, transposing and stretching make of a row-major array.
+inline core::Layout random_view(Random& random, std::size_t rank) {
+  const List whole = random.list(rank, 1, 6);
+  core::Layout out = core::c_layout(whole);
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::int64_t step = random.between(0, 3) == 0 ? 2 : 1;
+    const bool flipped = random.between(0, 4) == 0;
+    const bool stretched = random.between(0, 9) == 0;
+    out.shape[i] = random.between(0, 2) == 0 ? random.between(0, whole[i]) / step
+                                             : (whole[i] + step - 1) / step;
+    out.strides[i] *= stretched ? 0 : flipped ? -step : step;
+  }
+  if (rank > 1 && random.between(0, 2) == 0) {
+    const auto a = static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(rank) - 1));
+    std::swap(out.shape[0], out.shape[a]);
+    std::swap(out.strides[0], out.strides[a]);
+  }
+  return out;
+}
+
+}  // namespace refarray::check

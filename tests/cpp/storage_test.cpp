@@ -1,0 +1,313 @@
+// Owns the tests of refarray/core/storage.hpp.
+#include "refarray/core/storage.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <thread>
+#include <vector>
+
+#include "check.hpp"
+
+namespace {
+
+using namespace refarray::core;
+using namespace refarray::check;
+
+constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+
+bool all_zero(const Storage& storage, std::size_t nbytes) {
+  for (std::size_t i = 0; i < nbytes; ++i) {
+    if (storage.data()[i] != std::byte{0}) return false;
+  }
+  return true;
+}
+
+const Case sizes("every size is aligned, writable, and ours from end to end", [] {
+  for (const std::int64_t nbytes : {0,
+                                    1,
+                                    7,
+                                    8,
+                                    15,
+                                    16,
+                                    17,
+                                    199,
+                                    200,
+                                    201,
+                                    207,
+                                    208,
+                                    209,
+                                    247,
+                                    248,
+                                    249,
+                                    255,
+                                    256,
+                                    257,
+                                    1000,
+                                    4095,
+                                    4096,
+                                    4097,
+                                    65536,
+                                    131072,
+                                    1 << 20,
+                                    (4 << 20) - 1,
+                                    (4 << 20) + 4096 * 3 + 5}) {
+    for (const bool zeroed : {false, true}) {
+      const StoragePtr storage = new_storage(nbytes, zeroed);
+      const auto size = static_cast<std::size_t>(nbytes);
+      equal(reinterpret_cast<std::uintptr_t>(storage->data()) % kAlignment, 0U, text(nbytes));
+      check(storage->data() != nullptr && storage->writable() && !storage->foreign());
+      check(storage->device() == Device{} && storage->is_last_reference());
+      if (zeroed) check(all_zero(*storage, size), text(nbytes));
+      std::memset(storage->data(), 0xA5, size);  // the header beyond must survive this
+      check(storage->is_last_reference() && storage->writable());
+    }
+  }
+});
+
+const Case zeroed_again("a reused block is cleared when asked", [] {
+  for (const std::int64_t nbytes : {1, 16, 200, 201, 1024, 40000, 300000}) {
+    for (int round = 0; round < 40; ++round) {
+      const StoragePtr dirty = new_storage(nbytes, false);
+      std::memset(dirty->data(), 0xFF, static_cast<std::size_t>(nbytes));
+    }
+    for (int round = 0; round < 40; ++round) {
+      check(all_zero(*new_storage(nbytes, true), static_cast<std::size_t>(nbytes)), text(nbytes));
+    }
+  }
+});
+
+const Case alive_together("storages that live together do not share bytes", [] {
+  std::vector<StoragePtr> storages;
+  for (int i = 0; i < 300; ++i) {
+    storages.push_back(new_storage(i, false));
+    std::memset(storages.back()->data(), i & 0xFF, static_cast<std::size_t>(i));
+  }
+  for (std::size_t i = 0; i < storages.size(); i += 2)
+    storages[i] = StoragePtr();  // holes, then fill them again
+  for (std::size_t i = 0; i < storages.size(); i += 2) {
+    storages[i] = new_storage(static_cast<std::int64_t>(i), false);
+    std::memset(storages[i]->data(), static_cast<int>(i & 0xFF), i);
+  }
+  for (std::size_t i = 0; i < storages.size(); ++i) {
+    bool own = true;
+    for (std::size_t b = 0; b < i; ++b)
+      own &= storages[i]->data()[b] == static_cast<std::byte>(i & 0xFF);
+    check(own, text("storage ", i));
+  }
+});
+
+const Case refused("sizes that cannot be", [] {
+  fails(Fault::kValue, "-1", [] { new_storage(-1, false); });
+  fails(Fault::kValue, "-9223372036854775808",
+        [] { new_storage(std::numeric_limits<std::int64_t>::min(), true); });
+  fails(Fault::kMemory, "9223372036854775807", [] { new_storage(kLargest, false); });
+  fails(Fault::kMemory, "9223372036854775807", [] { new_storage(kLargest, true); });
+  fails(Fault::kMemory, "the limit is", [] { new_storage(kLargest - 4000, false); });
+});
+
+int destroyed = 0;
+
+const Case pointers("StoragePtr owns exactly one reference", [] {
+  destroyed = 0;
+  std::byte bytes[4]{};
+  Storage storage(bytes, Device{DeviceKind::kCuda, 3}, false, true,
+                  [](Storage*) noexcept { ++destroyed; });
+  check(!storage.writable() && storage.foreign() && storage.data() == bytes);
+  check(storage.device() == Device{DeviceKind::kCuda, 3});
+  {
+    StoragePtr first = StoragePtr::steal(&storage);
+    check(storage.is_last_reference());
+    StoragePtr second = first;
+    check(!storage.is_last_reference());
+    StoragePtr third = std::move(first);
+    check(!first &&
+          third.get() == &storage);  // NOLINT: a moved-from StoragePtr is empty, by contract
+    second = StoragePtr();
+    check(storage.is_last_reference());
+    third = *&third;  // to itself
+    equal(destroyed, 0);
+    Storage* raw = third.release();
+    check(raw == &storage && !third);
+    third = StoragePtr::share(raw);
+    check(!storage.is_last_reference());
+    raw->release();
+    check(storage.is_last_reference() && static_cast<bool>(third));
+  }
+  equal(destroyed, 1);
+  check(!StoragePtr::share(nullptr) && StoragePtr().get() == nullptr);
+});
+
+/// An allocator that counts, can be told to fail, and checks that it gets back what it gave.
+struct Counting {
+  std::atomic<long> given{0};
+  std::atomic<long> taken_back{0};
+  std::atomic<long> live_bytes{0};
+  std::atomic<long> wrong{0};
+  std::atomic<bool> exhausted{false};
+  std::atomic<std::size_t> shift{0};  // to hand out misaligned memory
+  Allocator allocator{&allocate, &deallocate, this};
+
+  static void* allocate(std::size_t nbytes, std::size_t alignment, bool zeroed,
+                        void* context) noexcept {
+    auto& self = *static_cast<Counting*>(context);
+    if (self.exhausted) return nullptr;
+    if (alignment != kAlignment) ++self.wrong;
+    // One alignment in front holds the size, to be compared when the block comes back.
+    const std::size_t whole = (nbytes + 3 * alignment - 1) / alignment * alignment;
+    auto* raw = static_cast<std::byte*>(std::aligned_alloc(alignment, whole));
+    if (raw == nullptr) return nullptr;
+    std::memset(raw, zeroed ? 0 : 0xCD, whole);
+    std::memcpy(raw, &nbytes, sizeof nbytes);
+    ++self.given;
+    self.live_bytes += static_cast<long>(nbytes);
+    return raw + alignment + self.shift;
+  }
+
+  static void deallocate(void* pointer, std::size_t nbytes, void* context) noexcept {
+    auto& self = *static_cast<Counting*>(context);
+    std::byte* raw = static_cast<std::byte*>(pointer) - kAlignment - self.shift;
+    std::size_t was = 0;
+    std::memcpy(&was, raw, sizeof was);
+    if (was != nbytes) ++self.wrong;
+    ++self.taken_back;
+    self.live_bytes -= static_cast<long>(nbytes);
+    std::free(raw);
+  }
+};
+
+const Case custom("each storage goes back to the allocator that it came from", [] {
+  Counting first;
+  Counting second;
+  const Allocator* built_in = &default_allocator();
+  set_default_allocator(&first.allocator);
+  check(&default_allocator() == &first.allocator);
+  StoragePtr a = new_storage(16, true);
+  StoragePtr b = new_storage(100000, false);
+  check(a->foreign() && all_zero(*a, 16));
+  set_default_allocator(&second.allocator);
+  StoragePtr c = new_storage(0, false);
+  set_default_allocator(nullptr);
+  check(&default_allocator() == built_in);
+  StoragePtr d = new_storage(16, false);
+  equal(first.given.load(), 2);
+  equal(second.given.load(), 1);
+  check(first.live_bytes >= 100016);
+  a = b = c = d = StoragePtr();
+  equal(first.taken_back.load(), 2);
+  equal(second.taken_back.load(), 1);
+  equal(first.live_bytes.load() + second.live_bytes.load(), 0);
+  equal(first.wrong.load() + second.wrong.load(), 0);
+});
+
+const Case out_of_memory("an allocator that has nothing left is a kMemory error", [] {
+  Counting counting;
+  set_default_allocator(&counting.allocator);
+  counting.exhausted = true;
+  fails(Fault::kMemory, "cannot allocate 12345 bytes", [] { new_storage(12345, false); });
+  counting.exhausted = false;
+  counting.shift = 64;
+  fails(Fault::kMemory, "aligned", [] { new_storage(16, false); });
+  set_default_allocator(nullptr);
+  equal(counting.given.load(), 1);
+  equal(counting.taken_back.load(), 1);  // the misaligned block went back
+  equal(counting.wrong.load(), 0);
+});
+
+const Case built_in_directly("the built-in allocator keeps its contract for any power of two", [] {
+  const Allocator& built_in = default_allocator();
+  for (std::size_t alignment = 1; alignment <= 8192; alignment *= 2) {
+    for (const std::size_t nbytes : {std::size_t{0}, std::size_t{1}, std::size_t{248},
+                                     std::size_t{249}, std::size_t{100000}}) {
+      for (const bool zeroed : {false, true}) {
+        void* pointer = built_in.allocate(nbytes, alignment, zeroed, built_in.context);
+        check(pointer != nullptr && reinterpret_cast<std::uintptr_t>(pointer) % alignment == 0);
+        std::memset(pointer, 0x5A, nbytes);
+        built_in.deallocate(pointer, nbytes, built_in.context);
+      }
+    }
+  }
+  check(built_in.allocate(std::numeric_limits<std::size_t>::max(), 256, false, built_in.context) ==
+        nullptr);
+  check(built_in.allocate(std::numeric_limits<std::size_t>::max() / 2, 256, true,
+                          built_in.context) == nullptr);
+});
+
+const Case threads("references dropped on many threads free once", [] {
+  Counting counting;
+  set_default_allocator(&counting.allocator);
+  constexpr int kThreads = 4;
+  constexpr int kRounds = 2000;
+  {
+    std::vector<StoragePtr> shared;
+    for (int i = 0; i < 8; ++i) shared.push_back(new_storage(16, true));
+    std::vector<std::thread> running;
+    for (int t = 0; t < kThreads; ++t) {
+      running.emplace_back([mine = shared]() mutable {
+        for (int round = 0; round < kRounds; ++round) {
+          StoragePtr again = mine[static_cast<std::size_t>(round) % mine.size()];
+          StoragePtr moved = std::move(again);
+          again = moved;
+        }
+        mine.clear();
+      });
+    }
+    shared.clear();  // so that the last reference falls on one of the threads
+    for (std::thread& each : running) each.join();
+  }
+  set_default_allocator(nullptr);
+  equal(counting.given.load(), 8);
+  equal(counting.taken_back.load(), 8);
+  equal(counting.wrong.load(), 0);
+});
+
+const Case crossing("small storages made on one thread and dropped on others", [] {
+  constexpr int kEach = 500;
+  std::vector<std::vector<StoragePtr>> boxes(4);
+  const auto run_all = [&](auto body) {
+    std::vector<std::thread> running;
+    for (std::size_t t = 0; t < boxes.size(); ++t) running.emplace_back([&, t] { body(t); });
+    for (std::thread& each : running) each.join();
+  };
+  for (int round = 0; round < 3; ++round) {
+    run_all([&](std::size_t t) {
+      for (int i = 0; i < kEach; ++i) {
+        boxes[t].push_back(new_storage(i % 300, false));
+        std::memset(boxes[t].back()->data(), static_cast<int>(t),
+                    static_cast<std::size_t>(i % 300));
+      }
+    });
+    for (std::size_t t = 0; t < boxes.size(); ++t) {
+      bool own = true;
+      for (std::size_t i = 1; i < boxes[t].size(); ++i) {
+        if (i % 300 > 0) own &= boxes[t][i]->data()[i % 300 - 1] == static_cast<std::byte>(t);
+      }
+      check(own && boxes[t].size() == kEach);
+    }
+    run_all([&](std::size_t t) { boxes[(t + 1) % boxes.size()].clear(); });
+  }
+});
+
+/// Dropped by the destruction of a thread's thread_locals, before or after the allocator's own.
+struct Late {
+  StoragePtr storage;
+};
+thread_local Late late_early;
+
+const Case thread_end("a storage may be dropped while its thread's thread_locals die", [] {
+  for (int round = 0; round < 3; ++round) {
+    std::thread([round] {
+      if (round == 0)
+        late_early.storage =
+            new_storage(16, false);  // constructed before the thread frees anything
+      {
+        const StoragePtr gone = new_storage(16, false);
+      }
+      static thread_local Late late_after;
+      late_after.storage = new_storage(round == 1 ? 16 : 5000, false);
+    }).join();
+  }
+  check(new_storage(16, true)->is_last_reference());
+});
+
+}  // namespace

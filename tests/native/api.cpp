@@ -1,0 +1,201 @@
+// Owns Api: a caller for every member of a real exchange table, which checks what the header
+// promises.
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "module.hpp"
+
+namespace adversary {
+namespace {
+
+struct ApiObject {
+  PyObject_HEAD const DLPackExchangeAPI* table;
+};
+
+constexpr std::uintptr_t kUnwritten = 0xDDDDDDDDDDDDDDDD;
+
+const DLPackExchangeAPI& api_of(PyObject* self) {
+  return *reinterpret_cast<ApiObject*>(self)->table;
+}
+ModuleState& state_from(PyObject* self) {
+  return *static_cast<ModuleState*>(PyType_GetModuleState(Py_TYPE(self)));
+}
+
+/// A function of the table succeeded or failed the way the header says, or this raises
+/// AssertionError.
+bool succeeded(int code) {
+  PyObject* pending = PyErr_Occurred();
+  if (code == 0 && pending == nullptr) return true;
+  if (code == -1 && pending != nullptr) throw PythonError{};
+  PyErr_Clear();
+  fail(PyExc_AssertionError, "returned %d %s an exception", code,
+       pending == nullptr ? "without" : "with");
+}
+
+PyObject* api_new(PyObject* module, PyObject* type) {
+  return guarded([&] {
+    const Ref found(PyObject_GetAttrString(type, "__dlpack_c_exchange_api__"));
+    void* pointer = PyCapsule_GetPointer(found.get(), kTableName);
+    if (pointer == nullptr) throw PythonError{};
+    PyTypeObject* api_type = state_of(module).api_type;
+    Ref out(api_type->tp_alloc(api_type, 0));
+    reinterpret_cast<ApiObject*>(out.get())->table = static_cast<const DLPackExchangeAPI*>(pointer);
+    return out.release();
+  });
+}
+
+PyObject* api_from_py(PyObject* self, PyObject* object) {
+  return guarded([&] {
+    auto* out = reinterpret_cast<DLManagedTensorVersioned*>(kUnwritten);
+    const int code = api_of(self).managed_tensor_from_py_object_no_sync(object, &out);
+    if (code != 0 && out != nullptr) {
+      PyErr_Clear();
+      fail(PyExc_AssertionError, "A-32: *out is not NULL after a failure");
+    }
+    succeeded(code);
+    if (out == nullptr || out == reinterpret_cast<DLManagedTensorVersioned*>(kUnwritten)) {
+      fail(PyExc_AssertionError, "CAPI-11: succeeded without a tensor");
+    }
+    return new_owned(state_from(self).owned_type, out, true).release();
+  });
+}
+
+/// On failure the tensor stays the argument's: a Tensor has to be deleted by the test, an
+/// Owned deletes.
+PyObject* api_to_py(PyObject* self, PyObject* from) {
+  return guarded([&] {
+    const bool owned = PyObject_TypeCheck(from, state_from(self).owned_type) != 0;
+    void* managed = owned ? reinterpret_cast<OwnedObject*>(from)->managed
+                          : issue(*reinterpret_cast<TensorObject*>(from));
+    void* out = nullptr;
+    succeeded(api_of(self).managed_tensor_to_py_object_no_sync(
+        static_cast<DLManagedTensorVersioned*>(managed), &out));
+    if (owned) reinterpret_cast<OwnedObject*>(from)->managed = nullptr;
+    return Ref(static_cast<PyObject*>(out)).release();
+  });
+}
+
+/// The borrowed description, with the addresses of its shape and strides.
+PyObject* api_dltensor(PyObject* self, PyObject* object) {
+  return guarded([&] {
+    DLManagedTensor holder{};
+    succeeded(api_of(self).dltensor_from_py_object_no_sync(object, &holder.dl_tensor));
+    Ref out = describe(&holder, false, "");
+    const Ref shape(PyLong_FromVoidPtr(holder.dl_tensor.shape));
+    const Ref strides(PyLong_FromVoidPtr(holder.dl_tensor.strides));
+    if (PyDict_SetItemString(out.get(), "shape_address", shape.get()) < 0 ||
+        PyDict_SetItemString(out.get(), "strides_address", strides.get()) < 0) {
+      throw PythonError{};
+    }
+    return out.release();
+  });
+}
+
+using Errors = std::vector<std::pair<std::string, std::string>>;
+extern "C" void collect_error(void* context, const char* kind, const char* message) {
+  static_cast<Errors*>(context)->emplace_back(kind, message);
+}
+
+/// (code, Owned or None, [(kind, message), ...]). `thread`: in a native thread while this one keeps
+/// the GIL.
+PyObject* api_allocate(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return guarded([&] {
+    static const char* names[] = {"prototype", "set_error", "thread", nullptr};
+    PyObject* prototype = nullptr;
+    int with_set_error = 1;
+    int in_thread = 0;
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O!|$pp", const_cast<char**>(names),
+                                    state_from(self).tensor_type, &prototype, &with_set_error,
+                                    &in_thread) == 0) {
+      throw PythonError{};
+    }
+    Errors errors;
+    DLManagedTensorVersioned* made = nullptr;
+    int code = 1;
+    DLTensor* tensor = reinterpret_cast<TensorObject*>(prototype)->record->tensor();
+    const auto allocate = [&, table = &api_of(self)] {
+      code = table->managed_tensor_allocator(tensor, &made, &errors,
+                                             with_set_error != 0 ? collect_error : nullptr);
+    };
+    if (in_thread != 0) {
+      std::thread(allocate).join();
+    } else {
+      allocate();
+    }
+    Ref out = made == nullptr ? Ref(Py_NewRef(Py_None))
+                              : new_owned(state_from(self).owned_type, made, true);
+    Ref list(PyList_New(0));
+    for (const auto& [kind, message] : errors) {
+      const Ref row(Py_BuildValue("(ss)", kind.c_str(), message.c_str()));
+      if (PyList_Append(list.get(), row.get()) < 0) throw PythonError{};
+    }
+    return Py_BuildValue("(iNN)", code, out.release(), list.release());
+  });
+}
+
+/// The stream as an int; AssertionError when the function wrote nothing.
+PyObject* api_stream(PyObject* self, PyObject* args) {
+  return guarded([&] {
+    int type = 0;
+    int id = 0;
+    if (PyArg_ParseTuple(args, "ii", &type, &id) == 0) throw PythonError{};
+    void* stream = reinterpret_cast<void*>(kUnwritten);
+    succeeded(api_of(self).current_work_stream(static_cast<DLDeviceType>(type), id, &stream));
+    if (stream == reinterpret_cast<void*>(kUnwritten))
+      fail(PyExc_AssertionError, "CAPI-26: the stream was not written");
+    return PyLong_FromVoidPtr(stream);
+  });
+}
+
+PyObject* api_members(PyObject* self, PyObject*) {
+  const DLPackExchangeAPI& api = api_of(self);
+  return Py_BuildValue("{s(II)sNsNsNsNsNsNsN}", "version", api.header.version.major,
+                       api.header.version.minor, "prev_api",
+                       PyBool_FromLong(api.header.prev_api != nullptr), "allocator",
+                       PyBool_FromLong(api.managed_tensor_allocator != nullptr), "from_py",
+                       PyBool_FromLong(api.managed_tensor_from_py_object_no_sync != nullptr),
+                       "to_py", PyBool_FromLong(api.managed_tensor_to_py_object_no_sync != nullptr),
+                       "dltensor", PyBool_FromLong(api.dltensor_from_py_object_no_sync != nullptr),
+                       "stream", PyBool_FromLong(api.current_work_stream != nullptr), "address",
+                       PyLong_FromVoidPtr(const_cast<DLPackExchangeAPI*>(&api)));
+}
+
+void dealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyMethodDef api_methods[] = {
+    {"from_py", api_from_py, METH_O, "Owned, from an object of the table's type."},
+    {"to_py", api_to_py, METH_O, "An object of the table's type, from a Tensor or an Owned."},
+    {"dltensor", api_dltensor, METH_O, "The borrowed description, as a dict."},
+    {"allocate", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(api_allocate)),
+     METH_VARARGS | METH_KEYWORDS, "(code, Owned or None, errors)."},
+    {"stream", api_stream, METH_VARARGS, "The current work stream of (device type, id)."},
+    {"members", api_members, METH_NOARGS,
+     "Version, which members are set, and the table's address."},
+    {nullptr, nullptr, 0, nullptr},
+};
+PyType_Slot api_slots[] = {
+    {Py_tp_methods, api_methods},
+    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+    {0, nullptr},
+};
+PyType_Spec api_spec = {"adversary.Api", sizeof(ApiObject), 0,
+                        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, api_slots};
+
+PyMethodDef functions[] = {
+    {"api", api_new, METH_O, "A caller for the exchange table of a type."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace
+
+void add_api(PyObject* module, ModuleState& state) {
+  state.api_type = add_type(module, api_spec);
+  if (PyModule_AddFunctions(module, functions) < 0) throw PythonError{};
+}
+
+}  // namespace adversary

@@ -1,0 +1,67 @@
+"""Compiles the extension `adversary` on first use and keeps it in a cache folder keyed by content."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.machinery
+import importlib.util
+import os
+import shlex
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+FLAGS = "-std=c++20 -O1 -g -fPIC -shared -pthread -fvisibility=hidden -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror"
+
+
+def dlpack_include() -> Path:
+    """The folder above dlpack/dlpack.h: from tvm_ffi when it is installed, else from refarray."""
+    found = importlib.util.find_spec("tvm_ffi")
+    folders = [Path(folder) / "include" for folder in (found.submodule_search_locations or [])] if found else []
+    if not any((folder / "dlpack" / "dlpack.h").is_file() for folder in folders):
+        import refarray
+
+        folders = [Path(refarray.get_include())]
+    return next(folder for folder in folders if (folder / "dlpack" / "dlpack.h").is_file())
+
+
+def command() -> list[str]:
+    """The compiler call without its output; CXX and CXXFLAGS count, so that sanitizer runs reach us."""
+    include = [sysconfig.get_path("include"), str(dlpack_include())]
+    return [
+        *shlex.split(os.environ.get("CXX", "g++")),
+        *shlex.split(FLAGS),
+        *shlex.split(os.environ.get("CXXFLAGS", "")),
+        *(f"-isystem{folder}" for folder in include),
+        *(str(source) for source in sorted(HERE.glob("*.cpp"))),
+    ]
+
+
+def cache_folder() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "refarray-tests"
+
+
+def build() -> Path:
+    """The folder that holds the built module; compiles when sources, flags or Python changed."""
+    line = command()
+    digest = hashlib.sha256(repr((line, sys.version)).encode())
+    for source in sorted([*HERE.glob("*.cpp"), *HERE.glob("*.hpp")]):
+        digest.update(source.read_bytes())
+    digest.update((dlpack_include() / "dlpack" / "dlpack.h").read_bytes())
+    folder = cache_folder() / digest.hexdigest()[:20]
+    name = "adversary" + importlib.machinery.EXTENSION_SUFFIXES[0]
+    if not (folder / name).is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, unfinished = tempfile.mkstemp(suffix=".so", dir=folder)
+        os.close(handle)
+        subprocess.run([*line, "-o", unfinished], check=True)
+        os.replace(unfinished, folder / name)  # atomic: two test runs may build at once
+    return folder
+
+
+if __name__ == "__main__":
+    print(build())

@@ -1,0 +1,319 @@
+// Owns the type Tensor: a record as Python sees it, and `make`, which reads its fields from
+// keywords.
+#include <cstring>
+#include <limits>
+#include <string_view>
+
+#include "module.hpp"
+
+namespace adversary {
+namespace {
+
+constexpr std::int64_t kMin32 = std::numeric_limits<std::int32_t>::min();
+constexpr std::int64_t kMax32 = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMin64 = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kMax64 = std::numeric_limits<std::int64_t>::max();
+
+/// What `make` fills before there is a record.
+struct Draft {
+  Spec spec;
+  PyObject* device = nullptr;   // borrowed: the answer of __dlpack_device__
+  PyObject* deleter = nullptr;  // borrowed: a callable to run in the deleter
+  const char* name = nullptr;
+  bool nameless = false;
+  bool destructor = true;
+};
+
+TensorObject& self_of(PyObject* self) { return *reinterpret_cast<TensorObject*>(self); }
+
+bool to_bool(PyObject* value) {
+  if (!PyBool_Check(value)) fail(PyExc_TypeError, "%R is not a bool", value);
+  return value == Py_True;
+}
+
+/// None is NULL, an int a wild address, a sequence our own entries.
+Entries to_entries(PyObject* value) {
+  Entries out;
+  if (value == Py_None) return out;
+  if (PyLong_Check(value)) {
+    out.address = to_uint64(value);
+    return out;
+  }
+  const Ref items(PySequence_Tuple(value));
+  out.values.emplace();
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
+    out.values->push_back(to_int(PyTuple_GET_ITEM(items.get(), i), kMin64, kMax64));
+  }
+  return out;
+}
+
+/// Item `i` of a tuple that must have `count` items, as an int in [low, high].
+std::int64_t item(PyObject* tuple, Py_ssize_t count, Py_ssize_t i, std::int64_t low,
+                  std::int64_t high) {
+  if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) != count) {
+    fail(PyExc_TypeError, "%R is not a tuple of %zd ints", tuple, count);
+  }
+  return to_int(PyTuple_GET_ITEM(tuple, i), low, high);
+}
+
+void set_data(Draft& draft, PyObject* value) {
+  draft.spec.bytes.reset();
+  draft.spec.address = 0;
+  if (value == Py_None) return;
+  if (PyLong_Check(value)) {
+    draft.spec.address = to_uint64(value);
+    return;
+  }
+  const Ref copy(PyBytes_FromObject(value));
+  const auto* begin = reinterpret_cast<const std::byte*>(PyBytes_AS_STRING(copy.get()));
+  draft.spec.bytes.emplace(begin, begin + PyBytes_GET_SIZE(copy.get()));
+}
+
+void set_name(Draft& draft, PyObject* value) {
+  draft.nameless = value == Py_None;
+  if (draft.nameless) return;
+  draft.name = PyUnicode_AsUTF8(value);
+  if (draft.name == nullptr) throw PythonError{};
+}
+
+void set_deleter(Draft& draft, PyObject* value) {
+  draft.spec.deleter = value != Py_None;
+  if (PyCallable_Check(value)) draft.deleter = value;
+}
+
+struct Field {
+  std::string_view name;
+  void (*set)(Draft&, PyObject*);
+};
+
+constexpr Field kFields[] = {
+    {"versioned", [](Draft& d, PyObject* v) { d.spec.versioned = to_bool(v); }},
+    {"version",
+     [](Draft& d, PyObject* v) {
+       d.spec.version = {static_cast<std::uint32_t>(item(v, 2, 0, 0, 0xFFFFFFFF)),
+                         static_cast<std::uint32_t>(item(v, 2, 1, 0, 0xFFFFFFFF))};
+     }},
+    {"flags", [](Draft& d, PyObject* v) { d.spec.flags = to_uint64(v); }},
+    {"device",
+     [](Draft& d, PyObject* v) {
+       d.spec.device_type = static_cast<std::int32_t>(item(v, 2, 0, kMin32, kMax32));
+       d.spec.device_id = static_cast<std::int32_t>(item(v, 2, 1, kMin32, kMax32));
+     }},
+    {"dunder_device", [](Draft& d, PyObject* v) { d.device = v; }},
+    {"ndim",
+     [](Draft& d, PyObject* v) {
+       d.spec.ndim = static_cast<std::int32_t>(to_int(v, kMin32, kMax32));
+     }},
+    {"shape", [](Draft& d, PyObject* v) { d.spec.shape = to_entries(v); }},
+    {"strides", [](Draft& d, PyObject* v) { d.spec.strides = to_entries(v); }},
+    {"dtype",
+     [](Draft& d, PyObject* v) {
+       d.spec.dtype = {static_cast<std::uint8_t>(item(v, 3, 0, 0, 255)),
+                       static_cast<std::uint8_t>(item(v, 3, 1, 0, 255)),
+                       static_cast<std::uint16_t>(item(v, 3, 2, 0, 65535))};
+     }},
+    {"data", set_data},
+    {"data_offset", [](Draft& d, PyObject* v) { d.spec.data_offset = to_uint64(v); }},
+    {"byte_offset", [](Draft& d, PyObject* v) { d.spec.byte_offset = to_uint64(v); }},
+    {"manager_ctx", [](Draft& d, PyObject* v) { d.spec.manager_ctx = to_bool(v); }},
+    {"deleter", set_deleter},
+    {"guarded", [](Draft& d, PyObject* v) { d.spec.guarded = to_bool(v); }},
+    {"frozen", [](Draft& d, PyObject* v) { d.spec.frozen = to_bool(v); }},
+    {"unmapped_body", [](Draft& d, PyObject* v) { d.spec.unmapped_body = to_bool(v); }},
+    {"name", set_name},
+    {"destructor", [](Draft& d, PyObject* v) { d.destructor = to_bool(v); }},
+};
+
+void read_fields(Draft& draft, PyObject* kwargs) {
+  draft.spec.shape.values = std::vector<std::int64_t>{3};
+  draft.spec.bytes.emplace(std::size_t{64});
+  PyObject* key = nullptr;
+  PyObject* value = nullptr;
+  Py_ssize_t position = 0;
+  while (kwargs != nullptr && PyDict_Next(kwargs, &position, &key, &value) != 0) {
+    const char* text = PyUnicode_AsUTF8(key);
+    if (text == nullptr) throw PythonError{};
+    const Field* found = nullptr;
+    for (const Field& field : kFields) {
+      if (field.name == text) found = &field;
+    }
+    if (found == nullptr) fail(PyExc_TypeError, "a managed tensor has no field %R", key);
+    found->set(draft, value);
+  }
+}
+
+/// Runs `callable` with the GIL and leaves what it raised set, as a careless deleter would.
+void run_hook(PyObject* callable) noexcept {
+  const PyGILState_STATE gil = PyGILState_Ensure();
+  Py_XDECREF(PyObject_CallNoArgs(callable));
+  Py_DECREF(callable);
+  PyGILState_Release(gil);
+}
+
+PyObject* make(PyObject* module, PyObject* args, PyObject* kwargs) {
+  return guarded([&] {
+    if (PyTuple_GET_SIZE(args) != 0) fail(PyExc_TypeError, "make() takes keywords only");
+    Draft draft;
+    read_fields(draft, kwargs);
+    const bool versioned = draft.spec.versioned;
+    const auto type = draft.spec.device_type;
+    const auto id = draft.spec.device_id;
+    PyTypeObject* tensor_type = state_of(module).tensor_type;
+    Ref out(tensor_type->tp_alloc(tensor_type, 0));
+    TensorObject& self = self_of(out.get());
+    self.device = draft.device == nullptr ? Ref(Py_BuildValue("(ii)", type, id)).release()
+                                          : Py_NewRef(draft.device);
+    self.record = &Record::make(std::move(draft.spec));
+    self.record->name = draft.name == nullptr ? kNames[versioned] : draft.name;
+    self.record->nameless = draft.nameless;
+    self.record->destructor = draft.destructor;
+    if (draft.deleter != nullptr) {
+      self.record->hook = [callable = Py_NewRef(draft.deleter)] { run_hook(callable); };
+    }
+    return out.release();
+  });
+}
+
+void destroy_capsule(PyObject* capsule) noexcept {
+  for (const bool versioned : {false, true}) {
+    if (PyCapsule_IsValid(capsule, kNames[versioned]) == 0) continue;
+    call_deleter(PyCapsule_GetPointer(capsule, kNames[versioned]), versioned);
+    return;
+  }
+}
+
+PyObject* capsule(PyObject* self, PyObject*) {
+  return guarded([&] {
+    Record& record = *self_of(self).record;
+    const char* name = record.nameless ? nullptr : record.name.c_str();
+    void* managed = issue(self_of(self));
+    return Ref(PyCapsule_New(managed, name, record.destructor ? destroy_capsule : nullptr))
+        .release();
+  });
+}
+
+PyObject* dunder_dlpack(PyObject* self, PyObject*, PyObject*) { return capsule(self, nullptr); }
+
+PyObject* dunder_device(PyObject* self, PyObject*) { return Py_NewRef(self_of(self).device); }
+
+PyObject* delete_now(PyObject* self, PyObject*) {
+  return guarded([&] {
+    const Record& record = *self_of(self).record;
+    call_deleter(record.managed(), record.versioned());
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* expect_deletes(PyObject* self, PyObject* count) {
+  return guarded([&] {
+    self_of(self).record->expected_calls = static_cast<int>(to_int(count, 0, 1000));
+    return Py_NewRef(self);
+  });
+}
+
+PyObject* own_bytes(PyObject* self, PyObject*) {
+  const Record& record = *self_of(self).record;
+  return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(record.data()),
+                                   static_cast<Py_ssize_t>(record.data_size()));
+}
+
+/// Rewrites shape entry 0 and stride entry 0 behind the consumer's back.
+PyObject* scramble(PyObject* self, PyObject*) {
+  const DLTensor& tensor = *self_of(self).record->tensor();
+  if (tensor.shape != nullptr) tensor.shape[0] = -77;
+  if (tensor.strides != nullptr) tensor.strides[0] = -77;
+  return Py_NewRef(Py_None);
+}
+
+PyObject* get_calls(PyObject* self, void*) {
+  return PyLong_FromLong(self_of(self).record->deleter_calls());
+}
+PyObject* get_issued(PyObject* self, void*) {
+  return PyBool_FromLong(self_of(self).record->issued);
+}
+PyObject* get_address(PyObject* self, void*) {
+  return PyLong_FromVoidPtr(self_of(self).record->data());
+}
+
+void dealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  Py_CLEAR(self_of(self).device);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyMethodDef tensor_methods[] = {
+    {"__dlpack__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(dunder_dlpack)),
+     METH_VARARGS | METH_KEYWORDS, "The capsule, whatever was asked for."},
+    {"__dlpack_device__", dunder_device, METH_NOARGS, "`dunder_device`, else the struct's device."},
+    {"capsule", capsule, METH_NOARGS, "The capsule; a second call raises RuntimeError."},
+    {"delete", delete_now, METH_NOARGS,
+     "Calls the deleter, as a caller that still owns the tensor."},
+    {"expect_deletes", expect_deletes, METH_O,
+     "Tells the ledger how often the deleter has to run."},
+    {"bytes", own_bytes, METH_NOARGS, "What the data buffer holds now."},
+    {"scramble", scramble, METH_NOARGS, "Overwrites the first shape and stride entries."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyGetSetDef tensor_getset[] = {
+    {"deleter_calls", get_calls, nullptr, nullptr, nullptr},
+    {"issued", get_issued, nullptr, nullptr, nullptr},
+    {"address", get_address, nullptr, "Address of our bytes, 0 without.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+PyType_Slot tensor_slots[] = {
+    {Py_tp_methods, tensor_methods},
+    {Py_tp_getset, tensor_getset},
+    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+    {0, nullptr},
+};
+PyType_Spec tensor_spec = {"adversary.Tensor", sizeof(TensorObject), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, tensor_slots};
+
+/// What the record owes: the deleter runs once if the tensor left us under a name consumers accept.
+int expected_calls(const Record& record) {
+  if (record.expected_calls >= 0) return record.expected_calls;
+  const bool reachable = !record.nameless && record.name == kNames[record.versioned()];
+  return record.issued && record.spec().deleter && record.destructor && reachable ? 1 : 0;
+}
+
+PyObject* ledger(PyObject*, PyObject*) {
+  return guarded([&] {
+    Ref out(PyList_New(0));
+    Py_ssize_t number = 0;
+    for (const Record* record : Record::all()) {
+      const Ref row(
+          Py_BuildValue("(nii)", number++, expected_calls(*record), record->deleter_calls()));
+      if (PyList_Append(out.get(), row.get()) < 0) throw PythonError{};
+    }
+    return out.release();
+  });
+}
+
+PyMethodDef functions[] = {
+    {"make", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(make)),
+     METH_VARARGS | METH_KEYWORDS, "A Tensor from the fields of its managed struct."},
+    {"ledger", ledger, METH_NOARGS,
+     "(number, expected deleter calls, deleter calls) of every record."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace
+
+bool is_tensor(PyObject* object) noexcept { return Py_TYPE(object)->tp_dealloc == dealloc; }
+
+void* issue(TensorObject& tensor) {
+  if (tensor.record->issued.exchange(true)) {
+    fail(PyExc_RuntimeError, "this managed tensor was handed out before");
+  }
+  return tensor.record->managed();
+}
+
+void add_tensor(PyObject* module, ModuleState& state) {
+  state.tensor_type = add_type(module, tensor_spec);
+  if (PyModule_AddFunctions(module, functions) < 0) throw PythonError{};
+}
+
+}  // namespace adversary

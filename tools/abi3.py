@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Builds one abi3 wheel and tests it on every other CPython >= 3.12 found here: on PATH, or among pyenv's versions."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+WORK = ROOT / "build" / "abi3"
+MINORS = range(12, 20)
+# What asks about the repository or about partners of hundreds of megabytes is tested once, by `make test` itself.
+NOT_HERE = ["tests/test_house.py", "tests/test_docs.py", "tests/test_package.py"]
+HEAVY = ["*torch*", "*jax*"]
+PROBE = "import sys, venv, ensurepip; print(sys.executable, getattr(sys, '_is_gil_enabled', bool)() or 1)"
+
+
+def candidates(minor: int) -> Iterator[Path]:
+    if found := shutil.which(f"python3.{minor}"):
+        yield Path(found)
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    yield from sorted(pyenv.glob(f"3.{minor}.*/bin/python3.{minor}"), reverse=True)
+
+
+def interpreters() -> dict[str, Path]:
+    """The first interpreter of each minor version that runs (a pyenv shim may not) and can make an environment."""
+    found = {}
+    for minor in MINORS:
+        for path in candidates(minor):
+            probe = subprocess.run([path, "-c", PROBE], capture_output=True, text=True, check=False)
+            if probe.returncode == 0:
+                found[f"3.{minor}"] = Path(probe.stdout.split()[0])
+                break
+    return found
+
+
+def say(text: str) -> None:
+    print(f"== {text}", flush=True)
+
+
+def pip(python: Path, *arguments: str | Path) -> None:
+    command = [python, "-m", "pip", "--disable-pip-version-check", "--quiet", *arguments]
+    subprocess.run(command, check=True, cwd=ROOT)
+
+
+def environment(version: str, interpreter: Path) -> Path:
+    """An environment with the light partners, made once for each state of pyproject.toml."""
+    folder = WORK / version
+    python, stamp = folder / "bin" / "python", folder / "ready"
+    pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    if not stamp.exists() or stamp.read_text(encoding="utf-8") != pyproject:
+        say(f"environment for {version}")
+        subprocess.run([interpreter, "-m", "venv", "--clear", folder], check=True)
+        wanted = subprocess.run(
+            [sys.executable, ROOT / "tools" / "requirements.py", "test"],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        pip(python, "install", *wanted.stdout.split("\n"))
+        stamp.write_text(pyproject, encoding="utf-8")
+    return python
+
+
+def build_wheel(python: Path) -> Path:
+    dist = WORK / "dist"
+    shutil.rmtree(dist, ignore_errors=True)
+    pip(python, "wheel", "--no-deps", "--wheel-dir", dist, ROOT)
+    (wheel,) = dist.glob("refarray-*-abi3-*.whl")
+    return wheel
+
+
+def main() -> int:
+    found = interpreters()
+    if not found:
+        say("no CPython >= 3.12 besides this one: the abi3 wheel is not tested here")
+        return 0
+    pythons = {version: environment(version, path) for version, path in found.items()}
+    first = next(iter(pythons))
+    say(f"one abi3 wheel, built in isolation by {first}")
+    wheel = build_wheel(pythons[first])
+    ignored = [f"--ignore={path}" for path in NOT_HERE] + [
+        f"--ignore-glob={name}" for name in HEAVY
+    ]
+    failed = []
+    for version, python in pythons.items():
+        say(f"{wheel.name} on {version}")
+        pip(python, "install", "--no-deps", "--force-reinstall", wheel)
+        tests = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *ignored, "tests"]
+        if subprocess.run(tests, check=False, cwd=ROOT).returncode != 0:
+            failed.append(version)
+    if failed:
+        say(f"failed on {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,397 @@
+#!/usr/bin/env python3
+"""Checks the house rules no other tool knows: `house.py [ROOT]` prints every breach and exits 1."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+LAYERS = (
+    "python",
+    "dlpack",
+    "runtime",
+    "core",
+)  # each includes only itself and what is to its right
+MAX_LINES = {".cpp": 350, ".hpp": 200, ".py": 350}
+MAX_FUNCTION_LINES = 60
+MAX_DEFINES = 5
+MAX_REFCOUNT_LINES, MAX_REFCOUNT_FILES = 8, 4
+CAPSULE_NAMES = ("dltensor", "used_dltensor", "dltensor_versioned", "used_dltensor_versioned")
+NOT_SOURCE = {"build", "dist", "_build", "__pycache__"}  # besides every hidden folder but .ci
+TEXT = {
+    ".cpp",
+    ".hpp",
+    ".h",
+    ".c",
+    ".py",
+    ".pyi",
+    ".cmake",
+    ".txt",
+    ".toml",
+    ".md",
+    ".rst",
+    ".yml",
+    "",
+}
+
+# Blanked before code is read. A quote after a digit separates digits and opens nothing.
+COMMENT_OR_TEXT = re.compile(
+    r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\\.|[^\'\\\n])+\'',
+    re.DOTALL,
+)
+DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
+SCOPE = re.compile(
+    r"^\s*(?:template\s*)?(?:inline\s+)?(?:namespace|class|struct|union|enum|extern\s*$)\b"
+)
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
+
+
+class Finding(NamedTuple):
+    path: str
+    line: int
+    rule: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: [{self.rule}] {self.message}"
+
+
+def blank(match: re.Match[str]) -> str:
+    """The same number of lines and columns, with nothing on them."""
+    return re.sub(r"[^\n]", " ", match[0])
+
+
+@dataclass(frozen=True)
+class Source:
+    path: str  # relative to the root, with forward slashes
+    text: str
+
+    @property
+    def suffix(self) -> str:
+        return Path(self.path).suffix
+
+    @property
+    def is_cpp(self) -> bool:
+        return self.suffix in {".cpp", ".hpp"}
+
+    @property
+    def is_product(self) -> bool:
+        return self.path.startswith(("src/", "include/"))
+
+    @property
+    def layer(self) -> str | None:
+        match = re.match(r"(?:src|include/refarray)/(\w+)/", self.path)
+        return match[1] if match and match[1] in LAYERS else None
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return self.text.splitlines()
+
+    @cached_property
+    def code(self) -> str:
+        return COMMENT_OR_TEXT.sub(blank, self.text)
+
+    def grep(self, pattern: str, text: str | None = None) -> Iterator[tuple[int, str]]:
+        """Line number and match of every occurrence, in the code unless another text is given."""
+        text = self.code if text is None else text
+        for match in re.finditer(pattern, text, re.MULTILINE):
+            yield text.count("\n", 0, match.start()) + 1, match[0].strip()
+
+    def includes(self) -> Iterator[tuple[int, str]]:
+        for number, line in enumerate(self.lines, 1):
+            if match := INCLUDE.match(line):
+                yield number, match[1]
+
+
+def read_tree(root: Path) -> list[Source]:
+    found = []
+    for path in sorted(root.rglob("*")):
+        parts = path.relative_to(root).parts
+        hidden = any(part.startswith(".") and part != ".ci" for part in parts[:-1])
+        if (
+            hidden
+            or NOT_SOURCE.intersection(parts)
+            or path.suffix not in TEXT
+            or not path.is_file()
+        ):
+            continue
+        found.append(Source("/".join(parts), path.read_text(encoding="utf-8")))
+    return found
+
+
+Rule = Callable[[list[Source]], Iterator[tuple[Source, int, str]]]
+RULES: dict[str, Rule] = {}
+
+
+def rule(check: Rule) -> Rule:
+    RULES[check.__name__.replace("_", "-")] = check
+    return check
+
+
+@rule
+def layering(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+    for source in tree:
+        if source.layer is None:
+            continue
+        allowed = LAYERS[LAYERS.index(source.layer) :]
+        for line, name in source.includes():
+            match = re.match(r"(?:refarray/)?(\w+)/", name)
+            layer = match[1] if match and name != "dlpack/dlpack.h" else None
+            if layer in LAYERS and layer not in allowed:
+                yield source, line, f"{source.layer} includes {name}, a layer to its left"
+
+
+@rule
+def python_only_in_python(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+    for source in tree:
+        if source.is_product and source.layer != "python":
+            for line, name in source.includes():
+                if name in {"Python.h", "structmember.h"}:
+                    yield source, line, f"{name} is for src/python alone"
+
+
+@rule
+def dlpack_only_in_dlpack(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+    for source in tree:
+        if source.is_product and source.layer != "dlpack":
+            for line, name in source.includes():
+                if name.endswith("dlpack.h"):
+                    yield source, line, f"{name} is for the dlpack folders alone"
+
+
+@rule
+def drivers_only_in_runtime(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+    for source in tree:
+        if source.is_cpp and source.is_product and source.layer != "runtime":
+            for line, name in source.grep(r"\b(?:dlopen|dlsym|(?:cu|hip)[A-Z]\w*)\s*\("):
+                yield source, line, f"{name}...) is for src/runtime alone"
+
+
+@rule
+def first_line(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+    starts = {".cpp": ("// ",), ".hpp": ("// ",), ".cmake": ("# ",), ".toml": ("# ",)}
+    for source in tree:
+        lines = [line for line in source.lines if not line.startswith("#!")]
+        start = starts.get(
+            source.suffix, ('"""', "# ", 'r"""') if source.suffix in {".py", ".pyi"} else ()
+        )
+        if start and lines and not lines[0].startswith(start):
+            yield source, 1, "begins without the sentence that says what the file owns"
+
+
+@rule
+def file_length(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+    for source in tree:
+        limit = MAX_LINES.get(source.suffix)
+        if source.is_product and limit and len(source.lines) > limit:
+            yield (
+                source,
+                limit,
+                f"{len(source.lines)} lines; a {source.suffix} file has at most {limit}",
+            )
+
+
+def functions(source: Source) -> Iterator[tuple[int, int, str]]:
+    """First line, number of lines and heading of each outermost function body."""
+    code = DIRECTIVE.sub(blank, source.code)
+    heading_start, scopes, position = 0, 0, 0
+    while match := re.compile(r"[{};]").search(code, position):
+        position = match.end()
+        if match[0] != "{":
+            heading_start = position
+            continue
+        heading = code[heading_start : match.start()]
+        bare = heading
+        while bare != (bare := re.sub(r"<[^<>]*>", "", bare)):
+            pass
+        bare = re.sub(r"\b(?:public|protected|private)\s*:", "", bare)
+        if SCOPE.match(bare):
+            scopes, heading_start = scopes + 1, position
+            continue
+        close = matching_brace(code, match.start())
+        position = close
+        if re.search(r"\)[\w\s]*:[^:].*[\w>]\s*$", bare, re.DOTALL):
+            continue  # `name{value}` in a constructor's initialiser list: still the heading
+        if ")" in bare:
+            first = code.count("\n", 0, match.start()) + 1
+            yield first, code.count("\n", match.start(), close) + 1, " ".join(bare.split())
+        heading_start = position
+
+
+def matching_brace(code: str, start: int) -> int:
+    depth = 0
+    for match in re.compile(r"[{}]").finditer(code, start):
+        depth += 1 if match[0] == "{" else -1
+        if depth == 0:
+            return match.end()
+    return len(code)
+
+
+@rule
+def function_length(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+    for source in tree:
+        if source.is_cpp:
+            for line, length, heading in functions(source):
+                if length > MAX_FUNCTION_LINES:
+                    yield (
+                        source,
+                        line,
+                        f"{length} lines, at most {MAX_FUNCTION_LINES}: {heading[:60]}",
+                    )
+
+
+@rule
+def no_goto(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+    for source in tree:
+        if source.is_cpp:
+            for line, _ in source.grep(r"\bgoto\b"):
+                yield source, line, "goto"
+
+
+@rule
+def no_null_macro(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+    for source in tree:
+        if source.is_cpp:
+            for line, _ in source.grep(r"\bNULL\b"):
+                yield source, line, "NULL: write nullptr"
+
+
+@rule
+def few_defines(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+    product = [source for source in tree if source.is_cpp and source.is_product]
+    defines = [
+        (source, line) for source in product for line, _ in source.grep(r"^[ \t]*#[ \t]*define\b")
+    ]
+    for source, line in defines[MAX_DEFINES:]:
+        yield source, line, f"#define number {len(defines)}; the project has at most {MAX_DEFINES}"
+
+
+@rule
+def no_static_objects(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+    static = r"\bstatic\s+(?:(?:const|inline|constinit)\s+)*"
+    variable = static + r"(?:PyObject\s*\*|PyTypeObject)\s*\w+\s*(?![\w\s(])"
+    for source in tree:
+        if source.is_cpp and source.is_product:
+            for line, name in source.grep(variable):
+                yield source, line, f"{name}: Python objects live in the module state"
+
+
+@rule
+def few_reference_counts(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+    count = r"^.*\bPy_(?:X?INCREF|X?DECREF|CLEAR|X?NewRef|X?SETREF)\b.*$"
+    product = [source for source in tree if source.is_cpp and source.is_product]
+    lines = [(source, line) for source in product for line, _ in source.grep(count)]
+    for source, line in lines[MAX_REFCOUNT_LINES:]:
+        yield (
+            source,
+            line,
+            f"reference counting by hand, line {len(lines)} of at most {MAX_REFCOUNT_LINES}",
+        )
+    files = sorted({source.path for source, _ in lines})
+    if len(files) > MAX_REFCOUNT_FILES:
+        yield (
+            lines[-1][0],
+            lines[-1][1],
+            f"reference counting in more than {MAX_REFCOUNT_FILES} files: {files}",
+        )
+
+
+@rule
+def versions_only_in_compat(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+    for source in tree:
+        if source.is_cpp and source.is_product and source.path != "src/python/compat.hpp":
+            for line, name in source.grep(r"\b(?:PY_VERSION_HEX|Py_LIMITED_API|Py_GIL_DISABLED)\b"):
+                yield source, line, f"{name} is for src/python/compat.hpp alone"
+
+
+@rule
+def no_stray_try(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+    for source in tree:
+        if source.is_cpp and source.is_product and not source.path.startswith("src/python/errors."):
+            for line, _ in source.grep(r"\btry\b"):
+                if not any(
+                    "// boundary:" in text for text in source.lines[max(line - 2, 0) : line]
+                ):
+                    yield (
+                        source,
+                        line,
+                        "try without a `// boundary:` comment that says why it must be here",
+                    )
+
+
+@rule
+def capsule_names_once(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+    home = "include/refarray/dlpack/wire.hpp"
+    product = [source for source in tree if source.is_cpp and source.is_product]
+    for name in CAPSULE_NAMES:
+        places = [
+            (source, line)
+            for source in product
+            for line, _ in source.grep(f'"{name}"', source.text)
+        ]
+        at_home = [place for place in places if place[0].path == home]
+        for source, line in [place for place in places if place not in at_home[:1]]:
+            yield source, line, f'"{name}" is written once, in {home}'
+        for source in product:
+            if source.path == home and not at_home:
+                yield source, 1, f'"{name}" is not here, its one home'
+
+
+@rule
+def nothing_local(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+    folders = "|".join(
+        re.escape(f"/{name}/") for name in ("work", "farm", "root", "tmp/ra", "tmp/bash_jobs")
+    )
+    hosts = "|".join(
+        re.escape(host) for host in ("deb.debian.org", "pypi.org", "pythonhosted", "registry.npmjs")
+    )
+    for source in tree:
+        for line, name in source.grep(rf"(?<![\w.$}}]){folders}|{hosts}", source.text):
+            if not source.path.endswith("tools/house.py"):
+                yield source, line, f"{name}: a path of one machine, or a registry's host"
+
+
+@rule
+def nothing_vendored(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+    for source in tree:
+        if source.path.rpartition("/")[2] == "dlpack.h":
+            yield source, 1, "dlpack.h is found by the build, never stored"
+
+
+@rule
+def nothing_unfinished(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+    for source in tree:
+        if source.path.startswith(("src/", "include/", "tests/")) and not source.path.endswith(
+            "test_house.py"
+        ):
+            for line, word in source.grep(
+                r"\b(?:TODO|FIXME|XXX|NotImplementedError)\b", source.text
+            ):
+                yield source, line, f"{word}: finish it, or open an issue"
+
+
+def check(root: Path) -> list[Finding]:
+    tree = read_tree(root)
+    return [
+        Finding(source.path, line, name, message)
+        for name, find in RULES.items()
+        for source, line, message in find(tree)
+    ]
+
+
+def main(arguments: list[str]) -> int:
+    root = Path(arguments[0]) if arguments else Path(__file__).resolve().parent.parent
+    findings = check(root)
+    for finding in findings:
+        print(finding)
+    print(f"{len(findings)} breaches of {len(RULES)} house rules")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
