@@ -4,7 +4,7 @@ PARTNERS ?= light
 
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja
 DLPACK = -DDLPACK_INCLUDE_DIR="$$($(BIN)/tvm-ffi-config --dlpack-includedir)"
 SOURCES := $(shell find src include cmake -type f -not -name '*.pyc') CMakeLists.txt pyproject.toml
@@ -26,7 +26,7 @@ test: ctest abi3 pytest ## the C++ tests, then pytest with every partner, here a
 
 ctest: $(VENV)/build
 	echo "== C++ tests, built without Python"
-	$(CMAKE) -S . -B build/cpp $(DLPACK) -Wno-dev --log-level=WARNING
+	$(CMAKE) -S . -B build/cpp $(DLPACK) > /dev/null
 	$(BIN)/cmake --build build/cpp -- --quiet
 	$(BIN)/ctest --test-dir build/cpp --output-on-failure | tail -n +3
 
@@ -34,7 +34,7 @@ pytest: $(VENV)/package $(VENV)/test $(VENV)/partners
 	echo "== pytest with every partner"
 	$(BIN)/python -m pytest tests
 
-abi3: $(VENV)/build $(VENV)/test
+abi3: $(VENV)/build $(VENV)/audit
 	$(BIN)/python tools/abi3.py
 
 check: $(VENV)/package $(VENV)/test $(VENV)/dev ## formatting, linters, types, house rules, a build with warnings as errors
@@ -50,7 +50,7 @@ check: $(VENV)/package $(VENV)/test $(VENV)/dev ## formatting, linters, types, h
 	$(BIN)/python tools/house.py
 	echo "== build with warnings as errors"
 	$(CMAKE) -S . -B build/check $(DLPACK) -DREFARRAY_DEVELOPER=ON -DREFARRAY_PYTHON=ON \
-	  -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python -Wno-dev --log-level=WARNING
+	  -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python > /dev/null
 	$(BIN)/cmake --build build/check -- --quiet
 
 format: $(VENV)/dev ## lay the sources out as `make check` wants them
@@ -75,7 +75,7 @@ $(VENV)/pip:
 	$(PYTHON) -m venv $(VENV)
 	touch $@
 
-$(VENV)/build $(VENV)/light $(VENV)/test $(VENV)/partners $(VENV)/dev $(VENV)/docs: pyproject.toml | $(VENV)/pip
+$(VENV)/build $(VENV)/light $(VENV)/test $(VENV)/partners $(VENV)/audit $(VENV)/dev $(VENV)/docs: pyproject.toml | $(VENV)/pip
 	echo "== install what '$(@F)' needs"
 	$(BIN)/python tools/requirements.py $(@F) > $@.txt
 	$(PIP) install -r $@.txt

@@ -20,9 +20,7 @@ void count() noexcept { allocations.fetch_add(1, std::memory_order_relaxed); }
 
 extern "C" {
 
-std::uint64_t counted_allocations() {
-  return allocations.load(std::memory_order_relaxed);
-}
+std::uint64_t counted_allocations() { return allocations.load(std::memory_order_relaxed); }
 
 void* malloc(std::size_t size) {
   count();

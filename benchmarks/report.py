@@ -88,7 +88,7 @@ def worst_factor(row: dict) -> float:
 
 def table(rows: list[dict]) -> str:
     """One line per row, with aligned columns; a row that misses its target stays in its place."""
-    header = ("id", "case", "ours", "U or unit [95 %]", "target", "others / ours")
+    header = ("id", "case", "ours", "U or unit [95 %]", "target", "others / ours (E: their figure)")
     lines = [header]
     for row in rows:
         lines.append(_cells(row))

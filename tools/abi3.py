@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds one abi3 wheel and tests it on every other CPython >= 3.12 found here: on PATH, or among pyenv's versions."""
+"""Builds one abi3 wheel and tests it on every CPython >= 3.12 on PATH or among pyenv's."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "build" / "abi3"
 MINORS = range(12, 20)
-# What asks about the repository or about partners of hundreds of megabytes is tested once, by `make test` itself.
+# Tests of the repository, or with partners of hundreds of megabytes, run once: on the main Python.
 NOT_HERE = ["tests/test_house.py", "tests/test_docs.py", "tests/test_package.py"]
 HEAVY = ["*torch*", "*jax*"]
-PROBE = "import sys, venv, ensurepip; print(sys.executable, getattr(sys, '_is_gil_enabled', bool)() or 1)"
+# A free-threaded interpreter loads no abi3 module, and one without ensurepip makes no environment.
+PROBE = """
+import sys, sysconfig, venv, ensurepip
+sys.exit(1) if sysconfig.get_config_var("Py_GIL_DISABLED") else print(sys.executable)
+"""
 
 
 def candidates(minor: int) -> Iterator[Path]:
@@ -27,13 +31,13 @@ def candidates(minor: int) -> Iterator[Path]:
 
 
 def interpreters() -> dict[str, Path]:
-    """The first interpreter of each minor version that runs (a pyenv shim may not) and can make an environment."""
+    """The first interpreter of each minor version that passes; a pyenv shim may not even run."""
     found = {}
     for minor in MINORS:
         for path in candidates(minor):
             probe = subprocess.run([path, "-c", PROBE], capture_output=True, text=True, check=False)
             if probe.returncode == 0:
-                found[f"3.{minor}"] = Path(probe.stdout.split()[0])
+                found[f"3.{minor}"] = Path(probe.stdout.strip())
                 break
     return found
 
@@ -43,7 +47,7 @@ def say(text: str) -> None:
 
 
 def pip(python: Path, *arguments: str | Path) -> None:
-    command = [python, "-m", "pip", "--disable-pip-version-check", "--quiet", *arguments]
+    command = [python, "-m", "pip", "--disable-pip-version-check", "-qq", *arguments]
     subprocess.run(command, check=True, cwd=ROOT)
 
 
@@ -61,7 +65,7 @@ def environment(version: str, interpreter: Path) -> Path:
             capture_output=True,
             text=True,
         )
-        pip(python, "install", *wanted.stdout.split("\n"))
+        pip(python, "install", *wanted.stdout.splitlines())
         stamp.write_text(pyproject, encoding="utf-8")
     return python
 
@@ -83,6 +87,7 @@ def main() -> int:
     first = next(iter(pythons))
     say(f"one abi3 wheel, built in isolation by {first}")
     wheel = build_wheel(pythons[first])
+    subprocess.run([sys.executable, "-m", "abi3audit", "--strict", "--summary", wheel], check=True)
     ignored = [f"--ignore={path}" for path in NOT_HERE] + [
         f"--ignore-glob={name}" for name in HEAVY
     ]

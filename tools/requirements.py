@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the requirements of the named extras of pyproject.toml, one a line, without the package itself."""
+"""Prints the requirements of the named extras of pyproject.toml, without the package itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-// Owns the table of conversion kernels: one cell per ordered pair of scalar kinds that convert in one step.
+// Owns the table of conversion kernels: one cell per ordered pair of scalar kinds that convert in
+// one step.
 #include <array>
 #include <complex>
 #include <concepts>
@@ -19,29 +20,46 @@ template <class T>
 struct ComplexPart<std::complex<T>> {
   using type = T;
 };
+template <>
+struct ComplexPart<Complex32> {
+  using type = Float16;
+};
 template <class T>
-concept WideComplex = requires { typename ComplexPart<T>::type; };
+concept Complex = requires { typename ComplexPart<T>::type; };
 template <class T>
-concept Small = requires(T element) { { T::from(0.0F).code } -> std::convertible_to<unsigned>; };
+concept WideComplex = Complex<T> && !std::is_same_v<T, Complex32>;
+template <class T>
+concept Small = requires(T element) {
+  { T::from(0.0F).code } -> std::convertible_to<unsigned>;
+};
 template <class T>
 constexpr bool is_bool = std::is_same_v<T, Bool>;
-/// What C++ itself converts. The others have kernels to and from float32 only (see Recipe::push_cast).
+/// What C++ itself converts. The others have kernels to and from float32 only (see
+/// Recipe::push_cast).
 template <class T>
 concept Native = std::is_arithmetic_v<T> || is_bool<T> || WideComplex<T>;
 
 /// The table's rule: which pairs convert in one step.
 template <class S, class D>
 constexpr bool is_direct() {
-  if constexpr (std::is_same_v<S, D>) return false;  // that is a move
-  else if constexpr (Native<S> && Native<D>) return !WideComplex<S> || WideComplex<D> || is_bool<D>;
-  else if constexpr (Small<S>) return std::is_same_v<D, float>;
-  else if constexpr (std::is_same_v<D, Float16>) return std::is_same_v<S, float> || std::is_same_v<S, double>;
-  else if constexpr (Small<D>) return std::is_same_v<S, float>;
-  else if constexpr (std::is_same_v<S, Complex32>) return std::is_same_v<D, std::complex<float>>;
-  else return std::is_same_v<S, float> || std::is_same_v<S, std::complex<float>>;
+  if constexpr (std::is_same_v<S, D>)
+    return false;  // that is a move
+  else if constexpr (Native<S> && Native<D>)
+    return !WideComplex<S> || WideComplex<D> || is_bool<D>;
+  else if constexpr (Small<S>)
+    return std::is_same_v<D, float>;
+  else if constexpr (std::is_same_v<D, Float16>)
+    return std::is_same_v<S, float> || std::is_same_v<S, double>;
+  else if constexpr (Small<D>)
+    return std::is_same_v<S, float>;
+  else if constexpr (std::is_same_v<S, Complex32>)
+    return std::is_same_v<D, std::complex<float>>;
+  else
+    return std::is_same_v<S, float> || std::is_same_v<S, std::complex<float>>;
 }
 
-/// Towards zero; the range's ends beyond it; 0 for NaN. Every conversion that is evaluated is in range.
+/// Towards zero; the range's ends beyond it; 0 for NaN. Every conversion that is evaluated is in
+/// range.
 template <class I, class F>
 constexpr I saturate(F value) noexcept {
   constexpr F kEnd = static_cast<F>(std::uint64_t{1} << (std::numeric_limits<I>::digits - 1)) * 2;
@@ -52,11 +70,13 @@ constexpr I saturate(F value) noexcept {
   return value < kBegin ? std::numeric_limits<I>::min() : out;
 }
 
-/// The values of all codes of a type of one byte, among them those with stray bits above a narrower value.
+/// The values of all codes of a type of one byte, among them those with stray bits above a narrower
+/// value.
 template <Small S>
 constexpr auto kValues = [] {
   std::array<float, 256> values{};
-  for (unsigned code = 0; code < values.size(); ++code) values[code] = S{static_cast<std::uint8_t>(code)}.value();
+  for (unsigned code = 0; code < values.size(); ++code)
+    values[code] = S{static_cast<std::uint8_t>(code)}.value();
   return values;
 }();
 
@@ -67,19 +87,15 @@ constexpr D convert(S value) noexcept {
   } else if constexpr (is_bool<S>) {
     return convert<D>(static_cast<std::uint8_t>(value.byte != 0));
   } else if constexpr (Small<S>) {
-    if constexpr (sizeof(S) == 1) return kValues<S>[value.code];
-    else return value.value();
+    if constexpr (sizeof(S) == 1)
+      return kValues<S>[value.code];
+    else
+      return value.value();
   } else if constexpr (Small<D>) {
     return D::from(value);
-  } else if constexpr (std::is_same_v<S, Complex32>) {
-    return {value.real.value(), value.imag.value()};
-  } else if constexpr (std::is_same_v<D, Complex32>) {
-    if constexpr (WideComplex<S>) return {Float16::from(value.real()), Float16::from(value.imag())};
-    else return {Float16::from(value), Float16{}};
-  } else if constexpr (WideComplex<D>) {
+  } else if constexpr (Complex<D>) {
     using Part = typename ComplexPart<D>::type;
-    if constexpr (WideComplex<S>) return {static_cast<Part>(value.real()), static_cast<Part>(value.imag())};
-    else return {static_cast<Part>(value), Part{0}};
+    return {convert<Part>(value), Part{}};
   } else if constexpr (std::is_integral_v<D> && std::is_floating_point_v<S>) {
     return saturate<D>(value);
   } else {
@@ -88,8 +104,9 @@ constexpr D convert(S value) noexcept {
 }
 
 template <class S, class D>
-inline void cast_strided(std::byte* __restrict dst, const std::byte* __restrict src, std::int64_t dst_step,
-                         std::int64_t src_step, std::int64_t count) noexcept {
+inline void cast_strided(std::byte* __restrict dst, const std::byte* __restrict src,
+                         std::int64_t dst_step, std::int64_t src_step,
+                         std::int64_t count) noexcept {
   for (std::int64_t i = 0; i < count; ++i) {
     S value;
     std::memcpy(&value, src + i * src_step, sizeof(S));  // neither side need be aligned
@@ -98,18 +115,34 @@ inline void cast_strided(std::byte* __restrict dst, const std::byte* __restrict 
   }
 }
 
+/// Complex to complex is two reals to two reals.
+template <class S, class D>
+void cast_parts(const Run& dst, const Run& src, std::int64_t count) noexcept {
+  using From = typename ComplexPart<S>::type;
+  using To = typename ComplexPart<D>::type;
+  if (dst.stride == sizeof(D) * 8 && src.stride == sizeof(S) * 8) {
+    cast_strided<From, To>(dst.data, src.data, sizeof(To), sizeof(From), 2 * count);
+    return;
+  }
+  cast_strided<From, To>(dst.data, src.data, dst.stride / 8, src.stride / 8, count);
+  cast_strided<From, To>(dst.data + sizeof(To), src.data + sizeof(From), dst.stride / 8,
+                         src.stride / 8, count);
+}
+
 template <class S, class D>
 void cast_run(const Run& dst, const Run& src, std::int64_t count) noexcept {
-  constexpr std::int64_t kDst = sizeof(D);
-  constexpr std::int64_t kSrc = sizeof(S);
-  if (dst.stride == kDst * 8 && src.stride == kSrc * 8) {
-    cast_strided<S, D>(dst.data, src.data, kDst, kSrc, count);  // constant steps: this one vectorises
+  if constexpr (Complex<S> && Complex<D>) {
+    cast_parts<S, D>(dst, src, count);
+  } else if (dst.stride == sizeof(D) * 8 && src.stride == sizeof(S) * 8) {
+    cast_strided<S, D>(dst.data, src.data, sizeof(D), sizeof(S),
+                       count);  // constant steps: this one vectorises
   } else {
     cast_strided<S, D>(dst.data, src.data, dst.stride / 8, src.stride / 8, count);
   }
 }
 
-/// Between integers only the sizes matter, and the sign of the narrower: fewer kernels do the same work.
+/// Between integers only the sizes matter, and the sign of the narrower: fewer kernels do the same
+/// work.
 template <class S, class D>
 constexpr Kernel kernel() {
   constexpr bool kIntegers = std::is_integral_v<S> && std::is_integral_v<D>;
@@ -124,7 +157,8 @@ constexpr Kernel kernel() {
   }
 }
 
-constexpr auto kKernels = Elements::table([]<class D>() { return Elements::table([]<class S>() { return kernel<S, D>(); }); });
+constexpr auto kKernels = Elements::table(
+    []<class D>() { return Elements::table([]<class S>() { return kernel<S, D>(); }); });
 
 }  // namespace
 

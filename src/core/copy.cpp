@@ -1,4 +1,5 @@
-// Owns what copy() promises: who may become what, equal shapes, and results that overlap cannot spoil.
+// Owns what copy() promises: who may become what, equal shapes, and results that overlap cannot
+// spoil.
 #include "refarray/core/copy.hpp"
 
 #include <algorithm>
@@ -10,8 +11,9 @@ namespace refarray::core {
 
 namespace {
 
-/// The door for faster kernels: whatever stands here gets every non-empty, non-overlapping copy of host memory.
-/// It may run a plan in any order and on any number of threads, as long as bits beside packed elements survive.
+/// The door for faster kernels: whatever stands here gets every non-empty, non-overlapping copy of
+/// host memory. It may run a plan in any order and on any number of threads, as long as bits beside
+/// packed elements survive.
 using Executor = void (*)(const Plan& plan) noexcept;
 constexpr Executor kExecute = &walk;
 
@@ -34,8 +36,8 @@ void copy(const ArrayView& dst, const ArrayView& src) {
     fail(Fault::kType, "no conversion from ", name(src.dtype), " to ", name(dst.dtype));
   }
   if (!std::ranges::equal(dst.extents(), src.extents())) {
-    fail(Fault::kValue, "cannot copy an array of shape ", shape_text(src.extents()), " into one of shape ",
-         shape_text(dst.extents()));
+    fail(Fault::kValue, "cannot copy an array of shape ", shape_text(src.extents()),
+         " into one of shape ", shape_text(dst.extents()));
   }
   if (dst.size() == 0) return;
   const Plan plan(dst, src);

@@ -1,4 +1,5 @@
-// Owns the kernels that move elements without looking at them: whole bytes, packed bits, and between the two.
+// Owns the kernels that move elements without looking at them: whole bytes, packed bits, and
+// between the two.
 #include <cstring>
 
 #include "core/copy_plan.hpp"
@@ -8,8 +9,8 @@ namespace refarray::core {
 namespace {
 
 template <std::size_t Size>
-void move_strided(std::byte* dst, const std::byte* src, std::int64_t dst_step, std::int64_t src_step,
-                  std::int64_t count) noexcept {
+void move_strided(std::byte* dst, const std::byte* src, std::int64_t dst_step,
+                  std::int64_t src_step, std::int64_t count) noexcept {
   for (; count > 0; --count, dst += dst_step, src += src_step) std::memcpy(dst, src, Size);
 }
 
@@ -45,7 +46,8 @@ void move_any_bytes(const Run& dst, const Run& src, std::int64_t count) noexcept
   }
 }
 
-/// `width` <= 8 bits that begin `bit` bits into data[0]; touches data[1] only if they reach into it.
+/// `width` <= 8 bits that begin `bit` bits into data[0]; touches data[1] only if they reach into
+/// it.
 unsigned read_bits(const std::byte* data, int bit, int width) noexcept {
   unsigned value = std::to_integer<unsigned>(data[0]) >> bit;
   if (bit + width > 8) value |= std::to_integer<unsigned>(data[1]) << (8 - bit);
@@ -83,7 +85,8 @@ void move_bits(const Run& dst, const Run& src, std::int64_t count) noexcept {
     copy_bits(dst, src, count * dst.width);
     return;
   }
-  for (std::int64_t i = 0; i < count; ++i) copy_bits(dst.at(i * dst.stride), src.at(i * src.stride), dst.width);
+  for (std::int64_t i = 0; i < count; ++i)
+    copy_bits(dst.at(i * dst.stride), src.at(i * src.stride), dst.width);
 }
 
 /// Into a padded type: the rest of an element's last byte becomes zero.
@@ -95,7 +98,8 @@ void move_bits_padded(const Run& dst, const Run& src, std::int64_t count) noexce
   }
 }
 
-/// Gapless packed elements repeat their position in a byte after kGroup elements, which take kGroupBytes.
+/// Gapless packed elements repeat their position in a byte after kGroup elements, which take
+/// kGroupBytes.
 template <int Width>
 constexpr int kGroup = Width % 4 == 0 ? 2 : 4;
 template <int Width>
@@ -127,8 +131,10 @@ void unpack(const Run& dst, const Run& src, std::int64_t count) noexcept {
   const std::byte* from = src.at(i * src.stride).data;
   for (; i + kGroup<Width> <= count; i += kGroup<Width>, from += kGroupBytes<Width>) {
     std::uint32_t bits = 0;
-    for (int k = 0; k < kGroupBytes<Width>; ++k) bits |= std::to_integer<std::uint32_t>(from[k]) << (8 * k);
-    for (int k = 0; k < kGroup<Width>; ++k) dst.data[(i + k) * step] = std::byte((bits >> (Width * k)) & ((1U << Width) - 1));
+    for (int k = 0; k < kGroupBytes<Width>; ++k)
+      bits |= std::to_integer<std::uint32_t>(from[k]) << (8 * k);
+    for (int k = 0; k < kGroup<Width>; ++k)
+      dst.data[(i + k) * step] = std::byte((bits >> (Width * k)) & ((1U << Width) - 1));
   }
   unpack_some<Width>(dst, src, i, count);
 }
@@ -150,7 +156,8 @@ void pack(const Run& dst, const Run& src, std::int64_t count) noexcept {
   std::byte* to = dst.at(i * dst.stride).data;
   for (; i + kGroup<Width> <= count; i += kGroup<Width>, to += kGroupBytes<Width>) {
     std::uint32_t bits = 0;
-    for (int k = 0; k < kGroup<Width>; ++k) bits |= read_bits(src.data + (i + k) * step, 0, Width) << (Width * k);
+    for (int k = 0; k < kGroup<Width>; ++k)
+      bits |= read_bits(src.data + (i + k) * step, 0, Width) << (Width * k);
     for (int k = 0; k < kGroupBytes<Width>; ++k) to[k] = std::byte((bits >> (8 * k)) & 0xFFU);
   }
   pack_some<Width>(dst, src, i, count);
@@ -158,12 +165,18 @@ void pack(const Run& dst, const Run& src, std::int64_t count) noexcept {
 
 Kernel move_bytes_kernel(int size) noexcept {
   switch (size) {
-    case 1: return &move_bytes<1>;
-    case 2: return &move_bytes<2>;
-    case 4: return &move_bytes<4>;
-    case 8: return &move_bytes<8>;
-    case 16: return &move_bytes<16>;
-    default: return &move_any_bytes;
+    case 1:
+      return &move_bytes<1>;
+    case 2:
+      return &move_bytes<2>;
+    case 4:
+      return &move_bytes<4>;
+    case 8:
+      return &move_bytes<8>;
+    case 16:
+      return &move_bytes<16>;
+    default:
+      return &move_any_bytes;
   }
 }
 
@@ -171,7 +184,8 @@ Kernel move_bytes_kernel(int size) noexcept {
 
 Kernel move_kernel(const DType& to, const DType& from) noexcept {
   const int width = int{to.bits} * int{to.lanes};
-  if (width % 8 == 0 || (!to.is_packed() && !from.is_packed())) return move_bytes_kernel(to.itemsize());
+  if (width % 8 == 0 || (!to.is_packed() && !from.is_packed()))
+    return move_bytes_kernel(to.itemsize());
   if (to.is_packed() && from.is_packed()) return &move_bits;
   if (width == 4) return to.is_packed() ? &pack<4> : &unpack<4>;
   if (width == 6) return to.is_packed() ? &pack<6> : &unpack<6>;

@@ -1,4 +1,5 @@
-// Owns the planner: it turns two strided arrays of equal shape into few long runs in an order that suits memory.
+// Owns the planner: it turns two strided arrays of equal shape into few long runs in an order that
+// suits memory.
 #include "core/copy_plan.hpp"
 
 #include <cstdlib>
@@ -10,16 +11,22 @@ namespace {
 
 constexpr std::int64_t kLineBits = 512;
 constexpr std::int64_t kShortRun = 8;
+constexpr int kMaxTileBits = 128;  // see walk_tiles
 
 Run first_of(const ArrayView& view) noexcept {
-  return {view.data, view.dtype.stored_bits(), view.bit, int{view.dtype.bits} * int{view.dtype.lanes}};
+  return {view.data, view.dtype.stored_bits(), view.bit,
+          int{view.dtype.bits} * int{view.dtype.lanes}};
 }
 
 }  // namespace
 
 Plan::Plan(const ArrayView& to, const ArrayView& from) noexcept
-    : recipe(to.dtype, from.dtype), dst(first_of(to)), src(first_of(from)) {
-  if (to.dtype.stored_bits() == from.dtype.stored_bits()) stored_bits = to.dtype.stored_bits();
+    : recipe(to.dtype, from.dtype),
+      dst(first_of(to)),
+      src(first_of(from)),
+      dst_bits(to.dtype.stored_bits()),
+      src_bits(from.dtype.stored_bits()),
+      gather(move_kernel(from.dtype, from.dtype)) {
   add_axes(to, from);
   sort_axes();
   merge_axes();
@@ -30,8 +37,6 @@ Plan::Plan(const ArrayView& to, const ArrayView& from) noexcept
 }
 
 void Plan::add_axes(const ArrayView& to, const ArrayView& from) noexcept {
-  const std::int64_t dst_bits = dst.stride;
-  const std::int64_t src_bits = src.stride;
   for (int axis = 0; axis < to.ndim; ++axis) {
     const std::int64_t extent = to.shape[axis];
     if (extent == 1) continue;  // its strides carry no meaning and may be huge
@@ -99,12 +104,12 @@ void Plan::choose_run() noexcept {
   // A run of a few elements costs more to start than its neighbourhood saves.
   const bool is_short = shape[last] < kShortRun && shape[last - 1] > shape[last];
   if (is_short) swap_axes(last, last - 1);
-  tiled = crosses && !is_short;
+  tiled = crosses && !is_short && src_bits % 8 == 0 && src_bits <= kMaxTileBits;
 }
 
 bool Plan::is_memmove() const noexcept {
-  const bool gapless = ndim == 0 || (ndim == 1 && dst.stride == stored_bits && src.stride == stored_bits);
-  return recipe.is_move() && gapless && stored_bits != 0 && stored_bits % 8 == 0;
+  const bool gapless = ndim == 0 || (ndim == 1 && dst.stride == dst_bits && src.stride == src_bits);
+  return recipe.is_move() && gapless && dst_bits == src_bits && dst_bits % 8 == 0;
 }
 
 }  // namespace refarray::core

@@ -1,5 +1,6 @@
-// Owns how a copy is described before it runs: runs of elements, the kernels that move one run, and the coalesced plan.
-// A faster implementation needs only this header: it takes a Plan (see `Executor` in copy.cpp) and may fall back to walk().
+// Owns how a copy is described before it runs: runs of elements, the kernels that move one run, and
+// the coalesced plan. A faster implementation needs only this header: it takes a Plan (see
+// `Executor` in copy.cpp) and may fall back to walk().
 #pragma once
 
 #include <cstddef>
@@ -9,12 +10,13 @@
 
 namespace refarray::core {
 
-/// Elements at equal distances. Distances are in BITS throughout a plan, so that packed types need no second path.
+/// Elements at equal distances. Distances are in BITS throughout a plan, so that packed types need
+/// no second path.
 struct Run {
   std::byte* data = nullptr;
   std::int64_t stride = 0;  // bits from one element to the next
-  int bit = 0;              // 0..7: where in data[0] the first element begins; 0 unless the type is packed
-  int width = 0;            // bits of one element that carry its value
+  int bit = 0;    // 0..7: where in data[0] the first element begins; 0 unless the type is packed
+  int width = 0;  // bits of one element that carry its value
 
   Run at(std::int64_t bits) const noexcept {
     const std::int64_t position = bit + bits;
@@ -22,14 +24,16 @@ struct Run {
   }
 };
 
-/// Moves `count` >= 1 elements of one run. The two runs share no memory, unless move_kernel says otherwise.
+/// Moves `count` >= 1 elements of one run. The two runs share no memory, unless move_kernel says
+/// otherwise.
 using Kernel = void (*)(const Run& dst, const Run& src, std::int64_t count) noexcept;
 
-/// For equal kind, bits and lanes; packed and padded forms may differ. When both runs are gapless and not packed they
-/// may overlap.
+/// For equal kind, bits and lanes; packed and padded forms may differ. When both runs are gapless
+/// and not packed they may overlap.
 Kernel move_kernel(const DType& to, const DType& from) noexcept;
 
-/// From one scalar type, stored in whole bytes, to another: rows of kScalars. nullptr when there is no direct way.
+/// From one scalar type, stored in whole bytes, to another: rows of kScalars. nullptr when there is
+/// no direct way.
 Kernel cast_kernel(int to, int from) noexcept;
 
 /// What happens to each run: up to four kernels, with buffers of kChunk elements between them.
@@ -51,17 +55,20 @@ class Recipe {
   bool is_move_ = false;
 };
 
-/// A copy ready to run. Axes are ordered from the widest stride in dst to the narrowest, which is the run; axes of
-/// extent 1 are gone, dst strides are not negative, and axes that continue each other are merged. dst is never empty.
+/// A copy ready to run. Axes are ordered from the widest stride in dst to the narrowest, which is
+/// the run; axes of extent 1 are gone, dst strides are not negative, and axes that continue each
+/// other are merged. dst is never empty.
 struct Plan {
   Plan(const ArrayView& dst, const ArrayView& src) noexcept;
 
   Recipe recipe;
   Run dst;  // of element (0,...,0); its stride is that of the last axis
   Run src;
-  int ndim = 0;         // 0: one element
-  int stored_bits = 0;  // of an element on both sides; 0 where they differ
-  bool tiled = false;   // the last two axes are a transpose: walk them in tiles
+  int ndim = 0;        // 0: one element
+  bool tiled = false;  // the last two axes cross: walk them in tiles
+  int dst_bits;        // from one element to the next where there is no gap
+  int src_bits;
+  Kernel gather;  // moves src's elements as they are
   std::int64_t shape[kMaxRank];
   std::int64_t dst_strides[kMaxRank];
   std::int64_t src_strides[kMaxRank];

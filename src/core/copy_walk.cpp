@@ -7,10 +7,9 @@ namespace refarray::core {
 
 namespace {
 
-constexpr std::int64_t kChunk = 256;        // elements between two steps: the buffers stay in L1
-constexpr std::size_t kMaxStepBytes = 8;    // complex64 is the widest type between two steps
-constexpr std::int64_t kTileBits = 64 * 8;  // the run's part of a tile in dst: one cache line
-constexpr std::int64_t kTileRows = 64;
+constexpr std::int64_t kChunk = 256;       // elements between two steps: the buffers stay in L1
+constexpr std::size_t kMaxStepBytes = 8;   // complex64 is the widest type between two steps
+constexpr std::size_t kTileBytes = 16384;  // a tile of src: it stays in L1 beside the lines of dst
 
 constexpr int kFloat32 = DType{Kind::kFloat, 32}.index();
 constexpr int kComplex64 = DType{Kind::kComplex, 64}.index();
@@ -23,24 +22,34 @@ DType padded(DType dtype) noexcept {
 void walk_rows(const Plan& plan, const Run& dst, const Run& src) noexcept {
   const int row = plan.ndim - 2;
   for (std::int64_t i = 0; i < plan.shape[row]; ++i) {
-    plan.recipe.apply(dst.at(i * plan.dst_strides[row]), src.at(i * plan.src_strides[row]), plan.shape[row + 1]);
+    plan.recipe.apply(dst.at(i * plan.dst_strides[row]), src.at(i * plan.src_strides[row]),
+                      plan.shape[row + 1]);
   }
 }
 
-/// A transpose reads one cache line per element; a tile is small enough that the line is still there for the next run.
+/// A transpose would read a cache line for every element. Each tile is first gathered along src's
+/// lines, so that every line is used up when it arrives, however badly the strides suit the cache;
+/// then it leaves along dst's lines.
 void walk_tiles(const Plan& plan, const Run& dst, const Run& src) noexcept {
+  alignas(64) std::byte tile[kTileBytes];
   const int row = plan.ndim - 2;
-  const std::int64_t rows = plan.shape[row];
-  const std::int64_t columns = plan.shape[row + 1];
-  const std::int64_t step = std::max<std::int64_t>(dst.stride, src.width);
-  const std::int64_t width = std::max<std::int64_t>(kTileBits / step, 1);
-  for (std::int64_t top = 0; top < rows; top += kTileRows) {
-    const std::int64_t bottom = std::min(rows, top + kTileRows);
-    for (std::int64_t left = 0; left < columns; left += width) {
-      const std::int64_t count = std::min(width, columns - left);
-      for (std::int64_t i = top; i < bottom; ++i) {
-        plan.recipe.apply(dst.at(i * plan.dst_strides[row] + left * dst.stride),
-                          src.at(i * plan.src_strides[row] + left * src.stride), count);
+  const std::int64_t edge = plan.src_bits <= 32 ? 64 : 32;
+  const std::int64_t pitch = edge * plan.src_bits;
+  const Run buffer{tile, pitch, 0, src.width};
+  Run down = src;
+  down.stride = plan.src_strides[row];
+  for (std::int64_t top = 0; top < plan.shape[row]; top += edge) {
+    const std::int64_t rows = std::min(edge, plan.shape[row] - top);
+    for (std::int64_t left = 0; left < plan.shape[row + 1]; left += edge) {
+      const std::int64_t columns = std::min(edge, plan.shape[row + 1] - left);
+      for (std::int64_t k = 0; k < columns; ++k) {
+        Run line = buffer.at(k * pitch);
+        line.stride = plan.src_bits;
+        plan.gather(line, down.at(top * down.stride + (left + k) * src.stride), rows);
+      }
+      for (std::int64_t i = 0; i < rows; ++i) {
+        plan.recipe.apply(dst.at((top + i) * plan.dst_strides[row] + left * dst.stride),
+                          buffer.at(i * plan.src_bits), columns);
       }
     }
   }
@@ -65,15 +74,19 @@ void Recipe::push(Kernel kernel, int output_bits) noexcept {
   ++count_;
 }
 
-/// Pairs without a kernel of their own go through float32, which holds every small float exactly, or complex64.
-/// That is not only shorter: ml_dtypes does the same, so float64 and wide integers round twice here as they do there.
+/// Pairs without a kernel of their own go through float32, which holds every small float exactly,
+/// or complex64. That is not only shorter: ml_dtypes does the same, so float64 and wide integers
+/// round twice here as they do there.
 void Recipe::push_cast(int to, int from) noexcept {
-  const auto stored = [](int row) { return (int{kScalars[static_cast<std::size_t>(row)].bits} + 7) / 8 * 8; };
+  const auto stored = [](int row) {
+    return (int{kScalars[static_cast<std::size_t>(row)].bits} + 7) / 8 * 8;
+  };
   if (const Kernel direct = cast_kernel(to, from); direct != nullptr) {
     push(direct, stored(to));
     return;
   }
-  const int via = kScalars[static_cast<std::size_t>(from)].kind == Kind::kComplex ? kComplex64 : kFloat32;
+  const int via =
+      kScalars[static_cast<std::size_t>(from)].kind == Kind::kComplex ? kComplex64 : kFloat32;
   push(cast_kernel(via, from), stored(via));
   push(cast_kernel(to, via), stored(to));
 }

@@ -136,8 +136,8 @@ std::optional<BitRange> bit_range(Extents shape, Extents strides, const DType& d
     if (shape[i] == 0) return BitRange{0, 0};  // even after an overflow: no element, no range
     std::int64_t reach = 0;
     overflow |= __builtin_mul_overflow(shape[i] - 1, strides[i], &reach);
-    std::int64_t& side = reach < 0 ? lowest : highest;
-    overflow |= __builtin_add_overflow(side, reach, &side);
+    overflow |= __builtin_add_overflow(lowest, std::min(reach, std::int64_t{0}), &lowest);
+    overflow |= __builtin_add_overflow(highest, std::max(reach, std::int64_t{0}), &highest);
   }
   const std::int64_t bits = dtype.stored_bits();
   BitRange out{};
@@ -172,11 +172,14 @@ bool surely_distinct(Extents shape, Extents strides) noexcept {
   };
   Axis axes[kMaxRank];
   std::size_t count = 0;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
+  for (std::size_t i = shape.size(); i-- > 0;) {
     if (shape[i] == 0) return true;
-    if (shape[i] != 1) axes[count++] = {magnitude(strides[i]), shape[i]};
+    if (shape[i] == 1) continue;
+    const Axis axis{magnitude(strides[i]), shape[i]};
+    std::size_t at = count++;  // insertion sort: few axes, and mostly in order already
+    for (; at > 0 && axes[at - 1].step > axis.step; --at) axes[at] = axes[at - 1];
+    axes[at] = axis;
   }
-  std::sort(axes, axes + count, [](const Axis& a, const Axis& b) { return a.step < b.step; });
   std::uint64_t reach = 0;  // how far the faster axes together go
   for (std::size_t i = 0; i < count; ++i) {
     if (axes[i].step <= reach) return false;

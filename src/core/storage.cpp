@@ -120,6 +120,7 @@ void advise_huge_pages([[maybe_unused]] std::byte* data,
 void* allocate_large(std::size_t nbytes, std::size_t alignment, bool zeroed) noexcept {
   std::size_t whole = 0;
   if (__builtin_add_overflow(nbytes, alignment + sizeof(void*), &whole)) return nullptr;
+  if (whole > std::size_t{std::numeric_limits<std::ptrdiff_t>::max()}) return nullptr;
   void* const raw = zeroed ? std::calloc(1, whole) : std::malloc(whole);
   if (raw == nullptr) return nullptr;
   const auto first = reinterpret_cast<std::uintptr_t>(raw) + sizeof(void*);

@@ -1,4 +1,5 @@
-// Owns the Python-free part of the C exchange API: choosing a usable table, and our managed_tensor_allocator.
+// Owns the Python-free part of the C exchange API: choosing a usable table, and our
+// managed_tensor_allocator.
 #include "refarray/dlpack/exchange_api.hpp"
 
 #include <exception>
@@ -15,8 +16,10 @@ namespace {
 constexpr int kMaxChain = 16;
 
 bool is_complete(const DLPackExchangeAPI& table) noexcept {
-  return table.managed_tensor_allocator != nullptr && table.managed_tensor_from_py_object_no_sync != nullptr &&
-         table.managed_tensor_to_py_object_no_sync != nullptr && table.current_work_stream != nullptr;
+  return table.managed_tensor_allocator != nullptr &&
+         table.managed_tensor_from_py_object_no_sync != nullptr &&
+         table.managed_tensor_to_py_object_no_sync != nullptr &&
+         table.current_work_stream != nullptr;
 }
 
 /// CAPI-24: the name of a builtin exception type.
@@ -44,7 +47,8 @@ const char* exception_name(core::Fault fault) noexcept {
 const DLPackExchangeAPI* usable_table(const DLPackExchangeAPI* table) noexcept {
   const DLPackExchangeAPIHeader* header = table == nullptr ? nullptr : &table->header;
   for (int step = 0; header != nullptr && step < kMaxChain; ++step, header = header->prev_api) {
-    if (header->version.major != kVersion.major) continue;  // only the header of a foreign major is stable
+    if (header->version.major != kVersion.major)
+      continue;  // only the header of a foreign major is stable
     // The header is the first member, so a header of our major begins a table of our layout.
     const auto* found = reinterpret_cast<const DLPackExchangeAPI*>(header);
     if (is_complete(*found)) return found;
@@ -60,12 +64,15 @@ int allocate_managed(DLTensor* prototype, DLManagedTensorVersioned** out, void* 
   };
   if (out == nullptr) return report("ValueError", "managed_tensor_allocator: out is NULL");
   *out = nullptr;
-  if (prototype == nullptr) return report("ValueError", "managed_tensor_allocator: prototype is NULL");
+  if (prototype == nullptr)
+    return report("ValueError", "managed_tensor_allocator: prototype is NULL");
   try {  // boundary: C callers must never see an exception (CAPI-10)
     core::Array array = allocate_like(*prototype);
     const core::Device device = array.storage->device();
     core::StoragePtr storage = array.storage;
-    *out = make_managed<DLManagedTensorVersioned>(array, std::move(storage), device, /*copied=*/false).release();
+    *out =
+        make_managed<DLManagedTensorVersioned>(array, std::move(storage), device, /*copied=*/false)
+            .release();
     return 0;
   } catch (const core::Error& error) {  // boundary: as above
     return report(exception_name(error.fault()), error.what());

@@ -1,4 +1,5 @@
-// Owns the producer's side of DLPack: deciding (step 2) and making managed tensors (step 4); mirror of import.cpp.
+// Owns the producer's side of DLPack: deciding (step 2) and making managed tensors (step 4); mirror
+// of import.cpp.
 #include "refarray/dlpack/export.hpp"
 
 #include <cstdlib>
@@ -13,7 +14,8 @@ namespace {
 using core::ArrayView;
 using core::Fault;
 
-/// One heap block, never moved: what the deleter frees, and the tensor inside it; shape and strides follow it.
+/// One heap block, never moved: what the deleter frees, and the tensor inside it; shape and strides
+/// follow it.
 template <class M>
 struct Exported {
   core::Storage* storage;  // one reference
@@ -29,11 +31,13 @@ struct Exported {
   }
 };
 
-/// strides count elements and byte_offset bytes, so packed data can be described only on whole bytes.
+/// strides count elements and byte_offset bytes, so packed data can be described only on
+/// whole bytes.
 void check_packed(const ArrayView& array) {
   const int bits = array.dtype.stored_bits();
   if (array.bit != 0) {
-    core::fail(Fault::kBuffer, "cannot export a ", core::name(array.dtype), " view that begins at bit ", array.bit,
+    core::fail(Fault::kBuffer, "cannot export a ", core::name(array.dtype),
+               " view that begins at bit ", array.bit,
                " of a byte; DLPack addresses whole bytes: copy() it first");
   }
   for (int axis = 0; axis < array.ndim; ++axis) {
@@ -43,7 +47,8 @@ void check_packed(const ArrayView& array) {
     if (last ? array.strides[axis] != 1 : !whole_bytes) {
       core::fail(Fault::kBuffer, "cannot export packed ", core::name(array.dtype), " with stride ",
                  array.strides[axis], " on axis ", axis,
-                 "; packed data needs unit stride on the last axis and whole bytes on the others: copy() it first");
+                 "; packed data needs unit stride on the last axis and whole bytes on the others: "
+                 "copy() it first");
     }
   }
 }
@@ -56,9 +61,10 @@ core::Device decide_device(const ArrayView& array, const ExportRequest& request)
   if (asked.device_type == mine.device_type && asked.device_id == mine.device_id) return own;
   // Host memory of any label is CPU memory: no copy, only another label.
   if (asked.device_type == kDLCPU && asked.device_id == 0 && own.is_host()) return core::Device{};
-  core::fail(Fault::kBuffer, "dl_device=(", static_cast<int>(asked.device_type), ", ", asked.device_id,
-             ") cannot be served: this array is on ", core::name(own), ", which can be exported as (",
-             static_cast<int>(mine.device_type), ", ", mine.device_id, ")", own.is_host() ? " or (1, 0)" : "");
+  core::fail(Fault::kBuffer, "dl_device=(", static_cast<int>(asked.device_type), ", ",
+             asked.device_id, ") cannot be served: this array is on ", core::name(own),
+             ", which can be exported as (", static_cast<int>(mine.device_type), ", ",
+             mine.device_id, ")", own.is_host() ? " or (1, 0)" : "");
 }
 
 void fill(const ArrayView& array, core::Device device, std::int64_t* shape, std::int64_t* strides,
@@ -83,12 +89,14 @@ ExportPlan decide_export(const ArrayView& array, const ExportRequest& request) {
   if (!request.versioned) {
     if (array.readonly && !plan.copy) {
       core::fail(Fault::kBuffer,
-                 "cannot export a read-only array to a consumer that asks for a legacy capsule, which cannot say so; "
+                 "cannot export a read-only array to a consumer that asks for a legacy capsule, "
+                 "which cannot say so; "
                  "pass max_version=(1, 0) or later, or copy=True");
     }
     if (array.dtype.padded) {
       core::fail(Fault::kBuffer, "cannot export padded ", core::name(array.dtype),
-                 " in a legacy capsule, which cannot say that it is padded; pass max_version=(1, 1) or later");
+                 " in a legacy capsule, which cannot say that it is padded; pass max_version=(1, "
+                 "1) or later");
     }
   }
   if (array.dtype.is_packed() && !plan.copy) check_packed(array);
@@ -96,7 +104,8 @@ ExportPlan decide_export(const ArrayView& array, const ExportRequest& request) {
 }
 
 template <class M>
-Managed<M> make_managed(const ArrayView& array, core::StoragePtr storage, core::Device device, bool copied) {
+Managed<M> make_managed(const ArrayView& array, core::StoragePtr storage, core::Device device,
+                        bool copied) {
   const auto rank = static_cast<std::size_t>(array.ndim);
   void* block = std::malloc(sizeof(Exported<M>) + 2 * rank * sizeof(std::int64_t));
   if (block == nullptr) throw std::bad_alloc();
@@ -118,7 +127,8 @@ Managed<M> make_managed(const ArrayView& array, core::StoragePtr storage, core::
 
 void borrow(const ArrayView& array, DLTensor& out) noexcept {
   // The wire struct has no const; CAPI-15 forbids the consumer to write to what the producer owns.
-  fill(array, array.device(), const_cast<std::int64_t*>(array.shape), const_cast<std::int64_t*>(array.strides), out);
+  fill(array, array.device(), const_cast<std::int64_t*>(array.shape),
+       const_cast<std::int64_t*>(array.strides), out);
 }
 
 template <class M>
@@ -128,8 +138,10 @@ core::Storage* own_storage(const M& tensor) noexcept {
   return self != nullptr && &self->tensor == &tensor ? self->storage : nullptr;
 }
 
-template Managed<DLManagedTensor> make_managed(const ArrayView&, core::StoragePtr, core::Device, bool);
-template Managed<DLManagedTensorVersioned> make_managed(const ArrayView&, core::StoragePtr, core::Device, bool);
+template Managed<DLManagedTensor> make_managed(const ArrayView&, core::StoragePtr, core::Device,
+                                               bool);
+template Managed<DLManagedTensorVersioned> make_managed(const ArrayView&, core::StoragePtr,
+                                                        core::Device, bool);
 template core::Storage* own_storage(const DLManagedTensor&) noexcept;
 template core::Storage* own_storage(const DLManagedTensorVersioned&) noexcept;
 

@@ -1,4 +1,5 @@
-// Owns the consumer's side of DLPack: taking a managed tensor (step 7) and keeping it until the last drop (step 8).
+// Owns the consumer's side of DLPack: taking a managed tensor (step 7) and keeping it until the
+// last drop (step 8).
 #include "refarray/dlpack/import.hpp"
 
 #include <cstdlib>
@@ -10,7 +11,8 @@
 namespace refarray::dlpack {
 namespace {
 
-/// The mirror image of Exported: keeps a stranger's managed tensor until the last array over it has gone.
+/// The mirror image of Exported: keeps a stranger's managed tensor until the last array over it has
+/// gone.
 template <class M>
 class ImportedStorage final : public core::Storage {
  public:
@@ -29,41 +31,45 @@ class ImportedStorage final : public core::Storage {
   M* tensor_ = nullptr;
 };
 
+}  // namespace
+
 template <class M>
-core::StoragePtr make_storage(Managed<M>& tensor, const Imported& checked) {
+void check_tensor(const M& tensor, Imported& out) {  // [7] validate
+  if (!Wire<M>::is_known_major(tensor)) {
+    if constexpr (Wire<M>::versioned) {
+      core::fail(core::Fault::kBuffer, "version: the tensor's major version is ",
+                 tensor.version.major, "; refarray reads ", kVersion.major, " only");
+    }
+  }
+  validate(tensor.dl_tensor, {Wire<M>::flags(tensor), Wire<M>::minor(tensor), Wire<M>::versioned},
+           out);
+}
+
+template <class M>
+core::StoragePtr keep(Managed<M>& tensor, const Imported& checked) {
   core::Storage* own = own_storage(*tensor);
   if (own != nullptr && own->device() == checked.device) {
     core::StoragePtr storage = core::StoragePtr::share(own);
     tensor.reset();  // one of ours: its bytes are held directly, the struct has done its work
     return storage;
   }
-  auto* storage = new ImportedStorage<M>(checked.array.data, checked.device, !checked.array.readonly);
+  auto* storage =
+      new ImportedStorage<M>(checked.array.data, checked.device, !checked.array.readonly);
   storage->keep(tensor);  // ownership moves here: nothing after it can fail
   return core::StoragePtr::steal(storage);
 }
 
-}  // namespace
-
-template <class M>
-void to_array_or_leave(Managed<M>& tensor, Imported& out) {
-  if (!Wire<M>::is_known_major(*tensor)) {
-    if constexpr (Wire<M>::versioned) {
-      core::fail(core::Fault::kBuffer, "version: the tensor's major version is ", tensor->version.major,
-                 "; refarray reads ", kVersion.major, " only");
-    }
-  }
-  validate(tensor->dl_tensor, {Wire<M>::flags(*tensor), Wire<M>::minor(*tensor), Wire<M>::versioned}, out);
-  out.array.storage = make_storage(tensor, out);
-}
-
 template <class M>
 void to_array(Managed<M> tensor, Imported& out) {
-  to_array_or_leave(tensor, out);
+  check_tensor(*tensor, out);
+  out.array.storage = keep(tensor, out);
 }
 
+template void check_tensor(const DLManagedTensor&, Imported&);
+template void check_tensor(const DLManagedTensorVersioned&, Imported&);
+template core::StoragePtr keep(Managed<DLManagedTensor>&, const Imported&);
+template core::StoragePtr keep(Managed<DLManagedTensorVersioned>&, const Imported&);
 template void to_array(Managed<DLManagedTensor>, Imported&);
 template void to_array(Managed<DLManagedTensorVersioned>, Imported&);
-template void to_array_or_leave(Managed<DLManagedTensor>&, Imported&);
-template void to_array_or_leave(Managed<DLManagedTensorVersioned>&, Imported&);
 
 }  // namespace refarray::dlpack

@@ -1,4 +1,5 @@
-// Owns the one validator of incoming tensors: pure C++, every field read once, checked arithmetic only.
+// Owns the one validator of incoming tensors: pure C++, every field read once, checked arithmetic
+// only.
 #include <cstdint>
 #include <string>
 
@@ -15,7 +16,8 @@ core::DType checked_dtype(DLDataType dtype, bool padded) {
   const int row = core::scalar_index(dtype.code, dtype.bits);
   if (row < 0) {
     core::fail(Fault::kBuffer, "dtype: (code ", int{dtype.code}, ", bits ", int{dtype.bits},
-               ") names no type that refarray carries", dtype.code == kDLOpaqueHandle ? " (opaque handle)" : "");
+               ") names no type that refarray carries",
+               dtype.code == kDLOpaqueHandle ? " (opaque handle)" : "");
   }
   if (dtype.lanes == 0) core::fail(Fault::kBuffer, "dtype: lanes is 0; the least is 1");
   core::DType out{static_cast<core::Kind>(dtype.code), dtype.bits, dtype.lanes, false};
@@ -28,17 +30,19 @@ core::DType checked_dtype(DLDataType dtype, bool padded) {
 }
 
 std::string device_text(DLDevice device) {
-  const char* known[] = {nullptr,  "CPU",   "CUDA",         "CUDAHost",    "OpenCL", nullptr, nullptr,
-                         "Vulkan", "Metal", "VPI",          "ROCM",        "ROCMHost", "ExtDev", "CUDAManaged",
-                         "OneAPI", "WebGPU", "Hexagon",     "MAIA",        "Trn"};
+  const char* known[] = {nullptr,  "CPU",      "CUDA",   "CUDAHost",    "OpenCL",
+                         nullptr,  nullptr,    "Vulkan", "Metal",       "VPI",
+                         "ROCM",   "ROCMHost", "ExtDev", "CUDAManaged", "OneAPI",
+                         "WebGPU", "Hexagon",  "MAIA",   "Trn"};
   const auto type = static_cast<std::int32_t>(device.device_type);
   const char* label = type > 0 && type <= 18 ? known[type] : nullptr;
   return core::text("(", type, ", ", device.device_id, ")", label == nullptr ? "" : " = kDL",
                     label == nullptr ? "" : label);
 }
 
-/// Host memory of any label; its id carries no meaning and is normalised to 0. Unknown numbers are survivable:
-/// the field is read as an int32, never as an enum that cannot hold it (ABI-03).
+/// Host memory of any label; its id carries no meaning and is normalised to 0. Unknown
+/// numbers are survivable: the field is read as an int32, never as an enum that cannot hold it
+/// (ABI-03).
 core::Device checked_device(DLDevice device) {
   switch (static_cast<std::int32_t>(device.device_type)) {
     case kDLCPU:
@@ -54,11 +58,12 @@ core::Device checked_device(DLDevice device) {
 }
 
 void check_flags(const TensorContext& context, DLDataType dtype) {
-  // A new bit may change what the bytes mean (bit 2 did), so it is refused where that could matter.
+  // A new bit may change what the bytes mean (bit 2 did), so it is refused where that could matter
+  //
   const std::uint64_t unknown = context.flags & ~kKnownFlags;
   if (unknown != 0 && (dtype.bits < 8 || context.minor > kVersion.minor)) {
-    core::fail(Fault::kBuffer, "flags: unknown bits ", unknown, " on a version 1.", context.minor, " tensor of ",
-               int{dtype.bits}, "-bit elements; known bits are ", kKnownFlags);
+    core::fail(Fault::kBuffer, "flags: unknown bits ", unknown, " on a version 1.", context.minor,
+               " tensor of ", int{dtype.bits}, "-bit elements; known bits are ", kKnownFlags);
   }
 }
 
@@ -70,18 +75,20 @@ int checked_ndim(std::int32_t ndim) {
 }
 
 void check_shape(const std::int64_t* shape, int ndim, core::Layout& out) {
-  if (ndim > 0 && shape == nullptr) core::fail(Fault::kBuffer, "shape is NULL although ndim is ", ndim);
+  if (ndim > 0 && shape == nullptr)
+    core::fail(Fault::kBuffer, "shape is NULL although ndim is ", ndim);
   out.ndim = ndim;
   for (int axis = 0; axis < ndim; ++axis) {
     out.shape[axis] = shape[axis];
     if (out.shape[axis] < 0) {
-      core::fail(Fault::kBuffer, "shape[", axis, "] is ", out.shape[axis], "; extents are 0 or more");
+      core::fail(Fault::kBuffer, "shape[", axis, "] is ", out.shape[axis],
+                 "; extents are 0 or more");
     }
   }
 }
 
-/// Element strides, or the row-major ones: for NULL (legal before 1.2, tolerated later: A-02) and for empty
-/// tensors, whose strides carry no meaning (TENS-14) and could be anything.
+/// Element strides, or the row-major ones: for NULL (legal before 1.2, tolerated later: A-02) and
+/// for empty tensors, whose strides carry no meaning (TENS-14) and could be anything.
 void copy_strides(const std::int64_t* strides, bool empty, core::Layout& out) {
   if (strides != nullptr && !empty) {
     for (int axis = 0; axis < out.ndim; ++axis) out.strides[axis] = strides[axis];
@@ -94,7 +101,8 @@ void copy_strides(const std::int64_t* strides, bool empty, core::Layout& out) {
   }
 }
 
-/// Runs a check of the core whose Fault is about a caller's argument, and reports it as undescribable data.
+/// Runs a check of the core whose Fault is about a caller's argument, and reports it as
+/// undescribable data.
 template <class F>
 auto as_buffer_error(const char* field, F check) {
   try {  // boundary: an incoming tensor's field is never the caller's argument (CONS-07)
@@ -105,24 +113,31 @@ auto as_buffer_error(const char* field, F check) {
   }
 }
 
-/// data + byte_offset and every element after and before it lie inside the address space (reliability: wraps).
-std::byte* checked_data(void* data, std::uint64_t byte_offset, const core::Layout& layout, const core::DType& dtype) {
+/// data + byte_offset and every element after and before it lie inside the address space
+/// (reliability: wraps).
+std::byte* checked_data(void* data, std::uint64_t byte_offset, const core::Layout& layout,
+                        const core::DType& dtype) {
   if (data == nullptr) {
-    core::fail(Fault::kBuffer, "data is NULL although the tensor has elements (byte_offset ", byte_offset, ")");
+    core::fail(Fault::kBuffer, "data is NULL although the tensor has elements (byte_offset ",
+               byte_offset, ")");
   }
   const auto base = reinterpret_cast<std::uintptr_t>(data);
   std::uintptr_t first = 0;
   if (byte_offset > INT64_MAX || __builtin_add_overflow(base, byte_offset, &first)) {
-    core::fail(Fault::kBuffer, "byte_offset is ", byte_offset, "; with data it leaves the address space");
+    core::fail(Fault::kBuffer, "byte_offset is ", byte_offset,
+               "; with data it leaves the address space");
   }
-  const core::BitRange range = as_buffer_error(
-      "strides", [&] { return core::checked_bit_range(layout.extents(), layout.stride_span(), dtype); });
+  const core::BitRange range = as_buffer_error("strides", [&] {
+    return core::checked_bit_range(layout.extents(), layout.stride_span(), dtype);
+  });
   const std::int64_t low = range.begin >> 3;
   const std::int64_t high = (range.end + 7) >> 3;
   const bool below = low < 0 && static_cast<std::uintptr_t>(-low) > first;
   std::uintptr_t end = 0;
-  if (below || (high > 0 && __builtin_add_overflow(first, static_cast<std::uintptr_t>(high), &end))) {
-    core::fail(Fault::kBuffer, "strides: bytes ", low, " to ", high, " from the first element leave the address space");
+  if (below ||
+      (high > 0 && __builtin_add_overflow(first, static_cast<std::uintptr_t>(high), &end))) {
+    core::fail(Fault::kBuffer, "strides: bytes ", low, " to ", high,
+               " from the first element leave the address space");
   }
   return reinterpret_cast<std::byte*>(first);
 }
@@ -130,9 +145,11 @@ std::byte* checked_data(void* data, std::uint64_t byte_offset, const core::Layou
 }  // namespace
 
 void validate(const DLTensor& tensor, const TensorContext& context, Imported& out) {
-  const DLDataType wire_dtype = tensor.dtype;  // each field once: another thread may be writing to the struct
+  const DLDataType wire_dtype =
+      tensor.dtype;  // each field once: another thread may be writing to the struct
   core::Array& array = out.array;
   out.device = checked_device(tensor.device);
+  if (out.as_cpu) out.device = core::Device{};  // host memory of another label, by the line above
   check_flags(context, wire_dtype);
   array.dtype = checked_dtype(wire_dtype, (context.flags & kPadded) != 0);
   check_shape(tensor.shape, checked_ndim(tensor.ndim), array.layout);
@@ -143,7 +160,8 @@ void validate(const DLTensor& tensor, const TensorContext& context, Imported& ou
   });
   copy_strides(tensor.strides, size == 0, array.layout);
   // Nothing is read from an empty tensor's data, and it may be any value (TENS-04).
-  array.data = size == 0 ? nullptr : checked_data(tensor.data, tensor.byte_offset, array.layout, array.dtype);
+  array.data = size == 0 ? nullptr
+                         : checked_data(tensor.data, tensor.byte_offset, array.layout, array.dtype);
   array.bit = 0;
   array.readonly = (context.flags & kReadOnly) != 0;
   out.copied = (context.flags & kIsCopied) != 0;
@@ -154,7 +172,8 @@ core::Array allocate_like(const DLTensor& prototype) {
   checked_device(prototype.device);
   const core::DType dtype = checked_dtype(prototype.dtype, /*padded=*/false);
   check_shape(prototype.shape, checked_ndim(prototype.ndim), layout);
-  return as_buffer_error("shape", [&] { return core::new_array(dtype, layout.extents(), /*zeroed=*/false); });
+  return as_buffer_error(
+      "shape", [&] { return core::new_array(dtype, layout.extents(), /*zeroed=*/false); });
 }
 
 }  // namespace refarray::dlpack

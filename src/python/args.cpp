@@ -4,8 +4,8 @@
 namespace refarray::python::detail {
 
 void raise_too_many(const char* function, Py_ssize_t limit, Py_ssize_t given) {
-  raise(PyExc_TypeError, "%s() takes at most %zd positional argument%s (%zd given)", function, limit,
-        limit == 1 ? "" : "s", given);
+  raise(PyExc_TypeError, "%s() takes at most %zd positional argument%s (%zd given)", function,
+        limit, limit == 1 ? "" : "s", given);
 }
 void raise_unexpected(const char* function, PyObject* name) {
   raise(PyExc_TypeError, "%s() got an unexpected keyword argument %R", function, name);
@@ -23,7 +23,9 @@ Py_ssize_t find_key(const State& state, const Key* keys, Py_ssize_t count, PyObj
   }
   for (Py_ssize_t i = 0; i < count; ++i) {
     // Keyword names are strings, and comparing a string with ASCII cannot fail.
-    if (PyUnicode_CompareWithASCIIString(name, kKeywordTexts[static_cast<std::size_t>(keys[i])]) == 0) return i;
+    if (PyUnicode_CompareWithASCIIString(name, kKeywordTexts[static_cast<std::size_t>(keys[i])]) ==
+        0)
+      return i;
   }
   return -1;
 }

@@ -1,4 +1,5 @@
-// Owns binding of arguments: a Python signature as data, and what a call gave for each of its parameters.
+// Owns binding of arguments: a Python signature as data, and what a call gave for each of its
+// parameters.
 #pragma once
 
 #include <Python.h>
@@ -11,8 +12,8 @@
 
 namespace refarray::python {
 
-/// A signature: parameter names in order; the first `positional` may be given by position; the first `positional_only`
-/// of those by position only; the first `required` must be given.
+/// A signature: parameter names in order; the first `positional` may be given by position; the
+/// first `positional_only` of those by position only; the first `required` must be given.
 template <std::size_t N>
 struct Signature {
   const char* function;
@@ -31,12 +32,14 @@ namespace detail {
 Py_ssize_t find_key(const State& state, const Key* keys, Py_ssize_t count, PyObject* name);
 }  // namespace detail
 
-/// Borrowed references in the signature's order, nullptr where nothing was given. Throws TypeError like Python does.
+/// Borrowed references in the signature's order, nullptr where nothing was given. Throws TypeError
+/// like Python does.
 template <std::size_t N>
-std::array<PyObject*, N> bind(const Signature<N>& signature, const State& state, PyObject* const* args,
-                              Py_ssize_t nargs, PyObject* kwnames) {
+std::array<PyObject*, N> bind(const Signature<N>& signature, const State& state,
+                              PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   std::array<PyObject*, N> out{};
-  if (nargs > signature.positional) detail::raise_too_many(signature.function, signature.positional, nargs);
+  if (nargs > signature.positional)
+    detail::raise_too_many(signature.function, signature.positional, nargs);
   for (Py_ssize_t i = 0; i < nargs; ++i) out[static_cast<std::size_t>(i)] = args[i];
   const Py_ssize_t named = kwnames == nullptr ? 0 : PyTuple_Size(kwnames);
   for (Py_ssize_t i = 0; i < named; ++i) {
@@ -49,12 +52,15 @@ std::array<PyObject*, N> bind(const Signature<N>& signature, const State& state,
   }
   for (Py_ssize_t i = 0; i < signature.required; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    if (out[at] == nullptr) detail::raise_missing(signature.function, state.get(signature.keys[at]));
+    if (out[at] == nullptr)
+      detail::raise_missing(signature.function, state.get(signature.keys[at]));
   }
   return out;
 }
 
 /// "Not given" and None mean the same for most parameters.
-inline bool is_given(PyObject* argument) noexcept { return argument != nullptr && argument != Py_None; }
+inline bool is_given(PyObject* argument) noexcept {
+  return argument != nullptr && argument != Py_None;
+}
 
 }  // namespace refarray::python

@@ -1,4 +1,5 @@
-// Owns every difference between Python versions, and between the limited and the full API; nobody else tests for them.
+// Owns every difference between Python versions, and between the limited and the full API; nobody
+// else tests for them.
 #pragma once
 
 #include <Python.h>
@@ -7,9 +8,14 @@ namespace refarray::python::compat {
 
 /// What this module was built against, for build_info().
 #if defined(Py_LIMITED_API)
-inline constexpr bool kLimitedApi = true;
+inline constexpr const char* kAbi = "limited API, Python 3.12 and later (abi3)";
 #else
-inline constexpr bool kLimitedApi = false;
+inline constexpr const char* kAbi = "full API of Python " PY_VERSION;
+#endif
+#if defined(Py_GIL_DISABLED)
+inline constexpr bool kFreeThreading = true;
+#else
+inline constexpr bool kFreeThreading = false;
 #endif
 
 /// The pending exception, taken out of the thread state; nullptr when there is none.
@@ -50,7 +56,8 @@ inline bool is_finalizing() noexcept {
 #endif
 }
 
-/// Attaches the calling thread to some interpreter for as long as it lives; a no-op for a thread that is attached.
+/// Attaches the calling thread to some interpreter for as long as it lives; a no-op for a thread
+/// that is attached.
 class AnyThreadState {
  public:
   AnyThreadState() noexcept : ensured_(!is_attached()) {
@@ -65,7 +72,8 @@ class AnyThreadState {
  private:
   static bool is_attached() noexcept {
 #if defined(Py_LIMITED_API)
-    return false;  // cannot be asked; from 3.12 on PyGILState_Ensure sees an attached thread of any interpreter itself
+    return false;  // cannot be asked; from 3.12 on PyGILState_Ensure sees an attached thread of any
+                   // interpreter itself
 #elif PY_VERSION_HEX >= 0x030D0000
     return PyThreadState_GetUnchecked() != nullptr;
 #else
@@ -77,11 +85,20 @@ class AnyThreadState {
   PyGILState_STATE held_ = PyGILState_UNLOCKED;
 };
 
-/// Makes the array type. The exchange table must be found on the type; an immutable type cannot be given an attribute
-/// after it was made, so: with the full API it goes into the dict before anybody sees the type, with the limited API
-/// the type gets a metaclass whose property answers. `metaclass_spec` is used by the latter only.
-inline PyObject* make_type_with_attribute(PyObject* module, PyType_Spec* spec, PyType_Spec* metaclass_spec,
-                                          const char* attribute, PyObject* value) noexcept {
+/// Whether the type's own dict holds the attribute (full API), so that instances find it there too.
+#if defined(Py_LIMITED_API)
+inline constexpr bool kTypeKeepsAttribute = false;
+#else
+inline constexpr bool kTypeKeepsAttribute = true;
+#endif
+
+/// Makes the array type. The exchange table must be found on the type; an immutable type cannot be
+/// given an attribute after it was made, so: with the full API it goes into the dict before anybody
+/// sees the type, with the limited API the type gets a metaclass whose property answers.
+/// `metaclass_spec` is used by the latter only.
+inline PyObject* make_type_with_attribute(PyObject* module, PyType_Spec* spec,
+                                          PyType_Spec* metaclass_spec, const char* attribute,
+                                          PyObject* value) noexcept {
 #if defined(Py_LIMITED_API)
   (void)attribute;
   (void)value;
@@ -90,7 +107,8 @@ inline PyObject* make_type_with_attribute(PyObject* module, PyType_Spec* spec, P
   PyObject* metaclass = PyType_FromModuleAndSpec(module, metaclass_spec, bases);
   Py_DECREF(bases);
   if (metaclass == nullptr) return nullptr;
-  PyObject* type = PyType_FromMetaclass(reinterpret_cast<PyTypeObject*>(metaclass), module, spec, nullptr);
+  PyObject* type =
+      PyType_FromMetaclass(reinterpret_cast<PyTypeObject*>(metaclass), module, spec, nullptr);
   Py_DECREF(metaclass);
   return type;
 #else
@@ -107,7 +125,8 @@ inline PyObject* make_type_with_attribute(PyObject* module, PyType_Spec* spec, P
 #endif
 }
 
-/// Runs `body` while no other thread can be inside the same for `object`: a no-op where the GIL already says so.
+/// Runs `body` while no other thread can be inside the same for `object`: a no-op where the GIL
+/// already says so.
 template <class Body>
 auto with_object_locked(PyObject* object, Body body) noexcept {
 #if defined(Py_GIL_DISABLED)
@@ -121,7 +140,8 @@ auto with_object_locked(PyObject* object, Body body) noexcept {
 #endif
 }
 
-/// The slots that declare sub-interpreters with their own GIL and free threading, as far as this Python knows them.
+/// The slots that declare sub-interpreters with their own GIL and free threading, as far as this
+/// Python knows them.
 inline const PyModuleDef_Slot kConcurrencySlots[] = {
 #if PY_VERSION_HEX >= 0x030C0000
     {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},

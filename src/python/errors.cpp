@@ -41,12 +41,15 @@ PyObject* exception_type(core::Fault fault) noexcept {
 void translate_current_exception() noexcept {
   try {  // boundary: the one translator
     throw;
-  } catch (const ErrorSet&) {  // boundary: the indicator is set already
+  } catch (const ErrorSet&) {           // boundary: the indicator is set already
   } catch (const core::Error& error) {  // boundary: the core's faults
+    if (PyErr_Occurred() != nullptr)
+      PyErr_WriteUnraisable(nullptr);  // left by a deleter that ran meanwhile
     PyErr_SetString(exception_type(error.fault()), error.what());
   } catch (const std::bad_alloc&) {  // boundary: allocation
     PyErr_NoMemory();
-  } catch (const std::exception& error) {  // boundary: anything else is a defect of ours, and says so
+  } catch (
+      const std::exception& error) {  // boundary: anything else is a defect of ours, and says so
     PyErr_Format(PyExc_SystemError, "refarray: unexpected C++ exception: %s", error.what());
   }
 }

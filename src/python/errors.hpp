@@ -1,4 +1,5 @@
-// Owns the border between C++ exceptions and Python's: check, raise, and slot, which makes a C function of a C++ one.
+// Owns the border between C++ exceptions and Python's: check, raise, and slot, which makes a C
+// function of a C++ one.
 #pragma once
 
 #include <Python.h>
@@ -36,7 +37,8 @@ template <class... Args>
 /// The one ladder from C++ exceptions to Python's; to be called in a catch block.
 [[gnu::cold]] void translate_current_exception() noexcept;
 
-/// Keeps a pending exception safe while foreign code runs; what that code leaves behind is reported as unraisable.
+/// Keeps a pending exception safe while foreign code runs; what that code leaves behind is reported
+/// as unraisable.
 class ErrorGuard {
  public:
   ErrorGuard() noexcept : pending_(compat::take_raised()) {}
@@ -68,6 +70,7 @@ struct SlotResult<Ref> {
 template <auto Fn>
 struct SlotOf;
 template <class R, class... Args, R (*Fn)(Args...)>
+  requires(!std::is_void_v<R>)
 struct SlotOf<Fn> {
   static typename SlotResult<R>::type call(Args... args) noexcept {
     try {  // boundary: no C++ exception may reach the interpreter
@@ -92,7 +95,8 @@ struct SlotOf<Fn> {
 };
 }  // namespace detail
 
-/// A noexcept C function for a type slot or a getter: Ref becomes PyObject* (nullptr on error), void becomes 0 or -1.
+/// A noexcept C function for a type slot or a getter: Ref becomes PyObject* (nullptr on error),
+/// void becomes 0 or -1.
 template <auto Fn>
 inline constexpr auto slot = &detail::SlotOf<Fn>::call;
 /// The same, as PyType_Slot wants it.

@@ -1,4 +1,5 @@
-// Owns entering and leaving the interpreter: letting other threads run during long copies, and getting in from a deleter.
+// Owns entering and leaving the interpreter: letting other threads run during long copies, and
+// getting in from a deleter.
 #pragma once
 
 #include <Python.h>
@@ -27,11 +28,13 @@ class GilRelease {
   PyThreadState* state_;
 };
 
-/// Says, while it lives, that the calling thread runs in `interpreter`: a borrowed object let go meanwhile needs no
-/// asking, even while that interpreter is being finalized.
+/// Says, while it lives, that the calling thread runs in `interpreter`: a borrowed object let go
+/// meanwhile needs no asking, even while that interpreter is being finalized.
 class Attached {
  public:
-  explicit Attached(PyInterpreterState* interpreter) noexcept : before_(current_) { current_ = interpreter; }
+  explicit Attached(PyInterpreterState* interpreter) noexcept : before_(current_) {
+    current_ = interpreter;
+  }
   Attached(const Attached&) = delete;
   Attached& operator=(const Attached&) = delete;
   ~Attached() { current_ = before_; }
@@ -42,10 +45,11 @@ class Attached {
   PyInterpreterState* before_;
 };
 
-/// Whether one interpreter is still there, shared by its module and by every storage that borrows a Python object.
-/// The module ends it when it is torn down; a storage that outlives that leaves its Python object alone: there is no
-/// interpreter any more that could release it. (Before PEP 788 an interpreter that ends between the question and the
-/// answer cannot be excluded from a thread that is not attached; from 3.15 on it can.)
+/// Whether one interpreter is still there, shared by its module and by every storage that borrows a
+/// Python object. The module ends it when it is torn down; a storage that outlives that leaves its
+/// Python object alone: there is no interpreter any more that could release it. (Before PEP 788 an
+/// interpreter that ends between the question and the answer cannot be excluded from a thread that
+/// is not attached; from 3.15 on it can.)
 class InterpreterLease {
  public:
   explicit InterpreterLease(PyInterpreterState* interpreter) noexcept : interpreter_(interpreter) {}
@@ -63,7 +67,8 @@ class InterpreterLease {
     drop();
   }
 
-  /// Runs `body` in this lease's interpreter if it can still be entered; false when it was left alone.
+  /// Runs `body` in this lease's interpreter if it can still be entered; false when it was left
+  /// alone.
   template <class Body>
   bool enter(Body body) noexcept {
     if (!alive_.load(std::memory_order_acquire)) return false;

@@ -1,4 +1,5 @@
-// Owns the list of C++ functions behind the Python names: module functions and array methods, by the file they live in.
+// Owns the list of C++ functions behind the Python names: module functions and array methods, by
+// the file they live in.
 #pragma once
 
 #include <Python.h>
@@ -8,49 +9,56 @@
 
 namespace refarray::python {
 
-/// Tables for PyModule_AddFunctions, each ended by an all-null entry; every doc begins with the text signature.
+/// Tables for PyModule_AddFunctions, each ended by an all-null entry; every doc begins with the
+/// text signature.
 extern PyMethodDef kCreationFunctions[];      // creation.cpp, asarray.cpp
 extern PyMethodDef kManipulationFunctions[];  // manipulation.cpp
 extern PyMethodDef kBufferFunctions[];        // buffer_in.cpp: from_buffer
-extern PyMethodDef kExchangeFunctions[];      // from_dlpack.cpp, capsule functions
+extern PyMethodDef kExchangeFunctions[];      // from_dlpack.cpp: from_dlpack, from_capsule
+extern PyMethodDef kProducerFunctions[];      // array_dlpack.cpp: to_capsule
 extern PyMethodDef kInspectFunctions[];       // inspect.cpp: the private ones
 extern PyMethodDef kPickleFunctions[];        // pickle.cpp: the private rebuilders
 
 /// Tables for the array type; every doc begins with the text signature.
-extern PyMethodDef kManipulationMethods[];  // reshape astype copy to_device as_readonly is_contiguous
-extern PyMethodDef kElementMethods[];       // tolist item
-extern PyMethodDef kPickleMethods[];        // __reduce_ex__ __copy__ __deepcopy__
-extern PyMethodDef kExchangeMethods[];      // __dlpack__ __dlpack_device__ __array_namespace__
-extern PyGetSetDef kArrayGetters[];         // shape strides dtype device ndim size nbytes itemsize readonly T mT
+extern PyMethodDef
+    kManipulationMethods[];             // reshape astype copy to_device as_readonly is_contiguous
+extern PyMethodDef kElementMethods[];   // tolist item
+extern PyMethodDef kPickleMethods[];    // __reduce_ex__ __copy__ __deepcopy__
+extern PyMethodDef kProducerMethods[];  // __dlpack__ __dlpack_device__
+extern PyGetSetDef
+    kArrayGetters[];  // shape strides dtype device ndim size nbytes itemsize readonly T mT
 
 // Slots of the array type.
-Ref array_subscript(PyObject* self, PyObject* index);                     // indexing.cpp
-void array_assign(PyObject* self, PyObject* index, PyObject* value);      // indexing.cpp; value nullptr: del
-Ref array_item(PyObject* self, Py_ssize_t index);                         // indexing.cpp: sequence item, for iteration
-Py_ssize_t array_length(PyObject* self);                                  // indexing.cpp
-Ref array_iter(PyObject* self);                                           // indexing.cpp
-int array_truth(PyObject* self);                                          // element.cpp; -1 never returned: throws
-Ref array_int(PyObject* self);                                            // element.cpp
-Ref array_float(PyObject* self);                                          // element.cpp
-Ref array_index(PyObject* self);                                          // element.cpp
-Ref array_complex(PyObject* self, PyObject*);                             // element.cpp: the __complex__ method
+Ref array_subscript(PyObject* self, PyObject* index);  // indexing.cpp
+void array_assign(PyObject* self, PyObject* index,
+                  PyObject* value);                // indexing.cpp; value nullptr: del
+Ref array_item(PyObject* self, Py_ssize_t index);  // indexing.cpp: sequence item, for iteration
+Py_ssize_t array_length(PyObject* self);           // indexing.cpp
+Ref array_iter(PyObject* self);                    // indexing.cpp
+int array_truth(PyObject* self);                   // element.cpp; -1 never returned: throws
+Ref array_int(PyObject* self);                     // element.cpp
+Ref array_float(PyObject* self);                   // element.cpp
+Ref array_index(PyObject* self);                   // element.cpp
+Ref array_complex(PyObject* self, PyObject*);      // element.cpp: the __complex__ method
 int array_getbuffer(PyObject* self, Py_buffer* view, int flags) noexcept;  // buffer_out.cpp
 void array_releasebuffer(PyObject* self, Py_buffer* view) noexcept;        // buffer_out.cpp
 
 // Types; each returns the new type object and leaves filling the state to module.cpp.
-Ref make_dtype_type(PyObject* module);   // dtype_type.cpp
-Ref make_device_type(PyObject* module);  // device_type.cpp
+Ref make_dtype_type(PyObject* module);                // dtype_type.cpp
+Ref make_device_type(PyObject* module);               // device_type.cpp
 Ref make_array_type(PyObject* module, State& state);  // array_type.cpp
 
-/// An array from anything asarray takes, for functions that accept "array-likes" (setitem, full): the array itself, or
-/// a new one. Throws what asarray throws.
+/// An array from anything asarray takes, for functions that accept "array-likes" (setitem, full):
+/// the array itself, or a new one. Throws what asarray throws.
 Ref as_array(const State& state, PyObject* object, PyObject* dtype_or_null);  // asarray.cpp
-/// A read-only or writable array over an object's buffer, through the one validator (buffer_in.cpp). Returns an empty
-/// Ref when the object has no buffer protocol; throws when it has one and it cannot be described.
+/// A read-only or writable array over an object's buffer, through the one validator
+/// (buffer_in.cpp). Returns an empty Ref when the object has no buffer protocol; throws when it has
+/// one and it cannot be described.
 Ref array_from_buffer(State& state, PyObject* object);
 /// from_dlpack as a C++ call (from_dlpack.cpp); `device`, `copy`, `max_version` may be nullptr.
-Ref array_from_dlpack(State& state, PyObject* producer, PyObject* device, PyObject* copy, PyObject* max_version);
+Ref array_from_dlpack(State& state, PyObject* producer, PyObject* device, PyObject* copy,
+                      PyObject* max_version);
 /// Whether the object's type has both dunders (producer.cpp).
-bool is_producer(const State& state, PyObject* object);
+bool is_producer(State& state, PyObject* object);
 
 }  // namespace refarray::python

@@ -9,18 +9,18 @@
 namespace refarray::python {
 namespace {
 
-static_assert(sizeof(ArrayObject) == 56, "an array of rank 4 must fit 120 bytes (128 with the allocator's rounding)");
+static_assert(sizeof(ArrayObject) == 56,
+              "an array of rank 4 must fit 120 bytes (128 with the allocator's rounding)");
 
 ArrayObject* cast(PyObject* self) noexcept { return reinterpret_cast<ArrayObject*>(self); }
 
-ArrayObject* allocate(const State& state, Py_ssize_t ndim) {
+/// nullptr with MemoryError set when there is no memory.
+ArrayObject* allocate(const State& state, Py_ssize_t ndim) noexcept {
   auto* self = PyObject_NewVar(ArrayObject, state.array_type(), ndim);
-  if (self == nullptr) throw ErrorSet{};
-  self->weakrefs = nullptr;
+  if (self != nullptr) self->weakrefs = nullptr;
   return self;
 }
 
-/// Lets go of a storage from code that holds the GIL: foreign code may run, and finds our exception state untouched.
 void release_storage(core::Storage* storage) noexcept {
   if (!storage->foreign() || !storage->is_last_reference()) return storage->release();
   const ErrorGuard guard;
@@ -34,16 +34,30 @@ core::ArrayView view_of(PyObject* object) noexcept {
   ArrayObject* self = cast(object);
   const auto ndim = static_cast<int>(Py_SIZE(object));
   const std::int64_t* dims = self->dims();
-  return {self->storage, self->data, self->dtype, self->bit, self->readonly, ndim, dims, dims + ndim};
+  return {self->storage,  self->data, self->dtype, self->bit,
+          self->readonly, ndim,       dims,        dims + ndim};
+}
+
+void drop_storage(core::StoragePtr storage) noexcept {
+  if (storage) release_storage(storage.release());
+}
+
+bool is_any_array(PyObject* object) noexcept {
+  return PyType_GetSlot(Py_TYPE(object), Py_tp_dealloc) == reinterpret_cast<void*>(&array_dealloc);
 }
 
 Ref make_array(const State& state, const core::ArrayView& view, core::StoragePtr storage) {
   ArrayObject* self = allocate(state, view.ndim);
+  if (self == nullptr) {
+    drop_storage(std::move(storage));
+    throw ErrorSet{};
+  }
   self->data = view.data;
   self->dtype = view.dtype;
   self->bit = view.bit;
   self->readonly = view.readonly;
-  for (int i = 0; i < view.ndim; ++i) {  // a loop: ranks are small, and it may read what it just wrote
+  for (int i = 0; i < view.ndim;
+       ++i) {  // a loop: ranks are small, and it may read what it just wrote
     self->dims()[i] = view.shape[i];
     self->dims()[view.ndim + i] = view.strides[i];
   }
@@ -55,8 +69,10 @@ Ref alias_array(const State& state, PyObject* object) {
   ArrayObject* from = cast(object);
   const Py_ssize_t ndim = Py_SIZE(object);
   ArrayObject* self = allocate(state, ndim);
+  if (self == nullptr) throw ErrorSet{};
   constexpr std::size_t kBody = sizeof(ArrayObject) - offsetof(ArrayObject, storage);
-  std::memcpy(&self->storage, &from->storage, kBody + static_cast<std::size_t>(ndim) * 2 * sizeof(std::int64_t));
+  std::memcpy(&self->storage, &from->storage,
+              kBody + static_cast<std::size_t>(ndim) * 2 * sizeof(std::int64_t));
   self->storage->retain();
   return Ref::steal(reinterpret_cast<PyObject*>(self));
 }
@@ -67,7 +83,7 @@ void array_dealloc(PyObject* object) noexcept {
   PyTypeObject* type = Py_TYPE(object);
   core::Storage* storage = self->storage;
   PyObject_Free(object);
-  release_storage(storage);
+  if (storage != nullptr) release_storage(storage);
   Py_DECREF(type);
 }
 

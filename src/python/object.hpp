@@ -1,4 +1,5 @@
-// Owns the Python array object: its memory, how to look at it as a core array, and how to make one from a core array.
+// Owns the Python array object: its memory, how to look at it as a core array, and how to make one
+// from a core array.
 #pragma once
 
 #include <Python.h>
@@ -11,13 +12,13 @@
 
 namespace refarray::python {
 
-/// Shape and strides follow the struct (ob_size is ndim), so an array is one allocation of 56 + 16 * ndim bytes. It
-/// refers to no Python object but its type, therefore it is not tracked by the collector. Nobody but object.cpp
-/// touches the fields.
+/// Shape and strides follow the struct (ob_size is ndim), so an array is one allocation of 56 + 16
+/// * ndim bytes. It refers to no Python object but its type, therefore it is not tracked by the
+/// collector. Nobody but object.cpp touches the fields.
 struct ArrayObject {
   PyVarObject head;
   PyObject* weakrefs;
-  core::Storage* storage;  // one reference
+  core::Storage* storage;  // one reference; nullptr only while the object is being made
   std::byte* data;
   core::DType dtype;
   std::uint8_t bit;
@@ -33,14 +34,30 @@ inline bool is_array(const State& state, PyObject* object) noexcept {
 /// A look at `self`, which must be an array: valid while `self` lives.
 core::ArrayView view_of(PyObject* self) noexcept;
 
-/// A new array object. `storage` moves in; `view.storage` is not looked at.
+/// A new array object. `storage` moves in (and is dropped when this throws); `view.storage` is not
+/// looked at.
 Ref make_array(const State& state, const core::ArrayView& view, core::StoragePtr storage);
 inline Ref make_array(const State& state, core::Array&& array) {
   const core::ArrayView view = array.view();
   return make_array(state, view, std::move(array.storage));
 }
+/// As make_array, with a storage that is made only when nothing else can fail any more.
+/// `make_storage` may throw.
+template <class MakeStorage>
+Ref make_array_around(const State& state, const core::ArrayView& view, MakeStorage make_storage) {
+  Ref array = make_array(state, view, core::StoragePtr());
+  reinterpret_cast<ArrayObject*>(array.get())->storage = make_storage().release();
+  return array;
+}
 /// A second object over the same elements: the shortest way from an array to an array.
 Ref alias_array(const State& state, PyObject* self);
+
+/// Lets go of a storage from code that holds the GIL: a stranger's deleter may run, finds a pending
+/// exception untouched afterwards, and cannot leave one of its own.
+void drop_storage(core::StoragePtr storage) noexcept;
+
+/// Whether `object` is an array of this extension, in whatever interpreter its type was made.
+bool is_any_array(PyObject* object) noexcept;
 
 /// tp_dealloc.
 void array_dealloc(PyObject* self) noexcept;

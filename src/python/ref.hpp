@@ -1,4 +1,5 @@
-// Owns Ref: one strong reference to a Python object, or nothing. `Ref` owns, `PyObject*` borrows; there is no third kind.
+// Owns Ref: one strong reference to a Python object, or nothing. `Ref` owns, `PyObject*` borrows;
+// there is no third kind.
 #pragma once
 
 #include <Python.h>

@@ -1,4 +1,5 @@
-// Owns the life of the module state: filling the names, remembering producers, traverse and clear as folds over one list.
+// Owns the life of the module state: filling the names, remembering producers, traverse and clear
+// as folds over one list.
 #include "state.hpp"
 
 #include <memory>
@@ -9,10 +10,6 @@
 #include "refarray/dlpack/exchange_api.hpp"
 
 namespace refarray::python {
-namespace {
-constexpr const char* kInterpreterKey = "refarray._native";
-}
-
 State* State::of_current_interpreter() noexcept {
   PyObject* dict = PyInterpreterState_GetDict(PyInterpreterState_Get());  // borrowed
   PyObject* module = dict == nullptr ? nullptr : PyDict_GetItemString(dict, kInterpreterKey);
@@ -20,7 +17,14 @@ State* State::of_current_interpreter() noexcept {
 }
 
 void State::set(Slot slot, Ref object) noexcept {
-  Ref::steal(std::exchange(slots_[static_cast<std::size_t>(slot)], object.release()));
+  Ref::steal(slots_[static_cast<std::size_t>(slot)].exchange(object.release()));
+}
+
+PyObject* State::set_once(Slot slot, Ref object) noexcept {
+  PyObject* expected = nullptr;
+  if (!slots_[static_cast<std::size_t>(slot)].compare_exchange_strong(expected, object.get()))
+    return expected;
+  return object.release();
 }
 
 void State::set_scalar_dtype(int row, Ref object) noexcept {
@@ -31,13 +35,16 @@ void State::fill_names() {
   for (std::size_t i = 0; i < kKeywordTexts.size(); ++i) {
     keys_[i] = check(PyUnicode_InternFromString(kKeywordTexts[i])).release();
   }
-  const auto name = [this](Slot slot, const char* text) { set(slot, check(PyUnicode_InternFromString(text))); };
+  const auto name = [this](Slot slot, const char* text) {
+    set(slot, check(PyUnicode_InternFromString(text)));
+  };
   name(Slot::kDlpackName, "__dlpack__");
   name(Slot::kDlpackDeviceName, "__dlpack_device__");
   name(Slot::kExchangeName, dlpack::kExchangeAttribute);
   name(Slot::kMroName, "__mro__");
   name(Slot::kDictName, "__dict__");
-  set(Slot::kOurVersion, check(Py_BuildValue("(II)", dlpack::kVersion.major, dlpack::kVersion.minor)));
+  set(Slot::kOurVersion,
+      check(Py_BuildValue("(II)", dlpack::kVersion.major, dlpack::kVersion.minor)));
   set(Slot::kKwMaxVersion, check(PyTuple_Pack(1, get(Key::kMaxVersion))));
 }
 
@@ -48,17 +55,20 @@ const Producer* State::find_producer(PyObject* type) const noexcept {
 
 const Producer* State::remember_producer(const Producer& producer) noexcept {
   auto& slot = producers_[producer_slot(producer.type)];
-  if (slot.load(std::memory_order_relaxed) != nullptr) return nullptr;  // taken: that type is looked up each time
+  if (slot.load(std::memory_order_relaxed) != nullptr)
+    return nullptr;  // taken: that type is looked up each time
   std::unique_ptr<Producer> entry(new (std::nothrow) Producer(producer));
   if (!entry) return nullptr;
   Producer* expected = nullptr;
-  if (!slot.compare_exchange_strong(expected, entry.get(), std::memory_order_release)) return nullptr;
-  for (PyObject* object : {producer.type, producer.dlpack, producer.dlpack_device}) (void)Ref::borrow(object).release();
+  if (!slot.compare_exchange_strong(expected, entry.get(), std::memory_order_release))
+    return nullptr;
+  for (PyObject* object : {producer.type, producer.dlpack, producer.dlpack_device})
+    (void)Ref::borrow(object).release();
   return entry.release();  // the state owns it now, and the three references
 }
 
 int State::traverse(visitproc visit, void* arg) noexcept {
-  for (PyObject* object : slots_) Py_VISIT(object);
+  for (auto& slot : slots_) Py_VISIT(slot.load());
   for (PyObject* object : dtypes_) Py_VISIT(object);
   for (auto& slot : producers_) {
     const Producer* producer = slot.load(std::memory_order_acquire);
@@ -68,7 +78,7 @@ int State::traverse(visitproc visit, void* arg) noexcept {
 }
 
 void State::clear() noexcept {
-  for (PyObject*& object : slots_) Ref::steal(std::exchange(object, nullptr));
+  for (auto& slot : slots_) Ref::steal(slot.exchange(nullptr));
   for (PyObject*& object : keys_) Ref::steal(std::exchange(object, nullptr));
   for (PyObject*& object : dtypes_) Ref::steal(std::exchange(object, nullptr));
   for (auto& slot : producers_) {

@@ -1,4 +1,5 @@
-// Owns the module state: every Python object that a module instance keeps, in one list, and how to reach it.
+// Owns the module state: every Python object that a module instance keeps, in one list, and how to
+// reach it.
 #pragma once
 
 #include <Python.h>
@@ -8,9 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "ref.hpp"
 #include "refarray/core/dtype.hpp"
 #include "refarray/core/storage.hpp"
-#include "ref.hpp"
 
 struct DLPackExchangeAPI;
 
@@ -18,20 +19,50 @@ namespace refarray::python {
 
 class InterpreterLease;
 
-/// Keyword names, interned, so that binding compares pointers first. kKeywordTexts has their spelling in this order.
+/// Keyword names, interned, so that binding compares pointers first. kKeywordTexts has their
+/// spelling in this order.
 enum class Key : std::uint8_t {
-  kStream, kMaxVersion, kDlDevice, kCopy, kDevice, kDtype, kX, kObj, kShape, kFillValue, kStart, kStop, kStep, kAxes,
-  kAxis, kSource, kDestination, kOffset, kReadonly, kCapsule, kIndex, kMemo, kProtocol, kApiVersion, kName, kStrides,
+  kStream,
+  kMaxVersion,
+  kDlDevice,
+  kCopy,
+  kDevice,
+  kDtype,
+  kX,
+  kObj,
+  kShape,
+  kFillValue,
+  kStart,
+  kStop,
+  kStep,
+  kAxes,
+  kAxis,
+  kSource,
+  kDestination,
+  kOffset,
+  kReadonly,
+  kCapsule,
+  kIndex,
+  kMemo,
+  kProtocol,
+  kApiVersion,
+  kName,
+  kStrides,
   kCount
 };
 inline constexpr std::array<const char*, static_cast<std::size_t>(Key::kCount)> kKeywordTexts{
-    "stream", "max_version", "dl_device", "copy", "device", "dtype", "x", "obj", "shape", "fill_value", "start", "stop",
-    "step", "axes", "axis", "source", "destination", "offset", "readonly", "capsule", "index", "memo", "protocol",
-    "api_version", "name", "strides"};
+    "stream", "max_version", "dl_device",   "copy",   "device",   "dtype",   "x",
+    "obj",    "shape",       "fill_value",  "start",  "stop",     "step",    "axes",
+    "axis",   "source",      "destination", "offset", "readonly", "capsule", "index",
+    "memo",   "protocol",    "api_version", "name",   "strides"};
 
 /// The other objects of the state.
 enum class Slot : std::uint8_t {
-  kArrayType, kDTypeType, kDeviceType, kNoCopyError, kCpuDevice,
+  kArrayType,
+  kDTypeType,
+  kDeviceType,
+  kNoCopyError,
+  kCpuDevice,
   kDlpackName,        // "__dlpack__"
   kDlpackDeviceName,  // "__dlpack_device__"
   kExchangeName,      // "__dlpack_c_exchange_api__"
@@ -44,34 +75,51 @@ enum class Slot : std::uint8_t {
   kCount
 };
 
-/// What is known about a type whose objects came in before. Written once, never changed: read without a lock.
+/// What is known about a type whose objects came in before. Written once, never changed: read
+/// without a lock.
 struct Producer {
-  PyObject* type;                      // strong, so that the address cannot be another type's one day
-  PyObject* dlpack;                    // strong: the __dlpack__ descriptor of an immutable type, or nullptr
-  PyObject* dlpack_device;             // strong: likewise
-  const DLPackExchangeAPI* table;      // usable, or nullptr
-  bool host_only;                      // its arrays are in host memory by definition: no stream to choose
+  PyObject* type;           // strong, so that the address cannot be another type's one day
+  PyObject* dlpack;         // strong: the __dlpack__ descriptor of an immutable type, or nullptr
+  PyObject* dlpack_device;  // strong: likewise
+  const DLPackExchangeAPI* table;  // usable, or nullptr
+  bool host_only;  // its arrays are in host memory by definition: no stream to choose
 };
 
 class State {
  public:
-  static State& of_module(PyObject* module) noexcept { return *static_cast<State*>(PyModule_GetState(module)); }
+  static State& of_module(PyObject* module) noexcept {
+    return *static_cast<State*>(PyModule_GetState(module));
+  }
   /// From an array, a dtype or a device: their types are final, so the type's module is ours.
   static State& of_object(PyObject* object) noexcept {
     return *static_cast<State*>(PyType_GetModuleState(Py_TYPE(object)));
   }
-  /// The state of the module that this interpreter imported last; nullptr when it has none. For C callers only.
+  /// Where the interpreter's dict keeps the module.
+  static constexpr const char* kInterpreterKey = "refarray._native";
+  /// The state of the module that this interpreter imported last; nullptr when it has none. For C
+  /// callers only.
   static State* of_current_interpreter() noexcept;
 
-  PyObject* get(Slot slot) const noexcept { return slots_[static_cast<std::size_t>(slot)]; }
+  PyObject* get(Slot slot) const noexcept {
+    return slots_[static_cast<std::size_t>(slot)].load(std::memory_order_acquire);
+  }
   PyObject* get(Key key) const noexcept { return keys_[static_cast<std::size_t>(key)]; }
-  PyTypeObject* array_type() const noexcept { return reinterpret_cast<PyTypeObject*>(get(Slot::kArrayType)); }
-  PyTypeObject* dtype_type() const noexcept { return reinterpret_cast<PyTypeObject*>(get(Slot::kDTypeType)); }
-  PyTypeObject* device_type() const noexcept { return reinterpret_cast<PyTypeObject*>(get(Slot::kDeviceType)); }
+  PyTypeObject* array_type() const noexcept {
+    return reinterpret_cast<PyTypeObject*>(get(Slot::kArrayType));
+  }
+  PyTypeObject* dtype_type() const noexcept {
+    return reinterpret_cast<PyTypeObject*>(get(Slot::kDTypeType));
+  }
+  PyTypeObject* device_type() const noexcept {
+    return reinterpret_cast<PyTypeObject*>(get(Slot::kDeviceType));
+  }
   /// The interned object of a scalar dtype: `row` of core::kScalars.
   PyObject* scalar_dtype(int row) const noexcept { return dtypes_[static_cast<std::size_t>(row)]; }
 
   void set(Slot slot, Ref object) noexcept;
+  /// For what is made when first needed: the first object stays, whoever made it. Returns the one
+  /// that stayed.
+  PyObject* set_once(Slot slot, Ref object) noexcept;
   void set_scalar_dtype(int row, Ref object) noexcept;
   /// Keywords, names, versions: all that needs no type of ours. Throws ErrorSet.
   void fill_names();
@@ -92,10 +140,11 @@ class State {
     return (reinterpret_cast<std::uintptr_t>(type) >> 4) % kProducerSlots;
   }
 
-  std::array<PyObject*, static_cast<std::size_t>(Slot::kCount)> slots_;
-  std::array<PyObject*, static_cast<std::size_t>(Key::kCount)> keys_;
-  std::array<PyObject*, core::kScalars.size()> dtypes_;
-  std::array<std::atomic<Producer*>, kProducerSlots> producers_;
+  // Zeroed by the interpreter before the module runs, and again here.
+  std::array<std::atomic<PyObject*>, static_cast<std::size_t>(Slot::kCount)> slots_{};
+  std::array<PyObject*, static_cast<std::size_t>(Key::kCount)> keys_{};
+  std::array<PyObject*, core::kScalars.size()> dtypes_{};
+  std::array<std::atomic<Producer*>, kProducerSlots> producers_{};
 };
 
 }  // namespace refarray::python

@@ -1,4 +1,5 @@
-// Owns conversion of arguments that many functions take: integers, shapes, axes, dtypes, devices; and back to Python.
+// Owns conversion of arguments that many functions take: integers, shapes, axes, dtypes, devices;
+// and back to Python.
 #pragma once
 
 #include <Python.h>
@@ -18,15 +19,17 @@ struct Integers {
   core::Extents span() const noexcept { return {values, static_cast<std::size_t>(count)}; }
 };
 
-/// An integer by __index__ (bool included, float not). Throws TypeError naming `what`, OverflowError past int64, and
-/// whatever __index__ raises.
+/// An integer by __index__ (bool included, float not). Throws TypeError naming `what`,
+/// OverflowError past int64, and whatever __index__ raises.
 std::int64_t to_int64(PyObject* object, const char* what);
-/// One integer or a sequence of at most kMaxRank integers. Throws as to_int64, and ValueError when there are too many.
+/// One integer or a sequence of at most kMaxRank integers. Throws as to_int64, and ValueError when
+/// there are too many.
 Integers to_integers(PyObject* object, const char* what);
 /// to_integers, refusing negative entries with ValueError.
 Integers to_shape(PyObject* object);
 
-/// A DType object, its name, or bool, int, float, complex. Throws TypeError, or ValueError for an unknown name.
+/// A DType object, its name, or bool, int, float, complex. Throws TypeError, or ValueError for an
+/// unknown name.
 core::DType to_dtype(const State& state, PyObject* object);
 /// A Device object or its name. Throws TypeError, or ValueError for an unknown name.
 core::Device to_device_value(const State& state, PyObject* object);

@@ -1,4 +1,5 @@
-// Owns the host's side of the runtime: which devices can be used in this build, and what ordering means on them.
+// Owns the host's side of the runtime: which devices can be used in this build, and what ordering
+// means on them.
 #include "refarray/core/error.hpp"
 #include "refarray/runtime/runtime.hpp"
 
@@ -6,10 +7,12 @@ namespace refarray::runtime {
 
 bool can_allocate(const core::Device& device) noexcept { return device == core::Device{}; }
 
-core::Array new_array(const core::DType& dtype, core::Extents shape, const core::Device& device, bool zeroed) {
+core::Array new_array(const core::DType& dtype, core::Extents shape, const core::Device& device,
+                      bool zeroed) {
   if (!can_allocate(device)) {
     core::fail(core::Fault::kBuffer, "device ", core::name(device),
-               " cannot be allocated on: this build of refarray allocates on cpu; `refarray doctor` tells more");
+               " cannot be allocated on: this build of refarray allocates on cpu; `refarray "
+               "doctor` tells more");
   }
   return core::new_array(dtype, shape, zeroed);
 }

@@ -20,7 +20,11 @@ struct Vendor {
 
 // Both drivers return 0 for success from the two calls used here.
 constexpr std::array<Vendor, 2> kVendors{{
-    {"CUDA", "REFARRAY_LIBCUDA", {"libcuda.so.1", nullptr, nullptr, nullptr}, "cuInit", "cuDeviceGetCount"},
+    {"CUDA",
+     "REFARRAY_LIBCUDA",
+     {"libcuda.so.1", nullptr, nullptr, nullptr},
+     "cuInit",
+     "cuDeviceGetCount"},
     {"ROCm",
      "REFARRAY_LIBHIP",
      {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"},
@@ -32,7 +36,8 @@ void ask(void* library, const Vendor& vendor, DriverReport& report) {
   auto* init = reinterpret_cast<int (*)(unsigned)>(dlsym(library, vendor.init));
   auto* count = reinterpret_cast<int (*)(int*)>(dlsym(library, vendor.device_count));
   if (init == nullptr || count == nullptr) {
-    report.detail = core::text("the library has no ", init == nullptr ? vendor.init : vendor.device_count);
+    report.detail =
+        core::text("the library has no ", init == nullptr ? vendor.init : vendor.device_count);
     return;
   }
   report.found = true;
@@ -52,8 +57,9 @@ void ask(void* library, const Vendor& vendor, DriverReport& report) {
 DriverReport probe(const Vendor& vendor) {
   DriverReport report{vendor.name, vendor.libraries[0], false, -1, {}};
   const char* chosen = std::getenv(vendor.override_variable);
-  const auto candidates =
-      chosen == nullptr ? vendor.libraries : std::array<const char*, 4>{chosen, nullptr, nullptr, nullptr};
+  const auto candidates = chosen == nullptr
+                              ? vendor.libraries
+                              : std::array<const char*, 4>{chosen, nullptr, nullptr, nullptr};
   for (const char* file : candidates) {
     if (file == nullptr) continue;
     report.library = file;

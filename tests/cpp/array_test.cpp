@@ -31,8 +31,8 @@ const Case fresh("a new array is row-major, aligned and writable", [] {
   check(is_c_contiguous(array.layout.extents(), array.layout.stride_span()) &&
         array.layout.ndim == 3);
   const ArrayView view = array;
-  equal(view.size(), 24);
-  equal(view.nbytes(), 96);
+  expect(view.size(), 24);
+  expect(view.nbytes(), 96);
   check(view.device() == Device{} && view.storage == array.storage.get() &&
         view.data == array.data);
   for (int i = 0; i < 96; ++i) check(array.data[i] == std::byte{0});
@@ -40,12 +40,12 @@ const Case fresh("a new array is row-major, aligned and writable", [] {
 });
 
 const Case fresh_edges("new arrays of no elements, of one, and of packed types", [] {
-  equal(new_array(kInt32, {}, false).view().size(), 1);
-  equal(new_array(kInt32, List{0, 5}, false).view().nbytes(), 0);
+  expect(new_array(kInt32, {}, false).view().size(), 1);
+  expect(new_array(kInt32, List{0, 5}, false).view().nbytes(), 0);
   check(new_array(kInt32, List{0, 5}, false).data != nullptr);
   for (const std::int64_t size : {0, 1, 2, 3, 4, 5, 7, 8}) {
     const Array six = new_array(kSix, List{size}, false);
-    equal(six.view().nbytes(), (size * 6 + 7) / 8);
+    expect(six.view().nbytes(), (size * 6 + 7) / 8);
     if (size % 4 != 0)
       check(six.data[six.view().nbytes() - 1] == std::byte{0}, "bits past the end are 0");
   }
@@ -64,9 +64,9 @@ const Case views("with_layout finds the first element and keeps the storage", []
   const std::byte* origin = whole.data;
   Storage* storage = whole.storage.get();
   const Array row = with_layout(whole, Layout(List{5}, List{1}), 10);
-  equal(row.data - origin, 20);
+  expect(row.data - origin, 20);
   const Array flipped = with_layout(row, Layout(List{5}, List{-1}), 4);
-  equal(flipped.data - origin, 28);
+  expect(flipped.data - origin, 28);
   const Array back = with_layout(flipped, Layout(List{4, 5}, List{5, 1}), -14);
   check(back.data == origin && back.storage.get() == storage);
   check(!storage->is_last_reference());
@@ -104,11 +104,11 @@ const Case packed_views("packed elements begin at bit addresses", [] {
     const Array whole = new_array(dtype, List{50}, true);
     for (std::int64_t first = 0; first < 50; ++first) {
       const Array one = with_layout(whole, Layout(List{1}, List{1}), first);
-      equal(bit_of(one, whole.data, 0), first * dtype.stored_bits(), name(dtype));
+      expect(bit_of(one, whole.data, 0), first * dtype.stored_bits(), name(dtype));
       check(one.bit < 8 && one.data >= whole.data);
       for (std::int64_t second = 0; second < 50; second += 7) {  // and on from there, backwards too
         const Array other = with_layout(one, Layout(List{1}, List{1}), second - first);
-        equal(bit_of(other, whole.data, 0), second * dtype.stored_bits(), name(dtype));
+        expect(bit_of(other, whole.data, 0), second * dtype.stored_bits(), name(dtype));
         check(other.bit < 8);
       }
     }
@@ -146,7 +146,7 @@ const Case overlap_model("may_overlap is exact about ranges of bytes", [] {
     const Array whole = new_array(dtype, List{4000}, false);
     const auto random_part = [&] {
       const Layout layout = random_view(random, static_cast<std::size_t>(random.between(0, 3)));
-      return with_layout(whole, layout, 1500 + random.between(-80, 80));
+      return with_layout(whole, layout, 1500 + random.between(-40, 40));
     };
     const Array a = random_part();
     const Array b = random_part();
@@ -154,8 +154,8 @@ const Case overlap_model("may_overlap is exact about ranges of bytes", [] {
     const std::set<std::int64_t> of_b = bytes_of(b, whole.data);
     const bool meet = !of_a.empty() && !of_b.empty() && *of_a.begin() <= *of_b.rbegin() &&
                       *of_b.begin() <= *of_a.rbegin();
-    equal(may_overlap(a, b), meet);
-    equal(may_overlap(b, a), meet);
+    expect(may_overlap(a, b), meet);
+    expect(may_overlap(b, a), meet);
     (meet ? overlapping : apart) += 1;
   }
   check(overlapping > 500 && apart > 500, text(overlapping, " overlapping, ", apart, " apart"));
@@ -170,6 +170,8 @@ const Case overlap_edges("may_overlap of neighbours, of nothing, and of the impo
   check(!may_overlap(second, third));
   check(!may_overlap(whole, new_array(kFour, List{4}, true)));
   check(!may_overlap(with_layout(whole, Layout(List{0}, List{1}), 0), whole));
+  const Array inside = with_layout(second, Layout(List{0}, List{1}), 0);
+  check(inside.bit == 4 && !may_overlap(inside, whole) && !may_overlap(whole, inside));
   const Array endless{whole.storage, whole.data, kFour, 0, false, Layout(List{kMost}, List{kMost})};
   check(may_overlap(endless, third));  // its range does not fit: say yes
 });
@@ -190,12 +192,12 @@ const Case copies("copies are new, row-major, writable and equal", [] {
     std::int32_t wider = -1;
     std::memcpy(&narrow, copy.data + 2 * at, 2);
     std::memcpy(&wider, wide.data + 4 * at, 4);
-    equal(narrow, 3 + element);
-    equal(wider, 3 + element);
+    expect(narrow, 3 + element);
+    expect(wider, 3 + element);
     ++at;
   }
   const Array none = copy_of(with_layout(whole, Layout(List{0, 4}, List{4, 1}), 0));
-  equal(none.view().size(), 0);
+  expect(none.view().size(), 0);
 });
 
 }  // namespace

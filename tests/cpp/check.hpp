@@ -44,8 +44,8 @@ inline void check(bool holds, const std::string& note = "does not hold",
 }
 
 template <class A, class B>
-void equal(const A& seen, const B& expected, const std::string& note = "",
-           Where at = Where::current()) {
+void expect(const A& seen, const B& expected, const std::string& note = "",
+            Where at = Where::current()) {
   if (seen == expected) return check(true, note, at);
   std::ostringstream out;
   out << "saw " << seen << ", expected " << expected << "; " << note;
@@ -67,6 +67,11 @@ void fails(core::Fault fault, std::string_view part, const Body& body,
 }
 
 }  // namespace refarray::check
+
+/// Under sanitizers too, a request that cannot be met is a nullptr to handle, not the program's
+/// end.
+extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+extern "C" const char* __tsan_default_options() { return "allocator_may_return_null=1"; }
 
 int main() {
   using namespace refarray::check;

@@ -2,8 +2,10 @@
 // element's address.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "refarray/core/layout.hpp"
@@ -27,6 +29,14 @@ inline List addresses(core::Extents shape, core::Extents strides, bool row_major
     out = longer;
   }
   return out;
+}
+
+inline bool same(core::Extents a, core::Extents b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
+
+inline std::string show(core::Extents shape, core::Extents strides) {
+  return core::shape_text(shape) + " strides " + core::shape_text(strides);
 }
 
 inline List addresses(const core::Layout& layout) {

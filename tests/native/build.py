@@ -1,4 +1,5 @@
-"""Compiles the extension `adversary` on first use and keeps it in a cache folder keyed by content."""
+"""Compiles the extension `adversary` on first use and keeps it in a cache folder keyed by
+content."""
 
 from __future__ import annotations
 
@@ -14,13 +15,20 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-FLAGS = "-std=c++20 -O1 -g -fPIC -shared -pthread -fvisibility=hidden -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror"
+FLAGS = (
+    "-std=c++20 -O1 -g -fPIC -shared -pthread -fvisibility=hidden "
+    "-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror"
+)
 
 
 def dlpack_include() -> Path:
     """The folder above dlpack/dlpack.h: from tvm_ffi when it is installed, else from refarray."""
     found = importlib.util.find_spec("tvm_ffi")
-    folders = [Path(folder) / "include" for folder in (found.submodule_search_locations or [])] if found else []
+    folders = (
+        [Path(folder) / "include" for folder in (found.submodule_search_locations or [])]
+        if found
+        else []
+    )
     if not any((folder / "dlpack" / "dlpack.h").is_file() for folder in folders):
         import refarray
 
@@ -29,7 +37,8 @@ def dlpack_include() -> Path:
 
 
 def command() -> list[str]:
-    """The compiler call without its output; CXX and CXXFLAGS count, so that sanitizer runs reach us."""
+    """The compiler call without its output; CXX and CXXFLAGS count, so that sanitizer runs reach
+    us."""
     include = [sysconfig.get_path("include"), str(dlpack_include())]
     return [
         *shlex.split(os.environ.get("CXX", "g++")),
@@ -59,7 +68,7 @@ def build() -> Path:
         handle, unfinished = tempfile.mkstemp(suffix=".so", dir=folder)
         os.close(handle)
         subprocess.run([*line, "-o", unfinished], check=True)
-        os.replace(unfinished, folder / name)  # atomic: two test runs may build at once
+        Path(unfinished).replace(folder / name)  # atomic: two test runs may build at once
     return folder
 
 

@@ -104,6 +104,7 @@ PyObject* inspect(PyObject*, PyObject* capsule) {
     if (name == nullptr) fail(PyExc_ValueError, "the capsule has no name");
     const bool versioned = std::strstr(name, "versioned") != nullptr;
     Ref out = describe(PyCapsule_GetPointer(capsule, name), versioned, name);
+    set(out, "managed", Ref(PyLong_FromVoidPtr(PyCapsule_GetPointer(capsule, name))));
     set(out, "name_address", Ref(PyLong_FromVoidPtr(const_cast<char*>(name))));
     set(out, "destructor", Ref(PyBool_FromLong(PyCapsule_GetDestructor(capsule) != nullptr)));
     set(out, "context", Ref(PyLong_FromVoidPtr(PyCapsule_GetContext(capsule))));

@@ -1,4 +1,5 @@
-// Owns Array: a storage seen through a dtype and a layout. Its metadata never changes; a view is a new Array.
+// Owns Array: a storage seen through a dtype and a layout. Its metadata never changes; a view is a
+// new Array.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +11,16 @@
 
 namespace refarray::core {
 
-/// A borrowed look at an array: valid while the array it came from lives. Cheap to make; owns nothing.
+/// A borrowed look at an array: valid while the array it came from lives. Cheap to make; owns
+/// nothing.
 struct ArrayView {
-  Storage* storage = nullptr;   // keeps the bytes; may be nullptr for memory that somebody else keeps alive
-  std::byte* data = nullptr;    // the byte that holds the first bit of element (0,...,0); may be nullptr when empty
+  Storage* storage =
+      nullptr;  // keeps the bytes; may be nullptr for memory that somebody else keeps alive
+  std::byte* data =
+      nullptr;  // the byte that holds the first bit of element (0,...,0); may be nullptr when empty
   DType dtype;
-  std::uint8_t bit = 0;         // 0..7: where in that byte it begins; 0 unless dtype.is_packed()
-  bool readonly = false;        // sticky: every view of a read-only array is read-only
+  std::uint8_t bit = 0;   // 0..7: where in that byte it begins; 0 unless dtype.is_packed()
+  bool readonly = false;  // sticky: every view of a read-only array is read-only
   int ndim = 0;
   const std::int64_t* shape = nullptr;
   const std::int64_t* strides = nullptr;  // in elements
@@ -40,12 +44,15 @@ struct Array {
   ArrayView view() const noexcept {
     return {storage.get(), data, dtype, bit, readonly, layout.ndim, layout.shape, layout.strides};
   }
-  operator ArrayView() const noexcept { return view(); }  // NOLINT: an Array may be passed where a look is enough
+  operator ArrayView() const noexcept {
+    return view();
+  }  // NOLINT: an Array may be passed where a look is enough
 };
 
 /// A new row-major array of `shape` on the CPU. Throws kValue, kOverflow or kMemory.
 Array new_array(const DType& dtype, Extents shape, bool zeroed);
-/// The same elements through another layout whose element (0,...,0) lies `offset` elements from the old one's.
+/// The same elements through another layout whose element (0,...,0) lies `offset` elements from the
+/// old one's.
 Array with_layout(const ArrayView& array, const Layout& layout, std::int64_t offset);
 /// A row-major copy, writable, of the same dtype or converted (core/copy.hpp).
 Array copy_of(const ArrayView& array);

@@ -25,7 +25,8 @@ struct Device {
 
   /// The CPU may read and write this memory directly, without asking a driver first.
   constexpr bool is_host() const noexcept {
-    return kind == DeviceKind::kCpu || kind == DeviceKind::kCudaHost || kind == DeviceKind::kRocmHost;
+    return kind == DeviceKind::kCpu || kind == DeviceKind::kCudaHost ||
+           kind == DeviceKind::kRocmHost;
   }
 };
 

@@ -1,5 +1,5 @@
-// Owns the element types: what a DType is, the 27 named kinds, and how many bits each takes in memory.
-// Header-only and free of Python and of dlpack.h; it is shipped in the wheel.
+// Owns the element types: what a DType is, the 27 named kinds, and how many bits each takes in
+// memory. Header-only and free of Python and of dlpack.h; it is shipped in the wheel.
 #pragma once
 
 #include <array>
@@ -10,7 +10,8 @@
 
 namespace refarray::core {
 
-/// The family an element belongs to. The values are DLPack's type codes (checked in dlpack/wire.hpp).
+/// The family an element belongs to. The values are DLPack's type codes (checked in
+/// dlpack/wire.hpp).
 enum class Kind : std::uint8_t {
   kInt = 0,
   kUInt = 1,
@@ -69,12 +70,14 @@ inline constexpr std::array<ScalarInfo, 27> kScalars{{
 }};
 
 namespace detail {
-/// Row of kScalars by type code and bits; -1 where the pair names nothing. A table, because every import asks.
+/// Row of kScalars by type code and bits; -1 where the pair names nothing. A table, because every
+/// import asks.
 inline constexpr auto kScalarRows = [] {
   std::array<std::array<std::int8_t, 129>, 18> rows{};
   for (auto& of_kind : rows) of_kind.fill(-1);
   for (std::size_t i = 0; i < kScalars.size(); ++i) {
-    rows[static_cast<std::size_t>(kScalars[i].kind)][kScalars[i].bits] = static_cast<std::int8_t>(i);
+    rows[static_cast<std::size_t>(kScalars[i].kind)][kScalars[i].bits] =
+        static_cast<std::int8_t>(i);
   }
   return rows;
 }();
@@ -85,8 +88,9 @@ constexpr int scalar_index(unsigned code, unsigned bits) noexcept {
   return code < detail::kScalarRows.size() && bits <= 128 ? detail::kScalarRows[code][bits] : -1;
 }
 
-/// The type of one element: `lanes` scalars of `bits` bits each. Elements of less than a byte lie packed,
-/// little end first, unless `padded`: then each starts on a byte of its own, its value in the low bits.
+/// The type of one element: `lanes` scalars of `bits` bits each. Elements of less than a byte lie
+/// packed, little end first, unless `padded`: then each starts on a byte of its own, its value in
+/// the low bits.
 struct DType {
   Kind kind = Kind::kFloat;
   std::uint8_t bits = 64;
@@ -135,7 +139,8 @@ inline std::optional<DType> dtype_from_name(std::string_view text) {
     if (!rest.empty()) {
       if (rest.size() < 2 || rest.size() > 6 || rest[0] != 'x' || rest[1] == '0') continue;
       lanes = 0;
-      for (char c : rest.substr(1)) lanes = c < '0' || c > '9' ? 0x10000U : lanes * 10 + static_cast<unsigned>(c - '0');
+      for (char c : rest.substr(1))
+        lanes = c < '0' || c > '9' ? 0x10000U : lanes * 10 + static_cast<unsigned>(c - '0');
       if (lanes > 0xFFFFU || lanes == 1) continue;
     }
     out.kind = row.kind;

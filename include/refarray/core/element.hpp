@@ -1,4 +1,5 @@
-// Owns the C++ type that stands for each of the 27 scalar kinds, and the bit patterns of those that C++ lacks.
+// Owns the C++ type that stands for each of the 27 scalar kinds, and the bit patterns of those that
+// C++ lacks.
 #pragma once
 
 #include <array>
@@ -15,17 +16,30 @@ namespace refarray::core {
 
 /// What tells one small float from another. Codes are the bit patterns of positive values.
 struct FloatFormat {
-  int bits;            // sign, exponent, mantissa
-  int mantissa;        // bits of it
-  int bias;            // of the exponent
-  std::uint16_t max;   // largest finite value
-  std::uint16_t over;  // what rounds beyond it: infinity, NaN, or `max` where the format has neither
-  std::uint16_t nan;   // what NaN becomes; as in ml_dtypes a negative NaN then has its sign bit flipped
-  bool signed_zero;    // false in the "uz" formats, whose only NaN has the code of -0
+  int bits;           // sign, exponent, mantissa
+  int mantissa;       // bits of it
+  int bias;           // of the exponent
+  std::uint16_t max;  // largest finite value
+  std::uint16_t
+      over;  // what rounds beyond it: infinity, NaN, or `max` where the format has neither
+  std::uint16_t
+      nan;  // what NaN becomes; as in ml_dtypes a negative NaN then has its sign bit flipped
+  bool signed_zero;  // false in the "uz" formats, whose only NaN has the code of -0
 };
 
-/// A binary float of 4 to 16 bits. Rounds to nearest even. Both directions are free of branches, so loops vectorise,
-/// and of subnormal operands of the wide type, so a process that flushes those to zero gets the same results.
+namespace detail {
+/// `a < b ? yes : no` for a and b without a top bit. Given `?:`, g++ computes only the side it
+/// needs, and a branch with an addition of floats in it is a loop that does not vectorise.
+template <class U>
+constexpr U select_below(U a, U b, U yes, U no) noexcept {
+  const U mask = static_cast<U>(static_cast<std::make_signed_t<U>>(a - b) >> (sizeof(U) * 8 - 1));
+  return no ^ ((yes ^ no) & mask);
+}
+}  // namespace detail
+
+/// A binary float of 4 to 16 bits; rounds to nearest even. Both directions are free of branches, so
+/// loops vectorise, and no result is a subnormal float32, so a process that flushes those to zero
+/// gets the same codes and values.
 template <FloatFormat F>
 struct SmallFloat {
   using Code = std::conditional_t<(F.bits > 8), std::uint16_t, std::uint8_t>;
@@ -43,19 +57,22 @@ struct SmallFloat {
     constexpr int kDrop = kMantissa - F.mantissa;
     constexpr U kInfinity = std::bit_cast<U>(std::numeric_limits<Wide>::infinity());
     constexpr U kMinNormal = (kBias - U(F.bias) + 1) << kMantissa;
-    // The power of two whose last place is this format's smallest step: adding it makes the sum round there.
+    // The power of two whose last place is this format's smallest step: adding it makes the sum
+    // round there.
     constexpr U kMagic = (kBias + 1 - U(F.bias) + U(kDrop)) << kMantissa;
 
     const U bits = std::bit_cast<U>(value);
     const U magnitude = bits & (~U{0} >> 1);
     const U rounded = magnitude + ((U{1} << (kDrop - 1)) - 1) + ((magnitude >> kDrop) & 1);
     const U normal = (rounded >> kDrop) - ((kBias - U(F.bias)) << F.mantissa);
-    const U subnormal = std::bit_cast<U>(std::bit_cast<Wide>(magnitude) + std::bit_cast<Wide>(kMagic)) - kMagic;
+    const U subnormal =
+        std::bit_cast<U>(std::bit_cast<Wide>(magnitude) + std::bit_cast<Wide>(kMagic)) - kMagic;
     U nan = F.nan;
-    if constexpr (F.bits == 16) nan |= (magnitude >> kDrop) & ((U{1} << F.mantissa) - 1);  // keep the payload
-    U out = magnitude < kMinNormal ? subnormal : normal;
-    out = out > F.max ? F.over : out;
-    out = magnitude > kInfinity ? nan : out;
+    if constexpr (F.bits == 16)
+      nan |= (magnitude >> kDrop) & ((U{1} << F.mantissa) - 1);  // keep the payload
+    U out = detail::select_below(magnitude, kMinNormal, subnormal, normal);
+    out = detail::select_below(U{F.max}, out, U{F.over}, out);
+    out = detail::select_below(kInfinity, magnitude, nan, out);
     const U sign = (bits >> (sizeof(U) * 8 - 1)) << (F.bits - 1);
     if constexpr (F.signed_zero) return {static_cast<Code>(out ^ sign)};
     return {static_cast<Code>((out & (sign_bit - 1)) == 0 ? out : out | sign)};
@@ -65,16 +82,20 @@ struct SmallFloat {
     constexpr int kDrop = 23 - F.mantissa;
     constexpr std::uint32_t kRebias = static_cast<std::uint32_t>(127 - F.bias) << 23;
     constexpr std::uint32_t kMinNormal = kRebias + (1U << 23);
+    constexpr std::uint32_t kInfinity = 0x7F800000U;
     constexpr std::uint32_t kNan = 0x7FC00000U;
     const std::uint32_t magnitude = code & (sign_bit - 1);
     const std::uint32_t wide = magnitude << kDrop;
-    const std::uint32_t subnormal =
-        std::bit_cast<std::uint32_t>(std::bit_cast<float>(wide + kMinNormal) - std::bit_cast<float>(kMinNormal));
-    std::uint32_t out = wide < (1U << 23) ? subnormal : wide + kRebias;
-    if constexpr (F.bits == 16) out = magnitude > F.max ? wide | 0x7F800000U : out;  // infinity, or NaN's payload
-    else if constexpr (!F.signed_zero) out = (code & (2 * sign_bit - 1)) == F.nan ? kNan : out;
-    else if constexpr (F.over == F.max) return signed_value(out);
-    else out = magnitude <= F.max ? out : F.over != F.nan && magnitude == F.over ? 0x7F800000U : kNan;
+    const std::uint32_t subnormal = std::bit_cast<std::uint32_t>(
+        std::bit_cast<float>(wide + kMinNormal) - std::bit_cast<float>(kMinNormal));
+    std::uint32_t out = detail::select_below(wide, 1U << 23, subnormal, wide + kRebias);
+    if constexpr (F.bits == 16) {  // infinity, or NaN with its payload
+      out = detail::select_below<std::uint32_t>(F.max, magnitude, wide | kInfinity, out);
+    } else if constexpr (!F.signed_zero) {
+      out = (code & (2 * sign_bit - 1)) == F.nan ? kNan : out;
+    } else if constexpr (F.over != F.max) {
+      out = magnitude <= F.max ? out : F.over != F.nan && magnitude == F.over ? kInfinity : kNan;
+    }
     return signed_value(out);
   }
 
@@ -115,8 +136,8 @@ struct Float8_e8m0fnu {
   using Code = std::uint8_t;
   Code code = 0;
 
-  /// Ties go up, the even side; zero and negative values become NaN. Below 2^-126 the result is the one ml_dtypes
-  /// gives: exactly 2^-127 stays, what lies above it becomes 2^-126.
+  /// Ties go up, the even side; zero and negative values become NaN. Below 2^-126 the result is the
+  /// one ml_dtypes gives: exactly 2^-127 stays, what lies above it becomes 2^-126.
   static constexpr Float8_e8m0fnu from(float value) noexcept {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t rounded = (bits + 0x3FFFFFU + (bits >= 0x800000U ? 1U : 0U)) >> 23;
@@ -124,7 +145,9 @@ struct Float8_e8m0fnu {
     return {static_cast<Code>(is_positive ? rounded : 0xFFU)};
   }
   constexpr float value() const noexcept {
-    const std::uint32_t bits = code == 0xFFU ? 0x7FC00000U : code == 0 ? 0x00400000U : std::uint32_t{code} << 23;
+    const std::uint32_t bits = code == 0xFFU ? 0x7FC00000U
+                               : code == 0   ? 0x00400000U
+                                             : std::uint32_t{code} << 23;
     return std::bit_cast<float>(bits);
   }
 };
@@ -139,7 +162,8 @@ struct Complex32 {
   Float16 imag;
 };
 
-/// A list of types; table(f) is the array of f's results, f being called as f.operator()<T>() for each.
+/// A list of types; table(f) is the array of f's results, f being called as f.operator()<T>() for
+/// each.
 template <class... Ts>
 struct ElementList {
   static constexpr std::size_t size = sizeof...(Ts);
@@ -152,10 +176,11 @@ struct ElementList {
 
 /// In the order of kScalars.
 using Elements =
-    ElementList<Bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
-                std::uint32_t, std::uint64_t, float, double, std::complex<float>, std::complex<double>, Float16,
-                BFloat16, Complex32, Float8_e3m4, Float8_e4m3, Float8_e4m3b11fnuz, Float8_e4m3fn, Float8_e4m3fnuz,
-                Float8_e5m2, Float8_e5m2fnuz, Float8_e8m0fnu, Float6_e2m3fn, Float6_e3m2fn, Float4_e2m1fn>;
+    ElementList<Bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
+                std::uint16_t, std::uint32_t, std::uint64_t, float, double, std::complex<float>,
+                std::complex<double>, Float16, BFloat16, Complex32, Float8_e3m4, Float8_e4m3,
+                Float8_e4m3b11fnuz, Float8_e4m3fn, Float8_e4m3fnuz, Float8_e5m2, Float8_e5m2fnuz,
+                Float8_e8m0fnu, Float6_e2m3fn, Float6_e3m2fn, Float4_e2m1fn>;
 
 static_assert(Elements::size == kScalars.size());
 static_assert([] {

@@ -1,4 +1,5 @@
-// Owns the one exception the native layers throw: what went wrong (Fault) and a message with the value and the limit.
+// Owns the one exception the native layers throw: what went wrong (Fault) and a message with the
+// value and the limit.
 #pragma once
 
 #include <exception>
@@ -9,7 +10,8 @@
 
 namespace refarray::core {
 
-/// What kind of mistake it was. The python layer maps each to one Python exception type; nothing else does.
+/// What kind of mistake it was. The python layer maps each to one Python exception type; nothing
+/// else does.
 enum class Fault {
   kType,      // TypeError
   kValue,     // ValueError

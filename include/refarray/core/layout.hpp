@@ -1,4 +1,5 @@
-// Owns the arithmetic of shapes and strides: every product of extents and every address range is computed here, checked.
+// Owns the arithmetic of shapes and strides: every product of extents and every address range is
+// computed here, checked.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,8 @@ struct Layout {
   std::int64_t shape[kMaxRank];
   std::int64_t strides[kMaxRank];
 
-  Layout() noexcept {}  // leaves the entries alone: 1 KiB that only the first ndim entries of are used
+  Layout() noexcept {
+  }  // leaves the entries alone: 1 KiB that only the first ndim entries of are used
   Layout(Extents shape, Extents strides) noexcept;
   Layout(const Layout& other) noexcept : Layout(other.extents(), other.stride_span()) {}
   Layout& operator=(const Layout& other) noexcept;
@@ -40,8 +42,9 @@ struct Layout {
 /// "(2, 3)", "(2,)", "()": for messages.
 std::string shape_text(Extents shape);
 
-/// Number of elements: 1 for rank 0. Throws kValue on a negative extent and kOverflow when the product of the
-/// non-zero extents does not fit (so that a huge extent beside a zero is refused, never wrapped).
+/// Number of elements: 1 for rank 0. Throws kValue on a negative extent and kOverflow when the
+/// product of the non-zero extents does not fit (so that a huge extent beside a zero is refused,
+/// never wrapped).
 std::int64_t checked_size(Extents shape);
 /// Number of elements of a shape that has been checked before.
 std::int64_t size_of(Extents shape) noexcept;
@@ -52,7 +55,8 @@ std::int64_t nbytes_of(std::int64_t size, const DType& dtype) noexcept;
 /// The row-major layout of `shape`. Throws kValue for rank > kMaxRank and as checked_size does.
 Layout c_layout(Extents shape);
 
-/// Lowest and one-past-highest bit that any element touches, relative to element (0,...,0); {0, 0} when empty.
+/// Lowest and one-past-highest bit that any element touches, relative to element (0,...,0); {0, 0}
+/// when empty.
 struct BitRange {
   std::int64_t begin;
   std::int64_t end;
@@ -62,7 +66,8 @@ std::optional<BitRange> bit_range(Extents shape, Extents strides, const DType& d
 /// The same, throwing kOverflow.
 BitRange checked_bit_range(Extents shape, Extents strides, const DType& dtype);
 
-/// Row-major without gaps. Strides of axes of extent 1 and of empty arrays carry no meaning (TENS-14).
+/// Row-major without gaps. Strides of axes of extent 1 and of empty arrays carry no meaning
+/// (TENS-14).
 bool is_c_contiguous(Extents shape, Extents strides) noexcept;
 bool is_f_contiguous(Extents shape, Extents strides) noexcept;
 /// No two elements share memory. May say false for exotic layouts that in truth do not overlap.
@@ -71,8 +76,8 @@ bool surely_distinct(Extents shape, Extents strides) noexcept;
 /// Axis in [-ndim, ndim) made non-negative. Throws kIndex naming the axis and the rank.
 int normalize_axis(std::int64_t axis, int ndim);
 
-/// Strides by which `shape` can be read as `to_shape` without a copy, if there are such strides. Throws kValue when the
-/// numbers of elements differ, and as c_layout does for `to_shape`.
+/// Strides by which `shape` can be read as `to_shape` without a copy, if there are such strides.
+/// Throws kValue when the numbers of elements differ, and as c_layout does for `to_shape`.
 std::optional<Layout> reshape_layout(Extents shape, Extents strides, Extents to_shape);
 /// `shape` stretched to `to_shape` by zero strides. Throws kValue when it does not broadcast.
 Layout broadcast_layout(Extents shape, Extents strides, Extents to_shape);

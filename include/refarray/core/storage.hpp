@@ -1,4 +1,5 @@
-// Owns Storage: bytes on a device, whether they may be written, and who frees them; and the allocator behind our own.
+// Owns Storage: bytes on a device, whether they may be written, and who frees them; and the
+// allocator behind our own.
 #pragma once
 
 #include <atomic>
@@ -10,8 +11,9 @@
 
 namespace refarray::core {
 
-/// Shared bytes. Counted by itself (no Python, no lock): the last reference may be dropped on any thread, with or
-/// without the GIL, and after the interpreter has gone. 32 bytes, because every imported array carries one.
+/// Shared bytes. Counted by itself (no Python, no lock): the last reference may be dropped on any
+/// thread, with or without the GIL, and after the interpreter has gone. 32 bytes, because every
+/// imported array carries one.
 class Storage {
  public:
   using Destroy = void (*)(Storage*) noexcept;
@@ -26,7 +28,9 @@ class Storage {
   bool writable() const noexcept { return writable_; }
   /// Letting go runs somebody else's code (a producer's deleter, a buffer's release).
   bool foreign() const noexcept { return foreign_; }
-  bool is_last_reference() const noexcept { return references_.load(std::memory_order_acquire) == 1; }
+  bool is_last_reference() const noexcept {
+    return references_.load(std::memory_order_acquire) == 1;
+  }
 
   void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
   void release() noexcept {
@@ -71,8 +75,9 @@ class StoragePtr {
   Storage* storage_ = nullptr;
 };
 
-/// Where host bytes come from. `allocate` returns memory aligned to `alignment` (a power of two) or nullptr, zeroed if
-/// asked; `deallocate` gets the same pointer and size back, on any thread. Both must not throw.
+/// Where host bytes come from. `allocate` returns memory aligned to `alignment` (a power of two) or
+/// nullptr, zeroed if asked; `deallocate` gets the same pointer and size back, on any thread. Both
+/// must not throw.
 struct Allocator {
   void* (*allocate)(std::size_t nbytes, std::size_t alignment, bool zeroed, void* context) noexcept;
   void (*deallocate)(void* pointer, std::size_t nbytes, void* context) noexcept;
@@ -82,9 +87,11 @@ struct Allocator {
 /// DLPack asks for 256 bytes; so every array of our own begins on such an address.
 inline constexpr std::size_t kAlignment = 256;
 
-/// The allocator that new_storage uses. Setting one affects later storages only: each remembers its own. Thread-safe.
+/// The allocator that new_storage uses. Setting one affects later storages only: each remembers its
+/// own. Thread-safe.
 const Allocator& default_allocator() noexcept;
-void set_default_allocator(const Allocator* allocator) noexcept;  // nullptr: back to the built-in one
+void set_default_allocator(
+    const Allocator* allocator) noexcept;  // nullptr: back to the built-in one
 
 /// Fresh writable host bytes, aligned to kAlignment. Throws kMemory naming the size.
 StoragePtr new_storage(std::int64_t nbytes, bool zeroed);

@@ -1,4 +1,5 @@
-// Owns the producer's side: deciding how an array answers a request, and making the managed tensor. Steps 2 and 4.
+// Owns the producer's side: deciding how an array answers a request, and making the managed tensor.
+// Steps 2 and 4.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,8 @@ namespace refarray::dlpack {
 /// copy= of the standard: None, True, False.
 enum class Copy { kIfNeeded, kAlways, kNever };
 
-/// What a consumer asks for. `device` holds raw numbers: a consumer may name devices that we do not know.
+/// What a consumer asks for. `device` holds raw numbers: a consumer may name devices that we do not
+/// know.
 struct ExportRequest {
   bool versioned = false;  // max_version >= (1, 0)
   Copy copy = Copy::kIfNeeded;
@@ -25,22 +27,25 @@ struct ExportPlan {
   core::Device device;  // the label in the struct
 };
 
-/// Step 2. Every refusal of an export is made here, before anything is allocated. Throws kBuffer naming what cannot be
-/// described: read-only or padded data for a legacy consumer, a device we cannot serve, packed data that does not
-/// begin and stride on whole bytes.
+/// Step 2. Every refusal of an export is made here, before anything is allocated. Throws kBuffer
+/// naming what cannot be described: read-only or padded data for a legacy consumer, a device we
+/// cannot serve, packed data that does not begin and stride on whole bytes.
 ExportPlan decide_export(const core::ArrayView& array, const ExportRequest& request);
 
-/// Step 4. One heap block holds the tensor, its shape and strides, and one reference to the storage; the deleter
-/// frees it and touches no Python: any thread, no GIL, no interpreter needed (LIFE-04, LIFE-05). Offset folded into
-/// `data`, byte_offset 0; NULL data for size 0 (TENS-03); strides never NULL (TENS-06). Throws kMemory.
+/// Step 4. One heap block holds the tensor, its shape and strides, and one reference to the
+/// storage; the deleter frees it and touches no Python: any thread, no GIL, no interpreter needed
+/// (LIFE-04, LIFE-05). Offset folded into `data`, byte_offset 0; NULL data for size 0 (TENS-03);
+/// strides never NULL (TENS-06). Throws kMemory.
 template <class M>
-Managed<M> make_managed(const core::ArrayView& array, core::StoragePtr storage, core::Device device, bool copied);
+Managed<M> make_managed(const core::ArrayView& array, core::StoragePtr storage, core::Device device,
+                        bool copied);
 
 /// Fills a borrowed DLTensor: shape and strides stay the array's own (CAPI-15).
 void borrow(const core::ArrayView& array, DLTensor& out) noexcept;
 
-/// The storage behind a managed tensor that make_managed made, else nullptr: a tensor of our own is opened on import
-/// instead of being wrapped once more, so that n hops through refarray cost what one does.
+/// The storage behind a managed tensor that make_managed made, else nullptr: a tensor of our own is
+/// opened on import instead of being wrapped once more, so that n hops through refarray cost what
+/// one does.
 template <class M>
 core::Storage* own_storage(const M& tensor) noexcept;
 

@@ -8,7 +8,8 @@
 
 namespace refarray::dlpack {
 
-/// The deleter frees the struct itself too, and may be NULL when the producer has nothing to release (LIFE-01, LIFE-02).
+/// The deleter frees the struct itself too, and may be NULL when the producer has nothing to
+/// release (LIFE-01, LIFE-02).
 struct CallDeleter {
   template <class M>
   void operator()(M* tensor) const noexcept {

@@ -1,5 +1,5 @@
-// Owns all that differs between DLPack's two managed structs, written once, and the proof that the ABI is the one we know.
-// Header-only and free of Python; it is shipped in the wheel.
+// Owns all that differs between DLPack's two managed structs, written once, and the proof that the
+// ABI is the one we know. Header-only and free of Python; it is shipped in the wheel.
 #pragma once
 
 #include <dlpack/dlpack.h>
@@ -14,7 +14,8 @@ namespace refarray::dlpack {
 
 /// The version we implement: what every struct we export carries (VERS-01).
 inline constexpr DLPackVersion kVersion{DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
-static_assert(DLPACK_MAJOR_VERSION == 1 && DLPACK_MINOR_VERSION >= 3, "refarray needs dlpack.h 1.3 or later in 1.x");
+static_assert(DLPACK_MAJOR_VERSION == 1 && DLPACK_MINOR_VERSION >= 3,
+              "refarray needs dlpack.h 1.3 or later in 1.x");
 
 /// Since this minor version `strides` must not be NULL when ndim > 0.
 inline constexpr std::uint32_t kStridesRequiredSince = 2;
@@ -22,7 +23,8 @@ inline constexpr std::uint32_t kStridesRequiredSince = 2;
 template <class M>
 struct Wire;
 
-/// The legacy struct: no version, no flags. Its capsule names are the only place where it is told apart.
+/// The legacy struct: no version, no flags. Its capsule names are the only place where it is told
+/// apart.
 template <>
 struct Wire<DLManagedTensor> {
   static constexpr const char* capsule = "dltensor";
@@ -68,20 +70,27 @@ constexpr DLDevice to_dlpack(const core::Device& device) noexcept {
 // ABI-01: sizes and offsets on LP64, as the header lays them out.
 static_assert(sizeof(DLPackVersion) == 8 && sizeof(DLDevice) == 8 && sizeof(DLDataType) == 4);
 static_assert(sizeof(DLDeviceType) == 4 && sizeof(DLTensor) == 48);
-static_assert(offsetof(DLTensor, data) == 0 && offsetof(DLTensor, device) == 8 && offsetof(DLTensor, ndim) == 16);
+static_assert(offsetof(DLTensor, data) == 0 && offsetof(DLTensor, device) == 8 &&
+              offsetof(DLTensor, ndim) == 16);
 static_assert(offsetof(DLTensor, dtype) == 20 && offsetof(DLTensor, shape) == 24);
 static_assert(offsetof(DLTensor, strides) == 32 && offsetof(DLTensor, byte_offset) == 40);
 static_assert(sizeof(DLManagedTensor) == 64 && offsetof(DLManagedTensor, manager_ctx) == 48);
 static_assert(offsetof(DLManagedTensor, deleter) == 56);
-static_assert(sizeof(DLManagedTensorVersioned) == 80 && offsetof(DLManagedTensorVersioned, manager_ctx) == 8);
-static_assert(offsetof(DLManagedTensorVersioned, deleter) == 16 && offsetof(DLManagedTensorVersioned, flags) == 24);
+static_assert(sizeof(DLManagedTensorVersioned) == 80 &&
+              offsetof(DLManagedTensorVersioned, manager_ctx) == 8);
+static_assert(offsetof(DLManagedTensorVersioned, deleter) == 16 &&
+              offsetof(DLManagedTensorVersioned, flags) == 24);
 static_assert(offsetof(DLManagedTensorVersioned, dl_tensor) == 32);
-static_assert(sizeof(DLPackExchangeAPI) == 56 && offsetof(DLPackExchangeAPI, current_work_stream) == 48);
+static_assert(sizeof(DLPackExchangeAPI) == 56 &&
+              offsetof(DLPackExchangeAPI, current_work_stream) == 48);
 
 // The core spells the same numbers without seeing dlpack.h.
-static_assert(static_cast<int>(core::Kind::kInt) == kDLInt && static_cast<int>(core::Kind::kUInt) == kDLUInt);
-static_assert(static_cast<int>(core::Kind::kFloat) == kDLFloat && static_cast<int>(core::Kind::kBfloat) == kDLBfloat);
-static_assert(static_cast<int>(core::Kind::kComplex) == kDLComplex && static_cast<int>(core::Kind::kBool) == kDLBool);
+static_assert(static_cast<int>(core::Kind::kInt) == kDLInt &&
+              static_cast<int>(core::Kind::kUInt) == kDLUInt);
+static_assert(static_cast<int>(core::Kind::kFloat) == kDLFloat &&
+              static_cast<int>(core::Kind::kBfloat) == kDLBfloat);
+static_assert(static_cast<int>(core::Kind::kComplex) == kDLComplex &&
+              static_cast<int>(core::Kind::kBool) == kDLBool);
 static_assert(static_cast<int>(core::Kind::kFloat8_e3m4) == kDLFloat8_e3m4);
 static_assert(static_cast<int>(core::Kind::kFloat8_e4m3) == kDLFloat8_e4m3);
 static_assert(static_cast<int>(core::Kind::kFloat8_e4m3b11fnuz) == kDLFloat8_e4m3b11fnuz);

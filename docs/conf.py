@@ -1,0 +1,17 @@
+"""Owns how Sphinx builds the manual from the installed package."""
+
+import refarray
+
+project = "refarray"
+author = "The refarray authors"
+copyright = "2026, The refarray authors"
+version = release = refarray.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 3
+exclude_patterns = ["_build"]
+autodoc_member_order = "alphabetical"
+autodoc_typehints = "none"
+html_theme = "furo"
+html_title = "refarray"

@@ -1,0 +1,332 @@
+"""Arrays travelling without a copy between refarray and its partners, each line proven as it runs.
+
+`python examples/demo.py` meets NumPy and tvm-ffi; `--all` adds PyTorch and JAX. A line is "shared"
+only after a write on either side was read on the other (JAX never writes: there the address and a
+write of ours). "not offered" needs the partner's own refusal of the same data from NumPy. The exit
+status is 1 if a proof fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import importlib.util
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from itertools import repeat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from demo_partners import COUNT, DTYPES, LAYOUTS, PARTNERS, Partner, numpy_array
+
+import refarray as ra
+from refarray import _native
+
+ABORTS = "reversed"  # PyTorch 2.13 ends the process here, so it is asked in a process of its own
+
+
+class ProofError(Exception):
+    """What was claimed is not so."""
+
+
+@dataclass
+class Row:
+    """One printed line: what travelled where, what was proven of it, for which dtypes."""
+
+    way: str
+    layout: str
+    result: str
+    dtypes: str
+    ok: bool
+
+
+def our_array(dtype: str, layout: str) -> Any:
+    array = LAYOUTS[layout](ra, ra.astype(ra.arange(COUNT), dtype))
+    return array.as_readonly() if layout == "read-only" else array
+
+
+def our_address(array: Any) -> int:
+    return _native._inspect_capsule(array.__dlpack__(max_version=(1, 3)))["data"]
+
+
+def require(condition: bool, what: str) -> None:
+    if not condition:
+        raise ProofError(what)
+
+
+def first(array: Any) -> Any:
+    return array[(0,) * array.ndim].item()
+
+
+def require_write_seen(writer: Any, reader: Any, value: Any) -> None:
+    """`value` is written unless it is there already; then the other value is."""
+    value = value if first(writer) != value else type(value)(0)
+    writer[(0,) * writer.ndim] = value
+    require(first(writer) == value, "the write itself did not happen")
+    require(first(reader) == value, "a write is not seen on the other side")
+
+
+def prove_shared(partner: Partner, own: Any, theirs: Any, dtype: str) -> str:
+    """Raise unless both arrays are the same memory with the same shape and values."""
+    view = partner.view(theirs)
+    require(tuple(view.shape) == own.shape, f"shapes differ: {tuple(view.shape)}, {own.shape}")
+    require(view.tolist() == own.tolist(), "values differ")
+    if own.size == 0:
+        return "nothing to share"
+    require(partner.address(theirs) == our_address(own), "addresses differ")
+    one, two = {"bool": (True, False), "complex128": (3 + 4j, 5j)}.get(dtype, (3, 5))
+    require_write_seen(own, view, one)
+    if not partner.writes:
+        return "shared: same address, our write seen"
+    require_write_seen(view, own, two)
+    return "shared: writes seen both ways"
+
+
+def prove_read_only(own: Any) -> str:
+    """Raise unless our array refuses a write and keeps its values."""
+    before = own.tolist()
+    try:
+        own[0] = 1
+    except (ValueError, TypeError, BufferError):
+        require(own.tolist() == before and own.readonly, "a refused write changed the data")
+        return "read-only kept: write refused"
+    raise ProofError("a write into read-only data was accepted")
+
+
+def send(partner: Partner, dtype: str, layout: str) -> str:
+    """refarray -> partner."""
+    if partner.name == "PyTorch" and layout == ABORTS:
+        return aborted()
+    own = our_array(dtype, layout)
+    try:
+        theirs = partner.from_dlpack(own)
+    except Exception as error:
+        control = numpy_array(dtype if dtype in DTYPES else "float32", layout)
+        return refused_by(partner, control, error)
+    if layout != "read-only":
+        return prove_shared(partner, own, theirs, dtype)
+    if partner.name == "NumPy":
+        try:
+            theirs[0] = 1
+        except ValueError:
+            return prove_read_only(own)
+        raise ProofError("NumPy was given a writable view of read-only data")
+    flags = _native._inspect_capsule(own.__dlpack__(max_version=(1, 3)))["flags"]
+    require(flags & 1 == 1, "the exported tensor does not say that it is read-only")
+    writable = np.from_dlpack(theirs)
+    require(writable.flags.writeable, "the partner kept the flag after all")
+    return f"not offered by {partner.name} (it ignores the READ_ONLY flag we set)"
+
+
+def receive(partner: Partner, dtype: str, layout: str) -> str:
+    """partner -> refarray."""
+    if layout == "read-only" and partner.name != "NumPy":
+        return f"not offered by {partner.name} (its arrays carry no such flag)"
+    try:
+        theirs = partner.make(dtype, layout)
+    except (ValueError, BufferError) as error:
+        return f"not offered by {partner.name} ({short(error)})"
+    own = ra.from_dlpack(theirs)
+    if layout == "read-only":
+        return prove_read_only(own)
+    return prove_shared(partner, own, theirs, dtype)
+
+
+def short(error: BaseException) -> str:
+    text = (str(error).splitlines() or [""])[0]
+    return f"{type(error).__name__}: {text[:52]}{'…' if len(text) > 52 else ''}"
+
+
+def refused_by(partner: Partner, control: Any, error: Exception) -> str:
+    """The partner's limit only if it refuses NumPy's array of the same kind just as well."""
+    try:
+        partner.from_dlpack(control)
+    except type(error) as same:
+        return f"not offered by {partner.name} ({short(same)})"
+    except Exception as other:
+        raise ProofError(f"refused with {short(error)}; NumPy's with {short(other)}") from error
+    raise ProofError(f"refused ours with {short(error)}, takes NumPy's") from error
+
+
+def aborted() -> str:
+    """Ask PyTorch in another process for NumPy's reversed array, which it does not survive."""
+    code = "import numpy, torch; torch.from_dlpack(numpy.arange(4.0)[::-1])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    require(result.returncode != 0, "PyTorch takes negative strides now: let it try ours")
+    end = f"signal {-result.returncode}" if result.returncode < 0 else "an exception"
+    return f"not offered by PyTorch (negative strides end its process: {end})"
+
+
+def travel(partner: Partner) -> list[Row]:
+    """Both directions over the whole grid; dtypes with the same outcome share a line."""
+    rows = []
+    for way, exchange in (
+        (f"refarray -> {partner.name}", send),
+        (f"{partner.name} -> refarray", receive),
+    ):
+        for layout in LAYOUTS:
+            # PyTorch is asked once: each question costs a process.
+            once = partner.name == "PyTorch" and layout == ABORTS
+            tried = DTYPES[-1:] if once else DTYPES + partner.narrow
+            outcomes: dict[str, list[str]] = {}
+            for dtype in tried:
+                try:
+                    outcome = exchange(partner, dtype, layout)
+                except Exception as error:
+                    outcome = f"FAILED: {short(error)}"
+                outcomes.setdefault(outcome, []).append(dtype)
+            for outcome, dtypes in outcomes.items():
+                names = " ".join(dtypes) if len(outcomes) > 1 else f"all {len(tried)}"
+                ok = not outcome.startswith("FAILED")
+                rows.append(Row(way, layout, outcome, "any" if once else names, ok))
+    return rows
+
+
+class Tensor(ctypes.Structure):
+    """DLManagedTensorVersioned of DLPack 1.x, flattened, for the malformed capsule."""
+
+    _fields_ = (
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("manager_ctx", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.c_void_p),
+        ("strides", ctypes.c_void_p),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+def refuse_malformed() -> Row:
+    """A capsule with a negative extent must be refused, with a reason, and released once."""
+    released = []
+    deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(released.append)
+    data, shape, strides = (ctypes.c_float * 4)(), (ctypes.c_int64 * 1)(-4), (ctypes.c_int64 * 1)(1)
+    address = [ctypes.cast(each, ctypes.c_void_p) for each in (deleter, data, shape, strides)]
+    tensor = Tensor(1, 3, None, address[0], 0, address[1], 1, 0, 1, 2, 32, 1, *address[2:], 0)
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype, new.argtypes = (
+        ctypes.py_object,
+        (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p),
+    )
+    name = ctypes.create_string_buffer(b"dltensor_versioned")
+    capsule = new(ctypes.addressof(tensor), ctypes.cast(name, ctypes.c_char_p), None)
+    try:
+        ra.from_capsule(capsule)
+    except BufferError as error:
+        ok = len(released) == 1
+        text = f"refused, released {len(released)} time(s): {str(error)[:90]}"
+    else:
+        ok, text = False, "accepted"
+    kept = (data, shape, strides, name)  # the capsule points at all of these
+    del capsule
+    return Row(
+        "malformed capsule", "extent -4", text if kept and ok else f"FAILED: {text}", "-", ok
+    )
+
+
+def nanoseconds(statements: dict[str, tuple[Callable[[Any], Any], Any]]) -> dict[str, float]:
+    """Median of many short chunks of each call, taken in turns so that all see the same machine."""
+
+    def chunk(function: Callable[[Any], Any], x: Any, count: int) -> float:
+        start = time.perf_counter_ns()
+        for _ in repeat(None, count):
+            function(x)
+        return (time.perf_counter_ns() - start) / count
+
+    counts = {}
+    for key, call in statements.items():
+        counts[key] = max(1, round(30_000 / min(chunk(*call, 10) for _ in range(10))))
+    samples: dict[str, list[float]] = {key: [] for key in statements}
+    for _ in range(300):
+        for key, call in statements.items():
+            samples[key].append(chunk(*call, counts[key]))
+    return {key: statistics.median(times) for key, times in samples.items()}
+
+
+def timings(partners: list[Partner]) -> list[tuple[str, ...]]:
+    """One exchange of 16 float32 elements, new array made and dropped, beside the partner's own."""
+    own = ra.arange(16, dtype="float32")
+    calls: dict[str, tuple[Callable[[Any], Any], Any]] = {"own": (ra.from_dlpack, own)}
+    for partner in partners:
+        theirs = partner.make("float32", "every third")
+        calls[f"{partner.name} in"] = (ra.from_dlpack, theirs)
+        calls[f"{partner.name} out"] = (partner.from_dlpack, own)
+        calls[f"{partner.name} own"] = (partner.from_dlpack, theirs)
+    times = nanoseconds(calls)
+    rows = [("refarray", f"{times['own']:.0f} ns", "-", "-", "-")]
+    for partner in partners:
+        into, out, alone = (times[f"{partner.name} {way}"] for way in ("in", "out", "own"))
+        cells = (f"{into:.0f} ns", f"{out:.0f} ns", f"{alone:.0f} ns", f"{alone / into:.1f}x")
+        rows.append((partner.title, *cells))
+    return rows
+
+
+TIME_HEADER = (
+    "X",
+    "refarray.from_dlpack(X's)",
+    "X.from_dlpack(refarray's)",
+    "X.from_dlpack(X's)",
+    "X's own / ours",
+)
+
+
+def show(title: str, header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    """A table: by rich where it is installed and can be seen, else aligned plain text."""
+    if importlib.util.find_spec("rich") is not None and sys.stdout.isatty():
+        from rich.console import Console
+        from rich.table import Table
+
+        table = Table(*header, title=title, title_justify="left")
+        for row in rows:
+            bad = any(cell.startswith("FAILED") for cell in row)
+            table.add_row(*row, style="bold red" if bad else None)
+        Console().print(table)
+        return
+    widths = [max(len(line[column]) for line in (header, *rows)) for column in range(len(header))]
+    print(f"\n{title}")
+    for line in (header, tuple("-" * width for width in widths), *rows):
+        print(
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Zero-copy exchange, proven line by line.")
+    parser.add_argument("--all", action="store_true", help="PyTorch and JAX too")
+    parser.add_argument("--json", type=Path, help="write the lines and figures to this file")
+    options = parser.parse_args()
+    partners = list(PARTNERS if options.all else PARTNERS[:2])
+    for partner in partners:
+        partner.load()
+    rows = [row for partner in partners for row in travel(partner)]
+    rows.append(refuse_malformed())
+    titles = ", ".join(partner.title for partner in partners)
+    header = ("way", "layout", "result", "dtypes")
+    lines = [(row.way, row.layout, row.result, row.dtypes) for row in rows]
+    show(f"refarray {ra.__version__} and {titles}", header, lines)
+    times = timings(partners)
+    show("Time per exchange, 16 float32 elements, median", TIME_HEADER, times)
+    failed = [row for row in rows if not row.ok]
+    print(f"\n{len(rows) - len(failed)} of {len(rows)} lines proven, {len(failed)} failed")
+    if options.json:
+        record = {"lines": [asdict(row) for row in rows], "times": [TIME_HEADER, *times]}
+        options.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

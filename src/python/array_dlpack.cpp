@@ -1,0 +1,122 @@
+// Owns the producer's methods: __dlpack__, __dlpack_device__ and to_capsule, from parsed request to
+// capsule. Steps 1 to 5.
+#include "args.hpp"
+#include "capsule.hpp"
+#include "methods.hpp"
+#include "object.hpp"
+#include "protocol.hpp"
+#include "refarray/runtime/runtime.hpp"
+#include "values.hpp"
+
+namespace refarray::python {
+namespace {
+
+constexpr Signature<4> kDlpack{"__dlpack__",
+                               {Key::kStream, Key::kMaxVersion, Key::kDlDevice, Key::kCopy}};
+constexpr Signature<5> kToCapsule{
+    "to_capsule", {Key::kX, Key::kStream, Key::kMaxVersion, Key::kDlDevice, Key::kCopy}, 1, 1};
+
+template <class M>
+Ref export_as(const core::ArrayView& array, const dlpack::ExportPlan& plan) {
+  if (!plan.copy) {
+    return to_capsule(dlpack::make_managed<M>(array, core::StoragePtr::share(array.storage),
+                                              plan.device, /*copied=*/false));
+  }
+  core::Array copy =
+      copy_to_new(array, array.dtype);  // the consumer's alone, hence writable (FLAG-05, FLAG-06)
+  const core::ArrayView view = copy.view();
+  return to_capsule(
+      dlpack::make_managed<M>(view, std::move(copy.storage), plan.device, /*copied=*/true));
+}
+
+Ref export_with(PyObject* self, PyObject* stream, PyObject* max_version, PyObject* dl_device,
+                PyObject* copy) {
+  const std::optional<std::int64_t> on = to_stream(stream);  // [1] parse
+  const dlpack::ExportRequest request{to_version_request(max_version) != VersionRequest::kLegacy,
+                                      to_copy(copy), to_dl_device(dl_device)};
+  return export_capsule(view_of(self), request, on);
+}
+
+Ref array_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const auto [stream, max_version, dl_device, copy] =
+      bind(kDlpack, State::of_object(self), args, nargs, kwnames);
+  return export_with(self, stream, max_version, dl_device, copy);
+}
+
+/// DEV-01 wants an Enum member; the enum is made when it is first needed, so that importing us does
+/// not import enum.
+Ref device_tuple(const core::Device& device) {
+  const Ref package = check(PyImport_ImportModule("refarray"));
+  const Ref type = check(PyObject_GetAttrString(package.get(), "DLDeviceType"));
+  const Ref member = check(PyObject_CallFunction(type.get(), "i", static_cast<int>(device.kind)));
+  return check(Py_BuildValue("(Oi)", member.get(), static_cast<int>(device.id)));
+}
+
+Ref array_dlpack_device(PyObject* self, PyObject*) {
+  const core::Device device = view_of(self).device();
+  State& state = State::of_object(self);
+  if (device == core::Device{}) {
+    PyObject* cached = state.get(Slot::kCpuDlpackDevice);
+    if (cached != nullptr) return Ref::borrow(cached);
+    return Ref::borrow(state.set_once(Slot::kCpuDlpackDevice, device_tuple(device)));
+  }
+  return device_tuple(device);
+}
+
+Ref module_to_capsule(PyObject* module, PyObject* const* args, Py_ssize_t nargs,
+                      PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x, stream, max_version, dl_device, copy] =
+      bind(kToCapsule, state, args, nargs, kwnames);
+  if (!is_array(state, x)) {
+    raise(PyExc_TypeError,
+          "to_capsule() takes a refarray.Array, not %R; from_dlpack() makes one of any producer",
+          reinterpret_cast<PyObject*>(Py_TYPE(x)));
+  }
+  return export_with(x, stream, max_version, dl_device, copy);
+}
+
+}  // namespace
+
+Ref export_capsule(const core::ArrayView& array, const dlpack::ExportRequest& request,
+                   std::optional<std::int64_t> stream) {
+  const dlpack::ExportPlan plan = dlpack::decide_export(array, request);  // [2] decide
+  runtime::order(array.device(), stream);                                 // [3] order streams
+  return request.versioned ? export_as<DLManagedTensorVersioned>(array, plan)
+                           : export_as<DLManagedTensor>(array, plan);
+}
+
+PyMethodDef kProducerMethods[] = {
+    {"__dlpack__", method<&array_dlpack>(), METH_FASTCALL | METH_KEYWORDS,
+     "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
+     "Export the array as a DLPack capsule (array API 2025.12, DLPack 1.3).\n\n"
+     "stream: None; arrays in host memory have no streams, so anything else is an error.\n"
+     "max_version: the newest (major, minor) that the consumer reads. None or a major below 1 "
+     "gives the legacy\n"
+     "    capsule, which cannot say that data is read-only.\n"
+     "dl_device: (type, id) to export to; None is the array's own device, (1, 0) is the CPU.\n"
+     "copy: True copies always, False never, None if needed. A copy carries IS_COPIED and is the "
+     "consumer's alone.\n\n"
+     "The capsule holds a reference to the array's bytes, not to this object, and needs no "
+     "interpreter to give it\n"
+     "back. Raises BufferError when the data cannot be described, ValueError for a stream, "
+     "TypeError for a\n"
+     "malformed keyword."},
+    {"__dlpack_device__", method<&array_dlpack_device>(), METH_NOARGS,
+     "__dlpack_device__($self, /)\n--\n\n"
+     "The device of the array as (DLDeviceType, id), as DLPack numbers devices (array API "
+     "2025.12)."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyMethodDef kProducerFunctions[] = {
+    {"to_capsule", method<&module_to_capsule>(), METH_FASTCALL | METH_KEYWORDS,
+     "to_capsule($module, x, /, *, stream=None, max_version=None, dl_device=None, "
+     "copy=None)\n--\n\n"
+     "A bare DLPack capsule of an array, for libraries that still pass capsules around.\n\n"
+     "The keywords are those of Array.__dlpack__; the capsule is a legacy one unless max_version "
+     "asks for more.\n"
+     "It has one consumer: whoever takes it first owns the tensor; unconsumed, it gives the memory "
+     "back itself."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace refarray::python

@@ -1,0 +1,108 @@
+// Owns arrays as Python objects hold their contents: tolist, item, and bool, int, float, complex, index of rank 0.
+#include <cstdint>
+
+#include "creation.hpp"
+#include "element.hpp"
+#include "errors.hpp"
+#include "methods.hpp"
+#include "object.hpp"
+#include "refarray/core/error.hpp"
+
+namespace refarray::python {
+namespace {
+
+using core::Fault;
+
+/// The only element, as a number. Throws TypeError unless there is exactly one axis-free scalar.
+Ref only_number(PyObject* self, const char* what) {
+  const core::ArrayView array = view_of(self);
+  if (array.ndim != 0) {
+    core::fail(Fault::kType, what, " needs an array of ndim 0; this one has shape ", core::shape_text(array.extents()),
+               " and ", array.size(), " elements");
+  }
+  if (array.dtype.lanes != 1) {
+    core::fail(Fault::kType, what, " needs a scalar dtype; ", core::name(array.dtype), " has ", int{array.dtype.lanes},
+               " lanes");
+  }
+  require_host(array, what);
+  return read_element(array.dtype, array.data, array.bit);
+}
+
+/// The same, refusing complex numbers, which have no order and no integer part.
+Ref only_real(PyObject* self, const char* what) {
+  if (view_of(self).dtype.is_complex()) {
+    core::fail(Fault::kType, what, " of dtype ", core::name(view_of(self).dtype), ": complex numbers are not real");
+  }
+  return only_number(self, what);
+}
+
+/// Elements from `axis` on, `bit` bits after the array's first byte, as nested lists.
+Ref to_list(const core::ArrayView& array, int axis, std::int64_t bit) {
+  if (axis == array.ndim) return read_element(array.dtype, array.data, bit);
+  check(PyErr_CheckSignals());
+  const std::int64_t extent = array.shape[axis];
+  Ref out = check(PyList_New(static_cast<Py_ssize_t>(extent)));
+  for (std::int64_t i = 0; i < extent; ++i) {
+    Ref item = to_list(array, axis + 1, bit);
+    check(PyList_SetItem(out.get(), static_cast<Py_ssize_t>(i), item.release()));
+    // Not past the last element: an axis of extent 1 may have any stride.
+    if (i + 1 < extent && array.data != nullptr) bit += array.strides[axis] * array.dtype.stored_bits();
+  }
+  return out;
+}
+
+Ref tolist(PyObject* self, PyObject*) {
+  const core::ArrayView array = view_of(self);
+  require_host(array, "tolist()");
+  return to_list(array, 0, array.bit);
+}
+
+Ref item(PyObject* self, PyObject*) {
+  const core::ArrayView array = view_of(self);
+  if (array.size() != 1) {
+    core::fail(Fault::kValue, "item() needs an array of exactly 1 element; this one has ", array.size(), ", shape ",
+               core::shape_text(array.extents()));
+  }
+  require_host(array, "item()");
+  return read_element(array.dtype, array.data, array.bit);
+}
+
+}  // namespace
+
+int array_truth(PyObject* self) { return check(PyObject_IsTrue(only_number(self, "bool()").get())); }
+
+Ref array_int(PyObject* self) { return check(PyNumber_Long(only_real(self, "int()").get())); }
+
+Ref array_float(PyObject* self) { return check(PyNumber_Float(only_real(self, "float()").get())); }
+
+Ref array_index(PyObject* self) {
+  const core::DType dtype = view_of(self).dtype;
+  if (dtype.kind != core::Kind::kInt && dtype.kind != core::Kind::kUInt) {
+    core::fail(Fault::kType, "only arrays of an integer dtype can be used as an index; this one is of ",
+               core::name(dtype));
+  }
+  return only_number(self, "an index");
+}
+
+Ref array_complex(PyObject* self, PyObject*) {
+  const Ref number = only_number(self, "complex()");
+  const double real = PyComplex_Check(number.get()) ? PyComplex_RealAsDouble(number.get())
+                                                    : PyFloat_AsDouble(number.get());
+  return check(PyComplex_FromDoubles(real, PyComplex_Check(number.get()) ? PyComplex_ImagAsDouble(number.get()) : 0.0));
+}
+
+PyMethodDef kElementMethods[] = {
+    {"tolist", method<tolist>(), METH_NOARGS,
+     "tolist($self)\n--\n\n"
+     "The elements as nested lists, one level per axis; of an array of ndim 0, the number itself.\n\n"
+     "bool becomes bool, integers int, every float float, complex complex; an element of several lanes a tuple.\n"
+     "asarray(x.tolist(), dtype=x.dtype) has equal elements. Raises BufferError when the CPU cannot read the array's\n"
+     "memory, MemoryError when the lists do not fit."},
+    {"item", method<item>(), METH_NOARGS,
+     "item($self)\n--\n\n"
+     "The only element as a Python number, whatever ndim is; a tuple when the dtype has several lanes.\n\n"
+     "Raises ValueError, naming the size, unless there is exactly one element, and BufferError when the CPU cannot\n"
+     "read the array's memory."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace refarray::python

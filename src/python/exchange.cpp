@@ -1,0 +1,108 @@
+// Owns the table that our array type offers to C callers: the four functions that need Python, and
+// the table itself.
+#include "exchange.hpp"
+
+#include "errors.hpp"
+#include "object.hpp"
+#include "refarray/dlpack/exchange_api.hpp"
+#include "refarray/dlpack/export.hpp"
+#include "refarray/dlpack/import.hpp"
+
+namespace refarray::python {
+namespace {
+
+/// CAPI-13: a pointer that is not an array of ours fails cleanly.
+core::ArrayView checked_view(void* object) {
+  auto* array = static_cast<PyObject*>(object);
+  if (array == nullptr || !is_any_array(array)) {
+    raise(PyExc_TypeError, "refarray's exchange table takes a refarray.Array, not %R",
+          array == nullptr ? Py_None : reinterpret_cast<PyObject*>(Py_TYPE(array)));
+  }
+  return view_of(array);
+}
+
+/// CAPI-11. No stream is ordered: the caller works on current_work_stream (CAPI-12).
+int export_managed(void* object, DLManagedTensorVersioned** out) {
+  if (out == nullptr) raise(PyExc_ValueError, "managed_tensor_from_py_object_no_sync: out is NULL");
+  *out = nullptr;
+  const core::ArrayView view = checked_view(object);
+  dlpack::ExportRequest request;
+  request.versioned = true;
+  const dlpack::ExportPlan plan = dlpack::decide_export(view, request);
+  *out = dlpack::make_managed<DLManagedTensorVersioned>(view, core::StoragePtr::share(view.storage),
+                                                        plan.device,
+                                                        /*copied=*/false)
+             .release();
+  return 0;
+}
+
+/// What has not moved by the end of the scope is the caller's: let go of it without calling the
+/// deleter.
+struct LeaveOnFailure {
+  dlpack::Managed<DLManagedTensorVersioned>& owner;
+  ~LeaveOnFailure() { (void)owner.release(); }
+};
+
+/// CAPI-17, CAPI-18: on success the tensor is ours; on failure the caller keeps it (A-33).
+int import_managed(DLManagedTensorVersioned* tensor, void** out) {
+  if (out == nullptr) raise(PyExc_ValueError, "managed_tensor_to_py_object_no_sync: out is NULL");
+  *out = nullptr;
+  if (tensor == nullptr)
+    raise(PyExc_ValueError, "managed_tensor_to_py_object_no_sync: tensor is NULL");
+  const State* state = State::of_current_interpreter();
+  if (state == nullptr)
+    raise(PyExc_RuntimeError, "refarray has not been imported in this interpreter");
+  dlpack::Managed<DLManagedTensorVersioned> owner(tensor);
+  const LeaveOnFailure leave{owner};
+  dlpack::Imported in;
+  dlpack::check_tensor(*tensor, in);
+  *out = make_array_around(*state, in.array, [&] { return dlpack::keep(owner, in); }).release();
+  return 0;
+}
+
+/// CAPI-15. A borrowed DLTensor has no flags, so read-only data cannot be lent (A-37).
+int lend(void* object, DLTensor* out) {
+  if (out == nullptr) raise(PyExc_ValueError, "dltensor_from_py_object_no_sync: out is NULL");
+  const core::ArrayView view = checked_view(object);
+  if (view.readonly) {
+    raise(PyExc_BufferError,
+          "a borrowed DLTensor cannot say that it is read-only; use "
+          "managed_tensor_from_py_object_no_sync");
+  }
+  dlpack::ExportRequest request;
+  request.versioned = true;
+  dlpack::decide_export(view, request);
+  dlpack::borrow(view, *out);
+  return 0;
+}
+
+/// CAPI-25..27: host memory has no stream, and NULL says so.
+int work_stream(DLDeviceType type, std::int32_t id, void** out) {
+  if (out == nullptr) raise(PyExc_ValueError, "current_work_stream: out is NULL");
+  *out = nullptr;
+  const auto number = static_cast<std::int32_t>(type);
+  if (number == kDLCPU || number == kDLCUDAHost || number == kDLROCMHost) return 0;
+  raise(PyExc_ValueError, "current_work_stream: device (%d, %d) cannot be used by this process",
+        static_cast<int>(number), static_cast<int>(id));
+}
+
+/// Static for the process, whatever becomes of the module, the capsule or the interpreter
+/// (CAPI-04).
+const DLPackExchangeAPI kTable{
+    {dlpack::kVersion, nullptr},
+    &dlpack::allocate_managed,
+    slot<&export_managed>,
+    slot<&import_managed>,
+    slot<&lend>,
+    slot<&work_stream>,
+};
+
+}  // namespace
+
+Ref make_exchange_capsule() {
+  // PyCapsule has no const; nobody may write through the table.
+  return check(
+      PyCapsule_New(const_cast<DLPackExchangeAPI*>(&kTable), dlpack::kExchangeCapsule, nullptr));
+}
+
+}  // namespace refarray::python

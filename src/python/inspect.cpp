@@ -1,0 +1,166 @@
+// Owns the private looks inside: what a capsule holds without taking it, what a type's table
+// offers, how we were built.
+#include "args.hpp"
+#include "methods.hpp"
+#include "producer.hpp"
+#include "refarray/dlpack/exchange_api.hpp"
+#include "refarray/dlpack/managed.hpp"
+#include "refarray/runtime/runtime.hpp"
+#include "values.hpp"
+
+namespace refarray::python {
+namespace {
+
+/// A dict under construction; every value is stolen.
+class Dict {
+ public:
+  Dict() : dict_(check(PyDict_New())) {}
+  void set(const char* key, PyObject* value) {
+    const Ref held = check(value);
+    check(PyDict_SetItemString(dict_.get(), key, held.get()));
+  }
+  void set_text(const char* key, const char* text) { set(key, PyUnicode_FromString(text)); }
+  void set_bool(const char* key, bool value) { set(key, PyBool_FromLong(value)); }
+  Ref take() { return std::move(dict_); }
+
+ private:
+  Ref dict_;
+};
+
+PyObject* address(const void* pointer) { return PyLong_FromVoidPtr(const_cast<void*>(pointer)); }
+
+/// At most kMaxRank entries: a hostile ndim must not be believed.
+PyObject* dims_or_none(const std::int64_t* dims, std::int32_t ndim) {
+  if (dims == nullptr || ndim < 0 || ndim > core::kMaxRank) return Py_NewRef(Py_None);
+  return make_int_tuple({dims, static_cast<std::size_t>(ndim)}).release();
+}
+
+void describe_tensor(const DLTensor& tensor, Dict& out) {
+  out.set("data", address(tensor.data));
+  out.set("device", Py_BuildValue("(ii)", static_cast<int>(tensor.device.device_type),
+                                  tensor.device.device_id));
+  out.set("ndim", PyLong_FromLong(tensor.ndim));
+  out.set("dtype", Py_BuildValue("(iii)", int{tensor.dtype.code}, int{tensor.dtype.bits},
+                                 int{tensor.dtype.lanes}));
+  out.set("shape", tensor.ndim == 0 ? PyTuple_New(0) : dims_or_none(tensor.shape, tensor.ndim));
+  out.set("strides", dims_or_none(tensor.strides, tensor.ndim));
+  out.set("byte_offset", PyLong_FromUnsignedLongLong(tensor.byte_offset));
+}
+
+template <class M>
+Ref describe(const M& tensor) {
+  Dict out;
+  out.set_text("name", dlpack::Wire<M>::capsule);
+  if constexpr (dlpack::Wire<M>::versioned) {
+    out.set_text("struct", "DLManagedTensorVersioned");
+    out.set("version", Py_BuildValue("(II)", tensor.version.major, tensor.version.minor));
+    out.set("flags", PyLong_FromUnsignedLongLong(tensor.flags));
+  } else {
+    out.set_text("struct", "DLManagedTensor");
+    out.set("version", Py_NewRef(Py_None));
+    out.set("flags", Py_NewRef(Py_None));
+  }
+  out.set("manager_ctx", address(tensor.manager_ctx));
+  out.set("deleter", address(reinterpret_cast<const void*>(tensor.deleter)));
+  if (dlpack::Wire<M>::is_known_major(tensor)) describe_tensor(tensor.dl_tensor, out);
+  return out.take();
+}
+
+Ref inspect_capsule(PyObject*, PyObject* capsule) {
+  using Versioned = DLManagedTensorVersioned;
+  if (PyCapsule_IsValid(capsule, dlpack::Wire<Versioned>::capsule)) {
+    return describe(
+        *static_cast<Versioned*>(PyCapsule_GetPointer(capsule, dlpack::Wire<Versioned>::capsule)));
+  }
+  if (PyCapsule_IsValid(capsule, dlpack::Wire<DLManagedTensor>::capsule)) {
+    return describe(*static_cast<DLManagedTensor*>(
+        PyCapsule_GetPointer(capsule, dlpack::Wire<DLManagedTensor>::capsule)));
+  }
+  if (!PyCapsule_CheckExact(capsule)) {
+    raise(PyExc_TypeError, "not a capsule: %R", reinterpret_cast<PyObject*>(Py_TYPE(capsule)));
+  }
+  const char* name = PyCapsule_GetName(capsule);
+  PyErr_Clear();  // a capsule may have no name
+  raise(PyExc_ValueError, "the capsule's name is \"%.100s\": no unconsumed DLPack tensor is in it",
+        name == nullptr ? "(none)" : name);
+}
+
+Ref inspect_exchange_api(PyObject* module, PyObject* type) {
+  if (!PyType_Check(type)) raise(PyExc_TypeError, "not a type: %R", type);
+  const Ref capsule =
+      Ref::steal(PyObject_GetAttr(type, State::of_module(module).get(Slot::kExchangeName)));
+  if (!capsule) {
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) throw ErrorSet{};
+    PyErr_Clear();
+    return Ref::borrow(Py_None);
+  }
+  if (!PyCapsule_IsValid(capsule.get(), dlpack::kExchangeCapsule)) return Ref::borrow(Py_None);
+  const auto& table = *static_cast<const DLPackExchangeAPI*>(
+      PyCapsule_GetPointer(capsule.get(), dlpack::kExchangeCapsule));
+  Dict out;
+  out.set("version", Py_BuildValue("(II)", table.header.version.major, table.header.version.minor));
+  out.set_bool("prev_api", table.header.prev_api != nullptr);
+  out.set_bool("usable", dlpack::usable_table(&table) != nullptr);
+  if (table.header.version.major == dlpack::kVersion.major) {
+    Dict functions;
+    functions.set_bool("managed_tensor_allocator", table.managed_tensor_allocator != nullptr);
+    functions.set_bool("managed_tensor_from_py_object_no_sync",
+                       table.managed_tensor_from_py_object_no_sync != nullptr);
+    functions.set_bool("managed_tensor_to_py_object_no_sync",
+                       table.managed_tensor_to_py_object_no_sync != nullptr);
+    functions.set_bool("dltensor_from_py_object_no_sync",
+                       table.dltensor_from_py_object_no_sync != nullptr);
+    functions.set_bool("current_work_stream", table.current_work_stream != nullptr);
+    out.set("functions", functions.take().release());
+  }
+  return out.take();
+}
+
+Ref probe_drivers(PyObject*, PyObject*) {
+  const std::vector<runtime::DriverReport> reports = runtime::probe_drivers();
+  Ref list = check(PyList_New(0));
+  for (const runtime::DriverReport& report : reports) {
+    Dict row;
+    row.set_text("name", report.name.c_str());
+    row.set_text("library", report.library.c_str());
+    row.set_bool("found", report.found);
+    row.set("devices", report.devices < 0 ? Py_NewRef(Py_None) : PyLong_FromLong(report.devices));
+    row.set_text("detail", report.detail.c_str());
+    check(PyList_Append(list.get(), row.take().get()));
+  }
+  return list;
+}
+
+Ref build_info(PyObject*, PyObject*) {
+  Dict out;
+  out.set_text("version", REFARRAY_VERSION);
+  out.set_text("compiler", REFARRAY_COMPILER);
+  out.set_text("build_type", REFARRAY_BUILD_TYPE);
+  out.set_text("abi", compat::kAbi);
+  out.set("dlpack", Py_BuildValue("(II)", dlpack::kVersion.major, dlpack::kVersion.minor));
+  out.set_text("dlpack_source", REFARRAY_DLPACK_ORIGIN);
+  out.set_bool("free_threading", compat::kFreeThreading);
+  return out.take();
+}
+
+Ref noop(PyObject*, PyObject* x) { return Ref::borrow(x); }
+
+}  // namespace
+
+PyMethodDef kInspectFunctions[] = {
+    {"_inspect_capsule", method<&inspect_capsule>(), METH_O,
+     "_inspect_capsule($module, capsule, /)\n--\n\nWhat an unconsumed capsule holds, as a dict; it "
+     "stays unconsumed."},
+    {"_inspect_exchange_api", method<&inspect_exchange_api>(), METH_O,
+     "_inspect_exchange_api($module, type, /)\n--\n\nWhat a type's C exchange table offers, as a "
+     "dict, or None."},
+    {"_probe_drivers", method<&probe_drivers>(), METH_NOARGS,
+     "_probe_drivers($module, /)\n--\n\nOne dict per GPU vendor: whether its driver is there, and "
+     "why not."},
+    {"_build_info", method<&build_info>(), METH_NOARGS,
+     "_build_info($module, /)\n--\n\nHow this extension was built, as a dict."},
+    {"_noop", method<&noop>(), METH_O,
+     "_noop($module, x, /)\n--\n\nReturns x: the unit of the benchmarks is one such call."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace refarray::python

@@ -1,0 +1,216 @@
+// Owns the conversation with a producer: keywords, the one retry for old producers, and the capsule
+// it answers with.
+#include "negotiate.hpp"
+
+#include <array>
+
+#include "capsule.hpp"
+#include "errors.hpp"
+#include "protocol.hpp"
+#include "refarray/core/error.hpp"
+
+namespace refarray::python {
+namespace {
+
+/// One call of __dlpack__: self and the keywords that are not left at their defaults (CONS-09). No
+/// stream: nothing that this build can import has any (CONS-08).
+class DlpackCall {
+ public:
+  DlpackCall(const State& state, PyObject* x) : state_(state), args_{x} {}
+
+  void add(Key key, PyObject* value) noexcept {
+    names_[count_] = state_.get(key);
+    args_[++count_] = value;
+  }
+  Ref call(PyObject* descriptor) const {
+    if (count_ == 0) return call_on_type(descriptor, args_.data(), 1, nullptr);
+    if (count_ == 1 &&
+        names_[0] == state_.get(Key::kMaxVersion)) {  // the usual case: its tuple is kept
+      return call_on_type(descriptor, args_.data(), 1, state_.get(Slot::kKwMaxVersion));
+    }
+    const Ref names = check(PyTuple_New(static_cast<Py_ssize_t>(count_)));
+    for (std::size_t i = 0; i < count_; ++i) {
+      check(PyTuple_SetItem(names.get(), static_cast<Py_ssize_t>(i),
+                            Ref::borrow(names_[i]).release()));
+    }
+    return call_on_type(descriptor, args_.data(), 1, names.get());
+  }
+
+ private:
+  const State& state_;
+  std::array<PyObject*, 4> args_;
+  std::array<PyObject*, 3> names_{};
+  std::size_t count_ = 0;
+};
+
+std::string device_text(DLDevice device) {
+  return core::text("(", static_cast<std::int32_t>(device.device_type), ", ", device.device_id,
+                    ")");
+}
+
+/// __dlpack_device__() as two int32; the answer's form is the producer's duty, so a bad one is a
+/// TypeError (DEV-01).
+DLDevice ask_device(PyObject* x, PyObject* descriptor) {
+  PyObject* args[] = {x};
+  const Ref answer = call_on_type(descriptor, args, 1, nullptr);
+  if (answer.get() == Py_None)
+    raise(PyExc_TypeError, "__dlpack_device__() returned None, not (type, id)");
+  return *to_dl_device(answer.get());
+}
+
+bool is_host(DLDevice device) noexcept {
+  const auto type = static_cast<std::int32_t>(device.device_type);
+  return type == kDLCPU || type == kDLCUDAHost || type == kDLROCMHost;
+}
+
+/// Which keywords a TypeError blames. CPython names the first one that a signature does not have,
+/// and max_version is passed first: if it is not that one, the producer knows versions but is older
+/// than copy= and dl_device=.
+bool blames_newer_keyword(PyObject* error) {
+  const Ref message = check(PyObject_Str(error));
+  Py_ssize_t size = 0;
+  const char* text = PyUnicode_AsUTF8AndSize(message.get(), &size);
+  if (text == nullptr) throw ErrorSet{};
+  const std::string_view view(text, static_cast<std::size_t>(size));
+  return view.find("max_version") == view.npos &&
+         (view.find("'copy'") != view.npos || view.find("'dl_device'") != view.npos);
+}
+
+/// Takes the pending TypeError; any other exception goes on (CONS-03). The old producer must not be
+/// asked again if what was asked for cannot be dropped: no copy, or a device that it is not on
+/// (COPY-09).
+Ref take_type_error(const ImportRequest& request, bool device_differs) {
+  if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw ErrorSet{};
+  Ref error = Ref::steal(compat::take_raised());
+  const bool no_copy = request.copy == dlpack::Copy::kNever;
+  if (!no_copy && !device_differs) return error;
+  PyObject* type =
+      no_copy ? State::of_current_interpreter()->get(Slot::kNoCopyError) : PyExc_BufferError;
+  PyErr_SetString(type, no_copy ? "from_dlpack(): copy=False, but the producer does not take copy="
+                                : "from_dlpack(): another device was asked for, but the producer "
+                                  "does not take dl_device=");
+  Ref refusal = Ref::steal(compat::take_raised());
+  PyException_SetContext(refusal.get(), Ref::borrow(error.get()).release());
+  PyException_SetCause(refusal.get(), error.release());
+  compat::restore_raised(refusal.release());
+  throw ErrorSet{};
+}
+
+/// The second and last try; when it fails too, the first error is its context (A-41).
+Ref retry(const State& state, PyObject* x, PyObject* dlpack, PyObject* version, Ref first) {
+  DlpackCall call(state, x);
+  if (blames_newer_keyword(first.get())) call.add(Key::kMaxVersion, version);
+  struct Chain {  // runs while an exception of the call is on its way out
+    PyObject* first;
+    ~Chain() {
+      if (PyErr_Occurred() == nullptr) return;
+      PyObject* second = compat::take_raised();
+      if (second != first) PyException_SetContext(second, Ref::borrow(first).release());
+      compat::restore_raised(second);
+    }
+  } chain{first.get()};
+  return call.call(dlpack);
+}
+
+/// Guards against a producer that calls from_dlpack on itself: RecursionError, at linear cost.
+class RecursionGuard {
+ public:
+  RecursionGuard() { check(Py_EnterRecursiveCall(" in from_dlpack()")); }
+  RecursionGuard(const RecursionGuard&) = delete;
+  RecursionGuard& operator=(const RecursionGuard&) = delete;
+  ~RecursionGuard() { Py_LeaveRecursiveCall(); }
+};
+
+Ref ask_dlpack(const State& state, PyObject* x, PyObject* dlpack, const ImportRequest& request,
+               DLDevice announced) {
+  const RecursionGuard guard;
+  PyObject* version =
+      request.max_version != nullptr ? request.max_version : state.get(Slot::kOurVersion);
+  DlpackCall call(state, x);
+  call.add(Key::kMaxVersion, version);
+  Ref device;
+  bool device_differs = false;
+  if (request.device) {
+    const DLDevice wanted = dlpack::to_dlpack(*request.device);
+    device = check(Py_BuildValue("(ii)", static_cast<int>(wanted.device_type), wanted.device_id));
+    device_differs = wanted.device_type != announced.device_type;
+    call.add(Key::kDlDevice, device.get());
+  }
+  if (request.copy != dlpack::Copy::kIfNeeded) {
+    call.add(Key::kCopy, request.copy == dlpack::Copy::kAlways ? Py_True : Py_False);
+  }
+  try {  // boundary: a TypeError may mean "too old for these keywords"
+    return call.call(dlpack);
+  } catch (const ErrorSet&) {  // boundary: as above
+  }
+  return retry(state, x, dlpack, version, take_type_error(request, device_differs));
+}
+
+[[noreturn]] void refuse_capsule(PyObject* capsule, PyObject* producer) {
+  if (!PyCapsule_CheckExact(capsule)) {
+    if (producer == nullptr) {
+      raise(PyExc_TypeError, "from_capsule() takes a DLPack capsule, not %R",
+            reinterpret_cast<PyObject*>(Py_TYPE(capsule)));
+    }
+    raise(PyExc_TypeError, "__dlpack__() of %R returned %R, not a capsule",
+          reinterpret_cast<PyObject*>(Py_TYPE(producer)),
+          reinterpret_cast<PyObject*>(Py_TYPE(capsule)));
+  }
+  const char* name = PyCapsule_GetName(capsule);
+  if (name == nullptr) {
+    PyErr_Clear();
+    raise(PyExc_BufferError, "the capsule has no name; it must be \"%s\" or \"%s\"",
+          dlpack::Wire<DLManagedTensorVersioned>::capsule, dlpack::Wire<DLManagedTensor>::capsule);
+  }
+  const bool used = PyCapsule_IsValid(capsule, dlpack::Wire<DLManagedTensorVersioned>::used) != 0 ||
+                    PyCapsule_IsValid(capsule, dlpack::Wire<DLManagedTensor>::used) != 0;
+  raise(PyExc_BufferError,
+        used ? "the capsule has been consumed already (its name is \"%.100s\")"
+             : "the capsule's name is \"%.100s\", which is not a DLPack name",
+        name);
+}
+
+}  // namespace
+
+void import_capsule(PyObject* capsule, PyObject* producer, dlpack::Imported& out) {
+  if (PyCapsule_CheckExact(capsule)) {
+    if (auto tensor = take<DLManagedTensorVersioned>(capsule))
+      return dlpack::to_array(std::move(tensor), out);
+    if (auto tensor = take<DLManagedTensor>(capsule))
+      return dlpack::to_array(std::move(tensor), out);
+  }
+  refuse_capsule(capsule, producer);
+}
+
+void import_by_table(const DLPackExchangeAPI& table, PyObject* x, dlpack::Imported& out) {
+  DLManagedTensorVersioned* raw = nullptr;
+  const int status = table.managed_tensor_from_py_object_no_sync(x, &raw);
+  if (status != 0) {  // CAPI-11; what it left in raw is not ours
+    if (PyErr_Occurred() != nullptr) throw ErrorSet{};
+    raise(PyExc_BufferError, "the exchange table of %R failed (%d) without saying why",
+          reinterpret_cast<PyObject*>(Py_TYPE(x)), status);
+  }
+  dlpack::Managed<DLManagedTensorVersioned> tensor(raw);
+  if (PyErr_Occurred() != nullptr) PyErr_WriteUnraisable(x);  // it said that all is well
+  if (!tensor) {
+    raise(PyExc_BufferError, "the exchange table of %R returned no tensor",
+          reinterpret_cast<PyObject*>(Py_TYPE(x)));
+  }
+  dlpack::to_array(std::move(tensor), out);
+}
+
+void import_by_dunder(const State& state, PyObject* x, const Offer& offer,
+                      const ImportRequest& request, dlpack::Imported& out) {
+  DLDevice announced{kDLCPU, 0};
+  if (!offer.host_only) announced = ask_device(x, offer.dlpack_device.get());
+  if (!request.device && !is_host(announced)) {  // DEV-07, before the producer does any work
+    core::fail(core::Fault::kBuffer, "from_dlpack(): the producer's device is ",
+               device_text(announced),
+               ", which this process cannot use; device=\"cpu\" asks for a copy in host memory");
+  }
+  const Ref capsule = ask_dlpack(state, x, offer.dlpack.get(), request, announced);
+  out.as_cpu = request.device && *request.device == core::Device{};
+  import_capsule(capsule.get(), x, out);
+}
+
+}  // namespace refarray::python

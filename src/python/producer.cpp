@@ -1,0 +1,153 @@
+// Owns look-ups on producers' types, through descriptors and the method resolution order, and
+// remembering the answers.
+#include "producer.hpp"
+
+#include <cstring>
+
+#include "errors.hpp"
+#include "methods.hpp"
+#include "refarray/dlpack/exchange_api.hpp"
+
+namespace refarray::python {
+namespace {
+
+struct Found {
+  Ref value;           // empty: not there
+  Py_ssize_t at = -1;  // position in the method resolution order
+};
+
+/// As type(x).__dict__ along the MRO says: neither the instance nor a metaclass can fabricate an
+/// answer.
+Found find_on_type(const State& state, PyTypeObject* type, PyObject* name) {
+  const Ref mro =
+      check(PyObject_GetAttr(reinterpret_cast<PyObject*>(type), state.get(Slot::kMroName)));
+  const Py_ssize_t count = PyTuple_Check(mro.get()) ? PyTuple_Size(mro.get()) : 0;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* base = PyTuple_GetItem(mro.get(), i);
+    const Ref dict = check(PyObject_GetAttr(base, state.get(Slot::kDictName)));
+    if (check(PySequence_Contains(dict.get(), name)) == 1)
+      return {check(PyObject_GetItem(dict.get(), name)), i};
+  }
+  return {};
+}
+
+bool is_immutable(PyTypeObject* type) noexcept {
+  const unsigned long flags = PyType_GetFlags(type);
+  return (flags & Py_TPFLAGS_HEAPTYPE) == 0 || (flags & Py_TPFLAGS_IMMUTABLETYPE) != 0;
+}
+
+bool is_named(PyObject* object, const char* attribute, const char* expected) {
+  const Ref text = check(PyObject_GetAttrString(object, attribute));
+  return PyUnicode_Check(text.get()) && PyUnicode_CompareWithASCIIString(text.get(), expected) == 0;
+}
+
+/// NumPy's own __dlpack_device__: an ndarray is in host memory by definition, so there is no stream
+/// to choose and the call (a quarter of an exchange) can be spared. A subclass with a dunder of its
+/// own is asked like everybody else.
+bool is_numpys(PyObject* descriptor) {
+  Ref owner = Ref::steal(PyObject_GetAttrString(descriptor, "__objclass__"));
+  if (!owner) {
+    PyErr_Clear();  // not a C method: not NumPy's
+    return false;
+  }
+  return PyType_Check(owner.get()) && is_immutable(reinterpret_cast<PyTypeObject*>(owner.get())) &&
+         is_named(owner.get(), "__name__", "ndarray") &&
+         is_named(owner.get(), "__module__", "numpy");
+}
+
+const DLPackExchangeAPI* table_in(PyObject* capsule) noexcept {
+  if (!PyCapsule_IsValid(capsule, dlpack::kExchangeCapsule))
+    return nullptr;  // None, an int, another name
+  return dlpack::usable_table(static_cast<const DLPackExchangeAPI*>(
+      PyCapsule_GetPointer(capsule, dlpack::kExchangeCapsule)));
+}
+
+const DLPackExchangeAPI* find_table_beside(State& state, PyTypeObject* type, Py_ssize_t dlpack_at) {
+  const Found own = find_on_type(state, type, state.get(Slot::kExchangeName));
+  if (own.at >= 0 && dlpack_at >= 0 && dlpack_at < own.at) return nullptr;
+  const Ref capsule = Ref::steal(
+      PyObject_GetAttr(reinterpret_cast<PyObject*>(type), state.get(Slot::kExchangeName)));
+  if (capsule) return table_in(capsule.get());
+  if (!PyErr_ExceptionMatches(PyExc_AttributeError)) throw ErrorSet{};
+  PyErr_Clear();
+  return nullptr;
+}
+
+Offer from_memory(const Producer& known) noexcept {
+  Offer offer;
+  offer.dlpack = Ref::borrow(known.dlpack);
+  offer.dlpack_device = Ref::borrow(known.dlpack_device);
+  offer.table = known.table;
+  offer.host_only = known.host_only;
+  return offer;
+}
+
+}  // namespace
+
+Offer look_up(State& state, PyObject* producer) {
+  PyTypeObject* type = Py_TYPE(producer);
+  const Producer* known = state.find_producer(reinterpret_cast<PyObject*>(type));
+  if (known != nullptr) return from_memory(*known);
+  const Ref held =
+      Ref::borrow(reinterpret_cast<PyObject*>(type));  // a metaclass may be running code meanwhile
+  Offer offer;
+  Found dlpack = find_on_type(state, type, state.get(Slot::kDlpackName));
+  offer.dlpack = std::move(dlpack.value);
+  offer.dlpack_device = find_on_type(state, type, state.get(Slot::kDlpackDeviceName)).value;
+  offer.table = find_table_beside(state, type, dlpack.at);
+  if (is_immutable(type) && offer.is_complete()) {
+    offer.host_only = is_numpys(offer.dlpack_device.get());
+    state.remember_producer(
+        {held.get(), offer.dlpack.get(), offer.dlpack_device.get(), offer.table, offer.host_only});
+  } else if (offer.table !=
+             nullptr) {  // only the table: the standard lets consumers keep that per type (CAPI-03)
+    state.remember_producer({held.get(), nullptr, nullptr, offer.table, false});
+  }
+  return offer;
+}
+
+void find_dunders(const State& state, PyObject* producer, Offer& offer) {
+  if (offer.dlpack || offer.dlpack_device) return;
+  offer.dlpack = find_on_type(state, Py_TYPE(producer), state.get(Slot::kDlpackName)).value;
+  offer.dlpack_device =
+      find_on_type(state, Py_TYPE(producer), state.get(Slot::kDlpackDeviceName)).value;
+}
+
+const DLPackExchangeAPI* find_table(State& state, PyTypeObject* type) {
+  const Producer* known = state.find_producer(reinterpret_cast<PyObject*>(type));
+  if (known != nullptr) return known->table;
+  return find_table_beside(state, type, find_on_type(state, type, state.get(Slot::kDlpackName)).at);
+}
+
+void raise_missing_dunders(PyObject* producer, const Offer& offer) {
+  const char* lacks = offer.dlpack          ? "__dlpack_device__"
+                      : offer.dlpack_device ? "__dlpack__"
+                                            : "__dlpack__ and __dlpack_device__";
+  const char* hint =
+      PyCapsule_CheckExact(producer) ? "; a bare capsule goes to from_capsule()" : "";
+  raise(PyExc_AttributeError, "from_dlpack(): the type %R has no %s%s",
+        reinterpret_cast<PyObject*>(Py_TYPE(producer)), lacks, hint);
+}
+
+Ref call_on_type(PyObject* descriptor, PyObject* const* args, std::size_t count,
+                 PyObject* kwnames) {
+  PyTypeObject* kind = Py_TYPE(descriptor);
+  if ((PyType_GetFlags(kind) & Py_TPFLAGS_METHOD_DESCRIPTOR) !=
+      0) {  // functions: no bound object is needed
+    return check(PyObject_Vectorcall(descriptor, args, count, kwnames));
+  }
+  PyObject* self = args[0];
+  const auto get = reinterpret_cast<descrgetfunc>(PyType_GetSlot(kind, Py_tp_descr_get));
+  const Ref bound = get == nullptr
+                        ? Ref::borrow(descriptor)
+                        : check(get(descriptor, self, reinterpret_cast<PyObject*>(Py_TYPE(self))));
+  return check(PyObject_Vectorcall(bound.get(), args + 1, count - 1, kwnames));
+}
+
+bool is_producer(State& state, PyObject* object) {
+  Offer offer = look_up(state, object);
+  find_dunders(state, object, offer);
+  return offer.is_complete();
+}
+
+}  // namespace refarray::python

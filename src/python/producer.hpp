@@ -1,0 +1,40 @@
+// Owns what we know of other libraries' array types: their two dunders and their exchange table,
+// looked up on the type.
+#pragma once
+
+#include <Python.h>
+
+#include "ref.hpp"
+#include "state.hpp"
+
+namespace refarray::python {
+
+/// What a producer's type offers. Strong references, because what is called may change the type
+/// meanwhile.
+struct Offer {
+  Ref dlpack;         // the descriptor found on the type, or empty
+  Ref dlpack_device;  // likewise
+  const DLPackExchangeAPI* table = nullptr;
+  bool host_only = false;
+
+  bool is_complete() const noexcept { return dlpack && dlpack_device; }
+};
+
+/// What is remembered of the type of `producer`, else everything about it. Of a mutable type only
+/// the table is ever remembered. Throws what a metaclass raises while it is asked.
+Offer look_up(State& state, PyObject* producer);
+/// Fills in the descriptors if memory had only the table.
+void find_dunders(const State& state, PyObject* producer, Offer& offer);
+
+/// AttributeError that names what the type lacks (CONS-02, A-40).
+[[noreturn]] void raise_missing_dunders(PyObject* producer, const Offer& offer);
+
+/// Calls a descriptor of the type on `self`, bound as a special method is. args[0] must be `self`.
+Ref call_on_type(PyObject* descriptor, PyObject* const* args, std::size_t count, PyObject* kwnames);
+
+/// The table that `type` offers itself or inherits, if it is usable; nullptr otherwise, without an
+/// error. A class that brings a __dlpack__ of its own but inherits the table meant the dunder, and
+/// is asked through that.
+const DLPackExchangeAPI* find_table(State& state, PyTypeObject* type);
+
+}  // namespace refarray::python

@@ -1,0 +1,182 @@
+"""refarray: the reference array for data interchange.
+
+A small strided array that speaks DLPack exactly as its specification says. `from_dlpack` and `asarray` take any
+producer's data without copying it, every `Array` can be handed to any consumer, and `inspect` shows what a producer
+exported. What the array API standard names has that name and that signature here.
+"""
+# Owns the public names. Only the native module is loaded with the package; the rest comes when it is first used.
+
+from refarray._native import (
+    Array,
+    Device,
+    DType,
+    NoCopyError,
+    __version__,
+    arange,
+    asarray,
+    astype,
+    bfloat16,
+    bool,  # noqa: A004 (the array API's name)
+    broadcast_to,
+    complex32,
+    complex64,
+    complex128,
+    copy,
+    empty,
+    empty_like,
+    expand_dims,
+    flip,
+    float4_e2m1fn,
+    float6_e2m3fn,
+    float6_e3m2fn,
+    float8_e3m4,
+    float8_e4m3,
+    float8_e4m3b11fnuz,
+    float8_e4m3fn,
+    float8_e4m3fnuz,
+    float8_e5m2,
+    float8_e5m2fnuz,
+    float8_e8m0fnu,
+    float16,
+    float32,
+    float64,
+    from_buffer,
+    from_capsule,
+    from_dlpack,
+    full,
+    full_like,
+    int8,
+    int16,
+    int32,
+    int64,
+    moveaxis,
+    ones,
+    ones_like,
+    permute_dims,
+    reshape,
+    squeeze,
+    to_capsule,
+    to_device,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    zeros,
+    zeros_like,
+)
+
+__all__ = [
+    "Array",
+    "DLDeviceType",
+    "DType",
+    "Device",
+    "NoCopyError",
+    "__version__",
+    "arange",
+    "asarray",
+    "astype",
+    "bfloat16",
+    "bool",
+    "broadcast_to",
+    "build_info",
+    "complex128",
+    "complex32",
+    "complex64",
+    "copy",
+    "doctor",
+    "e",
+    "empty",
+    "empty_like",
+    "expand_dims",
+    "finfo",
+    "flip",
+    "float16",
+    "float32",
+    "float4_e2m1fn",
+    "float64",
+    "float6_e2m3fn",
+    "float6_e3m2fn",
+    "float8_e3m4",
+    "float8_e4m3",
+    "float8_e4m3b11fnuz",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
+    "float8_e8m0fnu",
+    "from_buffer",
+    "from_capsule",
+    "from_dlpack",
+    "full",
+    "full_like",
+    "get_include",
+    "iinfo",
+    "inf",
+    "inspect",
+    "int16",
+    "int32",
+    "int64",
+    "int8",
+    "moveaxis",
+    "nan",
+    "newaxis",
+    "ones",
+    "ones_like",
+    "permute_dims",
+    "pi",
+    "printoptions",
+    "reshape",
+    "squeeze",
+    "to_capsule",
+    "to_device",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uint8",
+    "zeros",
+    "zeros_like",
+]
+
+TYPE_CHECKING = False  # what type checkers take for true; importing typing would cost more than the package
+if TYPE_CHECKING:
+    from refarray._build import build_info, get_include
+    from refarray._devices import DLDeviceType
+    from refarray._doctor import doctor
+    from refarray._format import printoptions
+    from refarray._info import finfo, iinfo
+    from refarray._inspect import inspect
+del TYPE_CHECKING
+
+e = 2.718281828459045
+inf = float("inf")
+nan = float("nan")
+newaxis = None
+pi = 3.141592653589793
+
+_LAZY = {
+    "DLDeviceType": "_devices",
+    "build_info": "_build",
+    "doctor": "_doctor",
+    "finfo": "_info",
+    "get_include": "_build",
+    "iinfo": "_info",
+    "inspect": "_inspect",
+    "printoptions": "_format",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Loads a lazy name when it is first asked for."""
+    home = _LAZY.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value  # type: ignore[no-any-return]
+
+
+def __dir__() -> list[str]:
+    """The public names, the lazy ones included."""
+    return sorted(__all__)

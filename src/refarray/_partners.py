@@ -1,0 +1,142 @@
+"""Owns the list of partner libraries, and finding out which level of DLPack each one installed here speaks."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from importlib import import_module, metadata
+from pathlib import Path
+
+SECONDS = 20.0  # for a partner to be imported and asked
+
+
+@dataclass(frozen=True, slots=True)
+class Partner:
+    """A library that arrays are exchanged with. `array` makes one of its arrays; empty when it has none."""
+
+    distribution: str
+    module: str
+    array: str = ""
+    note: str = ""
+
+
+PARTNERS = (
+    Partner("numpy", "numpy", "numpy.zeros(3)"),
+    Partner("torch", "torch", "torch.zeros(3)"),
+    Partner("jax", "jax.numpy", "jax.numpy.zeros(3)"),
+    Partner("apache-tvm-ffi", "tvm_ffi", "tvm_ffi.from_dlpack(refarray.zeros(3))"),
+    Partner("cupy", "cupy", "cupy.zeros(3)"),
+    Partner("pyarrow", "pyarrow", "pyarrow.array([1, 2, 3])"),
+    Partner("mpi4py", "mpi4py", note="a consumer only"),
+    Partner("array-api-strict", "array_api_strict", "array_api_strict.zeros(3)"),
+    Partner("ml_dtypes", "ml_dtypes", note="dtypes for NumPy; it has no arrays"),
+    Partner("tensorflow", "tensorflow", "tensorflow.zeros(3)"),
+    Partner("nanobind", "nanobind", note="C++ headers; modules built with it exchange arrays"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is known about one partner."""
+
+    name: str
+    version: str | None  # None: not installed
+    level: str | None  # "legacy", "1.1" ..., None when it was not or could not be measured
+    exchange_api: str | None  # its version, None when there is none
+    detail: str  # a note, or why the level is not known
+    failed: bool
+
+    def __str__(self) -> str:
+        if self.version is None:
+            return "not installed"
+        if self.level is None:
+            return f"{self.version}: {self.detail}"
+        level = "legacy DLPack only" if self.level == "legacy" else f"DLPack {self.level}"
+        table = f"exchange API {self.exchange_api}" if self.exchange_api else "no exchange API"
+        return f"{self.version}: {level}, {table}"
+
+
+def installed_version(distribution: str) -> str | None:
+    """The version that is installed, read without importing anything."""
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def measure(partner: Partner) -> dict[str, str | None]:
+    """Imports the partner and looks at what one of its arrays exports. Runs in a process of its own."""
+    import refarray
+    from refarray._inspect import inspect
+
+    top = partner.module.partition(".")[0]
+    import_module(partner.module)
+    found = inspect(eval(partner.array, {top: sys.modules[top], "refarray": refarray}))
+    if found.struct is None:
+        return {"error": "; ".join(str(answer) for answer in found.answers)}
+    table = found.exchange_api
+    return {
+        "level": "legacy" if found.version is None else ".".join(map(str, found.version)),
+        "exchange_api": None if table is None else ".".join(map(str, table.version)),
+    }
+
+
+def report(distribution: str) -> None:
+    """What the process of one partner runs: its measurement as the last line of its output."""
+    partner = next(partner for partner in PARTNERS if partner.distribution == distribution)
+    try:
+        result = measure(partner)
+    except Exception as error:  # whatever an import may raise is the finding
+        result = {"error": f"{type(error).__name__}: {error}"}
+    print("\n" + json.dumps(result), flush=True)
+
+
+def start(partner: Partner) -> subprocess.Popen[str]:
+    """A process that measures one partner; it finds this package where we did, and nothing in the current folder."""
+    root = str(Path(__file__).resolve().parent.parent)
+    code = f"import sys; sys.path.append({root!r}); from refarray import _partners as p; p.report(sys.argv[1])"
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", code, partner.distribution],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+
+
+def conclude(partner: Partner, version: str, process: subprocess.Popen[str], seconds: float) -> Finding:
+    """The finding of a process that may take `seconds` more."""
+    try:
+        output, _ = process.communicate(timeout=max(seconds, 0.0))
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        return Finding(partner.distribution, version, None, None, f"did not answer within {SECONDS:g} s", True)
+    try:
+        result = json.loads(output.rstrip().rpartition("\n")[2])
+    except ValueError:
+        how = f"by signal {-process.returncode}" if process.returncode < 0 else f"with status {process.returncode}"
+        return Finding(partner.distribution, version, None, None, f"its process ended {how}", True)
+    if "error" in result:
+        return Finding(partner.distribution, version, None, None, result["error"], True)
+    return Finding(partner.distribution, version, result["level"], result["exchange_api"], "", False)
+
+
+def find_partners(*, measured: bool) -> list[Finding]:
+    """Every partner; those installed are imported side by side, each in a process of its own, if `measured`."""
+    versions = {partner: installed_version(partner.distribution) for partner in PARTNERS}
+    running = {}
+    if measured:
+        running = {partner: start(partner) for partner in PARTNERS if versions[partner] and partner.array}
+    end = time.monotonic() + SECONDS
+    findings = []
+    for partner, version in versions.items():
+        if version and partner in running:
+            findings.append(conclude(partner, version, running[partner], end - time.monotonic()))
+        else:
+            note = partner.note or "not asked"
+            findings.append(Finding(partner.distribution, version, None, None, note if version else "", False))
+    return findings

@@ -1,0 +1,111 @@
+"""Owns `refarray inspect`: evaluating an expression over modules that are imported as it names them."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import builtins
+import json
+import os
+import sys
+from importlib import import_module
+
+from refarray.commands import Subparsers
+
+DESCRIPTION = """\
+Evaluate EXPRESSION and show what the DLPack producer (or capsule) it yields exports. Modules are imported as the
+expression names them; np and jnp stand for numpy and jax.numpy. Nothing is consumed.
+"""
+ALIASES = {"np": "numpy", "jnp": "jax.numpy", "cp": "cupy", "ra": "refarray"}
+
+
+class Failure(Exception):
+    """Why there is nothing to show, and the exit status that says so."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def add_to(subparsers: Subparsers) -> None:
+    """Adds the command."""
+    parser = subparsers.add_parser(
+        "inspect", help="show what an object exports by DLPack", description=DESCRIPTION
+    )
+    parser.add_argument("expression", metavar="EXPRESSION", help="for example 'numpy.arange(6)[::2]'")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+
+
+def free_names(tree: ast.AST) -> list[str]:
+    """The names an expression reads and does not bind itself, in order of appearance."""
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    bound = {node.id for node in nodes if not isinstance(node.ctx, ast.Load)}
+    bound |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    names = (node.id for node in nodes)
+    return [name for name in dict.fromkeys(names) if name not in bound and not hasattr(builtins, name)]
+
+
+def dotted(node: ast.expr) -> list[str]:
+    """["a", "b", "c"] for a.b.c; empty for anything that does not begin with a name."""
+    if isinstance(node, ast.Name):
+        return [node.id]
+    if isinstance(node, ast.Attribute) and (parts := dotted(node.value)):
+        return [*parts, node.attr]
+    return []
+
+
+def import_submodules(tree: ast.AST, namespace: dict[str, object]) -> None:
+    """Imports a.b where the expression says a.b, a is a package and b is not yet in it."""
+    for node in ast.walk(tree):
+        parts = dotted(node) if isinstance(node, ast.Attribute) else []
+        value = namespace.get(parts[0]) if parts else None
+        for part in parts[1:]:
+            if not hasattr(value, "__path__"):
+                break
+            if not hasattr(value, part):
+                try:
+                    import_module(f"{getattr(value, '__name__', '')}.{part}")
+                except ModuleNotFoundError:
+                    break  # evaluation will say that there is no such attribute
+            value = getattr(value, part, None)
+
+
+def evaluate(expression: str) -> object:
+    """The value of an expression. Throws Failure."""
+    try:
+        tree = ast.parse(expression.strip(), "EXPRESSION", "eval")
+    except SyntaxError as error:
+        raise Failure(f"{expression!r} is not an expression: {error.msg}", 2) from None
+    namespace: dict[str, object] = {}
+    for name in free_names(tree):
+        try:
+            namespace[name] = import_module(ALIASES.get(name, name))
+        except ModuleNotFoundError as error:
+            raise Failure(f"{name!r} is neither a builtin nor a module that can be imported: {error}", 1) from None
+        except Exception as error:  # an import may raise anything
+            raise Failure(f"importing {name} raised {type(error).__name__}: {error}", 1) from error
+    try:
+        import_submodules(tree, namespace)
+        return eval(compile(tree, "EXPRESSION", "eval"), namespace)
+    except Exception as error:  # so may an expression
+        raise Failure(f"evaluating it raised {type(error).__name__}: {error}", 1) from error
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints what was found."""
+    from refarray._inspect import inspect
+
+    folder = os.getcwd()
+    if "" not in sys.path and folder not in sys.path:
+        sys.path.insert(0, folder)  # the user's own modules, by either door
+    try:
+        try:
+            found = inspect(evaluate(arguments.expression))
+        except (TypeError, ValueError) as error:
+            raise Failure(str(error), 1) from error
+    except Failure as failure:
+        print(f"refarray inspect: {failure}", file=sys.stderr)
+        return failure.status
+    print(json.dumps(found.to_dict(), indent=2) if arguments.json else found)
+    return 0

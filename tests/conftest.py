@@ -1,0 +1,168 @@
+"""Fixtures of the protocol tests: the adversary, its ledger, forked children and isolated
+scripts."""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import importlib
+import os
+import select
+import signal
+import subprocess
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+if str(HERE) not in sys.path:
+    sys.path.insert(0, str(HERE))  # for `native`, in every import mode
+
+from native import build  # noqa: E402
+from native.corpus import FLOATS  # noqa: E402
+from native.producers import Recorder, knowing  # noqa: E402
+
+Forked = Callable[[Callable[[], object]], None]
+Isolated = Callable[..., str]
+PASSED = pytest.StashKey[bool]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "req(*ids): the requirements that a test covers")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    outcome = yield
+    report = outcome.get_result()  # type: ignore[attr-defined]
+    if report.when == "call":
+        item.stash[PASSED] = report.passed
+
+
+@pytest.fixture(scope="session")
+def adversary_folder() -> Path:
+    return build.build()
+
+
+@pytest.fixture(scope="session")
+def adv(adversary_folder: Path) -> Any:
+    """The extension module `adversary`, compiled when needed."""
+    sys.path.insert(0, str(adversary_folder))
+    try:
+        return importlib.import_module("adversary")
+    finally:
+        sys.path.remove(str(adversary_folder))
+
+
+@pytest.fixture(autouse=True)
+def ledger(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every managed tensor made by a test had its deleter called as often as it should have
+    been."""
+    module = sys.modules.get("adversary")
+    before = len(module.ledger()) if module else 0
+    yield
+    module = sys.modules.get("adversary")
+    if module is None or not request.node.stash.get(PASSED, False):
+        return
+    gc.collect()
+    wrong = [row for row in module.ledger()[before:] if row[1] != row[2]]
+    assert not wrong, f"(number, deleter calls expected, deleter calls): {wrong}"
+
+
+def run_forked(body: Callable[[], object], seconds: float = 30.0) -> None:
+    """Runs `body` in a forked child; fails when it raises, dies by a signal or does not end."""
+    reader, writer = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore", DeprecationWarning
+        )  # other threads, should there be any, stay behind
+        child = os.fork()
+    if child == 0:
+        status, text = 1, ""
+        try:
+            faulthandler.disable()  # a crash is reported by the parent, once
+            os.close(reader)
+            body()
+            status = 0
+        except BaseException:
+            text = traceback.format_exc()
+        finally:
+            os.write(writer, text.encode()[-60000:])
+            os._exit(status)
+    os.close(writer)
+    ended, _, _ = select.select([reader], [], [], seconds)
+    if not ended:
+        os.kill(child, signal.SIGKILL)
+    with os.fdopen(reader) as stream:
+        text = stream.read()
+    _, status = os.waitpid(child, 0)
+    if not ended:
+        pytest.fail(f"the child did not end within {seconds} s")
+    if os.WIFSIGNALED(status):
+        pytest.fail(f"the child died: {signal.Signals(os.WTERMSIG(status)).name}")
+    assert os.WEXITSTATUS(status) == 0, text
+
+
+@pytest.fixture(scope="session")
+def forked() -> Forked:
+    return run_forked
+
+
+@pytest.fixture
+def isolated(adversary_folder: Path, tmp_path: Path) -> Isolated:
+    """Runs tests/isolated/<script> in a process of its own and returns what it printed."""
+
+    def run(script: str, *arguments: str, seconds: float = 120.0) -> str:
+        path = os.pathsep.join(
+            [str(adversary_folder), *filter(None, [os.environ.get("PYTHONPATH")])]
+        )
+        done = subprocess.run(
+            [sys.executable, "-X", "faulthandler", str(HERE / "isolated" / script), *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=False,
+        )
+        assert done.returncode == 0, f"exit status {done.returncode}\n{done.stdout}\n{done.stderr}"
+        assert done.stderr == "", done.stderr
+        return done.stdout
+
+    return run
+
+
+@pytest.fixture
+def unraisable(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Collects what reaches sys.unraisablehook: (exception type, its text)."""
+    seen: list[Any] = []
+    monkeypatch.setattr(
+        sys, "unraisablehook", lambda args: seen.append((args.exc_type, str(args.exc_value)))
+    )
+    return seen
+
+
+@pytest.fixture
+def recorder(adv: Any) -> Any:
+    """Makes a Recorder that knows some keywords; its `tensors` are what it gave."""
+
+    def make(
+        known: str = "stream max_version dl_device copy", device: Any = (1, 0), **fields: Any
+    ) -> Recorder:
+        tensors: list[Any] = []
+
+        def answer(**keywords: Any) -> Any:
+            fields.setdefault("data", FLOATS)
+            tensors.append(adv.make(**{"versioned": "max_version" in keywords, **fields}))
+            return tensors[-1].capsule()
+
+        out = Recorder(knowing(known, answer), device)
+        out.tensors = tensors  # type: ignore[attr-defined]
+        return out
+
+    return make

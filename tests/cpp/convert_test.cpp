@@ -1,0 +1,138 @@
+// Owns the tests of what copy() makes of single values, and of what it refuses.
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "check.hpp"
+#include "refarray/core/copy.hpp"
+
+namespace refarray::core {
+namespace {
+
+using check::Case;
+using check::check;
+using check::expect;
+using check::fails;
+
+DType type(const char* text) { return dtype_from_name(text).value(); }
+
+/// All 27 kinds, and the three narrow ones padded.
+std::vector<DType> all_types() {
+  std::vector<DType> types;
+  for (const ScalarInfo& row : kScalars) {
+    types.push_back(DType{row.kind, row.bits});
+    if (types.back().is_sub_byte()) types.push_back(DType{row.kind, row.bits, 1, true});
+  }
+  return types;
+}
+
+const Case refusals("what is refused, and how", [] {
+  std::array<std::byte, 64> memory{};
+  const std::array<std::int64_t, 2> extents{2, 3};
+  const std::int64_t stride = 1;
+  const auto array = [&](const char* name, int extent) {
+    ArrayView view;
+    view.data = memory.data();
+    view.dtype = type(name);
+    view.ndim = 1;
+    view.shape = &extents[static_cast<std::size_t>(extent)];
+    view.strides = &stride;
+    return view;
+  };
+  const ArrayView real = array("float32", 0);
+  fails(Fault::kType, "no conversion from complex64 to float32",
+        [&] { copy(real, array("complex64", 0)); });
+  fails(Fault::kType, "float32x2", [&] { copy(real, array("float32x2", 0)); });
+  fails(Fault::kValue, "(3,)", [&] { copy(real, array("float32", 1)); });
+});
+
+const Case rules("which kinds convert", [] {
+  for (const DType& from : all_types()) {
+    for (const DType& to : all_types()) {
+      const bool loses_a_part = from.is_complex() && !to.is_complex() && to.kind != Kind::kBool;
+      expect(can_convert(from, to), !loses_a_part, name(from) + " -> " + name(to));
+    }
+  }
+  check(!can_convert(type("float32x2"), type("float64x2")));
+  check(!can_convert(type("float32x2"), type("float32x4")));
+  check(!can_convert(type("float32"), type("float32x2")));
+  check(can_convert(type("float4_e2m1fnx2"), type("float4_e2m1fnx2_padded")));
+});
+
+template <class D, class S>
+D converted(const char* to, const char* from, S value) {
+  D out{};
+  ArrayView dst;
+  dst.dtype = type(to);
+  dst.data = reinterpret_cast<std::byte*>(&out);
+  ArrayView src;
+  src.dtype = type(from);
+  src.data = reinterpret_cast<std::byte*>(&value);
+  copy(dst, src);
+  return out;
+}
+
+const Case saturation("floats to integers: towards zero, saturating, NaN to 0", [] {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  const auto to_int8 = [](double value) {
+    return int{converted<std::int8_t>("int8", "float64", value)};
+  };
+  const auto to_uint64 = [](float value) {
+    return converted<std::uint64_t>("uint64", "float32", value);
+  };
+  const auto to_int64 = [](double value) {
+    return converted<std::int64_t>("int64", "float64", value);
+  };
+  expect(to_int8(127.9), 127);
+  expect(to_int8(128.0), 127);
+  expect(to_int8(-128.9), -128);
+  expect(to_int8(-129.0), -128);
+  expect(to_int8(-0.9), 0);
+  expect(to_int8(kInf), 127);
+  expect(to_int8(-kInf), -128);
+  expect(to_int8(std::nan("")), 0);
+  expect(to_uint64(-1.0F), std::uint64_t{0});
+  expect(to_uint64(0x1p63F), std::uint64_t{1} << 63);
+  expect(to_uint64(0x1p64F), std::numeric_limits<std::uint64_t>::max());
+  expect(to_int64(0x1p63), std::numeric_limits<std::int64_t>::max());
+  expect(to_int64(-0x1p63), std::numeric_limits<std::int64_t>::min());
+  expect(to_int64(0x1.fffffffffffffp62), std::int64_t{0x7FFFFFFFFFFFFC00});
+  expect(int{converted<std::int16_t>("int16", "float8_e5m2", std::uint8_t{0xFC})}, -32768);
+});
+
+const Case numbers("integers, bool and complex", [] {
+  expect(int{converted<std::uint8_t>("uint8", "int32", -1)}, 255);
+  expect(int{converted<std::int8_t>("int8", "int64", std::int64_t{300})}, 44);
+  expect(converted<std::uint64_t>("uint64", "int8", std::int8_t{-2}), ~std::uint64_t{1});
+  expect(int{converted<std::int8_t>("int8", "bool", std::uint8_t{7})}, 1);
+  for (const float value : {1e-45F, -3.0F, std::nanf("")}) {
+    expect(int{converted<std::uint8_t>("bool", "float32", value)}, 1);
+  }
+  expect(int{converted<std::uint8_t>("bool", "float32", -0.0F)}, 0);
+  expect(int{converted<std::uint8_t>("bool", "complex64", std::array{0.0F, 2.0F})}, 1);
+  expect(int{converted<std::uint8_t>("bool", "complex32", std::array<std::uint16_t, 2>{0x8000, 0})},
+         0);
+  expect(int{converted<std::uint8_t>("bool", "float8_e8m0fnu", std::uint8_t{0})}, 1);
+  const auto complex =
+      converted<std::array<double, 2>>("complex128", "float8_e4m3fn", std::uint8_t{0x7E});
+  check(complex[0] == 448.0 && complex[1] == 0.0);
+  const auto half =
+      converted<std::array<std::uint16_t, 2>>("complex32", "complex128", std::array{1.5, -70000.0});
+  check(half[0] == 0x3E00 && half[1] == 0xFC00);
+});
+
+const Case twice("small floats round through float32, float64 to float16 only once", [] {
+  const double above_tie =
+      1.0 + 0x1p-11 + 0x1p-40;  // in float32: the tie itself, which goes to even
+  expect(int{converted<std::uint16_t>("float16", "float64", above_tie)}, 0x3C01);
+  expect(int{converted<std::uint16_t>("bfloat16", "float64", 1.0 + 0x1p-8 + 0x1p-40)}, 0x3F80);
+  expect(int{converted<std::uint8_t>("float8_e4m3fn", "float64", 1.0 + 0x1p-4 + 0x1p-40)}, 0x38);
+  expect(int{converted<std::uint16_t>("float16", "int64", std::int64_t{65519})}, 0x7BFF);
+  expect(int{converted<std::uint16_t>("float16", "int64", std::int64_t{65520})}, 0x7C00);
+});
+
+}  // namespace
+}  // namespace refarray::core

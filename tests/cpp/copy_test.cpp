@@ -1,0 +1,286 @@
+// Owns the tests of how copy() finds its elements: random layouts against one element at a time,
+// overlap, packed bits, tiles.
+#include "refarray/core/copy.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "check.hpp"
+
+namespace refarray::core {
+namespace {
+
+using check::Case;
+using check::check;
+
+using Numbers = std::vector<std::int64_t>;
+using Bytes = std::vector<std::byte>;
+
+std::mt19937_64& generator() {
+  static std::mt19937_64 engine(20261120);
+  return engine;
+}
+std::int64_t random_below(std::int64_t limit) {
+  return static_cast<std::int64_t>(generator()() % static_cast<std::uint64_t>(limit));
+}
+Bytes random_bytes(std::int64_t count) {
+  Bytes bytes(static_cast<std::size_t>(count));
+  for (std::byte& each : bytes) each = static_cast<std::byte>(generator()());
+  return bytes;
+}
+
+DType type(const char* text) { return dtype_from_name(text).value(); }
+
+/// All 27 kinds, and the three narrow ones padded.
+std::vector<DType> all_types() {
+  std::vector<DType> types;
+  for (const ScalarInfo& row : kScalars) {
+    types.push_back(DType{row.kind, row.bits});
+    if (types.back().is_sub_byte()) types.push_back(DType{row.kind, row.bits, 1, true});
+  }
+  return types;
+}
+
+/// Where elements lie inside a block of memory; `origin` is the bit of element (0,...,0).
+struct Placement {
+  DType dtype;
+  Numbers shape;
+  Numbers strides;
+  std::int64_t origin = 0;
+  std::int64_t nbytes = 0;  // the block's size
+
+  ArrayView in(Bytes& memory) const {
+    ArrayView view;
+    view.data = memory.data() + origin / 8;
+    view.bit = static_cast<std::uint8_t>(origin % 8);
+    view.dtype = dtype;
+    view.ndim = static_cast<int>(shape.size());
+    view.shape = shape.data();
+    view.strides = strides.data();
+    return view;
+  }
+  std::int64_t size() const {
+    return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+  }
+  /// The element of that row-major rank, as an array of rank 0.
+  ArrayView element(Bytes& memory, std::int64_t rank) const {
+    std::int64_t bit = origin;
+    for (std::size_t axis = shape.size(); axis-- > 0;) {
+      bit += rank % shape[axis] * strides[axis] * dtype.stored_bits();
+      rank /= shape[axis];
+    }
+    ArrayView view;
+    view.data = memory.data() + bit / 8;
+    view.bit = static_cast<std::uint8_t>(bit % 8);
+    view.dtype = dtype;
+    return view;
+  }
+};
+
+/// Axes in a random order, with random gaps and directions, from a random byte (or, packed, a
+/// random element) on. With `broadcast` some strides are zero; otherwise no two elements share
+/// memory.
+Placement random_placement(const DType& dtype, const Numbers& shape, bool broadcast) {
+  Placement out{dtype, shape, Numbers(shape.size()), 0, 0};
+  std::vector<std::size_t> order(shape.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::shuffle(order.begin(), order.end(), generator());
+  std::int64_t step = random_below(3) == 0 ? 1 + random_below(3) : 1;
+  std::int64_t first = random_below(9);
+  for (const std::size_t axis : order) {
+    const bool is_zero = broadcast && random_below(3) == 0;
+    const bool is_reversed = random_below(3) == 0;
+    out.strides[axis] = is_zero ? 0 : is_reversed ? -step : step;
+    if (is_reversed && !is_zero) first += step * std::max<std::int64_t>(shape[axis] - 1, 0);
+    if (!is_zero) step *= std::max<std::int64_t>(shape[axis], 1) + (random_below(3) == 0 ? 1 : 0);
+    if (shape[axis] == 1)
+      out.strides[axis] = random_below(2) == 0 ? out.strides[axis] : std::int64_t{1} << 61;
+  }
+  out.origin = first * dtype.stored_bits() + 8 * random_below(8);
+  out.nbytes = (out.origin + (step + 9) * dtype.stored_bits()) / 8 + 2;
+  return out;
+}
+
+Numbers random_shape() {
+  Numbers shape(static_cast<std::size_t>(random_below(6)));
+  for (std::int64_t& extent : shape)
+    extent = random_below(12) == 0 ? 1 + random_below(40) : 1 + random_below(5);
+  return shape;
+}
+
+std::string describe(const Placement& dst, const Placement& src) {
+  std::string out = name(src.dtype) + " -> " + name(dst.dtype) + " shape " + shape_text(dst.shape);
+  return out + " dst strides " + shape_text(dst.strides) + " src strides " +
+         shape_text(src.strides);
+}
+
+/// copy() must change exactly what a loop over single elements changes, and not one bit more.
+void expect_copy(const Placement& dst, const Placement& src) {
+  Bytes source = random_bytes(src.nbytes);
+  Bytes seen = random_bytes(dst.nbytes);
+  Bytes expected = seen;
+  for (std::int64_t rank = 0; rank < dst.size(); ++rank) {
+    copy(dst.element(expected, rank), src.element(source, rank));
+  }
+  copy(dst.in(seen), src.in(source));
+  check(seen == expected, describe(dst, src));
+}
+
+const Case pairs("every pair of types through random layouts", [] {
+  for (const DType& from : all_types()) {
+    for (const DType& to : all_types()) {
+      if (!can_convert(from, to)) continue;
+      for (int round = 0; round < 12; ++round) {
+        const Numbers shape = random_shape();
+        expect_copy(random_placement(to, shape, false), random_placement(from, shape, true));
+      }
+    }
+  }
+});
+
+const Case vectors("vector types: packed, padded, of odd sizes", [] {
+  for (const char* name : {"float32x4", "float64x3", "float16x3", "bfloat16x2", "int8x3",
+                           "complex128x2", "float4_e2m1fnx2", "float4_e2m1fnx3", "float6_e2m3fnx4",
+                           "float6_e3m2fnx3", "float6_e3m2fnx7", "boolx8"}) {
+    DType from = type(name);
+    for (int round = 0; round < 60; ++round) {
+      DType to = from;
+      to.padded = from.is_sub_byte() && random_below(2) == 0;
+      from.padded = from.is_sub_byte() && random_below(2) == 0;
+      const Numbers shape = random_shape();
+      expect_copy(random_placement(to, shape, false), random_placement(from, shape, true));
+    }
+  }
+});
+
+Placement row_major(const DType& dtype, const Numbers& shape, std::int64_t first) {
+  Placement out{dtype, shape, Numbers(shape.size(), 1), first * dtype.stored_bits(), 0};
+  for (std::size_t axis = shape.size(); axis-- > 1;)
+    out.strides[axis - 1] = out.strides[axis] * shape[axis];
+  out.nbytes = (first + out.size() + 1) * dtype.stored_bits() / 8 + 2;
+  return out;
+}
+
+const Case long_runs("gapless runs longer than a buffer, from every packed position", [] {
+  const std::vector<DType> narrow = {type("float4_e2m1fn"), type("float6_e2m3fn"),
+                                     type("float6_e3m2fn")};
+  const std::vector<DType> others = {type("float4_e2m1fn"), type("float4_e2m1fn_padded"),
+                                     type("float6_e2m3fn"), type("float6_e3m2fn_padded"),
+                                     type("float32"),       type("int16"),
+                                     type("float8_e5m2"),   type("complex64")};
+  for (const DType& packed : narrow) {
+    for (const DType& other : others) {
+      for (std::int64_t first = 0; first < 5; ++first) {
+        for (const std::int64_t count : {1, 2, 3, 5, 8, 255, 256, 257, 1000}) {
+          expect_copy(row_major(other, {count}, first / 2), row_major(packed, {count}, first));
+          if (can_convert(other, packed)) {
+            expect_copy(row_major(packed, {count}, first), row_major(other, {count}, first / 2));
+          }
+        }
+      }
+    }
+  }
+});
+
+const Case transposes("transposes larger than a tile, of every size of element", [] {
+  const std::vector<std::pair<const char*, const char*>> crossings = {
+      {"int8", "int8"},           {"float16", "float16"},       {"float32", "float32"},
+      {"float64", "float64"},     {"complex128", "complex128"}, {"float64", "float32"},
+      {"float8_e5m2", "int64"},   {"float4_e2m1fn", "float32"}, {"float32", "float6_e2m3fn"},
+      {"float32x3", "float32x3"}, {"complex64", "complex32"}};
+  for (const auto& [from, to] : crossings) {
+    for (const Numbers& shape :
+         {Numbers{70, 131}, Numbers{3, 64, 65}, Numbers{129, 5, 40}, Numbers{200, 3}}) {
+      Placement source = row_major(type(from), Numbers(shape.rbegin(), shape.rend()), 3);
+      std::reverse(source.shape.begin(), source.shape.end());
+      std::reverse(source.strides.begin(), source.strides.end());
+      expect_copy(row_major(type(to), shape, 1), source);
+      if (can_convert(type(to), type(from))) {
+        Placement turned = source;
+        turned.dtype = type(to);
+        turned.origin = 3 * turned.dtype.stored_bits();
+        turned.nbytes = (turned.size() + 4) * turned.dtype.stored_bits() / 8 + 2;
+        expect_copy(turned, row_major(type(from), shape, 1));
+      }
+    }
+  }
+});
+
+/// Both placements in one block: the result must be what copying through a snapshot gives.
+void expect_overlapping_copy(Placement dst, Placement src) {
+  const std::int64_t nbytes = std::max(dst.nbytes, src.nbytes);
+  Bytes seen = random_bytes(nbytes);
+  Bytes snapshot = seen;
+  Bytes expected = seen;
+  for (std::int64_t rank = 0; rank < dst.size(); ++rank) {
+    copy(dst.element(expected, rank), src.element(snapshot, rank));
+  }
+  copy(dst.in(seen), src.in(seen));
+  check(seen == expected, "overlapping " + describe(dst, src));
+}
+
+const Case overlaps("overlapping memory behaves as if src had been copied first", [] {
+  const std::vector<DType> types = all_types();
+  for (const DType& from : types) {
+    for (int round = 0; round < 60; ++round) {
+      const DType& to =
+          round % 2 == 0 ? from : types[static_cast<std::size_t>(random_below(std::ssize(types)))];
+      if (!can_convert(from, to)) continue;
+      const Numbers shape = random_shape();
+      expect_overlapping_copy(random_placement(to, shape, false),
+                              random_placement(from, shape, true));
+    }
+    for (const std::int64_t shift : {0, 1, 2, 3, 7}) {  // a shifted copy of itself, both ways
+      expect_overlapping_copy(row_major(from, {300}, shift), row_major(from, {300}, 3));
+      Placement reversed = row_major(from, {300}, 302);
+      reversed.strides[0] = -1;
+      expect_overlapping_copy(row_major(from, {300}, shift), reversed);
+    }
+  }
+});
+
+const Case same_memory("an array copied onto itself stays as it is", [] {
+  for (const DType& dtype : all_types()) {
+    const Placement place = random_placement(dtype, {3, 4, 5}, false);
+    Bytes memory = random_bytes(place.nbytes);
+    const Bytes before = memory;
+    copy(place.in(memory), place.in(memory));
+    check(memory == before, name(dtype));
+  }
+});
+
+const Case many_axes("64 axes, most of extent 1 with strides that mean nothing", [] {
+  Numbers shape(64, 1);
+  shape[0] = 3;
+  shape[20] = 2;
+  shape[40] = 4;
+  shape[63] = 5;
+  for (const char* name : {"int32", "float4_e2m1fn"}) {
+    for (int round = 0; round < 20; ++round) {
+      expect_copy(random_placement(type("float64"), shape, false),
+                  random_placement(type(name), shape, true));
+    }
+  }
+});
+
+const Case nothing("no elements: no memory is touched", [] {
+  const Numbers shape = {3, 0, 2};
+  const Numbers strides = {std::int64_t{1} << 62, -5, 9};
+  ArrayView dst;
+  dst.dtype = type("float32");
+  dst.ndim = 3;
+  dst.shape = shape.data();
+  dst.strides = strides.data();
+  ArrayView src = dst;
+  src.dtype = type("int8");
+  copy(dst, src);
+  check(dst.data == nullptr);
+});
+
+}  // namespace
+}  // namespace refarray::core

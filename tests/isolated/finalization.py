@@ -1,0 +1,70 @@
+"""Leaves something alive for the end of the interpreter, by mode; the exit status is the test."""
+
+import atexit
+import sys
+import threading
+import time
+
+import adversary
+
+import refarray
+
+mode = sys.argv[1]
+DATA = bytes(64)
+x = refarray.arange(4, dtype=refarray.float32)
+
+
+def take(array):
+    return adversary.take(array.__dlpack__(max_version=(1, 3)))
+
+
+class Cycle:
+    pass
+
+
+def spin() -> None:
+    while True:
+        y = refarray.from_dlpack(x)
+        take(y[1:]).drop_in_thread(True)
+        time.sleep(0)
+
+
+if mode == "module_global":
+    kept = [x, x[1:], refarray.from_dlpack(x)]
+elif mode == "import_in_global":
+    kept = [refarray.from_dlpack(adversary.make(data=DATA))[1:]]
+    sys.kept = kept
+elif mode == "unconsumed":
+    sys.kept = [
+        x.__dlpack__(),
+        x.__dlpack__(max_version=(1, 3)),
+        adversary.make(data=DATA).capsule(),
+    ]
+elif mode == "cycle":
+    cycle = Cycle()
+    cycle.me, cycle.array = cycle, refarray.from_dlpack(adversary.make(data=DATA))
+elif mode == "static":
+    take(x).keep_until_exit()
+    adversary.take(x.__dlpack__()).keep_until_exit()
+    del x
+elif mode == "static_of_import":
+    take(refarray.from_dlpack(adversary.make(data=DATA))).keep_until_exit()
+elif mode == "thread_during":
+    take(x).drop_at_finalization(False)
+    take(refarray.from_dlpack(adversary.make(data=DATA))).drop_at_finalization(False)
+elif mode == "thread_after":
+    take(x).drop_at_finalization(True)
+    take(refarray.from_dlpack(adversary.make(data=DATA))).drop_at_finalization(True)
+elif mode == "daemon":
+    threading.Thread(target=spin, daemon=True).start()
+    time.sleep(0.05)
+elif mode == "buffer_static":
+    take(refarray.from_buffer(bytearray(b"abcd"))).keep_until_exit()
+elif mode == "buffer_thread":
+    take(refarray.from_buffer(bytearray(b"abcd"))).drop_at_finalization(False)
+    take(refarray.from_buffer(bytearray(b"efgh"))).drop_at_finalization(True)
+elif mode == "atexit":
+    atexit.register(lambda array: print(refarray.from_dlpack(array).tolist()), x)
+else:
+    raise SystemExit(f"no mode is called {mode}")
+print("alive until here", flush=True)

@@ -1,0 +1,93 @@
+"""Imports refarray in sub-interpreters: alone, many at once, and with tensors that outlive
+theirs."""
+
+import sys
+import threading
+from collections.abc import Callable
+
+if sys.version_info >= (3, 14):
+    from concurrent import interpreters
+
+    def start() -> Callable[[str], None]:
+        interpreter = interpreters.create()
+
+        def run(code: str) -> None:
+            interpreter.exec(code)
+
+        run.close = interpreter.close
+        return run
+else:
+    if sys.version_info >= (3, 13):
+        import _interpreters as native
+    else:
+        import _xxsubinterpreters as native
+
+    def start() -> Callable[[str], None]:
+        identity = native.create()
+
+        def run(code: str) -> None:
+            if sys.version_info >= (3, 13):
+                failure = native.exec(identity, code)
+                assert failure is None, failure
+            else:
+                native.run_string(identity, code)
+
+        run.close = lambda: native.destroy(identity)
+        return run
+
+
+BODY = f"""
+import sys
+sys.path[:] = {sys.path!r}
+import adversary, gc, refarray
+tensor = adversary.make(data=bytes(64))
+x = refarray.from_dlpack(tensor)
+y = refarray.from_dlpack(x[1:])
+assert y.tolist() == [0.0, 0.0], y
+api = adversary.api(refarray.Array)
+assert api.to_py(api.from_py(y)).tolist() == [0.0, 0.0]
+try:
+    refarray.from_dlpack(adversary.make(data=None))
+except BufferError:
+    pass
+else:
+    raise AssertionError("accepted NULL")
+del x, y, api
+gc.collect()
+assert tensor.deleter_calls == 1
+"""
+OUTLIVES = (
+    BODY
+    + """
+for array in (refarray.arange(4), refarray.from_dlpack(adversary.make(data=bytes(64)))):
+    adversary.take(array.__dlpack__(max_version=(1, 3))).keep_until_exit()
+"""
+)
+
+mode = sys.argv[1]
+import refarray  # noqa: E402
+
+kept = refarray.arange(3)
+if mode == "round_trip":
+    run = start()
+    run(BODY)
+    run.close()
+elif mode == "many":
+    runs = [start() for _ in range(6)]
+    if sys.version_info >= (3, 12):
+        threads = [threading.Thread(target=run, args=(BODY,)) for run in runs]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    else:
+        for run in runs:
+            run(BODY)
+    for run in runs:
+        run.close()
+elif mode == "outlives":
+    run = start()
+    run(OUTLIVES)
+    run.close()
+assert refarray.from_dlpack(kept).tolist() == [0, 1, 2]
+print("main goes on", flush=True)

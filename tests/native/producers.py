@@ -1,0 +1,66 @@
+"""Python producers that log what a consumer asks, refuse chosen keywords, or hide their methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Answer = Callable[..., Any]
+
+
+class Recorder:
+    """Logs every call with its keywords; `answer(**keywords)` makes the capsule or raises."""
+
+    def __init__(self, answer: Answer, device: Any = (1, 0)) -> None:
+        self.answer = answer
+        self.device = device
+        self.calls: list[tuple[str, dict[str, Any]]] = []
+
+    def __dlpack_device__(self) -> Any:
+        self.calls.append(("__dlpack_device__", {}))
+        return self.device() if callable(self.device) else self.device
+
+    def __dlpack__(self, /, **keywords: Any) -> Any:
+        self.calls.append(("__dlpack__", keywords))
+        return self.answer(**keywords)
+
+    @property
+    def asked(self) -> list[dict[str, Any]]:
+        """The keywords of each call of __dlpack__."""
+        return [keywords for name, keywords in self.calls if name == "__dlpack__"]
+
+
+def knowing(known: str, answer: Answer) -> Answer:
+    """`answer` behind a signature that knows these keywords only, with the interpreter's own
+    message."""
+    names = known.split()
+
+    def call(**keywords: Any) -> Any:
+        for name in keywords:
+            if name not in names:
+                raise TypeError(f"__dlpack__() got an unexpected keyword argument '{name}'")
+        return answer(**keywords)
+
+    return call
+
+
+def foreign(adv: Any, tensor: Any, table: Any = None, answer: Answer | None = None) -> Any:
+    """An object whose type has an exchange table that gives `tensor`; __dlpack__ gives it too or
+    `answer`s."""
+    value = (table or adv.table()).capsule()
+
+    class Foreign(Recorder):
+        __dlpack_c_exchange_api__ = value
+
+    out = Foreign(answer or (lambda **_: tensor.capsule()))
+    out.tensor = tensor  # type: ignore[attr-defined]
+    return out
+
+
+def check_independent(array: Any, tensor: Any) -> None:
+    """Neither side sees the other's writes; the producer's tensor may have been given back
+    already."""
+    before = tensor.bytes()
+    array[0] = 99.0
+    assert tensor.bytes() == before
+    assert not array.readonly

@@ -1,0 +1,184 @@
+"""The dtype and layout grid that every partner is run over, and the checks they share."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import refarray as ra
+from refarray import _native
+
+COUNT = 24
+MAX_VERSION = (1, 3)
+
+# What NumPy itself can hold; it builds the expected values for everybody.
+DTYPES = (
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+)
+# Held by some partners only.
+NARROW = (
+    "bfloat16",
+    "complex32",
+    "float8_e3m4",
+    "float8_e4m3",
+    "float8_e4m3b11fnuz",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
+    "float8_e8m0fnu",
+    "float6_e2m3fn",
+    "float6_e3m2fn",
+    "float4_e2m1fn",
+)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A view over COUNT flat elements, built with any array namespace `xp`."""
+
+    build: Callable[[Any, Any], Any]
+    compact: bool = False
+    negative: bool = False
+    broadcast: bool = False
+
+
+LAYOUTS: dict[str, Layout] = {
+    "flat": Layout(lambda _, x: x, compact=True),
+    "scalar": Layout(lambda xp, x: xp.reshape(x[:1], ()), compact=True),
+    "one": Layout(lambda _, x: x[:1], compact=True),
+    "empty": Layout(lambda xp, x: xp.reshape(x[:0], (0, 3)), compact=True),
+    "empty-inner": Layout(lambda xp, x: xp.reshape(x[:0], (2, 0, 3)), compact=True),
+    "cube": Layout(lambda xp, x: xp.reshape(x, (2, 3, 4)), compact=True),
+    "size-1": Layout(lambda xp, x: xp.reshape(x, (1, COUNT, 1)), compact=True),
+    "eight": Layout(lambda xp, x: xp.reshape(x, (2, 1, 3, 1, 2, 1, 2, 1)), compact=True),
+    "transposed": Layout(
+        lambda xp, x: xp.permute_dims(xp.reshape(x, (4, 6)), (1, 0)), compact=True
+    ),
+    "permuted": Layout(
+        lambda xp, x: xp.permute_dims(xp.reshape(x, (2, 3, 4)), (2, 0, 1)), compact=True
+    ),
+    "offset": Layout(lambda _, x: x[5:11]),
+    "stepped": Layout(lambda _, x: x[1::3]),
+    "column": Layout(lambda xp, x: xp.reshape(x, (4, 6))[:, 2]),
+    "window": Layout(lambda xp, x: xp.reshape(x, (4, 6))[1:3, 2:5]),
+    "reversed": Layout(lambda _, x: x[::-1], negative=True),
+    "reversed-rows": Layout(lambda xp, x: xp.reshape(x, (4, 6))[::-1, 1::2], negative=True),
+    "broadcast": Layout(lambda xp, x: xp.broadcast_to(x[:4], (3, 4)), broadcast=True),
+}
+
+
+def values(dtype: str, count: int = COUNT) -> list[Any]:
+    """Distinct values where the dtype allows it, exact in every one of them."""
+    if dtype == "bool":
+        return [index % 3 == 0 for index in range(count)]
+    if dtype.startswith("complex"):
+        return [complex(index, -index) for index in range(count)]
+    if dtype == "float8_e8m0fnu":
+        return [2.0 ** (index % 8) for index in range(count)]
+    if dtype.startswith(("float4", "float6", "float8")):
+        return [float(index % 4) for index in range(count)]
+    if dtype.startswith(("float", "bfloat")):
+        return [float(index) for index in range(count)]
+    return list(range(count))
+
+
+def marks(dtype: str) -> tuple[Any, Any]:
+    """Two values that differ from each other and from the first of `values`."""
+    if dtype == "bool":
+        return False, True
+    if dtype.startswith("complex"):
+        return complex(7, 1), complex(5, 2)
+    if dtype == "float8_e8m0fnu":
+        return 4.0, 8.0  # powers of two is all it holds
+    return (6.0, 4.0) if "float" in dtype else (7, 5)
+
+
+def ours(dtype: str, layout: str = "flat") -> Any:
+    """Our array of the grid."""
+    return LAYOUTS[layout].build(ra, ra.asarray(values(dtype), dtype=dtype))
+
+
+def expected(dtype: str, layout: str = "flat") -> Any:
+    """The values of the grid as nested lists, by NumPy; narrow dtypes hold exact float64 values."""
+    wide = dtype if dtype in DTYPES else "float64"
+    if dtype == "complex32":
+        wide = "complex128"
+    return LAYOUTS[layout].build(np, np.array(values(dtype), dtype=wide)).tolist()
+
+
+def info(x: Any) -> dict[str, Any]:
+    """What our export says, read from its capsule."""
+    return _native._inspect_capsule(x.__dlpack__(max_version=MAX_VERSION))
+
+
+def address(x: Any) -> int:
+    """Where the first element of our array is, read-only or not."""
+    found = info(x)
+    return found["data"] + found["byte_offset"]
+
+
+def raw_bytes(x: Any) -> bytes:
+    """The bytes of our C-contiguous array."""
+    assert x.is_contiguous()
+    return ctypes.string_at(address(x), x.nbytes) if x.nbytes else b""
+
+
+def first(x: Any) -> Any:
+    return x[(0,) * x.ndim].item()
+
+
+def put(x: Any, value: Any) -> None:
+    x[(0,) * x.ndim] = value
+
+
+def assert_writes_seen(writer: Any, reader: Any, dtype: str) -> None:
+    """A write into the first element of either side is read on the other."""
+    one, two = marks(dtype)
+    put(writer, one)
+    assert first(reader) == one
+    put(reader, two)
+    assert first(writer) == two
+    put(writer, one)
+    assert first(reader) == one
+
+
+def assert_independent(source: Any, copy: Any, dtype: str) -> None:
+    """A write into either side is not seen on the other."""
+    one, two = marks(dtype)
+    before = first(source)
+    put(copy, one if before != one else two)
+    assert first(source) == before
+    held = first(copy)
+    put(source, one if held != one else two)
+    assert first(copy) == held
+
+
+class Protocol:
+    """Offers only the Python protocol of an array: its type has no C exchange API."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        return self._array.__dlpack__(**keywords)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._array.__dlpack_device__()

@@ -1,0 +1,184 @@
+"""JAX as producer and consumer: compact layouts over legacy capsules, and data nobody may write."""
+
+from __future__ import annotations
+
+import gc
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import refarray as ra
+
+from . import limits
+from .grid import (
+    DTYPES,
+    LAYOUTS,
+    MAX_VERSION,
+    NARROW,
+    address,
+    expected,
+    first,
+    info,
+    marks,
+    ours,
+    put,
+    values,
+)
+
+pytestmark = pytest.mark.jax
+
+HELD = [name for name in (*DTYPES, *NARROW) if limits.find("jax", "to", f"dtype:{name}") is None]
+ALIGNMENT = 64
+
+
+def theirs(jax: ModuleType, dtype: str, layout: str = "flat") -> Any:
+    """JAX arrays are always compact: each layout is a new array of the same values."""
+    return LAYOUTS[layout].build(jax.numpy, jax.numpy.asarray(values(dtype), dtype=dtype))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_jax_reads_ours(jax: ModuleType, dtype: str, layout: str) -> None:
+    source = ours(dtype, layout)
+    facets = (f"layout:{layout}",)
+    result = limits.attempt("jax", "to", facets, lambda: jax.dlpack.from_dlpack(source))
+    if result is None:
+        return
+    assert str(result.dtype) == dtype
+    assert result.shape == source.shape
+    assert result.tolist() == expected(dtype, layout)
+    if source.size and LAYOUTS[layout].compact:
+        assert address(source) % ALIGNMENT == 0
+        assert result.unsafe_buffer_pointer() == address(source)
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+def test_jax_reads_our_narrow_dtypes(jax: ModuleType, dtype: str) -> None:
+    source = ours(dtype)
+    facets = (f"dtype:{dtype}",)
+    result = limits.attempt("jax", "to", facets, lambda: jax.dlpack.from_dlpack(source))
+    if result is not None:
+        assert str(result.dtype) == dtype
+        assert result.astype("float64").tolist() == expected(dtype)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", HELD)
+def test_we_read_jax(jax: ModuleType, dtype: str, layout: str) -> None:
+    origin = theirs(jax, dtype, layout)
+    for keywords in ({}, {"max_version": MAX_VERSION}, {"copy": False}):
+        result = ra.from_dlpack(origin, **keywords)
+        assert str(result.dtype) == dtype
+        assert result.shape == origin.shape
+        assert result.tolist() == expected(dtype, layout)
+        if origin.size:
+            assert address(result) == origin.unsafe_buffer_pointer()
+
+
+def test_jax_writes_a_legacy_capsule_whatever_is_asked(jax: ModuleType) -> None:
+    capsule = theirs(jax, "float32").__dlpack__(max_version=MAX_VERSION)
+    assert ra.inspect(capsule) is not None
+    assert info_of(capsule)["struct"] == "DLManagedTensor"
+
+
+def info_of(capsule: Any) -> dict[str, Any]:
+    return ra._native._inspect_capsule(capsule)
+
+
+def test_what_jax_exports_is_marked_writable_by_nobody(jax: ModuleType) -> None:
+    """A legacy capsule has no READ_ONLY flag, so only a copy may safely be written.
+
+    We import it as any legacy capsule, writable: writing into it is JAX's immutability broken,
+    and the array that JAX still holds shows it.
+    """
+    origin = theirs(jax, "float32")
+    copy = ra.from_dlpack(origin, copy=True)
+    assert not copy.readonly
+    put(copy, marks("float32")[0])
+    assert origin.tolist() == values("float32")
+    alias = ra.from_dlpack(origin)
+    assert address(alias) == origin.unsafe_buffer_pointer()
+    if not alias.readonly:
+        put(alias, marks("float32")[0])
+        assert first(alias) == marks("float32")[0]
+        assert address(alias) == origin.unsafe_buffer_pointer()
+
+
+def test_read_only_data_is_refused_to_jax(jax: ModuleType) -> None:
+    """JAX asks for legacy capsules, which cannot say that their data is read-only."""
+    with pytest.raises(BufferError):
+        jax.dlpack.from_dlpack(ours("float32").as_readonly())
+
+
+def test_jax_sees_what_we_write_into_what_it_aliases(jax: ModuleType) -> None:
+    source = ours("float32")
+    result = jax.dlpack.from_dlpack(source, copy=False)
+    put(source, 7.0)
+    assert result.unsafe_buffer_pointer() == address(source)
+    assert result.tolist()[0] == 7.0
+
+
+def test_jax_does_not_copy_under_copy_true(jax: ModuleType) -> None:
+    """JAX 0.10.2 neither passes the request on nor copies when the data is aligned."""
+    source = ours("float32")
+    assert jax.dlpack.from_dlpack(source, copy=True).unsafe_buffer_pointer() == address(source)
+
+
+def test_jax_copies_what_is_not_aligned_for_it(jax: ModuleType) -> None:
+    source = ours("float32", "offset")
+    assert address(source) % ALIGNMENT != 0
+    result = jax.dlpack.from_dlpack(source)
+    assert result.unsafe_buffer_pointer() != address(source)
+    assert result.tolist() == expected("float32", "offset")
+    with pytest.raises(ValueError, match="aligned"):
+        jax.dlpack.from_dlpack(source, copy=False)
+
+
+def test_jax_narrows_64_bit_types_by_default(jax: ModuleType) -> None:
+    """Without jax_enable_x64; under copy=False too, which is then no alias."""
+    jax.config.update("jax_enable_x64", False)
+    try:
+        for dtype, narrow in (
+            ("int64", "int32"),
+            ("float64", "float32"),
+            ("complex128", "complex64"),
+        ):
+            source = ours(dtype)
+            for copy in (None, False):
+                result = jax.dlpack.from_dlpack(source, copy=copy)
+                assert str(result.dtype) == narrow
+                assert result.unsafe_buffer_pointer() != address(source)
+    finally:
+        jax.config.update("jax_enable_x64", True)
+
+
+def test_our_data_outlives_our_array_in_jax(jax: ModuleType) -> None:
+    result = jax.dlpack.from_dlpack(ours("int64"))
+    gc.collect()
+    scratch = [ra.zeros((24,), dtype="int64") for _ in range(64)]
+    assert result.tolist() == values("int64")
+    assert len(scratch) == 64
+
+
+def test_jaxs_data_outlives_its_array(jax: ModuleType) -> None:
+    view = ra.from_dlpack(theirs(jax, "int64"))[2:]
+    gc.collect()
+    scratch = [jax.numpy.zeros(24) for _ in range(64)]
+    assert view.tolist() == values("int64")[2:]
+    assert len(scratch) == 64
+
+
+def test_a_round_trip_keeps_the_address(jax: ModuleType) -> None:
+    source = ours("float32", "cube")
+    back = ra.from_dlpack(jax.dlpack.from_dlpack(source))
+    assert address(back) == address(source)
+    assert info(back)["shape"] == (2, 3, 4)
+
+
+@pytest.mark.parametrize("name", ["int4", "uint4", "int2"])
+def test_jax_refuses_its_own_sub_byte_integers(jax: ModuleType, name: str) -> None:
+    """XLA's own error, passed on unchanged."""
+    origin = jax.numpy.zeros(4, dtype=name)
+    with pytest.raises(jax.errors.JaxRuntimeError):
+        ra.from_dlpack(origin)

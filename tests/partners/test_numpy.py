@@ -1,0 +1,291 @@
+"""NumPy as producer and consumer: every dtype, layout and flag, by DLPack and by buffers."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+
+import refarray as ra
+
+from . import limits
+from .grid import (
+    DTYPES,
+    LAYOUTS,
+    MAX_VERSION,
+    NARROW,
+    Protocol,
+    address,
+    assert_independent,
+    assert_writes_seen,
+    expected,
+    info,
+    ours,
+    values,
+)
+
+pytestmark = pytest.mark.numpy
+
+WRITABLE = [name for name in LAYOUTS if not name.startswith("empty")]
+
+
+def theirs(dtype: str, layout: str = "flat") -> Any:
+    """NumPy's array of the grid; its broadcast views are made writable, as ours are."""
+    view = LAYOUTS[layout].build(np, np.array(values(dtype), dtype=dtype))
+    if LAYOUTS[layout].broadcast:
+        view = np.lib.stride_tricks.as_strided(view, view.shape, view.strides, writeable=True)
+    return view
+
+
+def element_strides(array: Any) -> tuple[int, ...]:
+    return tuple(stride // array.itemsize for stride in array.strides)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_numpy_reads_ours(dtype: str, layout: str) -> None:
+    source = ours(dtype, layout)
+    result = np.from_dlpack(source)
+    assert result.dtype == np.dtype(dtype)
+    assert result.shape == source.shape
+    assert result.tolist() == expected(dtype, layout)
+    if result.size:
+        assert result.ctypes.data == address(source)
+        assert element_strides(result) == source.strides
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_we_read_numpy(dtype: str, layout: str) -> None:
+    source = theirs(dtype, layout)
+    result = ra.from_dlpack(source)
+    assert str(result.dtype) == dtype
+    assert result.shape == source.shape
+    assert result.tolist() == expected(dtype, layout)
+    if source.size:
+        assert address(result) == source.ctypes.data
+        assert result.strides == element_strides(source)
+
+
+@pytest.mark.parametrize("layout", [name for name in WRITABLE if name != "broadcast"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_writes_are_seen_on_both_sides(dtype: str, layout: str) -> None:
+    source = ours(dtype, layout)
+    assert_writes_seen(source, np.from_dlpack(source), dtype)
+    origin = theirs(dtype, layout)
+    assert_writes_seen(origin, ra.from_dlpack(origin), dtype)
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+def test_narrow_dtypes_are_refused_by_numpy(dtype: str) -> None:
+    source = ours(dtype)
+    facets = (f"dtype:{dtype}",)
+    assert limits.attempt("numpy", "to", facets, lambda: np.from_dlpack(source)) is None
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_our_read_only_arrays_stay_so_in_numpy(layout: str) -> None:
+    result = np.from_dlpack(ours("float32", layout).as_readonly())
+    assert not result.flags.writeable
+    assert ra.from_dlpack(result).readonly
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_numpys_read_only_arrays_stay_so_here(layout: str) -> None:
+    source = theirs("float32", layout)
+    source.flags.writeable = False
+    result = ra.from_dlpack(source)
+    assert result.readonly
+    assert not np.from_dlpack(result).flags.writeable
+    if result.size:
+        with pytest.raises((ValueError, TypeError, BufferError)):
+            result[(0,) * result.ndim] = 7.0
+        assert result.tolist() == expected("float32", layout)
+
+
+def test_read_only_data_is_refused_to_a_legacy_consumer() -> None:
+    source = theirs("float32")
+    source.flags.writeable = False
+    with pytest.raises(BufferError):
+        ra.from_dlpack(source).__dlpack__()
+    with pytest.raises(BufferError):
+        ra.from_dlpack(source, max_version=(0, 8))
+
+
+@pytest.mark.parametrize("layout", WRITABLE)
+def test_copy_true_is_independent(layout: str) -> None:
+    if layout != "broadcast":
+        source = ours("float64", layout)
+        assert_independent(source, np.from_dlpack(source, copy=True), "float64")
+    origin = theirs("float64", layout)
+    copy = ra.from_dlpack(origin, copy=True)
+    assert not copy.readonly
+    assert copy.tolist() == expected("float64", layout)
+    assert_independent(origin, copy, "float64")
+
+
+def test_copy_of_read_only_data_is_writable() -> None:
+    source = theirs("int32")
+    source.flags.writeable = False
+    copy = ra.from_dlpack(source, copy=True)
+    assert not copy.readonly
+    copy[0] = 7
+    assert source[0] == 0
+    assert np.from_dlpack(ours("int32").as_readonly(), copy=True).flags.writeable
+
+
+@pytest.mark.parametrize("layout", [name for name in WRITABLE if name != "broadcast"])
+def test_copy_false_aliases(layout: str) -> None:
+    source = ours("int64", layout)
+    assert_writes_seen(source, np.from_dlpack(source, copy=False), "int64")
+    origin = theirs("int64", layout)
+    assert_writes_seen(origin, ra.from_dlpack(origin, copy=False), "int64")
+
+
+def test_device_cpu_is_honoured_in_both_directions() -> None:
+    source, origin = ours("int64"), theirs("int64")
+    assert np.from_dlpack(source, device="cpu").ctypes.data == address(source)
+    assert address(ra.from_dlpack(origin, device="cpu")) == origin.ctypes.data
+
+
+@pytest.mark.parametrize("max_version", [None, (0, 8), (1, 0), (1, 1), (1, 2), (1, 3), (2, 0)])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_version_we_ask_for_gives_the_same_array(
+    layout: str, max_version: tuple[int, int] | None
+) -> None:
+    origin = theirs("int16", layout)
+    result = ra.from_dlpack(origin, max_version=max_version)
+    assert result.tolist() == expected("int16", layout)
+    if origin.size:
+        assert address(result) == origin.ctypes.data
+
+
+def test_the_source_lives_as_long_as_our_array() -> None:
+    origin = theirs("float64")
+    died = weakref.ref(origin)
+    view = ra.from_dlpack(origin)[3:]
+    del origin
+    gc.collect()
+    assert died() is not None
+    assert view.tolist() == values("float64")[3:]
+    del view
+    gc.collect()
+    assert died() is None
+
+
+def test_our_data_lives_as_long_as_numpys_array() -> None:
+    source = ours("float64")
+    died = weakref.ref(source)
+    result = np.from_dlpack(source)[3:]
+    del source
+    gc.collect()
+    assert died() is None, "the export holds our storage, never our Python object"
+    scratch = [ra.zeros((24,)) for _ in range(64)]
+    assert result.tolist() == values("float64")[3:]
+    assert len(scratch) == 64
+
+
+def test_a_chain_through_numpy_keeps_the_first_owner() -> None:
+    origin = theirs("int32")
+    died = weakref.ref(origin)
+    last = np.from_dlpack(ra.from_dlpack(np.from_dlpack(ra.from_dlpack(origin))))
+    assert last.ctypes.data == origin.ctypes.data
+    del origin
+    gc.collect()
+    assert last.tolist() == values("int32")
+    del last
+    gc.collect()
+    assert died() is None
+
+
+def test_an_unconsumed_capsule_of_numpy_is_left_alone() -> None:
+    origin = theirs("int32")
+    died = weakref.ref(origin)
+    capsule = origin.__dlpack__(max_version=MAX_VERSION)
+    first = ra.from_capsule(capsule)
+    with pytest.raises((BufferError, ValueError)):
+        ra.from_capsule(capsule)
+    assert first.tolist() == values("int32")
+    del capsule, first, origin
+    gc.collect()
+    assert died() is None
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: np.array(["a"]),
+        lambda: np.array([None]),
+        lambda: np.zeros(2, dtype="i4,f4"),
+        lambda: np.array([0], dtype="M8[s]"),
+        lambda: np.arange(3, dtype=">i4"),
+        lambda: np.zeros(3, dtype=[("a", "i1"), ("b", "f4")])["b"],
+    ],
+    ids=["text", "object", "record", "time", "big-endian", "odd-stride"],
+)
+def test_what_numpy_cannot_export_is_a_buffer_error(make: Any) -> None:
+    with pytest.raises(BufferError):
+        ra.from_dlpack(make())
+
+
+def test_numpy_scalars_have_no_dlpack() -> None:
+    """True of NumPy 2.4; 2.6 exports them read-only."""
+    with pytest.raises(AttributeError):
+        ra.from_dlpack(np.float32(3))
+
+
+def test_misaligned_data_of_numpy_is_read_right() -> None:
+    origin = np.frombuffer(bytearray(33), dtype=np.uint8)[1:].view(np.float32)
+    origin[...] = range(8)
+    assert not origin.flags.aligned
+    assert ra.from_dlpack(origin).tolist() == [float(index) for index in range(8)]
+
+
+def test_the_python_protocol_alone_gives_the_same() -> None:
+    source = ours("float32", "permuted")
+    result = np.from_dlpack(Protocol(source))
+    assert result.tolist() == expected("float32", "permuted")
+    assert result.ctypes.data == address(source)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_numpy_reads_our_buffer(dtype: str, layout: str) -> None:
+    source = ours(dtype, layout)
+    result = np.asarray(memoryview(source))
+    assert result.dtype == np.dtype(dtype)
+    assert result.tolist() == expected(dtype, layout)
+    assert result.flags.writeable is not source.readonly
+    if result.size:
+        assert result.ctypes.data == address(source)
+        assert element_strides(result) == source.strides
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_we_read_numpys_buffer(dtype: str, layout: str) -> None:
+    origin = theirs(dtype, layout)
+    result = ra.from_buffer(origin)
+    assert str(result.dtype) == dtype
+    assert result.tolist() == expected(dtype, layout)
+    if origin.size:
+        assert address(result) == origin.ctypes.data
+        assert result.strides == element_strides(origin)
+
+
+def test_a_read_only_buffer_stays_read_only_both_ways() -> None:
+    assert not np.asarray(memoryview(ours("int32").as_readonly())).flags.writeable
+    origin = theirs("int32")
+    origin.flags.writeable = False
+    result = ra.from_buffer(origin)
+    assert result.readonly
+    assert info(result)["flags"] & 1 == 1
+
+
+def test_asarray_takes_numpy_without_a_copy_unless_asked() -> None:
+    origin = theirs("float32", "permuted")
+    assert address(ra.asarray(origin)) == origin.ctypes.data
+    assert_independent(origin, ra.asarray(origin, copy=True), "float32")

@@ -1,0 +1,270 @@
+"""PyTorch as producer and consumer, over its C exchange API and over the Python protocol."""
+
+from __future__ import annotations
+
+import gc
+import signal
+import subprocess
+import sys
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+import refarray as ra
+
+from . import limits
+from .grid import (
+    DTYPES,
+    LAYOUTS,
+    MAX_VERSION,
+    NARROW,
+    Protocol,
+    address,
+    assert_independent,
+    assert_writes_seen,
+    expected,
+    info,
+    ours,
+    values,
+)
+
+pytestmark = pytest.mark.torch
+
+# PyTorch 2.13 has no negative strides: its tensors cannot hold them and its importer aborts.
+POSITIVE = [name for name, layout in LAYOUTS.items() if not layout.negative]
+NEGATIVE = [name for name, layout in LAYOUTS.items() if layout.negative]
+HELD = [name for name in (*DTYPES, *NARROW) if limits.find("torch", "to", f"dtype:{name}") is None]
+WRITABLE = [name for name in POSITIVE if not (name.startswith("empty") or LAYOUTS[name].broadcast)]
+
+
+def theirs(torch: ModuleType, dtype: str, layout: str = "flat") -> Any:
+    xp = SimpleNamespace(
+        reshape=torch.reshape, permute_dims=torch.permute, broadcast_to=torch.broadcast_to
+    )
+    flat = torch.tensor(values(dtype)).to(getattr(torch, dtype))
+    return LAYOUTS[layout].build(xp, flat)
+
+
+def imports(tensor: Any) -> dict[str, Any]:
+    """The same tensor by each of the ways in; every one must give the same array."""
+    return {
+        "exchange API": ra.from_dlpack(tensor),
+        "protocol": ra.from_dlpack(tensor, max_version=MAX_VERSION),
+        "legacy": ra.from_dlpack(tensor, max_version=(0, 8)),
+        "hidden API": ra.from_dlpack(Protocol(tensor)),
+    }
+
+
+@pytest.mark.parametrize("layout", POSITIVE)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_torch_reads_ours(torch: ModuleType, dtype: str, layout: str) -> None:
+    source = ours(dtype, layout)
+    result = torch.from_dlpack(source)
+    assert result.dtype == getattr(torch, dtype)
+    assert tuple(result.shape) == source.shape
+    assert result.tolist() == expected(dtype, layout)
+    if source.size:
+        assert result.data_ptr() == address(source)
+        assert result.stride() == source.strides
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+def test_torch_reads_our_narrow_dtypes(torch: ModuleType, dtype: str) -> None:
+    source = ours(dtype)
+    facets = (f"dtype:{dtype}",)
+    result = limits.attempt("torch", "to", facets, lambda: torch.from_dlpack(source))
+    if result is not None:
+        assert result.dtype == getattr(torch, dtype)
+        assert result.tolist() == expected(dtype)
+        assert result.data_ptr() == address(source)
+
+
+@pytest.mark.parametrize("layout", NEGATIVE)
+def test_torch_aborts_on_negative_strides(layout: str) -> None:
+    """PyTorch 2.13: the process dies in its importer, whoever the producer is."""
+    build = {"reversed": "x[::-1]", "reversed-rows": "x.reshape(4, 6)[::-1, 1::2]"}[layout]
+    for setup in (
+        "import numpy as np; x = np.arange(24.)",
+        "import refarray; x = refarray.arange(24.0)",
+    ):
+        code = f"import torch; {setup}; torch.from_dlpack({build})"
+        result = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+        assert result.returncode == -signal.SIGABRT
+
+
+@pytest.mark.parametrize("layout", POSITIVE)
+@pytest.mark.parametrize("dtype", HELD)
+def test_we_read_torch_by_every_way_alike(torch: ModuleType, dtype: str, layout: str) -> None:
+    origin = theirs(torch, dtype, layout)
+    for way, result in imports(origin).items():
+        assert str(result.dtype) == dtype, way
+        assert result.shape == tuple(origin.shape), way
+        assert result.tolist() == expected(dtype, layout), way
+        assert not result.readonly, way
+        if result.size:
+            assert address(result) == origin.data_ptr(), way
+            assert result.strides == origin.stride(), way
+
+
+def test_torchs_packed_float4_keeps_its_two_lanes(torch: ModuleType) -> None:
+    origin = torch.arange(8, dtype=torch.uint8).view(torch.float4_e2m1fn_x2)
+    for way, result in imports(origin).items():
+        assert str(result.dtype) == "float4_e2m1fnx2", way
+        assert result.shape == (8,), way
+        assert address(result) == origin.data_ptr(), way
+        assert torch.from_dlpack(result).dtype == torch.float4_e2m1fn_x2, way
+
+
+@pytest.mark.parametrize("layout", WRITABLE)
+@pytest.mark.parametrize("dtype", HELD)
+def test_writes_are_seen_on_both_sides(torch: ModuleType, dtype: str, layout: str) -> None:
+    source = ours(dtype, layout)
+    assert_writes_seen(source, torch.from_dlpack(source), dtype)
+    origin = theirs(torch, dtype, layout)
+    for result in imports(origin).values():
+        assert_writes_seen(origin, result, dtype)
+
+
+@pytest.mark.parametrize("layout", WRITABLE)
+def test_copy_true_is_independent_and_copy_false_aliases(torch: ModuleType, layout: str) -> None:
+    source = ours("float64", layout)
+    assert_independent(source, torch.from_dlpack(source, copy=True), "float64")
+    assert_writes_seen(source, torch.from_dlpack(source, copy=False), "float64")
+    origin = theirs(torch, "float64", layout)
+    for producer in (origin, Protocol(origin)):
+        assert_independent(origin, ra.from_dlpack(producer, copy=True), "float64")
+        assert_writes_seen(origin, ra.from_dlpack(producer, copy=False), "float64")
+    assert_independent(
+        origin, ra.from_dlpack(origin, copy=True, max_version=MAX_VERSION), "float64"
+    )
+
+
+def test_torch_ignores_that_ours_is_read_only(torch: ModuleType) -> None:
+    """PyTorch 2.13 takes the versioned tensor with READ_ONLY set and lets its owner be written."""
+    source = ours("float32").as_readonly()
+    assert info(source)["flags"] & 1 == 1
+    result = torch.from_dlpack(source)
+    result[0] = 7.0
+    assert source[0].item() == 7.0
+
+
+def test_read_only_is_refused_to_the_legacy_entry_of_torch(torch: ModuleType) -> None:
+    with pytest.raises(BufferError):
+        torch.utils.dlpack.from_dlpack(ours("float32").as_readonly().__dlpack__())
+
+
+@pytest.mark.parametrize("way", ["exchange API", "protocol", "legacy", "hidden API"])
+def test_torchs_data_outlives_its_tensor(torch: ModuleType, way: str) -> None:
+    view = imports(theirs(torch, "int64"))[way][2:]
+    gc.collect()
+    scratch = [torch.zeros(24, dtype=torch.int64) for _ in range(64)]
+    assert view.tolist() == values("int64")[2:]
+    assert len(scratch) == 64
+
+
+def test_torchs_storage_is_released_with_our_last_view(torch: ModuleType) -> None:
+    origin = theirs(torch, "int64")
+    unshared = origin.untyped_storage()._use_count()
+    held = [array[1:] for array in imports(origin).values()]
+    assert origin.untyped_storage()._use_count() > unshared
+    held.clear()
+    gc.collect()
+    assert origin.untyped_storage()._use_count() == unshared
+
+
+def test_our_data_outlives_our_array_in_torch(torch: ModuleType) -> None:
+    result = torch.from_dlpack(ours("int64"))[2:]
+    gc.collect()
+    scratch = [ra.zeros((24,), dtype="int64") for _ in range(64)]
+    assert result.tolist() == values("int64")[2:]
+    assert len(scratch) == 64
+
+
+@pytest.mark.parametrize("keywords", [{}, {"max_version": MAX_VERSION}, {"max_version": (0, 8)}])
+def test_conjugated_tensors_never_give_wrong_values(
+    torch: ModuleType, keywords: dict[str, Any]
+) -> None:
+    """PyTorch's exchange API exports them unconjugated; its Python protocol refuses them."""
+    lazy = torch.tensor([1 + 2j, 3 - 1j]).conj()
+    assert lazy.is_conj()
+    try:
+        result = ra.from_dlpack(lazy, **keywords)
+    except BufferError:
+        return
+    assert result.tolist() == [1 - 2j, 3 + 1j]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda torch: torch._neg_view(torch.tensor([1.0, 2.0])),
+        lambda torch: torch.tensor([-1j, -2j]).conj().imag,
+    ],
+    ids=["neg-view", "imag-of-conj"],
+)
+def test_torch_exports_negated_tensors_with_the_wrong_sign(torch: ModuleType, make: Any) -> None:
+    """PyTorch 2.13, on both ways and to everyone: the capsule cannot say that the sign is lazy.
+
+    `tensor.resolve_neg()` before the exchange is the cure; this fails once PyTorch refuses.
+    """
+    lazy = make(torch)
+    assert lazy.is_neg()
+    right = lazy.tolist()
+    wrong = [-value for value in right]
+    assert torch.from_dlpack(Protocol(lazy)).tolist() == wrong
+    assert [result.tolist() for result in imports(lazy).values()] == [wrong] * 4
+    assert ra.from_dlpack(lazy.resolve_neg()).tolist() == right
+
+
+@pytest.mark.parametrize("keywords", [{}, {"max_version": MAX_VERSION}, {"max_version": (0, 8)}])
+def test_tensors_with_gradients_are_refused_or_right(
+    torch: ModuleType, keywords: dict[str, Any]
+) -> None:
+    for tensor in (torch.tensor([1.0, 2.0], requires_grad=True), torch.nn.Parameter(torch.ones(2))):
+        try:
+            result = ra.from_dlpack(tensor, **keywords)
+        except BufferError:
+            assert torch.utils.dlpack.to_dlpack(tensor.detach()) is not None
+            continue
+        assert result.tolist() == tensor.tolist()
+        assert address(result) == tensor.data_ptr()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda torch: torch.eye(3).to_sparse(),
+        lambda torch: torch._efficientzerotensor(3),
+    ],
+    ids=["sparse", "zero-tensor"],
+)
+@pytest.mark.parametrize("keywords", [{}, {"max_version": MAX_VERSION}])
+def test_tensors_without_memory_are_refused(
+    torch: ModuleType, make: Any, keywords: dict[str, Any]
+) -> None:
+    """The zero tensor is exported with a NULL pointer and three elements."""
+    with pytest.raises(BufferError):
+        ra.from_dlpack(make(torch), **keywords)
+
+
+@pytest.mark.parametrize("keywords", [{}, {"max_version": MAX_VERSION}])
+def test_meta_tensors_are_refused(torch: ModuleType, keywords: dict[str, Any]) -> None:
+    with pytest.raises((BufferError, ValueError)):
+        ra.from_dlpack(torch.empty(3, device="meta"), **keywords)
+
+
+@pytest.mark.parametrize("name", ["int4", "uint1", "uint4"])
+def test_torchs_shell_dtypes_arrive_as_bytes(torch: ModuleType, name: str) -> None:
+    """PyTorch 2.13 exports its sub-byte integer shells as 8-bit integers of the same bytes."""
+    origin = torch.arange(4, dtype=torch.uint8).view(getattr(torch, name))
+    whole = "int8" if name.startswith("int") else "uint8"
+    for way, result in imports(origin).items():
+        assert str(result.dtype) == whole, way
+        assert result.tolist() == [0, 1, 2, 3], way
+
+
+def test_an_error_of_the_exchange_api_leaves_no_trace(torch: ModuleType) -> None:
+    with pytest.raises(BufferError):
+        ra.from_dlpack(torch.eye(3).to_sparse())
+    assert ra.from_dlpack(torch.arange(3)).tolist() == [0, 1, 2]

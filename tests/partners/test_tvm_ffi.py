@@ -1,0 +1,181 @@
+"""tvm-ffi as producer and consumer: over our exchange API and over the legacy protocol."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import refarray as ra
+
+from .grid import (
+    DTYPES,
+    LAYOUTS,
+    MAX_VERSION,
+    NARROW,
+    Protocol,
+    address,
+    assert_independent,
+    assert_writes_seen,
+    expected,
+    info,
+    ours,
+    values,
+)
+
+pytestmark = pytest.mark.tvm_ffi
+
+COMPLEX = ("complex64", "complex128", "complex32")
+# What tvm-ffi 0.1.15 calls a type when its name is not ours.
+NAMES = {"bool": "bool"}
+
+
+def element_strides(array: Any) -> tuple[int, ...]:
+    return tuple(stride // array.itemsize for stride in array.strides)
+
+
+def named(tensor: Any) -> str:
+    return str(tensor.dtype)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_tvm_ffi_reads_ours(tvm_ffi: ModuleType, dtype: str, layout: str) -> None:
+    source = ours(dtype, layout)
+    tensor = tvm_ffi.from_dlpack(source)
+    assert tuple(tensor.shape) == source.shape
+    if source.size:
+        assert tensor.data_ptr() == address(source)
+        assert tuple(tensor.strides) == source.strides
+    assert np.from_dlpack(tensor).tolist() == expected(dtype, layout)
+    if dtype in COMPLEX:
+        with pytest.raises(ValueError, match="type_code"):
+            named(tensor)  # tvm-ffi carries complex data but cannot name its dtype
+    else:
+        assert named(tensor) == NAMES.get(dtype, dtype)
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+def test_narrow_dtypes_pass_through(tvm_ffi: ModuleType, dtype: str) -> None:
+    source = ours(dtype)
+    tensor = tvm_ffi.from_dlpack(source)
+    assert tensor.data_ptr() == address(source)
+    back = ra.from_dlpack(tensor)
+    assert back.dtype == source.dtype
+    assert back.tolist() == source.tolist()
+    assert address(back) == address(source)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_we_read_tvm_ffi(tvm_ffi: ModuleType, dtype: str, layout: str) -> None:
+    origin = np.array(LAYOUTS[layout].build(np, np.array(values(dtype), dtype=dtype)), order="K")
+    tensor = tvm_ffi.from_dlpack(origin)
+    result = ra.from_dlpack(tensor)
+    assert str(result.dtype) == dtype
+    assert result.tolist() == expected(dtype, layout)
+    if origin.size:
+        assert address(result) == tensor.data_ptr() == origin.ctypes.data
+        assert result.strides == element_strides(origin)
+
+
+@pytest.mark.parametrize("max_version", [None, (0, 8), (1, 0), MAX_VERSION])
+def test_every_version_we_ask_tvm_ffi_for(
+    tvm_ffi: ModuleType, max_version: tuple[int, int] | None
+) -> None:
+    """max_version=(0, x) is refused by tvm-ffi itself with an AttributeError, which we pass on."""
+    tensor = tvm_ffi.from_dlpack(np.arange(6, dtype="int32"))
+    if max_version == (0, 8):
+        with pytest.raises(AttributeError):
+            tensor.__dlpack__(max_version=max_version)
+        with pytest.raises(AttributeError):
+            ra.from_dlpack(tensor, max_version=max_version)
+    else:
+        assert ra.from_dlpack(tensor, max_version=max_version).tolist() == list(range(6))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_writes_are_seen_through_tvm_ffi(tvm_ffi: ModuleType, dtype: str) -> None:
+    source = ours(dtype, "window")
+    assert_writes_seen(source, np.from_dlpack(tvm_ffi.from_dlpack(source)), dtype)
+    origin = np.array(values(dtype), dtype=dtype)
+    assert_writes_seen(origin, ra.from_dlpack(tvm_ffi.from_dlpack(origin)), dtype)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_exchange_api_and_the_legacy_protocol_agree(tvm_ffi: ModuleType, layout: str) -> None:
+    source = ours("float32", layout)
+    fast, slow = tvm_ffi.from_dlpack(source), tvm_ffi.from_dlpack(Protocol(source))
+    assert (fast.shape, named(fast), fast.data_ptr()) == (slow.shape, named(slow), slow.data_ptr())
+    assert tuple(fast.strides) == tuple(slow.strides) == source.strides
+    assert np.from_dlpack(slow).tolist() == expected("float32", layout)
+
+
+def test_tvm_ffi_uses_our_exchange_api(tvm_ffi: ModuleType) -> None:
+    """A Python subclass cannot exist, so a broken method proves which way was taken."""
+
+    class Broken(Protocol):
+        def __dlpack__(self, **keywords: Any) -> Any:
+            raise BufferError("the Python protocol was used")
+
+    with pytest.raises(BufferError, match="the Python protocol was used"):
+        tvm_ffi.from_dlpack(Broken(ours("float32")))
+    assert tvm_ffi.from_dlpack(ours("float32")).shape == (24,)
+    assert hasattr(ra.Array, "__dlpack_c_exchange_api__")
+
+
+def test_read_only_is_refused_over_the_legacy_protocol(tvm_ffi: ModuleType) -> None:
+    with pytest.raises(BufferError):
+        tvm_ffi.from_dlpack(Protocol(ours("float32").as_readonly()))
+
+
+def test_tvm_ffi_loses_read_only_over_the_exchange_api(tvm_ffi: ModuleType) -> None:
+    """tvm-ffi 0.1.15 ignores the flag that our managed tensor carries; we cannot refuse there."""
+    source = ours("float32").as_readonly()
+    assert info(source)["flags"] & 1 == 1
+    tensor = tvm_ffi.from_dlpack(source)
+    laundered = np.from_dlpack(tensor)
+    assert laundered.flags.writeable
+    assert laundered.ctypes.data == address(source)
+
+
+def test_copy_true_is_done_by_us_where_tvm_ffi_does_not(tvm_ffi: ModuleType) -> None:
+    origin = np.arange(6, dtype="int32")
+    tensor = tvm_ffi.from_dlpack(origin)
+    with pytest.raises(BufferError):
+        tensor.__dlpack__(max_version=MAX_VERSION, copy=True)
+    try:
+        copy = ra.from_dlpack(tensor, copy=True)
+    except BufferError:
+        return  # tvm-ffi's refusal, passed on
+    assert_independent(origin, copy, "int32")
+
+
+def test_copy_false_aliases(tvm_ffi: ModuleType) -> None:
+    origin = np.arange(6, dtype="int32")
+    assert_writes_seen(origin, ra.from_dlpack(tvm_ffi.from_dlpack(origin), copy=False), "int32")
+
+
+def test_lifetime_through_tvm_ffi(tvm_ffi: ModuleType) -> None:
+    origin = np.arange(6, dtype="int64")
+    died = weakref.ref(origin)
+    last = ra.from_dlpack(tvm_ffi.from_dlpack(ra.from_dlpack(tvm_ffi.from_dlpack(origin))))
+    del origin
+    gc.collect()
+    assert last.tolist() == list(range(6))
+    del last
+    gc.collect()
+    assert died() is None
+
+
+def test_our_data_outlives_our_array_in_tvm_ffi(tvm_ffi: ModuleType) -> None:
+    for wrap in (lambda x: x, Protocol):
+        tensor = tvm_ffi.from_dlpack(wrap(ours("int64")))
+        gc.collect()
+        scratch = [ra.zeros((24,), dtype="int64") for _ in range(64)]
+        assert np.from_dlpack(tensor).tolist() == values("int64")
+        assert len(scratch) == 64

@@ -1,0 +1,280 @@
+"""Capsules: their names, the one-consumer rule, and `from_capsule` / `to_capsule`."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import threading
+from typing import Any
+
+import pytest
+from native.corpus import FLOATS
+from native.producers import Recorder
+
+import refarray
+from refarray import _native
+
+VALUES = [0.0, 1.0, 2.0]
+USED = {"dltensor": "used_dltensor", "dltensor_versioned": "used_dltensor_versioned"}
+
+
+def consume(capsule: Any, way: str) -> Any:
+    if way == "from_capsule":
+        return refarray.from_capsule(capsule)
+    return refarray.from_dlpack(Recorder(lambda **_: capsule))
+
+
+@pytest.mark.req("CONS-11", "LIFE-10", "LIFE-12")
+@pytest.mark.parametrize("versioned", [True, False])
+@pytest.mark.parametrize("way", ["from_capsule", "from_dlpack"])
+def test_one_consumer(adv: Any, versioned: bool, way: str) -> None:
+    """The capsule is renamed when taken; a second attempt is refused and touches nothing."""
+    tensor = adv.make(data=FLOATS, versioned=versioned)
+    capsule = tensor.capsule()
+    name = adv.inspect(capsule)["name"]
+    array = consume(capsule, way)
+    assert adv.inspect(capsule)["name"] == USED[name]
+    for _ in range(3):
+        with pytest.raises(BufferError, match="used|consumed|taken"):
+            consume(capsule, way)
+    assert (array.tolist(), tensor.deleter_calls) == (VALUES, 0)
+    del capsule
+    gc.collect()
+    assert tensor.deleter_calls == 0
+    del array
+    gc.collect()
+    assert tensor.deleter_calls == 1
+
+
+@pytest.mark.req("CONS-11")
+def test_from_dlpack_refuses_capsules(adv: Any) -> None:
+    """Bare capsules are outside the standard: TypeError that points to from_capsule; nothing is
+    consumed."""
+    tensor = adv.make(data=FLOATS)
+    capsule = tensor.capsule()
+    with pytest.raises(TypeError, match="from_capsule"):
+        refarray.from_dlpack(capsule)
+    assert adv.inspect(capsule)["name"] == "dltensor_versioned"
+    assert refarray.from_capsule(capsule).tolist() == VALUES
+
+
+@pytest.mark.req("CONS-05")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "used_dltensor",
+        "used_dltensor_versioned",
+        "foo",
+        "",
+        "dltensor ",
+        "DLTENSOR",
+        "dltensor_versioned2",
+        "arrow_array",
+        "dlpack_exchange_api",
+        None,
+    ],
+)
+@pytest.mark.parametrize("way", ["from_capsule", "from_dlpack"])
+def test_wrong_names(adv: Any, forked: Any, name: str | None, way: str) -> None:
+    """Row 33: any other name is refused without following the pointer; the deleter is not ours to
+    call."""
+
+    def body() -> None:
+        tensor = adv.make(shape=None, ndim=2**31 - 1, data=None, name=name)
+        capsule = tensor.capsule()
+        with pytest.raises(BufferError):
+            consume(capsule, way)
+        del capsule
+        gc.collect()
+        assert tensor.deleter_calls == 0
+
+    forked(body)
+    body()
+
+
+@pytest.mark.req("CONS-05")
+@pytest.mark.parametrize("thing", [None, 0, 1, "dltensor", object(), b"", (), type])
+def test_from_capsule_takes_capsules_only(thing: Any) -> None:
+    with pytest.raises(TypeError):
+        refarray.from_capsule(thing)
+    with pytest.raises(TypeError):
+        refarray.from_capsule()
+    with pytest.raises(TypeError):
+        refarray.from_capsule(capsule=thing)
+
+
+@pytest.mark.req("LIFE-07")
+def test_names_are_compared_as_text(adv: Any) -> None:
+    """A name equal in text at another address is the name."""
+    tensor = adv.make(data=FLOATS)
+    capsule = tensor.capsule()
+    adv.rename(capsule, "dltensor_versioned")
+    assert refarray.from_capsule(capsule).tolist() == VALUES
+
+
+@pytest.mark.req("LIFE-08")
+@pytest.mark.parametrize("destructor", [True, False])
+def test_capsule_without_destructor(adv: Any, destructor: bool) -> None:
+    """Once taken the tensor is ours, whatever its capsule would have done; its destructor stays
+    (LIFE-11)."""
+    tensor = adv.make(data=FLOATS, destructor=destructor)
+    capsule = tensor.capsule()
+    array = refarray.from_capsule(capsule)
+    assert adv.inspect(capsule)["destructor"] is destructor
+    del capsule, array
+    gc.collect()
+    assert tensor.deleter_calls == 1
+    tensor.expect_deletes(1)
+
+
+@pytest.mark.req("LIFE-12", "LIFE-13", "LIFE-03")
+@pytest.mark.parametrize("versioned", [True, False])
+def test_refused_capsule_is_used_up_or_untouched(adv: Any, versioned: bool) -> None:
+    """After a refusal the deleter runs once in all: by us at once, or by the capsule when it
+    dies."""
+    tensor = adv.make(data=None, versioned=versioned)
+    capsule = tensor.capsule()
+    for _ in range(2):
+        with pytest.raises(BufferError):
+            refarray.from_capsule(capsule)
+    assert tensor.deleter_calls <= 1
+    assert (adv.inspect(capsule)["name"] in USED) == (tensor.deleter_calls == 0)
+    del capsule
+    gc.collect()
+    assert tensor.deleter_calls == 1
+
+
+@pytest.mark.req("LIFE-24", "LIFE-12", "CONS-06")
+@pytest.mark.parametrize("versioned", [True, False])
+def test_two_threads_one_capsule(adv: Any, versioned: bool) -> None:
+    """Row 39: two threads meet at a barrier over one capsule; exactly one gets the array."""
+    rounds = 200
+    tensors = [adv.make(data=FLOATS, versioned=versioned) for _ in range(rounds)]
+    capsules = [tensor.capsule() for tensor in tensors]
+    barrier = threading.Barrier(2)
+    won: list[list[Any]] = [[], []]
+
+    def work(me: int) -> None:
+        for number in range(rounds):
+            barrier.wait()
+            with contextlib.suppress(BufferError):
+                won[me].append((number, refarray.from_capsule(capsules[number])))
+
+    threads = [threading.Thread(target=work, args=(me,)) for me in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(number for side in won for number, _ in side) == list(range(rounds))
+    assert all(array.tolist() == VALUES for side in won for _, array in side)
+    won.clear()
+    capsules.clear()
+    gc.collect()
+    assert {tensor.deleter_calls for tensor in tensors} == {1}
+
+
+# --- our own capsules ---
+
+
+@pytest.mark.req("LIFE-06", "LIFE-08", "LIFE-09")
+@pytest.mark.parametrize("version", [None, (1, 3)])
+@pytest.mark.parametrize(
+    "fate", ["dropped", "taken", "taken, destructor cleared", "destructor cleared"]
+)
+def test_fates_of_our_capsule(adv: Any, version: Any, fate: str) -> None:
+    """The memory of the exported array is given back once, whichever way the consumer behaves
+    (LIFE-11)."""
+    tensor = adv.make(data=FLOATS)
+    x = refarray.from_dlpack(tensor)  # the deleter of `tensor` tells when the last export is gone
+    capsule = x.__dlpack__(max_version=version)
+    del x
+    gc.collect()
+    assert tensor.deleter_calls == 0
+    owned = None
+    if fate != "dropped":
+        owned = adv.take(capsule, rename="taken" in fate, clear_destructor="cleared" in fate)
+    del capsule
+    gc.collect()
+    assert tensor.deleter_calls == int(owned is None)
+    if owned is not None:
+        assert owned.read(12) == FLOATS[:12]
+        owned.drop()
+    assert tensor.deleter_calls == 1
+
+
+@pytest.mark.req("LIFE-09")
+@pytest.mark.parametrize("name", ["foo", "used_dltensor", "used_dltensor_versioned"])
+def test_destructor_acts_on_its_own_name_only(adv: Any, unraisable: list[Any], name: str) -> None:
+    """Under a foreign name the tensor is the renamer's: the destructor is silent and deletes
+    nothing (A-39)."""
+    tensor = adv.make(data=FLOATS).expect_deletes(0)
+    capsule = refarray.from_dlpack(tensor).__dlpack__(max_version=(1, 3))
+    adv.rename(capsule, name)
+    del capsule
+    gc.collect()
+    assert (tensor.deleter_calls, unraisable) == (0, [])
+
+
+@pytest.mark.req("CONS-11", "LIFE-06")
+def test_to_capsule(adv: Any) -> None:
+    """to_capsule is `__dlpack__` as a function, with the same keywords and errors."""
+    x = refarray.arange(3, dtype=refarray.float32)
+    assert adv.inspect(refarray.to_capsule(x))["name"] in USED
+    assert adv.inspect(refarray.to_capsule(x, max_version=(1, 0)))["version"] == (1, 3)
+    assert (
+        adv.inspect(refarray.to_capsule(x, max_version=(1, 0), copy=True, dl_device=(1, 0)))[
+            "flags"
+        ]
+        == 2
+    )
+    assert refarray.from_capsule(refarray.to_capsule(x)).tolist() == VALUES
+    with pytest.raises(ValueError, match="stream"):
+        refarray.to_capsule(x, stream=1)
+    with pytest.raises(BufferError):
+        refarray.to_capsule(x.as_readonly(), max_version=(0, 8))
+    with pytest.raises(TypeError):
+        refarray.to_capsule([1, 2, 3])
+
+
+@pytest.mark.req("LIFE-23", "FLAG-11")
+@pytest.mark.parametrize("versioned", [True, False])
+def test_inspection_consumes_nothing(adv: Any, versioned: bool) -> None:
+    """_inspect_capsule agrees with the adversary's own reading, before and after consumption of
+    the capsule."""
+    tensor = adv.make(shape=(2, 3), strides=None, data=FLOATS, versioned=versioned, byte_offset=4)
+    capsule = tensor.capsule()
+    mine, theirs = adv.inspect(capsule), _native._inspect_capsule(capsule)
+    for key in (
+        "name",
+        "struct",
+        "version",
+        "flags",
+        "data",
+        "device",
+        "ndim",
+        "dtype",
+        "shape",
+        "strides",
+        "byte_offset",
+    ):
+        assert theirs[key] == mine[key], key
+    assert bool(theirs["deleter"]) is True
+    assert tensor.deleter_calls == 0
+    del capsule
+    gc.collect()
+    assert tensor.deleter_calls == 1
+
+
+@pytest.mark.req("ABI-02", "VERS-02")
+def test_inspection_of_a_foreign_major(adv: Any, forked: Any) -> None:
+    """Nothing behind `flags` is read when the major version is unknown."""
+
+    def body() -> None:
+        found = _native._inspect_capsule(
+            adv.make(version=(2, 0), unmapped_body=True, flags=5).capsule()
+        )
+        assert (found["version"], found["flags"]) == ((2, 0), 5)
+        assert "shape" not in found
+
+    forked(body)
+    body()

@@ -1,0 +1,238 @@
+"""C exchange API: every member of our table, called from C++."""
+
+from __future__ import annotations
+
+import builtins
+import gc
+import pickle
+import struct
+from typing import Any
+
+import pytest
+from native.corpus import CASES, FLOATS
+from native.producers import Recorder
+
+import refarray
+from refarray import _native
+
+VALUES = [0.0, 1.0, 2.0]
+MEMBERS = ("allocator", "from_py", "to_py", "dltensor", "stream")
+
+
+@pytest.fixture
+def api(adv: Any) -> Any:
+    return adv.api(refarray.Array)
+
+
+# --- our table ---
+
+
+@pytest.mark.req("CAPI-01", "CAPI-02", "CAPI-03", "CAPI-04", "CAPI-05", "CAPI-06", "CAPI-07")
+def test_table(adv: Any, api: Any) -> None:
+    """On the type, in a capsule of the right name, version 1.3, no member missing, one address for
+    ever."""
+    members = api.members()
+    assert (members["version"], members["prev_api"]) == ((1, 3), False)
+    assert all(members[name] for name in MEMBERS)
+    x = refarray.zeros(3)
+    assert "__dlpack_c_exchange_api__" in vars(refarray.Array)
+    assert x.__dlpack_c_exchange_api__ is refarray.Array.__dlpack_c_exchange_api__
+    gc.collect()
+    assert adv.api(refarray.Array).members()["address"] == members["address"]
+    shown = _native._inspect_exchange_api(refarray.Array)
+    assert (tuple(shown["version"]), bool(shown["prev_api"])) == ((1, 3), False)
+    assert all(shown["functions"].values()) and len(shown["functions"]) == 5
+    with pytest.raises((TypeError, AttributeError)):
+        refarray.Array.__dlpack_c_exchange_api__ = None
+
+
+@pytest.mark.req("CAPI-09", "CAPI-11", "CAPI-14", "VERS-01", "FLAG-02")
+@pytest.mark.parametrize("readonly", [False, True])
+def test_from_py(api: Any, readonly: bool) -> None:
+    """An owning versioned tensor: a view, flagged read-only when it is; it outlives the array."""
+    x = refarray.reshape(refarray.arange(6, dtype=refarray.float32), (2, 3))
+    x = refarray.permute_dims(x, (1, 0))
+    x = x.as_readonly() if readonly else x
+    owned = api.from_py(x)
+    fields = owned.fields()
+    assert (fields["version"], fields["flags"], fields["device"]) == ((1, 3), int(readonly), (1, 0))
+    assert (fields["shape"], fields["strides"], fields["dtype"]) == ((3, 2), (1, 3), (2, 32, 1))
+    assert fields["deleter"]
+    del x
+    gc.collect()
+    assert owned.read(24) == struct.pack("6f", *range(6))
+    owned.drop_in_thread(True)
+
+
+@pytest.mark.req("CAPI-11", "CAPI-14", "TENS-03", "TENS-06")
+@pytest.mark.parametrize("shape", [(), (0,), (3, 0), (1, 1)])
+def test_from_py_shapes(api: Any, shape: tuple[int, ...]) -> None:
+    fields = api.from_py(refarray.zeros(shape)).fields()
+    assert ((fields["shape"] or ()), fields["ndim"]) == (shape, len(shape))
+    assert fields["strides"] is not None or shape == ()
+    assert (fields["data"] == 0) == (0 in shape)
+
+
+@pytest.mark.req("CAPI-13", "CAPI-09")
+@pytest.mark.parametrize(
+    "thing", [1, None, "x", object(), refarray.float32, [1.0], Recorder(lambda: None)]
+)
+def test_wrong_objects(api: Any, thing: Any) -> None:
+    """Objects of another type fail cleanly with TypeError, in both export functions."""
+    for function in (api.from_py, api.dltensor):
+        with pytest.raises(TypeError):
+            function(thing)
+
+
+@pytest.mark.req("CAPI-11", "DTYPE-09")
+def test_what_cannot_be_described(api: Any) -> None:
+    inside = refarray.zeros((4, 4), dtype="float4_e2m1fn")[:, 1:]
+    for function in (api.from_py, api.dltensor):
+        with pytest.raises(BufferError):
+            function(inside)
+
+
+@pytest.mark.req("CAPI-15", "CAPI-16")
+def test_dltensor(adv: Any, api: Any) -> None:
+    """Borrowed: data, shape and strides are the array's own; read-only cannot be told, so it is
+    refused (A-37)."""
+    x = refarray.reshape(refarray.arange(6, dtype=refarray.int16), (2, 3))[:, ::-1]
+    first, second = api.dltensor(x), api.dltensor(x)
+    assert first == second
+    assert (first["shape"], first["strides"], first["dtype"]) == ((2, 3), (3, -1), (0, 16, 1))
+    assert first["data"] + first["byte_offset"] == adv.inspect(x.__dlpack__())["data"]
+    with pytest.raises(BufferError):
+        api.dltensor(x.as_readonly())
+    with pytest.raises(BufferError):  # the padded flag cannot be told either
+        api.dltensor(refarray.zeros(3, dtype="float4_e2m1fn_padded"))
+
+
+@pytest.mark.req("CAPI-17", "CAPI-14", "LIFE-03")
+def test_to_py(adv: Any, api: Any) -> None:
+    """The tensor is stolen; the result is our type; the deleter runs when the result dies."""
+    tensor = adv.make(data=FLOATS, flags=1)
+    array = api.to_py(tensor)
+    assert type(array) is refarray.Array
+    assert (array.tolist(), array.readonly, tensor.deleter_calls) == (VALUES, True, 0)
+    view = array[1:]
+    del array
+    gc.collect()
+    assert tensor.deleter_calls == 0
+    del view
+    gc.collect()
+    assert tensor.deleter_calls == 1
+
+
+@pytest.mark.req("CAPI-18", "CAPI-19", "CAPI-10")
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.versioned and case.outcome == "reject"], ids=str
+)
+def test_to_py_failure(adv: Any, api: Any, case: Any) -> None:
+    """-1 leaves the tensor the caller's (A-33), as from_py and to_py of a round trip do too."""
+    tensor = adv.make(**case.fields)
+    with pytest.raises(BufferError):
+        api.to_py(tensor)
+    assert tensor.deleter_calls == 0
+    tensor.delete()
+    assert tensor.deleter_calls == int(case.fields.get("deleter", True) is not None)
+
+
+@pytest.mark.req("CAPI-17", "TENS-19")
+def test_round_trip(api: Any) -> None:
+    x = refarray.arange(4, dtype=refarray.int64)
+    y = api.to_py(api.from_py(x))
+    y[0] = 9
+    assert (x.tolist(), y.tolist()) == ([9, 1, 2, 3], [9, 1, 2, 3])
+
+
+@pytest.mark.req("CAPI-25", "CAPI-26", "CAPI-27")
+def test_stream(api: Any) -> None:
+    """NULL for the host, written; a device without streams or that we do not have is a ValueError
+    (A-27 row)."""
+    assert api.stream(1, 0) == 0
+    for device in ((99, 0), (-1, 0), (0, 0), (2**31 - 1, 0), (4, 0)):
+        with pytest.raises((ValueError, BufferError)):
+            api.stream(*device)
+
+
+# --- the allocator ---
+
+
+@pytest.mark.req("CAPI-20", "CAPI-21", "CAPI-22", "CAPI-23", "TENS-02")
+@pytest.mark.parametrize("thread", [False, True], ids=["here", "thread"])
+def test_allocator(adv: Any, api: Any, forked: Any, thread: bool) -> None:
+    """Reads dtype, ndim, shape and device only; needs no GIL; compact, writable, no flags, no
+    error."""
+
+    def body() -> None:
+        prototype = adv.make(
+            shape=(2, 3), strides=0xDEAD0008, data=0xDEAD0000, byte_offset=2**64 - 1, guarded=True
+        )
+        code, owned, errors = api.allocate(prototype, thread=thread)
+        assert (code, errors) == (0, [])
+        fields = owned.fields()
+        assert (fields["version"], fields["flags"], fields["device"]) == ((1, 3), 0, (1, 0))
+        assert (fields["shape"], fields["strides"], fields["dtype"]) == ((2, 3), (3, 1), (2, 32, 1))
+        assert fields["data"] % 256 == 0 and fields["data"] != 0 and fields["deleter"]
+        owned.write(bytes(24))
+        array = api.to_py(owned)
+        assert (array.tolist(), array.readonly) == ([[0.0] * 3] * 2, False)
+
+    forked(body)  # with the GIL kept by this thread a deadlock would not end
+    body()
+
+
+@pytest.mark.req("CAPI-20", "TENS-03")
+def test_allocator_shapes(adv: Any, api: Any) -> None:
+    for shape, data in (((), True), ((0,), False), ((3, 0, 2), False), ((1,) * 64, True)):
+        code, owned, errors = api.allocate(adv.make(shape=shape, data=None))
+        assert (code, errors) == (0, [])
+        assert (owned.fields()["shape"] or ()) == shape
+        assert (owned.fields()["data"] != 0) is data
+    code, owned, errors = api.allocate(adv.make(shape=None, ndim=0))
+    assert (code, errors) == (0, [])
+
+
+HOSTILE = {
+    "dtype": {"dtype": (99, 8, 1)},
+    "opaque": {"dtype": (3, 64, 1)},
+    "bits": {"dtype": (2, 7, 1)},
+    "lanes": {"dtype": (2, 32, 0)},
+    "device": {"device": (99, 0)},
+    "cuda": {"device": (2, 0)},
+    "device-minus": {"device": (-1, 0)},
+    "negative": {"shape": (-1,)},
+    "overflow": {"shape": (2**62, 8)},
+    "memory": {"shape": (2**59,)},
+    "rank": {"ndim": 65},
+    "rank-max": {"ndim": 2**31 - 1},
+    "rank-negative": {"ndim": -1},
+    "no-shape": {"shape": None, "ndim": 2},
+}
+
+
+@pytest.mark.req("ABI-06", "CAPI-10", "CAPI-21", "CAPI-22", "CAPI-24")
+@pytest.mark.parametrize("thread", [False, True], ids=["here", "thread"])
+@pytest.mark.parametrize("name", HOSTILE)
+def test_allocator_failure(adv: Any, api: Any, forked: Any, name: str, thread: bool) -> None:
+    """-1, NULL, SetError exactly once with an exception's name; NULL SetError is tolerated
+    (A-34)."""
+
+    def body() -> None:
+        prototype = adv.make(guarded=True, **HOSTILE[name])
+        code, owned, errors = api.allocate(prototype, thread=thread)
+        assert (code, owned, len(errors)) == (-1, None, 1)
+        kind, message = errors[0]
+        assert issubclass(getattr(builtins, kind), Exception) and message
+        if name == "memory":
+            assert kind == "MemoryError"
+        assert api.allocate(prototype, thread=thread, set_error=False) == (-1, None, [])
+
+    forked(body)
+    body()
+
+
+def test_arrays_with_a_table_still_pickle() -> None:
+    """CAPI-04: the capsule on the type is no obstacle to copies and pickles of its arrays."""
+    x = refarray.arange(3)
+    assert pickle.loads(pickle.dumps(x)).tolist() == [0, 1, 2]

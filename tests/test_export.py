@@ -1,0 +1,348 @@
+"""Export: what `__dlpack__` of our arrays answers to every combination of its four keywords."""
+
+from __future__ import annotations
+
+import gc
+import inspect as signatures
+import itertools
+import sys
+from typing import Any, NamedTuple
+
+import pytest
+
+import refarray
+
+ABSENT = object()
+LEGACY_VERSIONS = [ABSENT, None, (0, 0), (0, 8), (0, 99), (-1, 0), (-(2**70), 0)]
+NEW_VERSIONS = [(1, 0), (1, 1), (1, 2), (1, 3), (1, 99), (2, 0), (100, 3), (2**70, 0), (1, 2**70)]
+
+
+def build_arrays() -> dict[str, Any]:
+    base = refarray.reshape(refarray.arange(24, dtype=refarray.float32), (4, 6))
+    return {
+        "contiguous": base,
+        "fortran": refarray.permute_dims(base, (1, 0)),
+        "sliced": base[1:3, ::2],
+        "offset": base[2:],
+        "reversed": base[::-1, ::-1],
+        "broadcast": refarray.broadcast_to(base[0], (3, 6)),
+        "scalar": base[1, 1],
+        "empty": base[0:0],
+        "one": base[1:2, 2:3],
+        "view-of-import": refarray.from_dlpack(base)[1:],
+        "read-only": base.as_readonly(),
+    }
+
+
+KINDS = list(build_arrays())
+
+
+def pick(**keywords: Any) -> dict[str, Any]:
+    return {name: value for name, value in keywords.items() if value is not ABSENT}
+
+
+@pytest.mark.req(
+    "VERS-01",
+    "VERS-04",
+    "VERS-05",
+    "VERS-06",
+    "VERS-07",
+    "LIFE-06",
+    "LIFE-20",
+    "PROD-08",
+    "PROD-11",
+    "PROD-12",
+    "PROD-13",
+    "PROD-16",
+    "FLAG-01",
+    "FLAG-02",
+    "FLAG-03",
+    "FLAG-04",
+    "FLAG-06",
+    "DEV-03",
+    "TENS-06",
+    "TENS-18",
+    "AAPI-03",
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_grid(adv: Any, kind: str) -> None:
+    """max_version x copy x dl_device x stream: name, version, flags, layout, alias or copy."""
+    x = build_arrays()[kind]
+    own = adv.inspect(x.__dlpack__(max_version=(1, 3), copy=False))
+    devices = [ABSENT, None, (1, 0), (refarray.DLDeviceType.kDLCPU, 0), x.__dlpack_device__()]
+    for version, copy, device, stream in itertools.product(
+        LEGACY_VERSIONS + NEW_VERSIONS, [ABSENT, None, True, False], devices, [ABSENT, None]
+    ):
+        keywords = pick(max_version=version, copy=copy, dl_device=device, stream=stream)
+        legacy = version in LEGACY_VERSIONS
+        if legacy and x.readonly and copy is not True:
+            with pytest.raises(BufferError, match="read-only|readonly"):  # A-21
+                x.__dlpack__(**keywords)
+            continue
+        found = adv.inspect(x.__dlpack__(**keywords))
+        assert found["name"] == ("dltensor" if legacy else "dltensor_versioned"), keywords
+        assert found["version"] == (None if legacy else (1, 3)), keywords
+        assert found["deleter"] and found["destructor"]
+        assert (found["shape"] or ()) == x.shape
+        assert (found["device"], found["dtype"], found["ndim"]) == ((1, 0), (2, 32, 1), x.ndim)
+        assert x.ndim == 0 or found["strides"] is not None
+        if copy is True:
+            assert found["flags"] == (None if legacy else 2), keywords
+            assert x.size == 0 or found["data"] != own["data"], keywords
+        else:
+            assert found["flags"] == (None if legacy else int(x.readonly)), keywords
+            assert (found["data"], found["byte_offset"], found["strides"]) == (
+                own["data"],
+                own["byte_offset"],
+                own["strides"],
+            )
+            assert x.ndim == 0 or x.size == 0 or found["strides"] == x.strides
+
+
+@pytest.mark.req("TENS-03")
+@pytest.mark.parametrize("shape", [(0,), (3, 0, 2), (0, 0)])
+def test_size_zero_exports_null(adv: Any, shape: tuple[int, ...]) -> None:
+    for version in (None, (1, 3)):
+        for copy in (None, True):
+            found = adv.inspect(refarray.zeros(shape).__dlpack__(max_version=version, copy=copy))
+            assert (found["data"], found["shape"]) == (0, shape)
+            assert found["strides"] is not None
+
+
+DTYPES = {
+    "bool": (6, 8),
+    **{f"int{bits}": (0, bits) for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}": (1, bits) for bits in (8, 16, 32, 64)},
+    **{f"float{bits}": (2, bits) for bits in (16, 32, 64)},
+    "bfloat16": (4, 16),
+    **{f"complex{bits}": (5, bits) for bits in (32, 64, 128)},
+    "float8_e3m4": (7, 8),
+    "float8_e4m3": (8, 8),
+    "float8_e4m3b11fnuz": (9, 8),
+    "float8_e4m3fn": (10, 8),
+    "float8_e4m3fnuz": (11, 8),
+    "float8_e5m2": (12, 8),
+    "float8_e5m2fnuz": (13, 8),
+    "float8_e8m0fnu": (14, 8),
+    "float6_e2m3fn": (15, 6),
+    "float6_e3m2fn": (16, 6),
+    "float4_e2m1fn": (17, 4),
+}
+
+
+@pytest.mark.req(
+    "DTYPE-01",
+    "DTYPE-02",
+    "DTYPE-03",
+    "DTYPE-04",
+    "DTYPE-05",
+    "DTYPE-06",
+    "DTYPE-07",
+    "DTYPE-08",
+    "DTYPE-15",
+    "DTYPE-17",
+)
+@pytest.mark.parametrize("name", DTYPES)
+def test_dtypes(adv: Any, name: str) -> None:
+    for lanes in (1, 2):
+        dtype = refarray.DType(name if lanes == 1 else f"{name}x{lanes}")
+        x = (
+            refarray.zeros((4, 2), dtype=dtype)
+            if lanes == 1
+            else refarray.empty((4, 2), dtype=dtype)
+        )
+        for version in (None, (1, 3)):
+            assert adv.inspect(x.__dlpack__(max_version=version))["dtype"] == (*DTYPES[name], lanes)
+        assert refarray.from_dlpack(x).dtype == x.dtype
+
+
+@pytest.mark.req("DTYPE-09", "FLAG-07", "FLAG-11")
+def test_sub_byte(adv: Any) -> None:
+    """Packed is flag 0, padded flag 4; a layout that starts inside a byte, or legacy padding, is
+    refused."""
+    packed = refarray.zeros((4, 4), dtype="float4_e2m1fn")
+    assert adv.inspect(packed.__dlpack__(max_version=(1, 3)))["flags"] == 0
+    assert adv.inspect(packed[1:, 2:].__dlpack__(max_version=(1, 3)))["shape"] == (3, 2)
+    for inside in (packed[:, 1:], packed[:, ::2], packed[:, ::-1]):
+        with pytest.raises(BufferError):
+            inside.__dlpack__(max_version=(1, 3))
+        assert adv.inspect(inside.__dlpack__(max_version=(1, 3), copy=True))["flags"] == 2
+    padded = refarray.zeros((4,), dtype="float4_e2m1fn_padded")
+    assert adv.inspect(padded.__dlpack__(max_version=(1, 3)))["flags"] == 4
+    assert adv.inspect(padded.__dlpack__(max_version=(1, 3), copy=True))["flags"] == 6
+    with pytest.raises(BufferError):
+        padded.__dlpack__()
+
+
+@pytest.mark.req("PROD-11", "FLAG-05", "COPY-05")
+@pytest.mark.parametrize("version", [None, (1, 3)])
+def test_copies_are_independent(adv: Any, version: Any) -> None:
+    """A flagged copy belongs to its consumer: neither side sees the other's writes, nor do two
+    copies."""
+    x = refarray.arange(4, dtype=refarray.float32)
+    first, second = (adv.take(x.__dlpack__(max_version=version, copy=True)) for _ in range(2))
+    first.write(b"\0" * 16)
+    assert x.tolist() == [0.0, 1.0, 2.0, 3.0]
+    assert second.read(16) != b"\0" * 16
+    x[...] = 5.0
+    assert first.read(16) == b"\0" * 16
+
+
+class Version(NamedTuple):
+    major: int
+    minor: int
+
+
+@pytest.mark.req("VERS-10", "PROD-05")
+@pytest.mark.parametrize(
+    "bad",
+    [
+        (),
+        (1,),
+        (1, 0, 0),
+        [1, 0],
+        "10",
+        b"10",
+        1,
+        1.0,
+        (1.5, 0),
+        (1, 0.0),
+        ("1", "0"),
+        (None, None),
+        {1: 0},
+    ],
+)
+def test_malformed_max_version(bad: Any) -> None:
+    with pytest.raises(TypeError, match="max_version"):
+        refarray.zeros(3).__dlpack__(max_version=bad)
+
+
+def test_tuple_subclass_is_a_max_version(adv: Any) -> None:
+    """VERS-10: any tuple of two ints will do."""
+    assert adv.inspect(refarray.zeros(3).__dlpack__(max_version=Version(1, 0)))["version"] == (1, 3)
+
+
+@pytest.mark.req("STRM-14", "STRM-17", "PROD-10")
+@pytest.mark.parametrize("device", [ABSENT, None, (1, 0)])
+def test_streams_on_the_cpu(device: Any) -> None:
+    """Only None: an int is a ValueError (A-15, A-16), anything else a TypeError."""
+    x = refarray.zeros(3)
+    for stream in (-2, -1, 0, 1, 2, 3, 2**70, -(2**70)):
+        with pytest.raises(ValueError, match="stream"):
+            x.__dlpack__(**pick(stream=stream, dl_device=device))
+    for stream in (True, False, "1", 1.0, object(), (1,), b""):
+        with pytest.raises(TypeError, match="stream"):
+            x.__dlpack__(**pick(stream=stream, dl_device=device))
+
+
+@pytest.mark.req("PROD-06", "PROD-07", "PROD-08")
+def test_dl_device() -> None:
+    """Malformed is a TypeError, out of int32 a ValueError, another device a BufferError."""
+    x = refarray.zeros(3)
+    for bad in (
+        "cpu",
+        "12",
+        (1,),
+        (1, 0, 0),
+        [1, 0],
+        1,
+        (1.0, 0),
+        ("1", 0),
+        (None, 0),
+        (1, None),
+        {},
+    ):
+        with pytest.raises(TypeError, match="dl_device"):
+            x.__dlpack__(dl_device=bad)
+    for huge in ((2**40, 0), (1, 2**40), (-(2**31) - 1, 0), (1, 2**31), (2**70, 2**70)):
+        with pytest.raises(ValueError, match="dl_device"):
+            x.__dlpack__(dl_device=huge)
+    for other in ((2, 0), (1, 1), (1, 7), (1, -1), (9, 0), (99, 0), (-1, 0), (2, 2**30)):
+        for copy in (None, False, True):
+            with pytest.raises(BufferError):
+                x.__dlpack__(dl_device=other, copy=copy)
+
+
+@pytest.mark.req("PROD-15")
+@pytest.mark.parametrize("bad", [0, 1, 2, "no", "", 1.0, [], object()])
+def test_copy_is_a_bool_or_none(bad: Any) -> None:
+    with pytest.raises(TypeError, match="copy"):
+        refarray.zeros(3).__dlpack__(copy=bad)
+
+
+@pytest.mark.req("PROD-01", "PROD-02", "DEV-01", "AAPI-02")
+def test_signatures() -> None:
+    x = refarray.zeros(3)
+    names = ["stream", "max_version", "dl_device", "copy"]
+    parameters = signatures.signature(x.__dlpack__).parameters
+    assert sorted(parameters) == sorted(names)
+    assert all(p.kind is p.KEYWORD_ONLY and p.default is None for p in parameters.values())
+    for wrong in ({"foo": 1}, {"max_versions": (1, 0)}, {"": 1}, {"stream ": None}):
+        with pytest.raises(TypeError):
+            x.__dlpack__(**wrong)
+    with pytest.raises(TypeError):
+        x.__dlpack__(None)
+    with pytest.raises(TypeError):
+        x.__dlpack_device__(1)
+    answer = x.__dlpack_device__()
+    assert type(answer) is tuple and answer == (1, 0)
+    assert isinstance(answer[0], int) and type(answer[1]) is int
+
+
+def test_keywords_need_not_be_interned(adv: Any) -> None:
+    """PROD-03: names made at run time are as good as names in source."""
+    keywords = {
+        "".join(list(name)): value for name, value in {"max_version": (1, 0), "copy": True}.items()
+    }
+    assert adv.inspect(refarray.zeros(3).__dlpack__(**keywords))["flags"] == 2
+
+
+@pytest.mark.req("LIFE-07", "LIFE-20", "PROD-03")
+def test_exports_are_independent(adv: Any) -> None:
+    """Each call is a managed tensor of its own; the names are static text."""
+    x = refarray.zeros(3)
+    for version in (None, (1, 3)):
+        capsules = [x.__dlpack__(max_version=version) for _ in range(8)]
+        found = [adv.inspect(capsule) for capsule in capsules]
+        assert len({row["managed"] for row in found}) == 8
+        assert len({row["name_address"] for row in found}) == 1
+        assert len({row["data"] for row in found}) == 1
+        while capsules:
+            capsules.pop(len(capsules) // 2)
+    assert x.tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.req("PROD-18", "LIFE-21", "LIFE-22", "PROD-17")
+@pytest.mark.skipif(
+    not getattr(sys, "_is_gil_enabled", lambda: True)(), reason="reference counts are split"
+)
+def test_reference_counts() -> None:
+    x = refarray.zeros(3)
+    before = sys.getrefcount(x)
+    capsule = x.__dlpack__(max_version=(1, 3))
+    for keywords in (
+        {"stream": 1},
+        {"copy": 3},
+        {"dl_device": (2, 0)},
+        {"max_version": 3},
+        {"foo": 1},
+    ):
+        with pytest.raises((TypeError, ValueError, BufferError)):
+            x.__dlpack__(**keywords)
+    del capsule
+    gc.collect()
+    assert sys.getrefcount(x) == before
+    assert type(x).__dlpack__(x) is not None
+
+
+@pytest.mark.req("LIFE-16", "TENS-16")
+def test_data_outlives_the_producer(adv: Any) -> None:
+    """The array dies; the managed tensor still holds its data, shape and strides."""
+    x = refarray.reshape(refarray.arange(6, dtype=refarray.int8), (2, 3))
+    owned = adv.take(refarray.permute_dims(x, (1, 0)).__dlpack__(max_version=(1, 3)))
+    del x
+    gc.collect()
+    noise = [refarray.full((2, 3), 9, dtype=refarray.int8) for _ in range(64)]
+    assert owned.read(6) == bytes(range(6))
+    assert (owned.fields()["shape"], owned.fields()["strides"]) == ((3, 2), (1, 3))
+    del noise

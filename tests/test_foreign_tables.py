@@ -1,0 +1,186 @@
+"""Foreign exchange tables: usable ones, wrong ones, and the way back to `__dlpack__`."""
+
+from __future__ import annotations
+
+import gc
+import struct
+from typing import Any
+
+import pytest
+from native.corpus import FLOATS
+from native.producers import Recorder, foreign
+
+import refarray
+from refarray import _native
+
+VALUES = [0.0, 1.0, 2.0]
+MEMBERS = ("allocator", "from_py", "to_py", "dltensor", "stream")
+
+
+def tables(adv: Any) -> dict[str, Any]:
+    """Row 41: tables that cannot be used; `from_dlpack` has to do without."""
+    poisoned = {"from_py": "give", "poisoned": "from_py"}
+    return {
+        "major2": adv.table(version=(2, 0), unmapped=True),
+        "major0": adv.table(version=(0, 9), unmapped=True),
+        "major-max": adv.table(version=(2**32 - 1, 0), unmapped=True),
+        "major2-poisoned": adv.table(version=(2, 0), **poisoned),
+        "cycle": adv.table(version=(2, 0), prev="self", unmapped=True),
+        "long-cycle": adv.table(
+            version=(3, 0), prev=adv.table(version=(2, 0), prev="self"), unmapped=True
+        ),
+        **{
+            f"no-{name}": adv.table(missing=name)
+            for name in MEMBERS
+            if name not in ("dltensor", "from_py")
+        },
+        "no-from_py": adv.table(missing="from_py"),
+    }
+
+
+TABLES = [
+    "major2",
+    "major0",
+    "major-max",
+    "major2-poisoned",
+    "cycle",
+    "long-cycle",
+    "no-allocator",
+    "no-to_py",
+    "no-stream",
+    "no-from_py",
+]
+
+
+@pytest.mark.req("CAPI-05", "CAPI-06", "CAPI-07", "CAPI-28")
+@pytest.mark.parametrize("name", TABLES)
+def test_unusable_tables(adv: Any, forked: Any, name: str) -> None:
+    """from_dlpack falls back to __dlpack__; the private direct way refuses; nothing unknown is
+    called."""
+
+    def body() -> None:
+        thing = foreign(adv, adv.make(data=FLOATS), tables(adv)[name])
+        assert refarray.from_dlpack(thing).tolist() == VALUES
+        assert thing.calls == [("__dlpack_device__", {}), ("__dlpack__", {"max_version": (1, 3)})]
+        with pytest.raises((BufferError, TypeError, AttributeError)):
+            _native._from_exchange_api(foreign(adv, adv.make(data=FLOATS), tables(adv)[name]))
+
+    forked(body)
+    body()
+
+
+@pytest.mark.req("CAPI-02", "CAPI-28")
+@pytest.mark.parametrize(
+    "value", ["int", "other capsule", "none", "string", "managed tensor", "raises"]
+)
+def test_attribute_that_is_no_table(adv: Any, forked: Any, value: str) -> None:
+    """Rows 41, 82: only a capsule named dlpack_exchange_api is a table; an int is not a pointer."""
+
+    def body() -> None:
+        tensor = adv.make(data=FLOATS)
+        values = {
+            "int": lambda: 0xDEAD0008,
+            "other capsule": lambda: adv.table().capsule("dlpack_exchange"),
+            "none": lambda: None,
+            "string": lambda: "dlpack_exchange_api",
+            "managed tensor": lambda: adv.make(data=FLOATS).capsule(),
+            "raises": lambda: property(lambda self: 1 / 0),
+        }
+        thing = type("Thing", (Recorder,), {"__dlpack_c_exchange_api__": values[value]()})(
+            lambda **_: tensor.capsule()
+        )
+        assert refarray.from_dlpack(thing).tolist() == VALUES
+        with pytest.raises((BufferError, TypeError, AttributeError)):
+            _native._from_exchange_api(thing)
+
+    forked(body)
+    body()
+
+
+@pytest.mark.req("CAPI-03")
+def test_table_on_the_instance_is_ignored(adv: Any) -> None:
+    tensor = adv.make(data=FLOATS)
+    thing = Recorder(lambda **_: tensor.capsule())
+    thing.__dlpack_c_exchange_api__ = adv.table(from_py="raise").capsule()  # type: ignore[attr-defined]
+    adv.from_py_calls()
+    assert refarray.from_dlpack(thing).tolist() == VALUES
+    assert adv.from_py_calls() == 0
+
+
+@pytest.mark.req("CAPI-06", "CAPI-08")
+def test_usable_tables(adv: Any) -> None:
+    """The optional member may be missing, and an older table in the chain is found."""
+    newest = adv.table(
+        version=(3, 0), prev=adv.table(version=(2, 0), prev=adv.table()), unmapped=True
+    )
+    for table in (adv.table(), adv.table(missing="dltensor"), adv.table(version=(1, 99)), newest):
+        tensor = adv.make(data=FLOATS)
+        adv.from_py_calls()
+        assert _native._from_exchange_api(foreign(adv, tensor, table)).tolist() == VALUES
+        assert adv.from_py_calls() == 1
+        gc.collect()
+        assert tensor.deleter_calls == 1
+        assert refarray.from_dlpack(foreign(adv, adv.make(data=FLOATS), table)).tolist() == VALUES
+
+
+@pytest.mark.req("CAPI-09", "CAPI-11")
+@pytest.mark.parametrize(
+    "how", ["raise", "silent", "null", "untouched", "give_and_raise", "positive"]
+)
+def test_dishonest_functions(adv: Any, forked: Any, how: str) -> None:
+    """Rows 87-89: failure without an exception, success with one or without a tensor: always a
+    clean error."""
+
+    def body() -> None:
+        thing = foreign(adv, adv.make(data=FLOATS), adv.table(from_py=how))
+        with pytest.raises((BufferError, RuntimeError), match="Foreign|refuses|although"):
+            _native._from_exchange_api(thing)
+        gc.collect()
+        assert thing.tensor.deleter_calls == int(how == "give_and_raise")
+        again = foreign(adv, adv.make(data=FLOATS), adv.table(from_py=how))
+        try:
+            assert refarray.from_dlpack(again).tolist() == VALUES  # by falling back
+        except (BufferError, RuntimeError):
+            assert again.asked == []
+        gc.collect()
+        assert again.tensor.deleter_calls <= 1
+
+    forked(body)
+    body()
+
+
+@pytest.mark.req("CAPI-28", "DTYPE-04")
+def test_complex_is_asked_again(adv: Any) -> None:
+    """A lazily conjugated tensor cannot say so in a table: complex results come through
+    __dlpack__."""
+    through_table = adv.make(dtype=(5, 64, 1), shape=(1,), data=struct.pack("2f", 1.0, 2.0))
+    through_dunder = adv.make(dtype=(5, 64, 1), shape=(1,), data=struct.pack("2f", 1.0, -2.0))
+    thing = foreign(adv, through_table, answer=lambda **_: through_dunder.capsule())
+    assert refarray.from_dlpack(thing).tolist() == [1.0 - 2.0j]
+    gc.collect()
+    assert through_table.deleter_calls == int(through_table.issued)
+
+
+@pytest.mark.req("CAPI-28", "COPY-04", "COPY-06")
+@pytest.mark.parametrize(
+    "given", [{"copy": True}, {"copy": False}, {"device": "cpu"}, {"max_version": (1, 0)}]
+)
+def test_requests_reach_dunder_dlpack(adv: Any, given: dict[str, Any]) -> None:
+    """The table cannot carry copy, device or version: what the user asked is honoured either
+    way."""
+    tensor = adv.make(data=FLOATS)
+    thing = foreign(adv, tensor)
+    array = refarray.from_dlpack(thing, **given)
+    assert array.tolist() == VALUES
+    if given.get("copy"):
+        array[0] = 7.0
+        assert tensor.deleter_calls == 1 or tensor.bytes()[:4] == FLOATS[:4]
+
+
+@pytest.mark.req("CAPI-05")
+def test_inspect_exchange_api(adv: Any) -> None:
+    """None without a table; of a foreign major nothing behind the header is read."""
+    assert _native._inspect_exchange_api(int) is None
+    assert tuple(_native._inspect_exchange_api(type(foreign(adv, None)))["version"]) == (1, 3)
+    future = type(foreign(adv, None, adv.table(version=(2, 0), unmapped=True)))
+    assert tuple(_native._inspect_exchange_api(future)["version"]) == (2, 0)

@@ -1,0 +1,245 @@
+"""Import: every row of the hostile corpus through every way in, and what an imported array
+keeps."""
+
+from __future__ import annotations
+
+import gc
+import struct
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from native import corpus, producers
+from native.corpus import CASES, FLOATS, SUPPORTED, Case
+
+import refarray
+from refarray import _native
+
+Import = Callable[[Any, Any], Any]
+
+
+def through_dunder(adv: Any, tensor: Any) -> Any:
+    return refarray.from_dlpack(tensor)
+
+
+def through_capsule(adv: Any, tensor: Any) -> Any:
+    return refarray.from_capsule(tensor.capsule())
+
+
+def through_table(adv: Any, tensor: Any) -> Any:
+    """Through a foreign type's exchange table, with no way back to __dlpack__."""
+    return _native._from_exchange_api(producers.foreign(adv, tensor))
+
+
+def through_to_py(adv: Any, tensor: Any) -> Any:
+    """Through our own table; on failure the caller still owns the tensor (A-33) and deletes it."""
+    try:
+        return adv.api(refarray.Array).to_py(tensor)
+    except BaseException:
+        assert tensor.deleter_calls == 0
+        tensor.delete()
+        raise
+
+
+ROUTES = {
+    "dunder": through_dunder,
+    "capsule": through_capsule,
+    "table": through_table,
+    "to_py": through_to_py,
+}
+PAIRS = [
+    pytest.param(case, route, id=f"{case}-{name}", marks=pytest.mark.req(*case.req))
+    for case in CASES
+    for name, route in ROUTES.items()
+    if case.versioned or name in ("dunder", "capsule")
+]
+
+
+def check_expected(array: Any, expect: dict[str, Any]) -> None:
+    for name, value in expect.items():
+        found = array.tolist() if name == "values" else getattr(array, name)
+        assert found == value, f"{name} is {found!r}, not {value!r}"
+
+
+def run_case(adv: Any, case: Case, route: Import) -> None:
+    tensor = adv.make(**case.fields)
+    has_deleter = case.fields.get("deleter", True) is not None
+    try:
+        array = route(adv, tensor)
+    except BufferError:
+        assert case.outcome != "import", "a legal tensor was refused"
+        gc.collect()
+        assert tensor.deleter_calls == int(tensor.issued and has_deleter)
+        return
+    assert case.outcome != "reject", f"accepted as {array.dtype} {array.shape} {array.strides}"
+    check_expected(array, case.expect)
+    assert tensor.deleter_calls == 0
+    del array
+    gc.collect()
+    assert tensor.deleter_calls == int(has_deleter)
+
+
+@pytest.mark.parametrize(("case", "route"), PAIRS)
+def test_corpus(adv: Any, forked: Any, case: Case, route: Import) -> None:
+    """First in a child, where a crash is a failure with a name; then in this process."""
+    forked(lambda: run_case(adv, case, route))
+    run_case(adv, case, route)
+
+
+@pytest.mark.req("DTYPE-01", "DTYPE-03", "DTYPE-06", "DTYPE-07", "DTYPE-08", "DTYPE-13", "DTYPE-17")
+@pytest.mark.parametrize("code", range(32))
+def test_code_and_bits(adv: Any, code: int) -> None:
+    """Row 27: a (code, bits) pair names a supported type, which survives re-export, or is
+    refused."""
+    for bits in range(256):
+        tensor = adv.make(dtype=(code, bits, 1), shape=(1,), data=bytes(64))
+        if (code, bits) not in SUPPORTED:
+            with pytest.raises(BufferError):
+                refarray.from_dlpack(tensor)
+            assert tensor.deleter_calls == int(tensor.issued)
+            continue
+        array = refarray.from_dlpack(tensor)
+        assert (array.dtype.code, array.dtype.bits, array.dtype.lanes) == (code, bits, 1)
+        assert adv.inspect(array.__dlpack__(max_version=(1, 3)))["dtype"] == (code, bits, 1)
+
+
+@pytest.mark.req("TENS-16", "LIFE-19")
+@pytest.mark.parametrize("versioned", [True, False])
+def test_metadata_is_copied(adv: Any, versioned: bool) -> None:
+    """The producer rewrites its shape after the import; ours is unchanged."""
+    tensor = adv.make(shape=(2, 3), data=FLOATS, versioned=versioned)
+    array = refarray.from_dlpack(tensor)
+    tensor.scramble()
+    assert (array.shape, array.strides) == ((2, 3), (3, 1))
+    assert array.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+
+
+@pytest.mark.req("FLAG-10", "FLAG-02", "FLAG-11")
+def test_read_only_is_sticky(adv: Any) -> None:
+    """Read-only on import: not writable, kept by views and re-exports, refused to legacy
+    consumers."""
+    array = refarray.from_dlpack(adv.make(shape=(4,), data=FLOATS, flags=1))
+    for view in (array, array[1:], array[::-1], array.reshape((2, 2)), array.as_readonly()):
+        assert view.readonly
+        with pytest.raises((BufferError, ValueError)):
+            view[...] = 0
+        assert adv.inspect(view.__dlpack__(max_version=(1, 3)))["flags"] == 1
+        with pytest.raises(BufferError):
+            view.__dlpack__()
+    again = refarray.from_dlpack(array)
+    assert again.readonly
+    assert array.tolist() == [0.0, 1.0, 2.0, 3.0]
+
+
+@pytest.mark.req("FLAG-08", "FLAG-01")
+@pytest.mark.parametrize("flags", [1 << 3, 1 << 63, 2, 2 | 1 << 40, 4 | 1 << 5])
+def test_strange_flags_are_not_exported_again(adv: Any, flags: int) -> None:
+    """IS_COPIED describes one export, and an unknown bit may mean anything: neither travels on."""
+    tensor = adv.make(data=FLOATS, flags=flags)
+    try:
+        array = refarray.from_dlpack(tensor)
+    except BufferError:
+        assert flags & 4, "only the padded bit has a meaning that float32 contradicts"
+        return
+    assert adv.inspect(array.__dlpack__(max_version=(1, 3)))["flags"] == 0
+
+
+@pytest.mark.req("FLAG-11")
+def test_legacy_is_writable(adv: Any) -> None:
+    tensor = adv.make(data=FLOATS, versioned=False)
+    array = refarray.from_dlpack(tensor)
+    assert not array.readonly
+    array[0] = 7.0
+    assert struct.unpack("f", tensor.bytes()[:4]) == (7.0,)
+
+
+@pytest.mark.req("TENS-13")
+def test_zero_strides_keep_the_flag(adv: Any) -> None:
+    """A broadcast import is writable exactly when the producer says so."""
+    for flags, readonly in ((0, False), (1, True)):
+        array = refarray.from_dlpack(adv.make(shape=(3,), strides=(0,), data=FLOATS, flags=flags))
+        assert (array.readonly, array.strides, array.tolist()) == (readonly, (0,), [0.0] * 3)
+
+
+@pytest.mark.req("TENS-18", "LIFE-17")
+def test_zero_copy(adv: Any) -> None:
+    """The import sees the producer's memory, in both directions."""
+    tensor = adv.make(shape=(2, 2), strides=(1, 2), data=FLOATS, byte_offset=4)
+    array = refarray.from_dlpack(tensor)
+    assert adv.inspect(array.__dlpack__(max_version=(1, 3)))["data"] == tensor.address + 4
+    assert array.tolist() == [[1.0, 3.0], [2.0, 4.0]]
+    array[1, 0] = -1.0
+    assert struct.unpack_from("f", tensor.bytes(), 8) == (-1.0,)
+
+
+@pytest.mark.req("DTYPE-10", "DTYPE-09")
+def test_packed_elements(adv: Any) -> None:
+    """0x21 0x43 holds the fp4 codes 1, 2, 3, 4: 0.5, 1.0, 1.5, 2.0."""
+    array = refarray.from_dlpack(adv.make(dtype=corpus.FP4, shape=(4,), data=b"\x21\x43"))
+    assert array.tolist() == [0.5, 1.0, 1.5, 2.0]
+    padded = refarray.from_dlpack(
+        adv.make(dtype=corpus.FP4, shape=(4,), data=b"\x01\x02\x03\x04", flags=4)
+    )
+    assert padded.tolist() == [0.5, 1.0, 1.5, 2.0]
+
+
+@pytest.mark.req("DEV-09", "DEV-03", "TENS-19")
+@pytest.mark.parametrize(("device", "name"), [((3, 0), "cuda_host"), ((11, 0), "rocm_host")])
+def test_host_label_survives(adv: Any, device: tuple[int, int], name: str) -> None:
+    """Pinned memory keeps its label through views, the dunder and the next export."""
+    array = refarray.from_dlpack(adv.make(shape=(4,), data=FLOATS, device=device))
+    for view in (array, array[1:3], array.reshape((2, 2))):
+        assert str(view.device) == name
+        assert view.__dlpack_device__() == device
+        assert adv.inspect(view.__dlpack__(max_version=(1, 3)))["device"] == device
+
+
+@pytest.mark.req("DEV-07", "CONS-07")
+@pytest.mark.parametrize(
+    ("kind", "name"), [(2, "cuda"), (10, "rocm"), (13, "managed"), (8, "etal"), (99, "99")]
+)
+def test_unreachable_device_is_named(adv: Any, kind: int, name: str) -> None:
+    """The message tells which device it was; both when announced and when only the struct has
+    it."""
+    for announced in ((kind, 0), (1, 0)):
+        with pytest.raises(BufferError, match=f"(?i){name}"):
+            refarray.from_dlpack(adv.make(data=FLOATS, device=(kind, 0), dunder_device=announced))
+
+
+@pytest.mark.req("LIFE-21", "PROD-17")
+@pytest.mark.skipif(
+    not getattr(sys, "_is_gil_enabled", lambda: True)(), reason="reference counts are split"
+)
+def test_reference_counts(adv: Any) -> None:
+    """An import that fails or ends leaves the producer's reference count as it was."""
+    for fields in ({}, {"data": None}, {"device": (99, 0)}, {"dtype": (99, 8, 1)}):
+        tensor = adv.make(**fields)
+        before = sys.getrefcount(tensor)
+        try:
+            array = refarray.from_dlpack(tensor)
+        except BufferError:
+            array = None
+        del array
+        gc.collect()
+        assert sys.getrefcount(tensor) == before
+
+
+@pytest.mark.req("LIFE-16", "CONS-12")
+def test_views_keep_the_memory(adv: Any) -> None:
+    """The producer object and the first array die; a view keeps the managed tensor, the last one
+    ends it."""
+    tensor = adv.make(shape=(4,), data=FLOATS)
+    array = refarray.from_dlpack(producers.Recorder(lambda **_: tensor.capsule()))
+    view = array[1:]
+    del array
+    gc.collect()
+    assert tensor.deleter_calls == 0
+    assert view.tolist() == [1.0, 2.0, 3.0]
+    last = view[::2]
+    del view
+    gc.collect()
+    assert (last.tolist(), tensor.deleter_calls) == ([1.0, 3.0], 0)
+    del last
+    gc.collect()
+    assert tensor.deleter_calls == 1

@@ -1,0 +1,301 @@
+"""Lifetime: deleters that run once, anywhere, and disturb nothing; theirs under our care and ours
+under theirs."""
+
+from __future__ import annotations
+
+import gc
+import random
+import sys
+import threading
+import weakref
+from typing import Any
+
+import pytest
+from native.corpus import FLOATS
+from native.producers import Recorder
+
+import refarray
+
+VALUES = [0.0, 1.0, 2.0]
+BAD = {
+    "null-data": {"data": None},
+    "dtype": {"dtype": (99, 8, 1)},
+    "device": {"device": (99, 0), "dunder_device": (1, 0)},
+    "major": {"version": (2, 0), "unmapped_body": True},
+}
+
+
+# --- their deleters ---
+
+
+@pytest.mark.req("LIFE-15", "LIFE-03")
+@pytest.mark.parametrize("versioned", [True, False])
+def test_deleter_that_raises(adv: Any, unraisable: list[Any], versioned: bool) -> None:
+    """Row 38: reported as unraisable, never to whoever dropped the array."""
+
+    def refuse() -> None:
+        raise OwnError("from a deleter")
+
+    tensor = adv.make(data=FLOATS, versioned=versioned, deleter=refuse)
+    array = refarray.from_dlpack(tensor)
+    del array
+    gc.collect()
+    assert tensor.deleter_calls == 1
+    assert unraisable == [(OwnError, "from a deleter")]
+
+
+class OwnError(Exception):
+    pass
+
+
+@pytest.mark.req("LIFE-14", "LIFE-15")
+def test_deleter_that_raises_while_another_error_is_pending(
+    adv: Any, unraisable: list[Any]
+) -> None:
+    """The pending exception stays pending; the deleter's is reported."""
+
+    def refuse() -> None:
+        raise OwnError("from a deleter")
+
+    pending = KeyError("pending")
+    arrays = [refarray.from_dlpack(adv.make(data=FLOATS, deleter=refuse))]
+    assert adv.drop_pending(arrays, pending) is pending
+    assert unraisable == [(OwnError, "from a deleter")]
+
+
+@pytest.mark.req("LIFE-14", "LIFE-13", "CONS-03")
+@pytest.mark.parametrize("name", BAD)
+def test_deleter_that_raises_on_an_error_path(adv: Any, unraisable: list[Any], name: str) -> None:
+    """The import's own error wins; the deleter's is reported."""
+
+    def refuse() -> None:
+        raise OwnError("from a deleter")
+
+    tensor = adv.make(deleter=refuse, **BAD[name])
+    with pytest.raises(BufferError):
+        refarray.from_dlpack(tensor)
+    assert (tensor.deleter_calls, unraisable) == (1, [(OwnError, "from a deleter")])
+
+
+@pytest.mark.req("LIFE-27", "LIFE-03")
+@pytest.mark.parametrize("name", ["good", *BAD])
+def test_deleter_that_comes_back(adv: Any, forked: Any, name: str) -> None:
+    """Row 38: it imports, exports, collects garbage and starts a thread that does, while it
+    runs."""
+
+    def body() -> None:
+        seen = []
+
+        def work() -> None:
+            inner = refarray.from_dlpack(adv.make(data=FLOATS))
+            with pytest.raises(BufferError):
+                refarray.from_dlpack(adv.make(data=None))
+            seen.append(refarray.from_dlpack(inner).tolist())
+            gc.collect()
+
+        def return_to_us() -> None:
+            work()
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+
+        tensor = adv.make(deleter=return_to_us, **BAD.get(name, {"data": FLOATS}))
+        if name in BAD:
+            with pytest.raises(BufferError):
+                refarray.from_dlpack(tensor)
+        else:
+            array = refarray.from_dlpack(tensor)
+            del array
+        gc.collect()
+        assert (tensor.deleter_calls, seen) == (1, [VALUES, VALUES])
+
+    forked(body)
+    body()
+
+
+@pytest.mark.req("LIFE-14", "LIFE-03")
+@pytest.mark.parametrize(
+    "what", ["array", "view", "their capsule", "our capsule", "our legacy capsule", "dtype"]
+)
+def test_drops_leave_the_pending_exception_alone(adv: Any, what: str) -> None:
+    tensor = adv.make(data=FLOATS)
+    if what == "their capsule":
+        things = [tensor.capsule()]
+    else:
+        array = refarray.from_dlpack(tensor)
+        things = [
+            {
+                "array": lambda: array,
+                "view": lambda: array[1:],
+                "our capsule": lambda: array.__dlpack__(max_version=(1, 3)),
+                "our legacy capsule": lambda: array.__dlpack__(),
+                "dtype": lambda: array.dtype,
+            }[what]()
+        ]
+        del array
+    pending = ValueError("pending")
+    assert adv.drop_pending(things, pending) is pending
+    gc.collect()
+    assert tensor.deleter_calls == 1
+
+
+@pytest.mark.req("LIFE-03", "LIFE-16")
+def test_random_order(adv: Any) -> None:
+    """Exports of one import, consumed or dropped in any order: the last of all gives the memory
+    back."""
+    choose = random.Random(7)
+    for _ in range(50):
+        tensor = adv.make(data=FLOATS)
+        things: list[Any] = [refarray.from_dlpack(tensor)]
+        for _ in range(8):
+            array = next(thing for thing in things if type(thing) is refarray.Array)
+            version = choose.choice([None, (1, 3)])
+            things.append(
+                choose.choice(
+                    [
+                        lambda a=array, v=version: a.__dlpack__(max_version=v),
+                        lambda a=array, v=version: adv.take(a.__dlpack__(max_version=v)),
+                        lambda a=array: refarray.from_dlpack(a),
+                        lambda a=array: a[::-1],
+                    ]
+                )()
+            )
+        del array
+        choose.shuffle(things)
+        while things:
+            assert tensor.deleter_calls == 0
+            things.pop()
+        gc.collect()
+        assert tensor.deleter_calls == 1
+
+
+@pytest.mark.req("LIFE-16", "CONS-12")
+def test_a_cycle_through_the_producer(adv: Any) -> None:
+    """A producer that keeps the array made from it is collected, array and all."""
+    tensor = adv.make(data=FLOATS)
+    producer = Recorder(lambda **_: tensor.capsule())
+    producer.array = refarray.from_dlpack(producer)  # type: ignore[attr-defined]
+    gone = weakref.ref(producer)
+    del producer
+    gc.collect()
+    assert gone() is None
+    assert tensor.deleter_calls == 1
+
+
+# --- our deleters ---
+
+
+@pytest.mark.req("LIFE-04", "CAPI-14")
+@pytest.mark.parametrize("hold_gil", [True, False])
+@pytest.mark.parametrize("version", [None, (1, 3)])
+@pytest.mark.parametrize("copy", [None, True])
+def test_native_thread_deletes(
+    adv: Any, forked: Any, version: Any, copy: Any, hold_gil: bool
+) -> None:
+    """Our deleter needs no GIL: a native thread runs it while this one keeps the GIL."""
+
+    def body() -> None:
+        x = refarray.arange(3, dtype=refarray.float32)
+        owned = adv.take(x.__dlpack__(max_version=version, copy=copy))
+        if hold_gil:
+            del x  # the last reference to the memory ends in that thread
+        owned.drop_in_thread(hold_gil)
+
+    forked(body)
+    body()
+
+
+@pytest.mark.req("LIFE-04", "LIFE-15", "LIFE-27")
+def test_native_thread_deletes_what_python_owns(adv: Any, forked: Any) -> None:
+    """Memory of a Python object is let go from a native thread, which takes the GIL for it."""
+
+    class Exporter(bytearray):
+        pass
+
+    def body() -> None:
+        exporter = Exporter(b"abcd")
+        gone = weakref.ref(exporter)
+        x = refarray.from_buffer(exporter)
+        owned = adv.take(x.__dlpack__(max_version=(1, 3)))
+        del x, exporter
+        gc.collect()
+        assert gone() is not None
+        assert owned.read(4) == b"abcd"
+        owned.drop_in_thread(False)
+        gc.collect()
+        assert gone() is None
+
+    forked(body)
+    body()
+
+
+@pytest.mark.req("LIFE-15")
+def test_deleter_of_ours_raises_nothing(adv: Any, unraisable: list[Any]) -> None:
+    """A Python owner whose end raises: the caller of our deleter sees no error (`drop` would raise
+    it)."""
+
+    class Exporter(bytearray):
+        def __del__(self) -> None:
+            raise OwnError("from __del__")
+
+    x = refarray.from_buffer(Exporter(b"abcd"))
+    owned = adv.take(x.__dlpack__(max_version=(1, 3)))
+    del x
+    owned.drop()
+    gc.collect()
+    assert unraisable == [(OwnError, "from __del__")]
+
+
+@pytest.mark.req("LIFE-24", "LIFE-20")
+def test_threads(isolated: Any) -> None:
+    """Four threads export and import one array, views of it and each other's capsules."""
+    assert isolated("threads.py").endswith("balanced\n")
+
+
+# --- the end of the interpreter ---
+
+
+@pytest.mark.req("LIFE-05", "LIFE-03", "CAPI-04")
+@pytest.mark.parametrize(
+    "mode",
+    [
+        "module_global",
+        "import_in_global",
+        "unconsumed",
+        "cycle",
+        "static",
+        "static_of_import",
+        "thread_during",
+        "thread_after",
+        "daemon",
+        "buffer_static",
+        "buffer_thread",
+        "atexit",
+    ],
+)
+def test_finalization(isolated: Any, mode: str) -> None:
+    """Arrays, capsules and managed tensors that outlive the interpreter are let go or leaked,
+    never a crash."""
+    assert "alive until here\n" in isolated("finalization.py", mode)
+
+
+@pytest.mark.req("LIFE-25", "CAPI-04")
+@pytest.mark.parametrize("mode", ["round_trip", "many", "outlives"])
+def test_subinterpreters(isolated: Any, mode: str) -> None:
+    """Each interpreter imports its own module, with its own GIL from 3.12 on; tensors may outlive
+    theirs."""
+    assert isolated("subinterpreters.py", mode).endswith("main goes on\n") or mode == "outlives"
+
+
+@pytest.mark.req("LIFE-05")
+@pytest.mark.skipif(sys.platform != "linux", reason="os.fork and its exit status are used")
+def test_forked_child_uses_arrays_of_its_parent(adv: Any, forked: Any) -> None:
+    tensor = adv.make(data=FLOATS)
+    array = refarray.from_dlpack(tensor)
+
+    def body() -> None:
+        assert refarray.from_dlpack(array).tolist() == VALUES
+        assert array.copy().tolist() == VALUES
+
+    forked(body)
+    assert (array.tolist(), tensor.deleter_calls) == (VALUES, 0)

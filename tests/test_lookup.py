@@ -1,0 +1,176 @@
+"""Look-up: both methods are found on the type, bound as the interpreter binds, and may do what
+they like."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from native.corpus import FLOATS
+from native.producers import Recorder
+
+import refarray
+
+VALUES = [0.0, 1.0, 2.0]
+FIRST = {"max_version": (1, 3)}
+
+
+@pytest.mark.req("CONS-02", "PROD-18")
+def test_missing_methods(adv: Any) -> None:
+    """AttributeError that names both, whichever is missing; instances and __getattr__ do not
+    count."""
+
+    class Fabricates:
+        def __getattr__(self, name: str) -> Any:
+            return lambda *_, **__: adv.make().capsule()
+
+    class Meta(type):
+        def __dlpack__(cls, **_: Any) -> Any: ...
+        def __dlpack_device__(cls) -> Any: ...
+
+    class OnMeta(metaclass=Meta):
+        pass
+
+    only = {
+        "neither": object(),
+        "fabricated": Fabricates(),
+        "metaclass": OnMeta(),
+        "a class": Recorder,
+        "dlpack only": type("A", (), {"__dlpack__": lambda self, **_: None})(),
+        "device only": type("B", (), {"__dlpack_device__": lambda self: (1, 0)})(),
+        "instance": type("C", (), {})(),
+    }
+    only["instance"].__dict__.update(__dlpack__=lambda **_: None, __dlpack_device__=lambda: (1, 0))
+    for name, thing in only.items():
+        with pytest.raises(
+            AttributeError, match="(?s)__dlpack__.*__dlpack_device__|__dlpack_device__.*__dlpack__"
+        ):
+            refarray.from_dlpack(thing)
+            pytest.fail(name)
+
+
+class Custom:
+    """A descriptor that is called the way the interpreter calls one."""
+
+    def __init__(self, give: Any) -> None:
+        self.give = give
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        assert instance is not None and type(instance) is owner
+        return self.give
+
+
+@pytest.mark.req("PROD-18")
+@pytest.mark.parametrize(
+    "wrap", ["function", "static", "class", "property", "custom", "callable object"]
+)
+def test_descriptors(adv: Any, wrap: str) -> None:
+    """Both methods are bound as type(x) says, whatever kind of descriptor they are."""
+    tensor = adv.make(data=FLOATS)
+
+    def dlpack(**keywords: Any) -> Any:
+        assert keywords == FIRST
+        return tensor.capsule()
+
+    def device() -> Any:
+        return (1, 0)
+
+    wrapped = {
+        "function": lambda give: lambda self, **keywords: give(**keywords),
+        "static": staticmethod,
+        "class": lambda give: classmethod(lambda cls, **keywords: give(**keywords)),
+        "property": lambda give: property(lambda self: give),
+        "custom": Custom,
+        "callable object": lambda give: type(
+            "Callable", (), {"__call__": lambda self, **k: give(**k)}
+        )(),
+    }[wrap]
+    thing = type(
+        "Thing", (), {"__dlpack__": wrapped(dlpack), "__dlpack_device__": wrapped(device)}
+    )()
+    thing.__dlpack__ = None
+    assert refarray.from_dlpack(thing).tolist() == VALUES
+
+
+@pytest.mark.req("CONS-03")
+@pytest.mark.parametrize("name", ["__dlpack__", "__dlpack_device__"])
+def test_property_that_raises(name: str) -> None:
+    """What a descriptor raises comes out; only an absent attribute is ours to report."""
+    error = RuntimeError("from the property")
+
+    def refuse(self: Any) -> Any:
+        raise error
+
+    body = {
+        "__dlpack__": lambda self, **_: None,
+        "__dlpack_device__": lambda self: (1, 0),
+        name: property(refuse),
+    }
+    with pytest.raises(RuntimeError) as caught:
+        refarray.from_dlpack(type("Thing", (), body)())
+    assert caught.value is error
+
+
+@pytest.mark.req("LIFE-23")
+@pytest.mark.parametrize("method", ["__dlpack__", "__dlpack_device__"])
+def test_producer_mutates_its_class(adv: Any, method: str) -> None:
+    """Row 37: the method that runs deletes both from its type; nothing borrowed is used
+    afterwards."""
+    tensor = adv.make(data=FLOATS)
+
+    class Thing:
+        def __dlpack__(self, **_: Any) -> Any:
+            if method == "__dlpack__":
+                del Thing.__dlpack__, Thing.__dlpack_device__
+            return tensor.capsule()
+
+        def __dlpack_device__(self) -> Any:
+            if method == "__dlpack_device__":
+                del Thing.__dlpack_device__
+                Thing.__dlpack__ = lambda self, **_: tensor.capsule()  # type: ignore[method-assign]
+            return (1, 0)
+
+    assert refarray.from_dlpack(Thing()).tolist() == VALUES
+
+
+@pytest.mark.req("CONS-03")
+def test_recursion(forked: Any) -> None:
+    """Row 37: a producer that imports itself ends in RecursionError, at linear cost."""
+
+    class Endless:
+        calls = 0
+
+        def __dlpack__(self, **_: Any) -> Any:
+            Endless.calls += 1
+            return refarray.from_dlpack(self)
+
+        def __dlpack_device__(self) -> Any:
+            return (1, 0)
+
+    def body() -> None:
+        with pytest.raises(RecursionError):
+            refarray.from_dlpack(Endless())
+        assert Endless.calls < 20000
+
+    forked(body)
+
+
+@pytest.mark.req("CONS-01")
+def test_numpy_is_known_to_be_on_the_host() -> None:
+    """Exactly numpy.ndarray may be spared the device question; a subclass is asked."""
+    np = pytest.importorskip("numpy")
+    calls = []
+
+    class Sub(np.ndarray):
+        def __dlpack_device__(self) -> Any:
+            calls.append("device")
+            return super().__dlpack_device__()
+
+        def __dlpack__(self, **keywords: Any) -> Any:
+            calls.append("dlpack")
+            return super().__dlpack__(**keywords)
+
+    plain = np.arange(3.0)
+    assert refarray.from_dlpack(plain).tolist() == [0.0, 1.0, 2.0]
+    assert refarray.from_dlpack(plain.view(Sub)).tolist() == [0.0, 1.0, 2.0]
+    assert calls == ["device", "dlpack"]

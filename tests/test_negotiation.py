@@ -1,0 +1,230 @@
+"""Negotiation: what our `from_dlpack` asks a producer, and what it makes of every answer."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import pytest
+from native.producers import check_independent
+
+import refarray
+
+VALUES = [0.0, 1.0, 2.0]
+FIRST = {"max_version": (1, 3)}
+
+
+# --- the first call ---
+
+
+@pytest.mark.req("CONS-01", "CONS-08", "CONS-09", "VERS-09", "STRM-14", "COPY-04")
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        ({}, {}),
+        ({"copy": None, "device": None, "max_version": None}, {}),
+        ({"copy": True}, {"copy": True}),
+        ({"copy": False}, {"copy": False}),
+        ({"device": "cpu"}, {"dl_device": (1, 0)}),
+        ({"device": refarray.Device("cpu"), "copy": False}, {"dl_device": (1, 0), "copy": False}),
+        ({"max_version": (1, 0)}, {"max_version": (1, 0)}),
+        ({"max_version": (1, 3)}, {}),
+        ({"max_version": (1, 99)}, {}),
+        ({"max_version": (2, 0)}, {}),
+        ({"max_version": (2**70, 2**70)}, {}),
+        ({"max_version": (0, 8)}, {"max_version": (0, 8)}),
+    ],
+)
+def test_first_call(recorder: Any, given: dict[str, Any], asked: dict[str, Any]) -> None:
+    """Device first, then one call with max_version and only what the user gave; never a stream."""
+    producer = recorder(flags=2 if given.get("copy") else 0)
+    assert refarray.from_dlpack(producer, **given).tolist() == VALUES
+    assert producer.calls == [("__dlpack_device__", {}), ("__dlpack__", {**FIRST, **asked})]
+    device = producer.asked[0].get("dl_device", (1, 0))
+    assert type(device) is tuple and len(device) == 2
+
+
+@pytest.mark.req("COPY-01", "COPY-11", "VERS-10", "PROD-15")
+def test_our_own_arguments(recorder: Any) -> None:
+    """Bad arguments are refused before the producer is called."""
+    producer = recorder()
+    for bad in (
+        {"copy": 1},
+        {"copy": "no"},
+        {"copy": 0},
+        {"max_version": [1, 0]},
+        {"max_version": "10"},
+        {"max_version": (1,)},
+        {"max_version": (1.0, 0)},
+        {"stream": None},
+        {"foo": 1},
+        {"device": 3.5},
+        {"device": object()},
+    ):
+        with pytest.raises(TypeError):
+            refarray.from_dlpack(producer, **bad)
+    with pytest.raises((ValueError, TypeError)):
+        refarray.from_dlpack(producer, device="toaster")
+    for wrong in ((), (producer, None)):
+        with pytest.raises(TypeError):
+            refarray.from_dlpack(*wrong)
+    with pytest.raises(TypeError):
+        refarray.from_dlpack(x=producer)
+    assert producer.calls == []
+
+
+# --- old producers ---
+
+
+@pytest.mark.req("VERS-09", "CONS-04", "COPY-09")
+@pytest.mark.parametrize("device", ["no", "cpu"])
+@pytest.mark.parametrize("copy", ["no", None, True])
+@pytest.mark.parametrize(
+    "known", ["stream", "", "stream max_version", "max_version", "max_version dl_device"]
+)
+def test_old_producers(recorder: Any, known: str, copy: Any, device: str) -> None:
+    """One retry without the keywords it does not know; copy=True is then ours to do."""
+    given = {name: value for name, value in (("copy", copy), ("device", device)) if value != "no"}
+    first = {
+        **FIRST,
+        **({"copy": True} if copy is True else {}),
+        **({"dl_device": (1, 0)} if device == "cpu" else {}),
+    }
+    producer = recorder(known)
+    array = refarray.from_dlpack(producer, **given)
+    assert array.tolist() == VALUES
+    if all(name in known.split() for name in first):
+        assert producer.asked == [first]
+    else:
+        retry = FIRST if "max_version" in known else {}
+        assert producer.asked == [first, retry]
+    assert len(producer.tensors) == 1
+    if copy is True:
+        check_independent(array, producer.tensors[0])
+
+
+@pytest.mark.req("COPY-09", "COPY-06", "CONS-04")
+@pytest.mark.parametrize("known", ["", "stream", "stream max_version"])
+def test_copy_false_needs_a_producer_that_knows_it(recorder: Any, known: str) -> None:
+    """Without the keyword nobody promises a view: NoCopyError, chained to the producer's
+    TypeError."""
+    producer = recorder(known)
+    with pytest.raises(refarray.NoCopyError) as caught:
+        refarray.from_dlpack(producer, copy=False)
+    assert isinstance(caught.value, BufferError) and isinstance(caught.value, ValueError)
+    assert isinstance(caught.value.__cause__ or caught.value.__context__, TypeError)
+    assert len(producer.asked) <= 2
+
+
+@pytest.mark.req("CONS-04")
+def test_a_genuine_type_error_surfaces(recorder: Any) -> None:
+    """At most one retry, and both errors are chained (A-41)."""
+    producer = recorder()
+    errors: list[TypeError] = []
+
+    def answer(**keywords: Any) -> Any:
+        errors.append(TypeError("unsupported operand type(s) for +: 'int' and 'str'"))
+        raise errors[-1]
+
+    producer.answer = answer
+    with pytest.raises(TypeError, match="unsupported operand") as caught:
+        refarray.from_dlpack(producer)
+    assert len(producer.asked) <= 2
+    assert caught.value is errors[-1]
+    if len(errors) == 2:
+        assert caught.value.__context__ is errors[0] or caught.value.__cause__ is errors[0]
+
+
+@pytest.mark.req("CONS-04")
+@pytest.mark.parametrize(
+    "message",
+    [
+        "__dlpack__() got an unexpected keyword argument 'max_version'",
+        "'max_version' is an invalid keyword argument for __dlpack__()",
+        "P.__dlpack__() takes no keyword arguments",
+        "__dlpack__(): incompatible function arguments. These argument types are supported:",
+    ],
+)
+def test_ways_to_refuse_a_keyword(recorder: Any, message: str) -> None:
+    """Interpreters and binding generators word it differently: each is retried bare, once."""
+    producer = recorder()
+    accepted = producer.answer
+
+    def answer(**keywords: Any) -> Any:
+        if keywords:
+            raise TypeError(message)
+        return accepted()
+
+    producer.answer = answer
+    assert refarray.from_dlpack(producer).tolist() == VALUES
+    assert producer.asked == [FIRST, {}]
+
+
+# --- errors ---
+
+
+class OwnError(Exception):
+    pass
+
+
+@pytest.mark.req("CONS-03", "DEV-08", "TENS-17")
+@pytest.mark.parametrize("where", ["device", "dlpack", "retry"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        BufferError,
+        ValueError,
+        MemoryError,
+        KeyboardInterrupt,
+        SystemExit,
+        NotImplementedError,
+        AttributeError,
+        OwnError,
+        StopIteration,
+        RecursionError,
+    ],
+)
+def test_errors_propagate(recorder: Any, kind: type[BaseException], where: str) -> None:
+    """The same object comes out, and nobody is asked again."""
+    error = kind("mine")
+    producer = recorder()
+
+    def refuse(**keywords: Any) -> Any:
+        if where == "retry" and keywords:
+            raise TypeError("__dlpack__() got an unexpected keyword argument 'max_version'")
+        raise error
+
+    if where == "device":
+        producer.device = refuse
+    else:
+        producer.answer = refuse
+    with pytest.raises(kind) as caught:
+        refarray.from_dlpack(producer)
+    assert caught.value is error
+    assert len(producer.asked) == {"device": 0, "dlpack": 1, "retry": 2}[where]
+
+
+@pytest.mark.req("DEV-01", "CONS-07")
+@pytest.mark.parametrize(
+    "bad", [None, "cpu", [1, 0], (1,), (1, 0, 0), (1, None), ("cpu", 0), (1.0, 0), (1, "0"), {}, 1]
+)
+def test_malformed_device(recorder: Any, bad: Any) -> None:
+    producer = recorder(device=bad)
+    with pytest.raises(TypeError, match="__dlpack_device__"):
+        refarray.from_dlpack(producer)
+    assert producer.asked == []
+
+
+@pytest.mark.req("ABI-03", "DEV-07")
+@pytest.mark.parametrize("huge", [(2**40, 0), (1, 2**40), (2**70, 0), (-(2**33), 0)])
+def test_huge_device(recorder: Any, huge: Any) -> None:
+    with pytest.raises((BufferError, ValueError, TypeError)):
+        refarray.from_dlpack(recorder(device=huge))
+
+
+@pytest.mark.req("DEV-01")
+def test_enum_device(recorder: Any) -> None:
+    class Kind(enum.IntEnum):
+        kDLCPU = 1
+
+    assert refarray.from_dlpack(recorder(device=(Kind.kDLCPU, 0))).tolist() == VALUES

@@ -1,0 +1,110 @@
+"""Verification: an answer is believed for what it is, not for what was asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from native.corpus import FLOATS
+from native.producers import Recorder, check_independent
+
+import refarray
+
+VALUES = [0.0, 1.0, 2.0]
+FIRST = {"max_version": (1, 3)}
+
+
+@pytest.mark.req("COPY-07", "COPY-05")
+@pytest.mark.parametrize(
+    "fields", [{}, {"versioned": False}, {"flags": 1}], ids=["view", "legacy", "read-only"]
+)
+def test_copy_true_answered_with_an_alias(recorder: Any, fields: dict[str, Any]) -> None:
+    """Row 40: no IS_COPIED, no trust: we copy, the copy is writable and the view is given back at
+    once."""
+    producer = recorder(**fields)
+    array = refarray.from_dlpack(producer, copy=True)
+    assert array.tolist() == VALUES
+    check_independent(array, producer.tensors[0])
+    assert producer.tensors[0].deleter_calls == 1
+
+
+@pytest.mark.req("COPY-07", "COPY-02")
+@pytest.mark.parametrize("device", [(3, 0), (11, 0)])
+def test_our_copy_of_pinned_memory(recorder: Any, device: tuple[int, int]) -> None:
+    """Copies of host-readable memory work; asking for the CPU by name gives the CPU or the memory
+    itself (A-25)."""
+    assert refarray.from_dlpack(recorder(device=device), copy=True).tolist() == VALUES
+
+
+@pytest.mark.req("FLAG-05", "COPY-05")
+def test_copy_true_answered_with_a_copy(recorder: Any) -> None:
+    """A flagged copy is taken as it is."""
+    producer = recorder(flags=2)
+    array = refarray.from_dlpack(producer, copy=True)
+    assert (array.tolist(), producer.tensors[0].deleter_calls) == (VALUES, 0)
+    array[0] = 5.0
+    assert producer.tensors[0].bytes()[:4] != FLOATS[:4]
+
+
+@pytest.mark.req("COPY-08", "COPY-06")
+def test_copy_false_answered_with_a_copy(recorder: Any) -> None:
+    """Row 40: what was asked not to be copied was; the tensor is given back."""
+    producer = recorder(flags=2)
+    with pytest.raises(refarray.NoCopyError):
+        refarray.from_dlpack(producer, copy=False)
+    assert producer.tensors[0].deleter_calls == 1
+
+
+@pytest.mark.req("COPY-02", "COPY-10", "CONS-10", "DEV-07")
+@pytest.mark.parametrize("copy", [None, True, False])
+def test_device_that_cannot_be_met(recorder: Any, copy: Any) -> None:
+    """This build reaches the host only: another device is a BufferError, asked for or delivered."""
+    for device in ("cuda", "cuda:0", "rocm:1"):
+        with pytest.raises(BufferError):
+            refarray.from_dlpack(recorder(), device=device, copy=copy)
+        with pytest.raises(BufferError):
+            refarray.from_dlpack(refarray.zeros(3), device=device, copy=copy)
+
+
+@pytest.mark.req("COPY-10", "COPY-03", "CONS-10")
+def test_cpu_answered_with_something_else(adv: Any) -> None:
+    """Asked for the CPU: pinned memory is the host's (A-25), device memory is refused and given
+    back."""
+    pinned = adv.make(data=FLOATS, device=(3, 0))
+    assert (
+        refarray.from_dlpack(Recorder(lambda **_: pinned.capsule()), device="cpu").tolist()
+        == VALUES
+    )
+    for kind in (2, 10, 13):
+        tensor = adv.make(data=FLOATS, device=(kind, 0))
+        with pytest.raises(BufferError):
+            refarray.from_dlpack(Recorder(lambda t=tensor, **_: t.capsule()), device="cpu")
+        assert tensor.deleter_calls == 1
+
+
+@pytest.mark.req("COPY-03", "CONS-01", "DEV-07")
+def test_gpu_producer_asked_for_the_cpu(adv: Any) -> None:
+    """device="cpu" lets the producer of an unreachable device deliver; no stream is passed."""
+    tensor = adv.make(data=FLOATS, flags=2)
+    producer = Recorder(lambda **_: tensor.capsule(), device=(2, 0))
+    assert refarray.from_dlpack(producer, device="cpu").tolist() == VALUES
+    assert producer.asked == [{**FIRST, "dl_device": (1, 0)}]
+
+
+@pytest.mark.req("VERS-08")
+@pytest.mark.parametrize("asked", [{}, {"max_version": (1, 0)}, {"max_version": (0, 8)}])
+@pytest.mark.parametrize("versioned", [True, False])
+def test_answer_of_another_version(recorder: Any, asked: dict[str, Any], versioned: bool) -> None:
+    """A producer that ignores max_version is understood by the capsule it gave."""
+    assert refarray.from_dlpack(recorder(versioned=versioned), **asked).tolist() == VALUES
+
+
+@pytest.mark.req("CONS-05")
+@pytest.mark.parametrize("answer", [None, 0, 12345, "dltensor", object(), b""])
+def test_answer_that_is_no_capsule(recorder: Any, answer: Any) -> None:
+    """Row 33: a TypeError that names the producer's type, without a second call."""
+    producer = recorder()
+    producer.answer = lambda **_: answer
+    with pytest.raises(TypeError, match="Recorder"):
+        refarray.from_dlpack(producer)
+    assert len(producer.asked) == 1
