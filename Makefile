@@ -19,10 +19,11 @@ PYTHON_SOURCES = $(wildcard src/refarray tests tools benchmarks examples docs/co
 help: ## this list
 	sed -n 's/^\([a-z0-9]*\):.*## /  make \1|/p' Makefile | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
 
-demo: $(VENV)/package $(VENV)/$(if $(filter all,$(PARTNERS)),partners,light) ## exchange arrays with the partners found; PARTNERS=all adds PyTorch and JAX
+demo: $(VENV)/package $(VENV)/light $(if $(filter all,$(PARTNERS)),$(VENV)/partners) ## exchange arrays with the partners found; PARTNERS=all adds PyTorch and JAX
 	$(BIN)/python examples/demo.py $(if $(filter all,$(PARTNERS)),--all)
 
-test: ctest abi3 pytest ## the C++ tests, then pytest with every partner, here and on other interpreters
+test: ## the C++ tests, the abi3 wheel on other interpreters, pytest with every partner
+	$(MAKE) --no-print-directory --keep-going ctest abi3 pytest
 
 ctest: $(VENV)/build
 	echo "== C++ tests, built without Python"

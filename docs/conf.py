@@ -15,3 +15,12 @@ autodoc_member_order = "alphabetical"
 autodoc_typehints = "none"
 html_theme = "furo"
 html_title = "refarray"
+
+
+def show_as_written(_app, _what, _name, _object, _options, lines: list[str]) -> None:
+    """Docstrings are plain text for `help()`: their layout is kept, nothing in them is markup."""
+    lines[:] = ["::", "", *(f"   {line}" for line in lines), ""]
+
+
+def setup(app) -> None:
+    app.connect("autodoc-process-docstring", show_as_written)

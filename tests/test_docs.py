@@ -27,7 +27,9 @@ def blocks(page: Path) -> Iterator[tuple[int, str]]:
 def run(page: Path) -> int:
     """Runs the page's blocks in one namespace; those with prompts must print what they show."""
     names: dict[str, Any] = {"__name__": "__main__"}
-    runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
+    runner = doctest.DocTestRunner(
+        verbose=False, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    )
     for line, text in blocks(page):
         if text.lstrip().startswith(">>>"):
             test = doctest.DocTestParser().get_doctest(text, names, page.name, str(page), line)

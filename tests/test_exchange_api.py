@@ -9,7 +9,7 @@ import struct
 from typing import Any
 
 import pytest
-from native.corpus import CASES, FLOATS
+from native.corpus import FLOATS
 from native.producers import Recorder
 
 import refarray
@@ -59,7 +59,6 @@ def test_from_py(api: Any, readonly: bool) -> None:
     assert (fields["shape"], fields["strides"], fields["dtype"]) == ((3, 2), (1, 3), (2, 32, 1))
     assert fields["deleter"]
     del x
-    gc.collect()
     assert owned.read(24) == struct.pack("6f", *range(6))
     owned.drop_in_thread(True)
 
@@ -116,25 +115,9 @@ def test_to_py(adv: Any, api: Any) -> None:
     assert (array.tolist(), array.readonly, tensor.deleter_calls) == (VALUES, True, 0)
     view = array[1:]
     del array
-    gc.collect()
     assert tensor.deleter_calls == 0
     del view
-    gc.collect()
     assert tensor.deleter_calls == 1
-
-
-@pytest.mark.req("CAPI-18", "CAPI-19", "CAPI-10")
-@pytest.mark.parametrize(
-    "case", [case for case in CASES if case.versioned and case.outcome == "reject"], ids=str
-)
-def test_to_py_failure(adv: Any, api: Any, case: Any) -> None:
-    """-1 leaves the tensor the caller's (A-33), as from_py and to_py of a round trip do too."""
-    tensor = adv.make(**case.fields)
-    with pytest.raises(BufferError):
-        api.to_py(tensor)
-    assert tensor.deleter_calls == 0
-    tensor.delete()
-    assert tensor.deleter_calls == int(case.fields.get("deleter", True) is not None)
 
 
 @pytest.mark.req("CAPI-17", "TENS-19")
@@ -193,7 +176,7 @@ def test_allocator_shapes(adv: Any, api: Any) -> None:
     assert (code, errors) == (0, [])
 
 
-HOSTILE = {
+HOSTILE: dict[str, dict[str, Any]] = {
     "dtype": {"dtype": (99, 8, 1)},
     "opaque": {"dtype": (3, 64, 1)},
     "bits": {"dtype": (2, 7, 1)},
@@ -203,7 +186,7 @@ HOSTILE = {
     "device-minus": {"device": (-1, 0)},
     "negative": {"shape": (-1,)},
     "overflow": {"shape": (2**62, 8)},
-    "memory": {"shape": (2**59,)},
+    "memory": {"shape": (2**52,)},
     "rank": {"ndim": 65},
     "rank-max": {"ndim": 2**31 - 1},
     "rank-negative": {"ndim": -1},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import inspect as signatures
 import itertools
 import sys
@@ -146,11 +145,7 @@ DTYPES = {
 def test_dtypes(adv: Any, name: str) -> None:
     for lanes in (1, 2):
         dtype = refarray.DType(name if lanes == 1 else f"{name}x{lanes}")
-        x = (
-            refarray.zeros((4, 2), dtype=dtype)
-            if lanes == 1
-            else refarray.empty((4, 2), dtype=dtype)
-        )
+        x = refarray.empty((2, 4), dtype=dtype)  # rows of whole bytes, packed or not
         for version in (None, (1, 3)):
             assert adv.inspect(x.__dlpack__(max_version=version))["dtype"] == (*DTYPES[name], lanes)
         assert refarray.from_dlpack(x).dtype == x.dtype
@@ -330,7 +325,6 @@ def test_reference_counts() -> None:
         with pytest.raises((TypeError, ValueError, BufferError)):
             x.__dlpack__(**keywords)
     del capsule
-    gc.collect()
     assert sys.getrefcount(x) == before
     assert type(x).__dlpack__(x) is not None
 
@@ -341,7 +335,6 @@ def test_data_outlives_the_producer(adv: Any) -> None:
     x = refarray.reshape(refarray.arange(6, dtype=refarray.int8), (2, 3))
     owned = adv.take(refarray.permute_dims(x, (1, 0)).__dlpack__(max_version=(1, 3)))
     del x
-    gc.collect()
     noise = [refarray.full((2, 3), 9, dtype=refarray.int8) for _ in range(64)]
     assert owned.read(6) == bytes(range(6))
     assert (owned.fields()["shape"], owned.fields()["strides"]) == ((3, 2), (1, 3))

@@ -29,7 +29,7 @@ concept Complex = requires { typename ComplexPart<T>::type; };
 template <class T>
 concept WideComplex = Complex<T> && !std::is_same_v<T, Complex32>;
 template <class T>
-concept Small = requires(T element) {
+concept Small = requires {
   { T::from(0.0F).code } -> std::convertible_to<unsigned>;
 };
 template <class T>

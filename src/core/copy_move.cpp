@@ -34,10 +34,11 @@ void move_bytes(const Run& dst, const Run& src, std::int64_t count) noexcept {
   }
 }
 
-/// For sizes without a kernel of their own: vector types.
+/// For sizes without a kernel of their own: vector types, padded ones with their padding.
 void move_any_bytes(const Run& dst, const Run& src, std::int64_t count) noexcept {
-  const auto size = static_cast<std::size_t>(dst.width) / 8;
-  if (dst.stride == dst.width && src.stride == src.width) {
+  const std::size_t size = (static_cast<std::size_t>(dst.width) + 7) / 8;
+  const auto bits = static_cast<std::int64_t>(size) * 8;
+  if (dst.stride == bits && src.stride == bits) {
     std::memmove(dst.data, src.data, static_cast<std::size_t>(count) * size);
     return;
   }

@@ -1,6 +1,5 @@
 // Owns how a copy is described before it runs: runs of elements, the kernels that move one run, and
-// the coalesced plan. A faster implementation needs only this header: it takes a Plan (see
-// `Executor` in copy.cpp) and may fall back to walk().
+// the coalesced plan.
 #pragma once
 
 #include <cstddef>
@@ -55,9 +54,10 @@ class Recipe {
   bool is_move_ = false;
 };
 
-/// A copy ready to run. Axes are ordered from the widest stride in dst to the narrowest, which is
-/// the run; axes of extent 1 are gone, dst strides are not negative, and axes that continue each
-/// other are merged. dst is never empty.
+/// A copy ready to run: all that a faster implementation needs (see `Executor` in copy.cpp). Axes
+/// go from the widest stride in dst to the narrowest, save that choose_run may have exchanged the
+/// last ones; the last is the run. Axes of extent 1 are gone, dst strides are not negative, and
+/// axes that continue each other are merged. There is at least one element.
 struct Plan {
   Plan(const ArrayView& dst, const ArrayView& src) noexcept;
 

@@ -3,7 +3,6 @@
 #include "refarray/dlpack/export.hpp"
 
 #include <cstdlib>
-#include <cstring>
 #include <new>
 
 #include "refarray/core/error.hpp"
@@ -112,9 +111,9 @@ Managed<M> make_managed(const ArrayView& array, core::StoragePtr storage, core::
   auto* self = ::new (block) Exported<M>;  // [4] make the managed tensor
   std::int64_t* shape = self->dims();
   std::int64_t* strides = shape + rank;
-  if (rank != 0) {
-    std::memcpy(shape, array.shape, rank * sizeof(std::int64_t));
-    std::memcpy(strides, array.strides, rank * sizeof(std::int64_t));
+  for (std::size_t axis = 0; axis < rank; ++axis) {  // ranks are small: a loop beats two calls
+    shape[axis] = array.shape[axis];
+    strides[axis] = array.strides[axis];
   }
   fill(array, device, shape, strides, self->tensor.dl_tensor);
   self->tensor.manager_ctx = self;

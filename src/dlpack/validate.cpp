@@ -57,11 +57,11 @@ core::Device checked_device(DLDevice device) {
   }
 }
 
-void check_flags(const TensorContext& context, DLDataType dtype) {
+void check_unknown_flags(const TensorContext& context, DLDataType dtype) {
   // A new bit may change what the bytes mean (bit 2 did), so it is refused where that could matter
   //
   const std::uint64_t unknown = context.flags & ~kKnownFlags;
-  if (unknown != 0 && (dtype.bits < 8 || context.minor > kVersion.minor)) {
+  if (dtype.bits < 8 || context.minor > kVersion.minor) {
     core::fail(Fault::kBuffer, "flags: unknown bits ", unknown, " on a version 1.", context.minor,
                " tensor of ", int{dtype.bits}, "-bit elements; known bits are ", kKnownFlags);
   }
@@ -74,30 +74,21 @@ int checked_ndim(std::int32_t ndim) {
   return ndim;
 }
 
-void check_shape(const std::int64_t* shape, int ndim, core::Layout& out) {
-  if (ndim > 0 && shape == nullptr)
-    core::fail(Fault::kBuffer, "shape is NULL although ndim is ", ndim);
+/// Extents and strides into our own memory, each entry read once. NULL strides (legal before 1.2, tolerated later: A-02)
+/// and those of empty tensors, which carry no meaning (TENS-14) and could be anything, become the row-major ones.
+void read_shape(const std::int64_t* shape, int ndim, core::Layout& out) {
+  if (ndim > 0 && shape == nullptr) core::fail(Fault::kBuffer, "shape is NULL although ndim is ", ndim);
   out.ndim = ndim;
-  for (int axis = 0; axis < ndim; ++axis) {
-    out.shape[axis] = shape[axis];
-    if (out.shape[axis] < 0) {
-      core::fail(Fault::kBuffer, "shape[", axis, "] is ", out.shape[axis],
-                 "; extents are 0 or more");
-    }
-  }
+  for (int axis = 0; axis < ndim; ++axis) out.shape[axis] = shape[axis];
 }
-
-/// Element strides, or the row-major ones: for NULL (legal before 1.2, tolerated later: A-02) and
-/// for empty tensors, whose strides carry no meaning (TENS-14) and could be anything.
-void copy_strides(const std::int64_t* strides, bool empty, core::Layout& out) {
-  if (strides != nullptr && !empty) {
-    for (int axis = 0; axis < out.ndim; ++axis) out.strides[axis] = strides[axis];
-    return;
-  }
-  std::int64_t stride = 1;  // cannot overflow: checked_size has multiplied the non-zero extents
+void read_strides(const std::int64_t* strides, core::Layout& out) noexcept {
+  for (int axis = 0; axis < out.ndim; ++axis) out.strides[axis] = strides[axis];
+}
+void set_row_major(core::Layout& out) noexcept {
+  std::uint64_t stride = 1;  // wraps only where survey() refuses the shape
   for (int axis = out.ndim - 1; axis >= 0; --axis) {
-    out.strides[axis] = stride;
-    if (out.shape[axis] != 0) stride *= out.shape[axis];
+    out.strides[axis] = static_cast<std::int64_t>(stride);
+    if (out.shape[axis] != 0) stride *= static_cast<std::uint64_t>(out.shape[axis]);
   }
 }
 
@@ -113,31 +104,37 @@ auto as_buffer_error(const char* field, F check) {
   }
 }
 
-/// data + byte_offset and every element after and before it lie inside the address space
-/// (reliability: wraps).
-std::byte* checked_data(void* data, std::uint64_t byte_offset, const core::Layout& layout,
-                        const core::DType& dtype) {
-  if (data == nullptr) {
-    core::fail(Fault::kBuffer, "data is NULL although the tensor has elements (byte_offset ",
-               byte_offset, ")");
+/// Says in words what survey() found unsound.
+[[noreturn, gnu::cold]] void explain(const core::Layout& layout, const core::DType& dtype) {
+  for (int axis = 0; axis < layout.ndim; ++axis) {
+    if (layout.shape[axis] < 0) {
+      core::fail(Fault::kBuffer, "shape[", axis, "] is ", layout.shape[axis], "; extents are 0 or more");
+    }
   }
-  const auto base = reinterpret_cast<std::uintptr_t>(data);
-  std::uintptr_t first = 0;
-  if (byte_offset > INT64_MAX || __builtin_add_overflow(base, byte_offset, &first)) {
-    core::fail(Fault::kBuffer, "byte_offset is ", byte_offset,
-               "; with data it leaves the address space");
-  }
-  const core::BitRange range = as_buffer_error("strides", [&] {
-    return core::checked_bit_range(layout.extents(), layout.stride_span(), dtype);
+  as_buffer_error("shape", [&] { return core::checked_nbytes(core::checked_size(layout.extents()), dtype); });
+  as_buffer_error("strides", [&] {
+    core::checked_bit_range(layout.extents(), layout.stride_span(), dtype);
+    return 0;
   });
+  core::fail(Fault::kBuffer, "shape or strides: a number does not fit 64 bits");
+}
+
+/// data + byte_offset; it and every element after and before it must lie inside the address space.
+std::byte* checked_data(void* data, std::uint64_t byte_offset, core::BitRange range) {
+  if (data == nullptr) {
+    core::fail(Fault::kBuffer, "data is NULL although the tensor has elements (byte_offset ", byte_offset, ")");
+  }
+  std::uintptr_t first = 0;
+  if (byte_offset > INT64_MAX ||
+      __builtin_add_overflow(reinterpret_cast<std::uintptr_t>(data), byte_offset, &first)) {
+    core::fail(Fault::kBuffer, "byte_offset is ", byte_offset, "; with data it leaves the address space");
+  }
   const std::int64_t low = range.begin >> 3;
   const std::int64_t high = (range.end + 7) >> 3;
-  const bool below = low < 0 && static_cast<std::uintptr_t>(-low) > first;
   std::uintptr_t end = 0;
-  if (below ||
-      (high > 0 && __builtin_add_overflow(first, static_cast<std::uintptr_t>(high), &end))) {
-    core::fail(Fault::kBuffer, "strides: bytes ", low, " to ", high,
-               " from the first element leave the address space");
+  if (static_cast<std::uintptr_t>(-low) > first ||
+      __builtin_add_overflow(first, static_cast<std::uintptr_t>(high), &end)) {
+    core::fail(Fault::kBuffer, "strides: bytes ", low, " to ", high, " from the first element leave the address space");
   }
   return reinterpret_cast<std::byte*>(first);
 }
@@ -145,23 +142,24 @@ std::byte* checked_data(void* data, std::uint64_t byte_offset, const core::Layou
 }  // namespace
 
 void validate(const DLTensor& tensor, const TensorContext& context, Imported& out) {
-  const DLDataType wire_dtype =
-      tensor.dtype;  // each field once: another thread may be writing to the struct
+  const DLTensor fields = tensor;  // each field once: another thread may be writing to the struct
   core::Array& array = out.array;
-  out.device = checked_device(tensor.device);
+  core::Layout& layout = array.layout;
+  out.device = checked_device(fields.device);
   if (out.as_cpu) out.device = core::Device{};  // host memory of another label, by the line above
-  check_flags(context, wire_dtype);
-  array.dtype = checked_dtype(wire_dtype, (context.flags & kPadded) != 0);
-  check_shape(tensor.shape, checked_ndim(tensor.ndim), array.layout);
-  const std::int64_t size = as_buffer_error("shape", [&] {
-    const std::int64_t count = core::checked_size(array.layout.extents());
-    core::checked_nbytes(count, array.dtype);
-    return count;
-  });
-  copy_strides(tensor.strides, size == 0, array.layout);
+  if ((context.flags & ~kKnownFlags) != 0) check_unknown_flags(context, fields.dtype);
+  array.dtype = checked_dtype(fields.dtype, (context.flags & kPadded) != 0);
+  read_shape(fields.shape, checked_ndim(fields.ndim), layout);
+  if (fields.strides != nullptr) {
+    read_strides(fields.strides, layout);
+  } else {
+    set_row_major(layout);
+  }
+  const core::Survey found = core::survey(layout.extents(), layout.strides, array.dtype);
+  if (!found.sound) explain(layout, array.dtype);
+  if (found.size == 0) set_row_major(layout);
   // Nothing is read from an empty tensor's data, and it may be any value (TENS-04).
-  array.data = size == 0 ? nullptr
-                         : checked_data(tensor.data, tensor.byte_offset, array.layout, array.dtype);
+  array.data = found.size == 0 ? nullptr : checked_data(fields.data, fields.byte_offset, found.range);
   array.bit = 0;
   array.readonly = (context.flags & kReadOnly) != 0;
   out.copied = (context.flags & kIsCopied) != 0;
@@ -171,9 +169,10 @@ core::Array allocate_like(const DLTensor& prototype) {
   core::Layout layout;
   checked_device(prototype.device);
   const core::DType dtype = checked_dtype(prototype.dtype, /*padded=*/false);
-  check_shape(prototype.shape, checked_ndim(prototype.ndim), layout);
-  return as_buffer_error(
-      "shape", [&] { return core::new_array(dtype, layout.extents(), /*zeroed=*/false); });
+  read_shape(prototype.shape, checked_ndim(prototype.ndim), layout);
+  set_row_major(layout);
+  if (!core::survey(layout.extents(), layout.strides, dtype).sound) explain(layout, dtype);
+  return core::new_array(dtype, layout.extents(), /*zeroed=*/false);
 }
 
 }  // namespace refarray::dlpack

@@ -28,8 +28,16 @@ namespace detail {
 [[noreturn]] void raise_unexpected(const char* function, PyObject* name);
 [[noreturn]] void raise_twice(const char* function, PyObject* name);
 [[noreturn]] void raise_missing(const char* function, PyObject* name);
-/// Index of `name` among `count` keys, or -1: by identity first (interned names), then by equality.
-Py_ssize_t find_key(const State& state, const Key* keys, Py_ssize_t count, PyObject* name);
+/// Index of `name` among `count` keys by equality, or -1: for names that are not interned.
+Py_ssize_t find_equal_key(const Key* keys, Py_ssize_t count, PyObject* name) noexcept;
+
+/// By identity first: keyword names in source code are interned, and so are ours.
+inline Py_ssize_t find_key(const State& state, const Key* keys, Py_ssize_t count, PyObject* name) noexcept {
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (state.get(keys[i]) == name) return i;
+  }
+  return find_equal_key(keys, count, name);
+}
 }  // namespace detail
 
 /// Borrowed references in the signature's order, nullptr where nothing was given. Throws TypeError
@@ -41,9 +49,9 @@ std::array<PyObject*, N> bind(const Signature<N>& signature, const State& state,
   if (nargs > signature.positional)
     detail::raise_too_many(signature.function, signature.positional, nargs);
   for (Py_ssize_t i = 0; i < nargs; ++i) out[static_cast<std::size_t>(i)] = args[i];
-  const Py_ssize_t named = kwnames == nullptr ? 0 : PyTuple_Size(kwnames);
+  const Py_ssize_t named = kwnames == nullptr ? 0 : compat::tuple_size(kwnames);
   for (Py_ssize_t i = 0; i < named; ++i) {
-    PyObject* name = PyTuple_GetItem(kwnames, i);
+    PyObject* name = compat::tuple_item(kwnames, i);
     const Py_ssize_t at = detail::find_key(state, signature.keys.data(), N, name);
     if (at < signature.positional_only) detail::raise_unexpected(signature.function, name);
     PyObject*& place = out[static_cast<std::size_t>(at)];

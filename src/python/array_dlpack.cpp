@@ -32,7 +32,7 @@ Ref export_as(const core::ArrayView& array, const dlpack::ExportPlan& plan) {
 Ref export_with(PyObject* self, PyObject* stream, PyObject* max_version, PyObject* dl_device,
                 PyObject* copy) {
   const std::optional<std::int64_t> on = to_stream(stream);  // [1] parse
-  const dlpack::ExportRequest request{to_version_request(max_version) != VersionRequest::kLegacy,
+  const dlpack::ExportRequest request{to_version_request(State::of_object(self), max_version) != VersionRequest::kLegacy,
                                       to_copy(copy), to_dl_device(dl_device)};
   return export_capsule(view_of(self), request, on);
 }

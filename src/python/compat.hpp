@@ -18,6 +18,22 @@ inline constexpr bool kFreeThreading = true;
 inline constexpr bool kFreeThreading = false;
 #endif
 
+/// A tuple that is known to be one: the full API reads it without a call.
+inline Py_ssize_t tuple_size(PyObject* tuple) noexcept {
+#if defined(Py_LIMITED_API)
+  return PyTuple_Size(tuple);
+#else
+  return PyTuple_GET_SIZE(tuple);
+#endif
+}
+inline PyObject* tuple_item(PyObject* tuple, Py_ssize_t index) noexcept {
+#if defined(Py_LIMITED_API)
+  return PyTuple_GetItem(tuple, index);
+#else
+  return PyTuple_GET_ITEM(tuple, index);
+#endif
+}
+
 /// The pending exception, taken out of the thread state; nullptr when there is none.
 inline PyObject* take_raised() noexcept {
 #if PY_VERSION_HEX >= 0x030C0000

@@ -1,4 +1,5 @@
-// Owns what the creation functions share: copy=, arrays over what others export, and where new arrays lie.
+// Owns what the creation functions share: copy=, arrays over what others export, and where new
+// arrays lie.
 #pragma once
 
 #include <Python.h>
@@ -17,15 +18,13 @@ extern const char* const kAsarrayDoc;
 Ref arange(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
 extern const char* const kArangeDoc;
 
-/// True, False or None (or nothing given). Throws TypeError for anything else.
-dlpack::Copy to_copy(PyObject* object);
-
-/// The object itself when it is an array, else a view of what it exports by DLPack or else by the buffer protocol;
-/// an empty Ref when it exports nothing. Never copies.
+/// The object itself when it is an array, else a view of what it exports by DLPack or else by the
+/// buffer protocol; an empty Ref when it exports nothing. Never copies.
 Ref array_over(const State& state, PyObject* object);
 
-/// Numbers, or sequences of sequences of ... numbers and arrays, as a fresh array. A vector dtype (lanes > 1) takes
-/// its lanes from the innermost level, or from the one number that there is. `dtype` nullptr: inferred.
+/// Numbers, or sequences of sequences of ... numbers and arrays, as a fresh array. A vector dtype
+/// (lanes > 1) takes its lanes from the innermost level, or from the one number that there is.
+/// `dtype` nullptr: inferred.
 core::Array array_of_nested(const State& state, PyObject* object, const core::DType* dtype);
 
 }  // namespace refarray::python

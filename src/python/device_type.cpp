@@ -20,7 +20,8 @@ Ref device_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 }
 
 Ref device_repr(PyObject* self) {
-  return check(PyUnicode_FromFormat("refarray.Device('%s')", core::name(value_in<Device>(self)).c_str()));
+  return check(
+      PyUnicode_FromFormat("refarray.Device('%s')", core::name(value_in<Device>(self)).c_str()));
 }
 
 Ref get_kind(PyObject* self, void*) {
@@ -39,17 +40,25 @@ Ref get_dlpack(PyObject* self, void*) {
 constexpr const char* kTypeDoc =
     "Device(name)\n--\n\n"
     "Where an array's elements are: immutable, hashable, picklable.\n\n"
-    "name is a Device or a name: 'cpu', 'cuda:1', 'rocm:0', 'cuda_managed:0', or 'cuda_host' and 'rocm_host' for pinned\n"
-    "host memory; 'cuda' means 'cuda:0'. Naming a device does not ask whether this machine has it.\n"
+    "name is a Device or a name: 'cpu', 'cuda:1', 'rocm:0', 'cuda_managed:0', or 'cuda_host' and "
+    "'rocm_host' for pinned\n"
+    "host memory; 'cuda' means 'cuda:0'. Naming a device does not ask whether this machine has "
+    "it.\n"
     "A Device equals its name as str() gives it, and has the hash of it.\n\n"
-    "Raises TypeError for anything else, ValueError for a name of no device. Array API: device objects.";
+    "Raises TypeError for anything else, ValueError for a name of no device. Array API: device "
+    "objects.";
 
 PyGetSetDef device_getters[] = {
     {"kind", slot<&get_kind>, nullptr,
-     "The kind of memory, a str: 'cpu', 'cuda', 'cuda_host', 'cuda_managed', 'rocm' or 'rocm_host'.", nullptr},
-    {"id", slot<&get_id>, nullptr, "Which unit of that kind, an int; 0 where there is one only.", nullptr},
+     "The kind of memory, a str: 'cpu', 'cuda', 'cuda_host', 'cuda_managed', 'rocm' or "
+     "'rocm_host'.",
+     nullptr},
+    {"id", slot<&get_id>, nullptr, "Which unit of that kind, an int; 0 where there is one only.",
+     nullptr},
     {"dlpack", slot<&get_dlpack>, nullptr,
-     "The pair (device type, device id) of ints that DLPack calls it by, as __dlpack_device__() gives it.", nullptr},
+     "The pair (device type, device id) of ints that DLPack calls it by, as __dlpack_device__() "
+     "gives it.",
+     nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
@@ -61,7 +70,9 @@ PyMethodDef device_methods[] = {
 
 }  // namespace
 
-Ref new_device_object(PyTypeObject* type, const core::Device& device) { return new_value_object(type, device); }
+Ref new_device_object(PyTypeObject* type, const core::Device& device) {
+  return new_value_object(type, device);
+}
 
 core::Device device_value(PyObject* object) noexcept { return value_in<Device>(object); }
 

@@ -15,7 +15,8 @@ namespace {
 using core::DType;
 
 Ref text(std::string_view characters) {
-  return check(PyUnicode_FromStringAndSize(characters.data(), static_cast<Py_ssize_t>(characters.size())));
+  return check(
+      PyUnicode_FromStringAndSize(characters.data(), static_cast<Py_ssize_t>(characters.size())));
 }
 
 Ref integer(long value) { return check(PyLong_FromLong(value)); }
@@ -54,35 +55,48 @@ std::string_view kind_name(const DType& dtype) {
 
 Ref get_name(PyObject* self, void*) { return value_text<DType>(self); }
 Ref get_kind(PyObject* self, void*) { return text(kind_name(value_in<DType>(self))); }
-Ref get_code(PyObject* self, void*) { return integer(static_cast<long>(value_in<DType>(self).kind)); }
+Ref get_code(PyObject* self, void*) {
+  return integer(static_cast<long>(value_in<DType>(self).kind));
+}
 Ref get_bits(PyObject* self, void*) { return integer(value_in<DType>(self).bits); }
 Ref get_lanes(PyObject* self, void*) { return integer(value_in<DType>(self).lanes); }
-Ref get_padded(PyObject* self, void*) { return check(PyBool_FromLong(value_in<DType>(self).padded)); }
+Ref get_padded(PyObject* self, void*) {
+  return check(PyBool_FromLong(value_in<DType>(self).padded));
+}
 Ref get_itemsize(PyObject* self, void*) { return integer(value_in<DType>(self).itemsize()); }
 
 constexpr const char* kTypeDoc =
     "DType(name)\n--\n\n"
     "The type of an array's elements: immutable, hashable, picklable.\n\n"
     "name is a DType, or a name such as 'float32', 'float32x4' (a vector of 4 lanes) or\n"
-    "'float4_e2m1fn_padded' (each element in a byte of its own), or one of bool, int, float, complex,\n"
-    "which stand for bool, int64, float64, complex128. The 27 scalar dtypes are attributes of the module.\n"
+    "'float4_e2m1fn_padded' (each element in a byte of its own), or one of bool, int, float, "
+    "complex,\n"
+    "which stand for bool, int64, float64, complex128. The 27 scalar dtypes are attributes of the "
+    "module.\n"
     "A DType equals its name and has the hash of it; dtypes have no order.\n\n"
-    "Raises TypeError for anything else, ValueError for a name of no dtype. Array API: data type objects.";
+    "Raises TypeError for anything else, ValueError for a name of no dtype. Array API: data type "
+    "objects.";
 
 PyGetSetDef dtype_getters[] = {
-    {"name", slot<&get_name>, nullptr, "The name, a str; DType(name) gives an equal DType.", nullptr},
+    {"name", slot<&get_name>, nullptr, "The name, a str; DType(name) gives an equal DType.",
+     nullptr},
     {"kind", slot<&get_kind>, nullptr,
-     "The family, a str: 'bool', 'int', 'uint', 'float', 'bfloat', 'complex', or the name of a float of 8 or fewer bits.",
+     "The family, a str: 'bool', 'int', 'uint', 'float', 'bfloat', 'complex', or the name of a "
+     "float of 8 or fewer bits.",
      nullptr},
     {"code", slot<&get_code>, nullptr, "DLPack's type code (DLDataTypeCode), an int.", nullptr},
-    {"bits", slot<&get_bits>, nullptr, "Bits of one scalar (of both parts of a complex one), an int.", nullptr},
-    {"lanes", slot<&get_lanes>, nullptr, "Scalars in one element, an int; 1 unless it is a vector type.", nullptr},
+    {"bits", slot<&get_bits>, nullptr,
+     "Bits of one scalar (of both parts of a complex one), an int.", nullptr},
+    {"lanes", slot<&get_lanes>, nullptr,
+     "Scalars in one element, an int; 1 unless it is a vector type.", nullptr},
     {"padded", slot<&get_padded>, nullptr,
-     "Whether elements of less than a byte each take a whole byte, their value in its low bits (DLPack's flag\n"
+     "Whether elements of less than a byte each take a whole byte, their value in its low bits "
+     "(DLPack's flag\n"
      "IS_SUBBYTE_TYPE_PADDED), instead of lying packed.",
      nullptr},
     {"itemsize", slot<&get_itemsize>, nullptr,
-     "Bytes of one element, an int, rounded up: 1 for packed elements of less than a byte.", nullptr},
+     "Bytes of one element, an int, rounded up: 1 for packed elements of less than a byte.",
+     nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
@@ -94,7 +108,9 @@ PyMethodDef dtype_methods[] = {
 
 }  // namespace
 
-Ref new_dtype_object(PyTypeObject* type, const core::DType& dtype) { return new_value_object(type, dtype); }
+Ref new_dtype_object(PyTypeObject* type, const core::DType& dtype) {
+  return new_value_object(type, dtype);
+}
 
 core::DType dtype_value(PyObject* object) noexcept { return value_in<DType>(object); }
 

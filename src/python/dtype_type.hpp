@@ -8,7 +8,8 @@
 
 namespace refarray::python {
 
-/// A new DType object; the interned ones of the module's state are made by this too. To get an object, call make_dtype.
+/// A new DType object; the interned ones of the module's state are made by this too. To get an
+/// object, call make_dtype.
 Ref new_dtype_object(PyTypeObject* type, const core::DType& dtype);
 /// The value of a DType object, which the caller has checked to be one.
 core::DType dtype_value(PyObject* object) noexcept;

@@ -1,4 +1,5 @@
-// Owns reading and writing of single numbers: each of the 27 scalar kinds to and from a Python object.
+// Owns reading and writing of single numbers: each of the 27 scalar kinds to and from a Python
+// object.
 #include "element.hpp"
 
 #include <array>
@@ -21,22 +22,30 @@ namespace refarray::python {
 namespace {
 
 template <class T>
-inline constexpr bool kIsComplex = std::is_same_v<T, core::Complex32> ||
-                                   std::is_same_v<T, std::complex<float>> ||
-                                   std::is_same_v<T, std::complex<double>>;
+inline constexpr bool kIsComplex =
+    std::is_same_v<T, core::Complex32> || std::is_same_v<T, std::complex<float>> ||
+    std::is_same_v<T, std::complex<double>>;
 
 template <class T>
 double widen(T value) noexcept {
-  if constexpr (std::is_floating_point_v<T>) return double{value};
-  else return double{value.value()};
+  if constexpr (std::is_floating_point_v<T>)
+    return double{value};
+  else
+    return double{value.value()};
 }
 
 /// The nearest value of a real floating type.
 template <class T>
 T narrow(double value) noexcept {
-  if constexpr (std::is_floating_point_v<T>) return static_cast<T>(value);
-  else if constexpr (requires { T::from(value); T::format; }) return T::from(value);
-  else return T::from(static_cast<float>(value));  // bfloat16, e8m0: defined by way of float32
+  if constexpr (std::is_floating_point_v<T>)
+    return static_cast<T>(value);
+  else if constexpr (requires {
+                       T::from(value);
+                       T::format;
+                     })
+    return T::from(value);
+  else
+    return T::from(static_cast<float>(value));  // bfloat16, e8m0: defined by way of float32
 }
 
 // --- Memory to Python.
@@ -45,12 +54,18 @@ template <class T>
 PyObject* read_as(const std::byte* raw) noexcept {
   T value;
   std::memcpy(&value, raw, sizeof value);
-  if constexpr (std::is_same_v<T, core::Bool>) return PyBool_FromLong(value.byte != 0);
-  else if constexpr (std::is_same_v<T, core::Complex32>) return PyComplex_FromDoubles(widen(value.real), widen(value.imag));
-  else if constexpr (kIsComplex<T>) return PyComplex_FromDoubles(double{value.real()}, double{value.imag()});
-  else if constexpr (std::is_unsigned_v<T>) return PyLong_FromUnsignedLongLong(value);
-  else if constexpr (std::is_integral_v<T>) return PyLong_FromLongLong(value);
-  else return PyFloat_FromDouble(widen(value));
+  if constexpr (std::is_same_v<T, core::Bool>)
+    return PyBool_FromLong(value.byte != 0);
+  else if constexpr (std::is_same_v<T, core::Complex32>)
+    return PyComplex_FromDoubles(widen(value.real), widen(value.imag));
+  else if constexpr (kIsComplex<T>)
+    return PyComplex_FromDoubles(double{value.real()}, double{value.imag()});
+  else if constexpr (std::is_unsigned_v<T>)
+    return PyLong_FromUnsignedLongLong(value);
+  else if constexpr (std::is_integral_v<T>)
+    return PyLong_FromLongLong(value);
+  else
+    return PyFloat_FromDouble(widen(value));
 }
 
 using Read = PyObject* (*)(const std::byte*) noexcept;
@@ -65,14 +80,17 @@ std::string number_text(PyObject* number) {
   return utf8(check(PyObject_Str(number)).get());
 }
 
-[[noreturn, gnu::cold]] void fail_range(PyObject* number, const char* dtype, const Ref& low, const Ref& high) {
-  core::fail(core::Fault::kOverflow, number_text(number), " is out of range for ", dtype, ", which holds ",
-             utf8(check(PyObject_Str(low.get())).get()), " to ", utf8(check(PyObject_Str(high.get())).get()));
+[[noreturn, gnu::cold]] void fail_range(PyObject* number, const char* dtype, const Ref& low,
+                                        const Ref& high) {
+  core::fail(core::Fault::kOverflow, number_text(number), " is out of range for ", dtype,
+             ", which holds ", utf8(check(PyObject_Str(low.get())).get()), " to ",
+             utf8(check(PyObject_Str(high.get())).get()));
 }
 
 [[noreturn, gnu::cold]] void fail_kind(PyObject* number, const char* dtype) {
-  core::fail(core::Fault::kType, number_text(number), " (", type_name(number), ") cannot become an element of dtype ",
-             dtype, ": the kinds bool, int, float, complex convert in this order only");
+  core::fail(core::Fault::kType, number_text(number), " (", type_name(number),
+             ") cannot become an element of dtype ", dtype,
+             ": the kinds bool, int, float, complex convert in this order only");
 }
 
 template <class T>
@@ -90,7 +108,7 @@ T to_integer(PyObject* number, const char* dtype) {
   }
   using Limits = std::numeric_limits<T>;
   fail_range(number, dtype, check(PyLong_FromLongLong(static_cast<long long>(Limits::min()))),
-              check(PyLong_FromUnsignedLongLong(static_cast<unsigned long long>(Limits::max()))));
+             check(PyLong_FromUnsignedLongLong(static_cast<unsigned long long>(Limits::max()))));
 }
 
 /// Smallest and largest finite value.
@@ -113,7 +131,8 @@ std::pair<double, double> finite_range() noexcept {
 template <class T>
 bool is_in_range(double value, T out) noexcept {
   if constexpr (requires { T::format; }) {
-    if constexpr (T::format.over == T::format.max) return std::abs(value) <= finite_range<T>().second;
+    if constexpr (T::format.over == T::format.max)
+      return std::abs(value) <= finite_range<T>().second;
   }
   return std::isfinite(value) && std::isfinite(widen(out));
 }
@@ -137,7 +156,8 @@ T to_complex(PyObject* number, const char* dtype) {
   using Part = std::conditional_t<std::is_same_v<T, core::Complex32>, core::Float16,
                                   std::conditional_t<sizeof(T) == 8, float, double>>;
   if (rank_of(number) != Rank::kComplex) return T{to_real<Part>(number, dtype), narrow<Part>(0.0)};
-  return T{narrow<Part>(PyComplex_RealAsDouble(number)), narrow<Part>(PyComplex_ImagAsDouble(number))};
+  return T{narrow<Part>(PyComplex_RealAsDouble(number)),
+           narrow<Part>(PyComplex_ImagAsDouble(number))};
 }
 
 template <class T>
@@ -176,6 +196,17 @@ void store_bits(std::byte* at, int bit, int bits, std::uint8_t code) noexcept {
   if (bit + bits > 8) at[1] = (at[1] & ~std::byte(mask >> 8)) | std::byte(value >> 8);
 }
 
+/// Asks the type, as Python does for every special method. The name is interned: each new string
+/// would take a place in the interpreter's cache of attributes.
+bool has_complex_method(PyObject* object) {
+  const Ref name = check(PyUnicode_InternFromString("__complex__"));
+  const Ref found =
+      Ref::steal(PyObject_GetAttr(reinterpret_cast<PyObject*>(Py_TYPE(object)), name.get()));
+  if (!found && PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw ErrorSet{};
+  if (!found) PyErr_Clear();  // that is the answer
+  return static_cast<bool>(found);
+}
+
 }  // namespace
 
 Rank rank_of(PyObject* number) noexcept {
@@ -200,11 +231,13 @@ core::DType default_dtype(Rank rank) noexcept {
 
 Ref plain_number(PyObject* object) {
   if (PyBool_Check(object) || PyLong_CheckExact(object)) return Ref::borrow(object);
-  if (PyLong_Check(object)) return check(PyNumber_Index(object));  // no call: an int answers for itself
+  if (PyLong_Check(object))
+    return check(PyNumber_Index(object));  // no call: an int answers for itself
   if (PyFloat_CheckExact(object) || PyComplex_CheckExact(object)) return Ref::borrow(object);
   if (PyFloat_Check(object)) return check(PyFloat_FromDouble(PyFloat_AsDouble(object)));
   if (!PyComplex_Check(object)) return {};
-  return check(PyComplex_FromDoubles(PyComplex_RealAsDouble(object), PyComplex_ImagAsDouble(object)));
+  return check(
+      PyComplex_FromDoubles(PyComplex_RealAsDouble(object), PyComplex_ImagAsDouble(object)));
 }
 
 Ref to_number(const State& state, PyObject* object) {
@@ -217,16 +250,16 @@ Ref to_number(const State& state, PyObject* object) {
   }
   if (PyIndex_Check(object)) return plain_number(check(PyNumber_Index(object)).get());
   if (PyType_GetSlot(Py_TYPE(object), Py_nb_float) != nullptr) return check(PyNumber_Float(object));
-  auto* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
-  if (PyObject_HasAttrString(type, "__complex__") == 0) return {};
-  auto* to_complex_type = reinterpret_cast<PyObject*>(&PyComplex_Type);
-  return check(PyObject_CallFunctionObjArgs(to_complex_type, object, nullptr));
+  if (!has_complex_method(object)) return {};
+  auto* complex_type = reinterpret_cast<PyObject*>(&PyComplex_Type);
+  return check(PyObject_CallFunctionObjArgs(complex_type, object, nullptr));
 }
 
 void require_host(const core::ArrayView& array, const char* what) {
   const core::Device device = array.device();
   if (device.is_host()) return;
-  core::fail(core::Fault::kBuffer, what, " needs memory that the CPU can read; the array is on ", core::name(device));
+  core::fail(core::Fault::kBuffer, what, " needs memory that the CPU can read; the array is on ",
+             core::name(device));
 }
 
 Ref read_scalar(const core::DType& dtype, const std::byte* data, std::int64_t bit) {
@@ -241,7 +274,8 @@ Ref read_element(const core::DType& dtype, const std::byte* data, std::int64_t b
   if (dtype.lanes == 1) return read_scalar(dtype, data, bit);
   Ref out = check(PyTuple_New(dtype.lanes));
   for (int lane = 0; lane < dtype.lanes; ++lane) {
-    check(PyTuple_SetItem(out.get(), lane, read_scalar(dtype, data, bit + lane * dtype.bits).release()));
+    check(PyTuple_SetItem(out.get(), lane,
+                          read_scalar(dtype, data, bit + lane * dtype.bits).release()));
   }
   return out;
 }

@@ -1,4 +1,5 @@
-// Owns the passage of single numbers between memory and Python: what is read, and what may be written where.
+// Owns the passage of single numbers between memory and Python: what is read, and what may be
+// written where.
 #pragma once
 
 #include <Python.h>
@@ -18,23 +19,27 @@ Rank rank_of(PyObject* number) noexcept;
 /// The array API's default dtype of that kind: bool, int64, float64, complex128.
 core::DType default_dtype(Rank rank) noexcept;
 
-/// A bool, int, float or complex, itself no subclass, for such an object or a subclass's; else an empty Ref. Runs no
-/// foreign code.
+/// A bool, int, float or complex, itself no subclass, for such an object or a subclass's; else an
+/// empty Ref. Runs no foreign code.
 Ref plain_number(PyObject* object);
-/// The same for whatever stands for one number: an array or a buffer of rank 0, then __index__, __float__, __complex__
-/// in this order. Runs foreign code, and throws what that raises; an empty Ref when the object is no number (a str).
+/// The same for whatever stands for one number: an array or a buffer of rank 0, then __index__,
+/// __float__, __complex__ in this order. Runs foreign code, and throws what that raises; an empty
+/// Ref when the object is no number (a str).
 Ref to_number(const State& state, PyObject* object);
 
-/// Throws kBuffer when the CPU cannot read the array's memory; `what` is to be done with it ("tolist() reads").
+/// Throws kBuffer when the CPU cannot read the array's memory; `what` is to be done with it
+/// ("tolist() reads").
 void require_host(const core::ArrayView& array, const char* what);
 
-/// The element `bit` bits after the byte `data`: a bool, int, float or complex; a tuple of them when lanes > 1.
+/// The element `bit` bits after the byte `data`: a bool, int, float or complex; a tuple of them
+/// when lanes > 1.
 Ref read_element(const core::DType& dtype, const std::byte* data, std::int64_t bit);
 /// One scalar of an element (the element itself when lanes is 1), `bit` bits after the byte `data`.
 Ref read_scalar(const core::DType& dtype, const std::byte* data, std::int64_t bit);
-/// Writes one scalar there. `number` comes from plain_number or to_number. Throws TypeError when its kind is above
-/// the dtype's (a complex into a real, a float into an integer, an int into bool), and OverflowError for an int that
-/// the dtype cannot hold, integer or float. A float that is too large becomes what core::copy makes of it.
+/// Writes one scalar there. `number` comes from plain_number or to_number. Throws TypeError when
+/// its kind is above the dtype's (a complex into a real, a float into an integer, an int into
+/// bool), and OverflowError for an int that the dtype cannot hold, integer or float. A float that
+/// is too large becomes what core::copy makes of it.
 void write_scalar(const core::DType& dtype, std::byte* data, std::int64_t bit, PyObject* number);
 
 }  // namespace refarray::python

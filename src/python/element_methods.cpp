@@ -1,4 +1,5 @@
-// Owns arrays as Python objects hold their contents: tolist, item, and bool, int, float, complex, index of rank 0.
+// Owns arrays as Python objects hold their contents: tolist, item, and bool, int, float, complex,
+// index of rank 0.
 #include <cstdint>
 
 #include "creation.hpp"
@@ -17,12 +18,12 @@ using core::Fault;
 Ref only_number(PyObject* self, const char* what) {
   const core::ArrayView array = view_of(self);
   if (array.ndim != 0) {
-    core::fail(Fault::kType, what, " needs an array of ndim 0; this one has shape ", core::shape_text(array.extents()),
-               " and ", array.size(), " elements");
+    core::fail(Fault::kType, what, " needs an array of ndim 0; this one has shape ",
+               core::shape_text(array.extents()), " and ", array.size(), " elements");
   }
   if (array.dtype.lanes != 1) {
-    core::fail(Fault::kType, what, " needs a scalar dtype; ", core::name(array.dtype), " has ", int{array.dtype.lanes},
-               " lanes");
+    core::fail(Fault::kType, what, " needs a scalar dtype; ", core::name(array.dtype), " has ",
+               int{array.dtype.lanes}, " lanes");
   }
   require_host(array, what);
   return read_element(array.dtype, array.data, array.bit);
@@ -31,7 +32,8 @@ Ref only_number(PyObject* self, const char* what) {
 /// The same, refusing complex numbers, which have no order and no integer part.
 Ref only_real(PyObject* self, const char* what) {
   if (view_of(self).dtype.is_complex()) {
-    core::fail(Fault::kType, what, " of dtype ", core::name(view_of(self).dtype), ": complex numbers are not real");
+    core::fail(Fault::kType, what, " of dtype ", core::name(view_of(self).dtype),
+               ": complex numbers are not real");
   }
   return only_number(self, what);
 }
@@ -41,12 +43,15 @@ Ref to_list(const core::ArrayView& array, int axis, std::int64_t bit) {
   if (axis == array.ndim) return read_element(array.dtype, array.data, bit);
   check(PyErr_CheckSignals());
   const std::int64_t extent = array.shape[axis];
+  // Unsigned, because strides of an empty array may be anything; the product counts only where
+  // there are elements.
+  const std::uint64_t step = static_cast<std::uint64_t>(array.strides[axis]) *
+                             static_cast<std::uint64_t>(array.dtype.stored_bits());
   Ref out = check(PyList_New(static_cast<Py_ssize_t>(extent)));
   for (std::int64_t i = 0; i < extent; ++i) {
     Ref item = to_list(array, axis + 1, bit);
     check(PyList_SetItem(out.get(), static_cast<Py_ssize_t>(i), item.release()));
-    // Not past the last element: an axis of extent 1 may have any stride.
-    if (i + 1 < extent && array.data != nullptr) bit += array.strides[axis] * array.dtype.stored_bits();
+    bit = static_cast<std::int64_t>(static_cast<std::uint64_t>(bit) + step);
   }
   return out;
 }
@@ -60,8 +65,8 @@ Ref tolist(PyObject* self, PyObject*) {
 Ref item(PyObject* self, PyObject*) {
   const core::ArrayView array = view_of(self);
   if (array.size() != 1) {
-    core::fail(Fault::kValue, "item() needs an array of exactly 1 element; this one has ", array.size(), ", shape ",
-               core::shape_text(array.extents()));
+    core::fail(Fault::kValue, "item() needs an array of exactly 1 element; this one has ",
+               array.size(), ", shape ", core::shape_text(array.extents()));
   }
   require_host(array, "item()");
   return read_element(array.dtype, array.data, array.bit);
@@ -69,7 +74,9 @@ Ref item(PyObject* self, PyObject*) {
 
 }  // namespace
 
-int array_truth(PyObject* self) { return check(PyObject_IsTrue(only_number(self, "bool()").get())); }
+int array_truth(PyObject* self) {
+  return check(PyObject_IsTrue(only_number(self, "bool()").get()));
+}
 
 Ref array_int(PyObject* self) { return check(PyNumber_Long(only_real(self, "int()").get())); }
 
@@ -78,7 +85,8 @@ Ref array_float(PyObject* self) { return check(PyNumber_Float(only_real(self, "f
 Ref array_index(PyObject* self) {
   const core::DType dtype = view_of(self).dtype;
   if (dtype.kind != core::Kind::kInt && dtype.kind != core::Kind::kUInt) {
-    core::fail(Fault::kType, "only arrays of an integer dtype can be used as an index; this one is of ",
+    core::fail(Fault::kType,
+               "only arrays of an integer dtype can be used as an index; this one is of ",
                core::name(dtype));
   }
   return only_number(self, "an index");
@@ -88,21 +96,31 @@ Ref array_complex(PyObject* self, PyObject*) {
   const Ref number = only_number(self, "complex()");
   const double real = PyComplex_Check(number.get()) ? PyComplex_RealAsDouble(number.get())
                                                     : PyFloat_AsDouble(number.get());
-  return check(PyComplex_FromDoubles(real, PyComplex_Check(number.get()) ? PyComplex_ImagAsDouble(number.get()) : 0.0));
+  return check(PyComplex_FromDoubles(
+      real, PyComplex_Check(number.get()) ? PyComplex_ImagAsDouble(number.get()) : 0.0));
 }
 
 PyMethodDef kElementMethods[] = {
     {"tolist", method<tolist>(), METH_NOARGS,
      "tolist($self)\n--\n\n"
-     "The elements as nested lists, one level per axis; of an array of ndim 0, the number itself.\n\n"
-     "bool becomes bool, integers int, every float float, complex complex; an element of several lanes a tuple.\n"
-     "asarray(x.tolist(), dtype=x.dtype) has equal elements. Raises BufferError when the CPU cannot read the array's\n"
+     "The elements as nested lists, one level per axis; of an array of ndim 0, the number "
+     "itself.\n\n"
+     "bool becomes bool, integers int, every float float, complex complex; an element of several "
+     "lanes a tuple.\n"
+     "asarray(x.tolist(), dtype=x.dtype) has equal elements. Raises BufferError when the CPU "
+     "cannot read the array's\n"
      "memory, MemoryError when the lists do not fit."},
     {"item", method<item>(), METH_NOARGS,
      "item($self)\n--\n\n"
-     "The only element as a Python number, whatever ndim is; a tuple when the dtype has several lanes.\n\n"
-     "Raises ValueError, naming the size, unless there is exactly one element, and BufferError when the CPU cannot\n"
+     "The only element as a Python number, whatever ndim is; a tuple when the dtype has several "
+     "lanes.\n\n"
+     "Raises ValueError, naming the size, unless there is exactly one element, and BufferError "
+     "when the CPU cannot\n"
      "read the array's memory."},
+    {"__complex__", method<array_complex>(), METH_NOARGS,
+     "__complex__($self)\n--\n\n"
+     "The number of an array of ndim 0 as a complex (array API 2025.12, __complex__).\n\n"
+     "Raises TypeError, naming shape and size, when ndim is not 0 or the dtype has several lanes."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace refarray::python

@@ -23,9 +23,10 @@ ImportRequest to_request(const State& state, PyObject* device, PyObject* copy,
   request.copy = to_copy(copy);
   if (is_given(device)) request.device = to_device_value(state, device);
   if (is_given(max_version)) {
-    // Above ours is lowered to ours: we must be able to read the answer.
-    const bool newer = to_version_request(max_version) == VersionRequest::kNewer;
-    request.max_version = newer ? state.get(Slot::kOurVersion) : max_version;
+    // Above ours is lowered to ours: we must be able to read the answer. Equal to ours is passed on as our own tuple.
+    const VersionRequest asked = to_version_request(state, max_version);
+    const bool ours = asked == VersionRequest::kNewer || asked == VersionRequest::kOurs;
+    request.max_version = ours ? state.get(Slot::kOurVersion) : max_version;
   }
   if (request.device && !request.device->is_host()) {
     core::fail(core::Fault::kBuffer, "from_dlpack(): device ", core::name(*request.device),
@@ -79,11 +80,7 @@ Ref import_fast(State& state, PyObject* x, Offer& offer) {
   return make_array(state, std::move(in.array));
 }
 
-Ref import_foreign(State& state, PyObject* x, const ImportRequest& request) {
-  Offer offer = look_up(state, x);
-  if (offer.table != nullptr && request.is_plain()) {
-    if (Ref array = import_fast(state, x, offer)) return array;
-  }
+Ref import_by_protocol(State& state, PyObject* x, Offer& offer, const ImportRequest& request) {
   find_dunders(state, x, offer);
   if (!offer.is_complete()) raise_missing_dunders(x, offer);
   dlpack::Imported in;
@@ -91,18 +88,30 @@ Ref import_foreign(State& state, PyObject* x, const ImportRequest& request) {
   return finish(state, std::move(in), request);
 }
 
+/// from_dlpack(x) with nothing asked for: the way that is short for types that came in before.
+Ref import_plain(State& state, PyObject* x) {
+  if (is_array(state, x)) return alias_array(state, x);
+  Offer offer = look_up(state, x);
+  if (offer.table != nullptr) {
+    if (Ref array = import_fast(state, x, offer)) return array;
+  }
+  return import_by_protocol(state, x, offer, {});
+}
+
 Ref import_any(State& state, PyObject* x, const ImportRequest& request) {
+  if (request.is_plain()) return import_plain(state, x);
   if (is_array(state, x) && request.max_version == nullptr &&
       (!request.device || *request.device == view_of(x).device())) {
     return import_own(state, x, request.copy);
   }
-  return import_foreign(state, x, request);
+  Offer offer = look_up(state, x);
+  return import_by_protocol(state, x, offer, request);
 }
 
 Ref module_from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t nargs,
                        PyObject* kwnames) {
   State& state = State::of_module(module);
-  if (nargs == 1 && kwnames == nullptr) return import_any(state, args[0], {});
+  if (nargs == 1 && kwnames == nullptr) return import_plain(state, args[0]);
   const auto [x, device, copy, max_version] = bind(kFromDlpack, state, args, nargs, kwnames);
   return array_from_dlpack(state, x, device, copy, max_version);
 }
@@ -120,13 +129,12 @@ Ref module_from_capsule(PyObject* module, PyObject* const* args, Py_ssize_t narg
 /// and measured.
 Ref module_from_exchange_api(PyObject* module, PyObject* x) {
   State& state = State::of_module(module);
-  const DLPackExchangeAPI* table = find_table(state, Py_TYPE(x));
-  if (table == nullptr) {
-    raise(PyExc_TypeError, "the type %R has no usable exchange table",
-          reinterpret_cast<PyObject*>(Py_TYPE(x)));
+  const Offer offer = look_up(state, x);
+  if (offer.table == nullptr) {
+    raise(PyExc_TypeError, "the type %R has no usable exchange table", reinterpret_cast<PyObject*>(Py_TYPE(x)));
   }
   dlpack::Imported in;
-  import_by_table(*table, x, in);
+  import_by_table(*offer.table, x, in);
   return make_array(state, std::move(in.array));
 }
 

@@ -1,8 +1,9 @@
 // Owns reading and writing through an index: integers, slices, '...', None, and tuples of those.
+#include <cstddef>
 #include <cstdint>
-#include <string_view>
 #include <utility>
 
+#include "element.hpp"
 #include "errors.hpp"
 #include "methods.hpp"
 #include "object.hpp"
@@ -20,7 +21,8 @@ using core::Fault;
 enum class Item { kInteger, kSlice, kEllipsis, kNewAxis };
 
 [[noreturn, gnu::cold]] void fail_not_index(PyObject* index) {
-  core::fail(Fault::kType, "an index must be an integer, a slice, '...', None or a tuple of those, not ",
+  core::fail(Fault::kType,
+             "an index must be an integer, a slice, '...', None or a tuple of those, not ",
              type_name(index), "; indexing by booleans and by arrays or lists is not supported");
 }
 
@@ -32,7 +34,8 @@ Item classify(const State& state, PyObject* index) {
   if (index == Py_None) return Item::kNewAxis;
   if (is_array(state, index)) {
     const core::ArrayView array = view_of(index);
-    const bool integer = array.dtype.kind == core::Kind::kInt || array.dtype.kind == core::Kind::kUInt;
+    const bool integer =
+        array.dtype.kind == core::Kind::kInt || array.dtype.kind == core::Kind::kUInt;
     if (array.ndim != 0 || !integer || array.dtype.lanes != 1) fail_not_index(index);
     return Item::kInteger;
   }
@@ -46,7 +49,8 @@ std::int64_t position_of(PyObject* index, int axis, std::int64_t extent) {
   if (!PyLong_CheckExact(index)) {
     number = Ref::steal(PyNumber_Index(index));
     if (!number) {
-      if (PyErr_ExceptionMatches(PyExc_TypeError) == 0 || !PySequence_Check(index)) throw ErrorSet{};
+      if (PyErr_ExceptionMatches(PyExc_TypeError) == 0 || !PySequence_Check(index))
+        throw ErrorSet{};
       PyErr_Clear();  // another library's array that is more than one number
       fail_not_index(index);
     }
@@ -54,8 +58,8 @@ std::int64_t position_of(PyObject* index, int axis, std::int64_t extent) {
   int overflow = 0;
   const std::int64_t value = PyLong_AsLongLongAndOverflow(number.get(), &overflow);
   if (overflow != 0 || value >= extent || value < -extent) [[unlikely]] {
-    core::fail(Fault::kIndex, "index ", short_repr(number.get()), " is out of range for axis ", axis, " of extent ",
-               extent, "; the range is [", -extent, ", ", extent, ")");
+    core::fail(Fault::kIndex, "index ", short_repr(number.get()), " is out of range for axis ",
+               axis, " of extent ", extent, "; the range is [", -extent, ", ", extent, ")");
   }
   return value < 0 ? value + extent : value;
 }
@@ -82,7 +86,8 @@ class Selection {
   }
 
   void keep(int axes) noexcept {
-    for (const int end = axis_ + axes; axis_ < end; ++axis_) layout_.push(array_.shape[axis_], array_.strides[axis_]);
+    for (const int end = axis_ + axes; axis_ < end; ++axis_)
+      layout_.push(array_.shape[axis_], array_.strides[axis_]);
   }
 
   void new_axis() noexcept { layout_.push(1, 1); }
@@ -93,7 +98,8 @@ class Selection {
   }
 
  private:
-  /// Wraps where the array is empty and strides mean nothing; else offsets stay within its validated range.
+  /// Wraps where the array is empty and strides mean nothing; else offsets stay within its
+  /// validated range.
   static std::int64_t product(std::int64_t a, std::int64_t b) noexcept {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
   }
@@ -120,24 +126,31 @@ Counts count_items(const State& state, PyObject* indices, Py_ssize_t length, int
   Counts out;
   for (Py_ssize_t i = 0; i < length; ++i) {
     const Item item = classify(state, PyTuple_GetItem(indices, i));
-    ++(item == Item::kInteger ? out.integers
-       : item == Item::kSlice ? out.slices
-       : item == Item::kNewAxis ? out.new_axes : out.ellipses);
+    ++(item == Item::kInteger   ? out.integers
+       : item == Item::kSlice   ? out.slices
+       : item == Item::kNewAxis ? out.new_axes
+                                : out.ellipses);
   }
-  if (out.ellipses > 1) core::fail(Fault::kIndex, "the index has ", out.ellipses, " '...'; the limit is 1");
+  if (out.ellipses > 1)
+    core::fail(Fault::kIndex, "the index has ", out.ellipses, " '...'; the limit is 1");
   if (out.integers + out.slices > ndim) {
-    core::fail(Fault::kIndex, "the index has entries for ", out.integers + out.slices, " axes; ndim is ", ndim);
+    core::fail(Fault::kIndex, "the index has entries for ", out.integers + out.slices,
+               " axes; ndim is ", ndim);
   }
   const int result = ndim - out.integers + out.new_axes;
   if (result > core::kMaxRank) {
-    core::fail(Fault::kIndex, "the result would have ", result, " axes; the limit is ", core::kMaxRank);
+    core::fail(Fault::kIndex, "the result would have ", result, " axes; the limit is ",
+               core::kMaxRank);
   }
   return out;
 }
 
 core::Array select_tuple(const State& state, const core::ArrayView& array, PyObject* indices) {
   const Py_ssize_t length = PyTuple_Size(indices);
-  if (length > (std::int64_t{1} << 20)) core::fail(Fault::kIndex, "the index has ", length, " entries; too many");
+  constexpr Py_ssize_t kMost = 1 << 20;  // far above any use, so that the counts below fit an int
+  if (length > kMost) {
+    core::fail(Fault::kIndex, "the index has ", length, " entries; the limit is ", kMost);
+  }
   const Counts counts = count_items(state, indices, length, array.ndim);
   Selection selection(array);
   for (Py_ssize_t i = 0; i < length; ++i) {
@@ -169,7 +182,8 @@ core::Array select(const State& state, const core::ArrayView& array, PyObject* i
     core::fail(Fault::kIndex, "the index has an entry for 1 axis; ndim is 0");
   }
   if (array.ndim == core::kMaxRank && item == Item::kNewAxis) {
-    core::fail(Fault::kIndex, "the result would have ", core::kMaxRank + 1, " axes; the limit is ", core::kMaxRank);
+    core::fail(Fault::kIndex, "the result would have ", core::kMaxRank + 1, " axes; the limit is ",
+               core::kMaxRank);
   }
   if (item == Item::kInteger) selection.integer(index);
   if (item == Item::kSlice) selection.slice(index);
@@ -177,7 +191,8 @@ core::Array select(const State& state, const core::ArrayView& array, PyObject* i
   return selection.finish();
 }
 
-/// Kinds in the order of type promotion. What an array holds may go into one of the same or a later kind.
+/// Kinds in the order of type promotion. What an array holds may go into one of the same or a later
+/// kind.
 enum class Order { kBool, kUInt, kInt, kFloat, kComplex };
 
 Order order_of(core::Kind kind) noexcept {
@@ -195,35 +210,40 @@ Order order_of(core::Kind kind) noexcept {
   }
 }
 
-[[noreturn, gnu::cold]] void fail_assign(std::string_view what, const core::DType& to) {
-  core::fail(Fault::kType, "cannot assign ", what, " to elements of ", core::name(to),
-             ": the kinds bool, uint, int, float, complex convert in this order only; astype converts in any");
-}
-
-/// An int has no sign until it is stored: it goes into unsigned elements if its value does.
-bool scalar_fits(PyObject* scalar, Order to) noexcept {
-  if (PyBool_Check(scalar)) return true;
-  if (PyLong_Check(scalar)) return to >= Order::kUInt;
-  if (PyFloat_Check(scalar)) return to >= Order::kFloat;
-  return to == Order::kComplex;
-}
-
-/// The array to assign from, of any dtype that may go into `to`.
+/// What to assign from, as an array: numbers in lists as elements of `to`, arrays in a dtype that
+/// may go into it.
 Ref value_array(const State& state, PyObject* value, const core::DType& to) {
-  const Order order = order_of(to.kind);
-  if (PyLong_Check(value) || PyFloat_Check(value) || PyComplex_Check(value)) {  // a bool is an int
-    if (!scalar_fits(value, order)) fail_assign(type_name(value), to);
+  if (PyList_Check(value) || PyTuple_Check(value) || PyRange_Check(value)) {
     return as_array(state, value, make_dtype(state, to).get());
   }
   Ref out = is_array(state, value) ? Ref::borrow(value) : as_array(state, value, nullptr);
-  const core::ArrayView from = view_of(out.get());
-  if (from.dtype == to) return out;
-  const bool literal = PyList_Check(value) || PyTuple_Check(value);
-  Order kind = order_of(from.dtype.kind);
-  if (literal && kind == Order::kInt) kind = Order::kUInt;  // as above
-  if (literal && from.size() == 0) kind = Order::kBool;     // [] holds nothing that could be lost
-  if (!core::can_convert(from.dtype, to) || kind > order) fail_assign(core::name(from.dtype), to);
-  return literal ? as_array(state, value, make_dtype(state, to).get()) : std::move(out);
+  const core::DType from = view_of(out.get()).dtype;
+  if (!core::can_convert(from, to) || order_of(from.kind) > order_of(to.kind)) {
+    core::fail(Fault::kType, "cannot assign ", core::name(from), " to elements of ", core::name(to),
+               ": the kinds bool, uint, int, float, complex convert in this order only; astype "
+               "converts in any");
+  }
+  return out;
+}
+
+void assign(const core::Array& target, const core::ArrayView& source) {
+  const core::Layout layout =
+      core::broadcast_layout(source.extents(), source.stride_span(), target.layout.extents());
+  copy_elements(target, core::with_layout(source, layout, 0));
+}
+
+/// One number everywhere: straight into a single element, else by way of one outside every array.
+void assign_number(const core::Array& target, PyObject* number) {
+  if (target.layout.ndim == 0) {
+    require_host(target, "assignment");
+    return write_scalar(target.dtype, target.data, target.bit, number);
+  }
+  alignas(16) std::byte element[16];  // the largest is complex128
+  write_scalar(target.dtype, element, 0, number);
+  core::ArrayView source;
+  source.data = element;
+  source.dtype = target.dtype;
+  assign(target, source);
 }
 
 }  // namespace
@@ -239,10 +259,11 @@ void array_assign(PyObject* self, PyObject* index, PyObject* value) {
   const core::ArrayView array = view_of(self);
   if (array.readonly) core::fail(Fault::kValue, "assignment to a read-only array");
   const core::Array target = select(state, array, index);
+  if (array.dtype.lanes == 1) {
+    if (const Ref number = plain_number(value)) return assign_number(target, number.get());
+  }
   const Ref from = value_array(state, value, array.dtype);
-  const core::ArrayView source = view_of(from.get());
-  const core::Layout layout = core::broadcast_layout(source.extents(), source.stride_span(), target.layout.extents());
-  copy_elements(target, core::with_layout(source, layout, 0));
+  assign(target, view_of(from.get()));
 }
 
 Ref array_item(PyObject* self, Py_ssize_t index) {
@@ -255,7 +276,8 @@ Ref array_item(PyObject* self, Py_ssize_t index) {
   }
   const core::Layout layout(array.extents().subspan(1), array.stride_span().subspan(1));
   // Wraps for an empty array only, whose offset means nothing.
-  const auto offset = static_cast<std::uint64_t>(index) * static_cast<std::uint64_t>(array.strides[0]);
+  const auto offset =
+      static_cast<std::uint64_t>(index) * static_cast<std::uint64_t>(array.strides[0]);
   return make_array(state, core::with_layout(array, layout, static_cast<std::int64_t>(offset)));
 }
 

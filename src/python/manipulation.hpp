@@ -1,4 +1,5 @@
-// Owns the list of C++ functions behind the manipulation names; their docs and tables are in manipulation.cpp.
+// Owns the list of C++ functions behind the manipulation names; their docs and tables are in
+// manipulation.cpp.
 #pragma once
 
 #include <Python.h>
@@ -20,10 +21,12 @@ Ref moveaxis(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject
 // The method.
 Ref reshape_method(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
 
-// movement.cpp: the same elements in other memory, as another dtype, or with other rights. Module functions.
+// movement.cpp: the same elements in other memory, as another dtype, or with other rights. Module
+// functions.
 Ref astype_function(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
 Ref copy_function(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
-Ref to_device_function(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
+Ref to_device_function(PyObject* module, PyObject* const* args, Py_ssize_t nargs,
+                       PyObject* kwnames);
 // Methods.
 Ref astype_method(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
 Ref copy_method(PyObject* self, PyObject*);

@@ -1,5 +1,5 @@
-// Owns the functions that give an array's elements other memory, another dtype or other rights, and what is known of
-// their order in memory.
+// Owns the functions that give an array's elements other memory, another dtype or other rights, and
+// what is known of their order in memory.
 #include <utility>
 
 #include "args.hpp"
@@ -20,7 +20,8 @@ using core::Fault;
 /// True or False and nothing else, so that copy=None or copy="no" does not pass for either.
 bool to_bool(PyObject* object, const char* what) {
   if (object == Py_True || object == Py_False) return object == Py_True;
-  core::fail(Fault::kType, what, " must be True or False, not ", object == Py_None ? "None" : type_name(object));
+  core::fail(Fault::kType, what, " must be True or False, not ",
+             object == Py_None ? "None" : type_name(object));
 }
 
 /// A row-major copy on `device`. Throws kBuffer when this build cannot allocate there.
@@ -31,13 +32,15 @@ Ref copied_to(const State& state, const core::ArrayView& array, const core::DTyp
   return make_array(state, std::move(out));
 }
 
-Ref astype(const State& state, PyObject* x, PyObject* dtype_argument, PyObject* copy, PyObject* device) {
+Ref astype(const State& state, PyObject* x, PyObject* dtype_argument, PyObject* copy,
+           PyObject* device) {
   const core::ArrayView array = view_of(x);
   const core::DType dtype = to_dtype(state, dtype_argument);
   const bool must_copy = copy == nullptr || to_bool(copy, "copy");
   const core::Device target = to_device_or(state, device, array.device());
   if (!core::can_convert(array.dtype, dtype)) {
-    core::fail(Fault::kType, "astype() cannot convert ", core::name(array.dtype), " to ", core::name(dtype),
+    core::fail(Fault::kType, "astype() cannot convert ", core::name(array.dtype), " to ",
+               core::name(dtype),
                array.dtype.is_complex() ? ": the imaginary part would be lost"
                                         : ": vector elements convert to their own type only");
   }
@@ -58,10 +61,12 @@ Ref to_device(const State& state, PyObject* x, PyObject* device, PyObject* strea
   return copied_to(state, array, array.dtype, target);
 }
 
-constexpr Signature<4> kAstypeFunction{"astype", {Key::kX, Key::kDtype, Key::kCopy, Key::kDevice}, 2, 2, 2};
+constexpr Signature<4> kAstypeFunction{
+    "astype", {Key::kX, Key::kDtype, Key::kCopy, Key::kDevice}, 2, 2, 2};
 constexpr Signature<3> kAstypeMethod{"astype", {Key::kDtype, Key::kCopy, Key::kDevice}, 1, 1, 1};
 constexpr Signature<1> kCopyFunction{"copy", {Key::kX}, 1, 1, 1};
-constexpr Signature<3> kToDeviceFunction{"to_device", {Key::kX, Key::kDevice, Key::kStream}, 2, 2, 2};
+constexpr Signature<3> kToDeviceFunction{
+    "to_device", {Key::kX, Key::kDevice, Key::kStream}, 2, 2, 2};
 constexpr Signature<2> kToDeviceMethod{"to_device", {Key::kDevice, Key::kStream}, 1, 1, 1};
 
 }  // namespace
@@ -85,9 +90,12 @@ Ref copy_function(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyO
   return copy_of(state, to_view(state, x, kCopyFunction.function));
 }
 
-Ref copy_method(PyObject* self, PyObject*) { return copy_of(State::of_object(self), view_of(self)); }
+Ref copy_method(PyObject* self, PyObject*) {
+  return copy_of(State::of_object(self), view_of(self));
+}
 
-Ref to_device_function(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+Ref to_device_function(PyObject* module, PyObject* const* args, Py_ssize_t nargs,
+                       PyObject* kwnames) {
   const State& state = State::of_module(module);
   const auto [x, device, stream] = bind(kToDeviceFunction, state, args, nargs, kwnames);
   to_view(state, x, kToDeviceFunction.function);

@@ -50,9 +50,10 @@ std::string device_text(DLDevice device) {
 
 /// __dlpack_device__() as two int32; the answer's form is the producer's duty, so a bad one is a
 /// TypeError (DEV-01).
-DLDevice ask_device(PyObject* x, PyObject* descriptor) {
+DLDevice ask_device(const State& state, PyObject* x, PyObject* descriptor) {
   PyObject* args[] = {x};
   const Ref answer = call_on_type(descriptor, args, 1, nullptr);
+  if (answer.get() == state.get(Slot::kCpuDlpackDevice)) return {kDLCPU, 0};  // our own arrays' answer
   if (answer.get() == Py_None)
     raise(PyExc_TypeError, "__dlpack_device__() returned None, not (type, id)");
   return *to_dl_device(answer.get());
@@ -202,7 +203,7 @@ void import_by_table(const DLPackExchangeAPI& table, PyObject* x, dlpack::Import
 void import_by_dunder(const State& state, PyObject* x, const Offer& offer,
                       const ImportRequest& request, dlpack::Imported& out) {
   DLDevice announced{kDLCPU, 0};
-  if (!offer.host_only) announced = ask_device(x, offer.dlpack_device.get());
+  if (!offer.host_only) announced = ask_device(state, x, offer.dlpack_device.get());
   if (!request.device && !is_host(announced)) {  // DEV-07, before the producer does any work
     core::fail(core::Fault::kBuffer, "from_dlpack(): the producer's device is ",
                device_text(announced),

@@ -1,8 +1,6 @@
 // Owns the memory of array objects: allocation, the last drop, and nothing else.
 #include "object.hpp"
 
-#include <cstring>
-
 #include "errors.hpp"
 #include "gil.hpp"
 
@@ -70,9 +68,12 @@ Ref alias_array(const State& state, PyObject* object) {
   const Py_ssize_t ndim = Py_SIZE(object);
   ArrayObject* self = allocate(state, ndim);
   if (self == nullptr) throw ErrorSet{};
-  constexpr std::size_t kBody = sizeof(ArrayObject) - offsetof(ArrayObject, storage);
-  std::memcpy(&self->storage, &from->storage,
-              kBody + static_cast<std::size_t>(ndim) * 2 * sizeof(std::int64_t));
+  self->storage = from->storage;
+  self->data = from->data;
+  self->dtype = from->dtype;
+  self->bit = from->bit;
+  self->readonly = from->readonly;
+  for (Py_ssize_t i = 0; i < 2 * ndim; ++i) self->dims()[i] = from->dims()[i];
   self->storage->retain();
   return Ref::steal(reinterpret_cast<PyObject*>(self));
 }

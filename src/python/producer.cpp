@@ -113,12 +113,6 @@ void find_dunders(const State& state, PyObject* producer, Offer& offer) {
       find_on_type(state, Py_TYPE(producer), state.get(Slot::kDlpackDeviceName)).value;
 }
 
-const DLPackExchangeAPI* find_table(State& state, PyTypeObject* type) {
-  const Producer* known = state.find_producer(reinterpret_cast<PyObject*>(type));
-  if (known != nullptr) return known->table;
-  return find_table_beside(state, type, find_on_type(state, type, state.get(Slot::kDlpackName)).at);
-}
-
 void raise_missing_dunders(PyObject* producer, const Offer& offer) {
   const char* lacks = offer.dlpack          ? "__dlpack_device__"
                       : offer.dlpack_device ? "__dlpack__"

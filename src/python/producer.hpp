@@ -9,7 +9,8 @@
 
 namespace refarray::python {
 
-/// What a producer's type offers. Strong references, because what is called may change the type
+/// What a producer's type offers. `table` is its own or inherited, and usable; a class that brings a __dlpack__ of its
+/// own but inherits the table meant the dunder, and is asked through that. Strong references, because what is called may change the type
 /// meanwhile.
 struct Offer {
   Ref dlpack;         // the descriptor found on the type, or empty
@@ -31,10 +32,5 @@ void find_dunders(const State& state, PyObject* producer, Offer& offer);
 
 /// Calls a descriptor of the type on `self`, bound as a special method is. args[0] must be `self`.
 Ref call_on_type(PyObject* descriptor, PyObject* const* args, std::size_t count, PyObject* kwnames);
-
-/// The table that `type` offers itself or inherits, if it is usable; nullptr otherwise, without an
-/// error. A class that brings a __dlpack__ of its own but inherits the table meant the dunder, and
-/// is asked through that.
-const DLPackExchangeAPI* find_table(State& state, PyTypeObject* type);
 
 }  // namespace refarray::python

@@ -30,7 +30,7 @@ struct Pair {
   std::int64_t second;
 };
 Pair to_pair(PyObject* object, const char* what) {
-  if (!PyTuple_Check(object) || PyTuple_Size(object) != 2) {
+  if (!PyTuple_Check(object) || compat::tuple_size(object) != 2) {
     raise(PyExc_TypeError, "%s must be None or a tuple of two ints, not %R", what, object);
   }
   // Borrowed for the length of the call: the caller holds the tuple, and tuples do not change.
@@ -58,8 +58,9 @@ std::optional<std::int64_t> to_stream(PyObject* object) {
   return value;
 }
 
-VersionRequest to_version_request(PyObject* object) {
+VersionRequest to_version_request(const State& state, PyObject* object) {
   if (object == nullptr || object == Py_None) return VersionRequest::kLegacy;
+  if (object == state.get(Slot::kOurVersion)) return VersionRequest::kOurs;  // our own from_dlpack asks so
   const Pair asked = to_pair(object, "max_version");
   const std::int64_t major = dlpack::kVersion.major;
   const std::int64_t minor = dlpack::kVersion.minor;

@@ -23,7 +23,7 @@ std::optional<std::int64_t> to_stream(PyObject* object);
 /// How a max_version compares with ours.
 enum class VersionRequest { kLegacy, kOlderMinor, kOurs, kNewer };
 /// None or absent (legacy), or a tuple of two ints of any size. TypeError otherwise (VERS-10).
-VersionRequest to_version_request(PyObject* object);
+VersionRequest to_version_request(const State& state, PyObject* object);
 
 /// None or absent, or a tuple of two ints. TypeError otherwise; ValueError past int32 (PROD-06,
 /// PROD-07).

@@ -1,4 +1,5 @@
-// Owns the functions that give an array other axes: views, and for reshape a copy where no view can be had.
+// Owns the functions that give an array other axes: views, and for reshape a copy where no view can
+// be had.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -30,14 +31,15 @@ struct Axes {
   bool contains(int axis) const noexcept { return std::find(at, at + count, axis) != at + count; }
 };
 
-/// One axis or a sequence of different ones. Throws kIndex for one out of range, kValue for one given twice.
+/// One axis or a sequence of different ones. Throws kIndex for one out of range, kValue for one
+/// given twice.
 Axes to_axes(const Integers& integers, int ndim, const char* what) {
   Axes out;
   for (const std::int64_t entry : integers.span()) {
     const int axis = core::normalize_axis(entry, ndim);
     if (out.contains(axis)) {
-      core::fail(Fault::kValue, what, " is ", core::shape_text(integers.span()), ", which has axis ", axis,
-                 " of ndim ", ndim, " more than once");
+      core::fail(Fault::kValue, what, " is ", core::shape_text(integers.span()),
+                 ", which has axis ", axis, " of ndim ", ndim, " more than once");
     }
     out.at[out.count++] = axis;
   }
@@ -68,23 +70,24 @@ Integers infer_shape(PyObject* object, std::int64_t size) {
   known.values[unknown] = 1;
   const std::int64_t product = core::checked_size(known.span());
   if (product == 0 || size % product != 0) {
-    core::fail(Fault::kValue, "cannot reshape ", size, " elements into ", core::shape_text(out.span()),
-               ": no extent fits the place of -1");
+    core::fail(Fault::kValue, "cannot reshape ", size, " elements into ",
+               core::shape_text(out.span()), ": no extent fits the place of -1");
   }
   out.values[unknown] = size / product;
   return out;
 }
 
-Ref reshape(const State& state, const core::ArrayView& array, PyObject* to_shape, PyObject* copy_argument) {
+Ref reshape(const State& state, const core::ArrayView& array, PyObject* to_shape,
+            PyObject* copy_argument) {
   const dlpack::Copy copy = to_copy(copy_argument);
   const Integers shape = infer_shape(to_shape, array.size());
   const std::optional<core::Layout> layout =
       core::reshape_layout(array.extents(), array.stride_span(), shape.span());
   if (copy != dlpack::Copy::kAlways && layout) return view_through(state, array, *layout);
   if (copy == dlpack::Copy::kNever) {
-    core::fail(Fault::kNoCopy, "copy=False, but shape ", core::shape_text(array.extents()), " with strides ",
-               core::shape_text(array.stride_span()), " becomes ", core::shape_text(shape.span()),
-               " only by a copy");
+    core::fail(Fault::kNoCopy, "copy=False, but shape ", core::shape_text(array.extents()),
+               " with strides ", core::shape_text(array.stride_span()), " becomes ",
+               core::shape_text(shape.span()), " only by a copy");
   }
   const core::Array fresh = copy_to_new(array, array.dtype);  // row-major
   return view_through(state, fresh, core::c_layout(shape.span()));
@@ -125,8 +128,8 @@ Ref permute_dims(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyOb
   const core::ArrayView array = to_view(state, x, kPermuteDims.function);
   const Integers integers = to_integers(axes_argument, "axes");
   if (integers.count != array.ndim) {
-    core::fail(Fault::kValue, "axes is ", core::shape_text(integers.span()), ", which has ", integers.count,
-               " entries; ndim is ", array.ndim);
+    core::fail(Fault::kValue, "axes is ", core::shape_text(integers.span()), ", which has ",
+               integers.count, " entries; ndim is ", array.ndim);
   }
   return reordered(state, array, to_axes(integers, array.ndim, "axes").at);
 }
@@ -138,10 +141,12 @@ Ref flip(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
   const bool all = !is_given(axis);
   const Axes axes = all ? Axes{} : to_axes(to_integers(axis, "axis"), array.ndim, "axis");
   core::Layout layout(array.extents(), array.stride_span());
-  if (array.size() == 0) return view_through(state, array, layout);  // its strides mean nothing: no arithmetic
+  if (array.size() == 0)
+    return view_through(state, array, layout);  // its strides mean nothing: no arithmetic
   std::int64_t offset = 0;
   for (int i = 0; i < array.ndim; ++i) {
-    if (layout.shape[i] == 1 || (!all && !axes.contains(i))) continue;  // nor those of an axis of extent 1
+    if (layout.shape[i] == 1 || (!all && !axes.contains(i)))
+      continue;  // nor those of an axis of extent 1
     offset += (layout.shape[i] - 1) * layout.strides[i];
     layout.strides[i] = -layout.strides[i];
   }
@@ -153,8 +158,8 @@ Ref broadcast_to(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyOb
   const auto [x, shape_argument] = bind(kBroadcastTo, state, args, nargs, kwnames);
   const core::ArrayView array = to_view(state, x, kBroadcastTo.function);
   const Integers shape = to_shape(shape_argument);
-  core::Array out =
-      core::with_layout(array, core::broadcast_layout(array.extents(), array.stride_span(), shape.span()), 0);
+  core::Array out = core::with_layout(
+      array, core::broadcast_layout(array.extents(), array.stride_span(), shape.span()), 0);
   out.readonly = true;  // one element may stand at many indices: writing one would write all
   return make_array(state, std::move(out));
 }
@@ -169,8 +174,8 @@ Ref squeeze(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject*
     if (!axes.contains(i)) {
       layout.push(array.shape[i], array.strides[i]);
     } else if (array.shape[i] != 1) {
-      core::fail(Fault::kValue, "axis ", i, " of shape ", core::shape_text(array.extents()), " has extent ",
-                 array.shape[i], "; only axes of extent 1 can be squeezed");
+      core::fail(Fault::kValue, "axis ", i, " of shape ", core::shape_text(array.extents()),
+                 " has extent ", array.shape[i], "; only axes of extent 1 can be squeezed");
     }
   }
   return view_through(state, array, layout);
@@ -185,7 +190,8 @@ Ref expand_dims(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObj
   if (axis != nullptr) integers = to_integers(axis, "axis");
   const int ndim = array.ndim + integers.count;
   if (ndim > core::kMaxRank) {
-    core::fail(Fault::kValue, "the result would have ndim ", ndim, "; the limit is ", core::kMaxRank);
+    core::fail(Fault::kValue, "the result would have ndim ", ndim, "; the limit is ",
+               core::kMaxRank);
   }
   const Axes axes = to_axes(integers, ndim, "axis");
   core::Layout layout;

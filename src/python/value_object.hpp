@@ -1,5 +1,5 @@
-// Owns what the DType and Device objects have in common: a final, immutable Python object around one C++ value with a
-// name, equal to another such object of the same value and to its name.
+// Owns what the DType and Device objects have in common: a final, immutable Python object around
+// one C++ value with a name, equal to another such object of the same value and to its name.
 #pragma once
 
 #include <Python.h>
@@ -12,12 +12,13 @@
 
 namespace refarray::python {
 
-/// The collector knows these objects although they refer to nothing but their type: the module's state keeps some, and
-/// type -> module -> object -> type is a cycle that only the collector can see through when the interpreter ends.
+/// The collector knows these objects although they refer to nothing but their type: the module's
+/// state keeps some, and type -> module -> object -> type is a cycle that only the collector can
+/// see through when the interpreter ends.
 template <class Value>
 struct ValueObject {
   PyObject head;
-  std::atomic<Py_hash_t> hash;  // -1: not computed yet; computed at most once per racing thread, always to the same
+  std::atomic<Py_hash_t> hash;  // -1: not computed yet; whoever computes it gets the same
   Value value;
 
   static ValueObject* cast(PyObject* self) noexcept { return reinterpret_cast<ValueObject*>(self); }
@@ -44,7 +45,8 @@ inline int traverse_value(PyObject* self, visitproc visit, void* arg) noexcept {
 }
 
 inline void dealloc_value(PyObject* self) noexcept {
-  const Ref type = Ref::steal(reinterpret_cast<PyObject*>(Py_TYPE(self)));  // a heap type: its objects own it
+  const Ref type =
+      Ref::steal(reinterpret_cast<PyObject*>(Py_TYPE(self)));  // a heap type: its objects own it
   PyObject_GC_UnTrack(self);
   PyObject_GC_Del(self);
 }
@@ -62,7 +64,8 @@ Py_hash_t value_hash(PyObject* self) {
   auto& cached = ValueObject<Value>::cast(self)->hash;
   Py_hash_t hash = cached.load(std::memory_order_relaxed);
   if (hash != -1) return hash;
-  hash = check(PyObject_Hash(value_text<Value>(self).get()));
+  hash = PyObject_Hash(value_text<Value>(self).get());
+  if (hash == -1) throw ErrorSet{};  // other negative hashes are hashes
   cached.store(hash, std::memory_order_relaxed);
   return hash;
 }
@@ -73,9 +76,9 @@ Ref value_compare(PyObject* self, PyObject* other, int operation) {
   if ((operation != Py_EQ && operation != Py_NE) || (!same_type && !PyUnicode_Check(other))) {
     return Ref::borrow(Py_NotImplemented);
   }
-  const bool equal =
-      same_type ? value_in<Value>(self) == value_in<Value>(other)
-                : PyUnicode_CompareWithASCIIString(other, core::name(value_in<Value>(self)).c_str()) == 0;
+  const bool equal = same_type ? value_in<Value>(self) == value_in<Value>(other)
+                               : PyUnicode_CompareWithASCIIString(
+                                     other, core::name(value_in<Value>(self)).c_str()) == 0;
   return Ref::borrow(equal == (operation == Py_EQ) ? Py_True : Py_False);
 }
 

@@ -1,10 +1,12 @@
-// Owns conversion of arguments that many functions take, and the messages when they cannot be converted.
+// Owns conversion of arguments that many functions take, and the messages when they cannot be
+// converted.
 #include "values.hpp"
 
 #include <string>
 
 #include "device_type.hpp"
 #include "dtype_type.hpp"
+#include "element.hpp"
 #include "errors.hpp"
 #include "gil.hpp"
 #include "object.hpp"
@@ -15,7 +17,8 @@
 namespace refarray::python {
 namespace {
 
-[[noreturn, gnu::cold]] void fail_wrong_type(PyObject* object, const char* what, const char* wanted) {
+[[noreturn, gnu::cold]] void fail_wrong_type(PyObject* object, const char* what,
+                                             const char* wanted) {
   core::fail(core::Fault::kType, what, " must be ", wanted, ", not ", type_name(object));
 }
 
@@ -24,7 +27,8 @@ std::int64_t int_value(PyObject* number, const char* what) {
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
   if (overflow != 0) {
-    core::fail(core::Fault::kOverflow, what, " is ", short_repr(number), "; the range is int64, [-2**63, 2**63)");
+    core::fail(core::Fault::kOverflow, what, " is ", short_repr(number),
+               "; the range is int64, [-2**63, 2**63)");
   }
   if (value == -1 && PyErr_Occurred() != nullptr) throw ErrorSet{};
   return value;
@@ -39,13 +43,16 @@ Integers one_integer(std::int64_t value) {
 Integers from_sequence(PyObject* sequence, const char* what) {
   const Py_ssize_t count = check(PySequence_Size(sequence));
   if (count > core::kMaxRank) {
-    core::fail(core::Fault::kValue, what, " has ", count, " entries; the limit is ", core::kMaxRank);
+    core::fail(core::Fault::kValue, what, " has ", count, " entries; the limit is ",
+               core::kMaxRank);
   }
   Integers out;
   for (Py_ssize_t i = 0; i < count; ++i) {
-    const Ref item = check(PySequence_GetItem(sequence, i));  // a list may shrink under an __index__: IndexError
+    const Ref item =
+        check(PySequence_GetItem(sequence, i));  // a list may shrink under an __index__: IndexError
     if (!PyIndex_Check(item.get())) {
-      core::fail(core::Fault::kType, what, "[", i, "] must be an integer, not ", type_name(item.get()));
+      core::fail(core::Fault::kType, what, "[", i, "] must be an integer, not ",
+                 type_name(item.get()));
     }
     out.values[out.count++] = to_int64(item.get(), what);
   }
@@ -53,10 +60,12 @@ Integers from_sequence(PyObject* sequence, const char* what) {
 }
 
 bool is_integer_sequence(PyObject* object) noexcept {
-  return PySequence_Check(object) && !PyUnicode_Check(object) && !PyBytes_Check(object) && !PyByteArray_Check(object);
+  return PySequence_Check(object) && !PyUnicode_Check(object) && !PyBytes_Check(object) &&
+         !PyByteArray_Check(object);
 }
 
-constexpr const char* kDtypeWanted = "a refarray.DType, the name of one, or bool, int, float or complex";
+constexpr const char* kDtypeWanted =
+    "a refarray.DType, the name of one, or bool, int, float or complex";
 
 }  // namespace
 
@@ -69,7 +78,8 @@ std::int64_t to_int64(PyObject* object, const char* what) {
 Integers to_integers(PyObject* object, const char* what) {
   if (PyTuple_Check(object) || PyList_Check(object)) return from_sequence(object, what);
   const bool sequence = is_integer_sequence(object);
-  if (PyIndex_Check(object)) {  // arrays have both __index__ and entries: what the former refuses is a sequence
+  if (PyIndex_Check(object)) {  // arrays have both __index__ and entries: what the former refuses
+                                // is a sequence
     const Ref number = Ref::steal(PyNumber_Index(object));
     if (number) return one_integer(int_value(number.get(), what));
     if (!sequence || PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw ErrorSet{};
@@ -83,8 +93,8 @@ Integers to_shape(PyObject* object) {
   const Integers out = to_integers(object, "shape");
   for (int i = 0; i < out.count; ++i) {
     if (out.values[i] >= 0) continue;
-    core::fail(core::Fault::kValue, "shape is ", core::shape_text(out.span()), ": the extent of axis ", i, " is ",
-               out.values[i], "; the least is 0");
+    core::fail(core::Fault::kValue, "shape is ", core::shape_text(out.span()),
+               ": the extent of axis ", i, " is ", out.values[i], "; the least is 0");
   }
   return out;
 }
@@ -97,25 +107,30 @@ core::DType to_dtype(const State& state, PyObject* object) {
     core::fail(core::Fault::kValue, "no dtype is named ", short_repr(object),
                "; names are like 'float32', 'float32x4', 'float4_e2m1fn_padded'");
   }
-  const auto is = [object](PyTypeObject& type) { return object == reinterpret_cast<PyObject*>(&type); };
+  const auto is = [object](PyTypeObject& type) {
+    return object == reinterpret_cast<PyObject*>(&type);
+  };
   if (is(PyFloat_Type)) return {core::Kind::kFloat, 64};
   if (is(PyLong_Type)) return {core::Kind::kInt, 64};
   if (is(PyBool_Type)) return {core::Kind::kBool, 8};
   if (is(PyComplex_Type)) return {core::Kind::kComplex, 128};
   if (PyType_Check(object)) {
     const Ref name = check(PyType_GetQualName(reinterpret_cast<PyTypeObject*>(object)));
-    core::fail(core::Fault::kType, "dtype must be ", kDtypeWanted, ", not the type ", utf8(name.get()));
+    core::fail(core::Fault::kType, "dtype must be ", kDtypeWanted, ", not the type ",
+               utf8(name.get()));
   }
   fail_wrong_type(object, "dtype", kDtypeWanted);
 }
 
 core::Device to_device_value(const State& state, PyObject* object) {
   if (Py_TYPE(object) == state.device_type()) return device_value(object);
-  if (!PyUnicode_Check(object)) fail_wrong_type(object, "device", "a refarray.Device or the name of one");
+  if (!PyUnicode_Check(object))
+    fail_wrong_type(object, "device", "a refarray.Device or the name of one");
   const auto device = core::device_from_name(utf8(object));
   if (device) return *device;
   core::fail(core::Fault::kValue, "no device is named ", short_repr(object),
-             "; names are 'cpu', 'cuda:0', 'rocm:0', 'cuda_host', 'rocm_host', 'cuda_managed:0' and those with "
+             "; names are 'cpu', 'cuda:0', 'rocm:0', 'cuda_host', 'rocm_host', 'cuda_managed:0' "
+             "and those with "
              "other unit numbers");
 }
 
@@ -129,42 +144,35 @@ core::Device to_device_or(const State& state, PyObject* object, const core::Devi
 
 Ref make_dtype(const State& state, const core::DType& dtype) {
   const int row = dtype.index();
-  if (row >= 0 && dtype.lanes == 1 && !dtype.padded) [[likely]] return Ref::borrow(state.scalar_dtype(row));
+  if (row >= 0 && dtype.lanes == 1 && !dtype.padded) [[likely]]
+    return Ref::borrow(state.scalar_dtype(row));
   return new_dtype_object(state.dtype_type(), dtype);
 }
 
 Ref make_device(const State& state, const core::Device& device) {
-  if (device == core::Device{}) [[likely]] return Ref::borrow(state.get(Slot::kCpuDevice));
+  if (device == core::Device{}) [[likely]]
+    return Ref::borrow(state.get(Slot::kCpuDevice));
   return new_device_object(state.device_type(), device);
 }
 
 Ref make_int_tuple(core::Extents values) {
   Ref out = check(PyTuple_New(static_cast<Py_ssize_t>(values.size())));
   for (std::size_t i = 0; i < values.size(); ++i) {
-    PyTuple_SetItem(out.get(), static_cast<Py_ssize_t>(i), check(PyLong_FromLongLong(values[i])).release());
+    PyTuple_SetItem(out.get(), static_cast<Py_ssize_t>(i),
+                    check(PyLong_FromLongLong(values[i])).release());
   }
   return out;
 }
 
-namespace {
-/// Elements elsewhere than in host memory are out of the CPU's reach.
-void require_host(const core::ArrayView& array) {
-  const core::Device device = array.device();
-  if (device.is_host()) [[likely]] return;
-  core::fail(core::Fault::kBuffer, "elements on ", core::name(device), " cannot be read or written by the CPU; this ",
-             "build of refarray copies in host memory only");
-}
-}  // namespace
-
 void copy_elements(const core::ArrayView& dst, const core::ArrayView& src) {
-  require_host(dst);
-  require_host(src);
+  require_host(dst, "copying elements");
+  require_host(src, "copying elements");
   const GilRelease others_run(dst.nbytes() >= kReleaseGilAbove);
   core::copy(dst, src);
 }
 
 core::Array copy_to_new(const core::ArrayView& array, const core::DType& dtype) {
-  require_host(array);
+  require_host(array, "copying elements");
   core::Array out = core::new_array(dtype, array.extents(), false);
   copy_elements(out, array);
   return out;

@@ -1,10 +1,12 @@
 """refarray: the reference array for data interchange.
 
-A small strided array that speaks DLPack exactly as its specification says. `from_dlpack` and `asarray` take any
-producer's data without copying it, every `Array` can be handed to any consumer, and `inspect` shows what a producer
-exported. What the array API standard names has that name and that signature here.
+A small strided array that speaks DLPack exactly as its specification says. `from_dlpack` and
+`asarray` take any producer's data without copying it, every `Array` can be handed to any consumer,
+and `inspect` shows what a producer exported. What the array API standard names has that name and
+that signature here.
 """
-# Owns the public names. Only the native module is loaded with the package; the rest comes when it is first used.
+# Owns the public names. Only the native module is loaded with the package; the rest comes when it
+# is first used.
 
 from refarray._native import (
     Array,
@@ -79,9 +81,9 @@ __all__ = [
     "bool",
     "broadcast_to",
     "build_info",
-    "complex128",
     "complex32",
     "complex64",
+    "complex128",
     "copy",
     "doctor",
     "e",
@@ -90,10 +92,7 @@ __all__ = [
     "expand_dims",
     "finfo",
     "flip",
-    "float16",
-    "float32",
     "float4_e2m1fn",
-    "float64",
     "float6_e2m3fn",
     "float6_e3m2fn",
     "float8_e3m4",
@@ -104,6 +103,9 @@ __all__ = [
     "float8_e5m2",
     "float8_e5m2fnuz",
     "float8_e8m0fnu",
+    "float16",
+    "float32",
+    "float64",
     "from_buffer",
     "from_capsule",
     "from_dlpack",
@@ -113,10 +115,10 @@ __all__ = [
     "iinfo",
     "inf",
     "inspect",
+    "int8",
     "int16",
     "int32",
     "int64",
-    "int8",
     "moveaxis",
     "nan",
     "newaxis",
@@ -129,23 +131,13 @@ __all__ = [
     "squeeze",
     "to_capsule",
     "to_device",
+    "uint8",
     "uint16",
     "uint32",
     "uint64",
-    "uint8",
     "zeros",
     "zeros_like",
 ]
-
-TYPE_CHECKING = False  # what type checkers take for true; importing typing would cost more than the package
-if TYPE_CHECKING:
-    from refarray._build import build_info, get_include
-    from refarray._devices import DLDeviceType
-    from refarray._doctor import doctor
-    from refarray._format import printoptions
-    from refarray._info import finfo, iinfo
-    from refarray._inspect import inspect
-del TYPE_CHECKING
 
 e = 2.718281828459045
 inf = float("inf")
@@ -164,17 +156,27 @@ _LAZY = {
     "printoptions": "_format",
 }
 
+# Type checkers take it for true. Importing it from typing would cost more than the whole package.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from refarray._build import build_info, get_include
+    from refarray._devices import DLDeviceType
+    from refarray._doctor import doctor
+    from refarray._format import printoptions
+    from refarray._info import finfo, iinfo
+    from refarray._inspect import inspect
+else:  # hidden from checkers: to them it would give the module every name
 
-def __getattr__(name: str) -> object:
-    """Loads a lazy name when it is first asked for."""
-    home = _LAZY.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+    def __getattr__(name: str) -> object:
+        """Loads a lazy name when it is first asked for."""
+        home = _LAZY.get(name)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
 
-    value = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value  # type: ignore[no-any-return]
+        value = getattr(import_module(f"{__name__}.{home}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

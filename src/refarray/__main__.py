@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-# Each is a module of refarray.commands with add_to(subparsers); its parser sets `run`, which returns the exit status.
+# Each is a module of refarray.commands with add_to(subparsers); its parser sets `run`, which
+# returns the exit status.
 COMMANDS = ("inspect", "doctor", "version", "include")
 EPILOG = """\
 exit status: 0 all is well, 1 failure, 2 wrong usage
@@ -40,7 +42,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = make_parser().parse_args(argv)
     except SystemExit as stop:  # how argparse ends, for --help and for mistakes
         return stop.code if isinstance(stop.code, int) else 2
-    status: int = arguments.run(arguments)
+    try:
+        status: int = arguments.run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader of a pipe, `head` for one, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
+        return 1
     return status
 
 

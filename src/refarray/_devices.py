@@ -8,7 +8,7 @@ from enum import IntEnum
 class DLDeviceType(IntEnum):
     """The device types of DLPack 1.3, as `__dlpack_device__` reports them."""
 
-    kDLCPU = 1  # noqa: N815 (DLPack's own spelling)
+    kDLCPU = 1
     kDLCUDA = 2
     kDLCUDAHost = 3
     kDLOpenCL = 4

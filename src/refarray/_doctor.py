@@ -1,4 +1,5 @@
-"""Owns doctor: what a person needs to know about this build, this machine and the partners installed."""
+"""Owns doctor: what a person needs to know about this build, this machine and the partners
+installed."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import platform
 import sys
 import sysconfig
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from refarray import _native
@@ -70,28 +72,40 @@ class Report:
         lines = [f"refarray {self.build['version']}"]
         for title, rows in sections.items():
             lines += ["", title, *(f"  {name:<{width}}  {text}" for name, text in rows)]
-        lines += ["", *(f"problem: {problem}" for problem in self.problems)] if self.problems else ["", "no problem found"]
+        lines += (
+            ["", *(f"problem: {problem}" for problem in self.problems)]
+            if self.problems
+            else ["", "no problem found"]
+        )
         return "\n".join(lines)
 
 
 def interpreter_facts() -> dict[str, str]:
     """The Python that runs, as far as it matters for a native module."""
     gil = getattr(sys, "_is_gil_enabled", lambda: True)()
-    built = "free-threaded build" if sysconfig.get_config_var("Py_GIL_DISABLED") else "build with a GIL"
+    built = (
+        "free-threaded build" if sysconfig.get_config_var("Py_GIL_DISABLED") else "build with a GIL"
+    )
     return {
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "threads": f"{built}, GIL {'on' if gil else 'off'}",
         "executable": sys.executable,
         "platform": platform.platform(),
-        "package": os.path.dirname(_native.__file__),
+        "package": str(Path(_native.__file__).parent),
     }
 
 
 def environment_facts() -> tuple[dict[str, str], list[str]]:
     """The variables of ours that are set, and a complaint about each that nothing reads."""
-    ours = {name: value for name, value in sorted(os.environ.items()) if name.startswith("REFARRAY_")}
+    ours = {
+        name: value for name, value in sorted(os.environ.items()) if name.startswith("REFARRAY_")
+    }
     known = ", ".join(VARIABLES)
-    complaints = [f"{name} is set and nothing reads it; known are {known}" for name in ours if name not in VARIABLES]
+    complaints = [
+        f"{name} is set and nothing reads it; known are {known}"
+        for name in ours
+        if name not in VARIABLES
+    ]
     return ours, complaints
 
 
@@ -105,12 +119,12 @@ def self_check() -> list[str]:
 
 
 def doctor(*, partners: bool = True) -> Report:
-    """A report on this build, the interpreter, GPU drivers, environment variables and partner libraries.
+    """A report on this build, the interpreter, GPU drivers, environment variables and partners.
 
-    partners: import each partner installed, in a process of its own with 20 seconds, and see which level of DLPack it
-        speaks. Without it only their versions are told.
+    Each partner library installed is imported in a process of its own, for at most 20 seconds, to
+    see which level of DLPack it speaks; with `partners=False` only its version is told.
 
-    The report prints as text; `to_dict()` is ready for JSON, `ok` says whether something needs attention.
+    The report prints as text; `to_dict()` is ready for JSON, and `ok` says whether all is well.
     """
     variables, complaints = environment_facts()
     found = find_partners(measured=partners)

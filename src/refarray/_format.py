@@ -1,4 +1,5 @@
-"""Owns how arrays are written: repr, str and the notebook view, of at most the edge elements of large arrays."""
+"""Owns how arrays are written: repr, str and the notebook view, of at most the edge elements of
+large arrays."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from itertools import chain
-from typing import Any, Literal
+from typing import Any
 
 from refarray._info import scalar_name
 from refarray._native import Array
@@ -54,10 +55,9 @@ def printoptions(
 ) -> Iterator[PrintOptions]:
     """Context manager: how arrays are written inside it, in this thread or asynchronous task only.
 
-    threshold: arrays of more elements are written by their edges (1000 at first).
-    edgeitems: how many elements of each edge are shown (3).
-    linewidth: columns to a line (88).
-    precision: the most digits after the point of a float (8); fewer are written where fewer tell it apart.
+    threshold: arrays of more elements are written by their edges (1000 at first). edgeitems: how
+    many elements of each edge are shown (3). linewidth: columns to a line (88). precision: the most
+    digits after the point of a float (8); fewer are written where fewer tell it apart.
     """
     given = {
         "threshold": threshold,
@@ -83,15 +83,19 @@ class Edge:
 
 
 def choose_edges(shape: tuple[int, ...], options: PrintOptions) -> list[Edge]:
-    """The edges to show of each axis: all of a small array, a bounded number of elements of any other."""
+    """The edges to show of each axis: all of a small array, a bounded number of elements of any
+    other."""
     whole = [Edge(extent, 0, True) for extent in shape]
     if math.prod(shape) <= options.threshold:
         return whole
     edges = [
-        Edge(options.edgeitems, options.edgeitems, False) if extent > 2 * options.edgeitems else all_of
+        Edge(options.edgeitems, options.edgeitems, False)
+        if extent > 2 * options.edgeitems
+        else all_of
         for extent, all_of in zip(shape, whole, strict=True)
     ]
-    # Many axes make many edges: from the outermost on, show one index of an axis until no more is shown than of three.
+    # Many axes make many edges: from the outermost on, show one index of an axis until no more is
+    # shown than of three.
     limit = (2 * options.edgeitems) ** 3
     for axis in range(len(edges)):
         if math.prod(edge.head + edge.tail for edge in edges) <= limit:
@@ -148,7 +152,8 @@ def wrap(words: list[str], indent: int, width: int) -> str:
 
 
 def lay_out(node: Any, depth: int, texts: Iterator[str], indent: int, width: int) -> str:
-    """Nested lists as text; `depth` axes are left, `indent` columns stand before the first bracket."""
+    """Nested lists as text; `depth` axes are left, `indent` columns stand before the first
+    bracket."""
     if node is ...:
         return "..."
     if depth == 0:
@@ -193,5 +198,3 @@ def array_html(array: Array) -> str:
     from refarray._html import card
 
     return card(array)
-
-

@@ -1,4 +1,5 @@
-"""Owns the notebook view of an array: one self-contained card, its values in a table where they fit in one."""
+"""Owns the notebook view of an array: one self-contained card, its values in a table where they fit
+in one."""
 
 from __future__ import annotations
 
@@ -40,7 +41,9 @@ def values(array: Array) -> str:
     """The elements shown: a table of up to two axes, the text of str(array) for more."""
     drawable = array.device.kind in _format.HOST_KINDS and array.size > 0
     if not drawable or array.ndim > 2:
-        return f'<pre style="margin:6px 0 0 0;color:inherit">{escape(_format.array_str(array))}</pre>'
+        return (
+            f'<pre style="margin:6px 0 0 0;color:inherit">{escape(_format.array_str(array))}</pre>'
+        )
     options = _format.current_options()
     node = _format.fetch(array, _format.choose_edges(array.shape, options))
     texts = _format.element_texts(array, node, options.precision)
@@ -59,5 +62,7 @@ def card(array: Array) -> str:
         ("bytes", f"{array.nbytes:,}"),
         ("access", "read-only" if array.readonly else "writable"),
     ]
-    head = f'<div><b>refarray.Array</b> <span style="{GREY}">{escape(str(array.shape))}</span></div>'
+    head = (
+        f'<div><b>refarray.Array</b> <span style="{GREY}">{escape(str(array.shape))}</span></div>'
+    )
     return f'<div style="{FRAME}">{head}{values(array)}{table(facts, FACT)}</div>'

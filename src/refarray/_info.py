@@ -1,19 +1,20 @@
-"""Owns finfo and iinfo: the numeric limits of every dtype, worked out from how its bits are laid out."""
+"""Owns finfo and iinfo: the numeric limits of every dtype, worked out from how its bits are laid
+out."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from refarray._native import Array, DType
 
 if TYPE_CHECKING:
-    from refarray._native import DTypeLike
+    from refarray._native import _DTypeLike
 
 
 class Format(NamedTuple):
-    """How a floating-point type uses its bits. Its finite values are those of the codes 0 to `largest`."""
+    """How a floating-point type uses its bits. Its finite values are those of the codes 0 to
+    `largest`."""
 
     exponent_bits: int
     mantissa_bits: int  # without the hidden one
@@ -27,14 +28,16 @@ class Format(NamedTuple):
         return (1 << (self.exponent_bits + self.mantissa_bits)) - 1 - self.reserved
 
     def decode(self, code: int) -> float:
-        """The value of a code with an exponent other than 0 (or of any code where there is no mantissa)."""
+        """The value of a code with an exponent other than 0 (or of any code where there is no
+        mantissa)."""
         exponent, fraction = divmod(code, 1 << self.mantissa_bits)
         significand = (1 << self.mantissa_bits) + fraction
         return float(significand) * 2.0 ** (exponent - self.bias - self.mantissa_bits)
 
     @property
     def smallest_normal(self) -> float:
-        """The smallest value with the hidden bit set: all positive values where there is neither sign nor zero."""
+        """The smallest value with the hidden bit set: all positive values where there is neither
+        sign nor zero."""
         return self.decode(1 << self.mantissa_bits if self.signed else 0)
 
 
@@ -45,7 +48,8 @@ def ieee(exponent_bits: int, mantissa_bits: int) -> Format:
     )
 
 
-# By the name of a real dtype. `fn`: finite, one NaN code (none below 8 bits); `fnuz`: NaN is where -0 would be.
+# By the name of a real dtype. `fn`: finite, one NaN code (none below 8 bits); `fnuz`: NaN is where
+# -0 would be.
 FORMATS: dict[str, Format] = {
     "float64": ieee(11, 52),
     "float32": ieee(8, 23),
@@ -97,8 +101,9 @@ class IntInfo:
         return f"iinfo(dtype={self.dtype}, bits={self.bits}, min={self.min}, max={self.max})"
 
 
-def scalar_name(type: Array | DTypeLike, what: str) -> str:
-    """The name of the scalar type of an array or of a dtype; TypeError, in the name of `what`, for anything else."""
+def scalar_name(type: Array | _DTypeLike, what: str) -> str:
+    """The name of the scalar type of an array or of a dtype; TypeError, in the name of `what`, for
+    anything else."""
     if not isinstance(type, (Array, DType, str)) and type not in (bool, int, float, complex):
         raise TypeError(f"{what}() takes a dtype, its name or an array, not {type!r}")
     dtype = type.dtype if isinstance(type, Array) else DType(type)
@@ -106,7 +111,6 @@ def scalar_name(type: Array | DTypeLike, what: str) -> str:
     return name if dtype.lanes == 1 else name.rpartition("x")[0]
 
 
-@cache
 def float_info(name: str) -> FloatInfo:
     """What finfo returns for a real floating-point type."""
     format = FORMATS[name]
@@ -121,11 +125,13 @@ def float_info(name: str) -> FloatInfo:
     )
 
 
-def finfo(type: Array | DTypeLike, /) -> FloatInfo:
-    """Limits of a floating-point dtype (array API 2025.12): bits, eps, max, min, smallest_normal and dtype.
+def finfo(type: Array | _DTypeLike, /) -> FloatInfo:
+    """Limits of a floating-point dtype (array API 2025.12): bits, eps, max, min, smallest_normal
+    and dtype.
 
-    Takes a dtype, its name or an array. For a complex dtype the limits are those of its components. The numbers are
-    Python floats. float8_e8m0fnu has neither sign nor zero: its min is its smallest value.
+    Takes a dtype, its name or an array. For a complex dtype the limits are those of its components.
+    The numbers are Python floats. float8_e8m0fnu has neither sign nor zero: its min is its smallest
+    value.
 
     Raises TypeError for a dtype that is not floating-point.
     """
@@ -136,10 +142,11 @@ def finfo(type: Array | DTypeLike, /) -> FloatInfo:
     return float_info(name)
 
 
-def iinfo(type: Array | DTypeLike, /) -> IntInfo:
+def iinfo(type: Array | _DTypeLike, /) -> IntInfo:
     """Limits of an integer dtype (array API 2025.12): bits, max, min and dtype.
 
-    Takes a dtype, its name or an array. Raises TypeError for a dtype that is not an integer; bool is none.
+    Takes a dtype, its name or an array. Raises TypeError for a dtype that is not an integer; bool
+    is none.
     """
     name = scalar_name(type, "iinfo")
     dtype = DType(name)

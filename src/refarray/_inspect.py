@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from refarray import _native
-from refarray._devices import DLDeviceType
-
-FLAGS = {1: "READ_ONLY", 2: "IS_COPIED", 4: "IS_SUBBYTE_TYPE_PADDED"}
-PADDED = 4
-CODES = ("int", "uint", "float", "opaque_handle", "bfloat", "complex")  # of any number of bits
-SIZED_CODES = {
-    6: ("bool", 8),
-    7: ("float8_e3m4", 8),
-    8: ("float8_e4m3", 8),
-    9: ("float8_e4m3b11fnuz", 8),
-    10: ("float8_e4m3fn", 8),
-    11: ("float8_e4m3fnuz", 8),
-    12: ("float8_e5m2", 8),
-    13: ("float8_e5m2fnuz", 8),
-    14: ("float8_e8m0fnu", 8),
-    15: ("float6_e2m3fn", 6),
-    16: ("float6_e3m2fn", 6),
-    17: ("float4_e2m1fn", 4),
-}
-MOST_ALIGNED = 4096
+from refarray._describe import (
+    PADDED,
+    alignment_of,
+    device_name,
+    dtype_name,
+    element_bytes,
+    flag_names,
+    flags_text,
+    layout_text,
+    type_name,
+    version_text,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What `__dlpack__` answered to one request."""
 
+    name: str
     request: str
     struct: str | None
     version: tuple[int, int] | None
@@ -55,14 +47,19 @@ class ExchangeAPI:
         text = f"{self.version[0]}.{self.version[1]}"
         if self.functions is not None:
             missing = [name for name, there in self.functions.items() if not there]
-            text += f", without {', '.join(missing)}" if missing else f", all {len(self.functions)} functions"
+            text += (
+                f", without {', '.join(missing)}"
+                if missing
+                else f", all {len(self.functions)} functions"
+            )
         text += ", an older table behind it" if self.prev_api else ""
         return text + ("" if self.usable else ", not usable")
 
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What was found. Fields are None where there is nothing to read or a foreign major version forbids reading."""
+    """What was found. Fields are None where there is nothing to read or a foreign major version
+    forbids reading."""
 
     subject: str
     capsule_name: str | None = None
@@ -98,11 +95,21 @@ class Inspection:
     def __repr__(self) -> str:
         lines = [*self._tensor_lines(), *self._type_lines()]
         width = max(len(name) for name, _ in lines)
-        return "\n".join([f"inspection of {self.subject}", *(f"  {name:<{width}}  {text}" for name, text in lines)])
+        return "\n".join(
+            [
+                f"inspection of {self.subject}",
+                *(f"  {name:<{width}}  {text}" for name, text in lines),
+            ]
+        )
 
     def _tensor_lines(self) -> list[tuple[str, str]]:
         if self.struct is None:
-            return [("capsule", f"{self.capsule_name!r}" if self.capsule_name else "none: nothing was exported")]
+            return [
+                (
+                    "capsule",
+                    f"{self.capsule_name!r}" if self.capsule_name else "none: nothing was exported",
+                )
+            ]
         lines = [
             ("capsule", f"{self.capsule_name!r}: {self.struct}{version_text(self.version)}"),
             ("flags", "a legacy struct has none" if self.flags is None else flags_text(self.flags)),
@@ -127,13 +134,20 @@ class Inspection:
             return f"; __dlpack_device__ raised {self.dlpack_device_error}"
         if self.dlpack_device is None:
             return ""
-        return f"; __dlpack_device__ says {'the same' if self.dlpack_device_matches else self.dlpack_device}"
+        said = "the same" if self.dlpack_device_matches else self.dlpack_device
+        return f"; __dlpack_device__ says {said}"
 
     def _type_lines(self) -> list[tuple[str, str]]:
         if not self.answers:
             return []
-        lines = [("asked for " + answer.request, str(answer)) for answer in self.answers]
-        return [*lines, ("exchange API", "not offered" if self.exchange_api is None else str(self.exchange_api))]
+        lines = [(answer.name, f"{answer.request}: {answer}") for answer in self.answers]
+        return [
+            *lines,
+            (
+                "exchange API",
+                "not offered" if self.exchange_api is None else str(self.exchange_api),
+            ),
+        ]
 
 
 def as_plain(value: Any) -> Any:
@@ -145,98 +159,24 @@ def as_plain(value: Any) -> Any:
     return value
 
 
-def version_text(version: tuple[int, int] | None) -> str:
-    """" 1.3", or nothing for a legacy struct."""
-    return "" if version is None else f" {version[0]}.{version[1]}"
-
-
-def flag_names(flags: int) -> tuple[str, ...]:
-    """The names of the bits that are set; unknown ones by number."""
-    bits = [1 << i for i in range(flags.bit_length()) if flags >> i & 1]
-    return tuple(FLAGS.get(bit, f"unknown bit {bit:#x}") for bit in bits)
-
-
-def flags_text(flags: int) -> str:
-    """Flags for people."""
-    return f"{' | '.join(flag_names(flags)) or 'none set'} ({flags})"
-
-
-def device_name(device: tuple[int, int]) -> str:
-    """"cpu", "cuda:0": our own names where we have them, DLPack's otherwise."""
-    kind, number = device
-    hosts = {1: "cpu", 3: "cuda_host", 11: "rocm_host"}
-    if kind in hosts:
-        return hosts[kind]
-    ours = {2: "cuda", 10: "rocm", 13: "cuda_managed"}
-    if kind in ours:
-        return f"{ours[kind]}:{number}"
-    known = {int(member): member.name for member in DLDeviceType}
-    return f"{known.get(kind, f'unknown type {kind}')}:{number}"
-
-
-def dtype_name(dtype: tuple[int, int, int], padded: bool) -> str:
-    """The name of a DLPack dtype, whether or not refarray carries it."""
-    code, bits, lanes = dtype
-    if code in SIZED_CODES:
-        base, expected = SIZED_CODES[code]
-        name = base if bits == expected else f"{base} of {bits} bits"
-    else:
-        name = f"{CODES[code]}{bits}" if code < len(CODES) else f"unknown code {code} of {bits} bits"
-    return name + (f"x{lanes}" if lanes != 1 else "") + ("_padded" if padded else "")
-
-
-def packed_strides(shape: tuple[int, ...], axes: range) -> dict[int, int]:
-    """Strides of contiguous data whose last-varying axis is the first of `axes`."""
-    strides, stride = {}, 1
-    for axis in axes:
-        strides[axis] = stride
-        stride *= shape[axis]
-    return strides
-
-
-def layout_text(shape: tuple[int, ...], strides: tuple[int, ...] | None) -> str:
-    """How the elements lie, in words. Axes of extent 1 have no say."""
-    if math.prod(shape) == 0:
-        return "empty"
-    if strides is None:
-        return "row-major"
-    ndim = len(shape)
-    told = [axis for axis in range(ndim) if shape[axis] != 1]
-    rows = packed_strides(shape, range(ndim - 1, -1, -1))
-    columns = packed_strides(shape, range(ndim))
-    if all(strides[axis] == rows[axis] for axis in told):
-        return "row-major" if len(told) > 1 else "contiguous"
-    if all(strides[axis] == columns[axis] for axis in told):
-        return "column-major"
-    if any(strides[axis] == 0 for axis in told):
-        return "strided, elements repeated (stride 0)"
-    return "strided, backwards on some axis" if any(strides[axis] < 0 for axis in told) else "strided"
-
-
-def element_bytes(shape: tuple[int, ...], dtype: tuple[int, int, int], padded: bool) -> int:
-    """Bytes of the elements of a compact copy: bits are summed first where elements are packed (A-05)."""
-    bits = dtype[1] * dtype[2]
-    if padded:
-        bits = (bits + 7) // 8 * 8
-    return (math.prod(shape) * bits + 7) // 8
-
-
-def alignment_of(address: int) -> int:
-    """The largest power of two that divides an address, up to a page."""
-    return min(address & -address, MOST_ALIGNED)
-
-
 def describe_capsule(capsule: object) -> dict[str, Any]:
     """The fields of Inspection that one capsule answers."""
     raw = _native._inspect_capsule(capsule)
     flags = raw["flags"]
-    facts: dict[str, Any] = {"capsule_name": raw["name"], "struct": raw["struct"], "version": raw["version"]}
+    facts: dict[str, Any] = {
+        "capsule_name": raw["name"],
+        "struct": raw["struct"],
+        "version": raw["version"],
+    }
     facts |= {"flags": flags, "manager_ctx": raw["manager_ctx"], "deleter": raw["deleter"]}
     if flags is not None:
         facts["flag_names"] = flag_names(flags)
     if "dtype" not in raw:
         return facts
-    facts |= {name: raw[name] for name in ("device", "dtype", "ndim", "shape", "strides", "byte_offset", "data")}
+    facts |= {
+        name: raw[name]
+        for name in ("device", "dtype", "ndim", "shape", "strides", "byte_offset", "data")
+    }
     padded = bool((flags or 0) & PADDED)
     facts["device_name"] = device_name(raw["device"])
     facts["dtype_name"] = dtype_name(raw["dtype"], padded)
@@ -249,13 +189,15 @@ def describe_capsule(capsule: object) -> dict[str, Any]:
     return facts
 
 
-def ask(obj: Any, request: str, **keywords: object) -> tuple[Answer, dict[str, Any]]:
-    """Asks `__dlpack__` once. The capsule is dropped unconsumed, so that its destructor calls the deleter."""
+def ask(obj: Any, name: str, **keywords: object) -> tuple[Answer, dict[str, Any]]:
+    """Asks `__dlpack__` once. The capsule is dropped unconsumed, so that its destructor calls the
+    deleter."""
+    request = ", ".join(f"{key}={value}" for key, value in keywords.items()) or "no max_version"
     try:
         facts = describe_capsule(type(obj).__dlpack__(obj, **keywords))
     except Exception as error:  # a producer may raise anything; what it said is part of the answer
-        return Answer(request, None, None, f"{type(error).__name__}: {error}"), {}
-    return Answer(request, facts["struct"], facts["version"], None), facts
+        return Answer(name, request, None, None, f"{type(error).__name__}: {error}"), {}
+    return Answer(name, request, facts["struct"], facts["version"], None), facts
 
 
 def ask_device(obj: Any, facts: dict[str, Any]) -> dict[str, Any]:
@@ -266,43 +208,51 @@ def ask_device(obj: Any, facts: dict[str, Any]) -> dict[str, Any]:
     except Exception as error:  # as in ask
         return {"dlpack_device_error": f"{type(error).__name__}: {error}"}
     exported = facts.get("device")
-    return {"dlpack_device": device, "dlpack_device_matches": None if exported is None else device == exported}
+    return {
+        "dlpack_device": device,
+        "dlpack_device_matches": None if exported is None else device == exported,
+    }
 
 
 def exchange_api_of(kind: type) -> ExchangeAPI | None:
     """The exchange table of a type, or None."""
     raw = _native._inspect_exchange_api(kind)
-    return None if raw is None else ExchangeAPI(raw["version"], raw.get("functions"), raw["prev_api"], raw["usable"])
-
-
-def type_name(obj: object) -> str:
-    """The type of an object, with its module unless it is a builtin."""
-    return f"{type(obj).__module__}.{type(obj).__qualname__}".removeprefix("builtins.")
+    return (
+        None
+        if raw is None
+        else ExchangeAPI(raw["version"], raw.get("functions"), raw["prev_api"], raw["usable"])
+    )
 
 
 def refuse(obj: object) -> TypeError:
     """Why `obj` is nothing to inspect."""
     name = type_name(obj)
     if isinstance(obj, type):
-        return TypeError(f"inspect() takes an array, and {obj!r} is a class: pass one of its instances")
+        return TypeError(
+            f"inspect() takes an array, and {obj!r} is a class: pass one of its instances"
+        )
     missing = [name for name in ("__dlpack__", "__dlpack_device__") if not hasattr(type(obj), name)]
     try:
         memoryview(obj)  # type: ignore[arg-type]
     except TypeError:
         hint = ""
     else:
-        hint = "; it has the buffer protocol: inspect(refarray.from_buffer(...)) shows how that is read"
-    return TypeError(f"inspect() takes a DLPack producer or a capsule; {name} has no {' and no '.join(missing)}{hint}")
+        hint = (
+            "; it has the buffer protocol: inspect(refarray.from_buffer(x)) shows how that is read"
+        )
+    lacks = " and no ".join(missing)
+    return TypeError(f"inspect() takes a DLPack producer or a capsule; {name} has no {lacks}{hint}")
 
 
 def inspect(obj: object, /) -> Inspection:
     """What a DLPack producer exports, or what a capsule holds, without consuming it.
 
-    A producer is asked twice, as old and as new consumers do; both capsules are dropped, so that the producer's own
-    deleter runs. A bare capsule is only looked at and can still be consumed. The result prints as a table; its
-    `to_dict()` is ready for JSON.
+    A producer is asked twice, as old and as new consumers do; both capsules are dropped, so that
+    the producer's own deleter runs. A bare capsule is only looked at and can still be consumed. The
+    result prints as a table; its `to_dict()` is ready for JSON.
 
-    Raises TypeError for an object that is neither, ValueError for a capsule that was consumed or holds something else.
+    Raises TypeError for an object that is neither, ValueError for a capsule that was consumed or
+    holds something else.
     """
     name = type_name(obj)
     if name == "PyCapsule":
@@ -311,8 +261,8 @@ def inspect(obj: object, /) -> Inspection:
     if isinstance(obj, type) or not all(hasattr(type(obj), dunder) for dunder in dunders):
         raise refuse(obj)
     ours = dlpack_version()
-    newest, facts = ask(obj, f"max_version={ours}", max_version=ours)
-    legacy, legacy_facts = ask(obj, "a legacy capsule")
+    newest, facts = ask(obj, "versioned", max_version=ours)
+    legacy, legacy_facts = ask(obj, "legacy")
     facts = facts or legacy_facts
     facts |= ask_device(obj, facts)
     return Inspection(

@@ -1,4 +1,5 @@
-"""Owns numbers as text: the shortest decimals that a dtype reads back as the same value, in aligned columns."""
+"""Owns numbers as text: the shortest decimals that a dtype reads back as the same value, in aligned
+columns."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ SMALLEST_PLAIN = Decimal(10) ** -4
 
 
 def nearest(value: float, format: Format) -> float:
-    """The value of `format` nearest to `value`, ties to even, as if its exponent range had no upper end."""
+    """The value of `format` nearest to `value`, ties to even, as if its exponent range had no upper
+    end."""
     if value == 0:
         return value
     lowest = 1 - format.bias if format.signed else -format.bias
@@ -35,7 +37,8 @@ def shortest(value: float, format: Format) -> Decimal:
 
 
 def strip(text: str) -> str:
-    """Without the zeros that end a fraction; the point stays, since it tells a float from an integer."""
+    """Without the zeros that end a fraction; the point stays, since it tells a float from an
+    integer."""
     whole, _, fraction = text.partition(".")
     return f"{whole}.{fraction.rstrip('0')}"
 

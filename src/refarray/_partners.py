@@ -1,4 +1,5 @@
-"""Owns the list of partner libraries, and finding out which level of DLPack each one installed here speaks."""
+"""Owns the list of partner libraries, and finding out which level of DLPack each one installed here
+speaks."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ SECONDS = 20.0  # for a partner to be imported and asked
 
 @dataclass(frozen=True, slots=True)
 class Partner:
-    """A library that arrays are exchanged with. `array` makes one of its arrays; empty when it has none."""
+    """A library that arrays are exchanged with. `array` makes one of its arrays; empty when it has
+    none."""
 
     distribution: str
     module: str
@@ -68,7 +70,8 @@ def installed_version(distribution: str) -> str | None:
 
 
 def measure(partner: Partner) -> dict[str, str | None]:
-    """Imports the partner and looks at what one of its arrays exports. Runs in a process of its own."""
+    """Imports the partner and looks at what one of its arrays exports. Runs in a process of its
+    own."""
     import refarray
     from refarray._inspect import inspect
 
@@ -95,9 +98,13 @@ def report(distribution: str) -> None:
 
 
 def start(partner: Partner) -> subprocess.Popen[str]:
-    """A process that measures one partner; it finds this package where we did, and nothing in the current folder."""
+    """A process that measures one partner; it finds this package where we did, and nothing in the
+    current folder."""
     root = str(Path(__file__).resolve().parent.parent)
-    code = f"import sys; sys.path.append({root!r}); from refarray import _partners as p; p.report(sys.argv[1])"
+    code = (
+        f"import sys; sys.path.append({root!r}); "
+        "from refarray import _partners; _partners.report(sys.argv[1])"
+    )
     return subprocess.Popen(
         [sys.executable, "-P", "-c", code, partner.distribution],
         stdin=subprocess.DEVNULL,
@@ -107,30 +114,43 @@ def start(partner: Partner) -> subprocess.Popen[str]:
     )
 
 
-def conclude(partner: Partner, version: str, process: subprocess.Popen[str], seconds: float) -> Finding:
+def conclude(
+    partner: Partner, version: str, process: subprocess.Popen[str], seconds: float
+) -> Finding:
     """The finding of a process that may take `seconds` more."""
     try:
         output, _ = process.communicate(timeout=max(seconds, 0.0))
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
-        return Finding(partner.distribution, version, None, None, f"did not answer within {SECONDS:g} s", True)
+        return Finding(
+            partner.distribution, version, None, None, f"did not answer within {SECONDS:g} s", True
+        )
     try:
         result = json.loads(output.rstrip().rpartition("\n")[2])
     except ValueError:
-        how = f"by signal {-process.returncode}" if process.returncode < 0 else f"with status {process.returncode}"
+        how = (
+            f"by signal {-process.returncode}"
+            if process.returncode < 0
+            else f"with status {process.returncode}"
+        )
         return Finding(partner.distribution, version, None, None, f"its process ended {how}", True)
     if "error" in result:
         return Finding(partner.distribution, version, None, None, result["error"], True)
-    return Finding(partner.distribution, version, result["level"], result["exchange_api"], "", False)
+    return Finding(
+        partner.distribution, version, result["level"], result["exchange_api"], "", False
+    )
 
 
 def find_partners(*, measured: bool) -> list[Finding]:
-    """Every partner; those installed are imported side by side, each in a process of its own, if `measured`."""
+    """Every partner; those installed are imported side by side, each in a process of its own, if
+    `measured`."""
     versions = {partner: installed_version(partner.distribution) for partner in PARTNERS}
     running = {}
     if measured:
-        running = {partner: start(partner) for partner in PARTNERS if versions[partner] and partner.array}
+        running = {
+            partner: start(partner) for partner in PARTNERS if versions[partner] and partner.array
+        }
     end = time.monotonic() + SECONDS
     findings = []
     for partner, version in versions.items():
@@ -138,5 +158,7 @@ def find_partners(*, measured: bool) -> list[Finding]:
             findings.append(conclude(partner, version, running[partner], end - time.monotonic()))
         else:
             note = partner.note or "not asked"
-            findings.append(Finding(partner.distribution, version, None, None, note if version else "", False))
+            findings.append(
+                Finding(partner.distribution, version, None, None, note if version else "", False)
+            )
     return findings

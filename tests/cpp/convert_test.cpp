@@ -1,6 +1,7 @@
 // Owns the tests of what copy() makes of single values, and of what it refuses.
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -123,6 +124,48 @@ const Case numbers("integers, bool and complex", [] {
       converted<std::array<std::uint16_t, 2>>("complex32", "complex128", std::array{1.5, -70000.0});
   check(half[0] == 0x3E00 && half[1] == 0xFC00);
 });
+
+/// A row of elements, from the first bit of `memory` on.
+ArrayView row_of(const char* name, std::byte* memory, const std::int64_t& count) {
+  static const std::int64_t stride = 1;
+  ArrayView view;
+  view.data = memory;
+  view.dtype = type(name);
+  view.ndim = 1;
+  view.shape = &count;
+  view.strides = &stride;
+  return view;
+}
+
+template <std::size_t Size>
+std::array<int, Size> repacked(const char* to, const char* from, std::int64_t count,
+                               std::vector<int> bytes) {
+  std::vector<std::byte> source;
+  for (const int each : bytes) source.push_back(static_cast<std::byte>(each));
+  std::array<std::byte, Size> memory;
+  memory.fill(std::byte{0xFF});
+  copy(row_of(to, memory.data(), count), row_of(from, source.data(), count));
+  std::array<int, Size> out{};
+  for (std::size_t i = 0; i < Size; ++i) out[i] = std::to_integer<int>(memory[i]);
+  return out;
+}
+
+const Case packing(
+    "packed elements lie little end first; padding is zero; bits past the end survive", [] {
+      using Bytes5 = std::array<int, 5>;
+      check(repacked<5>("float4_e2m1fn_padded", "float4_e2m1fn", 3, {0x21, 0x43}) ==
+            Bytes5{1, 2, 3, 255, 255});
+      check(repacked<5>("float4_e2m1fn", "float4_e2m1fn_padded", 3, {1, 2, 0xF3}) ==
+            Bytes5{0x21, 0xF3, 255, 255, 255});
+      check(repacked<5>("float6_e2m3fn_padded", "float6_e2m3fn", 4, {0x81, 0x30, 0x10}) ==
+            Bytes5{1, 2, 3, 4, 255});
+      check(repacked<5>("float6_e2m3fn", "float6_e2m3fn_padded", 4, {1, 2, 3, 4}) ==
+            Bytes5{0x81, 0x30, 0x10, 255, 255});
+      check(repacked<5>("float6_e2m3fnx3_padded", "float6_e2m3fnx3", 1, {0x81, 0x30, 0xFF}) ==
+            Bytes5{0x81, 0x30, 3, 255, 255});
+      check(repacked<5>("float6_e2m3fnx3", "float6_e2m3fnx3_padded", 1, {0x81, 0x30, 0}) ==
+            Bytes5{0x81, 0x30, 0xFC, 255, 255});
+    });
 
 const Case twice("small floats round through float32, float64 to float16 only once", [] {
   const double above_tie =

@@ -112,6 +112,14 @@ PyObject* inspect(PyObject*, PyObject* capsule) {
   });
 }
 
+PyObject* name_of(PyObject*, PyObject* capsule) {
+  return guarded([&] {
+    const char* name = PyCapsule_GetName(capsule);
+    if (name == nullptr && PyErr_Occurred() != nullptr) throw PythonError{};
+    return name == nullptr ? Py_NewRef(Py_None) : PyUnicode_FromString(name);
+  });
+}
+
 PyObject* take(PyObject* module, PyObject* args, PyObject* kwargs) {
   return guarded([&] {
     static const char* names[] = {"capsule", "rename", "clear_destructor", nullptr};
@@ -268,6 +276,7 @@ PyType_Spec owned_spec = {"adversary.Owned", sizeof(OwnedObject), 0,
 PyMethodDef functions[] = {
     {"inspect", inspect, METH_O,
      "The fields behind a capsule of any name, as a dict; consumes nothing."},
+    {"name_of", name_of, METH_O, "The capsule's name; what it points to is not looked at."},
     {"take", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(take)),
      METH_VARARGS | METH_KEYWORDS, "Takes a capsule as consumers do, or as careless ones do."},
     {"rename", rename_capsule, METH_VARARGS, "Gives a capsule another name."},

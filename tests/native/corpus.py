@@ -279,7 +279,7 @@ accept(30, "cpu-minus1", "DEV-02", {**ROW, "device": "cpu"}, device=(CPU, -1), d
 accept(30, "cpu7", "DEV-02", {**ROW, "device": "cpu"}, device=(CPU, 7), dunder_device=(1, 0))
 reject(30, "cuda99", "DEV-07", device=(CUDA, 99))
 reject(30, "cuda-minus1", "DEV-07", device=(CUDA, -1))
-accept(31, "struct-cpu", "CONS-10", ROW, device=(CPU, 0), dunder_device=(CUDA, 0))
+either(31, "struct-cpu", "CONS-10", ROW, device=(CPU, 0), dunder_device=(CUDA, 0))
 reject(31, "struct-cuda", "CONS-10", device=(CUDA, 0), dunder_device=(CPU, 0))
 accept(31, "cuda-host", "DEV-04", {**ROW, "device": "cuda_host"}, device=(CUDA_HOST, 0))
 accept(31, "rocm-host", "DEV-04", {**ROW, "device": "rocm_host"}, device=(ROCM_HOST, 0))

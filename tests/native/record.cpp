@@ -75,12 +75,18 @@ Record& Record::make(Spec spec) {
   return out;
 }
 
-std::vector<Record*> Record::all() {
+std::vector<Record*> Record::since(std::size_t first) {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
   std::vector<Record*> out;
-  for (const auto& record : all.records) out.push_back(record.get());
+  for (std::size_t i = first; i < all.records.size(); ++i) out.push_back(all.records[i].get());
   return out;
+}
+
+std::size_t Record::count() {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  return all.records.size();
 }
 
 void Record::deleted(const void* managed) noexcept {

@@ -62,7 +62,9 @@ class Record {
  public:
   /// Makes a record and hands it to the registry, which keeps it for ever.
   static Record& make(Spec spec);
-  static std::vector<Record*> all();
+  /// The records made so far, without the first ones.
+  static std::vector<Record*> since(std::size_t first);
+  static std::size_t count();
   /// What both deleters do: find the record by its address, count, poison the memory, run the hook.
   static void deleted(const void* managed) noexcept;
 

@@ -187,8 +187,9 @@ PyObject* capsule(PyObject* self, PyObject*) {
     Record& record = *self_of(self).record;
     const char* name = record.nameless ? nullptr : record.name.c_str();
     void* managed = issue(self_of(self));
-    return Ref(PyCapsule_New(managed, name, record.destructor ? destroy_capsule : nullptr))
-        .release();
+    PyObject* out = PyCapsule_New(managed, name, record.destructor ? destroy_capsule : nullptr);
+    if (out == nullptr) record.issued = false;  // no memory: it never left us
+    return out;
   });
 }
 
@@ -279,11 +280,11 @@ int expected_calls(const Record& record) {
   return record.issued && record.spec().deleter && record.destructor && reachable ? 1 : 0;
 }
 
-PyObject* ledger(PyObject*, PyObject*) {
+PyObject* ledger(PyObject*, PyObject* first) {
   return guarded([&] {
     Ref out(PyList_New(0));
-    Py_ssize_t number = 0;
-    for (const Record* record : Record::all()) {
+    auto number = static_cast<Py_ssize_t>(to_int(first, 0, kMax64));
+    for (const Record* record : Record::since(static_cast<std::size_t>(number))) {
       const Ref row(
           Py_BuildValue("(nii)", number++, expected_calls(*record), record->deleter_calls()));
       if (PyList_Append(out.get(), row.get()) < 0) throw PythonError{};
@@ -292,11 +293,14 @@ PyObject* ledger(PyObject*, PyObject*) {
   });
 }
 
+PyObject* made(PyObject*, PyObject*) { return PyLong_FromSize_t(Record::count()); }
+
 PyMethodDef functions[] = {
     {"make", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(make)),
      METH_VARARGS | METH_KEYWORDS, "A Tensor from the fields of its managed struct."},
-    {"ledger", ledger, METH_NOARGS,
-     "(number, expected deleter calls, deleter calls) of every record."},
+    {"ledger", ledger, METH_O,
+     "(number, expected deleter calls, deleter calls) of every record from a number on."},
+    {"made", made, METH_NOARGS, "How many records there are."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -37,7 +37,12 @@ def _dtypes(*names: str) -> list[str]:
     return [f"dtype:{name}" for name in names]
 
 
-_STRIDED = [f"layout:{name}" for name, layout in LAYOUTS.items() if not layout.compact]
+# Broadcast views of ours are read-only, so a consumer of legacy capsules is refused before.
+_STRIDED = [
+    f"layout:{name}"
+    for name, layout in LAYOUTS.items()
+    if not (layout.compact or layout.broadcast or name == "offset")
+]
 
 LIMITS: tuple[Limit, ...] = (
     *_each(
@@ -76,7 +81,7 @@ LIMITS: tuple[Limit, ...] = (
         "jax",
         "0.10.2",
         "to",
-        [facet for facet in _STRIDED if facet != "layout:offset"],
+        _STRIDED,
         "JaxRuntimeError",
         "XLA takes compact layouts only, also under copy=True",
     ),
@@ -87,6 +92,14 @@ LIMITS: tuple[Limit, ...] = (
         _dtypes("complex32", "float6_e2m3fn", "float6_e3m2fn"),
         "JaxRuntimeError",
         "XLA has no such DLPack dtype",
+    ),
+    Limit(
+        "jax",
+        "0.10.2",
+        "to",
+        "dtype:float4_e2m1fn",
+        "JaxRuntimeError",
+        "XLA exports packed float4 but cannot take it back on the CPU",
     ),
 )
 

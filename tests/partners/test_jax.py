@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import refarray as ra
+from refarray import _native
 
 from . import limits
 from .grid import (
@@ -28,8 +29,12 @@ from .grid import (
 
 pytestmark = pytest.mark.jax
 
-HELD = [name for name in (*DTYPES, *NARROW) if limits.find("jax", "to", f"dtype:{name}") is None]
+# JAX exports float4 although it does not import it; XLA has none of the others.
+MISSING = ("complex32", "float6_e2m3fn", "float6_e3m2fn")
+HELD = [name for name in (*DTYPES, *NARROW) if name not in MISSING]
 ALIGNMENT = 64
+PACKED = ("float4_e2m1fn",)
+ODD_ROWS = ("permuted", "window", "reversed-rows")
 
 
 def theirs(jax: ModuleType, dtype: str, layout: str = "flat") -> Any:
@@ -41,6 +46,10 @@ def theirs(jax: ModuleType, dtype: str, layout: str = "flat") -> Any:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_jax_reads_ours(jax: ModuleType, dtype: str, layout: str) -> None:
     source = ours(dtype, layout)
+    if LAYOUTS[layout].broadcast:
+        with pytest.raises(BufferError, match="read-only"):  # ours: JAX asks for a legacy capsule
+            jax.dlpack.from_dlpack(source)
+        return
     facets = (f"layout:{layout}",)
     result = limits.attempt("jax", "to", facets, lambda: jax.dlpack.from_dlpack(source))
     if result is None:
@@ -72,37 +81,41 @@ def test_we_read_jax(jax: ModuleType, dtype: str, layout: str) -> None:
         assert str(result.dtype) == dtype
         assert result.shape == origin.shape
         assert result.tolist() == expected(dtype, layout)
-        if origin.size:
+        if origin.size == 0:
+            continue
+        if dtype in PACKED and layout in ODD_ROWS:
+            with pytest.raises(BufferError, match="packed"):
+                address(result)  # a row begins within a byte: read here, but not for re-export
+        else:
             assert address(result) == origin.unsafe_buffer_pointer()
 
 
 def test_jax_writes_a_legacy_capsule_whatever_is_asked(jax: ModuleType) -> None:
     capsule = theirs(jax, "float32").__dlpack__(max_version=MAX_VERSION)
-    assert ra.inspect(capsule) is not None
-    assert info_of(capsule)["struct"] == "DLManagedTensor"
+    assert _native._inspect_capsule(capsule)["struct"] == "DLManagedTensor"
 
 
-def info_of(capsule: Any) -> dict[str, Any]:
-    return ra._native._inspect_capsule(capsule)
-
-
-def test_what_jax_exports_is_marked_writable_by_nobody(jax: ModuleType) -> None:
-    """A legacy capsule has no READ_ONLY flag, so only a copy may safely be written.
-
-    We import it as any legacy capsule, writable: writing into it is JAX's immutability broken,
-    and the array that JAX still holds shows it.
-    """
+def test_a_copy_of_jaxs_data_may_be_written(jax: ModuleType) -> None:
     origin = theirs(jax, "float32")
     copy = ra.from_dlpack(origin, copy=True)
-    assert not copy.readonly
     put(copy, marks("float32")[0])
+    assert first(copy) == marks("float32")[0]
     assert origin.tolist() == values("float32")
+
+
+def test_jaxs_immutable_data_arrives_writable(jax: ModuleType) -> None:
+    """JAX 0.10.2 cannot say that its data must not be written: its legacy capsule has no flag.
+
+    So an alias of it is writable here, as in PyTorch; `as_readonly()` is the reader's protection.
+    """
+    origin = theirs(jax, "float32")
     alias = ra.from_dlpack(origin)
     assert address(alias) == origin.unsafe_buffer_pointer()
-    if not alias.readonly:
-        put(alias, marks("float32")[0])
-        assert first(alias) == marks("float32")[0]
-        assert address(alias) == origin.unsafe_buffer_pointer()
+    assert not alias.readonly
+    guarded = alias.as_readonly()
+    with pytest.raises(ValueError, match="read-only"):
+        put(guarded, marks("float32")[0])
+    assert origin.tolist() == values("float32")
 
 
 def test_read_only_data_is_refused_to_jax(jax: ModuleType) -> None:

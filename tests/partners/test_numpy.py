@@ -29,15 +29,16 @@ from .grid import (
 
 pytestmark = pytest.mark.numpy
 
+READ_ONLY = 1
 WRITABLE = [name for name in LAYOUTS if not name.startswith("empty")]
 
 
 def theirs(dtype: str, layout: str = "flat") -> Any:
-    """NumPy's array of the grid; its broadcast views are made writable, as ours are."""
-    view = LAYOUTS[layout].build(np, np.array(values(dtype), dtype=dtype))
+    """NumPy's array of the grid; its broadcast views are writable, unlike ours."""
+    flat = np.array(values(dtype), dtype=dtype)
     if LAYOUTS[layout].broadcast:
-        view = np.lib.stride_tricks.as_strided(view, view.shape, view.strides, writeable=True)
-    return view
+        return np.lib.stride_tricks.as_strided(flat, (3, 4), (0, flat.itemsize))
+    return LAYOUTS[layout].build(np, flat)
 
 
 def element_strides(array: Any) -> tuple[int, ...]:
@@ -88,9 +89,14 @@ def test_narrow_dtypes_are_refused_by_numpy(dtype: str) -> None:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_our_read_only_arrays_stay_so_in_numpy(layout: str) -> None:
-    result = np.from_dlpack(ours("float32", layout).as_readonly())
-    assert not result.flags.writeable
-    assert ra.from_dlpack(result).readonly
+    source = ours("float32", layout).as_readonly()
+    assert info(source)["flags"] & READ_ONLY
+    result = np.from_dlpack(source)
+    if source.size:
+        assert not result.flags.writeable
+        assert ra.from_dlpack(result).readonly
+    else:
+        assert result.flags.owndata  # NumPy answers the NULL of an empty tensor with a new array
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -99,9 +105,10 @@ def test_numpys_read_only_arrays_stay_so_here(layout: str) -> None:
     source.flags.writeable = False
     result = ra.from_dlpack(source)
     assert result.readonly
-    assert not np.from_dlpack(result).flags.writeable
+    assert info(result)["flags"] & READ_ONLY
     if result.size:
-        with pytest.raises((ValueError, TypeError, BufferError)):
+        assert not np.from_dlpack(result).flags.writeable
+        with pytest.raises(ValueError, match="read-only"):
             result[(0,) * result.ndim] = 7.0
         assert result.tolist() == expected("float32", layout)
 
@@ -201,12 +208,12 @@ def test_a_chain_through_numpy_keeps_the_first_owner() -> None:
     assert died() is None
 
 
-def test_an_unconsumed_capsule_of_numpy_is_left_alone() -> None:
+def test_a_capsule_of_numpy_has_one_consumer() -> None:
     origin = theirs("int32")
     died = weakref.ref(origin)
     capsule = origin.__dlpack__(max_version=MAX_VERSION)
     first = ra.from_capsule(capsule)
-    with pytest.raises((BufferError, ValueError)):
+    with pytest.raises(BufferError):
         ra.from_capsule(capsule)
     assert first.tolist() == values("int32")
     del capsule, first, origin
@@ -282,7 +289,7 @@ def test_a_read_only_buffer_stays_read_only_both_ways() -> None:
     origin.flags.writeable = False
     result = ra.from_buffer(origin)
     assert result.readonly
-    assert info(result)["flags"] & 1 == 1
+    assert info(result)["flags"] & READ_ONLY
 
 
 def test_asarray_takes_numpy_without_a_copy_unless_asked() -> None:

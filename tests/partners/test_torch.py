@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import array
 import gc
 import signal
 import subprocess
 import sys
+import weakref
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import refarray as ra
+from refarray import _native
 
 from . import limits
 from .grid import (
@@ -29,10 +33,14 @@ from .grid import (
     values,
 )
 
-pytestmark = pytest.mark.torch
+pytestmark = [
+    pytest.mark.torch,
+    pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental:UserWarning"),
+]
 
 # PyTorch 2.13 has no negative strides: its tensors cannot hold them and its importer aborts.
 POSITIVE = [name for name, layout in LAYOUTS.items() if not layout.negative]
+KEYWORDS = ({}, {"max_version": MAX_VERSION}, {"max_version": (0, 8)}, {"copy": True})
 NEGATIVE = [name for name, layout in LAYOUTS.items() if layout.negative]
 HELD = [name for name in (*DTYPES, *NARROW) if limits.find("torch", "to", f"dtype:{name}") is None]
 WRITABLE = [name for name in POSITIVE if not (name.startswith("empty") or LAYOUTS[name].broadcast)]
@@ -83,7 +91,7 @@ def test_torch_reads_our_narrow_dtypes(torch: ModuleType, dtype: str) -> None:
 @pytest.mark.parametrize("layout", NEGATIVE)
 def test_torch_aborts_on_negative_strides(layout: str) -> None:
     """PyTorch 2.13: the process dies in its importer, whoever the producer is."""
-    build = {"reversed": "x[::-1]", "reversed-rows": "x.reshape(4, 6)[::-1, 1::2]"}[layout]
+    build = {"reversed": "x[::-1]", "reversed-rows": "x.reshape((4, 6))[::-1, 1::2]"}[layout]
     for setup in (
         "import numpy as np; x = np.arange(24.)",
         "import refarray; x = refarray.arange(24.0)",
@@ -164,13 +172,16 @@ def test_torchs_data_outlives_its_tensor(torch: ModuleType, way: str) -> None:
 
 
 def test_torchs_storage_is_released_with_our_last_view(torch: ModuleType) -> None:
-    origin = theirs(torch, "int64")
-    unshared = origin.untyped_storage()._use_count()
-    held = [array[1:] for array in imports(origin).values()]
-    assert origin.untyped_storage()._use_count() > unshared
-    held.clear()
+    owner = np.arange(24)
+    died = weakref.ref(owner)
+    held = [array[1:] for array in imports(torch.from_numpy(owner)).values()]
+    del owner
     gc.collect()
-    assert origin.untyped_storage()._use_count() == unshared
+    while held:
+        assert died() is not None
+        assert held.pop().tolist() == values("int64")[1:]
+        gc.collect()
+    assert died() is None
 
 
 def test_our_data_outlives_our_array_in_torch(torch: ModuleType) -> None:
@@ -181,18 +192,21 @@ def test_our_data_outlives_our_array_in_torch(torch: ModuleType) -> None:
     assert len(scratch) == 64
 
 
-@pytest.mark.parametrize("keywords", [{}, {"max_version": MAX_VERSION}, {"max_version": (0, 8)}])
-def test_conjugated_tensors_never_give_wrong_values(
-    torch: ModuleType, keywords: dict[str, Any]
+@pytest.mark.parametrize("dtype", ["complex32", "complex64", "complex128"])
+@pytest.mark.parametrize("keywords", KEYWORDS)
+def test_conjugated_tensors_are_refused(
+    torch: ModuleType, dtype: str, keywords: dict[str, Any]
 ) -> None:
-    """PyTorch's exchange API exports them unconjugated; its Python protocol refuses them."""
-    lazy = torch.tensor([1 + 2j, 3 - 1j]).conj()
+    """PyTorch's exchange API would export them unconjugated; its Python protocol refuses them."""
+    lazy = theirs(torch, dtype).conj()
     assert lazy.is_conj()
-    try:
-        result = ra.from_dlpack(lazy, **keywords)
-    except BufferError:
-        return
-    assert result.tolist() == [1 - 2j, 3 + 1j]
+    unconjugated = _native._from_exchange_api(lazy)
+    assert unconjugated.tolist() == values(dtype), "PyTorch's table is right now: trust it again"
+    for entry in (ra.from_dlpack, lambda x, **_: ra.asarray(x)):
+        with pytest.raises(BufferError, match="conjugate"):
+            entry(lazy, **keywords)
+    right = [value.conjugate() for value in values(dtype)]
+    assert ra.from_dlpack(lazy.resolve_conj(), **keywords).tolist() == right
 
 
 @pytest.mark.parametrize(
@@ -217,41 +231,50 @@ def test_torch_exports_negated_tensors_with_the_wrong_sign(torch: ModuleType, ma
     assert ra.from_dlpack(lazy.resolve_neg()).tolist() == right
 
 
-@pytest.mark.parametrize("keywords", [{}, {"max_version": MAX_VERSION}, {"max_version": (0, 8)}])
-def test_tensors_with_gradients_are_refused_or_right(
-    torch: ModuleType, keywords: dict[str, Any]
-) -> None:
-    for tensor in (torch.tensor([1.0, 2.0], requires_grad=True), torch.nn.Parameter(torch.ones(2))):
-        try:
-            result = ra.from_dlpack(tensor, **keywords)
-        except BufferError:
-            assert torch.utils.dlpack.to_dlpack(tensor.detach()) is not None
-            continue
-        assert result.tolist() == tensor.tolist()
-        assert address(result) == tensor.data_ptr()
-
-
 @pytest.mark.parametrize(
     "make",
     [
-        lambda torch: torch.eye(3).to_sparse(),
-        lambda torch: torch._efficientzerotensor(3),
+        lambda torch: torch.tensor([1.0, 2.0], requires_grad=True),
+        lambda torch: torch.nn.Parameter(torch.ones(2)),
     ],
-    ids=["sparse", "zero-tensor"],
+    ids=["leaf", "parameter"],
 )
-@pytest.mark.parametrize("keywords", [{}, {"max_version": MAX_VERSION}])
-def test_tensors_without_memory_are_refused(
-    torch: ModuleType, make: Any, keywords: dict[str, Any]
-) -> None:
-    """The zero tensor is exported with a NULL pointer and three elements."""
-    with pytest.raises(BufferError):
-        ra.from_dlpack(make(torch), **keywords)
+def test_tensors_with_gradients(torch: ModuleType, make: Any) -> None:
+    """PyTorch's exchange API shares them, its Python protocol refuses them; detach() suits both."""
+    tensor = make(torch)
+    assert address(ra.from_dlpack(tensor)) == tensor.data_ptr()
+    assert ra.from_dlpack(tensor).tolist() == tensor.tolist()
+    for keywords in KEYWORDS[1:]:
+        with pytest.raises(BufferError, match="gradient"):
+            ra.from_dlpack(tensor, **keywords)
+        assert ra.from_dlpack(tensor.detach(), **keywords).tolist() == tensor.tolist()
 
 
-@pytest.mark.parametrize("keywords", [{}, {"max_version": MAX_VERSION}])
-def test_meta_tensors_are_refused(torch: ModuleType, keywords: dict[str, Any]) -> None:
-    with pytest.raises((BufferError, ValueError)):
-        ra.from_dlpack(torch.empty(3, device="meta"), **keywords)
+@pytest.mark.parametrize("keywords", KEYWORDS[:3])
+def test_the_zero_tensor_is_refused(torch: ModuleType, keywords: dict[str, Any]) -> None:
+    """PyTorch exports it with a NULL pointer and three elements."""
+    with pytest.raises(BufferError, match="NULL"):
+        ra.from_dlpack(torch._efficientzerotensor(3), **keywords)
+
+
+def test_a_copy_of_the_zero_tensor_is_made_by_torch(torch: ModuleType) -> None:
+    assert ra.from_dlpack(torch._efficientzerotensor(3), copy=True).tolist() == [0.0, 0.0, 0.0]
+
+
+# What PyTorch 2.13 itself raises: its exchange API has RuntimeError for everything (CAPI-11).
+REFUSED = {
+    "sparse": (lambda torch: torch.eye(3).to_sparse(), RuntimeError, BufferError),
+    "meta": (lambda torch: torch.empty(3, device="meta"), RuntimeError, ValueError),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_tensors_without_memory_raise_what_torch_raises(torch: ModuleType, name: str) -> None:
+    make, by_table, by_protocol = REFUSED[name]
+    with pytest.raises(by_table):
+        ra.from_dlpack(make(torch))
+    with pytest.raises(by_protocol):
+        ra.from_dlpack(make(torch), max_version=MAX_VERSION)
 
 
 @pytest.mark.parametrize("name", ["int4", "uint1", "uint4"])
@@ -264,7 +287,17 @@ def test_torchs_shell_dtypes_arrive_as_bytes(torch: ModuleType, name: str) -> No
         assert result.tolist() == [0, 1, 2, 3], way
 
 
+def test_torch_asarray_takes_our_bytes_for_float32(torch: ModuleType) -> None:
+    """PyTorch reads any buffer that is no NumPy array as raw bytes; `dtype=` says what they are."""
+    source = ours("int64")
+    for buffer in (source, array.array("q", values("int64"))):
+        assert torch.asarray(buffer).dtype == torch.float32
+        assert torch.asarray(buffer).numel() == 48
+        assert torch.asarray(buffer, dtype=torch.int64).tolist() == values("int64")
+    assert torch.asarray(source, dtype=torch.int64).data_ptr() == address(source)
+
+
 def test_an_error_of_the_exchange_api_leaves_no_trace(torch: ModuleType) -> None:
-    with pytest.raises(BufferError):
+    with pytest.raises(RuntimeError):
         ra.from_dlpack(torch.eye(3).to_sparse())
     assert ra.from_dlpack(torch.arange(3)).tolist() == [0, 1, 2]

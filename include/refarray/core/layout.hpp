@@ -66,6 +66,39 @@ std::optional<BitRange> bit_range(Extents shape, Extents strides, const DType& d
 /// The same, throwing kOverflow.
 BitRange checked_bit_range(Extents shape, Extents strides, const DType& dtype);
 
+/// What one pass over a layout that came from outside finds; the import path's only look at it. When `sound` is false an
+/// extent is negative or a number does not fit, and the throwing functions above say which.
+struct Survey {
+  std::int64_t size = 1;       // elements
+  BitRange range{0, 0};        // as checked_bit_range; meaningless for no elements
+  bool sound = false;
+};
+inline Survey survey(Extents shape, const std::int64_t* strides, const DType& dtype) noexcept {
+  Survey out;
+  std::int64_t signs = 0;  // negative when any extent is
+  bool empty = false, too_many = false, too_far = false;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const std::int64_t extent = shape[i];
+    signs |= extent;
+    empty |= extent == 0;
+    too_many |= __builtin_mul_overflow(out.size, extent == 0 ? 1 : extent, &out.size);
+    std::int64_t reach = 0;
+    too_far |= __builtin_mul_overflow(static_cast<std::int64_t>(static_cast<std::uint64_t>(extent) - 1), strides[i],
+                                      &reach);
+    too_far |= __builtin_add_overflow(reach < 0 ? out.range.begin : out.range.end, reach,
+                                      reach < 0 ? &out.range.begin : &out.range.end);
+  }
+  const std::int64_t bits = dtype.stored_bits();
+  std::int64_t all_bits = 0;
+  too_many |= __builtin_mul_overflow(out.size, bits, &all_bits);
+  too_far |= __builtin_mul_overflow(out.range.begin, bits, &out.range.begin);
+  too_far |= __builtin_add_overflow(out.range.end, 1, &out.range.end);
+  too_far |= __builtin_mul_overflow(out.range.end, bits, &out.range.end);
+  if (empty) out.size = 0;
+  out.sound = signs >= 0 && !too_many && (empty || !too_far);
+  return out;
+}
+
 /// Row-major without gaps. Strides of axes of extent 1 and of empty arrays carry no meaning
 /// (TENS-14).
 bool is_c_contiguous(Extents shape, Extents strides) noexcept;

@@ -88,7 +88,7 @@ struct Allocator {
 inline constexpr std::size_t kAlignment = 256;
 
 /// The allocator that new_storage uses. Setting one affects later storages only: each remembers its
-/// own. Thread-safe.
+/// own, by address, so an allocator must outlive the storages made through it. Thread-safe.
 const Allocator& default_allocator() noexcept;
 void set_default_allocator(
     const Allocator* allocator) noexcept;  // nullptr: back to the built-in one

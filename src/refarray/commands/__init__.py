@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import TypeAlias
+from typing import Protocol
 
-# What argparse's add_subparsers returns; it has no public name.
-Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+class Subparsers(Protocol):
+    """What argparse's add_subparsers returns, as far as commands use it; its class is private."""
+
+    def add_parser(
+        self, name: str, *, help: str | None = None, description: str | None = None
+    ) -> argparse.ArgumentParser:
+        """A parser for one command."""

@@ -10,7 +10,9 @@ from refarray.commands import Subparsers
 
 def add_to(subparsers: Subparsers) -> None:
     """Adds the command."""
-    parser = subparsers.add_parser("include", help="print the folder of the C++ headers, for a compiler's -I")
+    parser = subparsers.add_parser(
+        "include", help="print the folder of the C++ headers, for a compiler's -I"
+    )
     parser.set_defaults(run=run)
 
 

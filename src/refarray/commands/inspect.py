@@ -1,4 +1,5 @@
-"""Owns `refarray inspect`: evaluating an expression over modules that are imported as it names them."""
+"""Owns `refarray inspect`: evaluating an expression over modules that are imported as it names
+them."""
 
 from __future__ import annotations
 
@@ -6,15 +7,16 @@ import argparse
 import ast
 import builtins
 import json
-import os
 import sys
 from importlib import import_module
+from pathlib import Path
 
 from refarray.commands import Subparsers
 
 DESCRIPTION = """\
-Evaluate EXPRESSION and show what the DLPack producer (or capsule) it yields exports. Modules are imported as the
-expression names them; np and jnp stand for numpy and jax.numpy. Nothing is consumed.
+Evaluate EXPRESSION and show what the DLPack producer (or capsule) it yields exports. Modules are
+imported as the expression names them; np and jnp stand for numpy and jax.numpy. Nothing is
+consumed.
 """
 ALIASES = {"np": "numpy", "jnp": "jax.numpy", "cp": "cupy", "ra": "refarray"}
 
@@ -32,7 +34,9 @@ def add_to(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "inspect", help="show what an object exports by DLPack", description=DESCRIPTION
     )
-    parser.add_argument("expression", metavar="EXPRESSION", help="for example 'numpy.arange(6)[::2]'")
+    parser.add_argument(
+        "expression", metavar="EXPRESSION", help="for example 'numpy.arange(6)[::2]'"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
@@ -43,7 +47,9 @@ def free_names(tree: ast.AST) -> list[str]:
     bound = {node.id for node in nodes if not isinstance(node.ctx, ast.Load)}
     bound |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
     names = (node.id for node in nodes)
-    return [name for name in dict.fromkeys(names) if name not in bound and not hasattr(builtins, name)]
+    return [
+        name for name in dict.fromkeys(names) if name not in bound and not hasattr(builtins, name)
+    ]
 
 
 def dotted(node: ast.expr) -> list[str]:
@@ -82,7 +88,9 @@ def evaluate(expression: str) -> object:
         try:
             namespace[name] = import_module(ALIASES.get(name, name))
         except ModuleNotFoundError as error:
-            raise Failure(f"{name!r} is neither a builtin nor a module that can be imported: {error}", 1) from None
+            raise Failure(
+                f"{name!r} is neither a builtin nor a module that can be imported: {error}", 1
+            ) from None
         except Exception as error:  # an import may raise anything
             raise Failure(f"importing {name} raised {type(error).__name__}: {error}", 1) from error
     try:
@@ -96,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Prints what was found."""
     from refarray._inspect import inspect
 
-    folder = os.getcwd()
+    folder = str(Path.cwd())
     if "" not in sys.path and folder not in sys.path:
         sys.path.insert(0, folder)  # the user's own modules, by either door
     try:

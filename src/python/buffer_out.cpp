@@ -1,0 +1,138 @@
+// Owns the buffer protocol out: which of a consumer's requests an array can honour, and the
+// Py_buffer that does.
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "buffer.hpp"
+#include "errors.hpp"
+#include "methods.hpp"
+#include "object.hpp"
+#include "refarray/core/error.hpp"
+
+namespace refarray::python {
+namespace {
+
+using core::Fault;
+
+/// A consumer's flags. Several of PyBUF_*'s are more than one bit and include others.
+struct BufferRequest {
+  int flags;
+  bool has(int wanted) const noexcept { return (flags & wanted) == wanted; }
+};
+
+/// Of an array without elements nothing is read; but consumers take a NULL for an error.
+std::array<std::byte, 1> no_bytes;
+
+void check_contents(const core::ArrayView& array, BufferRequest request) {
+  const core::Device device = array.device();
+  if (!device.is_host()) {
+    core::fail(Fault::kBuffer, "the array is on ", core::name(device), "; a buffer is host memory");
+  }
+  if (request.has(PyBUF_WRITABLE) && (array.readonly || !array.storage->writable())) {
+    core::fail(Fault::kBuffer, "the array is read-only; a writable buffer was asked for");
+  }
+  if (request.has(PyBUF_FORMAT) && buffer_format(array.dtype) == nullptr) {
+    core::fail(Fault::kBuffer, "PEP 3118 has no format for elements of ", core::name(array.dtype),
+               "; only a buffer without a format can be had");
+  }
+  if (request.has(PyBUF_FORMAT) && !request.has(PyBUF_ND)) {
+    core::fail(Fault::kBuffer,
+               "a format was asked for without a shape; without one a buffer is plain bytes");
+  }
+}
+
+void check_order(const core::ArrayView& array, BufferRequest request) {
+  const bool rows = core::is_c_contiguous(array.extents(), array.stride_span());
+  const bool columns = core::is_f_contiguous(array.extents(), array.stride_span());
+  const auto refuse = [&array](const char* wanted) {
+    core::fail(Fault::kBuffer, "strides are ", core::shape_text(array.stride_span()),
+               " elements for shape ", core::shape_text(array.extents()), "; ", wanted,
+               " was asked for");
+  };
+  if (request.has(PyBUF_C_CONTIGUOUS) && !rows) refuse("a C-contiguous buffer");
+  if (request.has(PyBUF_F_CONTIGUOUS) && !columns) refuse("a Fortran-contiguous buffer");
+  if (request.has(PyBUF_ANY_CONTIGUOUS) && !rows && !columns) refuse("a contiguous buffer");
+  if (!request.has(PyBUF_STRIDES) && !rows)
+    refuse("a buffer without strides, which is C-contiguous,");
+}
+
+/// Shape, and strides in bytes; those that carry no meaning are the row-major ones.
+void fill_axes(const core::ArrayView& array, BufferRequest request, Py_buffer& out) {
+  const auto ndim = static_cast<std::size_t>(array.ndim);
+  auto* axes = static_cast<Py_ssize_t*>(PyMem_Malloc(2 * ndim * sizeof(Py_ssize_t)));
+  if (axes == nullptr)
+    core::fail(Fault::kMemory, "no memory for the shape of a buffer, ndim ", array.ndim);
+  out.internal = axes;
+  out.shape = axes;
+  Py_ssize_t row_major = array.dtype.itemsize();
+  for (std::size_t axis = ndim; axis-- > 0;) {
+    const bool meaningful = array.shape[axis] > 1 && out.len > 0;
+    axes[axis] = static_cast<Py_ssize_t>(array.shape[axis]);
+    axes[ndim + axis] = meaningful
+                            ? static_cast<Py_ssize_t>(array.strides[axis]) * array.dtype.itemsize()
+                            : row_major;
+    if (array.shape[axis] > 1) row_major *= static_cast<Py_ssize_t>(array.shape[axis]);
+  }
+  if (request.has(PyBUF_STRIDES)) out.strides = axes + ndim;
+}
+
+/// Elements that begin inside a byte have no strides in bytes: they go out as the bytes they fill.
+core::ArrayView as_bytes(const core::ArrayView& array, const std::int64_t& nbytes,
+                         const std::int64_t& stride) {
+  const bool rows = core::is_c_contiguous(array.extents(), array.stride_span());
+  if (!rows || array.bit != 0) {
+    core::fail(Fault::kBuffer, "elements of ", core::name(array.dtype), " with strides ",
+               core::shape_text(array.stride_span()), " elements, the first at bit ",
+               int{array.bit}, ", are no whole bytes; only C-contiguous ones from bit 0 on are");
+  }
+  core::ArrayView out = array;
+  out.dtype = {core::Kind::kUInt, 8};
+  out.ndim = 1;
+  out.shape = &nbytes;
+  out.strides = &stride;
+  return out;
+}
+
+void fill_buffer(PyObject* self, Py_buffer* out, int flags) {
+  core::ArrayView array = view_of(self);
+  const BufferRequest request{flags};
+  check_contents(array, request);
+  const std::int64_t nbytes = array.nbytes();
+  const std::int64_t one = 1;
+  if (array.dtype.is_packed()) array = as_bytes(array, nbytes, one);
+  check_order(array, request);
+  *out = Py_buffer{};
+  out->buf = array.data == nullptr ? no_bytes.data() : array.data;
+  out->len = static_cast<Py_ssize_t>(nbytes);
+  out->readonly = array.readonly || !array.storage->writable() ? 1 : 0;
+  if (request.has(PyBUF_ND)) {
+    out->itemsize = array.dtype.itemsize();
+    out->ndim = array.ndim;
+    if (array.ndim > 0) fill_axes(array, request, *out);
+    if (request.has(PyBUF_FORMAT))
+      out->format = const_cast<char*>(buffer_format(array.dtype));  // consumers only read
+  } else {  // plain bytes, as PyBuffer_FillInfo describes them
+    out->itemsize = 1;
+    out->ndim = 1;
+  }
+  out->obj = Ref::borrow(self).release();  // last: from here the consumer owns all of it
+}
+
+}  // namespace
+
+int array_getbuffer(PyObject* self, Py_buffer* view, int flags) noexcept {
+  if (view == nullptr) {
+    PyErr_SetString(PyExc_BufferError, "the buffer to be filled in is NULL");
+    return -1;
+  }
+  view->obj = nullptr;
+  return slot<fill_buffer>(self, view, flags);
+}
+
+void array_releasebuffer(PyObject*, Py_buffer* view) noexcept {
+  PyMem_Free(view->internal);
+  view->internal = nullptr;
+}
+
+}  // namespace refarray::python

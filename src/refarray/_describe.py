@@ -1,0 +1,117 @@
+"""Owns what the raw numbers of a managed tensor are called: flags, devices, dtypes, layouts."""
+
+from __future__ import annotations
+
+import math
+
+from refarray._devices import DLDeviceType
+
+FLAGS = {1: "READ_ONLY", 2: "IS_COPIED", 4: "IS_SUBBYTE_TYPE_PADDED"}
+PADDED = 4
+CODES = ("int", "uint", "float", "opaque_handle", "bfloat", "complex")  # of any number of bits
+SIZED_CODES = {
+    6: ("bool", 8),
+    7: ("float8_e3m4", 8),
+    8: ("float8_e4m3", 8),
+    9: ("float8_e4m3b11fnuz", 8),
+    10: ("float8_e4m3fn", 8),
+    11: ("float8_e4m3fnuz", 8),
+    12: ("float8_e5m2", 8),
+    13: ("float8_e5m2fnuz", 8),
+    14: ("float8_e8m0fnu", 8),
+    15: ("float6_e2m3fn", 6),
+    16: ("float6_e3m2fn", 6),
+    17: ("float4_e2m1fn", 4),
+}
+MOST_ALIGNED = 4096
+
+
+def version_text(version: tuple[int, int] | None) -> str:
+    """ " 1.3", or nothing for a legacy struct."""
+    return "" if version is None else f" {version[0]}.{version[1]}"
+
+
+def flag_names(flags: int) -> tuple[str, ...]:
+    """The names of the bits that are set; unknown ones by number."""
+    bits = [1 << i for i in range(flags.bit_length()) if flags >> i & 1]
+    return tuple(FLAGS.get(bit, f"unknown bit {bit:#x}") for bit in bits)
+
+
+def flags_text(flags: int) -> str:
+    """Flags for people."""
+    return f"{' | '.join(flag_names(flags)) or 'none set'} ({flags})"
+
+
+def device_name(device: tuple[int, int]) -> str:
+    """ "cpu", "cuda:0": our own names where we have them, DLPack's otherwise."""
+    kind, number = device
+    hosts = {1: "cpu", 3: "cuda_host", 11: "rocm_host"}
+    if kind in hosts:
+        return hosts[kind]
+    ours = {2: "cuda", 10: "rocm", 13: "cuda_managed"}
+    if kind in ours:
+        return f"{ours[kind]}:{number}"
+    known = {int(member): member.name for member in DLDeviceType}
+    return f"{known.get(kind, f'unknown type {kind}')}:{number}"
+
+
+def dtype_name(dtype: tuple[int, int, int], padded: bool) -> str:
+    """The name of a DLPack dtype, whether or not refarray carries it."""
+    code, bits, lanes = dtype
+    if code in SIZED_CODES:
+        base, expected = SIZED_CODES[code]
+        name = base if bits == expected else f"{base} of {bits} bits"
+    else:
+        name = (
+            f"{CODES[code]}{bits}" if code < len(CODES) else f"unknown code {code} of {bits} bits"
+        )
+    return name + (f"x{lanes}" if lanes != 1 else "") + ("_padded" if padded else "")
+
+
+def packed_strides(shape: tuple[int, ...], axes: range) -> dict[int, int]:
+    """Strides of contiguous data whose last-varying axis is the first of `axes`."""
+    strides, stride = {}, 1
+    for axis in axes:
+        strides[axis] = stride
+        stride *= shape[axis]
+    return strides
+
+
+def layout_text(shape: tuple[int, ...], strides: tuple[int, ...] | None) -> str:
+    """How the elements lie, in words. Axes of extent 1 have no say."""
+    if math.prod(shape) == 0:
+        return "empty"
+    if strides is None:
+        return "row-major"
+    ndim = len(shape)
+    told = [axis for axis in range(ndim) if shape[axis] != 1]
+    rows = packed_strides(shape, range(ndim - 1, -1, -1))
+    columns = packed_strides(shape, range(ndim))
+    if all(strides[axis] == rows[axis] for axis in told):
+        return "row-major" if len(told) > 1 else "contiguous"
+    if all(strides[axis] == columns[axis] for axis in told):
+        return "column-major"
+    if any(strides[axis] == 0 for axis in told):
+        return "strided, elements repeated (stride 0)"
+    return (
+        "strided, backwards on some axis" if any(strides[axis] < 0 for axis in told) else "strided"
+    )
+
+
+def element_bytes(shape: tuple[int, ...], dtype: tuple[int, int, int], padded: bool) -> int:
+    """Bytes of the elements of a compact copy: bits are summed first where elements are packed
+    (A-05)."""
+    bits = dtype[1] * dtype[2]
+    if padded:
+        bits = (bits + 7) // 8 * 8
+    return (math.prod(shape) * bits + 7) // 8
+
+
+def alignment_of(address: int) -> int:
+    """The largest power of two that divides an address, up to a page."""
+    return min(address & -address, MOST_ALIGNED)
+
+
+def type_name(obj: object) -> str:
+    """The type of an object, with its module unless it is a builtin."""
+    return f"{type(obj).__module__}.{type(obj).__qualname__}".removeprefix("builtins.")

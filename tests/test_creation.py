@@ -1,0 +1,337 @@
+"""empty, zeros, ones, full, their _like forms and arange: against Python, NumPy and the array
+API."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import refarray
+
+HUGE = 10**30
+
+
+class Raises:
+    """An object whose every conversion to a number raises."""
+
+    def __index__(self) -> int:
+        raise KeyError("index")
+
+    def __float__(self) -> float:
+        raise KeyError("float")
+
+
+SHAPED: list[tuple[Callable[..., refarray.Array], tuple[Any, ...], Any]] = [
+    (refarray.empty, (), None),
+    (refarray.zeros, (), 0),
+    (refarray.ones, (), 1),
+    (refarray.full, (3,), 3),
+]
+LIKE: list[tuple[Callable[..., refarray.Array], tuple[Any, ...], Any]] = [
+    (refarray.empty_like, (), None),
+    (refarray.zeros_like, (), 0),
+    (refarray.ones_like, (), 1),
+    (refarray.full_like, (3,), 3),
+]
+DTYPES = ["bool", "int8", "uint64", "float16", "complex64", "float6_e3m2fn", "float4_e2m1fn_padded"]
+
+
+def filled(shape: tuple[int, ...], value: Any) -> Any:
+    return np.full(shape, value).tolist()
+
+
+@pytest.mark.parametrize(("make", "fill", "value"), SHAPED)
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0,), (2, 0, 3), (1,) * 64])
+@pytest.mark.parametrize("dtype", [None, *DTYPES])
+def test_creation_from_a_shape(
+    make: Any, fill: tuple[Any, ...], value: Any, shape: tuple[int, ...], dtype: str | None
+) -> None:
+    if dtype == "bool" and fill:
+        fill, value = (True,), True
+    x = make(shape, *fill, dtype=dtype)
+    assert x.shape == shape
+    assert x.dtype == (dtype or ("int64" if fill else "float64"))
+    assert (x.device, x.readonly, x.is_contiguous()) == ("cpu", False, True)
+    assert value is None or x.tolist() == filled(shape, value)
+    assert make(list(shape), *fill, dtype=dtype, device="cpu").shape == shape
+
+
+@pytest.mark.parametrize(("make", "fill", "value"), LIKE)
+@pytest.mark.parametrize("dtype", [None, "float32", "complex128"])
+def test_creation_like_an_array(
+    make: Any, fill: tuple[Any, ...], value: Any, dtype: str | None
+) -> None:
+    base = refarray.zeros((3, 2), dtype="int16").as_readonly()
+    for like in (base, base.T, base[::-1, ::2], base[:0]):
+        x = make(like, *fill, dtype=dtype)
+        assert (x.shape, x.dtype) == (like.shape, dtype or "int16")
+        assert (x.readonly, x.is_contiguous()) == (False, True)
+        assert value is None or x.tolist() == filled(x.shape, value)
+    with pytest.raises(TypeError, match="x must be a refarray.Array, not list"):
+        make([1], *fill)
+
+
+def test_the_dtype_without_a_zero() -> None:
+    assert refarray.ones(2, dtype="float8_e8m0fnu").tolist() == [1.0, 1.0]
+    with pytest.raises(ValueError, match="float8_e8m0fnu has no zero"):
+        refarray.zeros(2, dtype="float8_e8m0fnu")
+    with pytest.raises(ValueError, match="float8_e8m0fnu has no zero"):
+        refarray.zeros_like(refarray.empty(2, dtype="float8_e8m0fnu"))
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    [(True, "bool"), (1, "int64"), (1.5, "float64"), (1j, "complex128"), (np.int8(1), "int8")],
+)
+def test_full_infers_the_dtype(value: Any, dtype: str) -> None:
+    x = refarray.full((2,), value)
+    assert x.dtype == dtype
+    assert x.tolist() == [value, value]
+    assert refarray.full(2, refarray.asarray(value)).tolist() == [value, value]
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "error", "words"),
+    [
+        (2**63, None, OverflowError, "int64"),
+        (-1, "uint8", OverflowError, "-1 is out of range for uint8, which holds 0 to 255"),
+        (1.5, "int8", TypeError, "1.5 (float) cannot become an element of dtype int8"),
+        (math.nan, "int8", TypeError, "nan"),
+        (1j, "float32", TypeError, "1j"),
+        ([1, 2], None, TypeError, "one number, not an array of shape (2,)"),
+        ("1", None, TypeError, "str"),
+        (None, None, TypeError, "NoneType"),
+        (Raises(), None, KeyError, "index"),
+    ],
+)
+def test_full_refuses(value: Any, dtype: Any, error: type[Exception], words: str) -> None:
+    for call in (
+        lambda: refarray.full(2, value, dtype=dtype),
+        lambda: refarray.full_like(refarray.zeros(2, dtype=dtype or "int64"), value),
+    ):
+        with pytest.raises(error) as caught:
+            call()
+        assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(("make", "fill"), [(make, fill) for make, fill, _ in SHAPED])
+@pytest.mark.parametrize(
+    ("shape", "error", "words"),
+    [
+        (-1, ValueError, "-1"),
+        ((2, -3), ValueError, "-3"),
+        (1.5, TypeError, "float"),
+        ((2, 1.5), TypeError, "float"),
+        (math.nan, TypeError, "float"),
+        ("2", TypeError, "str"),
+        (None, TypeError, "NoneType"),
+        (HUGE, OverflowError, str(HUGE)),
+        ((2**40, 2**40), OverflowError, ""),
+        ((2**63 - 1,), OverflowError, ""),
+        ((2**53,), MemoryError, ""),
+        ((1,) * 65, ValueError, "64"),
+        (Raises(), KeyError, "index"),
+    ],
+)
+def test_shapes_that_are_none(
+    make: Any, fill: Any, shape: Any, error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error) as caught:
+        make(shape, *fill)
+    assert words in str(caught.value)
+
+
+CALLS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
+    (refarray.asarray, ([1],)),
+    (refarray.arange, (3,)),
+    *((make, ((2,), *fill)) for make, fill, _ in SHAPED),
+    *((make, (refarray.zeros(2), *fill)) for make, fill, _ in LIKE),
+]
+
+
+@pytest.mark.parametrize(("make", "arguments"), CALLS)
+@pytest.mark.parametrize(
+    ("keywords", "error", "words"),
+    [
+        ({"dtype": "int31"}, ValueError, "int31"),
+        ({"dtype": 3}, TypeError, "int"),
+        ({"dtype": str}, TypeError, "str"),
+        ({"device": "tape"}, ValueError, "tape"),
+        ({"device": 0}, TypeError, "int"),
+        ({"device": "cuda_managed:7"}, BufferError, "cuda_managed:7"),
+        ({"order": "C"}, TypeError, "order"),
+    ],
+)
+def test_keywords_that_are_wrong(
+    make: Any, arguments: Any, keywords: Any, error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error) as caught:
+        make(*arguments, **keywords)
+    assert words in str(caught.value)
+
+
+def lengths(start: Any, stop: Any, step: Any) -> int:
+    return max(0, math.ceil((Fraction(stop) - Fraction(start)) / Fraction(step)))
+
+
+@settings(deadline=None)
+@given(
+    st.integers(-(2**63), 2**63 - 1), st.integers(0, 40), st.integers(-(2**63), 2**63), st.data()
+)
+def test_arange_of_integers_is_exact(start: int, size: int, step: int, data: st.DataObject) -> None:
+    step = step or 1
+    stop = start + size * step - data.draw(st.integers(0, abs(step) - 1)) * (1 if step > 0 else -1)
+    expected = list(range(start, stop, step))
+    if expected and not -(2**63) <= expected[-1] < 2**63:
+        with pytest.raises(OverflowError, match="int64"):
+            refarray.arange(start, stop, step)
+        return
+    x = refarray.arange(start, stop, step)
+    assert x.dtype == "int64"
+    assert x.tolist() == expected
+    with np.errstate(over="ignore"):
+        single = [float(np.float32(v)) for v in expected]
+    assert refarray.arange(start, stop, step, dtype="float64").tolist() == list(
+        map(float, expected)
+    )
+    assert refarray.arange(start, stop, step, dtype="float32").tolist() == pytest.approx(
+        single, rel=2**-23
+    )
+
+
+@settings(deadline=None)
+@given(
+    st.floats(-1e6, 1e6),
+    st.floats(-1e6, 1e6),
+    st.one_of(st.floats(1e-1, 1e6), st.floats(-1e6, -1e-1)).filter(bool),
+)
+def test_arange_of_floats_follows_the_formula(start: float, width: float, step: float) -> None:
+    stop = start + math.fmod(width, 100 * step)
+    x = refarray.arange(start, stop, step)
+    expected = [start + i * step for i in range(max(0, math.ceil((stop - start) / step)))]
+    assert x.dtype == "float64"
+    assert x.tolist() == expected
+    assert abs(x.size - lengths(start, stop, step)) <= 1
+    assert x.size == len(np.arange(start, stop, step))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "dtype", "values"),
+    [
+        ((3,), "int64", [0, 1, 2]),
+        ((3.0,), "float64", [0.0, 1.0, 2.0]),
+        ((1, 4), "int64", [1, 2, 3]),
+        ((4, 1, -1), "int64", [4, 3, 2]),
+        ((4, 1), "int64", []),
+        ((True, 3), "int64", [1, 2]),
+        ((0, 1, 1 / 3), "float64", [0, 1 / 3, 2 / 3]),
+        ((1, 1.3, 0.1), "float64", [1, 1.1, 1.2, 1.3]),
+        ((-(2**63), 2**63 - 1, 2**63 + 5), "int64", [-(2**63), 5]),
+        ((2**53 + 1, 2**53 + 3), "int64", [2**53 + 1, 2**53 + 2]),
+        ((10**30, 10**30), "int64", []),
+        ((np.int64(1), refarray.asarray(2.5), np.float32(0.5)), "float64", [1, 1.5, 2]),
+    ],
+)
+def test_arange_takes(arguments: Any, dtype: str, values: list[Any]) -> None:
+    x = refarray.arange(*arguments)
+    assert x.dtype == dtype
+    assert x.tolist() == values
+
+
+def test_arange_into_a_dtype() -> None:
+    assert refarray.arange(2**64 - 2, 2**64, dtype="uint64").tolist() == [2**64 - 2, 2**64 - 1]
+    assert refarray.arange(3, 0, -1, dtype="uint64").tolist() == [3, 2, 1]
+    assert refarray.arange(250, 256, dtype="uint8").tolist() == list(range(250, 256))
+    assert refarray.arange(2**70, 2**70 + 2**61, 2**60, dtype=float).tolist() == [
+        float(2**70),
+        float(2**70 + 2**60),
+    ]
+    assert refarray.arange(5, dtype="float4_e2m1fn").tolist() == [0, 1, 2, 3, 4]
+    assert refarray.arange(0.5, 3, dtype="bfloat16").tolist() == [0.5, 1.5, 2.5]
+    assert refarray.arange(1, stop=3, step=2).tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keywords", "error", "words"),
+    [
+        ((0, 1, 0), {}, ValueError, "step is 0"),
+        ((0, 1, 0.0), {}, ValueError, "step is 0"),
+        ((math.nan,), {}, ValueError, "start is nan; it must be finite"),
+        ((0, math.inf), {}, ValueError, "stop is inf"),
+        ((0, 1, -math.inf), {}, ValueError, "step is -inf"),
+        ((1j,), {}, TypeError, "start must be an integer or a float, not complex"),
+        (("3",), {}, TypeError, "start must be an integer or a float, not str"),
+        ((None,), {}, TypeError, "NoneType"),
+        ((0, 1, None), {}, TypeError, "step must be"),
+        (([1],), {}, TypeError, "list"),
+        ((np.zeros(1),), {}, TypeError, "ndarray"),
+        ((np.complex64(1),), {}, TypeError, "complex64"),
+        ((Raises(),), {}, KeyError, "index"),
+        ((2**63,), {}, ValueError, "2**63 - 1"),
+        ((HUGE,), {}, ValueError, "2**63 - 1"),
+        ((1e300,), {}, ValueError, "2**63 - 1"),
+        ((-1e308, 1e308), {}, ValueError, "2**63 - 1"),
+        ((0.0, 1.0, 5e-324), {}, ValueError, "2**63 - 1"),
+        ((2**62,), {}, OverflowError, ""),
+        ((2**53,), {}, MemoryError, ""),
+        ((2.0**53,), {}, MemoryError, ""),
+        ((0.5, 10**400), {}, OverflowError, ""),
+        ((HUGE, HUGE + 1), {}, OverflowError, "int64"),
+        ((-1, 3), {"dtype": "uint8"}, OverflowError, "-1 is out of range for uint8"),
+        ((100, 200), {"dtype": "int8"}, OverflowError, "199 is out of range for int8"),
+        ((9,), {"dtype": "float4_e2m1fn"}, OverflowError, "8 is out of range"),
+        ((1.5,), {"dtype": "int8"}, TypeError, "int8"),
+        ((3,), {"dtype": bool}, TypeError, "bool"),
+        ((3,), {"dtype": complex}, TypeError, "complex128"),
+        ((3,), {"dtype": "int8x2"}, TypeError, "int8x2"),
+        ((), {}, TypeError, "start"),
+        ((), {"start": 3}, TypeError, "start"),
+        ((1, 2, 3, 4), {}, TypeError, "at most 3"),
+    ],
+)
+def test_arange_refuses(arguments: Any, keywords: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error) as caught:
+        refarray.arange(*arguments, **keywords)
+    assert words in str(caught.value)
+
+
+SIGNATURES = {
+    "asarray": "(obj, /, *, dtype=None, device=None, copy=None)",
+    "empty": "(shape, *, dtype=None, device=None)",
+    "zeros": "(shape, *, dtype=None, device=None)",
+    "ones": "(shape, *, dtype=None, device=None)",
+    "full": "(shape, fill_value, *, dtype=None, device=None)",
+    "empty_like": "(x, /, *, dtype=None, device=None)",
+    "zeros_like": "(x, /, *, dtype=None, device=None)",
+    "ones_like": "(x, /, *, dtype=None, device=None)",
+    "full_like": "(x, /, fill_value, *, dtype=None, device=None)",
+    "arange": "(start, /, stop=None, step=1, *, dtype=None, device=None)",
+    "from_buffer": "(obj, /, *, dtype=None)",
+}
+
+
+@pytest.mark.parametrize(("name", "signature"), SIGNATURES.items())
+def test_signatures_are_the_standards(name: str, signature: str) -> None:
+    function = getattr(refarray, name)
+    assert str(inspect.signature(function)) == signature
+    assert "Raises" in function.__doc__ or "rrors" in function.__doc__
+    with pytest.raises(TypeError, match=f"{name}\\(\\) missing required argument"):
+        function()
+    with pytest.raises(TypeError, match=f"{name}\\(\\) got an unexpected keyword argument 'y'"):
+        function(1, y=1)
+
+
+def test_shapes_and_fill_values_may_be_named() -> None:
+    assert refarray.full(fill_value=2, shape=(1,)).tolist() == [2]
+    assert refarray.full_like(refarray.zeros(1), fill_value=2).tolist() == [2.0]
+    assert refarray.zeros(shape=2).tolist() == [0.0, 0.0]
+    with pytest.raises(TypeError, match="multiple values for argument 'shape'"):
+        refarray.zeros(2, shape=2)

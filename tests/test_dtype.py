@@ -1,0 +1,232 @@
+"""DType objects: names, attributes, equality, hashing, pickling, and every way to misuse them."""
+
+from __future__ import annotations
+
+import copy
+import inspect as signatures
+import pickle
+from typing import Any
+
+import pytest
+
+import refarray
+from refarray import DType
+
+# name: (kind, DLPack code, bits, itemsize)
+SCALARS = {
+    "bool": ("bool", 6, 8, 1),
+    "int8": ("int", 0, 8, 1),
+    "int16": ("int", 0, 16, 2),
+    "int32": ("int", 0, 32, 4),
+    "int64": ("int", 0, 64, 8),
+    "uint8": ("uint", 1, 8, 1),
+    "uint16": ("uint", 1, 16, 2),
+    "uint32": ("uint", 1, 32, 4),
+    "uint64": ("uint", 1, 64, 8),
+    "float32": ("float", 2, 32, 4),
+    "float64": ("float", 2, 64, 8),
+    "complex64": ("complex", 5, 64, 8),
+    "complex128": ("complex", 5, 128, 16),
+    "float16": ("float", 2, 16, 2),
+    "bfloat16": ("bfloat", 4, 16, 2),
+    "complex32": ("complex", 5, 32, 4),
+    "float8_e3m4": ("float8_e3m4", 7, 8, 1),
+    "float8_e4m3": ("float8_e4m3", 8, 8, 1),
+    "float8_e4m3b11fnuz": ("float8_e4m3b11fnuz", 9, 8, 1),
+    "float8_e4m3fn": ("float8_e4m3fn", 10, 8, 1),
+    "float8_e4m3fnuz": ("float8_e4m3fnuz", 11, 8, 1),
+    "float8_e5m2": ("float8_e5m2", 12, 8, 1),
+    "float8_e5m2fnuz": ("float8_e5m2fnuz", 13, 8, 1),
+    "float8_e8m0fnu": ("float8_e8m0fnu", 14, 8, 1),
+    "float6_e2m3fn": ("float6_e2m3fn", 15, 6, 1),
+    "float6_e3m2fn": ("float6_e3m2fn", 16, 6, 1),
+    "float4_e2m1fn": ("float4_e2m1fn", 17, 4, 1),
+}
+# name: (lanes, padded, itemsize)
+COMPOUND = {
+    "float32x4": (4, False, 16),
+    "int8x65535": (65535, False, 65535),
+    "complex128x2": (2, False, 32),
+    "float4_e2m1fn_padded": (1, True, 1),
+    "float4_e2m1fnx2": (2, False, 1),
+    "float4_e2m1fnx3": (3, False, 2),
+    "float6_e3m2fnx4": (4, False, 3),
+    "float6_e2m3fnx3_padded": (3, True, 3),
+}
+NAMES = [*SCALARS, *COMPOUND]
+ATTRIBUTES = ("name", "kind", "code", "bits", "lanes", "padded", "itemsize")
+
+
+@pytest.mark.parametrize("name", SCALARS)
+def test_a_scalar_dtype_is_an_attribute_of_the_module(name: str) -> None:
+    dtype = getattr(refarray, name)
+    assert type(dtype) is DType
+    kind, code, bits, itemsize = SCALARS[name]
+    assert (dtype.name, dtype.kind, dtype.code, dtype.bits) == (name, kind, code, bits)
+    assert (dtype.lanes, dtype.padded, dtype.itemsize) == (1, False, itemsize)
+    assert repr(dtype) == f"refarray.{name}"
+    assert eval(repr(dtype), {"refarray": refarray}) is dtype
+    assert DType(name) is dtype and DType(dtype) is dtype and DType(name=name) is dtype
+
+
+@pytest.mark.parametrize("name", COMPOUND)
+def test_a_compound_dtype(name: str) -> None:
+    dtype = DType(name)
+    lanes, padded, itemsize = COMPOUND[name]
+    assert (dtype.lanes, dtype.padded, dtype.itemsize) == (lanes, padded, itemsize)
+    scalar = next(
+        dtype for dtype in sorted(SCALARS, key=len, reverse=True) if name.startswith(dtype)
+    )
+    assert (dtype.kind, dtype.code, dtype.bits) == SCALARS[scalar][:3]
+    assert repr(dtype) == f"refarray.DType({name!r})"
+    assert eval(repr(dtype), {"refarray": refarray}) == dtype
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_text_equality_hash_and_copies(name: str) -> None:
+    dtype = DType(name)
+    assert str(dtype) == dtype.name == f"{dtype}" == name
+    assert dtype == name and name == dtype and (dtype != name) is False
+    assert hash(dtype) == hash(name) and hash(dtype) == hash(dtype)
+    assert {dtype: 1}[name] == 1 and {name: 1}[dtype] == 1
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        again = pickle.loads(pickle.dumps(dtype, protocol))
+        assert again == dtype and type(again) is DType and hash(again) == hash(dtype)
+    assert copy.copy(dtype) == dtype and copy.deepcopy([dtype]) == [dtype]
+
+
+def test_equality_is_by_value() -> None:
+    dtypes = [DType(name) for name in NAMES]
+    for i, one in enumerate(dtypes):
+        for j, other in enumerate(dtypes):
+            assert (one == other) is (i == j) and (one != other) is (i != j)
+            assert (one == other.name) is (i == j)
+    assert len({DType(name) for name in NAMES + NAMES}) == len(NAMES)
+
+
+@pytest.mark.parametrize("other", [None, 2, 2.0, object(), float, b"float32", ["float32"]])
+def test_it_equals_nothing_else(other: object) -> None:
+    assert (refarray.float32 == other) is False and (refarray.float32 != other) is True
+
+
+@pytest.mark.parametrize("text", ["", "float", "Float32", "float32 ", "float32\0", "é", "\ud800"])
+def test_it_equals_no_other_text(text: str) -> None:
+    assert (refarray.float32 == text) is False and (refarray.float32 != text) is True
+
+
+@pytest.mark.parametrize(
+    ("python_type", "name"),
+    [(bool, "bool"), (int, "int64"), (float, "float64"), (complex, "complex128")],
+)
+def test_python_types_stand_for_dtypes(python_type: type, name: str) -> None:
+    assert DType(python_type) is getattr(refarray, name)
+    assert refarray.zeros((1,), dtype=python_type).dtype is getattr(refarray, name)
+    assert (DType(python_type) == python_type) is False  # equality is with names only
+
+
+def test_a_subclass_of_str_names_a_dtype() -> None:
+    class Name(str):
+        __slots__ = ()
+
+    assert DType(Name("int8")) is refarray.int8
+    assert refarray.int8 == Name("int8")
+
+
+UNKNOWN = [
+    "", "float", "f4", "<f4", "Float32", " float32", "float32 ", "float128", "int4",
+    "float32x", "float32x0", "float32x1", "float32x01", "float32x65536", "float32x-4",
+    "float32x4x4", "float32_padded", "int8_padded", "_padded", "float4_e2m1fn_padded_padded",
+    "unknown", "float32\0", "a" * 10_000,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNKNOWN, ids=range(len(UNKNOWN)))
+def test_an_unknown_name_is_a_value_error_that_shows_it(name: str) -> None:
+    with pytest.raises(ValueError, match="no dtype is named") as caught:
+        DType(name)
+    assert repr(name)[:60] in str(caught.value)
+    assert len(str(caught.value)) < 300
+    with pytest.raises(ValueError, match="no dtype is named"):
+        refarray.zeros((1,), dtype=name)
+
+
+class Meta(type):
+    def __eq__(cls, other: object) -> bool:
+        raise AssertionError("dtypes are recognised without asking foreign code")
+
+    __hash__ = type.__hash__
+
+
+@pytest.mark.parametrize(
+    ("wrong", "shown"),
+    [
+        (None, "NoneType"),
+        (1, "int"),
+        (1.5, "float"),
+        (b"float32", "bytes"),
+        (["float32"], "list"),
+        (object(), "object"),
+        (str, "the type str"),
+        (DType, "the type DType"),
+        (Meta("Odd", (), {}), "the type Odd"),
+    ],
+)
+def test_anything_else_is_a_type_error_that_names_its_type(wrong: object, shown: str) -> None:
+    with pytest.raises(TypeError, match=f"dtype must be .*, not {shown}"):
+        DType(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("args", "keywords"),
+    [((), {}), (("int8", "int8"), {}), (("int8",), {"name": "int8"}), ((), {"dtype": "int8"})],
+)
+def test_wrong_arguments(args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match="DType"):
+        DType(*args, **keywords)
+
+
+def test_a_lone_surrogate_is_refused() -> None:
+    with pytest.raises(ValueError):
+        DType("\ud800")
+
+
+def test_it_has_no_order() -> None:
+    for compare in ("__lt__", "__le__", "__gt__", "__ge__"):
+        assert getattr(refarray.int8, compare)(refarray.int16) is NotImplemented
+    with pytest.raises(TypeError, match="not supported between"):
+        sorted([refarray.int8, refarray.int16])  # type: ignore[type-var]
+
+
+def test_it_is_final_and_immutable() -> None:
+    with pytest.raises(TypeError, match="not an acceptable base type"):
+        type("Mine", (DType,), {})
+    with pytest.raises(TypeError, match="immutable"):
+        DType.name = "mine"  # type: ignore[misc]
+    for attribute in ATTRIBUTES:
+        with pytest.raises(AttributeError):
+            setattr(refarray.int8, attribute, 1)
+        with pytest.raises(AttributeError):
+            delattr(refarray.int8, attribute)
+    with pytest.raises(AttributeError):
+        refarray.int8.mine = 1  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError):
+        object.__setattr__(refarray.int8, "name", "int16")
+    with pytest.raises(TypeError):
+        refarray.int8.__class__ = str  # type: ignore[assignment]
+
+
+def test_it_says_what_it_is() -> None:
+    assert DType.__module__ == "refarray" and DType.__qualname__ == "DType"
+    assert str(signatures.signature(DType)) == "(name)"
+    assert "Array API" in (DType.__doc__ or "")
+    for attribute in ATTRIBUTES:
+        assert getattr(DType, attribute).__doc__
+    for method in ("__reduce__",):
+        assert signatures.signature(getattr(DType, method)) is not None
+
+
+def test_an_array_gives_the_interned_object() -> None:
+    for name in SCALARS:
+        assert refarray.empty((2,), dtype=name).dtype is getattr(refarray, name)
+    array = refarray.empty((2,), dtype="float32x4")
+    assert array.dtype == DType("float32x4") and array.itemsize == 16 and array.nbytes == 32

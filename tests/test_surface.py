@@ -1,0 +1,277 @@
+"""Asks what the package shows: names, signatures and docs, and what importing it costs."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import refarray
+
+# As the array API standard (2025.12) writes them; ours may have more keyword-only parameters.
+STANDARD = {
+    "arange": "(start, /, stop=None, step=1, *, dtype=None, device=None)",
+    "asarray": "(obj, /, *, dtype=None, device=None, copy=None)",
+    "astype": "(x, dtype, /, *, copy=True, device=None)",
+    "broadcast_to": "(x, /, shape)",
+    "empty": "(shape, *, dtype=None, device=None)",
+    "empty_like": "(x, /, *, dtype=None, device=None)",
+    "expand_dims": "(x, /, *, axis=0)",
+    "finfo": "(type, /)",
+    "flip": "(x, /, *, axis=None)",
+    "from_dlpack": "(x, /, *, device=None, copy=None)",
+    "full": "(shape, fill_value, *, dtype=None, device=None)",
+    "full_like": "(x, /, fill_value, *, dtype=None, device=None)",
+    "iinfo": "(type, /)",
+    "moveaxis": "(x, source, destination, /)",
+    "ones": "(shape, *, dtype=None, device=None)",
+    "ones_like": "(x, /, *, dtype=None, device=None)",
+    "permute_dims": "(x, /, axes)",
+    "reshape": "(x, /, shape, *, copy=None)",
+    "squeeze": "(x, /, axis)",
+    "zeros": "(shape, *, dtype=None, device=None)",
+    "zeros_like": "(x, /, *, dtype=None, device=None)",
+}
+STANDARD_METHODS = {
+    "__array_namespace__": "(self, /, *, api_version=None)",
+    "__dlpack__": "(self, /, *, stream=None, max_version=None, dl_device=None, copy=None)",
+    "__dlpack_device__": "(self, /)",
+    "to_device": "(self, device, /, *, stream=None)",
+}
+STANDARD_ATTRIBUTES = ("T", "device", "dtype", "mT", "ndim", "shape", "size")
+STANDARD_CONSTANTS = ("e", "inf", "nan", "newaxis", "pi")
+STANDARD_DTYPES = [
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+]
+OWN_METHODS = [
+    "as_readonly",
+    "astype",
+    "copy",
+    "is_contiguous",
+    "item",
+    "reshape",
+    "tolist",
+    "_repr_html_",
+    "__copy__",
+    "__deepcopy__",
+    "__reduce_ex__",
+    "__complex__",
+]
+OWN_ATTRIBUTES = ("itemsize", "nbytes", "readonly", "strides")
+
+PUBLIC = [(name, getattr(refarray, name)) for name in refarray.__all__]
+TYPES = [(name, value) for name, value in PUBLIC if isinstance(value, type)]
+FUNCTIONS = [
+    (name, value) for name, value in PUBLIC if callable(value) and not isinstance(value, type)
+]
+
+
+def parameters(text: str) -> list[inspect.Parameter]:
+    """The parameters of a signature written as text."""
+    names: dict[str, Any] = {}
+    exec(f"def f{text}: ...", names)
+    return list(inspect.signature(names["f"]).parameters.values())
+
+
+def same(mine: inspect.Parameter, theirs: inspect.Parameter) -> bool:
+    return (mine.name, mine.kind, mine.default) == (theirs.name, theirs.kind, theirs.default)
+
+
+def check_signature(function: Any, text: str) -> None:
+    mine = list(inspect.signature(function).parameters.values())
+    theirs = parameters(text)
+    assert all(same(*pair) for pair in zip(mine, theirs, strict=False)), inspect.signature(function)
+    assert len(mine) >= len(theirs)
+    assert all(extra.kind is extra.KEYWORD_ONLY for extra in mine[len(theirs) :])
+
+
+# --- names
+
+
+def test_all_is_complete_and_true() -> None:
+    assert len(refarray.__all__) == len(set(refarray.__all__))
+    assert dir(refarray) == sorted(refarray.__all__)
+    shown = {name for name in vars(refarray) if not name.startswith("_") or name == "__version__"}
+    submodules = {name for name in shown if f"refarray.{name}" in sys.modules}
+    assert shown - submodules <= {*refarray.__all__, "TYPE_CHECKING"}
+
+
+def test_the_native_names_are_public() -> None:
+    from refarray import _native
+
+    native = {name for name in vars(_native) if not name.startswith("_")}
+    assert native <= set(refarray.__all__)
+    assert all(getattr(refarray, name) is getattr(_native, name) for name in native)
+
+
+def test_an_unknown_name() -> None:
+    missing: Any = refarray
+    with pytest.raises(AttributeError, match="module 'refarray' has no attribute 'nothing'"):
+        missing.nothing  # noqa: B018
+
+
+def test_a_star_import_brings_everything() -> None:
+    names: dict[str, Any] = {}
+    exec("from refarray import *", names)
+    assert set(refarray.__all__) <= set(names)
+
+
+def test_constants() -> None:
+    import math
+
+    assert (refarray.e, refarray.inf, refarray.pi) == (math.e, math.inf, math.pi)
+    assert math.isnan(refarray.nan)
+    assert refarray.newaxis is None
+    assert set(STANDARD_CONSTANTS) <= set(refarray.__all__)
+
+
+def test_dtypes_are_attributes_of_their_name() -> None:
+    dtypes = {name: value for name, value in PUBLIC if isinstance(value, refarray.DType)}
+    assert len(dtypes) == 27
+    assert set(STANDARD_DTYPES) <= set(dtypes)
+    assert all(str(value) == name for name, value in dtypes.items())
+    assert all(repr(value) == f"refarray.{name}" for name, value in dtypes.items())
+
+
+def test_device_types_are_dlpacks() -> None:
+    members = {int(member): member.name for member in refarray.DLDeviceType}
+    assert members[1] == "kDLCPU"
+    assert members[2] == "kDLCUDA"
+    assert members[10] == "kDLROCM"
+    kind, number = refarray.zeros(1).__dlpack_device__()
+    assert kind is refarray.DLDeviceType.kDLCPU
+    assert number == 0
+
+
+# --- docs and signatures
+
+
+@pytest.mark.parametrize(("name", "value"), FUNCTIONS, ids=[name for name, _ in FUNCTIONS])
+def test_every_function_has_a_doc_and_a_signature(name: str, value: Any) -> None:
+    doc = inspect.getdoc(value)
+    assert doc
+    assert len(doc) > 40
+    assert not doc.startswith(f"{name}(")  # that would be the signature once more
+    assert value.__name__ == name
+    inspect.signature(value)
+    if name in STANDARD:
+        check_signature(value, STANDARD[name])
+
+
+@pytest.mark.parametrize(("name", "value"), TYPES, ids=[name for name, _ in TYPES])
+def test_every_type_has_docs_all_the_way_down(name: str, value: Any) -> None:
+    assert inspect.getdoc(value)
+    assert value.__name__ == name
+    assert value.__module__.partition(".")[0] == "refarray"
+    for attribute, member in vars(value).items():
+        if isinstance(member, (int, str, bytes, tuple, type(None), dict, list)) or attribute in (
+            "__doc__",
+            "__new__",
+        ):
+            continue
+        if issubclass(value, int):  # an enum: its machinery is Python's
+            continue
+        assert inspect.getdoc(member), attribute
+        if inspect.isroutine(member):
+            inspect.signature(member)
+
+
+def test_no_standard_name_that_is_here_goes_unchecked() -> None:
+    assert set(STANDARD) <= {name for name, _ in FUNCTIONS}
+
+
+@pytest.mark.parametrize("name", STANDARD_METHODS)
+def test_standard_methods(name: str) -> None:
+    check_signature(getattr(refarray.Array, name), STANDARD_METHODS[name])
+
+
+@pytest.mark.parametrize("name", OWN_METHODS)
+def test_own_methods(name: str) -> None:
+    assert inspect.getdoc(getattr(refarray.Array, name))
+    inspect.signature(getattr(refarray.Array, name))
+
+
+@pytest.mark.parametrize("name", STANDARD_ATTRIBUTES + OWN_ATTRIBUTES)
+def test_attributes(name: str) -> None:
+    x: Any = refarray.zeros((2, 2))
+    getattr(x, name)
+    with pytest.raises(AttributeError):
+        setattr(x, name, None)
+
+
+@pytest.mark.parametrize("name", ["astype", "copy", "reshape", "to_device"])
+def test_methods_take_what_the_functions_take(name: str) -> None:
+    function = list(inspect.signature(getattr(refarray, name)).parameters.values())[1:]
+    method = list(inspect.signature(getattr(refarray.Array, name)).parameters.values())[1:]
+    assert [same(*pair) for pair in zip(function, method, strict=True)] == [True] * len(function)
+
+
+@pytest.mark.parametrize("value", [refarray.Array, refarray.DType, refarray.Device])
+def test_native_types_are_closed(value: Any) -> None:
+    with pytest.raises(TypeError, match="not an acceptable base type"):
+        type("Derived", (value,), {})
+    with pytest.raises(TypeError):
+        value.surprise = 1
+
+
+def test_arrays_are_not_made_by_calling_their_type() -> None:
+    make: Any = refarray.Array
+    with pytest.raises(TypeError, match="cannot create 'refarray.Array' instances"):
+        make()
+
+
+def test_the_namespace_of_an_array_is_the_package() -> None:
+    assert refarray.zeros(1).__array_namespace__() is refarray
+
+
+# --- what importing costs
+
+
+def new_modules(code: str) -> set[str]:
+    """The modules that running `code` adds, in a process of its own, with a bare interpreter."""
+    script = f"import sys; before = set(sys.modules)\n{code}\nprint(*(set(sys.modules) - before))"
+    path = [str(path) for path in sys.path if path]
+    start = f"import sys; sys.path[:0] = {path!r}\n"
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", start + script],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return set(done.stdout.split())
+
+
+def test_importing_loads_two_modules() -> None:
+    assert new_modules("import refarray") == {"refarray", "refarray._native"}
+
+
+def test_exchanging_loads_no_more() -> None:
+    code = (
+        "import refarray as r\n"
+        "r.from_capsule(r.to_capsule(r.asarray([1.0]), max_version=(1, 0))).tolist()"
+    )
+    assert new_modules(code) == {"refarray", "refarray._native"}
+
+
+@pytest.mark.parametrize("name", ["finfo", "inspect", "doctor", "DLDeviceType", "printoptions"])
+def test_a_lazy_name_is_loaded_once(name: str) -> None:
+    code = (
+        f"import refarray\nassert '{name}' not in vars(refarray)\n"
+        f"refarray.{name}\nassert '{name}' in vars(refarray)"
+    )
+    assert len(new_modules(code)) > 2
