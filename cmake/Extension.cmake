@@ -17,20 +17,30 @@ find_package(Python 3.11 REQUIRED COMPONENTS Interpreter ${python_component})
 file(GLOB extension_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/python/*.cpp")
 if(SKBUILD_SABI_VERSION)
   python_add_library(_native MODULE WITH_SOABI USE_SABI ${SKBUILD_SABI_VERSION} ${extension_sources})
+  string(REPLACE "." "" abi "abi3-cp${SKBUILD_SABI_VERSION}")
 else()
   python_add_library(_native MODULE WITH_SOABI ${extension_sources})
+  string(REGEX REPLACE "^cpython-([0-9]+t?).*" "cp\\1" abi "${Python_SOABI}")  # "t" is a free-threaded one
 endif()
 target_link_libraries(_native PRIVATE refarray_dlpack)
 refarray_compile(_native)
 target_compile_definitions(_native PRIVATE
     REFARRAY_VERSION="${REFARRAY_VERSION}"
+    REFARRAY_ABI="${abi}"
     REFARRAY_COMPILER="${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}"
     REFARRAY_BUILD_TYPE="${CMAKE_BUILD_TYPE}"
     REFARRAY_DLPACK_ORIGIN="${DLPack_ORIGIN}")
 if(APPLE)
   target_link_options(_native PRIVATE -Wl,-exported_symbol,_PyInit__native)
 else()
-  target_link_options(_native PRIVATE "-Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map")
+  target_link_options(_native PRIVATE "-Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map"
+                      -Wl,--gc-sections)
+  if(NOT REFARRAY_SANITIZE)
+    # Loading and relocating the C++ library would be half of the import's time and most of its memory; what we use of
+    # it is small, and no exception of ours leaves the module. A sanitizer must see the shared one. libgcc stays shared:
+    # two unwinders in one process cannot end a thread (pthread_exit, as Python before 3.14 does at its own end).
+    target_link_options(_native PRIVATE -static-libstdc++)
+  endif()
   set_property(TARGET _native APPEND PROPERTY LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/exports.map")
 endif()
 

@@ -5,6 +5,9 @@ function(refarray_compile target)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Wshadow
                          $<$<BOOL:${REFARRAY_DEVELOPER}>:-Werror>)
+  # Unused parts of a layer are dropped at link time, and calls into the interpreter go straight through its address.
+  target_compile_options(${target} PRIVATE -ffunction-sections -fdata-sections
+                         $<$<NOT:$<PLATFORM_ID:Darwin>>:-fno-plt>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # g++ 12 warns of overlapping copies inside std::string's operator+ that cannot happen (its bug 105651).
     target_compile_options(${target} PRIVATE -Wno-restrict)

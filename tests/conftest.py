@@ -84,9 +84,9 @@ def run_forked(body: Callable[[], object], seconds: float = 30.0) -> None:
     """Runs `body` in a forked child; fails when it raises, dies by a signal or does not end."""
     reader, writer = os.pipe()
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", DeprecationWarning
-        )  # other threads, should there be any, stay behind
+        # Other threads, should there be any, stay behind: Python warns of it, and so does JAX.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore", RuntimeWarning)
         child = os.fork()
     if child == 0:
         status, text = 1, ""

@@ -210,7 +210,7 @@ def test_arange_of_integers_is_exact(start: int, size: int, step: int, data: st.
 @settings(deadline=None)
 @given(
     st.floats(-1e6, 1e6),
-    st.floats(-1e6, 1e6),
+    st.floats(-1e6, 1e6, allow_subnormal=False),  # NumPy leaves the formula where it underflows
     st.one_of(st.floats(1e-1, 1e6), st.floats(-1e6, -1e-1)).filter(bool),
 )
 def test_arange_of_floats_follows_the_formula(start: float, width: float, step: float) -> None:

@@ -9,6 +9,7 @@ import ctypes
 import gc
 import mmap
 import struct
+import sys
 import threading
 import weakref
 from typing import Any
@@ -89,7 +90,7 @@ MISUSE: list[tuple[Any, Any, type[Exception], str]] = [
     (np.zeros(2, "longdouble"), None, BufferError, "format 'g'"),
     (np.zeros(2, "V5"), None, BufferError, "format '5x'"),
     (overlapping, None, BufferError, "strides[0] is 3 bytes; it must be a multiple of itemsize, 2"),
-    (array.array("u", "ab"), None, BufferError, "format"),
+    (array.array("w" if sys.version_info >= (3, 13) else "u", "ab"), None, BufferError, "format"),
     ((Point * 2)(), None, BufferError, "T{<i:x:<i:y:}"),
     ((ctypes.c_char_p * 1)(), None, BufferError, "z"),
     ((ctypes.c_uint16.__ctype_be__ * 2)(1, 2), None, BufferError, "format '>H'"),

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "refarray/core/error.hpp"
+#include "refarray/runtime/runtime.hpp"
 
 namespace refarray::dlpack {
 namespace {
@@ -30,25 +31,24 @@ struct Exported {
   }
 };
 
-/// strides count elements and byte_offset bytes, so packed data can be described only on
-/// whole bytes.
+/// strides count elements and byte_offset bytes, so packed data can be described when it is compact, or when its
+/// last axis that matters has unit stride and the others step over whole bytes.
 void check_packed(const ArrayView& array) {
   const int bits = array.dtype.stored_bits();
   if (array.bit != 0) {
-    core::fail(Fault::kBuffer, "cannot export a ", core::name(array.dtype),
-               " view that begins at bit ", array.bit,
-               " of a byte; DLPack addresses whole bytes: copy() it first");
+    core::fail(Fault::kBuffer, "cannot export a ", core::name(array.dtype), " view that begins at bit ",
+               int{array.bit}, " of a byte; DLPack addresses whole bytes: copy() it first");
   }
-  for (int axis = 0; axis < array.ndim; ++axis) {
+  if (core::is_c_contiguous(array.extents(), array.stride_span())) return;
+  bool last = true;
+  for (int axis = array.ndim - 1; axis >= 0; --axis) {
     if (array.shape[axis] <= 1) continue;
-    const bool last = axis == array.ndim - 1;
-    const bool whole_bytes = (array.strides[axis] * bits) % 8 == 0;
-    if (last ? array.strides[axis] != 1 : !whole_bytes) {
+    if (last ? array.strides[axis] != 1 : (array.strides[axis] * bits) % 8 != 0) {
       core::fail(Fault::kBuffer, "cannot export packed ", core::name(array.dtype), " with stride ",
                  array.strides[axis], " on axis ", axis,
-                 "; packed data needs unit stride on the last axis and whole bytes on the others: "
-                 "copy() it first");
+                 "; packed data needs unit stride on the last axis and whole bytes on the others: copy() it first");
     }
+    last = false;
   }
 }
 
@@ -81,10 +81,14 @@ void fill(const ArrayView& array, core::Device device, std::int64_t* shape, std:
 
 }  // namespace
 
-ExportPlan decide_export(const ArrayView& array, const ExportRequest& request) {  // [2] decide
+ExportPlan decide_unusual_export(const ArrayView& array, const ExportRequest& request) {
   ExportPlan plan;
   plan.device = decide_device(array, request);
   plan.copy = request.copy == Copy::kAlways;
+  if (plan.copy && !runtime::can_allocate(plan.device)) {
+    core::fail(Fault::kBuffer, "copy=True needs memory on ", core::name(plan.device),
+               ", which this process cannot allocate; dl_device=(1, 0) asks for a copy in host memory");
+  }
   if (!request.versioned) {
     if (array.readonly && !plan.copy) {
       core::fail(Fault::kBuffer,
@@ -137,6 +141,17 @@ core::Storage* own_storage(const M& tensor) noexcept {
   return self != nullptr && &self->tensor == &tensor ? self->storage : nullptr;
 }
 
+template <class M>
+core::StoragePtr open_own(Managed<M> tensor) noexcept {
+  auto* self = static_cast<Exported<M>*>(tensor->manager_ctx);
+  core::Storage* storage = self->storage;
+  (void)tensor.release();  // the deleter's work is done by hand, except for the reference, which moves
+  std::free(self);
+  return core::StoragePtr::steal(storage);
+}
+
+template core::StoragePtr open_own(Managed<DLManagedTensor>) noexcept;
+template core::StoragePtr open_own(Managed<DLManagedTensorVersioned>) noexcept;
 template Managed<DLManagedTensor> make_managed(const ArrayView&, core::StoragePtr, core::Device,
                                                bool);
 template Managed<DLManagedTensorVersioned> make_managed(const ArrayView&, core::StoragePtr,

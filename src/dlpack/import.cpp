@@ -48,11 +48,7 @@ void check_tensor(const M& tensor, Imported& out) {  // [7] validate
 template <class M>
 core::StoragePtr keep(Managed<M>& tensor, const Imported& checked) {
   core::Storage* own = own_storage(*tensor);
-  if (own != nullptr && own->device() == checked.device) {
-    core::StoragePtr storage = core::StoragePtr::share(own);
-    tensor.reset();  // one of ours: its bytes are held directly, the struct has done its work
-    return storage;
-  }
+  if (own != nullptr && own->device() == checked.device) return open_own(std::move(tensor));
   auto* storage =
       new ImportedStorage<M>(checked.array.data, checked.device, !checked.array.readonly);
   storage->keep(tensor);  // ownership moves here: nothing after it can fail

@@ -12,7 +12,7 @@ namespace {
 using core::Fault;
 using core::kMaxRank;
 
-core::DType checked_dtype(DLDataType dtype, bool padded) {
+void read_dtype(DLDataType dtype, bool padded, core::DType& out) {
   const int row = core::scalar_index(dtype.code, dtype.bits);
   if (row < 0) {
     core::fail(Fault::kBuffer, "dtype: (code ", int{dtype.code}, ", bits ", int{dtype.bits},
@@ -20,24 +20,11 @@ core::DType checked_dtype(DLDataType dtype, bool padded) {
                dtype.code == kDLOpaqueHandle ? " (opaque handle)" : "");
   }
   if (dtype.lanes == 0) core::fail(Fault::kBuffer, "dtype: lanes is 0; the least is 1");
-  core::DType out{static_cast<core::Kind>(dtype.code), dtype.bits, dtype.lanes, false};
-  if (padded && !out.is_sub_byte()) {
-    core::fail(Fault::kBuffer, "flags: IS_SUBBYTE_TYPE_PADDED is set for ", core::name(out),
-               ", which has ", int{dtype.bits}, " bits; the flag is for types of less than 8");
+  if (padded && dtype.bits >= 8) {
+    core::fail(Fault::kBuffer, "flags: IS_SUBBYTE_TYPE_PADDED is set for (code ", int{dtype.code}, ", bits ",
+               int{dtype.bits}, "); the flag is for types of less than 8 bits");
   }
-  out.padded = padded;
-  return out;
-}
-
-std::string device_text(DLDevice device) {
-  const char* known[] = {nullptr,  "CPU",      "CUDA",   "CUDAHost",    "OpenCL",
-                         nullptr,  nullptr,    "Vulkan", "Metal",       "VPI",
-                         "ROCM",   "ROCMHost", "ExtDev", "CUDAManaged", "OneAPI",
-                         "WebGPU", "Hexagon",  "MAIA",   "Trn"};
-  const auto type = static_cast<std::int32_t>(device.device_type);
-  const char* label = type > 0 && type <= 18 ? known[type] : nullptr;
-  return core::text("(", type, ", ", device.device_id, ")", label == nullptr ? "" : " = kDL",
-                    label == nullptr ? "" : label);
+  core::set_dtype(out, dtype.code, dtype.bits, dtype.lanes, padded);
 }
 
 /// Host memory of any label; its id carries no meaning and is normalised to 0. Unknown
@@ -141,6 +128,17 @@ std::byte* checked_data(void* data, std::uint64_t byte_offset, core::BitRange ra
 
 }  // namespace
 
+std::string device_text(DLDevice device) {
+  const char* known[] = {nullptr,  "CPU",      "CUDA",   "CUDAHost",    "OpenCL",
+                         nullptr,  nullptr,    "Vulkan", "Metal",       "VPI",
+                         "ROCM",   "ROCMHost", "ExtDev", "CUDAManaged", "OneAPI",
+                         "WebGPU", "Hexagon",  "MAIA",   "Trn"};
+  const auto type = static_cast<std::int32_t>(device.device_type);
+  const char* label = type > 0 && type <= 18 ? known[type] : nullptr;
+  return core::text("(", type, ", ", device.device_id, ")", label == nullptr ? "" : " = kDL",
+                    label == nullptr ? "" : label);
+}
+
 void validate(const DLTensor& tensor, const TensorContext& context, Imported& out) {
   const DLTensor fields = tensor;  // each field once: another thread may be writing to the struct
   core::Array& array = out.array;
@@ -148,7 +146,7 @@ void validate(const DLTensor& tensor, const TensorContext& context, Imported& ou
   out.device = checked_device(fields.device);
   if (out.as_cpu) out.device = core::Device{};  // host memory of another label, by the line above
   if ((context.flags & ~kKnownFlags) != 0) check_unknown_flags(context, fields.dtype);
-  array.dtype = checked_dtype(fields.dtype, (context.flags & kPadded) != 0);
+  read_dtype(fields.dtype, (context.flags & kPadded) != 0, array.dtype);
   read_shape(fields.shape, checked_ndim(fields.ndim), layout);
   if (fields.strides != nullptr) {
     read_strides(fields.strides, layout);
@@ -168,7 +166,8 @@ void validate(const DLTensor& tensor, const TensorContext& context, Imported& ou
 core::Array allocate_like(const DLTensor& prototype) {
   core::Layout layout;
   checked_device(prototype.device);
-  const core::DType dtype = checked_dtype(prototype.dtype, /*padded=*/false);
+  core::DType dtype;
+  read_dtype(prototype.dtype, /*padded=*/false, dtype);
   read_shape(prototype.shape, checked_ndim(prototype.ndim), layout);
   set_row_major(layout);
   if (!core::survey(layout.extents(), layout.strides, dtype).sound) explain(layout, dtype);

@@ -53,7 +53,10 @@ std::array<PyObject*, N> bind(const Signature<N>& signature, const State& state,
   for (Py_ssize_t i = 0; i < named; ++i) {
     PyObject* name = compat::tuple_item(kwnames, i);
     const Py_ssize_t at = detail::find_key(state, signature.keys.data(), N, name);
-    if (at < signature.positional_only) detail::raise_unexpected(signature.function, name);
+    // -1, no such key, is beyond N too: said so that the compiler sees the index is inside.
+    if (at < signature.positional_only || static_cast<std::size_t>(at) >= N) {
+      detail::raise_unexpected(signature.function, name);
+    }
     PyObject*& place = out[static_cast<std::size_t>(at)];
     if (place != nullptr) detail::raise_twice(signature.function, name);
     place = args[nargs + i];

@@ -17,16 +17,17 @@ constexpr Signature<5> kToCapsule{
     "to_capsule", {Key::kX, Key::kStream, Key::kMaxVersion, Key::kDlDevice, Key::kCopy}, 1, 1};
 
 template <class M>
-Ref export_as(const core::ArrayView& array, const dlpack::ExportPlan& plan) {
-  if (!plan.copy) {
-    return to_capsule(dlpack::make_managed<M>(array, core::StoragePtr::share(array.storage),
-                                              plan.device, /*copied=*/false));
-  }
-  core::Array copy =
-      copy_to_new(array, array.dtype);  // the consumer's alone, hence writable (FLAG-05, FLAG-06)
+[[gnu::noinline]] Ref export_copy(const core::ArrayView& array, const dlpack::ExportPlan& plan) {
+  core::Array copy = copy_to_new(array, array.dtype);  // the consumer's alone, hence writable (FLAG-05, FLAG-06)
   const core::ArrayView view = copy.view();
+  return to_capsule(dlpack::make_managed<M>(view, std::move(copy.storage), plan.device, /*copied=*/true));
+}
+
+template <class M>
+Ref export_as(const core::ArrayView& array, const dlpack::ExportPlan& plan) {
+  if (plan.copy) return export_copy<M>(array, plan);
   return to_capsule(
-      dlpack::make_managed<M>(view, std::move(copy.storage), plan.device, /*copied=*/true));
+      dlpack::make_managed<M>(array, core::StoragePtr::share(array.storage), plan.device, /*copied=*/false));
 }
 
 Ref export_with(PyObject* self, PyObject* stream, PyObject* max_version, PyObject* dl_device,
@@ -79,7 +80,7 @@ Ref module_to_capsule(PyObject* module, PyObject* const* args, Py_ssize_t nargs,
 }  // namespace
 
 Ref export_capsule(const core::ArrayView& array, const dlpack::ExportRequest& request,
-                   std::optional<std::int64_t> stream) {
+                   const std::optional<std::int64_t>& stream) {
   const dlpack::ExportPlan plan = dlpack::decide_export(array, request);  // [2] decide
   runtime::order(array.device(), stream);                                 // [3] order streams
   return request.versioned ? export_as<DLManagedTensorVersioned>(array, plan)

@@ -86,11 +86,11 @@ Def* joined(std::initializer_list<const Def*> tables) {
 /// For consumers that look on the instance, and for the limited API, where the type's own answer is
 /// the metaclass's.
 PyObject* exchange_of_instance(PyObject* self, void*) noexcept {
-  return Py_XNewRef(State::of_object(self).get(Slot::kExchangeCapsule));
+  return Ref::borrow(State::of_object(self).get(Slot::kExchangeCapsule)).release();
 }
 PyObject* exchange_of_type(PyObject* type, void*) noexcept {
   auto* state = static_cast<State*>(PyType_GetModuleState(reinterpret_cast<PyTypeObject*>(type)));
-  return state == nullptr ? nullptr : Py_XNewRef(state->get(Slot::kExchangeCapsule));
+  return state == nullptr ? nullptr : Ref::borrow(state->get(Slot::kExchangeCapsule)).release();
 }
 constexpr const char* kExchangeDoc =
     "The C exchange table of DLPack 1.3: a capsule named \"dlpack_exchange_api\".";

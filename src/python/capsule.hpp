@@ -4,20 +4,33 @@
 
 #include <Python.h>
 
+#include <cstring>
+
 #include "errors.hpp"
 #include "gil.hpp"
+#include "refarray/dlpack/export.hpp"
 #include "refarray/dlpack/managed.hpp"
 
 namespace refarray::python {
 
-/// A capsule's destructor. Acts only while the capsule carries our own unused name: afterwards its
-/// consumer calls the deleter (LIFE-08, LIFE-09, A-39). It may run while an exception is pending,
-/// and leaves that untouched (LIFE-14).
+/// Whether the capsule carries M's unused name, by address first: the names are static (LIFE-07).
+template <class M>
+bool is_unconsumed(PyObject* capsule) noexcept {
+  const char* name = PyCapsule_GetName(capsule);
+  return name == dlpack::Wire<M>::capsule ||
+         (name != nullptr && std::strcmp(name, dlpack::Wire<M>::capsule) == 0);
+}
+
+/// A capsule's destructor. Acts only while the capsule carries our own unused name: afterwards its consumer
+/// calls the deleter (LIFE-08, LIFE-09, A-39). It may run while an exception is pending, and leaves that
+/// untouched (LIFE-14).
 template <class M>
 void drop_unconsumed(PyObject* capsule) noexcept {
-  if (!PyCapsule_IsValid(capsule, dlpack::Wire<M>::capsule)) return;
-  dlpack::Managed<M> tensor(
-      static_cast<M*>(PyCapsule_GetPointer(capsule, dlpack::Wire<M>::capsule)));
+  if (!is_unconsumed<M>(capsule)) return;
+  dlpack::Managed<M> tensor(static_cast<M*>(PyCapsule_GetPointer(capsule, dlpack::Wire<M>::capsule)));
+  const core::Storage* own = dlpack::own_storage(*tensor);
+  const bool quiet = own != nullptr && (!own->foreign() || !own->is_last_reference());
+  if (quiet) return;  // the tensor goes at the end of this scope, and no stranger's code runs
   const ErrorGuard guard;
   const Attached here(PyInterpreterState_Get());
   tensor.reset();
@@ -39,7 +52,7 @@ Ref to_capsule(dlpack::Managed<M> tensor) {
 template <class M>
 dlpack::Managed<M> take(PyObject* capsule) {
   void* pointer = compat::with_object_locked(capsule, [capsule]() noexcept -> void* {
-    if (!PyCapsule_IsValid(capsule, dlpack::Wire<M>::capsule)) return nullptr;
+    if (!is_unconsumed<M>(capsule)) return nullptr;
     void* held = PyCapsule_GetPointer(capsule, dlpack::Wire<M>::capsule);
     return PyCapsule_SetName(capsule, dlpack::Wire<M>::used) == 0 ? held : nullptr;
   });  // [6] take: from here the tensor is ours

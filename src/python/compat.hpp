@@ -6,12 +6,6 @@
 
 namespace refarray::python::compat {
 
-/// What this module was built against, for build_info().
-#if defined(Py_LIMITED_API)
-inline constexpr const char* kAbi = "limited API, Python 3.12 and later (abi3)";
-#else
-inline constexpr const char* kAbi = "full API of Python " PY_VERSION;
-#endif
 #if defined(Py_GIL_DISABLED)
 inline constexpr bool kFreeThreading = true;
 #else
@@ -31,6 +25,15 @@ inline PyObject* tuple_item(PyObject* tuple, Py_ssize_t index) noexcept {
   return PyTuple_GetItem(tuple, index);
 #else
   return PyTuple_GET_ITEM(tuple, index);
+#endif
+}
+
+/// The tp_dealloc of a type, by which an array of ours is known in any interpreter.
+inline void* dealloc_of(PyTypeObject* type) noexcept {
+#if defined(Py_LIMITED_API)
+  return PyType_GetSlot(type, Py_tp_dealloc);
+#else
+  return reinterpret_cast<void*>(type->tp_dealloc);
 #endif
 }
 

@@ -22,7 +22,7 @@ core::ArrayView checked_view(void* object) {
 }
 
 /// CAPI-11. No stream is ordered: the caller works on current_work_stream (CAPI-12).
-int export_managed(void* object, DLManagedTensorVersioned** out) {
+[[gnu::flatten]] int export_managed(void* object, DLManagedTensorVersioned** out) {
   if (out == nullptr) raise(PyExc_ValueError, "managed_tensor_from_py_object_no_sync: out is NULL");
   *out = nullptr;
   const core::ArrayView view = checked_view(object);
@@ -68,6 +68,9 @@ int lend(void* object, DLTensor* out) {
     raise(PyExc_BufferError,
           "a borrowed DLTensor cannot say that it is read-only; use "
           "managed_tensor_from_py_object_no_sync");
+  }
+  if (view.dtype.padded) {
+    raise(PyExc_BufferError, "a borrowed DLTensor cannot say that its elements are padded");
   }
   dlpack::ExportRequest request;
   request.versioned = true;

@@ -64,20 +64,15 @@ Ref finish(const State& state, dlpack::Imported&& in, const ImportRequest& reque
   return make_array(state, std::move(copy));
 }
 
-/// Through the exchange table; empty when the answer is not to be trusted: a lazily conjugated
-/// complex tensor looks like any other in a DLTensor, and PyTorch's table exports it unconjugated
-/// where its __dlpack__ refuses it. So complex data is asked for again through the dunder.
-Ref import_fast(State& state, PyObject* x, Offer& offer) {
+/// Through the exchange table; empty when the answer is not to be trusted: a lazily conjugated complex
+/// tensor looks like any other in a DLTensor, and PyTorch's table exports it unconjugated where its
+/// __dlpack__ refuses it. So complex data is asked for again through the dunder.
+Ref import_fast(const State& state, PyObject* x, const DLPackExchangeAPI& table) {
   dlpack::Imported in;
-  import_by_table(*offer.table, x, in);
-  if (in.array.dtype.is_complex()) {
-    find_dunders(state, x, offer);
-    if (offer.is_complete()) {
-      drop_storage(std::move(in.array.storage));
-      return {};
-    }
-  }
-  return make_array(state, std::move(in.array));
+  import_by_table(table, x, in);
+  if (!in.array.dtype.is_complex()) return make_array(state, std::move(in.array));
+  drop_storage(std::move(in.array.storage));
+  return {};
 }
 
 Ref import_by_protocol(State& state, PyObject* x, Offer& offer, const ImportRequest& request) {
@@ -88,14 +83,28 @@ Ref import_by_protocol(State& state, PyObject* x, Offer& offer, const ImportRequ
   return finish(state, std::move(in), request);
 }
 
-/// from_dlpack(x) with nothing asked for: the way that is short for types that came in before.
-Ref import_plain(State& state, PyObject* x) {
-  if (is_array(state, x)) return alias_array(state, x);
+/// The long way: looks at the type, and asks the dunders unless the table can be used and has not been tried.
+[[gnu::flatten, gnu::noinline]] Ref import_foreign(State& state, PyObject* x, const DLPackExchangeAPI* tried) {
   Offer offer = look_up(state, x);
-  if (offer.table != nullptr) {
-    if (Ref array = import_fast(state, x, offer)) return array;
+  if (offer.table != nullptr && tried == nullptr) {
+    if (Ref array = import_fast(state, x, *offer.table)) return array;
   }
-  return import_by_protocol(state, x, offer, {});
+  find_dunders(state, x, offer);
+  if (offer.table == nullptr || offer.is_complete()) return import_by_protocol(state, x, offer, {});
+  dlpack::Imported in;  // a type with nothing but a table
+  import_by_table(*offer.table, x, in);
+  return make_array(state, std::move(in.array));
+}
+
+/// from_dlpack(x) with nothing asked for: short for our own arrays and for types with a remembered table.
+[[gnu::flatten, gnu::noinline]] Ref import_plain(State& state, PyObject* x) {
+  if (is_array(state, x)) return alias_array(state, x);
+  const Producer* known = state.find_producer(reinterpret_cast<PyObject*>(Py_TYPE(x)));
+  const DLPackExchangeAPI* table = known == nullptr ? nullptr : known->table;
+  if (table != nullptr) {
+    if (Ref array = import_fast(state, x, *table)) return array;
+  }
+  return import_foreign(state, x, table);
 }
 
 Ref import_any(State& state, PyObject* x, const ImportRequest& request) {
@@ -111,7 +120,9 @@ Ref import_any(State& state, PyObject* x, const ImportRequest& request) {
 Ref module_from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t nargs,
                        PyObject* kwnames) {
   State& state = State::of_module(module);
-  if (nargs == 1 && kwnames == nullptr) return import_plain(state, args[0]);
+  if (nargs == 1 && kwnames == nullptr) {
+    return is_array(state, args[0]) ? alias_array(state, args[0]) : import_plain(state, args[0]);
+  }
   const auto [x, device, copy, max_version] = bind(kFromDlpack, state, args, nargs, kwnames);
   return array_from_dlpack(state, x, device, copy, max_version);
 }
@@ -125,22 +136,26 @@ Ref module_from_capsule(PyObject* module, PyObject* const* args, Py_ssize_t narg
   return make_array(state, std::move(in.array));
 }
 
+const DLPackExchangeAPI& required_table(State& state, PyObject* x) {
+  const Producer* known = state.find_producer(reinterpret_cast<PyObject*>(Py_TYPE(x)));
+  const DLPackExchangeAPI* table = known != nullptr ? known->table : look_up(state, x).table;
+  if (table != nullptr) return *table;
+  raise(PyExc_TypeError, "the type %R has no usable exchange table", reinterpret_cast<PyObject*>(Py_TYPE(x)));
+}
+
 /// Private: the way through the exchange table, for arrays of our own too, so that it can be tested
 /// and measured.
-Ref module_from_exchange_api(PyObject* module, PyObject* x) {
+[[gnu::flatten]] Ref module_from_exchange_api(PyObject* module, PyObject* x) {
   State& state = State::of_module(module);
-  const Offer offer = look_up(state, x);
-  if (offer.table == nullptr) {
-    raise(PyExc_TypeError, "the type %R has no usable exchange table", reinterpret_cast<PyObject*>(Py_TYPE(x)));
-  }
+  const DLPackExchangeAPI& table = required_table(state, x);
   dlpack::Imported in;
-  import_by_table(*offer.table, x, in);
+  import_by_table(table, x, in);
   return make_array(state, std::move(in.array));
 }
 
 }  // namespace
 
-Ref array_from_dlpack(State& state, PyObject* producer, PyObject* device, PyObject* copy,
+[[gnu::flatten]] Ref array_from_dlpack(State& state, PyObject* producer, PyObject* device, PyObject* copy,
                       PyObject* max_version) {
   return import_any(state, producer, to_request(state, device, copy, max_version));
 }

@@ -21,6 +21,7 @@ class Dict {
   }
   void set_text(const char* key, const char* text) { set(key, PyUnicode_FromString(text)); }
   void set_bool(const char* key, bool value) { set(key, PyBool_FromLong(value)); }
+  void set_none(const char* key) { check(PyDict_SetItemString(dict_.get(), key, Py_None)); }
   Ref take() { return std::move(dict_); }
 
  private:
@@ -31,7 +32,7 @@ PyObject* address(const void* pointer) { return PyLong_FromVoidPtr(const_cast<vo
 
 /// At most kMaxRank entries: a hostile ndim must not be believed.
 PyObject* dims_or_none(const std::int64_t* dims, std::int32_t ndim) {
-  if (dims == nullptr || ndim < 0 || ndim > core::kMaxRank) return Py_NewRef(Py_None);
+  if (dims == nullptr || ndim < 0 || ndim > core::kMaxRank) return Ref::borrow(Py_None).release();
   return make_int_tuple({dims, static_cast<std::size_t>(ndim)}).release();
 }
 
@@ -57,8 +58,8 @@ Ref describe(const M& tensor) {
     out.set("flags", PyLong_FromUnsignedLongLong(tensor.flags));
   } else {
     out.set_text("struct", "DLManagedTensor");
-    out.set("version", Py_NewRef(Py_None));
-    out.set("flags", Py_NewRef(Py_None));
+    out.set_none("version");
+    out.set_none("flags");
   }
   out.set("manager_ctx", address(tensor.manager_ctx));
   out.set("deleter", address(reinterpret_cast<const void*>(tensor.deleter)));
@@ -124,7 +125,11 @@ Ref probe_drivers(PyObject*, PyObject*) {
     row.set_text("name", report.name.c_str());
     row.set_text("library", report.library.c_str());
     row.set_bool("found", report.found);
-    row.set("devices", report.devices < 0 ? Py_NewRef(Py_None) : PyLong_FromLong(report.devices));
+    if (report.devices < 0) {
+      row.set_none("devices");
+    } else {
+      row.set("devices", PyLong_FromLong(report.devices));
+    }
     row.set_text("detail", report.detail.c_str());
     check(PyList_Append(list.get(), row.take().get()));
   }
@@ -136,7 +141,7 @@ Ref build_info(PyObject*, PyObject*) {
   out.set_text("version", REFARRAY_VERSION);
   out.set_text("compiler", REFARRAY_COMPILER);
   out.set_text("build_type", REFARRAY_BUILD_TYPE);
-  out.set_text("abi", compat::kAbi);
+  out.set_text("abi", REFARRAY_ABI);
   out.set("dlpack", Py_BuildValue("(II)", dlpack::kVersion.major, dlpack::kVersion.minor));
   out.set_text("dlpack_source", REFARRAY_DLPACK_ORIGIN);
   out.set_bool("free_threading", compat::kFreeThreading);

@@ -5,6 +5,7 @@
 #include "errors.hpp"
 #include "gil.hpp"
 #include "methods.hpp"
+#include "pool.hpp"
 #include "state.hpp"
 
 namespace refarray::python {
@@ -56,6 +57,8 @@ void remember_in_interpreter(PyObject* module) {
 void fill(PyObject* module) {
   State& state = *::new (PyModule_GetState(module)) State;
   state.lease = new InterpreterLease(PyInterpreterState_Get());
+  state.pools_objects = !compat::kFreeThreading && PyInterpreterState_GetID(PyInterpreterState_Get()) == 0;
+  if (state.pools_objects) object_pool.open();
   state.fill_names();
   add_exception(module, state);
   add_type(module, state, "DType", Slot::kDTypeType, make_dtype_type(module));

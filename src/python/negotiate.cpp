@@ -6,6 +6,7 @@
 
 #include "capsule.hpp"
 #include "errors.hpp"
+#include "object.hpp"
 #include "protocol.hpp"
 #include "refarray/core/error.hpp"
 
@@ -43,20 +44,12 @@ class DlpackCall {
   std::size_t count_ = 0;
 };
 
-std::string device_text(DLDevice device) {
-  return core::text("(", static_cast<std::int32_t>(device.device_type), ", ", device.device_id,
-                    ")");
-}
-
 /// __dlpack_device__() as two int32; the answer's form is the producer's duty, so a bad one is a
 /// TypeError (DEV-01).
-DLDevice ask_device(const State& state, PyObject* x, PyObject* descriptor) {
+DLDevice ask_device(PyObject* x, PyObject* descriptor) {
   PyObject* args[] = {x};
   const Ref answer = call_on_type(descriptor, args, 1, nullptr);
-  if (answer.get() == state.get(Slot::kCpuDlpackDevice)) return {kDLCPU, 0};  // our own arrays' answer
-  if (answer.get() == Py_None)
-    raise(PyExc_TypeError, "__dlpack_device__() returned None, not (type, id)");
-  return *to_dl_device(answer.get());
+  return to_announced_device(answer.get());
 }
 
 bool is_host(DLDevice device) noexcept {
@@ -203,10 +196,14 @@ void import_by_table(const DLPackExchangeAPI& table, PyObject* x, dlpack::Import
 void import_by_dunder(const State& state, PyObject* x, const Offer& offer,
                       const ImportRequest& request, dlpack::Imported& out) {
   DLDevice announced{kDLCPU, 0};
-  if (!offer.host_only) announced = ask_device(state, x, offer.dlpack_device.get());
+  if (is_array(state, x)) {
+    announced = dlpack::to_dlpack(view_of(x).device());  // our own: no need to ask
+  } else if (!offer.host_only) {
+    announced = ask_device(x, offer.dlpack_device.get());
+  }
   if (!request.device && !is_host(announced)) {  // DEV-07, before the producer does any work
     core::fail(core::Fault::kBuffer, "from_dlpack(): the producer's device is ",
-               device_text(announced),
+               dlpack::device_text(announced),
                ", which this process cannot use; device=\"cpu\" asks for a copy in host memory");
   }
   const Ref capsule = ask_dlpack(state, x, offer.dlpack.get(), request, announced);

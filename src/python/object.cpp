@@ -3,19 +3,29 @@
 
 #include "errors.hpp"
 #include "gil.hpp"
+#include "pool.hpp"
 
 namespace refarray::python {
 namespace {
 
-static_assert(sizeof(ArrayObject) == 56,
-              "an array of rank 4 must fit 120 bytes (128 with the allocator's rounding)");
+static_assert(sizeof(ArrayObject) == 64,
+              "an array of rank 4 must fit 128 bytes");
 
 ArrayObject* cast(PyObject* self) noexcept { return reinterpret_cast<ArrayObject*>(self); }
 
 /// nullptr with MemoryError set when there is no memory.
 ArrayObject* allocate(const State& state, Py_ssize_t ndim) noexcept {
-  auto* self = PyObject_NewVar(ArrayObject, state.array_type(), ndim);
-  if (self != nullptr) self->weakrefs = nullptr;
+  ArrayObject* self = nullptr;
+  void* kept = state.pools_objects ? object_pool.take(ndim) : nullptr;
+  if (kept != nullptr) {
+    PyObject_InitVar(static_cast<PyVarObject*>(kept), state.array_type(), ndim);
+    self = static_cast<ArrayObject*>(kept);
+  } else {
+    self = PyObject_NewVar(ArrayObject, state.array_type(), ndim);
+    if (self == nullptr) return nullptr;
+  }
+  self->weakrefs = nullptr;
+  self->pooled = state.pools_objects;
   return self;
 }
 
@@ -28,20 +38,8 @@ void release_storage(core::Storage* storage) noexcept {
 
 }  // namespace
 
-core::ArrayView view_of(PyObject* object) noexcept {
-  ArrayObject* self = cast(object);
-  const auto ndim = static_cast<int>(Py_SIZE(object));
-  const std::int64_t* dims = self->dims();
-  return {self->storage,  self->data, self->dtype, self->bit,
-          self->readonly, ndim,       dims,        dims + ndim};
-}
-
 void drop_storage(core::StoragePtr storage) noexcept {
   if (storage) release_storage(storage.release());
-}
-
-bool is_any_array(PyObject* object) noexcept {
-  return PyType_GetSlot(Py_TYPE(object), Py_tp_dealloc) == reinterpret_cast<void*>(&array_dealloc);
 }
 
 Ref make_array(const State& state, const core::ArrayView& view, core::StoragePtr storage) {
@@ -54,8 +52,7 @@ Ref make_array(const State& state, const core::ArrayView& view, core::StoragePtr
   self->dtype = view.dtype;
   self->bit = view.bit;
   self->readonly = view.readonly;
-  for (int i = 0; i < view.ndim;
-       ++i) {  // a loop: ranks are small, and it may read what it just wrote
+  for (int i = 0; i < view.ndim; ++i) {
     self->dims()[i] = view.shape[i];
     self->dims()[view.ndim + i] = view.strides[i];
   }
@@ -83,7 +80,8 @@ void array_dealloc(PyObject* object) noexcept {
   if (self->weakrefs != nullptr) PyObject_ClearWeakRefs(object);
   PyTypeObject* type = Py_TYPE(object);
   core::Storage* storage = self->storage;
-  PyObject_Free(object);
+  const Py_ssize_t ndim = Py_SIZE(object);
+  if (!self->pooled || !object_pool.give(object, ndim)) PyObject_Free(object);
   if (storage != nullptr) release_storage(storage);
   Py_DECREF(type);
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "compat.hpp"
 #include "ref.hpp"
 #include "refarray/core/array.hpp"
 #include "state.hpp"
@@ -21,8 +22,9 @@ struct ArrayObject {
   core::Storage* storage;  // one reference; nullptr only while the object is being made
   std::byte* data;
   core::DType dtype;
-  std::uint8_t bit;
-  bool readonly;
+  std::uint8_t bit : 3;
+  bool readonly : 1;
+  bool pooled : 1;  // its memory may go to the object pool: an array of the main interpreter
 
   std::int64_t* dims() noexcept { return reinterpret_cast<std::int64_t*>(this + 1); }
 };
@@ -32,7 +34,12 @@ inline bool is_array(const State& state, PyObject* object) noexcept {
 }
 
 /// A look at `self`, which must be an array: valid while `self` lives.
-core::ArrayView view_of(PyObject* self) noexcept;
+inline core::ArrayView view_of(PyObject* object) noexcept {
+  auto* self = reinterpret_cast<ArrayObject*>(object);
+  const auto ndim = static_cast<int>(Py_SIZE(object));
+  const std::int64_t* dims = self->dims();
+  return {self->storage, self->data, self->dtype, self->bit, self->readonly, ndim, dims, dims + ndim};
+}
 
 /// A new array object. `storage` moves in (and is dropped when this throws); `view.storage` is not
 /// looked at.
@@ -56,10 +63,12 @@ Ref alias_array(const State& state, PyObject* self);
 /// exception untouched afterwards, and cannot leave one of its own.
 void drop_storage(core::StoragePtr storage) noexcept;
 
-/// Whether `object` is an array of this extension, in whatever interpreter its type was made.
-bool is_any_array(PyObject* object) noexcept;
-
 /// tp_dealloc.
 void array_dealloc(PyObject* self) noexcept;
+
+/// Whether `object` is an array of this extension, in whatever interpreter its type was made.
+inline bool is_any_array(PyObject* object) noexcept {
+  return compat::dealloc_of(Py_TYPE(object)) == reinterpret_cast<void*>(&array_dealloc);
+}
 
 }  // namespace refarray::python

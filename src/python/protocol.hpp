@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "args.hpp"
 #include "ref.hpp"
 #include "refarray/core/array.hpp"
 #include "refarray/dlpack/export.hpp"
@@ -14,23 +15,36 @@
 
 namespace refarray::python {
 
+namespace detail {
+// What to do when something was given; most calls give nothing.
+dlpack::Copy parse_copy(PyObject* object);
+std::int64_t parse_stream(PyObject* object);
+DLDevice parse_dl_device(PyObject* object);
+}  // namespace detail
+
 /// None or absent, True, False, and nothing else: TypeError (PROD-15).
-dlpack::Copy to_copy(PyObject* object);
-/// None or absent, or an int. TypeError for another type, bool included; ValueError past int64
-///
-std::optional<std::int64_t> to_stream(PyObject* object);
+inline dlpack::Copy to_copy(PyObject* object) {
+  return is_given(object) ? detail::parse_copy(object) : dlpack::Copy::kIfNeeded;
+}
+/// None or absent, or an int. TypeError for another type, bool included; ValueError past int64.
+inline std::optional<std::int64_t> to_stream(PyObject* object) {
+  return is_given(object) ? std::optional(detail::parse_stream(object)) : std::nullopt;
+}
+/// None or absent, or a tuple of two ints. TypeError otherwise; ValueError past int32 (PROD-06, PROD-07).
+inline std::optional<DLDevice> to_dl_device(PyObject* object) {
+  return is_given(object) ? std::optional(detail::parse_dl_device(object)) : std::nullopt;
+}
 
 /// How a max_version compares with ours.
 enum class VersionRequest { kLegacy, kOlderMinor, kOurs, kNewer };
 /// None or absent (legacy), or a tuple of two ints of any size. TypeError otherwise (VERS-10).
 VersionRequest to_version_request(const State& state, PyObject* object);
 
-/// None or absent, or a tuple of two ints. TypeError otherwise; ValueError past int32 (PROD-06,
-/// PROD-07).
-std::optional<DLDevice> to_dl_device(PyObject* object);
+/// (type, id) as __dlpack_device__ must return it. TypeError otherwise, naming the dunder (DEV-01).
+DLDevice to_announced_device(PyObject* answer);
 
 /// Steps 2 to 5 for an array: a capsule that answers `request`, ordered on `stream`.
 Ref export_capsule(const core::ArrayView& array, const dlpack::ExportRequest& request,
-                   std::optional<std::int64_t> stream);
+                   const std::optional<std::int64_t>& stream);
 
 }  // namespace refarray::python

@@ -7,13 +7,21 @@
 
 #include "errors.hpp"
 #include "gil.hpp"
+#include "pool.hpp"
 #include "refarray/dlpack/exchange_api.hpp"
 
 namespace refarray::python {
 State* State::of_current_interpreter() noexcept {
   PyObject* dict = PyInterpreterState_GetDict(PyInterpreterState_Get());  // borrowed
-  PyObject* module = dict == nullptr ? nullptr : PyDict_GetItemString(dict, kInterpreterKey);
-  return module == nullptr ? nullptr : static_cast<State*>(PyModule_GetState(module));
+  if (dict == nullptr) return nullptr;
+  PyObject* found = compat::with_object_locked(dict, [dict]() noexcept -> PyObject* {
+    PyObject *key, *value;  // borrowed; looked through by hand because a look-up by text would need memory
+    for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value) != 0;) {
+      if (PyUnicode_Check(key) && PyUnicode_CompareWithASCIIString(key, kInterpreterKey) == 0) return value;
+    }
+    return nullptr;
+  });
+  return found == nullptr ? nullptr : static_cast<State*>(PyModule_GetState(found));
 }
 
 void State::set(Slot slot, Ref object) noexcept {
@@ -87,6 +95,7 @@ void State::clear() noexcept {
     for (PyObject* object : {entry->type, entry->dlpack, entry->dlpack_device}) Ref::steal(object);
   }
   if (lease != nullptr) std::exchange(lease, nullptr)->end();
+  if (std::exchange(pools_objects, false)) object_pool.close();
 }
 
 }  // namespace refarray::python

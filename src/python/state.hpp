@@ -129,7 +129,8 @@ class State {
   /// Remembers one if there is room; references are taken, not stolen.
   const Producer* remember_producer(const Producer& producer) noexcept;
 
-  InterpreterLease* lease = nullptr;  // one reference, given back by release()
+  InterpreterLease* lease = nullptr;  // one reference, given back by clear()
+  bool pools_objects = false;         // the main interpreter's, and a build with a GIL (pool.hpp)
 
   int traverse(visitproc visit, void* argument) noexcept;
   void clear() noexcept;

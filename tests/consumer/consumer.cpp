@@ -1,4 +1,5 @@
-// Owns a C++ consumer outside the project: it is built against refarray.get_include() alone and linked with nothing.
+// Owns a C++ consumer outside the project: it is built against refarray.get_include() alone and
+// linked with nothing.
 #include <Python.h>
 
 #include <refarray/core/dtype.hpp>
@@ -12,7 +13,8 @@ using refarray::core::Kind;
 using refarray::dlpack::Managed;
 using refarray::dlpack::Wire;
 
-/// take(capsule) -> "dtype ndim": owns the managed tensor for as long as it reads it, then drops it.
+/// take(capsule) -> "dtype ndim": owns the managed tensor for as long as it reads it, then drops
+/// it.
 PyObject* take(PyObject*, PyObject* capsule) {
   using M = DLManagedTensorVersioned;
   auto* pointer = static_cast<M*>(PyCapsule_GetPointer(capsule, Wire<M>::capsule));
@@ -30,8 +32,8 @@ PyObject* take(PyObject*, PyObject* capsule) {
 
 PyMethodDef methods[] = {{"take", take, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
 PyModuleDef_Slot slots[] = {{0, nullptr}};
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "consumer", nullptr, 0, methods,
-                          slots,                 nullptr,    nullptr, nullptr};
+PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "consumer", nullptr, 0, methods, slots, nullptr, nullptr, nullptr};
 
 }  // namespace
 

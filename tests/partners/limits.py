@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from .grid import DTYPES, LAYOUTS, NARROW
 
 FLAGS = ("readonly",)
@@ -47,11 +49,11 @@ _STRIDED = [
 LIMITS: tuple[Limit, ...] = (
     *_each(
         "numpy",
-        "2.4.6",
+        "2.5.5",
         "to",
         _dtypes(*NARROW),
-        "RuntimeError",
-        "NumPy has no such dtype (BufferError from 2.5)",
+        "BufferError" if np.lib.NumpyVersion(np.__version__) >= "2.5.0" else "RuntimeError",
+        "NumPy has no such dtype",
     ),
     *_each(
         "torch",

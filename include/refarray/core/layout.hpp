@@ -69,34 +69,32 @@ BitRange checked_bit_range(Extents shape, Extents strides, const DType& dtype);
 /// What one pass over a layout that came from outside finds; the import path's only look at it. When `sound` is false an
 /// extent is negative or a number does not fit, and the throwing functions above say which.
 struct Survey {
-  std::int64_t size = 1;       // elements
-  BitRange range{0, 0};        // as checked_bit_range; meaningless for no elements
-  bool sound = false;
+  std::int64_t size;  // elements
+  BitRange range;     // as checked_bit_range; meaningless for no elements
+  bool sound;
 };
 inline Survey survey(Extents shape, const std::int64_t* strides, const DType& dtype) noexcept {
-  Survey out;
+  std::int64_t size = 1, low = 0, high = 0;
   std::int64_t signs = 0;  // negative when any extent is
   bool empty = false, too_many = false, too_far = false;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const std::int64_t extent = shape[i];
     signs |= extent;
     empty |= extent == 0;
-    too_many |= __builtin_mul_overflow(out.size, extent == 0 ? 1 : extent, &out.size);
+    too_many |= __builtin_mul_overflow(size, extent == 0 ? 1 : extent, &size);
+    const auto steps = static_cast<std::int64_t>(static_cast<std::uint64_t>(extent) - 1);
     std::int64_t reach = 0;
-    too_far |= __builtin_mul_overflow(static_cast<std::int64_t>(static_cast<std::uint64_t>(extent) - 1), strides[i],
-                                      &reach);
-    too_far |= __builtin_add_overflow(reach < 0 ? out.range.begin : out.range.end, reach,
-                                      reach < 0 ? &out.range.begin : &out.range.end);
+    too_far |= __builtin_mul_overflow(steps, strides[i], &reach);
+    too_far |= __builtin_add_overflow(low, reach < 0 ? reach : 0, &low);
+    too_far |= __builtin_add_overflow(high, reach < 0 ? 0 : reach, &high);
   }
   const std::int64_t bits = dtype.stored_bits();
   std::int64_t all_bits = 0;
-  too_many |= __builtin_mul_overflow(out.size, bits, &all_bits);
-  too_far |= __builtin_mul_overflow(out.range.begin, bits, &out.range.begin);
-  too_far |= __builtin_add_overflow(out.range.end, 1, &out.range.end);
-  too_far |= __builtin_mul_overflow(out.range.end, bits, &out.range.end);
-  if (empty) out.size = 0;
-  out.sound = signs >= 0 && !too_many && (empty || !too_far);
-  return out;
+  too_many |= __builtin_mul_overflow(size, bits, &all_bits);
+  too_far |= __builtin_mul_overflow(low, bits, &low);
+  too_far |= __builtin_add_overflow(high, 1, &high);
+  too_far |= __builtin_mul_overflow(high, bits, &high);
+  return {empty ? 0 : size, {low, high}, signs >= 0 && !too_many && (empty || !too_far)};
 }
 
 /// Row-major without gaps. Strides of axes of extent 1 and of empty arrays carry no meaning

@@ -30,7 +30,13 @@ struct ExportPlan {
 /// Step 2. Every refusal of an export is made here, before anything is allocated. Throws kBuffer
 /// naming what cannot be described: read-only or padded data for a legacy consumer, a device we
 /// cannot serve, packed data that does not begin and stride on whole bytes.
-ExportPlan decide_export(const core::ArrayView& array, const ExportRequest& request);
+[[gnu::noinline]] ExportPlan decide_unusual_export(const core::ArrayView& array, const ExportRequest& request);
+inline ExportPlan decide_export(const core::ArrayView& array, const ExportRequest& request) {  // [2] decide
+  const bool usual = !request.device && request.copy != Copy::kAlways && !array.dtype.is_packed() &&
+                     (request.versioned || (!array.readonly && !array.dtype.padded));
+  if (usual) return {false, array.device()};
+  return decide_unusual_export(array, request);
+}
 
 /// Step 4. One heap block holds the tensor, its shape and strides, and one reference to the
 /// storage; the deleter frees it and touches no Python: any thread, no GIL, no interpreter needed
@@ -43,10 +49,13 @@ Managed<M> make_managed(const core::ArrayView& array, core::StoragePtr storage, 
 /// Fills a borrowed DLTensor: shape and strides stay the array's own (CAPI-15).
 void borrow(const core::ArrayView& array, DLTensor& out) noexcept;
 
-/// The storage behind a managed tensor that make_managed made, else nullptr: a tensor of our own is
-/// opened on import instead of being wrapped once more, so that n hops through refarray cost what
-/// one does.
+/// The storage behind a managed tensor that make_managed made, else nullptr.
 template <class M>
 core::Storage* own_storage(const M& tensor) noexcept;
+
+/// Takes the storage out of a managed tensor that make_managed made, for which own_storage is not nullptr: the struct goes
+/// and its reference moves to the caller, so that n hops through refarray cost what one does.
+template <class M>
+core::StoragePtr open_own(Managed<M> tensor) noexcept;
 
 }  // namespace refarray::dlpack

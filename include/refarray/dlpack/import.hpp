@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "refarray/core/array.hpp"
 #include "refarray/dlpack/managed.hpp"
@@ -25,6 +26,9 @@ struct Imported {
   bool as_cpu =
       false;  // in: label host memory of any kind as the CPU's, because that was asked for
 };
+
+/// "(2, 0) = kDLCUDA", for messages; any number is survivable.
+std::string device_text(DLDevice device);
 
 /// The one validator: `__dlpack__`, the exchange API, buffers and the allocator's prototype all
 /// pass here. Reads every field once; never reads an element. Throws kBuffer naming the field, the

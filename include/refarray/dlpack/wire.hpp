@@ -4,6 +4,7 @@
 
 #include <dlpack/dlpack.h>
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -59,12 +60,20 @@ inline constexpr std::uint64_t kIsCopied = DLPACK_FLAG_BITMASK_IS_COPIED;
 inline constexpr std::uint64_t kPadded = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
 inline constexpr std::uint64_t kKnownFlags = kReadOnly | kIsCopied | kPadded;
 
+/// One word out of one word: a DType begins with the three fields of a DLDataType.
 constexpr DLDataType to_dlpack(const core::DType& dtype) noexcept {
-  return {static_cast<std::uint8_t>(dtype.kind), dtype.bits, dtype.lanes};
+  struct Halves {
+    DLDataType wire;
+    std::uint8_t rest[4];
+  };
+  static_assert(offsetof(core::DType, kind) == offsetof(DLDataType, code));
+  static_assert(offsetof(core::DType, bits) == offsetof(DLDataType, bits));
+  static_assert(offsetof(core::DType, lanes) == offsetof(DLDataType, lanes));
+  return std::bit_cast<Halves>(dtype).wire;
 }
+/// Host memory has id 0 whatever it was labelled with: it is made so (DEV-02).
 constexpr DLDevice to_dlpack(const core::Device& device) noexcept {
-  // Host memory has id 0 (DEV-02), whatever it was labelled with.
-  return {static_cast<DLDeviceType>(device.kind), device.id};
+  return std::bit_cast<DLDevice>(device);
 }
 
 // ABI-01: sizes and offsets on LP64, as the header lays them out.

@@ -21,7 +21,7 @@ core::Array new_array(const core::DType& dtype, core::Extents shape, const core:
 /// Step 3: makes everything that was done to the memory so far happen before what the consumer does
 /// on `stream`. Host memory has no streams: only None is legal there, -1 included (STRM-14, A-15).
 /// Throws kValue naming the stream.
-void order(const core::Device& device, std::optional<std::int64_t> stream);
+void order(const core::Device& device, const std::optional<std::int64_t>& stream);
 
 /// One vendor driver, as a person asking "why is there no GPU?" wants to read it.
 struct DriverReport {
