@@ -31,13 +31,15 @@ struct Exported {
   }
 };
 
-/// strides count elements and byte_offset bytes, so packed data can be described when it is compact, or when its
-/// last axis that matters has unit stride and the others step over whole bytes.
+/// strides count elements and byte_offset bytes, so packed data can be described when it is
+/// compact, or when its last axis that matters has unit stride and the others step over whole
+/// bytes.
 void check_packed(const ArrayView& array) {
   const int bits = array.dtype.stored_bits();
   if (array.bit != 0) {
-    core::fail(Fault::kBuffer, "cannot export a ", core::name(array.dtype), " view that begins at bit ",
-               int{array.bit}, " of a byte; DLPack addresses whole bytes: copy() it first");
+    core::fail(Fault::kBuffer, "cannot export a ", core::name(array.dtype),
+               " view that begins at bit ", int{array.bit},
+               " of a byte; DLPack addresses whole bytes: copy() it first");
   }
   if (core::is_c_contiguous(array.extents(), array.stride_span())) return;
   bool last = true;
@@ -46,7 +48,8 @@ void check_packed(const ArrayView& array) {
     if (last ? array.strides[axis] != 1 : (array.strides[axis] * bits) % 8 != 0) {
       core::fail(Fault::kBuffer, "cannot export packed ", core::name(array.dtype), " with stride ",
                  array.strides[axis], " on axis ", axis,
-                 "; packed data needs unit stride on the last axis and whole bytes on the others: copy() it first");
+                 "; packed data needs unit stride on the last axis and whole bytes on the others: "
+                 "copy() it first");
     }
     last = false;
   }
@@ -86,8 +89,9 @@ ExportPlan decide_unusual_export(const ArrayView& array, const ExportRequest& re
   plan.device = decide_device(array, request);
   plan.copy = request.copy == Copy::kAlways;
   if (plan.copy && !runtime::can_allocate(plan.device)) {
-    core::fail(Fault::kBuffer, "copy=True needs memory on ", core::name(plan.device),
-               ", which this process cannot allocate; dl_device=(1, 0) asks for a copy in host memory");
+    core::fail(
+        Fault::kBuffer, "copy=True needs memory on ", core::name(plan.device),
+        ", which this process cannot allocate; dl_device=(1, 0) asks for a copy in host memory");
   }
   if (!request.versioned) {
     if (array.readonly && !plan.copy) {
@@ -145,7 +149,8 @@ template <class M>
 core::StoragePtr open_own(Managed<M> tensor) noexcept {
   auto* self = static_cast<Exported<M>*>(tensor->manager_ctx);
   core::Storage* storage = self->storage;
-  (void)tensor.release();  // the deleter's work is done by hand, except for the reference, which moves
+  (void)tensor
+      .release();  // the deleter's work is done by hand, except for the reference, which moves
   std::free(self);
   return core::StoragePtr::steal(storage);
 }

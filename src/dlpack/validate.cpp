@@ -21,8 +21,8 @@ void read_dtype(DLDataType dtype, bool padded, core::DType& out) {
   }
   if (dtype.lanes == 0) core::fail(Fault::kBuffer, "dtype: lanes is 0; the least is 1");
   if (padded && dtype.bits >= 8) {
-    core::fail(Fault::kBuffer, "flags: IS_SUBBYTE_TYPE_PADDED is set for (code ", int{dtype.code}, ", bits ",
-               int{dtype.bits}, "); the flag is for types of less than 8 bits");
+    core::fail(Fault::kBuffer, "flags: IS_SUBBYTE_TYPE_PADDED is set for (code ", int{dtype.code},
+               ", bits ", int{dtype.bits}, "); the flag is for types of less than 8 bits");
   }
   core::set_dtype(out, dtype.code, dtype.bits, dtype.lanes, padded);
 }
@@ -61,10 +61,12 @@ int checked_ndim(std::int32_t ndim) {
   return ndim;
 }
 
-/// Extents and strides into our own memory, each entry read once. NULL strides (legal before 1.2, tolerated later: A-02)
-/// and those of empty tensors, which carry no meaning (TENS-14) and could be anything, become the row-major ones.
+/// Extents and strides into our own memory, each entry read once. NULL strides (legal before 1.2,
+/// tolerated later: A-02) and those of empty tensors, which carry no meaning (TENS-14) and could be
+/// anything, become the row-major ones.
 void read_shape(const std::int64_t* shape, int ndim, core::Layout& out) {
-  if (ndim > 0 && shape == nullptr) core::fail(Fault::kBuffer, "shape is NULL although ndim is ", ndim);
+  if (ndim > 0 && shape == nullptr)
+    core::fail(Fault::kBuffer, "shape is NULL although ndim is ", ndim);
   out.ndim = ndim;
   for (int axis = 0; axis < ndim; ++axis) out.shape[axis] = shape[axis];
 }
@@ -95,10 +97,12 @@ auto as_buffer_error(const char* field, F check) {
 [[noreturn, gnu::cold]] void explain(const core::Layout& layout, const core::DType& dtype) {
   for (int axis = 0; axis < layout.ndim; ++axis) {
     if (layout.shape[axis] < 0) {
-      core::fail(Fault::kBuffer, "shape[", axis, "] is ", layout.shape[axis], "; extents are 0 or more");
+      core::fail(Fault::kBuffer, "shape[", axis, "] is ", layout.shape[axis],
+                 "; extents are 0 or more");
     }
   }
-  as_buffer_error("shape", [&] { return core::checked_nbytes(core::checked_size(layout.extents()), dtype); });
+  as_buffer_error(
+      "shape", [&] { return core::checked_nbytes(core::checked_size(layout.extents()), dtype); });
   as_buffer_error("strides", [&] {
     core::checked_bit_range(layout.extents(), layout.stride_span(), dtype);
     return 0;
@@ -109,19 +113,22 @@ auto as_buffer_error(const char* field, F check) {
 /// data + byte_offset; it and every element after and before it must lie inside the address space.
 std::byte* checked_data(void* data, std::uint64_t byte_offset, core::BitRange range) {
   if (data == nullptr) {
-    core::fail(Fault::kBuffer, "data is NULL although the tensor has elements (byte_offset ", byte_offset, ")");
+    core::fail(Fault::kBuffer, "data is NULL although the tensor has elements (byte_offset ",
+               byte_offset, ")");
   }
   std::uintptr_t first = 0;
   if (byte_offset > INT64_MAX ||
       __builtin_add_overflow(reinterpret_cast<std::uintptr_t>(data), byte_offset, &first)) {
-    core::fail(Fault::kBuffer, "byte_offset is ", byte_offset, "; with data it leaves the address space");
+    core::fail(Fault::kBuffer, "byte_offset is ", byte_offset,
+               "; with data it leaves the address space");
   }
   const std::int64_t low = range.begin >> 3;
   const std::int64_t high = (range.end + 7) >> 3;
   std::uintptr_t end = 0;
   if (static_cast<std::uintptr_t>(-low) > first ||
       __builtin_add_overflow(first, static_cast<std::uintptr_t>(high), &end)) {
-    core::fail(Fault::kBuffer, "strides: bytes ", low, " to ", high, " from the first element leave the address space");
+    core::fail(Fault::kBuffer, "strides: bytes ", low, " to ", high,
+               " from the first element leave the address space");
   }
   return reinterpret_cast<std::byte*>(first);
 }
@@ -157,7 +164,8 @@ void validate(const DLTensor& tensor, const TensorContext& context, Imported& ou
   if (!found.sound) explain(layout, array.dtype);
   if (found.size == 0) set_row_major(layout);
   // Nothing is read from an empty tensor's data, and it may be any value (TENS-04).
-  array.data = found.size == 0 ? nullptr : checked_data(fields.data, fields.byte_offset, found.range);
+  array.data =
+      found.size == 0 ? nullptr : checked_data(fields.data, fields.byte_offset, found.range);
   array.bit = 0;
   array.readonly = (context.flags & kReadOnly) != 0;
   out.copied = (context.flags & kIsCopied) != 0;

@@ -20,7 +20,9 @@ void raise_missing(const char* function, PyObject* name) {
 Py_ssize_t find_equal_key(const Key* keys, Py_ssize_t count, PyObject* name) noexcept {
   for (Py_ssize_t i = 0; i < count; ++i) {
     // Keyword names are strings, and comparing a string with ASCII cannot fail.
-    if (PyUnicode_CompareWithASCIIString(name, kKeywordTexts[static_cast<std::size_t>(keys[i])]) == 0) return i;
+    if (PyUnicode_CompareWithASCIIString(name, kKeywordTexts[static_cast<std::size_t>(keys[i])]) ==
+        0)
+      return i;
   }
   return -1;
 }

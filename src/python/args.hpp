@@ -32,7 +32,8 @@ namespace detail {
 Py_ssize_t find_equal_key(const Key* keys, Py_ssize_t count, PyObject* name) noexcept;
 
 /// By identity first: keyword names in source code are interned, and so are ours.
-inline Py_ssize_t find_key(const State& state, const Key* keys, Py_ssize_t count, PyObject* name) noexcept {
+inline Py_ssize_t find_key(const State& state, const Key* keys, Py_ssize_t count,
+                           PyObject* name) noexcept {
   for (Py_ssize_t i = 0; i < count; ++i) {
     if (state.get(keys[i]) == name) return i;
   }

@@ -18,23 +18,26 @@ constexpr Signature<5> kToCapsule{
 
 template <class M>
 [[gnu::noinline]] Ref export_copy(const core::ArrayView& array, const dlpack::ExportPlan& plan) {
-  core::Array copy = copy_to_new(array, array.dtype);  // the consumer's alone, hence writable (FLAG-05, FLAG-06)
+  core::Array copy =
+      copy_to_new(array, array.dtype);  // the consumer's alone, hence writable (FLAG-05, FLAG-06)
   const core::ArrayView view = copy.view();
-  return to_capsule(dlpack::make_managed<M>(view, std::move(copy.storage), plan.device, /*copied=*/true));
+  return to_capsule(
+      dlpack::make_managed<M>(view, std::move(copy.storage), plan.device, /*copied=*/true));
 }
 
 template <class M>
 Ref export_as(const core::ArrayView& array, const dlpack::ExportPlan& plan) {
   if (plan.copy) return export_copy<M>(array, plan);
-  return to_capsule(
-      dlpack::make_managed<M>(array, core::StoragePtr::share(array.storage), plan.device, /*copied=*/false));
+  return to_capsule(dlpack::make_managed<M>(array, core::StoragePtr::share(array.storage),
+                                            plan.device, /*copied=*/false));
 }
 
 Ref export_with(PyObject* self, PyObject* stream, PyObject* max_version, PyObject* dl_device,
                 PyObject* copy) {
   const std::optional<std::int64_t> on = to_stream(stream);  // [1] parse
-  const dlpack::ExportRequest request{to_version_request(State::of_object(self), max_version) != VersionRequest::kLegacy,
-                                      to_copy(copy), to_dl_device(dl_device)};
+  const dlpack::ExportRequest request{
+      to_version_request(State::of_object(self), max_version) != VersionRequest::kLegacy,
+      to_copy(copy), to_dl_device(dl_device)};
   return export_capsule(view_of(self), request, on);
 }
 

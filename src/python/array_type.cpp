@@ -16,16 +16,20 @@ namespace {
 
 constexpr Signature<1> kNamespace{"__array_namespace__", {Key::kApiVersion}};
 
+bool is_known_version(PyObject* version) noexcept {
+  if (!PyUnicode_Check(version)) return false;
+  for (const char* known : {"2021.12", "2022.12", "2023.12", "2024.12", "2025.12"}) {
+    if (PyUnicode_CompareWithASCIIString(version, known) == 0) return true;
+  }
+  return false;
+}
+
 Ref array_namespace(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const auto [version] = bind(kNamespace, State::of_object(self), args, nargs, kwnames);
-  if (is_given(version)) {
-    const bool known = PyUnicode_Check(version) &&
-                       PyUnicode_CompareWithASCIIString(version, "2021.12") >= 0 &&
-                       PyUnicode_CompareWithASCIIString(version, "2025.12") <= 0;
-    if (!known) {
-      raise(PyExc_ValueError, "api_version must be None or \"2021.12\" to \"2025.12\", not %R",
-            version);
-    }
+  if (is_given(version) && !is_known_version(version)) {
+    raise(PyExc_ValueError,
+          "api_version must be None or one of 2021.12, 2022.12, 2023.12, 2024.12, 2025.12, not %R",
+          version);
   }
   return check(PyImport_ImportModule("refarray"));
 }
@@ -88,9 +92,13 @@ Def* joined(std::initializer_list<const Def*> tables) {
 PyObject* exchange_of_instance(PyObject* self, void*) noexcept {
   return Ref::borrow(State::of_object(self).get(Slot::kExchangeCapsule)).release();
 }
+/// The metaclass's property. A class that somebody else makes with it is not of our module, and has
+/// no table.
 PyObject* exchange_of_type(PyObject* type, void*) noexcept {
-  auto* state = static_cast<State*>(PyType_GetModuleState(reinterpret_cast<PyTypeObject*>(type)));
-  return state == nullptr ? nullptr : Ref::borrow(state->get(Slot::kExchangeCapsule)).release();
+  void* state = PyType_GetModuleState(reinterpret_cast<PyTypeObject*>(type));
+  if (state != nullptr) return Py_XNewRef(static_cast<State*>(state)->get(Slot::kExchangeCapsule));
+  PyErr_Format(PyExc_AttributeError, "%R has no %s", type, dlpack::kExchangeAttribute);
+  return nullptr;
 }
 constexpr const char* kExchangeDoc =
     "The C exchange table of DLPack 1.3: a capsule named \"dlpack_exchange_api\".";
@@ -129,6 +137,7 @@ std::vector<PyType_Slot> array_slots() {
       {Py_mp_length, slot_pointer<&array_length>()},
       {Py_mp_subscript, slot_pointer<&array_subscript>()},
       {Py_mp_ass_subscript, slot_pointer<&array_assign>()},
+      {Py_sq_length, slot_pointer<&array_length>()},
       {Py_sq_item, slot_pointer<&array_item>()},
       {Py_nb_bool, slot_pointer<&array_truth>()},
       {Py_nb_int, slot_pointer<&array_int>()},

@@ -8,6 +8,7 @@
 
 #include "errors.hpp"
 #include "gil.hpp"
+#include "object.hpp"
 #include "refarray/dlpack/export.hpp"
 #include "refarray/dlpack/managed.hpp"
 
@@ -21,18 +22,18 @@ bool is_unconsumed(PyObject* capsule) noexcept {
          (name != nullptr && std::strcmp(name, dlpack::Wire<M>::capsule) == 0);
 }
 
-/// A capsule's destructor. Acts only while the capsule carries our own unused name: afterwards its consumer
-/// calls the deleter (LIFE-08, LIFE-09, A-39). It may run while an exception is pending, and leaves that
-/// untouched (LIFE-14).
+/// A capsule's destructor. Acts only while the capsule carries our own unused name: afterwards its
+/// consumer calls the deleter (LIFE-08, LIFE-09, A-39). It may run while an exception is pending,
+/// and leaves that untouched (LIFE-14).
 template <class M>
 void drop_unconsumed(PyObject* capsule) noexcept {
   if (!is_unconsumed<M>(capsule)) return;
-  dlpack::Managed<M> tensor(static_cast<M*>(PyCapsule_GetPointer(capsule, dlpack::Wire<M>::capsule)));
-  const core::Storage* own = dlpack::own_storage(*tensor);
-  const bool quiet = own != nullptr && (!own->foreign() || !own->is_last_reference());
-  if (quiet) return;  // the tensor goes at the end of this scope, and no stranger's code runs
-  const ErrorGuard guard;
-  const Attached here(PyInterpreterState_Get());
+  dlpack::Managed<M> tensor(
+      static_cast<M*>(PyCapsule_GetPointer(capsule, dlpack::Wire<M>::capsule)));
+  if (dlpack::own_storage(*tensor) != nullptr)
+    return drop_storage(dlpack::open_own(std::move(tensor)));
+  const ErrorGuard guard;  // one that a stranger put under a capsule of ours
+  const Attached here;
   tensor.reset();
 }
 

@@ -123,7 +123,9 @@ inline PyObject* make_type_with_attribute(PyObject* module, PyType_Spec* spec,
   (void)value;
   PyObject* bases = PyTuple_Pack(1, &PyType_Type);
   if (bases == nullptr) return nullptr;
-  PyObject* metaclass = PyType_FromModuleAndSpec(module, metaclass_spec, bases);
+  // Without the module: a metaclass that holds it could never be collected, since no type visits
+  // its metaclass.
+  PyObject* metaclass = PyType_FromSpecWithBases(metaclass_spec, bases);
   Py_DECREF(bases);
   if (metaclass == nullptr) return nullptr;
   PyObject* type =

@@ -23,7 +23,8 @@ ImportRequest to_request(const State& state, PyObject* device, PyObject* copy,
   request.copy = to_copy(copy);
   if (is_given(device)) request.device = to_device_value(state, device);
   if (is_given(max_version)) {
-    // Above ours is lowered to ours: we must be able to read the answer. Equal to ours is passed on as our own tuple.
+    // Above ours is lowered to ours: we must be able to read the answer. Equal to ours is passed on
+    // as our own tuple.
     const VersionRequest asked = to_version_request(state, max_version);
     const bool ours = asked == VersionRequest::kNewer || asked == VersionRequest::kOurs;
     request.max_version = ours ? state.get(Slot::kOurVersion) : max_version;
@@ -64,8 +65,9 @@ Ref finish(const State& state, dlpack::Imported&& in, const ImportRequest& reque
   return make_array(state, std::move(copy));
 }
 
-/// Through the exchange table; empty when the answer is not to be trusted: a lazily conjugated complex
-/// tensor looks like any other in a DLTensor, and PyTorch's table exports it unconjugated where its
+/// Through the exchange table; empty when the answer is not to be trusted: a lazily conjugated
+/// complex tensor looks like any other in a DLTensor, and PyTorch's table exports it unconjugated
+/// where its
 /// __dlpack__ refuses it. So complex data is asked for again through the dunder.
 Ref import_fast(const State& state, PyObject* x, const DLPackExchangeAPI& table) {
   dlpack::Imported in;
@@ -83,8 +85,10 @@ Ref import_by_protocol(State& state, PyObject* x, Offer& offer, const ImportRequ
   return finish(state, std::move(in), request);
 }
 
-/// The long way: looks at the type, and asks the dunders unless the table can be used and has not been tried.
-[[gnu::flatten, gnu::noinline]] Ref import_foreign(State& state, PyObject* x, const DLPackExchangeAPI* tried) {
+/// The long way: looks at the type, and asks the dunders unless the table can be used and has not
+/// been tried.
+[[gnu::flatten, gnu::noinline]] Ref import_foreign(State& state, PyObject* x,
+                                                   const DLPackExchangeAPI* tried) {
   Offer offer = look_up(state, x);
   if (offer.table != nullptr && tried == nullptr) {
     if (Ref array = import_fast(state, x, *offer.table)) return array;
@@ -96,7 +100,8 @@ Ref import_by_protocol(State& state, PyObject* x, Offer& offer, const ImportRequ
   return make_array(state, std::move(in.array));
 }
 
-/// from_dlpack(x) with nothing asked for: short for our own arrays and for types with a remembered table.
+/// from_dlpack(x) with nothing asked for: short for our own arrays and for types with a remembered
+/// table.
 [[gnu::flatten, gnu::noinline]] Ref import_plain(State& state, PyObject* x) {
   if (is_array(state, x)) return alias_array(state, x);
   const Producer* known = state.find_producer(reinterpret_cast<PyObject*>(Py_TYPE(x)));
@@ -140,7 +145,8 @@ const DLPackExchangeAPI& required_table(State& state, PyObject* x) {
   const Producer* known = state.find_producer(reinterpret_cast<PyObject*>(Py_TYPE(x)));
   const DLPackExchangeAPI* table = known != nullptr ? known->table : look_up(state, x).table;
   if (table != nullptr) return *table;
-  raise(PyExc_TypeError, "the type %R has no usable exchange table", reinterpret_cast<PyObject*>(Py_TYPE(x)));
+  raise(PyExc_TypeError, "the type %R has no usable exchange table",
+        reinterpret_cast<PyObject*>(Py_TYPE(x)));
 }
 
 /// Private: the way through the exchange table, for arrays of our own too, so that it can be tested
@@ -155,8 +161,8 @@ const DLPackExchangeAPI& required_table(State& state, PyObject* x) {
 
 }  // namespace
 
-[[gnu::flatten]] Ref array_from_dlpack(State& state, PyObject* producer, PyObject* device, PyObject* copy,
-                      PyObject* max_version) {
+[[gnu::flatten]] Ref array_from_dlpack(State& state, PyObject* producer, PyObject* device,
+                                       PyObject* copy, PyObject* max_version) {
   return import_any(state, producer, to_request(state, device, copy, max_version));
 }
 

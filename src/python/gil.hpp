@@ -3,9 +3,12 @@
 #pragma once
 
 #include <Python.h>
+#include <cxxabi.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 #include "compat.hpp"
 
@@ -14,6 +17,19 @@ namespace refarray::python {
 /// Copies of fewer bytes than this keep the GIL: giving it up costs more than they take.
 inline constexpr std::int64_t kReleaseGilAbove = std::int64_t{1} << 16;
 
+/// Runs `body`, which takes the GIL at its end. While the interpreter is being finalized CPython
+/// before 3.14 ends a daemon thread there by unwinding its stack; our frames must not run their
+/// destructors then, without a GIL: the thread is parked instead, as CPython 3.14 does itself.
+template <class Body>
+auto park_at_exit(Body body) {
+  try {  // boundary: pthread_exit() comes as an exception of its own kind
+    return body();
+  } catch (
+      const abi::__forced_unwind&) {  // boundary: as above; it cannot be ended, only kept waiting
+    for (;;) pause();
+  }
+}
+
 /// Lets other Python threads run while it lives. No PyObject may be touched meanwhile.
 class GilRelease {
  public:
@@ -21,28 +37,32 @@ class GilRelease {
   GilRelease(const GilRelease&) = delete;
   GilRelease& operator=(const GilRelease&) = delete;
   ~GilRelease() {
-    if (state_ != nullptr) PyEval_RestoreThread(state_);
+    if (state_ != nullptr) park_at_exit([this] { PyEval_RestoreThread(state_); });
   }
 
  private:
   PyThreadState* state_;
 };
 
-/// Says, while it lives, that the calling thread runs in `interpreter`: a borrowed object let go
-/// meanwhile needs no asking, even while that interpreter is being finalized.
+/// Says, while it lives, that the calling thread runs in `interpreter` although that is being
+/// finalized: a borrowed object let go meanwhile may be released. Costs nothing at any other time,
+/// when a thread can simply be asked.
 class Attached {
  public:
-  explicit Attached(PyInterpreterState* interpreter) noexcept : before_(current_) {
-    current_ = interpreter;
+  Attached() noexcept : finalizing_(compat::is_finalizing()) {
+    if (finalizing_) before_ = std::exchange(current_, PyInterpreterState_Get());
   }
   Attached(const Attached&) = delete;
   Attached& operator=(const Attached&) = delete;
-  ~Attached() { current_ = before_; }
+  ~Attached() {
+    if (finalizing_) current_ = before_;
+  }
   static PyInterpreterState* current() noexcept { return current_; }
 
  private:
   static inline thread_local PyInterpreterState* current_ = nullptr;
-  PyInterpreterState* before_;
+  bool finalizing_;
+  PyInterpreterState* before_ = nullptr;
 };
 
 /// Whether one interpreter is still there, shared by its module and by every storage that borrows a
@@ -72,11 +92,11 @@ class InterpreterLease {
   template <class Body>
   bool enter(Body body) noexcept {
     if (!alive_.load(std::memory_order_acquire)) return false;
-    if (Attached::current() == interpreter_) {
+    if (compat::is_finalizing()) {  // nobody can attach any more; who is attached may go on
+      if (Attached::current() != interpreter_) return false;
       body();
       return true;
     }
-    if (compat::is_finalizing()) return false;
     const compat::AnyThreadState attached;  // some interpreter of this process
     if (PyInterpreterState_Get() == interpreter_) {
       body();

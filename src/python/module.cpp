@@ -57,7 +57,8 @@ void remember_in_interpreter(PyObject* module) {
 void fill(PyObject* module) {
   State& state = *::new (PyModule_GetState(module)) State;
   state.lease = new InterpreterLease(PyInterpreterState_Get());
-  state.pools_objects = !compat::kFreeThreading && PyInterpreterState_GetID(PyInterpreterState_Get()) == 0;
+  state.pools_objects =
+      !compat::kFreeThreading && PyInterpreterState_GetID(PyInterpreterState_Get()) == 0;
   if (state.pools_objects) object_pool.open();
   state.fill_names();
   add_exception(module, state);

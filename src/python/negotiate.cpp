@@ -73,13 +73,12 @@ bool blames_newer_keyword(PyObject* error) {
 /// Takes the pending TypeError; any other exception goes on (CONS-03). The old producer must not be
 /// asked again if what was asked for cannot be dropped: no copy, or a device that it is not on
 /// (COPY-09).
-Ref take_type_error(const ImportRequest& request, bool device_differs) {
+Ref take_type_error(const State& state, const ImportRequest& request, bool device_differs) {
   if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw ErrorSet{};
   Ref error = Ref::steal(compat::take_raised());
   const bool no_copy = request.copy == dlpack::Copy::kNever;
   if (!no_copy && !device_differs) return error;
-  PyObject* type =
-      no_copy ? State::of_current_interpreter()->get(Slot::kNoCopyError) : PyExc_BufferError;
+  PyObject* type = no_copy ? state.get(Slot::kNoCopyError) : PyExc_BufferError;
   PyErr_SetString(type, no_copy ? "from_dlpack(): copy=False, but the producer does not take copy="
                                 : "from_dlpack(): another device was asked for, but the producer "
                                   "does not take dl_device=");
@@ -90,20 +89,30 @@ Ref take_type_error(const ImportRequest& request, bool device_differs) {
   throw ErrorSet{};
 }
 
+/// Hangs `first` under the oldest exception that `second` came from, as `raise` in an except block
+/// does.
+void chain_errors(PyObject* second, Ref first) noexcept {
+  constexpr int kDeepest = 64;  // a chain made by hand may be cyclic
+  Ref last = Ref::borrow(second);
+  for (int depth = 0; depth < kDeepest && last.get() != first.get(); ++depth) {
+    Ref older = Ref::steal(PyException_GetContext(last.get()));
+    if (!older) return PyException_SetContext(last.get(), first.release());
+    last = std::move(older);
+  }
+}
+
 /// The second and last try; when it fails too, the first error is its context.
 Ref retry(const State& state, PyObject* x, PyObject* dlpack, PyObject* version, Ref first) {
   DlpackCall call(state, x);
   if (blames_newer_keyword(first.get())) call.add(Key::kMaxVersion, version);
-  struct Chain {  // runs while an exception of the call is on its way out
-    PyObject* first;
-    ~Chain() {
-      if (PyErr_Occurred() == nullptr) return;
-      PyObject* second = compat::take_raised();
-      if (second != first) PyException_SetContext(second, Ref::borrow(first).release());
-      compat::restore_raised(second);
-    }
-  } chain{first.get()};
-  return call.call(dlpack);
+  try {  // boundary: the second error must carry the first
+    return call.call(dlpack);
+  } catch (const ErrorSet&) {  // boundary: as above
+    PyObject* second = compat::take_raised();
+    chain_errors(second, std::move(first));
+    compat::restore_raised(second);
+    throw;
+  }
 }
 
 /// Guards against a producer that calls from_dlpack on itself: RecursionError, at linear cost.
@@ -127,7 +136,9 @@ Ref ask_dlpack(const State& state, PyObject* x, PyObject* dlpack, const ImportRe
   if (request.device) {
     const DLDevice wanted = dlpack::to_dlpack(*request.device);
     device = check(Py_BuildValue("(ii)", static_cast<int>(wanted.device_type), wanted.device_id));
-    device_differs = wanted.device_type != announced.device_type;
+    // Host memory of any label can be relabelled as the CPU's without the producer.
+    device_differs = wanted.device_type != announced.device_type &&
+                     !(wanted.device_type == kDLCPU && is_host(announced));
     call.add(Key::kDlDevice, device.get());
   }
   if (request.copy != dlpack::Copy::kIfNeeded) {
@@ -137,7 +148,7 @@ Ref ask_dlpack(const State& state, PyObject* x, PyObject* dlpack, const ImportRe
     return call.call(dlpack);
   } catch (const ErrorSet&) {  // boundary: as above
   }
-  return retry(state, x, dlpack, version, take_type_error(request, device_differs));
+  return retry(state, x, dlpack, version, take_type_error(state, request, device_differs));
 }
 
 [[noreturn]] void refuse_capsule(PyObject* capsule, PyObject* producer) {

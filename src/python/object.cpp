@@ -8,8 +8,7 @@
 namespace refarray::python {
 namespace {
 
-static_assert(sizeof(ArrayObject) == 64,
-              "an array of rank 4 must fit 128 bytes");
+static_assert(sizeof(ArrayObject) == 64, "an array of rank 4 must fit 128 bytes");
 
 ArrayObject* cast(PyObject* self) noexcept { return reinterpret_cast<ArrayObject*>(self); }
 
@@ -30,10 +29,11 @@ ArrayObject* allocate(const State& state, Py_ssize_t ndim) noexcept {
 }
 
 void release_storage(core::Storage* storage) noexcept {
-  if (!storage->foreign() || !storage->is_last_reference()) return storage->release();
+  if (!storage->drop()) return;
+  if (!storage->foreign()) return storage->destroy();
   const ErrorGuard guard;
-  const Attached here(PyInterpreterState_Get());
-  storage->release();  // [8] last drop
+  const Attached here;
+  storage->destroy();  // [8] last drop
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ Ref make_array(const State& state, const core::ArrayView& view, core::StoragePtr
   }
   self->data = view.data;
   self->dtype = view.dtype;
-  self->bit = view.bit;
+  self->bit = view.bit & 7U;
   self->readonly = view.readonly;
   for (int i = 0; i < view.ndim; ++i) {
     self->dims()[i] = view.shape[i];

@@ -38,7 +38,8 @@ inline core::ArrayView view_of(PyObject* object) noexcept {
   auto* self = reinterpret_cast<ArrayObject*>(object);
   const auto ndim = static_cast<int>(Py_SIZE(object));
   const std::int64_t* dims = self->dims();
-  return {self->storage, self->data, self->dtype, self->bit, self->readonly, ndim, dims, dims + ndim};
+  return {self->storage,  self->data, self->dtype, self->bit,
+          self->readonly, ndim,       dims,        dims + ndim};
 }
 
 /// A new array object. `storage` moves in (and is dropped when this throws); `view.storage` is not

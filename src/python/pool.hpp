@@ -1,4 +1,5 @@
-// Owns the memory of arrays that died a moment ago, kept for the next ones: an exchange makes and drops many small objects.
+// Owns the memory of arrays that died a moment ago, kept for the next ones: an exchange makes and
+// drops many small objects.
 #pragma once
 
 #include <Python.h>
@@ -7,14 +8,20 @@ namespace refarray::python {
 
 struct ArrayObject;
 
-/// For arrays of the main interpreter, and only where there is a GIL: that GIL is the pool's lock, since whoever makes or
-/// drops such an array holds it. Arrays of other interpreters and of free-threaded builds never come here.
+/// For arrays of the main interpreter, and only where there is a GIL: that GIL is the pool's lock,
+/// since whoever makes or drops such an array holds it. Arrays of other interpreters and of
+/// free-threaded builds never come here.
 class ObjectPool {
  public:
-  static constexpr Py_ssize_t kRanks = 5;   // ranks 0 to 4
-  static constexpr Py_ssize_t kDepth = 16;  // objects kept of each
+  static constexpr Py_ssize_t kRanks = 5;  // ranks 0 to 4
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  static constexpr Py_ssize_t kDepth = 0;  // a kept object would hide its use after it was freed
+#else
+  static constexpr Py_ssize_t kDepth = 16;  // objects kept of each rank
+#endif
 
-  /// A module of the main interpreter begins or ends to use the pool; with the last one the memory goes back.
+  /// A module of the main interpreter begins or ends to use the pool; with the last one the memory
+  /// goes back.
   void open() noexcept { ++users_; }
   void close() noexcept;
 
@@ -33,7 +40,7 @@ class ObjectPool {
  private:
   int users_ = 0;
   Py_ssize_t counts_[kRanks] = {};
-  void* blocks_[kRanks][kDepth] = {};
+  void* blocks_[kRanks][kDepth + 1] = {};
 };
 
 /// The one pool of the process.

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "errors.hpp"
+#include "gil.hpp"
 #include "methods.hpp"
 #include "refarray/dlpack/exchange_api.hpp"
 
@@ -128,14 +129,16 @@ Ref call_on_type(PyObject* descriptor, PyObject* const* args, std::size_t count,
   PyTypeObject* kind = Py_TYPE(descriptor);
   if ((PyType_GetFlags(kind) & Py_TPFLAGS_METHOD_DESCRIPTOR) !=
       0) {  // functions: no bound object is needed
-    return check(PyObject_Vectorcall(descriptor, args, count, kwnames));
+    return check(
+        park_at_exit([&] { return PyObject_Vectorcall(descriptor, args, count, kwnames); }));
   }
   PyObject* self = args[0];
   const auto get = reinterpret_cast<descrgetfunc>(PyType_GetSlot(kind, Py_tp_descr_get));
   const Ref bound = get == nullptr
                         ? Ref::borrow(descriptor)
                         : check(get(descriptor, self, reinterpret_cast<PyObject*>(Py_TYPE(self))));
-  return check(PyObject_Vectorcall(bound.get(), args + 1, count - 1, kwnames));
+  return check(
+      park_at_exit([&] { return PyObject_Vectorcall(bound.get(), args + 1, count - 1, kwnames); }));
 }
 
 bool is_producer(State& state, PyObject* object) {

@@ -9,9 +9,9 @@
 
 namespace refarray::python {
 
-/// What a producer's type offers. `table` is its own or inherited, and usable; a class that brings a __dlpack__ of its
-/// own but inherits the table meant the dunder, and is asked through that. Strong references, because what is called may change the type
-/// meanwhile.
+/// What a producer's type offers. `table` is its own or inherited, and usable; a class that brings
+/// a __dlpack__ of its own but inherits the table meant the dunder, and is asked through that.
+/// Strong references, because what is called may change the type meanwhile.
 struct Offer {
   Ref dlpack;         // the descriptor found on the type, or empty
   Ref dlpack_device;  // likewise

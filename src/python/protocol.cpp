@@ -7,11 +7,13 @@
 namespace refarray::python {
 namespace {
 
-/// An int that may be of any size: beyond int64 it is held at the end of the range. `from` names the tuple it is from.
+/// An int that may be of any size: beyond int64 it is held at the end of the range. `from` names
+/// the tuple it is from.
 std::int64_t clamped_int(PyObject* object, PyObject* tuple, const char* from) {
   Ref index;
   if (!PyLong_Check(object)) {
-    if (!PyIndex_Check(object)) raise(PyExc_TypeError, "%s must be a tuple of two ints, not %R", from, tuple);
+    if (!PyIndex_Check(object))
+      raise(PyExc_TypeError, "%s must be a tuple of two ints, not %R", from, tuple);
     index = check(PyNumber_Index(object));
     object = index.get();
   }
@@ -65,13 +67,16 @@ std::int64_t detail::parse_stream(PyObject* object) {
 
 VersionRequest to_version_request(const State& state, PyObject* object) {
   if (!is_given(object)) return VersionRequest::kLegacy;
-  if (object == state.get(Slot::kOurVersion)) return VersionRequest::kOurs;  // our own from_dlpack asks so
+  if (object == state.get(Slot::kOurVersion))
+    return VersionRequest::kOurs;  // our own from_dlpack asks so
   const Pair asked = to_pair(object, "max_version");
   const std::int64_t major = dlpack::kVersion.major;
   const std::int64_t minor = dlpack::kVersion.minor;
   if (asked.first < 1) return VersionRequest::kLegacy;
-  if (asked.first > major || (asked.first == major && asked.second > minor)) return VersionRequest::kNewer;
-  return asked.first == major && asked.second == minor ? VersionRequest::kOurs : VersionRequest::kOlderMinor;
+  if (asked.first > major || (asked.first == major && asked.second > minor))
+    return VersionRequest::kNewer;
+  return asked.first == major && asked.second == minor ? VersionRequest::kOurs
+                                                       : VersionRequest::kOlderMinor;
 }
 
 DLDevice detail::parse_dl_device(PyObject* object) { return to_device_pair(object, "dl_device"); }

@@ -26,11 +26,13 @@ DLDevice parse_dl_device(PyObject* object);
 inline dlpack::Copy to_copy(PyObject* object) {
   return is_given(object) ? detail::parse_copy(object) : dlpack::Copy::kIfNeeded;
 }
-/// None or absent, or an int. TypeError for another type, bool included; ValueError past int64.
+/// None or absent, or an int. TypeError for another type, bool included; ValueError past int64
+///
 inline std::optional<std::int64_t> to_stream(PyObject* object) {
   return is_given(object) ? std::optional(detail::parse_stream(object)) : std::nullopt;
 }
-/// None or absent, or a tuple of two ints. TypeError otherwise; ValueError past int32 (PROD-06, PROD-07).
+/// None or absent, or a tuple of two ints. TypeError otherwise; ValueError past int32 (PROD-06,
+/// PROD-07).
 inline std::optional<DLDevice> to_dl_device(PyObject* object) {
   return is_given(object) ? std::optional(detail::parse_dl_device(object)) : std::nullopt;
 }

@@ -158,6 +158,9 @@ Ref broadcast_to(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyOb
   const auto [x, shape_argument] = bind(kBroadcastTo, state, args, nargs, kwnames);
   const core::ArrayView array = to_view(state, x, kBroadcastTo.function);
   const Integers shape = to_shape(shape_argument);
+  // No array has more bytes than can be counted, broadcast ones included: every consumer multiplies
+  // them out.
+  core::checked_nbytes(core::checked_size(shape.span()), array.dtype);
   core::Array out = core::with_layout(
       array, core::broadcast_layout(array.extents(), array.stride_span(), shape.span()), 0);
   out.readonly = true;  // one element may stand at many indices: writing one would write all

@@ -15,9 +15,11 @@ State* State::of_current_interpreter() noexcept {
   PyObject* dict = PyInterpreterState_GetDict(PyInterpreterState_Get());  // borrowed
   if (dict == nullptr) return nullptr;
   PyObject* found = compat::with_object_locked(dict, [dict]() noexcept -> PyObject* {
-    PyObject *key, *value;  // borrowed; looked through by hand because a look-up by text would need memory
+    PyObject *key,
+        *value;  // borrowed; looked through by hand because a look-up by text would need memory
     for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value) != 0;) {
-      if (PyUnicode_Check(key) && PyUnicode_CompareWithASCIIString(key, kInterpreterKey) == 0) return value;
+      if (PyUnicode_Check(key) && PyUnicode_CompareWithASCIIString(key, kInterpreterKey) == 0)
+        return value;
     }
     return nullptr;
   });

@@ -17,7 +17,8 @@ core::Array new_array(const core::DType& dtype, core::Extents shape, const core:
   return core::new_array(dtype, shape, zeroed);
 }
 
-void order(const core::Device& device, const std::optional<std::int64_t>& stream) {  // [3] order streams
+void order(const core::Device& device,
+           const std::optional<std::int64_t>& stream) {  // [3] order streams
   if (!stream) return;  // host memory is always ready: there is no work in flight
   core::fail(core::Fault::kValue, "stream is ", *stream, "; arrays on ", core::name(device),
              " have no streams: only None is allowed");

@@ -33,8 +33,6 @@ pytestmark = pytest.mark.jax
 MISSING = ("complex32", "float6_e2m3fn", "float6_e3m2fn")
 HELD = [name for name in (*DTYPES, *NARROW) if name not in MISSING]
 ALIGNMENT = 64
-PACKED = ("float4_e2m1fn",)
-ODD_ROWS = ("permuted", "window", "reversed-rows")
 
 
 def theirs(jax: ModuleType, dtype: str, layout: str = "flat") -> Any:
@@ -81,12 +79,7 @@ def test_we_read_jax(jax: ModuleType, dtype: str, layout: str) -> None:
         assert str(result.dtype) == dtype
         assert result.shape == origin.shape
         assert result.tolist() == expected(dtype, layout)
-        if origin.size == 0:
-            continue
-        if dtype in PACKED and layout in ODD_ROWS:
-            with pytest.raises(BufferError, match="packed"):
-                address(result)  # a row begins within a byte: read here, but not for re-export
-        else:
+        if origin.size != 0:
             assert address(result) == origin.unsafe_buffer_pointer()
 
 

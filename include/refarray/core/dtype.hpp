@@ -90,10 +90,10 @@ constexpr int scalar_index(unsigned code, unsigned bits) noexcept {
   return code < detail::kScalarRows.size() && bits <= 128 ? detail::kScalarRows[code][bits] : -1;
 }
 
-/// The type of one element: `lanes` scalars of `bits` bits each. Elements of less than a byte lie packed,
-/// little end first, unless `padded`: then each starts on a byte of its own, its value in the low bits.
-/// Eight bytes, aligned, so that it is moved as one word: field by field stores that are read back as one word a moment
-/// later cost an exchange more than its checks.
+/// The type of one element: `lanes` scalars of `bits` bits each. Elements of less than a byte lie
+/// packed, little end first, unless `padded`: then each starts on a byte of its own, its value in
+/// the low bits. Eight bytes, aligned, so that it is moved as one word: field by field stores that
+/// are read back as one word a moment later cost an exchange more than its checks.
 struct alignas(8) DType {
   Kind kind = Kind::kFloat;
   std::uint8_t bits = 64;
@@ -121,11 +121,12 @@ struct alignas(8) DType {
 static_assert(sizeof(DType) == 8);
 
 /// Sets all four fields by one store (see above).
-inline void set_dtype(DType& out, std::uint8_t code, std::uint8_t bits, std::uint16_t lanes, bool padded) noexcept {
+inline void set_dtype(DType& out, std::uint8_t code, std::uint8_t bits, std::uint16_t lanes,
+                      bool padded) noexcept {
   if constexpr (std::endian::native == std::endian::little) {
-    const std::uint64_t word = std::uint64_t{code} | std::uint64_t{bits} << 8 | std::uint64_t{lanes} << 16 |
-                               std::uint64_t{padded} << 32;
-    std::memcpy(&out, &word, sizeof out);
+    const std::uint64_t word = std::uint64_t{code} | std::uint64_t{bits} << 8 |
+                               std::uint64_t{lanes} << 16 | std::uint64_t{padded} << 32;
+    std::memcpy(static_cast<void*>(&out), &word, sizeof out);
   } else {
     out = {static_cast<Kind>(code), bits, lanes, padded};
   }

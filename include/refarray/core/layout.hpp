@@ -66,8 +66,9 @@ std::optional<BitRange> bit_range(Extents shape, Extents strides, const DType& d
 /// The same, throwing kOverflow.
 BitRange checked_bit_range(Extents shape, Extents strides, const DType& dtype);
 
-/// What one pass over a layout that came from outside finds; the import path's only look at it. When `sound` is false an
-/// extent is negative or a number does not fit, and the throwing functions above say which.
+/// What one pass over a layout that came from outside finds; the import path's only look at it.
+/// When `sound` is false an extent is negative or a number does not fit, and the throwing functions
+/// above say which.
 struct Survey {
   std::int64_t size;  // elements
   BitRange range;     // as checked_bit_range; meaningless for no elements

@@ -18,8 +18,8 @@ class Storage {
  public:
   using Destroy = void (*)(Storage*) noexcept;
 
-  Storage(std::byte* data, Device device, bool writable, bool foreign, Destroy destroy) noexcept
-      : writable_(writable), foreign_(foreign), device_(device), data_(data), destroy_(destroy) {}
+  Storage(std::byte* data, Device device, bool writable, bool foreign, Destroy destroyer) noexcept
+      : writable_(writable), foreign_(foreign), device_(device), data_(data), destroy_(destroyer) {}
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
@@ -28,14 +28,22 @@ class Storage {
   bool writable() const noexcept { return writable_; }
   /// Letting go runs somebody else's code (a producer's deleter, a buffer's release).
   bool foreign() const noexcept { return foreign_; }
+
+  /// A look, not a promise: another thread may be about to share or drop it.
   bool is_last_reference() const noexcept {
     return references_.load(std::memory_order_acquire) == 1;
   }
 
   void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
   void release() noexcept {
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy_(this);
+    if (drop()) destroy();
   }
+  /// release() in two steps, for a caller that has to prepare for a stranger's code: true when that
+  /// was the last reference, and then destroy() must follow.
+  [[nodiscard]] bool drop() noexcept {
+    return references_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
+  void destroy() noexcept { destroy_(this); }
 
  private:
   std::atomic<std::uint32_t> references_{1};

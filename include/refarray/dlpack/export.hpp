@@ -30,8 +30,10 @@ struct ExportPlan {
 /// Step 2. Every refusal of an export is made here, before anything is allocated. Throws kBuffer
 /// naming what cannot be described: read-only or padded data for a legacy consumer, a device we
 /// cannot serve, packed data that does not begin and stride on whole bytes.
-[[gnu::noinline]] ExportPlan decide_unusual_export(const core::ArrayView& array, const ExportRequest& request);
-inline ExportPlan decide_export(const core::ArrayView& array, const ExportRequest& request) {  // [2] decide
+[[gnu::noinline]] ExportPlan decide_unusual_export(const core::ArrayView& array,
+                                                   const ExportRequest& request);
+inline ExportPlan decide_export(const core::ArrayView& array,
+                                const ExportRequest& request) {  // [2] decide
   const bool usual = !request.device && request.copy != Copy::kAlways && !array.dtype.is_packed() &&
                      (request.versioned || (!array.readonly && !array.dtype.padded));
   if (usual) return {false, array.device()};
@@ -53,8 +55,9 @@ void borrow(const core::ArrayView& array, DLTensor& out) noexcept;
 template <class M>
 core::Storage* own_storage(const M& tensor) noexcept;
 
-/// Takes the storage out of a managed tensor that make_managed made, for which own_storage is not nullptr: the struct goes
-/// and its reference moves to the caller, so that n hops through refarray cost what one does.
+/// Takes the storage out of a managed tensor that make_managed made, for which own_storage is not
+/// nullptr: the struct goes and its reference moves to the caller, so that n hops through refarray
+/// cost what one does.
 template <class M>
 core::StoragePtr open_own(Managed<M> tensor) noexcept;
 
