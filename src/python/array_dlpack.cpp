@@ -32,19 +32,19 @@ Ref export_as(const core::ArrayView& array, const dlpack::ExportPlan& plan) {
                                             plan.device, /*copied=*/false));
 }
 
-Ref export_with(PyObject* self, PyObject* stream, PyObject* max_version, PyObject* dl_device,
-                PyObject* copy) {
+Ref export_with(const State& state, PyObject* self, PyObject* stream, PyObject* max_version,
+                PyObject* dl_device, PyObject* copy) {
   const std::optional<std::int64_t> on = to_stream(stream);  // [1] parse
   const dlpack::ExportRequest request{
-      to_version_request(State::of_object(self), max_version) != VersionRequest::kLegacy,
-      to_copy(copy), to_dl_device(dl_device)};
+      to_version_request(state, max_version) != VersionRequest::kLegacy, to_copy(copy),
+      to_dl_device(dl_device)};
   return export_capsule(view_of(self), request, on);
 }
 
 Ref array_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const auto [stream, max_version, dl_device, copy] =
-      bind(kDlpack, State::of_object(self), args, nargs, kwnames);
-  return export_with(self, stream, max_version, dl_device, copy);
+  const State& state = State::of_object(self);
+  const auto [stream, max_version, dl_device, copy] = bind(kDlpack, state, args, nargs, kwnames);
+  return export_with(state, self, stream, max_version, dl_device, copy);
 }
 
 /// DEV-01 wants an Enum member; the enum is made when it is first needed, so that importing us does
@@ -77,7 +77,7 @@ Ref module_to_capsule(PyObject* module, PyObject* const* args, Py_ssize_t nargs,
           "to_capsule() takes a refarray.Array, not %R; from_dlpack() makes one of any producer",
           reinterpret_cast<PyObject*>(Py_TYPE(x)));
   }
-  return export_with(x, stream, max_version, dl_device, copy);
+  return export_with(state, x, stream, max_version, dl_device, copy);
 }
 
 }  // namespace

@@ -96,7 +96,9 @@ PyObject* exchange_of_instance(PyObject* self, void*) noexcept {
 /// no table.
 PyObject* exchange_of_type(PyObject* type, void*) noexcept {
   void* state = PyType_GetModuleState(reinterpret_cast<PyTypeObject*>(type));
-  if (state != nullptr) return Py_XNewRef(static_cast<State*>(state)->get(Slot::kExchangeCapsule));
+  if (state != nullptr) {
+    return Ref::borrow(static_cast<State*>(state)->get(Slot::kExchangeCapsule)).release();
+  }
   PyErr_Format(PyExc_AttributeError, "%R has no %s", type, dlpack::kExchangeAttribute);
   return nullptr;
 }

@@ -65,10 +65,21 @@ std::int64_t detail::parse_stream(PyObject* object) {
   return value;
 }
 
+namespace {
+/// (1, 3) written in somebody's source: the same two small ints, which the interpreter has once
+/// each.
+bool has_same_items(PyObject* tuple, PyObject* ours) noexcept {
+  return PyTuple_CheckExact(tuple) && compat::tuple_size(tuple) == 2 &&
+         compat::tuple_item(tuple, 0) == compat::tuple_item(ours, 0) &&
+         compat::tuple_item(tuple, 1) == compat::tuple_item(ours, 1);
+}
+}  // namespace
+
 VersionRequest to_version_request(const State& state, PyObject* object) {
   if (!is_given(object)) return VersionRequest::kLegacy;
-  if (object == state.get(Slot::kOurVersion))
-    return VersionRequest::kOurs;  // our own from_dlpack asks so
+  PyObject* ours = state.get(Slot::kOurVersion);
+  if (object == ours || has_same_items(object, ours))
+    return VersionRequest::kOurs;  // the usual cases
   const Pair asked = to_pair(object, "max_version");
   const std::int64_t major = dlpack::kVersion.major;
   const std::int64_t minor = dlpack::kVersion.minor;
