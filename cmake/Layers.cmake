@@ -18,7 +18,7 @@ function(refarray_compile target)
                            -fno-omit-frame-pointer -g)
     target_link_options(${target} PRIVATE -fsanitize=${sanitizers})
   endif()
-  set_target_properties(${target} PROPERTIES INTERPROCEDURAL_OPTIMIZATION "${REFARRAY_LTO}")
+  set_target_properties(${target} PROPERTIES INTERPROCEDURAL_OPTIMIZATION "${link_time_optimisation}")
 endfunction()
 
 # refarray_layer(name libraries...): the static library refarray_<name> of src/<name>; it sees only what is passed to it,

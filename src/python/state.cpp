@@ -59,22 +59,31 @@ void State::fill_names() {
 }
 
 const Producer* State::find_producer(PyObject* type) const noexcept {
-  const Producer* found = producers_[producer_slot(type)].load(std::memory_order_acquire);
-  return found != nullptr && found->type == type ? found : nullptr;
+  const std::size_t first = producer_slot(type);
+  for (std::size_t i = 0; i < kProducerSlots; ++i) {
+    const Producer* found =
+        producers_[(first + i) % kProducerSlots].load(std::memory_order_acquire);
+    if (found == nullptr || found->type == type)
+      return found;  // slots are filled in this order and never emptied
+  }
+  return nullptr;
 }
 
-const Producer* State::remember_producer(const Producer& producer) noexcept {
-  auto& slot = producers_[producer_slot(producer.type)];
-  if (slot.load(std::memory_order_relaxed) != nullptr)
-    return nullptr;  // taken: that type is looked up each time
+void State::remember_producer(const Producer& producer) noexcept {
   std::unique_ptr<Producer> entry(new (std::nothrow) Producer(producer));
-  if (!entry) return nullptr;
-  Producer* expected = nullptr;
-  if (!slot.compare_exchange_strong(expected, entry.get(), std::memory_order_release))
-    return nullptr;
-  for (PyObject* object : {producer.type, producer.dlpack, producer.dlpack_device})
-    (void)Ref::borrow(object).release();
-  return entry.release();  // the state owns it now, and the three references
+  if (!entry) return;
+  const std::size_t first = producer_slot(producer.type);
+  for (std::size_t i = 0; i < kProducerSlots; ++i) {
+    Producer* there = nullptr;
+    auto& slot = producers_[(first + i) % kProducerSlots];
+    if (slot.compare_exchange_strong(there, entry.get(), std::memory_order_acq_rel)) {
+      for (PyObject* object : {producer.type, producer.dlpack, producer.dlpack_device}) {
+        (void)Ref::borrow(object).release();
+      }
+      return (void)entry.release();  // the state owns it now, and the three references
+    }
+    if (there->type == producer.type) return;  // another thread was faster
+  }
 }
 
 int State::traverse(visitproc visit, void* arg) noexcept {
@@ -82,7 +91,10 @@ int State::traverse(visitproc visit, void* arg) noexcept {
   for (PyObject* object : dtypes_) Py_VISIT(object);
   for (auto& slot : producers_) {
     const Producer* producer = slot.load(std::memory_order_acquire);
-    if (producer != nullptr) Py_VISIT(producer->type);
+    if (producer == nullptr) continue;
+    Py_VISIT(producer->type);
+    Py_VISIT(producer->dlpack);
+    Py_VISIT(producer->dlpack_device);
   }
   return 0;
 }

@@ -127,7 +127,7 @@ class State {
   /// A remembered producer type, or nullptr.
   const Producer* find_producer(PyObject* type) const noexcept;
   /// Remembers one if there is room; references are taken, not stolen.
-  const Producer* remember_producer(const Producer& producer) noexcept;
+  void remember_producer(const Producer& producer) noexcept;
 
   InterpreterLease* lease = nullptr;  // one reference, given back by clear()
   bool pools_objects = false;         // the main interpreter's, and a build with a GIL (pool.hpp)
