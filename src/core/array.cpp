@@ -1,7 +1,5 @@
-// Owns how arrays come to be: new ones, other layouts over the same storage, copies.
+// Owns how arrays come to be: new ones, other layouts over the same storage.
 #include "refarray/core/array.hpp"
-
-#include "refarray/core/copy.hpp"
 
 namespace refarray::core {
 namespace {
@@ -41,8 +39,7 @@ Array new_array(const DType& dtype, Extents shape, bool zeroed) {
 }
 
 Array with_layout(const ArrayView& array, const Layout& layout, std::int64_t offset) {
-  const bool readonly = array.readonly || (array.storage != nullptr && !array.storage->writable());
-  Array out{StoragePtr::share(array.storage), array.data, array.dtype, array.bit, readonly, layout};
+  Array out{StoragePtr::share(array.storage), array.data, array.dtype, array.bit, !array.writable(), layout};
   // An empty view keeps the old address: where "element (0,...,0)" would lie may be outside the
   // storage.
   if (offset == 0 || array.data == nullptr || size_of(layout.extents()) == 0) return out;
@@ -53,14 +50,6 @@ Array with_layout(const ArrayView& array, const Layout& layout, std::int64_t off
   const std::int64_t position = array.bit + offset * array.dtype.stored_bits();
   out.data += position >> 3;  // rounds down, for a negative position too
   out.bit = static_cast<std::uint8_t>(position & 7);
-  return out;
-}
-
-Array copy_of(const ArrayView& array) { return copy_as(array, array.dtype); }
-
-Array copy_as(const ArrayView& array, const DType& dtype) {
-  Array out = new_array(dtype, array.extents(), false);
-  copy(out, array);
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/copy_plan.hpp"
+#include "refarray/core/bits.hpp"
 
 namespace refarray::core {
 
@@ -45,22 +46,6 @@ void move_any_bytes(const Run& dst, const Run& src, std::int64_t count) noexcept
   for (std::int64_t i = 0; i < count; ++i) {
     std::memcpy(dst.at(i * dst.stride).data, src.at(i * src.stride).data, size);
   }
-}
-
-/// `width` <= 8 bits that begin `bit` bits into data[0]; touches data[1] only if they reach into
-/// it.
-unsigned read_bits(const std::byte* data, int bit, int width) noexcept {
-  unsigned value = std::to_integer<unsigned>(data[0]) >> bit;
-  if (bit + width > 8) value |= std::to_integer<unsigned>(data[1]) << (8 - bit);
-  return value & ((1U << width) - 1);
-}
-
-/// The inverse; `value` has no bits above `width`, and bits beside it survive.
-void write_bits(std::byte* data, int bit, int width, unsigned value) noexcept {
-  const unsigned mask = ((1U << width) - 1) << bit;
-  const unsigned shifted = value << bit;
-  data[0] = (data[0] & ~std::byte(mask & 0xFFU)) | std::byte(shifted & 0xFFU);
-  if (mask > 0xFFU) data[1] = (data[1] & ~std::byte(mask >> 8)) | std::byte(shifted >> 8);
 }
 
 void copy_bits(Run dst, Run src, std::int64_t count) noexcept {

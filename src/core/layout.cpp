@@ -24,16 +24,6 @@ void check_rank(std::size_t rank) {
     fail(Fault::kValue, "ndim is ", rank, "; the limit is ", kMaxRank);
 }
 
-/// Wraps instead of overflowing: for strides that no element uses.
-std::int64_t wrapped_product(std::int64_t a, std::int64_t b) noexcept {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-}
-
-std::uint64_t magnitude(std::int64_t value) noexcept {
-  const auto bits = static_cast<std::uint64_t>(value);
-  return value < 0 ? 0 - bits : bits;
-}
-
 /// Whether the axes, visited from the fastest, are dense. `axis(i)` is the i-th fastest axis.
 template <class Axis>
 bool is_dense(Extents shape, Extents strides, Axis axis) noexcept {
@@ -163,34 +153,6 @@ bool is_c_contiguous(Extents shape, Extents strides) noexcept {
 
 bool is_f_contiguous(Extents shape, Extents strides) noexcept {
   return is_dense(shape, strides, [](std::size_t i) { return i; });
-}
-
-bool surely_distinct(Extents shape, Extents strides) noexcept {
-  struct Axis {
-    std::uint64_t step;
-    std::int64_t extent;
-  };
-  Axis axes[kMaxRank];
-  std::size_t count = 0;
-  for (std::size_t i = shape.size(); i-- > 0;) {
-    if (shape[i] == 0) return true;
-    if (shape[i] == 1) continue;
-    const Axis axis{magnitude(strides[i]), shape[i]};
-    std::size_t at = count++;  // insertion sort: few axes, and mostly in order already
-    for (; at > 0 && axes[at - 1].step > axis.step; --at) axes[at] = axes[at - 1];
-    axes[at] = axis;
-  }
-  std::uint64_t reach = 0;  // how far the faster axes together go
-  for (std::size_t i = 0; i < count; ++i) {
-    if (axes[i].step <= reach) return false;
-    std::uint64_t length = 0;
-    const auto steps = static_cast<std::uint64_t>(axes[i].extent - 1);
-    if (__builtin_mul_overflow(axes[i].step, steps, &length) ||
-        __builtin_add_overflow(reach, length, &reach)) {
-      return i + 1 == count;  // past every address: no slower axis can step over that
-    }
-  }
-  return true;
 }
 
 int normalize_axis(std::int64_t axis, int ndim) {

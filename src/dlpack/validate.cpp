@@ -1,5 +1,6 @@
 // Owns the one validator of incoming tensors: pure C++, every field read once, checked arithmetic
 // only.
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -93,6 +94,12 @@ auto as_buffer_error(const char* field, F check) {
   }
 }
 
+/// One load of this width, neither merged with its neighbours nor repeated.
+template <class T>
+T read_once(const T& field) noexcept {
+  return std::atomic_ref(const_cast<T&>(field)).load(std::memory_order_relaxed);
+}
+
 /// Says in words what survey() found unsound.
 [[noreturn, gnu::cold]] void explain(const core::Layout& layout, const core::DType& dtype) {
   for (int axis = 0; axis < layout.ndim; ++axis) {
@@ -148,12 +155,16 @@ std::string device_text(DLDevice device) {
 
 void validate(const DLTensor& tensor, const TensorContext& context, Imported& out) {
   const DLTensor fields = tensor;  // each field once: another thread may be writing to the struct
+  // Field by field, as producers store it: one load over three fresh stores would wait for all of
+  // them.
+  const DLDataType dtype{read_once(tensor.dtype.code), read_once(tensor.dtype.bits),
+                         read_once(tensor.dtype.lanes)};
   core::Array& array = out.array;
   core::Layout& layout = array.layout;
   out.device = checked_device(fields.device);
   if (out.as_cpu) out.device = core::Device{};  // host memory of another label, by the line above
-  if ((context.flags & ~kKnownFlags) != 0) check_unknown_flags(context, fields.dtype);
-  read_dtype(fields.dtype, (context.flags & kPadded) != 0, array.dtype);
+  if ((context.flags & ~kKnownFlags) != 0) check_unknown_flags(context, dtype);
+  read_dtype(dtype, (context.flags & kPadded) != 0, array.dtype);
   read_shape(fields.shape, checked_ndim(fields.ndim), layout);
   if (fields.strides != nullptr) {
     read_strides(fields.strides, layout);

@@ -9,7 +9,6 @@
 #include "errors.hpp"
 #include "object.hpp"
 #include "refarray/core/error.hpp"
-#include "refarray/runtime/runtime.hpp"
 #include "values.hpp"
 #include "words.hpp"
 
@@ -33,7 +32,7 @@ struct Interval {
              "arange: the interval holds more than 2**63 - 1 numbers, which is the limit");
 }
 
-Ref to_bound(const State& state, PyObject* object, const char* what, bool& is_integer) {
+Ref to_bound(State& state, PyObject* object, const char* what, bool& is_integer) {
   Ref number = to_number(state, object);
   if (!number || PyComplex_Check(number.get())) {
     core::fail(Fault::kType, what, " must be an integer or a float, not ", type_name(object));
@@ -45,7 +44,7 @@ Ref to_bound(const State& state, PyObject* object, const char* what, bool& is_in
              "; it must be finite");
 }
 
-Interval to_interval(const State& state, PyObject* start, PyObject* stop, PyObject* step) {
+Interval to_interval(State& state, PyObject* start, PyObject* stop, PyObject* step) {
   Interval out;
   const bool one_bound = !is_given(stop);
   out.stop =
@@ -96,9 +95,11 @@ bool fill_machine(core::Array& out, std::int64_t size, PyObject* first, PyObject
   const std::optional<T> begin = value_in<T>(first);
   if (!begin || !value_in<T>(last)) return false;
   const auto stride = static_cast<std::uint64_t>(PyLong_AsUnsignedLongLongMask(step));
-  auto value = static_cast<std::uint64_t>(*begin);
+  const auto start = static_cast<std::uint64_t>(*begin);
   auto* to = reinterpret_cast<T*>(out.data);
-  for (std::int64_t i = 0; i < size; ++i, value += stride) to[i] = static_cast<T>(value);
+  for_each_index(size, [=](std::int64_t i) {
+    to[i] = static_cast<T>(start + static_cast<std::uint64_t>(i) * stride);
+  });
   return true;
 }
 
@@ -130,10 +131,10 @@ core::Array integer_range(const Interval& interval, const core::DType& dtype) {
           : fill_machine<std::int64_t>(wide, size, first.get(), last.get(), interval.step.get());
   if (done) return dtype == machine ? wide : copy_to_new(wide, dtype);
   core::Array out = core::new_array(dtype, shape, dtype.is_sub_byte());  // floats beyond int64
-  for (Py_ssize_t i = 0; i < size; ++i) {
-    write_scalar(dtype, out.data, i * dtype.stored_bits(),
-                 check(PySequence_GetItem(range.get(), i)).get());
-  }
+  for_each_index(size, [&](std::int64_t i) {
+    const Ref number = check(PySequence_GetItem(range.get(), static_cast<Py_ssize_t>(i)));
+    write_scalar(dtype, out.data, i * dtype.stored_bits(), number.get());
+  });
   return out;
 }
 
@@ -155,7 +156,8 @@ core::Array float_range(const Interval& interval, const core::DType& dtype) {
   const std::int64_t shape[] = {length > 0 ? static_cast<std::int64_t>(length) : 0};
   core::Array wide = core::new_array(kWide, shape, false);
   auto* to = reinterpret_cast<double*>(wide.data);
-  for (std::int64_t i = 0; i < shape[0]; ++i) to[i] = start + static_cast<double>(i) * step;
+  for_each_index(shape[0],
+                 [=](std::int64_t i) { to[i] = start + static_cast<double>(i) * step; });
   return dtype == kWide ? wide : copy_to_new(wide, dtype);
 }
 
@@ -164,7 +166,7 @@ core::Array float_range(const Interval& interval, const core::DType& dtype) {
 Ref arange(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   static constexpr Signature<5> kSignature{
       "arange", {Key::kStart, Key::kStop, Key::kStep, Key::kDtype, Key::kDevice}, 3, 1, 1};
-  const State& state = State::of_module(module);
+  State& state = State::of_module(module);
   const auto [start, stop, step, dtype_object, device_object] =
       bind(kSignature, state, args, nargs, kwnames);
   const Interval interval = to_interval(state, start, stop, step);
@@ -175,9 +177,7 @@ Ref arange(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* 
   core::Array out =
       interval.is_integer ? integer_range(interval, dtype) : float_range(interval, dtype);
   if (device == core::Device{}) return make_array(state, std::move(out));
-  core::Array there = runtime::new_array(dtype, out.layout.extents(), device, /*zeroed=*/false);
-  copy_elements(there, out);
-  return make_array(state, std::move(there));
+  return make_array(state, copy_to_new(out, dtype, device));
 }
 
 const char* const kArangeDoc =

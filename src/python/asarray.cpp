@@ -8,7 +8,6 @@
 #include "object.hpp"
 #include "protocol.hpp"
 #include "refarray/core/error.hpp"
-#include "refarray/runtime/runtime.hpp"
 #include "values.hpp"
 #include "words.hpp"
 
@@ -25,9 +24,6 @@ struct Wish {
   const core::DType* dtype = nullptr;
 };
 
-/// The state is only handed on to what remembers producers in it; it was never made const.
-State& mutable_state(const State& state) noexcept { return const_cast<State&>(state); }
-
 /// A converted, copied or moved array, or the given one when there is nothing to do. `may_keep`:
 /// copy=True does not ask for a copy any more, because the array is nobody else's.
 Ref settle(const State& state, Ref array, const Wish& wish, bool may_keep) {
@@ -42,27 +38,25 @@ Ref settle(const State& state, Ref array, const Wish& wish, bool may_keep) {
                core::name(view.device()), " becomes one of ", core::name(dtype), " on ",
                core::name(device), " by copying only");
   }
-  core::Array out = runtime::new_array(dtype, view.extents(), device, /*zeroed=*/false);
-  copy_elements(out, view);
-  return make_array(state, std::move(out));
+  return make_array(state, copy_to_new(view, dtype, device));
 }
 
 /// Everything that exports its memory; an empty Ref for the rest.
-Ref from_exporter(const State& state, PyObject* object, const Wish& wish) {
+Ref from_exporter(State& state, PyObject* object, const Wish& wish) {
   if (is_array(state, object)) return settle(state, Ref::borrow(object), wish, false);
-  if (is_producer(mutable_state(state), object)) {
+  if (is_producer(state, object)) {
     // A conversion copies anyway: the producer need not do so before. Whether it did not,
     // from_dlpack makes sure.
     const bool copies_once = wish.dtype == nullptr || to_copy(wish.copy) != Copy::kAlways;
-    Ref array = array_from_dlpack(mutable_state(state), object, wish.device,
+    Ref array = array_from_dlpack(state, object, wish.device,
                                   copies_once ? wish.copy : nullptr, nullptr);
     return settle(state, std::move(array), wish, wish.dtype == nullptr);
   }
-  Ref array = array_from_buffer(mutable_state(state), object);
+  Ref array = array_from_buffer(state, object);
   return array ? settle(state, std::move(array), wish, false) : Ref();
 }
 
-Ref to_array(const State& state, PyObject* object, const Wish& wish) {
+Ref to_array(State& state, PyObject* object, const Wish& wish) {
   const Copy copy = to_copy(wish.copy);
   const bool is_literal = PyBool_Check(object) || PyLong_Check(object) || PyFloat_Check(object) ||
                           PyComplex_Check(object) || PyList_CheckExact(object) ||
@@ -82,24 +76,22 @@ Ref to_array(const State& state, PyObject* object, const Wish& wish) {
 
 }  // namespace
 
-Ref array_over(const State& state, PyObject* object) {
+Ref array_over(State& state, PyObject* object) {
   if (is_array(state, object)) return Ref::borrow(object);
-  if (is_producer(mutable_state(state), object)) {
-    return array_from_dlpack(mutable_state(state), object, nullptr, nullptr, nullptr);
+  if (is_producer(state, object)) {
+    return array_from_dlpack(state, object, nullptr, nullptr, nullptr);
   }
-  return array_from_buffer(mutable_state(state), object);
+  return array_from_buffer(state, object);
 }
 
-Ref as_array(const State& state, PyObject* object, PyObject* dtype_or_null) {
-  if (!is_given(dtype_or_null)) return to_array(state, object, {});
-  const core::DType dtype = to_dtype(state, dtype_or_null);
-  return to_array(state, object, {nullptr, nullptr, &dtype});
+Ref as_array(State& state, PyObject* object, const core::DType* dtype) {
+  return to_array(state, object, {nullptr, nullptr, dtype});
 }
 
 Ref asarray(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   static constexpr Signature<4> kSignature{
       "asarray", {Key::kObj, Key::kDtype, Key::kDevice, Key::kCopy}, 1, 1};
-  const State& state = State::of_module(module);
+  State& state = State::of_module(module);
   const auto [object, dtype, device, copy] = bind(kSignature, state, args, nargs, kwnames);
   Wish wish{is_given(device) ? device : nullptr, is_given(copy) ? copy : nullptr, nullptr};
   core::DType given;

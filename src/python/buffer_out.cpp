@@ -29,7 +29,7 @@ void check_contents(const core::ArrayView& array, BufferRequest request) {
   if (!device.is_host()) {
     core::fail(Fault::kBuffer, "the array is on ", core::name(device), "; a buffer is host memory");
   }
-  if (request.has(PyBUF_WRITABLE) && (array.readonly || !array.storage->writable())) {
+  if (request.has(PyBUF_WRITABLE) && !array.writable()) {
     core::fail(Fault::kBuffer, "the array is read-only; a writable buffer was asked for");
   }
   if (request.has(PyBUF_FORMAT) && buffer_format(array.dtype) == nullptr) {
@@ -105,7 +105,7 @@ void fill_buffer(PyObject* self, Py_buffer* out, int flags) {
   *out = Py_buffer{};
   out->buf = array.data == nullptr ? no_bytes.data() : array.data;
   out->len = static_cast<Py_ssize_t>(nbytes);
-  out->readonly = array.readonly || !array.storage->writable() ? 1 : 0;
+  out->readonly = array.writable() ? 0 : 1;
   if (request.has(PyBUF_ND)) {
     out->itemsize = array.dtype.itemsize();
     out->ndim = array.ndim;

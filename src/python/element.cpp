@@ -14,6 +14,7 @@
 #include "creation.hpp"
 #include "errors.hpp"
 #include "object.hpp"
+#include "refarray/core/bits.hpp"
 #include "refarray/core/element.hpp"
 #include "refarray/core/error.hpp"
 #include "words.hpp"
@@ -181,21 +182,6 @@ using Write = void (*)(PyObject*, const char*, std::byte*);
 constexpr std::array<Write, core::kScalars.size()> kWrite =
     core::Elements::table([]<class T>() -> Write { return &write_as<T>; });
 
-// --- Scalars of less than a byte, which may reach into the next one.
-
-std::uint8_t load_bits(const std::byte* at, int bit, int bits) noexcept {
-  unsigned window = std::to_integer<unsigned>(at[0]);
-  if (bit + bits > 8) window |= std::to_integer<unsigned>(at[1]) << 8;
-  return static_cast<std::uint8_t>((window >> bit) & ((1U << bits) - 1));
-}
-
-void store_bits(std::byte* at, int bit, int bits, std::uint8_t code) noexcept {
-  const unsigned mask = ((1U << bits) - 1) << bit;
-  const unsigned value = (unsigned{code} << bit) & mask;
-  at[0] = (at[0] & ~std::byte(mask & 0xFF)) | std::byte(value & 0xFF);
-  if (bit + bits > 8) at[1] = (at[1] & ~std::byte(mask >> 8)) | std::byte(value >> 8);
-}
-
 /// Asks the type, as Python does for every special method. The name is interned: each new string
 /// would take a place in the interpreter's cache of attributes.
 bool has_complex_method(PyObject* object) {
@@ -240,7 +226,7 @@ Ref plain_number(PyObject* object) {
       PyComplex_FromDoubles(PyComplex_RealAsDouble(object), PyComplex_ImagAsDouble(object)));
 }
 
-Ref to_number(const State& state, PyObject* object) {
+Ref to_number(State& state, PyObject* object) {
   if (Ref plain = plain_number(object)) return plain;
   if (const Ref array = array_over(state, object)) {
     const core::ArrayView view = view_of(array.get());
@@ -266,7 +252,7 @@ Ref read_scalar(const core::DType& dtype, const std::byte* data, std::int64_t bi
   const auto row = static_cast<std::size_t>(dtype.index());
   const std::byte* at = data + (bit >> 3);
   if (!dtype.is_sub_byte()) return check(kRead[row](at));
-  const std::byte code{load_bits(at, static_cast<int>(bit & 7), dtype.bits)};
+  const std::byte code(core::read_bits(at, static_cast<int>(bit & 7), dtype.bits));
   return check(kRead[row](&code));
 }
 
@@ -287,7 +273,7 @@ void write_scalar(const core::DType& dtype, std::byte* data, std::int64_t bit, P
   if (!dtype.is_sub_byte()) return kWrite[row](number, name, at);
   std::byte code{};
   kWrite[row](number, name, &code);
-  store_bits(at, static_cast<int>(bit & 7), dtype.bits, std::to_integer<std::uint8_t>(code));
+  core::write_bits(at, static_cast<int>(bit & 7), dtype.bits, std::to_integer<unsigned>(code));
 }
 
 }  // namespace refarray::python

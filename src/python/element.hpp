@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "errors.hpp"
 #include "ref.hpp"
 #include "refarray/core/array.hpp"
 #include "state.hpp"
@@ -25,11 +26,23 @@ Ref plain_number(PyObject* object);
 /// The same for whatever stands for one number: an array or a buffer of rank 0, then __index__,
 /// __float__, __complex__ in this order. Runs foreign code, and throws what that raises; an empty
 /// Ref when the object is no number (a str).
-Ref to_number(const State& state, PyObject* object);
+Ref to_number(State& state, PyObject* object);
 
 /// Throws kBuffer when the CPU cannot read the array's memory; `what` is to be done with it
 /// ("tolist() reads").
 void require_host(const core::ArrayView& array, const char* what);
+
+/// body(0), ..., body(count - 1). A loop over elements may be long: signal handlers run at its
+/// beginning and every kPatience elements, and what one raises (KeyboardInterrupt) ends it.
+template <class Body>
+void for_each_index(std::int64_t count, Body body) {
+  constexpr std::int64_t kPatience = std::int64_t{1} << 16;
+  for (std::int64_t i = 0; i < count;) {
+    check(PyErr_CheckSignals());
+    const std::int64_t end = count - i > kPatience ? i + kPatience : count;
+    for (; i < end; ++i) body(i);
+  }
+}
 
 /// The element `bit` bits after the byte `data`: a bool, int, float or complex; a tuple of them
 /// when lanes > 1.

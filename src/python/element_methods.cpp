@@ -38,21 +38,27 @@ Ref only_real(PyObject* self, const char* what) {
   return only_number(self, what);
 }
 
+/// A list that is yet to be filled. Its MemoryError says how long a list it was about.
+Ref new_list(std::int64_t length) {
+  Ref out = Ref::steal(PyList_New(static_cast<Py_ssize_t>(length)));
+  if (out) return out;
+  if (PyErr_ExceptionMatches(PyExc_MemoryError) == 0) throw ErrorSet{};
+  PyErr_Clear();  // said in our words
+  core::fail(Fault::kMemory, "no memory for a list of ", length, " items");
+}
+
 /// Elements from `axis` on, `bit` bits after the array's first byte, as nested lists.
 Ref to_list(const core::ArrayView& array, int axis, std::int64_t bit) {
   if (axis == array.ndim) return read_element(array.dtype, array.data, bit);
-  check(PyErr_CheckSignals());
   const std::int64_t extent = array.shape[axis];
-  // Unsigned, because strides of an empty array may be anything; the product counts only where
-  // there are elements.
-  const std::uint64_t step = static_cast<std::uint64_t>(array.strides[axis]) *
-                             static_cast<std::uint64_t>(array.dtype.stored_bits());
-  Ref out = check(PyList_New(static_cast<Py_ssize_t>(extent)));
-  for (std::int64_t i = 0; i < extent; ++i) {
+  // Wraps for an empty array only.
+  const std::int64_t step = core::wrapped_product(array.strides[axis], array.dtype.stored_bits());
+  Ref out = new_list(extent);
+  for_each_index(extent, [&](std::int64_t i) {
     Ref item = to_list(array, axis + 1, bit);
     check(PyList_SetItem(out.get(), static_cast<Py_ssize_t>(i), item.release()));
-    bit = static_cast<std::int64_t>(static_cast<std::uint64_t>(bit) + step);
-  }
+    bit = core::wrapped_sum(bit, step);
+  });
   return out;
 }
 

@@ -82,7 +82,7 @@ class Selection {
     const std::int64_t count = PySlice_AdjustIndices(array_.shape[axis_], &start, &stop, step);
     ++axis_;
     if (count > 0) move(start, stride);
-    layout_.push(count, count > 1 ? product(stride, step) : stride);
+    layout_.push(count, count > 1 ? core::wrapped_product(stride, step) : stride);
   }
 
   void keep(int axes) noexcept {
@@ -100,12 +100,8 @@ class Selection {
  private:
   /// Wraps where the array is empty and strides mean nothing; else offsets stay within its
   /// validated range.
-  static std::int64_t product(std::int64_t a, std::int64_t b) noexcept {
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-  }
   void move(std::int64_t steps, std::int64_t stride) noexcept {
-    offset_ = static_cast<std::int64_t>(static_cast<std::uint64_t>(offset_) +
-                                        static_cast<std::uint64_t>(product(steps, stride)));
+    offset_ = core::wrapped_sum(offset_, core::wrapped_product(steps, stride));
   }
 
   const core::ArrayView& array_;
@@ -212,9 +208,9 @@ Order order_of(core::Kind kind) noexcept {
 
 /// What to assign from, as an array: numbers in lists as elements of `to`, arrays in a dtype that
 /// may go into it.
-Ref value_array(const State& state, PyObject* value, const core::DType& to) {
+Ref value_array(State& state, PyObject* value, const core::DType& to) {
   if (PyList_Check(value) || PyTuple_Check(value) || PyRange_Check(value)) {
-    return as_array(state, value, make_dtype(state, to).get());
+    return as_array(state, value, &to);
   }
   Ref out = is_array(state, value) ? Ref::borrow(value) : as_array(state, value, nullptr);
   const core::DType from = view_of(out.get()).dtype;
@@ -238,7 +234,7 @@ void assign_number(const core::Array& target, PyObject* number) {
     require_host(target, "assignment");
     return write_scalar(target.dtype, target.data, target.bit, number);
   }
-  alignas(16) std::byte element[16];  // the largest is complex128
+  alignas(16) std::byte element[16]{};  // the largest is complex128; packed ones leave bits alone
   write_scalar(target.dtype, element, 0, number);
   core::ArrayView source;
   source.data = element;
@@ -255,9 +251,9 @@ Ref array_subscript(PyObject* self, PyObject* index) {
 
 void array_assign(PyObject* self, PyObject* index, PyObject* value) {
   if (value == nullptr) raise(PyExc_TypeError, "elements of an array cannot be deleted");
-  const State& state = State::of_object(self);
+  State& state = State::of_object(self);
   const core::ArrayView array = view_of(self);
-  if (array.readonly) core::fail(Fault::kValue, "assignment to a read-only array");
+  if (!array.writable()) core::fail(Fault::kValue, "assignment to a read-only array");
   const core::Array target = select(state, array, index);
   if (array.dtype.lanes == 1) {
     if (const Ref number = plain_number(value)) return assign_number(target, number.get());
@@ -276,9 +272,8 @@ Ref array_item(PyObject* self, Py_ssize_t index) {
   }
   const core::Layout layout(array.extents().subspan(1), array.stride_span().subspan(1));
   // Wraps for an empty array only, whose offset means nothing.
-  const auto offset =
-      static_cast<std::uint64_t>(index) * static_cast<std::uint64_t>(array.strides[0]);
-  return make_array(state, core::with_layout(array, layout, static_cast<std::int64_t>(offset)));
+  const std::int64_t offset = core::wrapped_product(index, array.strides[0]);
+  return make_array(state, core::with_layout(array, layout, offset));
 }
 
 Py_ssize_t array_length(PyObject* self) {

@@ -5,6 +5,7 @@
 #include <Python.h>
 
 #include "ref.hpp"
+#include "refarray/core/dtype.hpp"
 #include "state.hpp"
 
 namespace refarray::python {
@@ -35,11 +36,11 @@ void array_assign(PyObject* self, PyObject* index,
 Ref array_item(PyObject* self, Py_ssize_t index);  // indexing.cpp: sequence item, for iteration
 Py_ssize_t array_length(PyObject* self);           // indexing.cpp
 Ref array_iter(PyObject* self);                    // indexing.cpp
-int array_truth(PyObject* self);                   // element.cpp; -1 never returned: throws
-Ref array_int(PyObject* self);                     // element.cpp
-Ref array_float(PyObject* self);                   // element.cpp
-Ref array_index(PyObject* self);                   // element.cpp
-Ref array_complex(PyObject* self, PyObject*);      // element.cpp: the __complex__ method
+int array_truth(PyObject* self);                   // element_methods.cpp; -1 never returned: throws
+Ref array_int(PyObject* self);                     // element_methods.cpp
+Ref array_float(PyObject* self);                   // element_methods.cpp
+Ref array_index(PyObject* self);                   // element_methods.cpp
+Ref array_complex(PyObject* self, PyObject*);      // element_methods.cpp: the __complex__ method
 int array_getbuffer(PyObject* self, Py_buffer* view, int flags) noexcept;  // buffer_out.cpp
 void array_releasebuffer(PyObject* self, Py_buffer* view) noexcept;        // buffer_out.cpp
 
@@ -49,8 +50,8 @@ Ref make_device_type(PyObject* module);               // device_type.cpp
 Ref make_array_type(PyObject* module, State& state);  // array_type.cpp
 
 /// An array from anything asarray takes, for functions that accept "array-likes" (setitem, full):
-/// the array itself, or a new one. Throws what asarray throws.
-Ref as_array(const State& state, PyObject* object, PyObject* dtype_or_null);  // asarray.cpp
+/// the array itself, or a new one; of `dtype` unless that is nullptr. Throws what asarray throws.
+Ref as_array(State& state, PyObject* object, const core::DType* dtype);  // asarray.cpp
 /// A read-only or writable array over an object's buffer, through the one validator
 /// (buffer_in.cpp). Returns an empty Ref when the object has no buffer protocol; throws when it has
 /// one and it cannot be described.

@@ -24,14 +24,6 @@ bool to_bool(PyObject* object, const char* what) {
              object == Py_None ? "None" : type_name(object));
 }
 
-/// A row-major copy on `device`. Throws kBuffer when this build cannot allocate there.
-Ref copied_to(const State& state, const core::ArrayView& array, const core::DType& dtype,
-              const core::Device& device) {
-  core::Array out = runtime::new_array(dtype, array.extents(), device, false);
-  copy_elements(out, array);
-  return make_array(state, std::move(out));
-}
-
 Ref astype(const State& state, PyObject* x, PyObject* dtype_argument, PyObject* copy,
            PyObject* device) {
   const core::ArrayView array = view_of(x);
@@ -45,12 +37,7 @@ Ref astype(const State& state, PyObject* x, PyObject* dtype_argument, PyObject* 
                                         : ": vector elements convert to their own type only");
   }
   if (!must_copy && dtype == array.dtype && target == array.device()) return Ref::borrow(x);
-  return copied_to(state, array, dtype, is_given(device) ? target : core::Device{});
-}
-
-/// Everything in host memory can be reached from the CPU, so that is where a copy goes.
-Ref copy_of(const State& state, const core::ArrayView& array) {
-  return copied_to(state, array, array.dtype, core::Device{});
+  return make_array(state, copy_to_new(array, dtype, is_given(device) ? target : core::Device{}));
 }
 
 Ref to_device(const State& state, PyObject* x, PyObject* device, PyObject* stream) {
@@ -58,7 +45,7 @@ Ref to_device(const State& state, PyObject* x, PyObject* device, PyObject* strea
   const core::Device target = to_device_value(state, device);
   runtime::order(target, to_stream(stream));
   if (target == array.device()) return alias_array(state, x);
-  return copied_to(state, array, array.dtype, target);
+  return make_array(state, copy_to_new(array, array.dtype, target));
 }
 
 constexpr Signature<4> kAstypeFunction{
@@ -87,11 +74,13 @@ Ref astype_method(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObj
 Ref copy_function(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
   const auto [x] = bind(kCopyFunction, state, args, nargs, kwnames);
-  return copy_of(state, to_view(state, x, kCopyFunction.function));
+  const core::ArrayView array = to_view(state, x, kCopyFunction.function);
+  return make_array(state, copy_to_new(array, array.dtype));
 }
 
 Ref copy_method(PyObject* self, PyObject*) {
-  return copy_of(State::of_object(self), view_of(self));
+  const core::ArrayView array = view_of(self);
+  return make_array(State::of_object(self), copy_to_new(array, array.dtype));
 }
 
 Ref to_device_function(PyObject* module, PyObject* const* args, Py_ssize_t nargs,

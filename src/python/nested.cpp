@@ -6,6 +6,7 @@
 // item, and the numbers are kept.
 #include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,7 +26,7 @@ using core::kMaxRank;
 
 class NestedReader {
  public:
-  explicit NestedReader(const State& state) noexcept : state_(state) {}
+  explicit NestedReader(State& state) noexcept : state_(state) {}
 
   void read(PyObject* object) { visit(object, 0); }
   core::Array store(const core::DType* wanted) const;
@@ -42,7 +43,7 @@ class NestedReader {
   core::DType dtype() const noexcept;
   std::string place(int depth) const;
 
-  const State& state_;
+  State& state_;
   int known_ = 0;       // axes whose extent the first way down has told
   bool ended_ = false;  // that way down has come to its end, so the rank is known
   std::int64_t shape_[kMaxRank];
@@ -88,11 +89,12 @@ void NestedReader::meet_end(int depth) {
   }
   ended_ = true;
   const std::int64_t size = core::checked_size({shape_, static_cast<std::size_t>(known_)});
-  if (static_cast<std::uint64_t>(size) > numbers_.max_size()) {
-    core::fail(Fault::kMemory, "cannot hold ", size, " numbers; the limit is ",
-               numbers_.max_size());
+  try {
+    numbers_.reserve(static_cast<std::size_t>(size));
+  } catch (const std::exception&) {  // boundary: bad_alloc or length_error, said with the number
+    core::fail(Fault::kMemory, "no memory for the ", size, " numbers that shape ",
+               core::shape_text({shape_, static_cast<std::size_t>(known_)}), " says there are");
   }
-  numbers_.reserve(static_cast<std::size_t>(size));
 }
 
 void NestedReader::keep(Ref number) {
@@ -125,8 +127,8 @@ void NestedReader::visit_sequence(PyObject* object, int depth) {
   const Py_ssize_t length = check(PySequence_Size(object));
   meet_extent(length, depth);
   if (length == 0) return meet_end(depth + 1);
-  check(PyErr_CheckSignals());
-  for (Py_ssize_t i = 0; i < length; ++i) {
+  for_each_index(length, [&](std::int64_t index) {
+    const auto i = static_cast<Py_ssize_t>(index);
     at_[depth] = i;
     const Py_ssize_t now = i == 0 ? length : check(PySequence_Size(object));
     if (now != length) {
@@ -135,7 +137,7 @@ void NestedReader::visit_sequence(PyObject* object, int depth) {
     }
     const Ref item = check(PySequence_GetItem(object, i));
     visit(item.get(), depth + 1);
-  }
+  });
 }
 
 /// An array inside the sequences: its axes are the levels from `depth` on, its lanes one more.
@@ -161,9 +163,9 @@ void NestedReader::visit_block_axis(const core::ArrayView& block, int axis, std:
     }
     return;
   }
-  for (std::int64_t i = 0; i < block.shape[axis]; ++i) {
+  for_each_index(block.shape[axis], [&](std::int64_t i) {
     visit_block_axis(block, axis + 1, bit + i * block.strides[axis] * block.dtype.stored_bits());
-  }
+  });
 }
 
 core::DType NestedReader::dtype() const noexcept {
@@ -184,19 +186,18 @@ core::Array NestedReader::store(const core::DType* wanted) const {
   }
   // The bits beside padded and packed values are 0, so that equal arrays have equal bytes.
   core::Array out = core::new_array(to, shape, /*zeroed=*/to.is_sub_byte());
-  const std::int64_t size = core::size_of(shape);
-  for (std::int64_t i = 0; i < size; ++i) {
+  for_each_index(core::size_of(shape), [&](std::int64_t i) {
     for (int lane = 0; lane < to.lanes; ++lane) {
       const auto from = static_cast<std::size_t>(spread ? 0 : i * to.lanes + lane);
       write_scalar(to, out.data, i * to.stored_bits() + lane * to.bits, numbers_[from].get());
     }
-  }
+  });
   return out;
 }
 
 }  // namespace
 
-core::Array array_of_nested(const State& state, PyObject* object, const core::DType* dtype) {
+core::Array array_of_nested(State& state, PyObject* object, const core::DType* dtype) {
   NestedReader reader(state);
   reader.read(object);
   return reader.store(dtype);

@@ -7,6 +7,7 @@
 #include "buffer.hpp"
 #include "element.hpp"
 #include "errors.hpp"
+#include "manipulation.hpp"
 #include "methods.hpp"
 #include "object.hpp"
 #include "refarray/core/error.hpp"
@@ -36,7 +37,7 @@ core::Array flat_bytes(const core::ArrayView& array) {
   const std::int64_t shape[] = {array.nbytes()};
   out.dtype = {core::Kind::kUInt, 8};
   out.layout = core::c_layout(shape);
-  out.readonly = array.readonly || (array.storage != nullptr && !array.storage->writable());
+  out.readonly = !array.writable();
   return out;
 }
 
@@ -74,11 +75,6 @@ Ref reduce_ex(PyObject* self, PyObject* protocol_object) {
                              core::name(core::Device{}).c_str(), readonly ? Py_True : Py_False));
 }
 
-Ref copy_self(PyObject* self, PyObject*) {
-  const core::ArrayView array = view_of(self);
-  return make_array(State::of_object(self), copy_to_new(array, array.dtype));
-}
-
 Ref rebuild(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
   constexpr Py_ssize_t kArguments = 5;
   if (nargs != kArguments)
@@ -112,12 +108,12 @@ PyMethodDef kPickleMethods[] = {
      "unpickler has, and is read-only if this one is or that memory is. Raises BufferError when "
      "the CPU cannot read\n"
      "this array's memory."},
-    {"__copy__", method<copy_self>(), METH_NOARGS,
+    {"__copy__", method<copy_method>(), METH_NOARGS,
      "__copy__($self)\n--\n\n"
      "An independent, writable, row-major array with equal elements, on the CPU; for copy.copy.\n\n"
      "Raises BufferError when the CPU cannot read the array's memory, MemoryError when there is "
      "none for the copy."},
-    {"__deepcopy__", method<copy_self>(), METH_O,
+    {"__deepcopy__", method<copy_method>(), METH_O,
      "__deepcopy__($self, memo, /)\n--\n\n"
      "The same as __copy__, for copy.deepcopy: elements refer to no other objects."},
     {nullptr, nullptr, 0, nullptr}};

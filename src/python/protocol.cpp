@@ -7,20 +7,18 @@
 namespace refarray::python {
 namespace {
 
-/// An int that may be of any size: beyond int64 it is held at the end of the range. `from` names
-/// the tuple it is from.
+/// By __index__, which may raise. `from` names the tuple that the object is from.
+[[gnu::noinline]] Ref to_index(PyObject* object, PyObject* tuple, const char* from) {
+  if (!PyIndex_Check(object))
+    raise(PyExc_TypeError, "%s must be a tuple of two ints, not %R", from, tuple);
+  return check(PyNumber_Index(object));
+}
+/// An int that may be of any size: beyond int64 it is held at the end of the range.
 std::int64_t clamped_int(PyObject* object, PyObject* tuple, const char* from) {
-  Ref index;
-  if (!PyLong_Check(object)) {
-    if (!PyIndex_Check(object))
-      raise(PyExc_TypeError, "%s must be a tuple of two ints, not %R", from, tuple);
-    index = check(PyNumber_Index(object));
-    object = index.get();
-  }
+  if (!PyLong_Check(object)) return clamped_int(to_index(object, tuple, from).get(), tuple, from);
   int overflow = 0;
-  const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
+  const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);  // an int: cannot fail
   if (overflow != 0) return overflow > 0 ? INT64_MAX : INT64_MIN;
-  if (value == -1 && PyErr_Occurred() != nullptr) throw ErrorSet{};
   return value;
 }
 

@@ -39,22 +39,14 @@ enum class Key : std::uint8_t {
   kAxis,
   kSource,
   kDestination,
-  kOffset,
-  kReadonly,
   kCapsule,
-  kIndex,
-  kMemo,
-  kProtocol,
   kApiVersion,
-  kName,
-  kStrides,
   kCount
 };
 inline constexpr std::array<const char*, static_cast<std::size_t>(Key::kCount)> kKeywordTexts{
     "stream", "max_version", "dl_device",   "copy",   "device",   "dtype",   "x",
     "obj",    "shape",       "fill_value",  "start",  "stop",     "step",    "axes",
-    "axis",   "source",      "destination", "offset", "readonly", "capsule", "index",
-    "memo",   "protocol",    "api_version", "name",   "strides"};
+    "axis",   "source",      "destination", "capsule", "api_version"};
 
 /// The other objects of the state.
 enum class Slot : std::uint8_t {

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "args.hpp"
 #include "device_type.hpp"
 #include "dtype_type.hpp"
 #include "element.hpp"
@@ -12,6 +13,7 @@
 #include "object.hpp"
 #include "refarray/core/copy.hpp"
 #include "refarray/core/error.hpp"
+#include "refarray/runtime/runtime.hpp"
 #include "words.hpp"
 
 namespace refarray::python {
@@ -135,11 +137,11 @@ core::Device to_device_value(const State& state, PyObject* object) {
 }
 
 core::DType to_dtype_or(const State& state, PyObject* object, const core::DType& fallback) {
-  return object == nullptr || object == Py_None ? fallback : to_dtype(state, object);
+  return is_given(object) ? to_dtype(state, object) : fallback;
 }
 
 core::Device to_device_or(const State& state, PyObject* object, const core::Device& fallback) {
-  return object == nullptr || object == Py_None ? fallback : to_device_value(state, object);
+  return is_given(object) ? to_device_value(state, object) : fallback;
 }
 
 Ref make_dtype(const State& state, const core::DType& dtype) {
@@ -171,9 +173,9 @@ void copy_elements(const core::ArrayView& dst, const core::ArrayView& src) {
   core::copy(dst, src);
 }
 
-core::Array copy_to_new(const core::ArrayView& array, const core::DType& dtype) {
-  require_host(array, "copying elements");
-  core::Array out = core::new_array(dtype, array.extents(), false);
+core::Array copy_to_new(const core::ArrayView& array, const core::DType& dtype,
+                        const core::Device& device) {
+  core::Array out = runtime::new_array(dtype, array.extents(), device, /*zeroed=*/false);
   copy_elements(out, array);
   return out;
 }

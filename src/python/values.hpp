@@ -42,8 +42,11 @@ Ref make_device(const State& state, const core::Device& device);
 Ref make_int_tuple(core::Extents values);
 
 /// core::copy with the GIL given up when the copy is long. The caller keeps both arrays alive.
+/// Throws kBuffer unless the CPU can read both.
 void copy_elements(const core::ArrayView& dst, const core::ArrayView& src);
-/// A fresh row-major copy as `dtype` (equal dtypes: a plain copy), through copy_elements.
-core::Array copy_to_new(const core::ArrayView& array, const core::DType& dtype);
+/// A fresh, writable, row-major copy as `dtype` (equal dtypes: a plain copy) on `device`, made as
+/// copy_elements does. Throws kBuffer also when this build cannot allocate there.
+core::Array copy_to_new(const core::ArrayView& array, const core::DType& dtype,
+                        const core::Device& device = {});
 
 }  // namespace refarray::python

@@ -21,8 +21,9 @@ std::string short_repr(PyObject* object) {
   constexpr Py_ssize_t kLongest = 60;  // characters, so that a message stays one line
   if (!PyLong_CheckExact(object) && !PyUnicode_CheckExact(object)) return type_name(object);
   Ref text = Ref::steal(PyObject_Repr(object));
-  if (!text) {  // more digits than sys.set_int_max_str_digits() allows
-    PyErr_Clear();
+  if (!text) {
+    if (PyErr_ExceptionMatches(PyExc_ValueError) == 0) throw ErrorSet{};
+    PyErr_Clear();  // more digits than sys.set_int_max_str_digits() allows
     return "an int of too many digits to print";
   }
   if (PyUnicode_GetLength(text.get()) <= kLongest) return utf8(text.get());

@@ -30,6 +30,8 @@ struct ArrayView {
   std::int64_t size() const noexcept { return size_of(extents()); }
   std::int64_t nbytes() const noexcept { return nbytes_of(size(), dtype); }
   Device device() const noexcept { return storage == nullptr ? Device{} : storage->device(); }
+  /// Neither the array nor the memory below it is read-only.
+  bool writable() const noexcept { return !readonly && (storage == nullptr || storage->writable()); }
 };
 
 /// The owning value.
@@ -54,9 +56,6 @@ Array new_array(const DType& dtype, Extents shape, bool zeroed);
 /// The same elements through another layout whose element (0,...,0) lies `offset` elements from the
 /// old one's.
 Array with_layout(const ArrayView& array, const Layout& layout, std::int64_t offset);
-/// A row-major copy, writable, of the same dtype or converted (core/copy.hpp).
-Array copy_of(const ArrayView& array);
-Array copy_as(const ArrayView& array, const DType& dtype);
 
 /// True when the two arrays' address ranges intersect.
 bool may_overlap(const ArrayView& a, const ArrayView& b) noexcept;

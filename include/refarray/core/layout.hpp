@@ -42,6 +42,14 @@ struct Layout {
 /// "(2, 3)", "(2,)", "()": for messages.
 std::string shape_text(Extents shape);
 
+/// Wraps instead of overflowing: for strides that no element uses, such as those of an empty array.
+inline std::int64_t wrapped_product(std::int64_t a, std::int64_t b) noexcept {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+inline std::int64_t wrapped_sum(std::int64_t a, std::int64_t b) noexcept {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+
 /// Number of elements: 1 for rank 0. Throws kValue on a negative extent and kOverflow when the
 /// product of the non-zero extents does not fit (so that a huge extent beside a zero is refused,
 /// never wrapped).
@@ -102,8 +110,6 @@ inline Survey survey(Extents shape, const std::int64_t* strides, const DType& dt
 /// (TENS-14).
 bool is_c_contiguous(Extents shape, Extents strides) noexcept;
 bool is_f_contiguous(Extents shape, Extents strides) noexcept;
-/// No two elements share memory. May say false for exotic layouts that in truth do not overlap.
-bool surely_distinct(Extents shape, Extents strides) noexcept;
 
 /// Axis in [-ndim, ndim) made non-negative. Throws kIndex naming the axis and the rank.
 int normalize_axis(std::int64_t axis, int ndim);
