@@ -202,7 +202,9 @@ MISUSE: list[tuple[Any, type[Exception], str]] = [
     (Number("__complex__", 1.5), TypeError, ""),
     (Sequence(2, {}.__getitem__), KeyError, "0"),
     (Sequence(-1, int), ValueError, ""),
-    (Sequence(2**62, int), MemoryError, ""),
+    (Sequence(2**62, int), MemoryError, f"{2**62} numbers"),
+    (Sequence(2**50, int), MemoryError, f"{2**50} numbers of shape ({2**50},)"),
+    ([refarray.broadcast_to(refarray.zeros(()), (2**50,))], MemoryError, f"(1, {2**50})"),
     (range(10**25), OverflowError, ""),
     (ctypes.pointer(ctypes.c_int(1)), BufferError, "format"),
 ]

@@ -240,6 +240,35 @@ def test_an_array_lives_as_long_as_its_buffers() -> None:
     assert alive() is None
 
 
+def test_a_huge_broadcast_array_has_a_buffer_of_its_size() -> None:
+    """Up to the largest size whose bits can be counted; CPython's memoryview counts with us."""
+    view = memoryview(refarray.broadcast_to(refarray.asarray(7, dtype="uint8"), (2**58, 2)))
+    assert (view.nbytes, view.shape, view.strides) == (2**59, (2**58, 2), (0, 0))
+    assert (view[0, 0], view[2**58 - 1, 1]) == (7, 7)
+    most = memoryview(refarray.broadcast_to(refarray.asarray(7, dtype="uint8"), (2**60 - 1,)))
+    assert (most.nbytes, most[2**60 - 2]) == (2**60 - 1, 7)
+    wide = memoryview(refarray.broadcast_to(refarray.asarray(7.0), (2**56,)))
+    assert (wide.nbytes, wide[2**56 - 1], wide[5:7].tolist()) == (2**59, 7.0, [7.0, 7.0])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape"),
+    [
+        ("uint8", (2**61 + 1,)),  # 8 * (2**61 + 1) bits would wrap to one byte
+        ("uint8", (2**60,)),
+        ("uint8", (2**30, 2**30, 2)),
+        ("float64", (2**58,)),
+        ("complex128", (2**57,)),
+        ("float4_e2m1fn", (2**61,)),
+    ],
+)
+def test_bytes_that_cannot_be_counted_are_refused(dtype: str, shape: tuple[int, ...]) -> None:
+    """There is no such array, so nobody is given a buffer of a wrapped size."""
+    x = refarray.asarray(1, dtype=dtype)
+    with pytest.raises(OverflowError):
+        refarray.broadcast_to(x, shape)
+
+
 def test_nothing_leaks() -> None:
     x = refarray.asarray([[1, 2], [3, 4]])
 

@@ -46,6 +46,20 @@ def test_table(adv: Any, api: Any) -> None:
         refarray.Array.__dlpack_c_exchange_api__ = None
 
 
+@pytest.mark.req("CAPI-03")
+def test_a_class_made_with_the_type_of_array_has_no_table() -> None:
+    """With the limited API a metaclass answers for Array: for a stranger's class it has nothing to
+    say. Otherwise that type is `type` itself, and the same holds."""
+    made: Any = type(refarray.Array)("Made", (), {})
+    assert hasattr(refarray.Array, "__dlpack_c_exchange_api__")
+    assert not hasattr(made, "__dlpack_c_exchange_api__")
+    with pytest.raises(AttributeError, match="__dlpack_c_exchange_api__"):
+        made.__dlpack_c_exchange_api__  # noqa: B018
+    with pytest.raises(AttributeError, match="__dlpack__"):
+        refarray.from_dlpack(made())
+    assert _native._inspect_exchange_api(made) is None
+
+
 @pytest.mark.req("CAPI-09", "CAPI-11", "CAPI-14", "VERS-01", "FLAG-02")
 @pytest.mark.parametrize("readonly", [False, True])
 def test_from_py(api: Any, readonly: bool) -> None:

@@ -176,6 +176,47 @@ def test_requests_reach_dunder_dlpack(adv: Any, given: dict[str, Any]) -> None:
         assert tensor.deleter_calls == 1 or tensor.bytes()[:4] == FLOATS[:4]
 
 
+@pytest.mark.req("CAPI-03", "CAPI-28", "LIFE-23")
+@pytest.mark.parametrize("first", ["numpy", "tables"])
+def test_more_types_than_are_remembered(adv: Any, forked: Any, first: str) -> None:
+    """What is known of a type never serves another, however many there are and wherever they lie
+    in memory. In a child: what is remembered stays remembered."""
+    np = pytest.importorskip("numpy")
+
+    def import_numpy(number: int) -> None:
+        assert refarray.from_dlpack(np.asarray([number, 0.5])).tolist() == [number, 0.5]
+
+    def import_thing(number: int, thing: Any) -> None:
+        thing.tensor = adv.make(shape=(1,), data=struct.pack("f", number))
+        thing.calls.clear()
+        adv.from_py_calls()
+        if number % 3 == 1:
+            with pytest.raises(BufferError, match="no tensor"):
+                refarray.from_dlpack(thing)
+        else:
+            assert refarray.from_dlpack(thing).tolist() == [number]
+        usable = number % 3 != 2
+        assert (adv.from_py_calls(), len(thing.asked)) == (int(usable), int(not usable))
+
+    def body() -> None:
+        kinds: list[dict[str, Any]] = [{}, {"from_py": "null"}, {"missing": "to_py"}]
+        tables = [adv.table(**kinds[number % 3]) for number in range(100)]
+        things = [foreign(adv, None, table) for table in tables]
+        for thing in things:
+            thing.answer = lambda thing=thing, **_: thing.tensor.capsule()
+        for again in range(3):
+            if first == "numpy":
+                import_numpy(again)
+            for number, thing in enumerate(things):
+                import_thing(number, thing)
+                if number % 10 == 0:
+                    import_numpy(number)
+            plain = Recorder(lambda **_: adv.make(data=FLOATS).capsule())
+            assert refarray.from_dlpack(plain).tolist() == VALUES
+
+    forked(body)
+
+
 @pytest.mark.req("CAPI-05")
 def test_inspect_exchange_api(adv: Any) -> None:
     """None without a table; of a foreign major nothing behind the header is read."""

@@ -188,7 +188,19 @@ def test_a_cycle_through_the_producer(adv: Any) -> None:
 
 @pytest.mark.req("LIFE-13", "LIFE-03", "PROD-05")
 @pytest.mark.parametrize(
-    "way", ["import", "legacy", "old", "copy", "reject", "table", "to_py", "export"]
+    "way",
+    [
+        "import",
+        "legacy",
+        "old",
+        "copy",
+        "reject",
+        "no_copy",
+        "both_fail",
+        "table",
+        "to_py",
+        "export",
+    ],
 )
 def test_no_memory(isolated: Any, way: str) -> None:
     """Allocation after allocation fails: MemoryError or the right answer, and every tensor
@@ -242,6 +254,39 @@ def test_native_thread_deletes_what_python_owns(adv: Any, forked: Any) -> None:
     body()
 
 
+@pytest.mark.req("LIFE-04", "LIFE-27")
+@pytest.mark.parametrize("last", ["array", "capsule", "refused import"])
+def test_foreign_deleter_gives_up_the_gil_for_ours(adv: Any, forked: Any, last: str) -> None:
+    """We call it with the GIL; it calls ours without, and ours must release a Python object."""
+
+    class Exporter(bytearray):
+        def __del__(self) -> None:
+            released.append(sum(range(100)))
+
+    released: list[int] = []
+
+    def body() -> None:
+        released.clear()
+        ours = refarray.from_buffer(Exporter(b"abcd"))
+        owned = adv.take(ours.__dlpack__(max_version=(1, 3)))
+        del ours
+        data = None if last == "refused import" else FLOATS
+        tensor = adv.make(data=data, deleter=owned.drop_without_gil)
+        if last == "refused import":
+            with pytest.raises(BufferError):
+                refarray.from_dlpack(tensor)
+        else:
+            array = refarray.from_dlpack(tensor)
+            held = array if last == "array" else array.__dlpack__(max_version=(1, 3))
+            del array
+            assert released == []
+            del held
+        assert (tensor.deleter_calls, released) == (1, [4950])
+
+    forked(body)
+    body()
+
+
 @pytest.mark.req("LIFE-15")
 def test_deleter_of_ours_raises_nothing(adv: Any, unraisable: list[Any]) -> None:
     """A Python owner whose end raises: the caller of our deleter sees no error (`drop` would raise
@@ -264,39 +309,7 @@ def test_threads(isolated: Any) -> None:
     assert isolated("threads.py").endswith("balanced\n")
 
 
-# --- the end of the interpreter ---
-
-
-@pytest.mark.req("LIFE-05", "LIFE-03", "CAPI-04")
-@pytest.mark.parametrize(
-    "mode",
-    [
-        "module_global",
-        "import_in_global",
-        "unconsumed",
-        "cycle",
-        "static",
-        "static_of_import",
-        "thread_during",
-        "thread_after",
-        "daemon",
-        "buffer_static",
-        "buffer_thread",
-        "atexit",
-    ],
-)
-def test_finalization(isolated: Any, mode: str) -> None:
-    """Arrays, capsules and managed tensors that outlive the interpreter are let go or leaked,
-    never a crash."""
-    assert "alive until here\n" in isolated("finalization.py", mode)
-
-
-@pytest.mark.req("LIFE-25", "CAPI-04")
-@pytest.mark.parametrize("mode", ["round_trip", "many", "outlives"])
-def test_subinterpreters(isolated: Any, mode: str) -> None:
-    """Each interpreter imports its own module, with its own GIL from 3.12 on; tensors may outlive
-    theirs."""
-    assert "main goes on\n" in isolated("subinterpreters.py", mode)
+# --- a forked child ---
 
 
 @pytest.mark.req("LIFE-05")

@@ -6,12 +6,17 @@ import enum
 from typing import Any
 
 import pytest
-from native.producers import check_independent
+from native.corpus import FLOATS
+from native.producers import Recorder, check_independent, knowing
 
 import refarray
 
 VALUES = [0.0, 1.0, 2.0]
 FIRST = {"max_version": (1, 3)}
+
+
+class OwnError(Exception):
+    pass
 
 
 # --- the first call ---
@@ -103,6 +108,27 @@ def test_old_producers(recorder: Any, known: str, copy: Any, device: str) -> Non
         check_independent(array, producer.tensors[0])
 
 
+@pytest.mark.req("COPY-09", "DEV-04", "DEV-09")
+@pytest.mark.parametrize("copy", [None, True])
+@pytest.mark.parametrize(("kind", "name"), [(3, "cuda_host"), (11, "rocm_host")])
+@pytest.mark.parametrize("known", ["", "stream max_version"])
+def test_old_producers_of_pinned_memory(
+    adv: Any, known: str, kind: int, name: str, copy: bool | None
+) -> None:
+    """Host memory of any label is the CPU's: a producer without dl_device= need not change it."""
+    versioned = "max_version" in known
+    tensor = adv.make(data=FLOATS, device=(kind, 0), versioned=versioned)
+    producer = Recorder(knowing(known, lambda **_: tensor.capsule()), device=(kind, 0))
+    array = refarray.from_dlpack(producer, device="cpu", copy=copy)
+    assert (str(array.device), array.tolist()) == ("cpu", VALUES)
+    assert producer.asked[1:] == [FIRST if versioned else {}]
+    if copy:
+        check_independent(array, tensor)
+    again = adv.make(data=FLOATS, device=(kind, 0), versioned=versioned)
+    producer.answer = knowing(known, lambda **_: again.capsule())
+    assert str(refarray.from_dlpack(producer).device) == name
+
+
 @pytest.mark.req("COPY-09", "COPY-06", "CONS-04")
 @pytest.mark.parametrize("known", ["", "stream", "stream max_version"])
 def test_copy_false_needs_a_producer_that_knows_it(recorder: Any, known: str) -> None:
@@ -136,6 +162,52 @@ def test_a_genuine_type_error_surfaces(recorder: Any) -> None:
 
 
 @pytest.mark.req("CONS-04")
+def test_the_second_error_keeps_its_own_context(recorder: Any) -> None:
+    """The first TypeError hangs below everything that the second error came from."""
+    producer = recorder()
+    first = TypeError("first")
+
+    def answer(**keywords: Any) -> Any:
+        if len(producer.asked) == 1:
+            raise first
+        try:
+            raise KeyError("inner")
+        except KeyError:
+            raise OwnError("second")  # noqa: B904
+
+    producer.answer = answer
+    with pytest.raises(OwnError, match="second") as caught:
+        refarray.from_dlpack(producer)
+    inner = caught.value.__context__
+    assert isinstance(inner, KeyError)
+    assert inner.__context__ is first
+    assert first.__context__ is None
+    assert caught.value.__cause__ is None
+
+
+@pytest.mark.req("CONS-04")
+def test_the_second_error_may_be_the_first_or_come_from_it(recorder: Any) -> None:
+    """Nothing is hung under itself: the chain stays finite."""
+    producer = recorder()
+    first = TypeError("first")
+
+    def answer(**keywords: Any) -> Any:
+        if len(producer.asked) == 1 or same:
+            raise first
+        raise OwnError("second") from first
+
+    for same in (True, False):
+        producer.calls.clear()
+        with pytest.raises(TypeError if same else OwnError) as caught:
+            producer.answer = answer
+            refarray.from_dlpack(producer)
+        chain: list[BaseException] = [caught.value]
+        while chain[-1].__context__ is not None and len(chain) < 10:
+            chain.append(chain[-1].__context__)
+        assert chain == ([first] if same else [caught.value, first])
+
+
+@pytest.mark.req("CONS-04")
 @pytest.mark.parametrize(
     "message",
     [
@@ -161,10 +233,6 @@ def test_ways_to_refuse_a_keyword(recorder: Any, message: str) -> None:
 
 
 # --- errors ---
-
-
-class OwnError(Exception):
-    pass
 
 
 @pytest.mark.req("CONS-03", "DEV-08", "TENS-17")

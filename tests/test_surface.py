@@ -236,7 +236,22 @@ def test_arrays_are_not_made_by_calling_their_type() -> None:
 
 
 def test_the_namespace_of_an_array_is_the_package() -> None:
-    assert refarray.zeros(1).__array_namespace__() is refarray
+    x = refarray.zeros(1)
+    assert x.__array_namespace__() is refarray
+    for version in (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"):
+        assert x.__array_namespace__(api_version=version) is refarray
+
+
+@pytest.mark.parametrize(
+    "version",
+    [
+        *("2020.12", "2026.12", "2022.99", "2021.13", "2025.1", "2025.12.1", "2025", ""),
+        *(" 2025.12", "2025.12\0", "2025.1\uff12", b"2025.12", 2025.12, (2025, 12)),
+    ],
+)
+def test_other_versions_of_the_namespace_are_refused(version: Any) -> None:
+    with pytest.raises(ValueError, match="api_version"):
+        refarray.zeros(1).__array_namespace__(api_version=version)
 
 
 # --- what importing costs

@@ -39,7 +39,8 @@ Array new_array(const DType& dtype, Extents shape, bool zeroed) {
 }
 
 Array with_layout(const ArrayView& array, const Layout& layout, std::int64_t offset) {
-  Array out{StoragePtr::share(array.storage), array.data, array.dtype, array.bit, !array.writable(), layout};
+  const bool readonly = !array.writable();
+  Array out{StoragePtr::share(array.storage), array.data, array.dtype, array.bit, readonly, layout};
   // An empty view keeps the old address: where "element (0,...,0)" would lie may be outside the
   // storage.
   if (offset == 0 || array.data == nullptr || size_of(layout.extents()) == 0) return out;

@@ -156,8 +156,7 @@ core::Array float_range(const Interval& interval, const core::DType& dtype) {
   const std::int64_t shape[] = {length > 0 ? static_cast<std::int64_t>(length) : 0};
   core::Array wide = core::new_array(kWide, shape, false);
   auto* to = reinterpret_cast<double*>(wide.data);
-  for_each_index(shape[0],
-                 [=](std::int64_t i) { to[i] = start + static_cast<double>(i) * step; });
+  for_each_index(shape[0], [=](std::int64_t i) { to[i] = start + static_cast<double>(i) * step; });
   return dtype == kWide ? wide : copy_to_new(wide, dtype);
 }
 

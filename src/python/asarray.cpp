@@ -48,8 +48,8 @@ Ref from_exporter(State& state, PyObject* object, const Wish& wish) {
     // A conversion copies anyway: the producer need not do so before. Whether it did not,
     // from_dlpack makes sure.
     const bool copies_once = wish.dtype == nullptr || to_copy(wish.copy) != Copy::kAlways;
-    Ref array = array_from_dlpack(state, object, wish.device,
-                                  copies_once ? wish.copy : nullptr, nullptr);
+    Ref array =
+        array_from_dlpack(state, object, wish.device, copies_once ? wish.copy : nullptr, nullptr);
     return settle(state, std::move(array), wish, wish.dtype == nullptr);
   }
   Ref array = array_from_buffer(state, object);

@@ -1,12 +1,11 @@
-// Owns what the creation functions share: copy=, arrays over what others export, and where new
-// arrays lie.
+// Owns what the creation functions share: their table's entries from other files, and arrays of
+// numbers and over what others export.
 #pragma once
 
 #include <Python.h>
 
 #include "ref.hpp"
 #include "refarray/core/array.hpp"
-#include "refarray/dlpack/export.hpp"
 #include "state.hpp"
 
 namespace refarray::python {

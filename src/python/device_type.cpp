@@ -62,12 +62,6 @@ PyGetSetDef device_getters[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
-PyMethodDef device_methods[] = {
-    {"__reduce__", method<&value_reduce<Device>>(), METH_NOARGS,
-     "__reduce__($self, /)\n--\n\nPickle support: a Device is pickled as its name."},
-    {nullptr, nullptr, 0, nullptr},
-};
-
 }  // namespace
 
 Ref new_device_object(PyTypeObject* type, const core::Device& device) {
@@ -77,22 +71,8 @@ Ref new_device_object(PyTypeObject* type, const core::Device& device) {
 core::Device device_value(PyObject* object) noexcept { return value_in<Device>(object); }
 
 Ref make_device_type(PyObject* module) {
-  PyType_Slot slots[] = {
-      {Py_tp_doc, const_cast<char*>(kTypeDoc)},
-      {Py_tp_new, slot_pointer<&device_new>()},
-      {Py_tp_dealloc, reinterpret_cast<void*>(&dealloc_value)},
-      {Py_tp_traverse, reinterpret_cast<void*>(&traverse_value)},
-      {Py_tp_repr, slot_pointer<&device_repr>()},
-      {Py_tp_str, slot_pointer<&value_text<Device>>()},
-      {Py_tp_hash, slot_pointer<&value_hash<Device>>()},
-      {Py_tp_richcompare, slot_pointer<&value_compare<Device>>()},
-      {Py_tp_getset, device_getters},
-      {Py_tp_methods, device_methods},
-      {0, nullptr},
-  };
-  PyType_Spec spec{"refarray.Device", static_cast<int>(sizeof(ValueObject<Device>)), 0,
-                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE, slots};
-  return check(PyType_FromModuleAndSpec(module, &spec, nullptr));
+  return make_value_type<Device, &device_new, &device_repr>(module, "refarray.Device", kTypeDoc,
+                                                            device_getters);
 }
 
 }  // namespace refarray::python

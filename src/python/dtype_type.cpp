@@ -100,12 +100,6 @@ PyGetSetDef dtype_getters[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
-PyMethodDef dtype_methods[] = {
-    {"__reduce__", method<&value_reduce<DType>>(), METH_NOARGS,
-     "__reduce__($self, /)\n--\n\nPickle support: a DType is pickled as its name."},
-    {nullptr, nullptr, 0, nullptr},
-};
-
 }  // namespace
 
 Ref new_dtype_object(PyTypeObject* type, const core::DType& dtype) {
@@ -115,22 +109,8 @@ Ref new_dtype_object(PyTypeObject* type, const core::DType& dtype) {
 core::DType dtype_value(PyObject* object) noexcept { return value_in<DType>(object); }
 
 Ref make_dtype_type(PyObject* module) {
-  PyType_Slot slots[] = {
-      {Py_tp_doc, const_cast<char*>(kTypeDoc)},
-      {Py_tp_new, slot_pointer<&dtype_new>()},
-      {Py_tp_dealloc, reinterpret_cast<void*>(&dealloc_value)},
-      {Py_tp_traverse, reinterpret_cast<void*>(&traverse_value)},
-      {Py_tp_repr, slot_pointer<&dtype_repr>()},
-      {Py_tp_str, slot_pointer<&value_text<DType>>()},
-      {Py_tp_hash, slot_pointer<&value_hash<DType>>()},
-      {Py_tp_richcompare, slot_pointer<&value_compare<DType>>()},
-      {Py_tp_getset, dtype_getters},
-      {Py_tp_methods, dtype_methods},
-      {0, nullptr},
-  };
-  PyType_Spec spec{"refarray.DType", static_cast<int>(sizeof(ValueObject<DType>)), 0,
-                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE, slots};
-  return check(PyType_FromModuleAndSpec(module, &spec, nullptr));
+  return make_value_type<DType, &dtype_new, &dtype_repr>(module, "refarray.DType", kTypeDoc,
+                                                         dtype_getters);
 }
 
 }  // namespace refarray::python

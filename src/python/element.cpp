@@ -252,7 +252,8 @@ Ref read_scalar(const core::DType& dtype, const std::byte* data, std::int64_t bi
   const auto row = static_cast<std::size_t>(dtype.index());
   const std::byte* at = data + (bit >> 3);
   if (!dtype.is_sub_byte()) return check(kRead[row](at));
-  const std::byte code(core::read_bits(at, static_cast<int>(bit & 7), dtype.bits));
+  const auto code =
+      static_cast<std::byte>(core::read_bits(at, static_cast<int>(bit & 7), dtype.bits));
   return check(kRead[row](&code));
 }
 

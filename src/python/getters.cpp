@@ -23,7 +23,9 @@ Ref get_size(PyObject* self, void*) { return check(PyLong_FromLongLong(view_of(s
 Ref get_itemsize(PyObject* self, void*) {
   return check(PyLong_FromLong(view_of(self).dtype.itemsize()));
 }
-Ref get_readonly(PyObject* self, void*) { return check(PyBool_FromLong(!view_of(self).writable())); }
+Ref get_readonly(PyObject* self, void*) {
+  return check(PyBool_FromLong(!view_of(self).writable()));
+}
 
 /// Checked, because a broadcast array may have more elements than any memory has bytes.
 Ref get_nbytes(PyObject* self, void*) {

@@ -89,11 +89,11 @@ void NestedReader::meet_end(int depth) {
   }
   ended_ = true;
   const std::int64_t size = core::checked_size({shape_, static_cast<std::size_t>(known_)});
-  try {
+  try {  // boundary: the standard library's error names no number
     numbers_.reserve(static_cast<std::size_t>(size));
-  } catch (const std::exception&) {  // boundary: bad_alloc or length_error, said with the number
-    core::fail(Fault::kMemory, "no memory for the ", size, " numbers that shape ",
-               core::shape_text({shape_, static_cast<std::size_t>(known_)}), " says there are");
+  } catch (const std::exception&) {  // boundary: bad_alloc or length_error
+    core::fail(Fault::kMemory, "no memory for ", size, " numbers of shape ",
+               core::shape_text({shape_, static_cast<std::size_t>(known_)}));
   }
 }
 

@@ -44,8 +44,8 @@ enum class Key : std::uint8_t {
   kCount
 };
 inline constexpr std::array<const char*, static_cast<std::size_t>(Key::kCount)> kKeywordTexts{
-    "stream", "max_version", "dl_device",   "copy",   "device",   "dtype",   "x",
-    "obj",    "shape",       "fill_value",  "start",  "stop",     "step",    "axes",
+    "stream", "max_version", "dl_device",   "copy",    "device",     "dtype", "x",
+    "obj",    "shape",       "fill_value",  "start",   "stop",       "step",  "axes",
     "axis",   "source",      "destination", "capsule", "api_version"};
 
 /// The other objects of the state.

@@ -98,4 +98,30 @@ inline PyObject* only_argument(PyObject* args, PyObject* kwargs, const char* for
   return out;
 }
 
+/// The final type of such objects; `kNew` is its tp_new, `kRepr` its repr().
+template <class Value, auto kNew, auto kRepr>
+Ref make_value_type(PyObject* module, const char* name, const char* doc, PyGetSetDef* getters) {
+  static PyMethodDef methods[] = {
+      {"__reduce__", method<&value_reduce<Value>>(), METH_NOARGS,
+       "__reduce__($self, /)\n--\n\nPickle support: the object is pickled as its name."},
+      {nullptr, nullptr, 0, nullptr},
+  };
+  PyType_Slot slots[] = {
+      {Py_tp_doc, const_cast<char*>(doc)},
+      {Py_tp_new, slot_pointer<kNew>()},
+      {Py_tp_dealloc, reinterpret_cast<void*>(&dealloc_value)},
+      {Py_tp_traverse, reinterpret_cast<void*>(&traverse_value)},
+      {Py_tp_repr, slot_pointer<kRepr>()},
+      {Py_tp_str, slot_pointer<&value_text<Value>>()},
+      {Py_tp_hash, slot_pointer<&value_hash<Value>>()},
+      {Py_tp_richcompare, slot_pointer<&value_compare<Value>>()},
+      {Py_tp_getset, getters},
+      {Py_tp_methods, methods},
+      {0, nullptr},
+  };
+  PyType_Spec spec{name, static_cast<int>(sizeof(ValueObject<Value>)), 0,
+                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE, slots};
+  return check(PyType_FromModuleAndSpec(module, &spec, nullptr));
+}
+
 }  // namespace refarray::python

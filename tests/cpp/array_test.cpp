@@ -1,7 +1,6 @@
 // Owns the tests of refarray/core/array.hpp.
 #include "refarray/core/array.hpp"
 
-#include <cstring>
 #include <limits>
 #include <set>
 
@@ -96,6 +95,8 @@ const Case sticky("read-only stays through every view, and follows the storage",
   const ArrayView unmarked{
       &fixed, bytes, kInt16, 0, false, whole.layout.ndim, whole.layout.shape, whole.layout.strides};
   check(with_layout(unmarked, whole.layout, 0).readonly);
+  check(!unmarked.writable() && !view.view().writable());  // by its storage, by itself
+  check(new_array(kInt16, List{4}, true).view().writable() && ArrayView{}.writable());
 });
 
 const Case packed_views("packed elements begin at bit addresses", [] {
@@ -174,30 +175,6 @@ const Case overlap_edges("may_overlap of neighbours, of nothing, and of the impo
   check(inside.bit == 4 && !may_overlap(inside, whole) && !may_overlap(whole, inside));
   const Array endless{whole.storage, whole.data, kFour, 0, false, Layout(List{kMost}, List{kMost})};
   check(may_overlap(endless, third));  // its range does not fit: say yes
-});
-
-const Case copies("copies are new, row-major, writable and equal", [] {
-  Array whole = new_array(kInt16, List{3, 4}, false);
-  for (std::int16_t i = 0; i < 12; ++i) std::memcpy(whole.data + 2 * i, &i, 2);
-  whole.readonly = true;
-  const Array turned = with_layout(whole, Layout(List{4, 3}, List{-1, 4}), 3);
-  const Array copy = copy_of(turned);
-  check(!copy.readonly && !may_overlap(copy, whole) && copy.dtype == kInt16);
-  check(is_c_contiguous(copy.layout.extents(), copy.layout.stride_span()));
-  const Array wide = copy_as(turned, kInt32);
-  check(wide.dtype == kInt32 && wide.view().nbytes() == 48);
-  std::size_t at = 0;
-  for (const std::int64_t element : addresses(turned.layout)) {
-    std::int16_t narrow = -1;
-    std::int32_t wider = -1;
-    std::memcpy(&narrow, copy.data + 2 * at, 2);
-    std::memcpy(&wider, wide.data + 4 * at, 4);
-    expect(narrow, 3 + element);
-    expect(wider, 3 + element);
-    ++at;
-  }
-  const Array none = copy_of(with_layout(whole, Layout(List{0, 4}, List{4, 1}), 0));
-  expect(none.view().size(), 0);
 });
 
 }  // namespace

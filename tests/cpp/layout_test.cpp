@@ -186,8 +186,6 @@ const Case model("ranges, sizes and contiguity agree with the naive model", [] {
     for (std::size_t i = 0; i < counting.size(); ++i) counting[i] = static_cast<std::int64_t>(i);
     expect(is_c_contiguous(shape, strides), all == counting, note);
     expect(is_f_contiguous(shape, strides), addresses(shape, strides, false) == counting, note);
-    if (surely_distinct(shape, strides))
-      check(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(), note);
   }
 });
 
@@ -201,28 +199,6 @@ const Case contiguous_table("contiguity ignores strides that carry no meaning", 
         !is_c_contiguous(List{3}, List{2}));
   check(!is_c_contiguous(List{2, 3}, List{4, 1}) && is_c_contiguous(List{2, 1, 3}, List{3, 0, 1}));
   check(is_c_contiguous(List{1, 1}, List{kLeast, kMost}));
-});
-
-const Case distinct_table("distinct elements", [] {
-  check(surely_distinct({}, {}));
-  check(surely_distinct(List{1, 0, 5}, List{0, 0, 0}));
-  check(surely_distinct(List{1, 1}, List{0, 0}));
-  check(!surely_distinct(List{2}, List{0}) && surely_distinct(List{2}, List{kLeast}));
-  check(!surely_distinct(List{3, 3}, List{1, 1}) && !surely_distinct(List{2, 3}, List{2, 1}));
-  check(surely_distinct(List{3, 2}, List{1, -3}) && surely_distinct(List{kMost}, List{kMost}));
-  check(!surely_distinct(List{kMost, 2}, List{kMost, kMost}));
-  check(!surely_distinct(List{kTwo62, 2}, List{8, kMost}));  // the first axis leaves int64
-  check(!surely_distinct(List{4, 4}, List{kTwo62, kLeast}));
-  check(surely_distinct(List(kMaxRank, 1), List(kMaxRank, 0)));
-  Random random(7);
-  for (int round = 0; round < 2000; ++round) {
-    const Layout view = random_view(random, static_cast<std::size_t>(random.between(0, 4)));
-    const bool stretched =
-        std::any_of(view.strides, view.strides + view.ndim, [](std::int64_t s) { return s == 0; });
-    if (!stretched)
-      check(surely_distinct(view.extents(), view.stride_span()),
-            show(view.extents(), view.stride_span()));
-  }
 });
 
 const Case axes("axes count from either end", [] {

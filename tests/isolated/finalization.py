@@ -22,6 +22,43 @@ class Cycle:
     pass
 
 
+class Producer:
+    """Runs Python code while from_dlpack waits for it."""
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+    def __dlpack__(self, **keywords):
+        for _ in range(10_000):
+            pass
+        return x.__dlpack__(**keywords)
+
+
+class Late:
+    """Lets the other threads run after finalization began: it dies with the modules."""
+
+    def __del__(self, clock=time.perf_counter):
+        end = clock() + 0.1
+        while clock() < end:
+            pass
+
+
+def run_daemons(work) -> None:
+    """Threads that repeat `work` for ever; returns when each has begun."""
+    begun = threading.Barrier(4)
+
+    def repeat() -> None:
+        work()
+        begun.wait()
+        while True:
+            work()
+
+    for _ in range(3):
+        threading.Thread(target=repeat, daemon=True).start()
+    begun.wait()
+    sys.modules["late"] = Late()
+
+
 def spin() -> None:
     while True:
         y = refarray.from_dlpack(x)
@@ -58,6 +95,16 @@ elif mode == "thread_after":
 elif mode == "daemon":
     threading.Thread(target=spin, daemon=True).start()
     time.sleep(0.05)
+elif mode == "daemon_copy":
+    table = refarray.permute_dims(refarray.zeros((300, 300)), (1, 0))
+    run_daemons(lambda: refarray.copy(table))
+elif mode == "daemon_astype":
+    table = refarray.permute_dims(refarray.zeros((300, 300)), (1, 0))
+    run_daemons(lambda: refarray.astype(table, refarray.float32))
+elif mode == "daemon_producer":
+    run_daemons(lambda: refarray.from_dlpack(Producer()))
+elif mode == "daemon_producer_asked":
+    run_daemons(lambda: refarray.from_dlpack(Producer(), copy=True))
 elif mode == "buffer_static":
     take(refarray.from_buffer(bytearray(b"abcd"))).keep_until_exit()
 elif mode == "buffer_thread":

@@ -33,6 +33,16 @@ class Old(Producer):
         return self.tensor.capsule()
 
 
+class Failing(Producer):
+    """Fails on the retry too, with an error that has a context of its own."""
+
+    def __dlpack__(self, **keywords):
+        try:
+            raise KeyError("inner")
+        except KeyError:
+            raise TypeError("outer")  # noqa: B904
+
+
 class WithTable(Producer):
     __dlpack_c_exchange_api__ = table
 
@@ -59,10 +69,13 @@ WAYS = {
     "old": (Old, refarray.from_dlpack),
     "copy": (Producer, lambda producer: refarray.from_dlpack(producer, copy=True)),
     "reject": (lambda: Producer(dtype=(99, 8, 1)), refarray.from_dlpack),
+    "no_copy": (Old, lambda producer: refarray.from_dlpack(producer, copy=False)),
+    "both_fail": (Failing, refarray.from_dlpack),
     "table": (WithTable, _native._from_exchange_api),
     "to_py": (Producer, through_to_py),
     "export": (Producer, export),
 }
+REFUSALS = {"reject": BufferError, "no_copy": refarray.NoCopyError, "both_fail": TypeError}
 
 
 def report(unraisable):
@@ -84,7 +97,7 @@ for k in range(ROUNDS):
     _testcapi.remove_mem_hooks()
     if raised is not None:
         failures += isinstance(raised, MemoryError)
-        expected = (MemoryError, BufferError) if sys.argv[1] == "reject" else MemoryError
+        expected = (MemoryError, REFUSALS.get(sys.argv[1], MemoryError))
         assert isinstance(raised, expected), f"allocation {k}: {raised!r}"
     result = raised = None
     calls, issued = producer.tensor.deleter_calls, producer.tensor.issued

@@ -1,9 +1,12 @@
 """Imports refarray in sub-interpreters: alone, many at once, and with tensors that outlive
 theirs."""
 
+import os
 import sys
 import threading
 from collections.abc import Callable
+
+import adversary
 
 if sys.version_info >= (3, 14):
     from concurrent import interpreters
@@ -63,6 +66,26 @@ for array in (refarray.arange(4), refarray.from_dlpack(adversary.make(data=bytes
     adversary.take(array.__dlpack__(max_version=(1, 3))).keep_until_exit()
 """
 )
+READER, WRITER = os.pipe()
+LENDS = f"""
+import sys
+sys.path[:] = {sys.path!r}
+import adversary, os, refarray
+class Exporter(bytearray):
+    def __del__(self):
+        os.write({WRITER}, b"released")
+owned = adversary.take(refarray.from_buffer(Exporter(b"abcd")).__dlpack__(max_version=(1, 3)))
+os.write({WRITER}, str(owned.leave()).encode())
+"""
+
+
+def lend(run: Callable[[str], None]) -> adversary.Owned:
+    """A managed tensor over memory that an object of the other interpreter owns."""
+    run(LENDS)
+    owned = adversary.adopt(int(os.read(READER, 100)))
+    assert owned.read(4) == b"abcd"
+    return owned
+
 
 mode = sys.argv[1]
 import refarray  # noqa: E402
@@ -89,5 +112,27 @@ elif mode == "outlives":
     run = start()
     run(OUTLIVES)
     run.close()
+elif mode == "buffer_of_the_living":
+    for in_thread in (False, True):
+        run = start()
+        owned = lend(run)
+        if in_thread:
+            owned.drop_in_thread(False)
+        else:
+            owned.drop_without_gil()
+        assert os.read(READER, 100) == b"released"
+        lend(run).drop()
+        assert os.read(READER, 100) == b"released"
+        run.close()
+elif mode == "buffer_of_the_dead":
+    for drop in ("drop", "drop_without_gil", "drop_in_thread"):
+        run = start()
+        owned = lend(run)
+        run.close()
+        getattr(owned, drop)(*[False] * (drop == "drop_in_thread"))
+    os.close(WRITER)
+    assert os.read(READER, 100) == b"", "an object was released without its interpreter"
+else:
+    raise SystemExit(f"no mode is called {mode}")
 assert refarray.from_dlpack(kept).tolist() == [0, 1, 2]
 print("main goes on", flush=True)

@@ -31,6 +31,12 @@ void* held(OwnedObject& owned) {
   return owned.managed;
 }
 
+/// As let_go(), for methods.
+void* taken(PyObject* self) {
+  held(self_of(self));
+  return let_go(self_of(self));
+}
+
 /// Deletes what it was given when the process ends, long after the interpreter did.
 class Graveyard {
  public:
@@ -174,8 +180,7 @@ PyObject* drop_pending(PyObject*, PyObject* args) {
 
 PyObject* drop(PyObject* self, PyObject*) {
   return guarded([&] {
-    held(self_of(self));
-    call_deleter(let_go(self_of(self)), self_of(self).versioned);
+    call_deleter(taken(self), self_of(self).versioned);
     return PyErr_Occurred() != nullptr ? nullptr
                                        : Py_NewRef(Py_None);  // LIFE-15: raises what was left set
   });
@@ -185,10 +190,8 @@ PyObject* drop(PyObject* self, PyObject*) {
 /// meanwhile.
 PyObject* drop_in_thread(PyObject* self, PyObject* hold_gil) {
   return guarded([&] {
-    held(self_of(self));
     const bool versioned = self_of(self).versioned;
-    std::thread thread(
-        [managed = let_go(self_of(self)), versioned] { call_deleter(managed, versioned); });
+    std::thread thread([managed = taken(self), versioned] { call_deleter(managed, versioned); });
     if (hold_gil == Py_True) {
       thread.join();
     } else {
@@ -200,10 +203,32 @@ PyObject* drop_in_thread(PyObject* self, PyObject* hold_gil) {
   });
 }
 
+/// As a deleter may that forwards to ours: in a thread of Python's, but without the GIL.
+PyObject* drop_without_gil(PyObject* self, PyObject*) {
+  return guarded([&] {
+    void* managed = taken(self);
+    PyThreadState* saved = PyEval_SaveThread();
+    call_deleter(managed, self_of(self).versioned);
+    PyEval_RestoreThread(saved);
+    return Py_NewRef(Py_None);
+  });
+}
+
+/// A managed tensor changes interpreters: its address leaves one and is owned in the other.
+PyObject* leave(PyObject* self, PyObject*) {
+  return guarded([&] { return PyLong_FromVoidPtr(taken(self)); });
+}
+PyObject* adopt(PyObject* module, PyObject* address) {
+  return guarded([&] {
+    void* managed = PyLong_AsVoidPtr(address);
+    if (PyErr_Occurred() != nullptr) throw PythonError{};
+    return new_owned(state_of(module).owned_type, managed, /*versioned=*/true).release();
+  });
+}
+
 PyObject* keep_until_exit(PyObject* self, PyObject*) {
   return guarded([&] {
-    graveyard().keep(held(self_of(self)), self_of(self).versioned);
-    let_go(self_of(self));
+    graveyard().keep(taken(self), self_of(self).versioned);
     return Py_NewRef(Py_None);
   });
 }
@@ -211,10 +236,9 @@ PyObject* keep_until_exit(PyObject* self, PyObject*) {
 /// A native thread deletes when finalization has begun (False) or is over (True).
 PyObject* drop_at_finalization(PyObject* self, PyObject* over) {
   return guarded([&] {
-    held(self_of(self));
     const bool versioned = self_of(self).versioned;
     const bool wait_for_end = over == Py_True;
-    graveyard().add(std::thread([managed = let_go(self_of(self)), versioned, wait_for_end] {
+    graveyard().add(std::thread([managed = taken(self), versioned, wait_for_end] {
       while (Py_IsInitialized() != 0 && (wait_for_end || !finalizing())) std::this_thread::yield();
       call_deleter(managed, versioned);
     }));
@@ -255,10 +279,10 @@ void dealloc(PyObject* self) {
 
 PyMethodDef owned_methods[] = {
     {"drop", drop, METH_NOARGS, "Calls the deleter."},
-    {"drop_in_thread", drop_in_thread, METH_O,
-     "Calls it in a native thread; argument: keep the GIL meanwhile?"},
-    {"drop_at_finalization", drop_at_finalization, METH_O,
-     "... once finalization began; argument: or ended?"},
+    {"drop_in_thread", drop_in_thread, METH_O, "... in a native thread; keep the GIL meanwhile?"},
+    {"drop_without_gil", drop_without_gil, METH_NOARGS, "... here, the GIL given up."},
+    {"leave", leave, METH_NOARGS, "The managed tensor's address; `adopt` owns it again."},
+    {"drop_at_finalization", drop_at_finalization, METH_O, "... once exit began; or ended?"},
     {"keep_until_exit", keep_until_exit, METH_NOARGS, "... from a C++ static destructor."},
     {"read", read_bytes, METH_O, "That many bytes from element (0,...,0) on."},
     {"write", write_bytes, METH_O, "Puts bytes there, read-only or not."},
@@ -279,6 +303,7 @@ PyMethodDef functions[] = {
     {"name_of", name_of, METH_O, "The capsule's name; what it points to is not looked at."},
     {"take", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(take)),
      METH_VARARGS | METH_KEYWORDS, "Takes a capsule as consumers do, or as careless ones do."},
+    {"adopt", adopt, METH_O, "Owned, from the address of a versioned managed tensor."},
     {"rename", rename_capsule, METH_VARARGS, "Gives a capsule another name."},
     {"drop_pending", drop_pending, METH_VARARGS,
      "Drops a list's last item with an exception pending."},

@@ -31,7 +31,9 @@ struct ArrayView {
   std::int64_t nbytes() const noexcept { return nbytes_of(size(), dtype); }
   Device device() const noexcept { return storage == nullptr ? Device{} : storage->device(); }
   /// Neither the array nor the memory below it is read-only.
-  bool writable() const noexcept { return !readonly && (storage == nullptr || storage->writable()); }
+  bool writable() const noexcept {
+    return !readonly && (storage == nullptr || storage->writable());
+  }
 };
 
 /// The owning value.

@@ -1,0 +1,53 @@
+"""The end of interpreters: of the process, with daemon threads inside refarray, and of
+sub-interpreters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+MODES = ["daemon_copy", "daemon_astype", "daemon_producer", "daemon_producer_asked"]
+
+
+@pytest.mark.req("LIFE-05")
+@pytest.mark.parametrize("attempt", range(3))
+@pytest.mark.parametrize("mode", MODES)
+def test_daemon_threads(isolated: Any, mode: str, attempt: int) -> None:
+    """CPython before 3.14 unwinds a thread that comes back to a finalizing interpreter; our frames
+    must not turn that into std::terminate, whose text would be on stderr."""
+    assert isolated("finalization.py", mode) == "alive until here\n"
+
+
+@pytest.mark.req("LIFE-05", "LIFE-03", "CAPI-04")
+@pytest.mark.parametrize(
+    "mode",
+    [
+        "module_global",
+        "import_in_global",
+        "unconsumed",
+        "cycle",
+        "static",
+        "static_of_import",
+        "thread_during",
+        "thread_after",
+        "daemon",
+        "buffer_static",
+        "buffer_thread",
+        "atexit",
+    ],
+)
+def test_finalization(isolated: Any, mode: str) -> None:
+    """Arrays, capsules and managed tensors that outlive the interpreter are let go or leaked,
+    never a crash."""
+    assert "alive until here\n" in isolated("finalization.py", mode)
+
+
+@pytest.mark.req("LIFE-25", "CAPI-04")
+@pytest.mark.parametrize(
+    "mode", ["round_trip", "many", "outlives", "buffer_of_the_living", "buffer_of_the_dead"]
+)
+def test_subinterpreters(isolated: Any, mode: str) -> None:
+    """Each interpreter imports its own module, with its own GIL from 3.12 on; tensors may outlive
+    theirs."""
+    assert "main goes on\n" in isolated("subinterpreters.py", mode)

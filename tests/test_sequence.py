@@ -1,0 +1,78 @@
+"""The sequence protocol: what asks an array for its length and for items by position."""
+
+from __future__ import annotations
+
+import ctypes
+import operator
+from typing import Any
+
+import pytest
+
+import refarray
+
+ROWS = [[1, 2, 3], [4, 5, 6]]
+
+
+def sequence_size(x: Any) -> int:
+    size = ctypes.pythonapi.PySequence_Size
+    size.argtypes, size.restype = [ctypes.py_object], ctypes.c_ssize_t
+    return int(size(x))
+
+
+def sequence_item(x: Any, index: int) -> Any:
+    item = ctypes.pythonapi.PySequence_GetItem
+    item.argtypes, item.restype = [ctypes.py_object, ctypes.c_ssize_t], ctypes.py_object
+    return item(x, index)
+
+
+@pytest.mark.parametrize("length", [len, operator.length_hint, sequence_size])
+def test_the_length_is_the_first_extent(length: Any) -> None:
+    x = refarray.asarray(ROWS)
+    assert [length(view) for view in (x, x.T, x[:, :0], x[:0])] == [2, 3, 2, 0]
+    if length is not operator.length_hint:  # which takes TypeError for "no hint"
+        with pytest.raises(TypeError):
+            length(refarray.asarray(1))
+
+
+def test_items_by_position() -> None:
+    """With a length the interpreter adds it to a negative position, once."""
+    x = refarray.asarray(ROWS)
+    for index in (0, 1, -1, -2):
+        assert sequence_item(x, index).tolist() == ROWS[index]
+    for index in (2, -3, 2**40, -(2**40)):
+        with pytest.raises(IndexError):
+            sequence_item(x, index)
+    sequence_item(x, 1)[0] = 9  # a view, as x[1] is
+    assert x.tolist() == [[1, 2, 3], [9, 5, 6]]
+
+
+def test_reversed() -> None:
+    x = refarray.asarray(ROWS)
+    assert [row.tolist() for row in reversed(x)] == ROWS[::-1]
+    assert operator.length_hint(reversed(x)) == 2
+    assert list(reversed(x[:0])) == []
+    with pytest.raises(TypeError):
+        reversed(refarray.asarray(1))
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint8"])
+def test_an_array_of_ints_is_a_shape(dtype: str) -> None:
+    shape: Any = refarray.asarray([2, 3], dtype=dtype)
+    assert refarray.zeros(shape).shape == (2, 3)
+    assert refarray.full(shape, 7).tolist() == [[7, 7, 7]] * 2
+    assert refarray.reshape(refarray.arange(6), shape).tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert refarray.arange(6).reshape(shape).shape == (2, 3)
+    assert refarray.broadcast_to(refarray.asarray(0), shape).shape == (2, 3)
+    one: Any = refarray.asarray(5, dtype=dtype)
+    assert refarray.zeros(one).shape == (5,)
+    none: Any = refarray.asarray([], dtype=dtype)
+    assert refarray.zeros(none).shape == ()
+
+
+def test_an_array_of_other_numbers_is_no_shape() -> None:
+    for bad in (refarray.asarray([2.0, 3.0]), refarray.asarray([[2, 3]])):
+        shape: Any = bad
+        with pytest.raises(TypeError):
+            refarray.zeros(shape)
+        with pytest.raises(TypeError):
+            refarray.reshape(refarray.arange(6), shape)
