@@ -7,7 +7,11 @@ from typing import Any
 
 import pytest
 
-MODES = ["daemon_copy", "daemon_astype", "daemon_producer", "daemon_producer_asked"]
+MODES = [
+    *("daemon_copy", "daemon_astype", "daemon_producer", "daemon_producer_asked"),
+    *("daemon_index", "daemon_position", "daemon_assign", "daemon_number", "daemon_sequence"),
+    *("daemon_property", "daemon_buffer", "daemon_repr"),
+]
 
 
 @pytest.mark.req("LIFE-05")

@@ -37,10 +37,10 @@ Ref to_bound(State& state, PyObject* object, const char* what, bool& is_integer)
   if (!number || PyComplex_Check(number.get())) {
     core::fail(Fault::kType, what, " must be an integer or a float, not ", type_name(object));
   }
-  if (!PyFloat_Check(number.get())) return check(PyNumber_Index(number.get()));
+  if (!PyFloat_Check(number.get())) return check(calling<PyNumber_Index>(number.get()));
   is_integer = false;
   if (std::isfinite(PyFloat_AsDouble(number.get()))) return number;
-  core::fail(Fault::kValue, what, " is ", utf8(check(PyObject_Str(number.get())).get()),
+  core::fail(Fault::kValue, what, " is ", utf8(check(calling<PyObject_Str>(number.get())).get()),
              "; it must be finite");
 }
 
@@ -105,7 +105,7 @@ bool fill_machine(core::Array& out, std::int64_t size, PyObject* first, PyObject
 
 core::Array integer_range(const Interval& interval, const core::DType& dtype) {
   auto* range_type = reinterpret_cast<PyObject*>(&PyRange_Type);
-  const Ref range = check(PyObject_CallFunctionObjArgs(
+  const Ref range = check(calling<PyObject_CallFunctionObjArgs>(
       range_type, interval.start.get(), interval.stop.get(), interval.step.get(), nullptr));
   const Py_ssize_t size = PyObject_Size(range.get());
   if (size < 0) {
@@ -116,8 +116,8 @@ core::Array integer_range(const Interval& interval, const core::DType& dtype) {
   const std::int64_t shape[] = {size};
   if (size == 0) return core::new_array(dtype, shape, false);
   core::checked_nbytes(size, dtype);
-  const Ref first = check(PySequence_GetItem(range.get(), 0));
-  const Ref last = check(PySequence_GetItem(range.get(), size - 1));
+  const Ref first = check(calling<PySequence_GetItem>(range.get(), 0));
+  const Ref last = check(calling<PySequence_GetItem>(range.get(), size - 1));
   const core::Array probe = core::new_array(dtype, {}, true);
   write_scalar(dtype, probe.data, 0,
                first.get());  // throws when out of range; what lies between them is not then
@@ -132,7 +132,7 @@ core::Array integer_range(const Interval& interval, const core::DType& dtype) {
   if (done) return dtype == machine ? wide : copy_to_new(wide, dtype);
   core::Array out = core::new_array(dtype, shape, dtype.is_sub_byte());  // floats beyond int64
   for_each_index(size, [&](std::int64_t i) {
-    const Ref number = check(PySequence_GetItem(range.get(), static_cast<Py_ssize_t>(i)));
+    const Ref number = check(calling<PySequence_GetItem>(range.get(), static_cast<Py_ssize_t>(i)));
     write_scalar(dtype, out.data, i * dtype.stored_bits(), number.get());
   });
   return out;

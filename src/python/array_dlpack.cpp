@@ -35,9 +35,8 @@ Ref export_as(const core::ArrayView& array, const dlpack::ExportPlan& plan) {
 Ref export_with(const State& state, PyObject* self, PyObject* stream, PyObject* max_version,
                 PyObject* dl_device, PyObject* copy) {
   const std::optional<std::int64_t> on = to_stream(stream);  // [1] parse
-  const dlpack::ExportRequest request{
-      to_version_request(state, max_version) != VersionRequest::kLegacy, to_copy(copy),
-      to_dl_device(dl_device)};
+  const dlpack::ExportRequest request{wants_versioned(state, max_version), to_copy(copy),
+                                      to_dl_device(dl_device)};
   return export_capsule(view_of(self), request, on);
 }
 
@@ -50,7 +49,7 @@ Ref array_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObje
 /// DEV-01 wants an Enum member; the enum is made when it is first needed, so that importing us does
 /// not import enum.
 Ref device_tuple(const core::Device& device) {
-  const Ref package = check(PyImport_ImportModule("refarray"));
+  const Ref package = check(calling<PyImport_ImportModule>("refarray"));
   const Ref type = check(PyObject_GetAttrString(package.get(), "DLDeviceType"));
   const Ref member = check(PyObject_CallFunction(type.get(), "i", static_cast<int>(device.kind)));
   return check(Py_BuildValue("(Oi)", member.get(), static_cast<int>(device.id)));

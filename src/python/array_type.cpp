@@ -31,14 +31,14 @@ Ref array_namespace(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyO
           "api_version must be None or one of 2021.12, 2022.12, 2023.12, 2024.12, 2025.12, not %R",
           version);
   }
-  return check(PyImport_ImportModule("refarray"));
+  return check(calling<PyImport_ImportModule>("refarray"));
 }
 
 /// Formatting is Python, imported when somebody looks at an array for the first time.
 Ref format_with(const char* function, PyObject* self) {
-  const Ref module = check(PyImport_ImportModule("refarray._format"));
+  const Ref module = check(calling<PyImport_ImportModule>("refarray._format"));
   const Ref format = check(PyObject_GetAttrString(module.get(), function));
-  return check(PyObject_CallFunctionObjArgs(format.get(), self, nullptr));
+  return check(calling<PyObject_CallFunctionObjArgs>(format.get(), self, nullptr));
 }
 Ref array_repr(PyObject* self) { return format_with("array_repr", self); }
 Ref array_str(PyObject* self) { return format_with("array_str", self); }

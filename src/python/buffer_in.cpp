@@ -25,7 +25,7 @@ using core::Fault;
 struct ReleaseBuffer {
   void operator()(Py_buffer* buffer) const noexcept {
     const ErrorGuard guard;
-    PyBuffer_Release(buffer);
+    compat::park_at_exit([buffer] { PyBuffer_Release(buffer); });
     delete buffer;
   }
 };
@@ -57,7 +57,7 @@ class BufferStorage final : public core::Storage {
 
 HeldBuffer hold(PyObject* exporter, int flags) {
   auto buffer = std::make_unique<Py_buffer>();
-  check(PyObject_GetBuffer(exporter, buffer.get(), flags));
+  check(calling<PyObject_GetBuffer>(exporter, buffer.get(), flags));
   return HeldBuffer(buffer.release());
 }
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <Python.h>
+#include <cxxabi.h>
+#include <unistd.h>
 
 namespace refarray::python::compat {
 
@@ -73,6 +75,25 @@ inline bool is_finalizing() noexcept {
 #else
   return !Py_IsInitialized() || _Py_IsFinalizing();
 #endif
+}
+
+/// Waits for ever.
+[[noreturn]] inline void park() noexcept {
+  for (;;) pause();
+}
+
+/// Runs `body`, which may give up the GIL and take it again. While the interpreter is being
+/// finalized CPython before 3.14 ends a daemon thread where it takes the GIL, by unwinding its
+/// stack; our frames must not run their destructors then, without a GIL: the thread is parked
+/// instead, as CPython 3.14 does itself.
+template <class Body>
+auto park_at_exit(Body body) {
+  try {  // boundary: pthread_exit() comes as an exception of its own kind
+    return body();
+  } catch (
+      const abi::__forced_unwind&) {  // boundary: as above; it cannot be ended, only kept waiting
+    park();
+  }
 }
 
 /// Attaches the calling thread to some interpreter for as long as it lives; a no-op for a thread

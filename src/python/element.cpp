@@ -78,14 +78,14 @@ constexpr std::array<Read, core::kScalars.size()> kRead =
 /// The number as it may stand in a message: an int cut where its digits would fill pages.
 std::string number_text(PyObject* number) {
   if (rank_of(number) == Rank::kInt) return short_repr(number);
-  return utf8(check(PyObject_Str(number)).get());
+  return utf8(check(calling<PyObject_Str>(number)).get());
 }
 
 [[noreturn, gnu::cold]] void fail_range(PyObject* number, const char* dtype, const Ref& low,
                                         const Ref& high) {
   core::fail(core::Fault::kOverflow, number_text(number), " is out of range for ", dtype,
-             ", which holds ", utf8(check(PyObject_Str(low.get())).get()), " to ",
-             utf8(check(PyObject_Str(high.get())).get()));
+             ", which holds ", utf8(check(calling<PyObject_Str>(low.get())).get()), " to ",
+             utf8(check(calling<PyObject_Str>(high.get())).get()));
 }
 
 [[noreturn, gnu::cold]] void fail_kind(PyObject* number, const char* dtype) {
@@ -186,8 +186,8 @@ constexpr std::array<Write, core::kScalars.size()> kWrite =
 /// would take a place in the interpreter's cache of attributes.
 bool has_complex_method(PyObject* object) {
   const Ref name = check(PyUnicode_InternFromString("__complex__"));
-  const Ref found =
-      Ref::steal(PyObject_GetAttr(reinterpret_cast<PyObject*>(Py_TYPE(object)), name.get()));
+  const Ref found = Ref::steal(
+      calling<PyObject_GetAttr>(reinterpret_cast<PyObject*>(Py_TYPE(object)), name.get()));
   if (!found && PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw ErrorSet{};
   if (!found) PyErr_Clear();  // that is the answer
   return static_cast<bool>(found);
@@ -218,7 +218,7 @@ core::DType default_dtype(Rank rank) noexcept {
 Ref plain_number(PyObject* object) {
   if (PyBool_Check(object) || PyLong_CheckExact(object)) return Ref::borrow(object);
   if (PyLong_Check(object))
-    return check(PyNumber_Index(object));  // no call: an int answers for itself
+    return check(calling<PyNumber_Index>(object));  // no call: an int answers for itself
   if (PyFloat_CheckExact(object) || PyComplex_CheckExact(object)) return Ref::borrow(object);
   if (PyFloat_Check(object)) return check(PyFloat_FromDouble(PyFloat_AsDouble(object)));
   if (!PyComplex_Check(object)) return {};
@@ -234,11 +234,12 @@ Ref to_number(State& state, PyObject* object) {
     require_host(view, "reading a number");
     return read_element(view.dtype, view.data, view.bit);
   }
-  if (PyIndex_Check(object)) return plain_number(check(PyNumber_Index(object)).get());
-  if (PyType_GetSlot(Py_TYPE(object), Py_nb_float) != nullptr) return check(PyNumber_Float(object));
+  if (PyIndex_Check(object)) return plain_number(check(calling<PyNumber_Index>(object)).get());
+  if (PyType_GetSlot(Py_TYPE(object), Py_nb_float) != nullptr)
+    return check(calling<PyNumber_Float>(object));
   if (!has_complex_method(object)) return {};
   auto* complex_type = reinterpret_cast<PyObject*>(&PyComplex_Type);
-  return check(PyObject_CallFunctionObjArgs(complex_type, object, nullptr));
+  return check(calling<PyObject_CallFunctionObjArgs>(complex_type, object, nullptr));
 }
 
 void require_host(const core::ArrayView& array, const char* what) {

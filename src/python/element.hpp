@@ -38,7 +38,7 @@ template <class Body>
 void for_each_index(std::int64_t count, Body body) {
   constexpr std::int64_t kPatience = std::int64_t{1} << 16;
   for (std::int64_t i = 0; i < count;) {
-    check(PyErr_CheckSignals());
+    check(calling<PyErr_CheckSignals>());
     const std::int64_t end = count - i > kPatience ? i + kPatience : count;
     for (; i < end; ++i) body(i);
   }

@@ -86,7 +86,9 @@ int array_truth(PyObject* self) {
 
 Ref array_int(PyObject* self) { return check(PyNumber_Long(only_real(self, "int()").get())); }
 
-Ref array_float(PyObject* self) { return check(PyNumber_Float(only_real(self, "float()").get())); }
+Ref array_float(PyObject* self) {
+  return check(calling<PyNumber_Float>(only_real(self, "float()").get()));
+}
 
 Ref array_index(PyObject* self) {
   const core::DType dtype = view_of(self).dtype;

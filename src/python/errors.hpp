@@ -14,6 +14,13 @@ namespace refarray::python {
 /// Thrown when Python's error indicator is set; carries nothing.
 struct ErrorSet {};
 
+/// A C-API call that may run Python code, and so give up the GIL and take it again
+/// (compat::park_at_exit).
+template <auto Function, class... Args>
+auto calling(Args... args) {
+  return compat::park_at_exit([&] { return Function(args...); });
+}
+
 /// A new reference from a C-API call; throws when the call failed.
 inline Ref check(PyObject* object) {
   if (object == nullptr) throw ErrorSet{};
@@ -75,6 +82,9 @@ struct SlotOf<Fn> {
   static typename SlotResult<R>::type call(Args... args) noexcept {
     try {  // boundary: no C++ exception may reach the interpreter
       return SlotResult<R>::pass(Fn(args...));
+    } catch (
+        const abi::__forced_unwind&) {  // boundary: a daemon thread at exit, see park_at_exit()
+      compat::park();
     } catch (...) {  // boundary: as above
       translate_current_exception();
       return SlotResult<R>::error;
@@ -87,6 +97,9 @@ struct SlotOf<Fn> {
     try {  // boundary: no C++ exception may reach the interpreter
       Fn(args...);
       return 0;
+    } catch (
+        const abi::__forced_unwind&) {  // boundary: a daemon thread at exit, see park_at_exit()
+      compat::park();
     } catch (...) {  // boundary: as above
       translate_current_exception();
       return -1;

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <Python.h>
-#include <cxxabi.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
@@ -17,19 +15,6 @@ namespace refarray::python {
 /// Copies of fewer bytes than this keep the GIL: giving it up costs more than they take.
 inline constexpr std::int64_t kReleaseGilAbove = std::int64_t{1} << 16;
 
-/// Runs `body`, which takes the GIL at its end. While the interpreter is being finalized CPython
-/// before 3.14 ends a daemon thread there by unwinding its stack; our frames must not run their
-/// destructors then, without a GIL: the thread is parked instead, as CPython 3.14 does itself.
-template <class Body>
-auto park_at_exit(Body body) {
-  try {  // boundary: pthread_exit() comes as an exception of its own kind
-    return body();
-  } catch (
-      const abi::__forced_unwind&) {  // boundary: as above; it cannot be ended, only kept waiting
-    for (;;) pause();
-  }
-}
-
 /// Lets other Python threads run while it lives. No PyObject may be touched meanwhile.
 class GilRelease {
  public:
@@ -37,7 +22,7 @@ class GilRelease {
   GilRelease(const GilRelease&) = delete;
   GilRelease& operator=(const GilRelease&) = delete;
   ~GilRelease() {
-    if (state_ != nullptr) park_at_exit([this] { PyEval_RestoreThread(state_); });
+    if (state_ != nullptr) compat::park_at_exit([this] { PyEval_RestoreThread(state_); });
   }
 
  private:

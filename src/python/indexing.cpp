@@ -47,7 +47,7 @@ Item classify(const State& state, PyObject* index) {
 std::int64_t position_of(PyObject* index, int axis, std::int64_t extent) {
   Ref number = Ref::borrow(index);
   if (!PyLong_CheckExact(index)) {
-    number = Ref::steal(PyNumber_Index(index));
+    number = Ref::steal(calling<PyNumber_Index>(index));
     if (!number) {
       if (PyErr_ExceptionMatches(PyExc_TypeError) == 0 || !PySequence_Check(index))
         throw ErrorSet{};

@@ -88,8 +88,8 @@ Ref inspect_capsule(PyObject*, PyObject* capsule) {
 
 Ref inspect_exchange_api(PyObject* module, PyObject* type) {
   if (!PyType_Check(type)) raise(PyExc_TypeError, "not a type: %R", type);
-  const Ref capsule =
-      Ref::steal(PyObject_GetAttr(type, State::of_module(module).get(Slot::kExchangeName)));
+  const Ref capsule = Ref::steal(
+      calling<PyObject_GetAttr>(type, State::of_module(module).get(Slot::kExchangeName)));
   if (!capsule) {
     if (!PyErr_ExceptionMatches(PyExc_AttributeError)) throw ErrorSet{};
     PyErr_Clear();

@@ -61,7 +61,7 @@ bool is_host(DLDevice device) noexcept {
 /// and max_version is passed first: if it is not that one, the producer knows versions but is older
 /// than copy= and dl_device=.
 bool blames_newer_keyword(PyObject* error) {
-  const Ref message = check(PyObject_Str(error));
+  const Ref message = check(calling<PyObject_Str>(error));
   Py_ssize_t size = 0;
   const char* text = PyUnicode_AsUTF8AndSize(message.get(), &size);
   if (text == nullptr) throw ErrorSet{};

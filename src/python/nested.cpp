@@ -124,18 +124,18 @@ void NestedReader::visit(PyObject* object, int depth) {
 }
 
 void NestedReader::visit_sequence(PyObject* object, int depth) {
-  const Py_ssize_t length = check(PySequence_Size(object));
+  const Py_ssize_t length = check(calling<PySequence_Size>(object));
   meet_extent(length, depth);
   if (length == 0) return meet_end(depth + 1);
   for_each_index(length, [&](std::int64_t index) {
     const auto i = static_cast<Py_ssize_t>(index);
     at_[depth] = i;
-    const Py_ssize_t now = i == 0 ? length : check(PySequence_Size(object));
+    const Py_ssize_t now = i == 0 ? length : check(calling<PySequence_Size>(object));
     if (now != length) {
       core::fail(Fault::kValue, place(depth), " changed its length from ", length, " to ", now,
                  " while it was read");
     }
-    const Ref item = check(PySequence_GetItem(object, i));
+    const Ref item = check(calling<PySequence_GetItem>(object, i));
     visit(item.get(), depth + 1);
   });
 }

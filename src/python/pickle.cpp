@@ -25,7 +25,7 @@ constexpr std::int64_t kOutOfBand = 5;
 /// By an interned name: each new string would take a place in the interpreter's cache of
 /// attributes.
 Ref attribute(PyObject* object, const char* name) {
-  return check(PyObject_GetAttr(object, check(PyUnicode_InternFromString(name)).get()));
+  return check(calling<PyObject_GetAttr>(object, check(PyUnicode_InternFromString(name)).get()));
 }
 
 /// The elements as row-major bytes: the array's own memory where it is that already, else a copy.
@@ -52,9 +52,9 @@ Ref bytes_object(const State& state, core::Array bytes, std::int64_t protocol) {
                                 : PyByteArray_FromStringAndSize(data, size));
   }
   const Ref array = make_array(state, std::move(bytes));
-  const Ref pickle = check(PyImport_ImportModule("pickle"));
+  const Ref pickle = check(calling<PyImport_ImportModule>("pickle"));
   const Ref type = attribute(pickle.get(), "PickleBuffer");
-  return check(PyObject_CallFunctionObjArgs(type.get(), array.get(), nullptr));
+  return check(calling<PyObject_CallFunctionObjArgs>(type.get(), array.get(), nullptr));
 }
 
 Ref reduce_ex(PyObject* self, PyObject* protocol_object) {

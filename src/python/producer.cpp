@@ -20,14 +20,14 @@ struct Found {
 /// As type(x).__dict__ along the MRO says: neither the instance nor a metaclass can fabricate an
 /// answer.
 Found find_on_type(const State& state, PyTypeObject* type, PyObject* name) {
-  const Ref mro =
-      check(PyObject_GetAttr(reinterpret_cast<PyObject*>(type), state.get(Slot::kMroName)));
+  const Ref mro = check(
+      calling<PyObject_GetAttr>(reinterpret_cast<PyObject*>(type), state.get(Slot::kMroName)));
   const Py_ssize_t count = PyTuple_Check(mro.get()) ? PyTuple_Size(mro.get()) : 0;
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* base = PyTuple_GetItem(mro.get(), i);
-    const Ref dict = check(PyObject_GetAttr(base, state.get(Slot::kDictName)));
-    if (check(PySequence_Contains(dict.get(), name)) == 1)
-      return {check(PyObject_GetItem(dict.get(), name)), i};
+    const Ref dict = check(calling<PyObject_GetAttr>(base, state.get(Slot::kDictName)));
+    if (check(calling<PySequence_Contains>(dict.get(), name)) == 1)
+      return {check(calling<PyObject_GetItem>(dict.get(), name)), i};
   }
   return {};
 }
@@ -67,7 +67,7 @@ const DLPackExchangeAPI* find_table_beside(State& state, PyTypeObject* type, Py_
   const Found own = find_on_type(state, type, state.get(Slot::kExchangeName));
   if (own.at >= 0 && dlpack_at >= 0 && dlpack_at < own.at) return nullptr;
   const Ref capsule = Ref::steal(
-      PyObject_GetAttr(reinterpret_cast<PyObject*>(type), state.get(Slot::kExchangeName)));
+      calling<PyObject_GetAttr>(reinterpret_cast<PyObject*>(type), state.get(Slot::kExchangeName)));
   if (capsule) return table_in(capsule.get());
   if (!PyErr_ExceptionMatches(PyExc_AttributeError)) throw ErrorSet{};
   PyErr_Clear();
@@ -129,16 +129,17 @@ Ref call_on_type(PyObject* descriptor, PyObject* const* args, std::size_t count,
   PyTypeObject* kind = Py_TYPE(descriptor);
   if ((PyType_GetFlags(kind) & Py_TPFLAGS_METHOD_DESCRIPTOR) !=
       0) {  // functions: no bound object is needed
-    return check(
-        park_at_exit([&] { return PyObject_Vectorcall(descriptor, args, count, kwnames); }));
+    return check(compat::park_at_exit(
+        [&] { return PyObject_Vectorcall(descriptor, args, count, kwnames); }));
   }
   PyObject* self = args[0];
   const auto get = reinterpret_cast<descrgetfunc>(PyType_GetSlot(kind, Py_tp_descr_get));
-  const Ref bound = get == nullptr
-                        ? Ref::borrow(descriptor)
-                        : check(get(descriptor, self, reinterpret_cast<PyObject*>(Py_TYPE(self))));
-  return check(
-      park_at_exit([&] { return PyObject_Vectorcall(bound.get(), args + 1, count - 1, kwnames); }));
+  const auto bind = [&] {
+    return get(descriptor, self, reinterpret_cast<PyObject*>(Py_TYPE(self)));
+  };
+  const Ref bound = get == nullptr ? Ref::borrow(descriptor) : check(compat::park_at_exit(bind));
+  return check(compat::park_at_exit(
+      [&] { return PyObject_Vectorcall(bound.get(), args + 1, count - 1, kwnames); }));
 }
 
 bool is_producer(State& state, PyObject* object) {

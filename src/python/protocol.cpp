@@ -11,7 +11,7 @@ namespace {
 [[gnu::noinline]] Ref to_index(PyObject* object, PyObject* tuple, const char* from) {
   if (!PyIndex_Check(object))
     raise(PyExc_TypeError, "%s must be a tuple of two ints, not %R", from, tuple);
-  return check(PyNumber_Index(object));
+  return check(calling<PyNumber_Index>(object));
 }
 /// An int that may be of any size: beyond int64 it is held at the end of the range.
 std::int64_t clamped_int(PyObject* object, PyObject* tuple, const char* from) {
@@ -64,14 +64,24 @@ std::int64_t detail::parse_stream(PyObject* object) {
 }
 
 namespace {
+bool is_pair(PyObject* object) noexcept {
+  return PyTuple_CheckExact(object) && compat::tuple_size(object) == 2;
+}
 /// (1, 3) written in somebody's source: the same two small ints, which the interpreter has once
 /// each.
-bool has_same_items(PyObject* tuple, PyObject* ours) noexcept {
-  return PyTuple_CheckExact(tuple) && compat::tuple_size(tuple) == 2 &&
-         compat::tuple_item(tuple, 0) == compat::tuple_item(ours, 0) &&
-         compat::tuple_item(tuple, 1) == compat::tuple_item(ours, 1);
+bool has_same_items(PyObject* object, PyObject* ours) noexcept {
+  return is_pair(object) && compat::tuple_item(object, 0) == compat::tuple_item(ours, 0) &&
+         compat::tuple_item(object, 1) == compat::tuple_item(ours, 1);
 }
 }  // namespace
+
+bool wants_versioned(const State& state, PyObject* object) {
+  if (!is_given(object)) return false;
+  PyObject* ours = state.get(Slot::kOurVersion);
+  const bool same_major = is_pair(object) && PyLong_CheckExact(compat::tuple_item(object, 1)) &&
+                          compat::tuple_item(object, 0) == compat::tuple_item(ours, 0);
+  return same_major || to_version_request(state, object) != VersionRequest::kLegacy;
+}
 
 VersionRequest to_version_request(const State& state, PyObject* object) {
   if (!is_given(object)) return VersionRequest::kLegacy;

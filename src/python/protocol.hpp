@@ -41,6 +41,9 @@ inline std::optional<DLDevice> to_dl_device(PyObject* object) {
 enum class VersionRequest { kLegacy, kOlderMinor, kOurs, kNewer };
 /// None or absent (legacy), or a tuple of two ints of any size. TypeError otherwise (VERS-10).
 VersionRequest to_version_request(const State& state, PyObject* object);
+/// All that a producer needs to know of it: anything but legacy. Our own major, asked for in
+/// whatever minor, is seen without computing.
+bool wants_versioned(const State& state, PyObject* object);
 
 /// (type, id) as __dlpack_device__ must return it. TypeError otherwise, naming the dunder (DEV-01).
 DLDevice to_announced_device(PyObject* answer);

@@ -43,15 +43,15 @@ Integers one_integer(std::int64_t value) {
 }
 
 Integers from_sequence(PyObject* sequence, const char* what) {
-  const Py_ssize_t count = check(PySequence_Size(sequence));
+  const Py_ssize_t count = check(calling<PySequence_Size>(sequence));
   if (count > core::kMaxRank) {
     core::fail(core::Fault::kValue, what, " has ", count, " entries; the limit is ",
                core::kMaxRank);
   }
   Integers out;
   for (Py_ssize_t i = 0; i < count; ++i) {
-    const Ref item =
-        check(PySequence_GetItem(sequence, i));  // a list may shrink under an __index__: IndexError
+    const Ref item = check(calling<PySequence_GetItem>(
+        sequence, i));  // a list may shrink under an __index__: IndexError
     if (!PyIndex_Check(item.get())) {
       core::fail(core::Fault::kType, what, "[", i, "] must be an integer, not ",
                  type_name(item.get()));
@@ -74,7 +74,7 @@ constexpr const char* kDtypeWanted =
 std::int64_t to_int64(PyObject* object, const char* what) {
   if (PyLong_CheckExact(object)) return int_value(object, what);
   if (!PyIndex_Check(object)) fail_wrong_type(object, what, "an integer");
-  return int_value(check(PyNumber_Index(object)).get(), what);
+  return int_value(check(calling<PyNumber_Index>(object)).get(), what);
 }
 
 Integers to_integers(PyObject* object, const char* what) {
@@ -82,7 +82,7 @@ Integers to_integers(PyObject* object, const char* what) {
   const bool sequence = is_integer_sequence(object);
   if (PyIndex_Check(object)) {  // arrays have both __index__ and entries: what the former refuses
                                 // is a sequence
-    const Ref number = Ref::steal(PyNumber_Index(object));
+    const Ref number = Ref::steal(calling<PyNumber_Index>(object));
     if (number) return one_integer(int_value(number.get(), what));
     if (!sequence || PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw ErrorSet{};
     PyErr_Clear();

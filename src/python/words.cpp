@@ -20,7 +20,7 @@ std::string type_name(PyObject* object) {
 std::string short_repr(PyObject* object) {
   constexpr Py_ssize_t kLongest = 60;  // characters, so that a message stays one line
   if (!PyLong_CheckExact(object) && !PyUnicode_CheckExact(object)) return type_name(object);
-  Ref text = Ref::steal(PyObject_Repr(object));
+  Ref text = Ref::steal(calling<PyObject_Repr>(object));
   if (!text) {
     if (PyErr_ExceptionMatches(PyExc_ValueError) == 0) throw ErrorSet{};
     PyErr_Clear();  // more digits than sys.set_int_max_str_digits() allows

@@ -34,6 +34,56 @@ class Producer:
         return x.__dlpack__(**keywords)
 
 
+def spend() -> None:
+    """Python code that is long enough to be interrupted."""
+    for _ in range(10_000):
+        pass
+
+
+class Index:
+    def __index__(self) -> int:
+        spend()
+        return 2
+
+
+class Sequence:
+    def __len__(self) -> int:
+        return 3
+
+    def __getitem__(self, index: int) -> float:
+        spend()
+        if index >= 3:
+            raise IndexError
+        return float(index)
+
+
+class Owner(bytearray):
+    def __del__(self) -> None:
+        spend()
+
+
+class Property:
+    @property
+    def __dlpack__(self):
+        spend()
+        return x.__dlpack__
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+CALLBACKS = {
+    "daemon_index": lambda: refarray.zeros((Index(), Index())),
+    "daemon_position": lambda: x[Index()],
+    "daemon_assign": lambda: x.__setitem__(0, Index()),
+    "daemon_number": lambda: refarray.asarray([Index()]),
+    "daemon_sequence": lambda: refarray.asarray(Sequence()),
+    "daemon_property": lambda: refarray.from_dlpack(Property()),
+    "daemon_buffer": lambda: len(refarray.from_buffer(Owner(8))),
+    "daemon_repr": lambda: repr(x),
+}
+
+
 class Late:
     """Lets the other threads run after finalization began: it dies with the modules."""
 
@@ -105,6 +155,8 @@ elif mode == "daemon_producer":
     run_daemons(lambda: refarray.from_dlpack(Producer()))
 elif mode == "daemon_producer_asked":
     run_daemons(lambda: refarray.from_dlpack(Producer(), copy=True))
+elif mode in CALLBACKS:
+    run_daemons(CALLBACKS[mode])
 elif mode == "buffer_static":
     take(refarray.from_buffer(bytearray(b"abcd"))).keep_until_exit()
 elif mode == "buffer_thread":
