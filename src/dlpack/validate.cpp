@@ -62,24 +62,28 @@ int checked_ndim(std::int32_t ndim) {
   return ndim;
 }
 
-/// Extents and strides into our own memory, each entry read once. NULL strides (legal before 1.2,
-/// tolerated later: A-02) and those of empty tensors, which carry no meaning (TENS-14) and could be
-/// anything, become the row-major ones.
-void read_shape(const std::int64_t* shape, int ndim, core::Layout& out) {
+void check_shape(const std::int64_t* shape, int ndim) {
   if (ndim > 0 && shape == nullptr)
     core::fail(Fault::kBuffer, "shape is NULL although ndim is ", ndim);
-  out.ndim = ndim;
-  for (int axis = 0; axis < ndim; ++axis) out.shape[axis] = shape[axis];
 }
-void read_strides(const std::int64_t* strides, core::Layout& out) noexcept {
-  for (int axis = 0; axis < out.ndim; ++axis) out.strides[axis] = strides[axis];
-}
+
+/// The row-major strides: for NULL (legal before 1.2, tolerated later: A-02), and for empty
+/// tensors, whose strides carry no meaning (TENS-14) and could be anything.
 void set_row_major(core::Layout& out) noexcept {
   std::uint64_t stride = 1;  // wraps only where survey() refuses the shape
   for (int axis = out.ndim - 1; axis >= 0; --axis) {
     out.strides[axis] = static_cast<std::int64_t>(stride);
     if (out.shape[axis] != 0) stride *= static_cast<std::uint64_t>(out.shape[axis]);
   }
+}
+
+[[gnu::noinline]] core::Survey survey_row_major(const std::int64_t* shape, int ndim,
+                                                const core::DType& dtype,
+                                                core::Layout& out) noexcept {
+  out.ndim = ndim;
+  for (int axis = 0; axis < ndim; ++axis) out.shape[axis] = shape[axis];
+  set_row_major(out);
+  return core::survey(out.shape, out.strides, ndim, dtype, out);
 }
 
 /// Runs a check of the core whose Fault is about a caller's argument, and reports it as
@@ -165,13 +169,12 @@ void validate(const DLTensor& tensor, const TensorContext& context, Imported& ou
   if (out.as_cpu) out.device = core::Device{};  // host memory of another label, by the line above
   if ((context.flags & ~kKnownFlags) != 0) check_unknown_flags(context, dtype);
   read_dtype(dtype, (context.flags & kPadded) != 0, array.dtype);
-  read_shape(fields.shape, checked_ndim(fields.ndim), layout);
-  if (fields.strides != nullptr) {
-    read_strides(fields.strides, layout);
-  } else {
-    set_row_major(layout);
-  }
-  const core::Survey found = core::survey(layout.extents(), layout.strides, array.dtype);
+  const int ndim = checked_ndim(fields.ndim);
+  check_shape(fields.shape, ndim);
+  const core::Survey found =
+      fields.strides != nullptr
+          ? core::survey(fields.shape, fields.strides, ndim, array.dtype, layout)
+          : survey_row_major(fields.shape, ndim, array.dtype, layout);
   if (!found.sound) explain(layout, array.dtype);
   if (found.size == 0) set_row_major(layout);
   // Nothing is read from an empty tensor's data, and it may be any value (TENS-04).
@@ -187,9 +190,9 @@ core::Array allocate_like(const DLTensor& prototype) {
   checked_device(prototype.device);
   core::DType dtype;
   read_dtype(prototype.dtype, /*padded=*/false, dtype);
-  read_shape(prototype.shape, checked_ndim(prototype.ndim), layout);
-  set_row_major(layout);
-  if (!core::survey(layout.extents(), layout.strides, dtype).sound) explain(layout, dtype);
+  const int ndim = checked_ndim(prototype.ndim);
+  check_shape(prototype.shape, ndim);
+  if (!survey_row_major(prototype.shape, ndim, dtype, layout).sound) explain(layout, dtype);
   return core::new_array(dtype, layout.extents(), /*zeroed=*/false);
 }
 

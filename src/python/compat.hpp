@@ -66,16 +66,9 @@ inline void restore_raised(PyObject* exception) noexcept {
 #endif
 }
 
-/// Whether the interpreter can still be entered from a thread that is not attached to it.
-inline bool is_finalizing() noexcept {
-#if defined(Py_LIMITED_API)
-  return !Py_IsInitialized();
-#elif PY_VERSION_HEX >= 0x030D0000
-  return !Py_IsInitialized() || Py_IsFinalizing();
-#else
-  return !Py_IsInitialized() || _Py_IsFinalizing();
-#endif
-}
+/// Whether the interpreter is going away, so that no thread may attach to it any more. Finalization
+/// begins with this.
+inline bool is_finalizing() noexcept { return !Py_IsInitialized(); }
 
 /// Waits for ever.
 [[noreturn]] inline void park() noexcept {

@@ -85,10 +85,8 @@ Ref import_by_protocol(State& state, PyObject* x, Offer& offer, const ImportRequ
   return finish(state, std::move(in), request);
 }
 
-/// The long way: looks at the type, and asks the dunders unless the table can be used and has not
-/// been tried.
-[[gnu::flatten, gnu::noinline]] Ref import_foreign(State& state, PyObject* x,
-                                                   const DLPackExchangeAPI* tried) {
+/// The long way, for a type that is not remembered, or only with a table that was no use.
+[[gnu::noinline]] Ref import_foreign(State& state, PyObject* x, const DLPackExchangeAPI* tried) {
   Offer offer = look_up(state, x);
   if (offer.table != nullptr && tried == nullptr) {
     if (Ref array = import_fast(state, x, *offer.table)) return array;
@@ -105,11 +103,14 @@ Ref import_by_protocol(State& state, PyObject* x, Offer& offer, const ImportRequ
 [[gnu::flatten, gnu::noinline]] Ref import_plain(State& state, PyObject* x) {
   if (is_array(state, x)) return alias_array(state, x);
   const Producer* known = state.find_producer(reinterpret_cast<PyObject*>(Py_TYPE(x)));
-  const DLPackExchangeAPI* table = known == nullptr ? nullptr : known->table;
-  if (table != nullptr) {
-    if (Ref array = import_fast(state, x, *table)) return array;
+  if (known == nullptr) return import_foreign(state, x, nullptr);
+  if (known->table != nullptr) {
+    Ref array = import_fast(state, x, *known->table);
+    return array ? std::move(array) : import_foreign(state, x, known->table);
   }
-  return import_foreign(state, x, table);
+  dlpack::Imported in;
+  import_by_dunder(state, x, remembered(*known), {}, in);
+  return make_array(state, std::move(in.array));
 }
 
 Ref import_any(State& state, PyObject* x, const ImportRequest& request) {

@@ -118,15 +118,23 @@ Ref retry(const State& state, PyObject* x, PyObject* dlpack, PyObject* version, 
 /// Guards against a producer that calls from_dlpack on itself: RecursionError, at linear cost.
 class RecursionGuard {
  public:
-  RecursionGuard() { check(Py_EnterRecursiveCall(" in from_dlpack()")); }
+  /// NumPy's own method calls nobody back, and needs no guard.
+  explicit RecursionGuard(bool needed) : needed_(needed) {
+    if (needed) check(Py_EnterRecursiveCall(" in from_dlpack()"));
+  }
   RecursionGuard(const RecursionGuard&) = delete;
   RecursionGuard& operator=(const RecursionGuard&) = delete;
-  ~RecursionGuard() { Py_LeaveRecursiveCall(); }
+  ~RecursionGuard() {
+    if (needed_) Py_LeaveRecursiveCall();
+  }
+
+ private:
+  bool needed_;
 };
 
-Ref ask_dlpack(const State& state, PyObject* x, PyObject* dlpack, const ImportRequest& request,
+Ref ask_dlpack(const State& state, PyObject* x, const Offer& offer, const ImportRequest& request,
                DLDevice announced) {
-  const RecursionGuard guard;
+  const RecursionGuard guard(!offer.host_only);
   PyObject* version =
       request.max_version != nullptr ? request.max_version : state.get(Slot::kOurVersion);
   DlpackCall call(state, x);
@@ -145,10 +153,10 @@ Ref ask_dlpack(const State& state, PyObject* x, PyObject* dlpack, const ImportRe
     call.add(Key::kCopy, request.copy == dlpack::Copy::kAlways ? Py_True : Py_False);
   }
   try {  // boundary: a TypeError may mean "too old for these keywords"
-    return call.call(dlpack);
+    return call.call(offer.dlpack);
   } catch (const ErrorSet&) {  // boundary: as above
   }
-  return retry(state, x, dlpack, version, take_type_error(state, request, device_differs));
+  return retry(state, x, offer.dlpack, version, take_type_error(state, request, device_differs));
 }
 
 [[noreturn]] void refuse_capsule(PyObject* capsule, PyObject* producer) {
@@ -210,14 +218,14 @@ void import_by_dunder(const State& state, PyObject* x, const Offer& offer,
   if (is_array(state, x)) {
     announced = dlpack::to_dlpack(view_of(x).device());  // our own: no need to ask
   } else if (!offer.host_only) {
-    announced = ask_device(x, offer.dlpack_device.get());
+    announced = ask_device(x, offer.dlpack_device);
   }
   if (!request.device && !is_host(announced)) {  // DEV-07, before the producer does any work
     core::fail(core::Fault::kBuffer, "from_dlpack(): the producer's device is ",
                dlpack::device_text(announced),
                ", which this process cannot use; device=\"cpu\" asks for a copy in host memory");
   }
-  const Ref capsule = ask_dlpack(state, x, offer.dlpack.get(), request, announced);
+  const Ref capsule = ask_dlpack(state, x, offer, request, announced);
   out.as_cpu = request.device && *request.device == core::Device{};
   import_capsule(capsule.get(), x, out);
 }

@@ -74,32 +74,23 @@ const DLPackExchangeAPI* find_table_beside(State& state, PyTypeObject* type, Py_
   return nullptr;
 }
 
-Offer from_memory(const Producer& known) noexcept {
-  Offer offer;
-  offer.dlpack = Ref::borrow(known.dlpack);
-  offer.dlpack_device = Ref::borrow(known.dlpack_device);
-  offer.table = known.table;
-  offer.host_only = known.host_only;
-  return offer;
-}
-
 }  // namespace
 
 Offer look_up(State& state, PyObject* producer) {
   PyTypeObject* type = Py_TYPE(producer);
   const Producer* known = state.find_producer(reinterpret_cast<PyObject*>(type));
-  if (known != nullptr) return from_memory(*known);
+  if (known != nullptr) return remembered(*known);
   const Ref held =
       Ref::borrow(reinterpret_cast<PyObject*>(type));  // a metaclass may be running code meanwhile
   Offer offer;
   Found dlpack = find_on_type(state, type, state.get(Slot::kDlpackName));
-  offer.dlpack = std::move(dlpack.value);
-  offer.dlpack_device = find_on_type(state, type, state.get(Slot::kDlpackDeviceName)).value;
+  offer.hold(std::move(dlpack.value),
+             find_on_type(state, type, state.get(Slot::kDlpackDeviceName)).value);
   offer.table = find_table_beside(state, type, dlpack.at);
   if (is_immutable(type) && offer.is_complete()) {
-    offer.host_only = is_numpys(offer.dlpack_device.get());
+    offer.host_only = is_numpys(offer.dlpack_device);
     state.remember_producer(
-        {held.get(), offer.dlpack.get(), offer.dlpack_device.get(), offer.table, offer.host_only});
+        {held.get(), offer.dlpack, offer.dlpack_device, offer.table, offer.host_only});
   } else if (offer.table !=
              nullptr) {  // only the table: the standard lets consumers keep that per type (CAPI-03)
     state.remember_producer({held.get(), nullptr, nullptr, offer.table, false});
@@ -108,16 +99,16 @@ Offer look_up(State& state, PyObject* producer) {
 }
 
 void find_dunders(const State& state, PyObject* producer, Offer& offer) {
-  if (offer.dlpack || offer.dlpack_device) return;
-  offer.dlpack = find_on_type(state, Py_TYPE(producer), state.get(Slot::kDlpackName)).value;
-  offer.dlpack_device =
-      find_on_type(state, Py_TYPE(producer), state.get(Slot::kDlpackDeviceName)).value;
+  if (offer.dlpack != nullptr || offer.dlpack_device != nullptr) return;
+  Ref dlpack = find_on_type(state, Py_TYPE(producer), state.get(Slot::kDlpackName)).value;
+  offer.hold(std::move(dlpack),
+             find_on_type(state, Py_TYPE(producer), state.get(Slot::kDlpackDeviceName)).value);
 }
 
 void raise_missing_dunders(PyObject* producer, const Offer& offer) {
-  const char* lacks = offer.dlpack          ? "__dlpack_device__"
-                      : offer.dlpack_device ? "__dlpack__"
-                                            : "__dlpack__ and __dlpack_device__";
+  const char* lacks = offer.dlpack != nullptr          ? "__dlpack_device__"
+                      : offer.dlpack_device != nullptr ? "__dlpack__"
+                                                       : "__dlpack__ and __dlpack_device__";
   const char* hint =
       PyCapsule_CheckExact(producer) ? "; a bare capsule goes to from_capsule()" : "";
   raise(PyExc_AttributeError, "from_dlpack(): the type %R has no %s%s",

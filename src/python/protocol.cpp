@@ -75,8 +75,7 @@ bool has_same_items(PyObject* object, PyObject* ours) noexcept {
 }
 }  // namespace
 
-bool wants_versioned(const State& state, PyObject* object) {
-  if (!is_given(object)) return false;
+bool detail::names_a_major(const State& state, PyObject* object) {
   PyObject* ours = state.get(Slot::kOurVersion);
   const bool same_major = is_pair(object) && PyLong_CheckExact(compat::tuple_item(object, 1)) &&
                           compat::tuple_item(object, 0) == compat::tuple_item(ours, 0);

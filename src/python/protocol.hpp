@@ -20,6 +20,7 @@ namespace detail {
 dlpack::Copy parse_copy(PyObject* object);
 std::int64_t parse_stream(PyObject* object);
 DLDevice parse_dl_device(PyObject* object);
+bool names_a_major(const State& state, PyObject* max_version);
 }  // namespace detail
 
 /// None or absent, True, False, and nothing else: TypeError (PROD-15).
@@ -43,7 +44,9 @@ enum class VersionRequest { kLegacy, kOlderMinor, kOurs, kNewer };
 VersionRequest to_version_request(const State& state, PyObject* object);
 /// All that a producer needs to know of it: anything but legacy. Our own major, asked for in
 /// whatever minor, is seen without computing.
-bool wants_versioned(const State& state, PyObject* object);
+inline bool wants_versioned(const State& state, PyObject* object) {
+  return is_given(object) && detail::names_a_major(state, object);
+}
 
 /// (type, id) as __dlpack_device__ must return it. TypeError otherwise, naming the dunder (DEV-01).
 DLDevice to_announced_device(PyObject* answer);

@@ -82,18 +82,25 @@ struct Survey {
   BitRange range;     // as checked_bit_range; meaningless for no elements
   bool sound;
 };
-inline Survey survey(Extents shape, const std::int64_t* strides, const DType& dtype) noexcept {
+/// Copies `ndim` extents and strides into `out`, each read once, and surveys the copy. `shape` and
+/// `strides` may be out's own.
+inline Survey survey(const std::int64_t* shape, const std::int64_t* strides, int ndim,
+                     const DType& dtype, Layout& out) noexcept {
   std::int64_t size = 1, low = 0, high = 0;
   std::int64_t signs = 0;  // negative when any extent is
   bool empty = false, too_many = false, too_far = false;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
+  out.ndim = ndim;
+  for (int i = 0; i < ndim; ++i) {
     const std::int64_t extent = shape[i];
+    const std::int64_t stride = strides[i];
+    out.shape[i] = extent;
+    out.strides[i] = stride;
     signs |= extent;
     empty |= extent == 0;
     too_many |= __builtin_mul_overflow(size, extent == 0 ? 1 : extent, &size);
     const auto steps = static_cast<std::int64_t>(static_cast<std::uint64_t>(extent) - 1);
     std::int64_t reach = 0;
-    too_far |= __builtin_mul_overflow(steps, strides[i], &reach);
+    too_far |= __builtin_mul_overflow(steps, stride, &reach);
     too_far |= __builtin_add_overflow(low, reach < 0 ? reach : 0, &low);
     too_far |= __builtin_add_overflow(high, reach < 0 ? 0 : reach, &high);
   }

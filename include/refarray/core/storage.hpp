@@ -41,7 +41,9 @@ class Storage {
   /// release() in two steps, for a caller that has to prepare for a stranger's code: true when that
   /// was the last reference, and then destroy() must follow.
   [[nodiscard]] bool drop() noexcept {
-    return references_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    // Nobody can share what only the caller holds, so the last reference needs no atomic
+    // subtraction.
+    return is_last_reference() || references_.fetch_sub(1, std::memory_order_acq_rel) == 1;
   }
   void destroy() noexcept { destroy_(this); }
 
