@@ -42,8 +42,9 @@ class Storage {
   /// was the last reference, and then destroy() must follow.
   [[nodiscard]] bool drop() noexcept {
     // Nobody can share what only the caller holds, so the last reference needs no atomic
-    // subtraction.
-    return is_last_reference() || references_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    // subtraction. Worth asking of what came in, which is seldom shared.
+    if (foreign_ && is_last_reference()) return true;
+    return references_.fetch_sub(1, std::memory_order_acq_rel) == 1;
   }
   void destroy() noexcept { destroy_(this); }
 
