@@ -11,31 +11,12 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
+from dtype_names import COMPLEX, INTEGERS, NAMES, SMALL, SUB_BYTE
 
 import refarray
 from refarray import _native
 
 Values = npt.NDArray[Any]
-
-INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
-COMPLEX = ["complex64", "complex128", "complex32"]
-SMALL = [
-    "float16",
-    "bfloat16",
-    "float8_e3m4",
-    "float8_e4m3",
-    "float8_e4m3b11fnuz",
-    "float8_e4m3fn",
-    "float8_e4m3fnuz",
-    "float8_e5m2",
-    "float8_e5m2fnuz",
-    "float8_e8m0fnu",
-    "float6_e2m3fn",
-    "float6_e3m2fn",
-    "float4_e2m1fn",
-]
-NARROW = {"float6_e2m3fn": 6, "float6_e3m2fn": 6, "float4_e2m1fn": 4}  # bits; one byte each there
-NAMES = ["bool", *INTEGERS, "float32", "float64", *COMPLEX, *SMALL]
 
 
 def numpy_dtype(name: str) -> Any:
@@ -44,7 +25,7 @@ def numpy_dtype(name: str) -> Any:
 
 def stored(name: str) -> str:
     """Our name of the type as ml_dtypes stores it."""
-    return name + "_padded" if name in NARROW else name
+    return name + "_padded" if name in SUB_BYTE else name
 
 
 def taken(name: str, values: Values) -> refarray.Array:
@@ -59,7 +40,7 @@ def raw(array: refarray.Array) -> bytes:
 
 
 def codes(name: str) -> Values:
-    count = 1 << NARROW.get(name, 8 * numpy_dtype(name).itemsize)
+    count = 1 << SUB_BYTE.get(name, 8 * numpy_dtype(name).itemsize)
     return np.arange(count, dtype=np.uint16 if count > 256 else np.uint8).view(numpy_dtype(name))
 
 
@@ -191,10 +172,10 @@ def test_every_pair_gives_the_same_bits(from_: str) -> None:
         )
 
 
-@pytest.mark.parametrize("name", NARROW)
+@pytest.mark.parametrize("name", SUB_BYTE)
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 5, 255, 256, 257, 1000])
 def test_packed_and_padded_forms_hold_the_same(name: str, count: int) -> None:
-    bits = NARROW[name]
+    bits = SUB_BYTE[name]
     values = np.resize(np.random.default_rng(10).permutation(codes(name).view(np.uint8)), count)
     padded = taken(name, values)
     packed = padded.astype(name)

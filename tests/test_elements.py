@@ -10,32 +10,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from dtype_names import INTEGERS, NAMES, REAL, SUB_BYTE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import refarray
-
-INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
-REAL = [
-    "float32",
-    "float64",
-    "float16",
-    "bfloat16",
-    "float8_e3m4",
-    "float8_e4m3",
-    "float8_e4m3b11fnuz",
-    "float8_e4m3fn",
-    "float8_e4m3fnuz",
-    "float8_e5m2",
-    "float8_e5m2fnuz",
-    "float8_e8m0fnu",
-    "float6_e2m3fn",
-    "float6_e3m2fn",
-    "float4_e2m1fn",
-]
-COMPLEX = ["complex64", "complex128", "complex32"]
-NARROW = {"float6_e2m3fn": 6, "float6_e3m2fn": 6, "float4_e2m1fn": 4}
-NAMES = ["bool", *INTEGERS, *REAL, *COMPLEX]
 
 
 def numpy_dtype(name: str) -> Any:
@@ -69,18 +48,18 @@ def test_every_code_is_read_as_ml_dtypes_reads_it(name: str) -> None:
     dtype = numpy_dtype(name)
     codes = np.arange(1 << min(8 * dtype.itemsize, 16))
     memory = codes.astype(f"uint{8 * dtype.itemsize}")
-    if name in NARROW:
-        memory = memory[: 1 << NARROW[name]]
-    ours = refarray.from_buffer(memory, dtype=name + "_padded" * (name in NARROW)).tolist()
+    if name in SUB_BYTE:
+        memory = memory[: 1 << SUB_BYTE[name]]
+    ours = refarray.from_buffer(memory, dtype=name + "_padded" * (name in SUB_BYTE)).tolist()
     with np.errstate(invalid="ignore"):  # signalling NaNs
         theirs = memory.view(dtype).astype(np.float64).tolist()
     assert len(ours) == len(theirs)
     assert all(map(is_same, ours, theirs))
 
 
-@pytest.mark.parametrize("name", NARROW)
+@pytest.mark.parametrize("name", SUB_BYTE)
 def test_packed_elements_are_read_wherever_they_begin(name: str) -> None:
-    bits = NARROW[name]
+    bits = SUB_BYTE[name]
     memory = bytes(range(1, 253, 7)) * 3
     whole = int.from_bytes(memory, "little")
     count = len(memory) * 8 // bits

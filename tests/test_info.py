@@ -9,27 +9,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from dtype_names import INTEGERS, REAL
 
 import refarray as ra
-
-REAL = [
-    "float64",
-    "float32",
-    "float16",
-    "bfloat16",
-    "float8_e3m4",
-    "float8_e4m3",
-    "float8_e4m3b11fnuz",
-    "float8_e4m3fn",
-    "float8_e4m3fnuz",
-    "float8_e5m2",
-    "float8_e5m2fnuz",
-    "float8_e8m0fnu",
-    "float6_e2m3fn",
-    "float6_e3m2fn",
-    "float4_e2m1fn",
-]
-INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 
 
 def partner_dtype(name: str) -> np.dtype[Any]:

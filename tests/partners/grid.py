@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from dtype_names import FLOAT8, SUB_BYTE
 
 import refarray as ra
 from refarray import _native
@@ -33,21 +34,7 @@ DTYPES = (
     "complex128",
 )
 # Held by some partners only.
-NARROW = (
-    "bfloat16",
-    "complex32",
-    "float8_e3m4",
-    "float8_e4m3",
-    "float8_e4m3b11fnuz",
-    "float8_e4m3fn",
-    "float8_e4m3fnuz",
-    "float8_e5m2",
-    "float8_e5m2fnuz",
-    "float8_e8m0fnu",
-    "float6_e2m3fn",
-    "float6_e3m2fn",
-    "float4_e2m1fn",
-)
+NARROW = ("bfloat16", "complex32", *FLOAT8, *SUB_BYTE)
 
 
 @dataclass(frozen=True)
