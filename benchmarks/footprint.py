@@ -272,7 +272,7 @@ def _count(library: str, setup: str, expression: str) -> float:
 
 
 def _wheel(wheel: Path | None) -> Footprint | Skipped:
-    if wheel is None:
+    if wheel is None or not wheel.is_file():
         return Skipped("E5", "wheel size", "no wheel in dist/; build one or name it with --wheel")
     size = wheel.stat().st_size / 1e6
     return Footprint("E5", "wheel size", "MB", exact(size), (Target("value", 1.5),))
