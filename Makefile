@@ -2,22 +2,22 @@
 PYTHON ?= python3
 PARTNERS ?= light
 
-VENV := .venv
+VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
-CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja
+CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
 DLPACK = -DDLPACK_INCLUDE_DIR="$$($(BIN)/tvm-ffi-config --dlpack-includedir)"
 SOURCES := $(shell find src include cmake -type f -not -name '*.pyc') CMakeLists.txt pyproject.toml
 CPP_SOURCES = $(shell find src include tests benchmarks -name '*.cpp' -o -name '*.hpp')
 PYTHON_SOURCES = $(wildcard src/refarray tests tools benchmarks examples docs/conf.py)
 
-.PHONY: help demo test ctest pytest abi3 check format bench docs clean
+.PHONY: help demo test ctest pytest abi3 check format bench docs canary clean
 .NOTPARALLEL:
 .SILENT:
 .DELETE_ON_ERROR:
 
 help: ## this list
-	sed -n 's/^\([a-z0-9]*\):.*## /  make \1|/p' Makefile | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
+	sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' Makefile | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
 
 demo: $(VENV)/package $(VENV)/light $(if $(filter all,$(PARTNERS)),$(VENV)/partners) ## exchange arrays with the partners found; PARTNERS=all adds PyTorch and JAX
 	$(BIN)/python examples/demo.py $(if $(filter all,$(PARTNERS)),--all)
@@ -51,7 +51,7 @@ check: $(VENV)/package $(VENV)/test $(VENV)/dev ## formatting, linters, types, h
 	$(BIN)/python tools/house.py
 	echo "== build with warnings as errors"
 	$(CMAKE) -S . -B build/check $(DLPACK) -DREFARRAY_DEVELOPER=ON -DREFARRAY_PYTHON=ON \
-	  -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python > /dev/null
+	  -DPython_EXECUTABLE=$(abspath $(BIN)/python) > /dev/null
 	$(BIN)/cmake --build build/check -- --quiet
 
 format: $(VENV)/dev ## lay the sources out as `make check` wants them
@@ -65,6 +65,18 @@ bench: $(VENV)/package $(VENV)/light $(VENV)/partners ## time the exchanges side
 docs: $(VENV)/package $(VENV)/docs ## the manual, into docs/_build/html
 	echo "== sphinx"
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+
+# A gate is a target that must fail on a planted bug: tests/canary/GATE.patch, or it has not been shown to be alive.
+ifdef CANARY
+.PHONY: $(MAKECMDGOALS)
+$(MAKECMDGOALS): $(VENV)/pip
+	$(BIN)/python tools/canary.py $@
+else
+
+canary: $(VENV)/pip ## plant each gate's bug in a copy of the tree: every one must be caught; GATE CANARY=1 for one
+	$(BIN)/python tools/canary.py --all
+
+endif
 
 clean: ## remove everything that was built here
 	rm -rf build dist docs/_build $(VENV)

@@ -14,7 +14,12 @@ ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "build" / "abi3"
 MINORS = range(12, 20)
 # Tests of the repository, or with partners of hundreds of megabytes, run once: on the main Python.
-NOT_HERE = ["tests/test_house.py", "tests/test_docs.py", "tests/test_package.py"]
+NOT_HERE = [
+    "tests/test_house.py",
+    "tests/test_canary.py",
+    "tests/test_docs.py",
+    "tests/test_package.py",
+]
 LIGHT = "not torch and not jax"
 # A free-threaded interpreter loads no abi3 module, and one without ensurepip makes no environment.
 PROBE = """
