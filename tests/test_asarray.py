@@ -151,6 +151,7 @@ def test_copy_false_of_what_exports_nothing(obj: Any) -> None:
         refarray.asarray(obj, copy=False)
 
 
+@pytest.mark.req("AAPI-05")
 @pytest.mark.parametrize("obj", [refarray.asarray([1]), np.array([1]), array.array("q", [1])])
 def test_copy_false_refuses_a_conversion(obj: Any) -> None:
     with pytest.raises(refarray.NoCopyError, match="int64 on cpu becomes one of float32") as caught:

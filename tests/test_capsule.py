@@ -99,7 +99,7 @@ def test_from_capsule_takes_capsules_only(thing: Any) -> None:
         refarray.from_capsule(capsule=thing)
 
 
-@pytest.mark.req("LIFE-07")
+@pytest.mark.req("CONS-05")
 def test_names_are_compared_as_text(adv: Any) -> None:
     """A name equal in text at another address is the name."""
     tensor = adv.make(data=FLOATS)
@@ -108,7 +108,7 @@ def test_names_are_compared_as_text(adv: Any) -> None:
     assert refarray.from_capsule(capsule).tolist() == VALUES
 
 
-@pytest.mark.req("LIFE-08")
+@pytest.mark.req("LIFE-10")
 @pytest.mark.parametrize("destructor", [True, False])
 def test_capsule_without_destructor(adv: Any, destructor: bool) -> None:
     """Once taken the tensor is ours, whatever its capsule would have done; its destructor stays
@@ -169,7 +169,7 @@ def test_two_threads_one_capsule(adv: Any, versioned: bool) -> None:
 # --- our own capsules ---
 
 
-@pytest.mark.req("LIFE-06", "LIFE-08", "LIFE-09")
+@pytest.mark.req("LIFE-06", "LIFE-08", "LIFE-09", "LIFE-11")
 @pytest.mark.parametrize("version", [None, (1, 3)])
 @pytest.mark.parametrize(
     "fate", ["dropped", "taken", "taken, destructor cleared", "destructor cleared"]
@@ -226,7 +226,7 @@ def test_to_capsule(adv: Any) -> None:
         refarray.to_capsule([1, 2, 3])
 
 
-@pytest.mark.req("LIFE-23", "FLAG-11")
+@pytest.mark.req("FLAG-11")
 @pytest.mark.parametrize("versioned", [True, False])
 def test_inspection_consumes_nothing(adv: Any, versioned: bool) -> None:
     """_inspect_capsule agrees with the adversary's own reading, before and after consumption of

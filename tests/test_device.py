@@ -146,6 +146,7 @@ def test_a_device_this_build_cannot_allocate_on(name: str) -> None:
             move()
 
 
+@pytest.mark.req("AAPI-04")
 @pytest.mark.parametrize(
     ("stream", "error"),
     [(0, ValueError), (1, ValueError), (-1, ValueError), (2**70, ValueError),
@@ -177,6 +178,7 @@ def test_wrong_calls_of_to_device(call: Any) -> None:
         call(refarray.zeros((2,)))
 
 
+@pytest.mark.req("DEV-04")
 def test_pinned_memory_copies_to_the_cpu(adv: Any) -> None:
     pinned = refarray.from_capsule(adv.make(device=(3, 0), shape=(2, 3)).capsule())
     assert pinned.device == "cuda_host"

@@ -27,7 +27,7 @@ def api(adv: Any) -> Any:
 # --- our table ---
 
 
-@pytest.mark.req("CAPI-01", "CAPI-02", "CAPI-03", "CAPI-04", "CAPI-05", "CAPI-06", "CAPI-07")
+@pytest.mark.req("CAPI-01", "CAPI-02", "CAPI-03", "CAPI-05", "CAPI-06", "CAPI-07")
 def test_table(adv: Any, api: Any) -> None:
     """On the type, in a capsule of the right name, version 1.3, no member missing, one address for
     ever."""
@@ -142,7 +142,7 @@ def test_round_trip(api: Any) -> None:
     assert (x.tolist(), y.tolist()) == ([9, 1, 2, 3], [9, 1, 2, 3])
 
 
-@pytest.mark.req("CAPI-25", "CAPI-26", "CAPI-27")
+@pytest.mark.req("CAPI-26", "CAPI-27")
 def test_stream(api: Any) -> None:
     """NULL for the host, written; a device without streams or that we do not have is a ValueError
     (A-27 row)."""

@@ -23,7 +23,7 @@ def test_daemon_threads(isolated: Any, mode: str, attempt: int) -> None:
     assert isolated("finalization.py", mode) == "alive until here\n"
 
 
-@pytest.mark.req("LIFE-05", "LIFE-03", "CAPI-04")
+@pytest.mark.req("LIFE-05", "LIFE-03")
 @pytest.mark.parametrize(
     "mode",
     [
@@ -47,7 +47,7 @@ def test_finalization(isolated: Any, mode: str) -> None:
     assert "alive until here\n" in isolated("finalization.py", mode)
 
 
-@pytest.mark.req("LIFE-25", "CAPI-04")
+@pytest.mark.req("LIFE-25")
 @pytest.mark.parametrize(
     "mode", ["round_trip", "many", "outlives", "buffer_of_the_living", "buffer_of_the_dead"]
 )

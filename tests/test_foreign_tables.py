@@ -106,7 +106,7 @@ def test_table_on_the_instance_is_ignored(adv: Any) -> None:
     assert adv.from_py_calls() == 0
 
 
-@pytest.mark.req("CAPI-06", "CAPI-08")
+@pytest.mark.req("CAPI-06", "CAPI-08", "CAPI-30")
 def test_usable_tables(adv: Any) -> None:
     """The optional member may be missing, and an older table in the chain is found."""
     newest = adv.table(
@@ -169,14 +169,20 @@ def test_requests_reach_dunder_dlpack(adv: Any, given: dict[str, Any]) -> None:
     way."""
     tensor = adv.make(data=FLOATS)
     thing = foreign(adv, tensor)
+    adv.from_py_calls()
     array = refarray.from_dlpack(thing, **given)
     assert array.tolist() == VALUES
+    asked = {"device": "dl_device"}
+    passed = {asked.get(name, name) for name in given}
+    assert adv.from_py_calls() == 0 and passed <= set(thing.asked[0])
+    array[0] = 7.0
     if given.get("copy"):
-        array[0] = 7.0
         assert tensor.deleter_calls == 1 or tensor.bytes()[:4] == FLOATS[:4]
+    else:
+        assert tensor.bytes()[:4] == struct.pack("f", 7.0)
 
 
-@pytest.mark.req("CAPI-03", "CAPI-28", "LIFE-23")
+@pytest.mark.req("CAPI-03", "CAPI-28")
 @pytest.mark.parametrize("first", ["numpy", "tables"])
 def test_more_types_than_are_remembered(adv: Any, forked: Any, first: str) -> None:
     """What is known of a type never serves another, however many there are and wherever they lie

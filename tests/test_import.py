@@ -182,7 +182,7 @@ def test_packed_elements(adv: Any) -> None:
     assert padded.tolist() == [0.5, 1.0, 1.5, 2.0]
 
 
-@pytest.mark.req("DEV-09", "DEV-03", "TENS-19")
+@pytest.mark.req("DEV-02", "DEV-03", "DEV-04", "DEV-09", "DEV-12", "COPY-02")
 @pytest.mark.parametrize(("device", "name"), [((3, 0), "cuda_host"), ((11, 0), "rocm_host")])
 def test_host_label_survives(adv: Any, device: tuple[int, int], name: str) -> None:
     """Pinned memory keeps its label through views, the dunder and the next export."""
@@ -205,7 +205,6 @@ def test_unreachable_device_is_named(adv: Any, kind: int, name: str) -> None:
             refarray.from_dlpack(adv.make(data=FLOATS, device=(kind, 0), dunder_device=announced))
 
 
-@pytest.mark.req("LIFE-21", "PROD-17")
 @pytest.mark.skipif(
     not getattr(sys, "_is_gil_enabled", lambda: True)(), reason="reference counts are split"
 )

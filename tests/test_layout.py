@@ -55,6 +55,7 @@ def test_a_new_array_is_row_major(shape: tuple[int, ...]) -> None:
         assert list(array.strides) == expected
 
 
+@pytest.mark.req("DTYPE-16")
 @pytest.mark.parametrize(
     ("dtype", "itemsize", "nbytes"),
     [
@@ -180,6 +181,7 @@ def imported(adv: Any, **fields: Any) -> Array:
     return refarray.from_capsule(adv.make(**fields).capsule())
 
 
+@pytest.mark.req("TENS-13")
 def test_zero_strides_keep_the_producers_flag(adv: Any) -> None:
     writable = imported(adv, shape=(3, 2), strides=(0, 1))
     assert not writable.readonly and writable.strides == (0, 1)
@@ -189,6 +191,7 @@ def test_zero_strides_keep_the_producers_flag(adv: Any) -> None:
     assert fixed.readonly
 
 
+@pytest.mark.req("TENS-14")
 @pytest.mark.parametrize("stride", [INT64_MIN, INT64_MAX, INT64_MIN + 1, 0, -1])
 def test_a_stride_of_an_axis_of_extent_1_means_nothing(adv: Any, stride: int) -> None:
     x = imported(adv, shape=(2, 1, 3), strides=(3, stride, 1))
@@ -215,6 +218,7 @@ def test_a_stride_of_an_axis_of_extent_1_means_nothing(adv: Any, stride: int) ->
     assert x.tolist() == [[[1.0] * 3]] * 2
 
 
+@pytest.mark.req("TENS-04", "TENS-14")
 @pytest.mark.parametrize(
     "strides", [*itertools.product([INT64_MIN, INT64_MAX, 2**62 + 1], repeat=2)]
 )

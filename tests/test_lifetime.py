@@ -28,7 +28,7 @@ BAD: dict[str, dict[str, Any]] = {
 # --- their deleters ---
 
 
-@pytest.mark.req("LIFE-15", "LIFE-03")
+@pytest.mark.req("LIFE-03")
 @pytest.mark.parametrize("versioned", [True, False])
 def test_deleter_that_raises(adv: Any, unraisable: list[Any], versioned: bool) -> None:
     """Row 38: reported as unraisable, never to whoever dropped the array."""
@@ -70,7 +70,7 @@ def test_deleter_that_raises_while_another_error_is_pending(
     assert unraisable == [(OwnError, "from a deleter")]
 
 
-@pytest.mark.req("LIFE-14", "LIFE-13", "CONS-03")
+@pytest.mark.req("LIFE-13")
 @pytest.mark.parametrize("name", BAD)
 def test_deleter_that_raises_on_an_error_path(adv: Any, unraisable: list[Any], name: str) -> None:
     """The import's own error wins; the deleter's is reported."""
@@ -212,7 +212,7 @@ def test_no_memory(isolated: Any, way: str) -> None:
 # --- our deleters ---
 
 
-@pytest.mark.req("LIFE-04", "CAPI-14")
+@pytest.mark.req("LIFE-04")
 @pytest.mark.parametrize("hold_gil", [True, False])
 @pytest.mark.parametrize("version", [None, (1, 3)])
 @pytest.mark.parametrize("copy", [None, True])
@@ -312,7 +312,6 @@ def test_threads(isolated: Any) -> None:
 # --- a forked child ---
 
 
-@pytest.mark.req("LIFE-05")
 @pytest.mark.skipif(sys.platform != "linux", reason="os.fork and its exit status are used")
 def test_forked_child_uses_arrays_of_its_parent(adv: Any, forked: Any) -> None:
     tensor = adv.make(data=FLOATS)

@@ -106,7 +106,7 @@ def test_property_that_raises(name: str) -> None:
     assert caught.value is error
 
 
-@pytest.mark.req("LIFE-23")
+@pytest.mark.req("PROD-18")
 @pytest.mark.parametrize("method", ["__dlpack__", "__dlpack_device__"])
 def test_producer_mutates_its_class(adv: Any, method: str) -> None:
     """Row 37: the method that runs deletes both from its type; nothing borrowed is used

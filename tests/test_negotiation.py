@@ -22,7 +22,7 @@ class OwnError(Exception):
 # --- the first call ---
 
 
-@pytest.mark.req("CONS-01", "CONS-08", "CONS-09", "VERS-09", "STRM-14", "COPY-04")
+@pytest.mark.req("CONS-01", "CONS-08", "CONS-09", "VERS-09", "STRM-14", "COPY-04", "COPY-12")
 @pytest.mark.parametrize(
     ("given", "asked"),
     [

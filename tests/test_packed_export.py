@@ -54,7 +54,7 @@ INSIDE: dict[str, Any] = {
 }
 
 
-@pytest.mark.req("DTYPE-09", "PROD-11")
+@pytest.mark.req("DTYPE-09", "PROD-04", "PROD-11")
 @pytest.mark.parametrize("view", INSIDE)
 def test_layouts_inside_bytes_are_refused(adv: Any, view: str) -> None:
     """A row of three takes 12 bits; only a copy of such a view can be exported."""

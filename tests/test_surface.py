@@ -195,6 +195,7 @@ def test_no_standard_name_that_is_here_goes_unchecked() -> None:
     assert set(STANDARD) <= {name for name, _ in FUNCTIONS}
 
 
+@pytest.mark.req("AAPI-01", "AAPI-02", "PROD-01")
 @pytest.mark.parametrize("name", STANDARD_METHODS)
 def test_standard_methods(name: str) -> None:
     check_signature(getattr(refarray.Array, name), STANDARD_METHODS[name])

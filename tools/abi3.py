@@ -19,6 +19,7 @@ NOT_HERE = [
     "tests/test_canary.py",
     "tests/test_docs.py",
     "tests/test_package.py",
+    "tests/test_requirements.py",
 ]
 LIGHT = "not torch and not jax"
 # A free-threaded interpreter loads no abi3 module, and one without ensurepip makes no environment.

@@ -1,5 +1,6 @@
 // Owns Table: exchange tables with missing, wrong or poisoned members.
 #include <atomic>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@ std::atomic<int> from_py_calls{0};
 
 /// Gives the managed tensor of the object's attribute `tensor`.
 int from_py_give(void* object, DLManagedTensorVersioned** out) {
+  if (PyGILState_Check() == 0) std::abort();  // CAPI-30: the interpreter is about to be used
   ++from_py_calls;
   PyObject* done = guarded([&] {
     const Ref tensor(PyObject_GetAttrString(static_cast<PyObject*>(object), "tensor"));

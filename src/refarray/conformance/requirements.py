@@ -1,0 +1,107 @@
+"""Owns reading requirements.toml: each requirement of DLPack and the array API's interchange."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from types import MappingProxyType
+from typing import Any, Literal, cast, get_args
+
+Level = Literal["MUST", "SHOULD", "MAY", "HAZARD", "DISPUTED"]
+Role = Literal["producer", "consumer", "exchange-api", "pair"]
+
+LEVELS: tuple[Level, ...] = get_args(Level)
+ROLES: tuple[Role, ...] = get_args(Role)
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One requirement of the standards, under an id that never changes its meaning.
+
+    HAZARD marks what no sentence asks for and safety or interoperability needs, DISPUTED what the
+    texts leave open or contradict. `derived` says that the level follows from a text without being
+    written there. `source` is a link to that text.
+    """
+
+    id: str
+    title: str
+    level: Level
+    source: str
+    versions: tuple[str, ...]
+    """The standards and the versions from which on it holds: "DLPack 1.2+"."""
+    rationale: str
+    roles: tuple[Role, ...]
+    policy: tuple[str, ...] = ()
+    """What refarray chose where the texts are silent: "A-02", explained in the manual."""
+    gpu: bool = False
+    """Some part of it shows only where a device with streams is, real or simulated."""
+    derived: bool = False
+
+    @property
+    def family(self) -> str:
+        """The id without its number: "TENS"."""
+        return self.id.partition("-")[0]
+
+
+def link(source: str, sources: Mapping[str, str]) -> str:
+    """The address that a `source` entry stands for: `name#part`, or `issue:owner/name#number`."""
+    name, _, part = source.partition("#")
+    if name.startswith("issue:"):
+        return f"https://github.com/{name.removeprefix('issue:')}/issues/{part}"
+    return f"{sources[name]}#{part}" if part else sources[name]
+
+
+def parse(text: str) -> tuple[dict[str, str], dict[str, Requirement]]:
+    """The families and the requirements of a file like requirements.toml, in its order.
+
+    ValueError names the requirement and the entry that are wrong.
+    """
+    data = tomllib.loads(text)
+    families = cast(dict[str, str], data["families"])
+    found = {}
+    for name, entry in data["requirement"].items():
+        try:
+            found[name] = _requirement(name, entry, data["sources"])
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"{name}: {error}") from error
+        if found[name].family not in families:
+            raise ValueError(f"{name}: no family is called {found[name].family}")
+    return families, found
+
+
+def _requirement(name: str, entry: dict[str, Any], sources: Mapping[str, str]) -> Requirement:
+    lists = {key: tuple(entry.pop(key, ())) for key in ("versions", "roles", "policy")}
+    out = Requirement(id=name, **{**entry, **lists, "source": link(entry["source"], sources)})
+    if not re.fullmatch(r"[A-Z]+-\d\d", name):
+        raise ValueError(f"{name}: an id is a family and two digits")
+    if out.level not in LEVELS:
+        raise ValueError(f"{name}: no level is called {out.level!r}")
+    if not out.roles or not set(out.roles) <= set(ROLES):
+        raise ValueError(f"{name}: the roles are {out.roles}; there are {', '.join(ROLES)}")
+    return out
+
+
+@cache
+def _registry() -> tuple[Mapping[str, str], Mapping[str, Requirement]]:
+    file = resources.files(__package__).joinpath("requirements.toml")
+    families, found = parse(file.read_text(encoding="utf-8"))
+    return MappingProxyType(families), MappingProxyType(found)
+
+
+def families() -> Mapping[str, str]:
+    """What each family of ids is about: {"ABI": "Memory layout of the structs", ...}."""
+    return _registry()[0]
+
+
+def requirements() -> Mapping[str, Requirement]:
+    """Every requirement by its id, in the order of the families. The file is read once."""
+    return _registry()[1]
+
+
+def requirement(name: str) -> Requirement:
+    """The requirement with that id, in any case: KeyError when there is none."""
+    return requirements()[name.upper()]

@@ -1,0 +1,117 @@
+// Owns the tests of the DLPack structs and of the managed tensors that we make, without Python.
+#include "refarray/dlpack/managed.hpp"
+
+#include <malloc.h>
+
+#include <cstddef>
+#include <thread>
+#include <utility>
+
+#include "check.hpp"
+#include "refarray/dlpack/export.hpp"
+#include "refarray/dlpack/import.hpp"
+
+namespace {
+
+using namespace refarray::core;
+using namespace refarray::check;
+using refarray::dlpack::Imported;
+using refarray::dlpack::make_managed;
+using refarray::dlpack::Managed;
+using refarray::dlpack::own_storage;
+
+constexpr DType kFloat{Kind::kFloat, 32, 1, false};
+constexpr std::int64_t kShape[] = {3, 5};
+
+template <class M>
+Managed<M> export_of(const Array& array) {
+  StoragePtr storage = array.storage;
+  const Device device = storage->device();
+  return make_managed<M>(array, std::move(storage), device, /*copied=*/false);
+}
+
+// req: ABI-01
+const Case layout("sizes and offsets of the structs, as LP64 lays out the header", [] {
+  expect(sizeof(DLPackVersion), 8U);
+  expect(sizeof(DLDevice), 8U);
+  expect(sizeof(DLDataType), 4U);
+  expect(sizeof(DLTensor), 48U);
+  expect(offsetof(DLTensor, device), 8U);
+  expect(offsetof(DLTensor, ndim), 16U);
+  expect(offsetof(DLTensor, dtype), 20U);
+  expect(offsetof(DLTensor, shape), 24U);
+  expect(offsetof(DLTensor, strides), 32U);
+  expect(offsetof(DLTensor, byte_offset), 40U);
+  expect(sizeof(DLManagedTensor), 64U);
+  expect(offsetof(DLManagedTensor, manager_ctx), 48U);
+  expect(offsetof(DLManagedTensor, deleter), 56U);
+  expect(sizeof(DLManagedTensorVersioned), 80U);
+  expect(offsetof(DLManagedTensorVersioned, manager_ctx), 8U);
+  expect(offsetof(DLManagedTensorVersioned, deleter), 16U);
+  expect(offsetof(DLManagedTensorVersioned, flags), 24U);
+  expect(offsetof(DLManagedTensorVersioned, dl_tensor), 32U);
+  expect(sizeof(DLPackExchangeAPIHeader), 16U);
+  expect(sizeof(DLPackExchangeAPI), 56U);
+  expect(offsetof(DLPackExchangeAPI, managed_tensor_allocator), 16U);
+  expect(offsetof(DLPackExchangeAPI, managed_tensor_from_py_object_no_sync), 24U);
+  expect(offsetof(DLPackExchangeAPI, managed_tensor_to_py_object_no_sync), 32U);
+  expect(offsetof(DLPackExchangeAPI, dltensor_from_py_object_no_sync), 40U);
+  expect(offsetof(DLPackExchangeAPI, current_work_stream), 48U);
+});
+
+// req: LIFE-22, LIFE-04
+const Case one_reference("an export holds one reference to the storage, and its deleter returns it",
+                         [] {
+                           const Array array = new_array(kFloat, kShape, true);
+                           check(array.storage->is_last_reference());
+                           auto first = export_of<DLManagedTensorVersioned>(array);
+                           auto second = export_of<DLManagedTensor>(array);
+                           check(!array.storage->is_last_reference());
+                           check(own_storage(*first) == array.storage.get() &&
+                                 own_storage(*second) == array.storage.get());
+                           first.reset();
+                           check(!array.storage->is_last_reference());
+                           std::thread([&second] { second.reset(); }).join();  // on any thread
+                           check(array.storage->is_last_reference());
+                         });
+
+// req: LIFE-16, TENS-16
+const Case outlives("the tensor's data, shape and strides outlive the array", [] {
+  auto array = std::make_unique<Array>(new_array(kFloat, kShape, true));
+  const auto* values = reinterpret_cast<const float*>(array->data);
+  auto managed = export_of<DLManagedTensorVersioned>(*array);
+  array.reset();
+  expect(managed->dl_tensor.shape[0], 3);
+  expect(managed->dl_tensor.shape[1], 5);
+  expect(managed->dl_tensor.strides[0], 5);
+  expect(managed->dl_tensor.strides[1], 1);
+  check(managed->dl_tensor.data == values && values[14] == 0.0F);
+});
+
+/// Bytes that the heap has lent out; sanitizers replace the heap and report leaks themselves.
+std::size_t heap_in_use() { return mallinfo2().uordblks; }
+
+template <class M>
+void export_and_drop_often() {
+  const Array array = new_array(kFloat, kShape, true);
+  export_of<M>(array).reset();
+  const std::size_t before = heap_in_use();
+  for (int i = 0; i < 100'000; ++i) export_of<M>(array).reset();
+  const std::size_t after = heap_in_use();
+  check(after < before + 1000, "100000 exports left " + std::to_string(after - before) + " bytes");
+}
+
+// req: LIFE-01
+const Case no_leak("a deleter frees the struct, its shape and its strides", [] {
+  export_and_drop_often<DLManagedTensor>();
+  export_and_drop_often<DLManagedTensorVersioned>();
+});
+
+// req: LIFE-02
+const Case no_deleter("a tensor without a deleter is let go of", [] {
+  DLManagedTensorVersioned tensor{};
+  Managed<DLManagedTensorVersioned>(&tensor).reset();
+  check(tensor.deleter == nullptr);
+});
+
+}  // namespace

@@ -1,0 +1,38 @@
+"""Calls the exchange table of refarray after everything else of refarray that can go has gone."""
+
+import gc
+import sys
+
+import adversary
+
+import refarray
+
+api = adversary.api(refarray.Array)  # keeps the table's address, and nothing alive
+address = api.members()["address"]
+for name in [name for name in sys.modules if name.partition(".")[0] == "refarray"]:
+    del sys.modules[name]
+del refarray
+gc.collect()
+
+
+def work(api=api, make=adversary.make) -> None:
+    code, owned, errors = api.allocate(make(shape=(3,), data=None))
+    assert (code, errors) == (0, []), errors
+    owned.write(bytes(12))
+    assert owned.read(12) == bytes(12)
+    owned.drop()
+
+
+class Late:
+    """Dies with the modules."""
+
+    def __del__(self, work=work, write=sys.stdout.write, flush=sys.stdout.flush) -> None:
+        work()
+        write("at the end too\n")
+        flush()
+
+
+work()
+assert api.members()["address"] == address
+print("the table still works", flush=True)
+sys.modules["late"] = Late()

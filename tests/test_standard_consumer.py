@@ -1,0 +1,159 @@
+"""What the standards ask of a consumer and no other test shows, each by its own requirement."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from native.corpus import FLOATS, FP4
+from native.producers import Recorder, foreign
+
+import refarray
+
+NEW = {"max_version": (1, 3)}
+FP6 = (15, 6, 1)
+
+
+def end_of_a_page(contents: bytes) -> tuple[mmap.mmap, int]:
+    """Memory that ends with `contents`, right before a page that must not be touched."""
+    size = mmap.PAGESIZE
+    pages = mmap.mmap(-1, 2 * size)
+    pages[size - len(contents) : size] = contents
+    start = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+    protect = ctypes.CDLL(None, use_errno=True).mprotect
+    protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    assert protect(start + size, size, 0) == 0
+    return pages, start + size - len(contents)
+
+
+@pytest.mark.req("DTYPE-16", "DTYPE-10")
+@pytest.mark.parametrize(
+    ("dtype", "flags", "contents", "values"),
+    [
+        (FP4, 0, b"\x21\x03", [0.5, 1.0, 1.5]),
+        (FP4, 4, b"\x01\x02\x03", [0.5, 1.0, 1.5]),
+        (FP6, 0, b"\x41\x20\x0c\x01", [0.125, 0.125, 0.25, 0.375, 0.125]),
+    ],
+    ids=["packed", "padded", "six bits"],
+)
+def test_not_a_byte_more_than_the_elements_take_is_read(
+    adv: Any, forked: Any, dtype: Any, flags: int, contents: bytes, values: list[float]
+) -> None:
+    """Packed bits are summed and rounded up once, padded elements take a byte each (A-05)."""
+
+    def body() -> None:
+        pages, address = end_of_a_page(contents)
+        tensor = adv.make(dtype=dtype, shape=(len(values),), data=address, flags=flags)
+        x = refarray.from_dlpack(tensor)
+        assert x.nbytes == len(contents)
+        for array in (x, x.copy(), x.astype("float64"), x[::-1][::-1]):
+            assert array.tolist() == values
+        assert not pages.closed
+
+    def read_one_more() -> None:
+        pages, address = end_of_a_page(contents)
+        ctypes.string_at(address + len(contents), 1)
+        assert not pages.closed
+
+    forked(body)
+    with pytest.raises(pytest.fail.Exception, match="SIGSEGV|SIGBUS"):
+        forked(read_one_more)
+
+
+@pytest.mark.req("TENS-15", "TENS-14", "TENS-19")
+@pytest.mark.parametrize(
+    ("shape", "strides"),
+    [((1, 3), (999, 1)), ((1, 3), (0, 1)), ((3, 1), (1, -7)), ((1, 1), (5, 0)), ((1,), (2**61,))],
+)
+def test_strides_of_short_axes_do_not_matter_on_a_round_trip(
+    adv: Any, shape: tuple[int, ...], strides: tuple[int, ...]
+) -> None:
+    x = refarray.from_dlpack(adv.make(data=FLOATS, shape=shape, strides=strides))
+    plain = refarray.from_dlpack(adv.make(data=FLOATS, shape=shape))
+    again = refarray.from_capsule(x.__dlpack__(**NEW))
+    assert again.shape == plain.shape == shape
+    assert again.tolist() == x.tolist() == plain.tolist()
+    assert again.is_contiguous() and x.is_contiguous()
+
+
+sides = st.lists(st.integers(0, 4), max_size=4).map(tuple)
+DTYPES = ["bool", "int8", "uint64", "float16", "bfloat16", "complex128", "float8_e5m2", "float32x2"]
+
+
+@pytest.mark.req("TENS-19", "DTYPE-17", "AAPI-06")
+@settings(deadline=None)
+@given(st.data(), sides, st.sampled_from(DTYPES), st.booleans(), st.booleans())
+def test_a_round_trip_keeps_everything(
+    data: st.DataObject, shape: tuple[int, ...], dtype: str, readonly: bool, by_capsule: bool
+) -> None:
+    x = refarray.ones(shape, dtype=dtype)
+    steps = [data.draw(st.sampled_from([1, 2, -1, -3])) for _ in shape]
+    x = x[(..., *(slice(None, None, step) for step in steps))]
+    x = refarray.permute_dims(x, tuple(data.draw(st.permutations(range(len(shape))))))
+    x = x.as_readonly() if readonly else x
+    y = refarray.from_capsule(x.__dlpack__(**NEW)) if by_capsule else refarray.from_dlpack(x)
+    assert (y.shape, y.dtype, y.device, y.readonly) == (x.shape, x.dtype, x.device, x.readonly)
+    assert y.device == x.device and hash(y.device) == hash(x.device)
+    moving = [i for i, extent in enumerate(x.shape) if extent > 1] if x.size else []
+    assert [y.strides[i] for i in moving] == [x.strides[i] for i in moving]
+    assert y.tolist() == x.tolist()
+
+
+@pytest.mark.req("LIFE-23", "LIFE-07")
+@pytest.mark.parametrize("versioned", [True, False])
+def test_the_capsule_is_used_up_inside_from_dlpack(adv: Any, versioned: bool) -> None:
+    """When from_dlpack returns nothing but the producer knows the capsule; its name is static."""
+    addresses = set()
+    for _ in range(3):
+        kept = adv.make(shape=(2, 2), data=FLOATS, versioned=versioned).capsule()
+        producer = Recorder(lambda kept=kept, **_: kept)
+        array = refarray.from_dlpack(producer)
+        found = adv.inspect(kept)
+        assert found["name"] == ("used_dltensor_versioned" if versioned else "used_dltensor")
+        addresses.add(found["name_address"])
+        capsule = type(kept)
+        public = [getattr(array, name) for name in dir(array) if not name.startswith("__dlpack")]
+        assert not any(type(value) is capsule for value in public)
+    assert len(addresses) == 1
+
+
+@pytest.mark.req("CAPI-30")
+def test_foreign_functions_are_called_with_a_thread_state(adv: Any) -> None:
+    """The adversary's function ends the process if it is not so; here in threads of Python too."""
+    seen = []
+
+    def work() -> None:
+        thing = foreign(adv, adv.make(data=FLOATS))
+        adv.from_py_calls()
+        seen.append((refarray.from_dlpack(thing).tolist(), thing.asked))
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    work()
+    assert seen == [([0.0, 1.0, 2.0], [])] * 4
+
+
+@pytest.mark.req("AAPI-05")
+@pytest.mark.parametrize(
+    "make",
+    [bytearray, bytes, memoryview],
+)
+def test_asarray_takes_buffers(make: Callable[[bytes], Any]) -> None:
+    obj = make(b"abc")
+    x = refarray.asarray(obj)
+    assert (x.dtype, x.tolist(), x.readonly) == ("uint8", [97, 98, 99], make is not bytearray)
+    assert refarray.asarray(obj, copy=False).tolist() == x.tolist()
+    copy = refarray.asarray(obj, copy=True)
+    copy[0] = 0
+    assert bytes(obj) == b"abc"
+    with pytest.raises(ValueError):
+        refarray.asarray(obj, dtype="float64", copy=False)
