@@ -102,7 +102,6 @@ def test_code_and_bits(adv: Any, code: int) -> None:
         assert adv.inspect(array.__dlpack__(max_version=(1, 3)))["dtype"] == (code, bits, 1)
 
 
-@pytest.mark.req("TENS-16", "LIFE-19")
 @pytest.mark.parametrize("versioned", [True, False])
 def test_metadata_is_copied(adv: Any, versioned: bool) -> None:
     """The producer rewrites its shape after the import; ours is unchanged."""

@@ -173,7 +173,7 @@ def test_random_order(adv: Any) -> None:
         assert tensor.deleter_calls == 1
 
 
-@pytest.mark.req("LIFE-16", "CONS-12")
+@pytest.mark.req("LIFE-03")
 def test_a_cycle_through_the_producer(adv: Any) -> None:
     """A producer that keeps the array made from it is collected, array and all."""
     tensor = adv.make(data=FLOATS)

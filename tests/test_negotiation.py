@@ -49,7 +49,7 @@ def test_first_call(recorder: Any, given: dict[str, Any], asked: dict[str, Any])
     assert type(device) is tuple and len(device) == 2
 
 
-@pytest.mark.req("COPY-01", "COPY-11", "VERS-10", "PROD-15")
+@pytest.mark.req("COPY-01", "COPY-11")
 def test_our_own_arguments(recorder: Any) -> None:
     """Bad arguments are refused before the producer is called."""
     producer = recorder()

@@ -23,7 +23,7 @@ def filled(dtype: str, shape: tuple[int, ...]) -> refarray.Array:
     return refarray.reshape(refarray.asarray(flat, dtype=dtype), shape)
 
 
-@pytest.mark.req("DTYPE-10", "DTYPE-09", "FLAG-05")
+@pytest.mark.req("DTYPE-10", "DTYPE-09", "FLAG-03")
 @pytest.mark.parametrize("copy", [None, True])
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("dtype", VALUES)

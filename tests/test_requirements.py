@@ -139,17 +139,37 @@ def test_a_wrong_registry_is_refused(old: str, new: str, words: str) -> None:
 # --- what shows what
 
 
-def test_every_requirement_is_shown_or_explained() -> None:
-    """The whole report, over every test of the repository; `python tests/requirements.py` prints
-    more."""
-    done = subprocess.run(
-        [sys.executable, HERE / "requirements.py", "--summary"],
+@pytest.fixture(scope="module")
+def report() -> subprocess.CompletedProcess[str]:
+    """Over every test of the repository, collected anew."""
+    return subprocess.run(
+        [sys.executable, HERE / "requirements.py", "--markdown"],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
-    assert re.search(r"^all +207 ", done.stdout, re.MULTILINE), done.stdout
+
+
+def test_every_requirement_is_shown_or_explained(
+    report: subprocess.CompletedProcess[str],
+) -> None:
+    assert (report.returncode, report.stderr) == (0, ""), report.stdout + report.stderr
+    assert re.search(r"^\| all \| +\| 207 ", report.stdout, re.MULTILINE), report.stdout
+
+
+def test_the_table_of_the_manual_is_the_one_that_is_made(
+    report: subprocess.CompletedProcess[str],
+) -> None:
+    page = (HERE.parent / "docs" / "requirements.md").read_text(encoding="utf-8")
+    assert page.endswith(f"python tests/requirements.py --markdown -->\n{report.stdout}")
+
+
+def test_policies_are_explained_in_the_manual() -> None:
+    """But for those of devices that this build cannot reach."""
+    page = (HERE.parent / "docs" / "exchange.md").read_text(encoding="utf-8")
+    used = {policy for each in registry.requirements().values() for policy in each.policy}
+    devices = {"A-12", "A-17", "A-47"}
+    assert used - set(re.findall(r"^\| (A-\d\d) \|", page, re.MULTILINE)) == devices
 
 
 def test_what_needs_a_gpu_says_so() -> None:

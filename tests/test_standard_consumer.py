@@ -142,6 +142,28 @@ def test_foreign_functions_are_called_with_a_thread_state(adv: Any) -> None:
     assert seen == [([0.0, 1.0, 2.0], [])] * 4
 
 
+SUBCLASSES: dict[str, tuple[dict[str, Any], bool]] = {
+    "plain": ({}, True),
+    "table taken back": ({"__dlpack_c_exchange_api__": None}, False),
+    "__dlpack__ of its own": ({"__dlpack__": lambda self, **_: self.tensor.capsule()}, False),
+    "device of its own": ({"__dlpack_device__": lambda self: (1, 0)}, True),
+}
+
+
+@pytest.mark.req("CAPI-03", "CAPI-13", "PROD-18")
+@pytest.mark.parametrize("name", SUBCLASSES)
+def test_a_subclass_has_the_table_unless_it_says_otherwise(adv: Any, name: str) -> None:
+    """A table inherited from below an overridden method would skip the override (A-38)."""
+    body, by_table = SUBCLASSES[name]
+    base = type(foreign(adv, None))
+    tensor = adv.make(data=FLOATS)
+    thing = type("Sub", (base,), body)(lambda **_: tensor.capsule())
+    thing.tensor = tensor
+    adv.from_py_calls()
+    assert refarray.from_dlpack(thing).tolist() == [0.0, 1.0, 2.0]
+    assert adv.from_py_calls() == int(by_table)
+
+
 @pytest.mark.req("AAPI-05")
 @pytest.mark.parametrize(
     "make",

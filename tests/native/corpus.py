@@ -215,9 +215,8 @@ VERSIONS: dict[str, dict[str, Any]] = {
     "minor3": {"version": (1, 3)},
 }
 for name, fields in VERSIONS.items():
-    accept(
-        19, f"strides-null-{name}", "VERS-11 TENS-07", MATRIX, shape=(2, 3), strides=None, **fields
-    )
+    clauses = "" if name in ("minor2", "minor3") else "VERS-11 TENS-07"  # there by policy, A-02
+    accept(19, f"strides-null-{name}", clauses, MATRIX, shape=(2, 3), strides=None, **fields)
 for major in (0, 2, 2**32 - 1):
     reject(20, f"major{major}", "VERS-02 ABI-02", version=(major, 3), unmapped_body=True)
     reject(
@@ -229,6 +228,7 @@ for major in (0, 2, 2**32 - 1):
         deleter=None,
     )
 accept(21, "minor99", "VERS-03", ROW, version=(1, 99))
+reject(21, "minor99-new-code", "VERS-03 ABI-04", version=(1, 99), dtype=(18, 32, 1))
 accept(21, "minor-max", "VERS-03", ROW, version=(1, 2**32 - 1))
 accept(22, "no-deleter-empty", "LIFE-02", EMPTY, shape=(0,), data=None, deleter=None)
 accept(22, "no-deleter", "LIFE-02", ROW, deleter=None)
@@ -237,8 +237,8 @@ accept(23, "no-context", "LIFE-28", ROW, manager_ctx=False)
 # 24-25: flags
 accept(24, "flags0", "FLAG-10", {"readonly": False}, flags=0)
 accept(24, "read-only", "FLAG-10", {"readonly": True, **ROW}, flags=1)
-accept(24, "copied", "FLAG-05", {"readonly": False, **ROW}, flags=2)
-accept(24, "read-only-copied", "FLAG-06", {"readonly": True, **ROW}, flags=3)
+accept(24, "copied", "FLAG-10", {"readonly": False, **ROW}, flags=2)
+accept(24, "read-only-copied", "FLAG-10", {"readonly": True, **ROW}, flags=3)
 accept(
     25,
     "padded-fp4",
@@ -296,8 +296,8 @@ accept(
     dunder_device=(CUDA_HOST, 0),
 )
 # 42: nothing behind the claimed entries is read, nothing of the producer's is written
-accept(42, "guarded", "TENS-16", MATRIX, shape=(2, 3), guarded=True)
-accept(42, "guarded-legacy", "TENS-16", MATRIX, shape=(2, 3), guarded=True, versioned=False)
+accept(42, "guarded", "ABI-05", MATRIX, shape=(2, 3), guarded=True)
+accept(42, "guarded-legacy", "ABI-05", MATRIX, shape=(2, 3), guarded=True, versioned=False)
 accept(42, "frozen", "LIFE-19", MATRIX, shape=(2, 3), frozen=True)
 accept(
     42,
