@@ -72,5 +72,21 @@ def build() -> Path:
     return folder
 
 
+def build_heap_faults() -> Path:
+    """The library to preload for failing the C heap; compiled when its source or flags changed."""
+    source = HERE / "preload" / "heap_faults.cpp"
+    line = [*shlex.split(os.environ.get("CXX", "g++")), *shlex.split(FLAGS), str(source)]
+    digest = hashlib.sha256(repr(line).encode() + source.read_bytes()).hexdigest()[:20]
+    library = cache_folder() / f"heap_faults-{digest}.so"
+    if not library.is_file():
+        library.parent.mkdir(parents=True, exist_ok=True)
+        handle, unfinished = tempfile.mkstemp(suffix=".so", dir=library.parent)
+        os.close(handle)
+        hidden = "-fvisibility=hidden"  # all that it has is for others
+        subprocess.run([*(word for word in line if word != hidden), "-o", unfinished], check=True)
+        Path(unfinished).replace(library)
+    return library
+
+
 if __name__ == "__main__":
     print(build())

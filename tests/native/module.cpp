@@ -47,6 +47,9 @@ int execute(PyObject* module) {
     add_consumer(module, state);
     add_table(module, state);
     add_api(module, state);
+    add_exporter(module, state);
+    add_faults(module);
+    add_flipper(module);
     return Py_None;
   });
   return done == nullptr ? -1 : 0;
@@ -58,6 +61,7 @@ int traverse(PyObject* module, visitproc visit, void* arg) {
   Py_VISIT(state.owned_type);
   Py_VISIT(state.table_type);
   Py_VISIT(state.api_type);
+  Py_VISIT(state.exporter_type);
   return 0;
 }
 
@@ -67,6 +71,7 @@ int clear(PyObject* module) {
   Py_CLEAR(state.owned_type);
   Py_CLEAR(state.table_type);
   Py_CLEAR(state.api_type);
+  Py_CLEAR(state.exporter_type);
   return 0;
 }
 

@@ -81,6 +81,7 @@ struct ModuleState {
   PyTypeObject* owned_type;
   PyTypeObject* table_type;
   PyTypeObject* api_type;
+  PyTypeObject* exporter_type;
 };
 ModuleState& state_of(PyObject* module);
 
@@ -96,6 +97,9 @@ void add_tensor(PyObject* module, ModuleState& state);
 void add_consumer(PyObject* module, ModuleState& state);
 void add_table(PyObject* module, ModuleState& state);
 void add_api(PyObject* module, ModuleState& state);
+void add_exporter(PyObject* module, ModuleState& state);
+void add_faults(PyObject* module);
+void add_flipper(PyObject* module);
 PyTypeObject* add_type(PyObject* module, PyType_Spec& spec);
 
 }  // namespace adversary

@@ -187,6 +187,12 @@ void Record::poison() noexcept {
               spec_.unmapped_body ? offsetof(DLManagedTensorVersioned, dl_tensor)
               : spec_.versioned   ? sizeof(DLManagedTensorVersioned)
                                   : sizeof(DLManagedTensor));
+  // A second call has to be counted, so the deleter alone stays what it was.
+  if (spec_.versioned) {
+    reinterpret_cast<DLManagedTensorVersioned*>(struct_)->deleter = delete_versioned;
+  } else {
+    reinterpret_cast<DLManagedTensor*>(struct_)->deleter = delete_legacy;
+  }
 }
 
 void call_deleter(void* managed, bool versioned) noexcept {
