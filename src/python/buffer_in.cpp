@@ -58,7 +58,20 @@ class BufferStorage final : public core::Storage {
 HeldBuffer hold(PyObject* exporter, int flags) {
   auto buffer = std::make_unique<Py_buffer>();
   check(calling<PyObject_GetBuffer>(exporter, buffer.get(), flags));
-  return HeldBuffer(buffer.release());
+  HeldBuffer held(buffer.release());
+  if (PyErr_Occurred() != nullptr) PyErr_WriteUnraisable(exporter);  // it said that all is well
+  if (held->len < 0) core::fail(Fault::kBuffer, "buffer: len is ", held->len, "; the least is 0");
+  return held;
+}
+
+/// A shape whose elements lie outside the bytes that were exported would be a lie of the exporter
+/// about its own memory.
+void check_length(const Py_buffer& buffer, const core::Array& described) {
+  const std::int64_t nbytes =
+      core::nbytes_of(core::size_of(described.layout.extents()), described.dtype);
+  if (nbytes == buffer.len) return;
+  core::fail(Fault::kBuffer, "buffer: len is ", buffer.len, " bytes; shape and itemsize make ",
+             nbytes);
 }
 
 /// The one way from a buffer to an array: described as a DLTensor, through the validator (CONS-07).
@@ -76,6 +89,7 @@ Ref wrap(State& state, HeldBuffer buffer, const core::DType& dtype, core::Extent
   if (dtype.padded) context.flags |= dlpack::kPadded;
   dlpack::Imported in;
   dlpack::validate(tensor, context, in);
+  check_length(*buffer, in.array);
   in.array.storage = core::StoragePtr::steal(new BufferStorage(std::move(buffer), *state.lease));
   return make_array(state, std::move(in.array));
 }
@@ -130,16 +144,6 @@ core::Layout described_layout(const Py_buffer& buffer) {
   return out;
 }
 
-/// A shape whose elements lie outside the bytes that were exported would be a lie of the exporter
-/// about its own memory.
-void check_length(const Py_buffer& buffer, const core::Array& described) {
-  const std::int64_t nbytes =
-      core::nbytes_of(core::size_of(described.layout.extents()), described.dtype);
-  if (nbytes == buffer.len) return;
-  core::fail(Fault::kBuffer, "buffer: len is ", buffer.len, " bytes; shape and itemsize make ",
-             nbytes);
-}
-
 /// Number of elements of `dtype` in `nbytes` bytes.
 std::int64_t count_elements(std::int64_t nbytes, const core::DType& dtype) {
   const std::int64_t step = dtype.stored_bits();
@@ -170,9 +174,6 @@ Ref array_from_buffer(State& state, PyObject* object) {
   HeldBuffer buffer = hold(object, PyBUF_FULL_RO);
   const core::DType dtype = described_dtype(*buffer);
   const core::Layout layout = described_layout(*buffer);
-  core::checked_nbytes(core::checked_size(layout.extents()), dtype);
-  core::Array described{{}, nullptr, dtype, 0, false, layout};
-  check_length(*buffer, described);
   const std::int64_t* strides = buffer->strides == nullptr ? nullptr : layout.strides;
   return wrap(state, std::move(buffer), dtype, layout.extents(), strides, false);
 }
