@@ -11,19 +11,34 @@
 namespace refarray::python {
 namespace {
 
+/// Whether the calling thread can touch Python at all: C code may hold on to the table for longer
+/// than the interpreter lives (CAPI-04). True during finalization for the thread that does it.
+bool has_interpreter() noexcept {
+  return Py_IsInitialized() != 0 || PyGILState_GetThisThreadState() != nullptr;
+}
+
+/// raise(), but without an interpreter the function fails without an exception: nobody could hold
+/// one.
+template <class... Args>
+[[noreturn, gnu::cold]] void refuse(PyObject* type, const char* format, Args... args) {
+  if (!has_interpreter()) throw ErrorSet{};
+  raise(type, format, args...);
+}
+
 /// CAPI-13: a pointer that is not an array of ours fails cleanly.
 core::ArrayView checked_view(void* object) {
   auto* array = static_cast<PyObject*>(object);
   if (array == nullptr || !is_any_array(array)) {
-    raise(PyExc_TypeError, "refarray's exchange table takes a refarray.Array, not %R",
-          array == nullptr ? Py_None : reinterpret_cast<PyObject*>(Py_TYPE(array)));
+    refuse(PyExc_TypeError, "refarray's exchange table takes a refarray.Array, not %R",
+           array == nullptr ? Py_None : reinterpret_cast<PyObject*>(Py_TYPE(array)));
   }
   return view_of(array);
 }
 
 /// CAPI-11. No stream is ordered: the caller works on current_work_stream (CAPI-12).
 [[gnu::flatten]] int export_managed(void* object, DLManagedTensorVersioned** out) {
-  if (out == nullptr) raise(PyExc_ValueError, "managed_tensor_from_py_object_no_sync: out is NULL");
+  if (out == nullptr)
+    refuse(PyExc_ValueError, "managed_tensor_from_py_object_no_sync: out is NULL");
   *out = nullptr;
   const core::ArrayView view = checked_view(object);
   dlpack::ExportRequest request;
@@ -45,8 +60,9 @@ struct LeaveOnFailure {
 
 /// CAPI-17, CAPI-18: on success the tensor is ours; on failure the caller keeps it (A-33).
 int import_managed(DLManagedTensorVersioned* tensor, void** out) {
-  if (out == nullptr) raise(PyExc_ValueError, "managed_tensor_to_py_object_no_sync: out is NULL");
+  if (out == nullptr) refuse(PyExc_ValueError, "managed_tensor_to_py_object_no_sync: out is NULL");
   *out = nullptr;
+  if (!has_interpreter()) throw ErrorSet{};
   if (tensor == nullptr)
     raise(PyExc_ValueError, "managed_tensor_to_py_object_no_sync: tensor is NULL");
   const State* state = State::of_current_interpreter();
@@ -62,7 +78,7 @@ int import_managed(DLManagedTensorVersioned* tensor, void** out) {
 
 /// CAPI-15. A borrowed DLTensor has no flags, so read-only data cannot be lent (A-37).
 int lend(void* object, DLTensor* out) {
-  if (out == nullptr) raise(PyExc_ValueError, "dltensor_from_py_object_no_sync: out is NULL");
+  if (out == nullptr) refuse(PyExc_ValueError, "dltensor_from_py_object_no_sync: out is NULL");
   const core::ArrayView view = checked_view(object);
   if (view.readonly) {
     raise(PyExc_BufferError,
@@ -81,12 +97,12 @@ int lend(void* object, DLTensor* out) {
 
 /// CAPI-25..27: host memory has no stream, and NULL says so.
 int work_stream(DLDeviceType type, std::int32_t id, void** out) {
-  if (out == nullptr) raise(PyExc_ValueError, "current_work_stream: out is NULL");
+  if (out == nullptr) refuse(PyExc_ValueError, "current_work_stream: out is NULL");
   *out = nullptr;
   const auto number = static_cast<std::int32_t>(type);
   if (number == kDLCPU || number == kDLCUDAHost || number == kDLROCMHost) return 0;
-  raise(PyExc_ValueError, "current_work_stream: device (%d, %d) cannot be used by this process",
-        static_cast<int>(number), static_cast<int>(id));
+  refuse(PyExc_ValueError, "current_work_stream: device (%d, %d) cannot be used by this process",
+         static_cast<int>(number), static_cast<int>(id));
 }
 
 /// Static for the process, whatever becomes of the module, the capsule or the interpreter
