@@ -1,0 +1,221 @@
+"""Arguments of our own methods that have the wrong type, form or value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import refarray
+
+from .case import case, expect, refused
+
+
+class Tuple(tuple):
+    """A tuple by another name."""
+
+
+class IntLike:
+    def __index__(self) -> int:
+        return 1
+
+
+class Raises:
+    def __index__(self) -> int:
+        raise ZeroDivisionError("from __index__")
+
+    def __bool__(self) -> bool:
+        raise ZeroDivisionError("from __bool__")
+
+    def __float__(self) -> float:
+        raise ZeroDivisionError("from __float__")
+
+    def __eq__(self, other: object) -> bool:
+        raise ZeroDivisionError("from __eq__")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def exports(name: str, value: Any) -> Any:
+    return refarray.arange(3).__dlpack__(**{name: value})
+
+
+def try_argument(name: str, value: Any, kinds: tuple[type[BaseException], ...]) -> int:
+    """Refused by the producer's method, by to_capsule, and before any producer is asked."""
+    with refused(*kinds):
+        exports(name, value)
+    with refused(*kinds):
+        refarray.to_capsule(refarray.arange(3), **{name: value})
+    if name in ("copy", "max_version"):
+        with refused(*kinds):
+            refarray.from_dlpack(refarray.arange(3), **{name: value})
+        return 3
+    return 2
+
+
+def label(value: Any) -> str:
+    text = repr(value) if type(value) in (int, float, str, tuple, list, bool) else ""
+    return text.replace(" ", "") or type(value).__name__
+
+
+BAD = {
+    "R77": (
+        "max_version",
+        (TypeError,),
+        [
+            (),
+            (1,),
+            (1, 2, 3),
+            [1, 0],
+            "10",
+            "1.0",
+            b"10",
+            1,
+            1.0,
+            (1.5, 0),
+            (1, 0.0),
+            ("1", "0"),
+            (None, None),
+            (1, None),
+            {1: 0},
+            {1, 0},
+            object(),
+            True,
+        ],
+    ),
+    "R78": ("stream", (ValueError,), [-1, 0, 1, 2, 3, -2, 2**63 - 1]),
+    "R79": (
+        "dl_device",
+        (TypeError,),
+        [
+            (),
+            (1,),
+            (1, 0, 0),
+            [1, 0],
+            "cpu",
+            b"cpu",
+            1,
+            1.0,
+            (1.0, 0),
+            (1, 0.5),
+            ("1", 0),
+            (None, 0),
+            object(),
+            {1: 0},
+        ],
+    ),
+    "R80": ("copy", (TypeError,), [1, 0, 2, -1, 1.0, "x", "", b"", (), [], object(), Raises()]),
+}
+BAD_VALUES = {
+    "R78": (
+        "stream",
+        [(2**70, (ValueError, OverflowError)), (-(2**70), (ValueError, OverflowError))]
+        + [(value, (TypeError,)) for value in ("a", 1.5, object(), (1,), [], b"")]
+        + [(True, (TypeError, ValueError)), (False, (TypeError, ValueError))],
+    ),
+    "R79": (
+        "dl_device",
+        [
+            ((2**40, 0), (BufferError, ValueError, OverflowError)),
+            ((2**70, 0), (BufferError, ValueError, OverflowError)),
+            ((1, -(2**40)), (BufferError, ValueError, OverflowError)),
+            ((99, 99), (BufferError,)),
+            ((1, 7), (BufferError,)),
+            ((-1, 0), (BufferError,)),
+            ((2, 0), (BufferError,)),
+            ((10, 0), (BufferError,)),
+            ((3, 0), (BufferError,)),
+            ((0, 0), (BufferError,)),
+            ((Raises(), 0), (ZeroDivisionError,)),
+        ],
+    ),
+    "R77": ("max_version", [((Raises(), 0), (ZeroDivisionError,))]),
+}
+
+for _row, (_name, _kinds, _values) in BAD.items():
+    for _value in _values:
+        case(_row, f"{_name}={label(_value)}", "arguments")(
+            lambda adv, name=_name, value=_value, kinds=_kinds: try_argument(name, value, kinds)
+        )
+for _row, (_name, _pairs) in BAD_VALUES.items():
+    for _value, _kinds in _pairs:
+        case(_row, f"{_name}={label(_value)}-value", "arguments")(
+            lambda adv, name=_name, value=_value, kinds=_kinds: try_argument(name, value, kinds)
+        )
+
+LEGACY, VERSIONED = "dltensor", "dltensor_versioned"
+for _value, _wanted in (
+    (None, LEGACY),
+    ((0, 0), LEGACY),
+    ((0, 2**70), LEGACY),
+    ((-1, 0), LEGACY),
+    ((-(2**70), 0), LEGACY),
+    ((1, 0), VERSIONED),
+    ((1, -1), VERSIONED),
+    ((2**70, 0), VERSIONED),
+    ((2, 0), VERSIONED),
+    ((1, 2**70), VERSIONED),
+    (Tuple((1, 0)), VERSIONED),
+    ((True, False), VERSIONED),
+    ((IntLike(), IntLike()), VERSIONED),
+):
+
+    def _answers(adv: Any, value: Any = _value, wanted: str = _wanted) -> int:
+        for capsule in (exports("max_version", value),):
+            found = adv.inspect(capsule)
+            expect(found["name"] == wanted, f"{found['name']} for {value!r}")
+            expect(found["version"] == (None if wanted == LEGACY else (1, 3)), f"{found}")
+        x = refarray.from_dlpack(refarray.arange(3), max_version=value)
+        expect(x.tolist() == [0, 1, 2], "other values")
+        return 2
+
+    case("R77", f"max_version={label(_value)}", "arguments")(_answers)
+
+
+def try_call(call: Any, *kinds: type[BaseException]) -> None:
+    with refused(*kinds):
+        call()
+
+
+_x = refarray.arange(3)
+_many = {f"k{number}": number for number in range(300)}
+for _label, _call in {
+    "positional": lambda: _x.__dlpack__(None),
+    "unknown": lambda: _x.__dlpack__(foo=1),
+    "many": lambda: _x.__dlpack__(**_many),
+    "empty-name": lambda: _x.__dlpack__(**{"": 1}),
+    "surrogate-name": lambda: _x.__dlpack__(**{"\udc80": 1}),
+    "nul-name": lambda: _x.__dlpack__(**{"copy\0": None}),
+    "self-by-name": lambda: refarray.Array.__dlpack__(self=_x),
+    "no-self": lambda: refarray.Array.__dlpack__(),
+    "other-self": lambda: refarray.Array.__dlpack__(3),
+    "device-argument": lambda: _x.__dlpack_device__(1),
+    "from_dlpack-nothing": lambda: refarray.from_dlpack(),
+    "from_dlpack-two": lambda: refarray.from_dlpack(_x, None),
+    "from_dlpack-by-name": lambda: refarray.from_dlpack(x=_x),
+    "from_dlpack-stream": lambda: refarray.from_dlpack(_x, stream=None),
+    "from_capsule-nothing": lambda: refarray.from_capsule(),
+    "from_capsule-keyword": lambda: refarray.from_capsule(_x.__dlpack__(), copy=True),
+    "from_buffer-two": lambda: refarray.from_buffer(b"", "int8"),
+    "to_capsule-no-array": lambda: refarray.to_capsule([1]),
+    "no-instances": lambda: refarray.Array(),
+    "no-new": lambda: refarray.Array.__new__(refarray.Array),
+    "no-object-new": lambda: object.__new__(refarray.Array),
+    "no-subclass": lambda: type("Sub", (refarray.Array,), {}),
+    "no-attribute": lambda: setattr(refarray.Array, "shape", 1),
+}.items():
+    case("R81", _label, "arguments")(lambda adv, call=_call: try_call(call, TypeError))
+
+
+@case("R81", "names-not-interned", "arguments")
+def names_not_interned(adv: Any) -> int:
+    """Keywords are compared as text."""
+    for name in ("copy", "max_version", "dl_device", "stream"):
+        made = "".join(list(name))
+        expect(made is not name, "the name is interned after all")
+        adv.inspect(_x.__dlpack__(**{made: None}))
+    return 4
+
+
+@case("R81", "duplicated", "arguments")
+def duplicated(adv: Any) -> None:
+    with refused(TypeError):
+        eval("f(**{'copy': None}, **{'copy': None})", {"f": _x.__dlpack__})

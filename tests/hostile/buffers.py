@@ -1,0 +1,290 @@
+"""Exporters of the buffer protocol whose fields lie, through every way that takes a buffer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native.corpus import FLOATS
+
+import refarray
+
+from .case import Off, case, expect, refused
+from .structs import Awkward, drop, use
+
+INT64_MIN = -(2**63)
+WILD = 0xDEAD0008
+
+#: rows, name, fields of the exporter, whether it has to be taken, and its values
+BUFFERS: list[tuple[str, str, dict[str, Any], str, Any]] = [
+    ("RB C9 R1", "ndim-negative", {"ndim": -1, "shape": (3,)}, "reject", None),
+    ("RB C9 R2", "ndim65", {"ndim": 65, "shape": (3,)}, "reject", None),
+    ("RB C9 R3", "ndim-max", {"ndim": 2**31 - 1, "shape": (3,)}, "reject", None),
+    ("RB C9 R3", "ndim-min", {"ndim": -(2**31), "shape": (3,)}, "reject", None),
+    ("RB", "ndim64", {"ndim": 64, "shape": (1,) * 64, "len": 4}, "import", None),
+    ("RB C10 R8", "shape-null", {"ndim": 2}, "reject", None),
+    ("RB C10 R8", "shape-null-strides", {"ndim": 2, "strides": (8, 4)}, "reject", None),
+    ("RB C7 R9", "scalar", {"ndim": 0, "len": 4}, "import", 0.0),
+    ("RB", "scalar-wrong-len", {"ndim": 0, "len": 64}, "reject", None),
+    ("RB C11 R4", "negative", {"shape": (-1,), "len": -4}, "reject", None),
+    ("RB C11 R4", "negative-min", {"shape": (INT64_MIN,), "len": 0}, "reject", None),
+    ("RB C11 R4", "negative-beside-zero", {"ndim": 2, "shape": (0, -3), "len": 0}, "reject", None),
+    ("RB C11 R4", "negative-product", {"ndim": 2, "shape": (-2, -2), "len": 16}, "reject", None),
+    ("RB C12 R5", "product", {"ndim": 2, "shape": (2**32, 2**32), "len": 0}, "reject", None),
+    ("RB C12 R6", "bytes", {"shape": (2**62,), "len": 0}, "reject", None),
+    (
+        "RB C12 R7",
+        "huge-times-zero",
+        {"ndim": 3, "shape": (2**62, 2**62, 0), "len": 0},
+        "reject",
+        None,
+    ),
+    ("RB C13 R12", "stride", {"shape": (2,), "strides": (2**62,), "len": 8}, "reject", None),
+    (
+        "RB C13 R12",
+        "stride-min",
+        {"shape": (2,), "strides": (INT64_MIN,), "len": 8},
+        "reject",
+        None,
+    ),
+    ("RB C13 R13", "extent", {"shape": (4,), "strides": (2**61,), "len": 16}, "reject", None),
+    ("RB R14", "wraps-above", {"data": 2**64 - 8, "shape": (4,), "len": 16}, "reject", None),
+    (
+        "RB R14",
+        "wraps-below",
+        {"data": 8, "shape": (4,), "strides": (-8,), "len": 16},
+        "reject",
+        None,
+    ),
+    (
+        "RB C15 R15",
+        "backwards",
+        {"shape": (3,), "strides": (-4,), "data_offset": 8, "len": 12},
+        "import",
+        [2.0, 1.0, 0.0],
+    ),
+    ("RB C14 R16", "zero-stride", {"shape": (3,), "strides": (0,), "len": 12}, "import", [0.0] * 3),
+    ("RB R28", "odd-stride", {"shape": (3,), "strides": (6,), "len": 12}, "reject", None),
+    (
+        "RB R28",
+        "odd-negative-stride",
+        {"shape": (2,), "strides": (-5,), "data_offset": 8, "len": 8},
+        "reject",
+        None,
+    ),
+    (
+        "RB C18 R28",
+        "odd-stride-of-one",
+        {"shape": (1,), "strides": (7,), "len": 4},
+        "import",
+        [0.0],
+    ),
+    ("RB C1 R19", "empty-null", {"data": None, "shape": (0,), "len": 0}, "import", []),
+    ("RB C2 R19", "empty-wild", {"data": WILD, "shape": (0,), "len": 0}, "import", []),
+    (
+        "RB C3",
+        "empty-garbage-strides",
+        {"ndim": 2, "shape": (3, 0), "strides": (2**40, -5), "len": 0},
+        "import",
+        None,
+    ),
+    ("RB C5 R18", "null-data", {"data": None, "shape": (3,), "len": 12}, "reject", None),
+    ("RB", "len-short", {"shape": (3,), "len": 8}, "reject", None),
+    ("RB", "len-long", {"shape": (3,), "len": 64}, "reject", None),
+    ("RB", "len-negative", {"shape": (3,), "len": -1}, "reject", None),
+    ("RB", "len-min", {"shape": (3,), "len": INT64_MIN}, "reject", None),
+    ("RB", "itemsize0", {"itemsize": 0, "shape": (3,), "len": 0}, "reject", None),
+    ("RB", "itemsize-negative", {"itemsize": -4, "shape": (3,), "len": 12}, "reject", None),
+    ("RB", "itemsize-other", {"itemsize": 8, "shape": (3,), "len": 24}, "reject", None),
+    (
+        "RB",
+        "itemsize0-strides",
+        {"itemsize": 0, "shape": (3,), "strides": (4,), "len": 12},
+        "reject",
+        None,
+    ),
+    ("RB", "format-null", {"format": None, "itemsize": 1, "shape": (3,), "len": 3}, "import", None),
+    ("RB", "format-null-itemsize4", {"format": None, "shape": (3,), "len": 12}, "reject", None),
+    (
+        "RB",
+        "suboffsets",
+        {"shape": (3,), "strides": (4,), "suboffsets": (0,), "len": 12},
+        "reject",
+        None,
+    ),
+    (
+        "RB",
+        "suboffsets-none",
+        {"shape": (3,), "strides": (4,), "suboffsets": (-1,), "len": 12},
+        "import",
+        [0.0, 1.0, 2.0],
+    ),
+    (
+        "RB",
+        "suboffsets-last",
+        {"ndim": 2, "shape": (1, 3), "strides": (12, 4), "suboffsets": (-1, 8), "len": 12},
+        "reject",
+        None,
+    ),
+    (
+        "RB C24 R53",
+        "read-only",
+        {"shape": (3,), "readonly": True, "len": 12},
+        "import",
+        [0.0, 1.0, 2.0],
+    ),
+    ("RB", "ownerless", {"shape": (3,), "owner": False, "len": 12}, "either", None),
+    *(
+        (
+            "RB R30",
+            f"format-{text!r}",
+            {"format": text, "itemsize": 4, "shape": (3,), "len": 12},
+            "reject",
+            None,
+        )
+        for text in (
+            "",
+            ">f",
+            "!f",
+            ">i",
+            "Zf ",
+            "T{f:a:}",
+            "T{",
+            "3f",
+            "0f",
+            "f" * 200,
+            "(2,2)f",
+            "ff",
+            "O",
+            "P",
+            "w",
+            "u",
+            "&f",
+            "X{}",
+            "@",
+            "=",
+            "<",
+            "?f",
+            "c4",
+            "\x01",
+            "é",
+            "f\n",
+            " f",
+            "d",
+            "q",
+            "4s",
+            "x",
+        )
+    ),
+]
+
+
+def take_plain(exporter: Any) -> Any:
+    return refarray.from_buffer(exporter)
+
+
+def take_any(exporter: Any) -> Any:
+    return refarray.asarray(exporter)
+
+
+def take_bytes(exporter: Any) -> Any:
+    return refarray.from_buffer(exporter, dtype="uint8")
+
+
+def released(exporter: Any, owner: bool) -> None:
+    """As often as it was lent, where CPython can know whom to give it back to."""
+    gets, releases = exporter.gets, exporter.releases
+    wanted = gets if owner else 0
+    if releases != wanted:
+        kind = "double deleter" if releases > wanted else "leak"
+        raise Off(kind, f"lent {gets} times, given back {releases} times")
+
+
+def throw_buffer(adv: Any, take: Any, fields: dict[str, Any], outcome: str, values: Any) -> None:
+    exporter = adv.exporter(**{"data": FLOATS, **fields})
+    owner = fields.get("owner", True)
+    if outcome == "reject":
+        with refused(BufferError):
+            take(exporter)
+        return released(exporter, owner)
+    held: list[Any] = []
+    try:
+        held.append(take(exporter))
+    except BufferError:
+        expect(outcome == "either", "a legal buffer was refused")
+        return released(exporter, owner)
+    if values is not None:
+        expect(held[0].tolist() == values, f"{held[0].tolist()}, not {values}")
+    expect(held[0].readonly == fields.get("readonly", False), "another read-only")
+    if owner:
+        use(held[0])
+    drop(adv, held)
+    return released(exporter, owner)
+
+
+def throw_buffers(adv: Any, fields: dict[str, Any], outcome: str, values: Any) -> int:
+    throws = 2
+    for take in (take_plain, take_any):
+        throw_buffer(adv, take, fields, outcome, values)
+    if fields.get("owner", True):
+        with Awkward() as awkward:  # the release raises: reported, and nothing else is disturbed
+            awkward_fields = {**fields, "on_release": awkward.refuse}
+            throw_buffer(adv, take_plain, awkward_fields, outcome, values)
+            expect(len(awkward.seen) == 1, f"reported {len(awkward.seen)} times")
+            awkward.seen.clear()
+            awkward_fields = {**fields, "on_release": awkward.call_us}
+            throw_buffer(adv, take_plain, awkward_fields, outcome, values)
+            expect(awkward.seen == [], f"{awkward.seen}")
+            throws += 2
+    return throws
+
+
+for _rows, _name, _fields, _outcome, _values in BUFFERS:
+    case(_rows, _name, "buffer")(
+        lambda adv, fields=_fields, outcome=_outcome, values=_values: throw_buffers(
+            adv, fields, outcome, values
+        )
+    )
+
+for _name, _fields in {
+    "len-negative": {"len": -8},
+    "len-min": {"len": INT64_MIN},
+    "len-max": {"len": 2**63 - 1},
+    "null": {"data": None, "len": 8},
+    "wraps": {"data": 2**64 - 4, "len": 8},
+}.items():
+
+    def _bytes(adv: Any, fields: dict[str, Any] = _fields) -> None:
+        exporter = adv.exporter(**{"shape": (1,), **fields})
+        with refused(BufferError, OverflowError, ValueError):
+            take_bytes(exporter)
+        released(exporter, True)
+
+    case("RB", f"as-bytes-{_name}", "buffer")(_bytes)
+
+for _answer, _kinds in (
+    ("raise", (BufferError,)),
+    ("fail silently", (SystemError, BufferError)),
+):
+
+    def _answers(adv: Any, answer: str = _answer, kinds: Any = _kinds) -> int:
+        for take in (take_plain, take_any, take_bytes):
+            exporter = adv.exporter(shape=(16,), answer=answer)
+            with refused(*kinds):
+                take(exporter)
+            released(exporter, True)
+        return 3
+
+    case("RB", f"answers-{_answer.replace(' ', '-')}", "buffer")(_answers)
+
+
+@case("RB R88", "answers-fill-and-raise", "buffer")
+def fills_and_raises(adv: Any) -> int:
+    """It said that all is well: what it raised besides is reported, and the buffer is taken."""
+    for take in (take_plain, take_any, take_bytes):
+        with Awkward() as awkward:
+            exporter = adv.exporter(shape=(16,), answer="fill and raise")
+            held = [take(exporter)]
+            expect(len(awkward.seen) == 1, f"{awkward.seen}")
+        drop(adv, held)
+        released(exporter, True)
+    return 3

@@ -1,0 +1,317 @@
+"""Producers written in Python that break the protocol: missing and fabricated methods, errors,
+lies about copies and devices, and what they do while they are asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native.corpus import FLOATS
+from native.producers import Recorder, knowing
+
+import refarray
+
+from .case import case, deleted, expect, refused
+
+VALUES = [0.0, 1.0, 2.0]
+
+
+def gives(adv: Any, announced: Any = (1, 0), /, **fields: Any) -> Any:
+    """A producer of one tensor per call; `tensors` are what it gave."""
+    tensors: list[Any] = []
+
+    def answer(**_: Any) -> Any:
+        tensors.append(adv.make(**{"data": FLOATS, **fields}))
+        return tensors[-1].capsule()
+
+    out = Recorder(answer, announced)
+    out.tensors = tensors  # type: ignore[attr-defined]
+    return out
+
+
+def kind(name: str, /, **members: Any) -> Any:
+    return type(name, (), members)()
+
+
+# --- 59-61: where the methods are looked for ---
+
+
+@case("R59", "no-methods", "protocol")
+def no_methods(adv: Any) -> int:
+    half = {"__dlpack__": lambda self, **_: None, "__dlpack_device__": lambda self: (1, 0)}
+    for missing in half:
+        members = {name: value for name, value in half.items() if name != missing}
+        with refused(AttributeError, words=missing):
+            refarray.from_dlpack(kind("Half", **members))
+    with refused(AttributeError, words="__dlpack__"):
+        refarray.from_dlpack(object())
+    return 3
+
+
+@case("R60", "on-the-instance", "protocol")
+def on_the_instance(adv: Any) -> None:
+    thing = kind("Thing")
+    thing.__dlpack__ = lambda **_: adv.make().capsule()
+    thing.__dlpack_device__ = lambda: (1, 0)
+    with refused(AttributeError):
+        refarray.from_dlpack(thing)
+
+
+@case("R60", "raising-property", "protocol")
+def raising_property(adv: Any) -> int:
+    def refuse(self: Any) -> Any:
+        raise ZeroDivisionError("from a property")
+
+    device = {"__dlpack_device__": lambda self: (1, 0)}
+    with refused(ZeroDivisionError, words="property"):
+        refarray.from_dlpack(kind("Thing", __dlpack__=property(refuse), **device))
+    with refused(ZeroDivisionError, words="property"):
+        refarray.from_dlpack(
+            kind("Thing", __dlpack__=lambda self: None, __dlpack_device__=property(refuse))
+        )
+    return 2
+
+
+@case("R61", "fabricates-everything", "protocol")
+def fabricates(adv: Any) -> int:
+    class Mock:
+        def __getattr__(self, name: str) -> Any:
+            return lambda *_, **__: adv.make().capsule()
+
+    class MetaMock(type):
+        def __getattr__(cls, name: str) -> Any:
+            return lambda *_, **__: adv.make().capsule()
+
+    with refused(AttributeError):
+        refarray.from_dlpack(Mock())
+    with refused(AttributeError):
+        refarray.from_dlpack(MetaMock("Thing", (), {})())
+    return 2
+
+
+# --- 62-64: errors ---
+
+
+def try_error(adv: Any, error: BaseException, where: str) -> None:
+    def fail(**_: Any) -> Any:
+        raise error
+
+    producer = Recorder(fail if where == "__dlpack__" else lambda **_: None)
+    if where == "__dlpack_device__":
+        producer.device = fail
+    with refused(type(error)):
+        try:
+            refarray.from_dlpack(producer)
+        except BaseException as caught:
+            expect(caught is error, f"{caught!r} is another exception")
+            raise
+    error.__traceback__ = None
+    expect(len([name for name, _ in producer.calls if name == where]) == 1, "asked again")
+
+
+for _error in (
+    ValueError("own"),
+    BufferError("own"),
+    KeyboardInterrupt("own"),
+    SystemExit("own"),
+    MemoryError("own"),
+    GeneratorExit("own"),
+    StopIteration("own"),
+    RecursionError("own"),
+):
+    _row = "R63" if not isinstance(_error, (ValueError, BufferError)) else "R62 R76"
+    for _where in ("__dlpack__", "__dlpack_device__"):
+        case(f"{_row} C36", f"{type(_error).__name__}-in-{_where.strip('_')}", "protocol")(
+            lambda adv, error=_error, where=_where: try_error(adv, error, where)
+        )
+
+
+@case("R64 C35", "genuine-type-error", "protocol")
+def genuine_type_error(adv: Any) -> None:
+    """At most one retry; the second error carries the first."""
+    errors: list[TypeError] = []
+
+    def fail(**_: Any) -> Any:
+        errors.append(TypeError(f"number {len(errors)}"))
+        raise errors[-1]
+
+    producer = Recorder(fail)
+    with refused(TypeError, words="number 1"):
+        try:
+            refarray.from_dlpack(producer)
+        except TypeError as caught:
+            expect(caught is errors[1] and caught.__context__ is errors[0], "the first was lost")
+            raise
+    expect(len(producer.asked) == 2, f"asked {len(producer.asked)} times")
+    errors.clear()
+
+
+@case("R64", "cyclic-context", "protocol")
+def cyclic_context(adv: Any) -> None:
+    """The chain of the second error is a ring: hanging the first one under it must end."""
+
+    def fail(**keywords: Any) -> Any:
+        first, second = TypeError("a"), TypeError("b")
+        first.__context__, second.__context__ = second, first
+        raise first
+
+    with refused(TypeError):
+        refarray.from_dlpack(Recorder(fail))
+
+
+# --- 65-68: old and lying producers ---
+
+for _known in ("", "stream", "stream max_version", "max_version", "max_version dl_device"):
+    for _copy in (None, True):
+
+        def _old(adv: Any, known: str = _known, copy: bool | None = _copy) -> None:
+            source = gives(adv, versioned="max_version" in known)
+            producer = Recorder(knowing(known, source.answer))
+            x = refarray.from_dlpack(producer, copy=copy)
+            expect(x.tolist() == VALUES, "other values")
+            expect(len(source.tensors) == 1, "exported more than once")
+            if copy:
+                x[0] = 9.0
+                deleted(source.tensors[0], 1)
+
+        case("R65 C35", f"old-({_known.replace(' ', ',')})-copy-{_copy}", "protocol")(_old)
+
+
+@case("R65 C35", "old-copy-false", "protocol")
+def old_copy_false(adv: Any) -> int:
+    """What cannot be dropped is not dropped."""
+    source = gives(adv)
+    with refused(refarray.NoCopyError):
+        refarray.from_dlpack(Recorder(knowing("max_version", source.answer)), copy=False)
+    cuda = Recorder(knowing("max_version", source.answer), (2, 0))
+    with refused(BufferError):
+        refarray.from_dlpack(cuda, device="cpu")
+    expect(source.tensors == [], "asked again without the request")
+    return 2
+
+
+@case("R66 C40", "ignores-copy-true", "protocol")
+def ignores_copy(adv: Any) -> int:
+    for fields in ({}, {"versioned": False}, {"flags": 1}, {"flags": 3}):
+        producer = gives(adv, **fields)
+        x = refarray.from_dlpack(producer, copy=True)
+        expect(not x.readonly, "a copy is read-only")
+        deleted(producer.tensors[0], 1)
+        x[0] = 9.0
+        expect(x.tolist() == [9.0, 1.0, 2.0], "other values")
+    return 4
+
+
+@case("R66", "ignores-dl-device", "protocol")
+def ignores_dl_device(adv: Any) -> int:
+    for device in ((2, 0), (13, 0), (10, 0)):
+        producer = gives(adv, device=device)
+        with refused(BufferError):
+            refarray.from_dlpack(producer, device="cpu")
+    pinned = gives(adv, (3, 0))
+    pinned.answer = gives(adv, versioned=True).answer
+    expect(refarray.from_dlpack(pinned, device="cpu").device == "cpu", "not the CPU")
+    return 4
+
+
+@case("R67 C40", "copied-although-false", "protocol")
+def copied_although_false(adv: Any) -> None:
+    producer = gives(adv, flags=2)
+    with refused(refarray.NoCopyError):
+        refarray.from_dlpack(producer, copy=False)
+    deleted(producer.tensors[0], 1)
+
+
+@case("R68 R66", "ignores-max-version", "protocol")
+def ignores_max_version(adv: Any) -> int:
+    for asked in (None, (0, 8), (1, 0), (99, 0)):
+        for versioned in (True, False):
+            x = refarray.from_dlpack(gives(adv, versioned=versioned), max_version=asked)
+            expect(x.tolist() == VALUES, "other values")
+    return 8
+
+
+# --- 69-71: capsules and devices that belong to others ---
+
+
+@case("R69 C39", "the-same-capsule", "protocol")
+def the_same_capsule(adv: Any) -> None:
+    tensor = adv.make(data=FLOATS)
+    capsule = tensor.capsule()
+    producer = Recorder(lambda **_: capsule)
+    x = refarray.from_dlpack(producer)
+    for _ in range(3):
+        with refused(BufferError, words="consumed"):
+            refarray.from_dlpack(producer)
+    expect(x.tolist() == VALUES, "other values")
+    deleted(tensor, 0)
+
+
+@case("R70 C31", "struct-on-another-device", "protocol")
+def another_device(adv: Any) -> int:
+    """The struct is right; where it says CUDA nobody here can use it."""
+    producer = gives(adv)
+    producer.answer = gives(adv, device=(2, 0)).answer
+    with refused(BufferError, words="device"):
+        refarray.from_dlpack(producer)
+    pinned = gives(adv, (3, 0))
+    expect(refarray.from_dlpack(pinned).device == "cpu", "the dunder won")
+    return 2
+
+
+class IntLike:
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __index__(self) -> int:
+        return self.value
+
+
+def _raise(**_: Any) -> Any:
+    raise ZeroDivisionError("from a device")
+
+
+BAD_DEVICES = {
+    "list": [1, 0],
+    "three": (1, 0, 0),
+    "one": (1,),
+    "empty": (),
+    "none-id": (1, None),
+    "str": ("cpu", 0),
+    "text": "cpu",
+    "none": None,
+    "float": (1.0, 0),
+    "float-id": (1, 0.5),
+    "dict": {1: 0},
+    "nested": ((1,), 0),
+}
+for _label, _device in BAD_DEVICES.items():
+
+    def _bad_device(adv: Any, device: Any = _device) -> None:
+        producer = gives(adv)
+        producer.device = device
+        with refused(TypeError):
+            refarray.from_dlpack(producer)
+        expect(producer.asked == [], "__dlpack__ was called all the same")
+
+    case("R71 C36", f"device-{_label}", "protocol")(_bad_device)
+
+for _label, _device, _kinds in (
+    ("huge", (2**70, 0), (BufferError, TypeError, OverflowError, ValueError)),
+    ("huge-id", (1, 2**70), (BufferError, TypeError, OverflowError, ValueError)),
+    ("unknown", (99, 0), (BufferError,)),
+    ("negative", (-1, 0), (BufferError,)),
+    ("raising", _raise, (ZeroDivisionError,)),
+):
+
+    def _refused_device(adv: Any, device: Any = _device, kinds: Any = _kinds) -> None:
+        with refused(*kinds):
+            refarray.from_dlpack(gives(adv, device))
+
+    case("R71 C36", f"device-{_label}", "protocol")(_refused_device)
+
+
+@case("R71", "device-like-ints", "protocol")
+def device_like_ints(adv: Any) -> int:
+    for device in ((refarray.DLDeviceType.kDLCPU, 0), (True, False), (IntLike(1), IntLike(0))):
+        expect(refarray.from_dlpack(gives(adv, device)).tolist() == VALUES, "other values")
+    return 3

@@ -1,0 +1,272 @@
+"""Exchange tables of others that are no tables, have holes or lie, and callers of ours that
+do."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from native.corpus import FLOATS
+from native.producers import Recorder, foreign
+
+import refarray
+from refarray import _native
+
+from .case import Off, case, deleted, expect, refused
+
+VALUES = [0.0, 1.0, 2.0]
+ISOLATED = Path(__file__).resolve().parent.parent / "isolated"
+
+# --- 82-86: tables that cannot be used: from_dlpack goes the other way ---
+
+
+def falls_back(adv: Any, value: Any) -> int:
+    tensor = adv.make(data=FLOATS)
+    members = {"__dlpack_c_exchange_api__": value}
+    thing = type("Thing", (Recorder,), members)(lambda **_: tensor.capsule())
+    adv.from_py_calls()
+    expect(refarray.from_dlpack(thing).tolist() == VALUES, "other values")
+    expect(adv.from_py_calls() == 0, "a function of the table was called")
+    with refused(TypeError):
+        _native._from_exchange_api(thing)
+    refarray.inspect(type("Thing", (Recorder,), members)(lambda **_: adv.make().capsule()))
+    return 3
+
+
+POISONED = {"from_py": "give", "poisoned": "from_py"}
+TABLES: dict[str, tuple[str, Any]] = {
+    "an-int": ("R82", lambda adv: 0xDEAD0008),
+    "zero": ("R82", lambda adv: 0),
+    "none": ("R82", lambda adv: None),
+    "text": ("R82", lambda adv: "dlpack_exchange_api"),
+    "another-capsule": ("R82", lambda adv: adv.table().capsule("dlpack_exchange")),
+    "a-longer-name": ("R82", lambda adv: adv.table().capsule("dlpack_exchange_api_")),
+    "a-tensor": ("R82", lambda adv: adv.make().capsule()),
+    "a-property": ("R82", lambda adv: property(lambda self: adv.table().capsule())),
+    "major-2": ("R84", lambda adv: adv.table(version=(2, 0), unmapped=True).capsule()),
+    "major-0": ("R84", lambda adv: adv.table(version=(0, 9), unmapped=True).capsule()),
+    "major-max": ("R84", lambda adv: adv.table(version=(2**32 - 1, 0), unmapped=True).capsule()),
+    "major-2-poisoned": ("R84", lambda adv: adv.table(version=(2, 0), **POISONED).capsule()),
+    "cycle": ("R84", lambda adv: adv.table(version=(2, 0), prev="self", unmapped=True).capsule()),
+    "long-cycle": (
+        "R84",
+        lambda adv: adv.table(
+            version=(3, 0), prev=adv.table(version=(2, 0), prev="self"), unmapped=True
+        ).capsule(),
+    ),
+    "too-deep": ("R84", lambda adv: deep(adv, 40)),
+    **{
+        f"no-{name}": ("R85", lambda adv, name=name: adv.table(missing=name).capsule())
+        for name in ("allocator", "from_py", "to_py", "stream")
+    },
+}
+for _label, (_row, _make) in TABLES.items():
+    case(f"{_row} C41", _label, "table")(lambda adv, make=_make: falls_back(adv, make(adv)))
+
+
+def deep(adv: Any, depth: int) -> Any:
+    """A usable table behind so many of another major version."""
+    table = adv.table()
+    for _ in range(depth):
+        table = adv.table(version=(2, 0), prev=table, unmapped=True)
+    return table.capsule()
+
+
+def is_used(adv: Any, table: Any) -> None:
+    adv.from_py_calls()
+    tensor = adv.make(data=FLOATS)
+    x = refarray.from_dlpack(foreign(adv, tensor, table))
+    expect(x.tolist() == VALUES and adv.from_py_calls() == 1, "the table was not used")
+
+
+for _label, _row, _table in (
+    ("behind-others", "R84 C41", lambda adv: adv.table(
+        version=(3, 0), prev=adv.table(version=(2, 0), prev=adv.table()), unmapped=True)),
+    ("newer-minor", "R84", lambda adv: adv.table(version=(1, 99))),
+    ("no-dltensor", "R86", lambda adv: adv.table(missing="dltensor")),
+    ("poisoned-dltensor", "R91", lambda adv: adv.table(poisoned="dltensor")),
+    ("poisoned-stream", "R92", lambda adv: adv.table(poisoned="stream")),
+    ("poisoned-allocator", "R93", lambda adv: adv.table(poisoned="allocator")),
+    ("poisoned-to_py", "R85", lambda adv: adv.table(poisoned="to_py")),
+):  # fmt: skip
+    case(_row, f"used-{_label}", "table")(lambda adv, table=_table: is_used(adv, table(adv)))
+
+
+@case("R83", "on-the-instance", "table")
+def on_the_instance(adv: Any) -> None:
+    tensor = adv.make(data=FLOATS)
+    thing = Recorder(lambda **_: tensor.capsule())
+    thing.__dlpack_c_exchange_api__ = adv.table(from_py="raise").capsule()  # type: ignore[attr-defined]
+    expect(refarray.from_dlpack(thing).tolist() == VALUES, "other values")
+
+
+@case("R83", "withdrawn-by-a-subclass", "table")
+def withdrawn(adv: Any) -> None:
+    base = type(foreign(adv, adv.make(data=FLOATS).expect_deletes(0)))
+    tensor = adv.make(data=FLOATS)
+    sub = type("Sub", (base,), {"__dlpack_c_exchange_api__": None})(lambda **_: tensor.capsule())
+    adv.from_py_calls()
+    expect(refarray.from_dlpack(sub).tolist() == VALUES, "other values")
+    expect(adv.from_py_calls() == 0, "the base's table was used")
+
+
+@case("R83", "raising-metaclass", "table")
+def raising_metaclass(adv: Any) -> int:
+    class Meta(type):
+        def __getattr__(cls, name: str) -> Any:
+            raise error
+
+    thing = Meta("Thing", (Recorder,), {})(lambda **_: adv.make().capsule())
+    for error in (ZeroDivisionError("a"), KeyboardInterrupt("b")):
+        with refused(type(error)):
+            refarray.from_dlpack(thing)
+    return 2
+
+
+# --- 87-90: what a table's function may answer ---
+
+
+def answers(adv: Any, how: str, kinds: tuple[type[BaseException], ...], words: str) -> int:
+    for take in (refarray.from_dlpack, _native._from_exchange_api):
+        tensor = adv.make(data=FLOATS)
+        with refused(*kinds, words=words):
+            take(foreign(adv, tensor, adv.table(from_py=how)))
+        deleted(tensor, 0)
+    return 2
+
+
+for _row, _how, _kinds, _words in (
+    ("R87", "silent", (BufferError,), "without saying why"),
+    ("R88", "positive", (BufferError,), "refuses with 1"),
+    ("R89", "null", (BufferError,), "no tensor"),
+    ("R89", "untouched", (BufferError,), "no tensor"),
+    ("R87", "raise", (BufferError,), "the table refuses"),
+):
+    case(_row, f"answers-{_how}", "table")(
+        lambda adv, how=_how, kinds=_kinds, words=_words: answers(adv, how, kinds, words)
+    )
+
+
+@case("R88", "gives-and-raises", "table")
+def gives_and_raises(adv: Any) -> None:
+    seen: list[str] = []
+    before = sys.unraisablehook
+    sys.unraisablehook = lambda args: seen.append(str(args.exc_value))
+    try:
+        tensor = adv.make(data=FLOATS)
+        x = refarray.from_dlpack(foreign(adv, tensor, adv.table(from_py="give_and_raise")))
+    finally:
+        sys.unraisablehook = before
+    expect(x.tolist() == VALUES, "other values")
+    expect(seen == ["raised although it succeeded"], f"{seen}")
+    del x
+    deleted(tensor, 1)
+
+
+@case("R90", "same-tensor-twice", "table")
+def same_tensor_twice(adv: Any) -> None:
+    """A table that hands out one tensor twice is caught by the adversary; ours refuses nothing."""
+    tensor = adv.make(data=FLOATS)
+    thing = foreign(adv, tensor)
+    x = refarray.from_dlpack(thing)
+    with refused(RuntimeError):
+        refarray.from_dlpack(thing)
+    expect(x.tolist() == VALUES, "other values")
+
+
+# --- 93-96: callers of our own table ---
+
+PROTOTYPES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
+    "negative-extent": ({"shape": (-1,)}, ("BufferError", "ValueError")),
+    "min-extent": ({"shape": (-(2**63),)}, ("BufferError", "ValueError")),
+    "negative-beside-zero": ({"shape": (0, -1)}, ("BufferError", "ValueError")),
+    "product-overflow": ({"shape": (2**32, 2**32)}, ("BufferError", "ValueError", "MemoryError")),
+    "bytes-overflow": ({"shape": (2**61,), "dtype": (2, 64, 1)}, ("BufferError", "MemoryError")),
+    "no-such-memory": ({"shape": (2**50,), "dtype": (0, 8, 1)}, ("BufferError", "MemoryError")),
+    "null-shape": ({"shape": None, "ndim": 2}, ("BufferError", "ValueError")),
+    "negative-ndim": ({"ndim": -1}, ("BufferError", "ValueError")),
+    "ndim65": ({"ndim": 65}, ("BufferError", "ValueError")),
+    "ndim-max": ({"ndim": 2**31 - 1}, ("BufferError", "ValueError")),
+    "code99": ({"dtype": (99, 8, 1)}, ("BufferError", "TypeError", "ValueError")),
+    "opaque": ({"dtype": (3, 64, 1)}, ("BufferError", "TypeError", "ValueError")),
+    "bits7": ({"dtype": (0, 7, 1)}, ("BufferError", "TypeError", "ValueError")),
+    "lanes0": ({"dtype": (2, 32, 0)}, ("BufferError", "TypeError", "ValueError")),
+    "cuda": ({"device": (2, 0)}, ("BufferError", "ValueError")),
+    "device99": ({"device": (99, 0)}, ("BufferError", "ValueError")),
+    "device-negative": ({"device": (-1, 0)}, ("BufferError", "ValueError")),
+}
+
+
+def try_prototype(adv: Any, fields: dict[str, Any], kinds: tuple[str, ...]) -> int:
+    """-1, no tensor, one report with the name of a builtin exception, from any thread; and nothing
+    but -1 where there is nobody to report to."""
+    api = adv.api(refarray.Array)
+    spec = {"data": 0xDEAD0008, "strides": None, "guarded": True, **fields}
+    for with_error in (True, False):
+        for thread in (True, False):
+            prototype = adv.make(versioned=False, **spec)
+            code, owned, errors = api.allocate(prototype, set_error=with_error, thread=thread)
+            if code == 0 or owned is not None:
+                raise Off("silent accept", f"{code} {owned}")
+            expect(code == -1, f"{code}")
+            expect(len(errors) == int(with_error), f"reported {errors}")
+            for kind, message in errors:
+                expect(kind in kinds and hasattr(builtins, kind) and message, f"{kind}: {message}")
+    return 4
+
+
+for _label, (_fields, _names) in PROTOTYPES.items():
+    case("R93 R94", f"prototype-{_label}", "table")(
+        lambda adv, fields=_fields, names=_names: try_prototype(adv, fields, names)
+    )
+
+
+@case("R94 R93", "prototype-ignores-the-rest", "table")
+def ignores_the_rest(adv: Any) -> int:
+    """Only dtype, ndim, shape and device are read (CAPI-20)."""
+    api = adv.api(refarray.Array)
+    for thread in (True, False):
+        wild = adv.make(
+            versioned=False,
+            data=0xDEAD0008,
+            strides=0xDEAD0008,
+            byte_offset=2**64 - 1,
+            guarded=True,
+        )
+        code, owned, errors = api.allocate(wild, thread=thread)
+        expect((code, errors) == (0, []), f"{code} {errors}")
+        found = owned.fields()
+        expect(
+            (found["shape"], found["strides"], found["byte_offset"]) == ((3,), (1,), 0), f"{found}"
+        )
+        owned.drop()
+    return 2
+
+
+def run_isolated(script: str, *arguments: str) -> None:
+    """In a process of its own, which has to end cleanly and say nothing on stderr."""
+    adversary = Path(sys.modules["adversary"].__file__ or "").parent
+    path = [str(adversary), *filter(None, [os.environ.get("PYTHONPATH")])]
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", str(ISOLATED / script), *arguments],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+    if done.returncode < 0:
+        raise Off("crash", f"{script}: signal {-done.returncode}\n{done.stderr}")
+    expect(done.returncode == 0 and done.stderr == "", f"{done.returncode}\n{done.stderr}")
+
+
+case("R95", "after-the-interpreter", "table", repeats=0)(
+    lambda adv: run_isolated("table_at_exit.py")
+)
+case("R96", "in-other-interpreters", "table", repeats=0)(
+    lambda adv: run_isolated("subinterpreters.py", "many")
+)
