@@ -11,7 +11,7 @@ SOURCES := $(shell find src include cmake -type f -not -name '*.pyc') CMakeLists
 CPP_SOURCES = $(shell find src include tests benchmarks -name '*.cpp' -o -name '*.hpp')
 PYTHON_SOURCES = $(wildcard src/refarray tests tools benchmarks examples docs/conf.py)
 
-.PHONY: help demo test ctest pytest abi3 check format bench docs canary clean
+.PHONY: help demo test ctest pytest abi3 check format bench docs bench-check canary clean
 .NOTPARALLEL:
 .SILENT:
 .DELETE_ON_ERROR:
@@ -72,6 +72,9 @@ ifdef CANARY
 $(MAKECMDGOALS): $(VENV)/pip
 	$(BIN)/python tools/canary.py $@
 else
+
+bench-check: $(VENV)/build $(VENV)/light $(VENV)/partners ## instructions of the exchanges against their budget; UPDATE=1 rewrites it
+	$(BIN)/python -m benchmarks.budget $(if $(UPDATE),--update)
 
 canary: $(VENV)/pip ## plant each gate's bug in a copy of the tree: every one must be caught; GATE CANARY=1 for one
 	$(BIN)/python tools/canary.py --all

@@ -30,8 +30,8 @@ class Statement:
     names: Mapping[str, object]
 
 
-class Chunk:
-    """A compiled loop over one statement, with a count that makes it last about CHUNK_NS."""
+class Loop:
+    """A compiled loop over one statement, between two readings of a clock."""
 
     def __init__(self, statement: Statement) -> None:
         scope: dict[str, Callable[..., int]] = {}
@@ -39,13 +39,23 @@ class Chunk:
         exec(compile(source, f"<{statement.code}>", "exec"), scope)
         self._function = scope["chunk"]
         self._values = tuple(statement.names.values())
+
+    def run(self, count: int, clock: Callable[[], int]) -> int:
+        """What the clock gained over `count` executions, loop included."""
+        return self._function(*self._values, repeat(None, count), clock)
+
+
+class Chunk:
+    """A loop with a count that makes it last about CHUNK_NS."""
+
+    def __init__(self, statement: Statement) -> None:
+        self._loop = Loop(statement)
         self.count = 1
         self._calibrate()
 
     def run(self) -> float:
         """Nanoseconds per execution, loop included, over one chunk."""
-        iterations = repeat(None, self.count)
-        return self._function(*self._values, iterations, time.perf_counter_ns) / self.count
+        return self._loop.run(self.count, time.perf_counter_ns) / self.count
 
     def _calibrate(self) -> None:
         while self.run() * self.count < CHUNK_NS / 4:

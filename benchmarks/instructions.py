@@ -1,0 +1,166 @@
+"""Instructions per call of the exchange cases, counted by valgrind's callgrind.
+
+A process under callgrind runs each case's statement N and 2N times and has both counted; the count
+per call is (I(2N) - I(N)) / N, the interpreter's loop included, as in U. It does not depend on the
+machine's load or speed, but on the versions of everything that runs: see `facts`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import gc
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+
+from . import exchange
+from .builds import Build
+from .environment import Environment, load
+from .targets import UNIT
+from .timing import Loop, Statement
+
+HERE = Path(__file__).resolve().parent
+COUNTED = ("A1", "A2", "A3", "A4", "A5", "A6", "A7", "A8", "A9")
+CALLS = 1000
+WARM_UP = 200  # more than the interpreter needs to specialise a loop
+DUMP = re.compile(r"^desc: Trigger: Client Request: (.*) (\d+)$", re.MULTILINE)
+TOTAL = re.compile(r"^summary: (\d+)$", re.MULTILINE)
+
+
+class Uncounted(Exception):
+    """Why nothing could be counted."""
+
+
+def statements(environment: Environment) -> dict[str, Statement]:
+    """The unit and our side of every case of COUNTED that can run here, by its id."""
+    found = {UNIT: exchange.unit_statement(environment)}
+    for case in exchange.cases(environment):
+        if isinstance(case, exchange.Case) and case.id.split()[0] in COUNTED:
+            found[case.id] = case.ours
+    return found
+
+
+def facts(environment: Environment) -> dict[str, str]:
+    """All that the counts depend on besides our sources."""
+    options = str(sysconfig.get_config_var("CONFIG_ARGS") or "")
+    cpuinfo = Path("/proc/cpuinfo")
+    features = cpuinfo.read_text(encoding="utf-8") if cpuinfo.is_file() else ""
+    return {
+        "machine": platform.machine() + (" avx2" if re.search(r"\bavx2\b", features) else ""),
+        "libc": " ".join(platform.libc_ver()),
+        "python": platform.python_version(),
+        "python compiler": platform.python_compiler(),
+        "python build": " ".join(
+            name
+            for name in ("--enable-optimizations", "--with-lto", "--enable-shared")
+            if name in options
+        )
+        or "plain",
+        "refarray compiler": environment.native._build_info()["compiler"],
+        **{name: environment.versions[name] for name in environment.partners},
+    }
+
+
+def count_here(library: str, partners: tuple[str, ...]) -> None:
+    """In the process under callgrind: run every loop, print the facts as JSON."""
+    requests = ctypes.CDLL(library)
+    environment = load(partners)
+    loops = {id_: Loop(statement) for id_, statement in statements(environment).items()}
+    gc.collect()
+    gc.disable()  # a collection that falls into one loop and not into another is not the case's
+    requests.refarray_start()
+    for id_, loop in loops.items():
+        loop.run(WARM_UP, lambda: 0)
+        for count in (CALLS, 2 * CALLS):
+            label = f"{id_} {count}".encode()
+            marks = iter((b"before", label))
+
+            def mark(marks=marks) -> int:
+                requests.refarray_dump(next(marks))
+                return 0
+
+            loop.run(count, mark)
+    print(json.dumps(facts(environment)))
+
+
+def count(build: Build, partners: tuple[str, ...]) -> tuple[dict[str, str], dict[str, float]]:
+    """Facts and instructions per call by case, of `build` in a process under callgrind."""
+    valgrind = shutil.which("valgrind")
+    if valgrind is None:
+        raise Uncounted("valgrind is not installed")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        library = compile_requests(folder)
+        command = [
+            valgrind,
+            "-q",
+            "--tool=callgrind",
+            "--instr-atstart=no",
+            f"--callgrind-out-file={folder / 'counts'}",
+            str(build.python),
+            "-m",
+            "benchmarks.instructions",
+            str(library),
+            ",".join(partners),
+        ]
+        done = subprocess.run(
+            command,
+            env=build.environment(),
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise Uncounted(f"{build.abi} under callgrind failed:\n{done.stderr[-4000:]}")
+        known = json.loads(done.stdout.splitlines()[-1])
+        totals = read_totals(folder)
+    version = subprocess.run([valgrind, "--version"], capture_output=True, text=True, check=True)
+    return {"valgrind": version.stdout.strip(), **known}, {
+        id_: (totals[id_, 2 * CALLS] - totals[id_, CALLS]) / CALLS for id_, _ in totals
+    }
+
+
+def compile_requests(folder: Path) -> Path:
+    compiler = os.environ.get("CXX", "g++")
+    library = folder / "callgrind.so"
+    command = [compiler, "-O2", "-shared", "-fPIC", str(HERE / "callgrind.cpp"), "-o", str(library)]
+    try:
+        subprocess.run(command, check=True, capture_output=True, text=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        details = getattr(error, "stderr", "")
+        raise Uncounted(f"benchmarks/callgrind.cpp does not compile: {error}\n{details}") from error
+    return library
+
+
+def read_totals(folder: Path) -> dict[tuple[str, int], int]:
+    """Instructions of each loop, out of the files that callgrind wrote."""
+    totals = {}
+    for path in folder.glob("counts.*"):
+        text = path.read_text(encoding="utf-8", errors="replace")
+        label, total = DUMP.search(text), TOTAL.search(text)
+        if label and total:
+            totals[label[1], int(label[2])] = int(total[1])
+    if not totals:
+        raise Uncounted("callgrind wrote no counts")
+    return totals
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=count_here.__doc__)
+    parser.add_argument("library")
+    parser.add_argument("partners")
+    options = parser.parse_args()
+    count_here(options.library, tuple(options.partners.split(",")))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
