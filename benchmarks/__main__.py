@@ -128,9 +128,11 @@ def run(options: argparse.Namespace) -> dict:
         for key, value in environment.native._build_info().items()
         if isinstance(value, (str, int, bool))
     }
+    now = datetime.datetime.now(datetime.UTC)
     return {
         "id": options.id or commit(),
-        "date": datetime.date.today().isoformat(),
+        "date": now.date().isoformat(),
+        "time": now.strftime("%H:%M"),  # UTC, as the date
         "machine": machine(),
         "build": build,
         "versions": environment.versions,

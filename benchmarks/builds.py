@@ -7,7 +7,10 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
+
+from .environment import DISTRIBUTIONS
 
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "build" / "bench-check"
@@ -51,10 +54,11 @@ class Build:
         }
 
 
-def build(abi: str) -> Build:
-    """Makes the build that _native._build_info() calls `abi`: cp311, cp312, abi3-cp312 …"""
+def build(abi: str, partners: tuple[str, ...] = ()) -> Build:
+    """Makes the build that _native._build_info() calls `abi` (cp311, cp312, abi3-cp312 …) for an
+    interpreter that has the partners."""
     version = f"3.{abi.rpartition('cp3')[2]}"
-    python = interpreter(version)
+    python = interpreter(version, partners)
     folder = WORK / abi
     options = [f"-DPython_EXECUTABLE={python}", f"-DDLPACK_INCLUDE_DIR={dlpack_folder()}", *FLAGS]
     if abi.startswith("abi3"):
@@ -103,21 +107,22 @@ def dlpack_folder() -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def interpreter(version: str) -> Path:
-    """This environment's interpreter, or for another version an environment with NumPy."""
+def interpreter(version: str, partners: tuple[str, ...]) -> Path:
+    """This environment's interpreter, or an environment for another version, in which the partners
+    have the versions that they have here."""
     if version == ".".join(map(str, sys.version_info[:2])):
         return Path(sys.executable)
     folder = WORK / "environments" / version
     python = folder / "bin" / "python"
-    stamp = folder / "ready"
-    if not stamp.exists():
-        base = find_interpreter(version)
-        subprocess.run([str(base), "-m", "venv", "--clear", str(folder)], check=True)
-        pip = [str(python), "-m", "pip", "--disable-pip-version-check", "-qq"]
-        import numpy
-
-        subprocess.run([*pip, "install", f"numpy=={numpy.__version__}"], check=True)
-        stamp.touch()
+    if not python.exists():
+        subprocess.run([str(find_interpreter(version)), "-m", "venv", str(folder)], check=True)
+    # A local version ("+cpu") says where this environment's came from, not what to ask for.
+    wanted = [
+        f"{DISTRIBUTIONS[name]}=={metadata.version(DISTRIBUTIONS[name]).partition('+')[0]}"
+        for name in partners
+    ]
+    pip = [str(python), "-m", "pip", "--disable-pip-version-check", "-qq", "install"]
+    subprocess.run([*pip, *wanted], check=True)
     return python
 
 

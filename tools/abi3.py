@@ -16,6 +16,8 @@ MINORS = range(12, 20)
 # Tests of the repository, or with partners of hundreds of megabytes, run once: on the main Python.
 NOT_HERE = [
     "tests/test_house.py",
+    "tests/test_bench_check.py",
+    "tests/test_bench_docs.py",
     "tests/test_canary.py",
     "tests/test_docs.py",
     "tests/test_package.py",

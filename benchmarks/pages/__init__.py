@@ -1,0 +1,49 @@
+"""The manual's page of figures, docs/benchmarks.md, made out of the records by `make bench-docs`.
+
+records.py   picks the newest record that answers a question
+plots.py     what every plot has in common: size, colours, the digest of its data inside the SVG
+exchange.py  group A in U · footprint.py  group E · abi.py  the stable ABI beside the full one
+counts.py    instructions per call, out of budget.json
+
+A group is one module here with `section(records) -> Section`, listed in GROUPS in the order of the
+page. `markdown` is its text; `plots` maps a file name in docs/images to the data and the function
+that draws them. Text and plots depend on the records alone, so that a test can tell when the page
+is older than they are.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+from .plots import Plot
+from .records import Record, Section, load
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "benchmarks.md"
+IMAGES = ROOT / "docs" / "images"
+GROUPS = ("exchange", "counts", "footprint")
+HEADER = """# Benchmarks
+
+What an exchange costs, beside the libraries that offer the same. The figures of one machine: read
+the ratios, not the nanoseconds. A row where refarray misses its target or loses stays in its
+place.
+
+This page is made of the records in `benchmarks/results` by `make bench-docs`; `make bench`
+measures, and `python -m benchmarks --save` records."""
+
+
+def sections(records: list[Record]) -> list[Section]:
+    modules = [importlib.import_module(f".{name}", __name__) for name in GROUPS]
+    return [module.section(records) for module in modules]
+
+
+def page(made: list[Section]) -> str:
+    return "\n".join([f"{HEADER}\n", *(section.markdown for section in made)])
+
+
+def plots(made: list[Section]) -> dict[str, Plot]:
+    return {name: plot for section in made for name, plot in section.plots.items()}
+
+
+__all__ = ["IMAGES", "PAGE", "load", "page", "plots", "sections"]
