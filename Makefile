@@ -11,13 +11,13 @@ SOURCES := $(shell find src include cmake -type f -not -name '*.pyc') CMakeLists
 CPP_SOURCES = $(shell find src include tests benchmarks -name '*.cpp' -o -name '*.hpp')
 PYTHON_SOURCES = $(wildcard src/refarray tests tools benchmarks examples docs/conf.py)
 
-.PHONY: help demo test ctest pytest abi3 check format bench docs bench-abi bench-docs bench-check canary clean
+.PHONY: help demo test ctest pytest abi3 check format bench docs bench-abi bench-docs bench-check asan fuzz refleak memcheck canary clean
 .NOTPARALLEL:
 .SILENT:
 .DELETE_ON_ERROR:
 
 help: ## this list
-	sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' Makefile | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
+	sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' Makefile | awk -F'|' '{ printf "%-15s %s\n", $$1, $$2 }'
 
 demo: $(VENV)/package $(VENV)/light $(if $(filter all,$(PARTNERS)),$(VENV)/partners) ## exchange arrays with the partners found; PARTNERS=all adds PyTorch and JAX
 	$(BIN)/python examples/demo.py $(if $(filter all,$(PARTNERS)),--all)
@@ -81,6 +81,18 @@ else
 
 bench-check: $(VENV)/build $(VENV)/light $(VENV)/partners ## instructions of the exchanges against their budget; UPDATE=1 rewrites it
 	$(BIN)/python -m benchmarks.budget $(if $(UPDATE),--update)
+
+asan: $(VENV)/build $(VENV)/test $(VENV)/partners ## the C++ tests and pytest under ASAN, UBSAN and LSan; TESTS="files" for some
+	$(BIN)/python tools/gates/asan.py $(TESTS)
+
+fuzz: $(VENV)/build ## libFuzzer over import, copy and layout: FUZZ_RUNS executions (10000000) of two processes
+	$(BIN)/python tools/gates/fuzz.py
+
+refleak: $(VENV)/build $(VENV)/test ## every partner-free test again and again: nothing may be left behind
+	$(BIN)/python tools/gates/refleak.py $(TESTS)
+
+memcheck: $(VENV)/build $(VENV)/test ## the C++ tests and the tests of exchange under valgrind
+	$(BIN)/python tools/gates/memcheck.py $(TESTS)
 
 canary: $(VENV)/pip ## plant each gate's bug in a copy of the tree: every one must be caught; GATE CANARY=1 for one
 	$(BIN)/python tools/canary.py --all

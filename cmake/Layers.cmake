@@ -18,6 +18,9 @@ function(refarray_compile target)
                            -fno-omit-frame-pointer -g)
     target_link_options(${target} PRIVATE -fsanitize=${sanitizers})
   endif()
+  if(REFARRAY_FUZZ)
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)  # what the fuzzer learns coverage from
+  endif()
   set_target_properties(${target} PROPERTIES INTERPROCEDURAL_OPTIMIZATION "${link_time_optimisation}")
 endfunction()
 

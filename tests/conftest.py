@@ -34,6 +34,10 @@ PASSED = pytest.StashKey[bool]()
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "req(*ids): the requirements that a test covers")
+    config.addinivalue_line(
+        "markers",
+        "not_sanitized(reason): not for a process with a sanitizer in it",
+    )
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -121,16 +125,18 @@ def forked() -> Forked:
 
 @pytest.fixture
 def isolated(adversary_folder: Path, tmp_path: Path) -> Isolated:
-    """Runs tests/isolated/<script> in a process of its own and returns what it printed."""
+    """Runs tests/isolated/<script> in a process of its own and returns what it printed; `leaks`
+    says that it has to let go of something without freeing it."""
 
-    def run(script: str, *arguments: str, seconds: float = 120.0) -> str:
+    def run(script: str, *arguments: str, seconds: float = 120.0, leaks: bool = False) -> str:
+        options = [os.environ.get("ASAN_OPTIONS", ""), *(["detect_leaks=0"] if leaks else [])]
         path = os.pathsep.join(
             [str(adversary_folder), *filter(None, [os.environ.get("PYTHONPATH")])]
         )
         done = subprocess.run(
             [sys.executable, "-X", "faulthandler", str(HERE / "isolated" / script), *arguments],
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": path},
+            env={**os.environ, "PYTHONPATH": path, "ASAN_OPTIONS": ":".join(filter(None, options))},
             capture_output=True,
             text=True,
             timeout=seconds,

@@ -101,6 +101,7 @@ def plant(adv: Any, fault: str) -> None:
         read_pointer(table.address + 16)
 
 
+@pytest.mark.not_sanitized("crashes on purpose, and would be reported")
 @pytest.mark.parametrize(
     "fault",
     [

@@ -284,6 +284,7 @@ def test_exchanging_loads_no_more() -> None:
     assert new_modules(code) == {"refarray", "refarray._native"}
 
 
+@pytest.mark.not_sanitized("isolated, so it ignores PYTHONMALLOC, and LSan takes arenas for leaks")
 @pytest.mark.parametrize("name", ["finfo", "inspect", "doctor", "DLDeviceType", "printoptions"])
 def test_a_lazy_name_is_loaded_once(name: str) -> None:
     code = (

@@ -69,9 +69,13 @@ void fails(core::Fault fault, std::string_view part, const Body& body,
 }  // namespace refarray::check
 
 /// Under sanitizers too, a request that cannot be met is a nullptr to handle, not the program's
-/// end.
-extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
-extern "C" const char* __tsan_default_options() { return "allocator_may_return_null=1"; }
+/// end. Visible, or the sanitizer's shared library does not find them.
+extern "C" [[gnu::visibility("default")]] const char* __asan_default_options() {
+  return "allocator_may_return_null=1";
+}
+extern "C" [[gnu::visibility("default")]] const char* __tsan_default_options() {
+  return "allocator_may_return_null=1";
+}
 
 int main() {
   using namespace refarray::check;

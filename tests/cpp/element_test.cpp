@@ -8,25 +8,22 @@
 #include <vector>
 
 #include "check.hpp"
+#include "naive_floats.hpp"
 
 namespace refarray::core {
 namespace {
 
 using check::Case;
 using check::check;
+using check::defined_value;
+using check::Definition;
 using check::expect;
+using check::largest_finite;
+using check::plain_value;
+using check::sign_bit;
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-
-/// What the format's definition says about one code, written down independently of SmallFloat.
-struct Definition {
-  const char* name;
-  int exponent_bits;
-  int mantissa_bits;
-  int bias;
-  enum { kIeee, kOneNan, kUnsignedZero, kFinite } specials;
-};
 
 template <class T>
 struct Tested {
@@ -47,37 +44,6 @@ void for_each_format(Visit visit) {
   visit(Tested<Float6_e2m3fn>{{"float6_e2m3fn", 2, 3, 1, Definition::kFinite}});
   visit(Tested<Float6_e3m2fn>{{"float6_e3m2fn", 3, 2, 3, Definition::kFinite}});
   visit(Tested<Float4_e2m1fn>{{"float4_e2m1fn", 2, 1, 1, Definition::kFinite}});
-}
-
-int sign_bit(const Definition& d) { return 1 << (d.exponent_bits + d.mantissa_bits); }
-
-/// The value a positive code would have if no code were special; also for the one past the largest.
-double plain_value(const Definition& d, int code) {
-  const int mantissa = code & ((1 << d.mantissa_bits) - 1);
-  const int exponent = code >> d.mantissa_bits;
-  if (exponent == 0) return std::ldexp(mantissa, 1 - d.bias - d.mantissa_bits);
-  return std::ldexp(mantissa + (1 << d.mantissa_bits), exponent - d.bias - d.mantissa_bits);
-}
-
-double defined_value(const Definition& d, int code) {
-  const bool negative = (code & sign_bit(d)) != 0;
-  const int magnitude = code & (sign_bit(d) - 1);
-  const int infinity = ((1 << d.exponent_bits) - 1) << d.mantissa_bits;
-  double value = plain_value(d, magnitude);
-  if (d.specials == Definition::kIeee && magnitude >= infinity) {
-    value = magnitude == infinity ? double{kInf} : double{kNan};
-  } else if (d.specials == Definition::kOneNan && magnitude == sign_bit(d) - 1) {
-    value = double{kNan};
-  } else if (d.specials == Definition::kUnsignedZero && code == sign_bit(d)) {
-    value = double{kNan};
-  }
-  return negative ? -value : value;
-}
-
-int largest_finite(const Definition& d) {
-  int code = sign_bit(d) - 1;
-  while (!std::isfinite(defined_value(d, code))) --code;
-  return code;
 }
 
 bool is_same(double a, double b) {

@@ -1,0 +1,192 @@
+// Owns the second opinion on the conversion of one element: decoded to numbers, and encoded again,
+// by the definitions of the formats.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "../cpp/naive_floats.hpp"
+#include "input.hpp"
+#include "refarray/core/dtype.hpp"
+
+namespace refarray::fuzz {
+
+using core::Kind;
+
+/// The low bits of one scalar, as they lie in memory.
+struct Bits {
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;  // the imaginary part of a complex128
+};
+
+/// One scalar as a number: an integer, or one or two reals.
+struct Number {
+  bool is_integer = false;
+  __int128 integer = 0;
+  double real = 0;
+  double imag = 0;
+};
+
+/// The definition of a float that C++ does not have; nullptr for every other kind.
+inline const check::Definition* small_float(Kind kind, int bits) {
+  using D = check::Definition;
+  static constexpr D kFloat16{"float16", 5, 10, 15, D::kIeee};
+  static constexpr D kBfloat16{"bfloat16", 8, 7, 127, D::kIeee};
+  static constexpr D kOthers[] = {
+      {"float8_e3m4", 3, 4, 3, D::kIeee},
+      {"float8_e4m3", 4, 3, 7, D::kIeee},
+      {"float8_e4m3b11fnuz", 4, 3, 11, D::kUnsignedZero},
+      {"float8_e4m3fn", 4, 3, 7, D::kOneNan},
+      {"float8_e4m3fnuz", 4, 3, 8, D::kUnsignedZero},
+      {"float8_e5m2", 5, 2, 15, D::kIeee},
+      {"float8_e5m2fnuz", 5, 2, 16, D::kUnsignedZero},
+      {"float8_e8m0fnu", 8, 0, 127, D::kOneNan},  // without a sign: never encoded through this row
+      {"float6_e2m3fn", 2, 3, 1, D::kFinite},
+      {"float6_e3m2fn", 3, 2, 3, D::kFinite},
+      {"float4_e2m1fn", 2, 1, 1, D::kFinite},
+  };
+  if (kind == Kind::kFloat && bits == 16) return &kFloat16;
+  if (kind == Kind::kBfloat) return &kBfloat16;
+  const int row = static_cast<int>(kind) - static_cast<int>(Kind::kFloat8_e3m4);
+  return row >= 0 ? &kOthers[row] : nullptr;
+}
+
+/// Bits of a part: a complex number is two floats of half its bits.
+inline double decode_real(Kind kind, int bits, std::uint64_t code) {
+  if (kind == Kind::kFloat && bits == 64) return std::bit_cast<double>(code);
+  if (kind == Kind::kFloat && bits == 32)
+    return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(code)));
+  if (kind == Kind::kFloat8_e8m0fnu) {
+    const int exponent = static_cast<int>(code & 0xFF);
+    return exponent == 0xFF ? std::numeric_limits<double>::quiet_NaN()
+                            : std::ldexp(1.0, exponent - 127);
+  }
+  const check::Definition* d = small_float(kind, bits);
+  return check::defined_value(*d, static_cast<int>(code) & (2 * check::sign_bit(*d) - 1));
+}
+
+inline Number decode(const core::DType& dtype, Bits code) {
+  Number out;
+  const int bits = dtype.bits;
+  const std::uint64_t mask = bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
+  switch (dtype.kind) {
+    case Kind::kBool:
+      return {true, (code.low & mask) != 0 ? 1 : 0, 0, 0};
+    case Kind::kUInt:
+      return {true, static_cast<__int128>(code.low & mask), 0, 0};
+    case Kind::kInt:
+      out.is_integer = true;
+      out.integer = static_cast<__int128>(code.low & mask);
+      if ((code.low >> (bits - 1) & 1) != 0) out.integer -= static_cast<__int128>(mask) + 1;
+      return out;
+    case Kind::kComplex: {
+      const int half = bits / 2;
+      const std::uint64_t part = bits == 128 ? code.high : (code.low & mask) >> half;
+      const std::uint64_t first =
+          bits == 128 ? code.low : code.low & ((std::uint64_t{1} << half) - 1);
+      out.real = decode_real(Kind::kFloat, half, first);
+      out.imag = decode_real(Kind::kFloat, half, part);
+      return out;
+    }
+    default:
+      out.real = decode_real(dtype.kind, bits, code.low & mask);
+      return out;
+  }
+}
+
+/// NaN apart, which the caller compares by its class.
+inline std::uint64_t encode_small(const check::Definition& d, double value) {
+  using D = check::Definition;
+  const int sign = std::signbit(value) ? check::sign_bit(d) : 0;
+  const int top = check::largest_finite(d);
+  int code = std::isinf(value) ? top + 1 : check::nearest_code(d, std::fabs(value));
+  if (code > top) {
+    if (d.specials == D::kUnsignedZero) return static_cast<std::uint64_t>(check::sign_bit(d));
+    code = d.specials == D::kIeee     ? ((1 << d.exponent_bits) - 1) << d.mantissa_bits
+           : d.specials == D::kOneNan ? check::sign_bit(d) - 1
+                                      : top;
+  }
+  if (code == 0 && d.specials == D::kUnsignedZero) return 0;
+  return static_cast<std::uint64_t>(code | sign);
+}
+
+/// 2^n has the code n + 127; ties go up; zero and what is negative have none (NaN, 0xFF).
+inline std::uint64_t encode_power(double value) {
+  if (!(value > 0) || std::isinf(value)) return 0xFF;
+  if (value < std::ldexp(1.0, -126)) return value <= std::ldexp(1.0, -127) ? 0 : 1;
+  int exponent = 0;
+  const double fraction = std::frexp(value, &exponent);  // in [0.5, 1)
+  const int code = exponent - 1 + 127 + (fraction >= 0.75 ? 1 : 0);
+  return static_cast<std::uint64_t>(std::min(code, 0xFF));
+}
+
+/// The integer nearest towards zero; the ends of the range beyond it; 0 for NaN.
+inline std::uint64_t encode_integer(const core::DType& dtype, const Number& number) {
+  const int bits = dtype.bits;
+  const std::uint64_t mask = bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
+  if (number.is_integer) return static_cast<std::uint64_t>(number.integer) & mask;
+  const bool is_signed = dtype.kind == Kind::kInt;
+  const double end = std::ldexp(1.0, is_signed ? bits - 1 : bits);
+  if (std::isnan(number.real)) return 0;
+  if (number.real >= end) return is_signed ? mask >> 1 : mask;
+  if (number.real < (is_signed ? -end : 0.0)) return is_signed ? (mask >> 1) + 1 : 0;
+  return static_cast<std::uint64_t>(static_cast<__int128>(std::trunc(number.real))) & mask;
+}
+
+/// Whether `seen` is what `from` has to become as a real of `bits` bits.
+inline bool is_real(Kind kind, int bits, std::uint64_t seen, const Number& from, double value,
+                    bool from_double) {
+  const double narrow = from.is_integer ? static_cast<double>(static_cast<float>(from.integer))
+                                        : static_cast<double>(static_cast<float>(value));
+  if (kind == Kind::kFloat && bits >= 32) {
+    const double exact = from.is_integer ? static_cast<double>(from.integer) : value;
+    const double wanted = bits == 32 ? narrow : exact;
+    const double got = decode_real(kind, bits, seen);
+    return (std::isnan(got) && std::isnan(wanted)) ||
+           (got == wanted && std::signbit(got) == std::signbit(wanted));
+  }
+  const bool once = kind == Kind::kFloat && from_double;  // float64 to float16
+  const double wanted = once ? value : narrow;
+  if (kind == Kind::kFloat8_e8m0fnu)
+    return seen == (std::isnan(wanted) ? 0xFF : encode_power(wanted));
+  const check::Definition& d = *small_float(kind, bits);
+  if (!std::isnan(wanted)) return seen == encode_small(d, wanted);
+  if (d.specials == check::Definition::kFinite)  // no NaN: minus zero, its sign turned round
+    return seen == (std::signbit(wanted) ? 0U : static_cast<std::uint64_t>(check::sign_bit(d)));
+  const double got = decode_real(kind, bits, seen);
+  return std::isnan(got) && (d.specials == check::Definition::kUnsignedZero ||
+                             std::signbit(wanted) == ((seen >> (bits - 1) & 1) != 0));
+}
+
+/// Whether `seen` is what an element `given` of another type has to become.
+inline bool is_converted(const core::DType& to, Bits seen, const core::DType& from, Bits given) {
+  const Number number = decode(from, given);
+  const bool from_double = (from.kind == Kind::kFloat && from.bits == 64);
+  switch (to.kind) {
+    case Kind::kBool:
+      return (seen.low & 0xFF) ==
+             ((number.is_integer ? number.integer != 0 : number.real != 0 || number.imag != 0)
+                  ? 1U
+                  : 0U);
+    case Kind::kInt:
+    case Kind::kUInt:
+      return seen.low == encode_integer(to, number);
+    case Kind::kComplex: {
+      const int half = to.bits / 2;
+      const std::uint64_t mask = half == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << half) - 1;
+      const std::uint64_t real = seen.low & mask;
+      const std::uint64_t imag = half == 64 ? seen.high : seen.low >> half & mask;
+      Number second = number;
+      if (number.is_integer) second.integer = 0;
+      // Into complex32 by way of complex64: rounded twice where a float64 comes in.
+      return is_real(Kind::kFloat, half, real, number, number.real, false) &&
+             is_real(Kind::kFloat, half, imag, second, number.imag, false);
+    }
+    default:
+      return is_real(to.kind, to.bits, seen.low, number, number.real, from_double);
+  }
+}
+
+}  // namespace refarray::fuzz

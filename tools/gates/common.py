@@ -1,0 +1,102 @@
+"""Owns what the gates share: a build of their own below build/<gate>, the adversary compiled with
+the same flags, and the proof of which extension module a run has loaded."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TESTS = ROOT / "tests"
+#: Tests of the repository, the installed package and the manual: a gate has nothing to add to them.
+OF_THE_REPOSITORY = ("test_house.py", "test_canary.py", "test_docs.py", "test_package.py")
+LOADED = "import refarray, sys; print('== loaded', refarray._native.__file__)"
+
+
+def say(text: str) -> None:
+    print(f"== {text}", flush=True)
+
+
+def tool(name: str) -> str:
+    """A program of this environment, else of the system."""
+    beside = Path(sys.executable).parent / name
+    found = str(beside) if beside.is_file() else shutil.which(name)
+    if found is None:
+        sys.exit(f"{name} is neither in {beside.parent} nor on PATH")
+    return found
+
+
+def run(command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> None:
+    """Ends the gate when the command fails."""
+    status = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+    if status != 0:
+        sys.exit(f"exit status {status}: {' '.join(map(str, command))}")
+
+
+def quiet(command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> None:
+    """run(), showing what the command says only when it fails."""
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True
+    )
+    if done.returncode != 0:
+        sys.exit(f"{done.stdout}{done.stderr}exit status {done.returncode}: {command[0]}")
+
+
+def build(gate: str, *, sanitize: str = "", options: Sequence[str] = ()) -> Path:
+    """Configures and builds build/<gate>: the C++ tests, and the package in its folder `python`."""
+    folder = ROOT / "build" / gate
+    say(f"build in build/{gate}")
+    dlpack = subprocess.run(
+        [tool("tvm-ffi-config"), "--dlpack-includedir"], check=True, capture_output=True, text=True
+    )
+    quiet(
+        [
+            *(tool("cmake"), "-S", ROOT, "-B", folder, "-G", "Ninja"),
+            f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}",
+            f"-DDLPACK_INCLUDE_DIR={dlpack.stdout.strip()}",
+            f"-DPython_EXECUTABLE={sys.executable}",
+            "-DREFARRAY_PYTHON=ON",
+            "-DREFARRAY_TESTS=ON",
+            f"-DREFARRAY_SANITIZE={sanitize.replace(',', ';')}",
+            "-DCMAKE_BUILD_TYPE=Debug",
+            "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g",
+            *options,
+        ]
+    )
+    quiet([tool("cmake"), "--build", folder, "--", "--quiet"])
+    return folder
+
+
+def environment(folder: Path, **more: str) -> dict[str, str]:
+    """That of a run that loads the package built in `folder`; the adversary is cached there too."""
+    return {
+        **os.environ,
+        "PYTHONPATH": str(folder / "python"),
+        "XDG_CACHE_HOME": str(folder / "cache"),
+        "OPENBLAS_NUM_THREADS": "1",  # its threads' stacks would only add noise
+        **more,
+    }
+
+
+def compile_adversary(plain: Mapping[str, str]) -> None:
+    """Before anything is preloaded: the compiler leaks, and would be reported."""
+    quiet([sys.executable, TESTS / "native" / "build.py"], plain)
+
+
+def print_loaded(folder: Path, with_environment: Mapping[str, str]) -> None:
+    """Ends the gate when another build than its own is loaded, such as an editable install's."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED],
+        cwd=folder,
+        env=with_environment,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    print(done.stdout, end="", flush=True)
+    if done.returncode != 0 or f"== loaded {folder}{os.sep}" not in done.stdout:
+        sys.exit(f"{done.stderr}the package of {folder / 'python'} is not the one that is loaded")

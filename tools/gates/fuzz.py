@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""The gate `fuzz`: libFuzzer over the import, the copy and the layout code, two processes at once.
+
+FUZZ_RUNS executions in all (10,000,000 unless given). `--keep` adds what was learnt to the corpus
+in tests/fuzz/corpus, minimised: one input per line, in hexadecimal digits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+from typing import NamedTuple
+
+from common import ROOT, TESTS, build, environment, say
+
+COMPILERS = ("clang++", *(f"clang++-{version}" for version in range(30, 15, -1)))
+PACKAGES = "clang-19 and libclang-rt-19-dev"  # of Debian
+CORPUS = TESTS / "fuzz" / "corpus"
+LONGEST = 256  # bytes of an input; what a target reads beyond is zero
+#: What each target gets of the executions; each is a process of its own.
+SHARES = {"import": 0.5, "copy": 0.2, "layout": 0.3}
+PROBE = 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }'
+
+
+class Result(NamedTuple):
+    target: str
+    runs: int
+    seconds: float
+    status: int
+    log: Path
+
+
+def compiler(folder: Path) -> str:
+    """A clang that has libFuzzer's and the sanitizers' libraries; without one the gate fails."""
+    for name in filter(shutil.which, COMPILERS):
+        command = [name, "-fsanitize=fuzzer,address,undefined", "-x", "c++", "-", "-o"]
+        probe = subprocess.run(
+            [*command, folder / "probe"], input=PROBE, capture_output=True, text=True, check=False
+        )
+        if probe.returncode == 0:
+            return name
+    sys.exit(f"no clang++ with libFuzzer; on Debian install {PACKAGES}")
+
+
+def unpack(target: str, into: Path) -> None:
+    shutil.rmtree(into, ignore_errors=True)
+    into.mkdir(parents=True)
+    lines = (CORPUS / f"{target}.hex").read_text(encoding="utf-8").splitlines()
+    for line in lines:
+        if line and not line.startswith("#"):
+            content = bytes.fromhex(line)
+            (into / hashlib.sha1(content).hexdigest()).write_bytes(content)
+
+
+def keep(target: str, program: Path, learnt: Path, with_environment: dict[str, str]) -> int:
+    """Writes the fewest inputs that still reach all that `learnt` reaches."""
+    small = learnt.with_name(f"{target}-small")
+    shutil.rmtree(small, ignore_errors=True)
+    small.mkdir()
+    command = [program, "-merge=1", f"-max_len={LONGEST}", small, learnt]
+    subprocess.run(command, check=True, capture_output=True, env=with_environment)
+    inputs = sorted((path.read_bytes() for path in small.iterdir()), key=lambda b: (len(b), b))
+    text = "".join(f"{content.hex()}\n" for content in inputs if content)
+    (CORPUS / f"{target}.hex").write_text(text, encoding="utf-8")
+    return len(inputs)
+
+
+def fuzz(
+    target: str, runs: int, folder: Path, with_environment: dict[str, str], failed: Event
+) -> Result:
+    corpus = folder / "corpus" / target
+    unpack(target, corpus)
+    log = folder / f"{target}.log"
+    command = [
+        *(folder / "tests" / "fuzz" / f"{target}_fuzz", f"-runs={runs}", f"-max_len={LONGEST}"),
+        *(
+            "-print_final_stats=1",
+            "-print_funcs=0",
+            f"-artifact_prefix={folder}/{target}-",
+            "-timeout=20",
+            corpus,
+        ),
+    ]
+    start = time.monotonic()
+    with log.open("w", encoding="utf-8") as stream:
+        process = subprocess.Popen(
+            command, stdout=stream, stderr=subprocess.STDOUT, env=with_environment
+        )
+        while process.poll() is None:
+            try:
+                process.wait(timeout=1)
+            except subprocess.TimeoutExpired:
+                if failed.is_set():  # one finding is enough to stop for
+                    process.terminate()
+    if process.returncode != 0:
+        failed.set()
+    seconds = time.monotonic() - start
+    counted = re.search(r"stat::number_of_executed_units: +(\d+)", log.read_text(errors="replace"))
+    return Result(target, int(counted[1]) if counted else 0, seconds, process.returncode, log)
+
+
+def main(arguments: list[str]) -> int:
+    wanted = int(os.environ.get("FUZZ_RUNS") or 10_000_000)
+    folder = ROOT / "build" / "fuzz"
+    folder.mkdir(parents=True, exist_ok=True)
+    clang = compiler(folder)
+    build(
+        "fuzz",
+        sanitize="address,undefined,float-cast-overflow",
+        options=["-DREFARRAY_FUZZ=ON", "-DREFARRAY_PYTHON=OFF", f"-DCMAKE_CXX_COMPILER={clang}"],
+    )
+    with_environment = environment(
+        folder,
+        # Frames left by an exception pile up on the fake stack: looking for returned frames would
+        # take five times as long as all else (the gate asan looks for them).
+        ASAN_OPTIONS="allocator_may_return_null=1:quarantine_size_mb=8"
+        ":detect_stack_use_after_return=0",
+    )
+    say(f"{wanted:,} executions, two processes at a time, seeds in {CORPUS.relative_to(ROOT)}")
+    start = time.monotonic()
+    failed = Event()
+    with ThreadPoolExecutor(max_workers=2) as two:
+        jobs = [
+            two.submit(fuzz, target, int(wanted * share), folder, with_environment, failed)
+            for target, share in SHARES.items()
+        ]
+        results = [job.result() for job in jobs]
+    elapsed = time.monotonic() - start
+    for target, runs, seconds, status, log in results:
+        rate = runs / max(seconds, 1e-9)
+        verdict = "ok" if status == 0 else f"FAILED, exit status {status}: {log}"
+        print(f"{target:8} {runs:>12,} executions {rate:>10,.0f}/s  {verdict}")
+        if status != 0:
+            print("\n".join(log.read_text(errors="replace").splitlines()[-60:]))
+    total = sum(result.runs for result in results)
+    print(f"{'together':8} {total:>12,} executions {total / elapsed:>10,.0f}/s")
+    if any(result.status != 0 for result in results):
+        return 1
+    if "--keep" in arguments:
+        for target in SHARES:
+            program = folder / "tests" / "fuzz" / f"{target}_fuzz"
+            count = keep(target, program, folder / "corpus" / target, with_environment)
+            print(f"{target}: {count} inputs kept")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

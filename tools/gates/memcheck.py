@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""The gate `memcheck`: the C++ tests and the tests of exchange and layout under valgrind."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+
+from common import (
+    TESTS,
+    build,
+    compile_adversary,
+    environment,
+    print_loaded,
+    run,
+    say,
+)
+
+#: What moves memory between owners. valgrind takes thirty times as long, so what the other gates
+#: cover as well (text, pickling, commands, whole grids) is left to them.
+FILES = (
+    "test_import.py",
+    "test_export.py",
+    "test_capsule.py",
+    "test_exchange_api.py",
+    "test_foreign_tables.py",
+    "test_buffer.py",
+    "test_from_buffer.py",
+    "test_verification.py",
+    "test_packed_export.py",
+    "test_astype.py",
+    "test_layout.py",
+)
+SUPPRESSIONS = TESTS / "sanitizers" / "python.supp"
+VALGRIND = (
+    *("valgrind", "-q", "--error-exitcode=9", "--num-callers=25", f"--suppressions={SUPPRESSIONS}"),
+    *("--leak-check=full", "--show-leak-kinds=definite", "--errors-for-leak-kinds=definite"),
+    "--child-silent-after-fork=yes",
+)
+
+
+def main(arguments: list[str]) -> None:
+    if shutil.which("valgrind") is None:
+        sys.exit("no valgrind; on Debian install valgrind")
+    folder = build("memcheck")
+    with_environment = environment(folder, PYTHONMALLOC="malloc")  # a block is a block for valgrind
+    compile_adversary(with_environment)
+    print_loaded(folder, with_environment)
+    if not arguments:
+        say("C++ tests under valgrind")
+        for program in sorted((folder / "tests").glob("cpp/*_test")):
+            run([*VALGRIND, program], with_environment)
+    say("pytest under valgrind")
+    run(
+        [
+            *(*VALGRIND, sys.executable, "-m", "pytest", "-q", "--capture=sys"),
+            *("-p", "no:cacheprovider", "-m", "not not_sanitized"),
+            *(arguments or [TESTS / name for name in FILES]),
+        ],
+        with_environment,
+    )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

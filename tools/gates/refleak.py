@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""The gate `refleak`: every partner-free test again and again, and no run may leave anything."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from common import (
+    OF_THE_REPOSITORY,
+    TESTS,
+    build,
+    compile_adversary,
+    environment,
+    print_loaded,
+    run,
+    say,
+)
+
+#: Besides the tests of the repository: what runs in processes of its own leaves nothing here, and
+#: repeating it takes long.
+ELSEWHERE = ("test_exit.py", "test_cli.py", "partners")
+
+
+def main(arguments: list[str]) -> None:
+    folder = build("refleak", options=["-DREFARRAY_TESTS=OFF"])
+    plugin = str(Path(__file__).resolve().parent)
+    with_environment = environment(folder)
+    compile_adversary(with_environment)
+    print_loaded(folder, with_environment)
+    with_environment["PYTHONPATH"] += f"{os.pathsep}{plugin}"
+    counted = "references, blocks" if hasattr(sys, "gettotalrefcount") else "memory blocks"
+    say(f"pytest, each test repeated; {counted} and file descriptors counted")
+    ignored = [f"--ignore={TESTS / name}" for name in (*OF_THE_REPOSITORY, *ELSEWHERE)]
+    run(
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-p", "refleak_plugin"),
+            *("-p", "no:cacheprovider", *ignored, *(arguments or [TESTS])),
+        ],
+        with_environment,
+    )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
