@@ -4,10 +4,13 @@
 #include <malloc.h>
 
 #include <cstddef>
+#include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 
 #include "check.hpp"
+#include "refarray/dlpack/exchange_api.hpp"
 #include "refarray/dlpack/export.hpp"
 #include "refarray/dlpack/import.hpp"
 
@@ -105,6 +108,67 @@ void export_and_drop_often() {
 const Case no_leak("a deleter frees the struct, its shape and its strides", [] {
   export_and_drop_often<DLManagedTensor>();
   export_and_drop_often<DLManagedTensorVersioned>();
+});
+
+struct Errors {
+  int count = 0;
+  std::string kind;
+};
+void collect(void* context, const char* kind, const char* message) {
+  auto& errors = *static_cast<Errors*>(context);
+  ++errors.count;
+  errors.kind = kind;
+  check(*message != '\0', "a message without words");
+}
+
+/// A tensor of (3, 5) floats that says nothing else.
+DLTensor prototype_of(std::int64_t* shape) {
+  DLTensor out{};
+  out.device = {kDLCPU, 0};
+  out.dtype = {kDLFloat, 32, 1};
+  out.ndim = 2;
+  out.shape = shape;
+  return out;
+}
+
+// req: CAPI-20, CAPI-21, CAPI-23, CAPI-24
+const Case allocates("the allocator needs no Python, and reports once when it cannot", [] {
+  using refarray::dlpack::allocate_managed;
+  std::int64_t shape[] = {3, 5};
+  DLTensor prototype = prototype_of(shape);
+  Errors errors;
+  DLManagedTensorVersioned* made = nullptr;
+  expect(allocate_managed(&prototype, &made, &errors, &collect), 0);
+  expect(errors.count, 0);
+  const Managed<DLManagedTensorVersioned> owner(made);
+  check(made->flags == 0 && made->dl_tensor.strides[0] == 5 && made->dl_tensor.strides[1] == 1);
+  expect(allocate_managed(&prototype, nullptr, &errors, &collect), -1);
+  expect(errors.count, 1);
+  expect(errors.kind, "ValueError");
+  expect(allocate_managed(nullptr, &made, &errors, &collect), -1);
+  expect(errors.count, 2);
+  check(made == nullptr, "the output is NULL after a failure");
+  expect(allocate_managed(nullptr, &made, nullptr, nullptr), -1);
+  prototype.dtype.bits = 33;
+  expect(allocate_managed(&prototype, &made, &errors, &collect), -1);
+  expect(errors.kind, "BufferError");
+});
+
+// req: CAPI-21, CAPI-24
+const Case no_memory("the allocator says MemoryError when there is none", [] {
+  static const Allocator none{
+      [](std::size_t, std::size_t, bool, void*) noexcept -> void* { return nullptr; },
+      [](void*, std::size_t, void*) noexcept {}, nullptr};
+  std::int64_t shape[] = {3, 5};
+  DLTensor prototype = prototype_of(shape);
+  Errors errors;
+  DLManagedTensorVersioned* made = nullptr;
+  set_default_allocator(&none);
+  expect(refarray::dlpack::allocate_managed(&prototype, &made, &errors, &collect), -1);
+  set_default_allocator(nullptr);
+  expect(errors.count, 1);
+  expect(errors.kind, "MemoryError");
+  check(made == nullptr);
 });
 
 // req: LIFE-02

@@ -1,0 +1,71 @@
+"""Arithmetic and comparison: not built, and every operator says so instead of guessing."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import refarray
+
+BINARY = [
+    *("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow"),
+    *("lshift", "rshift", "and_", "or_", "xor"),
+]
+IN_PLACE = [
+    *("iadd", "isub", "imul", "imatmul", "itruediv", "ifloordiv", "imod", "ipow"),
+    *("ilshift", "irshift", "iand", "ior", "ixor"),
+]
+UNARY = ["neg", "pos", "abs", "invert"]
+COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
+
+
+class Other:
+    """Something that leaves every operator to its partner."""
+
+
+PARTNERS: dict[str, Callable[[], Any]] = {
+    "array": lambda: refarray.ones(3),
+    "number": lambda: 2,
+    "list": lambda: [1, 2, 3],
+    "object": Other,
+}
+
+
+@pytest.mark.parametrize("partner", PARTNERS)
+@pytest.mark.parametrize("name", [*BINARY, *IN_PLACE])
+def test_arithmetic_is_refused(name: str, partner: str) -> None:
+    work, x, y = getattr(operator, name), refarray.ones(3), PARTNERS[partner]()
+    with pytest.raises(TypeError, match="no arithmetic yet.*exchange the array"):
+        work(x, y)
+    if not name.startswith("i") and partner != "list":
+        with pytest.raises(TypeError, match="no arithmetic yet"):
+            work(y, x)
+    assert x.tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_unary_operators_are_refused(name: str) -> None:
+    with pytest.raises(TypeError, match="no arithmetic yet"):
+        getattr(operator, name)(refarray.ones(3))
+
+
+def test_functions_that_compute_are_refused() -> None:
+    x = refarray.ones(3)
+    for work in (lambda: divmod(x, 2), lambda: divmod(2, x), lambda: pow(x, 2, 3)):
+        with pytest.raises(TypeError, match="no arithmetic yet"):
+            work()
+
+
+@pytest.mark.parametrize("partner", PARTNERS)
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_comparison_is_refused(name: str, partner: str) -> None:
+    """An answer by identity would be wrong, and one that is no bool surprises `if`."""
+    work, x, y = getattr(operator, name), refarray.ones(3), PARTNERS[partner]()
+    for left, right in ((x, y), (y, x)):
+        with pytest.raises(TypeError, match="cannot be compared yet.*tolist"):
+            work(left, right)
+    with pytest.raises(TypeError, match="cannot be compared yet"):
+        assert x in [y]

@@ -1,0 +1,155 @@
+"""Exchanges that hardly anybody makes, each with the one outcome that is right."""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+import struct
+from typing import Any
+
+import pytest
+from native.corpus import FLOATS
+
+import refarray
+from refarray import _native
+
+VALUES = [0.0, 1.0, 2.0]
+
+
+@pytest.mark.req("PROD-04", "PROD-11")
+@pytest.mark.parametrize("kind", [3, 11])
+def test_a_copy_of_pinned_memory_is_exported_to_the_cpu_only(adv: Any, kind: int) -> None:
+    """We cannot allocate such memory, and a copy elsewhere was not asked for."""
+    x = refarray.from_dlpack(adv.make(data=FLOATS, device=(kind, 0)))
+    with pytest.raises(BufferError, match=r"copy=True needs memory.*dl_device=\(1, 0\)"):
+        x.__dlpack__(max_version=(1, 3), copy=True)
+    found = adv.inspect(x.__dlpack__(max_version=(1, 3), copy=True, dl_device=(1, 0)))
+    assert (found["device"], found["flags"]) == ((1, 0), 2)
+
+
+@pytest.mark.req("COPY-10")
+def test_pinned_memory_that_was_asked_for_and_not_delivered(adv: Any, recorder: Any) -> None:
+    producer = recorder(device=(1, 0))
+    with pytest.raises(BufferError, match="cuda_host was asked for.*delivered cpu"):
+        refarray.from_dlpack(producer, device="cuda_host")
+    assert producer.asked[0]["dl_device"] == (3, 0)
+    assert producer.tensors[0].deleter_calls == 1
+
+
+@pytest.mark.req("COPY-02", "COPY-03", "DEV-09")
+def test_our_own_pinned_array_is_relabelled_on_request(adv: Any) -> None:
+    x = refarray.from_dlpack(adv.make(data=FLOATS, device=(3, 0)))
+    y = refarray.from_dlpack(x, device="cpu")
+    assert (str(x.device), str(y.device), y.tolist()) == ("cuda_host", "cpu", VALUES)
+    assert str(refarray.from_dlpack(x, max_version=(1, 0)).device) == "cuda_host"
+    y[0] = 9.0
+    assert x.tolist() == [9.0, 1.0, 2.0]
+
+
+@pytest.mark.req("CAPI-28")
+@pytest.mark.parametrize("dtype", [(2, 32, 1), (5, 64, 1)])
+def test_a_type_with_nothing_but_a_table(adv: Any, dtype: Any) -> None:
+    """Complex data too, which is asked for by the methods where there are any."""
+
+    class Only:
+        __dlpack_c_exchange_api__ = adv.table().capsule()
+
+        @property
+        def tensor(self) -> Any:
+            return adv.make(dtype=dtype, shape=(2,), data=FLOATS)
+
+    for _ in range(3):
+        found = refarray.from_dlpack(Only()).tolist()
+        assert found == ([0.0, 1.0] if dtype[0] == 2 else [1j, 2 + 3j])
+
+
+@pytest.mark.req("LIFE-08")
+@pytest.mark.parametrize("versioned", [True, False])
+def test_a_strangers_tensor_under_our_capsule(adv: Any, versioned: bool) -> None:
+    """Whatever pointer somebody has put there: its own deleter is called, once, and a pending
+    exception stays."""
+    set_pointer = ctypes.pythonapi.PyCapsule_SetPointer
+    set_pointer.argtypes, set_pointer.restype = [ctypes.py_object, ctypes.c_void_p], ctypes.c_int
+    x = refarray.arange(3)
+    capsule = x.__dlpack__(max_version=(1, 3) if versioned else None)
+    ours = adv.inspect(capsule)["managed"]
+    tensor = adv.make(data=FLOATS, versioned=versioned)
+    theirs = tensor.capsule()
+    assert set_pointer(capsule, adv.inspect(theirs)["managed"]) == 0
+    adv.rename(theirs, "used_dltensor_versioned" if versioned else "used_dltensor")
+    pending = KeyError("pending")
+    capsules = [capsule]
+    del capsule
+    assert adv.drop_pending(capsules, pending) is pending
+    assert tensor.deleter_calls == 1
+    size = 8 if versioned else 48  # of what stands before manager_ctx
+    deleter = ctypes.c_void_p.from_address(ours + size + 8).value
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(deleter)(ours)
+    assert x.tolist() == [0, 1, 2]
+
+
+class One(enum.IntEnum):
+    ONE = 1
+
+
+class Indexed:
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __index__(self) -> int:
+        return self.value
+
+
+def test_versions_and_devices_of_things_that_count(adv: Any) -> None:
+    """VERS-10: whatever has an __index__ is an int, in __dlpack__ and from_dlpack alike."""
+    x = refarray.zeros(3)
+    for major in (One.ONE, Indexed(1), True):
+        found = adv.inspect(x.__dlpack__(max_version=(major, Indexed(0))))
+        assert found["version"] == (1, 3)
+    found = adv.inspect(x.__dlpack__(dl_device=(One.ONE, Indexed(0))))
+    assert found["device"] == (1, 0)
+    with pytest.raises(BufferError):
+        x.__dlpack__(dl_device=(Indexed(2), 0))
+
+
+def test_numbers_of_a_subclass_of_int_are_ints() -> None:
+    for x in (
+        refarray.asarray(One.ONE),
+        refarray.full((), One.ONE),
+        refarray.asarray([One.ONE])[0],
+    ):
+        assert (x.dtype, x.tolist()) == ("int64", 1)
+
+
+def test_a_buffer_without_a_place_for_it() -> None:
+    get = ctypes.pythonapi.PyObject_GetBuffer
+    get.argtypes = [ctypes.py_object, ctypes.c_void_p, ctypes.c_int]
+    with pytest.raises(BufferError, match="to be filled in is NULL"):
+        get(refarray.zeros(3), None, 0)
+
+
+def test_the_unit_of_the_benchmarks_returns_its_argument() -> None:
+    thing = object()
+    assert _native._noop(thing) is thing
+
+
+@pytest.mark.parametrize("first", [-3, 2**64 - 2])
+def test_ranges_of_uint64_go_round_no_end(first: int) -> None:
+    """What does not fit is refused, whatever the machine's numbers would wrap to."""
+    stop = first + 6
+    if first >= 0:
+        with pytest.raises((OverflowError, ValueError)):
+            refarray.arange(first, stop, dtype="uint64")
+        assert refarray.arange(first, 2**64, dtype="uint64").tolist() == [first, first + 1]
+    else:
+        with pytest.raises((OverflowError, ValueError)):
+            refarray.arange(first, stop, dtype="uint64")
+
+
+def test_complex_exports_hold_what_was_put_in(adv: Any) -> None:
+    """DTYPE-04 for lanes as well: two numbers to an element."""
+    x = refarray.zeros((2,), dtype="complex64x2")
+    owned = adv.take(x.__dlpack__(max_version=(1, 3)))
+    owned.write(struct.pack("8f", *range(8)))
+    assert struct.unpack("8f", owned.read(32)) == tuple(map(float, range(8)))
+    assert owned.fields()["dtype"] == (5, 64, 2)

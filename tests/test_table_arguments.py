@@ -1,0 +1,49 @@
+"""The functions of our exchange table, called with the NULL pointers that C code may pass."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import pytest
+
+import refarray
+
+AT = {"allocator": 16, "from_py": 24, "to_py": 32, "dltensor": 40, "stream": 48}
+POINTER, INT = ctypes.c_void_p, ctypes.c_int
+
+
+def function(adv: Any, name: str, *kinds: Any) -> Any:
+    """PYFUNCTYPE keeps the thread state and raises what the function leaves behind."""
+    address = adv.api(refarray.Array).members()["address"] + AT[name]
+    pointer = ctypes.c_void_p.from_address(address).value
+    return ctypes.PYFUNCTYPE(INT, *kinds)(pointer)
+
+
+@pytest.mark.req("CAPI-09", "CAPI-11")
+def test_there_is_nowhere_to_write_to(adv: Any) -> None:
+    x = refarray.zeros(3)
+    with pytest.raises(ValueError, match="out is NULL"):
+        function(adv, "from_py", ctypes.py_object, POINTER)(x, None)
+    with pytest.raises(ValueError, match="out is NULL"):
+        function(adv, "to_py", POINTER, POINTER)(None, None)
+    with pytest.raises(ValueError, match="out is NULL"):
+        function(adv, "dltensor", ctypes.py_object, POINTER)(x, None)
+    with pytest.raises(ValueError, match="out is NULL"):
+        function(adv, "stream", INT, INT, POINTER)(1, 0, None)
+
+
+@pytest.mark.req("CAPI-09", "CAPI-13")
+def test_there_is_nothing_to_read_from(adv: Any) -> None:
+    """On failure what is written to is NULL (A-32)."""
+    out = ctypes.c_void_p(0xDEAD0008)
+    with pytest.raises(TypeError, match="not None"):
+        function(adv, "from_py", POINTER, POINTER)(None, ctypes.addressof(out))
+    assert out.value is None
+    out.value = 0xDEAD0008
+    with pytest.raises(ValueError, match="tensor is NULL"):
+        function(adv, "to_py", POINTER, POINTER)(None, ctypes.addressof(out))
+    assert out.value is None
+    lent = (ctypes.c_uint64 * 6)()
+    with pytest.raises(TypeError, match="not None"):
+        function(adv, "dltensor", POINTER, POINTER)(None, ctypes.addressof(lent))
