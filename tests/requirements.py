@@ -67,6 +67,7 @@ class Collector:
 def collect_python(folder: Path) -> Tests:
     collector = Collector()
     said = io.StringIO()
+    sys.path.insert(0, str(folder.parent))  # as `python -m pytest` has it
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         status = pytest.main(
             ["--collect-only", "-q", "-p", "no:cacheprovider", str(folder)], plugins=[collector]
