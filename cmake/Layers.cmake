@@ -28,6 +28,7 @@ endfunction()
 # so an include against the direction of the layers does not compile.
 function(refarray_layer name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${name}/*.cpp")
+  list(FILTER sources EXCLUDE REGEX "/kernels/level\\.cpp$")  # compiled once for each level: see Kernels.cmake
   add_library(refarray_${name} STATIC ${sources})
   target_include_directories(refarray_${name} PUBLIC "${PROJECT_SOURCE_DIR}/include")
   target_link_libraries(refarray_${name} PUBLIC ${ARGN})

@@ -3,7 +3,9 @@
 #include "refarray/core/copy.hpp"
 
 #include <algorithm>
+#include <cstring>
 
+#include "core/copy_pieces.hpp"
 #include "core/copy_plan.hpp"
 #include "refarray/core/error.hpp"
 
@@ -11,16 +13,40 @@ namespace refarray::core {
 
 namespace {
 
-/// The door for faster kernels: whatever stands here gets every non-empty, non-overlapping copy of
-/// host memory. It may run a plan in any order and on any number of threads, as long as bits beside
-/// packed elements survive.
-using Executor = void (*)(const Plan& plan) noexcept;
-constexpr Executor kExecute = &walk;
-
 /// Every element of one is the very same bits as that of the other.
 bool is_same_memory(const ArrayView& a, const ArrayView& b) noexcept {
   return a.data == b.data && a.bit == b.bit && a.dtype == b.dtype &&
          std::ranges::equal(a.stride_span(), b.stride_span());
+}
+
+/// memmove in pieces: each is moved before a later one overwrites it.
+bool move_overlapping(std::byte* dst, const std::byte* src, std::int64_t nbytes,
+                      const Watch& watch) noexcept {
+  constexpr std::int64_t kPiece = std::int64_t{8} << 20;
+  for (std::int64_t done = 0; done < nbytes; done += kPiece) {
+    const std::int64_t size = std::min(kPiece, nbytes - done);
+    const std::int64_t at = dst < src ? done : nbytes - done - size;
+    std::memmove(dst + at, src + at, static_cast<std::size_t>(size));
+    if (size < nbytes && watch.stops != nullptr && watch.stops(watch.context)) return false;
+  }
+  return true;
+}
+
+[[gnu::cold, gnu::noinline]] void refuse(const ArrayView& dst, const ArrayView& src) {
+  if (!can_convert(src.dtype, dst.dtype)) {
+    fail(Fault::kType, "no conversion from ", name(src.dtype), " to ", name(dst.dtype));
+  }
+  fail(Fault::kValue, "cannot copy an array of shape ", shape_text(src.extents()),
+       " into one of shape ", shape_text(dst.extents()));
+}
+
+[[gnu::noinline]] bool copy_overlapping(const ArrayView& dst, const ArrayView& src,
+                                        const Watch& watch) {
+  const Plan plan(dst, src);
+  if (plan.is_memmove()) return move_overlapping(plan.dst.data, plan.src.data, dst.nbytes(), watch);
+  if (is_same_memory(dst, src)) return true;
+  const Array temporary = new_array(src.dtype, src.extents(), false);
+  return run(Plan(temporary, src), watch) && run(Plan(dst, temporary), watch);
 }
 
 }  // namespace
@@ -31,24 +57,12 @@ bool can_convert(const DType& from, const DType& to) noexcept {
   return !from.is_complex() || to.is_complex() || to.kind == Kind::kBool;
 }
 
-void copy(const ArrayView& dst, const ArrayView& src) {
-  if (!can_convert(src.dtype, dst.dtype)) {
-    fail(Fault::kType, "no conversion from ", name(src.dtype), " to ", name(dst.dtype));
-  }
-  if (!std::ranges::equal(dst.extents(), src.extents())) {
-    fail(Fault::kValue, "cannot copy an array of shape ", shape_text(src.extents()),
-         " into one of shape ", shape_text(dst.extents()));
-  }
-  if (dst.size() == 0) return;
-  const Plan plan(dst, src);
-  if (may_overlap(dst, src) && !plan.is_memmove()) {
-    if (is_same_memory(dst, src)) return;
-    const Array temporary = new_array(src.dtype, src.extents(), false);
-    kExecute(Plan(temporary, src));
-    kExecute(Plan(dst, temporary));
-    return;
-  }
-  kExecute(plan);
+bool copy(const ArrayView& dst, const ArrayView& src, const Watch& watch) {
+  if (!can_convert(src.dtype, dst.dtype) || !std::ranges::equal(dst.extents(), src.extents()))
+    refuse(dst, src);
+  if (dst.size() == 0) return true;
+  if (may_overlap(dst, src)) return copy_overlapping(dst, src, watch);
+  return run(Plan(dst, src), watch);
 }
 
 }  // namespace refarray::core

@@ -1,52 +1,13 @@
-// Owns the kernels that move elements without looking at them: whole bytes, packed bits, and
-// between the two.
+// Owns the kernels that move elements which are not whole bytes: packed bits, and between packed
+// and padded.
 #include <cstring>
 
-#include "core/copy_plan.hpp"
+#include "core/recipe.hpp"
 #include "refarray/core/bits.hpp"
 
 namespace refarray::core {
 
 namespace {
-
-template <std::size_t Size>
-void move_strided(std::byte* dst, const std::byte* src, std::int64_t dst_step,
-                  std::int64_t src_step, std::int64_t count) noexcept {
-  for (; count > 0; --count, dst += dst_step, src += src_step) std::memcpy(dst, src, Size);
-}
-
-template <std::size_t Size>
-void fill(std::byte* dst, const std::byte* src, std::int64_t count) noexcept {
-  std::byte value[Size];
-  std::memcpy(value, src, Size);
-  for (; count > 0; --count, dst += Size) std::memcpy(dst, value, Size);
-}
-
-template <std::size_t Size>
-void move_bytes(const Run& dst, const Run& src, std::int64_t count) noexcept {
-  constexpr std::int64_t kBits = Size * 8;
-  const bool gapless = dst.stride == kBits;
-  if (gapless && src.stride == kBits) {
-    std::memmove(dst.data, src.data, static_cast<std::size_t>(count) * Size);
-  } else if (gapless && src.stride == 0) {
-    fill<Size>(dst.data, src.data, count);
-  } else {
-    move_strided<Size>(dst.data, src.data, dst.stride / 8, src.stride / 8, count);
-  }
-}
-
-/// For sizes without a kernel of their own: vector types, padded ones with their padding.
-void move_any_bytes(const Run& dst, const Run& src, std::int64_t count) noexcept {
-  const std::size_t size = (static_cast<std::size_t>(dst.width) + 7) / 8;
-  const auto bits = static_cast<std::int64_t>(size) * 8;
-  if (dst.stride == bits && src.stride == bits) {
-    std::memmove(dst.data, src.data, static_cast<std::size_t>(count) * size);
-    return;
-  }
-  for (std::int64_t i = 0; i < count; ++i) {
-    std::memcpy(dst.at(i * dst.stride).data, src.at(i * src.stride).data, size);
-  }
-}
 
 void copy_bits(Run dst, Run src, std::int64_t count) noexcept {
   if (dst.bit == 0 && src.bit == 0) {
@@ -149,29 +110,10 @@ void pack(const Run& dst, const Run& src, std::int64_t count) noexcept {
   pack_some<Width>(dst, src, i, count);
 }
 
-Kernel move_bytes_kernel(int size) noexcept {
-  switch (size) {
-    case 1:
-      return &move_bytes<1>;
-    case 2:
-      return &move_bytes<2>;
-    case 4:
-      return &move_bytes<4>;
-    case 8:
-      return &move_bytes<8>;
-    case 16:
-      return &move_bytes<16>;
-    default:
-      return &move_any_bytes;
-  }
-}
-
 }  // namespace
 
 Kernel move_kernel(const DType& to, const DType& from) noexcept {
   const int width = int{to.bits} * int{to.lanes};
-  if (width % 8 == 0 || (!to.is_packed() && !from.is_packed()))
-    return move_bytes_kernel(to.itemsize());
   if (to.is_packed() && from.is_packed()) return &move_bits;
   if (width == 4) return to.is_packed() ? &pack<4> : &unpack<4>;
   if (width == 6) return to.is_packed() ? &pack<6> : &unpack<6>;

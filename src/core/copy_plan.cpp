@@ -1,7 +1,7 @@
-// Owns the planner: it turns two strided arrays of equal shape into few long runs in an order that
-// suits memory.
+// Owns the planner: how the plan of a copy is found.
 #include "core/copy_plan.hpp"
 
+#include <bit>
 #include <cstdlib>
 #include <utility>
 
@@ -9,50 +9,66 @@ namespace refarray::core {
 
 namespace {
 
-constexpr std::int64_t kLineBits = 512;
 constexpr std::int64_t kShortRun = 8;
-constexpr int kMaxTileBits = 128;  // see walk_tiles
+constexpr std::int64_t kMostParts = 4;   // of an interleave
+constexpr std::int64_t kMaxUnit = 128;   // bits
+constexpr std::int64_t kLineBits = 512;  // of a cache line
 
 Run first_of(const ArrayView& view) noexcept {
-  return {view.data, view.dtype.stored_bits(), view.bit,
-          int{view.dtype.bits} * int{view.dtype.lanes}};
+  return {view.data, 0, view.bit, int{view.dtype.bits} * int{view.dtype.lanes}};
+}
+
+/// The elements stay the same bits, and those are whole bytes on both sides.
+bool is_move_of_bytes(const DType& to, const DType& from) noexcept {
+  return to.kind == from.kind && to.bits == from.bits && to.stored_bits() == from.stored_bits() &&
+         !to.is_packed();
 }
 
 }  // namespace
 
-Plan::Plan(const ArrayView& to, const ArrayView& from) noexcept
-    : recipe(to.dtype, from.dtype),
-      dst(first_of(to)),
-      src(first_of(from)),
-      dst_bits(to.dtype.stored_bits()),
-      src_bits(from.dtype.stored_bits()),
-      gather(move_kernel(from.dtype, from.dtype)) {
-  add_axes(to, from);
+Plan::Plan(const ArrayView& to_view, const ArrayView& from_view) noexcept
+    : dst(first_of(to_view)),
+      src(first_of(from_view)),
+      to(to_view.dtype),
+      from(from_view.dtype),
+      moves(is_move_of_bytes(to_view.dtype, from_view.dtype)),
+      dst_bits(to_view.dtype.stored_bits()),
+      src_bits(from_view.dtype.stored_bits()) {
+  for (int axis = 0; axis < to_view.ndim; ++axis) {
+    if (to_view.shape[axis] == 1) continue;  // its strides carry no meaning and may be huge
+    add_axis(to_view.shape[axis], to_view.strides[axis] * dst_bits,
+             from_view.strides[axis] * src_bits);
+  }
+  if (moves && (!std::has_single_bit(static_cast<unsigned>(dst_bits)) || dst_bits > kMaxUnit)) {
+    const int whole = dst_bits;  // an element becomes an axis of units
+    dst_bits = 1 << std::countr_zero(static_cast<unsigned>(whole));
+    if (dst_bits > kMaxUnit) dst_bits = kMaxUnit;
+    src_bits = dst_bits;
+    add_axis(whole / dst_bits, dst_bits, src_bits);
+  }
+  if (ndim == 0) add_axis(1, dst_bits, src_bits);
   sort_axes();
   merge_axes();
-  choose_run();
-  if (ndim == 0) return;
+  if (moves) widen_units();
+  choose_pattern();
   dst.stride = dst_strides[ndim - 1];
   src.stride = src_strides[ndim - 1];
 }
 
-void Plan::add_axes(const ArrayView& to, const ArrayView& from) noexcept {
-  for (int axis = 0; axis < to.ndim; ++axis) {
-    const std::int64_t extent = to.shape[axis];
-    if (extent == 1) continue;  // its strides carry no meaning and may be huge
-    std::int64_t dst_stride = to.strides[axis] * dst_bits;
-    std::int64_t src_stride = from.strides[axis] * src_bits;
-    if (dst_stride < 0) {  // walk that axis from its other end
-      dst = dst.at((extent - 1) * dst_stride);
-      src = src.at((extent - 1) * src_stride);
-      dst_stride = -dst_stride;
-      src_stride = -src_stride;
-    }
-    shape[ndim] = extent;
-    dst_strides[ndim] = dst_stride;
-    src_strides[ndim] = src_stride;
-    ++ndim;
-  }
+void Plan::add_axis(std::int64_t extent, std::int64_t dst_stride,
+                    std::int64_t src_stride) noexcept {
+  shape[ndim] = extent;
+  dst_strides[ndim] = dst_stride;
+  src_strides[ndim] = src_stride;
+  if (dst_stride < 0) flip(ndim);
+  ++ndim;
+}
+
+void Plan::flip(int axis) noexcept {  // walk that axis from its other end
+  dst = dst.at((shape[axis] - 1) * dst_strides[axis]);
+  src = src.at((shape[axis] - 1) * src_strides[axis]);
+  dst_strides[axis] = -dst_strides[axis];
+  src_strides[axis] = -src_strides[axis];
 }
 
 void Plan::sort_axes() noexcept {
@@ -71,12 +87,18 @@ void Plan::swap_axes(int a, int b) noexcept {
   std::swap(src_strides[a], src_strides[b]);
 }
 
+void Plan::move_before_last(int axis) noexcept {
+  for (; axis < ndim - 2; ++axis) swap_axes(axis, axis + 1);
+}
+
+/// And sees, while the axes are in order, whether units of dst share memory.
 void Plan::merge_axes() noexcept {
-  if (ndim == 0) return;
   int kept = 0;
   for (int axis = 1; axis < ndim; ++axis) {
-    const bool continues = dst_strides[kept] == shape[axis] * dst_strides[axis] &&
-                           src_strides[kept] == shape[axis] * src_strides[axis];
+    const std::int64_t dst_reach = wrapped_product(shape[axis], dst_strides[axis]);
+    const bool continues = dst_strides[kept] == dst_reach &&
+                           src_strides[kept] == wrapped_product(shape[axis], src_strides[axis]);
+    if (dst_strides[kept] < dst_reach) shares_dst = true;
     if (continues) {
       shape[kept] *= shape[axis];
     } else {
@@ -87,29 +109,81 @@ void Plan::merge_axes() noexcept {
     src_strides[kept] = src_strides[axis];
   }
   ndim = kept + 1;
+  if (shape[kept] > 1 && dst_strides[kept] < dst_bits) shares_dst = true;
 }
 
-void Plan::choose_run() noexcept {
-  if (ndim < 2) return;
+void Plan::widen_units() noexcept {
   const int last = ndim - 1;
-  int nearest = last - 1;  // of the other axes, the one along which src is densest
-  for (int axis = last - 1; axis >= 0; --axis) {
-    if (std::abs(src_strides[axis]) < std::abs(src_strides[nearest])) nearest = axis;
-  }
-  const std::int64_t step = std::abs(src_strides[last]);
-  const bool crosses = step >= kLineBits && std::abs(src_strides[nearest]) < step;
-  if (crosses) {
-    for (int axis = nearest; axis < last - 1; ++axis) swap_axes(axis, axis + 1);
-  }
-  // A run of a few elements costs more to start than its neighbourhood saves.
-  const bool is_short = shape[last] < kShortRun && shape[last - 1] > shape[last];
-  if (is_short) swap_axes(last, last - 1);
-  tiled = crosses && !is_short && src_bits % 8 == 0 && src_bits <= kMaxTileBits;
+  const std::int64_t row = shape[last] * dst_bits;
+  if (ndim == 1 || row > kMaxUnit || !std::has_single_bit(static_cast<std::uint64_t>(row))) return;
+  if (dst_strides[last] != dst_bits || src_strides[last] != src_bits) return;
+  dst_bits = src_bits = static_cast<int>(row);
+  ndim = last;
 }
 
-bool Plan::is_memmove() const noexcept {
-  const bool gapless = ndim == 0 || (ndim == 1 && dst.stride == dst_bits && src.stride == src_bits);
-  return recipe.is_move() && gapless && dst_bits == src_bits && dst_bits % 8 == 0;
+/// Of the axes but the last, the one along which src is densest; -1 when it repeats along them all.
+int Plan::nearest_in_src() const noexcept {
+  int nearest = -1;
+  for (int axis = ndim - 2; axis >= 0; --axis) {
+    if (src_strides[axis] == 0) continue;
+    if (nearest < 0 || std::abs(src_strides[axis]) < std::abs(src_strides[nearest])) nearest = axis;
+  }
+  return nearest;
+}
+
+Pattern Plan::crossing_pattern(int nearest) const noexcept {
+  const int last = ndim - 1;
+  const auto is_few = [](std::int64_t extent) { return extent >= 2 && extent <= kMostParts; };
+  if (!moves || dst_strides[last] != dst_bits || src_strides[nearest] != src_bits)
+    return Pattern::kTiles;
+  if (is_few(shape[last]) && dst_strides[nearest] == shape[last] * dst_bits)
+    return Pattern::kInterleave;
+  if (is_few(shape[nearest]) && src_strides[last] == shape[nearest] * src_bits)
+    return Pattern::kDeinterleave;
+  return Pattern::kTiles;
+}
+
+/// A few units across are not worth a tile, and what cannot be addressed by bytes has none.
+bool Plan::is_worth_tiles(int nearest) const noexcept {
+  if (src_bits % 8 != 0 || src_bits > kMaxUnit || dst_bits % 8 != 0) return false;
+  const std::int64_t fewer = shape[nearest] < shape[ndim - 1] ? shape[nearest] : shape[ndim - 1];
+  if (moves) return fewer * src_bits >= (src_bits <= 16 ? 32 : 64);
+  return fewer >= kShortRun && std::abs(src_strides[ndim - 1]) >= kLineBits;
+}
+
+void Plan::choose_pattern() noexcept {
+  const int last = ndim - 1;
+  const std::int64_t step = std::abs(src_strides[last]);
+  if (dst_strides[last] == dst_bits && src_strides[last] == src_bits) {
+    if (moves) return;  // kRuns
+  } else if (step != 0) {
+    const int nearest = nearest_in_src();
+    if (nearest >= 0 && std::abs(src_strides[nearest]) < step) {
+      const Pattern crossing = crossing_pattern(nearest);
+      if (crossing != Pattern::kTiles || is_worth_tiles(nearest)) {
+        pattern = crossing;
+        move_before_last(nearest);
+        if (src_strides[ndim - 2] < 0) flip(ndim - 2);
+        return;
+      }
+    }
+  }
+  pattern = Pattern::kStrided;
+  // A run of a few elements costs more to start than its neighbourhood saves.
+  if (ndim > 1 && shape[last] < kShortRun && shape[last - 1] > shape[last])
+    swap_axes(last, last - 1);
+}
+
+std::int64_t Plan::size() const noexcept {
+  std::int64_t units = 1;
+  for (int axis = 0; axis < ndim; ++axis) units *= shape[axis];
+  return units;
+}
+
+void Plan::narrow(int axis, std::int64_t begin, std::int64_t end) noexcept {
+  dst = dst.at(begin * dst_strides[axis]);
+  src = src.at(begin * src_strides[axis]);
+  shape[axis] = end - begin;
 }
 
 }  // namespace refarray::core

@@ -1,90 +1,75 @@
-// Owns how a copy is described before it runs: runs of elements, the kernels that move one run, and
-// the coalesced plan.
+// Owns the plan of a copy: two strided arrays of equal shape as few axes, long runs and units as
+// wide as they can be, as data that a processor or a device can carry out.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "core/run.hpp"
 #include "refarray/core/array.hpp"
 
 namespace refarray::core {
 
-/// Elements at equal distances. Distances are in BITS throughout a plan, so that packed types need
-/// no second path.
-struct Run {
-  std::byte* data = nullptr;
-  std::int64_t stride = 0;  // bits from one element to the next
-  int bit = 0;    // 0..7: where in data[0] the first element begins; 0 unless the type is packed
-  int width = 0;  // bits of one element that carry its value
-
-  Run at(std::int64_t bits) const noexcept {
-    const std::int64_t position = bit + bits;
-    return {data + (position >> 3), stride, static_cast<int>(position & 7), width};
-  }
+/// What the last axes of a plan are to each other.
+enum class Pattern : std::uint8_t {
+  kRuns,          // the last axis is gapless on both sides: rows of bytes
+  kStrided,       // the last axis is best walked unit by unit: steps of 0, -1, 2 ... on either side
+  kTiles,         // dst is densest along the last axis, src along the one before: a transpose
+  kInterleave,    // a transpose of 2 to 4 units: `shape[ndim - 1]` gapless sequences of src take
+                  // turns in dst
+  kDeinterleave,  // its inverse: `shape[ndim - 2]` gapless sequences of dst
 };
 
-/// Moves `count` >= 1 elements of one run. The two runs share no memory, unless move_kernel says
-/// otherwise.
-using Kernel = void (*)(const Run& dst, const Run& src, std::int64_t count) noexcept;
-
-/// For equal kind, bits and lanes; packed and padded forms may differ. When both runs are gapless
-/// and not packed they may overlap.
-Kernel move_kernel(const DType& to, const DType& from) noexcept;
-
-/// From one scalar type, stored in whole bytes, to another: rows of kScalars. nullptr when there is
-/// no direct way.
-Kernel cast_kernel(int to, int from) noexcept;
-
-/// What happens to each run: up to four kernels, with buffers of kChunk elements between them.
-class Recipe {
- public:
-  /// Nothing can_convert refuses may be asked for.
-  Recipe(const DType& to, const DType& from) noexcept;
-  void apply(const Run& dst, const Run& src, std::int64_t count) const noexcept;
-  bool is_move() const noexcept { return is_move_; }
-
- private:
-  void push(Kernel kernel, int output_bits) noexcept;
-  void push_cast(int to, int from) noexcept;
-
-  static constexpr int kMaxSteps = 4;  // unpack, to float32, from float32, pack
-  Kernel steps_[kMaxSteps];
-  int bits_[kMaxSteps];  // of one element that a step leaves behind
-  int count_ = 0;
-  bool is_move_ = false;
-};
-
-/// A copy ready to run: all that a faster implementation needs (see `Executor` in copy.cpp). Axes
-/// go from the widest stride in dst to the narrowest, save that choose_run may have exchanged the
-/// last ones; the last is the run. Axes of extent 1 are gone, dst strides are not negative, and
-/// axes that continue each other are merged. There is at least one element.
+/// The copy is: for every index, the unit of src at the index becomes the unit of dst at the index.
+///
+/// - There is at least one axis and one unit. Axes of extent 1 are gone, axes that continue each
+///   other on both sides are one.
+/// - dst strides are not negative, save that of the axis before the last in kTiles, where src's is
+///   positive instead. Axes go from the widest stride of dst to the narrowest, save for the last
+///   two, which are as `pattern` says.
+/// - When `moves`, units are whole bytes and stay as they are: 1, 2, 4, 8 or 16 of them, whatever
+/// the
+///   elements were. A float32x3 is three units of 4; rows of two float32 are single units of 8.
+///   Nothing is known of their alignment.
+/// - Otherwise a unit is an element, which becomes one of another type (or packed, or padded).
+/// - Distances are BITS; when `moves` they are multiples of 8.
 struct Plan {
-  Plan(const ArrayView& dst, const ArrayView& src) noexcept;
+  /// `to` and `from` have equal shapes and at least one element; can_convert holds.
+  Plan(const ArrayView& to, const ArrayView& from) noexcept;
 
-  Recipe recipe;
-  Run dst;  // of element (0,...,0); its stride is that of the last axis
+  Run dst;  // of unit (0,...,0); its stride is that of the last axis
   Run src;
-  int ndim = 0;        // 0: one element
-  bool tiled = false;  // the last two axes cross: walk them in tiles
-  int dst_bits;        // from one element to the next where there is no gap
-  int src_bits;
-  Kernel gather;  // moves src's elements as they are
-  std::int64_t shape[kMaxRank];
-  std::int64_t dst_strides[kMaxRank];
-  std::int64_t src_strides[kMaxRank];
+  DType to;
+  DType from;
+  int ndim = 0;
+  Pattern pattern = Pattern::kRuns;
+  bool moves;
+  bool shares_dst = false;  // some units of dst are the same memory, so their order matters
+  int dst_bits;             // of one unit
+  int src_bits;             // the same when `moves`
+  std::int64_t shape[kMaxRank + 1];
+  std::int64_t dst_strides[kMaxRank + 1];
+  std::int64_t src_strides[kMaxRank + 1];
 
-  /// One gapless piece of bytes on both sides: a memmove, correct even where the two overlap.
-  bool is_memmove() const noexcept;
+  /// The number of units.
+  std::int64_t size() const noexcept;
+  /// One gapless piece of bytes on both sides.
+  bool is_memmove() const noexcept { return moves && ndim == 1 && pattern == Pattern::kRuns; }
+  /// Leaves of that axis the indices [begin, end).
+  void narrow(int axis, std::int64_t begin, std::int64_t end) noexcept;
 
  private:
-  void add_axes(const ArrayView& to, const ArrayView& from) noexcept;
+  void add_axis(std::int64_t extent, std::int64_t dst_stride, std::int64_t src_stride) noexcept;
   void sort_axes() noexcept;
-  void swap_axes(int a, int b) noexcept;
   void merge_axes() noexcept;
-  void choose_run() noexcept;
+  void widen_units() noexcept;
+  void choose_pattern() noexcept;
+  int nearest_in_src() const noexcept;
+  bool is_worth_tiles(int nearest) const noexcept;
+  Pattern crossing_pattern(int nearest) const noexcept;
+  void swap_axes(int a, int b) noexcept;
+  void move_before_last(int axis) noexcept;
+  void flip(int axis) noexcept;
 };
-
-/// Runs a plan on the calling thread.
-void walk(const Plan& plan) noexcept;
 
 }  // namespace refarray::core

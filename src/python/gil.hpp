@@ -22,10 +22,23 @@ class GilRelease {
   GilRelease(const GilRelease&) = delete;
   GilRelease& operator=(const GilRelease&) = delete;
   ~GilRelease() {
-    if (state_ != nullptr) compat::park_at_exit([this] { PyEval_RestoreThread(state_); });
+    if (state_ != nullptr) take();
+  }
+
+  /// Takes the GIL for as long as pending signal handlers run; true when one raised. Only after a
+  /// real release.
+  bool run_handlers() noexcept {
+    take();
+    const bool raised = compat::park_at_exit([] { return PyErr_CheckSignals(); }) < 0;
+    state_ = PyEval_SaveThread();
+    return raised;
   }
 
  private:
+  void take() noexcept {
+    compat::park_at_exit([this] { PyEval_RestoreThread(state_); });
+  }
+
   PyThreadState* state_;
 };
 

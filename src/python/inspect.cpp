@@ -1,6 +1,7 @@
 // Owns the private looks inside: what a capsule holds without taking it, what a type's table
 // offers, how we were built.
 #include "args.hpp"
+#include "core/kernels/table.hpp"
 #include "methods.hpp"
 #include "producer.hpp"
 #include "refarray/dlpack/exchange_api.hpp"
@@ -145,6 +146,12 @@ Ref build_info(PyObject*, PyObject*) {
   out.set("dlpack", Py_BuildValue("(II)", dlpack::kVersion.major, dlpack::kVersion.minor));
   out.set_text("dlpack_source", REFARRAY_DLPACK_ORIGIN);
   out.set_bool("free_threading", compat::kFreeThreading);
+  out.set_text("isa", core::kernels::table().name);
+  const core::kernels::Choices all = core::kernels::choices();
+  Ref names = check(PyTuple_New(all.count));
+  for (int i = 0; i < all.count; ++i)
+    check(PyTuple_SetItem(names.get(), i, PyUnicode_FromString(all.tables[i]->name)));
+  out.set("isas", names.release());
   return out.take();
 }
 

@@ -17,6 +17,7 @@ extern PyMethodDef kManipulationFunctions[];  // manipulation.cpp
 extern PyMethodDef kBufferFunctions[];        // buffer_in.cpp: from_buffer
 extern PyMethodDef kExchangeFunctions[];      // from_dlpack.cpp: from_dlpack, from_capsule
 extern PyMethodDef kProducerFunctions[];      // array_dlpack.cpp: to_capsule
+extern PyMethodDef kCopyingFunctions[];       // copying.cpp: settings of copies
 extern PyMethodDef kInspectFunctions[];       // inspect.cpp: the private ones
 extern PyMethodDef kPickleFunctions[];        // pickle.cpp: the private rebuilders
 

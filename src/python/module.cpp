@@ -7,6 +7,7 @@
 #include "methods.hpp"
 #include "pool.hpp"
 #include "state.hpp"
+#include "values.hpp"
 
 namespace refarray::python {
 namespace {
@@ -41,7 +42,7 @@ void add_dtypes(PyObject* module, State& state) {
 void add_functions(PyObject* module) {
   for (PyMethodDef* table :
        {kCreationFunctions, kManipulationFunctions, kBufferFunctions, kExchangeFunctions,
-        kProducerFunctions, kInspectFunctions, kPickleFunctions}) {
+        kProducerFunctions, kInspectFunctions, kPickleFunctions, kCopyingFunctions}) {
     check(PyModule_AddFunctions(module, table));
   }
 }
@@ -55,6 +56,8 @@ void remember_in_interpreter(PyObject* module) {
 }
 
 void fill(PyObject* module) {
+  static const bool settings_are_read = (read_copy_settings(), true);  // once for the process
+  static_cast<void>(settings_are_read);
   State& state = *::new (PyModule_GetState(module)) State;
   state.lease = new InterpreterLease(PyInterpreterState_Get());
   state.pools_objects =

@@ -9,11 +9,8 @@
 #include "dtype_type.hpp"
 #include "element.hpp"
 #include "errors.hpp"
-#include "gil.hpp"
 #include "object.hpp"
-#include "refarray/core/copy.hpp"
 #include "refarray/core/error.hpp"
-#include "refarray/runtime/runtime.hpp"
 #include "words.hpp"
 
 namespace refarray::python {
@@ -163,20 +160,6 @@ Ref make_int_tuple(core::Extents values) {
     PyTuple_SetItem(out.get(), static_cast<Py_ssize_t>(i),
                     check(PyLong_FromLongLong(values[i])).release());
   }
-  return out;
-}
-
-void copy_elements(const core::ArrayView& dst, const core::ArrayView& src) {
-  require_host(dst, "copying elements");
-  require_host(src, "copying elements");
-  const GilRelease others_run(dst.nbytes() >= kReleaseGilAbove);
-  core::copy(dst, src);
-}
-
-core::Array copy_to_new(const core::ArrayView& array, const core::DType& dtype,
-                        const core::Device& device) {
-  core::Array out = runtime::new_array(dtype, array.extents(), device, /*zeroed=*/false);
-  copy_elements(out, array);
   return out;
 }
 

@@ -41,12 +41,16 @@ Ref make_dtype(const State& state, const core::DType& dtype);
 Ref make_device(const State& state, const core::Device& device);
 Ref make_int_tuple(core::Extents values);
 
-/// core::copy with the GIL given up when the copy is long. The caller keeps both arrays alive.
-/// Throws kBuffer unless the CPU can read both.
+/// core::copy. A long copy (kReleaseGilAbove) gives up the GIL, and lets signal handlers run
+/// several times in 100 ms: when one raises, it ends with that exception and dst is partly written.
+/// The caller keeps both arrays alive. Throws kBuffer unless the CPU can read both.
 void copy_elements(const core::ArrayView& dst, const core::ArrayView& src);
 /// A fresh, writable, row-major copy as `dtype` (equal dtypes: a plain copy) on `device`, made as
 /// copy_elements does. Throws kBuffer also when this build cannot allocate there.
 core::Array copy_to_new(const core::ArrayView& array, const core::DType& dtype,
                         const core::Device& device = {});
+
+/// Applies REFARRAY_ISA and REFARRAY_COPY_THREADS. Throws kValue for what they may not be.
+void read_copy_settings();
 
 }  // namespace refarray::python

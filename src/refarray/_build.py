@@ -12,10 +12,12 @@ def build_info() -> dict[str, str | bool]:
     """How this package was built.
 
     version, compiler, build_type, abi (Python's, as in wheel tags), dlpack (the version of the
-    header it was built with), dlpack_source (where that header came from) and free_threading.
+    header it was built with), dlpack_source (where that header came from), free_threading, isa (the
+    instruction set whose kernels copies use; REFARRAY_ISA chooses another) and isas (all that this
+    processor runs, best first).
     """
     info: dict[str, Any] = _native._build_info()
-    return {**info, "dlpack": ".".join(map(str, info["dlpack"]))}
+    return {**info, "dlpack": ".".join(map(str, info["dlpack"])), "isas": ", ".join(info["isas"])}
 
 
 def get_include() -> str:

@@ -17,6 +17,8 @@ from refarray._inspect import as_plain
 from refarray._partners import Finding, find_partners
 
 VARIABLES = {
+    "REFARRAY_COPY_THREADS": "how many threads share a large copy; the default is 1",
+    "REFARRAY_ISA": "the instruction set whose kernels copy: avx512, avx2, sse4 or plain",
     "REFARRAY_LIBCUDA": "the CUDA driver library to open instead of the system's",
     "REFARRAY_LIBHIP": "the HIP driver library to open instead of the system's",
 }

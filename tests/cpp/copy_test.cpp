@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "core/kernels/table.hpp"
 
 namespace refarray::core {
 namespace {
@@ -131,6 +132,16 @@ std::string describe(const Placement& dst, const Placement& src) {
          shape_text(src.strides);
 }
 
+/// Kernels of a random instruction set while it lives, then the plain ones again.
+class AnyKernels {
+ public:
+  AnyKernels() {
+    const kernels::Choices all = kernels::choices();
+    kernels::use(all.tables[random_below(all.count)]->name);
+  }
+  ~AnyKernels() { kernels::use("plain"); }
+};
+
 /// copy() must change exactly what a loop over single elements changes, and not one bit more.
 void expect_copy(const Placement& dst, const Placement& src) {
   Bytes source = random_bytes(src.nbytes);
@@ -139,8 +150,9 @@ void expect_copy(const Placement& dst, const Placement& src) {
   for (std::int64_t rank = 0; rank < dst.size(); ++rank) {
     copy(dst.element(expected, rank), src.element(source, rank));
   }
+  const AnyKernels chosen;
   copy(dst.in(seen), src.in(source));
-  check(seen == expected, describe(dst, src));
+  check(seen == expected, describe(dst, src) + " by " + kernels::table().name);
 }
 
 const Case pairs("every pair of types through random layouts", [] {
@@ -232,8 +244,9 @@ void expect_overlapping_copy(Placement dst, Placement src) {
   for (std::int64_t rank = 0; rank < dst.size(); ++rank) {
     copy(dst.element(expected, rank), src.element(snapshot, rank));
   }
+  const AnyKernels chosen;
   copy(dst.in(seen), src.in(seen));
-  check(seen == expected, "overlapping " + describe(dst, src));
+  check(seen == expected, "overlapping " + describe(dst, src) + " by " + kernels::table().name);
 }
 
 const Case overlaps("overlapping memory behaves as if src had been copied first", [] {

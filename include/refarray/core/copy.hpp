@@ -12,6 +12,13 @@ namespace refarray::core {
 /// or padded.
 bool can_convert(const DType& from, const DType& to) noexcept;
 
+/// Who is asked now and then whether a long copy shall go on: on the calling thread, after every
+/// few MiB, which take milliseconds. nullptr: nobody.
+struct Watch {
+  bool (*stops)(void* context) noexcept = nullptr;
+  void* context = nullptr;
+};
+
 /// Copies element by element, converting where the dtypes differ, with the results of NumPy and
 /// ml_dtypes:
 /// - to floats: round to nearest even; overflow gives infinity, or NaN where the format has no
@@ -31,6 +38,15 @@ bool can_convert(const DType& from, const DType& to) noexcept;
 /// misaligned. If the memory of the two overlaps, the result is as if `src` had been copied first.
 /// Bits between packed elements, and beside the first and last, survive. Throws kType when
 /// can_convert is false; kValue when the shapes differ; kMemory for the temporary of an overlap.
-void copy(const ArrayView& dst, const ArrayView& src);
+///
+/// False when `watch` stopped it: some elements of `dst` are new then and some are not, in no
+/// order; each is whole. (After an overlap even `src` may be, being `dst`.)
+bool copy(const ArrayView& dst, const ArrayView& src, const Watch& watch = {});
+
+/// How many threads share a copy of more than 4 MiB, the calling one among them; from 1, the
+/// default, to 256. The others live as long as the copy does, so a fork finds nothing of them.
+/// Thread-safe; a copy that is under way keeps its number.
+void set_copy_threads(int count) noexcept;
+int copy_threads() noexcept;
 
 }  // namespace refarray::core

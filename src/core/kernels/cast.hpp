@@ -1,5 +1,7 @@
 // Owns the table of conversion kernels: one cell per ordered pair of scalar kinds that convert in
 // one step.
+#pragma once
+
 #include <array>
 #include <complex>
 #include <concepts>
@@ -7,11 +9,11 @@
 #include <limits>
 #include <type_traits>
 
-#include "core/copy_plan.hpp"
+#include "core/kernels/table.hpp"
+#include "core/run.hpp"
 #include "refarray/core/element.hpp"
 
-namespace refarray::core {
-
+namespace refarray::core::kernels {
 namespace {
 
 template <class T>
@@ -144,7 +146,7 @@ void cast_run(const Run& dst, const Run& src, std::int64_t count) noexcept {
 /// Between integers only the sizes matter, and the sign of the narrower: fewer kernels do the same
 /// work.
 template <class S, class D>
-constexpr Kernel kernel() {
+constexpr CastKernel kernel() {
   constexpr bool kIntegers = std::is_integral_v<S> && std::is_integral_v<D>;
   if constexpr (!is_direct<S, D>()) {
     return nullptr;
@@ -160,10 +162,9 @@ constexpr Kernel kernel() {
 constexpr auto kKernels = Elements::table(
     []<class D>() { return Elements::table([]<class S>() { return kernel<S, D>(); }); });
 
-}  // namespace
-
-Kernel cast_kernel(int to, int from) noexcept {
+CastKernel cast_kernel(int to, int from) noexcept {
   return kKernels[static_cast<std::size_t>(to)][static_cast<std::size_t>(from)];
 }
 
-}  // namespace refarray::core
+}  // namespace
+}  // namespace refarray::core::kernels

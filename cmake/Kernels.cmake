@@ -1,0 +1,33 @@
+# Owns the copy kernels: one source compiled once for every instruction set that a processor may turn out to have.
+
+# The levels are chosen at run time (src/core/kernels/choose.cpp). x86-64-v3 is AVX2 with FMA and BMI; the last one is
+# x86-64-v4 with the byte shuffles that came one generation after it. Without them bytes gain nothing over AVX2.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
+  set(kernel_levels plain sse4 avx2 avx512)
+else()
+  set(kernel_levels plain simd128)
+endif()
+set(kernel_flags_plain -DREFARRAY_PLAIN)
+set(kernel_table_plain kPlainTable)
+set(kernel_flags_sse4 -march=x86-64-v2)
+set(kernel_table_sse4 kSse4Table)
+set(kernel_flags_avx2 -march=x86-64-v3)
+set(kernel_table_avx2 kAvx2Table)
+set(kernel_flags_avx512 -march=x86-64-v4 -mavx512vbmi -mprefer-vector-width=512)
+set(kernel_table_avx512 kAvx512Table)
+set(kernel_flags_simd128 "")
+set(kernel_table_simd128 kSimd128Table)
+
+foreach(level IN LISTS kernel_levels)
+  set(kernels refarray_kernels_${level})
+  add_library(${kernels} OBJECT "${PROJECT_SOURCE_DIR}/src/core/kernels/level.cpp")
+  target_include_directories(${kernels} PRIVATE "${PROJECT_SOURCE_DIR}/include")
+  refarray_compile(${kernels})
+  # -Wno-psabi: vectors are passed between functions that are always inlined, so how they are passed does not matter.
+  # -ffp-contract=off: conversions give the same bits at every level.
+  target_compile_options(${kernels} PRIVATE ${kernel_flags_${level}} -Wno-psabi -ffp-contract=off)
+  target_compile_definitions(${kernels} PRIVATE REFARRAY_LEVEL="${level}" REFARRAY_TABLE=${kernel_table_${level}})
+  # Machine code at once: link-time optimisation would bring functions of several instruction sets together.
+  set_target_properties(${kernels} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
+  target_sources(refarray_core PRIVATE $<TARGET_OBJECTS:${kernels}>)
+endforeach()

@@ -1,0 +1,74 @@
+// Owns the kernel for gapless rows: short ones by two moves that overlap, long ones by memcpy or
+// around the caches.
+#pragma once
+
+#include "core/kernels/table.hpp"
+#include "core/kernels/vector.hpp"
+
+namespace refarray::core::kernels {
+namespace {
+
+/// Rows of kPiece to 2 * kPiece bytes: their first and their last kPiece bytes.
+template <int kPiece>
+void move_short_rows(const Plane& plane) noexcept {
+  using Piece = Vector<1, kPiece>;
+  const std::int64_t last = plane.count - kPiece;
+  std::byte* dst = plane.dst;
+  const std::byte* src = plane.src;
+  for (std::int64_t row = 0; row < plane.rows; ++row) {
+    const Piece head = load<Piece>(src);
+    const Piece tail = load<Piece>(src + last);
+    store(dst, head);
+    store(dst + last, tail);
+    dst += plane.dst_pitch;
+    src += plane.src_pitch;
+  }
+}
+
+void stream_bytes(std::byte* dst, const std::byte* src, std::int64_t count) noexcept {
+  using Piece = Vector<1, (kPlain ? 16 : kWidth)>;
+  constexpr std::int64_t kPiece = sizeof(Piece);
+  const std::int64_t head = to_line(dst);
+  __builtin_memcpy(dst, src, static_cast<std::size_t>(head));
+  std::int64_t at = head;
+  for (; at + 4 * kPiece <= count; at += 4 * kPiece) {
+    const Piece a = load<Piece>(src + at);
+    const Piece b = load<Piece>(src + at + kPiece);
+    const Piece c = load<Piece>(src + at + 2 * kPiece);
+    const Piece d = load<Piece>(src + at + 3 * kPiece);
+    stream(dst + at, a);
+    stream(dst + at + kPiece, b);
+    stream(dst + at + 2 * kPiece, c);
+    stream(dst + at + 3 * kPiece, d);
+  }
+  __builtin_memcpy(dst + at, src + at, static_cast<std::size_t>(count - at));
+}
+
+void move_long_rows(const Plane& plane) noexcept {
+  constexpr std::int64_t kWorthStreaming = 512;
+  const bool streams = plane.streams && plane.count >= kWorthStreaming;
+  for (std::int64_t row = 0; row < plane.rows; ++row) {
+    std::byte* const dst = plane.dst + row * plane.dst_pitch;
+    const std::byte* const src = plane.src + row * plane.src_pitch;
+    if (streams)
+      stream_bytes(dst, src, plane.count);
+    else
+      __builtin_memcpy(dst, src, static_cast<std::size_t>(plane.count));
+  }
+}
+
+void move_rows(const Plane& plane) noexcept {
+  const std::int64_t bytes = plane.count;
+  if (bytes > 256 || plane.rows == 1) return move_long_rows(plane);
+  if (bytes >= 128) return move_short_rows<128>(plane);
+  if (bytes >= 64) return move_short_rows<64>(plane);
+  if (bytes >= 32) return move_short_rows<32>(plane);
+  if (bytes >= 16) return move_short_rows<16>(plane);
+  if (bytes >= 8) return move_short_rows<8>(plane);
+  if (bytes >= 4) return move_short_rows<4>(plane);
+  if (bytes >= 2) return move_short_rows<2>(plane);
+  move_short_rows<1>(plane);
+}
+
+}  // namespace
+}  // namespace refarray::core::kernels

@@ -1,0 +1,168 @@
+// Owns copies as Python sees them: when other threads run meanwhile, how Ctrl-C ends one, and the
+// settings of all of them.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <string>
+
+#include "args.hpp"
+#include "core/copy_plan.hpp"
+#include "core/kernels/table.hpp"
+#include "element.hpp"
+#include "errors.hpp"
+#include "gil.hpp"
+#include "manipulation.hpp"
+#include "methods.hpp"
+#include "object.hpp"
+#include "refarray/core/copy.hpp"
+#include "refarray/core/error.hpp"
+#include "refarray/runtime/runtime.hpp"
+#include "values.hpp"
+#include "words.hpp"
+
+namespace refarray::python {
+namespace {
+
+using core::Fault;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kMostThreads = 256;
+
+/// Lets signal handlers run while a copy is under way without the GIL: every kPause, because taking
+/// the GIL can mean waiting for another thread.
+class Interruptible {
+ public:
+  explicit Interruptible(GilRelease& released) noexcept : released_(released) {}
+  core::Watch watch() noexcept {
+    return {[](void* self) noexcept { return static_cast<Interruptible*>(self)->is_stopped(); },
+            this};
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kPause{20};
+
+  bool is_stopped() noexcept {
+    const Clock::time_point now = Clock::now();
+    if (now - asked_ < kPause) return false;
+    asked_ = now;
+    return released_.run_handlers();
+  }
+
+  GilRelease& released_;
+  Clock::time_point asked_ = Clock::now();
+};
+
+std::string isa_names() {
+  const core::kernels::Choices all = core::kernels::choices();
+  std::string out;
+  for (int i = 0; i < all.count; ++i) {
+    if (i > 0) out += ", ";
+    out += all.tables[i]->name;
+  }
+  return out;
+}
+
+void use_isa(const char* name, const char* what) {
+  if (core::kernels::use(name)) return;
+  core::fail(Fault::kValue, what, " is '", name, "'; this processor runs ", isa_names());
+}
+
+void use_threads(std::int64_t count, const char* what) {
+  if (count < 1 || count > kMostThreads)
+    core::fail(Fault::kValue, what, " is ", count, "; the range is 1 to ", kMostThreads);
+  core::set_copy_threads(static_cast<int>(count));
+}
+
+Ref set_copy_threads(PyObject*, PyObject* count) {
+  use_threads(to_int64(count, "count"), "count");
+  return Ref::borrow(Py_None);
+}
+
+Ref get_copy_threads(PyObject*, PyObject*) { return check(PyLong_FromLong(core::copy_threads())); }
+
+Ref use_isa_function(PyObject*, PyObject* name) {
+  if (!PyUnicode_Check(name)) core::fail(Fault::kType, "name must be a str, not ", type_name(name));
+  use_isa(std::string(utf8(name)).c_str(), "name");
+  return Ref::borrow(Py_None);
+}
+
+/// One call of the planner, again and again: what it takes is measured from outside.
+Ref plan_copies(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
+  const State& state = State::of_module(module);
+  if (nargs != 3) core::fail(Fault::kType, "_plan_copies() takes 3 arguments, not ", nargs);
+  const core::ArrayView dst = to_view(state, args[0], "_plan_copies");
+  const core::ArrayView src = to_view(state, args[1], "_plan_copies");
+  if (!std::ranges::equal(dst.extents(), src.extents()) || dst.size() == 0 ||
+      !core::can_convert(src.dtype, dst.dtype)) {
+    core::fail(Fault::kValue, "dst and src must have one shape, elements, and dtypes that convert");
+  }
+  const std::int64_t count = to_int64(args[2], "count");
+  std::int64_t axes = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const core::Plan plan(dst, src);
+    axes += plan.ndim;
+    asm volatile("" : : "r"(&plan) : "memory");  // every plan is made, wholly
+  }
+  return check(PyLong_FromLongLong(axes));
+}
+
+}  // namespace
+
+void copy_elements(const core::ArrayView& dst, const core::ArrayView& src) {
+  require_host(dst, "copying elements");
+  require_host(src, "copying elements");
+  if (dst.nbytes() < kReleaseGilAbove) {
+    core::copy(dst, src);
+    return;
+  }
+  GilRelease others_run(true);
+  Interruptible interruptible(others_run);
+  const bool is_whole = core::copy(dst, src, interruptible.watch());
+  if (!is_whole) throw ErrorSet{};  // a handler's; the GIL comes back on the way out
+}
+
+core::Array copy_to_new(const core::ArrayView& array, const core::DType& dtype,
+                        const core::Device& device) {
+  core::Array out = runtime::new_array(dtype, array.extents(), device, /*zeroed=*/false);
+  copy_elements(out, array);
+  return out;
+}
+
+void read_copy_settings() {
+  static constexpr std::array<const char*, 2> kVariables = {
+      "REFARRAY_ISA",
+      "REFARRAY_COPY_THREADS",
+  };
+  const char* const isa = std::getenv(kVariables[0]);
+  if (isa != nullptr && *isa != '\0') use_isa(isa, kVariables[0]);
+  const char* const threads = std::getenv(kVariables[1]);
+  if (threads == nullptr || *threads == '\0') return;
+  char* end = nullptr;
+  const std::int64_t count = std::strtoll(threads, &end, 10);
+  use_threads(*end == '\0' ? count : 0, kVariables[1]);
+}
+
+PyMethodDef kCopyingFunctions[] = {
+    {"set_copy_threads", method<&set_copy_threads>(), METH_O,
+     "set_copy_threads($module, count, /)\n--\n\n"
+     "Lets `count` threads share each copy of more than 4 MiB, the calling one among them.\n\n"
+     "count: 1 (the default, or what REFARRAY_COPY_THREADS says) to 256. The others are started "
+     "for a copy and end\n"
+     "with it, so a fork is safe at any time. For the whole process; a copy under way keeps its "
+     "number. Raises\n"
+     "ValueError for a count out of range."},
+    {"get_copy_threads", method<&get_copy_threads>(), METH_NOARGS,
+     "get_copy_threads($module, /)\n--\n\n"
+     "How many threads share each copy of more than 4 MiB; see set_copy_threads."},
+    {"_use_isa", method<&use_isa_function>(), METH_O,
+     "_use_isa($module, name, /)\n--\n\n"
+     "Copies use the kernels of that instruction set from now on, in the whole process: a name out "
+     "of\n_build_info()['isas']. Raises ValueError for any other."},
+    {"_plan_copies", method<&plan_copies>(), METH_FASTCALL,
+     "_plan_copies($module, dst, src, count, /)\n--\n\n"
+     "Plans the copy of src to dst `count` times and carries none of them out: for the "
+     "benchmarks."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace refarray::python

@@ -1,0 +1,298 @@
+// Owns the tests that every instruction set gives the same bytes: moves against one unit at a time,
+// conversions against the plain kernels.
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "check.hpp"
+#include "core/copy_plan.hpp"
+#include "core/kernels/table.hpp"
+#include "naive.hpp"
+#include "refarray/core/copy.hpp"
+
+namespace refarray::core {
+namespace {
+
+using check::addresses;
+using check::Case;
+using check::check;
+using check::expect;
+using check::List;
+using check::Random;
+
+using Bytes = std::vector<std::byte>;
+
+Bytes random_bytes(Random& random, std::int64_t count) {
+  Bytes bytes(static_cast<std::size_t>(count));
+  for (std::byte& each : bytes) each = static_cast<std::byte>(random.between(0, 255));
+  return bytes;
+}
+
+void for_each_table(const std::function<void(const kernels::Table&)>& body) {
+  const kernels::Choices all = kernels::choices();
+  for (int i = 0; i < all.count; ++i) {
+    check(kernels::use(all.tables[i]->name));
+    body(*all.tables[i]);
+  }
+  kernels::use(all.tables[0]->name);
+}
+
+/// A layout over a block of its own: elements from `origin` on, which is no multiple of anything.
+struct Placed {
+  List strides;
+  std::int64_t origin = 0;
+  std::int64_t nbytes = 0;
+};
+
+Placed placed(const List& shape, List strides, std::int64_t itemsize, std::int64_t shift) {
+  Placed out{std::move(strides), shift, 0};
+  std::int64_t last = 0;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    const std::int64_t reach = (shape[axis] - 1) * out.strides[axis] * itemsize;
+    (reach < 0 ? out.origin : last) += reach < 0 ? -reach : reach;
+  }
+  out.nbytes = out.origin + last + itemsize;
+  return out;
+}
+
+ArrayView view(Bytes& memory, const Placed& place, const List& shape, const DType& dtype) {
+  ArrayView out;
+  out.data = memory.data() + place.origin;
+  out.dtype = dtype;
+  out.ndim = static_cast<int>(shape.size());
+  out.shape = shape.data();
+  out.strides = place.strides.data();
+  return out;
+}
+
+std::string describe(const char* table, const DType& dtype, const List& shape, const Placed& dst,
+                     const Placed& src) {
+  return std::string(table) + " " + name(dtype) + " " + shape_text(shape) + " dst " +
+         shape_text(dst.strides) + " src " + shape_text(src.strides);
+}
+
+/// Every table against memcpy of one element after the other.
+void expect_move(Random& random, const DType& dtype, const List& shape, const List& dst_strides,
+                 const List& src_strides) {
+  const std::int64_t size = dtype.itemsize();
+  const Placed dst = placed(shape, dst_strides, size, random.between(0, 63));
+  const Placed src = placed(shape, src_strides, size, random.between(0, 63));
+  Bytes source = random_bytes(random, src.nbytes);
+  const Bytes before = random_bytes(random, dst.nbytes);
+  Bytes expected = before;
+  const List to = addresses(shape, dst.strides);
+  const List from = addresses(shape, src.strides);
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    std::memcpy(expected.data() + dst.origin + to[i] * size,
+                source.data() + src.origin + from[i] * size, static_cast<std::size_t>(size));
+  }
+  for_each_table([&](const kernels::Table& table) {
+    Bytes seen = before;
+    copy(view(seen, dst, shape, dtype), view(source, src, shape, dtype));
+    check(seen == expected, describe(table.name, dtype, shape, dst, src));
+  });
+}
+
+std::vector<DType> move_types() {
+  std::vector<DType> types;
+  for (const char* text : {"int8", "float16", "float32", "float64", "complex128", "int8x3",
+                           "float32x3", "float64x3", "complex128x2", "float16x8"}) {
+    types.push_back(dtype_from_name(text).value());
+  }
+  return types;
+}
+
+/// Strides of an array whose axes lie in `order` in memory, outermost first, with `gap` elements
+/// after the innermost axis and `step` between its elements.
+List strides_of(const List& shape, const std::vector<std::size_t>& order, std::int64_t step,
+                std::int64_t gap) {
+  List out(shape.size());
+  std::int64_t next = step;
+  for (std::size_t i = order.size(); i-- > 0;) {
+    out[order[i]] = next;
+    next *= shape[order[i]];
+    if (i + 1 == order.size()) next += gap;
+  }
+  return out;
+}
+
+const Case layouts("random layouts of up to 8 axes", [] {
+  Random random(7);
+  for (const DType& dtype : move_types()) {
+    for (int round = 0; round < 150; ++round) {
+      const auto rank = static_cast<std::size_t>(random.between(1, 8));
+      List shape = random.list(rank, 1, rank > 4 ? 3 : 5);
+      shape[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(rank) - 1))] =
+          random.between(1, 40);
+      List strides[2];
+      for (int side = 0; side < 2; ++side) {
+        std::vector<std::size_t> order(rank);
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        for (std::size_t i = rank; i-- > 1;)
+          std::swap(
+              order[i],
+              order[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(i)))]);
+        strides[side] = strides_of(shape, order, random.between(0, 3) == 0 ? 2 : 1,
+                                   random.between(0, 3) == 0 ? 1 : 0);
+        for (std::int64_t& stride : strides[side]) {
+          if (random.between(0, 4) == 0) stride = -stride;
+          if (side == 1 && random.between(0, 9) == 0) stride = 0;
+        }
+      }
+      expect_move(random, dtype, shape, strides[0], strides[1]);
+    }
+  }
+});
+
+const Case transposes("transposes around the edges of blocks, lines and tiles", [] {
+  Random random(8);
+  for (const DType& dtype : move_types()) {
+    for (int round = 0; round < 60; ++round) {
+      const List shape = {random.between(1, 3), random.between(1, round % 4 == 0 ? 300 : 70),
+                          random.between(1, round % 4 == 1 ? 300 : 70)};
+      const std::int64_t step = random.between(0, 5) == 0 ? 2 : 1;
+      List src = strides_of(shape, {0, 2, 1}, step, random.between(0, 3));
+      List dst =
+          strides_of(shape, {0, 1, 2}, random.between(0, 5) == 0 ? 2 : 1, random.between(0, 3));
+      if (round % 3 == 0) src[1] = -src[1];
+      if (round % 5 == 0) src[2] = -src[2];
+      expect_move(random, dtype, shape, dst, src);
+    }
+    // Rows that fall on the same lines of the caches, and dst on whole lines.
+    expect_move(random, dtype, {64, 96}, {128, 1}, {1, 1024});
+  }
+});
+
+const Case braids("two, three and four sequences that take turns, and their inverse", [] {
+  Random random(9);
+  for (const DType& dtype : move_types()) {
+    for (std::int64_t parts = 2; parts <= 5; ++parts) {
+      for (const std::int64_t count : {1, 2, 7, 15, 16, 17, 31, 33, 63, 64, 65, 100, 129, 1000}) {
+        const std::int64_t apart = count + random.between(0, 2);
+        expect_move(random, dtype, {count, parts}, {parts, 1}, {1, apart});
+        expect_move(random, dtype, {parts, count}, {apart, 1}, {1, parts});
+        expect_move(random, dtype, {count, parts}, {parts, 1}, {1, -apart});
+      }
+    }
+  }
+});
+
+const Case steps("rows with every pair of small steps", [] {
+  Random random(10);
+  for (const DType& dtype : move_types()) {
+    for (std::int64_t to = -2; to <= 4; ++to) {
+      for (std::int64_t from = -5; from <= 5; ++from) {
+        if (to == 0) continue;
+        for (const std::int64_t count : {1, 5, 17, 64, 65, 200})
+          expect_move(random, dtype, {3, count}, {to * count, to}, {from * count + 1, from});
+      }
+    }
+  }
+});
+
+const Case rows("gapless rows of every length up to a few lines", [] {
+  Random random(11);
+  const DType byte = dtype_from_name("uint8").value();
+  for (std::int64_t count = 1; count <= 300; ++count)
+    expect_move(random, byte, {5, count}, {count, 1}, {count + 3, 1});
+});
+
+const Case conversions("conversions give the bits of the plain kernels", [] {
+  Random random(12);
+  const List shape = {37, 41};
+  const std::vector<List> choices = {{41, 1}, {1, 37}, {82, 2}, {-41, -1}, {0, 1}};
+  for (const ScalarInfo& from_row : kScalars) {
+    for (const ScalarInfo& to_row : kScalars) {
+      const DType from{from_row.kind, from_row.bits, 1, from_row.bits < 8};
+      const DType to{to_row.kind, to_row.bits, 1, to_row.bits < 8};
+      if (from_row.name == to_row.name || !can_convert(from, to)) continue;
+      for (const List& strides : choices) {
+        const Placed src = placed(shape, strides, from.itemsize(), 3);
+        const List& dst_strides = choices[static_cast<std::size_t>(random.between(0, 3))];
+        const Placed dst = placed(shape, dst_strides, to.itemsize(), 1);
+        Bytes source = random_bytes(random, src.nbytes);
+        const Bytes before = random_bytes(random, dst.nbytes);
+        Bytes expected = before;
+        kernels::use("plain");
+        copy(view(expected, dst, shape, to), view(source, src, shape, from));
+        for_each_table([&](const kernels::Table& table) {
+          Bytes seen = before;
+          copy(view(seen, dst, shape, to), view(source, src, shape, from));
+          check(seen == expected,
+                "to " + name(to) + ": " + describe(table.name, from, shape, dst, src));
+        });
+      }
+    }
+  }
+});
+
+const Case large("results that go around the caches, in pieces, by one thread and by three", [] {
+  Random random(13);
+  const std::vector<std::pair<List, std::vector<std::size_t>>> shapes = {
+      {{17, 1000, 1100}, {0, 1, 2}},   {{17, 1000, 1100}, {0, 2, 1}}, {{2100, 9000}, {1, 0}},
+      {{130, 128, 1200}, {1, 0, 2}},   {{6000003, 3}, {1, 0}},        {{3, 6000003}, {1, 0}},
+      {{70, 65, 66, 67}, {3, 2, 1, 0}}};
+  const DType byte = dtype_from_name("uint8").value();
+  for (const auto& [shape, order] : shapes) {
+    const std::int64_t size = size_of(shape);
+    Bytes source(static_cast<std::size_t>(size));
+    for (std::size_t i = 0; i < source.size(); ++i)
+      source[i] = static_cast<std::byte>(i * 2654435761U >> 13);
+    const Placed src{strides_of(shape, order, 1, 0), 0, size};
+    const Placed dst{c_layout(shape).ndim == 0 ? List{}
+                                               : List(c_layout(shape).stride_span().begin(),
+                                                      c_layout(shape).stride_span().end()),
+                     64, size + 64};
+    Bytes expected(static_cast<std::size_t>(dst.nbytes));
+    const List from = addresses(shape, src.strides);
+    for (std::size_t i = 0; i < from.size(); ++i)
+      expected[64 + i] = source[static_cast<std::size_t>(from[i])];
+    for (const int threads : {1, 3}) {
+      set_copy_threads(threads);
+      for_each_table([&](const kernels::Table& table) {
+        Bytes seen(static_cast<std::size_t>(dst.nbytes));
+        copy(view(seen, dst, shape, byte), view(source, src, shape, byte));
+        check(seen == expected, describe(table.name, byte, shape, dst, src));
+      });
+    }
+    set_copy_threads(1);
+  }
+});
+
+const Case watch("a copy asks now and then, and stops when told to", [] {
+  const List shape = {8, 4 << 20};
+  const Placed place{{4 << 20, 1}, 0, 32 << 20};
+  const DType byte = dtype_from_name("uint8").value();
+  Bytes source(static_cast<std::size_t>(place.nbytes), std::byte{1});
+  Bytes seen(static_cast<std::size_t>(place.nbytes));
+  int asked = 0;
+  const Watch counts{[](void* context) noexcept {
+                       ++*static_cast<int*>(context);
+                       return false;
+                     },
+                     &asked};
+  check(copy(view(seen, place, shape, byte), view(source, place, shape, byte), counts));
+  check(asked >= 3, std::to_string(asked));
+  check(seen == source);
+  std::fill(seen.begin(), seen.end(), std::byte{0});
+  const Watch refuses{[](void*) noexcept { return true; }, nullptr};
+  check(!copy(view(seen, place, shape, byte), view(source, place, shape, byte), refuses));
+  const auto moved = std::count(seen.begin(), seen.end(), std::byte{1});
+  check(moved > 0 && moved < place.nbytes, std::to_string(moved));
+});
+
+const Case names("tables are chosen by name", [] {
+  const kernels::Choices all = kernels::choices();
+  check(all.count >= 1);
+  expect(std::string(all.tables[all.count - 1]->name), std::string("plain"));
+  check(!kernels::use("none such"));
+  check(kernels::use("plain"));
+  expect(std::string(kernels::table().name), std::string("plain"));
+  check(kernels::use(all.tables[0]->name));
+});
+
+}  // namespace
+}  // namespace refarray::core
