@@ -23,7 +23,8 @@ NOT_HERE = [
     "tests/test_package.py",
     "tests/test_requirements.py",
 ]
-LIGHT = "not torch and not jax"
+HEAVY = ("torch", "jax", "pyarrow", "mpi4py", "array_api_strict", "nanobind")
+LIGHT = " and ".join(f"not {name}" for name in HEAVY)
 # A free-threaded interpreter loads no abi3 module, and one without ensurepip makes no environment.
 PROBE = """
 import sys, sysconfig, venv, ensurepip

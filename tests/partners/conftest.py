@@ -10,12 +10,32 @@ from types import ModuleType
 
 import pytest
 
-PARTNERS = ("numpy", "torch", "jax", "tvm_ffi", "ml_dtypes")
+from . import limits
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    for name in PARTNERS:
+    for name in limits.PARTNERS:
         config.addinivalue_line("markers", f"{name}: needs the partner {name}")
+    config.addinivalue_line("markers", "quirk(id): shows what limits.toml records under this id")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for mark in item.iter_markers("quirk"):
+            quirk = limits.QUIRKS.get(mark.args[0])
+            if quirk is None:
+                raise pytest.UsageError(f"{item.nodeid}: limits.toml has no quirk {mark.args[0]}")
+            if item.get_closest_marker(quirk.partner) is None:
+                raise pytest.UsageError(f"{item.nodeid}: {quirk.id} is one of {quirk.partner}'s")
+
+
+@pytest.fixture(autouse=True)
+def quirks_of_this_version(request: pytest.FixtureRequest) -> None:
+    """A quirk is shown with the versions that it is recorded for, and with no other."""
+    for mark in request.node.iter_markers("quirk"):
+        quirk = limits.QUIRKS[mark.args[0]]
+        version = limits.installed(quirk.partner)
+        assert limits.concerns(quirk.partner, quirk.versions), f"{version} is new: review {quirk}"
 
 
 @pytest.fixture(scope="session")
@@ -25,7 +45,7 @@ def torch() -> ModuleType:
 
 @pytest.fixture(scope="session")
 def jax() -> ModuleType:
-    """JAX with 64-bit types: without them it narrows what it imports (see limits.py)."""
+    """JAX with 64-bit types: without them it narrows what it imports (see limits.toml)."""
     module = importlib.import_module("jax")
     module.config.update("jax_enable_x64", True)
     return module
@@ -39,3 +59,13 @@ def tvm_ffi() -> ModuleType:
 @pytest.fixture(scope="session")
 def ml_dtypes() -> ModuleType:
     return importlib.import_module("ml_dtypes")
+
+
+@pytest.fixture(scope="session")
+def pyarrow() -> ModuleType:
+    return importlib.import_module("pyarrow")
+
+
+@pytest.fixture(scope="session")
+def array_api_strict() -> ModuleType:
+    return importlib.import_module("array_api_strict")

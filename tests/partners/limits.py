@@ -1,114 +1,114 @@
-"""What each partner cannot do, as data; both directions are strict: a limit that has gone fails.
-
-`to` is refarray -> partner, `from` is partner -> refarray. A facet is one axis of the grid:
-`dtype:…`, `layout:…` or `flag:…`. A limit names what the partner raises, never what we raise.
+"""Reads limits.toml, what each partner cannot do, and meets it strictly: a limit that has gone
+fails.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
 from typing import Any
 
-import numpy as np
+from packaging.specifiers import SpecifierSet
 
 from .grid import DTYPES, LAYOUTS, NARROW
 
-FLAGS = ("readonly",)
+FLAGS = ("readonly", "copy")
+DATA = Path(__file__).with_name("limits.toml")
+
+
+@dataclass(frozen=True)
+class Partner:
+    """A library that is exchanged with: its distribution, and the ways there are each way."""
+
+    name: str
+    distribution: str
+    seen: str  # the version that its limits were last reviewed with
+    to: str
+    from_: str
 
 
 @dataclass(frozen=True)
 class Limit:
-    """One thing a released partner does not offer, with the exception it raises instead."""
+    """One thing that releases of a partner do not offer, with the exception they raise instead."""
 
     partner: str
-    version: str
+    versions: str
     direction: str
     facet: str
-    exception: str
+    raises: str
     reason: str
+    link: str = ""
 
 
-def _each(
-    partner: str, version: str, direction: str, facets: list[str], exception: str, reason: str
-) -> tuple[Limit, ...]:
-    return tuple(Limit(partner, version, direction, facet, exception, reason) for facet in facets)
+@dataclass(frozen=True)
+class Quirk:
+    """One thing that a partner does otherwise than one may expect; a marked test shows it."""
 
-
-def _dtypes(*names: str) -> list[str]:
-    return [f"dtype:{name}" for name in names]
+    id: str
+    partner: str
+    versions: str
+    direction: str
+    reason: str
+    link: str = ""
 
 
 # Broadcast views of ours are read-only, so a consumer of legacy capsules is refused before.
-_STRIDED = [
-    f"layout:{name}"
-    for name, layout in LAYOUTS.items()
-    if not (layout.compact or layout.broadcast or name == "offset")
-]
+GROUPS = {
+    "dtype:NARROW": [f"dtype:{name}" for name in NARROW],
+    "layout:STRIDED": [
+        f"layout:{name}"
+        for name, layout in LAYOUTS.items()
+        if not (layout.compact or layout.broadcast or name == "offset")
+    ],
+}
 
-LIMITS: tuple[Limit, ...] = (
-    *_each(
-        "numpy",
-        "2.5.5",
-        "to",
-        _dtypes(*NARROW),
-        "BufferError" if np.lib.NumpyVersion(np.__version__) >= "2.5.0" else "RuntimeError",
-        "NumPy has no such dtype",
-    ),
-    *_each(
-        "torch",
-        "2.13.0",
-        "to",
-        _dtypes("float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz"),
-        "BufferError",
-        "PyTorch has no such dtype",
-    ),
-    *_each(
-        "torch",
-        "2.13.0",
-        "to",
-        _dtypes("float6_e2m3fn", "float6_e3m2fn"),
-        "BufferError",
-        "PyTorch has no such dtype",
-    ),
-    Limit(
-        "torch",
-        "2.13.0",
-        "to",
-        "dtype:float4_e2m1fn",
-        "BufferError",
-        "PyTorch takes two packed elements as one (lanes 2), never one lane",
-    ),
-    *_each(
-        "jax",
-        "0.10.2",
-        "to",
-        _STRIDED,
-        "JaxRuntimeError",
-        "XLA takes compact layouts only, also under copy=True",
-    ),
-    *_each(
-        "jax",
-        "0.10.2",
-        "to",
-        _dtypes("complex32", "float6_e2m3fn", "float6_e3m2fn"),
-        "JaxRuntimeError",
-        "XLA has no such DLPack dtype",
-    ),
-    Limit(
-        "jax",
-        "0.10.2",
-        "to",
-        "dtype:float4_e2m1fn",
-        "JaxRuntimeError",
-        "XLA exports packed float4 but cannot take it back on the CPU",
-    ),
-)
+
+def rows(kind: str) -> Any:
+    return tomllib.loads(DATA.read_text(encoding="utf-8"))[kind]
+
+
+def _limits() -> tuple[Limit, ...]:
+    found = []
+    for row in rows("limit"):
+        facets = row.pop("facets")
+        names = [name for facet in facets for name in GROUPS.get(facet, [facet])]
+        found += [Limit(facet=name, **row) for name in names]
+    return tuple(found)
+
+
+PARTNERS = {
+    name: Partner(name, from_=row.pop("from"), **row) for name, row in rows("partner").items()
+}
+LIMITS = _limits()
+QUIRKS = {row["id"]: Quirk(**row) for row in rows("quirk")}
+
+
+@cache
+def installed(partner: str) -> str | None:
+    try:
+        return metadata.version(PARTNERS[partner].distribution)
+    except metadata.PackageNotFoundError:
+        return None  # its tests fail, or are not selected; they are collected all the same
+
+
+@cache
+def concerns(partner: str, versions: str) -> bool:
+    """Whether the installed version of the partner is one of `versions`."""
+    version = installed(partner)
+    return version is None or SpecifierSet(versions, prereleases=True).contains(version)
 
 
 def find(partner: str, direction: str, *facets: str) -> Limit | None:
     for limit in LIMITS:
-        if (limit.partner, limit.direction) == (partner, direction) and limit.facet in facets:
+        if (
+            (limit.partner, limit.direction) == (partner, direction)
+            and limit.facet in facets
+            and concerns(partner, limit.versions)
+        ):
             return limit
     return None
 
@@ -123,18 +123,18 @@ def attempt(
     try:
         result = action()
     except Exception as error:
-        if type(error).__name__ != limit.exception:
+        if type(error).__name__ != limit.raises:
             raise
         return None
     raise AssertionError(
-        f"{partner} gave {type(result).__name__}: it now offers {limit.facet} ({direction}), "
-        f"which {limit.version} did not; remove {limit}"
+        f"{partner} gave {type(result).__name__}: {installed(partner)} now offers {limit.facet} "
+        f"({limit.direction}); remove it from, or bound the versions of, {limit}"
     )
 
 
 def known_facets() -> set[str]:
     return {
-        *_dtypes(*DTYPES, *NARROW),
+        *(f"dtype:{name}" for name in (*DTYPES, *NARROW)),
         *(f"layout:{name}" for name in LAYOUTS),
         *(f"flag:{name}" for name in FLAGS),
     }

@@ -1,10 +1,17 @@
-"""Asks whether the recorded limits are well formed and whether their checker can fail."""
+"""Asks whether the recorded limits are well formed, shown by tests, and whether their checker can
+fail."""
 
 from __future__ import annotations
+
+import re
+from pathlib import Path
 
 import pytest
 
 from . import limits
+
+HERE = Path(__file__).resolve().parent
+JAX = pytest.mark.jax
 
 
 def refuse() -> None:
@@ -17,24 +24,56 @@ def limits_exception(name: str) -> Exception:
 
 def test_every_limit_names_a_case_of_the_grid() -> None:
     assert {limit.facet for limit in limits.LIMITS} <= limits.known_facets()
-    keys = [(limit.partner, limit.direction, limit.facet) for limit in limits.LIMITS]
+    assert {row.direction for row in (*limits.LIMITS, *limits.QUIRKS.values())} <= {"to", "from"}
+    keys = [
+        (limit.partner, limit.direction, limit.facet, limit.versions) for limit in limits.LIMITS
+    ]
     assert len(keys) == len(set(keys))
+    named = {row.partner for row in (*limits.LIMITS, *limits.QUIRKS.values())}
+    assert named <= set(limits.PARTNERS)
 
 
+def test_every_quirk_has_one_entry_and_a_test_that_shows_it() -> None:
+    assert len(limits.rows("quirk")) == len(limits.QUIRKS)
+    sources = [path.read_text(encoding="utf-8") for path in HERE.glob("**/*.py")]
+    shown = {id for text in sources for id in re.findall(r'mark\.quirk\(\s*"([\w-]+)"', text)}
+    assert shown == set(limits.QUIRKS)
+
+
+def test_every_partner_with_limits_has_tests_that_meet_them() -> None:
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in HERE.glob("**/*.py"))
+    for limit in limits.LIMITS:
+        assert f'"{limit.partner}", "{limit.direction}"' in sources, limit
+
+
+@JAX
 def test_a_met_limit_gives_none() -> None:
     assert limits.attempt("jax", "to", ("layout:stepped",), refuse) is None
 
 
+@JAX
 def test_an_unexpected_pass_fails() -> None:
     with pytest.raises(AssertionError, match="remove"):
         limits.attempt("jax", "to", ("layout:stepped",), lambda: 1)
 
 
+@JAX
 def test_another_exception_than_the_recorded_one_fails() -> None:
     with pytest.raises(KeyError):
         limits.attempt("jax", "to", ("layout:stepped",), lambda: {}["x"])
 
 
+@JAX
 def test_an_unrecorded_refusal_fails() -> None:
     with pytest.raises(RuntimeError):
         limits.attempt("jax", "to", ("layout:flat",), refuse)
+
+
+def test_a_limit_of_other_versions_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits.concerns.cache_clear()
+    monkeypatch.setattr(limits, "installed", lambda _: "0.9.0")
+    assert limits.find("jax", "to", "layout:stepped") is None
+    limits.concerns.cache_clear()
+    monkeypatch.setattr(limits, "installed", lambda _: "0.10.2")
+    assert limits.find("jax", "to", "layout:stepped") is not None
+    limits.concerns.cache_clear()

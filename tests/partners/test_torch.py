@@ -89,6 +89,7 @@ def test_torch_reads_our_narrow_dtypes(torch: ModuleType, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("layout", NEGATIVE)
+@pytest.mark.quirk("torch-aborts-on-negative-strides")
 def test_torch_aborts_on_negative_strides(layout: str) -> None:
     """PyTorch 2.13: the process dies in its importer, whoever the producer is."""
     build = {"reversed": "x[::-1]", "reversed-rows": "x.reshape((4, 6))[::-1, 1::2]"}[layout]
@@ -148,6 +149,7 @@ def test_copy_true_is_independent_and_copy_false_aliases(torch: ModuleType, layo
     )
 
 
+@pytest.mark.quirk("torch-ignores-read-only")
 def test_torch_ignores_that_ours_is_read_only(torch: ModuleType) -> None:
     """PyTorch 2.13 takes the versioned tensor with READ_ONLY set and lets its owner be written."""
     source = ours("float32").as_readonly()
@@ -194,6 +196,7 @@ def test_our_data_outlives_our_array_in_torch(torch: ModuleType) -> None:
 
 @pytest.mark.parametrize("dtype", ["complex32", "complex64", "complex128"])
 @pytest.mark.parametrize("keywords", KEYWORDS)
+@pytest.mark.quirk("torch-exchange-api-conj")
 def test_conjugated_tensors_are_refused(
     torch: ModuleType, dtype: str, keywords: dict[str, Any]
 ) -> None:
@@ -217,6 +220,7 @@ def test_conjugated_tensors_are_refused(
     ],
     ids=["neg-view", "imag-of-conj"],
 )
+@pytest.mark.quirk("torch-exports-negated-wrong")
 def test_torch_exports_negated_tensors_with_the_wrong_sign(torch: ModuleType, make: Any) -> None:
     """PyTorch 2.13, on both ways and to everyone: the capsule cannot say that the sign is lazy.
 
@@ -251,6 +255,7 @@ def test_tensors_with_gradients(torch: ModuleType, make: Any) -> None:
 
 
 @pytest.mark.parametrize("keywords", KEYWORDS[:3])
+@pytest.mark.quirk("torch-zero-tensor-null")
 def test_the_zero_tensor_is_refused(torch: ModuleType, keywords: dict[str, Any]) -> None:
     """PyTorch exports it with a NULL pointer and three elements."""
     with pytest.raises(BufferError, match="NULL"):
@@ -269,6 +274,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.quirk("torch-errors-no-buffererror")
 def test_tensors_without_memory_raise_what_torch_raises(torch: ModuleType, name: str) -> None:
     make, by_table, by_protocol = REFUSED[name]
     with pytest.raises(by_table):
@@ -278,6 +284,7 @@ def test_tensors_without_memory_raise_what_torch_raises(torch: ModuleType, name:
 
 
 @pytest.mark.parametrize("name", ["int4", "uint1", "uint4"])
+@pytest.mark.quirk("torch-shell-dtypes")
 def test_torchs_shell_dtypes_arrive_as_bytes(torch: ModuleType, name: str) -> None:
     """PyTorch 2.13 exports its sub-byte integer shells as 8-bit integers of the same bytes."""
     origin = torch.arange(4, dtype=torch.uint8).view(getattr(torch, name))

@@ -1,0 +1,259 @@
+"""PyArrow as producer and consumer: tensors and immutable arrays by DLPack, buffers by theirs."""
+
+from __future__ import annotations
+
+import gc
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import refarray as ra
+from refarray import _native
+
+from . import limits
+from .grid import (
+    DTYPES,
+    LAYOUTS,
+    MAX_VERSION,
+    NARROW,
+    NUMPY,
+    Protocol,
+    address,
+    assert_writes_seen,
+    expected,
+    info,
+    marks,
+    ours,
+    put,
+    values,
+)
+
+pytestmark = pytest.mark.pyarrow
+
+IS_COPIED = 2
+# Arrow's bool is a bit, which NumPy's tensors are not.
+HELD = [name for name in DTYPES if name != "bool" and not name.startswith("complex")]
+FLAT = ("flat", "one", "offset")
+KEYWORDS = ({}, {"max_version": MAX_VERSION}, {"copy": False}, {"device": "cpu"})
+
+
+def arrow_names(dtype: str, layout: str) -> tuple[str, ...]:
+    """The facet of a tensor made from NumPy that Arrow looks at first: its strides."""
+    return (f"layout:{layout}",) if LAYOUTS[layout].negative else (f"dtype:{dtype}",)
+
+
+def theirs(pyarrow: ModuleType, dtype: str, layout: str = "flat") -> tuple[Any, Any]:
+    """NumPy's array of the grid, and the Arrow tensor that shares it."""
+    origin = LAYOUTS[layout].build(NUMPY, np.array(values(dtype), dtype=dtype))
+    return origin, pyarrow.Tensor.from_numpy(origin)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_arrows_tensor_reads_ours(pyarrow: ModuleType, dtype: str, layout: str) -> None:
+    source = ours(dtype, layout)
+    facets = (f"dtype:{dtype}", f"layout:{layout}")
+    tensor = limits.attempt("pyarrow", "to", facets, lambda: pyarrow.Tensor.from_dlpack(source))
+    if tensor is None:
+        return
+    assert tensor.shape == source.shape
+    assert tensor.to_numpy().dtype == np.dtype(dtype)
+    assert tensor.to_numpy().tolist() == expected(dtype, layout)
+    if source.size:
+        assert tensor.to_numpy().ctypes.data == address(source)
+        assert tensor.is_mutable is not source.readonly
+        assert tensor.strides == tuple(stride * source.itemsize for stride in source.strides)
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+def test_arrow_has_no_narrow_dtypes(pyarrow: ModuleType, dtype: str) -> None:
+    source = ours(dtype)
+    for kind in (pyarrow.Tensor, pyarrow.Array):
+        take = kind.from_dlpack
+        assert limits.attempt("pyarrow", "to", (f"dtype:{dtype}",), lambda: take(source)) is None  # noqa: B023
+
+
+@pytest.mark.parametrize("layout", FLAT)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_arrows_array_reads_ours(pyarrow: ModuleType, dtype: str, layout: str) -> None:
+    source = ours(dtype, layout)
+    facets = (f"dtype:{dtype}",)
+    array = limits.attempt("pyarrow", "to", facets, lambda: pyarrow.Array.from_dlpack(source))
+    if array is not None:
+        assert array.to_pylist() == expected(dtype, layout)
+        assert array.buffers()[1].address == address(source)
+
+
+@pytest.mark.quirk("pyarrow-array-is-1-d")
+@pytest.mark.parametrize("layout", [name for name in LAYOUTS if name not in FLAT])
+def test_arrows_array_takes_flat_data_only(pyarrow: ModuleType, layout: str) -> None:
+    with pytest.raises(pyarrow.ArrowInvalid, match="one dimensional"):
+        pyarrow.Array.from_dlpack(ours("float32", layout))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", [name for name in DTYPES if name != "bool"])
+def test_we_read_arrows_tensor(pyarrow: ModuleType, dtype: str, layout: str) -> None:
+    facets = arrow_names(dtype, layout)
+    made = limits.attempt("pyarrow", "from", facets, lambda: theirs(pyarrow, dtype, layout))
+    if made is None:
+        return
+    origin, tensor = made
+    for keywords in KEYWORDS:
+        result = ra.from_dlpack(tensor, **keywords)
+        assert str(result.dtype) == dtype
+        assert result.shape == origin.shape
+        assert result.tolist() == expected(dtype, layout)
+        if origin.size:
+            assert address(result) == origin.ctypes.data
+            assert result.readonly is not origin.flags.writeable
+
+
+@pytest.mark.quirk("pyarrow-bool-tensor-uint8")
+def test_a_tensor_of_bool_arrives_as_bytes(pyarrow: ModuleType) -> None:
+    result = ra.from_dlpack(theirs(pyarrow, "bool")[1])
+    assert str(result.dtype) == "uint8"
+    assert result.tolist() == values("bool")
+
+
+@pytest.mark.parametrize("dtype", HELD)
+def test_we_read_arrows_array_read_only(pyarrow: ModuleType, dtype: str) -> None:
+    origin = pyarrow.array(np.array(values(dtype), dtype=dtype))
+    for source, numbers in ((origin, values(dtype)), (origin[5:11], values(dtype)[5:11])):
+        result = ra.from_dlpack(source)
+        assert str(result.dtype) == dtype
+        assert result.tolist() == numbers
+        assert result.readonly
+        start = source.offset * result.itemsize
+        assert address(result) == source.buffers()[1].address + start
+        with pytest.raises(ValueError, match="read-only"):
+            put(result, marks(dtype)[0])
+        with pytest.raises(BufferError):
+            result.__dlpack__()
+
+
+# ArrowTypeError is a TypeError, so Arrow is asked once more, without max_version; that warns.
+@pytest.mark.filterwarnings("ignore:Exporting an unversioned:DeprecationWarning")
+@pytest.mark.quirk("pyarrow-bool-refused")
+@pytest.mark.parametrize("items", [[True, False], [1, None], ["a"]], ids=["bool", "null", "text"])
+def test_what_arrow_cannot_export_raises_its_own_error(pyarrow: ModuleType, items: Any) -> None:
+    with pytest.raises(pyarrow.ArrowTypeError):
+        ra.from_dlpack(pyarrow.array(items))
+
+
+@pytest.mark.parametrize("dtype", HELD)
+def test_writes_are_seen_on_both_sides(pyarrow: ModuleType, dtype: str) -> None:
+    source = ours(dtype, "window")
+    assert_writes_seen(source, pyarrow.Tensor.from_dlpack(source).to_numpy(), dtype)
+    origin, tensor = theirs(pyarrow, dtype, "window")
+    assert_writes_seen(origin, ra.from_dlpack(tensor), dtype)
+
+
+def test_read_only_stays_so_both_ways(pyarrow: ModuleType) -> None:
+    source = ours("float32").as_readonly()
+    tensor = pyarrow.Tensor.from_dlpack(source)
+    assert not tensor.is_mutable
+    assert not tensor.to_numpy().flags.writeable
+    assert ra.from_dlpack(tensor).readonly
+    assert not pyarrow.Array.from_dlpack(source).buffers()[1].is_mutable
+    origin = np.arange(3.0)
+    origin.flags.writeable = False
+    result = ra.from_dlpack(pyarrow.Tensor.from_numpy(origin))
+    assert result.readonly
+    assert info(result)["flags"] & 1
+
+
+def test_copies_are_flagged_and_writable(pyarrow: ModuleType) -> None:
+    origin, tensor = theirs(pyarrow, "float64")
+    for source in (tensor, pyarrow.array(origin)):
+        capsule = source.__dlpack__(max_version=MAX_VERSION, copy=True)
+        assert _native._inspect_capsule(capsule)["flags"] == IS_COPIED
+        copy = ra.from_dlpack(source, copy=True)
+        assert not copy.readonly
+        put(copy, 7.0)
+        assert origin[0] == 0.0
+    ours_ = ours("float64")
+    for kind in (pyarrow.Tensor, pyarrow.Array):
+        copied = ra.from_dlpack(kind.from_dlpack(ours_, copy=True))
+        assert address(copied) != address(ours_)
+        assert copied.tolist() == values("float64")
+        assert address(ra.from_dlpack(kind.from_dlpack(ours_, copy=False))) == address(ours_)
+
+
+@pytest.mark.quirk("pyarrow-device-names")
+def test_arrow_takes_devices_as_pairs(pyarrow: ModuleType) -> None:
+    source = ours("float32")
+    assert pyarrow.Tensor.from_dlpack(source, device=(1, 0)).to_numpy().ctypes.data == address(
+        source
+    )
+    with pytest.raises(TypeError, match="dl_device must be a tuple of two ints, not 'cpu'"):
+        pyarrow.Tensor.from_dlpack(source, device="cpu")
+
+
+@pytest.mark.quirk("pyarrow-legacy-array-writable")
+def test_a_legacy_capsule_of_an_array_arrives_writable(pyarrow: ModuleType) -> None:
+    origin = pyarrow.array([1, 2, 3])
+    with pytest.warns(DeprecationWarning, match="unversioned"):
+        result = ra.from_dlpack(origin, max_version=(0, 8))
+    assert not result.readonly
+    assert address(result) == origin.buffers()[1].address
+
+
+@pytest.mark.quirk("pyarrow-legacy-copy")
+@pytest.mark.parametrize("copy", [True, False])
+def test_arrow_refuses_copy_to_legacy_consumers(pyarrow: ModuleType, copy: bool) -> None:
+    with pytest.raises(BufferError, match="copy"):
+        pyarrow.array([1, 2]).__dlpack__(copy=copy)
+
+
+def test_only_the_methods_are_needed(pyarrow: ModuleType) -> None:
+    source = ours("int32", "cube")
+    tensor = pyarrow.Tensor.from_dlpack(Protocol(source))
+    assert tensor.to_numpy().ctypes.data == address(source)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_arrow_reads_our_buffer(pyarrow: ModuleType, dtype: str) -> None:
+    source = ours(dtype, "offset")
+    for array in (source, source.as_readonly()):
+        buffer = pyarrow.py_buffer(array)
+        assert buffer.address == address(source)
+        assert buffer.size == source.nbytes
+        assert buffer.is_mutable is not array.readonly
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_we_read_arrows_buffer(pyarrow: ModuleType, dtype: str) -> None:
+    origin = np.array(values(dtype), dtype=dtype)
+    result = ra.from_buffer(pyarrow.py_buffer(origin.tobytes()), dtype=dtype)
+    assert result.readonly
+    assert result.tolist() == values(dtype)
+    shared = ra.from_buffer(pyarrow.py_buffer(origin), dtype=dtype)
+    assert address(shared) == origin.ctypes.data
+    assert_writes_seen(origin, shared, dtype)
+
+
+def test_our_data_outlives_our_array_in_arrow(pyarrow: ModuleType) -> None:
+    tensor = pyarrow.Tensor.from_dlpack(ours("int64"))
+    array = pyarrow.Array.from_dlpack(ours("int64"))[2:]
+    buffer = pyarrow.py_buffer(ours("int64"))
+    gc.collect()
+    scratch = [ra.zeros((24,), dtype="int64") for _ in range(64)]
+    assert tensor.to_numpy().tolist() == values("int64")
+    assert array.to_pylist() == values("int64")[2:]
+    assert np.frombuffer(buffer, dtype="int64").tolist() == values("int64")
+    assert len(scratch) == 64
+
+
+def test_arrows_data_outlives_its_arrays(pyarrow: ModuleType) -> None:
+    views = [
+        ra.from_dlpack(pyarrow.array(values("int64")))[2:],
+        ra.from_dlpack(theirs(pyarrow, "int64")[1])[2:],
+        ra.from_buffer(pyarrow.array(values("int64")).buffers()[1], dtype="int64")[2:24],
+    ]
+    gc.collect()
+    scratch = [pyarrow.array(range(24)) for _ in range(64)]
+    assert [view.tolist() for view in views] == [values("int64")[2:]] * 3
+    assert len(scratch) == 64
