@@ -67,6 +67,7 @@ void check_huge(Input& input) {
   require(!bytes || Wide{*bytes} == (bits + 7) / 8, "bytes");
   require(bytes.has_value() == fits(bits), "checked_nbytes");
   const auto range = core::bit_range(shape, strides, dtype);
+  if (!near) low = high = 0;  // too far already; the products below have to fit 128 bits
   const Wide begin = low * dtype.stored_bits(), end = (high + 1) * dtype.stored_bits();
   if (empty) {
     require(range && range->begin == 0 && range->end == 0, "the range of no elements");

@@ -65,7 +65,7 @@ def keep(target: str, program: Path, learnt: Path, with_environment: dict[str, s
     small = learnt.with_name(f"{target}-small")
     shutil.rmtree(small, ignore_errors=True)
     small.mkdir()
-    command = [program, "-merge=1", f"-max_len={LONGEST}", small, learnt]
+    command = [program, "-set_cover_merge=1", f"-max_len={LONGEST}", small, learnt]
     subprocess.run(command, check=True, capture_output=True, env=with_environment)
     inputs = sorted((path.read_bytes() for path in small.iterdir()), key=lambda b: (len(b), b))
     text = "".join(f"{content.hex()}\n" for content in inputs if content)
