@@ -149,8 +149,10 @@ Ref build_info(PyObject*, PyObject*) {
   out.set_text("isa", core::kernels::table().name);
   const core::kernels::Choices all = core::kernels::choices();
   Ref names = check(PyTuple_New(all.count));
-  for (int i = 0; i < all.count; ++i)
-    check(PyTuple_SetItem(names.get(), i, PyUnicode_FromString(all.tables[i]->name)));
+  for (int i = 0; i < all.count; ++i) {
+    Ref name = check(PyUnicode_FromString(all.tables[i]->name));
+    check(PyTuple_SetItem(names.get(), i, name.release()));
+  }
   out.set("isas", names.release());
   return out.take();
 }
