@@ -119,6 +119,13 @@ class AnyThreadState {
   PyGILState_STATE held_ = PyGILState_UNLOCKED;
 };
 
+/// PyType_FromModuleAndSpec(); CPython 3.11 may run out of memory in there without saying so.
+inline PyObject* new_type(PyObject* module, PyType_Spec* spec) noexcept {
+  PyObject* type = PyType_FromModuleAndSpec(module, spec, nullptr);
+  if (type == nullptr && PyErr_Occurred() == nullptr) PyErr_NoMemory();
+  return type;
+}
+
 /// Whether the type's own dict holds the attribute (full API), so that instances find it there too.
 #if defined(Py_LIMITED_API)
 inline constexpr bool kTypeKeepsAttribute = false;
@@ -149,7 +156,7 @@ inline PyObject* make_type_with_attribute(PyObject* module, PyType_Spec* spec,
   return type;
 #else
   (void)metaclass_spec;
-  PyObject* type = PyType_FromModuleAndSpec(module, spec, nullptr);
+  PyObject* type = new_type(module, spec);
   if (type == nullptr) return nullptr;
   auto* as_type = reinterpret_cast<PyTypeObject*>(type);
   if (PyDict_SetItemString(as_type->tp_dict, attribute, value) < 0) {

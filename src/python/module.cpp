@@ -51,7 +51,10 @@ void add_functions(PyObject* module) {
 /// in.
 void remember_in_interpreter(PyObject* module) {
   PyObject* dict = PyInterpreterState_GetDict(PyInterpreterState_Get());
-  if (dict == nullptr) raise(PyExc_RuntimeError, "this interpreter keeps no dict for extensions");
+  if (dict == nullptr) {  // it is made when first asked for, and CPython drops why it could not be
+    PyErr_NoMemory();
+    throw ErrorSet{};
+  }
   check(PyDict_SetItemString(dict, State::kInterpreterKey, module));
 }
 
