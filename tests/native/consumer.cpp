@@ -95,7 +95,7 @@ void describe_tensor(const Ref& out, const DLTensor& tensor) {
   set(out, "byte_offset", Ref(PyLong_FromUnsignedLongLong(tensor.byte_offset)));
 }
 
-/// Which unused name the capsule carries; throws for any other.
+/// Which unused name the capsule carries; throws otherwise.
 bool kind_of(PyObject* capsule) {
   if (!PyCapsule_CheckExact(capsule)) fail(PyExc_TypeError, "%R is not a capsule", capsule);
   for (const bool versioned : {false, true}) {
@@ -313,9 +313,11 @@ PyMethodDef functions[] = {
 }  // namespace
 
 Ref new_owned(PyTypeObject* type, void* managed, bool versioned) {
-  Ref out(type->tp_alloc(type, 0));
-  self_of(out.get()).managed = managed;
-  self_of(out.get()).versioned = versioned;
+  PyObject* made = type->tp_alloc(type, 0);
+  if (made == nullptr) call_deleter(managed, versioned);  // it came to us all the same
+  Ref out(made);
+  OwnedObject& owned = self_of(out.get());
+  owned.managed = managed, owned.versioned = versioned;
   return out;
 }
 

@@ -17,6 +17,7 @@ namespace {
 struct Range {
   std::uintptr_t first = 0;
   std::uintptr_t end = 0;
+  bool holds(std::uintptr_t at) const noexcept { return at >= first && at < end; }
 };
 struct Loaded {
   std::string_view name;  // the path has to contain it; empty: the object that holds `inside`
@@ -49,25 +50,44 @@ Range range_of(std::string_view name, const void* inside = nullptr) {
   return wanted.found;
 }
 
+/// The interpreter's loop: frames inside it run Python code.
+Range loop_range() {
+  const void* loop = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
+  Dl_info info{};
+  void* symbol = nullptr;
+  if (loop == nullptr || dladdr1(loop, &info, &symbol, RTLD_DL_SYMENT) == 0)
+    fail(PyExc_RuntimeError, "the interpreter's loop was not found");
+  const auto first = reinterpret_cast<std::uintptr_t>(loop);
+  return {first, first + static_cast<const ElfW(Sym)*>(symbol)->st_size};
+}
+
 /// The places in refarray below which an allocation failed, as offsets into its extension.
 struct Sites {
   std::mutex mutex;
   std::set<std::uintptr_t> offsets;
   Range native;
+  Range loop;  // the interpreter's: what lies between it and the failure is not called by refarray
+  volatile unsigned char* mark = nullptr;  // survives a crash: 1 below refarray, 2 elsewhere
 };
 Sites& sites() {
   static Sites& it = *new Sites;
   return it;
 }
 
+thread_local long below;  // failures below refarray's own code since something was armed
+
 void note_site() noexcept {
   constexpr int kDeepest = 64;
   void* frames[kDeepest];
   const int depth = backtrace(frames, kDeepest);
   Sites& all = sites();
+  if (all.mark != nullptr) *all.mark = 2;
   for (int i = 0; i < depth; ++i) {
     const auto at = reinterpret_cast<std::uintptr_t>(frames[i]);
-    if (at < all.native.first || at >= all.native.end) continue;
+    if (all.loop.holds(at)) return;
+    if (!all.native.holds(at)) continue;
+    if (all.mark != nullptr) *all.mark = 1;
+    ++below;
     const std::lock_guard lock(all.mutex);
     all.offsets.insert(at - all.native.first);
     return;
@@ -133,6 +153,7 @@ PyObject* watch(PyObject*, PyObject* path) {
     const char* text = PyUnicode_AsUTF8(path);
     if (text == nullptr) throw PythonError{};
     sites().native = range_of(text);
+    sites().loop = loop_range();
     if (sites().native.end == 0) fail(PyExc_ValueError, "%s is not loaded", text);
     void* warm[4];
     backtrace(warm, 4);  // loads the unwinder now
@@ -145,9 +166,11 @@ PyObject* watch(PyObject*, PyObject* path) {
       function(slot, range.first, range.end);
     };
     set(watch_range, 0, sites().native);
-    set(watch_range, 1, range_of("/libstdc++.so"));
     set(exempt_range, 0, range_of("", reinterpret_cast<const void*>(&PyMem_Malloc)));
     set(exempt_range, 1, range_of("", reinterpret_cast<const void*>(&note_site)));
+    set(exempt_range, 2, range_of("/libstdc++.so"));  // the adversary's; refarray has one inside
+    set(exempt_range, 3,
+        range_of("/ld-linux"));  // without memory for thread-locals it ends the process
     return Py_NewRef(Py_True);
   });
 }
@@ -160,6 +183,7 @@ PyObject* fail_allocations(PyObject*, PyObject* args) {
     long first = 0;
     long count = 0;
     if (PyArg_ParseTuple(args, "pll", &heap, &first, &count) == 0) throw PythonError{};
+    below = 0;
     if (heap != 0) {
       const auto arm = preloaded<void (*)(long, long, void (*)())>("heap_faults_arm");
       arm(first, count, [] { note_site(); });
@@ -174,15 +198,23 @@ PyObject* fail_allocations(PyObject*, PyObject* args) {
   });
 }
 
-/// (allocations seen, allocations failed) since the call of fail_allocations().
+/// (allocations seen, failed, failed below refarray's own code) since fail_allocations().
 PyObject* stop_failing(PyObject*, PyObject*) {
   return guarded([] {
-    if (std::exchange(armed, false)) return Py_BuildValue("(ll)", seen, failed);
+    if (std::exchange(armed, false)) return Py_BuildValue("(lll)", seen, failed, below);
     const auto disarm = preloaded<void (*)(long*, long*)>("heap_faults_disarm");
     long all = 0;
     long down = 0;
     disarm(&all, &down);
-    return Py_BuildValue("(ll)", all, down);
+    return Py_BuildValue("(lll)", all, down, below);
+  });
+}
+
+/// Where each failure shall leave a mark, in memory that outlives the process.
+PyObject* mark_failures(PyObject*, PyObject* address) {
+  return guarded([&] {
+    sites().mark = reinterpret_cast<volatile unsigned char*>(to_uint64(address));
+    return Py_NewRef(Py_None);
   });
 }
 
@@ -204,7 +236,9 @@ PyObject* failing_sites(PyObject*, PyObject*) {
 PyMethodDef functions[] = {
     {"watch", watch, METH_O, "Names refarray's extension; is the C heap's library preloaded?"},
     {"fail_allocations", fail_allocations, METH_VARARGS, "(heap, first, count)"},
-    {"stop_failing", stop_failing, METH_NOARGS, "(allocations seen, allocations failed)"},
+    {"stop_failing", stop_failing, METH_NOARGS,
+     "(allocations seen, failed, failed below refarray)"},
+    {"mark_failures", mark_failures, METH_O, "An address for marks: 1 below refarray, else 2."},
     {"live_heap_blocks", live_heap_blocks, METH_NOARGS, "Blocks that refarray has on the C heap."},
     {"failing_sites", failing_sites, METH_NOARGS,
      "Offsets in refarray below which something failed."},

@@ -16,7 +16,8 @@ namespace adversary {
 namespace {
 
 constexpr int kPoison = 0xDD;
-constexpr std::size_t kAlignment = 256;  // what dlpack.h asks of `data`
+constexpr std::size_t kWithPages = 4000;  // records that keep them: mappings are limited
+constexpr std::size_t kAlignment = 256;   // what dlpack.h asks of `data`
 
 struct Registry {
   std::mutex mutex;
@@ -66,12 +67,18 @@ void Pages::freeze(bool on) const {
   if (::mprotect(begin_, size, protection) != 0) throw std::runtime_error("mprotect failed");
 }
 
+void Pages::unmap() const noexcept {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  ::munmap(begin_, static_cast<std::size_t>(end_ - begin_) + page);
+}
+
 Record& Record::make(Spec spec) {
   std::unique_ptr<Record> made(new Record(std::move(spec)));
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
   Record& out = *all.records.emplace_back(std::move(made));
   all.by_address.emplace(out.struct_, &out);
+  if (all.records.size() > kWithPages) all.records[all.records.size() - kWithPages]->retire();
   return out;
 }
 
@@ -124,7 +131,15 @@ Record::Record(Spec spec) : spec_(std::move(spec)) {
   write_struct();
   if (spec_.frozen) {
     for (const Pages& pages : pages_) pages.freeze(true);
+    for (const Pages& pages : entries_) pages.freeze(true);
   }
+}
+
+/// Long after its deleter ran: whoever reads the shape now faults.
+void Record::retire() noexcept {
+  if (calls_.load() == 0) return;
+  for (const Pages& pages : entries_) pages.unmap();
+  entries_.clear();
 }
 
 std::int64_t* Record::place(const Entries& entries, std::unique_ptr<std::int64_t[]>& heap) {
@@ -132,7 +147,7 @@ std::int64_t* Record::place(const Entries& entries, std::unique_ptr<std::int64_t
   const std::size_t bytes = entries.values->size() * sizeof(std::int64_t);
   std::int64_t* out = nullptr;
   if (spec_.guarded || spec_.frozen) {
-    out = reinterpret_cast<std::int64_t*>(pages_.emplace_back(bytes + 1).last(bytes));
+    out = reinterpret_cast<std::int64_t*>(entries_.emplace_back(bytes + 1).last(bytes));
   } else {
     heap = std::make_unique<std::int64_t[]>(entries.values->size() + 1);
     out = heap.get();
@@ -176,6 +191,7 @@ DLTensor* Record::tensor() const noexcept {
 void Record::poison() noexcept {
   if (spec_.frozen) {
     for (const Pages& pages : pages_) pages.freeze(false);
+    for (const Pages& pages : entries_) pages.freeze(false);
   }
   const auto fill = [](void* at, const Entries& entries) {
     if (entries.values) std::memset(at, kPoison, entries.values->size() * sizeof(std::int64_t));

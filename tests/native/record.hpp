@@ -43,13 +43,14 @@ struct Spec {
   bool unmapped_body = false;  // everything after `flags` lies on an unmapped page
 };
 
-/// Whole pages followed by one that faults. Never unmapped: see Record.
+/// Whole pages followed by one that faults. Unmapped by hand only: see Record.
 class Pages {
  public:
   explicit Pages(std::size_t bytes);
   /// The address whose object of `bytes` ends exactly at the faulting page.
   std::byte* last(std::size_t bytes) const noexcept { return end_ - bytes; }
   void freeze(bool on) const;
+  void unmap() const noexcept;
 
  private:
   std::byte* begin_;
@@ -92,9 +93,11 @@ class Record {
   DLTensor described() const noexcept;
   void write_struct() noexcept;
   void poison() noexcept;
+  void retire() noexcept;
 
   Spec spec_;
-  std::vector<Pages> pages_;
+  std::vector<Pages> pages_;    // of a struct that lies on its own
+  std::vector<Pages> entries_;  // of shape and strides
   alignas(16) std::byte in_place_[sizeof(DLManagedTensorVersioned)];
   std::unique_ptr<std::int64_t[]> shape_heap_;
   std::unique_ptr<std::int64_t[]> strides_heap_;
