@@ -1,0 +1,33 @@
+"""Sweeps the recipes whose numbers are given (all without): one line of JSON each, then the places
+in refarray where something failed."""
+
+import gc
+import json
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import adversary
+from hostile.runner import warm_up
+from oom.recipes import RECIPES
+from oom.sweep import sweep_all
+
+from refarray import _native
+
+
+def report(unraisable):
+    """Memory that runs out where nobody can be told is reported here by CPython itself."""
+    if not issubclass(unraisable.exc_type, MemoryError):
+        sys.__unraisablehook__(unraisable)
+
+
+sys.unraisablehook = report
+heap = adversary.watch(_native.__file__)
+numbers = [int(number) for number in sys.argv[1:]] or range(len(RECIPES))
+warm_up(adversary)
+gc.collect()
+gc.freeze()
+for number in numbers:
+    print(json.dumps(sweep_all(RECIPES[number], heap).to_dict()), flush=True)
+print(json.dumps({"heap": heap, "sites": adversary.failing_sites()}), flush=True)

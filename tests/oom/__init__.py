@@ -1,0 +1,1 @@
+"""Out of memory: every public call, with each of its allocations failing in turn."""
