@@ -94,6 +94,9 @@ refleak: $(VENV)/build $(VENV)/test ## every partner-free test again and again: 
 memcheck: $(VENV)/build $(VENV)/test ## the C++ tests and the tests of exchange under valgrind
 	$(BIN)/python tools/gates/memcheck.py $(TESTS)
 
+trust: $(VENV)/build $(VENV)/light ## hostile input and failing allocations: a table of what was thrown and what became of it
+	$(BIN)/python tools/gates/trust.py
+
 canary: $(VENV)/pip ## plant each gate's bug in a copy of the tree: every one must be caught; GATE CANARY=1 for one
 	$(BIN)/python tools/canary.py --all
 

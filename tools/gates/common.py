@@ -3,6 +3,7 @@ the same flags, and the proof of which extension module a run has loaded."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -100,3 +101,9 @@ def print_loaded(folder: Path, with_environment: Mapping[str, str]) -> None:
     print(done.stdout, end="", flush=True)
     if done.returncode != 0 or f"== loaded {folder}{os.sep}" not in done.stdout:
         sys.exit(f"{done.stderr}the package of {folder / 'python'} is not the one that is loaded")
+
+
+def note_thrown(gate: str, thrown: int, what: str, findings: int) -> None:
+    """Leaves what a gate threw at refarray, and what it found, for `make trust` to sum up."""
+    note = {"thrown": thrown, "what": what, "findings": findings}
+    (ROOT / "build" / gate / "thrown.json").write_text(json.dumps(note), encoding="utf-8")

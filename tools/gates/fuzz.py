@@ -19,7 +19,7 @@ from pathlib import Path
 from threading import Event
 from typing import NamedTuple
 
-from common import ROOT, TESTS, build, environment, say
+from common import ROOT, TESTS, build, environment, note_thrown, say
 
 COMPILERS = ("clang++", *(f"clang++-{version}" for version in range(30, 15, -1)))
 PACKAGES = "clang-19 and libclang-rt-19-dev"  # of Debian
@@ -142,7 +142,9 @@ def main(arguments: list[str]) -> int:
             print("\n".join(log.read_text(errors="replace").splitlines()[-60:]))
     total = sum(result.runs for result in results)
     print(f"{'together':8} {total:>12,} executions {total / elapsed:>10,.0f}/s")
-    if any(result.status != 0 for result in results):
+    failures = sum(result.status != 0 for result in results)
+    note_thrown("fuzz", total, "executions", failures)
+    if failures:
         return 1
     if "--keep" in arguments:
         for target in SHARES:
