@@ -1,0 +1,154 @@
+"""Recipes for views, copies and the methods of Array, DType and Device."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import refarray
+
+from .recipe import matrix, recipe
+
+# --- views, shapes, copies ---
+
+recipe("astype", lambda x: refarray.astype(x, "int16"))
+recipe("astype", lambda x: refarray.astype(x, "float32", copy=False), label="same")
+recipe("broadcast_to", lambda x: refarray.broadcast_to(x, (4, 2, 3)))
+recipe("broadcast_to", lambda x: refarray.broadcast_to(x, (5,)), label="bad", raises=(ValueError,))
+recipe("copy", refarray.copy)
+recipe("copy", lambda x: refarray.copy(x[::-1, ::-1]), label="strided")
+recipe("get_copy_threads", lambda _: refarray.get_copy_threads())
+recipe("set_copy_threads", lambda _: refarray.set_copy_threads(refarray.get_copy_threads()))
+recipe(
+    "set_copy_threads", lambda _: refarray.set_copy_threads(-1), label="bad", raises=(ValueError,)
+)
+
+
+def copy_in_threads(x: Any) -> Any:
+    before = refarray.get_copy_threads()
+    refarray.set_copy_threads(2)
+    try:
+        return refarray.copy(x)
+    finally:
+        refarray.set_copy_threads(before)
+
+
+recipe(
+    "copy", copy_in_threads, lambda: refarray.zeros((2048, 2560), dtype="int8").T, label="threads"
+)
+recipe("expand_dims", lambda x: refarray.expand_dims(x, axis=(0, -1)))
+recipe("flip", lambda x: refarray.flip(x, axis=(0, 1)))
+recipe("moveaxis", lambda x: refarray.moveaxis(x, 0, 1))
+recipe("permute_dims", lambda x: refarray.permute_dims(x, (1, 0)))
+recipe("reshape", lambda x: refarray.reshape(x, (3, -1)))
+recipe("reshape", lambda x: refarray.reshape(x.T, (6,), copy=True), label="copy")
+recipe(
+    "reshape", lambda x: refarray.reshape(x.T, (6,), copy=False), label="no copy",
+    raises=(ValueError,),
+)  # fmt: skip
+recipe("squeeze", lambda x: refarray.squeeze(x, 0), lambda: refarray.zeros((1, 2)))
+recipe("to_device", lambda x: refarray.to_device(x, "cpu"))
+recipe("to_device", lambda x: refarray.to_device(x, "cuda"), label="bad", raises=(BufferError,))
+for _name, _call in {
+    "T": lambda x: x.T,
+    "mT": lambda x: x.mT,
+    "device": lambda x: x.device,
+    "dtype": lambda x: x.dtype,
+    "itemsize": lambda x: x.itemsize,
+    "nbytes": lambda x: x.nbytes,
+    "ndim": lambda x: x.ndim,
+    "readonly": lambda x: x.readonly,
+    "shape": lambda x: x.shape,
+    "size": lambda x: x.size,
+    "strides": lambda x: x.strides,
+    "as_readonly": lambda x: x.as_readonly(),
+    "astype": lambda x: x.astype("complex64"),
+    "copy": lambda x: x.copy(),
+    "is_contiguous": lambda x: x.is_contiguous(),
+    "reshape": lambda x: x.reshape((6,)),
+    "to_device": lambda x: x.to_device("cpu"),
+    "tolist": lambda x: x.tolist(),
+    "__array_namespace__": lambda x: x.__array_namespace__(api_version="2025.12"),
+    "__copy__": copy.copy,
+    "__deepcopy__": copy.deepcopy,
+    "__getitem__": lambda x: x[1:, None, ..., 0],
+    "__len__": len,
+    "__iter__": list,
+    "__reduce_ex__": lambda x: x.__reduce_ex__(5),
+}.items():
+    recipe(f"Array.{_name}", _call)
+recipe("Array.item", lambda x: x.item(), lambda: refarray.full((), 2.5))
+recipe("Array.__getitem__", lambda x: x[9], label="bad", raises=(IndexError,))
+recipe("Array.__getitem__", lambda x: x["a"], label="text", raises=(TypeError, IndexError))
+recipe("Array.__setitem__", lambda x: x.__setitem__((0, slice(None)), 7))
+recipe("Array.__setitem__", lambda x: x.__setitem__(0, [1, 2, 3]), label="sequence")
+recipe("Array.__setitem__", lambda x: x.__setitem__(slice(None), x[::-1]), label="overlap")
+recipe(
+    "Array.__setitem__", lambda x: x.__setitem__(0, 1), lambda: matrix().as_readonly(),
+    label="read-only", raises=(ValueError,),
+)  # fmt: skip
+recipe("Array.__delitem__", lambda x: x.__delitem__(0), raises=(TypeError,))
+recipe("Array.__bool__", bool, lambda: refarray.ones(()))
+recipe("Array.__bool__", bool, label="many", raises=(ValueError, TypeError))
+recipe("Array.__int__", int, lambda: refarray.full((), 7.0))
+recipe("Array.__float__", float, lambda: refarray.full((), 7, dtype="int64"))
+recipe("Array.__complex__", complex, lambda: refarray.full((), 7j))
+recipe("Array.__index__", lambda x: x.__index__(), lambda: refarray.full((), 7, dtype="uint64"))
+recipe("Array.__hash__", hash, raises=(TypeError,))
+recipe(
+    "Array.__reduce_ex__", lambda x: pickle.dumps(x, 5), label="pickle",
+    instead=(pickle.PicklingError,),
+)  # fmt: skip
+recipe("Array.__repr__", repr, python=True)
+recipe("Array.__str__", str, python=True)
+recipe("Array._repr_html_", lambda x: x._repr_html_(), python=True)
+recipe("Array.__buffer__", lambda x: memoryview(x).tolist())
+recipe("Array.__buffer__", lambda x: bytes(x.T), label="copied")
+UNBUILT = [
+    "abs", "add", "and", "divmod", "eq", "floordiv", "ge", "gt", "iadd", "iand", "ifloordiv",
+    "ilshift", "imatmul", "imod", "imul", "invert", "ior", "ipow", "irshift", "isub", "itruediv",
+    "ixor", "le", "lshift", "lt", "matmul", "mod", "mul", "ne", "neg", "or", "pos", "pow", "radd",
+    "rand", "rdivmod", "rfloordiv", "rlshift", "rmatmul", "rmod", "rmul", "ror", "rpow",
+    "rrshift", "rshift", "rsub", "rtruediv", "rxor", "sub", "truediv", "xor",
+]  # fmt: skip
+for _name in UNBUILT:
+    _dunder = f"__{_name}__"
+    _unary = _name in ("abs", "invert", "neg", "pos")
+    recipe(
+        f"Array.{_dunder}",
+        (lambda x, name=_dunder: getattr(x, name)())
+        if _unary
+        else (lambda x, name=_dunder: getattr(x, name)(x)),
+        raises=(TypeError,),
+    )
+
+# --- dtypes, devices, errors ---
+
+recipe("DType", lambda _: refarray.DType("float6_e2m3fn_padded"))
+recipe("DType", lambda _: refarray.DType("float32x2"), label="lanes")
+recipe("DType", lambda _: refarray.DType("float33"), label="bad", raises=(ValueError,))
+recipe("DType.__new__", lambda _: refarray.DType.__new__(refarray.DType, "int8"))
+recipe("Device", lambda _: refarray.Device("cuda:3"))
+recipe("Device", lambda _: refarray.Device("toaster"), label="bad", raises=(ValueError,))
+recipe("Device.__new__", lambda _: refarray.Device.__new__(refarray.Device, "cpu"))
+for _kind, _make in (
+    ("DType", lambda: refarray.DType("float32x2")),
+    ("Device", lambda: refarray.Device("cuda:300")),
+):
+    _cls = getattr(refarray, _kind)
+    for _name in vars(_cls):
+        if _name in ("__doc__", "__module__", "__new__"):
+            continue
+        if not _name.startswith("__"):
+            recipe(f"{_kind}.{_name}", lambda v, name=_name: getattr(v, name), _make)
+        elif _name in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
+            recipe(f"{_kind}.{_name}", lambda v, name=_name: getattr(v, name)(v), _make)
+            recipe(
+                f"{_kind}.{_name}", lambda v, name=_name: getattr(v, name)(str(v)), _make,
+                label="text",
+            )  # fmt: skip
+        else:
+            recipe(f"{_kind}.{_name}", lambda v, name=_name: getattr(v, name)(), _make)
+recipe("DLDeviceType", lambda _: refarray.DLDeviceType(1))
+recipe("NoCopyError", lambda _: str(refarray.NoCopyError("a message")))

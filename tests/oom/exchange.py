@@ -1,0 +1,154 @@
+"""Recipes for making arrays and for exchanging them, in both directions."""
+
+from __future__ import annotations
+
+import array as standard
+from typing import Any
+
+import adversary
+from native.corpus import FLOATS
+from native.producers import foreign
+
+import refarray
+
+from .recipe import capsule, failing, matrix, old, producer, recipe
+
+# --- creation ---
+
+recipe("arange", lambda _: refarray.arange(100))
+recipe(
+    "arange", lambda _: refarray.arange(0.0, 1.0, 0.1, dtype="float64", device="cpu"), label="all"
+)
+recipe("arange", lambda _: refarray.arange(5, dtype="int31"), label="bad", raises=(ValueError,))
+for _name in ("empty", "zeros", "ones"):
+    _function = getattr(refarray, _name)
+    recipe(_name, lambda _, f=_function: f((3, 4), dtype="float64"))
+    recipe(_name, lambda _, f=_function: f((3, 400), dtype=refarray.int8), label="large")
+    recipe(_name, lambda _, f=_function: f((-1,)), label="bad", raises=(ValueError,))
+    _like = getattr(refarray, f"{_name}_like")
+    recipe(f"{_name}_like", lambda x, f=_like: f(x))
+    recipe(f"{_name}_like", lambda x, f=_like: f(x, dtype="int8", device="cpu"), label="all")
+recipe("full", lambda _: refarray.full((2, 2), 1.5))
+recipe(
+    "full", lambda _: refarray.full((2,), 300, dtype="int8"), label="bad", raises=(OverflowError,)
+)
+recipe("full_like", lambda x: refarray.full_like(x, 3))
+recipe("asarray", lambda _: refarray.asarray([[1, 2], [3, 4]]), label="nested")
+recipe("asarray", lambda _: refarray.asarray([1.0, 2j, True]), label="mixed")
+recipe("asarray", lambda _: refarray.asarray(3.5), label="number")
+recipe("asarray", lambda _: refarray.asarray(range(300)), label="sequence")
+recipe("asarray", lambda x: refarray.asarray(x, dtype="int32", copy=True), label="array")
+recipe("asarray", lambda b: refarray.asarray(b), lambda: bytearray(8), label="buffer")
+recipe("asarray", lambda p: refarray.asarray(p), producer, label="producer")
+recipe("asarray", lambda _: refarray.asarray([[1], [2, 3]]), label="ragged", raises=(ValueError,))
+recipe("asarray", lambda _: refarray.asarray(["a"]), label="text", raises=(TypeError,))
+
+# --- exchange ---
+
+recipe("from_dlpack", refarray.from_dlpack, producer)
+recipe("from_dlpack", refarray.from_dlpack, lambda: producer(versioned=False), label="legacy")
+recipe("from_dlpack", refarray.from_dlpack, old, label="old")
+recipe("from_dlpack", refarray.from_dlpack, failing, label="fails twice", raises=(TypeError,))
+recipe("from_dlpack", refarray.from_dlpack, matrix, label="own")
+recipe("from_dlpack", lambda x: refarray.from_dlpack(x, copy=True), label="own copy")
+recipe(
+    "from_dlpack",
+    lambda p: refarray.from_dlpack(p, copy=True, device="cpu", max_version=(1, 0)),
+    producer,
+    label="all keywords",
+)
+recipe(
+    "from_dlpack",
+    lambda p: refarray.from_dlpack(p, copy=False),
+    lambda: old("max_version"),
+    label="no copy",
+    raises=(refarray.NoCopyError,),
+)
+recipe(
+    "from_dlpack", refarray.from_dlpack, lambda: producer(dtype=(99, 8, 1)), label="refused",
+    raises=(BufferError,),
+)  # fmt: skip
+recipe("from_dlpack", refarray.from_dlpack, object, label="none", raises=(AttributeError,))
+recipe(
+    "from_dlpack",
+    refarray.from_dlpack,
+    lambda: foreign(adversary, adversary.make(data=FLOATS)),
+    label="table",
+)
+recipe("from_capsule", refarray.from_capsule, capsule)
+recipe("from_capsule", refarray.from_capsule, lambda: capsule(versioned=False), label="legacy")
+recipe(
+    "from_capsule", refarray.from_capsule, lambda: capsule(shape=(-1,), strides=(1,)),
+    label="refused", raises=(BufferError,),
+)  # fmt: skip
+recipe("from_capsule", refarray.from_capsule, lambda: matrix().__dlpack__(), label="own")
+recipe("from_capsule", refarray.from_capsule, object, label="none", raises=(TypeError,))
+recipe("from_buffer", refarray.from_buffer, lambda: standard.array("d", [1.0, 2.0]))
+recipe("from_buffer", refarray.from_buffer, lambda: memoryview(bytes(8))[::-1], label="backwards")
+recipe(
+    "from_buffer", lambda b: refarray.from_buffer(b, dtype="int16"), lambda: bytearray(8),
+    label="bytes",
+)  # fmt: skip
+recipe(
+    "from_buffer", refarray.from_buffer, lambda: adversary.exporter(shape=(-1,)), label="refused",
+    raises=(BufferError,),
+)  # fmt: skip
+recipe("to_capsule", refarray.to_capsule)
+recipe(
+    "to_capsule",
+    lambda x: refarray.to_capsule(x, max_version=(1, 3), copy=True, dl_device=(1, 0)),
+    label="all keywords",
+)
+recipe("to_capsule", lambda x: refarray.to_capsule(x, stream=1), label="bad", raises=(ValueError,))
+recipe("Array.__dlpack__", lambda x: x.__dlpack__())
+recipe("Array.__dlpack__", lambda x: x.__dlpack__(max_version=(1, 3)), label="versioned")
+recipe("Array.__dlpack__", lambda x: x.__dlpack__(max_version=(1, 3), copy=True), label="copy")
+recipe(
+    "Array.__dlpack__", lambda x: x.__dlpack__(), lambda: matrix().as_readonly(), label="refused",
+    raises=(BufferError,),
+)  # fmt: skip
+recipe("Array.__dlpack_device__", lambda x: x.__dlpack_device__())
+recipe(
+    "Array.__dlpack_device__",
+    lambda x: x.__dlpack_device__(),
+    lambda: refarray.from_capsule(capsule(device=(3, 0))),
+    label="pinned",
+    python=True,
+)
+recipe("Array.__dlpack_c_exchange_api__", lambda x: type(x).__dlpack_c_exchange_api__)
+
+
+def through_to_py(tensor: Any) -> Any:
+    try:
+        return adversary.api(refarray.Array).to_py(tensor)
+    except BaseException:
+        if tensor.issued:
+            tensor.delete()  # A-33: still the caller's
+        raise
+
+
+recipe("table.from_py", lambda x: adversary.api(refarray.Array).from_py(x))
+recipe("table.to_py", through_to_py, lambda: adversary.make(data=FLOATS))
+recipe(
+    "table.to_py", through_to_py, lambda: adversary.make(data=None), label="refused",
+    raises=(BufferError,),
+)  # fmt: skip
+recipe("table.dltensor", lambda x: adversary.api(refarray.Array).dltensor(x))
+recipe("table.stream", lambda _: adversary.api(refarray.Array).stream(1, 0))
+recipe(
+    "table.stream", lambda _: adversary.api(refarray.Array).stream(2, 0), label="refused",
+    raises=(ValueError,),
+)  # fmt: skip
+
+
+def allocate(prototype: Any) -> Any:
+    """The allocator reports by name; MemoryError is what it has to say here."""
+    code, owned, errors = adversary.api(refarray.Array).allocate(prototype)
+    if code == 0:
+        return owned.fields()["shape"]
+    if [kind for kind, _ in errors] == ["MemoryError"]:
+        raise MemoryError
+    raise AssertionError(f"{code}, {errors}")
+
+
+recipe("table.allocator", allocate, lambda: adversary.make(versioned=False))

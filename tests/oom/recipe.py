@@ -1,0 +1,101 @@
+"""Owns Recipe: one use of something public, and the objects that recipes begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import adversary
+from native.corpus import FLOATS
+from native.producers import Recorder, knowing
+
+import refarray
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """`call(make())` is one use of what `name` names; `raises` is how it ends when it cannot end
+    otherwise. `python`: code of ours in Python runs too. `instead`: what the standard library makes
+    of a MemoryError on the way."""
+
+    name: str
+    label: str
+    call: Callable[[Any], Any]
+    make: Callable[[], Any]
+    raises: tuple[type[BaseException], ...]
+    python: bool
+    instead: tuple[type[BaseException], ...]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.label})" if self.label else self.name
+
+    @property
+    def family(self) -> str:
+        return FAMILIES.get(self.name.partition(".")[0], "creation, views, copies")
+
+
+#: What functions are counted as in the table that `make trust` prints.
+FAMILIES = {
+    **dict.fromkeys(
+        ["from_dlpack", "from_capsule", "from_buffer", "to_capsule", "asarray"],
+        "exchange functions",
+    ),
+    "table": "exchange table",
+    "Array": "Array methods",
+    **dict.fromkeys(["DType", "Device", "DLDeviceType", "NoCopyError"], "dtypes, devices, errors"),
+    **dict.fromkeys(
+        ["build_info", "doctor", "finfo", "get_include", "iinfo", "inspect", "printoptions"],
+        "written in Python",
+    ),
+    "_native": "private functions",
+}
+RECIPES: list[Recipe] = []
+
+
+def recipe(
+    name: str,
+    call: Callable[[Any], Any],
+    make: Callable[[], Any] | None = None,
+    label: str = "",
+    raises: tuple[type[BaseException], ...] = (),
+    python: bool = False,
+    instead: tuple[type[BaseException], ...] = (),
+) -> None:
+    RECIPES.append(Recipe(name, label, call, make or matrix, raises, python, instead))
+
+
+def matrix() -> Any:
+    return refarray.reshape(refarray.arange(6, dtype=refarray.float32), (2, 3))
+
+
+def producer(**fields: Any) -> Any:
+    """Made before anything fails; answers any keywords."""
+    tensor = adversary.make(**{"shape": (2, 3), "data": FLOATS, **fields})
+
+    class Producer:
+        __slots__ = ()
+
+        def __dlpack_device__(self) -> Any:
+            return (1, 0)
+
+        def __dlpack__(self, **_: Any) -> Any:
+            return tensor.capsule()
+
+    return Producer()
+
+
+def capsule(**fields: Any) -> Any:
+    return adversary.make(**{"shape": (2, 3), "data": FLOATS, **fields}).capsule()
+
+
+def old(known: str = "") -> Any:
+    tensor = adversary.make(shape=(2, 3), data=FLOATS)
+    return Recorder(knowing(known, lambda **_: tensor.capsule()))
+
+
+def failing() -> Any:
+    def fail(**_: Any) -> Any:
+        raise TypeError("always")
+
+    return Recorder(fail)
