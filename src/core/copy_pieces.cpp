@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <new>
 #include <system_error>
 #include <thread>
 
@@ -36,13 +37,14 @@ class Team {
  public:
   template <class Work>
   Team(int extra, const Work& work) noexcept {
-    try {  // boundary: a system without another thread to give is no error, the copy just takes
-           // longer
+    try {  // boundary: a system without another thread, or memory for one, is no error: the copy
+           // just takes longer
       while (size_ < extra) {
         threads_[size_] = std::thread(work);
         ++size_;
       }
-    } catch (const std::system_error&) {
+    } catch (const std::system_error&) {  // boundary: as above
+    } catch (const std::bad_alloc&) {     // boundary: as above
     }
   }
   Team(const Team&) = delete;
