@@ -47,3 +47,24 @@ def test_there_is_nothing_to_read_from(adv: Any) -> None:
     lent = (ctypes.c_uint64 * 6)()
     with pytest.raises(TypeError, match="not None"):
         function(adv, "dltensor", POINTER, POINTER)(None, ctypes.addressof(lent))
+
+
+@pytest.mark.req("CAPI-09", "CAPI-18")
+def test_an_interpreter_that_has_not_imported_the_package(adv: Any) -> None:
+    """It has no type to make an array of: RuntimeError, and the tensor stays the caller's."""
+    api = ctypes.pythonapi
+    api.PyInterpreterState_Get.restype = ctypes.c_void_p
+    api.PyInterpreterState_GetDict.argtypes = [ctypes.c_void_p]
+    api.PyInterpreterState_GetDict.restype = ctypes.py_object
+    known = api.PyInterpreterState_GetDict(api.PyInterpreterState_Get())
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(known))  # what was returned is borrowed
+    tensor = adv.make(data=bytes(16))
+    module = known.pop("refarray._native")
+    try:
+        with pytest.raises(RuntimeError, match="not been imported in this interpreter"):
+            adv.api(refarray.Array).to_py(tensor)
+    finally:
+        known["refarray._native"] = module
+    assert tensor.deleter_calls == 0
+    tensor.delete()
+    assert adv.api(refarray.Array).to_py(adv.make(data=bytes(16))).shape == (3,)

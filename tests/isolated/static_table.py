@@ -7,6 +7,17 @@ import adversary
 
 import refarray
 
+
+class Foreign:
+    """A type whose table is remembered for as long as the interpreter lives."""
+
+    __dlpack_c_exchange_api__ = adversary.table().capsule()
+
+    def __init__(self) -> None:
+        self.tensor = adversary.make(data=bytes(64))
+
+
+assert refarray.from_dlpack(Foreign()).tolist() == [0.0] * 3
 api = adversary.api(refarray.Array)  # keeps the table's address, and nothing alive
 address = api.members()["address"]
 for name in [name for name in sys.modules if name.partition(".")[0] == "refarray"]:
