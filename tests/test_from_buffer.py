@@ -7,11 +7,13 @@ import array
 import contextlib
 import ctypes
 import gc
+import io
 import mmap
 import struct
 import sys
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -133,6 +135,60 @@ def test_the_buffer_is_held_until_the_last_view_is_gone() -> None:
     del thread
     gc.collect()
     assert alive() is None
+
+
+Resize = Callable[[Any], object]
+RESIZABLE: list[tuple[Any, Resize]] = [
+    (bytearray(b"abcd"), lambda m: m.append(1)),
+    (bytearray(b"abcd"), lambda m: m.clear()),
+    (array.array("i", [1, 2]), lambda m: m.append(3)),
+    (array.array("i", [1, 2]), lambda m: m.pop()),
+    (mmap.mmap(-1, 4096), lambda m: m.resize(8192)),
+    (mmap.mmap(-1, 4096), lambda m: m.close()),
+    (io.BytesIO(b"abcd"), lambda m: m.write(bytes(99))),
+    (memoryview(bytearray(4)), lambda m: m.release()),
+]
+
+
+@pytest.mark.req("LIFE-18")
+@pytest.mark.parametrize(("owner", "resize"), RESIZABLE)
+def test_what_would_move_the_memory_is_refused_while_it_is_held(owner: Any, resize: Resize) -> None:
+    x = refarray.from_buffer(owner.getbuffer() if isinstance(owner, io.BytesIO) else owner)
+    view = x[1:]
+    before = x.tolist()
+    del x
+    with pytest.raises(BufferError):
+        resize(owner)
+    assert view.tolist() == before[1:]
+    del view
+    gc.collect()
+    resize(owner)
+
+
+@pytest.mark.parametrize(
+    ("code", "dtype"), [("F", "complex64"), ("D", "complex128"), ("Zf", "complex64"), ("Ze", "")]
+)
+@pytest.mark.parametrize("mode", ["", "@", "^", "=", "<", ">"])
+def test_every_spelling_of_complex_numbers(adv: Any, mode: str, code: str, dtype: str) -> None:
+    """F and D are those of struct and ctypes in CPython 3.14."""
+    dtype = dtype or "complex32"
+    itemsize = refarray.DType(dtype).itemsize
+    native = mode != (">" if sys.byteorder == "little" else "<")
+    offer = adv.exporter(
+        data=bytes(2 * itemsize), format=mode + code, itemsize=itemsize, shape=(2,)
+    )
+    if native:
+        x = refarray.from_buffer(offer)
+        assert (x.dtype, x.tolist()) == (dtype, [0j, 0j])
+    else:
+        with pytest.raises(BufferError, match="byte order"):
+            refarray.from_buffer(offer)
+
+
+def test_a_format_that_is_no_utf_8() -> None:
+    """It is quoted in the message, and must not break that."""
+    with pytest.raises(BufferError, match="buffer: format 'T"):
+        refarray.from_buffer(np.zeros(1, [("\u00e4" * 40, "i4")]))
 
 
 def test_nothing_leaks() -> None:

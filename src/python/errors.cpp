@@ -45,7 +45,8 @@ void translate_current_exception() noexcept {
   } catch (const core::Error& error) {  // boundary: the core's faults
     if (PyErr_Occurred() != nullptr)
       PyErr_WriteUnraisable(nullptr);  // left by a deleter that ran meanwhile
-    PyErr_SetString(exception_type(error.fault()), error.what());
+    // Not PyErr_SetString: what a message quotes of somebody's text need not be UTF-8.
+    PyErr_Format(exception_type(error.fault()), "%s", error.what());
   } catch (const std::bad_alloc&) {  // boundary: allocation
     PyErr_NoMemory();
   } catch (
