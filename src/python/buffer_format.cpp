@@ -38,7 +38,24 @@ constexpr std::uint8_t bits_of(std::size_t bytes) noexcept {
   return static_cast<std::uint8_t>(bytes * 8);
 }
 
-/// Only these have a size of their own in native mode ('@'), or exist in it alone (n, N).
+/// Other spellings of what we export, of the same size in every mode: a char, and the complex
+/// numbers of CPython 3.14's struct and ctypes (PEP 3118, NumPy and CPython from 3.15 on say Zf and
+/// Zd).
+std::optional<DType> other_spelling(char code) noexcept {
+  switch (code) {
+    case 'c':
+      return DType{Kind::kUInt, 8};
+    case 'F':
+      return DType{Kind::kComplex, 64};
+    case 'D':
+      return DType{Kind::kComplex, 128};
+    default:
+      return std::nullopt;
+  }
+}
+
+/// Only these have a size of their own in native mode ('@', and '^' without padding), or exist in
+/// it alone (n, N).
 std::optional<DType> native_only(char code) noexcept {
   switch (code) {
     case 'l':
@@ -66,22 +83,23 @@ const char* buffer_format(const DType& dtype) noexcept {
 std::optional<DType> dtype_of_format(std::string_view format) noexcept {
   constexpr char kOther = std::endian::native == std::endian::little ? '>' : '<';
   bool standard_sizes = false;
-  if (!format.empty() && std::string_view("@=<>!").find(format[0]) != std::string_view::npos) {
+  if (!format.empty() && std::string_view("@^=<>!").find(format[0]) != std::string_view::npos) {
     const bool swapped = format[0] == kOther || (format[0] == '!' && kOther == '>');
-    standard_sizes = format[0] != '@';
+    standard_sizes = format[0] != '@' && format[0] != '^';
     format.remove_prefix(1);
     if (swapped && !(format.size() == 1 &&
                      std::string_view("?bBc").find(format[0]) != std::string_view::npos)) {
       return std::nullopt;  // single bytes have no order
     }
   }
-  if (format == "c") return DType{Kind::kUInt, 8};
   if (format == "l" && standard_sizes) return DType{Kind::kInt, 32};
   if (format == "L" && standard_sizes) return DType{Kind::kUInt, 32};
   for (const Exported& row : kExported) {
     if (format == row.format) return row.dtype;
   }
-  return format.size() == 1 && !standard_sizes ? native_only(format[0]) : std::nullopt;
+  if (format.size() != 1) return std::nullopt;
+  if (const auto dtype = other_spelling(format[0])) return dtype;
+  return standard_sizes ? std::nullopt : native_only(format[0]);
 }
 
 }  // namespace refarray::python

@@ -21,7 +21,6 @@ struct BufferRequest {
   bool has(int wanted) const noexcept { return (flags & wanted) == wanted; }
 };
 
-/// Of an array without elements nothing is read; but consumers take a NULL for an error.
 std::array<std::byte, 1> no_bytes;
 
 void check_contents(const core::ArrayView& array, BufferRequest request) {
@@ -57,7 +56,7 @@ void check_order(const core::ArrayView& array, BufferRequest request) {
     refuse("a buffer without strides, which is C-contiguous,");
 }
 
-/// Shape, and strides in bytes; those that carry no meaning are the row-major ones.
+/// Shape, and strides in bytes.
 void fill_axes(const core::ArrayView& array, BufferRequest request, Py_buffer& out) {
   const auto ndim = static_cast<std::size_t>(array.ndim);
   auto* axes = static_cast<Py_ssize_t*>(PyMem_Malloc(2 * ndim * sizeof(Py_ssize_t)));
@@ -65,15 +64,9 @@ void fill_axes(const core::ArrayView& array, BufferRequest request, Py_buffer& o
     core::fail(Fault::kMemory, "no memory for the shape of a buffer, ndim ", array.ndim);
   out.internal = axes;
   out.shape = axes;
-  Py_ssize_t row_major = array.dtype.itemsize();
-  for (std::size_t axis = ndim; axis-- > 0;) {
-    const bool meaningful = array.shape[axis] > 1 && out.len > 0;
+  for (std::size_t axis = 0; axis < ndim; ++axis)
     axes[axis] = static_cast<Py_ssize_t>(array.shape[axis]);
-    axes[ndim + axis] = meaningful
-                            ? static_cast<Py_ssize_t>(array.strides[axis]) * array.dtype.itemsize()
-                            : row_major;
-    if (array.shape[axis] > 1) row_major *= static_cast<Py_ssize_t>(array.shape[axis]);
-  }
+  byte_strides(array, axes + ndim);
   if (request.has(PyBUF_STRIDES)) out.strides = axes + ndim;
 }
 
@@ -103,23 +96,38 @@ void fill_buffer(PyObject* self, Py_buffer* out, int flags) {
   if (array.dtype.is_packed()) array = as_bytes(array, nbytes, one);
   check_order(array, request);
   *out = Py_buffer{};
-  out->buf = array.data == nullptr ? no_bytes.data() : array.data;
+  out->buf = address_of(array);
   out->len = static_cast<Py_ssize_t>(nbytes);
   out->readonly = array.writable() ? 0 : 1;
+  out->itemsize = array.dtype.itemsize();  // the format's, whether that was asked for or not
   if (request.has(PyBUF_ND)) {
-    out->itemsize = array.dtype.itemsize();
     out->ndim = array.ndim;
     if (array.ndim > 0) fill_axes(array, request, *out);
     if (request.has(PyBUF_FORMAT))
       out->format = const_cast<char*>(buffer_format(array.dtype));  // consumers only read
-  } else {  // plain bytes, as PyBuffer_FillInfo describes them
-    out->itemsize = 1;
+  } else {  // plain bytes: one axis without a shape
     out->ndim = 1;
   }
   out->obj = Ref::borrow(self).release();  // last: from here the consumer owns all of it
 }
 
 }  // namespace
+
+void* address_of(const core::ArrayView& array) noexcept {
+  return array.data == nullptr ? no_bytes.data() : array.data;
+}
+
+void byte_strides(const core::ArrayView& array, Py_ssize_t* out) noexcept {
+  const bool empty = array.size() == 0;
+  Py_ssize_t row_major = array.dtype.itemsize();
+  for (int axis = array.ndim - 1; axis >= 0; --axis) {
+    const auto extent = static_cast<Py_ssize_t>(array.shape[axis]);
+    out[axis] = extent > 1 && !empty
+                    ? static_cast<Py_ssize_t>(array.strides[axis]) * array.dtype.itemsize()
+                    : row_major;
+    if (extent > 1) row_major *= extent;
+  }
+}
 
 int array_getbuffer(PyObject* self, Py_buffer* view, int flags) noexcept {
   if (view == nullptr) {
