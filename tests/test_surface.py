@@ -64,6 +64,7 @@ OWN_METHODS = [
     "copy",
     "is_contiguous",
     "item",
+    "numpy",
     "reshape",
     "tolist",
     "_repr_html_",
@@ -71,8 +72,9 @@ OWN_METHODS = [
     "__deepcopy__",
     "__reduce_ex__",
     "__complex__",
+    "__array__",
 ]
-OWN_ATTRIBUTES = ("itemsize", "nbytes", "readonly", "strides")
+OWN_ATTRIBUTES = ("itemsize", "nbytes", "readonly", "strides", "__array_interface__")
 
 PUBLIC = [(name, getattr(refarray, name)) for name in refarray.__all__]
 TYPES = [(name, value) for name, value in PUBLIC if isinstance(value, type)]
@@ -285,7 +287,7 @@ def test_exchanging_loads_no_more() -> None:
 
 
 @pytest.mark.not_sanitized("isolated, so it ignores PYTHONMALLOC, and LSan takes arenas for leaks")
-@pytest.mark.parametrize("name", ["finfo", "inspect", "doctor", "DLDeviceType", "printoptions"])
+@pytest.mark.parametrize("name", ["finfo", "from_numpy", "inspect", "doctor", "DLDeviceType", "printoptions"])
 def test_a_lazy_name_is_loaded_once(name: str) -> None:
     code = (
         f"import refarray\nassert '{name}' not in vars(refarray)\n"

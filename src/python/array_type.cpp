@@ -131,7 +131,7 @@ std::vector<PyType_Slot> array_slots() {
       {Py_tp_hash, reinterpret_cast<void*>(&PyObject_HashNotImplemented)},
       {Py_tp_richcompare, slot_pointer<&array_compare>()},
       {Py_tp_methods, joined<PyMethodDef>({kManipulationMethods, kElementMethods, kPickleMethods,
-                                           kProducerMethods, kOwnMethods})},
+                                           kProducerMethods, kNumpyMethods, kOwnMethods})},
       {Py_tp_members, kMembers},
       {Py_tp_getset,
        joined<PyGetSetDef>(

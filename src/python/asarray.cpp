@@ -6,6 +6,7 @@
 #include "errors.hpp"
 #include "methods.hpp"
 #include "object.hpp"
+#include "offer.hpp"
 #include "protocol.hpp"
 #include "refarray/core/error.hpp"
 #include "values.hpp"
@@ -44,16 +45,14 @@ Ref settle(const State& state, Ref array, const Wish& wish, bool may_keep) {
 /// Everything that exports its memory; an empty Ref for the rest.
 Ref from_exporter(State& state, PyObject* object, const Wish& wish) {
   if (is_array(state, object)) return settle(state, Ref::borrow(object), wish, false);
-  if (is_producer(state, object)) {
-    // A conversion copies anyway: the producer need not do so before. Whether it did not,
-    // from_dlpack makes sure.
-    const bool copies_once = wish.dtype == nullptr || to_copy(wish.copy) != Copy::kAlways;
-    Ref array =
-        array_from_dlpack(state, object, wish.device, copies_once ? wish.copy : nullptr, nullptr);
-    return settle(state, std::move(array), wish, wish.dtype == nullptr);
-  }
-  Ref array = array_from_buffer(state, object);
-  return array ? settle(state, std::move(array), wish, false) : Ref();
+  const Copy copy = to_copy(wish.copy);
+  // A conversion copies anyway: the producer need not do so before. Whether it did not, from_dlpack
+  // makes sure.
+  const bool copies_once = wish.dtype == nullptr || copy != Copy::kAlways;
+  Offered offered = ask_for_memory(state, object, wish.device, copies_once ? wish.copy : nullptr,
+                                   copy == Copy::kNever);
+  if (!offered.array) return {};
+  return settle(state, std::move(offered.array), wish, offered.done && wish.dtype == nullptr);
 }
 
 Ref to_array(State& state, PyObject* object, const Wish& wish) {
@@ -75,14 +74,6 @@ Ref to_array(State& state, PyObject* object, const Wish& wish) {
 }
 
 }  // namespace
-
-Ref array_over(State& state, PyObject* object) {
-  if (is_array(state, object)) return Ref::borrow(object);
-  if (is_producer(state, object)) {
-    return array_from_dlpack(state, object, nullptr, nullptr, nullptr);
-  }
-  return array_from_buffer(state, object);
-}
 
 Ref as_array(State& state, PyObject* object, const core::DType* dtype) {
   return to_array(state, object, {nullptr, nullptr, dtype});
@@ -107,8 +98,11 @@ const char* const kAsarrayDoc =
     "An array of obj, without copying where that can be (array API 2025.12, asarray).\n\n"
     "obj is looked at in this order: a Python number; an Array; a DLPack producer; the buffer "
     "protocol (bytes give\n"
-    "uint8); a sequence of numbers, sequences and arrays, at most 64 levels deep; __index__, "
-    "__float__, __complex__.\n"
+    "uint8); __array_interface__; __array__; a sequence of numbers, sequences and arrays, at most "
+    "64 levels deep;\n"
+    "__index__, __float__, __complex__. An offer of memory that is refused lets the next one be "
+    "asked; when all are, the\n"
+    "first refusal is raised.\n"
     "dtype: None keeps what obj exports; of numbers it is the first of bool, int64, float64, "
     "complex128 that holds\n"
     "    them all (float64 for none at all). A sequence of arrays of one dtype alone keeps that "

@@ -93,6 +93,13 @@ PyGetSetDef kArrayGetters[] = {
      "Each matrix in the last two axes transposed, a view. Raises ValueError when ndim < 2. Array "
      "API: mT.",
      nullptr},
+    {"__array_interface__", slot<&array_interface>, nullptr,
+     "The elements as NumPy's array interface, version 3, describes them, a dict: shape, typestr, "
+     "data (address and\n"
+     "read-only flag), strides in BYTES or None when row-major. Whoever reads the memory must keep "
+     "this array. Raises\n"
+     "AttributeError for dtypes without a typestr (bfloat16, float8 ...) and for device memory.",
+     nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 

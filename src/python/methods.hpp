@@ -15,6 +15,8 @@ namespace refarray::python {
 extern PyMethodDef kCreationFunctions[];      // creation.cpp, asarray.cpp
 extern PyMethodDef kManipulationFunctions[];  // manipulation.cpp
 extern PyMethodDef kBufferFunctions[];        // buffer_in.cpp: from_buffer
+extern PyMethodDef kInterfaceFunctions[];     // interface_in.cpp: from_array_interface
+extern PyMethodDef kNumpyFunctions[];         // numpy.cpp: the private ones
 extern PyMethodDef kExchangeFunctions[];      // from_dlpack.cpp: from_dlpack, from_capsule
 extern PyMethodDef kProducerFunctions[];      // array_dlpack.cpp: to_capsule
 extern PyMethodDef kCopyingFunctions[];       // copying.cpp: settings of copies
@@ -27,8 +29,10 @@ extern PyMethodDef
 extern PyMethodDef kElementMethods[];   // tolist item
 extern PyMethodDef kPickleMethods[];    // __reduce_ex__ __copy__ __deepcopy__
 extern PyMethodDef kProducerMethods[];  // __dlpack__ __dlpack_device__
+extern PyMethodDef kNumpyMethods[];     // __array__ numpy
 extern PyGetSetDef
     kArrayGetters[];  // shape strides dtype device ndim size nbytes itemsize readonly T mT
+Ref array_interface(PyObject* self, void*);  // interface_out.cpp: the getter __array_interface__
 
 // Slots of the array type.
 Ref array_subscript(PyObject* self, PyObject* index);  // indexing.cpp
@@ -60,7 +64,9 @@ Ref array_from_buffer(State& state, PyObject* object);
 /// from_dlpack as a C++ call (from_dlpack.cpp); `device`, `copy`, `max_version` may be nullptr.
 Ref array_from_dlpack(State& state, PyObject* producer, PyObject* device, PyObject* copy,
                       PyObject* max_version);
-/// Whether the object's type has both dunders (producer.cpp).
-bool is_producer(State& state, PyObject* object);
+/// What of DLPack the object's type has: both dunders, or nothing but a usable exchange table,
+/// which can be told of no wishes (producer.cpp).
+enum class Producing { kNot, kByTableOnly, kFully };
+Producing producing(State& state, PyObject* object);
 
 }  // namespace refarray::python

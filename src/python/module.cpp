@@ -41,8 +41,9 @@ void add_dtypes(PyObject* module, State& state) {
 
 void add_functions(PyObject* module) {
   for (PyMethodDef* table :
-       {kCreationFunctions, kManipulationFunctions, kBufferFunctions, kExchangeFunctions,
-        kProducerFunctions, kInspectFunctions, kPickleFunctions, kCopyingFunctions}) {
+       {kCreationFunctions, kManipulationFunctions, kBufferFunctions, kInterfaceFunctions,
+        kNumpyFunctions, kExchangeFunctions, kProducerFunctions, kInspectFunctions,
+        kPickleFunctions, kCopyingFunctions}) {
     check(PyModule_AddFunctions(module, table));
   }
 }

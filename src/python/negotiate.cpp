@@ -7,6 +7,7 @@
 #include "capsule.hpp"
 #include "errors.hpp"
 #include "object.hpp"
+#include "offer.hpp"
 #include "protocol.hpp"
 #include "refarray/core/error.hpp"
 
@@ -74,7 +75,7 @@ bool blames_newer_keyword(PyObject* error) {
 /// asked again if what was asked for cannot be dropped: no copy, or a device that it is not on
 /// (COPY-09).
 Ref take_type_error(const State& state, const ImportRequest& request, bool device_differs) {
-  if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw ErrorSet{};
+  if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw_exporters();
   Ref error = Ref::steal(compat::take_raised());
   const bool no_copy = request.copy == dlpack::Copy::kNever;
   if (!no_copy && !device_differs) return error;
@@ -86,19 +87,7 @@ Ref take_type_error(const State& state, const ImportRequest& request, bool devic
   PyException_SetContext(refusal.get(), Ref::borrow(error.get()).release());
   PyException_SetCause(refusal.get(), error.release());
   compat::restore_raised(refusal.release());
-  throw ErrorSet{};
-}
-
-/// Hangs `first` under the oldest exception that `second` came from, as `raise` in an except block
-/// does.
-void chain_errors(PyObject* second, Ref first) noexcept {
-  constexpr int kDeepest = 64;  // a chain made by hand may be cyclic
-  Ref last = Ref::borrow(second);
-  for (int depth = 0; depth < kDeepest && last.get() != first.get(); ++depth) {
-    Ref older = Ref::steal(PyException_GetContext(last.get()));
-    if (!older) return PyException_SetContext(last.get(), first.release());
-    last = std::move(older);
-  }
+  throw OfferRefused{};
 }
 
 /// The second and last try; when it fails too, the first error is its context.
@@ -111,7 +100,7 @@ Ref retry(const State& state, PyObject* x, PyObject* dlpack, PyObject* version, 
     PyObject* second = compat::take_raised();
     chain_errors(second, std::move(first));
     compat::restore_raised(second);
-    throw;
+    throw_exporters();
   }
 }
 
@@ -199,7 +188,7 @@ void import_by_table(const DLPackExchangeAPI& table, PyObject* x, dlpack::Import
   DLManagedTensorVersioned* raw = nullptr;
   const int status = table.managed_tensor_from_py_object_no_sync(x, &raw);
   if (status != 0) {  // CAPI-11; what it left in raw is not ours
-    if (PyErr_Occurred() != nullptr) throw ErrorSet{};
+    if (PyErr_Occurred() != nullptr) throw_exporters();
     raise(PyExc_BufferError, "the exchange table of %R failed (%d) without saying why",
           reinterpret_cast<PyObject*>(Py_TYPE(x)), status);
   }

@@ -105,6 +105,10 @@ void find_dunders(const State& state, PyObject* producer, Offer& offer) {
              find_on_type(state, Py_TYPE(producer), state.get(Slot::kDlpackDeviceName)).value);
 }
 
+Ref find_on_type_of(const State& state, PyObject* object, PyObject* name) {
+  return find_on_type(state, Py_TYPE(object), name).value;
+}
+
 void raise_missing_dunders(PyObject* producer, const Offer& offer) {
   const char* lacks = offer.dlpack != nullptr          ? "__dlpack_device__"
                       : offer.dlpack_device != nullptr ? "__dlpack__"
@@ -133,10 +137,11 @@ Ref call_on_type(PyObject* descriptor, PyObject* const* args, std::size_t count,
       [&] { return PyObject_Vectorcall(bound.get(), args + 1, count - 1, kwnames); }));
 }
 
-bool is_producer(State& state, PyObject* object) {
+Producing producing(State& state, PyObject* object) {
   Offer offer = look_up(state, object);
   find_dunders(state, object, offer);
-  return offer.is_complete();
+  if (offer.is_complete()) return Producing::kFully;
+  return offer.table != nullptr ? Producing::kByTableOnly : Producing::kNot;
 }
 
 }  // namespace refarray::python

@@ -37,6 +37,10 @@ inline Offer remembered(const Producer& known) noexcept {
 /// Fills in the descriptors if memory had only the table.
 void find_dunders(const State& state, PyObject* producer, Offer& offer);
 
+/// The attribute of that name on the object's type, unbound: as type(x).__dict__ along the MRO
+/// says. Empty when there is none.
+Ref find_on_type_of(const State& state, PyObject* object, PyObject* name);
+
 /// AttributeError that names what the type lacks (CONS-02, A-40).
 [[noreturn]] void raise_missing_dunders(PyObject* producer, const Offer& offer);
 

@@ -53,9 +53,12 @@ void State::fill_names() {
   name(Slot::kExchangeName, dlpack::kExchangeAttribute);
   name(Slot::kMroName, "__mro__");
   name(Slot::kDictName, "__dict__");
+  name(Slot::kInterfaceName, "__array_interface__");
+  name(Slot::kArrayMethodName, "__array__");
   set(Slot::kOurVersion,
       check(Py_BuildValue("(II)", dlpack::kVersion.major, dlpack::kVersion.minor)));
   set(Slot::kKwMaxVersion, check(PyTuple_Pack(1, get(Key::kMaxVersion))));
+  set(Slot::kKwCopy, check(PyTuple_Pack(1, get(Key::kCopy))));
 }
 
 const Producer* State::find_producer(PyObject* type) const noexcept {

@@ -60,6 +60,9 @@ enum class Slot : std::uint8_t {
   kExchangeName,      // "__dlpack_c_exchange_api__"
   kMroName,           // "__mro__"
   kDictName,          // "__dict__"
+  kInterfaceName,     // "__array_interface__"
+  kArrayMethodName,   // "__array__"
+  kKwCopy,            // ("copy",)
   kOurVersion,        // (major, minor) of our DLPack
   kKwMaxVersion,      // ("max_version",)
   kExchangeCapsule,   // our own table

@@ -42,6 +42,7 @@ from refarray._native import (
     float16,
     float32,
     float64,
+    from_array_interface,
     from_buffer,
     from_capsule,
     from_dlpack,
@@ -108,9 +109,11 @@ __all__ = [
     "float16",
     "float32",
     "float64",
+    "from_array_interface",
     "from_buffer",
     "from_capsule",
     "from_dlpack",
+    "from_numpy",
     "full",
     "full_like",
     "get_copy_threads",
@@ -154,6 +157,7 @@ _LAZY = {
     "build_info": "_build",
     "doctor": "_doctor",
     "finfo": "_info",
+    "from_numpy": "_numpy",
     "get_include": "_build",
     "iinfo": "_info",
     "inspect": "_inspect",
@@ -169,6 +173,7 @@ if TYPE_CHECKING:
     from refarray._format import printoptions
     from refarray._info import finfo, iinfo
     from refarray._inspect import inspect
+    from refarray._numpy import from_numpy
 else:  # hidden from checkers: to them it would give the module every name
 
     def __getattr__(name: str) -> object:

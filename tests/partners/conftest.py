@@ -6,7 +6,6 @@ A run that has only some partners selects them: `pytest tests/partners -m "numpy
 from __future__ import annotations
 
 import importlib
-import sys
 from types import ModuleType
 
 import pytest
@@ -70,16 +69,3 @@ def pyarrow() -> ModuleType:
 @pytest.fixture(scope="session")
 def array_api_strict() -> ModuleType:
     return importlib.import_module("array_api_strict")
-
-
-@pytest.fixture(scope="session")
-def nanobind() -> ModuleType:
-    """Our own extension written with nanobind, compiled when needed."""
-    from .nanobind import build
-
-    folder = str(build.build())
-    sys.path.insert(0, folder)
-    try:
-        return importlib.import_module(build.NAME)
-    finally:
-        sys.path.remove(folder)

@@ -1,0 +1,201 @@
+"""Every value of a buffer request's flags, on every layout, against the exporter that CPython tests
+the protocol with; and what its stranger exporters give us."""
+
+from __future__ import annotations
+
+import array
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from test_buffer import requested
+
+import refarray
+
+_testbuffer = pytest.importorskip("_testbuffer", reason="this CPython comes without its test suite")
+
+pytestmark = pytest.mark.req("LIFE-18", "FLAG-07")
+
+# Above these eight bits no request is defined; some of the values have no name, and are answered.
+ALL_FLAGS = range(0x200)
+PLAIN_MASK = 0x08  # PyBUF_ND: without it a buffer is plain bytes
+ITEMS = list(range(24))
+ROWS = refarray.from_buffer(array.array("i", ITEMS)).reshape((4, 6))
+
+
+def repeated() -> refarray.Array:
+    """Three times the second row, writable, which broadcast_to's result is not."""
+    address = ROWS[1].__array_interface__["data"]
+    said = {"version": 3, "shape": (3, 6), "typestr": "<i4", "data": address, "strides": (0, 4)}
+    return refarray.from_array_interface(SimpleNamespace(__array_interface__=said))
+
+
+# name: our array, and the same for CPython's: shape, strides in bytes, offset in bytes
+LAYOUTS: dict[str, tuple[refarray.Array, list[int], list[int], int]] = {
+    "rows": (ROWS, [4, 6], [24, 4], 0),
+    "columns": (ROWS.T, [6, 4], [4, 24], 0),
+    "stepped": (ROWS[:, ::2], [4, 3], [24, 8], 0),
+    "some rows": (ROWS[1:3], [2, 6], [24, 4], 24),
+    "reversed": (ROWS[::-1], [4, 6], [-24, 4], 72),
+    "both reversed": (ROWS[::-1, ::-1], [4, 6], [-24, -4], 92),
+    "one column": (ROWS[:, 1:2], [4, 1], [24, 4], 4),
+    "one element": (ROWS[1:2, 1:2], [1, 1], [24, 4], 28),
+    "repeated": (repeated(), [3, 6], [0, 4], 24),
+    "row": (ROWS[2], [6], [4], 48),
+    "column": (ROWS[:, 3], [4], [24], 12),
+    "number": (ROWS[2, 3], [], [], 60),
+    "cube": (refarray.reshape(ROWS, (2, 3, 4)), [2, 3, 4], [48, 16, 4], 0),
+    "turned cube": (
+        refarray.permute_dims(refarray.reshape(ROWS, (2, 3, 4)), (2, 1, 0)),
+        [4, 3, 2],
+        [4, 16, 48],
+        0,
+    ),
+}
+
+
+def answer(exporter: Any, flags: int) -> dict[str, Any] | type[BaseException]:
+    """What is compared: a buffer's fields but its address, or the class of the refusal."""
+    try:
+        seen = requested(exporter, flags)
+    except Exception as error:
+        return type(error)
+    del seen["buf"]
+    if seen["strides"] is not None:  # of extent 1 a stride means nothing
+        pairs = zip(seen["shape"], seen["strides"], strict=True)
+        seen["strides"] = [stride for extent, stride in pairs if extent > 1]
+    return seen
+
+
+@pytest.mark.parametrize("readonly", [False, True])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_request_is_answered_as_cpythons_exporter_answers_it(
+    layout: str, readonly: bool
+) -> None:
+    ours, shape, strides, offset = LAYOUTS[layout]
+    theirs = _testbuffer.ndarray(
+        ITEMS if shape else [15],
+        shape=shape,
+        strides=strides,
+        offset=offset if shape else 0,
+        format="i",
+        flags=0 if readonly else _testbuffer.ND_WRITABLE,
+    )
+    ours = ours.as_readonly() if readonly else ours
+    different = {
+        hex(flags): (answer(ours, flags), answer(theirs, flags))
+        for flags in ALL_FLAGS
+        if answer(ours, flags) != answer(theirs, flags)
+    }
+    assert different == {}
+
+
+def test_the_table_holds_both_answers() -> None:
+    """So that an exporter that refuses everything, or nothing, cannot pass for a right one."""
+    answers = [answer(array, flags) for array, *_ in LAYOUTS.values() for flags in ALL_FLAGS]
+    assert answers.count(BufferError) > 1000
+    assert sum(isinstance(one, dict) for one in answers) > 1000
+    assert {one for one in answers if not isinstance(one, dict)} <= {BufferError, SystemError}
+
+
+INTEGERS = ["?", "b", "B", "h", "H", "i", "I", "l", "L", "q", "Q"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "code"),
+    [*((mode, code) for mode in ("", "@", "=", "<") for code in INTEGERS), ("", "n"), ("@", "N")],
+)
+def test_formats_of_cpythons_exporter(mode: str, code: str) -> None:
+    theirs = _testbuffer.ndarray([1, 0, 1], shape=[3], format=mode + code)
+    x = refarray.from_buffer(theirs)
+    assert x.tolist() == [1, 0, 1]
+    assert x.itemsize == memoryview(theirs).itemsize
+    assert x.dtype.kind == ("bool" if code == "?" else "int" if code.islower() else "uint")
+    assert x.readonly
+
+
+@pytest.mark.parametrize("code", ["e", "f", "d", "<f", "=d", "@e"])
+def test_floats_of_cpythons_exporter(code: str) -> None:
+    x = refarray.from_buffer(_testbuffer.ndarray([1.5, -2.0], shape=[2], format=code))
+    assert x.dtype.kind == "float"
+    assert x.tolist() == [1.5, -2.0]
+
+
+@pytest.mark.parametrize(
+    ("items", "code"),
+    [
+        ([1], ">i"),
+        ([1], "!q"),
+        ([(1, 2)], "ii"),
+        ([(1, 2.0)], "bf"),
+        ([(1, 2)], "2i"),
+        ([b"abc"], "3s"),
+        ([b"a"], "s"),
+        ([b"ab"], "3p"),
+        ([1], "P"),
+        ([1], "xi"),
+        ([1], ">h"),
+        ([1.0], ">d"),
+    ],
+)
+def test_formats_that_are_no_native_number_are_refused(items: list[Any], code: str) -> None:
+    theirs = _testbuffer.ndarray(items, shape=[1], format=code)
+    for take in (refarray.from_buffer, refarray.asarray):
+        with pytest.raises(BufferError, match="is no single number in this machine's byte order"):
+            take(theirs)
+    raw = refarray.from_buffer(theirs, dtype="uint8")
+    assert bytes(raw) == theirs.tobytes()
+
+
+def test_elements_behind_pointers_are_refused() -> None:
+    theirs = _testbuffer.ndarray(list(range(6)), shape=[2, 3], format="i", flags=_testbuffer.ND_PIL)
+    assert theirs.suboffsets == (0, -1)
+    for take in (refarray.from_buffer, refarray.asarray):
+        with pytest.raises(BufferError, match=r"suboffsets\[0\] is 0"):
+            take(theirs)
+
+
+def test_layouts_of_cpythons_exporter() -> None:
+    for name, (ours, shape, strides, offset) in LAYOUTS.items():
+        if not shape:
+            continue
+        theirs = _testbuffer.ndarray(
+            ITEMS, shape=shape, strides=strides, offset=offset, format="i",
+            flags=_testbuffer.ND_WRITABLE,
+        )  # fmt: skip
+        x = refarray.from_buffer(theirs)
+        assert (x.shape, x.tolist(), x.readonly) == (ours.shape, ours.tolist(), False), name
+        assert x.tolist() == theirs.tolist(), name
+
+
+def test_an_exporter_whose_getbuffer_fails() -> None:
+    theirs = _testbuffer.ndarray([1], shape=[1], format="i", flags=_testbuffer.ND_GETBUF_FAIL)
+    for take in (refarray.from_buffer, refarray.asarray):
+        with pytest.raises(BufferError, match="forced test exception"):
+            take(theirs)
+
+
+@pytest.mark.parametrize("request_", ["PyBUF_SIMPLE", "PyBUF_ND", "PyBUF_STRIDES"])
+def test_an_exporter_that_was_asked_for_less_itself(request_: str) -> None:
+    """It re-exports bytes, which need no format; whether it may say so of its own is its choice."""
+    theirs = _testbuffer.ndarray(b"\1\2\3", getbuf=getattr(_testbuffer, request_))
+    assert refarray.from_buffer(theirs, dtype="uint8").tolist() == [1, 2, 3]
+    try:
+        expected = memoryview(theirs).tolist()
+    except BufferError:
+        with pytest.raises(BufferError, match="re-exporter does not provide"):
+            refarray.from_buffer(theirs)
+    else:
+        assert refarray.from_buffer(theirs).tolist() == expected
+
+
+@pytest.mark.parametrize("request_", ["PyBUF_SIMPLE", "PyBUF_ND", "PyBUF_STRIDES", "PyBUF_FULL_RO"])
+def test_what_cpythons_exporter_gets_of_ours(request_: str) -> None:
+    x = refarray.asarray([[1, 2, 3], [4, 5, 6]], dtype="int32")
+    flags = getattr(_testbuffer, request_)
+    copy = _testbuffer.ndarray(x, getbuf=flags)
+    assert copy.tobytes() == bytes(memoryview(x))
+    if flags & PLAIN_MASK:
+        assert copy.shape == (2, 3)
+    if flags == _testbuffer.PyBUF_FULL_RO:
+        assert copy.tolist() == x.tolist()

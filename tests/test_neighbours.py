@@ -1,0 +1,406 @@
+"""The order in which asarray asks an object that offers its memory in several ways, and which
+refusals let the next way be asked."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import itertools
+import weakref
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import refarray
+
+# In the order of docs/neighbours.md. Each way gives a value of its own, which tells the way.
+WAYS = ("table", "dlpack", "buffer", "interface", "array")
+VALUES = {"table": 1.0, "dlpack": 2.0, "buffer": 3.0, "interface": 4.0, "array": 5.0}
+PAIRS = list(itertools.combinations(WAYS, 2))
+
+Answer = Callable[..., Any]
+
+
+class Described(ctypes.Structure):
+    """Exports a buffer whose format has no dtype."""
+
+    _fields_ = [("x", ctypes.c_float), ("y", ctypes.c_float)]
+
+
+def data(way: str) -> Any:
+    return np.full(2, VALUES[way], "float32")
+
+
+def raising(error: BaseException) -> Answer:
+    def answer(*_: Any, **__: Any) -> Any:
+        raise error
+
+    return answer
+
+
+def refusing(way: str) -> Answer:
+    return raising(BufferError(f"{way} refuses"))
+
+
+def offering(adv: Any, *ways: str, **instead: Answer) -> Any:
+    """An object that offers these ways; `asked` lists those that were asked, in order. A way in
+    `instead` answers by that function. The buffer protocol is not Python's before 3.12: a ctypes
+    array offers it, and a structure offers one that is refused."""
+    asked: list[str] = []
+
+    def answer(way: str, usual: Answer) -> Answer:
+        def give(*arguments: Any, **keywords: Any) -> Any:
+            asked.append(way)
+            return instead.get(way, usual)(*arguments, **keywords)
+
+        return give
+
+    kept = {way: data(way) for way in ways}
+    tensor = adv.make(shape=(2,), data=data("table").tobytes()) if "table" in ways else None
+    names: dict[str, Any] = {"asked": asked, "kept": kept}
+    if "table" in ways:
+        names["__dlpack_c_exchange_api__"] = adv.table().capsule()
+        names["tensor"] = property(answer("table", lambda self: tensor))
+    if "dlpack" in ways:
+        names["__dlpack__"] = answer("dlpack", lambda self, **k: kept["dlpack"].__dlpack__(**k))
+        names["__dlpack_device__"] = instead.get("device", lambda self: (1, 0))
+    if "interface" in ways:
+        said = kept["interface"].__array_interface__
+        names["__array_interface__"] = property(answer("interface", lambda self: said))
+    if "array" in ways:
+        names["__array__"] = answer("array", lambda self: kept["array"])
+    if "buffer" not in ways:
+        return type("Offers", (), names)()
+    if "buffer" in instead:
+        return type("Offers", (Described,), names)()
+    floats: Any = ctypes.c_float * 2
+    return type("Offers", (floats,), names)(VALUES["buffer"], VALUES["buffer"])
+
+
+def logged(*ways: str) -> list[str]:
+    """What `asked` can show of these."""
+    return [way for way in ways if way != "buffer"]
+
+
+# --- the order
+
+
+@pytest.mark.req("AAPI-05")
+@pytest.mark.parametrize("way", WAYS)
+def test_each_way_alone(adv: Any, way: str) -> None:
+    x = offering(adv, way)
+    assert refarray.asarray(x).tolist() == [VALUES[way]] * 2
+    assert x.asked == logged(way)
+    assert (
+        refarray.asarray(x if way != "table" else offering(adv, way), dtype="int8").tolist()
+        == [int(VALUES[way])] * 2
+    )
+
+
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+def test_the_first_of_two_is_taken_and_the_second_not_asked(
+    adv: Any, first: str, second: str
+) -> None:
+    x = offering(adv, first, second)
+    assert refarray.asarray(x).tolist() == [VALUES[first]] * 2
+    assert x.asked == logged(first)
+
+
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+def test_the_second_of_two_is_asked_when_the_first_refuses(
+    adv: Any, first: str, second: str
+) -> None:
+    x = offering(adv, first, second, **{first: refusing(first)})
+    if (first, second) == ("table", "dlpack"):  # one offer: the table has spoken for both
+        with pytest.raises(BufferError, match="table refuses"):
+            refarray.asarray(x)
+        assert x.asked == ["table"]
+        return
+    assert refarray.asarray(x).tolist() == [VALUES[second]] * 2
+    assert x.asked == logged(first, second)
+
+
+def test_all_ways_in_their_order(adv: Any) -> None:
+    ways = WAYS[1:]
+    for refused in range(len(ways) + 1):
+        x = offering(adv, *ways, **{way: refusing(way) for way in ways[:refused]})
+        if refused < len(ways):
+            assert refarray.asarray(x).tolist() == [VALUES[ways[refused]]] * 2
+            assert x.asked == logged(*ways[: refused + 1])
+            continue
+        with pytest.raises(BufferError, match="dlpack refuses") as caught:
+            refarray.asarray(x)
+        assert x.asked == logged(*ways)
+        notes = "\n".join(caught.value.__notes__)
+        told = [
+            "asked next, the buffer protocol: BufferError: buffer: format 'T{",
+            "asked next, __array_interface__: BufferError: interface refuses",
+            "asked next, __array__: BufferError: array refuses",
+        ]
+        places = [notes.find(text) for text in told]
+        assert -1 not in places
+        assert places == sorted(places)
+
+
+def test_items_of_sequences_are_asked_in_the_same_order(adv: Any) -> None:
+    items = [
+        offering(adv, "dlpack", "interface"),
+        offering(adv, "dlpack", "interface", dlpack=refusing("dlpack")),
+        offering(adv, "array"),
+    ]
+    x = refarray.asarray(items)
+    assert (x.tolist(), x.dtype) == ([[2.0, 2.0], [4.0, 4.0], [5.0, 5.0]], "float32")
+    assert [item.asked for item in items] == [["dlpack"], ["dlpack", "interface"], ["array"]]
+
+
+def test_an_offer_is_preferred_to_a_sequence_and_a_number(adv: Any) -> None:
+    class Both(list[float]):
+        __array__ = lambda self: data("array")  # noqa: E731
+
+    class Number:
+        __array__ = lambda self: np.float32([7, 8])  # noqa: E731
+
+        def __float__(self) -> float:
+            raise AssertionError("not asked")
+
+    assert refarray.asarray(Both([1.0])).tolist() == [5.0, 5.0]
+    assert refarray.asarray(Number()).tolist() == [7.0, 8.0]
+
+
+# --- what lets the next way be asked, and what does not
+
+
+ERRORS = [
+    ValueError("no"),
+    KeyError("no"),
+    RuntimeError("no"),
+    AttributeError("no"),
+    MemoryError("no"),
+    KeyboardInterrupt("no"),
+]
+
+
+@pytest.mark.req("CONS-03")
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("way", ["table", "dlpack", "interface"])
+def test_other_errors_end_the_asking(adv: Any, way: str, error: BaseException) -> None:
+    x = offering(adv, way, "array", **{way: raising(error)})
+    if way == "interface" and isinstance(error, AttributeError):  # a property that is not there
+        assert refarray.asarray(x).tolist() == [5.0, 5.0]
+        return
+    with pytest.raises(type(error)) as caught:
+        refarray.asarray(x)
+    assert caught.value is error
+    assert x.asked == [way]
+
+
+def test_an_error_after_a_refusal_shows_the_refusal(adv: Any) -> None:
+    for error in (KeyError("mine"), KeyboardInterrupt()):
+        x = offering(
+            adv, "dlpack", "interface", dlpack=refusing("dlpack"), interface=raising(error)
+        )
+        with pytest.raises(type(error)) as caught:
+            refarray.asarray(x)
+        assert caught.value is error
+        assert str(caught.value.__context__) == "dlpack refuses"
+    broken = {"version": 3, "shape": [2], "typestr": "<f4", "data": b""}
+    x = offering(
+        adv, "dlpack", "interface", dlpack=refusing("dlpack"), interface=lambda self: broken
+    )
+    with pytest.raises(BufferError, match="shape must be a tuple") as caught:
+        refarray.asarray(x)
+    assert str(caught.value.__context__) == "dlpack refuses"
+
+
+def test_array_is_a_courtesy_after_a_refusal(adv: Any) -> None:
+    """What it raises then adds to the refusal; the user and the machine are still obeyed."""
+    x = offering(adv, "dlpack", "array", dlpack=refusing("dlpack"), array=raising(TypeError("no")))
+    with pytest.raises(BufferError, match="dlpack refuses") as caught:
+        refarray.asarray(x)
+    assert caught.value.__notes__ == ["asked next, __array__: TypeError: no"]
+    for error in (MemoryError(), KeyboardInterrupt()):
+        x = offering(adv, "dlpack", "array", dlpack=refusing("dlpack"), array=raising(error))
+        with pytest.raises(type(error)):
+            refarray.asarray(x)
+    x = offering(adv, "array", array=raising(TypeError("alone")))
+    with pytest.raises(TypeError, match="alone"):
+        refarray.asarray(x)
+
+
+def test_refusals_that_are_hard_to_quote(adv: Any) -> None:
+    class Mute(BufferError):
+        def __str__(self) -> str:
+            raise ValueError("no words")
+
+    for error in (Mute(), BufferError("half a pair \udc80"), BufferError()):
+        x = offering(
+            adv, "dlpack", "interface", dlpack=refusing("dlpack"), interface=raising(error)
+        )
+        with pytest.raises(BufferError, match="dlpack refuses") as caught:
+            refarray.asarray(x)
+        notes = getattr(caught.value, "__notes__", [])
+        if isinstance(error, Mute):
+            assert notes == []
+        else:
+            assert notes == [f"asked next, __array_interface__: BufferError: {error}"]
+
+
+@pytest.mark.req("DEV-07", "CONS-07")
+def test_what_a_producer_says_of_its_device_is_final(adv: Any) -> None:
+    """Or a copy from another device would be made that nobody asked for."""
+    x = offering(adv, "dlpack", "interface", device=lambda self: (2, 0))
+    with pytest.raises(BufferError, match="the producer's device is"):
+        refarray.asarray(x)
+    assert x.asked == []
+    x = offering(adv, "dlpack", "interface", device=raising(BufferError("spread over two")))
+    with pytest.raises(BufferError, match="spread over two"):
+        refarray.asarray(x)
+    assert x.asked == []
+
+
+def test_what_was_delivered_and_is_wrong_is_final(adv: Any) -> None:
+    tensor = adv.make(shape=(2,), data=None)
+    x = offering(adv, "dlpack", "interface", dlpack=lambda self, **_: tensor.capsule())
+    with pytest.raises(BufferError, match="data is NULL"):
+        refarray.asarray(x)
+    assert x.asked == ["dlpack"]
+    assert tensor.deleter_calls == 1
+    lying = adv.exporter(data=bytes(8), format="f", itemsize=4, shape=(3,))
+    with pytest.raises(BufferError, match="len is 8 bytes"):
+        refarray.asarray(lying)
+    assert lying.releases == lying.gets == 1
+
+
+def test_the_other_functions_ask_one_way_only(adv: Any) -> None:
+    for way, take in (
+        ("dlpack", refarray.from_dlpack),
+        ("interface", refarray.from_array_interface),
+    ):
+        x = offering(adv, *WAYS[1:], **{way: refusing(way)})
+        with pytest.raises(BufferError, match=f"{way} refuses"):
+            take(x)
+        assert x.asked == [way]
+    x = offering(adv, *WAYS[1:], buffer=refusing("buffer"))
+    with pytest.raises(BufferError, match="format"):
+        refarray.from_buffer(x)
+    assert x.asked == []
+
+
+# --- copy
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_copy_true_is_a_copy_whatever_the_way(adv: Any, way: str) -> None:
+    x = offering(adv, way)
+    y = refarray.asarray(x, copy=True)
+    y[0] = 9.0
+    if way == "buffer":
+        assert list(x) == [3.0, 3.0]
+    elif way != "table":
+        assert x.kept[way].tolist() == [VALUES[way]] * 2
+    assert not y.readonly
+
+
+def test_copy_false_goes_on_to_a_way_that_shares(adv: Any) -> None:
+    def old(self: Any, *, max_version: Any = None) -> Any:
+        return self.kept["dlpack"].__dlpack__(max_version=max_version)
+
+    x = offering(adv, "dlpack", "interface", dlpack=old)
+    y = refarray.asarray(x, copy=False)
+    y[0] = 9.0
+    assert x.kept["interface"].tolist() == [9.0, 4.0]
+    x = offering(adv, "dlpack", dlpack=old)
+    with pytest.raises(refarray.NoCopyError, match="does not take copy="):
+        refarray.asarray(x, copy=False)
+    with pytest.raises(refarray.NoCopyError, match="exports no memory"):
+        refarray.asarray(offering(adv, "table"), copy=False)
+
+
+def test_copy_false_is_asked_of_array(adv: Any) -> None:
+    seen: list[Any] = []
+
+    def knows(self: Any, dtype: Any = None, copy: Any = None) -> Any:
+        seen.append((dtype, copy))
+        if copy is False and len(seen) > 2:
+            raise ValueError("only by copying")
+        return self.kept["array"]
+
+    x = offering(adv, "array", array=knows)
+    y = refarray.asarray(x, copy=False)
+    y[0] = 9.0
+    assert x.kept["array"].tolist() == [9.0, 5.0]
+    refarray.asarray(x)
+    assert seen == [(None, False), (None, None)]
+    with pytest.raises(ValueError, match="only by copying"):
+        refarray.asarray(x, copy=False)
+    with pytest.raises(refarray.NoCopyError, match="does not take copy=") as caught:
+        refarray.asarray(offering(adv, "array"), copy=False)
+    assert isinstance(caught.value.__cause__, TypeError)
+
+
+# --- __array__
+
+
+@pytest.mark.parametrize("result", [None, [1.0], 5, "text", refarray.zeros(1), np.float32(1)])
+def test_array_must_return_an_ndarray(adv: Any, result: Any) -> None:
+    x = offering(adv, "array", array=lambda self: result)
+    with pytest.raises(
+        TypeError, match=r"__array__\(\) of Offers returned .*, not a numpy.ndarray"
+    ):
+        refarray.asarray(x)
+
+
+def test_array_is_looked_up_on_the_type(adv: Any) -> None:
+    x: Any = SimpleNamespace(__array__=lambda: data("array"))
+    with pytest.raises(TypeError, match="SimpleNamespace"):
+        refarray.asarray(x)
+    for thing in (np.ndarray, np.float32, refarray.Array, int):
+        with pytest.raises(TypeError, match="is of type"):
+            refarray.asarray(thing)
+    unset = type("Unset", (), {"__array__": None, "__array_interface__": None})()
+    with pytest.raises(TypeError, match="is of type Unset"):
+        refarray.asarray(unset)
+
+
+def test_fabricated_attributes_are_not_offers() -> None:
+    class Fabricates:
+        def __getattr__(self, name: str) -> Any:
+            return lambda *_, **__: data("array")
+
+    with pytest.raises(TypeError, match="Fabricates must be a dict, not function"):
+        refarray.asarray(Fabricates())
+
+
+def test_what_array_returned_is_kept(adv: Any) -> None:
+    class Memory(bytearray):
+        pass
+
+    memory = Memory(data("array").tobytes())
+    alive = weakref.ref(memory)
+    results = [np.frombuffer(memory, "f4")]
+    x = offering(adv, "array", array=lambda self: results.pop())
+    y = refarray.asarray(x)
+    del x, memory
+    gc.collect()
+    assert alive() is not None
+    assert y.tolist() == [5.0, 5.0]
+    del y
+    gc.collect()
+    assert alive() is None
+
+
+def test_array_that_asks_us_again(adv: Any) -> None:
+    x = offering(adv, "array", array=refarray.asarray)
+    with pytest.raises(RecursionError):
+        refarray.asarray(x)
+
+
+@pytest.mark.parametrize(
+    "way",
+    ["buffer", "bytes", "asarray", "interface", "outside", "fallback", "all_refuse", "export"],
+)
+def test_every_allocation_may_fail(isolated: Any, way: str) -> None:
+    assert isolated("neighbours_no_memory.py", way) == "survived\n"
