@@ -287,7 +287,9 @@ def test_exchanging_loads_no_more() -> None:
 
 
 @pytest.mark.not_sanitized("isolated, so it ignores PYTHONMALLOC, and LSan takes arenas for leaks")
-@pytest.mark.parametrize("name", ["finfo", "from_numpy", "inspect", "doctor", "DLDeviceType", "printoptions"])
+@pytest.mark.parametrize(
+    "name", ["finfo", "from_numpy", "inspect", "doctor", "DLDeviceType", "printoptions"]
+)
 def test_a_lazy_name_is_loaded_once(name: str) -> None:
     code = (
         f"import refarray\nassert '{name}' not in vars(refarray)\n"
