@@ -11,7 +11,7 @@ SOURCES := $(shell find src include cmake -type f -not -name '*.pyc') CMakeLists
 CPP_SOURCES = $(shell find src include tests benchmarks -name '*.cpp' -o -name '*.hpp')
 PYTHON_SOURCES = $(wildcard src/refarray tests tools benchmarks examples docs/conf.py)
 
-.PHONY: help demo test ctest pytest abi3 check format bench docs bench-abi bench-docs bench-check asan fuzz refleak memcheck canary clean
+.PHONY: help demo test ctest pytest abi3 check format bench docs bench-copy bench-abi bench-docs bench-check asan fuzz refleak memcheck canary clean
 .NOTPARALLEL:
 .SILENT:
 .DELETE_ON_ERROR:
@@ -61,6 +61,9 @@ format: $(VENV)/dev ## lay the sources out as `make check` wants them
 
 bench: $(VENV)/package $(VENV)/light $(VENV)/partners ## time the exchanges side by side with every partner
 	$(BIN)/python -m benchmarks
+
+bench-copy: $(VENV)/package $(VENV)/light $(VENV)/partners ## time strided copies against memcpy, NumPy, PyTorch and HPTT (REFARRAY_BENCH_HPTT); SAVE=1 records it
+	$(BIN)/python -m benchmarks.copies $(if $(SAVE),--save)
 
 bench-abi: $(VENV)/build $(VENV)/light $(VENV)/partners ## the abi3 build beside the full-API build, both on Python 3.12; SAVE=1 records it
 	$(BIN)/python -m benchmarks.abi $(if $(SAVE),--save)

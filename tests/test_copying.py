@@ -15,7 +15,7 @@ from types import FrameType
 import numpy as np
 import pytest
 from dtype_names import NAMES
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import refarray
@@ -27,7 +27,7 @@ NUMPY_DTYPES = ("bool", "int8", "uint16", "int32", "float32", "uint64", "float64
 
 
 @pytest.fixture(autouse=True)
-def settings() -> Iterator[None]:
+def same_process() -> Iterator[None]:
     """Leaves the process as it was found."""
     isa, threads = _native._build_info()["isa"], refarray.get_copy_threads()
     yield
@@ -81,6 +81,7 @@ def memory_of(array: np.ndarray) -> bytes:
     return array.tobytes()
 
 
+@settings(deadline=None)
 @given(pair=pairs(), dtype=st.sampled_from(NUMPY_DTYPES), seed=st.integers(0, 2**32 - 1))
 def test_any_layout_by_any_instruction_set(
     pair: tuple[tuple[int, ...], tuple[int, ...], Layout, Layout], dtype: str, seed: int

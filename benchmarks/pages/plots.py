@@ -17,6 +17,7 @@ COLOURS = {
     "torch": "#CC79A7",
     "tvm_ffi": "#009E73",
     "jax": "#E69F00",
+    "hptt": "#56B4E9",
     "target": "#222222",
     "other": "#888888",
 }

@@ -19,6 +19,13 @@ bool is_same_memory(const ArrayView& a, const ArrayView& b) noexcept {
          std::ranges::equal(a.stride_span(), b.stride_span());
 }
 
+/// Bytes up to which a gapless copy needs no plan: making one takes as long as moving so many.
+constexpr std::int64_t kSmallCopy = 4096;
+
+bool is_gapless(const ArrayView& array) noexcept {
+  return is_c_contiguous(array.extents(), array.stride_span());
+}
+
 /// memmove in pieces: each is moved before a later one overwrites it.
 bool move_overlapping(std::byte* dst, const std::byte* src, std::int64_t nbytes,
                       const Watch& watch) noexcept {
@@ -60,7 +67,13 @@ bool can_convert(const DType& from, const DType& to) noexcept {
 bool copy(const ArrayView& dst, const ArrayView& src, const Watch& watch) {
   if (!can_convert(src.dtype, dst.dtype) || !std::ranges::equal(dst.extents(), src.extents()))
     refuse(dst, src);
-  if (dst.size() == 0) return true;
+  const std::int64_t size = dst.size();
+  if (size == 0) return true;
+  if (dst.dtype == src.dtype && !dst.dtype.is_packed() &&
+      size <= kSmallCopy / dst.dtype.itemsize() && is_gapless(dst) && is_gapless(src)) {
+    std::memmove(dst.data, src.data, static_cast<std::size_t>(size * dst.dtype.itemsize()));
+    return true;
+  }
   if (may_overlap(dst, src)) return copy_overlapping(dst, src, watch);
   return run(Plan(dst, src), watch);
 }

@@ -13,6 +13,7 @@ constexpr std::int64_t kShortRun = 8;
 constexpr std::int64_t kMostParts = 4;   // of an interleave
 constexpr std::int64_t kMaxUnit = 128;   // bits
 constexpr std::int64_t kLineBits = 512;  // of a cache line
+constexpr std::int64_t kShortRow = 4 * kLineBits;
 
 Run first_of(const ArrayView& view) noexcept {
   return {view.data, 0, view.bit, int{view.dtype.bits} * int{view.dtype.lanes}};
@@ -87,8 +88,24 @@ void Plan::swap_axes(int a, int b) noexcept {
   std::swap(src_strides[a], src_strides[b]);
 }
 
-void Plan::move_before_last(int axis) noexcept {
-  for (; axis < ndim - 2; ++axis) swap_axes(axis, axis + 1);
+void Plan::move_to(int axis, int place) noexcept {
+  for (; axis < place; ++axis) swap_axes(axis, axis + 1);
+}
+
+/// Rows of a tile that are shorter than a few lines go on in memory with another axis: that one
+/// shall vary next, and be cut last (see TileWalk).
+void Plan::bring_continuations() noexcept {
+  for (const bool in_src : {true, false}) {
+    const std::int64_t* const strides = in_src ? src_strides : dst_strides;
+    const int of = in_src ? ndim - 2 : ndim - 1;
+    const std::int64_t reach = shape[of] * strides[of];
+    if (reach >= kShortRow) continue;
+    for (int axis = ndim - 3; axis >= 0; --axis) {
+      if (strides[axis] != reach) continue;
+      move_to(axis, ndim - 3);
+      break;
+    }
+  }
 }
 
 /// And sees, while the axes are in order, whether units of dst share memory.
@@ -162,8 +179,9 @@ void Plan::choose_pattern() noexcept {
       const Pattern crossing = crossing_pattern(nearest);
       if (crossing != Pattern::kTiles || is_worth_tiles(nearest)) {
         pattern = crossing;
-        move_before_last(nearest);
-        if (src_strides[ndim - 2] < 0) flip(ndim - 2);
+        move_to(nearest, last - 1);
+        if (src_strides[last - 1] < 0) flip(last - 1);
+        if (pattern == Pattern::kTiles) bring_continuations();
         return;
       }
     }

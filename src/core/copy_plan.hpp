@@ -12,9 +12,10 @@ namespace refarray::core {
 
 /// What the last axes of a plan are to each other.
 enum class Pattern : std::uint8_t {
-  kRuns,          // the last axis is gapless on both sides: rows of bytes
-  kStrided,       // the last axis is best walked unit by unit: steps of 0, -1, 2 ... on either side
-  kTiles,         // dst is densest along the last axis, src along the one before: a transpose
+  kRuns,     // the last axis is gapless on both sides: rows of bytes
+  kStrided,  // the last axis is best walked unit by unit: steps of 0, -1, 2 ... on either side
+  kTiles,    // dst is densest along the last axis, src along the one before: a transpose; an axis
+             // that continues one of these two where it is short comes right before them
   kInterleave,    // a transpose of 2 to 4 units: `shape[ndim - 1]` gapless sequences of src take
                   // turns in dst
   kDeinterleave,  // its inverse: `shape[ndim - 2]` gapless sequences of dst
@@ -68,7 +69,8 @@ struct Plan {
   bool is_worth_tiles(int nearest) const noexcept;
   Pattern crossing_pattern(int nearest) const noexcept;
   void swap_axes(int a, int b) noexcept;
-  void move_before_last(int axis) noexcept;
+  void move_to(int axis, int place) noexcept;
+  void bring_continuations() noexcept;
   void flip(int axis) noexcept;
 };
 

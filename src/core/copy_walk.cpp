@@ -8,6 +8,8 @@ namespace {
 using kernels::Braid;
 using kernels::Plane;
 
+constexpr std::int64_t kRowsAhead = 16;
+
 /// Rows of bytes, or of units at equal distances.
 void walk_planes(const Walk& walk) noexcept {
   const Plan& plan = walk.plan;
@@ -29,6 +31,7 @@ void walk_planes(const Walk& walk) noexcept {
   plane.rows = plan.shape[last - 1];
   plane.dst_pitch = plan.dst_strides[last - 1] / 8;
   plane.src_pitch = plan.src_strides[last - 1] / 8;
+  plane.ahead = kRowsAhead * plane.src_pitch;
   each_plane(plan, 2, [&](std::int64_t dst, std::int64_t src) {
     plane.dst = plan.dst.data + dst / 8;
     plane.src = plan.src.data + src / 8;

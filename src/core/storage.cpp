@@ -12,6 +12,7 @@
 #include <limits>
 #include <new>
 
+#include "core/block_cache.hpp"
 #include "refarray/core/error.hpp"
 
 #if defined(__linux__)
@@ -115,26 +116,45 @@ void advise_huge_pages([[maybe_unused]] std::byte* data,
 #endif
 }
 
-/// Aligned by hand, because calloc alone can hand out fresh pages without clearing them again; the
-/// address that free() needs lies in the 8 bytes before the data.
-void* allocate_large(std::size_t nbytes, std::size_t alignment, bool zeroed) noexcept {
+/// What stands right before the data of a large block: where malloc's block begins, and its size.
+struct LargeHeader {
+  void* block;
+  std::size_t size;
+};
+
+/// What allocate_large asks malloc for; 0 when there is no such size.
+std::size_t large_size(std::size_t nbytes, std::size_t alignment) noexcept {
   std::size_t whole = 0;
-  if (__builtin_add_overflow(nbytes, alignment + sizeof(void*), &whole)) return nullptr;
-  if (whole > std::size_t{std::numeric_limits<std::ptrdiff_t>::max()}) return nullptr;
-  void* const raw = zeroed ? std::calloc(1, whole) : std::malloc(whole);
-  if (raw == nullptr) return nullptr;
-  const auto first = reinterpret_cast<std::uintptr_t>(raw) + sizeof(void*);
+  const std::size_t extra = alignment + sizeof(LargeHeader) + kCachedStep;
+  if (__builtin_add_overflow(nbytes, extra, &whole)) return 0;
+  if (whole > std::size_t{std::numeric_limits<std::ptrdiff_t>::max()}) return 0;
+  if (whole - kCachedStep < kCachedFrom) return whole - kCachedStep;
+  return (whole - 1) / kCachedStep * kCachedStep;
+}
+
+bool is_cached(std::size_t whole) noexcept { return kMostKept > 0 && whole >= kCachedFrom; }
+
+/// Aligned by hand, because calloc alone can hand out fresh pages without clearing them again.
+void* allocate_large(std::size_t nbytes, std::size_t alignment, bool zeroed) noexcept {
+  const std::size_t whole = large_size(nbytes, alignment);
+  if (whole == 0) return nullptr;
+  void* block = is_cached(whole) && !zeroed ? take_cached_block(whole) : nullptr;
+  const bool is_fresh = block == nullptr;
+  if (is_fresh) block = zeroed ? std::calloc(1, whole) : std::malloc(whole);
+  if (block == nullptr) return nullptr;
+  const auto first = reinterpret_cast<std::uintptr_t>(block) + sizeof(LargeHeader);
   const std::size_t gap = (alignment - first % alignment) % alignment;
-  std::byte* const data = static_cast<std::byte*>(raw) + sizeof(void*) + gap;
-  std::memcpy(data - sizeof(void*), &raw, sizeof(void*));
-  advise_huge_pages(data, nbytes);
+  std::byte* const data = static_cast<std::byte*>(block) + sizeof(LargeHeader) + gap;
+  const LargeHeader header{block, whole};
+  std::memcpy(data - sizeof header, &header, sizeof header);
+  if (is_fresh) advise_huge_pages(data, nbytes);
   return data;
 }
 
 void free_large(void* data) noexcept {
-  void* raw = nullptr;
-  std::memcpy(&raw, static_cast<std::byte*>(data) - sizeof(void*), sizeof(void*));
-  std::free(raw);
+  LargeHeader header;
+  std::memcpy(&header, static_cast<std::byte*>(data) - sizeof header, sizeof header);
+  is_cached(header.size) ? give_cached_block(header.block, header.size) : std::free(header.block);
 }
 
 void* allocate(std::size_t nbytes, std::size_t alignment, bool zeroed, void* /*context*/) noexcept {

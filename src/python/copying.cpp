@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "args.hpp"
@@ -87,6 +88,36 @@ Ref use_isa_function(PyObject*, PyObject* name) {
   return Ref::borrow(Py_None);
 }
 
+/// The copy alone, without an index to look at or a result to make.
+Ref copy_into(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
+  const State& state = State::of_module(module);
+  if (nargs != 2) core::fail(Fault::kType, "_copy_into() takes 2 arguments, not ", nargs);
+  const core::ArrayView dst = to_view(state, args[0], "_copy_into");
+  if (!dst.writable()) core::fail(Fault::kValue, "dst is read-only");
+  copy_elements(dst, to_view(state, args[1], "_copy_into"));
+  return Ref::borrow(Py_None);
+}
+
+/// What a copy of as many bytes costs at least: the unit of the copy benchmarks.
+Ref copy_bytes(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
+  const State& state = State::of_module(module);
+  if (nargs != 2) core::fail(Fault::kType, "_memcpy() takes 2 arguments, not ", nargs);
+  const core::ArrayView dst = to_view(state, args[0], "_memcpy");
+  const core::ArrayView src = to_view(state, args[1], "_memcpy");
+  require_host(dst, "copying bytes");
+  require_host(src, "copying bytes");
+  if (!dst.writable() || !core::is_c_contiguous(dst.extents(), dst.stride_span()) ||
+      !core::is_c_contiguous(src.extents(), src.stride_span()) || dst.nbytes() != src.nbytes()) {
+    core::fail(Fault::kValue, "dst and src must be row-major, of one size, and dst writable");
+  }
+  const std::int64_t nbytes = dst.nbytes();
+  {
+    const GilRelease others_run(nbytes >= kReleaseGilAbove);
+    std::memcpy(dst.data, src.data, static_cast<std::size_t>(nbytes));
+  }
+  return Ref::borrow(Py_None);
+}
+
 /// One call of the planner, again and again: what it takes is measured from outside.
 Ref plan_copies(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
   const State& state = State::of_module(module);
@@ -159,6 +190,12 @@ PyMethodDef kCopyingFunctions[] = {
      "_use_isa($module, name, /)\n--\n\n"
      "Copies use the kernels of that instruction set from now on, in the whole process: a name out "
      "of\n_build_info()['isas']. Raises ValueError for any other."},
+    {"_copy_into", method<&copy_into>(), METH_FASTCALL,
+     "_copy_into($module, dst, src, /)\n--\n\ndst[...] = src for equal shapes: for the "
+     "benchmarks."},
+    {"_memcpy", method<&copy_bytes>(), METH_FASTCALL,
+     "_memcpy($module, dst, src, /)\n--\n\n"
+     "The bytes of one row-major array into another by the C library: for the benchmarks."},
     {"_plan_copies", method<&plan_copies>(), METH_FASTCALL,
      "_plan_copies($module, dst, src, count, /)\n--\n\n"
      "Plans the copy of src to dst `count` times and carries none of them out: for the "

@@ -8,21 +8,33 @@
 namespace refarray::core::kernels {
 namespace {
 
-/// Rows of kPiece to 2 * kPiece bytes: their first and their last kPiece bytes.
-template <int kPiece>
-void move_short_rows(const Plane& plane) noexcept {
+/// Rows of kPiece to 2 * kPiece bytes: their first and, unless that is all, their last kPiece
+/// bytes.
+template <int kPiece, bool kIsAll>
+inline void move_pieces(const Plane& plane) noexcept {
   using Piece = Vector<1, kPiece>;
   const std::int64_t last = plane.count - kPiece;
+  const std::int64_t ahead = plane.ahead;
   std::byte* dst = plane.dst;
   const std::byte* src = plane.src;
   for (std::int64_t row = 0; row < plane.rows; ++row) {
+    if (ahead != 0) {
+      for (std::int64_t at = 0; at < plane.count; at += kLine) __builtin_prefetch(src + ahead + at);
+    }
     const Piece head = load<Piece>(src);
-    const Piece tail = load<Piece>(src + last);
+    if constexpr (!kIsAll) {
+      const Piece tail = load<Piece>(src + last);
+      store(dst + last, tail);
+    }
     store(dst, head);
-    store(dst + last, tail);
     dst += plane.dst_pitch;
     src += plane.src_pitch;
   }
+}
+
+template <int kPiece>
+void move_short_rows(const Plane& plane) noexcept {
+  plane.count == kPiece ? move_pieces<kPiece, true>(plane) : move_pieces<kPiece, false>(plane);
 }
 
 void stream_bytes(std::byte* dst, const std::byte* src, std::int64_t count) noexcept {

@@ -41,6 +41,7 @@ template <int kUnit, class Result, class Last>
     store(dst, result(0));
     for (at = head / kUnit; at + kCount < count; at += kCount) stream(dst + at * kUnit, result(at));
   }
+#pragma GCC unroll 4
   for (; at + kCount < count; at += kCount) store(dst + at * kUnit, result(at));
   store(dst + (count - kCount) * kUnit, last());
 }

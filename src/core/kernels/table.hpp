@@ -27,6 +27,9 @@ struct Plane {
   std::int64_t dst_pitch;  // from one row to the next
   std::int64_t src_pitch;
   bool streams;
+  /// From a row of src to one that will be read soon, whose lines are asked for meanwhile; 0: none.
+  /// What fetches lines ahead by itself does not see where short rows come from.
+  std::int64_t ahead = 0;
 };
 
 /// A transpose: unit (i, j) of src lies at i * src_pitch + j * unit and goes to dst_offsets[j] + i
