@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import weakref
 from types import SimpleNamespace
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hostile.interfaces import ADDRESS, MALFORMED, NUMBERS, Interface, at
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from leaks import blocks_left
@@ -36,23 +36,8 @@ TYPESTRS = {
 UNSAYABLE = ["bfloat16", "complex32", "float8_e5m2", "float4_e2m1fn", "float32x2"]
 
 
-class Interface:
-    """Has the attribute, and nothing else that anybody would ask for."""
-
-    def __init__(self, **fields: Any) -> None:
-        self.__array_interface__ = {"version": 3, "shape": (2,), "typestr": "|u1", **fields}
-
-
 class Memory(bytearray):
     """Can be weakly referenced."""
-
-
-def at(memory: Any) -> tuple[int, bool]:
-    """(address, read-only) of a ctypes array."""
-    return (ctypes.addressof(memory), False)
-
-
-NUMBERS = (ctypes.c_int32 * 12)(*range(12))
 
 
 # --- out
@@ -182,109 +167,6 @@ class Odd:
         return self.value
 
 
-class Broken:
-    """Raises when asked for anything."""
-
-    def __index__(self) -> int:
-        raise KeyError("index")
-
-    def __bool__(self) -> bool:
-        raise KeyError("bool")
-
-
-ADDRESS = at(NUMBERS)[0]
-MALFORMED: list[tuple[dict[str, Any], type[Exception], str]] = [
-    ({"version": 2}, BufferError, "version is 2; it must be 3"),
-    ({"version": 4}, BufferError, "version is 4"),
-    ({"version": None}, BufferError, "version must be an int, not missing"),
-    ({"version": "3"}, BufferError, "version must be an int, not str"),
-    ({"version": 2**70}, BufferError, "version does not fit 64 bits"),
-    ({"typestr": None}, BufferError, "typestr must be a str, not missing"),
-    ({"typestr": b"|u1"}, BufferError, "typestr must be a str, not bytes"),
-    ({"typestr": ">i4"}, BufferError, "typestr '>i4' is no number"),
-    ({"typestr": "|i4"}, BufferError, "typestr '|i4'"),
-    ({"typestr": "=i4"}, BufferError, "typestr '=i4'"),
-    ({"typestr": "i4"}, BufferError, "typestr 'i4'"),
-    ({"typestr": "<i3"}, BufferError, "typestr '<i3'"),
-    ({"typestr": "<i04"}, BufferError, "typestr '<i04'"),
-    ({"typestr": "<i4,<i4"}, BufferError, "typestr"),
-    ({"typestr": "<f16"}, BufferError, "typestr"),
-    ({"typestr": "<c4"}, BufferError, "typestr"),
-    ({"typestr": "<M8[s]"}, BufferError, "typestr"),
-    ({"typestr": "|V4"}, BufferError, "typestr"),
-    ({"typestr": "|O"}, BufferError, "typestr"),
-    ({"typestr": "|S1"}, BufferError, "typestr"),
-    ({"typestr": "<U1"}, BufferError, "typestr"),
-    ({"typestr": "|t1"}, BufferError, "typestr"),
-    ({"typestr": ""}, BufferError, "typestr ''"),
-    ({"typestr": "<"}, BufferError, "typestr"),
-    ({"typestr": "\udc80"}, BufferError, "typestr"),
-    ({"typestr": "<i\u0664"}, BufferError, "typestr"),
-    ({"typestr": "x" * 10**6}, BufferError, "..."),
-    ({"shape": None}, BufferError, "shape must be a tuple, not missing"),
-    ({"shape": [2]}, BufferError, "shape must be a tuple, not list"),
-    ({"shape": 2}, BufferError, "shape must be a tuple, not int"),
-    ({"shape": (1,) * 65}, BufferError, "shape has 65 items; the limit is 64"),
-    ({"shape": (-1,), "data": b""}, BufferError, "shape[0] is -1"),
-    ({"shape": (1.0,)}, BufferError, "shape[0] must be an int, not float"),
-    ({"shape": (1, None)}, BufferError, "shape[1] must be an int, not NoneType"),
-    ({"shape": (2**63,)}, BufferError, "shape[0] does not fit 64 bits"),
-    ({"shape": (2**62, 2**62), "data": b""}, BufferError, "shape"),
-    ({"shape": (Broken(),)}, KeyError, "index"),
-    ({"strides": [1]}, BufferError, "strides must be a tuple, not list"),
-    ({"strides": ()}, BufferError, "strides has 0 items, shape has 1"),
-    ({"strides": (1, 1)}, BufferError, "strides has 2 items, shape has 1"),
-    ({"strides": ("1",)}, BufferError, "strides[0] must be an int, not str"),
-    ({"strides": (-(2**70),)}, BufferError, "strides[0] does not fit"),
-    ({"strides": (2**62,), "data": b"ab"}, BufferError, "strides"),
-    ({"typestr": "<i4", "strides": (6,)}, BufferError, "strides[0] is 6 bytes; it must be a mult"),
-    ({"data": (0, False)}, BufferError, "data is NULL"),
-    ({"data": (ADDRESS,)}, BufferError, "data has 1 items"),
-    ({"data": (ADDRESS, False, 1)}, BufferError, "data has 3 items"),
-    ({"data": ()}, BufferError, "data has 0 items"),
-    ({"data": (str(ADDRESS), False)}, BufferError, "data[0] must be an int, not str"),
-    ({"data": (None, False)}, BufferError, "data[0] must be an int, not NoneType"),
-    ({"data": (True, False)}, BufferError, "data[0] must be an int, not bool"),
-    ({"data": (2**64, False)}, BufferError, "which is no address"),
-    ({"data": (2**64 - 1, False)}, BufferError, "leave the address space"),
-    ({"data": (-1, False)}, BufferError, ""),
-    ({"data": (ADDRESS, Broken())}, KeyError, "bool"),
-    ({"data": [ADDRESS, False]}, BufferError, "data must be (address, read-only), None or"),
-    ({"data": ADDRESS}, BufferError, "not int"),
-    ({"data": "abc"}, BufferError, "not str"),
-    ({"data": None}, BufferError, "not Interface"),
-    ({}, BufferError, "not Interface"),
-    ({"data": b"a"}, BufferError, "bytes 0 to 2 from offset 0; the buffer has 1"),
-    ({"data": b"ab", "offset": 1}, BufferError, "bytes 0 to 2 from offset 1; the buffer has 2"),
-    ({"data": b"ab", "offset": 9}, BufferError, "from offset 9; the buffer has 2"),
-    ({"data": b"ab", "strides": (-1,)}, BufferError, "bytes -1 to 1 from offset 0"),
-    ({"data": b"ab", "strides": (2,)}, BufferError, "bytes 0 to 3"),
-    ({"data": b"ab", "shape": (10**12,)}, BufferError, "the buffer has 2"),
-    ({"data": b"ab", "offset": -1}, BufferError, "offset is -1; the least is 0"),
-    ({"data": b"ab", "offset": 2**80}, BufferError, "offset does not fit 64 bits"),
-    ({"data": b"ab", "offset": 2**63 - 1}, BufferError, ""),
-    ({"data": b"ab", "offset": 0.5}, BufferError, "offset must be an int, not float"),
-    ({"data": at(NUMBERS), "offset": 1}, BufferError, "with an address it must be 0"),
-    ({"data": memoryview(b"abcd")[::2]}, BufferError, "contiguous"),
-    ({"data": b"ab", "mask": np.zeros(2, bool)}, BufferError, "mask is given"),
-]
-
-
-@pytest.mark.req("CONS-07", "TENS-11", "DTYPE-11")
-@pytest.mark.parametrize(("fields", "error", "words"), MALFORMED)
-def test_what_is_refused(fields: dict[str, Any], error: type[Exception], words: str) -> None:
-    for take in (refarray.from_array_interface, refarray.asarray):
-        offer = Interface(**fields)
-        with pytest.raises(error) as caught:
-            take(offer)
-        assert type(caught.value) is error
-        assert words in str(caught.value)
-        gone = weakref.ref(offer)
-        del offer, caught
-        gc.collect()
-        assert gone() is None
-
-
 @pytest.mark.parametrize("value", [(), 5, "text", [("version", 3)], SimpleNamespace()])
 def test_an_attribute_that_is_no_dict(value: Any) -> None:
     offer = SimpleNamespace(__array_interface__=value)
@@ -386,17 +268,6 @@ def test_data_none_is_the_objects_own_buffer() -> None:
     assert x.tolist() == [0x6463, 0x6665]
     with pytest.raises(BufferError):
         own.clear()
-
-
-@pytest.mark.parametrize("owner", [True, False])
-def test_hostile_exporters_are_released_once(adv: Any, owner: bool) -> None:
-    """As the data of an interface: taken as bytes, so that only buf, len and readonly count."""
-    for fields in ({}, {"len": -1}, {"len": 2}, {"data": None, "len": 8}, {"len": 2**62}):
-        exporter = adv.exporter(**{"data": b"12345678", "owner": owner, **fields})
-        with contextlib.suppress(BufferError):
-            refarray.from_array_interface(Interface(data=exporter, shape=(8,)))
-        gc.collect()
-        assert exporter.releases == (exporter.gets if owner else 0)
 
 
 def test_nothing_leaks() -> None:

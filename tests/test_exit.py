@@ -38,13 +38,16 @@ def test_daemon_threads(isolated: Any, mode: str, attempt: int) -> None:
         "daemon",
         "buffer_static",
         "buffer_thread",
+        "interface_static",
+        "interface_thread",
         "atexit",
     ],
 )
 def test_finalization(isolated: Any, mode: str) -> None:
     """Arrays, capsules and managed tensors that outlive the interpreter are let go or leaked,
     never a crash."""
-    leaks = mode in {"buffer_static", "buffer_thread"}  # PyBuffer_Release needs an interpreter
+    # Releasing a Python object needs an interpreter.
+    leaks = mode.startswith(("buffer_", "interface_"))
     assert "alive until here\n" in isolated("finalization.py", mode, leaks=leaks)
 
 

@@ -3,86 +3,18 @@ refusals let the next way be asked."""
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import itertools
-import weakref
-from collections.abc import Callable
-from types import SimpleNamespace
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
+from native.offers import VALUES, WAYS, Answer, data, logged, offering, raising, refusing
 
 import refarray
 
-# In the order of docs/neighbours.md. Each way gives a value of its own, which tells the way.
-WAYS = ("table", "dlpack", "buffer", "interface", "array")
-VALUES = {"table": 1.0, "dlpack": 2.0, "buffer": 3.0, "interface": 4.0, "array": 5.0}
 PAIRS = list(itertools.combinations(WAYS, 2))
-
-Answer = Callable[..., Any]
-
-
-class Described(ctypes.Structure):
-    """Exports a buffer whose format has no dtype."""
-
-    _fields_ = [("x", ctypes.c_float), ("y", ctypes.c_float)]
-
-
-def data(way: str) -> Any:
-    return np.full(2, VALUES[way], "float32")
-
-
-def raising(error: BaseException) -> Answer:
-    def answer(*_: Any, **__: Any) -> Any:
-        raise error
-
-    return answer
-
-
-def refusing(way: str) -> Answer:
-    return raising(BufferError(f"{way} refuses"))
-
-
-def offering(adv: Any, *ways: str, **instead: Answer) -> Any:
-    """An object that offers these ways; `asked` lists those that were asked, in order. A way in
-    `instead` answers by that function. The buffer protocol is not Python's before 3.12: a ctypes
-    array offers it, and a structure offers one that is refused."""
-    asked: list[str] = []
-
-    def answer(way: str, usual: Answer) -> Answer:
-        def give(*arguments: Any, **keywords: Any) -> Any:
-            asked.append(way)
-            return instead.get(way, usual)(*arguments, **keywords)
-
-        return give
-
-    kept = {way: data(way) for way in ways}
-    tensor = adv.make(shape=(2,), data=data("table").tobytes()) if "table" in ways else None
-    names: dict[str, Any] = {"asked": asked, "kept": kept}
-    if "table" in ways:
-        names["__dlpack_c_exchange_api__"] = adv.table().capsule()
-        names["tensor"] = property(answer("table", lambda self: tensor))
-    if "dlpack" in ways:
-        names["__dlpack__"] = answer("dlpack", lambda self, **k: kept["dlpack"].__dlpack__(**k))
-        names["__dlpack_device__"] = instead.get("device", lambda self: (1, 0))
-    if "interface" in ways:
-        said = kept["interface"].__array_interface__
-        names["__array_interface__"] = property(answer("interface", lambda self: said))
-    if "array" in ways:
-        names["__array__"] = answer("array", lambda self: kept["array"])
-    if "buffer" not in ways:
-        return type("Offers", (), names)()
-    if "buffer" in instead:
-        return type("Offers", (Described,), names)()
-    floats: Any = ctypes.c_float * 2
-    return type("Offers", (floats,), names)(VALUES["buffer"], VALUES["buffer"])
-
-
-def logged(*ways: str) -> list[str]:
-    """What `asked` can show of these."""
-    return [way for way in ways if way != "buffer"]
 
 
 # --- the order
@@ -289,113 +221,35 @@ def test_the_other_functions_ask_one_way_only(adv: Any) -> None:
     assert x.asked == []
 
 
-# --- copy
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="PEP 688 is in CPython from 3.12 on")
+def test_buffers_made_in_python(adv: Any) -> None:
+    """What __buffer__ raises decides as it does for the others; what it gave is released once."""
+    released: list[memoryview] = []
 
+    def give(self: Any, flags: int) -> memoryview:
+        return memoryview(data("buffer"))
 
-@pytest.mark.parametrize("way", WAYS)
-def test_copy_true_is_a_copy_whatever_the_way(adv: Any, way: str) -> None:
-    x = offering(adv, way)
-    y = refarray.asarray(x, copy=True)
-    y[0] = 9.0
-    if way == "buffer":
-        assert list(x) == [3.0, 3.0]
-    elif way != "table":
-        assert x.kept[way].tolist() == [VALUES[way]] * 2
-    assert not y.readonly
+    def offer(answer: Answer, *ways: str) -> Any:
+        base = type(offering(adv, *ways, "array"))
+        names = {
+            "__buffer__": answer,
+            "__release_buffer__": lambda self, view: released.append(view),
+        }
+        return type("Offers", (base,), names)()
 
-
-def test_copy_false_goes_on_to_a_way_that_shares(adv: Any) -> None:
-    def old(self: Any, *, max_version: Any = None) -> Any:
-        return self.kept["dlpack"].__dlpack__(max_version=max_version)
-
-    x = offering(adv, "dlpack", "interface", dlpack=old)
-    y = refarray.asarray(x, copy=False)
-    y[0] = 9.0
-    assert x.kept["interface"].tolist() == [9.0, 4.0]
-    x = offering(adv, "dlpack", dlpack=old)
-    with pytest.raises(refarray.NoCopyError, match="does not take copy="):
-        refarray.asarray(x, copy=False)
-    with pytest.raises(refarray.NoCopyError, match="exports no memory"):
-        refarray.asarray(offering(adv, "table"), copy=False)
-
-
-def test_copy_false_is_asked_of_array(adv: Any) -> None:
-    seen: list[Any] = []
-
-    def knows(self: Any, dtype: Any = None, copy: Any = None) -> Any:
-        seen.append((dtype, copy))
-        if copy is False and len(seen) > 2:
-            raise ValueError("only by copying")
-        return self.kept["array"]
-
-    x = offering(adv, "array", array=knows)
-    y = refarray.asarray(x, copy=False)
-    y[0] = 9.0
-    assert x.kept["array"].tolist() == [9.0, 5.0]
-    refarray.asarray(x)
-    assert seen == [(None, False), (None, None)]
-    with pytest.raises(ValueError, match="only by copying"):
-        refarray.asarray(x, copy=False)
-    with pytest.raises(refarray.NoCopyError, match="does not take copy=") as caught:
-        refarray.asarray(offering(adv, "array"), copy=False)
-    assert isinstance(caught.value.__cause__, TypeError)
-
-
-# --- __array__
-
-
-@pytest.mark.parametrize("result", [None, [1.0], 5, "text", refarray.zeros(1), np.float32(1)])
-def test_array_must_return_an_ndarray(adv: Any, result: Any) -> None:
-    x = offering(adv, "array", array=lambda self: result)
-    with pytest.raises(
-        TypeError, match=r"__array__\(\) of Offers returned .*, not a numpy.ndarray"
-    ):
-        refarray.asarray(x)
-
-
-def test_array_is_looked_up_on_the_type(adv: Any) -> None:
-    x: Any = SimpleNamespace(__array__=lambda: data("array"))
-    with pytest.raises(TypeError, match="SimpleNamespace"):
-        refarray.asarray(x)
-    for thing in (np.ndarray, np.float32, refarray.Array, int):
-        with pytest.raises(TypeError, match="is of type"):
-            refarray.asarray(thing)
-    unset = type("Unset", (), {"__array__": None, "__array_interface__": None})()
-    with pytest.raises(TypeError, match="is of type Unset"):
-        refarray.asarray(unset)
-
-
-def test_fabricated_attributes_are_not_offers() -> None:
-    class Fabricates:
-        def __getattr__(self, name: str) -> Any:
-            return lambda *_, **__: data("array")
-
-    with pytest.raises(TypeError, match="Fabricates must be a dict, not function"):
-        refarray.asarray(Fabricates())
-
-
-def test_what_array_returned_is_kept(adv: Any) -> None:
-    class Memory(bytearray):
-        pass
-
-    memory = Memory(data("array").tobytes())
-    alive = weakref.ref(memory)
-    results = [np.frombuffer(memory, "f4")]
-    x = offering(adv, "array", array=lambda self: results.pop())
-    y = refarray.asarray(x)
-    del x, memory
+    x = refarray.asarray(offer(give))
+    assert x.tolist() == [3.0, 3.0]
+    assert released == []
+    del x
     gc.collect()
-    assert alive() is not None
-    assert y.tolist() == [5.0, 5.0]
-    del y
-    gc.collect()
-    assert alive() is None
-
-
-def test_array_that_asks_us_again(adv: Any) -> None:
-    x = offering(adv, "array", array=refarray.asarray)
-    with pytest.raises(RecursionError):
-        refarray.asarray(x)
+    assert len(released) == 1
+    for error in (BufferError("no"), ValueError("no"), TypeError("no")):
+        assert refarray.asarray(offer(raising(error), "interface")).tolist() == [4.0, 4.0]
+    assert refarray.asarray(offer(lambda self, flags: b"no view")).tolist() == [5.0, 5.0]
+    for error in (KeyError("no"), MemoryError(), KeyboardInterrupt()):
+        with pytest.raises(type(error)):
+            refarray.asarray(offer(raising(error), "interface"))
+    assert len(released) == 1
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,10 @@ from importlib import import_module
 
 from .case import CASES, Case
 
-FAMILIES = ("structs", "capsules", "protocol", "moments", "arguments", "tables", "buffers")
+FAMILIES = (
+    *("structs", "capsules", "protocol", "moments", "arguments", "tables", "buffers"),
+    "interfaces",
+)
 
 
 def everything() -> list[Case]:

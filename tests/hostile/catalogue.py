@@ -106,6 +106,7 @@ ROWS = {
     "R95": "our table after the interpreter",
     "R96": "our table in another interpreter",
     "RB": "exporters of the buffer protocol that lie",
+    "RI": "array interfaces that are malformed or lie",
     **{f"C{number}": f"corpus row {number}" for number in range(1, 43)},
 }
 

@@ -62,6 +62,17 @@ class Owner(bytearray):
         spend()
 
 
+class Described:
+    """Keeps the memory at the address that it tells."""
+
+    def __init__(self) -> None:
+        self.kept = refarray.zeros(4)
+
+    @property
+    def __array_interface__(self):
+        return self.kept.__array_interface__
+
+
 class Property:
     @property
     def __dlpack__(self):
@@ -162,6 +173,11 @@ elif mode == "buffer_static":
 elif mode == "buffer_thread":
     take(refarray.from_buffer(bytearray(b"abcd"))).drop_at_finalization(False)
     take(refarray.from_buffer(bytearray(b"efgh"))).drop_at_finalization(True)
+elif mode == "interface_static":
+    take(refarray.from_array_interface(Described())).keep_until_exit()
+elif mode == "interface_thread":
+    take(refarray.from_array_interface(Described())).drop_at_finalization(False)
+    take(refarray.from_array_interface(Described())).drop_at_finalization(True)
 elif mode == "atexit":
     atexit.register(lambda array: print(refarray.from_dlpack(array).tolist()), x)
 else:

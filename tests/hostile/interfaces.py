@@ -1,0 +1,152 @@
+"""Objects whose __array_interface__ is malformed or lies, through every way that takes one."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import weakref
+from typing import Any
+
+import refarray
+
+from .case import case, expect, refused
+
+
+class Interface:
+    """Has the attribute, and nothing else that anybody would ask for."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.__array_interface__ = {"version": 3, "shape": (2,), "typestr": "|u1", **fields}
+
+
+def at(memory: Any) -> tuple[int, bool]:
+    """(address, read-only) of a ctypes array."""
+    return (ctypes.addressof(memory), False)
+
+
+NUMBERS = (ctypes.c_int32 * 12)(*range(12))
+
+
+class Broken:
+    """Raises when asked for anything."""
+
+    def __index__(self) -> int:
+        raise KeyError("index")
+
+    def __bool__(self) -> bool:
+        raise KeyError("bool")
+
+
+ADDRESS = at(NUMBERS)[0]
+MALFORMED: list[tuple[dict[str, Any], type[Exception], str]] = [
+    ({"version": 2}, BufferError, "version is 2; it must be 3"),
+    ({"version": 4}, BufferError, "version is 4"),
+    ({"version": None}, BufferError, "version must be an int, not missing"),
+    ({"version": "3"}, BufferError, "version must be an int, not str"),
+    ({"version": 2**70}, BufferError, "version does not fit 64 bits"),
+    ({"typestr": None}, BufferError, "typestr must be a str, not missing"),
+    ({"typestr": b"|u1"}, BufferError, "typestr must be a str, not bytes"),
+    ({"typestr": ">i4"}, BufferError, "typestr '>i4' is no number"),
+    ({"typestr": "|i4"}, BufferError, "typestr '|i4'"),
+    ({"typestr": "=i4"}, BufferError, "typestr '=i4'"),
+    ({"typestr": "i4"}, BufferError, "typestr 'i4'"),
+    ({"typestr": "<i3"}, BufferError, "typestr '<i3'"),
+    ({"typestr": "<i04"}, BufferError, "typestr '<i04'"),
+    ({"typestr": "<i4,<i4"}, BufferError, "typestr"),
+    ({"typestr": "<f16"}, BufferError, "typestr"),
+    ({"typestr": "<c4"}, BufferError, "typestr"),
+    ({"typestr": "<M8[s]"}, BufferError, "typestr"),
+    ({"typestr": "|V4"}, BufferError, "typestr"),
+    ({"typestr": "|O"}, BufferError, "typestr"),
+    ({"typestr": "|S1"}, BufferError, "typestr"),
+    ({"typestr": "<U1"}, BufferError, "typestr"),
+    ({"typestr": "|t1"}, BufferError, "typestr"),
+    ({"typestr": ""}, BufferError, "typestr ''"),
+    ({"typestr": "<"}, BufferError, "typestr"),
+    ({"typestr": "\udc80"}, BufferError, "typestr"),
+    ({"typestr": "<i\u0664"}, BufferError, "typestr"),
+    ({"typestr": "x" * 10**6}, BufferError, "..."),
+    ({"shape": None}, BufferError, "shape must be a tuple, not missing"),
+    ({"shape": [2]}, BufferError, "shape must be a tuple, not list"),
+    ({"shape": 2}, BufferError, "shape must be a tuple, not int"),
+    ({"shape": (1,) * 65}, BufferError, "shape has 65 items; the limit is 64"),
+    ({"shape": (-1,), "data": b""}, BufferError, "shape[0] is -1"),
+    ({"shape": (1.0,)}, BufferError, "shape[0] must be an int, not float"),
+    ({"shape": (1, None)}, BufferError, "shape[1] must be an int, not NoneType"),
+    ({"shape": (2**63,)}, BufferError, "shape[0] does not fit 64 bits"),
+    ({"shape": (2**62, 2**62), "data": b""}, BufferError, "shape"),
+    ({"shape": (Broken(),)}, KeyError, "index"),
+    ({"strides": [1]}, BufferError, "strides must be a tuple, not list"),
+    ({"strides": ()}, BufferError, "strides has 0 items, shape has 1"),
+    ({"strides": (1, 1)}, BufferError, "strides has 2 items, shape has 1"),
+    ({"strides": ("1",)}, BufferError, "strides[0] must be an int, not str"),
+    ({"strides": (-(2**70),)}, BufferError, "strides[0] does not fit"),
+    ({"strides": (2**62,), "data": b"ab"}, BufferError, "strides"),
+    ({"typestr": "<i4", "strides": (6,)}, BufferError, "strides[0] is 6 bytes; it must be a mult"),
+    ({"data": (0, False)}, BufferError, "data is NULL"),
+    ({"data": (ADDRESS,)}, BufferError, "data has 1 items"),
+    ({"data": (ADDRESS, False, 1)}, BufferError, "data has 3 items"),
+    ({"data": ()}, BufferError, "data has 0 items"),
+    ({"data": (str(ADDRESS), False)}, BufferError, "data[0] must be an int, not str"),
+    ({"data": (None, False)}, BufferError, "data[0] must be an int, not NoneType"),
+    ({"data": (True, False)}, BufferError, "data[0] must be an int, not bool"),
+    ({"data": (2**64, False)}, BufferError, "which is no address"),
+    ({"data": (2**64 - 1, False)}, BufferError, "leave the address space"),
+    ({"data": (-1, False)}, BufferError, ""),
+    ({"data": (ADDRESS, Broken())}, KeyError, "bool"),
+    ({"data": [ADDRESS, False]}, BufferError, "data must be (address, read-only), None or"),
+    ({"data": ADDRESS}, BufferError, "not int"),
+    ({"data": "abc"}, BufferError, "not str"),
+    ({"data": None}, BufferError, "not Interface"),
+    ({}, BufferError, "not Interface"),
+    ({"data": b"a"}, BufferError, "bytes 0 to 2 from offset 0; the buffer has 1"),
+    ({"data": b"ab", "offset": 1}, BufferError, "bytes 0 to 2 from offset 1; the buffer has 2"),
+    ({"data": b"ab", "offset": 9}, BufferError, "from offset 9; the buffer has 2"),
+    ({"data": b"ab", "strides": (-1,)}, BufferError, "bytes -1 to 1 from offset 0"),
+    ({"data": b"ab", "strides": (2,)}, BufferError, "bytes 0 to 3"),
+    ({"data": b"ab", "shape": (10**12,)}, BufferError, "the buffer has 2"),
+    ({"data": b"ab", "offset": -1}, BufferError, "offset is -1; the least is 0"),
+    ({"data": b"ab", "offset": 2**80}, BufferError, "offset does not fit 64 bits"),
+    ({"data": b"ab", "offset": 2**63 - 1}, BufferError, ""),
+    ({"data": b"ab", "offset": 0.5}, BufferError, "offset must be an int, not float"),
+    ({"data": at(NUMBERS), "offset": 1}, BufferError, "with an address it must be 0"),
+    ({"data": memoryview(b"abcd")[::2]}, BufferError, "contiguous"),
+    ({"data": b"ab", "mask": b"\0\1"}, BufferError, "mask is given"),
+]
+
+
+def throw_interface(fields: dict[str, Any], error: type[BaseException], words: str) -> int:
+    """The object, which would keep the memory, is let go with the refusal."""
+    for take in (refarray.from_array_interface, refarray.asarray):
+        offer = Interface(**fields)
+        with refused(error, words=words):
+            take(offer)
+        gone = weakref.ref(offer)
+        del offer
+        if gone() is not None:
+            gc.collect()
+        expect(gone() is None, "the object was kept", "leak")
+    return 2
+
+
+for _number, (_fields, _error, _words) in enumerate(MALFORMED):
+    case("RI", f"{_number}-{'-'.join(_fields) or 'nothing'}", "interface")(
+        lambda adv, fields=_fields, error=_error, words=_words: throw_interface(
+            fields, error, words
+        )
+    )
+
+
+@case("RI", "lying-buffers", "interface")
+def lying_buffers(adv: Any) -> int:
+    """As the data: only buf, len and readonly count, and the buffer is given back once."""
+    lies = ({"len": -1}, {"len": 2}, {"data": None, "len": 8}, {"len": -(2**63)})
+    for fields in lies:
+        for owner in (True, False):
+            exporter = adv.exporter(**{"data": b"12345678", "owner": owner, **fields})
+            with refused(BufferError):
+                refarray.from_array_interface(Interface(data=exporter, shape=(8,)))
+            gc.collect()
+            given_back = exporter.gets if owner else 0
+            expect(exporter.releases == given_back, f"{exporter.releases} releases", "leak")
+    return 2 * len(lies)

@@ -1,0 +1,122 @@
+"""copy= of asarray by each way of offering memory, and __array__, the last of them."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from native.offers import VALUES, WAYS, data, offering
+
+import refarray
+
+# --- copy
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_copy_true_is_a_copy_whatever_the_way(adv: Any, way: str) -> None:
+    x = offering(adv, way)
+    y = refarray.asarray(x, copy=True)
+    y[0] = 9.0
+    if way == "buffer":
+        assert list(x) == [3.0, 3.0]
+    elif way != "table":
+        assert x.kept[way].tolist() == [VALUES[way]] * 2
+    assert not y.readonly
+
+
+def test_copy_false_goes_on_to_a_way_that_shares(adv: Any) -> None:
+    def old(self: Any, *, max_version: Any = None) -> Any:
+        return self.kept["dlpack"].__dlpack__(max_version=max_version)
+
+    x = offering(adv, "dlpack", "interface", dlpack=old)
+    y = refarray.asarray(x, copy=False)
+    y[0] = 9.0
+    assert x.kept["interface"].tolist() == [9.0, 4.0]
+    x = offering(adv, "dlpack", dlpack=old)
+    with pytest.raises(refarray.NoCopyError, match="does not take copy="):
+        refarray.asarray(x, copy=False)
+    with pytest.raises(refarray.NoCopyError, match="exports no memory"):
+        refarray.asarray(offering(adv, "table"), copy=False)
+
+
+def test_copy_false_is_asked_of_array(adv: Any) -> None:
+    seen: list[Any] = []
+
+    def knows(self: Any, dtype: Any = None, copy: Any = None) -> Any:
+        seen.append((dtype, copy))
+        if copy is False and len(seen) > 2:
+            raise ValueError("only by copying")
+        return self.kept["array"]
+
+    x = offering(adv, "array", array=knows)
+    y = refarray.asarray(x, copy=False)
+    y[0] = 9.0
+    assert x.kept["array"].tolist() == [9.0, 5.0]
+    refarray.asarray(x)
+    assert seen == [(None, False), (None, None)]
+    with pytest.raises(ValueError, match="only by copying"):
+        refarray.asarray(x, copy=False)
+    with pytest.raises(refarray.NoCopyError, match="does not take copy=") as caught:
+        refarray.asarray(offering(adv, "array"), copy=False)
+    assert isinstance(caught.value.__cause__, TypeError)
+
+
+# --- __array__
+
+
+@pytest.mark.parametrize("result", [None, [1.0], 5, "text", refarray.zeros(1), np.float32(1)])
+def test_array_must_return_an_ndarray(adv: Any, result: Any) -> None:
+    x = offering(adv, "array", array=lambda self: result)
+    with pytest.raises(
+        TypeError, match=r"__array__\(\) of Offers returned .*, not a numpy.ndarray"
+    ):
+        refarray.asarray(x)
+
+
+def test_array_is_looked_up_on_the_type(adv: Any) -> None:
+    x: Any = SimpleNamespace(__array__=lambda: data("array"))
+    with pytest.raises(TypeError, match="SimpleNamespace"):
+        refarray.asarray(x)
+    for thing in (np.ndarray, np.float32, refarray.Array, int):
+        with pytest.raises(TypeError, match="is of type"):
+            refarray.asarray(thing)
+    unset = type("Unset", (), {"__array__": None, "__array_interface__": None})()
+    with pytest.raises(TypeError, match="is of type Unset"):
+        refarray.asarray(unset)
+
+
+def test_fabricated_attributes_are_not_offers() -> None:
+    class Fabricates:
+        def __getattr__(self, name: str) -> Any:
+            return lambda *_, **__: data("array")
+
+    with pytest.raises(TypeError, match="Fabricates must be a dict, not function"):
+        refarray.asarray(Fabricates())
+
+
+def test_what_array_returned_is_kept(adv: Any) -> None:
+    class Memory(bytearray):
+        pass
+
+    memory = Memory(data("array").tobytes())
+    alive = weakref.ref(memory)
+    results = [np.frombuffer(memory, "f4")]
+    x = offering(adv, "array", array=lambda self: results.pop())
+    y = refarray.asarray(x)
+    del x, memory
+    gc.collect()
+    assert alive() is not None
+    assert y.tolist() == [5.0, 5.0]
+    del y
+    gc.collect()
+    assert alive() is None
+
+
+def test_array_that_asks_us_again(adv: Any) -> None:
+    x = offering(adv, "array", array=refarray.asarray)
+    with pytest.raises(RecursionError):
+        refarray.asarray(x)
