@@ -206,7 +206,8 @@ def test_no_memory(isolated: Any, way: str) -> None:
     """Allocation after allocation fails: MemoryError or the right answer, and every tensor
     given back."""
     pytest.importorskip("_testcapi", reason="only test builds of CPython can make allocations fail")
-    assert isolated("no_memory.py", way).endswith("survived\n")
+    # LSan cannot look for leaks in a process whose allocations were made to fail.
+    assert isolated("no_memory.py", way, leaks=True).endswith("survived\n")
 
 
 # --- our deleters ---

@@ -78,10 +78,9 @@ inline bool is_finalizing() noexcept { return !Py_IsInitialized(); }
 /// Runs `body`, which may give up the GIL and take it again. While the interpreter is being
 /// finalized CPython before 3.14 ends a daemon thread where it takes the GIL, by unwinding its
 /// stack; our frames must not run their destructors then, without a GIL: the thread is parked
-/// instead, as CPython 3.14 does itself. That unwinding throws no object: UBSAN would take the
-/// reference to it for a null one.
+/// instead, as CPython 3.14 does itself.
 template <class Body>
-[[gnu::no_sanitize("null")]] auto park_at_exit(Body body) {
+auto park_at_exit(Body body) {
   try {  // boundary: pthread_exit() comes as an exception of its own kind
     return body();
   } catch (

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "../cpp/naive.hpp"
+#include "core/kernels/table.hpp"
 #include "input.hpp"
 #include "naive_cast.hpp"
 #include "refarray/core/bits.hpp"
@@ -130,8 +131,16 @@ void check_values(const Placement& dst, Bytes& to, const Placement& src, Bytes& 
   }
 }
 
+/// Copies with the kernels of this input's choice, which the processor has.
+void copy_at_once(const core::ArrayView& dst, const core::ArrayView& src, unsigned choice) {
+  static const core::kernels::Choices all = core::kernels::choices();
+  core::kernels::use(all.tables[choice % static_cast<unsigned>(all.count)]->name);
+  require(core::copy(dst, src), "nobody stopped this copy");
+}
+
 /// What copying element by element makes of `target`; `source` is a snapshot.
 void copy_slowly(const Placement& dst, Bytes& target, const Placement& src, Bytes& source) {
+  core::kernels::use("plain");
   const List targets = dst.addresses();
   const List sources = src.addresses();
   for (std::size_t i = 0; i < targets.size(); ++i)
@@ -143,33 +152,35 @@ std::string describe(const Placement& dst, const Placement& src) {
          core::name(dst.dtype) + " " + check::show(dst.shape, dst.strides);
 }
 
-void copy_apart(Input& input, const Placement& dst, const Placement& src) {
+void copy_apart(const Input& input, const Placement& dst, const Placement& src, unsigned choice) {
   Bytes source = content_from(input, src.nbytes, 0);
   Bytes seen = content_from(input, dst.nbytes, 131);
   Bytes expected = seen;
   copy_slowly(dst, expected, src, source);
   const Bytes before = source;
-  core::copy(dst.in(seen), src.in(source));
+  copy_at_once(dst.in(seen), src.in(source), choice);
   require(seen == expected, [&] { return "copy of " + describe(dst, src); });
   require(source == before, [&] { return "the source has changed: " + describe(dst, src); });
   check_values(dst, seen, src, source);
 }
 
-void copy_overlapping(Input& input, const Placement& dst, const Placement& src) {
+void copy_overlapping(const Input& input, const Placement& dst, const Placement& src,
+                      unsigned choice) {
   Bytes seen = content_from(input, std::max(dst.nbytes, src.nbytes), 7);
   Bytes snapshot = seen;
   Bytes expected = seen;
   copy_slowly(dst, expected, src, snapshot);
-  core::copy(dst.in(seen), src.in(seen));
+  copy_at_once(dst.in(seen), src.in(seen), choice);
   require(seen == expected, [&] { return "overlapping copy of " + describe(dst, src); });
 }
 
 /// Where elements of the target share memory the winner is open; what no element covers must stay.
-void copy_onto_shared(Input& input, const Placement& dst, const Placement& src) {
+void copy_onto_shared(const Input& input, const Placement& dst, const Placement& src,
+                      unsigned choice) {
   Bytes source = content_from(input, src.nbytes, 0);
   Bytes seen = content_from(input, dst.nbytes, 131);
   const Bytes before = seen;
-  core::copy(dst.in(seen), src.in(source));
+  copy_at_once(dst.in(seen), src.in(source), choice);
   Bytes covered(seen.size());
   for (const std::int64_t address : dst.addresses()) {
     std::int64_t bit = dst.origin + address * dst.dtype.stored_bits();
@@ -182,7 +193,8 @@ void copy_onto_shared(Input& input, const Placement& dst, const Placement& src) 
 }
 
 void run(Input& input) {
-  const int mode = input.below(8);
+  const std::uint8_t first = input.byte();
+  const int mode = first % 8;
   const core::DType from = dtype_from(input);
   const core::DType to = input.one_in(3) ? from : dtype_from(input);
   const List shape = shape_from(input);
@@ -199,9 +211,9 @@ void run(Input& input) {
     }
     return;
   }
-  if (mode == 7) return copy_onto_shared(input, dst, src);
-  if (mode >= 5) return copy_overlapping(input, dst, src);
-  copy_apart(input, dst, src);
+  if (mode == 7) return copy_onto_shared(input, dst, src, first / 8U);
+  if (mode >= 5) return copy_overlapping(input, dst, src, first / 8U);
+  copy_apart(input, dst, src, first / 8U);
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ EXTRA = [
     (
         "R27",
         "fp4-negative-stride",
-        fields_of("either", dtype=(17, 4, 1), shape=(4,), strides=(-1,)),
+        fields_of("either", dtype=(17, 4, 1), shape=(4,), strides=(-1,), data_offset=2),
     ),
     ("R27", "fp4-huge", fields_of("reject", dtype=(17, 4, 1), shape=(2**63 - 1,), strides=(4,))),
     ("R27", "fp4-padded-lanes", fields_of("either", dtype=(17, 4, 3), shape=(4,), flags=4)),

@@ -14,7 +14,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
 #: Tests of the repository, the installed package and the manual: a gate has nothing to add to them.
-OF_THE_REPOSITORY = ("test_house.py", "test_canary.py", "test_docs.py", "test_package.py")
+OF_THE_REPOSITORY = (
+    "test_house.py",
+    "test_canary.py",
+    "test_docs.py",
+    "test_package.py",
+    "test_requirements.py",
+)
 LOADED = "import refarray, sys; print('== loaded', refarray._native.__file__)"
 
 

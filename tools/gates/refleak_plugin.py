@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from array import array
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +13,7 @@ from typing import NamedTuple
 import pytest
 from _pytest.runner import runtestprotocol
 
-WARM, RUNS, AGAIN = 2, 3, 12
+WARM, RUNS, AGAIN = 1, 2, 12
 DESCRIPTORS = Path("/proc/self/fd")
 
 
@@ -25,9 +26,11 @@ class Counts(NamedTuple):
 total_references: Callable[[], int] = getattr(sys, "gettotalrefcount", lambda: 0)
 
 
-def measure() -> Counts:
+def measure(into: list[array[int]], run: int) -> None:
     gc.collect()
-    return Counts(total_references(), sys.getallocatedblocks(), len(list(DESCRIPTORS.iterdir())))
+    into[0][run] = total_references()
+    into[2][run] = sum(1 for _ in DESCRIPTORS.iterdir())
+    into[1][run] = sys.getallocatedblocks()
 
 
 def leaked(deltas: list[Counts]) -> str:
@@ -36,9 +39,20 @@ def leaked(deltas: list[Counts]) -> str:
     found = [
         f"{name} {[getattr(delta, name) for delta in deltas]}"
         for name, judge in (("references", all), ("blocks", all), ("descriptors", any))
-        if judge(getattr(delta, name) >= 1 for delta in deltas)
+        if deltas and judge(getattr(delta, name) >= 1 for delta in deltas)
     ]
     return ", ".join(found)
+
+
+class Sibling:
+    """Stands for a next test of the same module: what the module needs stays, the test's own
+    fixtures go."""
+
+    def __init__(self, item: pytest.Item) -> None:
+        self.chain = item.listchain()[:-1]
+
+    def listchain(self) -> list[object]:
+        return list(self.chain)
 
 
 class Repeater:
@@ -48,14 +62,21 @@ class Repeater:
         self.checked = 0
         self.found: list[str] = []
 
-    def once(self, item: pytest.Item, reports: list[pytest.TestReport]) -> Counts:
-        before = measure()
-        reports[:] = runtestprotocol(item, log=False, nextitem=item)
-        passed = all(report.outcome != "failed" for report in reports)
-        if passed:
-            reports.clear()
-        after = measure()
-        return Counts(*(now - then for now, then in zip(after, before, strict=True)))
+    def runs(self, item: pytest.Item, count: int, failed: list[pytest.TestReport]) -> list[Counts]:
+        """What each of `count` runs leaves behind; stops at a failure."""
+        # Made beforehand: a list that grew between two counts would itself be counted.
+        counts = [array("q", [0] * (count + 1)) for _ in Counts._fields]
+        for run in range(count + 1):
+            if run > 0:
+                reports = runtestprotocol(item, log=False, nextitem=Sibling(item))
+                failed += [report for report in reports if report.outcome == "failed"]
+                del reports
+            if failed:
+                return []
+            measure(counts, run)
+        return [
+            Counts(*(column[run + 1] - column[run] for column in counts)) for run in range(count)
+        ]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(
@@ -63,21 +84,16 @@ class Repeater:
     ) -> bool | None:
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         failed: list[pytest.TestReport] = []
-        deltas: list[Counts] = []
-        for _ in range(WARM):
-            self.once(item, failed)
-        gc.freeze()  # what lives by now need not be visited by every collection below
-        for runs in (RUNS, AGAIN):
-            deltas = [self.once(item, failed) for _ in range(runs) if not failed]
-            if failed or not leaked(deltas):
-                break
-        gc.unfreeze()
-        reports = runtestprotocol(item, log=False, nextitem=nextitem)
-        for report in failed or reports:
+        self.runs(item, WARM, failed)
+        gc.freeze()  # what lives by now need not be visited by the collections to come
+        growth = leaked(self.runs(item, RUNS, failed))
+        if growth:
+            growth = leaked(self.runs(item, AGAIN, failed))
+        for report in failed or runtestprotocol(item, log=False, nextitem=nextitem):
             item.ihook.pytest_runtest_logreport(report=report)
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         self.checked += 1
-        if not failed and deltas and (growth := leaked(deltas)):
+        if growth and not failed:
             self.found.append(f"{item.nodeid} leaks: {growth}")
         return True
 
