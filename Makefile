@@ -11,7 +11,7 @@ SOURCES := $(shell find src include cmake -type f -not -name '*.pyc') CMakeLists
 CPP_SOURCES = $(shell find src include tests benchmarks -name '*.cpp' -o -name '*.hpp')
 PYTHON_SOURCES = $(wildcard src/refarray tests tools benchmarks examples docs/conf.py)
 
-.PHONY: help demo test ctest pytest abi3 check format bench docs bench-copy bench-abi bench-docs bench-check asan fuzz refleak memcheck canary clean
+.PHONY: help demo test test-partners ctest pytest abi3 check format bench docs bench-copy bench-abi bench-docs bench-check asan fuzz refleak memcheck canary clean
 .NOTPARALLEL:
 .SILENT:
 .DELETE_ON_ERROR:
@@ -37,6 +37,9 @@ pytest: $(VENV)/package $(VENV)/test $(VENV)/partners
 
 abi3: $(VENV)/build $(VENV)/audit
 	$(BIN)/python tools/abi3.py
+
+test-partners: $(VENV)/pip ## partners that need an environment of their own; PARTNER=tensorflow runs one
+	$(BIN)/python tools/partners.py $(PARTNER)
 
 check: $(VENV)/package $(VENV)/test $(VENV)/dev ## formatting, linters, types, house rules, a build with warnings as errors
 	echo "== clang-format"

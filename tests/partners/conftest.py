@@ -6,17 +6,28 @@ A run that has only some partners selects them: `pytest tests/partners -m "numpy
 from __future__ import annotations
 
 import importlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from . import limits
 
+HEAVY = Path(__file__).resolve().parent / "heavy"
+
 
 def pytest_configure(config: pytest.Config) -> None:
     for name in limits.PARTNERS:
         config.addinivalue_line("markers", f"{name}: needs the partner {name}")
     config.addinivalue_line("markers", "quirk(id): shows what limits.toml records under this id")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """The heavy partners have environments of their own: their tests are run by name only."""
+    named = any("heavy" in argument for argument in config.args)
+    return True if collection_path == HEAVY and not named else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -36,6 +47,15 @@ def quirks_of_this_version(request: pytest.FixtureRequest) -> None:
         quirk = limits.QUIRKS[mark.args[0]]
         version = limits.installed(quirk.partner)
         assert limits.concerns(quirk.partner, quirk.versions), f"{version} is new: review {quirk}"
+        limits.SHOWN.add(quirk)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def counts(record_testsuite_property: Callable[[str, object], None]) -> Iterator[None]:
+    """What tools/partners.py shows beside the number of tests."""
+    yield
+    record_testsuite_property("limits met", len(limits.MET))
+    record_testsuite_property("quirks shown", len(limits.SHOWN))
 
 
 @pytest.fixture(scope="session")
@@ -69,3 +89,16 @@ def pyarrow() -> ModuleType:
 @pytest.fixture(scope="session")
 def array_api_strict() -> ModuleType:
     return importlib.import_module("array_api_strict")
+
+
+@pytest.fixture(scope="session")
+def nanobind() -> ModuleType:
+    """Our own extension written with nanobind, compiled when needed."""
+    from .nanobind import build
+
+    folder = str(build.build())
+    sys.path.insert(0, folder)
+    try:
+        return importlib.import_module(build.NAME)
+    finally:
+        sys.path.remove(folder)

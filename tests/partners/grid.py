@@ -83,7 +83,7 @@ def values(dtype: str, count: int = COUNT) -> list[Any]:
         return [complex(index, -index) for index in range(count)]
     if dtype == "float8_e8m0fnu":
         return [2.0 ** (index % 8) for index in range(count)]
-    if dtype.startswith(("float4", "float6", "float8")):
+    if dtype in (*FLOAT8, *SUB_BYTE):
         return [float(index % 4) for index in range(count)]
     if dtype.startswith(("float", "bfloat")):
         return [float(index) for index in range(count)]

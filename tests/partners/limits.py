@@ -85,6 +85,8 @@ PARTNERS = {
 }
 LIMITS = _limits()
 QUIRKS = {row["id"]: Quirk(**row) for row in rows("quirk")}
+MET: set[Limit] = set()  # in this run
+SHOWN: set[Quirk] = set()
 
 
 @cache
@@ -125,6 +127,7 @@ def attempt(
     except Exception as error:
         if type(error).__name__ != limit.raises:
             raise
+        MET.add(limit)
         return None
     raise AssertionError(
         f"{partner} gave {type(result).__name__}: {installed(partner)} now offers {limit.facet} "

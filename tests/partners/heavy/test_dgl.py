@@ -1,0 +1,142 @@
+"""DGL's own tensors as producer and consumer, by legacy capsules, under the MXNet backend."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import importlib.util
+import subprocess
+import sys
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import refarray as ra
+
+from ..grid import DTYPES, LAYOUTS, NARROW, address, ours, values
+from .grids import check_alias, check_theirs, numpys, scratch, take_ours
+
+pytestmark = [
+    pytest.mark.dgl,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of MXNet 1.9.1
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+]
+
+HELD = [name for name in DTYPES if name != "bool" and not name.startswith("complex")]
+COMPACT = [
+    name
+    for name, layout in LAYOUTS.items()
+    if layout.compact and name not in ("transposed", "permuted")
+]
+
+
+def load() -> ModuleType:
+    """dgl.ndarray by itself: DGL 2.1's own __init__ imports PyTorch, whatever the backend is."""
+    package = ModuleType("dgl")
+    package.__spec__ = importlib.util.find_spec("dgl")
+    package.__path__ = list(package.__spec__.submodule_search_locations)
+    sys.modules["dgl"] = package
+    importlib.import_module("dgl.backend")
+    return importlib.import_module("dgl.ndarray")
+
+
+@pytest.fixture(scope="module")
+def nd() -> ModuleType:
+    return load()
+
+
+def take(nd: ModuleType, source: Any) -> Any:
+    return nd.from_dlpack(source.__dlpack__())
+
+
+@pytest.mark.parametrize("layout", [*COMPACT, "offset"])
+@pytest.mark.parametrize("dtype", [*DTYPES, *NARROW])
+def test_dgl_reads_ours(nd: ModuleType, dtype: str, layout: str) -> None:
+    layout = layout if dtype in DTYPES else "flat"
+    take_ours("dgl", lambda x: take(nd, x), lambda x: x.asnumpy(), dtype, layout)
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+def test_narrow_dtypes_pass_through(nd: ModuleType, dtype: str) -> None:
+    source = ours(dtype)
+    back = ra.from_capsule(take(nd, source).to_dlpack())
+    assert back.dtype == source.dtype
+    assert back.tolist() == source.tolist()
+    assert address(back) == address(source)
+
+
+@pytest.mark.parametrize("layout", COMPACT)
+@pytest.mark.parametrize("dtype", HELD)
+def test_we_read_dgl(nd: ModuleType, dtype: str, layout: str) -> None:
+    check_theirs(ra.from_capsule(nd.array(numpys(dtype, layout)).to_dlpack()), dtype, layout)
+
+
+def test_memory_is_shared_both_ways(nd: ModuleType) -> None:
+    source = ours("float32", "cube")
+    array = take(nd, source)
+    check_alias(source, array.asnumpy)
+    assert address(ra.from_capsule(array.to_dlpack())) == address(source)
+
+
+def test_the_backends_arrays_go_through_dgl(nd: ModuleType) -> None:
+    backend = sys.modules["dgl.backend"]
+    assert backend.backend_name == "mxnet"
+    source = ours("float32", "cube")
+    array = backend.zerocopy_from_dgl_ndarray(take(nd, source))
+    assert type(array).__module__.startswith("mxnet.")
+    check_alias(source, array.asnumpy)
+
+
+CHILD = """
+import warnings; warnings.simplefilter("ignore")
+from partners.heavy.test_dgl import load, take
+from partners.grid import ours
+print(take(load(), ours("float32", {layout!r})).asnumpy().ravel().tolist())
+"""
+
+
+@pytest.mark.quirk("dgl-ignores-strides")
+@pytest.mark.parametrize("layout", ["transposed", "stepped", "column", "window"])
+def test_dgl_ignores_strides(layout: str) -> None:
+    """In a process of its own; only where what it reads wrong is still ours."""
+    source = ours("float32", layout)
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD.format(layout=layout)],
+        cwd="tests",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    first = source[(0,) * source.ndim].item()
+    as_if_dense = [first + index for index in range(source.size)]
+    assert done.stdout.strip() == str(as_if_dense)
+    assert np.array(source.tolist()).ravel().tolist() != as_if_dense
+
+
+@pytest.mark.quirk("dgl-needs-pytorch")
+def test_importing_dgl_itself_needs_pytorch() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", "import dgl"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "No module named 'torch'" in done.stderr
+
+
+def test_read_only_is_refused_to_dgl(nd: ModuleType) -> None:
+    with pytest.raises(BufferError, match="read-only"):
+        take(nd, ours("float32").as_readonly())
+
+
+def test_lifetimes(nd: ModuleType) -> None:
+    theirs = take(nd, ours("float32"))
+    mine = ra.from_capsule(nd.array(numpys("float32")).to_dlpack())[2:]
+    gc.collect()
+    held = scratch(), [nd.array(numpys("float32")) for _ in range(64)]
+    assert theirs.asnumpy().tolist() == values("float32")
+    assert mine.tolist() == values("float32")[2:]
+    assert len(held) == 2

@@ -1,0 +1,121 @@
+"""TVM's tensors, built on tvm-ffi's, as producer and consumer over our exchange API."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import refarray as ra
+
+from .. import limits
+from ..grid import (
+    DTYPES,
+    LAYOUTS,
+    MAX_VERSION,
+    NARROW,
+    address,
+    assert_writes_seen,
+    expected,
+    ours,
+    values,
+)
+from .grids import check_theirs, numpys, scratch
+
+pytestmark = pytest.mark.tvm
+
+COMPLEX = ("complex64", "complex128")
+KEYWORDS = ({}, {"max_version": MAX_VERSION}, {"copy": False}, {"device": "cpu"})
+
+
+@pytest.fixture(scope="module")
+def runtime() -> ModuleType:
+    return importlib.import_module("tvm").runtime
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_tvm_reads_ours(runtime: ModuleType, dtype: str, layout: str) -> None:
+    source = ours(dtype, layout)
+    if LAYOUTS[layout].broadcast:  # no dense block: tvm-ffi asks again, for a legacy capsule
+        with pytest.raises(BufferError, match="read-only"):
+            runtime.from_dlpack(source)
+        return
+    facets = (f"layout:{layout}",)
+    tensor = limits.attempt("tvm", "to", facets, lambda: runtime.from_dlpack(source))
+    if tensor is None:
+        return
+    assert isinstance(tensor, runtime.Tensor)
+    assert tuple(tensor.shape) == source.shape
+    assert np.from_dlpack(tensor).tolist() == expected(dtype, layout)
+    if source.size:
+        assert tensor.data_ptr() == address(source)
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+def test_narrow_dtypes_pass_through(runtime: ModuleType, dtype: str) -> None:
+    source = ours(dtype)
+    back = ra.from_dlpack(runtime.from_dlpack(source))
+    assert back.dtype == source.dtype
+    assert back.tolist() == source.tolist()
+    assert address(back) == address(source)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", [name for name in DTYPES if name not in COMPLEX])
+def test_we_read_tvm(runtime: ModuleType, dtype: str, layout: str) -> None:
+    tensor = runtime.tensor(numpys(dtype, layout))
+    for keywords in KEYWORDS:
+        result = ra.from_dlpack(tensor, **keywords)
+        check_theirs(result, dtype, layout)
+        if result.size:
+            assert address(result) == tensor.data_ptr()
+
+
+@pytest.mark.quirk("tvm-complex-unnamed")
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_complex_data_is_carried_without_a_name(runtime: ModuleType, dtype: str) -> None:
+    tensor = runtime.from_dlpack(ours(dtype))
+    with pytest.raises(ValueError, match="type_code"):
+        str(tensor.dtype)
+    assert ra.from_dlpack(tensor).tolist() == values(dtype)
+
+
+def test_writes_are_seen_through_tvm(runtime: ModuleType) -> None:
+    source = ours("float32", "cube")
+    tensor = runtime.from_dlpack(source)
+    assert_writes_seen(source, np.from_dlpack(tensor), "float32")
+    assert_writes_seen(source, ra.from_dlpack(tensor), "float32")
+
+
+@pytest.mark.quirk("tvm-loses-read-only")
+def test_read_only_is_lost(runtime: ModuleType) -> None:
+    source = ours("float32").as_readonly()
+    laundered = ra.from_dlpack(runtime.from_dlpack(source))
+    assert address(laundered) == address(source)
+    assert not laundered.readonly
+
+
+@pytest.mark.quirk("tvm-never-copies")
+def test_copy_true_is_refused_by_tvm(runtime: ModuleType) -> None:
+    with pytest.raises(BufferError, match="copy not yet supported"):
+        ra.from_dlpack(runtime.tensor(numpys("float32")), copy=True)
+
+
+@pytest.mark.quirk("tvm-max-version-0")
+def test_an_old_version_is_an_attribute_error(runtime: ModuleType) -> None:
+    with pytest.raises(AttributeError):
+        ra.from_dlpack(runtime.tensor(numpys("float32")), max_version=(0, 8))
+
+
+def test_lifetimes(runtime: ModuleType) -> None:
+    theirs = runtime.from_dlpack(ours("float32"))
+    mine = ra.from_dlpack(runtime.tensor(numpys("float32")))[2:]
+    gc.collect()
+    held = scratch(), [runtime.tensor(numpys("float32")) for _ in range(64)]
+    assert theirs.numpy().tolist() == values("float32")
+    assert mine.tolist() == values("float32")[2:]
+    assert len(held) == 2
