@@ -12,6 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from dtype_names import FLOAT8, SUB_BYTE
 from packaging.specifiers import SpecifierSet
 
 from .grid import DTYPES, LAYOUTS, NARROW
@@ -59,6 +60,7 @@ class Quirk:
 # Broadcast views of ours are read-only, so a consumer of legacy capsules is refused before.
 GROUPS = {
     "dtype:NARROW": [f"dtype:{name}" for name in NARROW],
+    "dtype:SMALL": [f"dtype:{name}" for name in (*FLOAT8, *SUB_BYTE)],
     "layout:STRIDED": [
         f"layout:{name}"
         for name, layout in LAYOUTS.items()

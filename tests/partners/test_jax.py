@@ -134,6 +134,7 @@ def test_jax_does_not_copy_under_copy_true(jax: ModuleType) -> None:
     assert jax.dlpack.from_dlpack(source, copy=True).unsafe_buffer_pointer() == address(source)
 
 
+@pytest.mark.quirk("jax-copies-unaligned")
 def test_jax_copies_what_is_not_aligned_for_it(jax: ModuleType) -> None:
     source = ours("float32", "offset")
     assert address(source) % ALIGNMENT != 0

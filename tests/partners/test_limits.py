@@ -4,12 +4,15 @@ fail."""
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from . import limits
 
+ROOT = Path(__file__).resolve().parent.parent.parent
 HERE = Path(__file__).resolve().parent
 JAX = pytest.mark.jax
 
@@ -47,6 +50,11 @@ def test_every_partner_with_limits_has_tests_that_meet_them() -> None:
             rf'attempt\(\s*"{limit.partner}", "{limit.direction}"|take_ours\(\s*"{limit.partner}"'
         )
         assert re.search(call, sources), limit
+
+
+def test_the_manual_says_what_the_data_says() -> None:
+    command = [sys.executable, str(ROOT / "tools" / "partner_docs.py"), "--check"]
+    assert subprocess.run(command, check=False).returncode == 0, "run tools/partner_docs.py"
 
 
 @JAX
