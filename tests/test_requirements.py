@@ -55,7 +55,8 @@ def test_a_requirement_is_well_formed(name: str) -> None:
     each = registry.requirement(name.lower())
     assert each.id == name and each is registry.requirements()[name]
     assert each.family in registry.families()
-    assert each.level in registry.LEVELS and set(each.roles) <= set(registry.ROLES)
+    assert isinstance(each.level, registry.Level)
+    assert all(isinstance(role, registry.Role) for role in each.roles)
     assert each.roles == tuple(dict.fromkeys(each.roles)) != ()
     assert each.versions and all(SPEC.fullmatch(version) for version in each.versions)
     assert LINKS.fullmatch(each.source), each.source

@@ -6,25 +6,41 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from enum import StrEnum
 from importlib import resources
 from types import MappingProxyType
-from typing import Any, Literal, cast, get_args
+from typing import Any, cast
 
-Level = Literal["MUST", "SHOULD", "MAY", "HAZARD", "DISPUTED"]
-Role = Literal["producer", "consumer", "exchange-api", "pair"]
 
-LEVELS: tuple[Level, ...] = get_args(Level)
-ROLES: tuple[Role, ...] = get_args(Role)
+class Level(StrEnum):
+    """How strictly something is required."""
+
+    MUST = "MUST"
+    SHOULD = "SHOULD"
+    MAY = "MAY"
+    HAZARD = "HAZARD"
+    """No sentence asks for it; safety or interoperability needs it."""
+    DISPUTED = "DISPUTED"
+    """The texts leave it open or contradict each other."""
+
+
+class Role(StrEnum):
+    """Who has to do it."""
+
+    PRODUCER = "producer"
+    CONSUMER = "consumer"
+    EXCHANGE_API = "exchange-api"
+    """The C table of a type."""
+    PAIR = "pair"
+    """Both sides together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
     """One requirement of the standards, under an id that never changes its meaning.
 
-    HAZARD marks what no sentence asks for and safety or interoperability needs, DISPUTED what the
-    texts leave open or contradict. `derived` says that the level follows from a text without being
-    written there. `source` is a link to that text.
+    `derived` says that the level follows from a text without being written there; `source` is a
+    link to that text.
     """
 
     id: str
@@ -74,22 +90,31 @@ def parse(text: str) -> tuple[dict[str, str], dict[str, Requirement]]:
 
 
 def _requirement(name: str, entry: dict[str, Any], sources: Mapping[str, str]) -> Requirement:
-    lists = {key: tuple(entry.pop(key, ())) for key in ("versions", "roles", "policy")}
-    out = Requirement(id=name, **{**entry, **lists, "source": link(entry["source"], sources)})
     if not re.fullmatch(r"[A-Z]+-\d\d", name):
         raise ValueError(f"{name}: an id is a family and two digits")
-    if out.level not in LEVELS:
-        raise ValueError(f"{name}: no level is called {out.level!r}")
-    if not out.roles or not set(out.roles) <= set(ROLES):
-        raise ValueError(f"{name}: the roles are {out.roles}; there are {', '.join(ROLES)}")
-    return out
+    if entry["level"] not in tuple(Level):
+        raise ValueError(f"{name}: no level is called {entry['level']!r}")
+    if not entry["roles"] or not set(entry["roles"]) <= set(Role):
+        raise ValueError(f"{name}: the roles are {entry['roles']}; there are {', '.join(Role)}")
+    typed = {
+        "level": Level(entry["level"]),
+        "roles": tuple(map(Role, entry["roles"])),
+        "source": link(entry["source"], sources),
+        "versions": tuple(entry["versions"]),
+        "policy": tuple(entry.get("policy", ())),
+    }
+    return Requirement(id=name, **{**entry, **typed})
 
 
-@cache
+_read: list[tuple[Mapping[str, str], Mapping[str, Requirement]]] = []  # once read, the one entry
+
+
 def _registry() -> tuple[Mapping[str, str], Mapping[str, Requirement]]:
-    file = resources.files(__package__).joinpath("requirements.toml")
-    families, found = parse(file.read_text(encoding="utf-8"))
-    return MappingProxyType(families), MappingProxyType(found)
+    if not _read:
+        file = resources.files(__package__).joinpath("requirements.toml")
+        families, found = parse(file.read_text(encoding="utf-8"))
+        _read.append((MappingProxyType(families), MappingProxyType(found)))
+    return _read[0]
 
 
 def families() -> Mapping[str, str]:
