@@ -20,7 +20,7 @@ from common import (
 
 #: Besides the tests of the repository: what runs in processes of its own leaves nothing here, and
 #: repeating it takes long.
-ELSEWHERE = ("test_exit.py", "test_cli.py", "partners")
+ELSEWHERE = ("test_exit.py", "test_cli.py", "test_hostile.py", "test_oom.py", "partners")
 
 
 def main(arguments: list[str]) -> None:
