@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array as standard
+from importlib.util import find_spec
 from typing import Any
 
 import adversary
@@ -12,6 +13,17 @@ from native.producers import foreign
 import refarray
 
 from .recipe import capsule, failing, matrix, old, producer, recipe
+
+WITHOUT_NUMPY = () if find_spec("numpy") else (ModuleNotFoundError,)
+#: What NumPy makes of a buffer for which it has no memory: it tries to read a sequence instead.
+OF_NUMPY = (NotImplementedError, TypeError, ValueError)
+
+
+def described(x: Any, **fields: Any) -> Any:
+    """An object that describes the memory of an array, or lies about it."""
+    members = {"__array_interface__": {**x.__array_interface__, **fields}, "kept": x}
+    return type("Described", (), members)()
+
 
 # --- creation ---
 
@@ -93,6 +105,37 @@ recipe(
     "from_buffer", refarray.from_buffer, lambda: adversary.exporter(shape=(-1,)), label="refused",
     raises=(BufferError,),
 )  # fmt: skip
+recipe("from_array_interface", refarray.from_array_interface, lambda: described(matrix()))
+recipe(
+    "from_array_interface",
+    refarray.from_array_interface,
+    lambda: described(matrix(), shape=(-1,)),
+    label="refused",
+    raises=(BufferError,),
+)
+recipe("Array.__array_interface__", lambda x: x.__array_interface__)
+recipe(
+    "Array.__array_interface__",
+    lambda x: x.__array_interface__,
+    lambda: refarray.zeros(3, dtype="bfloat16"),
+    label="refused",
+    raises=(AttributeError, BufferError, TypeError),
+)
+recipe(
+    "from_numpy",
+    lambda x: refarray.from_numpy(x.numpy()),
+    raises=WITHOUT_NUMPY,
+    python=True,
+    instead=OF_NUMPY,
+)
+recipe("Array.numpy", lambda x: x.numpy(), raises=WITHOUT_NUMPY, python=True, instead=OF_NUMPY)
+recipe(
+    "Array.__array__",
+    lambda x: x.__array__(copy=True),
+    raises=WITHOUT_NUMPY,
+    python=True,
+    instead=OF_NUMPY,
+)
 recipe("to_capsule", refarray.to_capsule)
 recipe(
     "to_capsule",

@@ -57,6 +57,7 @@ recipe("doctor", diagnose, python=True)
 # --- private, but native ---
 
 recipe("_native._noop", _native._noop)
+recipe("_native._reinterpret", lambda x: _native._reinterpret(x, "int32"))
 recipe("_native._use_isa", lambda _: _native._use_isa(refarray.build_info()["isa"]), python=True)
 recipe("_native._use_isa", lambda _: _native._use_isa("z80"), label="bad", raises=(ValueError,))
 recipe("_native._plan_copies", lambda x: _native._plan_copies(x, x[::-1], 3))
