@@ -18,6 +18,8 @@ constexpr std::int64_t kMaxColumns = 256;
 /// Rows whose distance is a multiple of this fall on the same few lines of a cache: they push each
 /// other out before they are used up, unless they are brought near at once.
 constexpr std::int64_t kConflict = 1024;
+/// Bytes from which the lines of the next tile are asked for: fewer are near already.
+constexpr std::int64_t kWorthFetching = std::int64_t{2} << 20;
 
 /// One of the two axes of a tile, with what continues it in memory.
 struct Side {
@@ -42,6 +44,7 @@ class TileWalk {
 
  private:
   void fold(Side& side, bool in_src) noexcept;
+  std::int64_t to_next_tile() const noexcept;
   void plane(std::byte* dst, const std::byte* src) noexcept;
   void tile(std::byte* dst, const std::byte* src, std::int64_t row, std::int64_t rows,
             std::int64_t columns) noexcept;
@@ -83,14 +86,18 @@ TileWalk::TileWalk(const Walk& walk) noexcept : walk_(walk), outer_(walk.plan) {
   if (columns_.groups > 1 && columns_.extent < tile_columns_)
     tile_columns_ -= tile_columns_ % columns_.extent;
   pitch_ = tile_columns_ * unit_ + kLine;
-  ahead_ = rows_.size() > tile_rows_         ? tile_rows_ * rows_.src
-           : columns_.size() > tile_columns_ ? tile_columns_ * columns_.src
-           : plan.ndim > 2                   ? plan.src_strides[plan.ndim - 3] / 8
-                                             : 0;
+  ahead_ = walk.streams || plan.size() * unit_ >= kWorthFetching ? to_next_tile() : 0;
   for (std::int64_t j = 0; j < tile_columns_; ++j) {
     offsets_[j] = columns_.dst_at(j);
     buffer_offsets_[j] = j * tile_rows_ * unit_;
   }
+}
+
+/// In src, from a row of a tile to the same row of the one after it.
+std::int64_t TileWalk::to_next_tile() const noexcept {
+  if (rows_.size() > tile_rows_) return tile_rows_ * rows_.src;
+  if (columns_.size() > tile_columns_) return tile_columns_ * columns_.src;
+  return outer_.ndim > 2 ? outer_.src_strides[outer_.ndim - 3] / 8 : 0;
 }
 
 /// Lets a short side go on with the axis that continues it in src or in dst, if there is one.
