@@ -24,6 +24,7 @@ from common import ROOT, TESTS, build, environment, note_thrown, say
 COMPILERS = ("clang++", *(f"clang++-{version}" for version in range(30, 15, -1)))
 PACKAGES = "clang-19 and libclang-rt-19-dev"  # of Debian
 CORPUS = TESTS / "fuzz" / "corpus"
+MOST_KEPT = 2000  # inputs of a target, the shortest: a seed for the next run, and quick to replay
 LONGEST = 256  # bytes of an input; what a target reads beyond is zero
 #: What each target gets of the executions; each is a process of its own.
 SHARES = {"copy": 0.1, "import": 0.5, "layout": 0.4}
@@ -67,7 +68,8 @@ def keep(target: str, program: Path, learnt: Path, with_environment: dict[str, s
     small.mkdir()
     command = [program, "-set_cover_merge=1", f"-max_len={LONGEST}", small, learnt]
     subprocess.run(command, check=True, capture_output=True, env=with_environment)
-    inputs = sorted((path.read_bytes() for path in small.iterdir()), key=lambda b: (len(b), b))
+    found = (path.read_bytes() for path in small.iterdir())
+    inputs = sorted(found, key=lambda content: (len(content), content))[:MOST_KEPT]
     text = "".join(f"{content.hex()}\n" for content in inputs if content)
     (CORPUS / f"{target}.hex").write_text(text, encoding="utf-8")
     return len(inputs)
