@@ -242,10 +242,8 @@ const Case large("results that go around the caches, in pieces, by one thread an
     for (std::size_t i = 0; i < source.size(); ++i)
       source[i] = static_cast<std::byte>(i * 2654435761U >> 13);
     const Placed src{strides_of(shape, order, 1, 0), 0, size};
-    const Placed dst{c_layout(shape).ndim == 0 ? List{}
-                                               : List(c_layout(shape).stride_span().begin(),
-                                                      c_layout(shape).stride_span().end()),
-                     64, size + 64};
+    const Layout packed = c_layout(shape);
+    const Placed dst{List(packed.stride_span().begin(), packed.stride_span().end()), 64, size + 64};
     Bytes expected(static_cast<std::size_t>(dst.nbytes));
     const List from = addresses(shape, src.strides);
     for (std::size_t i = 0; i < from.size(); ++i)
