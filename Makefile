@@ -11,7 +11,7 @@ SOURCES := $(shell find src include cmake -type f -not -name '*.pyc') CMakeLists
 CPP_SOURCES = $(shell find src include tests benchmarks -name '*.cpp' -o -name '*.hpp')
 PYTHON_SOURCES = $(wildcard src/refarray tests tools benchmarks examples docs/conf.py)
 
-.PHONY: help demo test test-partners ctest pytest abi3 check format bench docs bench-copy bench-abi bench-docs bench-check asan fuzz refleak memcheck canary clean
+.PHONY: help demo test test-partners ctest pytest abi3 check format bench docs bench-copy bench-abi bench-docs bench-check asan fuzz refleak memcheck trust coverage canary clean
 .NOTPARALLEL:
 .SILENT:
 .DELETE_ON_ERROR:
@@ -103,6 +103,9 @@ memcheck: $(VENV)/build $(VENV)/test ## the C++ tests and the tests of exchange 
 trust: $(VENV)/build $(VENV)/light ## hostile input and failing allocations: a table of what was thrown and what became of it
 	$(BIN)/python tools/gates/trust.py
 
+coverage: $(VENV)/build $(VENV)/test $(VENV)/coverage ## which lines and branches of the native code the tests reach; pages in build/coverage/html
+	$(BIN)/python tools/gates/coverage.py
+
 canary: $(VENV)/pip ## plant each gate's bug in a copy of the tree: every one must be caught; GATE CANARY=1 for one
 	$(BIN)/python tools/canary.py --all
 
@@ -118,7 +121,7 @@ $(VENV)/pip:
 	$(PYTHON) -m venv $(VENV)
 	touch $@
 
-$(VENV)/build $(VENV)/light $(VENV)/test $(VENV)/partners $(VENV)/audit $(VENV)/dev $(VENV)/docs: pyproject.toml | $(VENV)/pip
+$(VENV)/build $(VENV)/light $(VENV)/test $(VENV)/partners $(VENV)/audit $(VENV)/coverage $(VENV)/dev $(VENV)/docs: pyproject.toml | $(VENV)/pip
 	echo "== install what '$(@F)' needs"
 	$(BIN)/python tools/requirements.py $(@F) > $@.txt
 	$(PIP) install -r $@.txt

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""The gate `coverage`: which lines and branches of the native code the tests reach."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from common import (
+    OF_THE_REPOSITORY,
+    ROOT,
+    TESTS,
+    build,
+    environment,
+    print_loaded,
+    quiet,
+    run,
+    say,
+    tool,
+)
+
+sys.path.append(str(ROOT / "tools"))
+from abi3 import LIGHT
+
+FLAGS = "--coverage -O0 -g -fprofile-abs-path -fprofile-update=atomic"
+FOLDERS = ("src/core", "src/dlpack", "src/python")
+LEAST_LINES, LEAST_BRANCHES = 97.0, 90.0
+LEFT = TESTS / "not_reached.toml"
+
+
+@dataclass(frozen=True)
+class File:
+    """What gcovr counted in one file, template instances taken together."""
+
+    path: str
+    lines: tuple[int, int]  # reached, of
+    branches: tuple[int, int]  # likewise; those of thrown exceptions are not counted
+    missed: list[int]  # numbers of lines
+
+
+@dataclass(frozen=True)
+class Left:
+    """One reason of not_reached.toml, for the lines of a file with a text."""
+
+    path: str
+    text: str  # of the whole line, or of its beginning when "..." follows
+    why: str
+
+    def names(self, line: str) -> bool:
+        line = line.strip()
+        return line == self.text or (
+            self.text.endswith("...") and line.startswith(self.text.removesuffix("..."))
+        )
+
+
+def read_counts(folder: Path) -> list[File]:
+    """The sums are merged over template instances, the lines are not: a line that is reached in
+    one instance is reached."""
+    files = []
+    counts: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    for entry in json.loads((folder / "lines.json").read_text(encoding="utf-8"))["files"]:
+        for line in entry["lines"]:
+            counts[entry["file"]][line["line_number"]] += line["count"]
+    for entry in json.loads((folder / "sums.json").read_text(encoding="utf-8"))["files"]:
+        path = entry["filename"]
+        lines = entry["line_covered"], entry["line_total"]
+        branches = entry["branch_covered"], entry["branch_total"]
+        missed = sorted(number for number, count in counts[path].items() if count == 0)
+        files.append(File(path, lines, branches, missed))
+    return files
+
+
+def read_left(path: Path) -> list[Left]:
+    data = tomllib.loads(path.read_text(encoding="utf-8"))
+    return [
+        Left(file, text, entry["why"])
+        for file, entries in data.items()
+        for entry in entries
+        for text in entry["lines"]
+    ]
+
+
+def percent(pairs: Iterable[tuple[int, int]]) -> tuple[int, float]:
+    """How many there are, and how many percent of them are reached."""
+    reached, total = (sum(column) for column in zip((0, 0), *pairs, strict=True))
+    return total, 100.0 * reached / total if total else 100.0
+
+
+def table(files: list[File]) -> tuple[float, float]:
+    """Prints a row per folder; the figures of all together."""
+    figures = (0.0, 0.0)
+    print(f"{'':12} {'lines':>7} {'reached':>8} {'branches':>9} {'reached':>8}")
+    for row in [*FOLDERS, "all"]:
+        chosen = [each for each in files if row == "all" or each.path.startswith(f"{row}/")]
+        lines, line_part = percent(each.lines for each in chosen)
+        branches, branch_part = percent(each.branches for each in chosen)
+        print(f"{row:12} {lines:7} {line_part:7.2f}% {branches:9} {branch_part:7.2f}%")
+        figures = line_part, branch_part
+    return figures
+
+
+def explain(files: list[File], left: list[Left], root: Path = ROOT) -> list[str]:
+    """Prints each line that is not reached, with its reason; the lines that have none."""
+    unexplained = []
+    used = set()
+    for file in files:
+        text = (root / file.path).read_text(encoding="utf-8").splitlines()
+        for number in file.missed:
+            source = text[number - 1].strip()
+            reason = next((r for r in left if r.path == file.path and r.names(source)), None)
+            if reason is None:
+                unexplained.append(f"{file.path}:{number}: {source}")
+            else:
+                used.add(reason)
+                print(f"  {file.path}:{number}: {source}\n      {reason.why}")
+    for reason in left:
+        if reason not in used:
+            print(f"  reached now, or gone: {reason.path}: {reason.text}")
+    return unexplained
+
+
+def measure(folder: Path) -> None:
+    """Runs every test against the build in `folder`, and leaves gcovr's reports there."""
+    for stale in folder.rglob("*.gcda"):
+        stale.unlink()
+    plain = environment(folder)
+    say("C++ tests")
+    quiet([tool("ctest"), "--test-dir", folder, "-E", "needs_no_python"], plain)
+    print_loaded(folder, plain)
+    ignored = [f"--ignore={TESTS / name}" for name in OF_THE_REPOSITORY]
+    run(
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
+            *("--hypothesis-seed=0", "-m", LIGHT),
+            *ignored,
+            TESTS,
+        ],
+        plain,
+    )
+    say("gcovr; pages in build/coverage/html")
+    (folder / "html").mkdir(exist_ok=True)
+    chosen = [f"--filter={ROOT}/{each}/" for each in FOLDERS]
+    quiet(
+        [
+            *(tool("gcovr"), "--root", ROOT, "--object-directory", folder, folder),
+            *("--merge-lines", "--exclude-throw-branches", *chosen),
+            *("--json", folder / "lines.json", "--json-summary", folder / "sums.json"),
+            *("--html-details", folder / "html" / "index.html"),
+        ]
+    )
+
+
+def main() -> int:
+    options = [f"-DCMAKE_CXX_FLAGS={FLAGS}", "-DCMAKE_CXX_FLAGS_DEBUG="]
+    folder = build("coverage", options=options)
+    measure(folder)
+    files = read_counts(folder)
+    say("lines that no test reaches, and why")
+    unexplained = explain(files, read_left(LEFT))
+    say("reached")
+    lines, branches = table(files)
+    failed = False
+    for line in unexplained:
+        print(f"not reached, and {LEFT.name} does not say why: {line}")
+        failed = True
+    for what, figure, least in (
+        ("line", lines, LEAST_LINES),
+        ("branch", branches, LEAST_BRANCHES),
+    ):
+        if figure < least:
+            print(f"{what} coverage is {figure:.2f} %, which is below {least} %")
+            failed = True
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
