@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import adversary
 from hostile.runner import warm_up
-from oom.recipes import RECIPES
+from oom.recipes import RECIPES, public_calls
 from oom.sweep import sweep_all
 
 from refarray import _native
@@ -30,4 +30,5 @@ gc.collect()
 gc.freeze()
 for number in numbers:
     print(json.dumps(sweep_all(RECIPES[number], heap).to_dict()), flush=True)
-print(json.dumps({"heap": heap, "sites": adversary.failing_sites()}), flush=True)
+missing = sorted(public_calls() - {recipe.name for recipe in RECIPES})
+print(json.dumps({"heap": heap, "sites": adversary.failing_sites(), "missing": missing}))

@@ -152,8 +152,9 @@ def print_other_gates() -> int:
 def ended_badly(found: list[Line], least: int) -> list[str]:
     """A child that died, or that said too little: nothing was proven then."""
     out = [f"a child ended with {line['exit']}" for line in found if line.get("exit")]
+    out += [f"{name} has no recipe" for line in found for name in line.get("missing", ())]
     said = sum("family" in line for line in found)
-    return [*out, f"only {said} results of {least}"] if said < least else out
+    return [*out, f"only {said} results, not {least}"] if said < least else out
 
 
 def main() -> int:
