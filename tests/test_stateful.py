@@ -73,7 +73,8 @@ class Arrays(RuleBasedStateMachine):
         if not found:
             return None
         chosen = found[number % len(found)]
-        self.holders.remove(chosen)
+        # Not remove(), which asks for equality: two memoryviews of no elements are equal.
+        self.holders = [held for held in self.holders if held is not chosen]
         return chosen
 
     # New memory

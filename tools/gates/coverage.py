@@ -124,10 +124,20 @@ def explain(files: list[File], left: list[Left], root: Path = ROOT) -> list[str]
     return unexplained
 
 
+def forget_deleted_sources(folder: Path) -> None:
+    """gcovr stops at the notes of a source file that is no longer there."""
+    commands = json.loads((folder / "compile_commands.json").read_text(encoding="utf-8"))
+    built = {folder / each["output"] for each in commands}
+    for notes in folder.rglob("*.gcno"):
+        if notes.with_suffix(".o") not in built:
+            notes.unlink()
+
+
 def measure(folder: Path) -> None:
     """Runs every test against the build in `folder`, and leaves gcovr's reports there."""
     for stale in folder.rglob("*.gcda"):
         stale.unlink()
+    forget_deleted_sources(folder)
     plain = environment(folder)
     say("C++ tests")
     quiet([tool("ctest"), "--test-dir", folder, "-E", "needs_no_python"], plain)
