@@ -11,7 +11,7 @@ SOURCES := $(shell find src include cmake -type f -not -name '*.pyc') CMakeLists
 CPP_SOURCES = $(shell find src include tests benchmarks -name '*.cpp' -o -name '*.hpp')
 PYTHON_SOURCES = $(wildcard src/refarray tests tools benchmarks examples docs/conf.py)
 
-.PHONY: help demo test test-partners ctest pytest abi3 check format bench docs bench-copy bench-abi bench-docs bench-check asan fuzz refleak memcheck trust coverage canary clean
+.PHONY: help demo test test-partners ctest pytest abi3 check format bench docs bench-copy bench-abi bench-docs bench-check asan fuzz refleak memcheck trust coverage canary clean zoo
 .NOTPARALLEL:
 .SILENT:
 .DELETE_ON_ERROR:
@@ -40,6 +40,9 @@ abi3: $(VENV)/build $(VENV)/audit
 
 test-partners: $(VENV)/pip ## partners that need an environment of their own; PARTNER=tensorflow runs one
 	$(BIN)/python tools/partners.py $(PARTNER)
+
+zoo: $(VENV)/package ## every broken producer and consumer against the conformance kit; prints the kill rate
+	PYTHONPATH=tests $(BIN)/python -m zoo
 
 check: $(VENV)/package $(VENV)/test $(VENV)/dev ## formatting, linters, types, house rules, a build with warnings as errors
 	echo "== clang-format"

@@ -81,7 +81,10 @@ class Source:
 
     @property
     def is_product(self) -> bool:
-        return self.path.startswith(("src/", "include/"))
+        """The adversary is not: it breaks the protocol on purpose and has nothing of the layers."""
+        return self.path.startswith(("src/", "include/")) and not self.path.startswith(
+            "src/adversary/"
+        )
 
     @property
     def layer(self) -> str | None:

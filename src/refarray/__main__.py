@@ -10,7 +10,10 @@ from importlib import import_module
 
 # Each is a module of refarray.commands with add_to(subparsers); its parser sets `run`, which
 # returns the exit status.
-COMMANDS = ("inspect", "doctor", "version", "include")
+COMMANDS = (
+    *("check", "matrix", "explain", "list", "diff"),
+    *("inspect", "doctor", "version", "include"),
+)
 EPILOG = """\
 exit status: 0 all is well, 1 failure, 2 wrong usage
 

@@ -5,7 +5,6 @@ import json
 import sys
 
 import adversary
-
 from refarray import _native
 
 from . import everything

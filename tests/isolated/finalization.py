@@ -6,7 +6,6 @@ import threading
 import time
 
 import adversary
-
 import refarray
 
 mode = sys.argv[1]

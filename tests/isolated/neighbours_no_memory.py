@@ -4,7 +4,6 @@ import _testcapi
 import sys
 
 import adversary
-
 import refarray
 
 ROUNDS = 90  # more allocations than any way makes

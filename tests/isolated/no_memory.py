@@ -4,7 +4,6 @@ import _testcapi
 import sys
 
 import adversary
-
 import refarray
 from refarray import _native
 

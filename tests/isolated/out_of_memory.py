@@ -8,11 +8,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-import adversary
 from hostile.runner import warm_up
 from oom.recipes import RECIPES, public_calls
 from oom.sweep import sweep_all
 
+import adversary
 from refarray import _native
 
 

@@ -4,7 +4,6 @@ import gc
 import sys
 
 import adversary
-
 import refarray
 
 

@@ -1,7 +1,6 @@
 """Lets C code call every function of our exchange table when the interpreter has gone."""
 
 import adversary
-
 import refarray
 
 api = adversary.api(refarray.Array)

@@ -6,7 +6,6 @@ import queue
 import threading
 
 import adversary
-
 import refarray
 
 THREADS, ROUNDS = 4, 300

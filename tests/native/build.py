@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+SHIPPED = HERE.parent.parent / "src" / "adversary"
 FLAGS = (
     "-std=c++20 -O1 -g -fPIC -shared -pthread -fvisibility=hidden "
     "-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror"
@@ -36,6 +37,12 @@ def dlpack_include() -> Path:
     return next(folder for folder in folders if (folder / "dlpack" / "dlpack.h").is_file())
 
 
+def sources(suffix: str) -> list[Path]:
+    """The shipped adversary's, but for its parts.cpp: the tests' build has its own, and more."""
+    shared = (path for path in SHIPPED.glob(f"*{suffix}") if path.name != "parts.cpp")
+    return sorted([*shared, *HERE.glob(f"*{suffix}")])
+
+
 def command() -> list[str]:
     """The compiler call without its output; CXX and CXXFLAGS count, so that sanitizer runs reach
     us."""
@@ -45,7 +52,8 @@ def command() -> list[str]:
         *shlex.split(FLAGS),
         *shlex.split(os.environ.get("CXXFLAGS", "")),
         *(f"-isystem{folder}" for folder in include),
-        *(str(source) for source in sorted(HERE.glob("*.cpp"))),
+        f"-I{SHIPPED}",
+        *(str(source) for source in sources(".cpp")),
     ]
 
 
@@ -58,7 +66,7 @@ def build() -> Path:
     """The folder that holds the built module; compiles when sources, flags or Python changed."""
     line = command()
     digest = hashlib.sha256(repr((line, sys.version)).encode())
-    for source in sorted([*HERE.glob("*.cpp"), *HERE.glob("*.hpp")]):
+    for source in [*sources(".cpp"), *sources(".hpp")]:
         digest.update(source.read_bytes())
     digest.update((dlpack_include() / "dlpack" / "dlpack.h").read_bytes())
     folder = cache_folder() / digest.hexdigest()[:20]

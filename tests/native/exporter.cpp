@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "module.hpp"
+#include "parts.hpp"
 
 namespace adversary {
 namespace {

@@ -9,7 +9,7 @@
 #include <set>
 #include <string_view>
 
-#include "module.hpp"
+#include "parts.hpp"
 
 namespace adversary {
 namespace {

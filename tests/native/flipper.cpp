@@ -5,7 +5,7 @@
 #include <memory>
 #include <thread>
 
-#include "module.hpp"
+#include "parts.hpp"
 
 namespace adversary {
 namespace {

@@ -6,10 +6,10 @@ import array as standard
 from importlib.util import find_spec
 from typing import Any
 
-import adversary
 from native.corpus import FLOATS
 from native.producers import foreign
 
+import adversary
 import refarray
 
 from .recipe import capsule, failing, matrix, old, producer, recipe

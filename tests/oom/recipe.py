@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import adversary
 from native.corpus import FLOATS
 from native.producers import Recorder, knowing
 
+import adversary
 import refarray
 
 

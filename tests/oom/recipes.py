@@ -7,10 +7,10 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
-import adversary
 from native.corpus import FLOATS
 from native.producers import foreign
 
+import adversary
 import refarray
 from refarray import _native, _partners
 

@@ -15,9 +15,9 @@ import traceback
 from dataclasses import asdict, dataclass, field
 from typing import Any, BinaryIO
 
-import adversary
 from hostile.runner import Balance, unbalanced
 
+import adversary
 import refarray
 
 from .recipes import Recipe

@@ -41,8 +41,8 @@ Entries to_entries(PyObject* value) {
   }
   const Ref items(PySequence_Tuple(value));
   out.values.emplace();
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
-    out.values->push_back(to_int(PyTuple_GET_ITEM(items.get(), i), kMin64, kMax64));
+  for (Py_ssize_t i = 0; i < PyTuple_Size(items.get()); ++i) {
+    out.values->push_back(to_int(PyTuple_GetItem(items.get(), i), kMin64, kMax64));
   }
   return out;
 }
@@ -50,10 +50,10 @@ Entries to_entries(PyObject* value) {
 /// Item `i` of a tuple that must have `count` items, as an int in [low, high].
 std::int64_t item(PyObject* tuple, Py_ssize_t count, Py_ssize_t i, std::int64_t low,
                   std::int64_t high) {
-  if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) != count) {
+  if (!PyTuple_Check(tuple) || PyTuple_Size(tuple) != count) {
     fail(PyExc_TypeError, "%R is not a tuple of %zd ints", tuple, count);
   }
-  return to_int(PyTuple_GET_ITEM(tuple, i), low, high);
+  return to_int(PyTuple_GetItem(tuple, i), low, high);
 }
 
 void set_data(Draft& draft, PyObject* value) {
@@ -65,14 +65,14 @@ void set_data(Draft& draft, PyObject* value) {
     return;
   }
   const Ref copy(PyBytes_FromObject(value));
-  const auto* begin = reinterpret_cast<const std::byte*>(PyBytes_AS_STRING(copy.get()));
-  draft.spec.bytes.emplace(begin, begin + PyBytes_GET_SIZE(copy.get()));
+  const auto* begin = reinterpret_cast<const std::byte*>(PyBytes_AsString(copy.get()));
+  draft.spec.bytes.emplace(begin, begin + PyBytes_Size(copy.get()));
 }
 
 void set_name(Draft& draft, PyObject* value) {
   draft.nameless = value == Py_None;
   if (draft.nameless) return;
-  draft.name = PyUnicode_AsUTF8(value);
+  draft.name = PyUnicode_AsUTF8AndSize(value, nullptr);
   if (draft.name == nullptr) throw PythonError{};
 }
 
@@ -131,7 +131,7 @@ void read_fields(Draft& draft, PyObject* kwargs) {
   PyObject* value = nullptr;
   Py_ssize_t position = 0;
   while (kwargs != nullptr && PyDict_Next(kwargs, &position, &key, &value) != 0) {
-    const char* text = PyUnicode_AsUTF8(key);
+    const char* text = PyUnicode_AsUTF8AndSize(key, nullptr);
     if (text == nullptr) throw PythonError{};
     const Field* found = nullptr;
     for (const Field& field : kFields) {
@@ -152,14 +152,14 @@ void run_hook(PyObject* callable) noexcept {
 
 PyObject* make(PyObject* module, PyObject* args, PyObject* kwargs) {
   return guarded([&] {
-    if (PyTuple_GET_SIZE(args) != 0) fail(PyExc_TypeError, "make() takes keywords only");
+    if (PyTuple_Size(args) != 0) fail(PyExc_TypeError, "make() takes keywords only");
     Draft draft;
     read_fields(draft, kwargs);
     const bool versioned = draft.spec.versioned;
     const auto type = draft.spec.device_type;
     const auto id = draft.spec.device_id;
     PyTypeObject* tensor_type = state_of(module).tensor_type;
-    Ref out(tensor_type->tp_alloc(tensor_type, 0));
+    Ref out(allocate(tensor_type));
     TensorObject& self = self_of(out.get());
     self.device = draft.device == nullptr ? Ref(Py_BuildValue("(ii)", type, id)).release()
                                           : Py_NewRef(draft.device);
@@ -186,6 +186,9 @@ PyObject* capsule(PyObject* self, PyObject*) {
   return guarded([&] {
     Record& record = *self_of(self).record;
     const char* name = record.nameless ? nullptr : record.name.c_str();
+    for (const char* known : kNames) {
+      if (!record.nameless && record.name == known) name = known;  // static, as LIFE-07 asks
+    }
     void* managed = issue(self_of(self));
     PyObject* out = PyCapsule_New(managed, name, record.destructor ? destroy_capsule : nullptr);
     if (out == nullptr) record.issued = false;  // no memory: it never left us
@@ -237,10 +240,8 @@ PyObject* get_address(PyObject* self, void*) {
 }
 
 void dealloc(PyObject* self) {
-  PyTypeObject* type = Py_TYPE(self);
   Py_CLEAR(self_of(self).device);
-  type->tp_free(self);
-  Py_DECREF(type);
+  release(self);
 }
 
 PyMethodDef tensor_methods[] = {
@@ -306,7 +307,9 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
-bool is_tensor(PyObject* object) noexcept { return Py_TYPE(object)->tp_dealloc == dealloc; }
+bool is_tensor(PyObject* object) noexcept {
+  return PyType_GetSlot(Py_TYPE(object), Py_tp_dealloc) == reinterpret_cast<void*>(dealloc);
+}
 
 void* issue(TensorObject& tensor) {
   if (tensor.record->issued.exchange(true)) {

@@ -97,9 +97,14 @@ void add_tensor(PyObject* module, ModuleState& state);
 void add_consumer(PyObject* module, ModuleState& state);
 void add_table(PyObject* module, ModuleState& state);
 void add_api(PyObject* module, ModuleState& state);
-void add_exporter(PyObject* module, ModuleState& state);
-void add_faults(PyObject* module);
-void add_flipper(PyObject* module);
+/// What one build has besides; parts.cpp, of which each build has its own, says what.
+void add_parts(PyObject* module, ModuleState& state);
 PyTypeObject* add_type(PyObject* module, PyType_Spec& spec);
+/// What PyInit_… of a build returns.
+PyObject* new_module();
+
+/// An instance with all fields zero, and the end of one: what heap types do in the limited API.
+PyObject* allocate(PyTypeObject* type);
+void release(PyObject* self) noexcept;
 
 }  // namespace adversary

@@ -1,4 +1,5 @@
-// Owns the extension module `adversary`: its state, its slots and the helpers its files share.
+// Owns what every build of the adversary is made of: the module's state and the helpers its files
+// share.
 #include "module.hpp"
 
 namespace adversary {
@@ -22,7 +23,8 @@ std::uint64_t to_uint64(PyObject* object) {
 Ref shape_tuple(const std::int64_t* entries, std::int32_t count) {
   Ref out(PyTuple_New(count));
   for (std::int32_t i = 0; i < count; ++i) {
-    PyTuple_SET_ITEM(out.get(), i, Ref(PyLong_FromLongLong(entries[i])).release());
+    Ref entry(PyLong_FromLongLong(entries[i]));
+    if (PyTuple_SetItem(out.get(), i, entry.release()) != 0) throw PythonError{};
   }
   return out;
 }
@@ -38,6 +40,18 @@ PyTypeObject* add_type(PyObject* module, PyType_Spec& spec) {
   return reinterpret_cast<PyTypeObject*>(type.release());  // lives in the module state
 }
 
+PyObject* allocate(PyTypeObject* type) {
+  PyObject* out = PyType_GenericAlloc(type, 0);
+  if (out == nullptr) throw PythonError{};
+  return out;
+}
+
+void release(PyObject* self) noexcept {
+  PyTypeObject* type = Py_TYPE(self);
+  reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
+  Py_DECREF(type);
+}
+
 namespace {
 
 int execute(PyObject* module) {
@@ -47,9 +61,7 @@ int execute(PyObject* module) {
     add_consumer(module, state);
     add_table(module, state);
     add_api(module, state);
-    add_exporter(module, state);
-    add_faults(module);
-    add_flipper(module);
+    add_parts(module, state);
     return Py_None;
   });
   return done == nullptr ? -1 : 0;
@@ -77,10 +89,10 @@ int clear(PyObject* module) {
 
 PyModuleDef_Slot slots[] = {
     {Py_mod_exec, reinterpret_cast<void*>(execute)},
-#if PY_VERSION_HEX >= 0x030C0000
+#ifdef Py_mod_multiple_interpreters
     {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
 #endif
-#if PY_VERSION_HEX >= 0x030D0000
+#ifdef Py_mod_gil
     {Py_mod_gil, Py_MOD_GIL_NOT_USED},
 #endif
     {0, nullptr},
@@ -89,7 +101,7 @@ PyModuleDef_Slot slots[] = {
 PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     "adversary",
-    "Malformed DLPack producers and demanding consumers, for tests.",
+    "Malformed DLPack producers and demanding consumers.",
     sizeof(ModuleState),
     nullptr,
     slots,
@@ -99,6 +111,7 @@ PyModuleDef definition = {
 };
 
 }  // namespace
-}  // namespace adversary
 
-PyMODINIT_FUNC PyInit_adversary() { return PyModuleDef_Init(&adversary::definition); }
+PyObject* new_module() { return PyModuleDef_Init(&definition); }
+
+}  // namespace adversary

@@ -42,7 +42,7 @@ PyObject* api_new(PyObject* module, PyObject* type) {
     void* pointer = PyCapsule_GetPointer(found.get(), kTableName);
     if (pointer == nullptr) throw PythonError{};
     PyTypeObject* api_type = state_of(module).api_type;
-    Ref out(api_type->tp_alloc(api_type, 0));
+    Ref out(allocate(api_type));
     reinterpret_cast<ApiObject*>(out.get())->table = static_cast<const DLPackExchangeAPI*>(pointer);
     return out.release();
   });
@@ -199,11 +199,7 @@ PyObject* api_call_at_exit(PyObject* self, PyObject*) {
   return Py_NewRef(Py_None);
 }
 
-void dealloc(PyObject* self) {
-  PyTypeObject* type = Py_TYPE(self);
-  type->tp_free(self);
-  Py_DECREF(type);
-}
+void dealloc(PyObject* self) { release(self); }
 
 PyMethodDef api_methods[] = {
     {"from_py", api_from_py, METH_O, "Owned, from an object of the table's type."},

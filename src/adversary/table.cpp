@@ -17,9 +17,18 @@ struct TableObject {
 constexpr std::uintptr_t kPoison = 0xDDDDDDDDDDDDDDDD;
 std::atomic<int> from_py_calls{0};
 
+/// The limited API can tell only whether the thread has a state, not whether it holds the GIL.
+bool attached() noexcept {
+#ifdef Py_LIMITED_API
+  return PyGILState_GetThisThreadState() != nullptr;
+#else
+  return PyGILState_Check() != 0;
+#endif
+}
+
 /// Gives the managed tensor of the object's attribute `tensor`.
 int from_py_give(void* object, DLManagedTensorVersioned** out) {
-  if (PyGILState_Check() == 0) std::abort();  // CAPI-30: the interpreter is about to be used
+  if (!attached()) std::abort();  // CAPI-30: the interpreter is about to be used
   ++from_py_calls;
   PyObject* done = guarded([&] {
     const Ref tensor(PyObject_GetAttrString(static_cast<PyObject*>(object), "tensor"));
@@ -123,7 +132,7 @@ PyObject* table(PyObject* module, PyObject* args, PyObject* kwargs) {
       throw PythonError{};
     }
     PyTypeObject* type = state_of(module).table_type;
-    Ref out(type->tp_alloc(type, 0));
+    Ref out(allocate(type));
     const std::size_t used =
         unmapped != 0 ? sizeof(DLPackExchangeAPIHeader) : sizeof(DLPackExchangeAPI);
     auto* api = reinterpret_cast<DLPackExchangeAPI*>(Pages(used).last(used));
@@ -163,11 +172,7 @@ PyObject* table_address(PyObject* self, void*) { return PyLong_FromVoidPtr(table
 
 PyObject* calls(PyObject*, PyObject*) { return PyLong_FromLong(from_py_calls.exchange(0)); }
 
-void dealloc(PyObject* self) {
-  PyTypeObject* type = Py_TYPE(self);
-  type->tp_free(self);
-  Py_DECREF(type);
-}
+void dealloc(PyObject* self) { release(self); }
 
 PyMethodDef table_methods[] = {
     {"capsule", table_capsule, METH_VARARGS, "The table in a capsule of the given name."},

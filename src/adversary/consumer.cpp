@@ -1,5 +1,6 @@
 // Owns the consumer's side: reading and taking capsules, and deleting what was taken at awkward
 // moments.
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -15,12 +16,15 @@ namespace {
 
 OwnedObject& self_of(PyObject* self) { return *reinterpret_cast<OwnedObject*>(self); }
 
+/// The limited API has no name for it before 3.13; every CPython exports one of these two.
 bool finalizing() noexcept {
-#if PY_VERSION_HEX >= 0x030D0000
-  return Py_IsFinalizing() != 0;
-#else
-  return _Py_IsFinalizing() != 0;
-#endif
+  using Ask = int (*)();
+  static const Ask ask = [] {
+    void* found = ::dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
+    if (found == nullptr) found = ::dlsym(RTLD_DEFAULT, "_Py_IsFinalizing");
+    return reinterpret_cast<Ask>(found);
+  }();
+  return ask != nullptr && ask() != 0;
 }
 
 /// The managed tensor leaves the Python object; NULL when it left before.
@@ -160,9 +164,9 @@ PyObject* drop_pending(PyObject*, PyObject* args) {
   PyObject* list = nullptr;
   PyObject* error = nullptr;
   if (PyArg_ParseTuple(args, "O!O", &PyList_Type, &list, &error) == 0) return nullptr;
-  const Py_ssize_t size = PyList_GET_SIZE(list);
+  const Py_ssize_t size = PyList_Size(list);
   if (size == 0) return PyErr_Format(PyExc_IndexError, "nothing to drop");
-  PyObject* last = Py_NewRef(PyList_GET_ITEM(list, size - 1));
+  PyObject* last = Py_NewRef(PyList_GetItem(list, size - 1));
   if (PyList_SetSlice(list, size - 1, size, nullptr) < 0) return nullptr;
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error)), error);
   Py_DECREF(last);
@@ -258,8 +262,8 @@ PyObject* write_bytes(PyObject* self, PyObject* bytes) {
   return guarded([&] {
     const DLTensor& tensor = tensor_in(held(self_of(self)), self_of(self).versioned);
     const Ref text(PyBytes_FromObject(bytes));
-    std::memcpy(static_cast<char*>(tensor.data) + tensor.byte_offset, PyBytes_AS_STRING(text.get()),
-                static_cast<std::size_t>(PyBytes_GET_SIZE(text.get())));
+    std::memcpy(static_cast<char*>(tensor.data) + tensor.byte_offset, PyBytes_AsString(text.get()),
+                static_cast<std::size_t>(PyBytes_Size(text.get())));
     return Py_NewRef(Py_None);
   });
 }
@@ -270,11 +274,9 @@ PyObject* fields(PyObject* self, PyObject*) {
 }
 
 void dealloc(PyObject* self) {
-  PyTypeObject* type = Py_TYPE(self);
   if (void* managed = let_go(self_of(self)); managed != nullptr)
     call_deleter(managed, self_of(self).versioned);
-  type->tp_free(self);
-  Py_DECREF(type);
+  release(self);
 }
 
 PyMethodDef owned_methods[] = {
@@ -313,7 +315,7 @@ PyMethodDef functions[] = {
 }  // namespace
 
 Ref new_owned(PyTypeObject* type, void* managed, bool versioned) {
-  PyObject* made = type->tp_alloc(type, 0);
+  PyObject* made = PyType_GenericAlloc(type, 0);
   if (made == nullptr) call_deleter(managed, versioned);  // it came to us all the same
   Ref out(made);
   OwnedObject& owned = self_of(out.get());

@@ -1,0 +1,141 @@
+"""Owns `refarray check`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from refarray.commands import Subparsers
+
+if TYPE_CHECKING:
+    from refarray.conformance.engine import Run
+    from refarray.conformance.expectations import Expectation
+
+FORMS = {"json": "data", "html": "html", "markdown": "markdown", "junit": "junit", "badge": "badge"}
+"""The forms of --report, and the module of refarray.conformance.report that writes each."""
+DESCRIPTION = """\
+Try libraries against the standards of data interchange: each SUBJECT is the name of an adapter
+(numpy, torch, jax, tvm_ffi, array_api_strict, pyarrow, refarray) or of a module with the array
+API's names. It runs in a process of its own: a crash is a finding, the rest goes on.
+The exit status is 1 when a MUST is broken or a process died, 2 when only an expectation is stale,
+3 when a subject could not be tried or an argument is wrong.
+"""
+
+
+def add_to(subparsers: Subparsers) -> None:
+    """Adds the command."""
+    parser = subparsers.add_parser(
+        "check", help="tell where a library breaks the standard", description=DESCRIPTION
+    )
+    parser.add_argument("subjects", metavar="SUBJECT", nargs="+")
+    parser.add_argument("--full", action="store_true", help="every case and profile")
+    parser.add_argument(
+        "--only", metavar="ID", nargs="+", default=[], help="requirements or families: PROD-06 VERS"
+    )
+    parser.add_argument(
+        "--all", action="store_true", help="list what passed and what did not apply, too"
+    )
+    parser.add_argument(
+        "--report",
+        metavar="FORM=PATH",
+        action="append",
+        default=[],
+        help="write a report: json, html, markdown, junit or badge; may be given again",
+    )
+    parser.add_argument(
+        "--expect",
+        metavar="FILE",
+        type=Path,
+        help="a TOML file of what is known to fail; anything else that fails, and what is stale in "
+        "it, is reported",
+    )
+    parser.set_defaults(run=run)
+
+
+def show_progress(subject: str, done: int, total: int) -> None:
+    """One line on a terminal's stderr, written over itself."""
+    print(f"\r{subject}: {done} of {total} cases ", end="", file=sys.stderr, flush=True)
+    if done == total:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+class Usage(Exception):
+    """What is wrong with the arguments."""
+
+
+def wanted_reports(entries: list[str]) -> list[tuple[str, Path]]:
+    """(form, path) of each --report."""
+    out = []
+    for entry in entries:
+        form, _, path = entry.partition("=")
+        if form not in FORMS or not path:
+            raise Usage(f"--report {entry}: write FORM=PATH; the forms are {', '.join(FORMS)}")
+        out.append((form, Path(path)))
+    return out
+
+
+def expected(path: Path | None) -> list[Expectation] | None:
+    """The expectations of a file."""
+    from refarray.conformance import expectations
+
+    if path is None:
+        return None
+    try:
+        return expectations.read(path)
+    except (OSError, expectations.Malformed) as error:
+        raise Usage(f"--expect: {error}") from error
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the checks, prints and writes the reports."""
+    from refarray.conformance import engine
+    from refarray.conformance.report import text
+
+    try:
+        reports = wanted_reports(arguments.report)
+        known = expected(arguments.expect)
+        checks = engine.selected(full=arguments.full, ids=arguments.only)
+        if not checks:
+            raise Usage(f"no check covers {', '.join(arguments.only)}; see `refarray list`")
+    except Usage as error:
+        print(f"refarray check: {error}", file=sys.stderr)
+        return 3
+    progress = show_progress if sys.stderr.isatty() else None
+    runs = [engine.run_subject(name, checks, progress) for name in arguments.subjects]
+    if known is not None:
+        from refarray.conformance.expectations import forgiven
+
+        runs = [forgiven(each, known) for each in runs]
+    print(text.text(runs, colour=sys.stdout.isatty(), every=arguments.all), end="")
+    for form, path in reports:
+        module = import_module(f"refarray.conformance.report.{FORMS[form]}")
+        path.write_text(module.text(runs), encoding="utf-8")
+    return exit_status(runs) if known is None else status_against(runs, known)
+
+
+def status_against(runs: list[Run], known: list[Expectation]) -> int:
+    """As exit_status, less what was expected; 2 when an entry is stale."""
+    from refarray.conformance.expectations import compare
+
+    verdict = compare(runs, known)
+    for found in verdict.unexpected:
+        print(
+            f"not expected: {found.subject} {found.id} {found.role} {found.case}: {found.outcome}"
+        )
+    for entry in verdict.stale:
+        print(f"stale: {entry} is expected to {entry.outcome}, and does not")
+    if verdict.unexpected:
+        return 1
+    if any(run.broken for run in runs):
+        return 3
+    return 2 if verdict.stale else 0
+
+
+def exit_status(runs: list[Run]) -> int:
+    """0 all is well, 1 a broken MUST, a crash or a hang, 3 a subject that could not be tried."""
+    if any(found.outcome.failed for run in runs for found in run.findings):
+        return 1
+    return 3 if any(run.broken for run in runs) else 0

@@ -1,0 +1,70 @@
+"""Owns `refarray explain`: one requirement, with its checks."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import textwrap
+from typing import TYPE_CHECKING
+
+from refarray.commands import Subparsers
+
+if TYPE_CHECKING:
+    from refarray.conformance.requirements import Requirement
+
+
+def add_to(subparsers: Subparsers) -> None:
+    """Adds the command."""
+    parser = subparsers.add_parser(
+        "explain", help="tell what a requirement asks, why, and how it is checked"
+    )
+    parser.add_argument("ids", metavar="ID", nargs="+", help="for example VERS-01")
+    parser.set_defaults(run=run)
+
+
+def explanation(asked: Requirement) -> str:
+    """Everything that is known of a requirement."""
+    from refarray.conformance.cases import CHECKS
+
+    derived = " (follows from the texts; no sentence says it)" if asked.derived else ""
+    rows = [
+        ("level", asked.level + derived),
+        ("holds", ", ".join(asked.versions)),
+        ("for", ", ".join(asked.roles)),
+        ("because", asked.rationale),
+        ("standard", asked.source),
+    ]
+    if asked.policy:
+        rows.append(("policy", ", ".join(asked.policy)))
+    checks = [check for check in CHECKS.values() if check.id == asked.id]
+    out = [f"{asked.id}  {asked.title}"]
+    for name, words in rows:
+        wrapped = textwrap.wrap(words, 84, break_long_words=False, break_on_hyphens=False)
+        out.append(f"  {name:<9} {wrapped[0] if wrapped else ''}")
+        out += [f"{'':12}{row}" for row in wrapped[1:]]
+    out += [
+        f"  {'checked' if n == 0 else '':<9} {check.role}, {check.case}: {check.expected}"
+        for n, check in enumerate(checks)
+    ]
+    return "\n".join(out)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints each; unknown ids are told on stderr."""
+    from refarray.conformance.probes import load
+    from refarray.conformance.requirements import requirement
+
+    load()
+    status = 0
+    for number, name in enumerate(arguments.ids):
+        try:
+            found = requirement(name)
+        except KeyError:
+            print(
+                f"refarray explain: no requirement is called {name}; see `refarray list`",
+                file=sys.stderr,
+            )
+            status = 1
+            continue
+        print(("\n" if number else "") + explanation(found))
+    return status

@@ -1,0 +1,55 @@
+"""Owns `refarray list`: every requirement on a line, with the number of its checks."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from dataclasses import asdict
+
+from refarray.commands import Subparsers
+
+
+def add_to(subparsers: Subparsers) -> None:
+    """Adds the command."""
+    parser = subparsers.add_parser("list", help="list the requirements and their checks")
+    parser.add_argument(
+        "families", metavar="FAMILY", nargs="*", help="for example VERS LIFE; default: every one"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the table."""
+    from refarray.conformance.cases import CHECKS
+    from refarray.conformance.probes import load
+    from refarray.conformance.requirements import families, requirements
+
+    load()
+    counts = Counter(check.id for check in CHECKS.values())
+    wanted = {name.upper() for name in arguments.families} or set(families())
+    if unknown := wanted - set(families()):
+        print(
+            f"refarray list: no family is called {', '.join(sorted(unknown))}; "
+            f"there are {', '.join(families())}"
+        )
+        return 1
+    chosen = [found for found in requirements().values() if found.family in wanted]
+    if arguments.json:
+        print(
+            json.dumps(
+                [{**asdict(found), "checks": counts[found.id]} for found in chosen], indent=1
+            )
+        )
+        return 0
+    family = ""
+    for found in chosen:
+        if found.family != family:
+            family = found.family
+            print(f"{'' if found is chosen[0] else chr(10)}{family}: {families()[family]}")
+        checks = f"{counts[found.id]:3} cases" if counts[found.id] else "no check "
+        print(f"  {found.id:<9} {found.level:<9} {checks}  {found.title}")
+    covered = sum(1 for found in chosen if counts[found.id])
+    print(f"\n{covered} of {len(chosen)} requirements have a check")
+    return 0

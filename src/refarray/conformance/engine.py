@@ -1,0 +1,247 @@
+"""Owns running checks: a worker process per subject, started again after each death, and the
+findings that come of it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from refarray.conformance.cases import CHECKS, Check
+from refarray.conformance.findings import BROKEN, Finding, Outcome
+from refarray.conformance.requirements import requirement
+
+SECONDS = 10.0
+"""For one case."""
+IMPORT_SECONDS = 60.0
+"""For a subject to be imported."""
+START = "from refarray.conformance.worker import main; main()"
+TAIL = 2000  # characters of a dead worker's stderr that are kept
+
+Progress = Callable[[str, int, int], None]
+"""Called with the subject, the cases done and the cases in all."""
+
+
+@dataclass
+class Run:
+    """What came of one subject."""
+
+    subject: str
+    version: str = ""
+    broken: str = ""
+    """Why nothing could be tried: it does not import, or died at that."""
+    findings: list[Finding] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+def selected(*, full: bool = False, ids: Sequence[str] = ()) -> list[Check]:
+    """The checks of a run: every one with `full`, those of some ids or families otherwise."""
+    from refarray.conformance.probes import load
+
+    load()
+    wanted = tuple(name.upper() for name in ids)
+    return [
+        check
+        for check in CHECKS.values()
+        if (full or not check.full)
+        and (not wanted or check.id in wanted or check.id.partition("-")[0] in wanted)
+    ]
+
+
+class Died(Exception):
+    """A worker's end: how, and whether it had to be killed because it did not answer."""
+
+    def __init__(self, how: str, hung: bool) -> None:
+        super().__init__(how)
+        self.hung = hung
+
+
+class Broken(Exception):
+    """Why a subject cannot be tried."""
+
+
+class Worker:
+    """A process that a subject lives in, asked one check at a time; risky checks are tried in a
+    child of it, or in itself when it is there for one check `alone`."""
+
+    def __init__(self, subject: str, alone: bool = False) -> None:
+        read, write = os.pipe()
+        try:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", START, str(write), subject, "alone" if alone else "forks"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                pass_fds=[write],
+            )
+        finally:
+            os.close(write)
+        assert self.process.stdin is not None and self.process.stderr is not None
+        self.answers = os.fdopen(read, "rb", buffering=0)  # closed by close()
+        self.requests = self.process.stdin
+        self.errors = self.process.stderr
+        self.said = b""
+        self.printed = b""
+        try:
+            hello = self._answer(IMPORT_SECONDS)
+        except Died as end:
+            self.close()
+            raise Broken(f"{end}{self._last_words()}") from None
+        if "broken" in hello:
+            self.close()
+            raise Broken(hello["broken"])
+        self.version: str = hello["version"]
+
+    def ask(self, check: Check) -> dict[str, Any]:
+        """What one check saw. Died when that was the end of the process."""
+        try:
+            self.requests.write(f"{check.name}\n".encode())
+            self.requests.flush()
+        except BrokenPipeError:  # it died between two checks
+            raise Died(how_it_ended(self.close()), False) from None
+        return self._answer(SECONDS)
+
+    def _answer(self, seconds: float) -> dict[str, Any]:
+        """The next line; what is printed meanwhile is kept for last words."""
+        end = time.monotonic() + seconds
+        pipes = [self.answers, self.errors]
+        while b"\n" not in self.said:
+            ready, _, _ = select.select(pipes, [], [], max(0.0, end - time.monotonic()))
+            if not ready:
+                self.process.kill()
+                self.close()
+                raise Died(f"no answer in {seconds:g} s", True)
+            for pipe in ready:
+                chunk = os.read(pipe.fileno(), 65536)
+                if pipe is self.errors:
+                    self.printed = (self.printed + chunk)[-TAIL:]
+                    if not chunk:
+                        pipes.remove(pipe)
+                elif chunk:
+                    self.said += chunk
+                else:
+                    raise Died(how_it_ended(self.close()), False)
+        line, _, self.said = self.said.partition(b"\n")
+        out: dict[str, Any] = json.loads(line)
+        return out
+
+    def _last_words(self) -> str:
+        lines = self.printed.decode(errors="replace").strip().splitlines()
+        return f"; {lines[-1]}" if lines else ""
+
+    def close(self) -> int:
+        """Ends it; the exit status, negative for a signal."""
+        with contextlib.suppress(BrokenPipeError):
+            self.requests.close()
+        try:
+            return self.process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.wait()
+        finally:
+            self.answers.close()
+            self.errors.close()
+
+
+def how_it_ended(status: int) -> str:
+    """An exit status in words: "SIGSEGV", "exit status 3"."""
+    if status >= 0:
+        return f"the process left with exit status {status}"
+    try:
+        return f"{signal.Signals(-status).name}: {signal.strsignal(-status)}"
+    except ValueError:
+        return f"signal {-status}"
+
+
+def outcome(check: Check, message: dict[str, Any]) -> Outcome:
+    """What a case is, by its requirement's level; a child's death is one whatever the level."""
+    if died := message.get("died"):
+        message["observed"] = "no answer" if died == "hang" else died
+        return Outcome.HANG if died == "hang" else Outcome.CRASH
+    held = message["held"]
+    if held is None:
+        return Outcome.NOT_APPLICABLE
+    return Outcome.PASS if held else BROKEN[requirement(check.id).level]
+
+
+def finding(run: Run, check: Check, message: dict[str, Any], what: Outcome) -> Finding:
+    """The finding of one case."""
+    return Finding(
+        id=check.id,
+        level=requirement(check.id).level,
+        subject=run.subject,
+        version=run.version,
+        role=check.role,
+        case=check.case,
+        outcome=what,
+        expected=check.expected,
+        observed=message.get("observed", ""),
+        repro=message.get("repro", ""),
+        seconds=message.get("seconds", 0.0),
+    )
+
+
+class Trial:
+    """The checks of one subject, one after the other; its worker is started again after a death."""
+
+    def __init__(self, subject: str) -> None:
+        self.run = Run(subject)
+        self.worker: Worker | None = None
+
+    def try_one(self, check: Check) -> Finding:
+        """One finding. Broken when the subject cannot be imported."""
+        if self.worker is None:
+            self.worker = Worker(self.run.subject)
+            self.run.version = self.worker.version
+        try:
+            message = self.worker.ask(check)
+        except Died as end:
+            self.worker = None
+            message = {"died": "hang" if end.hung else str(end)}
+        if message.get("died") == "hang":
+            message = self.confirmed(check)
+        found = finding(self.run, check, message, outcome(check, message))
+        self.run.findings.append(found)
+        return found
+
+    def confirmed(self, check: Check) -> dict[str, Any]:
+        """The same in a process of its own: a forked child of a library with threads may hang for
+        no fault of the library's."""
+        worker = Worker(self.run.subject, alone=True)
+        try:
+            out = worker.ask(check)
+        except Died as end:
+            return {"died": "hang" if end.hung else str(end)}
+        worker.close()
+        return out
+
+    def close(self) -> None:
+        """Ends the worker."""
+        if self.worker is not None:
+            self.worker.close()
+            self.worker = None
+
+
+def run_subject(subject: str, checks: Sequence[Check], progress: Progress | None = None) -> Run:
+    """Tries every check on one subject. Never raises for what the subject does."""
+    trial = Trial(subject)
+    started = time.monotonic()
+    try:
+        for done, check in enumerate(checks, 1):
+            trial.try_one(check)
+            if progress is not None:
+                progress(subject, done, len(checks))
+    except Broken as why:
+        trial.run.broken = str(why)
+    finally:
+        trial.close()
+    trial.run.seconds = time.monotonic() - started
+    return trial.run

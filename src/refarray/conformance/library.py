@@ -1,0 +1,120 @@
+"""Owns the functions that a project's own tests call: check, checks, parametrize."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from refarray.conformance.cases import Check
+from refarray.conformance.engine import Run, run_subject, selected
+from refarray.conformance.findings import Finding
+from refarray.conformance.report.text import text
+
+if TYPE_CHECKING:
+    import pytest
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came of one subject. Its text is what `refarray check` prints."""
+
+    run: Run
+    expected_failures: Mapping[str, str]
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Every case, in the order of the checks."""
+        return self.run.findings
+
+    @property
+    def unexpected(self) -> list[Finding]:
+        """Broken MUSTs, crashes and hangs of requirements that are not expected to fail."""
+        return [f for f in self.findings if f.outcome.failed and f.id not in self.expected_failures]
+
+    @property
+    def stale(self) -> list[str]:
+        """Expected failures that were tried and did not fail."""
+        failed = {found.id for found in self.findings if found.outcome.failed}
+        tried = {found.id for found in self.findings}
+        return [name for name in self.expected_failures if name in tried - failed]
+
+    def raise_for_failures(self) -> None:
+        """AssertionError with the report when anything failed that was not expected to, or did not
+        that was."""
+        if self.run.broken:
+            raise AssertionError(f"{self.run.subject} could not be tried: {self.run.broken}")
+        if self.unexpected:
+            raise AssertionError(f"{len(self.unexpected)} cases failed\n\n{self}")
+        if self.stale:
+            raise AssertionError(f"expected to fail, and did not: {', '.join(self.stale)}")
+
+    def __str__(self) -> str:
+        return text([self.run])
+
+
+def checks(*, full: bool = False, ids: Sequence[str] = ()) -> list[Check]:
+    """The checks there are: all with `full`, those of some requirements or families with `ids`."""
+    return selected(full=full, ids=ids)
+
+
+def check(
+    subject: str,
+    *,
+    full: bool = False,
+    ids: Sequence[str] = (),
+    expected_failures: Mapping[str, str] | None = None,
+    raising: bool = True,
+) -> Report:
+    """Tries a library against the standards, in processes of its own.
+
+    Parameters
+    ----------
+    subject
+        An adapter's name (`numpy`, `torch` …) or a module with the array API's names.
+    full
+        Every case and profile.
+    ids
+        Requirements or families only: `["PROD-06", "VERS"]`.
+    expected_failures
+        `{id: reason}`: these may fail, and have to.
+    raising
+        Whether anything else that fails is an AssertionError.
+
+    Returns
+    -------
+    Report
+        The findings; `print` it to read them.
+    """
+    report = Report(run_subject(subject, selected(full=full, ids=ids)), expected_failures or {})
+    if raising:
+        report.raise_for_failures()
+    return report
+
+
+def parametrize(
+    subject: str,
+    *,
+    full: bool = False,
+    ids: Sequence[str] = (),
+    expected_failures: Mapping[str, str] | None = None,
+) -> Callable[[Callable[..., Any]], pytest.MarkDecorator]:
+    """A decorator for a pytest test that takes `check`: a function without arguments, one for each
+    case, that raises AssertionError when the case fails. Expected failures are strict xfails by
+    requirement id."""
+    import pytest
+
+    from refarray.conformance.pytest_plugin import bound
+
+    expected = expected_failures or {}
+    parameters = [
+        pytest.param(
+            bound(subject, each),
+            id=each.name,
+            marks=[pytest.mark.xfail(reason=expected[each.id], strict=False)]
+            if each.id in expected
+            else [],
+        )
+        for each in selected(full=full, ids=ids)
+    ]
+    return pytest.mark.parametrize("check", parameters)

@@ -1,0 +1,146 @@
+"""Owns the checks of how a consumer asks: order, keywords, retries, exceptions, names, copies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from refarray.conformance.cases import NotApplicable, Seen, check
+from refarray.conformance.consumer import Consumer
+from refarray.conformance.recorder import PLAIN, Recorder, asked, old
+
+
+@check("CONS-01", "consumer", "order", "__dlpack_device__ is called before __dlpack__")
+def _order(consumer: Consumer) -> Seen:
+    recorder = Recorder()
+    consumer.take(recorder)
+    names = [name for name, _ in recorder.calls]
+    return consumer.seen(names[:1] == ["__dlpack_device__"], asked(recorder), PLAIN)
+
+
+@check(
+    "VERS-09",
+    "consumer",
+    "first",
+    "the first call passes the consumer's own max_version, 1.0 or newer",
+)
+def _first(consumer: Consumer) -> Seen:
+    recorder = Recorder()
+    consumer.take(recorder)
+    if not recorder.requests:
+        raise NotApplicable("it never called __dlpack__")
+    version = recorder.requests[0].get("max_version")
+    return consumer.seen(version is not None and tuple(version) >= (1, 0), asked(recorder), PLAIN)
+
+
+@check("CONS-08", "consumer", "cpu", "for data on the CPU stream is left out or None")
+def _stream(consumer: Consumer) -> Seen:
+    recorder = Recorder()
+    consumer.take(recorder)
+    held = all(request.get("stream") is None for request in recorder.requests)
+    return consumer.seen(held, asked(recorder), PLAIN)
+
+
+@check(
+    "CONS-09",
+    "consumer",
+    "defaults",
+    "copy and dl_device are left out of the first call when nothing was asked",
+)
+def _defaults(consumer: Consumer) -> Seen:
+    recorder = Recorder()
+    consumer.take(recorder)
+    if not recorder.requests:
+        raise NotApplicable("it never called __dlpack__")
+    first = recorder.requests[0]
+    return consumer.seen(not {"copy", "dl_device"} & set(first), asked(recorder), PLAIN)
+
+
+def _old(case: str, known: str) -> None:
+    @check(
+        "VERS-09",
+        "consumer",
+        case,
+        f"a producer whose __dlpack__ knows only ({known}) is asked again without the rest",
+    )
+    def _(consumer: Consumer) -> Seen:
+        recorder = old(known)
+        found = consumer.take(recorder)
+        return consumer.seen(found.error is None, f"{found}; {asked(recorder)}", PLAIN)
+
+
+_old("old-stream", "stream")
+_old("old-max-version", "stream max_version")
+
+
+class Odd(Exception):
+    """An exception that no library knows."""
+
+
+def _propagates(case: str, kind: type[BaseException]) -> None:
+    @check(
+        "CONS-03",
+        "consumer",
+        case,
+        f"a {kind.__name__} that the producer raises comes out as it is",
+    )
+    def _(consumer: Consumer) -> Seen:
+        error = kind("raised by the producer")
+
+        def answer(**_: Any) -> Any:
+            raise error
+
+        found = consumer.take(Recorder(answer))
+        seen = found.error
+        while seen is not None and seen is not error:
+            seen = None if kind is not TypeError else seen.__context__
+        return consumer.seen(seen is error, f"{found}", "a producer that raises it")
+
+
+for _kind in (BufferError, ValueError, MemoryError, RuntimeError, KeyboardInterrupt, Odd):
+    _propagates(_kind.__name__, _kind)
+
+
+@check(
+    "CONS-04",
+    "consumer",
+    "genuine-type-error",
+    "a TypeError that every call raises surfaces, after one retry at most",
+)
+def _genuine(consumer: Consumer) -> Seen:
+    def answer(**_: Any) -> Any:
+        raise TypeError("a bug of the producer's")
+
+    recorder = Recorder(answer)
+    found = consumer.take(recorder)
+    held = isinstance(found.error, TypeError) and len(recorder.requests) <= 2
+    return consumer.seen(
+        held, f"{found} after {len(recorder.requests)} calls", "a producer that raises TypeError"
+    )
+
+
+class Raising(Recorder):
+    """Its `__dlpack_device__` raises."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        self.calls.append(("__dlpack_device__", {}))
+        raise Odd("raised by __dlpack_device__")
+
+
+@check("CONS-03", "consumer", "device", "what __dlpack_device__ raises comes out as it is")
+def _device_raises(consumer: Consumer) -> Seen:
+    recorder = Raising()
+    found = consumer.take(recorder)
+    if ("__dlpack_device__", {}) not in recorder.calls:
+        raise NotApplicable("it does not call __dlpack_device__")
+    return consumer.seen(isinstance(found.error, Odd), f"{found}", "a producer that raises it")
+
+
+def _missing(case: str, given: Callable[[], Any]) -> None:
+    @check("CONS-02", "consumer", case, "an object without the methods is an AttributeError")
+    def _(consumer: Consumer) -> Seen:
+        found = consumer.take(given())
+        return consumer.seen(isinstance(found.error, AttributeError), f"{found}", "object()")
+
+
+_missing("neither", object)

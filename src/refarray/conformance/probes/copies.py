@@ -1,0 +1,127 @@
+"""Owns the checks of a producer's copy and dl_device: PROD-06 to PROD-16."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from refarray.conformance.cases import NotApplicable, Seen, check
+from refarray.conformance.probes.layouts import exported
+from refarray.conformance.producer import VERSIONED, Producer
+
+
+def _copy(name: str, case: str, keywords: dict[str, Any]) -> None:
+    @check(name, "producer", case, "copy=True gives memory of its own")
+    def _(producer: Producer) -> Seen:
+        text = producer.text()
+        array = producer.make(text)
+        plain = producer.export(text, array, **keywords)
+        if plain.error is not None:
+            raise NotApplicable(f"{plain.call} raised {plain}")
+        copy = producer.export(text, array, copy=True, **keywords)
+        if copy.error is not None:
+            return producer.seen(False, copy)
+        held = plain.address != copy.address
+        return producer.seen(
+            held, copy, "its own memory" if held else "the array's own memory", field="data"
+        )
+
+
+_copy("PROD-11", "versioned", VERSIONED)
+_copy("PROD-16", "legacy", {})
+_copy("PROD-16", "legacy-asked", {"max_version": (0, 8)})
+
+
+@check("FLAG-05", "producer", "two-copies", "two copies share no memory")
+def _two_copies(producer: Producer) -> Seen:
+    text = producer.text()
+    array = producer.make(text)
+    first, second = (producer.export(text, array, copy=True, **VERSIONED) for _ in range(2))
+    if first.error is not None or second.error is not None:
+        raise NotApplicable(f"{first.call} raised {first}")
+    held = first.address != second.address
+    return producer.seen(held, first, f"{first.address:#x} and {second.address:#x}", field="data")
+
+
+def _no_copy(kind: str) -> None:
+    @check("PROD-12", "producer", kind, "copy=False gives the array's own memory, or BufferError")
+    def _(producer: Producer) -> Seen:
+        text = producer.text(kind)
+        array = producer.make(text)
+        plain = exported(producer, kind)
+        export = producer.export(text, array, copy=False, **VERSIONED)
+        if export.error is not None:
+            return producer.seen(isinstance(export.error, BufferError), export)
+        plain = producer.export(text, array, **VERSIONED)
+        held = export.address == plain.address
+        return producer.seen(
+            held, export, "the same memory" if held else "other memory", field="data"
+        )
+
+
+for _kind in ("plain", "strided", "transposed"):
+    _no_copy(_kind)
+
+
+@check("PROD-06", "producer", "own-device", "dl_device equal to __dlpack_device__() is served")
+def _own_device(producer: Producer) -> Seen:
+    text = producer.text()
+    array = producer.make(text)
+    own = producer.device(array)
+    export = producer.export(text, array, dl_device=own, **VERSIONED)
+    return producer.seen(export.held is not None and tuple(export["device"]) == own, export)
+
+
+@check(
+    "PROD-08", "producer", "cpu", "dl_device=(1, 0) is served: every array can be had on the CPU"
+)
+def _cpu(producer: Producer) -> Seen:
+    export = producer.export(producer.text(), dl_device=(1, 0), **VERSIONED)
+    return producer.seen(export.held is not None and tuple(export["device"]) == (1, 0), export)
+
+
+def _foreign(case: str, device: tuple[int, int], versioned: bool) -> None:
+    @check(
+        "PROD-06", "producer", case, f"dl_device={device}, which it cannot serve, is a BufferError"
+    )
+    def _(producer: Producer) -> Seen:
+        keywords = VERSIONED if versioned else {}
+        export = producer.export(producer.text(), dl_device=device, **keywords)
+        return producer.seen(isinstance(export.error, BufferError), export)
+
+
+for _case, _pair in (
+    ("vpi", (9, 0)),
+    ("no-such-gpu", (2, 2**30)),
+    ("second-cpu", (1, 1)),
+    ("unknown-type", (99, 0)),
+):
+    _foreign(_case, _pair, True)
+    _foreign(f"{_case}-legacy", _pair, False)
+
+
+def _malformed_device(case: str, value: Any) -> None:
+    @check("PROD-07", "producer", case, f"dl_device={value!r} is a TypeError or a ValueError")
+    def _(producer: Producer) -> Seen:
+        export = producer.export(producer.text(), dl_device=value, **VERSIONED)
+        return producer.seen(isinstance(export.error, TypeError | ValueError), export)
+
+
+for _case, _value in (
+    ("list", [1, 0]),
+    ("one", (1,)),
+    ("text", "cpu"),
+    ("none", (None, 0)),
+    ("int", 1),
+):
+    _malformed_device(_case, _value)
+
+
+def _malformed_copy(case: str, value: Any) -> None:
+    @check("PROD-15", "producer", case, f"copy={value!r} is a TypeError or a ValueError")
+    def _(producer: Producer) -> Seen:
+        export = producer.export(producer.text(), copy=value, **VERSIONED)
+        return producer.seen(isinstance(export.error, TypeError | ValueError), export)
+
+
+for _case, _value in (("one", 1), ("text", "no"), ("list", [])):
+    _malformed_copy(_case, _value)

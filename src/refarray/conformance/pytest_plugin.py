@@ -1,0 +1,63 @@
+"""Owns the pytest plugin: `pytest --pyargs refarray.conformance --subject torch`."""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
+
+    from refarray.conformance.cases import Check
+    from refarray.conformance.engine import Trial
+
+_trials: dict[str, Trial] = {}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """--subject, which may be given again, and --conformance-full."""
+    group = parser.getgroup("refarray", "DLPack conformance (refarray)")
+    group.addoption(
+        "--subject",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a library to try; may be given again",
+    )
+    group.addoption("--conformance-full", action="store_true", help="every case and profile")
+
+
+def trial(subject: str) -> Trial:
+    """The subject's process in this session; it lives until pytest ends."""
+    from refarray.conformance.engine import Trial
+
+    if subject not in _trials:
+        _trials[subject] = Trial(subject)
+        atexit.register(_trials[subject].close)
+    return _trials[subject]
+
+
+def bound(subject: str, check: Check) -> Callable[[], None]:
+    """A function that tries one case: AssertionError when it fails, skipped when there is nothing
+    to try it on, a warning for a broken SHOULD."""
+
+    def run() -> None:
+        import pytest
+
+        from refarray.conformance.findings import Outcome
+        from refarray.conformance.requirements import requirement
+
+        found = trial(subject).try_one(check)
+        asked = requirement(found.id)
+        words = (
+            f"{found.id} {found.level}: {asked.title}\nexpected: {found.expected}\n"
+            f"observed: {found.observed}\nstandard: {asked.source}\n\n{found.repro}"
+        )
+        if found.outcome is Outcome.NOT_APPLICABLE:
+            pytest.skip(found.observed)
+        if found.outcome is Outcome.WARN:
+            pytest.xfail(words)  # shown in the summary; does not fail the run
+        assert not found.outcome.failed, words
+
+    return run

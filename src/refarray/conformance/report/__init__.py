@@ -1,0 +1,1 @@
+"""Owns the reports: each module turns the same runs into one form."""

@@ -1,0 +1,54 @@
+"""Owns the report as JSON: its schema's version, the environment, and the findings."""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+import refarray
+from refarray.conformance.engine import Run
+
+SCHEMA = 1
+"""Counts up when a field changes its meaning or goes; new fields do not change it."""
+
+
+def environment() -> dict[str, str]:
+    """What a reader must know to see the same."""
+    return {
+        "refarray": refarray.__version__,
+        "python": platform.python_version(),
+        "implementation": platform.python_implementation(),
+        "system": platform.platform(),
+        "machine": platform.machine(),
+        "executable": sys.implementation.cache_tag or "",
+    }
+
+
+def document(runs: Iterable[Run]) -> dict[str, Any]:
+    """The whole report."""
+    runs = list(runs)
+    return {
+        "schema": SCHEMA,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "environment": environment(),
+        "subjects": [
+            {
+                "subject": run.subject,
+                "version": run.version,
+                "broken": run.broken,
+                "seconds": round(run.seconds, 3),
+                "cases": len(run.findings),
+            }
+            for run in runs
+        ],
+        "findings": [found.to_dict() for run in runs for found in run.findings],
+    }
+
+
+def text(runs: Iterable[Run]) -> str:
+    """The document, indented."""
+    return json.dumps(document(runs), indent=1) + "\n"

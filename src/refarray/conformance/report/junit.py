@@ -1,0 +1,65 @@
+"""Owns the report as JUnit XML: a suite per subject, a case per check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from xml.etree import ElementTree
+
+from refarray.conformance.engine import Run
+from refarray.conformance.findings import Finding, Outcome
+from refarray.conformance.requirements import requirement
+
+
+def printable(words: str) -> str:
+    """Text without the control characters that XML 1.0 has no way to write."""
+    return "".join(c if c in "\t\n" or c >= " " else f"\\x{ord(c):02x}" for c in words)
+
+
+def case(suite: ElementTree.Element, found: Finding) -> None:
+    """One check of one subject."""
+    out = ElementTree.SubElement(
+        suite,
+        "testcase",
+        classname=f"{found.subject}.{found.role}",
+        name=f"{found.id}[{found.case}]",
+        time=f"{found.seconds:.3f}",
+    )
+    details = (
+        f"{requirement(found.id).title}\nexpected: {found.expected}\nobserved: {found.observed}\n"
+        f"standard: {requirement(found.id).source}\n\n{found.repro}"
+    )
+    if found.outcome.failed:
+        kind = "failure" if found.outcome is Outcome.FAIL else "error"
+        child = ElementTree.SubElement(
+            out, kind, type=str(found.outcome), message=printable(found.observed)
+        )
+        child.text = printable(details)
+    elif found.outcome is Outcome.NOT_APPLICABLE:
+        ElementTree.SubElement(out, "skipped", message=printable(found.observed))
+    elif found.outcome is not Outcome.PASS:
+        ElementTree.SubElement(out, "system-out").text = printable(f"{found.outcome}: {details}")
+
+
+def text(runs: Iterable[Run]) -> str:
+    """The document."""
+    root = ElementTree.Element("testsuites")
+    for run in runs:
+        failures = sum(found.outcome is Outcome.FAIL for found in run.findings)
+        errors = sum(found.outcome in {Outcome.CRASH, Outcome.HANG} for found in run.findings)
+        suite = ElementTree.SubElement(
+            root,
+            "testsuite",
+            name=f"{run.subject} {run.version}".rstrip(),
+            tests=str(len(run.findings) or 1),
+            failures=str(failures),
+            errors=str(errors + bool(run.broken)),
+            skipped=str(sum(found.outcome is Outcome.NOT_APPLICABLE for found in run.findings)),
+            time=f"{run.seconds:.3f}",
+        )
+        if run.broken:
+            broken = ElementTree.SubElement(suite, "testcase", classname=run.subject, name="import")
+            ElementTree.SubElement(broken, "error", message=printable(run.broken))
+        for found in run.findings:
+            case(suite, found)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"

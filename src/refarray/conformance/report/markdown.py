@@ -1,0 +1,45 @@
+"""Owns the report as Markdown: a table per subject, for a job's summary or an issue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from refarray.conformance.engine import Run
+from refarray.conformance.report.text import grouped, sums
+from refarray.conformance.requirements import requirement
+
+
+def cell(words: str) -> str:
+    """Text that stays in its cell."""
+    return words.replace("|", "\\|").replace("\n", " ")
+
+
+def section(run: Run) -> Iterator[str]:
+    """One subject."""
+    yield f"## {run.subject} {run.version}".rstrip()
+    yield ""
+    if run.broken:
+        yield f"Could not be tried: `{run.broken}`"
+        return
+    yield sums(run.findings) + "."
+    groups = list(grouped(run.findings))
+    if not groups:
+        return
+    yield ""
+    yield "| | requirement | case | expected | observed |"
+    yield "| --- | --- | --- | --- | --- |"
+    for group in groups:
+        asked = requirement(group[0].id)
+        for number, found in enumerate(group):
+            name = (
+                f"[{found.id}]({asked.source}) {found.level}: {asked.title}" if number == 0 else ""
+            )
+            yield (
+                f"| {found.outcome} | {cell(name)} | {found.role} {found.case} | "
+                f"{cell(found.expected)} | {cell(found.observed)} |"
+            )
+
+
+def text(runs: Iterable[Run]) -> str:
+    """The report of some runs."""
+    return "\n\n".join("\n".join(section(run)) for run in runs) + "\n"

@@ -1,0 +1,205 @@
+"""Owns what the kit knows of each library: how its arrays are made, as Python text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module, metadata
+from types import MappingProxyType
+
+KINDS = {
+    "plain": "six contiguous float32 values, 0 to 5",
+    "strided": "every second of six",
+    "reversed": "six backwards",
+    "transposed": "two rows of three, transposed",
+    "broadcast": "one value repeated three times without a copy",
+    "scalar": "a 0-d array",
+    "empty": "no elements",
+    "empty2": "shape (2, 0)",
+    "one": "shape (1, 1)",
+    "readonly": "six values that must not be written",
+    "unaligned-strides": "strides that are no multiple of the item size",
+    "unexportable": "data that DLPack has no words for",
+    "sparse": "data without strides",
+    "swapped": "data in the other byte order",
+}
+"""The kinds of arrays that probes ask for. A subject that lacks one leaves it out."""
+
+DTYPES = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float32", "float64", "complex64", "complex128"),
+    *("float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"),
+)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A library as the kit meets it. Everything is text, so what a probe runs is what a repro
+    prints.
+
+    `arrays` maps KINDS to expressions; `dtype` is an expression with `{}` for a dtype's name, or
+    empty; `imports` the lines that these need; `from_dlpack` an expression with `{}` for the
+    producer, or empty when it does not import.
+    """
+
+    name: str
+    imports: str
+    arrays: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    dtype: str = ""
+    dtypes: tuple[str, ...] = DTYPES
+    big: str = ""
+    """An expression with `{}` for a number of float32 elements, all of them written."""
+    from_dlpack: str = ""
+    distribution: str = ""
+    subclass: bool = False
+    """Whether its array type may be subclassed."""
+    carrier: bool = False
+    """Whether it passes on every dtype and device without looking at the data, so none is foreign
+    to it."""
+    note: str = ""
+    """What a reader of the report should know of the adapter."""
+
+    @property
+    def version(self) -> str:
+        """The installed version; empty when there is none to read."""
+        try:
+            return metadata.version(self.distribution or self.name)
+        except metadata.PackageNotFoundError:
+            return ""
+
+
+def _array_api(module: str, **others: str) -> dict[str, str]:
+    """The expressions of a library with the array API's names."""
+    arrays = {
+        "plain": f"{module}.arange(6, dtype={module}.float32)",
+        "strided": f"{module}.arange(6, dtype={module}.float32)[::2]",
+        "reversed": f"{module}.arange(6, dtype={module}.float32)[::-1]",
+        "transposed": f"{module}.reshape({module}.arange(6, dtype={module}.float32), (2, 3)).T",
+        "broadcast": f"{module}.broadcast_to({module}.ones(1, dtype={module}.float32), (3,))",
+        "scalar": f"{module}.asarray(1.0, dtype={module}.float32)",
+        "empty": f"{module}.empty(0, dtype={module}.float32)",
+        "empty2": f"{module}.empty((2, 0), dtype={module}.float32)",
+        "one": f"{module}.ones((1, 1), dtype={module}.float32)",
+    }
+    arrays.update(others)
+    return {kind: text for kind, text in arrays.items() if text}
+
+
+NUMPY = Subject(
+    "numpy",
+    "import numpy as np",
+    arrays=_array_api(
+        "np",
+        readonly="np.broadcast_to(np.arange(6, dtype=np.float32), 6)",
+        unexportable="np.array(['a', 'b'])",
+        swapped="np.arange(6, dtype=np.dtype('f4').newbyteorder())",
+        **{"unaligned-strides": "np.zeros(3, dtype=[('a', 'i1'), ('b', 'f4')])['b']"},
+    ),
+    big="np.ones({}, dtype=np.float32)",
+    dtype="np.ones(3, dtype='{}')",
+    dtypes=DTYPES[:14],
+    from_dlpack="np.from_dlpack({})",
+    subclass=True,
+)
+TORCH = Subject(
+    "torch",
+    "import torch",
+    arrays=_array_api(
+        "torch",
+        reversed="",
+        unexportable="torch.ones(3, requires_grad=True)",
+        sparse="torch.eye(3).to_sparse()",
+    ),
+    big="torch.ones({}, dtype=torch.float32)",
+    dtype="torch.ones(3, dtype=torch.float32).to(torch.{})",
+    from_dlpack="torch.from_dlpack({})",
+    subclass=True,
+)
+JAX = Subject(
+    "jax",
+    "import jax, jax.numpy as jnp; jax.config.update('jax_enable_x64', True)",
+    # jax has no strided arrays: slices are copies
+    arrays=_array_api("jnp", strided="", reversed="", transposed="", broadcast=""),
+    big="jnp.ones({}, dtype=jnp.float32)",
+    dtype="jnp.ones(3, dtype='{}')",
+    from_dlpack="jnp.from_dlpack({})",
+)
+TVM_FFI = Subject(
+    "tvm_ffi",
+    "import tvm_ffi, numpy as np",
+    arrays={
+        kind: f"tvm_ffi.from_dlpack({text})"
+        for kind, text in _array_api("np", broadcast="").items()
+    },
+    big="tvm_ffi.from_dlpack(np.ones({}, dtype=np.float32))",
+    dtype="tvm_ffi.from_dlpack(np.ones(3, dtype='{}'))",
+    dtypes=DTYPES[:11],
+    from_dlpack="tvm_ffi.from_dlpack({})",
+    distribution="apache-tvm-ffi",
+    carrier=True,
+    note="it makes no arrays: what is exported was imported from NumPy",
+)
+ARRAY_API_STRICT = Subject(
+    "array_api_strict",
+    "import array_api_strict as xp",
+    arrays=_array_api("xp", broadcast="xp.broadcast_to(xp.ones(1, dtype=xp.float32), (3,))"),
+    big="xp.ones({}, dtype=xp.float32)",
+    dtype="xp.ones(3, dtype=xp.{})",
+    dtypes=DTYPES[:13],
+    from_dlpack="xp.from_dlpack({})",
+    distribution="array-api-strict",
+)
+PYARROW = Subject(
+    "pyarrow",
+    "import pyarrow as pa",
+    arrays={
+        "plain": "pa.array([0, 1, 2, 3, 4, 5], pa.float32())",
+        "empty": "pa.array([], pa.float32())",
+    },
+    dtype="pa.array([1, 1, 1]).cast('{}')",
+    dtypes=("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    note="a producer only",
+)
+REFARRAY = Subject(
+    "refarray",
+    "import refarray as ra",
+    arrays=_array_api("ra", readonly="ra.arange(6, dtype=ra.float32).as_readonly()"),
+    big="ra.ones({}, dtype=ra.float32)",
+    dtype="ra.ones(3, dtype='{}')",
+    from_dlpack="ra.from_dlpack({})",
+)
+SUBJECTS = {
+    subject.name: subject
+    for subject in (NUMPY, TORCH, JAX, TVM_FFI, ARRAY_API_STRICT, PYARROW, REFARRAY)
+}
+"""The adapters that come with the kit, by the name that the command line takes."""
+
+
+def generic(module: str) -> Subject:
+    """An adapter for a module with the array API's names, under its own."""
+    return Subject(
+        module,
+        f"import {module}",
+        arrays=_array_api(module),
+        dtype=f"{module}.ones(3, dtype={module}.{{}})",
+        from_dlpack=f"{module}.from_dlpack({{}})",
+    )
+
+
+def subject(name: str) -> Subject:
+    """The adapter of that name: ours; `module:attribute`; one that an installed package registers
+    under the entry point group `refarray.conformance.subjects`; or the generic one."""
+    if name in SUBJECTS:
+        return SUBJECTS[name]
+    module, _, attribute = name.partition(":")
+    if attribute:
+        return _checked(getattr(import_module(module), attribute), name)
+    for entry in metadata.entry_points(group="refarray.conformance.subjects", name=name):
+        return _checked(entry.load(), entry.value)
+    return generic(name)
+
+
+def _checked(found: object, where: str) -> Subject:
+    if not isinstance(found, Subject):
+        raise TypeError(f"{where} is a {type(found).__name__}, not a Subject")
+    return found

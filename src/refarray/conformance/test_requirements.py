@@ -1,0 +1,35 @@
+"""Owns the tests that pytest collects by --pyargs refarray.conformance: one for each case and
+subject."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A parameter for every check of every --subject."""
+    from refarray.conformance.engine import selected
+    from refarray.conformance.pytest_plugin import bound
+
+    subjects = metafunc.config.getoption("--subject")
+    if not subjects:
+        raise pytest.UsageError("name a library: --subject numpy")
+    checks = selected(full=metafunc.config.getoption("--conformance-full"))
+    several = len(subjects) > 1
+    metafunc.parametrize(
+        "case",
+        [
+            pytest.param(
+                bound(subject, each), id=f"{subject}-{each.name}" if several else each.name
+            )
+            for subject in subjects
+            for each in checks
+        ],
+    )
+
+
+def test_requirement(case: Callable[[], None]) -> None:
+    """The subject keeps the requirement in this case."""
+    case()

@@ -1,0 +1,15 @@
+// Owns the tests' build of the adversary: the shipped one with lying buffers, failing allocators
+// and a flipper.
+#include "parts.hpp"
+
+namespace adversary {
+
+void add_parts(PyObject* module, ModuleState& state) {
+  add_exporter(module, state);
+  add_faults(module);
+  add_flipper(module);
+}
+
+}  // namespace adversary
+
+PyMODINIT_FUNC PyInit_adversary() { return adversary::new_module(); }

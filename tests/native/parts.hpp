@@ -1,0 +1,12 @@
+// Owns the names of the parts that only the tests' build of the adversary has.
+#pragma once
+
+#include "module.hpp"
+
+namespace adversary {
+
+void add_exporter(PyObject* module, ModuleState& state);
+void add_faults(PyObject* module);
+void add_flipper(PyObject* module);
+
+}  // namespace adversary

@@ -1,0 +1,223 @@
+"""The conformance kit's engine, doors and reports: what subjects that misbehave come to, and what a
+user gets."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from refarray.__main__ import main
+from refarray.conformance import Outcome, check, checks, engine, expectations
+from refarray.conformance.engine import Run, run_subject
+from refarray.conformance.report import badge, data, html, junit, markdown
+from refarray.conformance.requirements import requirements
+
+HERE = Path(__file__).resolve().parent
+
+
+@pytest.fixture(autouse=True)
+def zoo_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(HERE), prepend=":")
+
+
+@pytest.fixture(scope="module")
+def numpy_run() -> Run:
+    return run_subject("numpy", engine.selected(ids=["FLAG", "TENS-03", "COPY-07", "TENS-08"]))
+
+
+def test_a_crash_is_a_finding_and_the_rest_goes_on() -> None:
+    run = run_subject("zoo.odd:crashing", engine.selected(ids=["VERS-05", "VERS-06"]))
+    outcomes = {found.case: found.outcome for found in run.findings}
+    assert outcomes["max-version-1-0"] is Outcome.CRASH
+    assert outcomes["max-version-1-3"] is outcomes["max-version-1-1"] is Outcome.PASS
+    (crash,) = (found for found in run.findings if found.outcome is Outcome.CRASH)
+    assert crash.observed.startswith("SIGSEGV") and crash.outcome.failed
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("missing", "No module named 'no_such_module_at_all'"),
+        ("leaving", "SystemExit: not today"),
+        ("dying", "exit status 3"),
+    ],
+)
+def test_a_subject_that_cannot_be_imported_is_told(name: str, why: str) -> None:
+    run = run_subject(f"zoo.odd:{name}", engine.selected(ids=["VERS-05"]))
+    assert why in run.broken and not run.findings
+
+
+def test_a_hang_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "SECONDS", 0.0)
+    run = run_subject("refarray", engine.selected(ids=["VERS-01"]))
+    assert [found.outcome for found in run.findings] == [Outcome.HANG]
+
+
+def test_the_subject_without_methods_fails_by_name() -> None:
+    run = run_subject("zoo.odd:empty", engine.selected(ids=["CONS-02"]))
+    failed = [found.case for found in run.findings if found.outcome.failed]
+    assert failed == ["methods"]
+
+
+def test_checks_name_registered_requirements_and_are_unique() -> None:
+    every = checks(full=True)
+    assert {each.id for each in every} <= set(requirements())
+    assert len({each.name for each in every}) == len(every)
+    assert all(each.expected and each.case for each in every)
+
+
+def test_findings_travel_as_json(numpy_run: Run) -> None:
+    document = json.loads(data.text([numpy_run]))
+    needed = [
+        "id",
+        "level",
+        "subject",
+        "version",
+        "role",
+        "case",
+        "outcome",
+        "expected",
+        "observed",
+        "repro",
+    ]
+    assert document["schema"] == data.SCHEMA
+    assert all(name in found for found in document["findings"] for name in needed)
+    assert {found["outcome"] for found in document["findings"]} <= set(Outcome)
+
+
+def test_repros_of_producers_run_without_refarray(numpy_run: Run) -> None:
+    warned = [found for found in numpy_run.findings if found.id == "TENS-03"]
+    assert warned and "refarray" not in warned[0].repro
+    done = subprocess.run(
+        [sys.executable, "-c", warned[0].repro], capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) != 0  # the live pointer that was reported
+
+
+def test_reports_say_the_same(numpy_run: Run) -> None:
+    suite = ElementTree.fromstring(junit.text([numpy_run]))[0]
+    failed = [found for found in numpy_run.findings if found.outcome.failed]
+    assert int(suite.attrib["tests"]) == len(numpy_run.findings)
+    assert int(suite.attrib["failures"]) + int(suite.attrib["errors"]) == len(failed)
+    assert "COPY-07" in markdown.text([numpy_run])
+    page = html.text([numpy_run])
+    assert "@TITLE@" not in page and 'id="numpy-COPY-07"' in page and "http-equiv" not in page
+    assert json.loads(badge.text([numpy_run]))["color"] == "red"
+
+
+def test_html_is_safe_from_what_a_library_says(numpy_run: Run) -> None:
+    from dataclasses import replace
+
+    bad = replace(numpy_run.findings[0], observed="<script>x</script> @SECTIONS@")
+    page = html.text([Run("numpy", "1", findings=[bad])])
+    assert "<script>x" not in page
+
+
+EXPECT = '[[expect]]\nid = "{}"\nsubject = "numpy"\noutcome = "fail"\nreason = "known"\n'
+
+
+def test_expectations_are_strict_both_ways(numpy_run: Run) -> None:
+    known = expectations.parse(EXPECT.format("COPY-07") + EXPECT.format("FLAG-03"))
+    verdict = expectations.compare([numpy_run], known)
+    assert "COPY-07" not in {found.id for found in verdict.unexpected}
+    assert [entry.id for entry in verdict.stale] == ["FLAG-03"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[[expect]\n", "line 1"),
+        ('[[expect]]\nid = "COPY-07"\n', "line 1: outcome is missing"),
+        (EXPECT.format("COPY-99"), "'COPY-99' is no requirement"),
+        (EXPECT.format("COPY-07") + 'colour = "red"\n', "unknown key 'colour'"),
+        (EXPECT.format("COPY-07").replace('"fail"', '"sad"'), "'sad' is none of"),
+        (EXPECT.format("COPY-07") + 'versions = "~2"\n', "'~2' is no clause"),
+        ("expect = 3\n", "expect is no list"),
+    ],
+)
+def test_malformed_expectations_name_line_and_key(text: str, says: str) -> None:
+    with pytest.raises(expectations.Malformed, match=says):
+        expectations.parse(text)
+
+
+def test_version_ranges() -> None:
+    assert expectations.matches("2.13.0+cpu", ">=2.9,<3") and expectations.matches(
+        "2.13", "==2.13.0"
+    )
+    assert not expectations.matches("2.8", ">=2.9") and expectations.matches("", "")
+
+
+def test_exit_statuses(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["check", "refarray", "--only", "VERS"]) == 0
+    assert main(["check", "numpy", "--only", "COPY-07"]) == 1
+    assert main(["check", "zoo.odd:missing", "--only", "VERS"]) == 3
+    stale = tmp_path / "stale.toml"
+    stale.write_text(EXPECT.format("FLAG-03"))
+    assert main(["check", "numpy", "--only", "FLAG-03", "--expect", str(stale)]) == 2
+    assert "stale: FLAG-03" in capsys.readouterr().out
+    assert main(["check", "numpy", "--only", "NOSUCH"]) == 3
+    assert main(["check", "numpy", "--report", "pdf=x"]) == 3
+
+
+def test_diff_of_two_reports(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    old, new = tmp_path / "old.json", tmp_path / "new.json"
+    for path in (old, new):
+        main(["check", "numpy", "--only", "COPY-07", "--report", f"json={path}"])
+    assert main(["diff", str(old), str(new)]) == 0
+    changed = json.loads(old.read_text())
+    changed["findings"][0]["outcome"] = "pass"
+    old.write_text(json.dumps(changed))
+    capsys.readouterr()
+    assert main(["diff", str(old), str(new)]) == 1
+    assert "pass -> fail" in capsys.readouterr().out
+
+
+def test_explain_and_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "vers-01"]) == 0
+    out = capsys.readouterr().out
+    assert "VERS-01" in out and "https://" in out and "checked" in out
+    assert main(["explain", "VERS-99"]) == 1
+    assert main(["list", "--json"]) == 0
+    out = capsys.readouterr().out
+    listed = json.loads(out[out.index("[") :])
+    assert len(listed) == 207
+    assert sum(1 for each in listed if each["checks"]) >= 150
+
+
+def test_library_functions() -> None:
+    report = check("numpy", ids=["COPY-07"], expected_failures={"COPY-07": "known"})
+    assert not report.unexpected and not report.stale
+    with pytest.raises(AssertionError, match="COPY-07"):
+        check("numpy", ids=["COPY-07"])
+    with pytest.raises(AssertionError, match="did not: FLAG-03"):
+        check("numpy", ids=["FLAG-03"], expected_failures={"FLAG-03": "stale"})
+
+
+def test_the_pytest_plugin(tmp_path: Path) -> None:
+    installed = bool(entry_points(group="pytest11", name="refarray"))  # not in a plain CMake build
+    loaded = [] if installed else ["-p", "refarray.conformance.pytest_plugin"]
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "-q", *loaded),
+            *("-c", "/dev/null", "--pyargs", "refarray.conformance", "--subject", "numpy"),
+            *("-k", "COPY-07 or VERS-05", "-p", "no:cacheprovider"),
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "1 failed, 4 passed" in done.stdout, done.stdout
+
+
+def test_the_matrix(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["matrix", "numpy", "refarray"]) == 0
+    out = capsys.readouterr().out
+    assert "24/24" in out and "producer" in out

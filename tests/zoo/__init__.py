@@ -1,0 +1,1 @@
+"""Owns the zoo: producers and consumers that each break one requirement, and that one only."""

@@ -1,0 +1,61 @@
+"""Owns `make zoo`: every animal is caught by its own requirement, and by no other."""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from importlib import import_module
+
+from refarray.conformance import Outcome, checks
+from refarray.conformance.engine import Run, run_subject
+from zoo.base import ANIMALS
+
+HOMES = {
+    "producers": "producer",
+    "answers": "producer",
+    "consumers": "consumer",
+    "eaters": "consumer",
+}
+"""The modules of animals, and the role that they are tried in."""
+
+
+def load() -> None:
+    """Enters every animal."""
+    for name in HOMES:
+        import_module(f"zoo.{name}")
+
+
+def tried(animal: str) -> Run:
+    """The findings on one animal, in its role."""
+    role = HOMES[animal.partition(":")[0].removeprefix("zoo.")]
+    return run_subject(animal, [check for check in checks(full=True) if check.role == role])
+
+
+def caught(run: Run) -> dict[str, list[str]]:
+    """What was found wrong: cases by requirement."""
+    out = defaultdict(list)
+    for found in run.findings:
+        if found.outcome not in {Outcome.PASS, Outcome.NOT_APPLICABLE}:
+            out[found.id].append(f"{found.case}: {found.observed}")
+    return dict(out)
+
+
+def main(names: list[str]) -> int:
+    """Tries the animals whose names hold one of `names`, all without."""
+    load()
+    chosen = [a for a in ANIMALS if not names or any(name in a for name in names)]
+    killed = 0
+    for animal in chosen:
+        run = tried(animal)
+        found = caught(run)
+        right = set(found) == {ANIMALS[animal]}
+        killed += right
+        print(f"{'caught' if right else 'MISSED'}  {ANIMALS[animal]:<8}  {animal}", flush=True)
+        if not right:
+            print(f"        found instead: {found or run.broken or 'nothing'}", flush=True)
+    print(f"kill rate: {killed}/{len(chosen)}")
+    return 0 if killed == len(chosen) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
