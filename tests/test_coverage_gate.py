@@ -67,6 +67,12 @@ def test_the_figures_are_those_of_all_files(
     assert ["all", "3", "66.67%", "4", "25.00%"] in rows
 
 
+def test_branches_of_kernels_are_shown_and_not_counted(gate: Any) -> None:
+    kernel = gate.File("src/core/kernels/a.hpp", (1, 1), (0, 100), [])
+    other = gate.File("src/core/a.cpp", (0, 1), (9, 10), [1])
+    assert gate.table([kernel, other]) == (50.0, 90.0)
+
+
 def test_a_line_without_a_reason_is_told(
     gate: Any, reports: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -30,6 +30,10 @@ from abi3 import LIGHT
 FLAGS = "--coverage -O0 -g -fprofile-abs-path -fprofile-update=atomic"
 FOLDERS = ("src/core", "src/dlpack", "src/python")
 LEAST_LINES, LEAST_BRANCHES = 97.0, 90.0
+#: Always inlined templates: gcov counts their branches once for each copy (unit, step, instruction
+#: set), also where the condition is a constant of the copy. kernels_test holds each of them against
+#: the plain one, so their lines are asked for and their branches only shown.
+KERNELS = "src/core/kernels/"
 LEFT = TESTS / "not_reached.toml"
 
 
@@ -92,16 +96,22 @@ def percent(pairs: Iterable[tuple[int, int]]) -> tuple[int, float]:
 
 
 def table(files: list[File]) -> tuple[float, float]:
-    """Prints a row per folder; the figures of all together."""
-    figures = (0.0, 0.0)
-    print(f"{'':12} {'lines':>7} {'reached':>8} {'branches':>9} {'reached':>8}")
-    for row in [*FOLDERS, "all"]:
-        chosen = [each for each in files if row == "all" or each.path.startswith(f"{row}/")]
-        lines, line_part = percent(each.lines for each in chosen)
-        branches, branch_part = percent(each.branches for each in chosen)
-        print(f"{row:12} {lines:7} {line_part:7.2f}% {branches:9} {branch_part:7.2f}%")
-        figures = line_part, branch_part
-    return figures
+    """Prints a row per folder; the figures of all together, branches without the kernels'."""
+    print(f"{'':17} {'lines':>7} {'reached':>8} {'branches':>9} {'reached':>8}")
+
+    def row(title: str, lines: Iterable[File], branches: Iterable[File]) -> tuple[float, float]:
+        line_count, line_part = percent(each.lines for each in lines)
+        branch_count, branch_part = percent(each.branches for each in branches)
+        print(f"{title:17} {line_count:7} {line_part:7.2f}% {branch_count:9} {branch_part:7.2f}%")
+        return line_part, branch_part
+
+    kernels = [each for each in files if each.path.startswith(KERNELS)]
+    others = [each for each in files if each not in kernels]
+    row(KERNELS.rstrip("/"), kernels, kernels)
+    for folder in FOLDERS:
+        chosen = [each for each in others if each.path.startswith(f"{folder}/")]
+        row(folder, chosen, chosen)
+    return row("all", files, others)
 
 
 def explain(files: list[File], left: list[Left], root: Path = ROOT) -> list[str]:
