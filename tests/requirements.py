@@ -51,6 +51,10 @@ def read_explanations(path: Path) -> Explanations:
     )
 
 
+#: This script has imported the package, which is a pytest plugin too: pytest would warn of that.
+PLUGINS = ("-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
+
+
 class Collector:
     """A pytest plugin that notes the markers of everything that would run."""
 
@@ -69,9 +73,7 @@ def collect_python(folder: Path) -> Tests:
     said = io.StringIO()
     sys.path.insert(0, str(folder.parent))  # as `python -m pytest` has it
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-        status = pytest.main(
-            ["--collect-only", "-q", "-p", "no:cacheprovider", str(folder)], plugins=[collector]
-        )
+        status = pytest.main(["--collect-only", "-q", *PLUGINS, str(folder)], plugins=[collector])
     if status != pytest.ExitCode.OK:
         print(said.getvalue()[-3000:], file=sys.stderr)
         raise SystemExit("requirements: the tests could not be collected")
