@@ -6,13 +6,13 @@
 // in it, which gives it back to the allocator that it came from.
 #include "refarray/core/storage.hpp"
 
-#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <new>
 
 #include "core/block_cache.hpp"
+#include "core/kept_blocks.hpp"
 #include "refarray/core/error.hpp"
 
 #if defined(__linux__)
@@ -48,55 +48,17 @@ class OwnStorage final : public Storage {
 constexpr std::size_t kSmallBlock = kAlignment - sizeof(void*);
 
 /// Aligned allocation takes several times as long as a plain one, so each thread keeps a few freed
-/// small blocks. Not under ASAN, which must see every free.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr std::size_t kMostKept = 0;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-constexpr std::size_t kMostKept = 0;
-#else
-constexpr std::size_t kMostKept = 32;
-#endif
-#else
-constexpr std::size_t kMostKept = 32;
-#endif
-
-/// Trivially destructible: a storage may be dropped while the thread's other thread_locals are
-/// being destroyed.
-struct KeptBlocks {
-  enum class State : std::uint8_t { kUnused, kOpen, kClosed };
-  State state = State::kUnused;
-  std::size_t count = 0;
-  std::array<void*, kMostKept + 1> blocks{};
-};
-constinit thread_local KeptBlocks kept_blocks;
-
-/// Frees a thread's kept blocks when it ends; from then on the thread keeps none.
-struct KeptBlocksCloser {
-  ~KeptBlocksCloser() {
-    KeptBlocks& kept = kept_blocks;
-    kept.state = KeptBlocks::State::kClosed;
-    while (kept.count > 0) std::free(kept.blocks[--kept.count]);
-  }
-};
+/// small blocks.
+struct SmallBlock;
+using SmallBlocks = KeptBlocks<SmallBlock, 32>;
 
 void* take_small_block(std::size_t alignment) noexcept {
-  KeptBlocks& kept = kept_blocks;
-  if (kept.count > 0 && alignment <= kAlignment) return kept.blocks[--kept.count];
+  if (alignment <= kAlignment) {
+    if (void* kept = SmallBlocks::take()) return kept;
+  }
   void* block = nullptr;
   const std::size_t at = alignment > kAlignment ? alignment : kAlignment;
   return posix_memalign(&block, at, kSmallBlock) == 0 ? block : nullptr;
-}
-
-void give_small_block(void* block) noexcept {
-  KeptBlocks& kept = kept_blocks;
-  if (kept.state == KeptBlocks::State::kUnused) {
-    static thread_local const KeptBlocksCloser closer;
-    static_cast<void>(closer);
-    kept.state = KeptBlocks::State::kOpen;
-  }
-  if (kept.state == KeptBlocks::State::kClosed || kept.count >= kMostKept) return std::free(block);
-  kept.blocks[kept.count++] = block;
 }
 
 /// Asks for huge pages, without which page faults dominate the first pass over a large array. The
@@ -132,7 +94,7 @@ std::size_t large_size(std::size_t nbytes, std::size_t alignment) noexcept {
   return (whole - 1) / kCachedStep * kCachedStep;
 }
 
-bool is_cached(std::size_t whole) noexcept { return kMostKept > 0 && whole >= kCachedFrom; }
+bool is_cached(std::size_t whole) noexcept { return kKeepsMemory && whole >= kCachedFrom; }
 
 /// Aligned by hand, because calloc alone can hand out fresh pages without clearing them again.
 void* allocate_large(std::size_t nbytes, std::size_t alignment, bool zeroed) noexcept {
@@ -165,7 +127,7 @@ void* allocate(std::size_t nbytes, std::size_t alignment, bool zeroed, void* /*c
 }
 
 void deallocate(void* pointer, std::size_t nbytes, void* /*context*/) noexcept {
-  nbytes > kSmallBlock ? free_large(pointer) : give_small_block(pointer);
+  nbytes > kSmallBlock ? free_large(pointer) : SmallBlocks::give(pointer);
 }
 
 constexpr Allocator kBuiltIn{&allocate, &deallocate, nullptr};

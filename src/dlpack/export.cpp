@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "core/kept_blocks.hpp"
 #include "refarray/core/error.hpp"
 #include "refarray/runtime/runtime.hpp"
 
@@ -19,6 +20,7 @@ using core::Fault;
 template <class M>
 struct Exported {
   core::Storage* storage;  // one reference
+  bool kept;               // the block may be kept for the thread's next export
   M tensor;
 
   std::int64_t* dims() noexcept { return reinterpret_cast<std::int64_t*>(this + 1); }
@@ -26,9 +28,27 @@ struct Exported {
   static void destroy(M* tensor) noexcept {
     auto* self = static_cast<Exported*>(tensor->manager_ctx);
     core::Storage* storage = self->storage;
-    std::free(self);  // before the storage: its last release may run a stranger's code
+    free(self);  // before the storage: its last release may run a stranger's code
     storage->release();
   }
+
+  /// The memory of an export of `rank` axes. Throws std::bad_alloc.
+  static Exported* allocate(std::size_t rank) {
+    const bool keep = core::kKeepsMemory && rank <= kKeptRank;
+    void* block = keep ? Blocks::take() : nullptr;
+    if (block == nullptr) {
+      block = std::malloc(sizeof(Exported) + 2 * (keep ? kKeptRank : rank) * sizeof(std::int64_t));
+    }
+    if (block == nullptr) throw std::bad_alloc();
+    auto* self = ::new (block) Exported;
+    self->kept = keep;
+    return self;
+  }
+  static void free(Exported* self) noexcept { self->kept ? Blocks::give(self) : std::free(self); }
+
+ private:
+  static constexpr std::size_t kKeptRank = 4;
+  using Blocks = core::KeptBlocks<Exported, 16>;
 };
 
 /// strides count elements and byte_offset bytes, so packed data can be described when it is
@@ -114,9 +134,7 @@ template <class M>
 Managed<M> make_managed(const ArrayView& array, core::StoragePtr storage, core::Device device,
                         bool copied) {
   const auto rank = static_cast<std::size_t>(array.ndim);
-  void* block = std::malloc(sizeof(Exported<M>) + 2 * rank * sizeof(std::int64_t));
-  if (block == nullptr) throw std::bad_alloc();
-  auto* self = ::new (block) Exported<M>;  // [4] make the managed tensor
+  auto* self = Exported<M>::allocate(rank);  // [4] make the managed tensor
   std::int64_t* shape = self->dims();
   std::int64_t* strides = shape + rank;
   for (std::size_t axis = 0; axis < rank; ++axis) {  // ranks are small: a loop beats two calls
@@ -151,7 +169,7 @@ core::StoragePtr open_own(Managed<M> tensor) noexcept {
   core::Storage* storage = self->storage;
   (void)tensor
       .release();  // the deleter's work is done by hand, except for the reference, which moves
-  std::free(self);
+  Exported<M>::free(self);
   return core::StoragePtr::steal(storage);
 }
 

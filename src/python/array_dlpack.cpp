@@ -26,21 +26,23 @@ template <class M>
 }
 
 template <class M>
-Ref export_as(const core::ArrayView& array, const dlpack::ExportPlan& plan) {
+Ref export_as(PyObject* self, const core::ArrayView& array, const dlpack::ExportPlan& plan) {
   if (plan.copy) return export_copy<M>(array, plan);
-  return to_capsule(dlpack::make_managed<M>(array, core::StoragePtr::share(array.storage),
-                                            plan.device, /*copied=*/false));
+  auto tensor = dlpack::make_managed<M>(array, share_storage(self), plan.device, /*copied=*/false);
+  return is_of_main(self) ? to_capsule(std::move(tensor), &drop_unconsumed<M, true>)
+                          : to_capsule(std::move(tensor));
 }
 
 Ref export_with(const State& state, PyObject* self, PyObject* stream, PyObject* max_version,
                 PyObject* dl_device, PyObject* copy) {
   const std::optional<std::int64_t> on = to_stream(stream);  // [1] parse
   const dlpack::ExportRequest request{wants_versioned(state, max_version), to_copy(copy),
-                                      to_dl_device(dl_device)};
-  return export_capsule(view_of(self), request, on);
+                                      to_dl_device(state, dl_device)};
+  return export_capsule(self, request, on);
 }
 
-Ref array_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+[[gnu::flatten]] Ref array_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t nargs,
+                                  PyObject* kwnames) {
   const State& state = State::of_object(self);
   const auto [stream, max_version, dl_device, copy] = bind(kDlpack, state, args, nargs, kwnames);
   return export_with(state, self, stream, max_version, dl_device, copy);
@@ -81,12 +83,13 @@ Ref module_to_capsule(PyObject* module, PyObject* const* args, Py_ssize_t nargs,
 
 }  // namespace
 
-Ref export_capsule(const core::ArrayView& array, const dlpack::ExportRequest& request,
+Ref export_capsule(PyObject* self, const dlpack::ExportRequest& request,
                    const std::optional<std::int64_t>& stream) {
+  const core::ArrayView array = view_of(self);
   const dlpack::ExportPlan plan = dlpack::decide_export(array, request);  // [2] decide
   runtime::order(array.device(), stream);                                 // [3] order streams
-  return request.versioned ? export_as<DLManagedTensorVersioned>(array, plan)
-                           : export_as<DLManagedTensor>(array, plan);
+  return request.versioned ? export_as<DLManagedTensorVersioned>(self, array, plan)
+                           : export_as<DLManagedTensor>(self, array, plan);
 }
 
 PyMethodDef kProducerMethods[] = {

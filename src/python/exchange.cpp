@@ -26,13 +26,13 @@ template <class... Args>
 }
 
 /// CAPI-13: a pointer that is not an array of ours fails cleanly.
-core::ArrayView checked_view(void* object) {
+PyObject* checked_array(void* object) {
   auto* array = static_cast<PyObject*>(object);
   if (array == nullptr || !is_any_array(array)) {
     refuse(PyExc_TypeError, "refarray's exchange table takes a refarray.Array, not %R",
            array == nullptr ? Py_None : reinterpret_cast<PyObject*>(Py_TYPE(array)));
   }
-  return view_of(array);
+  return array;
 }
 
 /// CAPI-11. No stream is ordered: the caller works on current_work_stream (CAPI-12).
@@ -40,12 +40,12 @@ core::ArrayView checked_view(void* object) {
   if (out == nullptr)
     refuse(PyExc_ValueError, "managed_tensor_from_py_object_no_sync: out is NULL");
   *out = nullptr;
-  const core::ArrayView view = checked_view(object);
+  PyObject* array = checked_array(object);
+  const core::ArrayView view = view_of(array);
   dlpack::ExportRequest request;
   request.versioned = true;
   const dlpack::ExportPlan plan = dlpack::decide_export(view, request);
-  *out = dlpack::make_managed<DLManagedTensorVersioned>(view, core::StoragePtr::share(view.storage),
-                                                        plan.device,
+  *out = dlpack::make_managed<DLManagedTensorVersioned>(view, share_storage(array), plan.device,
                                                         /*copied=*/false)
              .release();
   return 0;
@@ -79,7 +79,7 @@ int import_managed(DLManagedTensorVersioned* tensor, void** out) {
 /// CAPI-15. A borrowed DLTensor has no flags, so read-only data cannot be lent (A-37).
 int lend(void* object, DLTensor* out) {
   if (out == nullptr) refuse(PyExc_ValueError, "dltensor_from_py_object_no_sync: out is NULL");
-  const core::ArrayView view = checked_view(object);
+  const core::ArrayView view = view_of(checked_array(object));
   if (view.readonly) {
     raise(PyExc_BufferError,
           "a borrowed DLTensor cannot say that it is read-only; use "

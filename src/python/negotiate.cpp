@@ -107,7 +107,7 @@ Ref retry(const State& state, PyObject* x, PyObject* dlpack, PyObject* version, 
 /// Guards against a producer that calls from_dlpack on itself: RecursionError, at linear cost.
 class RecursionGuard {
  public:
-  /// NumPy's own method calls nobody back, and needs no guard.
+  /// NumPy's own method and ours call nobody back, and need no guard.
   explicit RecursionGuard(bool needed) : needed_(needed) {
     if (needed) check(Py_EnterRecursiveCall(" in from_dlpack()"));
   }
@@ -123,7 +123,7 @@ class RecursionGuard {
 
 Ref ask_dlpack(const State& state, PyObject* x, const Offer& offer, const ImportRequest& request,
                DLDevice announced) {
-  const RecursionGuard guard(!offer.host_only);
+  const RecursionGuard guard(!offer.host_only && !is_array(state, x));
   PyObject* version =
       request.max_version != nullptr ? request.max_version : state.get(Slot::kOurVersion);
   DlpackCall call(state, x);

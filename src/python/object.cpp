@@ -25,11 +25,12 @@ ArrayObject* allocate(const State& state, Py_ssize_t ndim) noexcept {
   }
   self->weakrefs = nullptr;
   self->pooled = state.pools_objects;
+  self->grouped = false;
   return self;
 }
 
-void release_storage(core::Storage* storage) noexcept {
-  if (!storage->drop()) return;
+/// The last drop.
+void destroy_storage(core::Storage* storage) noexcept {
   if (!storage->foreign()) return storage->destroy();
   const ErrorGuard guard;
   const Attached here;
@@ -39,7 +40,16 @@ void release_storage(core::Storage* storage) noexcept {
 }  // namespace
 
 void drop_storage(core::StoragePtr storage) noexcept {
-  if (storage) release_storage(storage.release());
+  if (!storage) return;
+  core::Storage* dropped = storage.release();
+  if (dropped->drop()) destroy_storage(dropped);
+}
+
+void set_storage(PyObject* array, core::StoragePtr storage) noexcept {
+  ArrayObject* self = cast(array);
+  self->storage = storage.release();  // ownership moves here: nothing after it can fail
+  // A storage that has a group gets its reference back, to be lent again; others are seldom shared.
+  if (self->pooled && self->storage != nullptr && self->storage->has_holders()) join_group(array);
 }
 
 Ref make_array(const State& state, const core::ArrayView& view, core::StoragePtr storage) {
@@ -56,7 +66,7 @@ Ref make_array(const State& state, const core::ArrayView& view, core::StoragePtr
     self->dims()[i] = view.shape[i];
     self->dims()[view.ndim + i] = view.strides[i];
   }
-  self->storage = storage.release();  // ownership moves here: nothing after it can fail
+  set_storage(reinterpret_cast<PyObject*>(self), std::move(storage));
   return Ref::steal(reinterpret_cast<PyObject*>(self));
 }
 
@@ -71,7 +81,12 @@ Ref alias_array(const State& state, PyObject* object) {
   self->bit = from->bit;
   self->readonly = from->readonly;
   for (Py_ssize_t i = 0; i < 2 * ndim; ++i) self->dims()[i] = from->dims()[i];
-  self->storage->retain();
+  if (self->pooled && join_group(object)) {
+    self->storage->join();
+    self->grouped = true;
+  } else {
+    self->storage->retain();
+  }
   return Ref::steal(reinterpret_cast<PyObject*>(self));
 }
 
@@ -81,8 +96,11 @@ void array_dealloc(PyObject* object) noexcept {
   PyTypeObject* type = Py_TYPE(object);
   core::Storage* storage = self->storage;
   const Py_ssize_t ndim = Py_SIZE(object);
+  const bool grouped = self->grouped;
   if (!self->pooled || !object_pool.give(object, ndim)) PyObject_Free(object);
-  if (storage != nullptr) release_storage(storage);
+  if (storage != nullptr && (grouped ? storage->leave() : storage->drop())) {
+    destroy_storage(storage);
+  }
   Py_DECREF(type);
 }
 

@@ -24,7 +24,10 @@ struct ArrayObject {
   core::DType dtype;
   std::uint8_t bit : 3;
   bool readonly : 1;
-  bool pooled : 1;  // its memory may go to the object pool: an array of the main interpreter
+  bool pooled : 1;   // an array of the main interpreter, used under its GIL only: its memory may go
+                     // to the object pool
+  bool grouped : 1;  // such an array that holds the storage as one of the storage's group; else the
+                     // array has a reference of its own
 
   std::int64_t* dims() noexcept { return reinterpret_cast<std::int64_t*>(this + 1); }
 };
@@ -42,6 +45,31 @@ inline core::ArrayView view_of(PyObject* object) noexcept {
           self->readonly, ndim,       dims,        dims + ndim};
 }
 
+/// Whether the array is used under the main interpreter's GIL only.
+inline bool is_of_main(PyObject* object) noexcept {
+  return reinterpret_cast<ArrayObject*>(object)->pooled;
+}
+
+/// Makes the array one of its storage's group, if it may be.
+inline bool join_group(PyObject* object) noexcept {
+  auto* self = reinterpret_cast<ArrayObject*>(object);
+  if (!self->pooled) return false;
+  if (!self->grouped) {
+    self->storage->join_with_reference();
+    self->grouped = true;
+  }
+  return true;
+}
+
+/// A new reference to the array's storage, for somebody outside Python. The caller may touch
+/// Python.
+inline core::StoragePtr share_storage(PyObject* object) noexcept {
+  core::Storage* storage = reinterpret_cast<ArrayObject*>(object)->storage;
+  if (!join_group(object)) return core::StoragePtr::share(storage);
+  storage->lend();
+  return core::StoragePtr::steal(storage);
+}
+
 /// A new array object. `storage` moves in (and is dropped when this throws); `view.storage` is not
 /// looked at.
 Ref make_array(const State& state, const core::ArrayView& view, core::StoragePtr storage);
@@ -49,12 +77,14 @@ inline Ref make_array(const State& state, core::Array&& array) {
   const core::ArrayView view = array.view();
   return make_array(state, view, std::move(array.storage));
 }
+/// The storage of an array that has none yet.
+void set_storage(PyObject* array, core::StoragePtr storage) noexcept;
 /// As make_array, with a storage that is made only when nothing else can fail any more.
 /// `make_storage` may throw.
 template <class MakeStorage>
 Ref make_array_around(const State& state, const core::ArrayView& view, MakeStorage make_storage) {
   Ref array = make_array(state, view, core::StoragePtr());
-  reinterpret_cast<ArrayObject*>(array.get())->storage = make_storage().release();
+  set_storage(array.get(), make_storage());
   return array;
 }
 /// A second object over the same elements: the shortest way from an array to an array.

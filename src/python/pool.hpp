@@ -4,6 +4,8 @@
 
 #include <Python.h>
 
+#include "core/kept_blocks.hpp"
+
 namespace refarray::python {
 
 struct ArrayObject;
@@ -13,12 +15,8 @@ struct ArrayObject;
 /// free-threaded builds never come here.
 class ObjectPool {
  public:
-  static constexpr Py_ssize_t kRanks = 5;  // ranks 0 to 4
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  static constexpr Py_ssize_t kDepth = 0;  // a kept object would hide its use after it was freed
-#else
-  static constexpr Py_ssize_t kDepth = 16;  // objects kept of each rank
-#endif
+  static constexpr Py_ssize_t kRanks = 5;                            // ranks 0 to 4
+  static constexpr Py_ssize_t kDepth = core::kKeepsMemory ? 16 : 0;  // objects kept of each rank
 
   /// A module of the main interpreter begins or ends to use the pool; with the last one the memory
   /// goes back.

@@ -67,8 +67,8 @@ namespace {
 bool is_pair(PyObject* object) noexcept {
   return PyTuple_CheckExact(object) && compat::tuple_size(object) == 2;
 }
-/// (1, 3) written in somebody's source: the same two small ints, which the interpreter has once
-/// each.
+/// (1, 3) or (1, 0) written in somebody's source: the same two small ints, which the interpreter
+/// has once each.
 bool has_same_items(PyObject* object, PyObject* ours) noexcept {
   return is_pair(object) && compat::tuple_item(object, 0) == compat::tuple_item(ours, 0) &&
          compat::tuple_item(object, 1) == compat::tuple_item(ours, 1);
@@ -97,7 +97,10 @@ VersionRequest to_version_request(const State& state, PyObject* object) {
                                                        : VersionRequest::kOlderMinor;
 }
 
-DLDevice detail::parse_dl_device(PyObject* object) { return to_device_pair(object, "dl_device"); }
+DLDevice detail::parse_dl_device(const State& state, PyObject* object) {
+  if (has_same_items(object, state.get(Slot::kCpuPair))) return {kDLCPU, 0};  // the usual case
+  return to_device_pair(object, "dl_device");
+}
 
 DLDevice to_announced_device(PyObject* answer) {
   return to_device_pair(answer, "what __dlpack_device__() returns");

@@ -19,7 +19,7 @@ namespace detail {
 // What to do when something was given; most calls give nothing.
 dlpack::Copy parse_copy(PyObject* object);
 std::int64_t parse_stream(PyObject* object);
-DLDevice parse_dl_device(PyObject* object);
+DLDevice parse_dl_device(const State& state, PyObject* object);
 bool names_a_major(const State& state, PyObject* max_version);
 }  // namespace detail
 
@@ -34,8 +34,8 @@ inline std::optional<std::int64_t> to_stream(PyObject* object) {
 }
 /// None or absent, or a tuple of two ints. TypeError otherwise; ValueError past int32 (PROD-06,
 /// PROD-07).
-inline std::optional<DLDevice> to_dl_device(PyObject* object) {
-  return is_given(object) ? std::optional(detail::parse_dl_device(object)) : std::nullopt;
+inline std::optional<DLDevice> to_dl_device(const State& state, PyObject* object) {
+  return is_given(object) ? std::optional(detail::parse_dl_device(state, object)) : std::nullopt;
 }
 
 /// How a max_version compares with ours.
@@ -52,7 +52,7 @@ inline bool wants_versioned(const State& state, PyObject* object) {
 DLDevice to_announced_device(PyObject* answer);
 
 /// Steps 2 to 5 for an array: a capsule that answers `request`, ordered on `stream`.
-Ref export_capsule(const core::ArrayView& array, const dlpack::ExportRequest& request,
+Ref export_capsule(PyObject* array, const dlpack::ExportRequest& request,
                    const std::optional<std::int64_t>& stream);
 
 }  // namespace refarray::python

@@ -57,6 +57,7 @@ void State::fill_names() {
   name(Slot::kArrayMethodName, "__array__");
   set(Slot::kOurVersion,
       check(Py_BuildValue("(II)", dlpack::kVersion.major, dlpack::kVersion.minor)));
+  set(Slot::kCpuPair, check(Py_BuildValue("(ii)", static_cast<int>(kDLCPU), 0)));
   set(Slot::kKwMaxVersion, check(PyTuple_Pack(1, get(Key::kMaxVersion))));
   set(Slot::kKwCopy, check(PyTuple_Pack(1, get(Key::kCopy))));
 }

@@ -65,6 +65,7 @@ enum class Slot : std::uint8_t {
   kKwCopy,            // ("copy",)
   kOurVersion,        // (major, minor) of our DLPack
   kKwMaxVersion,      // ("max_version",)
+  kCpuPair,           // (1, 0): kDLCPU as a dl_device names it
   kExchangeCapsule,   // our own table
   kCpuDlpackDevice,   // (DLDeviceType.kDLCPU, 0), made at the first __dlpack_device__()
   kCount

@@ -1,6 +1,7 @@
 // Owns the tests of refarray/core/storage.hpp.
 #include "refarray/core/storage.hpp"
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -136,6 +137,71 @@ const Case pointers("StoragePtr owns exactly one reference", [] {
   }
   expect(destroyed, 1);
   check(!StoragePtr::share(nullptr) && StoragePtr().get() == nullptr);
+});
+
+/// Counts how often it is destroyed; owns nothing.
+Storage counting(std::byte* bytes, bool foreign) {
+  destroyed = 0;
+  return Storage(bytes, Device{}, true, foreign, [](Storage*) noexcept { ++destroyed; });
+}
+
+const Case groups("Holders under one lock share references", [] {
+  for (const bool foreign : {false, true}) {
+    std::byte bytes[4]{};
+    Storage storage = counting(bytes, foreign);
+    check(!storage.has_holders());
+    storage.join_with_reference();
+    storage.join();
+    check(storage.has_holders() && storage.is_last_reference());
+    storage.lend();  // the group has one reference, which it needs: a new one
+    check(!storage.is_last_reference());
+    storage.take_back();
+    storage.lend();  // the one that came back
+    check(!storage.leave());
+    check(!storage.leave());  // the last holder, and somebody outside has a reference
+    check(!storage.has_holders() && storage.is_last_reference());
+    expect(destroyed, 0);
+    storage.release();
+    expect(destroyed, 1);
+  }
+});
+
+const Case last_holder("The last holder lets go of all that the group owns", [] {
+  for (const int surplus : {0, 1, 70000}) {  // more than a group keeps count of
+    std::byte bytes[4]{};
+    Storage storage = counting(bytes, false);
+    storage.join_with_reference();
+    for (int i = 0; i < surplus; ++i) storage.retain();
+    for (int i = 0; i < surplus; ++i) storage.take_back();
+    storage.retain();
+    storage.join_with_reference();
+    check(!storage.leave());
+    check(storage.leave());  // nobody else has one: the caller destroys
+    expect(destroyed, 0);
+  }
+});
+
+const Case group_and_threads("References lent by a group come home from any thread", [] {
+  constexpr int kRounds = 20000;
+  std::byte bytes[4]{};
+  Storage storage = counting(bytes, false);
+  storage.join_with_reference();
+  std::atomic<int> lent{0};
+  std::thread outside([&] {
+    for (int returned = 0; returned < kRounds;) {
+      if (lent.load(std::memory_order_acquire) > returned) {
+        storage.release();
+        ++returned;
+      }
+    }
+  });
+  for (int i = 0; i < kRounds; ++i) {
+    storage.lend();
+    lent.fetch_add(1, std::memory_order_release);
+  }
+  const bool ours_to_destroy = storage.leave();
+  outside.join();
+  expect(destroyed, ours_to_destroy ? 0 : 1);
 });
 
 /// An allocator that counts, can be told to fail, and checks that it gets back what it gave.

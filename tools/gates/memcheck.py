@@ -42,7 +42,7 @@ VALGRIND = (
 def main(arguments: list[str]) -> None:
     if shutil.which("valgrind") is None:
         sys.exit("no valgrind; on Debian install valgrind")
-    folder = build("memcheck")
+    folder = build("memcheck", options=["-DREFARRAY_KEEP_MEMORY=OFF"])
     with_environment = environment(folder, PYTHONMALLOC="malloc")  # a block is a block for valgrind
     compile_adversary(with_environment)
     print_loaded(folder, with_environment)

@@ -19,12 +19,17 @@ class Storage {
   using Destroy = void (*)(Storage*) noexcept;
 
   Storage(std::byte* data, Device device, bool writable, bool foreign, Destroy destroyer) noexcept
-      : writable_(writable), foreign_(foreign), device_(device), data_(data), destroy_(destroyer) {}
+      : device_kind_(static_cast<std::int8_t>(device.kind)),
+        writable_(writable),
+        foreign_(foreign),
+        device_id_(device.id),
+        data_(data),
+        destroy_(destroyer) {}
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
   std::byte* data() const noexcept { return data_; }
-  Device device() const noexcept { return device_; }
+  Device device() const noexcept { return {static_cast<DeviceKind>(device_kind_), device_id_}; }
   bool writable() const noexcept { return writable_; }
   /// Letting go runs somebody else's code (a producer's deleter, a buffer's release).
   bool foreign() const noexcept { return foreign_; }
@@ -48,11 +53,53 @@ class Storage {
   }
   void destroy() noexcept { destroy_(this); }
 
+  // Holders that work under one lock share references: the group owns some of them, at least one
+  // while it has a holder, and joining, leaving and lending need no atomic, each of which takes as
+  // long as a dozen checks (docs/adr/0010). From here to leave() the caller holds that lock.
+
+  bool has_holders() const noexcept { return holders_ != 0; }
+  /// One more holder; only while there is another.
+  void join() noexcept { ++holders_; }
+  /// One more holder, whose reference becomes the group's.
+  void join_with_reference() noexcept {
+    ++holders_;
+    take_back();
+  }
+  /// A reference for somebody outside the group; only while it has a holder.
+  void lend() noexcept {
+    if (held_ > 1) {
+      --held_;
+    } else {
+      retain();
+    }
+  }
+  /// A reference of the caller's becomes the group's; only while it has a holder.
+  void take_back() noexcept {
+    if (held_ < kMostHeld) {
+      ++held_;
+    } else {
+      references_.fetch_sub(1, std::memory_order_release);  // never the last: the group has more
+    }
+  }
+  /// A holder goes; true when nobody has a reference any more, and then destroy() must follow.
+  [[nodiscard]] bool leave() noexcept {
+    if (--holders_ != 0) return false;
+    const std::uint32_t held = std::exchange(held_, std::uint16_t{0});
+    // As in drop(): what only the group has cannot be shared by anybody meanwhile.
+    return references_.load(std::memory_order_acquire) == held ||
+           references_.fetch_sub(held, std::memory_order_acq_rel) == held;
+  }
+
  private:
+  static constexpr std::uint16_t kMostHeld = UINT16_MAX;
+
   std::atomic<std::uint32_t> references_{1};
-  bool writable_;
-  bool foreign_;
-  Device device_;
+  std::uint32_t holders_ = 0;  // of the group; as held_, under its lock
+  std::uint16_t held_ = 0;     // how many of references_ the group owns
+  std::int8_t device_kind_;
+  const bool writable_ : 1;
+  const bool foreign_ : 1;
+  std::int32_t device_id_;
   std::byte* data_;
   Destroy destroy_;  // frees the bytes and this object
 };

@@ -34,7 +34,10 @@ struct ExportPlan {
                                                    const ExportRequest& request);
 inline ExportPlan decide_export(const core::ArrayView& array,
                                 const ExportRequest& request) {  // [2] decide
-  const bool usual = !request.device && request.copy != Copy::kAlways && !array.dtype.is_packed() &&
+  const DLDevice own = to_dlpack(array.device());
+  const bool here = !request.device || (request.device->device_type == own.device_type &&
+                                        request.device->device_id == own.device_id);
+  const bool usual = here && request.copy != Copy::kAlways && !array.dtype.is_packed() &&
                      (request.versioned || (!array.readonly && !array.dtype.padded));
   if (usual) return {false, array.device()};
   return decide_unusual_export(array, request);
