@@ -56,7 +56,7 @@ def test_every_allocation_of_every_call(lines: list[dict[str, Any]], recipes: An
     assert [line["name"] for line in results] == [str(recipe) for recipe in recipes.RECIPES]
     assert {line["name"]: line["findings"] for line in results if line["findings"]} == {}
     assert sum(line["failed"] for line in results) > 2000
-    assert len(last["sites"]) > 80  # places in our own code below which something failed
+    assert len(last["sites"]) > 60  # places of ours where it failed; inlining makes more
 
 
 def test_calls_that_allocate_are_reached(lines: list[dict[str, Any]]) -> None:
