@@ -81,8 +81,9 @@ def test_nothing_but_the_package_is_installed() -> None:
 
 def test_entry_points() -> None:
     own = importlib.metadata.distribution("refarray").entry_points
-    assert [(entry.group, entry.name, entry.value) for entry in own] == [
-        ("console_scripts", "refarray", "refarray.__main__:main")
+    assert sorted((entry.group, entry.name, entry.value) for entry in own) == [
+        ("console_scripts", "refarray", "refarray.__main__:main"),
+        ("pytest11", "refarray", "refarray.conformance.pytest_plugin"),
     ]
 
 
