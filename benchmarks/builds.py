@@ -68,7 +68,7 @@ def build(abi: str, partners: tuple[str, ...] = ()) -> Build:
     ninja = f"-DCMAKE_MAKE_PROGRAM={tools / 'ninja'}"
     cmake = [str(tools / "cmake"), "-G", "Ninja", ninja]
     run([*cmake, "-S", str(ROOT), "-B", str(folder), *options], environment)
-    run([str(tools / "cmake"), "--build", str(folder), "--parallel", "2"], environment)
+    run([str(tools / "cmake"), "--build", str(folder), "--target", "_native"], environment)
     made = Build(abi, python, folder / "python")
     verify(made)
     return made
