@@ -105,6 +105,7 @@ recipe("Array.__str__", str, python=True)
 recipe("Array._repr_html_", lambda x: x._repr_html_(), python=True)
 recipe("Array.__buffer__", lambda x: memoryview(x).tolist())
 recipe("Array.__buffer__", lambda x: bytes(x.T), label="copied")
+recipe("Array.__release_buffer__", lambda x: memoryview(x).release())
 UNBUILT = [
     "abs", "add", "and", "divmod", "eq", "floordiv", "ge", "gt", "iadd", "iand", "ifloordiv",
     "ilshift", "imatmul", "imod", "imul", "invert", "ior", "ipow", "irshift", "isub", "itruediv",

@@ -13,6 +13,7 @@ import struct
 import sys
 import traceback
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from typing import Any, BinaryIO
 
 from hostile.runner import Balance, unbalanced
@@ -82,11 +83,22 @@ def attempt(
     return error, failed, below
 
 
+@cache
+def is_forgetful() -> bool:
+    """CPython loses an exception where it has no memory for a frame that the traceback needs: the
+    function's own in 3.11, its caller's from 3.12 on. Asked of this one, with no code of ours."""
+    control = Recipe("control", "", lambda _: {}[0], lambda: None, (KeyError,), False, ())
+    for number in range(MOST):
+        error, failed, _ = attempt(control, 0, number, 1)
+        if isinstance(error, SystemError) or not failed:
+            break
+    return isinstance(error, SystemError)
+
+
 def interpreter_forgot(error: BaseException, failed: int, below: int) -> bool:
-    """CPython 3.11 loses an exception when there is no memory for the frame that its traceback
-    needs: `lambda: {}[0]` alone shows it. Only where a failure was not below our own code, or where
-    it says itself that the function was one written in Python."""
-    if sys.version_info >= (3, 12) or not isinstance(error, SystemError):
+    """Only where a failure was not below our own code, or where it says itself that the function
+    was one written in Python."""
+    if not isinstance(error, SystemError) or not is_forgetful():
         return False
     return failed > below or str(error).startswith("<function ")
 
