@@ -10,7 +10,6 @@ import os
 import pickle
 import signal
 import struct
-import sys
 import traceback
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -113,7 +112,15 @@ def judge(recipe: Recipe, error: BaseException | None, failed: int, below: int) 
         return None
     if interpreter_forgot(error, failed, below):
         return None
-    return "".join(traceback.format_exception(error))[-1500:]
+    return described(error)
+
+
+def described(error: BaseException) -> str:
+    """With its traceback, where that can be formatted: one that memory ran out for may not be."""
+    try:
+        return "".join(traceback.format_exception(error))[-1500:]
+    except Exception as another:
+        return f"{error!r} (its traceback: {another!r})"
 
 
 def try_one(recipe: Recipe, kind: str, first: int) -> tuple[int, int, bool, list[Finding]]:
@@ -154,32 +161,46 @@ def sweep(recipe: Recipe, kind: str, result: Result, first: int = 0) -> list[int
 
 def sweep_in_children(recipe: Recipe, kind: str, result: Result) -> list[int]:
     """As sweep(), for recipes that run Python code of ours: CPython itself may crash when it has no
-    memory there (3.11 does for `for item in dict.items()`), which ends a child and is counted. A
-    crash below our native code is a finding."""
+    memory there (3.11 does for `for item in dict.items()`), which ends a child and is counted; or
+    go on with broken inline caches (3.13), so that later calls return nonsense. A crash below our
+    native code is a finding."""
     mine: list[int] = []
     first = 0
     while True:
-        reader, writer = os.pipe()
-        child = os.fork()
-        if child == 0:
-            work_in_child(recipe, kind, first, writer)
-        os.close(writer)
-        with os.fdopen(reader, "rb") as stream:
-            answer = stream.read()
-        status = os.waitpid(child, 0)[1]
+        status, answer = in_child(recipe, kind, first)
         numbers = [number for (number,) in struct.iter_unpack("q", answer[: len(answer) // 8 * 8])]
-        if not os.WIFSIGNALED(status):
-            part = pickle.loads(answer[numbers.index(END) * 8 + 8 :])
-            merge(result, part[0])
-            return mine + part[1]
-        crashed = max([first - 1, *numbers]) + 1
-        result.failed += crashed - first + 1
-        if MARK[0] == BELOW:
-            name = signal.Signals(os.WTERMSIG(status)).name
-            result.findings.append(("crash", f"{kind}, allocation {crashed}: {name}"))
-            return mine
+        is_dead = os.WIFSIGNALED(status)
+        survived = numbers if is_dead else numbers[: numbers.index(END)]
+        last = max([first - 1, *survived]) + 1  # crashed, or was off, or needed no more
+        if is_dead:
+            result.failed += last - first + 1
+            if MARK[0] == BELOW:
+                name = signal.Signals(os.WTERMSIG(status)).name
+                result.findings.append(("crash", f"{kind}, allocation {last}: {name}"))
+                return mine
+        else:
+            part, below = pickle.loads(answer[len(survived) * 8 + 8 :])
+            is_suspect = bool(part.findings) and not below and last > first
+            if is_suspect:  # asked again, in a process where nothing has failed yet
+                part.findings.clear()
+            merge(result, part)
+            mine += below
+            if not is_suspect:
+                return mine
         result.interpreter += 1
-        first = crashed + 1
+        first = last + 1 if is_dead else last
+
+
+def in_child(recipe: Recipe, kind: str, first: int) -> tuple[int, bytes]:
+    """(status, all that it wrote) of a child that sweeps from `first` on."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        work_in_child(recipe, kind, first, writer)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as stream:
+        answer = stream.read()
+    return os.waitpid(child, 0)[1], answer
 
 
 def work_in_child(recipe: Recipe, kind: str, first: int, writer: int) -> None:
