@@ -1,0 +1,39 @@
+"""A14 on the page: what the stable ABI costs beside the full API of the same interpreter."""
+
+from __future__ import annotations
+
+from .records import Record, Section, newest, origin, table
+
+TEXT = """## Stable ABI
+
+One wheel for every CPython from 3.12 on costs an exchange this much over a build for one version
+alone (`make bench-abi`; held to {limit}). Time is the median of {pairs} alternating pairs of
+processes, least and most in brackets.
+
+{origin}
+
+{table}"""
+
+
+def section(records: list[Record]) -> Section:
+    record = newest(records, lambda one: "comparison" in one)
+    if record is None:
+        raise LookupError("no record compares the stable ABI with the full one")
+    lines = [
+        (
+            row["id"],
+            f"{row['time']:.2f} [{row['low']:.2f}, {row['high']:.2f}]",
+            f"{row['instructions']:.2f}",
+            "met" if max(row["time"], row["instructions"]) <= record["limit"] else "**missed**",
+        )
+        for row in record["comparison"]
+    ]
+    header = ("case", "time", "instructions", f"≤ {record['limit']}")
+    return Section(
+        TEXT.format(
+            limit=record["limit"],
+            pairs=record["pairs"],
+            origin=origin(record),
+            table=table(header, lines),
+        )
+    )
