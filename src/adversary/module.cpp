@@ -61,6 +61,7 @@ int execute(PyObject* module) {
     add_consumer(module, state);
     add_table(module, state);
     add_api(module, state);
+    add_watch(module, state);
     add_parts(module, state);
     return Py_None;
   });
@@ -73,6 +74,7 @@ int traverse(PyObject* module, visitproc visit, void* arg) {
   Py_VISIT(state.owned_type);
   Py_VISIT(state.table_type);
   Py_VISIT(state.api_type);
+  Py_VISIT(state.watched_type);
   Py_VISIT(state.exporter_type);
   return 0;
 }
@@ -83,6 +85,7 @@ int clear(PyObject* module) {
   Py_CLEAR(state.owned_type);
   Py_CLEAR(state.table_type);
   Py_CLEAR(state.api_type);
+  Py_CLEAR(state.watched_type);
   Py_CLEAR(state.exporter_type);
   return 0;
 }

@@ -81,6 +81,7 @@ struct ModuleState {
   PyTypeObject* owned_type;
   PyTypeObject* table_type;
   PyTypeObject* api_type;
+  PyTypeObject* watched_type;
   PyTypeObject* exporter_type;
 };
 ModuleState& state_of(PyObject* module);
@@ -97,6 +98,7 @@ void add_tensor(PyObject* module, ModuleState& state);
 void add_consumer(PyObject* module, ModuleState& state);
 void add_table(PyObject* module, ModuleState& state);
 void add_api(PyObject* module, ModuleState& state);
+void add_watch(PyObject* module, ModuleState& state);
 /// What one build has besides; parts.cpp, of which each build has its own, says what.
 void add_parts(PyObject* module, ModuleState& state);
 PyTypeObject* add_type(PyObject* module, PyType_Spec& spec);

@@ -11,7 +11,7 @@ from importlib import import_module
 # Each is a module of refarray.commands with add_to(subparsers); its parser sets `run`, which
 # returns the exit status.
 COMMANDS = (
-    *("check", "matrix", "explain", "list", "diff"),
+    *("check", "matrix", "trace", "explain", "list", "diff"),
     *("inspect", "doctor", "version", "include"),
 )
 EPILOG = """\
@@ -20,6 +20,7 @@ exit status: 0 all is well, 1 failure, 2 wrong usage
 examples:
   refarray inspect 'numpy.arange(6)[::2]'
   refarray inspect --json 'torch.eye(3)'
+  refarray trace torch numpy
   refarray doctor
   c++ -I"$(refarray include)" ...
 """

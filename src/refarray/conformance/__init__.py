@@ -5,17 +5,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-__all__ = ["Finding", "Outcome", "Report", "Subject", "check", "checks", "give", "parametrize"]
+__all__ = [
+    "Finding",
+    "Outcome",
+    "Report",
+    "Spy",
+    "Subject",
+    "check",
+    "checks",
+    "give",
+    "parametrize",
+    "spy",
+    "trace",
+]
 
 _HOMES = {
     "Finding": "findings",
     "Outcome": "findings",
     "Report": "library",
+    "Spy": "watching",
     "Subject": "subjects",
     "check": "library",
     "checks": "library",
     "give": "consumer",
     "parametrize": "library",
+    "spy": "watching",
+    "trace": "tracing",
 }
 
 if TYPE_CHECKING:
@@ -23,6 +38,8 @@ if TYPE_CHECKING:
     from refarray.conformance.findings import Finding, Outcome
     from refarray.conformance.library import Report, check, checks, parametrize
     from refarray.conformance.subjects import Subject
+    from refarray.conformance.tracing import trace
+    from refarray.conformance.watching import Spy, spy
 else:
 
     def __getattr__(name: str) -> object:

@@ -64,7 +64,7 @@ class Subject:
         """The installed version; empty when there is none to read."""
         try:
             return metadata.version(self.distribution or self.name)
-        except metadata.PackageNotFoundError:
+        except (metadata.PackageNotFoundError, ValueError):  # an empty name is no name
             return ""
 
 
@@ -203,3 +203,8 @@ def _checked(found: object, where: str) -> Subject:
     if not isinstance(found, Subject):
         raise TypeError(f"{where} is a {type(found).__name__}, not a Subject")
     return found
+
+
+def version_of(name: str) -> str:
+    """The installed version of a library by its own or its adapter's name; empty when unknown."""
+    return SUBJECTS.get(name, Subject(name, "")).version

@@ -1,0 +1,41 @@
+"""Owns how a spy's timeline and verdicts are printed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from refarray.conformance.calls import Step
+from refarray.conformance.findings import Finding, Outcome
+
+if TYPE_CHECKING:
+    from refarray.conformance.watching import Spy
+
+
+def text(spy: Spy) -> str:
+    """The timeline, and below it the verdicts: the worst first."""
+    names = {"producer": spy.producer, "consumer": spy.consumer}
+    return "\n".join([*timeline_lines(spy.timeline, spy.began, names), "", *lines(spy.findings)])
+
+
+def timeline_lines(steps: Sequence[Step], began: int, names: Mapping[str, str]) -> list[str]:
+    """A table of what happened; the time is in milliseconds since `began`."""
+    rows = [("ms", "thread", "who", "what")]
+    for step in steps:
+        passed = f"{(step.nanoseconds - began) / 1e6:.3f}"
+        rows.append((passed, step.thread, names.get(step.who, step.who), step.text))
+    a, b, c = (max(len(row[i]) for row in rows) for i in range(3))
+    return [f"{row[0]:>{a}}  {row[1]:<{b}}  {row[2]:<{c}}  {row[3]}" for row in rows]
+
+
+def lines(findings: Sequence[Finding]) -> list[str]:
+    """A line for each verdict, and one that counts them."""
+    order = list(Outcome)
+    ranked = sorted(findings, key=lambda f: (f.outcome is Outcome.PASS, order.index(f.outcome)))
+    out = [
+        f"{f.outcome:<4}  {f.id:<8} {f.level:<8} {f.subject}: {f.expected}"
+        + ("" if f.outcome is Outcome.PASS else f"\n{'':15}saw: {f.observed}")
+        for f in ranked
+    ]
+    broken = sum(f.outcome.failed for f in findings)
+    return [*out, f"{len(findings)} requirements judged, {broken} broken"]
