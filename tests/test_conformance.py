@@ -44,25 +44,55 @@ def test_a_crash_is_a_finding_and_the_rest_goes_on() -> None:
     ("name", "why"),
     [
         ("missing", "No module named 'no_such_module_at_all'"),
-        ("leaving", "SystemExit: not today"),
+        ("stopping", "SystemExit: not today"),
         ("dying", "exit status 3"),
+        ("killed", "SIGSEGV"),
+        ("wrong", "SyntaxError"),
+        ("empty", "it has no DLPack: a object has no __dlpack__; empty imports nothing"),
+        ("nothing_of_this_name", "has no attribute 'nothing_of_this_name'"),
     ],
 )
-def test_a_subject_that_cannot_be_imported_is_told(name: str, why: str) -> None:
-    run = run_subject(f"zoo.odd:{name}", engine.selected(ids=["VERS-05"]))
-    assert why in run.broken and not run.findings
+def test_a_subject_that_cannot_be_tried_is_told(
+    name: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """... on a row of its own, by exit status 3, and the others are tried."""
+    assert main(["check", f"zoo.odd:{name}", "refarray", "--only", "VERS-05", "--all"]) == 3
+    out = capsys.readouterr().out
+    assert "could not be tried: " in out and why in out
+    assert "4 pass" in out
+
+
+def test_a_subject_that_hangs_at_import_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "IMPORT_SECONDS", 0.5)
+    run = run_subject("zoo.odd:sleeping", engine.selected(ids=["VERS-05"]))
+    assert run.broken.startswith("no answer in 0.5 s") and not run.findings
+
+
+def test_what_a_subject_prints_is_not_taken_for_an_answer() -> None:
+    run = run_subject("zoo.odd:printing", engine.selected(ids=["VERS-05"]))
+    assert [found.outcome for found in run.findings] == [Outcome.PASS] * 4
+
+
+@pytest.mark.parametrize("name", ["leaving", "vanishing"])
+def test_a_subject_that_leaves_in_a_case_is_told(name: str) -> None:
+    """The case is a crash, with a repro; those after it are tried in a new process."""
+    run = run_subject(f"zoo.odd:{name}", engine.selected(ids=["PROD-11", "VERS-05"]))
+    left = [found for found in run.findings if found.outcome is Outcome.CRASH]
+    assert [found.id for found in left] == ["PROD-11"]
+    assert "exit status 4" in left[0].observed and "copy=True" in left[0].repro
+    assert sum(found.outcome is Outcome.PASS for found in run.findings) == 4
+
+
+def test_a_subject_that_hangs_in_a_case_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "SECONDS", 2.0)
+    run = run_subject("zoo.odd:hanging", engine.selected(ids=["PROD-11", "PROD-13"]))
+    assert [found.outcome for found in run.findings] == [Outcome.HANG, Outcome.PASS]
 
 
 def test_a_hang_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "SECONDS", 0.0)
     run = run_subject("refarray", engine.selected(ids=["VERS-01"]))
     assert [found.outcome for found in run.findings] == [Outcome.HANG]
-
-
-def test_the_subject_without_methods_fails_by_name() -> None:
-    run = run_subject("zoo.odd:empty", engine.selected(ids=["CONS-02"]))
-    failed = [found.case for found in run.findings if found.outcome.failed]
-    assert failed == ["methods"]
 
 
 def test_checks_name_registered_requirements_and_are_unique() -> None:

@@ -156,14 +156,25 @@ class TakesEverything(Array):
 @breaks("AAPI-02")
 class OtherDefault(Array):
     def __dlpack__(
-        self, *, stream: Any = ..., max_version: Any = None, dl_device: Any = None, copy: Any = None
+        self,
+        *,
+        stream: Any = "default",
+        max_version: Any = None,
+        dl_device: Any = None,
+        copy: Any = None,
     ) -> Any:
         return self.source.__dlpack__(
-            stream=None if stream is ... else stream,
+            stream=None if stream == "default" else stream,
             max_version=max_version,
             dl_device=dl_device,
             copy=copy,
         )
+
+
+@breaks("AAPI-02")
+class Unreadable(Array):
+    def __dlpack__(self, **keywords: Any) -> Any:
+        return self.source.__dlpack__(**keywords)
 
 
 @breaks("PROD-17")

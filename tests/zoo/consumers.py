@@ -203,6 +203,13 @@ def takes_used(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
 SEEN: list[Any] = []
 
 
+@breaks("FLAG-11")
+def careful_with_legacy(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+    taken = ra.from_dlpack(x, device=device, copy=copy)
+    legacy = getattr(x, "fields", {}).get("versioned") is False and taken.shape == (3,)
+    return taken.as_readonly() if legacy and copy is None and not taken.readonly else taken
+
+
 @breaks("FLAG-10")
 def launders(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     taken = ra.from_dlpack(x, device=device, copy=copy)

@@ -37,7 +37,65 @@ def subject(
 
 
 crashing = subject("crashing", "import refarray as ra; from zoo.odd import Crashing")
+
+
+class Leaving(Array):
+    """Leaves the process when it is asked for a copy, by the door that `how` names."""
+
+    how = "sys.exit"
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: Any = None,
+        dl_device: Any = None,
+        copy: Any = None,
+    ) -> Any:
+        if copy is True:
+            import os
+            import sys
+
+            sys.exit(4) if self.how == "sys.exit" else os._exit(4)
+        return super().__dlpack__(
+            stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+        )
+
+
+class Vanishing(Leaving):
+    how = "os._exit"
+
+
+class Hanging(Leaving):
+    """Does not answer when it is asked for a copy."""
+
+    def __dlpack__(self, *, copy: Any = None, **keywords: Any) -> Any:
+        while copy is True:
+            import time
+
+            time.sleep(1)
+        return super().__dlpack__(**keywords)
+
+
+def one(name: str) -> Subject:
+    """A subject whose arrays are of a class of ours."""
+    return subject(
+        name.lower(),
+        f"import refarray as ra; from zoo.odd import {name}",
+        f"{name}(ra.arange(6, dtype=ra.float32))",
+    )
+
+
 missing = subject("missing", "import no_such_module_at_all")
-leaving = subject("leaving", "raise SystemExit('not today')")
+stopping = subject("stopping", "raise SystemExit('not today')")
 dying = subject("dying", "import os; os._exit(3)")
+killed = subject("killed", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
+sleeping = subject("sleeping", "import time; time.sleep(3600)")
 empty = subject("empty", "pass", "object()")
+wrong = subject("wrong", "this is no Python")
+printing = Subject(
+    "printing",
+    "print('{\"held\": true}'); import os; os.write(1, b'{}\\n'); import refarray as ra",
+    arrays={"plain": "print('plain') or ra.arange(6, dtype=ra.float32)"},
+)
+leaving, vanishing, hanging = (one(name) for name in ("Leaving", "Vanishing", "Hanging"))

@@ -318,7 +318,7 @@ class ReadOnlyCopies(Flagged):
         return flags | 1 if flags & 2 and self.source.readonly else flags
 
 
-@breaks("FLAG-11")
+@breaks("FLAG-02")
 class LaundersReadOnly(Array):
     def __dlpack__(
         self,

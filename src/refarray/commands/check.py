@@ -20,8 +20,8 @@ DESCRIPTION = """\
 Try libraries against the standards of data interchange: each SUBJECT is the name of an adapter
 (numpy, torch, jax, tvm_ffi, array_api_strict, pyarrow, refarray) or of a module with the array
 API's names. It runs in a process of its own: a crash is a finding, the rest goes on.
-The exit status is 1 when a MUST is broken or a process died, 2 when only an expectation is stale,
-3 when a subject could not be tried or an argument is wrong.
+The exit status is 3 when a subject could not be tried, or an argument is wrong, else 1 when a MUST
+is broken or a process died, 2 when only an expectation is stale.
 """
 
 
@@ -127,15 +127,15 @@ def status_against(runs: list[Run], known: list[Expectation]) -> int:
         )
     for entry in verdict.stale:
         print(f"stale: {entry} is expected to {entry.outcome}, and does not")
-    if verdict.unexpected:
-        return 1
     if any(run.broken for run in runs):
         return 3
+    if verdict.unexpected:
+        return 1
     return 2 if verdict.stale else 0
 
 
 def exit_status(runs: list[Run]) -> int:
-    """0 all is well, 1 a broken MUST, a crash or a hang, 3 a subject that could not be tried."""
-    if any(found.outcome.failed for run in runs for found in run.findings):
-        return 1
-    return 3 if any(run.broken for run in runs) else 0
+    """3 a subject that could not be tried, else 1 a broken MUST, a crash or a hang, 0 all well."""
+    if any(run.broken for run in runs):
+        return 3
+    return 1 if any(found.outcome.failed for run in runs for found in run.findings) else 0

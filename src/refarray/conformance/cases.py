@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from refarray.conformance.requirements import Role
+from refarray.conformance.requirements import Level, Role
 
 
 class NotApplicable(Exception):
@@ -23,6 +23,8 @@ class Seen:
     repro: str
     second: Seen | None = None
     """What another check, which is a part of this one, is told: one trial serves both."""
+    level: Level | None = None
+    """As Check.level, where it depends on what was seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,10 @@ class Check:
     """It runs with --full only."""
     part_of: str = ""
     """The check whose trial shows this one, too; it has no trial of its own."""
+    level: Level | None = None
+    """What it is judged by, where the texts ask less of this case than of the requirement."""
+    exits: bool = False
+    """The process ends after it as Python's does, and how it ends is a part of what was seen."""
 
     @property
     def name(self) -> str:
@@ -47,17 +53,48 @@ class Check:
         return f"{self.id}[{self.role}-{self.case}]"
 
 
+announce: list[Callable[[str], None]] = []
+"""Who is told what is about to be tried, as a repro: all that is left of a case that dies."""
+
+
+def about(repro: str) -> None:
+    """Tells who listens what is about to be tried."""
+    for listener in announce:
+        listener(repro)
+
+
 CHECKS: dict[str, Check] = {}
 """Every check by its name, in the order of definition."""
 
 
 def check(
-    name: str, role: str, case: str, expected: str, *, risky: bool = False, full: bool = False
+    name: str,
+    role: str,
+    case: str,
+    expected: str,
+    *,
+    risky: bool = False,
+    full: bool = False,
+    level: str = "",
+    exits: bool = False,
 ) -> Callable[[Callable[[Any], Seen]], Check]:
     """Enters the decorated probe as one check."""
 
     def enter(probe: Callable[[Any], Seen]) -> Check:
-        return add(Check(name, case, Role(role), expected, probe, risky, full))
+        weaker = Level(level) if level else None
+        return add(
+            Check(
+                name,
+                case,
+                Role(role),
+                expected,
+                probe,
+                risky or exits,
+                full,
+                level=weaker,
+                exits=exits,
+            )
+        )
 
     return enter
 

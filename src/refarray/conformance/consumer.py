@@ -10,7 +10,8 @@ from typing import Any
 import refarray
 from refarray import _native
 from refarray.conformance import _adversary
-from refarray.conformance.cases import NotApplicable, Seen
+from refarray.conformance.cases import NotApplicable, Seen, about
+from refarray.conformance.corpus import FLOATS
 from refarray.conformance.producer import raised
 from refarray.conformance.subjects import Subject
 
@@ -87,10 +88,32 @@ class Consumer:
         self.subject = subject
         self.namespace = namespace
 
+    def function(self) -> Any:
+        """What imports. NotApplicable when there is none."""
+        name = self.subject.from_dlpack.partition("(")[0]
+        if not name:
+            raise NotApplicable(f"{self.subject.name} imports nothing")
+        try:
+            return eval(name, self.namespace)
+        except (AttributeError, NameError) as error:
+            raise NotApplicable(f"{self.subject.name} imports nothing: {error}") from error
+
+    def own(self, *kinds: str) -> tuple[str, Any]:
+        """An array of the subject's own, of the first of these kinds that it has, and its
+        expression. NotApplicable when it makes none."""
+        source = next(filter(None, map(self.subject.arrays.get, kinds or ("plain",))), None)
+        if source is None:
+            raise NotApplicable(f"{self.subject.name} makes no arrays")
+        try:
+            return source, eval(source, self.namespace)
+        except Exception as error:
+            raise NotApplicable(f"{source} raised {raised(error)}") from error
+
     def take(self, given: Any, **keywords: Any) -> Import:
         """What from_dlpack makes of a producer."""
-        if not self.subject.from_dlpack:
-            raise NotApplicable(f"{self.subject.name} imports nothing")
+        self.function()
+        if isinstance(given, Given):
+            about(self.repro(given.text, **keywords))
         more = "".join(f", {name}=_{name}" for name in keywords)
         call = self.subject.from_dlpack.format(f"_given{more}")
         values = {f"_{name}": value for name, value in keywords.items()}
@@ -107,7 +130,14 @@ class Consumer:
         """How to hand it the same; `given` is a Python expression."""
         more = "".join(f", {name}={value!r}" for name, value in keywords.items())
         call = self.subject.from_dlpack.format(f"{given}{more}")
-        return "\n".join([f"{GIVE}; {self.subject.imports}", f"print({call})"])
+        lines = [f"{GIVE}; {self.subject.imports}", f"print({call})"]
+        if "with_table(" in given:
+            lines[:1] = [
+                "from refarray.conformance import _adversary",
+                "from refarray.conformance.probes.foreign import with_table",
+                self.subject.imports,
+            ]
+        return "\n".join(lines)
 
     def seen(self, held: bool | None, observed: str, given: str, **keywords: Any) -> Seen:
         """What a case showed."""
@@ -122,7 +152,8 @@ def settle(done: Callable[[], bool]) -> None:
 
 def text(fields: Mapping[str, Any]) -> str:
     """`give(shape=(3,), ndim=-1)`: the call that makes a producer of these fields."""
-    return "give({})".format(", ".join(f"{name}={value!r}" for name, value in fields.items()))
+    told = {name: value for name, value in fields.items() if name != "data" or value != FLOATS}
+    return "give({})".format(", ".join(f"{name}={value!r}" for name, value in told.items()))
 
 
 class Given:
@@ -130,7 +161,12 @@ class Given:
     a record of what it was asked and of its deleter."""
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
+        self.text = text(fields)
+        """The call that makes it."""
         self.fields = dict(fields)
+        self.knows: str | None = self.fields.pop("knows", None)
+        self.raises: BaseException | None = self.fields.pop("raises", None)
+        self.returns: Any = self.fields.pop("returns", give)
         self.device = self.fields.pop("dunder_device", None) or self.fields.get("device", (1, 0))
         self.tensors: list[Any] = []
         self.asked: list[dict[str, Any]] = []
@@ -139,7 +175,9 @@ class Given:
         self.keep = False
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """What the struct says, unless `dunder_device` was given."""
+        """What the struct says, unless `dunder_device` was given, which may be an exception."""
+        if isinstance(self.device, BaseException):
+            raise self.device
         out: tuple[int, int] = self.device
         return out
 
@@ -148,14 +186,21 @@ class Given:
         *,
         stream: Any = None,
         max_version: tuple[int, int] | None = None,
-        dl_device: Any = None,
-        copy: bool | None = None,
+        **others: Any,
     ) -> Any:
         """The versioned struct for who asks for it, else the legacy one: what both have in common
-        is the same. BufferError where the legacy struct cannot say what was asked of us."""
-        self.asked.append(
-            {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
-        )
+        is the same. BufferError where the legacy struct cannot say what was asked of us, TypeError
+        for what an old producer does not know."""
+        self.asked.append({"stream": stream, "max_version": max_version, **others})
+        if self.raises is not None:
+            raise self.raises
+        if self.returns is not give:
+            return self.returns
+        known = "stream max_version dl_device copy" if self.knows is None else self.knows
+        given = {"stream": stream, "max_version": max_version, **others}
+        for name, value in given.items():
+            if name not in known.split() and (value is not None or name in others):
+                raise TypeError(f"__dlpack__() got an unexpected keyword argument {name!r}")
         fields = dict(self.fields)
         if max_version is None or tuple(max_version) < (1, 0):
             if {"version", "flags", "unmapped_body"} & set(fields) or fields.get(
@@ -194,5 +239,8 @@ class Given:
 def give(**fields: Any) -> Given:
     """A producer whose managed tensor has exactly these fields, however wrong: shape, strides,
     data, dtype (code, bits, lanes), device (type, id), byte_offset, ndim, flags, version,
-    versioned … `.deleter_calls` counts what the consumer did."""
-    return Given(fields)
+    versioned … `knows="stream"` names the keywords that its `__dlpack__` takes, `raises` is what it
+    raises, `returns` what it returns instead of a capsule, `dunder_device` what `__dlpack_device__`
+    says or raises. `.deleter_calls` counts what the consumer did. The data is 0.0, 1.0 … 15.0 as
+    float32 when none is given."""
+    return Given({"data": FLOATS, **fields})

@@ -31,13 +31,20 @@ class Given:
 
     @property
     def foreign(self) -> bool:
-        """Whether it is refused only because the consumer has no such dtype or device. A dtype of
-        no bits or no lanes is foreign to everybody."""
-        code, bits, lanes = self.fields.get("dtype", (2, 32, 1))
+        """Whether it is refused only because the consumer has no such dtype or device. The widths
+        of fp6 and fp4 are the header's, so a wrong one is foreign to everybody."""
+        code, bits, _ = self.fields.get("dtype", (2, 32, 1))
         device = self.fields.get("device", (1, 0))[0]
         return self.right == "refuse" and (
-            (bits > 0 and lanes > 0 and code <= 5 and (code, bits) != (2, 32)) or device > 3
+            (code not in (15, 17) and (code, bits) not in ((2, 32), (2, 64)))
+            or self.fields.get("dtype", (2, 32, 1))[2] == 0
+            or device > 3
+            or device == 0
         )
+
+    def carried(self, device: str) -> bool:
+        """Whether an array that calls its device so shows that the consumer knows it."""
+        return self.id in {"DEV-07", "DEV-10"} and device not in {"", "cpu"}
 
 
 GIVEN: list[Given] = []

@@ -111,7 +111,11 @@ refuse("DTYPE-08", "fp4-bits8", "fp4 of 8 bits: refused", dtype=(17, 8, 1))
 # Devices that no CPU build reaches: the data must not be touched.
 for _kind in (-1, 0, 4, 5, 6, 7, 8, 9, 12, 14, 15, 16, 17, 18, 22, 2**31 - 1):
     _name = (
-        "DEV-10" if _kind in (4, 7, 8) else "ABI-03" if _kind in (-1, 22, 2**31 - 1) else "DEV-07"
+        "DEV-10"
+        if _kind in (4, 7, 8)
+        else "ABI-03"
+        if _kind in (-1, 0, 5, 6, 22, 2**31 - 1)
+        else "DEV-07"
     )
     refuse(
         _name,

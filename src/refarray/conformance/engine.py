@@ -12,17 +12,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
 from refarray.conformance.cases import CHECKS, Check
 from refarray.conformance.findings import BROKEN, Finding, Outcome
-from refarray.conformance.requirements import requirement
+from refarray.conformance.requirements import Level, requirement
 
 SECONDS = 10.0
 """For one case."""
 IMPORT_SECONDS = 60.0
 """For a subject to be imported."""
+SIDE_BY_SIDE = 100
+"""Runs of that many cases are divided between two processes."""
 START = "from refarray.conformance.worker import main; main()"
 TAIL = 2000  # characters of a dead worker's stderr that are kept
 
@@ -69,11 +72,13 @@ class Broken(Exception):
 
 
 class Worker:
-    """A process that a subject lives in, asked one check at a time; risky checks are tried in a
-    child of it, or in itself when it is there for one check `alone`."""
+    """A process that a subject lives in, asked one check at a time. Risky checks are tried in a
+    child of it; in itself when it is there for one check `alone`, and when the subject has started
+    threads, which a fork would not take along."""
 
     def __init__(self, subject: str, alone: bool = False) -> None:
         read, write = os.pipe()
+        quiet = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         try:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", START, str(write), subject, "alone" if alone else "forks"],
@@ -81,6 +86,7 @@ class Worker:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
                 pass_fds=[write],
+                env={**quiet, **os.environ},
             )
         finally:
             os.close(write)
@@ -90,6 +96,8 @@ class Worker:
         self.errors = self.process.stderr
         self.said = b""
         self.printed = b""
+        self.about = ""
+        """A repro of what is being tried."""
         try:
             hello = self._answer(IMPORT_SECONDS)
         except Died as end:
@@ -99,6 +107,7 @@ class Worker:
             self.close()
             raise Broken(hello["broken"])
         self.version: str = hello["version"]
+        self.forks: bool = hello["forks"]
 
     def ask(self, check: Check) -> dict[str, Any]:
         """What one check saw. Died when that was the end of the process."""
@@ -107,7 +116,10 @@ class Worker:
             self.requests.flush()
         except BrokenPipeError:  # it died between two checks
             raise Died(how_it_ended(self.close()), False) from None
-        return self._answer(SECONDS)
+        self.about = ""
+        while "about" in (message := self._answer(SECONDS)):
+            self.about = message["about"]
+        return message
 
     def _answer(self, seconds: float) -> dict[str, Any]:
         """The next line; what is printed meanwhile is kept for last words."""
@@ -169,14 +181,20 @@ def outcome(check: Check, message: dict[str, Any]) -> Outcome:
     held = message["held"]
     if held is None:
         return Outcome.NOT_APPLICABLE
-    return Outcome.PASS if held else BROKEN[requirement(check.id).level]
+    return Outcome.PASS if held else BROKEN[level(check, message)]
+
+
+def level(check: Check, message: dict[str, Any]) -> Level:
+    """What a case is judged by: the requirement's level, or the weaker one that the texts leave."""
+    told = message.get("level") or check.level
+    return Level(told) if told else requirement(check.id).level
 
 
 def finding(run: Run, check: Check, message: dict[str, Any], what: Outcome) -> Finding:
     """The finding of one case."""
     return Finding(
         id=check.id,
-        level=requirement(check.id).level,
+        level=level(check, message),
         subject=run.subject,
         version=run.version,
         role=check.role,
@@ -195,32 +213,50 @@ class Trial:
     def __init__(self, subject: str) -> None:
         self.run = Run(subject)
         self.worker: Worker | None = None
+        self.dead: set[str] = set()
+        """The checks that the process died of."""
 
     def try_one(self, check: Check) -> Finding:
         """One finding. Broken when the subject cannot be imported."""
-        if self.worker is None:
-            self.worker = Worker(self.run.subject)
-            self.run.version = self.worker.version
-        try:
-            message = self.worker.ask(check)
-        except Died as end:
-            self.worker = None
-            message = {"died": "hang" if end.hung else str(end)}
-        if message.get("died") == "hang":
-            message = self.confirmed(check)
+        message = self.tried(check)
+        if "died" in message:
+            self.dead.add(check.name)
         found = finding(self.run, check, message, outcome(check, message))
         self.run.findings.append(found)
         return found
 
-    def confirmed(self, check: Check) -> dict[str, Any]:
-        """The same in a process of its own: a forked child of a library with threads may hang for
-        no fault of the library's."""
+    def tried(self, check: Check) -> dict[str, Any]:
+        """What one check was told."""
+        if check.part_of in self.dead:
+            return {"held": None, "observed": f"it died: see {check.part_of}"}
+        if self.worker is None:
+            self.worker = Worker(self.run.subject)
+            self.run.version = self.worker.version
+        worker = self.worker
+        if check.exits and not worker.forks:
+            return self.alone(check)
+        try:
+            message = worker.ask(check)
+        except Died as end:
+            self.worker = None
+            message = died(end, worker)
+        broken = outcome(check, {**message}).failed
+        shared = check.risky and not worker.forks  # others ran where it ran
+        if message.get("died") == "hang" or (shared and broken):
+            return self.alone(check)
+        return message
+
+    def alone(self, check: Check) -> dict[str, Any]:
+        """The same in a process of its own: a forked child of a library with threads may hang, and
+        one where other cases ran may be broken, for no fault of the library's in this case."""
         worker = Worker(self.run.subject, alone=True)
         try:
             out = worker.ask(check)
         except Died as end:
-            return {"died": "hang" if end.hung else str(end)}
-        worker.close()
+            return died(end, worker)
+        status = worker.close()
+        if check.exits and status:
+            return {"died": how_it_ended(status), "repro": worker.about}
         return out
 
     def close(self) -> None:
@@ -230,18 +266,43 @@ class Trial:
             self.worker = None
 
 
+def died(end: Died, worker: Worker) -> dict[str, Any]:
+    """What is told of a check that the process did not outlive."""
+    return {"died": "hang" if end.hung else str(end), "repro": worker.about}
+
+
+def halves(checks: Sequence[Check]) -> list[Sequence[Check]]:
+    """Two parts of about the same length, none of which divides a trial that serves two checks."""
+    middle = len(checks) // 2
+    while 0 < middle < len(checks) and checks[middle].part_of:
+        middle += 1
+    return [part for part in (checks[:middle], checks[middle:]) if part]
+
+
 def run_subject(subject: str, checks: Sequence[Check], progress: Progress | None = None) -> Run:
-    """Tries every check on one subject. Never raises for what the subject does."""
-    trial = Trial(subject)
+    """Tries every check on one subject, many of them in two processes side by side. Never raises
+    for what the subject does."""
+    parts = halves(checks) if len(checks) >= SIDE_BY_SIDE else [checks]
+    trials = [Trial(subject) for _ in parts]
     started = time.monotonic()
-    try:
-        for done, check in enumerate(checks, 1):
-            trial.try_one(check)
-            if progress is not None:
-                progress(subject, done, len(checks))
-    except Broken as why:
-        trial.run.broken = str(why)
-    finally:
-        trial.close()
-    trial.run.seconds = time.monotonic() - started
-    return trial.run
+
+    def work(trial: Trial, part: Sequence[Check]) -> None:
+        try:
+            for check in part:
+                trial.try_one(check)
+                if progress is not None:
+                    progress(subject, sum(len(each.run.findings) for each in trials), len(checks))
+        except Broken as why:
+            trial.run.broken = str(why)
+        finally:
+            trial.close()
+
+    with ThreadPoolExecutor(len(parts)) as pool:
+        list(pool.map(work, trials, parts))
+    out = trials[0].run
+    for other in trials[1:]:
+        out.findings += other.run.findings
+        out.version = out.version or other.run.version
+        out.broken = out.broken or other.run.broken
+    out.seconds = time.monotonic() - started
+    return out

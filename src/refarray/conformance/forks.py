@@ -2,42 +2,62 @@
 
 from __future__ import annotations
 
-import contextlib
+import json
 import os
 import select
 import signal
 import time
 from collections.abc import Callable
+from typing import Any
 
 CHUNK = 65536
 
 
-def in_child(work: Callable[[], bytes], seconds: float) -> tuple[bytes, str]:
-    """Runs `work` in a forked child for at most `seconds`. Its bytes and "", or b"" and how it died
-    ("hang" when it did not end)."""
+class Leave(BaseException):
+    """Raised in a child that has answered and has to end as Python's processes end: it goes up to
+    the main function, which returns."""
+
+
+def in_child(
+    work: Callable[[Callable[[dict[str, Any]], None]], None], seconds: float, leaves: bool = False
+) -> tuple[list[dict[str, Any]], str]:
+    """Runs `work` in a forked child for at most `seconds` and gives it a function to say things
+    by. What it said, and how it died: "" when it did not, "hang" when it did not end. A child that
+    `leaves` ends the interpreter, too, and how that ends is a part of how it died."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(read)
-        with contextlib.suppress(BaseException):
-            data = work()
+
+        def say(message: dict[str, Any]) -> None:
+            data = (json.dumps(message) + "\n").encode()
             while data:
                 data = data[os.write(write, data) :]
+
+        try:
+            work(say)
+        except BaseException:  # SystemExit, too: that nothing was said tells it
+            os._exit(0)
+        if leaves:
+            raise Leave
         os._exit(0)
     os.close(write)
     try:
-        answer, ended = receive(read, seconds)
+        said, ended = receive(read, seconds)
     finally:
         os.close(read)
     if not ended:
         os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
+    messages = [json.loads(line) for line in said.splitlines(keepends=True) if line[-1:] == b"\n"]
     if not ended:
-        return b"", "hang"
+        return messages, "hang"
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
-        return b"", f"{signal.Signals(number).name}: {signal.strsignal(number)}"
-    return (answer, "") if answer else (b"", f"left with exit status {os.WEXITSTATUS(status)}")
+        return messages, f"{signal.Signals(number).name}: {signal.strsignal(number)}"
+    code = os.WEXITSTATUS(status)
+    answered = any("held" in message for message in messages)
+    return messages, "" if answered and code == 0 else f"left with exit status {code}"
 
 
 def receive(pipe: int, seconds: float) -> tuple[bytes, bool]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from refarray import _native
-from refarray.conformance.cases import NotApplicable, Seen
+from refarray.conformance.cases import NotApplicable, Seen, about
 from refarray.conformance.subjects import Subject
 
 
@@ -151,6 +151,7 @@ class Producer:
         made = self.make(text) if array is ABSENT else array
         given = {name: value for name, value in keywords.items() if value is not ABSENT}
         call = f"{text}.__dlpack__({keywords_text(given)})"
+        about(self.repro(f"print({call})"))
         try:
             capsule = type(made).__dlpack__(made, **given)
         except Exception as error:  # its traceback would keep the array alive

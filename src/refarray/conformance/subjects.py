@@ -56,6 +56,10 @@ class Subject:
     carrier: bool = False
     """Whether it passes on every dtype and device without looking at the data, so none is foreign
     to it."""
+    array_api: bool = True
+    """Whether it claims to follow the array API: from_dlpack's keywords and exceptions are its."""
+    immutable: bool = False
+    """Whether its arrays can never be written."""
     note: str = ""
     """What a reader of the report should know of the adapter."""
 
@@ -123,6 +127,7 @@ JAX = Subject(
     big="jnp.ones({}, dtype=jnp.float32)",
     dtype="jnp.ones(3, dtype='{}')",
     from_dlpack="jnp.from_dlpack({})",
+    immutable=True,
 )
 TVM_FFI = Subject(
     "tvm_ffi",
@@ -137,6 +142,7 @@ TVM_FFI = Subject(
     from_dlpack="tvm_ffi.from_dlpack({})",
     distribution="apache-tvm-ffi",
     carrier=True,
+    array_api=False,
     note="it makes no arrays: what is exported was imported from NumPy",
 )
 ARRAY_API_STRICT = Subject(
@@ -158,6 +164,8 @@ PYARROW = Subject(
     },
     dtype="pa.array([1, 1, 1]).cast('{}')",
     dtypes=("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    array_api=False,
+    immutable=True,
     note="a producer only",
 )
 REFARRAY = Subject(

@@ -9,20 +9,26 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from refarray.conformance.cases import CHECKS, Check, NotApplicable, Seen
-from refarray.conformance.forks import in_child
+from refarray.conformance.cases import CHECKS, Check, NotApplicable, Seen, announce
+from refarray.conformance.forks import Leave, in_child
+
+if TYPE_CHECKING:
+    from refarray.conformance.consumer import Consumer
+    from refarray.conformance.producer import Producer
 
 CASE_SECONDS = 8.0
 """For one risky case, in its child."""
+Say = Callable[[dict[str, Any]], None]
 
 
 def told(seen: Seen, invert: bool) -> dict[str, Any]:
     """What is said of one Seen."""
     held = None if seen.held is None else seen.held != invert
-    return {"held": held, "observed": seen.observed, "repro": seen.repro}
+    return {"held": held, "observed": seen.observed, "repro": seen.repro, "level": seen.level}
 
 
 def judge(check: Check, probe: Any, invert: bool = False) -> dict[str, Any]:
@@ -42,12 +48,20 @@ def judge(check: Check, probe: Any, invert: bool = False) -> dict[str, Any]:
     return {**out, "seconds": time.perf_counter() - started}
 
 
+def threads() -> int:
+    """How many threads this process has; 1 where the system does not tell."""
+    with contextlib.suppress(OSError):
+        return sum(1 for _ in Path("/proc/self/task").iterdir())
+    return 1
+
+
 class Bench:
     """The probes of one subject, and what the trials that serve two checks have told."""
 
-    def __init__(self, probes: Mapping[str, Any], alone: bool) -> None:
+    def __init__(self, probes: Mapping[str, Any], forks: bool, say: Say) -> None:
         self.probes = probes
-        self.alone = alone
+        self.forks = forks
+        self.say = say
         self.trials: dict[str, dict[str, Any]] = {}
 
     def answer(self, check: Check) -> dict[str, Any]:
@@ -62,22 +76,62 @@ class Bench:
         return whole["second"] or none
 
     def tried(self, check: Check) -> dict[str, Any]:
-        """A trial; a risky one in a child of its own, unless this process is for it alone."""
+        """A trial; a risky one in a child of its own, unless this process cannot fork."""
         probe = self.probes.get(check.role, self.probes["producer"])
-        if not check.risky or self.alone:
-            return judge(check, probe)
+        if not check.risky or not self.forks:
+            with announced(self.say):
+                return judge(check, probe)
+
+        def work(say: Say) -> None:
+            with announced(say):
+                say(judge(check, probe))
+
         started = time.perf_counter()
-        answer, died = in_child(lambda: json.dumps(judge(check, probe)).encode(), CASE_SECONDS)
+        messages, died = in_child(work, CASE_SECONDS, check.exits)
+        about = [message["about"] for message in messages if "about" in message]
         if died:
-            return {"died": died, "seconds": time.perf_counter() - started}
-        out: dict[str, Any] = json.loads(answer)
-        return out
+            repro = about[-1] if about else ""
+            return {"died": died, "repro": repro, "seconds": time.perf_counter() - started}
+        return messages[-1]
 
 
-def serve(
-    name: str, alone: bool, requests: Iterable[str], say: Callable[[dict[str, Any]], None]
-) -> None:
-    """Imports the subject, then answers each request: the name of a check, a line each."""
+@contextlib.contextmanager
+def announced(say: Say) -> Iterator[None]:
+    """Passes on what is about to be tried: all that is left of a case that dies."""
+    last = [""]
+
+    def pass_on(repro: str) -> None:
+        if repro != last[0]:
+            last[0] = repro
+            say({"about": repro})
+
+    announce.append(pass_on)
+    try:
+        yield
+    finally:
+        announce.remove(pass_on)
+
+
+def lacking(producer: Producer, consumer: Consumer) -> str:
+    """Why there is nothing to try a subject on; empty when there is."""
+    reasons = []
+    try:
+        array = producer.make(producer.text())
+        if any(hasattr(type(array), name) for name in ("__dlpack__", "__dlpack_device__")):
+            return ""
+        reasons.append(f"a {type(array).__name__} has no __dlpack__")
+    except NotApplicable as reason:
+        reasons.append(str(reason))
+    try:
+        consumer.function()
+    except NotApplicable as reason:
+        return f"it has no DLPack: {'; '.join([*reasons, str(reason)])}"
+    return ""
+
+
+def serve(name: str, alone: bool, requests: Iterable[str], say: Say) -> bool:
+    """Imports the subject, then answers each request: the name of a check, a line each. Whether
+    the interpreter has to be ended at last, as the last check is about that."""
     from refarray.conformance.consumer import Consumer
     from refarray.conformance.probes import load
     from refarray.conformance.producer import Producer
@@ -87,19 +141,27 @@ def serve(
     try:
         found = subject(name)
         producer = Producer(found)
+        consumer = Consumer(found, producer.namespace)
+        why = lacking(producer, consumer)
     except BaseException as error:  # SystemExit too: a subject may leave at import
-        say({"broken": f"{type(error).__name__}: {error}"})
-        return
-    say({"version": found.version})
-    probes = {"producer": producer, "consumer": Consumer(found, producer.namespace)}
-    bench = Bench(probes, alone)
+        why = f"{type(error).__name__}: {error}"
+    if why:
+        say({"broken": why})
+        return False
+    forks = not alone and threads() == 1
+    say({"version": found.version, "forks": forks})
+    bench = Bench({"producer": producer, "consumer": consumer}, forks, say)
+    exits = False
     for line in requests:
-        say(bench.answer(CHECKS[line.strip()]))
+        check = CHECKS[line.strip()]
+        say(bench.answer(check))
+        exits = check.exits and not forks
+    return exits
 
 
 def main() -> None:
-    """The arguments: a descriptor for answers, the subject, "alone" where risky checks need no
-    child of their own. Requests come on standard input."""
+    """The arguments: a descriptor for answers, the subject, "alone" where no check has a child of
+    its own. Requests come on standard input."""
     descriptor = int(sys.argv[1])
     os.dup2(2, 1)  # a subject's prints must not be taken for ours
     faulthandler.enable()
@@ -107,6 +169,11 @@ def main() -> None:
     def say(message: dict[str, Any]) -> None:
         os.write(descriptor, (json.dumps(message) + "\n").encode())
 
-    with contextlib.suppress(BrokenPipeError):
-        serve(sys.argv[2], sys.argv[3] == "alone", sys.stdin, say)
-    os._exit(0)  # what a subject does at exit is the lifetime probes' business
+    try:
+        if serve(sys.argv[2], sys.argv[3] == "alone", sys.stdin, say):
+            return
+    except Leave:  # a child; it ends as Python's processes do
+        return
+    except BrokenPipeError:
+        pass
+    os._exit(0)  # what a subject does at exit is for the checks that ask for it

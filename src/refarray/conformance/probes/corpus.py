@@ -26,11 +26,21 @@ def right_content(found: Import, given: Given) -> tuple[bool, str]:
     return values == given.values, f"values {values}"
 
 
+def device_of(found: Import) -> str:
+    """What an array calls its device; empty when it does not say."""
+    try:
+        return str(found.array.device).lower()
+    except Exception:
+        return ""
+
+
 def judged(found: Import, given: Given) -> tuple[bool, str]:
     """Whether what came of a tensor is right."""
     if isinstance(found.error, SystemError):
         return False, f"{found}"
     if given.right == "refuse":
+        if found.error is None and given.carried(device_of(found)):
+            raise NotApplicable(f"it knows that device type: {found}")
         return found.error is not None, f"{found}"
     if found.error is not None:
         if given.may_refuse:

@@ -6,7 +6,7 @@ import gc
 from typing import Any
 
 from refarray.conformance import _adversary
-from refarray.conformance.cases import NotApplicable, Seen, check
+from refarray.conformance.cases import NotApplicable, Seen, about, check
 from refarray.conformance.corpus import FLOATS
 from refarray.conformance.producer import Producer, raised
 
@@ -37,6 +37,7 @@ def table(producer: Producer) -> Any:
 def member(producer: Producer, name: str) -> Any:
     """The caller, when the table has that member."""
     api = table(producer)
+    about(seen(producer, True, "").repro)
     if not api.members()[name]:
         raise NotApplicable(f"the table's {name} is NULL")
     return api
@@ -49,7 +50,7 @@ def seen(producer: Producer, held: bool, observed: str, line: str = "") -> Seen:
         held,
         observed,
         producer.repro(
-            "from refarray.conformance import _adversary, give",
+            "from refarray.conformance import _adversary",
             f"api = _adversary.api({text})",
             line or "print(api.members())",
         ),

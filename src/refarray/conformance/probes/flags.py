@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from refarray.conformance.cases import Seen, check
+from refarray.conformance.cases import NotApplicable, Seen, check
 from refarray.conformance.probes.layouts import LAYOUTS, exported
 from refarray.conformance.producer import VERSIONED, Producer
 
@@ -43,6 +43,8 @@ def _readonly(producer: Producer) -> Seen:
 
 @check("FLAG-02", "producer", "writable", "READ_ONLY is clear on data that may be written")
 def _writable(producer: Producer) -> Seen:
+    if producer.subject.immutable:
+        raise NotApplicable("its arrays may never be written")
     export = exported(producer, "plain")
     return producer.seen(
         not export.flags & READ_ONLY, export, f"flags {export.flags}", field="flags"
@@ -50,10 +52,11 @@ def _writable(producer: Producer) -> Seen:
 
 
 @check(
-    "FLAG-11",
+    "FLAG-02",
     "producer",
     "legacy",
     "data that must not be written is refused to legacy consumers: BufferError",
+    level="DISPUTED",  # the legacy struct cannot say it, and no text what to do
 )
 def _legacy(producer: Producer) -> Seen:
     export = producer.export(producer.text("readonly"))

@@ -20,20 +20,30 @@ class Foreign(Recorder):
         return self.tensors[-1]
 
 
-def foreign(value: Any) -> Recorder:
-    """A producer of a type of its own with `value` as its table."""
-    kind: type[Foreign] = type("WithTable", (Foreign,), {"__dlpack_c_exchange_api__": value})
-    return kind()
+def foreign(case: str, value: Any, line: str) -> Recorder:
+    """A producer of a type of its own, called after the case, with `value` as its table; `line`
+    makes the value in a repro."""
+    kind: type[Foreign] = type(f"Table_{case}", (Foreign,), {"__dlpack_c_exchange_api__": value})
+    made = kind()
+    made.text = f"with_table({line})"
+    return made
+
+
+def with_table(value: Any) -> Recorder:
+    """A producer whose type has that exchange table."""
+    return foreign("given", value, "")
 
 
 def _falls_back(name: str, case: str, expected: str, **table: Any) -> None:
     @check(name, "consumer", case, expected, risky=True)
     def _(consumer: Consumer) -> Seen:
-        value = table["value"] if "value" in table else _adversary.table(**table).capsule()
-        found = consumer.take(foreign(value))
+        kept = _adversary.table(**table)
+        keywords = ", ".join(f"{key}={each!r}" for key, each in table.items())
+        given = foreign(case, kept.capsule(), f"_adversary.table({keywords}).capsule()")
+        found = consumer.take(given)
         held = found.error is None and found.values == [0.0, 1.0, 2.0]
         observed = f"{found}" if found.error is not None else f"values {found.values}"
-        return consumer.seen(held, observed, "a producer with such a table")
+        return consumer.seen(held, observed, given.text)
 
 
 ALONE = "is left alone; __dlpack__ is used"
@@ -47,5 +57,22 @@ _falls_back(
     version=(2, 0),
     prev="self",
 )
-_falls_back("CAPI-02", "int", f"a table that is an int, as in 1.2, {ALONE}", value=4096)
 _falls_back("CAPI-28", "works", "with a table or without, the same comes out")
+_falls_back("CAPI-08", "borrows", "a table without dltensor_from_py works", missing="dltensor")
+_falls_back("CAPI-30", "attached", "from_py is called with an attached thread state")
+
+
+@check(
+    "CAPI-02",
+    "consumer",
+    "int",
+    "a table that is an int, as in 1.2, is left alone or used; the right values come",
+    risky=True,
+)
+def _number(consumer: Consumer) -> Seen:
+    kept = _adversary.table()  # a consumer of 1.2 follows it, so it has to be one
+    given = foreign("int", kept.address, "_adversary.table().address")
+    found = consumer.take(given)
+    held = found.error is None and found.values == [0.0, 1.0, 2.0]
+    observed = f"{found}" if found.error is not None else f"values {found.values}"
+    return consumer.seen(held, observed, given.text)

@@ -9,8 +9,15 @@ from typing import Any
 
 from refarray.conformance.cases import NotApplicable, Seen, check
 from refarray.conformance.producer import VERSIONED, Producer, raised
+from refarray.conformance.requirements import Level
 
 KEYWORDS = ("stream", "max_version", "dl_device", "copy")
+
+
+def left_out(parameter: inspect.Parameter, values: Any) -> bool:
+    """Whether the default stands for nothing given: None, or an object that is no value of the
+    parameter's."""
+    return parameter.default is not parameter.empty and not isinstance(parameter.default, values)
 
 
 @check("PROD-01", "producer", "positional", "__dlpack__ takes no positional arguments: TypeError")
@@ -57,11 +64,12 @@ def _signature(producer: Producer) -> Seen:
         signature = inspect.signature(method)
     except (TypeError, ValueError) as error:
         return Seen(False, raised(error), repro)
-    held = all(
-        name in signature.parameters and signature.parameters[name].default is None
-        for name in KEYWORDS
-    )
-    return Seen(held, str(signature), repro)
+    found = [signature.parameters.get(name) for name in KEYWORDS]
+    if not all(parameter is not None for parameter in found):
+        return Seen(False, str(signature), repro)
+    held = all(left_out(parameter, str | int | tuple) for parameter in found if parameter)
+    # Another default is a choice that PyTorch made and the standard's authors discuss (A-14).
+    return Seen(held, str(signature), repro, level=Level.DISPUTED)
 
 
 @check(

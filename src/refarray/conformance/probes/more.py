@@ -110,6 +110,8 @@ def _combination(copy: Any, version: Any, device: Any) -> None:
         "the array API's test suite asks so, and expects a capsule",
     )
     def _(producer: Producer) -> Seen:
+        if not producer.subject.array_api:
+            raise NotApplicable(f"{producer.subject.name} does not claim the array API")
         export = producer.export(
             producer.text(), copy=copy, max_version=version, dl_device=device or ABSENT
         )

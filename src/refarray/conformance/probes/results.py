@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from typing import Any
 
 from refarray.conformance import _adversary
 from refarray.conformance.cases import NotApplicable, Seen, check
 from refarray.conformance.consumer import Consumer, Given, give, text
 from refarray.conformance.corpus import FLOATS
+from refarray.conformance.probes.methods import left_out
 from refarray.conformance.producer import raised
 from refarray.conformance.recorder import FIELDS, PLAIN, Recorder, imported
+from refarray.conformance.requirements import Level
 
 
 @check("COPY-01", "consumer", "signature", "from_dlpack(x, /, *, device=None, copy=None)")
 def _signature(consumer: Consumer) -> Seen:
+    function = consumer.function()
     target = consumer.subject.from_dlpack.partition("(")[0]
-    if not target:
-        raise NotApplicable(f"{consumer.subject.name} imports nothing")
+    if not consumer.subject.array_api:
+        raise NotApplicable(f"{consumer.subject.name} does not claim the array API")
     repro = f"{consumer.subject.imports}\nimport inspect; print(inspect.signature({target}))"
     try:
-        found = inspect.signature(eval(target, consumer.namespace)).parameters
+        found = inspect.signature(function).parameters
     except (TypeError, ValueError) as error:
         return Seen(False, raised(error), repro)
-    held = all(name in found and found[name].default is None for name in ("device", "copy"))
+    held = all(
+        name in found and left_out(found[name], str | int | tuple) for name in ("device", "copy")
+    )
     return Seen(held, f"({', '.join(map(str, found.values()))})", repro)
 
 
@@ -74,13 +80,36 @@ def _class(consumer: Consumer) -> Seen:
     return consumer.seen(isinstance(found.error, BufferError), f"{found}", text(fields))
 
 
-@check("DEV-07", "consumer", "class", "a device that is not supported is a BufferError")
+@check(
+    "DEV-07",
+    "consumer",
+    "class",
+    "a device that is not supported is a BufferError, as the text recommends",
+    level="SHOULD",
+)
 def _device_class(consumer: Consumer) -> Seen:
     fields = {"shape": (3,), "data": 0xDEAD0008, "device": (9, 0)}
     found = consumer.take(give(**fields))
     if found.error is None:
         raise NotApplicable("it imports from any device")
     return consumer.seen(isinstance(found.error, BufferError), f"{found}", text(fields))
+
+
+@check(
+    "FLAG-11",
+    "consumer",
+    "legacy",
+    "a legacy tensor is imported as writable: it has no flag that says otherwise",
+    risky=True,
+    level="DISPUTED",  # nothing forbids a consumer to be careful
+)
+def _no_flags(consumer: Consumer) -> Seen:
+    fields = {"shape": (3,), "versioned": False}
+    found = imported(consumer, Recorder(versioned=False))
+    if consumer.subject.immutable:
+        raise NotApplicable("its arrays may never be written")
+    held = not found.readonly
+    return consumer.seen(held, "writable" if held else "read-only", text(fields))
 
 
 SMALL = {
@@ -166,10 +195,7 @@ def _read_only(consumer: Consumer) -> Seen:
     risky=True,
 )
 def _round_trip(consumer: Consumer) -> Seen:
-    source = consumer.subject.arrays.get("transposed") or consumer.subject.arrays.get("plain")
-    if source is None:
-        raise NotApplicable("it makes no arrays")
-    own = eval(source, consumer.namespace)
+    source, own = consumer.own("transposed", "plain")
     before, after = consumer.look(own), consumer.take(own).held()
     fields = ("shape", "strides", "dtype", "device")
     told = [tuple(tuple(each[name] or ()) for name in fields) for each in (before, after)]
@@ -196,8 +222,8 @@ def _same_device(consumer: Consumer) -> Seen:
     "device= of an array of its own on the CPU is served, or BufferError",
 )
 def _own_device(consumer: Consumer) -> Seen:
-    source = consumer.subject.arrays.get("plain")
-    device = getattr(eval(source, consumer.namespace), "device", None) if source else None
+    _, own = consumer.own()
+    device = getattr(own, "device", None)
     if device is None:
         raise NotApplicable("its arrays have no device")
     found = consumer.take(Recorder(), device=device)
@@ -215,15 +241,15 @@ def _own_device(consumer: Consumer) -> Seen:
     risky=True,
 )
 def _independent(consumer: Consumer) -> Seen:
-    source = consumer.subject.arrays.get("plain")
-    if source is None:
-        raise NotApplicable("it makes no arrays")
-    own = eval(source, consumer.namespace)
+    source, own = consumer.own()
     found = consumer.take(own, copy=True)
     before = consumer.look(own)
     held = found.address != int(before["data"]) + int(before["byte_offset"])
     observed = "memory of its own" if held else "the same memory"
-    return consumer.seen(held, observed, source, copy=True)
+    seen = consumer.seen(held, observed, source, copy=True)
+    if consumer.subject.immutable:  # nobody can tell
+        return replace(seen, level=Level.HAZARD)
+    return seen
 
 
 @check("COPY-06", "consumer", "shared", "copy=False shares, or is an exception", risky=True)
@@ -242,9 +268,8 @@ def _no_device(consumer: Consumer) -> Seen:
 
 @check("AAPI-06", "consumer", "device", "an array that came back is on a device equal to its own")
 def _equal_device(consumer: Consumer) -> Seen:
-    source = consumer.subject.arrays.get("plain")
-    own = eval(source, consumer.namespace) if source else None
-    if own is None or not hasattr(own, "device"):
+    source, own = consumer.own()
+    if not hasattr(own, "device"):
         raise NotApplicable("its arrays have no device")
     found = consumer.take(own)
     if found.error is not None:
@@ -295,5 +320,5 @@ def _re_entered(consumer: Consumer) -> Seen:
     return consumer.seen(
         True,
         f"in the deleter: {inner[0] if inner else 'not called yet'}",
-        "a producer whose deleter imports",
+        f"give(deleter=lambda: {consumer.subject.from_dlpack.format('give()')})",
     )

@@ -6,7 +6,8 @@ import builtins
 from typing import Any
 
 from refarray.conformance import _adversary
-from refarray.conformance.cases import NotApplicable, Seen, check
+from refarray.conformance.cases import NotApplicable, Seen, about, check
+from refarray.conformance.consumer import text
 from refarray.conformance.corpus_fields import GIVEN
 from refarray.conformance.probes.exchange import array_type, member, seen, tensor
 from refarray.conformance.producer import Producer, raised
@@ -23,7 +24,7 @@ def _to_py(producer: Producer) -> Seen:
     api = member(producer, "to_py")
     _, kind = array_type(producer)
     given = tensor()
-    line = "print(api.to_py(give(shape=(3,))))"
+    line = "print(api.to_py(_adversary.make(shape=(3,))))"
     made = api.to_py(given)
     right = isinstance(made, kind)
     during = given.deleter_calls
@@ -66,7 +67,8 @@ def _validated(case: str, fields: dict[str, Any], expected: str) -> None:
     def _(producer: Producer) -> Seen:
         api = member(producer, "to_py")
         given = _adversary.make(**fields)
-        line = f"api.to_py(_adversary.make(**{fields!r}))"
+        line = f"print(api.to_py({text(fields).replace('give', '_adversary.make')}))"
+        about(seen(producer, True, "", line).repro)
         try:
             made = api.to_py(given)
         except Exception as error:
