@@ -20,8 +20,12 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).resolve().parent
-if str(HERE) not in sys.path:
-    sys.path.insert(0, str(HERE))  # for `native`, in every import mode
+for folder in (
+    str(HERE / "fakegpu"),
+    str(HERE),
+):  # for `fakegpu` and `native`, in every import mode
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
 
 from native import build  # noqa: E402
 from native.corpus import FLOATS  # noqa: E402

@@ -1,0 +1,70 @@
+"""Finds the simulated drivers: installed beside this package, or compiled once into a cache."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parent
+SOURCE = PACKAGE.parent
+
+
+def tool(name: str) -> str:
+    """The program of this interpreter's environment, else of the path."""
+    beside = shutil.which(name, path=str(Path(sys.executable).parent))
+    found = beside or shutil.which(name)
+    if found is None:
+        raise FileNotFoundError(f"fakegpu needs {name} to build the simulated drivers")
+    return found
+
+
+def sources() -> list[Path]:
+    """What the build reads, the kernels of the repository around us included."""
+    own = [SOURCE / "CMakeLists.txt", *sorted((SOURCE / "src").iterdir())]
+    plugins = sorted((SOURCE / "plugins").glob("*")) if (SOURCE / "plugins").is_dir() else []
+    kernels = SOURCE.parent.parent / "src" / "runtime" / "kernels"
+    return [*own, *plugins, *(sorted(kernels.iterdir()) if kernels.is_dir() else [])]
+
+
+def digest() -> str:
+    flags = (os.environ.get("CXX", ""), os.environ.get("CXXFLAGS", ""))
+    result = hashlib.sha256(repr((flags, str(SOURCE))).encode())
+    for path in sources():
+        result.update(path.name.encode() + path.read_bytes())
+    return result.hexdigest()[:20]
+
+
+def build(folder: Path) -> None:
+    environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
+    ninja = f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}"
+    steps = (
+        [tool("cmake"), "-S", str(SOURCE), "-B", str(folder), "-G", "Ninja", ninja],
+        [tool("cmake"), "--build", str(folder), "-j", "2"],
+    )
+    for step in steps:
+        done = subprocess.run(step, capture_output=True, text=True, env=environment)
+        if done.returncode:
+            raise RuntimeError(f"{' '.join(step)} failed:\n{done.stdout}\n{done.stderr}")
+
+
+@cache
+def folder() -> Path:
+    """The folder that holds libfakegpu.so and a folder for each driver."""
+    installed = PACKAGE / "lib"
+    if installed.is_dir():
+        return installed
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fakegpu"
+    base.mkdir(parents=True, exist_ok=True)
+    place = base / digest()
+    with (base / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (place / "complete").is_file():
+            build(place)
+            (place / "complete").touch()
+    return place

@@ -1,0 +1,39 @@
+// Owns the vector clock: what one stream or host thread has seen of every other one.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace fakegpu {
+
+class Clock {
+ public:
+  std::uint32_t of(std::size_t component) const {
+    return component < at_.size() ? at_[component] : 0;
+  }
+
+  void join(const Clock& other) {
+    if (at_.size() < other.at_.size()) at_.resize(other.at_.size());
+    for (std::size_t i = 0; i < other.at_.size(); ++i) at_[i] = std::max(at_[i], other.at_[i]);
+  }
+
+  std::uint32_t tick(std::size_t component) {
+    if (at_.size() <= component) at_.resize(component + 1);
+    return ++at_[component];
+  }
+
+ private:
+  std::vector<std::uint32_t> at_;
+};
+
+/// One moment of one stream or host thread: it lies before a clock that has reached it.
+struct Moment {
+  std::size_t component = 0;
+  std::uint32_t time = 0;
+
+  bool before(const Clock& clock) const { return clock.of(component) >= time; }
+};
+
+}  // namespace fakegpu

@@ -1,0 +1,23 @@
+// Owns the questions about pointers, and the struct in which HIP answers them.
+#pragma once
+
+#include "driver.hpp"
+
+namespace fakegpu {
+
+struct HipPointerAttributes {  // hipPointerAttribute_t: 32 bytes in every version
+  int type;
+  int device;
+  void* device_pointer;
+  void* host_pointer;
+  int is_managed;
+  unsigned allocation_flags;
+};
+static_assert(sizeof(HipPointerAttributes) == 32);
+
+int pointer_attribute(Call& call, void* data, int attribute, Handle pointer);
+int pointer_attributes(Call& call, unsigned count, const int* attributes, void** data,
+                       Handle pointer);
+int hip_pointer_attributes(Call& call, HipPointerAttributes* out, const void* address);
+
+}  // namespace fakegpu

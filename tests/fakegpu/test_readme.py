@@ -1,0 +1,22 @@
+"""The README's first scenario, run as it stands there."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+
+def test_the_first_scenario_prints_what_the_readme_says() -> None:
+    text = (HERE / "README.md").read_text(encoding="utf-8")
+    code = re.search(r"```python\n(.*?)```", text, re.DOTALL)
+    said = re.search(r"It prints `([^`]*)`", text)
+    assert code and said
+    done = subprocess.run(
+        [sys.executable, "-c", code[1]], cwd=HERE, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == said[1]
