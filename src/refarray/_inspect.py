@@ -92,8 +92,24 @@ class Inspection:
         plain: dict[str, Any] = as_plain(asdict(self))
         return plain
 
+    def _repr_svg_(self) -> str:
+        """The picture of the layout, for notebooks."""
+        from refarray._picture import svg
+
+        return svg(self)
+
+    def _repr_html_(self) -> str:
+        """The facts and the picture, for notebooks."""
+        from refarray._picture_page import card
+
+        return card(self)
+
+    def facts(self) -> list[tuple[str, str]]:
+        """What is known, as (name, text): the lines of its text."""
+        return [*self._tensor_lines(), *self._type_lines()]
+
     def __repr__(self) -> str:
-        lines = [*self._tensor_lines(), *self._type_lines()]
+        lines = self.facts()
         width = max(len(name) for name, _ in lines)
         return "\n".join(
             [

@@ -10,8 +10,12 @@ import json
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from refarray.commands import Subparsers
+
+if TYPE_CHECKING:
+    from refarray._inspect import Inspection
 
 DESCRIPTION = """\
 Evaluate EXPRESSION and show what the DLPack producer (or capsule) it yields exports. Modules are
@@ -38,6 +42,12 @@ def add_to(subparsers: Subparsers) -> None:
         "expression", metavar="EXPRESSION", help="for example 'numpy.arange(6)[::2]'"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--html",
+        metavar="PATH",
+        type=Path,
+        help="write a page with a picture of the memory layout, too",
+    )
     parser.set_defaults(run=run)
 
 
@@ -100,6 +110,16 @@ def evaluate(expression: str) -> object:
         raise Failure(f"evaluating it raised {type(error).__name__}: {error}", 1) from error
 
 
+def write_page(found: Inspection, expression: str, path: Path) -> None:
+    """Writes the page of --html. Throws Failure."""
+    from refarray._picture_page import page
+
+    try:
+        path.write_text(page(found, expression), encoding="utf-8")
+    except OSError as error:
+        raise Failure(f"--html: {error}", 1) from error
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Prints what was found."""
     from refarray._inspect import inspect
@@ -112,6 +132,8 @@ def run(arguments: argparse.Namespace) -> int:
             found = inspect(evaluate(arguments.expression))
         except (TypeError, ValueError) as error:
             raise Failure(str(error), 1) from error
+        if arguments.html is not None:
+            write_page(found, arguments.expression, arguments.html)
     except Failure as failure:
         print(f"refarray inspect: {failure}", file=sys.stderr)
         return failure.status
