@@ -36,7 +36,28 @@ Isolated = Callable[..., str]
 PASSED = pytest.StashKey[bool]()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--lockstep-rounds",
+        type=int,
+        default=5_000,
+        help="how often two threads meet in each test of test_lockstep.py",
+    )
+    parser.addoption(
+        "--long",
+        type=int,
+        default=1,
+        metavar="FACTOR",
+        help="how many times the examples Hypothesis tries",
+    )
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    if (factor := config.getoption("--long")) > 1:
+        from hypothesis import settings  # only here: partners with an environment have none
+
+        settings.register_profile("long", max_examples=100 * factor, deadline=None)
+        settings.load_profile("long")
     config.addinivalue_line("markers", "req(*ids): the requirements that a test covers")
     config.addinivalue_line(
         "markers",

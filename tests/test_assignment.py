@@ -55,7 +55,7 @@ def test_an_array_is_broadcast_as_numpy_does_it(
         assert ours.tolist() == theirs.tolist()
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=2 * settings().max_examples)
 @given(st.data())
 def test_overlap_is_as_if_the_source_had_been_copied_first(data: st.DataObject) -> None:
     _, memory = pair((4, 5))

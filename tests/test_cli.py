@@ -111,7 +111,6 @@ def test_inspect_prints_what_inspect_returns(capsys: Capture) -> None:
         ("np.zeros(4)", [4]),
         (" ra.ones(5) ", [5]),
         ("refarray.to_capsule(refarray.zeros(7))", [7]),
-        ("tvm_ffi.from_dlpack(numpy.zeros(2))", [2]),
         ("[numpy.zeros(n) for n in range(4)][-1]", [3]),
         ("(lambda a, b: numpy.zeros(a + b))(1, 2)", [3]),
         ("(n := numpy).zeros(max(2, len('abc')))", [3]),
@@ -220,7 +219,8 @@ def test_doctor_measures_partners() -> None:
     assert found["numpy"].level is not None
     assert found["numpy"].level.startswith("1.")
     assert found["numpy"].exchange_api is None
-    assert found["apache-tvm-ffi"].level is not None
+    tvm_ffi = found["apache-tvm-ffi"]  # not for every interpreter
+    assert (tvm_ffi.level is None) == (tvm_ffi.version is None)
     assert found["ml_dtypes"].level is None
     assert not any(found[name].failed for name in ("numpy", "apache-tvm-ffi", "ml_dtypes"))
     assert "DLPack" in str(found["numpy"])

@@ -9,7 +9,6 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-import tvm_ffi
 from native.producers import Recorder, foreign, knowing
 
 import refarray as ra
@@ -63,15 +62,6 @@ def test_a_view_of_another_library() -> None:
     assert found.data is not None
     assert found.data + (found.byte_offset or 0) == address_of(x)
     assert found.exchange_api is None
-
-
-def test_a_partner_that_says_all_it_can() -> None:
-    x = ra.zeros(3)
-    found = ra.inspect(tvm_ffi.from_dlpack(x))
-    assert found.version is not None
-    assert found.version >= (1, 1)
-    assert found.data == ra.inspect(x).data
-    assert [answer.error for answer in found.answers] == [None, None]
 
 
 def test_what_was_refused_is_told() -> None:

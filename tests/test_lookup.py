@@ -44,6 +44,24 @@ def test_missing_methods(adv: Any) -> None:
         refarray.from_dlpack(no_dlpack)
 
 
+@pytest.mark.req("CONS-02")
+def test_a_method_that_goes_while_it_is_looked_up() -> None:
+    """A class whose dict has it when asked, and no more when it is read: it is not there."""
+
+    class Fickle(dict):  # type: ignore[type-arg]
+        def __contains__(self, key: object) -> bool:
+            return key in ("__dlpack__", "__dlpack_device__")
+
+    class Meta(type):
+        @property
+        def __dict__(cls) -> Any:
+            return Fickle()
+
+    thing = Meta("Thing", (), {})()
+    with pytest.raises(AttributeError, match="__dlpack__"):
+        refarray.from_dlpack(thing)
+
+
 class Custom:
     """A descriptor that is called the way the interpreter calls one."""
 

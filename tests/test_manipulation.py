@@ -119,7 +119,7 @@ def test_broadcast_to(arrays: tuple[Array, Any], data: st.DataObject) -> None:
     assert out.readonly
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=2 * settings().max_examples)
 @given(pairs(), st.data())
 def test_reshape(arrays: tuple[Array, Any], data: st.DataObject) -> None:
     ours, theirs = arrays

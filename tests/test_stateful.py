@@ -338,7 +338,8 @@ def is_resizable(source: bytearray) -> bool:
 
 def test_arrays_live_as_their_models(adv: Any) -> None:
     machine = type("Arrays", (Arrays,), {"adversary": adv})
+    examples = 2 * settings().max_examples  # 200, and more in `make test-long`
     run_state_machine_as_test(
-        machine, settings=settings(deadline=None, max_examples=200, stateful_step_count=40)
+        machine, settings=settings(deadline=None, max_examples=examples, stateful_step_count=40)
     )
     gc.collect()

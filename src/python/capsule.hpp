@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "errors.hpp"
+#include "free_threading.hpp"
 #include "gil.hpp"
 #include "object.hpp"
 #include "refarray/dlpack/export.hpp"
@@ -21,6 +22,23 @@ bool is_unconsumed(PyObject* capsule) noexcept {
   if (name == dlpack::Wire<M>::used) return false;
   return name == dlpack::Wire<M>::capsule ||
          (name != nullptr && std::strcmp(name, dlpack::Wire<M>::capsule) == 0);
+}
+
+/// A capsule's name, or the beginning of a long one, as it was when asked for: another thread may
+/// rename the capsule and free the name.
+struct CapsuleName {
+  bool given = false;
+  char text[101] = {};
+};
+inline CapsuleName name_of(PyObject* capsule) noexcept {
+  return compat::with_object_locked(capsule, [capsule]() noexcept {
+    CapsuleName out;
+    const char* name = PyCapsule_GetName(capsule);
+    if (name == nullptr) PyErr_Clear();  // a capsule may have no name
+    out.given = name != nullptr;
+    if (out.given) std::strncpy(out.text, name, sizeof out.text - 1);
+    return out;
+  });
 }
 
 /// A capsule's destructor. Acts only while the capsule carries our own unused name: afterwards its

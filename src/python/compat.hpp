@@ -167,20 +167,23 @@ inline PyObject* make_type_with_attribute(PyObject* module, PyType_Spec* spec,
 #endif
 }
 
-/// Runs `body` while no other thread can be inside the same for `object`: a no-op where the GIL
-/// already says so.
-template <class Body>
-auto with_object_locked(PyObject* object, Body body) noexcept {
+/// Keeps other threads out of code that locks the same object: a no-op where the GIL already does.
+class ObjectLock {
+ public:
 #if defined(Py_GIL_DISABLED)
-  Py_BEGIN_CRITICAL_SECTION(object);
-  auto result = body();
-  Py_END_CRITICAL_SECTION();
-  return result;
+  explicit ObjectLock(PyObject* object) noexcept { PyCriticalSection_Begin(&section_, object); }
+  ~ObjectLock() { PyCriticalSection_End(&section_); }
 #else
-  (void)object;
-  return body();
+  explicit ObjectLock(PyObject* /*object*/) noexcept {}
 #endif
-}
+  ObjectLock(const ObjectLock&) = delete;
+  ObjectLock& operator=(const ObjectLock&) = delete;
+
+#if defined(Py_GIL_DISABLED)
+ private:
+  PyCriticalSection section_;
+#endif
+};
 
 /// The slots that declare sub-interpreters with their own GIL and free threading, as far as this
 /// Python knows them.

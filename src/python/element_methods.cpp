@@ -5,6 +5,7 @@
 #include "creation.hpp"
 #include "element.hpp"
 #include "errors.hpp"
+#include "free_threading.hpp"
 #include "methods.hpp"
 #include "object.hpp"
 #include "refarray/core/error.hpp"
@@ -40,7 +41,7 @@ Ref only_real(PyObject* self, const char* what) {
 
 /// A list that is yet to be filled. Its MemoryError says how long a list it was about.
 Ref new_list(std::int64_t length) {
-  Ref out = Ref::steal(PyList_New(static_cast<Py_ssize_t>(length)));
+  Ref out = compat::new_list(static_cast<Py_ssize_t>(length));
   if (out) return out;
   if (PyErr_ExceptionMatches(PyExc_MemoryError) == 0) throw ErrorSet{};
   PyErr_Clear();  // said in our words

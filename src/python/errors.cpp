@@ -10,13 +10,14 @@ namespace refarray::python {
 namespace {
 
 /// NoCopyError lives in the module state; without a module (it is being torn down) its base serves.
-PyObject* no_copy_error() noexcept {
-  State* state = State::of_current_interpreter();
-  PyObject* type = state == nullptr ? nullptr : state->get(Slot::kNoCopyError);
-  return type == nullptr ? PyExc_BufferError : type;
+Ref no_copy_error() noexcept {
+  const Ref module = State::module_of_current_interpreter();
+  PyObject* type = module ? State::of_module(module.get()).get(Slot::kNoCopyError) : nullptr;
+  return Ref::borrow(type == nullptr ? PyExc_BufferError : type);
 }
 
-PyObject* exception_type(core::Fault fault) noexcept {
+/// For every fault but kNoCopy.
+PyObject* builtin_type(core::Fault fault) noexcept {
   switch (fault) {
     case core::Fault::kType:
       return PyExc_TypeError;
@@ -27,9 +28,8 @@ PyObject* exception_type(core::Fault fault) noexcept {
     case core::Fault::kOverflow:
       return PyExc_OverflowError;
     case core::Fault::kBuffer:
-      return PyExc_BufferError;
     case core::Fault::kNoCopy:
-      return no_copy_error();
+      return PyExc_BufferError;
     case core::Fault::kMemory:
       return PyExc_MemoryError;
   }
@@ -45,8 +45,11 @@ void translate_current_exception() noexcept {
   } catch (const core::Error& error) {  // boundary: the core's faults
     if (PyErr_Occurred() != nullptr)
       PyErr_WriteUnraisable(nullptr);  // left by a deleter that ran meanwhile
+    const Ref type = error.fault() == core::Fault::kNoCopy
+                         ? no_copy_error()
+                         : Ref::borrow(builtin_type(error.fault()));
     // Not PyErr_SetString: what a message quotes of somebody's text need not be UTF-8.
-    PyErr_Format(exception_type(error.fault()), "%s", error.what());
+    PyErr_Format(type.get(), "%s", error.what());
   } catch (const std::bad_alloc&) {  // boundary: allocation
     PyErr_NoMemory();
   } catch (

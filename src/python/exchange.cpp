@@ -65,14 +65,14 @@ int import_managed(DLManagedTensorVersioned* tensor, void** out) {
   if (!has_interpreter()) throw ErrorSet{};
   if (tensor == nullptr)
     raise(PyExc_ValueError, "managed_tensor_to_py_object_no_sync: tensor is NULL");
-  const State* state = State::of_current_interpreter();
-  if (state == nullptr)
-    raise(PyExc_RuntimeError, "refarray has not been imported in this interpreter");
+  const Ref module = State::module_of_current_interpreter();
+  if (!module) raise(PyExc_RuntimeError, "refarray has not been imported in this interpreter");
+  const State& state = State::of_module(module.get());
   dlpack::Managed<DLManagedTensorVersioned> owner(tensor);
   const LeaveOnFailure leave{owner};
   dlpack::Imported in;
   dlpack::check_tensor(*tensor, in);
-  *out = make_array_around(*state, in.array, [&] { return dlpack::keep(owner, in); }).release();
+  *out = make_array_around(state, in.array, [&] { return dlpack::keep(owner, in); }).release();
   return 0;
 }
 

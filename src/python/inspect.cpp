@@ -1,6 +1,11 @@
 // Owns the private looks inside: what a capsule holds without taking it, what a type's table
 // offers, how we were built.
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
 #include "args.hpp"
+#include "capsule.hpp"
 #include "core/kernels/table.hpp"
 #include "methods.hpp"
 #include "producer.hpp"
@@ -49,6 +54,38 @@ void describe_tensor(const DLTensor& tensor, Dict& out) {
   out.set("byte_offset", PyLong_FromUnsignedLongLong(tensor.byte_offset));
 }
 
+/// A managed tensor as it was when the capsule was looked at: what is made of it below may let
+/// another thread take the capsule, and delete the tensor.
+template <class M>
+struct Look {
+  M tensor;
+  std::int64_t shape[core::kMaxRank];
+  std::int64_t strides[core::kMaxRank];
+
+  /// Copies `dims` if they can be believed, and puts the copy in their place.
+  void keep(std::int64_t*& dims, std::int64_t* copy) const noexcept {
+    const std::int32_t ndim = tensor.dl_tensor.ndim;
+    if (dims == nullptr || ndim <= 0 || ndim > core::kMaxRank) return;
+    dims = std::copy_n(dims, ndim, copy) - ndim;
+  }
+};
+
+/// False when the capsule holds no unconsumed M. Of a foreign major version only the header is
+/// read.
+template <class M>
+bool look_into(PyObject* capsule, Look<M>& out) noexcept {
+  return compat::with_object_locked(capsule, [&]() noexcept {
+    if (PyCapsule_IsValid(capsule, dlpack::Wire<M>::capsule) == 0) return false;
+    const void* held = PyCapsule_GetPointer(capsule, dlpack::Wire<M>::capsule);
+    const bool whole = dlpack::Wire<M>::is_known_major(*static_cast<const M*>(held));
+    std::memcpy(&out.tensor, held, whole ? sizeof(M) : offsetof(M, dl_tensor));
+    if (!whole) return true;
+    out.keep(out.tensor.dl_tensor.shape, out.shape);
+    out.keep(out.tensor.dl_tensor.strides, out.strides);
+    return true;
+  });
+}
+
 template <class M>
 Ref describe(const M& tensor) {
   Dict out;
@@ -69,22 +106,16 @@ Ref describe(const M& tensor) {
 }
 
 Ref inspect_capsule(PyObject*, PyObject* capsule) {
-  using Versioned = DLManagedTensorVersioned;
-  if (PyCapsule_IsValid(capsule, dlpack::Wire<Versioned>::capsule)) {
-    return describe(
-        *static_cast<Versioned*>(PyCapsule_GetPointer(capsule, dlpack::Wire<Versioned>::capsule)));
-  }
-  if (PyCapsule_IsValid(capsule, dlpack::Wire<DLManagedTensor>::capsule)) {
-    return describe(*static_cast<DLManagedTensor*>(
-        PyCapsule_GetPointer(capsule, dlpack::Wire<DLManagedTensor>::capsule)));
-  }
   if (!PyCapsule_CheckExact(capsule)) {
     raise(PyExc_TypeError, "not a capsule: %R", reinterpret_cast<PyObject*>(Py_TYPE(capsule)));
   }
-  const char* name = PyCapsule_GetName(capsule);
-  PyErr_Clear();  // a capsule may have no name
-  raise(PyExc_ValueError, "the capsule's name is \"%.100s\": no unconsumed DLPack tensor is in it",
-        name == nullptr ? "(none)" : name);
+  Look<DLManagedTensorVersioned> versioned;
+  if (look_into(capsule, versioned)) return describe(versioned.tensor);
+  Look<DLManagedTensor> legacy;
+  if (look_into(capsule, legacy)) return describe(legacy.tensor);
+  const CapsuleName name = name_of(capsule);
+  raise(PyExc_ValueError, "the capsule's name is \"%s\": no unconsumed DLPack tensor is in it",
+        name.given ? name.text : "(none)");
 }
 
 Ref inspect_exchange_api(PyObject* module, PyObject* type) {

@@ -115,4 +115,9 @@ PyModuleDef* definition() noexcept {
 }  // namespace
 }  // namespace refarray::python
 
-PyMODINIT_FUNC PyInit__native() { return PyModuleDef_Init(refarray::python::definition()); }
+PyMODINIT_FUNC PyInit__native() {
+  // Once for the process: two interpreters with a GIL each may import us at the same moment, and
+  // this writes into the definition.
+  static PyObject* const ready = PyModuleDef_Init(refarray::python::definition());
+  return ready;
+}

@@ -3,6 +3,7 @@
 #include "negotiate.hpp"
 
 #include <array>
+#include <cstring>
 
 #include "capsule.hpp"
 #include "errors.hpp"
@@ -158,18 +159,17 @@ Ref ask_dlpack(const State& state, PyObject* x, const Offer& offer, const Import
           reinterpret_cast<PyObject*>(Py_TYPE(producer)),
           reinterpret_cast<PyObject*>(Py_TYPE(capsule)));
   }
-  const char* name = PyCapsule_GetName(capsule);
-  if (name == nullptr) {
-    PyErr_Clear();
+  const CapsuleName name = name_of(capsule);
+  if (!name.given) {
     raise(PyExc_BufferError, "the capsule has no name; it must be \"%s\" or \"%s\"",
           dlpack::Wire<DLManagedTensorVersioned>::capsule, dlpack::Wire<DLManagedTensor>::capsule);
   }
-  const bool used = PyCapsule_IsValid(capsule, dlpack::Wire<DLManagedTensorVersioned>::used) != 0 ||
-                    PyCapsule_IsValid(capsule, dlpack::Wire<DLManagedTensor>::used) != 0;
+  const bool used = std::strcmp(name.text, dlpack::Wire<DLManagedTensorVersioned>::used) == 0 ||
+                    std::strcmp(name.text, dlpack::Wire<DLManagedTensor>::used) == 0;
   raise(PyExc_BufferError,
-        used ? "the capsule has been consumed already (its name is \"%.100s\")"
-             : "the capsule's name is \"%.100s\", which is not a DLPack name",
-        name);
+        used ? "the capsule has been consumed already (its name is \"%s\")"
+             : "the capsule's name is \"%s\", which is not a DLPack name",
+        name.text);
 }
 
 }  // namespace

@@ -2,13 +2,15 @@
 #include "object.hpp"
 
 #include "errors.hpp"
+#include "free_threading.hpp"
 #include "gil.hpp"
 #include "pool.hpp"
 
 namespace refarray::python {
 namespace {
 
-static_assert(sizeof(ArrayObject) == 64, "an array of rank 4 must fit 128 bytes");
+static_assert(compat::kFreeThreading || sizeof(ArrayObject) == 64,
+              "an array of rank 4 must fit 128 bytes");
 
 ArrayObject* cast(PyObject* self) noexcept { return reinterpret_cast<ArrayObject*>(self); }
 
@@ -92,7 +94,7 @@ Ref alias_array(const State& state, PyObject* object) {
 
 void array_dealloc(PyObject* object) noexcept {
   ArrayObject* self = cast(object);
-  if (self->weakrefs != nullptr) PyObject_ClearWeakRefs(object);
+  compat::clear_weakrefs(object, self->weakrefs);
   PyTypeObject* type = Py_TYPE(object);
   core::Storage* storage = self->storage;
   const Py_ssize_t ndim = Py_SIZE(object);

@@ -26,8 +26,11 @@ Found find_on_type(const State& state, PyTypeObject* type, PyObject* name) {
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* base = PyTuple_GetItem(mro.get(), i);
     const Ref dict = check(calling<PyObject_GetAttr>(base, state.get(Slot::kDictName)));
-    if (check(calling<PySequence_Contains>(dict.get(), name)) == 1)
-      return {check(calling<PyObject_GetItem>(dict.get(), name)), i};
+    if (check(calling<PySequence_Contains>(dict.get(), name)) == 0) continue;
+    Ref value = Ref::steal(calling<PyObject_GetItem>(dict.get(), name));
+    if (value) return {std::move(value), i};
+    if (PyErr_ExceptionMatches(PyExc_KeyError) == 0) throw ErrorSet{};
+    PyErr_Clear();  // another thread has just taken it away
   }
   return {};
 }

@@ -6,24 +6,24 @@
 #include <new>
 
 #include "errors.hpp"
+#include "free_threading.hpp"
 #include "gil.hpp"
 #include "pool.hpp"
 #include "refarray/dlpack/exchange_api.hpp"
 
 namespace refarray::python {
-State* State::of_current_interpreter() noexcept {
+Ref State::module_of_current_interpreter() noexcept {
   PyObject* dict = PyInterpreterState_GetDict(PyInterpreterState_Get());  // borrowed
-  if (dict == nullptr) return nullptr;
-  PyObject* found = compat::with_object_locked(dict, [dict]() noexcept -> PyObject* {
+  if (dict == nullptr) return {};
+  return compat::with_object_locked(dict, [dict]() noexcept -> Ref {
     PyObject *key,
         *value;  // borrowed; looked through by hand because a look-up by text would need memory
     for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value) != 0;) {
       if (PyUnicode_Check(key) && PyUnicode_CompareWithASCIIString(key, kInterpreterKey) == 0)
-        return value;
+        return Ref::borrow(value);
     }
-    return nullptr;
+    return {};
   });
-  return found == nullptr ? nullptr : static_cast<State*>(PyModule_GetState(found));
 }
 
 void State::set(Slot slot, Ref object) noexcept {
@@ -76,14 +76,15 @@ const Producer* State::find_producer(PyObject* type) const noexcept {
 void State::remember_producer(const Producer& producer) noexcept {
   std::unique_ptr<Producer> entry(new (std::nothrow) Producer(producer));
   if (!entry) return;
+  // Before anybody can see the entry: a collector that stops this thread counts what it refers to.
+  Ref held[] = {Ref::borrow(producer.type), Ref::borrow(producer.dlpack),
+                Ref::borrow(producer.dlpack_device)};
   const std::size_t first = producer_slot(producer.type);
   for (std::size_t i = 0; i < kProducerSlots; ++i) {
     Producer* there = nullptr;
     auto& slot = producers_[(first + i) % kProducerSlots];
     if (slot.compare_exchange_strong(there, entry.get(), std::memory_order_acq_rel)) {
-      for (PyObject* object : {producer.type, producer.dlpack, producer.dlpack_device}) {
-        (void)Ref::borrow(object).release();
-      }
+      for (Ref& reference : held) (void)reference.release();
       return (void)entry.release();  // the state owns it now, and the three references
     }
     if (there->type == producer.type) return;  // another thread was faster

@@ -92,9 +92,9 @@ class State {
   }
   /// Where the interpreter's dict keeps the module.
   static constexpr const char* kInterpreterKey = "refarray._native";
-  /// The state of the module that this interpreter imported last; nullptr when it has none. For C
-  /// callers only.
-  static State* of_current_interpreter() noexcept;
+  /// The module that this interpreter imported last; empty when it has none. For C callers only:
+  /// its state lives as long as the reference does, since another thread may import a new one.
+  static Ref module_of_current_interpreter() noexcept;
 
   PyObject* get(Slot slot) const noexcept {
     return slots_[static_cast<std::size_t>(slot)].load(std::memory_order_acquire);

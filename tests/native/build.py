@@ -23,7 +23,10 @@ FLAGS = (
 
 
 def dlpack_include() -> Path:
-    """The folder above dlpack/dlpack.h: from tvm_ffi when it is installed, else from refarray."""
+    """The folder above dlpack/dlpack.h: the one that the environment names, as for our own build;
+    else from tvm_ffi when it is installed, else from refarray."""
+    if given := os.environ.get("DLPACK_INCLUDE_DIR"):
+        return Path(given)
     found = importlib.util.find_spec("tvm_ffi")
     folders = (
         [Path(folder) / "include" for folder in (found.submodule_search_locations or [])]

@@ -8,6 +8,7 @@ void add_parts(PyObject* module, ModuleState& state) {
   add_exporter(module, state);
   add_faults(module);
   add_flipper(module);
+  add_lockstep(module);
 }
 
 }  // namespace adversary

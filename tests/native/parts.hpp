@@ -8,5 +8,6 @@ namespace adversary {
 void add_exporter(PyObject* module, ModuleState& state);
 void add_faults(PyObject* module);
 void add_flipper(PyObject* module);
+void add_lockstep(PyObject* module);
 
 }  // namespace adversary

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import weakref
 from types import ModuleType
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import refarray as ra
+from refarray.__main__ import main
 
 from .grid import (
     DTYPES,
@@ -186,3 +188,20 @@ def test_our_data_outlives_our_array_in_tvm_ffi(tvm_ffi: ModuleType) -> None:
         scratch = [ra.zeros((24,), dtype="int64") for _ in range(64)]
         assert np.from_dlpack(tensor).tolist() == values("int64")
         assert len(scratch) == 64
+
+
+# --- looking at it
+
+
+def test_inspect_tells_all_that_it_says(tvm_ffi: ModuleType) -> None:
+    x = ra.zeros(3)
+    found = ra.inspect(tvm_ffi.from_dlpack(x))
+    assert found.version is not None
+    assert found.version >= (1, 1)
+    assert found.data == ra.inspect(x).data
+    assert [answer.error for answer in found.answers] == [None, None]
+
+
+def test_inspect_of_the_command_line_imports_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", "--json", "tvm_ffi.from_dlpack(numpy.zeros(2))"]) == 0
+    assert json.loads(capsys.readouterr().out)["shape"] == [2]

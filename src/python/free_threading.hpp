@@ -1,0 +1,35 @@
+// Owns what a build without a GIL needs in the GIL's place: code under an object's lock, and care
+// where CPython takes none.
+#pragma once
+
+#include <Python.h>
+
+#include "compat.hpp"
+#include "ref.hpp"
+
+namespace refarray::python::compat {
+
+/// Runs `body` under the lock of `object`.
+template <class Body>
+auto with_object_locked(PyObject* object, Body body) noexcept {
+  [[maybe_unused]] const ObjectLock lock(object);
+  return body();
+}
+
+/// Clears the weak references to a dying object, whose list of them is `list`. Without a GIL the
+/// list may not be looked at: a thread that drops a weak reference writes there.
+inline void clear_weakrefs(PyObject* object, PyObject* const& list) noexcept {
+  if (kFreeThreading || list != nullptr) PyObject_ClearWeakRefs(object);
+}
+
+/// A list of `length` items that are yet to be set; empty, with MemoryError set, when there is no
+/// memory. CPython 3.13 without a GIL then frees a pointer that PyList_New never wrote; repeating a
+/// list of one goes another way.
+inline Ref new_list(Py_ssize_t length) noexcept {
+  if (!kFreeThreading || length == 0) return Ref::steal(PyList_New(length));
+  const Ref one = Ref::steal(PyList_New(0));
+  if (!one || PyList_Append(one.get(), Py_None) < 0) return {};
+  return Ref::steal(PySequence_Repeat(one.get(), length));
+}
+
+}  // namespace refarray::python::compat

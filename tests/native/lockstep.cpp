@@ -1,0 +1,241 @@
+// Owns the lock-step harness: two threads that meet at a native spin barrier and act on one object
+// at the same moment, and managed tensors by the million that count how often they are deleted.
+#include <sched.h>
+
+#include <atomic>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "parts.hpp"
+
+namespace adversary {
+namespace {
+
+// --- counted tensors: as light as can be; a Record is kept for ever, and a million would not fit
+
+struct Counted {
+  std::atomic<int> deletions{0};
+  std::int64_t shape[1] = {4};
+  std::int64_t strides[1] = {1};
+  float data[4] = {0, 1, 2, 3};
+  DLManagedTensorVersioned versioned{};
+  DLManagedTensor legacy{};
+};
+
+struct Tally {
+  std::atomic<long long> made{0};
+  std::atomic<long long> deleted{0};
+  std::atomic<long long> deleted_again{0};
+};
+Tally tally;
+
+/// A deleted tensor stays readable for a while, so that a second deletion is counted and no crash.
+class Quarantine {
+ public:
+  void put(Counted* counted) {
+    const std::lock_guard lock(mutex_);
+    held_.emplace_back(counted);
+    if (held_.size() > kMost) held_.pop_front();
+  }
+
+ private:
+  static constexpr std::size_t kMost = 4096;
+  std::mutex mutex_;
+  std::deque<std::unique_ptr<Counted>> held_;
+};
+
+/// Never destroyed: deleters run after static destructors too.
+Quarantine& quarantine() {
+  static Quarantine& it = *new Quarantine;
+  return it;
+}
+
+void count_deletion(void* context) {
+  auto* self = static_cast<Counted*>(context);
+  if (self->deletions.fetch_add(1) != 0) {
+    tally.deleted_again.fetch_add(1);
+    return;
+  }
+  tally.deleted.fetch_add(1);
+  std::memset(self->data, 0xDD, sizeof self->data);
+  quarantine().put(self);
+}
+
+extern "C" void delete_counted(DLManagedTensorVersioned* self) {
+  count_deletion(self->manager_ctx);
+}
+extern "C" void delete_counted_legacy(DLManagedTensor* self) { count_deletion(self->manager_ctx); }
+
+void drop_counted(PyObject* capsule) {
+  for (const bool versioned : {false, true}) {
+    if (PyCapsule_IsValid(capsule, kNames[versioned]) != 0)
+      call_deleter(PyCapsule_GetPointer(capsule, kNames[versioned]), versioned);
+  }
+}
+
+PyObject* counted(PyObject*, PyObject* versioned) {
+  return guarded([&] {
+    auto made = std::make_unique<Counted>();
+    const DLTensor tensor{made->data,  {kDLCPU, 0},   1, {kDLFloat, 32, 1},
+                          made->shape, made->strides, 0};
+    made->versioned = {{1, 3}, made.get(), delete_counted, 0, tensor};
+    made->legacy = {tensor, made.get(), delete_counted_legacy};
+    const bool modern = versioned == Py_True;
+    void* managed = modern ? static_cast<void*>(&made->versioned) : &made->legacy;
+    Ref capsule(PyCapsule_New(managed, kNames[modern], drop_counted));
+    (void)made.release();  // the capsule's from here on
+    tally.made.fetch_add(1);
+    return capsule.release();
+  });
+}
+
+PyObject* tally_of(PyObject*, PyObject*) {
+  return Py_BuildValue("{sLsLsL}", "made", tally.made.load(), "deleted", tally.deleted.load(),
+                       "deleted_again", tally.deleted_again.load());
+}
+
+// --- two threads in lock step
+
+void relax() noexcept { __builtin_ia32_pause(); }
+
+/// A barrier for two threads that can be met at again and again.
+class Meeting {
+ public:
+  /// Waits without the GIL, and for as long as it takes.
+  void wait(unsigned long long number) {
+    PyThreadState* saved = PyEval_SaveThread();
+    arrived_.fetch_add(1);
+    for (int spins = 0; arrived_.load() < 2 * number; ++spins) {
+      spins < 200 ? relax() : static_cast<void>(sched_yield());
+    }
+    PyEval_RestoreThread(saved);
+  }
+  /// Where both can run Python at once: comes closer still, attached; not for long, since a
+  /// collector may be waiting for this thread.
+  void close_up([[maybe_unused]] unsigned long long number) noexcept {
+#if defined(Py_GIL_DISABLED)
+    attached_.fetch_add(1);
+    for (int spins = 0; attached_.load() < 2 * number && spins < 3000; ++spins) relax();
+#endif
+  }
+
+ private:
+  std::atomic<unsigned long long> arrived_{0};
+  std::atomic<unsigned long long> attached_{0};
+};
+
+/// What a call came to: nullptr for a value (dropped at once), or the type of what it raised.
+PyTypeObject* call(PyObject* function, PyObject* object) {
+  PyObject* result = PyObject_CallOneArg(function, object);
+  if (result != nullptr) {
+    Py_DECREF(result);
+    return nullptr;
+  }
+  PyTypeObject* type = reinterpret_cast<PyTypeObject*>(PyErr_Occurred());  // builtin, or kept alive
+  Py_INCREF(type);  // for the rest of the process: there are few
+  PyErr_Clear();
+  return type;
+}
+
+struct Round {
+  PyObject* object = nullptr;  // borrowed; NULL ends the helper
+  PyTypeObject* second = nullptr;
+};
+
+/// The later of the two arrives some instructions late, another number of them each round.
+void stagger(unsigned long long number, unsigned long long salt) noexcept {
+  const unsigned long long mixed = (number + salt) * 0x9E3779B97F4A7C15ULL;
+  for (unsigned long long i = mixed >> 58; i > 0; --i) relax();
+}
+
+void help(PyInterpreterState* interpreter, PyObject* second, Meeting& meeting, Round& round) {
+  PyEval_RestoreThread(PyThreadState_New(interpreter));
+  for (unsigned long long number = 1;; number += 2) {
+    meeting.wait(number);
+    if (round.object == nullptr) break;
+    meeting.close_up(number / 2 + 1);
+    stagger(number, 1);
+    round.second = call(second, round.object);
+    meeting.wait(number + 1);
+  }
+  PyThreadState_Clear(PyThreadState_Get());
+  PyThreadState_DeleteCurrent();
+}
+
+using Outcomes = std::map<std::pair<PyTypeObject*, PyTypeObject*>, long long>;
+
+const char* text_of(PyTypeObject* type) { return type == nullptr ? "ok" : type->tp_name; }
+
+PyObject* to_dict(const Outcomes& outcomes) {
+  Ref out(PyDict_New());
+  for (const auto& [pair, count] : outcomes) {
+    const Ref key(Py_BuildValue("(ss)", text_of(pair.first), text_of(pair.second)));
+    const Ref value(PyLong_FromLongLong(count));
+    if (PyDict_SetItem(out.get(), key.get(), value.get()) < 0) throw PythonError{};
+  }
+  return out.release();
+}
+
+/// Plays the first thread until the rounds are over; false with an exception set when one could not
+/// begin.
+bool lead(PyObject* make, PyObject* first, long long rounds, Meeting& meeting, Round& round,
+          unsigned long long& number, Outcomes& outcomes) {
+  for (long long i = 0; i < rounds; ++i, number += 2) {
+    if (i % 1024 == 0 && PyErr_CheckSignals() < 0) return false;
+    PyObject* object = PyObject_CallNoArgs(make);
+    if (object == nullptr) return false;
+    round.object = object;
+    meeting.wait(number);
+    meeting.close_up(number / 2 + 1);
+    stagger(number, 2);
+    PyTypeObject* outcome = call(first, object);
+    meeting.wait(number + 1);
+    ++outcomes[{outcome, round.second}];
+    Py_DECREF(object);
+  }
+  return true;
+}
+
+PyObject* lock_step(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    PyObject *make, *first, *second;
+    long long rounds;
+    if (PyArg_ParseTuple(args, "OOOL", &make, &first, &second, &rounds) == 0) throw PythonError{};
+    Meeting meeting;
+    Round round;
+    Outcomes outcomes;
+    unsigned long long number = 1;
+    std::thread helper(help, PyInterpreterState_Get(), second, std::ref(meeting), std::ref(round));
+    const bool done = lead(make, first, rounds, meeting, round, number, outcomes);
+    round.object = nullptr;
+    PyObject* pending = done ? nullptr : PyErr_Occurred();
+    meeting.wait(number);
+    PyThreadState* saved = PyEval_SaveThread();
+    helper.join();
+    PyEval_RestoreThread(saved);
+    return pending != nullptr ? nullptr : to_dict(outcomes);
+  });
+}
+
+PyMethodDef functions[] = {
+    {"counted", counted, METH_O, "A capsule, versioned or not, whose deletions are counted."},
+    {"tally", tally_of, METH_NOARGS, "How many counted tensors were made, deleted, deleted again."},
+    {"lock_step", lock_step, METH_VARARGS,
+     "make, first, second, rounds: two threads call first(object) and second(object) at the same "
+     "moment; {(outcome, outcome): rounds}, an outcome being 'ok' or the name of an exception."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace
+
+void add_lockstep(PyObject* module) {
+  if (PyModule_AddFunctions(module, functions) < 0) throw PythonError{};
+}
+
+}  // namespace adversary
