@@ -3,12 +3,10 @@
 #pragma once
 
 #include <array>
-#include <complex>
-#include <concepts>
 #include <cstring>
-#include <limits>
 #include <type_traits>
 
+#include "core/kernels/convert.hpp"
 #include "core/kernels/table.hpp"
 #include "core/run.hpp"
 #include "refarray/core/element.hpp"
@@ -16,26 +14,6 @@
 namespace refarray::core::kernels {
 namespace {
 
-template <class T>
-struct ComplexPart {};
-template <class T>
-struct ComplexPart<std::complex<T>> {
-  using type = T;
-};
-template <>
-struct ComplexPart<Complex32> {
-  using type = Float16;
-};
-template <class T>
-concept Complex = requires { typename ComplexPart<T>::type; };
-template <class T>
-concept WideComplex = Complex<T> && !std::is_same_v<T, Complex32>;
-template <class T>
-concept Small = requires {
-  { T::from(0.0F).code } -> std::convertible_to<unsigned>;
-};
-template <class T>
-constexpr bool is_bool = std::is_same_v<T, Bool>;
 /// What C++ itself converts. The others have kernels to and from float32 only (see
 /// Recipe::push_cast).
 template <class T>
@@ -58,51 +36,6 @@ constexpr bool is_direct() {
     return std::is_same_v<D, std::complex<float>>;
   else
     return std::is_same_v<S, float> || std::is_same_v<S, std::complex<float>>;
-}
-
-/// Towards zero; the range's ends beyond it; 0 for NaN. Every conversion that is evaluated is in
-/// range.
-template <class I, class F>
-constexpr I saturate(F value) noexcept {
-  constexpr F kEnd = static_cast<F>(std::uint64_t{1} << (std::numeric_limits<I>::digits - 1)) * 2;
-  constexpr F kBegin = static_cast<F>(std::numeric_limits<I>::min());
-  const F inside = value >= kBegin && value < kEnd ? value : F{0};
-  I out = static_cast<I>(inside);
-  out = value >= kEnd ? std::numeric_limits<I>::max() : out;
-  return value < kBegin ? std::numeric_limits<I>::min() : out;
-}
-
-/// The values of all codes of a type of one byte, among them those with stray bits above a narrower
-/// value.
-template <Small S>
-constexpr auto kValues = [] {
-  std::array<float, 256> values{};
-  for (unsigned code = 0; code < values.size(); ++code)
-    values[code] = S{static_cast<std::uint8_t>(code)}.value();
-  return values;
-}();
-
-template <class D, class S>
-constexpr D convert(S value) noexcept {
-  if constexpr (is_bool<D>) {
-    return Bool{static_cast<std::uint8_t>(value != S{})};
-  } else if constexpr (is_bool<S>) {
-    return convert<D>(static_cast<std::uint8_t>(value.byte != 0));
-  } else if constexpr (Small<S>) {
-    if constexpr (sizeof(S) == 1)
-      return kValues<S>[value.code];
-    else
-      return value.value();
-  } else if constexpr (Small<D>) {
-    return D::from(value);
-  } else if constexpr (Complex<D>) {
-    using Part = typename ComplexPart<D>::type;
-    return {convert<Part>(value), Part{}};
-  } else if constexpr (std::is_integral_v<D> && std::is_floating_point_v<S>) {
-    return saturate<D>(value);
-  } else {
-    return static_cast<D>(value);  // between integers: modulo 2^n
-  }
 }
 
 template <class S, class D>

@@ -1,0 +1,128 @@
+// Owns the conversion kernel: any element type into any other that the host converts it into.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/kernels/element.hpp"
+#include "runtime/kernels/strided.hpp"
+
+namespace refarray::runtime::kernels {
+
+/// Calls `body.operator()<T>()` for the type that row of kScalars stands for. Every thread of a
+/// launch goes the same way.
+template <class Body, class... Ts>
+inline void with_type(std::uint8_t row, core::ElementList<Ts...> /*types*/, Body body) noexcept {
+  std::uint8_t here = 0;
+  const auto is_done = [&]<class T>() __attribute__((always_inline)) {
+    if (here++ != row) return false;
+    body.template operator()<T>();
+    return true;
+  };
+  static_cast<void>((is_done.template operator()<Ts>() || ...));
+}
+
+/// `bytes` of them, one by one: where elements do not lie on multiples of their size.
+inline Raw load_loose(std::uint64_t at, std::uint32_t bytes) noexcept {
+  Raw raw;
+  for (std::uint32_t byte = 0; byte < bytes; ++byte) {
+    std::uint64_t& word = byte < 8 ? raw.low : raw.high;
+    word |= std::uint64_t{load<std::uint8_t>(at + byte)} << (byte % 8 * 8);
+  }
+  return raw;
+}
+inline void store_loose(std::uint64_t at, std::uint32_t bytes, const Raw& raw) noexcept {
+  for (std::uint32_t byte = 0; byte < bytes; ++byte) {
+    const std::uint64_t word = byte < 8 ? raw.low : raw.high;
+    store(at + byte, static_cast<std::uint8_t>(word >> (byte % 8 * 8)));
+  }
+}
+
+inline Raw load_element(const Params& params, std::int64_t bit) noexcept {
+  const std::uint64_t at = params.src + static_cast<std::uint64_t>(bit >> 3);
+  switch (params.src_access) {
+    case Access::kBits:
+      return {load_bits(params.src, bit, params.src_width), 0};
+    case Access::kLoose:
+      return load_loose(at, params.src_width / 8);
+    case Access::kWhole:
+      break;
+  }
+  switch (params.src_width) {
+    case 8:
+      return {load<std::uint8_t>(at), 0};
+    case 16:
+      return {load<std::uint16_t>(at), 0};
+    case 32:
+      return {load<std::uint32_t>(at), 0};
+    case 64:
+      return {load<std::uint64_t>(at), 0};
+    default:
+      return {load<std::uint64_t>(at), load<std::uint64_t>(at + 8)};
+  }
+}
+
+inline void store_element(const Params& params, std::int64_t bit, const Raw& raw) noexcept {
+  const std::uint64_t at = params.dst + static_cast<std::uint64_t>(bit >> 3);
+  switch (params.dst_access) {
+    case Access::kBits:
+      return store_bits(params.dst, bit, params.dst_width, static_cast<std::uint32_t>(raw.low));
+    case Access::kLoose:
+      return store_loose(at, params.dst_width / 8, raw);
+    case Access::kWhole:
+      break;
+  }
+  switch (params.dst_width) {
+    case 8:
+      return store(at, static_cast<std::uint8_t>(raw.low));
+    case 16:
+      return store(at, static_cast<std::uint16_t>(raw.low));
+    case 32:
+      return store(at, static_cast<std::uint32_t>(raw.low));
+    case 64:
+      return store(at, raw.low);
+    default:
+      store(at, raw.low);
+      store(at + 8, raw.high);
+  }
+}
+
+/// Converts elements of params.src_type into params.dst_type.
+struct Cast {
+  using Shared = Nothing;
+  static constexpr int kPhases = 1;
+
+  template <int kPhase>
+  static void run(const Params& params, std::uint32_t block, std::uint32_t thread,
+                  Shared& /*shared*/) noexcept {
+    Raw raw[kPerThread] = {};
+    Parts parts[kPerThread] = {};
+    std::int64_t to[kPerThread] = {};
+    const std::uint32_t first = block * (kBlock * kPerThread) + thread;
+    each_turn([&](std::uint32_t turn) {
+      if (first + turn * kBlock >= params.count) return;
+      const Place place = place_of(params, first + turn * kBlock);
+      to[turn] = params.dst_bit + place.dst;
+      raw[turn] = load_element(params, params.src_bit + place.src);
+    });
+    Form form = Form::kSigned;
+    with_type(params.src_type, core::Elements{}, [&]<class T>() __attribute__((always_inline)) {
+      form = form_of<T>();
+      each_turn([&](std::uint32_t turn) { parts[turn] = decode<T>(raw[turn]); });
+    });
+    Form wanted = form;
+    with_type(params.dst_type, core::Elements{},
+              [&]<class T>() __attribute__((always_inline)) { wanted = wanted_form<T>(form); });
+    each_turn([&](std::uint32_t turn) {
+      parts[turn] = {in_form(wanted, form, parts[turn].real),
+                     in_form(wanted, form, parts[turn].imag)};
+    });
+    with_type(params.dst_type, core::Elements{}, [&]<class T>() __attribute__((always_inline)) {
+      each_turn([&](std::uint32_t turn) { raw[turn] = encode<T>(wanted, parts[turn]); });
+    });
+    each_turn([&](std::uint32_t turn) {
+      if (first + turn * kBlock < params.count) store_element(params, to[turn], raw[turn]);
+    });
+  }
+};
+
+}  // namespace refarray::runtime::kernels

@@ -1,0 +1,137 @@
+// Owns the host's way of running the device kernels: how they are proven without a device. No part
+// of the extension module.
+#pragma once
+
+#include <string_view>
+#include <utility>
+
+#include "runtime/kernels/cast.hpp"
+#include "runtime/kernels/names.hpp"
+#include "runtime/kernels/rows.hpp"
+#include "runtime/kernels/strided.hpp"
+#include "runtime/kernels/tiled.hpp"
+
+namespace refarray::runtime::kernels {
+
+namespace detail {
+
+template <class Body, int kPhase>
+inline void run_phase(const Params& params, std::uint32_t block,
+                      typename Body::Shared& shared) noexcept {
+  for (std::uint32_t thread = 0; thread < kBlock; ++thread)
+    Body::template run<kPhase>(params, block, thread, shared);
+}
+
+/// A barrier is where one loop over the threads ends and the next begins.
+template <class Body>
+inline void run_on_host(const Params& params, std::uint32_t grid) noexcept {
+  typename Body::Shared shared;
+  for (std::uint32_t block = 0; block < grid; ++block) {
+    [&]<int... kPhases>(std::integer_sequence<int, kPhases...>) {
+      (run_phase<Body, kPhases>(params, block, shared), ...);
+    }(std::make_integer_sequence<int, Body::kPhases>{});
+  }
+}
+
+}  // namespace detail
+
+struct HostKernel {
+  const char* name;
+  void (*run)(const Params& params, std::uint32_t grid) noexcept;
+};
+
+/// In the order of kKernelNames.
+inline constexpr std::array<HostKernel, kKernelNames.size()> kHostKernels{{
+    {"refarray_strided_1", &detail::run_on_host<Strided<1>>},
+    {"refarray_strided_2", &detail::run_on_host<Strided<2>>},
+    {"refarray_strided_4", &detail::run_on_host<Strided<4>>},
+    {"refarray_strided_8", &detail::run_on_host<Strided<8>>},
+    {"refarray_strided_16", &detail::run_on_host<Strided<16>>},
+    {"refarray_fill_1", &detail::run_on_host<Fill<1>>},
+    {"refarray_fill_2", &detail::run_on_host<Fill<2>>},
+    {"refarray_fill_4", &detail::run_on_host<Fill<4>>},
+    {"refarray_fill_8", &detail::run_on_host<Fill<8>>},
+    {"refarray_fill_16", &detail::run_on_host<Fill<16>>},
+    {"refarray_tiled_1", &detail::run_on_host<Tiled<1>>},
+    {"refarray_tiled_2", &detail::run_on_host<Tiled<2>>},
+    {"refarray_tiled_4", &detail::run_on_host<Tiled<4>>},
+    {"refarray_tiled_8", &detail::run_on_host<Tiled<8>>},
+    {"refarray_rows", &detail::run_on_host<Rows>},
+    {"refarray_bits", &detail::run_on_host<Bits>},
+    {"refarray_fill_bits", &detail::run_on_host<FillBits>},
+    {"refarray_cast", &detail::run_on_host<Cast>},
+}};
+
+/// nullptr: no kernel has that name.
+inline const HostKernel* host_kernel(std::string_view name) noexcept {
+  for (const HostKernel& kernel : kHostKernels) {
+    if (kernel.name == name) return &kernel;
+  }
+  return nullptr;
+}
+
+/// Addresses [begin, end) that hold every byte a launch touches on one side; empty when it touches
+/// none.
+struct Range {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+struct Footprint {
+  Range dst;
+  Range src;
+};
+
+namespace detail {
+
+/// How far, counted as the kernel counts, the units reach before and behind unit (0,...,0).
+struct Reach {
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+
+  void add(std::uint32_t extent, std::int64_t stride) noexcept {
+    const std::int64_t farthest = (std::int64_t{extent} - 1) * stride;
+    (farthest < 0 ? low : high) += farthest;
+  }
+  Range bytes(std::uint64_t base, std::int64_t unit) const noexcept {
+    return {base + static_cast<std::uint64_t>(low), base + static_cast<std::uint64_t>(high + unit)};
+  }
+  Range bits(std::uint64_t base, std::int64_t first, std::int64_t width) const noexcept {
+    return {base + static_cast<std::uint64_t>((first + low) >> 3),
+            base + static_cast<std::uint64_t>((first + high + width + 7) >> 3)};
+  }
+};
+
+}  // namespace detail
+
+/// In the addresses that `params` carries.
+inline Footprint footprint(std::string_view name, const Params& params) noexcept {
+  detail::Reach dst;
+  detail::Reach src;
+  for (int a = 0; a < params.axes; ++a) {
+    dst.add(params.axis[a].extent.value, params.axis[a].dst);
+    src.add(params.axis[a].extent.value, params.axis[a].src);
+  }
+  Footprint out;
+  if (name.starts_with("refarray_bits") || name.starts_with("refarray_cast") ||
+      name.starts_with("refarray_fill_bits")) {
+    out = {dst.bits(params.dst, params.dst_bit, params.dst_width),
+           src.bits(params.src, params.src_bit, params.src_width)};
+  } else {
+    std::int64_t unit = params.dst_width / 8;
+    if (name.starts_with("refarray_rows")) unit = params.plane.columns;
+    if (name.starts_with("refarray_tiled")) {
+      const Plane& plane = params.plane;
+      dst.add(plane.rows, unit);
+      dst.add(plane.column_part.value, plane.dst_pitch);
+      dst.add(plane.columns / plane.column_part.value, plane.dst_leap);
+      src.add(plane.columns, unit);
+      src.add(plane.row_part.value, plane.src_pitch);
+      src.add(plane.rows / plane.row_part.value, plane.src_leap);
+    }
+    out = {dst.bytes(params.dst, unit), src.bytes(params.src, unit)};
+  }
+  if (name.starts_with("refarray_fill")) out.src = {};
+  return out;
+}
+
+}  // namespace refarray::runtime::kernels

@@ -1,0 +1,90 @@
+// Owns how a kernel touches memory: typed loads and stores at addresses, and the bits of packed
+// elements.
+#pragma once
+
+#include <cstdint>
+
+namespace refarray::runtime::kernels {
+
+// Devices have several address spaces; where the compiler does not know that a pointer is into
+// global memory it emits slower instructions.
+#if defined(__NVPTX__) || defined(__AMDGCN__)
+template <class T>
+using Global = T __attribute__((address_space(1)));
+#else
+template <class T>
+using Global = T;
+#endif
+
+template <int kBytes>
+struct UnitOf;
+template <>
+struct UnitOf<1> {
+  using type = std::uint8_t;
+};
+template <>
+struct UnitOf<2> {
+  using type = std::uint16_t;
+};
+template <>
+struct UnitOf<4> {
+  using type = std::uint32_t;
+};
+template <>
+struct UnitOf<8> {
+  using type = std::uint64_t;
+};
+template <>
+struct UnitOf<16> {
+  // A vector of the compiler's: one load, one store.
+  using type = std::uint32_t __attribute__((vector_size(16)));
+};
+template <int kBytes>
+using Unit = typename UnitOf<kBytes>::type;
+
+/// `address` is a multiple of T's size.
+template <class T>
+inline T load(std::uint64_t address) noexcept {
+  return *reinterpret_cast<const Global<T>*>(address);
+}
+template <class T>
+inline void store(std::uint64_t address, T value) noexcept {
+  *reinterpret_cast<Global<T>*>(address) = value;
+}
+
+/// `width` <= 32 bits that begin `bit` bits after the byte at `address`; touches no byte without
+/// one of them.
+inline std::uint32_t load_bits(std::uint64_t address, std::int64_t bit,
+                               std::uint32_t width) noexcept {
+  address += static_cast<std::uint64_t>(bit >> 3);
+  const auto skip = static_cast<std::uint32_t>(bit & 7);
+  std::uint64_t bits = 0;
+  for (std::uint32_t byte = 0; byte * 8 < skip + width; ++byte)
+    bits |= std::uint64_t{load<std::uint8_t>(address + byte)} << (byte * 8);
+  return static_cast<std::uint32_t>(bits >> skip) &
+         static_cast<std::uint32_t>((std::uint64_t{1} << width) - 1);
+}
+
+/// Sets the bits of one aligned word that `mask` names. Other threads may set its other bits
+/// meanwhile: each operation leaves those alone.
+inline void store_masked(std::uint64_t address, std::uint32_t mask, std::uint32_t bits) noexcept {
+  auto* const word = reinterpret_cast<Global<std::uint32_t>*>(address);
+  __atomic_fetch_and(word, ~mask, __ATOMIC_RELAXED);
+  __atomic_fetch_or(word, bits, __ATOMIC_RELAXED);
+}
+
+/// The inverse of load_bits, and safe beside threads that write the neighbours. The words around
+/// the bits are touched whole.
+inline void store_bits(std::uint64_t address, std::int64_t bit, std::uint32_t width,
+                       std::uint32_t value) noexcept {
+  address += static_cast<std::uint64_t>(bit >> 3);
+  const auto skip = static_cast<std::uint32_t>(((address & 3) << 3) | (bit & 7));
+  const std::uint64_t mask = ((std::uint64_t{1} << width) - 1) << skip;
+  const std::uint64_t bits = std::uint64_t{value} << skip;
+  address &= ~std::uint64_t{3};
+  store_masked(address, static_cast<std::uint32_t>(mask), static_cast<std::uint32_t>(bits));
+  if (const auto rest = static_cast<std::uint32_t>(mask >> 32); rest != 0)
+    store_masked(address + 4, rest, static_cast<std::uint32_t>(bits >> 32));
+}
+
+}  // namespace refarray::runtime::kernels

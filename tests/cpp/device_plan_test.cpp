@@ -1,0 +1,409 @@
+// Owns the tests of copies and fills on a device: the plan's launches, carried out by the device's
+// own kernels compiled for the host, give what core::copy gives, bit by bit.
+#include "runtime/device_plan.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "check.hpp"
+#include "placement.hpp"
+#include "refarray/core/copy.hpp"
+#include "runtime/kernels/host.hpp"
+
+namespace refarray::core {
+namespace {
+
+using check::Case;
+using check::check;
+using runtime::DeviceStep;
+using runtime::DeviceSteps;
+namespace kernels = runtime::kernels;
+
+// Packed elements are written by words: a few bytes around them are read and written back.
+constexpr std::int64_t kMargin = 16;
+
+std::uint64_t address_of(const std::byte* data) {
+  return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(data));
+}
+
+void expect_inside(const kernels::Range& range, const Bytes& memory, const char* what) {
+  if (range.begin == range.end) return;
+  const std::uint64_t begin = address_of(memory.data());
+  check(range.begin >= begin && range.end <= begin + memory.size(),
+        std::string(what) + " reaches outside of its memory");
+}
+
+/// Does what a driver and a device do with the steps.
+void run_steps(const DeviceSteps& steps, const Bytes& to, const Bytes& from) {
+  for (const DeviceStep& step : steps) {
+    if (step.kind == DeviceStep::Kind::kMemcpy) {
+      std::memcpy(reinterpret_cast<void*>(step.params.dst),
+                  reinterpret_cast<const void*>(step.params.src),
+                  static_cast<std::size_t>(step.nbytes));
+      continue;
+    }
+    const kernels::Footprint hull = kernels::footprint(step.name(), step.params);
+    expect_inside(hull.dst, to, step.name());
+    expect_inside(hull.src, from, step.name());
+    const kernels::HostKernel* kernel = kernels::host_kernel(step.name());
+    check(kernel != nullptr && step.grid > 0, step.name());
+    if (kernel != nullptr) kernel->run(step.params, step.grid);
+  }
+}
+
+std::string names_of(const DeviceSteps& steps) {
+  std::string out = " by";
+  for (const DeviceStep& step : steps)
+    out += step.kind == DeviceStep::Kind::kMemcpy ? " memcpy" : std::string(" ") + step.name();
+  return out;
+}
+
+/// The placement some bytes further on: device memory is aligned, but nobody must rely on it.
+Placement with_margin(Placement place) {
+  place.origin += 8 * kMargin;
+  place.nbytes += 2 * kMargin;
+  return place;
+}
+
+DeviceSteps expect_device_copy(const Placement& to, const Placement& from) {
+  const Placement dst = with_margin(to);
+  const Placement src = with_margin(from);
+  Bytes source = random_bytes(src.nbytes);
+  Bytes seen = random_bytes(dst.nbytes);
+  Bytes expected = seen;
+  copy(dst.in(expected), src.in(source));
+  DeviceSteps steps = runtime::plan_device_copy(dst.in(seen), src.in(source));
+  run_steps(steps, seen, source);
+  check(seen == expected, describe(dst, src) + names_of(steps));
+  return steps;
+}
+
+bool launches(const DeviceSteps& steps, const char* name) {
+  return std::ranges::any_of(steps, [name](const DeviceStep& step) {
+    return step.kind == DeviceStep::Kind::kLaunch && std::string(step.name()) == name;
+  });
+}
+
+const Case pairs("every pair of types through random layouts", [] {
+  for (const DType& from : all_types()) {
+    for (const DType& to : all_types()) {
+      if (!can_convert(from, to)) continue;
+      for (int round = 0; round < 12; ++round) {
+        const Numbers shape = random_shape();
+        expect_device_copy(random_placement(to, shape, false), random_placement(from, shape, true));
+      }
+    }
+  }
+});
+
+const Case values("every value of 16 bits, and random ones of more, become the same bits", [] {
+  for (const DType& from : all_types()) {
+    const std::int64_t count = from.bits <= 16 ? 65536 : 4096;
+    const Placement source = with_margin(row_major(from, {count}, 0));
+    Bytes memory = random_bytes(source.nbytes);
+    for (std::int64_t i = 0; from.bits <= 16 && !from.is_packed() && i < count; ++i)
+      std::memcpy(memory.data() + kMargin + i * from.itemsize(), &i,
+                  static_cast<std::size_t>(from.itemsize()));
+    for (const DType& to : all_types()) {
+      if (!can_convert(from, to)) continue;
+      const Placement dst = with_margin(row_major(to, {count}, 0));
+      Bytes seen = random_bytes(dst.nbytes);
+      Bytes expected = seen;
+      copy(dst.in(expected), source.in(memory));
+      run_steps(runtime::plan_device_copy(dst.in(seen), source.in(memory)), seen, memory);
+      check(seen == expected, name(from) + " -> " + name(to));
+    }
+  }
+});
+
+const Case specials("NaNs of every kind, infinities and ties become the same bits", [] {
+  const std::uint64_t wide[] = {0x7FF0000000000000, 0xFFF0000000000000, 0x7FF8000000000000,
+                                0xFFF8000000000001, 0x7FF0000000000001, 0xFFF4000020000000,
+                                0x7FF7FFFFFFFFFFFF, 0x8000000000000000, 0x0000000000000001,
+                                0x41EFFFFFFFE00000, 0x43E0000000000000, 0xC3E0000000000000,
+                                0x43F0000000000000, 0x40EFFE0000000000, 0x3F10000000000001};
+  const std::uint32_t narrow[] = {0x7F800000, 0xFF800000, 0x7FC00000, 0xFFC00001, 0x7F800001,
+                                  0xFFA00000, 0x7FBFFFFF, 0x80000000, 0x00000001, 0x4F000000,
+                                  0xCF000000, 0x4F800000, 0x477FF000, 0x33000000, 0x3F808000};
+  for (const char* type_name : {"float64", "complex128", "float32", "complex64"}) {
+    const DType from = type(type_name);
+    const bool is_wide = from.bits / (from.is_complex() ? 2 : 1) == 64;
+    const auto* bytes = is_wide ? reinterpret_cast<const std::byte*>(wide)
+                                : reinterpret_cast<const std::byte*>(narrow);
+    const std::size_t nbytes = is_wide ? sizeof wide : sizeof narrow;
+    const std::int64_t count = static_cast<std::int64_t>(nbytes) / from.itemsize();
+    const Placement source = row_major(from, {count}, 0);
+    Bytes memory(bytes, bytes + static_cast<std::size_t>(source.nbytes));
+    for (const DType& to : all_types()) {
+      if (!can_convert(from, to)) continue;
+      const Placement dst = with_margin(row_major(to, {count}, 0));
+      Bytes seen = random_bytes(dst.nbytes);
+      Bytes expected = seen;
+      copy(dst.in(expected), source.in(memory));
+      run_steps(runtime::plan_device_copy(dst.in(seen), source.in(memory)), seen, memory);
+      check(seen == expected, name(from) + " -> " + name(to));
+    }
+  }
+});
+
+const Case vectors("vector types: packed, padded, of odd sizes", [] {
+  for (const char* name : {"float32x4", "float64x3", "float16x3", "bfloat16x2", "int8x3",
+                           "complex128x2", "float4_e2m1fnx2", "float4_e2m1fnx3", "float6_e2m3fnx4",
+                           "float6_e3m2fnx3", "float6_e3m2fnx7", "boolx8"}) {
+    DType from = type(name);
+    for (int round = 0; round < 60; ++round) {
+      DType to = from;
+      to.padded = from.is_sub_byte() && random_below(2) == 0;
+      from.padded = from.is_sub_byte() && random_below(2) == 0;
+      const Numbers shape = random_shape();
+      expect_device_copy(random_placement(to, shape, false), random_placement(from, shape, true));
+    }
+  }
+});
+
+/// The elements of `shape` as they lie, in memory, in the reverse order of axes.
+Placement transposed(const DType& dtype, const Numbers& shape, std::int64_t first) {
+  Placement out = row_major(dtype, Numbers(shape.rbegin(), shape.rend()), first);
+  std::reverse(out.shape.begin(), out.shape.end());
+  std::reverse(out.strides.begin(), out.strides.end());
+  return out;
+}
+
+const Case transposes("transposes go by tiles, from any byte on and of any size", [] {
+  const std::vector<std::pair<const char*, const char*>> types = {
+      {"uint8", "refarray_tiled_1"},
+      {"float16", "refarray_tiled_2"},
+      {"float32", "refarray_tiled_4"},
+      {"float64", "refarray_tiled_8"},
+      {"complex128", "refarray_strided_16"}};
+  for (const auto& [dtype, kernel] : types) {
+    for (const Numbers& shape :
+         {Numbers{70, 131}, Numbers{5, 64, 65}, Numbers{129, 9, 40}, Numbers{300, 8},
+          Numbers{257, 259}, Numbers{128, 128}, Numbers{8, 8}, Numbers{4, 3, 130, 9}}) {
+      for (std::int64_t first = 0; first < 4; ++first) {
+        Placement source = transposed(type(dtype), shape, first);
+        const Placement result = row_major(type(dtype), shape, 3 - first);
+        check(launches(expect_device_copy(result, source), kernel), describe(result, source));
+        check(launches(expect_device_copy(source, result), kernel), describe(source, result));
+        source.strides[0] = -source.strides[0];
+        source.origin -= (shape[0] - 1) * source.strides[0] * source.dtype.stored_bits();
+        expect_device_copy(result, source);
+        expect_device_copy(source, result);
+      }
+    }
+  }
+});
+
+const Case short_rows("transposes of few units across, in every order of the axes", [] {
+  for (const char* dtype : {"uint8", "float16", "float32", "float64"}) {
+    Numbers shape = {2, 3, 70, 40};
+    Numbers order = {0, 1, 2, 3};
+    do {
+      Placement source = row_major(type(dtype), {2, 3, 70, 40}, 1);
+      const Placement straight = source;
+      for (std::size_t axis = 0; axis < 4; ++axis) {
+        shape[axis] = straight.shape[static_cast<std::size_t>(order[axis])];
+        source.strides[axis] = straight.strides[static_cast<std::size_t>(order[axis])];
+      }
+      source.shape = shape;
+      expect_device_copy(row_major(type(dtype), shape, 2), source);
+      expect_device_copy(source, row_major(type(dtype), shape, 2));
+    } while (std::next_permutation(order.begin(), order.end()));
+  }
+});
+
+const Case large("random layouts of many blocks and tiles", [] {
+  for (const char* dtype : {"uint8", "float16", "float32", "float64", "complex128", "float16x3"}) {
+    for (int round = 0; round < 80; ++round) {
+      Numbers shape(static_cast<std::size_t>(1 + random_below(4)));
+      for (std::int64_t& extent : shape) extent = 1 + random_below(shape.size() < 3 ? 200 : 24);
+      expect_device_copy(random_placement(type(dtype), shape, false),
+                         random_placement(type(dtype), shape, random_below(2) == 0));
+    }
+  }
+});
+
+const Case rows("gapless rows that begin on any byte", [] {
+  for (const std::int64_t length : {64, 65, 79, 80, 81, 127, 1000, 1021}) {
+    for (const std::int64_t gap : {1, 2, 3, 5}) {
+      for (std::int64_t first = 0; first < 5; ++first) {
+        Placement source = row_major(type("uint8"), {9, length + gap}, first);
+        Placement result = row_major(type("uint8"), {9, length + 2 * gap}, 3 * first);
+        source.shape[1] = result.shape[1] = length;
+        source.nbytes = tight_size(source);
+        result.nbytes = tight_size(result);
+        const DeviceSteps steps = expect_device_copy(result, source);
+        if (gap % 2 != 0) check(launches(steps, "refarray_rows"), names_of(steps));
+      }
+    }
+  }
+});
+
+const Case packed_rows("gapless packed rows are moved as bytes but for their ends", [] {
+  for (const char* dtype : {"float4_e2m1fn", "float6_e2m3fn"}) {
+    for (const std::int64_t count : {1, 2, 3, 8, 255, 256, 257, 1000}) {
+      for (std::int64_t first = 0; first < 5; ++first) {
+        expect_device_copy(row_major(type(dtype), {count}, first),
+                           row_major(type(dtype), {count}, first));
+        expect_device_copy(row_major(type(dtype), {count}, first),
+                           row_major(type(dtype), {count}, 0));
+        Placement source = row_major(type(dtype), {5, count + 8 - count % 4}, 4 * first);
+        source.shape[1] = count;
+        source.nbytes = tight_size(source);
+        expect_device_copy(row_major(type(dtype), {5, count}, 0), source);
+      }
+    }
+  }
+});
+
+const Case many_axes("more axes than a kernel takes become several launches", [] {
+  for (const std::size_t rank : {16U, 17U, 18U, 19U}) {
+    const Numbers shape(rank, 2);
+    for (const char* from : {"int8", "float32"}) {
+      for (const char* to : {"float32", "int8"}) {
+        const DeviceSteps steps = expect_device_copy(random_placement(type(to), shape, false),
+                                                     random_placement(type(from), shape, true));
+        check(!steps.empty());
+      }
+    }
+  }
+  Numbers shape(64, 1);
+  shape[3] = 5;
+  shape[63] = 7;
+  expect_device_copy(random_placement(type("float32"), shape, false),
+                     random_placement(type("float32"), shape, true));
+});
+
+/// A view of memory that is not there, for plans that nobody carries out.
+struct Nowhere {
+  Numbers shape;
+  Numbers strides;
+  DType dtype;
+  std::uint64_t address;
+  ArrayView view() const {
+    ArrayView out;
+    out.data = reinterpret_cast<std::byte*>(address);
+    out.dtype = dtype;
+    out.ndim = static_cast<int>(shape.size());
+    out.shape = shape.data();
+    out.strides = strides.data();
+    return out;
+  }
+};
+
+/// All units of the steps, and that none has numbers that do not fit 31 bits.
+std::int64_t units_of(const DeviceSteps& steps) {
+  std::int64_t units = 0;
+  for (const DeviceStep& step : steps) {
+    std::int64_t here = 1;
+    for (int i = 0; i < step.params.axes; ++i) here *= step.params.axis[i].extent.value;
+    if (step.params.plane.rows > 0) here *= std::int64_t{step.params.plane.rows};
+    if (step.params.plane.rows > 0) here *= std::int64_t{step.params.plane.columns};
+    check(step.params.count < kernels::kMaxCount && step.grid < kernels::kMaxCount, step.name());
+    units += here;
+  }
+  return units;
+}
+
+const Case huge("copies of more than 2^31 units are cut, and nothing is lost", [] {
+  constexpr std::int64_t kSide = std::int64_t{1} << 17;
+  const DType byte = type("uint8");
+  const Nowhere source{{kSide, kSide}, {2 * kSide, 2}, byte, 1 << 20};
+  const Nowhere result{{kSide, kSide}, {3 * kSide, 3}, byte, std::uint64_t{1} << 40};
+  const DeviceSteps strided = runtime::plan_device_copy(result.view(), source.view());
+  check::expect(units_of(strided), kSide * kSide, "units");
+  check::expect(strided.size(), std::size_t{16}, "launches");
+  const Nowhere turned{{kSide * 64, kSide * 64}, {1, kSide * 64}, byte, 1 << 20};
+  const Nowhere straight{{kSide * 64, kSide * 64}, {kSide * 64, 1}, byte, std::uint64_t{1} << 50};
+  const DeviceSteps tiled = runtime::plan_device_copy(straight.view(), turned.view());
+  check::expect(units_of(tiled), kSide * 64 * kSide * 64, "units of tiles");
+  check(launches(tiled, "refarray_tiled_1") && tiled.size() == 4, names_of(tiled));
+  const Nowhere line{{kSide * kSide}, {1}, byte, 1 << 20};
+  const DeviceSteps moved = runtime::plan_device_copy(line.view(), line.view());
+  check(moved.size() == 1 && moved[0].kind == DeviceStep::Kind::kMemcpy, "gapless: one memcpy");
+  check::expect(moved[0].nbytes, kSide * kSide, "bytes");
+});
+
+const Case wide_units("what is gapless and aligned is moved by 16 bytes", [] {
+  const Nowhere source{{100, 64}, {128, 1}, type("float32"), 1 << 20};
+  const Nowhere result{{100, 64}, {96, 1}, type("float32"), 1 << 30};
+  const DeviceSteps steps = runtime::plan_device_copy(result.view(), source.view());
+  check(steps.size() == 1 && launches(steps, "refarray_strided_16"), names_of(steps));
+  check::expect(units_of(steps), std::int64_t{100 * 16}, "units");
+});
+
+const Case repeats("elements of dst that share memory: one of them stays", [] {
+  for (const char* dtype : {"float32", "complex128", "float4_e2m1fn", "float16x3"}) {
+    Placement result = row_major(type(dtype), {7}, 0);
+    result.shape = {6, 7};
+    result.strides = {0, 1};
+    const Placement source = row_major(type(dtype), {6, 7}, 0);
+    Bytes memory = random_bytes(source.nbytes + kMargin);
+    Bytes seen = random_bytes(result.nbytes + kMargin);
+    run_steps(runtime::plan_device_copy(result.in(seen), source.in(memory)), seen, memory);
+    for (std::int64_t i = 0; i < 7; ++i) {
+      bool found = false;
+      for (std::int64_t row = 0; row < 6; ++row) {
+        Bytes other = seen;
+        copy(result.element(other, i), source.element(memory, row * 7 + i));
+        found = found || other == seen;
+      }
+      check(found, dtype);
+    }
+  }
+});
+
+const Case fills("fills of every type through random layouts", [] {
+  std::vector<DType> types = all_types();
+  for (const char* name : {"float32x3", "int8x3", "float16x3", "float4_e2m1fnx3", "float32x4",
+                           "float6_e3m2fnx7", "int8x12"})
+    types.push_back(type(name));
+  for (const DType& dtype : types) {
+    check(runtime::can_fill(dtype), name(dtype));
+    for (int round = 0; round < 40; ++round) {
+      const Placement place = with_margin(
+          random_placement(dtype, round == 0 ? Numbers{40, 33} : random_shape(), false));
+      Placement one = row_major(dtype, {}, 0);
+      one.shape = place.shape;
+      one.strides = Numbers(place.shape.size(), 0);
+      Bytes value = random_bytes(16);
+      Bytes seen = random_bytes(place.nbytes);
+      Bytes expected = seen;
+      copy(place.in(expected), one.in(value));
+      const DeviceSteps steps = runtime::plan_device_fill(place.in(seen), value.data());
+      run_steps(steps, seen, seen);
+      if (dtype.padded)
+        continue;  // the value's own padding is filled in, the host's copy clears it
+      check(seen == expected, describe(place, one) + names_of(steps));
+    }
+  }
+  check(!runtime::can_fill(type("float64x3")) && !runtime::can_fill(type("float4_e2m1fnx17")));
+});
+
+const Case wide_fills("gapless memory is filled by 16 bytes whatever the elements are", [] {
+  const Nowhere place{{1000, 1600}, {1600, 1}, type("uint8"), 1 << 20};
+  const std::byte value{7};
+  const DeviceSteps steps = runtime::plan_device_fill(place.view(), &value);
+  check(steps.size() == 1 && launches(steps, "refarray_fill_16"), names_of(steps));
+  check::expect(units_of(steps), std::int64_t{100000}, "units");
+});
+
+const Case divisors("division by magic numbers", [] {
+  std::vector<std::uint32_t> numbers = {1, 2, 3, 5, 7, 10, 641, 65535, 65536, 65537, 2147483647};
+  for (int i = 0; i < 300; ++i)
+    numbers.push_back(
+        static_cast<std::uint32_t>(1 + random_below(std::int64_t{1} << (1 + i % 31))));
+  for (const std::uint32_t by : numbers) {
+    const kernels::Divisor divisor(by);
+    for (const std::uint32_t base : numbers) {
+      for (const std::uint32_t n : {base - 1, base, base / by * by, base / by * by - 1}) {
+        if (n < kernels::kMaxCount) check(divisor.divide(n) == n / by, std::to_string(by));
+      }
+    }
+  }
+});
+
+}  // namespace
+}  // namespace refarray::core
