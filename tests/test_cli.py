@@ -213,7 +213,8 @@ def test_doctor_knows_every_variable_the_native_module_reads() -> None:
 @pytest.mark.not_sanitized(
     "gives each partner's process 20 s, too little for one that is sanitized"
 )
-def test_doctor_measures_partners() -> None:
+def test_doctor_measures_partners(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_partners, "SECONDS", 300.0)  # the machine may be busy with other tests
     found = {item.name: item for item in refarray.doctor().partners}
     assert set(found) == {partner.distribution for partner in _partners.PARTNERS}
     assert found["numpy"].level is not None
