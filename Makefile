@@ -33,7 +33,7 @@ ctest: $(VENV)/build
 
 pytest: $(VENV)/package $(VENV)/test $(VENV)/partners
 	echo "== pytest with every partner"
-	$(BIN)/python -m pytest tests
+	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 tests
 
 abi3: $(VENV)/build $(VENV)/audit
 	$(BIN)/python tools/abi3.py
