@@ -70,6 +70,8 @@ def _core() -> ctypes.CDLL:
     ):
         function = getattr(core, f"fakegpu_{name}")
         function.restype, function.argtypes = result, arguments
+    for plugin in sorted((_libraries.folder() / "plugins").glob("*.so")):
+        ctypes.CDLL(str(plugin))  # registers its kernels
     return core
 
 

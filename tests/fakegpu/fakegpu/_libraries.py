@@ -26,10 +26,16 @@ def tool(name: str) -> str:
 
 def sources() -> list[Path]:
     """What the build reads, the kernels of the repository around us included."""
-    own = [SOURCE / "CMakeLists.txt", *sorted((SOURCE / "src").iterdir())]
-    plugins = sorted((SOURCE / "plugins").glob("*")) if (SOURCE / "plugins").is_dir() else []
-    kernels = SOURCE.parent.parent / "src" / "runtime" / "kernels"
-    return [*own, *plugins, *(sorted(kernels.iterdir()) if kernels.is_dir() else [])]
+    repository = SOURCE.parent.parent
+    folders = [
+        SOURCE / "src",
+        SOURCE / "plugins",
+        repository / "src" / "runtime" / "kernels",
+        repository / "src" / "core" / "kernels",
+        repository / "include" / "refarray" / "core",
+    ]
+    found = [path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir())]
+    return [SOURCE / "CMakeLists.txt", *found]
 
 
 def digest() -> str:

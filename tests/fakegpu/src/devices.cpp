@@ -65,11 +65,12 @@ const std::map<int, int>& attributes(Vendor vendor) {
       {75, 9},    {76, 0},       {78, 1},    {81, 49152},      {83, 1},         {84, 0},
       {85, 0},    {88, 1},       {89, 1},    {91, 1},          {95, 1},         {97, 49152},
       {99, 1},    {100, 0},      {101, 1},   {102, 1},         {115, 1},        {119, 1}};
-  // hipDeviceAttribute_t, whose numbers are the same in 5.2 and 6.3 and all after.
+  // hipDeviceAttribute_t, whose numbers are the same in 5.2, 6.3 and 7.1.
   static const std::map<int, int> hip = {
-      {4, 0},           {5, 0},      {23, 9},     {61, 0},    {24, 1},    {25, 1}, {26, 1024},
-      {29, 2147483647}, {30, 65535}, {31, 65535}, {56, 1024}, {63, 8},    {66, 1}, {67, 0},
-      {68, 0},          {69, 0},     {74, 49152}, {87, 64},   {10000, 0}, {78, 1}};
+      {3, 1},      {8, 1},           {9, 1},     {16, 0},          {23, 9},     {24, 1},
+      {26, 1024},  {27, 1024},       {28, 1024}, {29, 2147483647}, {30, 65535}, {31, 65535},
+      {56, 1024},  {58, 2147483647}, {61, 0},    {63, 8},          {67, 1},     {68, 0},
+      {74, 65536}, {85, 1},          {87, 64},   {88, 1}};
   return vendor == Vendor::kCuda ? cuda : hip;
 }
 
@@ -105,10 +106,10 @@ int device_attribute(Call& call, int* value, int attribute, int ordinal) {
   if (value == nullptr || found == attributes(call.vendor).end()) return kInvalidValue;
   *value = found->second;
   const Settings& settings = call.machine.settings;
-  if (call.vendor != Vendor::kCuda) return kSuccess;
-  if (attribute == 115) *value = settings.pools;
-  if (attribute == 83 || attribute == 89) *value = settings.managed;
-  if (attribute == 33) *value = ordinal + 1;  // the bus
+  const bool cuda = call.vendor == Vendor::kCuda;
+  if (attribute == (cuda ? 115 : 88)) *value = settings.pools;
+  if (attribute == (cuda ? 83 : 24) || attribute == (cuda ? 89 : 9)) *value = settings.managed;
+  if (attribute == (cuda ? 33 : 67)) *value = ordinal + 1;  // the bus
   return kSuccess;
 }
 

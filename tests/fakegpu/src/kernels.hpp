@@ -8,8 +8,11 @@
 
 extern "C" {
 
+struct FakegpuKernel;
+
 /// How a kernel was launched. `parameters` are copies, valid while it runs.
 struct FakegpuLaunch {
+  const FakegpuKernel* kernel;
   unsigned grid[3];
   unsigned block[3];
   unsigned shared_bytes;

@@ -116,7 +116,8 @@ int launch(Call& call, Handle handle, const unsigned (&grid)[3], const unsigned 
   }
   if (parameters == nullptr && kernel.parameters > 0) return kInvalidValue;
   const auto copies = copy_parameters(kernel, parameters);
-  const FakegpuLaunch how{{grid[0], grid[1], grid[2]},
+  const FakegpuLaunch how{&kernel,
+                          {grid[0], grid[1], grid[2]},
                           {block[0], block[1], block[2]},
                           shared_bytes,
                           copies->addresses.data()};
