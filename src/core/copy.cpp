@@ -64,9 +64,13 @@ bool can_convert(const DType& from, const DType& to) noexcept {
   return !from.is_complex() || to.is_complex() || to.kind == Kind::kBool;
 }
 
-bool copy(const ArrayView& dst, const ArrayView& src, const Watch& watch) {
+void check_copy(const ArrayView& dst, const ArrayView& src) {
   if (!can_convert(src.dtype, dst.dtype) || !std::ranges::equal(dst.extents(), src.extents()))
     refuse(dst, src);
+}
+
+bool copy(const ArrayView& dst, const ArrayView& src, const Watch& watch) {
+  check_copy(dst, src);
   const std::int64_t size = dst.size();
   if (size == 0) return true;
   if (dst.dtype == src.dtype && !dst.dtype.is_packed() &&

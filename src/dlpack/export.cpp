@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <new>
+#include <optional>
 
 #include "core/kept_blocks.hpp"
 #include "refarray/core/error.hpp"
@@ -75,18 +76,45 @@ void check_packed(const ArrayView& array) {
   }
 }
 
-core::Device decide_device(const ArrayView& array, const ExportRequest& request) {
-  const core::Device own = array.device();
-  if (!request.device) return own;
-  const DLDevice asked = *request.device;
+/// The kinds of memory that a consumer may ask for; nothing for those that we have no words for.
+std::optional<core::Device> device_of(DLDevice device) noexcept {
+  const auto type = static_cast<core::DeviceKind>(static_cast<std::int32_t>(device.device_type));
+  for (const core::DeviceKind kind :
+       {core::DeviceKind::kCpu, core::DeviceKind::kCuda, core::DeviceKind::kCudaHost,
+        core::DeviceKind::kRocm, core::DeviceKind::kRocmHost, core::DeviceKind::kCudaManaged}) {
+    if (kind == type) return core::Device{kind, device.device_id};
+  }
+  return std::nullopt;
+}
+
+[[noreturn, gnu::cold]] void refuse_device(core::Device own, DLDevice asked) {
   const DLDevice mine = to_dlpack(own);
-  if (asked.device_type == mine.device_type && asked.device_id == mine.device_id) return own;
-  // Host memory of any label is CPU memory: no copy, only another label.
-  if (asked.device_type == kDLCPU && asked.device_id == 0 && own.is_host()) return core::Device{};
   core::fail(Fault::kBuffer, "dl_device=(", static_cast<int>(asked.device_type), ", ",
              asked.device_id, ") cannot be served: this array is on ", core::name(own),
              ", which can be exported as (", static_cast<int>(mine.device_type), ", ",
-             mine.device_id, ")", own.is_host() ? " or (1, 0)" : "");
+             mine.device_id, ")", own == core::Device{} ? "" : " or (1, 0)");
+}
+
+/// Where the data shall be, and whether it has to be copied to get there.
+ExportPlan decide_device(const ArrayView& array, const ExportRequest& request) {
+  const core::Device own = array.device();
+  if (!request.device) return {false, own};
+  const DLDevice asked = *request.device;
+  const DLDevice mine = to_dlpack(own);
+  if (asked.device_type == mine.device_type && asked.device_id == mine.device_id) {
+    return {false, own};
+  }
+  // What the CPU can reach is CPU memory: no copy, only another label.
+  const bool reachable = own.is_host() || own.kind == core::DeviceKind::kCudaManaged;
+  if (asked.device_type == kDLCPU && asked.device_id == 0 && reachable) return {false, {}};
+  const std::optional<core::Device> target = device_of(asked);
+  if (!target) refuse_device(own, asked);
+  if (request.copy == Copy::kNever) {
+    core::fail(Fault::kNoCopy, "copy=False, but from ", core::name(own), " to ",
+               core::name(*target), " there is no way without a copy");
+  }
+  if (!runtime::can_allocate(*target)) refuse_device(own, asked);
+  return {true, *target};
 }
 
 void fill(const ArrayView& array, core::Device device, std::int64_t* shape, std::int64_t* strides,
@@ -105,9 +133,8 @@ void fill(const ArrayView& array, core::Device device, std::int64_t* shape, std:
 }  // namespace
 
 ExportPlan decide_unusual_export(const ArrayView& array, const ExportRequest& request) {
-  ExportPlan plan;
-  plan.device = decide_device(array, request);
-  plan.copy = request.copy == Copy::kAlways;
+  ExportPlan plan = decide_device(array, request);
+  plan.copy |= request.copy == Copy::kAlways;
   if (plan.copy && !runtime::can_allocate(plan.device)) {
     core::fail(
         Fault::kBuffer, "copy=True needs memory on ", core::name(plan.device),

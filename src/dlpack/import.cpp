@@ -7,6 +7,7 @@
 
 #include "refarray/core/error.hpp"
 #include "refarray/dlpack/export.hpp"
+#include "refarray/runtime/runtime.hpp"
 
 namespace refarray::dlpack {
 namespace {
@@ -31,6 +32,16 @@ class ImportedStorage final : public core::Storage {
   M* tensor_ = nullptr;
 };
 
+/// Device memory, and pinned memory, which devices use too: kept until our work on it is done.
+template <class M>
+core::StoragePtr keep_tracked(Managed<M>& tensor, const Imported& checked) {
+  const auto let_go = [](void* keeper) noexcept { Managed<M>(static_cast<M*>(keeper)); };
+  core::StoragePtr storage = runtime::new_foreign_storage(
+      checked.array.data, checked.device, !checked.array.readonly, let_go, tensor.get());
+  (void)tensor.release();  // ownership moves here: nothing after it can fail
+  return storage;
+}
+
 }  // namespace
 
 template <class M>
@@ -49,6 +60,7 @@ template <class M>
 core::StoragePtr keep(Managed<M>& tensor, const Imported& checked) {
   core::Storage* own = own_storage(*tensor);
   if (own != nullptr && own->device() == checked.device) return open_own(std::move(tensor));
+  if (checked.device.kind != core::DeviceKind::kCpu) return keep_tracked(tensor, checked);
   auto* storage =
       new ImportedStorage<M>(checked.array.data, checked.device, !checked.array.readonly);
   storage->keep(tensor);  // ownership moves here: nothing after it can fail

@@ -6,6 +6,7 @@
 
 #include "refarray/core/error.hpp"
 #include "refarray/dlpack/import.hpp"
+#include "refarray/runtime/runtime.hpp"
 
 namespace refarray::dlpack {
 namespace {
@@ -28,6 +29,13 @@ void read_dtype(DLDataType dtype, bool padded, core::DType& out) {
   core::set_dtype(out, dtype.code, dtype.bits, dtype.lanes, padded);
 }
 
+/// A device whose driver is there. Throws kBuffer saying why it is not.
+core::Device usable_device(core::DeviceKind kind, std::int32_t id) {
+  const core::Device device{kind, id};
+  runtime::require(device);
+  return device;
+}
+
 /// Host memory of any label; its id carries no meaning and is normalised to 0. Unknown
 /// numbers are survivable: the field is read as an int32, never as an enum that cannot hold it
 /// (ABI-03).
@@ -39,6 +47,12 @@ core::Device checked_device(DLDevice device) {
       return core::Device{core::DeviceKind::kCudaHost, 0};
     case kDLROCMHost:
       return core::Device{core::DeviceKind::kRocmHost, 0};
+    case kDLCUDA:
+      return usable_device(core::DeviceKind::kCuda, device.device_id);
+    case kDLROCM:
+      return usable_device(core::DeviceKind::kRocm, device.device_id);
+    case kDLCUDAManaged:
+      return usable_device(core::DeviceKind::kCudaManaged, 0);
     default:
       core::fail(Fault::kBuffer, "device: ", device_text(device),
                  " is not memory that this process can use; host memory (types 1, 3, 11) is");
@@ -166,7 +180,7 @@ void validate(const DLTensor& tensor, const TensorContext& context, Imported& ou
   core::Array& array = out.array;
   core::Layout& layout = array.layout;
   out.device = checked_device(fields.device);
-  if (out.as_cpu) out.device = core::Device{};  // host memory of another label, by the line above
+  if (out.as_cpu && out.device.is_host()) out.device = core::Device{};  // only another label
   if ((context.flags & ~kKnownFlags) != 0) check_unknown_flags(context, dtype);
   read_dtype(dtype, (context.flags & kPadded) != 0, array.dtype);
   const int ndim = checked_ndim(fields.ndim);
@@ -180,6 +194,9 @@ void validate(const DLTensor& tensor, const TensorContext& context, Imported& ou
   // Nothing is read from an empty tensor's data, and it may be any value (TENS-04).
   array.data =
       found.size == 0 ? nullptr : checked_data(fields.data, fields.byte_offset, found.range);
+  if (!out.device.is_host() && array.data != nullptr) {  // DEV-06, DEV-11, A-47
+    out.device = runtime::confirm(out.device, array.data);
+  }
   array.bit = 0;
   array.readonly = (context.flags & kReadOnly) != 0;
   out.copied = (context.flags & kIsCopied) != 0;
@@ -187,13 +204,13 @@ void validate(const DLTensor& tensor, const TensorContext& context, Imported& ou
 
 core::Array allocate_like(const DLTensor& prototype) {
   core::Layout layout;
-  checked_device(prototype.device);
+  const core::Device device = checked_device(prototype.device);
   core::DType dtype;
   read_dtype(prototype.dtype, /*padded=*/false, dtype);
   const int ndim = checked_ndim(prototype.ndim);
   check_shape(prototype.shape, ndim);
   if (!survey_row_major(prototype.shape, ndim, dtype, layout).sound) explain(layout, dtype);
-  return core::new_array(dtype, layout.extents(), /*zeroed=*/false);
+  return runtime::new_array(dtype, layout.extents(), device, /*zeroed=*/false);
 }
 
 }  // namespace refarray::dlpack

@@ -2,6 +2,7 @@
 // capsule. Steps 1 to 5.
 #include "args.hpp"
 #include "capsule.hpp"
+#include "gil.hpp"
 #include "methods.hpp"
 #include "object.hpp"
 #include "protocol.hpp"
@@ -17,12 +18,16 @@ constexpr Signature<5> kToCapsule{
     "to_capsule", {Key::kX, Key::kStream, Key::kMaxVersion, Key::kDlDevice, Key::kCopy}, 1, 1};
 
 template <class M>
-[[gnu::noinline]] Ref export_copy(const core::ArrayView& array, const dlpack::ExportPlan& plan) {
-  core::Array copy =
-      copy_to_new(array, array.dtype);  // the consumer's alone, hence writable (FLAG-05, FLAG-06)
+Ref capsule_of_copy(core::Array&& copy, const core::Device& device) {
   const core::ArrayView view = copy.view();
   return to_capsule(
-      dlpack::make_managed<M>(view, std::move(copy.storage), plan.device, /*copied=*/true));
+      dlpack::make_managed<M>(view, std::move(copy.storage), device, /*copied=*/true));
+}
+
+template <class M>
+[[gnu::noinline]] Ref export_copy(const core::ArrayView& array, const dlpack::ExportPlan& plan) {
+  // The consumer's alone, hence writable (FLAG-05, FLAG-06).
+  return capsule_of_copy<M>(copy_to_new(array, array.dtype), plan.device);
 }
 
 template <class M>
@@ -35,7 +40,7 @@ Ref export_as(PyObject* self, const core::ArrayView& array, const dlpack::Export
 
 Ref export_with(const State& state, PyObject* self, PyObject* stream, PyObject* max_version,
                 PyObject* dl_device, PyObject* copy) {
-  const std::optional<std::int64_t> on = to_stream(stream);  // [1] parse
+  const runtime::GivenStream on = to_stream(stream);  // [1] parse
   const dlpack::ExportRequest request{wants_versioned(state, max_version), to_copy(copy),
                                       to_dl_device(state, dl_device)};
   return export_capsule(self, request, on);
@@ -83,11 +88,59 @@ Ref module_to_capsule(PyObject* module, PyObject* const* args, Py_ssize_t nargs,
 
 }  // namespace
 
+namespace {
+
+/// A copy made in the order of the consumer's stream: the host waits only where the consumer named
+/// none that could do so.
+template <class M>
+Ref export_device_copy(const core::ArrayView& array, const dlpack::ExportPlan& plan,
+                       const runtime::GivenStream& given) {
+  using Kind = runtime::StreamChoice::Kind;
+  const runtime::StreamChoice choice = runtime::choose_stream(plan.device, given);
+  const bool by_consumer = choice.kind == Kind::kStream;
+  core::Array copy =
+      by_consumer ? copy_to_new_on(array, plan.device, runtime::stream_of(plan.device, choice))
+                  : copy_to_new(array, array.dtype, plan.device);
+  if (!by_consumer) {
+    const GilRelease others_run(true);
+    const runtime::MayWait here;
+    runtime::wait_on_host(copy, /*writes=*/true);
+  }
+  if (by_consumer) order_without_gil(copy, choice);  // it may use the memory on that stream
+  return capsule_of_copy<M>(std::move(copy), plan.device);
+}
+
+/// Steps 3 to 5 for memory that a device uses.
+[[gnu::noinline]] Ref export_from_device(PyObject* self, const core::ArrayView& array,
+                                         const dlpack::ExportPlan& plan, bool versioned,
+                                         const runtime::GivenStream& given) {
+  if (plan.copy) {
+    return versioned ? export_device_copy<DLManagedTensorVersioned>(array, plan, given)
+                     : export_device_copy<DLManagedTensor>(array, plan, given);
+  }
+  order_without_gil(array, runtime::choose_stream(plan.device, given));  // [3] order streams
+  return versioned ? export_as<DLManagedTensorVersioned>(self, array, plan)
+                   : export_as<DLManagedTensor>(self, array, plan);
+}
+
+}  // namespace
+
+void order_without_gil(const core::ArrayView& array, const runtime::StreamChoice& choice) {
+  if (runtime::is_ordered(array, choice)) return;
+  const GilRelease others_run(true);
+  const runtime::MayWait here;
+  runtime::order(array, choice);
+}
+
 Ref export_capsule(PyObject* self, const dlpack::ExportRequest& request,
-                   const std::optional<std::int64_t>& stream) {
+                   const runtime::GivenStream& stream) {
   const core::ArrayView array = view_of(self);
   const dlpack::ExportPlan plan = dlpack::decide_export(array, request);  // [2] decide
-  runtime::order(array.device(), stream);                                 // [3] order streams
+  constexpr core::Device kCpu;
+  if (array.device() != kCpu || plan.device != kCpu) [[unlikely]] {
+    return export_from_device(self, array, plan, request.versioned, stream);
+  }
+  runtime::order_cpu(stream);  // [3] order streams
   return request.versioned ? export_as<DLManagedTensorVersioned>(self, array, plan)
                            : export_as<DLManagedTensor>(self, array, plan);
 }
@@ -96,7 +149,11 @@ PyMethodDef kProducerMethods[] = {
     {"__dlpack__", method<&array_dlpack>(), METH_FASTCALL | METH_KEYWORDS,
      "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
      "Export the array as a DLPack capsule (array API 2025.12, DLPack 1.3).\n\n"
-     "stream: None; arrays in host memory have no streams, so anything else is an error.\n"
+     "stream: on which the consumer will use the data: an int as the array API numbers them, or an "
+     "object with\n"
+     "    __cuda_stream__. None is the legacy default stream for device memory, and waits on the "
+     "host for pinned and\n"
+     "    managed memory; -1 orders nothing. On the CPU there are no streams: only None is legal.\n"
      "max_version: the newest (major, minor) that the consumer reads. None or a major below 1 "
      "gives the legacy\n"
      "    capsule, which cannot say that data is read-only.\n"

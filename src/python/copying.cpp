@@ -140,7 +140,29 @@ Ref plan_copies(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
 
 }  // namespace
 
+namespace {
+
+/// Waits, without the GIL, until the CPU may touch memory that devices use too.
+void settle(const core::ArrayView& array, bool writes) {
+  if (!runtime::is_busy(array)) return;
+  const GilRelease others_run(true);
+  const runtime::MayWait here;
+  runtime::wait_on_host(array, writes);
+}
+
+[[gnu::noinline]] void copy_by_device(const core::ArrayView& dst, const core::ArrayView& src,
+                                      const runtime::StreamPtr& stream) {
+  const GilRelease others_run(true);
+  const runtime::MayWait here;
+  runtime::copy(dst, src, stream);
+}
+
+}  // namespace
+
 void copy_elements(const core::ArrayView& dst, const core::ArrayView& src) {
+  if (!dst.device().is_host() || !src.device().is_host()) [[unlikely]] {
+    return copy_by_device(dst, src, nullptr);
+  }
   require_host(dst, "copying elements");
   require_host(src, "copying elements");
   if (dst.nbytes() < kReleaseGilAbove) {
@@ -153,10 +175,50 @@ void copy_elements(const core::ArrayView& dst, const core::ArrayView& src) {
   if (!is_whole) throw ErrorSet{};  // a handler's; the GIL comes back on the way out
 }
 
+void require_host(const core::ArrayView& array, const char* what, bool writes) {
+  const core::Device device = array.device();
+  if (device == core::Device{}) [[likely]]
+    return;
+  if (!device.is_host()) {
+    core::fail(Fault::kBuffer, what, " needs memory that the CPU can read; the array is on ",
+               core::name(device));
+  }
+  settle(array, writes);
+}
+
 core::Array copy_to_new(const core::ArrayView& array, const core::DType& dtype,
                         const core::Device& device) {
-  core::Array out = runtime::new_array(dtype, array.extents(), device, /*zeroed=*/false);
+  if (device == core::Device{}) [[likely]] {
+    core::Array out = core::new_array(dtype, array.extents(), /*zeroed=*/false);
+    copy_elements(out, array);
+    return out;
+  }
+  core::Array out = allocate_on(device, dtype, array.extents(), /*zeroed=*/false);
   copy_elements(out, array);
+  return out;
+}
+
+core::Array allocate_on(const core::Device& device, const core::DType& dtype, core::Extents shape,
+                        bool zeroed) {
+  if (device == core::Device{}) [[likely]]
+    return core::new_array(dtype, shape, zeroed);
+  const GilRelease others_run(true);
+  const runtime::MayWait here;
+  return runtime::new_array(dtype, shape, device, zeroed);
+}
+
+core::Array copy_to_new_on(const core::ArrayView& array, const core::Device& device,
+                           const runtime::StreamPtr& stream) {
+  const GilRelease others_run(true);
+  const runtime::MayWait here;
+  core::Array out =
+      runtime::new_array(array.dtype, array.extents(), device, /*zeroed=*/false, stream);
+  if (out.view().device().is_host() && array.device().is_host()) {
+    runtime::wait_on_host(array, /*writes=*/false);
+    core::copy(out, array);
+  } else {
+    runtime::copy(out, array, stream);
+  }
   return out;
 }
 

@@ -50,8 +50,8 @@ Recipe from_array(const State& state, PyObject* x, PyObject* dtype, PyObject* de
 using Make = Ref (*)(State& state, const Recipe& recipe);
 
 Ref with_any(State& state, const Recipe& recipe) {
-  return make_array(state, runtime::new_array(recipe.dtype, recipe.shape.span(), recipe.device,
-                                              /*zeroed=*/false));
+  return make_array(state, allocate_on(recipe.device, recipe.dtype, recipe.shape.span(),
+                                       /*zeroed=*/false));
 }
 
 Ref with_zeros(State& state, const Recipe& recipe) {
@@ -59,8 +59,8 @@ Ref with_zeros(State& state, const Recipe& recipe) {
     core::fail(Fault::kValue, core::name(recipe.dtype),
                " has no zero; its values are 2**-127 to 2**127");
   }
-  return make_array(state, runtime::new_array(recipe.dtype, recipe.shape.span(), recipe.device,
-                                              /*zeroed=*/true));
+  return make_array(state, allocate_on(recipe.device, recipe.dtype, recipe.shape.span(),
+                                       /*zeroed=*/true));
 }
 
 /// `value` is an array of ndim 0 in host memory; its dtype is the result's.

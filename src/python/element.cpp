@@ -242,13 +242,6 @@ Ref to_number(State& state, PyObject* object) {
   return check(calling<PyObject_CallFunctionObjArgs>(complex_type, object, nullptr));
 }
 
-void require_host(const core::ArrayView& array, const char* what) {
-  const core::Device device = array.device();
-  if (device.is_host()) return;
-  core::fail(core::Fault::kBuffer, what, " needs memory that the CPU can read; the array is on ",
-             core::name(device));
-}
-
 Ref read_scalar(const core::DType& dtype, const std::byte* data, std::int64_t bit) {
   const auto row = static_cast<std::size_t>(dtype.index());
   const std::byte* at = data + (bit >> 3);

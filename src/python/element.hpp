@@ -29,8 +29,9 @@ Ref plain_number(PyObject* object);
 Ref to_number(State& state, PyObject* object);
 
 /// Throws kBuffer when the CPU cannot read the array's memory; `what` is to be done with it
-/// ("tolist() reads").
-void require_host(const core::ArrayView& array, const char* what);
+/// ("tolist()"). Of memory that devices use too, waits for what they do with it: for all of it
+/// where the CPU `writes`.
+void require_host(const core::ArrayView& array, const char* what, bool writes = true);
 
 /// body(0), ..., body(count - 1). A loop over elements may be long: signal handlers run at its
 /// beginning and every kPatience elements, and what one raises (KeyboardInterrupt) ends it.

@@ -4,10 +4,31 @@
 #include <new>
 
 #include "refarray/core/error.hpp"
+#include "refarray/runtime/runtime.hpp"
 #include "state.hpp"
 
 namespace refarray::python {
 namespace {
+
+/// A DriverError with what a program may want to know as attributes. The indicator is set in any
+/// case.
+void set_driver_error(const runtime::DriverError& error) noexcept {
+  State* state = State::of_current_interpreter();
+  PyObject* type = state == nullptr ? nullptr : state->get(Slot::kDriverError);
+  if (type == nullptr) type = PyExc_RuntimeError;
+  const Ref made = Ref::steal(PyObject_CallFunction(type, "s", error.what()));
+  if (!made) return;
+  const Ref status = Ref::steal(PyLong_FromLong(error.status()));
+  const Ref name = Ref::steal(PyUnicode_FromString(error.name().c_str()));
+  const Ref call = Ref::steal(PyUnicode_FromString(error.call().c_str()));
+  if (!status || !name || !call) return;
+  if (PyObject_SetAttrString(made.get(), "code", status.get()) < 0 ||
+      PyObject_SetAttrString(made.get(), "name", name.get()) < 0 ||
+      PyObject_SetAttrString(made.get(), "call", call.get()) < 0) {
+    return;
+  }
+  PyErr_SetObject(type, made.get());
+}
 
 /// NoCopyError lives in the module state; without a module (it is being torn down) its base serves.
 Ref no_copy_error() noexcept {
@@ -32,6 +53,8 @@ PyObject* builtin_type(core::Fault fault) noexcept {
       return PyExc_BufferError;
     case core::Fault::kMemory:
       return PyExc_MemoryError;
+    case core::Fault::kDriver:
+      return PyExc_RuntimeError;
   }
   return PyExc_SystemError;
 }
@@ -41,7 +64,9 @@ PyObject* builtin_type(core::Fault fault) noexcept {
 void translate_current_exception() noexcept {
   try {  // boundary: the one translator
     throw;
-  } catch (const ErrorSet&) {           // boundary: the indicator is set already
+  } catch (const ErrorSet&) {                    // boundary: the indicator is set already
+  } catch (const runtime::DriverError& error) {  // boundary: a driver's
+    set_driver_error(error);
   } catch (const core::Error& error) {  // boundary: the core's faults
     if (PyErr_Occurred() != nullptr)
       PyErr_WriteUnraisable(nullptr);  // left by a deleter that ran meanwhile

@@ -4,9 +4,11 @@
 
 #include "errors.hpp"
 #include "object.hpp"
+#include "protocol.hpp"
 #include "refarray/dlpack/exchange_api.hpp"
 #include "refarray/dlpack/export.hpp"
 #include "refarray/dlpack/import.hpp"
+#include "refarray/runtime/runtime.hpp"
 
 namespace refarray::python {
 namespace {
@@ -35,6 +37,14 @@ PyObject* checked_array(void* object) {
   return array;
 }
 
+/// The caller works on current_work_stream, which our own work may not be on: what is unfinished on
+/// other streams has to come before it. Nothing is waited for on the host (CAPI-12).
+void lend_without_stream(const core::ArrayView& array) {
+  if (array.device().is_host()) return order_without_gil(array, {});
+  const runtime::StreamPtr current = runtime::current_stream(array.device());
+  order_without_gil(array, {runtime::StreamChoice::Kind::kStream, current->handle()});
+}
+
 /// CAPI-11. No stream is ordered: the caller works on current_work_stream (CAPI-12).
 [[gnu::flatten]] int export_managed(void* object, DLManagedTensorVersioned** out) {
   if (out == nullptr)
@@ -45,6 +55,8 @@ PyObject* checked_array(void* object) {
   dlpack::ExportRequest request;
   request.versioned = true;
   const dlpack::ExportPlan plan = dlpack::decide_export(view, request);
+  if (view.device() != core::Device{}) [[unlikely]]
+    lend_without_stream(view);
   *out = dlpack::make_managed<DLManagedTensorVersioned>(view, share_storage(array), plan.device,
                                                         /*copied=*/false)
              .release();
@@ -91,16 +103,27 @@ int lend(void* object, DLTensor* out) {
   dlpack::ExportRequest request;
   request.versioned = true;
   dlpack::decide_export(view, request);
+  if (view.device() != core::Device{}) [[unlikely]]
+    lend_without_stream(view);
   dlpack::borrow(view, *out);
   return 0;
 }
 
-/// CAPI-25..27: host memory has no stream, and NULL says so.
+/// CAPI-25..27: host memory has no stream, and NULL says so; on a device, what the calling thread
+/// works on.
 int work_stream(DLDeviceType type, std::int32_t id, void** out) {
   if (out == nullptr) refuse(PyExc_ValueError, "current_work_stream: out is NULL");
   *out = nullptr;
   const auto number = static_cast<std::int32_t>(type);
   if (number == kDLCPU || number == kDLCUDAHost || number == kDLROCMHost) return 0;
+  if (number == kDLCUDA || number == kDLROCM || number == kDLCUDAManaged) {
+    const core::Device device{static_cast<core::DeviceKind>(number),
+                              number == kDLCUDAManaged ? 0 : id};
+    if (runtime::can_allocate(device)) {
+      *out = runtime::current_stream(device)->handle();
+      return 0;
+    }
+  }
   refuse(PyExc_ValueError, "current_work_stream: device (%d, %d) cannot be used by this process",
          static_cast<int>(number), static_cast<int>(id));
 }

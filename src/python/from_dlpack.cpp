@@ -30,8 +30,7 @@ ImportRequest to_request(const State& state, PyObject* device, PyObject* copy,
     request.max_version = ours ? state.get(Slot::kOurVersion) : max_version;
   }
   if (request.device && !request.device->is_host()) {
-    core::fail(core::Fault::kBuffer, "from_dlpack(): device ", core::name(*request.device),
-               " cannot be used by this process; `refarray doctor` tells why");
+    runtime::require(*request.device);
   }
   return request;
 }
@@ -40,7 +39,7 @@ ImportRequest to_request(const State& state, PyObject* device, PyObject* copy,
 Ref import_own(const State& state, PyObject* x, dlpack::Copy copy) {
   if (copy != dlpack::Copy::kAlways) return alias_array(state, x);
   const core::ArrayView view = view_of(x);
-  return make_array(state, copy_to_new(view, view.dtype));
+  return make_array(state, copy_to_new(view, view.dtype, beside(view.device())));
 }
 
 /// What came in is ours to answer for: copy= and device= hold whatever the producer did.
@@ -51,16 +50,20 @@ Ref finish(const State& state, dlpack::Imported&& in, const ImportRequest& reque
     core::fail(core::Fault::kNoCopy,
                "from_dlpack(): copy=False, but the producer made a copy (IS_COPIED is set)");
   }
-  if (request.device &&
-      *request.device != delivered) {  // COPY-10: the struct tells where the data is
+  const bool moves = request.device && *request.device != delivered;
+  // COPY-10: the struct tells where the data is. Host memory was asked for as such; onto a device,
+  // and from one, we copy.
+  if (moves && (request.copy == dlpack::Copy::kNever ||
+                (request.device->is_host() && delivered.is_host()))) {
     drop_storage(std::move(in.array.storage));
     core::fail(core::Fault::kBuffer, "from_dlpack(): device ", core::name(*request.device),
                " was asked for, but the producer delivered ", core::name(delivered));
   }
   const bool needs_copy =
-      request.copy == dlpack::Copy::kAlways && (!in.copied || in.array.readonly);
+      moves || (request.copy == dlpack::Copy::kAlways && (!in.copied || in.array.readonly));
   if (!needs_copy) return make_array(state, std::move(in.array));
-  core::Array copy = copy_to_new(in.array, in.array.dtype);  // COPY-05, COPY-07
+  const core::Device target = moves ? *request.device : beside(delivered);
+  core::Array copy = copy_to_new(in.array, in.array.dtype, target);  // COPY-05, COPY-07
   drop_storage(std::move(in.array.storage));
   return make_array(state, std::move(copy));
 }
@@ -139,6 +142,8 @@ Ref module_from_capsule(PyObject* module, PyObject* const* args, Py_ssize_t narg
   const auto [capsule] = bind(kFromCapsule, state, args, nargs, kwnames);
   dlpack::Imported in;
   import_capsule(capsule, /*producer=*/nullptr, in);
+  // Nobody said on which stream the data is ready: the default of the protocol is what is left.
+  if (!in.device.is_host()) runtime::adopt_from(*in.array.storage.get(), nullptr);
   return make_array(state, std::move(in.array));
 }
 

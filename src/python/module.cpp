@@ -17,12 +17,23 @@ constexpr const char* kNoCopyDoc =
     "Both a BufferError, as __dlpack__ must raise, and a ValueError, as asarray and reshape must "
     "(policy A-01).";
 
+constexpr const char* kDriverErrorDoc =
+    "A GPU driver's call failed, for another reason than memory (which is a MemoryError).\n\n"
+    "code: the driver's number, an int. name: its name for that. call: what was being done, a str.";
+
 void add_exception(PyObject* module, State& state) {
   const Ref bases = check(PyTuple_Pack(2, PyExc_BufferError, PyExc_ValueError));
   Ref type =
       check(PyErr_NewExceptionWithDoc("refarray.NoCopyError", kNoCopyDoc, bases.get(), nullptr));
   check(PyModule_AddObjectRef(module, "NoCopyError", type.get()));
   state.set(Slot::kNoCopyError, std::move(type));
+}
+
+void add_driver_error(PyObject* module, State& state) {
+  Ref type = check(PyErr_NewExceptionWithDoc("refarray.DriverError", kDriverErrorDoc,
+                                             PyExc_RuntimeError, nullptr));
+  check(PyModule_AddObjectRef(module, "DriverError", type.get()));
+  state.set(Slot::kDriverError, std::move(type));
 }
 
 void add_type(PyObject* module, State& state, const char* name, Slot slot, Ref type) {
@@ -69,6 +80,7 @@ void fill(PyObject* module) {
   if (state.pools_objects) object_pool.open();
   state.fill_names();
   add_exception(module, state);
+  add_driver_error(module, state);
   add_type(module, state, "DType", Slot::kDTypeType, make_dtype_type(module));
   add_type(module, state, "Device", Slot::kDeviceType, make_device_type(module));
   add_type(module, state, "Array", Slot::kArrayType, make_array_type(module, state));

@@ -37,13 +37,28 @@ Ref astype(const State& state, PyObject* x, PyObject* dtype_argument, PyObject* 
                                         : ": vector elements convert to their own type only");
   }
   if (!must_copy && dtype == array.dtype && target == array.device()) return Ref::borrow(x);
-  return make_array(state, copy_to_new(array, dtype, is_given(device) ? target : core::Device{}));
+  return make_array(state, copy_to_new(array, dtype, is_given(device) ? target : beside(target)));
+}
+
+/// A copy that a stream of the caller's carries out; it waits for nobody but the array's own work.
+core::Array move_on(const core::ArrayView& array, const core::Device& target,
+                    const core::Device& mover, const runtime::GivenStream& given) {
+  const runtime::StreamChoice choice = runtime::choose_stream(mover, given);
+  if (choice.kind != runtime::StreamChoice::Kind::kStream)
+    core::fail(Fault::kValue, "to_device(): stream must name a stream of ", core::name(mover));
+  return copy_to_new_on(array, target, runtime::stream_of(mover, choice));
 }
 
 Ref to_device(const State& state, PyObject* x, PyObject* device, PyObject* stream) {
   const core::ArrayView array = view_of(x);
   const core::Device target = to_device_value(state, device);
-  runtime::order(target, to_stream(stream));
+  const runtime::GivenStream given = to_stream(stream);
+  const core::Device mover = target == core::Device{} ? array.device() : target;
+  if (mover == core::Device{}) {
+    runtime::order_cpu(given);
+  } else if (given.kind != runtime::GivenStream::Kind::kNone) {
+    return make_array(state, move_on(array, target, mover, given));
+  }
   if (target == array.device()) return alias_array(state, x);
   return make_array(state, copy_to_new(array, array.dtype, target));
 }
@@ -75,12 +90,13 @@ Ref copy_function(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyO
   const State& state = State::of_module(module);
   const auto [x] = bind(kCopyFunction, state, args, nargs, kwnames);
   const core::ArrayView array = to_view(state, x, kCopyFunction.function);
-  return make_array(state, copy_to_new(array, array.dtype));
+  return make_array(state, copy_to_new(array, array.dtype, beside(array.device())));
 }
 
 Ref copy_method(PyObject* self, PyObject*) {
   const core::ArrayView array = view_of(self);
-  return make_array(State::of_object(self), copy_to_new(array, array.dtype));
+  return make_array(State::of_object(self),
+                    copy_to_new(array, array.dtype, beside(array.device())));
 }
 
 Ref to_device_function(PyObject* module, PyObject* const* args, Py_ssize_t nargs,

@@ -7,16 +7,18 @@
 
 #include "capsule.hpp"
 #include "errors.hpp"
+#include "gil.hpp"
 #include "object.hpp"
 #include "offer.hpp"
 #include "protocol.hpp"
 #include "refarray/core/error.hpp"
+#include "refarray/runtime/runtime.hpp"
 
 namespace refarray::python {
 namespace {
 
-/// One call of __dlpack__: self and the keywords that are not left at their defaults (CONS-09). No
-/// stream: nothing that this build can import has any (CONS-08).
+/// One call of __dlpack__: self and the keywords that are not left at their defaults (CONS-09). A
+/// stream for device memory only (CONS-08, STRM-01).
 class DlpackCall {
  public:
   DlpackCall(const State& state, PyObject* x) : state_(state), args_{x} {}
@@ -41,8 +43,8 @@ class DlpackCall {
 
  private:
   const State& state_;
-  std::array<PyObject*, 4> args_;
-  std::array<PyObject*, 3> names_{};
+  std::array<PyObject*, 5> args_;
+  std::array<PyObject*, 4> names_{};
   std::size_t count_ = 0;
 };
 
@@ -92,8 +94,10 @@ Ref take_type_error(const State& state, const ImportRequest& request, bool devic
 }
 
 /// The second and last try; when it fails too, the first error is its context.
-Ref retry(const State& state, PyObject* x, PyObject* dlpack, PyObject* version, Ref first) {
+Ref retry(const State& state, PyObject* x, PyObject* dlpack, PyObject* version, PyObject* stream,
+          Ref first) {
   DlpackCall call(state, x);
+  if (stream != nullptr) call.add(Key::kStream, stream);
   if (blames_newer_keyword(first.get())) call.add(Key::kMaxVersion, version);
   try {  // boundary: the second error must carry the first
     return call.call(dlpack);
@@ -122,6 +126,33 @@ class RecursionGuard {
   bool needed_;
 };
 
+/// Memory that has streams to be used on.
+std::optional<core::Device> streamed(DLDevice device) noexcept {
+  switch (static_cast<std::int32_t>(device.device_type)) {
+    case kDLCUDA:
+      return core::Device{core::DeviceKind::kCuda, device.device_id};
+    case kDLROCM:
+      return core::Device{core::DeviceKind::kRocm, device.device_id};
+    case kDLCUDAManaged:
+      return core::Device{core::DeviceKind::kCudaManaged, 0};
+    default:
+      return std::nullopt;
+  }
+}
+
+/// A producer is asked for host memory; onto a device we copy ourselves, since few producers do.
+bool asks_for_device(const ImportRequest& request) noexcept {
+  return request.device && request.device->is_host();
+}
+
+/// What to pass as stream=: the stream that we work on, where the data has one; else empty.
+Ref stream_for(const ImportRequest& request, DLDevice announced) {
+  const std::optional<core::Device> device = streamed(announced);
+  if (!device || asks_for_device(request)) return {};
+  return check(PyLong_FromUnsignedLongLong(
+      static_cast<unsigned long long>(runtime::stream_to_pass(*device))));
+}
+
 Ref ask_dlpack(const State& state, PyObject* x, const Offer& offer, const ImportRequest& request,
                DLDevice announced) {
   const RecursionGuard guard(!offer.host_only && !is_array(state, x));
@@ -129,9 +160,11 @@ Ref ask_dlpack(const State& state, PyObject* x, const Offer& offer, const Import
       request.max_version != nullptr ? request.max_version : state.get(Slot::kOurVersion);
   DlpackCall call(state, x);
   call.add(Key::kMaxVersion, version);
+  const Ref stream = stream_for(request, announced);
+  if (stream) call.add(Key::kStream, stream.get());
   Ref device;
   bool device_differs = false;
-  if (request.device) {
+  if (asks_for_device(request)) {
     const DLDevice wanted = dlpack::to_dlpack(*request.device);
     device = check(Py_BuildValue("(ii)", static_cast<int>(wanted.device_type), wanted.device_id));
     // Host memory of any label can be relabelled as the CPU's without the producer.
@@ -146,7 +179,8 @@ Ref ask_dlpack(const State& state, PyObject* x, const Offer& offer, const Import
     return call.call(offer.dlpack);
   } catch (const ErrorSet&) {  // boundary: as above
   }
-  return retry(state, x, offer.dlpack, version, take_type_error(state, request, device_differs));
+  return retry(state, x, offer.dlpack, version, stream.get(),
+               take_type_error(state, request, device_differs));
 }
 
 [[noreturn]] void refuse_capsule(PyObject* capsule, PyObject* producer) {
@@ -184,6 +218,25 @@ void import_capsule(PyObject* capsule, PyObject* producer, dlpack::Imported& out
   refuse_capsule(capsule, producer);
 }
 
+namespace {
+
+/// The producer works on a stream of its own, which its table tells (CAPI-25).
+[[gnu::noinline]] void order_after_table(const DLPackExchangeAPI& table, PyObject* x,
+                                         dlpack::Imported& in) {
+  const DLDevice device = dlpack::to_dlpack(in.device);
+  void* stream = nullptr;
+  if (table.current_work_stream(device.device_type, device.device_id, &stream) != 0) {
+    drop_storage(std::move(in.array.storage));
+    if (PyErr_Occurred() != nullptr) throw_exporters();
+    raise(PyExc_BufferError, "the exchange table of %R does not tell its stream",
+          reinterpret_cast<PyObject*>(Py_TYPE(x)));
+  }
+  const GilRelease others_run(true);
+  runtime::adopt_from(*in.array.storage.get(), stream);
+}
+
+}  // namespace
+
 void import_by_table(const DLPackExchangeAPI& table, PyObject* x, dlpack::Imported& out) {
   DLManagedTensorVersioned* raw = nullptr;
   const int status = table.managed_tensor_from_py_object_no_sync(x, &raw);
@@ -199,7 +252,30 @@ void import_by_table(const DLPackExchangeAPI& table, PyObject* x, dlpack::Import
           reinterpret_cast<PyObject*>(Py_TYPE(x)));
   }
   dlpack::to_array(std::move(tensor), out);
+  if (!out.device.is_host()) [[unlikely]]
+    order_after_table(table, x, out);
 }
+
+namespace {
+
+/// DEV-07, before the producer does any work.
+[[gnu::cold]] void refuse_unusable(DLDevice announced) {
+  const std::optional<core::Device> device = streamed(announced);
+  if (device && runtime::can_allocate(*device)) return;
+  std::string why;
+  if (device) {
+    try {  // boundary: the reason goes into our own message
+      runtime::require(*device);
+    } catch (const core::Error& error) {  // boundary: as above
+      why = core::text(" (", error.what(), ")");
+    }
+  }
+  core::fail(core::Fault::kBuffer, "from_dlpack(): the producer's device is ",
+             dlpack::device_text(announced), ", which this process cannot use", why,
+             "; device=\"cpu\" asks for a copy in host memory");
+}
+
+}  // namespace
 
 void import_by_dunder(const State& state, PyObject* x, const Offer& offer,
                       const ImportRequest& request, dlpack::Imported& out) {
@@ -209,14 +285,20 @@ void import_by_dunder(const State& state, PyObject* x, const Offer& offer,
   } else if (!offer.host_only) {
     announced = ask_device(x, offer.dlpack_device);
   }
-  if (!request.device && !is_host(announced)) {  // DEV-07, before the producer does any work
-    core::fail(core::Fault::kBuffer, "from_dlpack(): the producer's device is ",
-               dlpack::device_text(announced),
-               ", which this process cannot use; device=\"cpu\" asks for a copy in host memory");
+  if (!asks_for_device(request) && !is_host(announced)) refuse_unusable(announced);
+  if (request.device && !request.device->is_host() && request.copy == dlpack::Copy::kNever &&
+      *request.device != streamed(announced)) {
+    core::fail(core::Fault::kNoCopy, "from_dlpack(): copy=False, but from ",
+               dlpack::device_text(announced), " to ", core::name(*request.device),
+               " there is no way without a copy");
   }
   const Ref capsule = ask_dlpack(state, x, offer, request, announced);
   out.as_cpu = request.device && *request.device == core::Device{};
   import_capsule(capsule.get(), x, out);
+  if (!out.device.is_host()) [[unlikely]] {
+    const GilRelease others_run(true);
+    runtime::adopt(*out.array.storage.get());
+  }
 }
 
 }  // namespace refarray::python

@@ -5,6 +5,7 @@
 #include "free_threading.hpp"
 #include "gil.hpp"
 #include "pool.hpp"
+#include "refarray/runtime/runtime.hpp"
 
 namespace refarray::python {
 namespace {
@@ -31,9 +32,19 @@ ArrayObject* allocate(const State& state, Py_ssize_t ndim) noexcept {
   return self;
 }
 
+[[gnu::noinline]] void destroy_without_gil(core::Storage* storage) noexcept {
+  const GilRelease others_run(!compat::is_finalizing());
+  const runtime::MayWait here;
+  storage->destroy();  // [8] last drop
+  runtime::collect(/*wait=*/false);
+}
+
 /// The last drop.
 void destroy_storage(core::Storage* storage) noexcept {
-  if (!storage->foreign()) return storage->destroy();
+  if (!storage->foreign()) {
+    // A driver that is asked to free may wait for somebody who wants the GIL.
+    return storage->tracked() ? destroy_without_gil(storage) : storage->destroy();
+  }
   const ErrorGuard guard;
   const Attached here;
   storage->destroy();  // [8] last drop

@@ -53,14 +53,58 @@ dlpack::Copy detail::parse_copy(PyObject* object) {
   raise(PyExc_TypeError, "copy must be True, False or None, not %R", object);
 }
 
-std::int64_t detail::parse_stream(PyObject* object) {
-  if (!PyLong_Check(object) || PyBool_Check(object)) {
-    raise(PyExc_TypeError, "stream must be None or an int, not %R", object);
-  }
+namespace {
+
+constexpr const char* kStreamMethod = "__cuda_stream__";
+
+/// An unsigned number of 64 bits, or its negative.
+runtime::GivenStream stream_number(PyObject* number, PyObject* shown) {
+  using Kind = runtime::GivenStream::Kind;
   int overflow = 0;
-  const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
-  if (overflow != 0) raise(PyExc_ValueError, "stream is %R; a stream handle has 64 bits", object);
-  return value;
+  const long long value = PyLong_AsLongLongAndOverflow(number, &overflow);  // an int: cannot fail
+  if (overflow == 0) {
+    const auto magnitude = static_cast<std::uint64_t>(value);
+    return {Kind::kNumber, value < 0, value < 0 ? std::uint64_t{0} - magnitude : magnitude};
+  }
+  const unsigned long long large = overflow > 0 ? PyLong_AsUnsignedLongLong(number) : 0;
+  if (overflow < 0 || PyErr_Occurred() != nullptr) {
+    PyErr_Clear();
+    raise(PyExc_ValueError, "stream is %R; a stream handle has 64 bits", shown);
+  }
+  return {Kind::kNumber, false, large};
+}
+
+/// What __cuda_stream__() returns: (0, handle), the 0 being the protocol's version.
+runtime::GivenStream stream_of_object(PyObject* object, const Ref& method) {
+  const Ref answer = check(calling<PyObject_CallNoArgs>(method.get()));
+  const Pair pair = to_pair(answer.get(), "what __cuda_stream__() returns");
+  if (pair.first != 0) {
+    raise(PyExc_ValueError, "__cuda_stream__() of %R speaks version %lld; refarray speaks 0",
+          reinterpret_cast<PyObject*>(Py_TYPE(object)), static_cast<long long>(pair.first));
+  }
+  PyObject* handle = compat::tuple_item(answer.get(), 1);
+  runtime::GivenStream out =
+      PyLong_Check(handle)
+          ? stream_number(handle, object)
+          : stream_number(to_index(handle, answer.get(), kStreamMethod).get(), object);
+  if (out.negative) raise(PyExc_ValueError, "the stream of %R is negative", object);
+  out.kind = runtime::GivenStream::Kind::kObject;
+  return out;
+}
+
+}  // namespace
+
+runtime::GivenStream detail::parse_stream(PyObject* object) {
+  if (PyLong_CheckExact(object)) return stream_number(object, object);
+  Ref method = Ref::steal(calling<PyObject_GetAttrString>(object, kStreamMethod));
+  if (method) return stream_of_object(object, method);
+  if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw ErrorSet{};
+  PyErr_Clear();
+  if (PyBool_Check(object) || PyIndex_Check(object) == 0) {
+    raise(PyExc_TypeError, "stream must be None, an int or an object with __cuda_stream__, not %R",
+          object);
+  }
+  return stream_number(check(calling<PyNumber_Index>(object)).get(), object);
 }
 
 namespace {

@@ -11,6 +11,7 @@
 #include "ref.hpp"
 #include "refarray/core/array.hpp"
 #include "refarray/dlpack/export.hpp"
+#include "refarray/runtime/runtime.hpp"
 #include "state.hpp"
 
 namespace refarray::python {
@@ -18,7 +19,7 @@ namespace refarray::python {
 namespace detail {
 // What to do when something was given; most calls give nothing.
 dlpack::Copy parse_copy(PyObject* object);
-std::int64_t parse_stream(PyObject* object);
+runtime::GivenStream parse_stream(PyObject* object);
 DLDevice parse_dl_device(const State& state, PyObject* object);
 bool names_a_major(const State& state, PyObject* max_version);
 }  // namespace detail
@@ -27,10 +28,10 @@ bool names_a_major(const State& state, PyObject* max_version);
 inline dlpack::Copy to_copy(PyObject* object) {
   return is_given(object) ? detail::parse_copy(object) : dlpack::Copy::kIfNeeded;
 }
-/// None or absent, or an int. TypeError for another type, bool included; ValueError past int64
-///
-inline std::optional<std::int64_t> to_stream(PyObject* object) {
-  return is_given(object) ? std::optional(detail::parse_stream(object)) : std::nullopt;
+/// None or absent, an integer by __index__, or an object with __cuda_stream__. TypeError for
+/// another type, bool included; ValueError past 64 bits. Runs the object's code.
+inline runtime::GivenStream to_stream(PyObject* object) {
+  return is_given(object) ? detail::parse_stream(object) : runtime::GivenStream{};
 }
 /// None or absent, or a tuple of two ints. TypeError otherwise; ValueError past int32 (PROD-06,
 /// PROD-07).
@@ -51,8 +52,11 @@ inline bool wants_versioned(const State& state, PyObject* object) {
 /// (type, id) as __dlpack_device__ must return it. TypeError otherwise, naming the dunder (DEV-01).
 DLDevice to_announced_device(PyObject* answer);
 
+/// runtime::order, giving up the GIL where it calls a driver.
+void order_without_gil(const core::ArrayView& array, const runtime::StreamChoice& choice);
+
 /// Steps 2 to 5 for an array: a capsule that answers `request`, ordered on `stream`.
 Ref export_capsule(PyObject* array, const dlpack::ExportRequest& request,
-                   const std::optional<std::int64_t>& stream);
+                   const runtime::GivenStream& stream);
 
 }  // namespace refarray::python

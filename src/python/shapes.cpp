@@ -89,7 +89,7 @@ Ref reshape(const State& state, const core::ArrayView& array, PyObject* to_shape
                " with strides ", core::shape_text(array.stride_span()), " becomes ",
                core::shape_text(shape.span()), " only by a copy");
   }
-  const core::Array fresh = copy_to_new(array, array.dtype);  // row-major
+  const core::Array fresh = copy_to_new(array, array.dtype, beside(array.device()));  // row-major
   return view_through(state, fresh, core::c_layout(shape.span()));
 }
 

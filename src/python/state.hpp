@@ -54,6 +54,9 @@ enum class Slot : std::uint8_t {
   kDTypeType,
   kDeviceType,
   kNoCopyError,
+  kDriverError,
+  kStreamType,
+  kEventType,
   kCpuDevice,
   kDlpackName,        // "__dlpack__"
   kDlpackDeviceName,  // "__dlpack_device__"

@@ -11,6 +11,7 @@ that signature here.
 from refarray._native import (
     Array,
     Device,
+    DriverError,
     DType,
     NoCopyError,
     __version__,
@@ -75,6 +76,7 @@ __all__ = [
     "DLDeviceType",
     "DType",
     "Device",
+    "DriverError",
     "NoCopyError",
     "__version__",
     "arange",

@@ -46,6 +46,14 @@ _Number: TypeAlias = SupportsComplex | SupportsFloat | SupportsIndex
 _Nested: TypeAlias = _Number | Sequence[_Nested]
 _Shape: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 _Key: TypeAlias = SupportsIndex | slice | EllipsisType | None
+
+@type_check_only
+class SupportsStream(Protocol):
+    """A stream of any library that tells its handle."""
+
+    def __cuda_stream__(self) -> tuple[int, int]: ...
+
+_Stream: TypeAlias = SupportsIndex | SupportsStream
 _DLDevice: TypeAlias = tuple[SupportsIndex, SupportsIndex]
 _Version: TypeAlias = tuple[SupportsIndex, SupportsIndex]
 
@@ -56,6 +64,11 @@ _ArrayLike: TypeAlias = (
 )
 
 class NoCopyError(BufferError, ValueError): ...
+
+class DriverError(RuntimeError):
+    code: int
+    name: str
+    call: str
 
 @final
 class DType:
@@ -134,7 +147,7 @@ class Array(_ExportsBuffer):
     def item(self) -> Any: ...
     def numpy(self) -> NDArray[Any]: ...
     def reshape(self, /, shape: _Shape, *, copy: builtins.bool | None = None) -> Array: ...
-    def to_device(self, device: _DeviceLike, /, *, stream: int | None = None) -> Array: ...
+    def to_device(self, device: _DeviceLike, /, *, stream: _Stream | None = None) -> Array: ...
     def tolist(self) -> Any: ...
     def __array__(
         self, dtype: DTypeLike | None = None, copy: builtins.bool | None = None
@@ -145,7 +158,7 @@ class Array(_ExportsBuffer):
     def __dlpack__(
         self,
         *,
-        stream: int | None = None,
+        stream: _Stream | None = None,
         max_version: _Version | None = None,
         dl_device: _DLDevice | None = None,
         copy: builtins.bool | None = None,
@@ -321,12 +334,12 @@ def to_capsule(
     x: Array,
     /,
     *,
-    stream: int | None = None,
+    stream: _Stream | None = None,
     max_version: _Version | None = None,
     dl_device: _DLDevice | None = None,
     copy: builtins.bool | None = None,
 ) -> CapsuleType: ...
-def to_device(x: Array, device: _DeviceLike, /, *, stream: int | None = None) -> Array: ...
+def to_device(x: Array, device: _DeviceLike, /, *, stream: _Stream | None = None) -> Array: ...
 def zeros(
     shape: _Shape, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None
 ) -> Array: ...

@@ -12,6 +12,9 @@ namespace refarray::core {
 /// or padded.
 bool can_convert(const DType& from, const DType& to) noexcept;
 
+/// Throws kType when can_convert is false, kValue when the shapes differ.
+void check_copy(const ArrayView& dst, const ArrayView& src);
+
 /// Who is asked now and then whether a long copy shall go on: on the calling thread, after every
 /// few MiB, which take milliseconds. nullptr: nobody.
 struct Watch {

@@ -20,6 +20,7 @@ enum class Fault {
   kBuffer,    // BufferError: data that cannot be exchanged as asked
   kNoCopy,    // BufferError and ValueError at once: copy=False cannot be honoured (policy A-01)
   kMemory,    // MemoryError
+  kDriver,    // DriverError, a RuntimeError: a GPU driver's call failed
 };
 
 class Error : public std::exception {

@@ -18,10 +18,12 @@ class Storage {
  public:
   using Destroy = void (*)(Storage*) noexcept;
 
-  Storage(std::byte* data, Device device, bool writable, bool foreign, Destroy destroyer) noexcept
+  Storage(std::byte* data, Device device, bool writable, bool foreign, Destroy destroyer,
+          bool tracked = false) noexcept
       : device_kind_(static_cast<std::int8_t>(device.kind)),
         writable_(writable),
         foreign_(foreign),
+        tracked_(tracked),
         device_id_(device.id),
         data_(data),
         destroy_(destroyer) {}
@@ -33,6 +35,8 @@ class Storage {
   bool writable() const noexcept { return writable_; }
   /// Letting go runs somebody else's code (a producer's deleter, a buffer's release).
   bool foreign() const noexcept { return foreign_; }
+  /// Work on the bytes may be unfinished: the object is a runtime::TrackedStorage.
+  bool tracked() const noexcept { return tracked_; }
 
   /// A look, not a promise: another thread may be about to share or drop it.
   bool is_last_reference() const noexcept {
@@ -99,6 +103,7 @@ class Storage {
   std::int8_t device_kind_;
   const bool writable_ : 1;
   const bool foreign_ : 1;
+  const bool tracked_ : 1;
   std::int32_t device_id_;
   std::byte* data_;
   Destroy destroy_;  // frees the bytes and this object

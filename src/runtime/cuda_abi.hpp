@@ -1,0 +1,118 @@
+// Owns what we know of libcuda's binary interface: its functions as we call them, and the two
+// structs and the numbers that they take. Declared here, so that building needs no CUDA; a test
+// holds it against NVIDIA's own header where there is one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace refarray::runtime::cuda {
+
+/// CUmemPoolProps_v1.
+struct PoolProperties {
+  int allocation_type = 1;  // pinned, the only one there is
+  int handle_types = 0;     // not for other processes
+  int location_type = 1;    // a device
+  int location_id = 0;
+  void* security = nullptr;
+  std::size_t most = 0;  // the system's own limit
+  unsigned short usage = 0;
+  unsigned char reserved[54] = {};
+};
+static_assert(sizeof(PoolProperties) == 88);
+
+/// CUDA_MEMCPY2D_v2.
+struct Copy2D {
+  std::size_t from_x = 0;
+  std::size_t from_y = 0;
+  int from_type = 0;
+  const void* from_host = nullptr;
+  std::uintptr_t from_device = 0;
+  void* from_array = nullptr;
+  std::size_t from_pitch = 0;
+  std::size_t to_x = 0;
+  std::size_t to_y = 0;
+  int to_type = 0;
+  void* to_host = nullptr;
+  std::uintptr_t to_device = 0;
+  void* to_array = nullptr;
+  std::size_t to_pitch = 0;
+  std::size_t width = 0;
+  std::size_t height = 0;
+};
+static_assert(sizeof(Copy2D) == 128);
+
+inline constexpr int kUnifiedMemory = 4;         // CU_MEMORYTYPE_UNIFIED
+inline constexpr int kMemoryHost = 1;            // CU_MEMORYTYPE_HOST
+inline constexpr int kMemoryDevice = 2;          // CU_MEMORYTYPE_DEVICE
+inline constexpr int kPoolsSupported = 115;      // CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED
+inline constexpr int kReleaseThreshold = 4;      // CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
+inline constexpr int kPointerMemoryType = 2;     // CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+inline constexpr int kPointerIsManaged = 8;      // CU_POINTER_ATTRIBUTE_IS_MANAGED
+inline constexpr int kPointerDevice = 9;         // CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+inline constexpr unsigned kHostPortable = 1;     // CU_MEMHOSTALLOC_PORTABLE
+inline constexpr unsigned kManagedGlobal = 1;    // CU_MEM_ATTACH_GLOBAL
+inline constexpr std::uint64_t kLegacyFlag = 1;  // CU_GET_PROC_ADDRESS_LEGACY_STREAM
+
+/// The functions, each in the version that it is asked for in cuda.cpp.
+struct Calls {
+  int (*init)(unsigned) = nullptr;
+  int (*driver_version)(int*) = nullptr;
+  int (*error_name)(int, const char**) = nullptr;
+  int (*error_text)(int, const char**) = nullptr;
+  int (*device_count)(int*) = nullptr;
+  int (*device_get)(int*, int) = nullptr;
+  int (*device_name)(char*, int, int) = nullptr;
+  int (*device_attribute)(int*, int, int) = nullptr;
+  int (*context_retain)(void**, int) = nullptr;
+  int (*context_push)(void*) = nullptr;
+  int (*context_pop)(void**) = nullptr;
+  int (*context_device)(int*) = nullptr;
+  int (*context_synchronize)() = nullptr;
+  int (*allocate)(std::uintptr_t*, std::size_t) = nullptr;
+  int (*free)(std::uintptr_t) = nullptr;
+  int (*allocate_host)(void**, std::size_t, unsigned) = nullptr;
+  int (*free_host)(void*) = nullptr;
+  int (*allocate_managed)(std::uintptr_t*, std::size_t, unsigned) = nullptr;
+  int (*pool_create)(void**, const PoolProperties*) = nullptr;
+  int (*pool_set)(void*, int, void*) = nullptr;
+  int (*pool_trim)(void*, std::size_t) = nullptr;
+  int (*allocate_from_pool)(std::uintptr_t*, std::size_t, void*, void*) = nullptr;
+  int (*free_async)(std::uintptr_t, void*) = nullptr;
+  int (*copy)(std::uintptr_t, std::uintptr_t, std::size_t, void*) = nullptr;
+  int (*copy_to_device)(std::uintptr_t, const void*, std::size_t, void*) = nullptr;
+  int (*copy_to_host)(void*, std::uintptr_t, std::size_t, void*) = nullptr;
+  int (*copy_on_device)(std::uintptr_t, std::uintptr_t, std::size_t, void*) = nullptr;
+  int (*copy_2d)(const Copy2D*, void*) = nullptr;
+  int (*copy_peer)(std::uintptr_t, void*, std::uintptr_t, void*, std::size_t, void*) = nullptr;
+  int (*set_bytes)(std::uintptr_t, unsigned char, std::size_t, void*) = nullptr;
+  int (*stream_create)(void**, unsigned) = nullptr;
+  int (*stream_destroy)(void*) = nullptr;
+  int (*stream_synchronize)(void*) = nullptr;
+  int (*stream_query)(void*) = nullptr;
+  int (*stream_wait)(void*, void*, unsigned) = nullptr;
+  int (*stream_context)(void*, void**) = nullptr;
+  int (*stream_device)(void*, int*) = nullptr;
+  int (*stream_capture)(void*, int*, unsigned long long*) = nullptr;
+  int (*stream_is_capturing)(void*, int*) = nullptr;
+  int (*exchange_capture_mode)(int*) = nullptr;
+  int (*event_create)(void**, unsigned) = nullptr;
+  int (*event_destroy)(void*) = nullptr;
+  int (*event_record)(void*, void*) = nullptr;
+  int (*event_query)(void*) = nullptr;
+  int (*event_synchronize)(void*) = nullptr;
+  int (*event_elapsed)(float*, void*, void*) = nullptr;
+  int (*record_context)(void*, void*) = nullptr;
+  int (*pointer_attributes)(unsigned, int*, void**, std::uintptr_t) = nullptr;
+  int (*module_load)(void**, const void*) = nullptr;
+  int (*module_function)(void**, void*, const char*) = nullptr;
+  int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
+                void**, void**) = nullptr;
+};
+
+/// Finds every function in an opened library. False, with the reason, when one that we need is not
+/// there; an optional one is null then.
+bool resolve(void* library, Calls& calls, std::string& why);
+
+}  // namespace refarray::runtime::cuda

@@ -1,0 +1,20 @@
+// Owns storages whose last reference is gone while work on their memory is not: they wait in a list
+// until they can be given back.
+#pragma once
+
+#include <cstddef>
+
+#include "runtime/uses.hpp"
+
+namespace refarray::runtime {
+
+/// Keeps a storage until its work is done. Allocates nothing and waits for nothing.
+void retire(TrackedStorage* storage, std::size_t nbytes) noexcept;
+
+/// Gives back what is done; with `wait`, waits on the host for the rest. Only where the calling
+/// thread may wait (MayWait), since giving back may; does nothing elsewhere.
+void collect(bool wait) noexcept;
+/// Before an allocation: collect(), waiting when much has gathered.
+void collect_before_allocation() noexcept;
+
+}  // namespace refarray::runtime

@@ -1,0 +1,165 @@
+// Owns the bookkeeping of unfinished work: which uses conflict, how a stream or the host waits for
+// them, and keeping out of the way of graph captures.
+#include "runtime/uses.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "refarray/core/error.hpp"
+
+namespace refarray::runtime {
+namespace {
+
+constexpr int kRelaxed = 2;        // of capture modes: calls that others forbid are allowed
+constexpr Status kImplicit = 906;  // the legacy stream, while another stream captures
+constexpr int kCapturing = 1;
+
+/// Lets the calling thread ask a driver things that a capture under way would forbid.
+class Relaxed {
+ public:
+  explicit Relaxed(const Api& api) noexcept : api_(api) {
+    entered_ = api_.exchange_capture_mode(&mode_) == kSuccess;
+  }
+  Relaxed(const Relaxed&) = delete;
+  Relaxed& operator=(const Relaxed&) = delete;
+  ~Relaxed() {
+    if (entered_) api_.exchange_capture_mode(&mode_);
+  }
+
+ private:
+  const Api& api_;
+  int mode_ = kRelaxed;
+  bool entered_;
+};
+
+bool conflicts(const Use& use, const StreamKey& stream, bool writes) {
+  return (writes || use.writes) && !(use.key == stream);
+}
+
+[[noreturn]] void refuse_mixed_capture() {
+  core::fail(core::Fault::kBuffer,
+             "the array's unfinished work and the stream do not belong to the same graph capture, "
+             "and waiting would invalidate the capture; export with stream=-1, or before the "
+             "capture begins");
+}
+
+}  // namespace
+
+Capture capture_of(Unit& unit, Handle stream) {
+  int state = 0;
+  unsigned long long id = 0;
+  const Status status = unit.api().stream_capture(stream, &state, &id);
+  if (status == kImplicit || state != 0) unit.note_capture();
+  if (status == kImplicit) return {true, 0};
+  unit.check(status, "asking whether a stream captures");
+  if (state == 0) return {};
+  return {true, state == kCapturing ? id : 0};
+}
+
+void refuse_capture(Unit& unit, Handle stream, const char* what) {
+  if (!capture_of(unit, stream).active) return;
+  core::fail(core::Fault::kBuffer, what,
+             " cannot become part of a graph, and the stream is capturing one; do it before the "
+             "capture begins, or on another stream");
+}
+
+const EventPtr& event_of(Use& use) {
+  if (use.event != nullptr) return use.event;
+  Unit& unit = use.stream->unit();
+  const OnDevice here(unit);
+  EventPtr event = pooled_event(unit);
+  unit.check(unit.api().event_record(event->handle(), use.stream->handle()), "recording an event");
+  use.event = std::move(event);
+  return use.event;
+}
+
+Use promise(const StreamPtr& stream, bool writes) {
+  using Kind = Stream::Kind;
+  const bool can_be_asked_later = stream->kind() == Kind::kOwn || stream->kind() == Kind::kLegacy;
+  if (!can_be_asked_later) return mark(stream, writes);
+  return {nullptr, stream, StreamKey(stream->unit(), stream->handle()), writes};
+}
+
+Use mark(const StreamPtr& stream, bool writes, unsigned long long capture) {
+  Use use{nullptr, stream, StreamKey(stream->unit(), stream->handle()), writes, capture};
+  event_of(use);
+  return use;
+}
+
+bool is_finished(const Use& use) noexcept {
+  if (use.event == nullptr || use.capture != 0) return false;
+  const Api& api = use.event->unit().api();
+  const Relaxed meanwhile(api);
+  return api.event_query(use.event->handle()) == kSuccess;
+}
+
+bool Uses::is_ready_on(const StreamKey& stream, bool writes) {
+  const std::lock_guard guard(lock_);
+  return std::ranges::none_of(uses_,
+                              [&](const Use& use) { return conflicts(use, stream, writes); });
+}
+
+void Uses::order_before(Unit& unit, Handle stream, bool writes) {
+  const std::lock_guard guard(lock_);
+  const StreamKey key(unit, stream);
+  const auto waits = [&](const Use& use) { return conflicts(use, key, writes); };
+  if (std::ranges::none_of(uses_, waits)) return;
+  const Capture capture = capture_of(unit, stream);
+  // Everything that may be refused comes before the first call that changes a stream.
+  for (const Use& use : uses_) {
+    if (!waits(use) || (use.capture == capture.id && (use.capture != 0) == capture.active))
+      continue;
+    if (!runtime::is_finished(use)) refuse_mixed_capture();
+  }
+  for (Use& use : uses_) {
+    if (!waits(use)) continue;
+    if (capture.active && use.capture == 0) continue;  // finished, as was found above
+    const EventPtr& event = event_of(use);
+    unit.check(unit.api().stream_wait(stream, event->handle(), 0), "making a stream wait");
+  }
+}
+
+void Uses::wait_on_host(bool writes) {
+  std::vector<EventPtr> events;
+  {
+    const std::lock_guard guard(lock_);
+    for (Use& use : uses_) {
+      if (!writes && !use.writes) continue;
+      if (use.capture != 0) refuse_mixed_capture();
+      events.push_back(event_of(use));
+    }
+  }
+  for (const EventPtr& event : events) synchronize(*event);
+  const std::lock_guard guard(lock_);
+  std::erase_if(
+      uses_, [&](const Use& use) { return std::ranges::find(events, use.event) != events.end(); });
+}
+
+void Uses::add(Use use) {
+  const std::lock_guard guard(lock_);
+  uses_.reserve(uses_.size() + 1);  // before anything is forgotten: the only thing that can fail
+  if (use.writes) {
+    uses_.clear();
+  } else {
+    std::erase_if(uses_, [&](const Use& old) { return !old.writes && old.key == use.key; });
+  }
+  uses_.push_back(std::move(use));
+}
+
+bool Uses::is_empty() {
+  const std::lock_guard guard(lock_);
+  return uses_.empty();
+}
+
+void Uses::lend(const Unit& unit) noexcept {
+  if ((lent_.load(std::memory_order_relaxed) & unit.bit()) == 0) {
+    lent_.fetch_or(unit.bit(), std::memory_order_acq_rel);
+  }
+}
+
+bool Uses::is_finished() noexcept {
+  const std::lock_guard guard(lock_);
+  return std::ranges::all_of(uses_, [](const Use& use) { return runtime::is_finished(use); });
+}
+
+}  // namespace refarray::runtime
