@@ -25,6 +25,7 @@ def add_to(subparsers: Subparsers) -> None:
 def explanation(asked: Requirement) -> str:
     """Everything that is known of a requirement."""
     from refarray.conformance.cases import CHECKS
+    from refarray.conformance.requirements import reasons
 
     derived = " (follows from the texts; no sentence says it)" if asked.derived else ""
     rows = [
@@ -46,6 +47,9 @@ def explanation(asked: Requirement) -> str:
         f"  {'checked' if n == 0 else '':<9} {check.role}, {check.case}: {check.expected}"
         for n, check in enumerate(checks)
     ]
+    if not checks:
+        wrapped = textwrap.wrap(reasons()[asked.id], 84)
+        out += [f"  {'no check' if n == 0 else '':<9} {row}" for n, row in enumerate(wrapped)]
     return "\n".join(out)
 
 

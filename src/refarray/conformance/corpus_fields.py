@@ -124,6 +124,13 @@ for _kind in (-1, 0, 4, 5, 6, 7, 8, 9, 12, 14, 15, 16, 17, 18, 22, 2**31 - 1):
         device=(_kind, 0),
         data=WILD,
     )
+either(
+    "DEV-12",
+    "rocm-host",
+    "memory that ROCm pinned, which the array API's list lacks: right values, or refused",
+    *ROW,
+    device=(11, 0),
+)
 # Guard pages behind what is claimed, read-only pages under what is the producer's.
 accept(
     "TENS-16",

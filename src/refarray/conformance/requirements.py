@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from importlib import resources
 from types import MappingProxyType
 from typing import Any, cast
@@ -115,6 +116,20 @@ def _registry() -> tuple[Mapping[str, str], Mapping[str, Requirement]]:
         families, found = parse(file.read_text(encoding="utf-8"))
         _read.append((MappingProxyType(families), MappingProxyType(found)))
     return _read[0]
+
+
+@lru_cache(maxsize=1)
+def reasons() -> Mapping[str, str]:
+    """Why the kit has no check for a requirement, by its id."""
+    file = resources.files(__package__).joinpath("no_check.toml")
+    data = tomllib.loads(file.read_text(encoding="utf-8"))
+    out = {}
+    for kind, names in data["no_check"].items():
+        for name in names:
+            if name in out:
+                raise ValueError(f"{name}: no_check.toml gives two reasons")
+            out[name] = data["kinds"][kind]
+    return MappingProxyType(out)
 
 
 def families() -> Mapping[str, str]:

@@ -166,6 +166,41 @@ _refused("negative", {"shape": (-1,)})
 
 
 @check(
+    "ABI-06",
+    "exchange-api",
+    "no-memory",
+    "an allocation that no memory can hold is a failure: nothing is thrown, the process lives",
+    risky=True,
+)
+def _no_memory(producer: Producer) -> Seen:
+    line = "print(api.allocate(_adversary.make(shape=(1 << 45,))))"
+    about(seen(producer, True, "", line).repro)
+    code, owned, errors = allocated(producer, _adversary.make(shape=(1 << 45,)))
+    return seen(producer, code != 0 and owned is None, f"code {code}, SetError {errors}", line)
+
+
+@check(
+    "CAPI-10",
+    "exchange-api",
+    "many-axes",
+    "to_py of 64 axes, which few libraries have: an array or an exception, the process lives",
+    risky=True,
+)
+def _many_axes(producer: Producer) -> Seen:
+    api = member(producer, "to_py")
+    line = "print(api.to_py(_adversary.make(shape=(1,) * 64)))"
+    about(seen(producer, True, "", line).repro)
+    given = tensor(shape=(1,) * 64)
+    try:
+        made = api.to_py(given)
+    except AssertionError as error:
+        raise NotApplicable(f"CAPI-09 judges it: {error}") from error
+    except Exception as error:
+        return seen(producer, not isinstance(error, SystemError), raised(error), line)
+    return seen(producer, True, f"a {type(made).__name__}", line)
+
+
+@check(
     "CAPI-24",
     "exchange-api",
     "kind",

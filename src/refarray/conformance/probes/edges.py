@@ -1,0 +1,86 @@
+"""Owns the checks of a producer at the edges of what it can serve: sizes, resizing, devices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from refarray.conformance.cases import NotApplicable, Seen, about, check
+from refarray.conformance.probes.layouts import exported
+from refarray.conformance.probes.lifetime import Taken, seen
+from refarray.conformance.probes.lifetime import exported as readable
+from refarray.conformance.producer import VERSIONED, Producer, raised
+
+GPU = {2, 10}  # CUDA and ROCm: memory that the host cannot read
+HUGE = 1 << 45  # float32 elements: more than an address space holds
+
+
+def mapped(address: int) -> bool:
+    """Whether this process may read at an address. NotApplicable where the system does not tell."""
+    try:
+        lines = Path("/proc/self/maps").read_text().splitlines()
+    except OSError as error:
+        raise NotApplicable("this system does not tell what memory a process has") from error
+    for line in lines:
+        span, rights, *_ = line.split()
+        first, last = (int(end, 16) for end in span.split("-"))
+        if first <= address < last:
+            return rights.startswith("r")
+    return False
+
+
+@check(
+    "DEV-05",
+    "producer",
+    "host",
+    "memory that the host can read is not announced under a GPU's device type",
+)
+def _host(producer: Producer) -> Seen:
+    export = exported(producer, "plain")
+    kind = export["device"][0]
+    held = kind not in GPU or not mapped(export.address)
+    return producer.seen(held, export, f"device type {kind}", field="device_type")
+
+
+@check(
+    "PROD-05",
+    "producer",
+    "no-memory",
+    "a copy that no memory can hold is an exception of its own kind, not a SystemError",
+    risky=True,
+)
+def _no_memory(producer: Producer) -> Seen:
+    text = producer.text("broadcast")
+    huge = text.replace("(3,)", f"({HUGE},)")
+    if huge == text:
+        raise NotApplicable("no way to make an array of that size is known")
+    export = producer.export(huge, copy=True, **VERSIONED)
+    held = export.error is not None and not isinstance(export.error, SystemError)
+    return producer.seen(held, export)
+
+
+@check(
+    "LIFE-18",
+    "producer",
+    "resized",
+    "memory that was exported is not freed or moved when the array is resized",
+    risky=True,
+)
+def _resized(producer: Producer) -> Seen:
+    text = producer.text()
+    array = producer.make(text)
+    name = next((name for name in ("resize_", "resize") if hasattr(array, name)), None)
+    if name is None:
+        raise NotApplicable("its arrays are not resized")
+    it = Taken(readable(producer, array, text))
+    line = f"x.{name}((1 << 20,))"
+    repro = [f"import numpy; x = {text}; c = numpy.from_dlpack(x)", line]
+    about(producer.repro(*repro))
+    try:
+        getattr(array, name)((1 << 20,))
+    except Exception as error:
+        return seen(producer, it.still, it.export, f"{line} raised {raised(error)}")
+    churn = [producer.make(text) for _ in range(64)]  # takes what was freed
+    held = it.still
+    del churn
+    observed = "the data is still there" if held else "its memory was freed while it was exported"
+    return Seen(held, observed, producer.repro(*repro, f"y = {text}; print(c)"))

@@ -1,0 +1,108 @@
+"""Owns the checks of what outlives the interpreter or shares it: LIFE-05, LIFE-25."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from refarray.conformance.cases import NotApplicable, Seen, about, check
+from refarray.conformance.probes.lifetime import exported, seen, taken
+from refarray.conformance.producer import Producer
+
+SECONDS = 6.0
+"""For a library to be imported in a sub-interpreter."""
+KEPT: list[Any] = []  # what has to live until the process ends
+
+
+def _late(case: str, expected: str, line: str, keep: Callable[[Any], None]) -> None:
+    @check("LIFE-05", "producer", case, f"{expected}: no crash, no hang", exits=True)
+    def _(producer: Producer) -> Seen:
+        it = taken(producer)
+        it.let_capsule_go()
+        out = seen(producer, True, it.export, "the process ended as it should", f"owned.{line}")
+        about(out.repro)
+        keep(it.owned)
+        return out
+
+
+_late(
+    "after",
+    "the deleter is called when the interpreter has gone",
+    "keep_until_exit()",
+    lambda owned: owned.keep_until_exit(),
+)
+_late(
+    "thread-during",
+    "a thread that Python does not know calls the deleter while the interpreter ends",
+    "drop_at_finalization(False)",
+    lambda owned: owned.drop_at_finalization(False),
+)
+_late(
+    "thread-after",
+    "a thread that Python does not know calls the deleter when the interpreter has gone",
+    "drop_at_finalization(True)",
+    lambda owned: owned.drop_at_finalization(True),
+)
+
+
+@check(
+    "LIFE-05",
+    "producer",
+    "unconsumed",
+    "a capsule that nobody took is there when the interpreter ends: no crash, no hang",
+    exits=True,
+)
+def _unconsumed(producer: Producer) -> Seen:
+    export = exported(producer)
+    out = Seen(
+        True,
+        "the process ended as it should",
+        producer.repro(f"import builtins; builtins.kept = {export.call}"),
+    )
+    about(out.repro)
+    KEPT.append(export.capsule)
+    return out
+
+
+def interpreters() -> str:
+    """The module of sub-interpreters. NotApplicable where this Python has none."""
+    for name in ("_interpreters", "_xxsubinterpreters"):
+        if importlib.util.find_spec(name) is not None:
+            return name
+    raise NotApplicable("this Python has no sub-interpreters that can be reached from Python")
+
+
+@check(
+    "LIFE-25",
+    "producer",
+    "import",
+    "in a sub-interpreter it works, or an exception says that it does not",
+    full=True,
+)
+def _sub(producer: Producer) -> Seen:
+    """In a process of its own and judged here: a death is no worse than what the level says."""
+    name = interpreters()
+    script = f"{producer.subject.imports}\n{producer.text()}.__dlpack__()\n"
+    repro = "\n".join(
+        [f"import {name} as sub; i = sub.create()", f"print(sub.run_string(i, {script!r}))"]
+    )
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", repro],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+            errors="replace",
+        )
+    except subprocess.TimeoutExpired:
+        return Seen(False, f"no end within {SECONDS:g} s", repro)
+    if done.returncode < 0:
+        return Seen(False, f"signal {-done.returncode}", repro)
+    said = (done.stdout.strip() or done.stderr.strip()).splitlines()
+    last = said[-1] if said and said != ["None"] else "it works"
+    return Seen("SystemError" not in last, last[:200], repro)
