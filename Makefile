@@ -11,7 +11,7 @@ SOURCES := $(shell find src include cmake -type f -not -name '*.pyc') CMakeLists
 CPP_SOURCES = $(shell find src include tests benchmarks -name '*.cpp' -o -name '*.hpp')
 PYTHON_SOURCES = $(wildcard src/refarray tests tools benchmarks examples docs/conf.py)
 
-.PHONY: help demo test test-partners ctest pytest abi3 check format bench docs bench-copy bench-abi bench-docs bench-check asan fuzz refleak memcheck trust coverage canary clean zoo
+.PHONY: help demo test test-partners ctest pytest abi3 check format bench docs bench-copy bench-abi bench-docs bench-check asan fuzz refleak memcheck trust coverage gpu-kernels gpu-kernels-check canary clean zoo
 .NOTPARALLEL:
 .SILENT:
 .DELETE_ON_ERROR:
@@ -65,6 +65,9 @@ format: $(VENV)/dev ## lay the sources out as `make check` wants them
 	$(BIN)/ruff check --quiet --fix-only --select I $(PYTHON_SOURCES)
 	$(BIN)/ruff format --quiet $(PYTHON_SOURCES)
 
+gpu-kernels: ## compile the device kernels ahead with clang 19, into src/runtime/kernels/images
+	$(PYTHON) tools/gpu_kernels.py
+
 bench: $(VENV)/package $(VENV)/light $(VENV)/partners ## time the exchanges side by side with every partner
 	$(BIN)/python -m benchmarks
 
@@ -109,6 +112,9 @@ trust: $(VENV)/build $(VENV)/light ## hostile input and failing allocations: a t
 coverage: $(VENV)/build $(VENV)/test $(VENV)/coverage ## which lines and branches of the native code the tests reach; pages in build/coverage/html
 	$(BIN)/python tools/gates/coverage.py
 
+gpu-kernels-check: $(VENV)/kernels ## the device kernels' images: those of the sources, assembled by ptxas, and compiled again where clang 19 is
+	$(BIN)/python tools/gpu_kernels.py --check
+
 canary: $(VENV)/pip ## plant each gate's bug in a copy of the tree: every one must be caught; GATE CANARY=1 for one
 	$(BIN)/python tools/canary.py --all
 
@@ -124,7 +130,7 @@ $(VENV)/pip:
 	$(PYTHON) -m venv $(VENV)
 	touch $@
 
-$(VENV)/build $(VENV)/light $(VENV)/test $(VENV)/partners $(VENV)/audit $(VENV)/coverage $(VENV)/dev $(VENV)/docs: pyproject.toml | $(VENV)/pip
+$(VENV)/build $(VENV)/light $(VENV)/test $(VENV)/partners $(VENV)/audit $(VENV)/coverage $(VENV)/kernels $(VENV)/dev $(VENV)/docs: pyproject.toml | $(VENV)/pip
 	echo "== install what '$(@F)' needs"
 	$(BIN)/python tools/requirements.py $(@F) > $@.txt
 	$(PIP) install -r $@.txt

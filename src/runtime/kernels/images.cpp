@@ -1,0 +1,51 @@
+// Owns the bytes of the compiled device kernels (tools/gpu_kernels.py makes them;
+// cmake/Images.cmake says where they are).
+#include "runtime/kernels/images.hpp"
+
+// The assembler reads the files: as a list of numbers they would take a compiler longer than all
+// the rest. Drivers, and so images, are for Linux.
+#if defined(__linux__)
+asm(R"(
+  .pushsection .rodata.refarray_images, "a"
+  .hidden refarray_amd_image
+  .hidden refarray_amd_image_end
+  .hidden refarray_ptx_image
+  .hidden refarray_ptx_image_end
+  .globl refarray_amd_image
+  .globl refarray_amd_image_end
+  .globl refarray_ptx_image
+  .globl refarray_ptx_image_end
+  .balign 4096
+refarray_amd_image:
+  .incbin ")" REFARRAY_IMAGES R"(/refarray.hipfb"
+refarray_amd_image_end:
+refarray_ptx_image:
+  .incbin ")" REFARRAY_IMAGES R"(/refarray.ptx"
+  .byte 0
+refarray_ptx_image_end:
+  .popsection
+)");
+
+extern "C" {
+[[gnu::visibility("hidden")]] extern const std::byte refarray_amd_image[];
+[[gnu::visibility("hidden")]] extern const std::byte refarray_amd_image_end[];
+[[gnu::visibility("hidden")]] extern const std::byte refarray_ptx_image[];
+[[gnu::visibility("hidden")]] extern const std::byte refarray_ptx_image_end[];
+}
+#endif
+
+namespace refarray::runtime::kernels {
+
+#if defined(__linux__)
+std::span<const std::byte> ptx_image() noexcept {
+  return {refarray_ptx_image, refarray_ptx_image_end};
+}
+std::span<const std::byte> amd_image() noexcept {
+  return {refarray_amd_image, refarray_amd_image_end};
+}
+#else
+std::span<const std::byte> ptx_image() noexcept { return {}; }
+std::span<const std::byte> amd_image() noexcept { return {}; }
+#endif
+
+}  // namespace refarray::runtime::kernels
