@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,13 +67,15 @@ class Usage(Exception):
     """What is wrong with the arguments."""
 
 
-def wanted_reports(entries: list[str]) -> list[tuple[str, Path]]:
+def wanted_reports(
+    entries: list[str], forms: Sequence[str] = tuple(FORMS)
+) -> list[tuple[str, Path]]:
     """(form, path) of each --report."""
     out = []
     for entry in entries:
         form, _, path = entry.partition("=")
-        if form not in FORMS or not path:
-            raise Usage(f"--report {entry}: write FORM=PATH; the forms are {', '.join(FORMS)}")
+        if form not in forms or not path:
+            raise Usage(f"--report {entry}: write FORM=PATH; the forms are {', '.join(forms)}")
         out.append((form, Path(path)))
     return out
 

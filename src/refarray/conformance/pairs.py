@@ -23,6 +23,10 @@ class Arrival(StrEnum):
     """Data that must not be written arrived as writable."""
     UNKNOWN = "unknown"
     """Imported, and cannot be looked at."""
+    CRASHED = "crashed"
+    """The process died of it."""
+    HUNG = "hung"
+    """It did not end in its time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import platform
 import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from importlib import resources
 from typing import Any
 
 import refarray
@@ -14,6 +15,13 @@ from refarray.conformance.engine import Run
 
 SCHEMA = 1
 """Counts up when a field changes its meaning or goes; new fields do not change it."""
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of the report; its `$id` ends in SCHEMA."""
+    file = resources.files(__package__).joinpath("schema.json")
+    out: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return out
 
 
 def environment() -> dict[str, str]:
@@ -32,6 +40,7 @@ def document(runs: Iterable[Run]) -> dict[str, Any]:
     """The whole report."""
     runs = list(runs)
     return {
+        "$schema": f"urn:refarray:conformance-report:{SCHEMA}",
         "schema": SCHEMA,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "environment": environment(),

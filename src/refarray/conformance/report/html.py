@@ -4,6 +4,7 @@ requirement, a filter, light and dark."""
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from html import escape
 from importlib import resources
@@ -12,9 +13,10 @@ from refarray.conformance.engine import Run
 from refarray.conformance.findings import Finding, Outcome
 from refarray.conformance.report.data import environment
 from refarray.conformance.report.text import ORDER, sums
-from refarray.conformance.requirements import requirement
+from refarray.conformance.requirements import Level, requirement
 
 EVERY = (*ORDER, Outcome.PASS, Outcome.NOT_APPLICABLE)
+LEVELS = tuple(Level)
 
 
 def badge(what: Outcome) -> str:
@@ -22,16 +24,62 @@ def badge(what: Outcome) -> str:
     return f'<span class="outcome {what}">{what}</span>'
 
 
-def case(found: Finding) -> Iterator[str]:
+def case(found: Finding, folded: bool) -> Iterator[str]:
     """The row of one case, and its repro to copy."""
     yield f'<div class="case" data-outcome="{found.outcome}">'
     yield f"{badge(found.outcome)} <b>{escape(f'{found.role} {found.case}')}</b>"
     yield f'<p class="expected">{escape(found.expected)}</p>'
     yield f'<p class="observed">{escape(found.observed)}</p>'
     if found.repro and found.outcome not in {Outcome.PASS, Outcome.NOT_APPLICABLE}:
-        yield '<div class="repro"><button type="button">copy</button>'
-        yield f"<pre>{escape(found.repro)}</pre></div>"
+        yield repro(found.repro, folded)
     yield "</div>"
+
+
+def repro(text: str, folded: bool = False) -> str:
+    """Lines of Python, to be copied."""
+    lines = f'<button type="button">copy</button><pre>{escape(text)}</pre>'
+    fold = f"<details><summary>repro</summary>{lines}</details>"
+    return f'<div class="repro">{fold if folded else lines}</div>'
+
+
+def rank(group: list[Finding]) -> tuple[int, int, str]:
+    """The worst first: broken MUSTs before what else failed, then warnings."""
+    what = worst(group)
+    outcome = EVERY.index(what)
+    failed = 0 if what.failed else 1 + outcome
+    return failed, LEVELS.index(group[0].level) * 10 + outcome, group[0].id
+
+
+def worst(group: list[Finding]) -> Outcome:
+    """Of its outcomes."""
+    return min((found.outcome for found in group), key=EVERY.index)
+
+
+def fold(run: Run, group: list[Finding]) -> Iterator[str]:
+    """One requirement: folded, with what was seen first."""
+    asked = requirement(group[0].id)
+    cases = sorted(group, key=lambda each: EVERY.index(each.outcome))
+    what = cases[0].outcome
+    anchor = escape(f"{run.subject}-{asked.id}")
+    words = [asked.id, asked.title, run.subject, asked.level]
+    words += [f"{found.role} {found.case} {found.observed}" for found in cases]
+    search = escape(" ".join(words).lower(), quote=True)
+    same = sum(found.outcome is what for found in cases)
+    count = f"{same} of {len(cases)} cases" if len(cases) > 1 else "1 case"
+    seen = "" if what is Outcome.PASS else f'<span class="seen">{escape(cases[0].observed)}</span>'
+    yield f'<details id="{anchor}" data-outcome="{what}" data-search="{search}">'
+    yield (
+        f'<summary>{badge(what)} <a class="id" href="#{anchor}">{asked.id}</a> '
+        f'<span class="level">{asked.level}</span> {escape(asked.title)} '
+        f'<span class="count">{count}</span>{seen}</summary>'
+    )
+    yield (
+        f'<p class="why">{escape(asked.rationale)}. '
+        f'<a href="{escape(asked.source)}" rel="noreferrer">the standard</a></p>'
+    )
+    for number, found in enumerate(cases):
+        yield from case(found, folded=number > 0)
+    yield "</details>"
 
 
 def section(run: Run) -> Iterator[str]:
@@ -41,59 +89,74 @@ def section(run: Run) -> Iterator[str]:
     if run.broken:
         yield f'<p class="broken">Could not be tried: {escape(run.broken)}</p></section>'
         return
-    yield f"<p>{escape(sums(run.findings))}; {run.seconds:.1f} s</p>"
     groups: dict[str, list[Finding]] = {}
     for found in run.findings:
         groups.setdefault(found.id, []).append(found)
-
-    def worst(group: list[Finding]) -> int:
-        return min(EVERY.index(found.outcome) for found in group)
-
-    for name, group in sorted(groups.items(), key=lambda item: (worst(item[1]), item[0])):
-        asked = requirement(name)
-        what = EVERY[worst(group)]
-        opened = " open" if what.failed else ""
-        search = escape(" ".join([name, asked.title, run.subject, asked.level]).lower(), quote=True)
-        anchor = escape(f"{run.subject}-{name}")
-        yield f'<details id="{anchor}" data-outcome="{what}" data-search="{search}"{opened}>'
-        yield (
-            f'<summary>{badge(what)} <a class="id" href="#{anchor}">{name}</a> '
-            f'<span class="level">{asked.level}</span> {escape(asked.title)}</summary>'
-        )
-        yield (
-            f'<p class="why">{escape(asked.rationale)}. '
-            f'<a href="{escape(asked.source)}" rel="noreferrer">the standard</a></p>'
-        )
-        for found in sorted(group, key=lambda each: EVERY.index(each.outcome)):
-            yield from case(found)
-        yield "</details>"
+    requirements = Counter(worst(group) for group in groups.values())
+    kept, tried = requirements[Outcome.PASS], len(groups) - requirements[Outcome.NOT_APPLICABLE]
+    yield (
+        f"<p><b>{kept} of {tried} requirements kept.</b> Cases: "
+        f"{escape(sums(run.findings))}; {run.seconds:.1f} s</p>"
+    )
+    for group in sorted(groups.values(), key=rank):
+        yield from fold(run, group)
     yield "</section>"
 
 
-def text(runs: Iterable[Run], extra: str = "") -> str:
-    """The page. `extra` is HTML that stands before the subjects: the matrix."""
+INTRO = (
+    "What each library does right and wrong in the exchange of arrays, held against the public "
+    "standards. FAIL: a MUST is broken; WARN: a SHOULD; INFO: the texts leave it open, or allow it "
+    "although it is dangerous."
+)
+
+
+def text(runs: Iterable[Run]) -> str:
+    """The page on some runs."""
     runs = list(runs)
-    page = resources.files(__package__).joinpath("page.html").read_text(encoding="utf-8")
     found = {each.outcome for run in runs for each in run.findings}
-    filters = "".join(
-        f'<label class="outcome {what}"><input type="checkbox" value="{what}" '
-        f"{'' if what in {Outcome.PASS, Outcome.NOT_APPLICABLE} else 'checked'}>{what}</label>"
-        for what in EVERY
-        if what in found
+    quiet = {Outcome.PASS, Outcome.NOT_APPLICABLE}
+    return page(
+        title=", ".join(f"{run.subject} {run.version}".rstrip() for run in runs),
+        intro=INTRO,
+        subjects=" · ".join(
+            f'<a href="#{escape(run.subject)}">{escape(run.subject)}</a>' for run in runs
+        )
+        if len(runs) > 1
+        else "",
+        filters=[(str(what), str(what), what not in quiet) for what in EVERY if what in found],
+        extra="",
+        sections="\n".join("\n".join(section(run)) for run in runs),
+    )
+
+
+def page(
+    *,
+    title: str,
+    intro: str,
+    subjects: str,
+    filters: Iterable[tuple[str, str, bool]],
+    extra: str,
+    sections: str,
+) -> str:
+    """A page that loads nothing from elsewhere. `filters` are (outcome, class, checked);
+    `subjects`, `extra` and `sections` are HTML."""
+    frame = resources.files(__package__).joinpath("page.html").read_text(encoding="utf-8")
+    boxes = "".join(
+        f'<label class="outcome {colour}"><input type="checkbox" value="{what}" '
+        f"{'checked' if checked else ''}>{what}</label>"
+        for what, colour, checked in filters
     )
     rows = "".join(
         f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>"
         for name, value in environment().items()
     )
-    subjects = " · ".join(
-        f'<a href="#{escape(run.subject)}">{escape(run.subject)}</a>' for run in runs
-    )
     parts = {
-        "@TITLE@": escape(", ".join(f"{run.subject} {run.version}".rstrip() for run in runs)),
+        "@TITLE@": escape(title),
+        "@INTRO@": escape(intro),
         "@SUBJECTS@": subjects,
-        "@FILTERS@": filters,
+        "@FILTERS@": boxes,
         "@ENVIRONMENT@": f"<table>{rows}</table>",
         "@EXTRA@": extra,
-        "@SECTIONS@": "\n".join("\n".join(section(run)) for run in runs),
+        "@SECTIONS@": sections,
     }
-    return re.sub("|".join(parts), lambda mark: parts[mark[0]], page)  # in one pass: values stay
+    return re.sub("|".join(parts), lambda mark: parts[mark[0]], frame)  # in one pass: values stay

@@ -1,0 +1,102 @@
+"""The JSON report keeps to its published schema, and the schema refuses what is no report."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any
+
+import jsonschema
+import pytest
+
+from refarray.conformance import Finding, Outcome, engine
+from refarray.conformance.engine import Run, run_subject
+from refarray.conformance.matrix import Cell, measure
+from refarray.conformance.pairs import Arrival
+from refarray.conformance.report import data, grid
+from refarray.conformance.requirements import Level, Role
+
+Document = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def report() -> Document:
+    """Of a subject that can be tried, and of one that cannot."""
+    checks = engine.selected(ids=["FLAG", "TENS-03"])
+    runs = [run_subject(name, checks) for name in ("refarray", "no_such_module")]
+    document: Document = json.loads(data.text(runs))
+    return document
+
+
+@pytest.fixture(scope="module")
+def validator() -> Any:
+    kind = jsonschema.validators.validator_for(data.schema())
+    kind.check_schema(data.schema())
+    return kind(data.schema(), format_checker=kind.FORMAT_CHECKER)
+
+
+def test_the_schema_is_named_and_counted() -> None:
+    assert data.schema()["$id"] == f"urn:refarray:conformance-report:{data.SCHEMA}"
+
+
+def test_a_report_keeps_to_it(report: Document, validator: Any) -> None:
+    validator.validate(report)
+    assert report["findings"] and report["subjects"][1]["broken"]
+
+
+def test_a_matrix_keeps_to_it(validator: Any) -> None:
+    rows = [[measure("refarray", "refarray"), Cell("refarray", "x", broken="it does not import")]]
+    document = json.loads(grid.as_json(rows))
+    validator.validate(document)
+    assert {found["role"] for found in document["findings"]} == {"pair"}
+    assert len(document["pairs"]) == 2
+
+
+def test_its_words_are_the_kits() -> None:
+    fields = data.schema()["$defs"]["finding"]["properties"]
+    assert set(fields["outcome"]["enum"]) == set(Outcome)
+    assert set(fields["level"]["enum"]) == set(Level)
+    assert set(fields["role"]["enum"]) == set(Role)
+    assert set(Finding.__dataclass_fields__) <= set(fields)
+    pair = data.schema()["$defs"]["pair"]["properties"]
+    assert set(pair["exchanges"]["items"]["properties"]["arrival"]["enum"]) == set(Arrival)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda d: d.pop("findings"),
+        lambda d: d.update(schema=2),
+        lambda d: d.update(date=3),
+        lambda d: d["environment"].pop("python"),
+        lambda d: d["findings"][0].pop("repro"),
+        lambda d: d["findings"][0].update(id="flag-1"),
+        lambda d: d["findings"][0].update(outcome="bad"),
+        lambda d: d["findings"][0].update(level="WISH"),
+        lambda d: d["findings"][0].update(role="bystander"),
+        lambda d: d["findings"][0].update(observed=None),
+        lambda d: d["subjects"][0].update(seconds=-1),
+    ],
+)
+def test_what_is_no_report_is_refused(
+    report: Document, validator: Any, spoil: Callable[[Document], object]
+) -> None:
+    bad = copy.deepcopy(report)
+    spoil(bad)
+    with pytest.raises(jsonschema.ValidationError):
+        validator.validate(bad)
+
+
+def test_new_fields_are_no_error(report: Document, validator: Any) -> None:
+    more = copy.deepcopy(report)
+    more["findings"][0]["mood"] = "fine"
+    validator.validate(more)
+
+
+def test_runs_of_every_outcome_keep_to_it(validator: Any) -> None:
+    findings = [
+        Finding("VERS-01", Level.MUST, "x", "", Role.PRODUCER, "a", outcome, "b", "c", "d")
+        for outcome in Outcome
+    ]
+    validator.validate(json.loads(data.text([Run("x", "1", findings=findings)])))
