@@ -13,8 +13,8 @@ namespace {
 /// A DriverError with what a program may want to know as attributes. The indicator is set in any
 /// case.
 void set_driver_error(const runtime::DriverError& error) noexcept {
-  State* state = State::of_current_interpreter();
-  PyObject* type = state == nullptr ? nullptr : state->get(Slot::kDriverError);
+  const Ref module = State::module_of_current_interpreter();
+  PyObject* type = module ? State::of_module(module.get()).get(Slot::kDriverError) : nullptr;
   if (type == nullptr) type = PyExc_RuntimeError;
   const Ref made = Ref::steal(PyObject_CallFunction(type, "s", error.what()));
   if (!made) return;

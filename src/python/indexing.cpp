@@ -230,7 +230,7 @@ void assign(const core::Array& target, const core::ArrayView& source) {
 
 /// One number everywhere: straight into a single element, else by way of one outside every array.
 void assign_number(const core::Array& target, PyObject* number) {
-  if (target.layout.ndim == 0) {
+  if (target.layout.ndim == 0 && target.view().device().is_host()) {
     require_host(target, "assignment");
     return write_scalar(target.dtype, target.data, target.bit, number);
   }
