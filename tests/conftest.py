@@ -109,7 +109,11 @@ def ledger(request: pytest.FixtureRequest) -> Iterator[None]:
     assert not wrong, f"(number, deleter calls expected, deleter calls): {wrong}"
 
 
-def run_forked(body: Callable[[], object], seconds: float = 30.0) -> None:
+#: A sanitizer makes a process many times as slow, and its fork as large as the address space.
+PATIENCE = 10 if "ASAN_OPTIONS" in os.environ else 1
+
+
+def run_forked(body: Callable[[], object], seconds: float = 30.0 * PATIENCE) -> None:
     """Runs `body` in a forked child; fails when it raises, dies by a signal or does not end."""
     reader, writer = os.pipe()
     with warnings.catch_warnings():

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from native.build import compiler_environment
 
 SOURCE = Path(__file__).resolve().parent / "driver" / "driver.cpp"
 VARIABLES = {"CUDA": "REFARRAY_LIBCUDA", "ROCm": "REFARRAY_LIBHIP"}
@@ -21,7 +22,7 @@ DEVICES = {"CUDA": "cuda:0", "ROCm": "rocm:0"}
 def compiled(path: Path, *flags: str) -> Path:
     compiler = os.environ.get("CXX", "g++").split()
     command = [*compiler, "-std=c++20", "-shared", "-fPIC", *flags]
-    subprocess.run([*command, "-o", path, SOURCE], check=True)
+    subprocess.run([*command, "-o", path, SOURCE], check=True, env=compiler_environment())
     return path
 
 

@@ -40,6 +40,7 @@ def test_an_animal_is_caught_by_its_own_requirement(animal: str) -> None:
     assert list(caught(run)) == [ANIMALS[animal]], caught(run)
 
 
+@pytest.mark.not_sanitized("looks at the memory of a process, and ASAN keeps what is freed")
 def test_refarray_has_no_findings() -> None:
     report = check("refarray", full=True)
     assert len(report.findings) > 400
@@ -47,6 +48,7 @@ def test_refarray_has_no_findings() -> None:
     assert not [found for found in report.findings if found.outcome not in fine]
 
 
+@pytest.mark.not_sanitized("looks at the memory of a process, and ASAN keeps what is freed")
 def test_every_check_fails_when_its_judgement_is_inverted() -> None:
     """On refarray, in this process: what held is reported once the judgement is turned round."""
     from refarray.conformance.consumer import Consumer

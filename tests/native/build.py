@@ -22,6 +22,11 @@ FLAGS = (
 )
 
 
+def compiler_environment() -> dict[str, str]:
+    """Without what is preloaded: a sanitizer would report what the compiler leaks."""
+    return {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+
+
 def dlpack_include() -> Path:
     """The folder above dlpack/dlpack.h: the one that the environment names, as for our own build;
     else from tvm_ffi when it is installed, else from refarray."""
@@ -78,7 +83,7 @@ def build() -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         handle, unfinished = tempfile.mkstemp(suffix=".so", dir=folder)
         os.close(handle)
-        subprocess.run([*line, "-o", unfinished], check=True)
+        subprocess.run([*line, "-o", unfinished], check=True, env=compiler_environment())
         Path(unfinished).replace(folder / name)  # atomic: two test runs may build at once
     return folder
 
@@ -94,7 +99,8 @@ def build_heap_faults() -> Path:
         handle, unfinished = tempfile.mkstemp(suffix=".so", dir=library.parent)
         os.close(handle)
         hidden = "-fvisibility=hidden"  # all that it has is for others
-        subprocess.run([*(word for word in line if word != hidden), "-o", unfinished], check=True)
+        command = [*(word for word in line if word != hidden), "-o", unfinished]
+        subprocess.run(command, check=True, env=compiler_environment())
         Path(unfinished).replace(library)
     return library
 

@@ -12,7 +12,7 @@ import sysconfig
 import tempfile
 from pathlib import Path
 
-from native.build import cache_folder
+from native.build import cache_folder, compiler_environment
 
 HERE = Path(__file__).resolve().parent
 NAME = "nanobind_arrays"
@@ -52,7 +52,7 @@ def build() -> Path:
                 [*compiler, "-shared", str(ours), str(theirs), "-o", str(linked)],
             ]
             for command in commands:
-                subprocess.run(command, check=True)
+                subprocess.run(command, check=True, env=compiler_environment())
             linked.replace(module)  # atomic: two test runs may build at once
     return folder
 
