@@ -15,6 +15,7 @@ from . import _libraries
 
 __all__ = [
     "CUDA_VERSIONS",
+    "DEFAULTS",
     "HIP_VERSIONS",
     "Drivers",
     "calls",
@@ -41,6 +42,27 @@ CUDA_VERSIONS = (11040, 12000, 12040, 12050, 12080, 13000)
 HIP_VERSIONS = {"5.2": 50221153, "6.3": 60342131, "7.0": 70051831, "10.0": 100000000}
 ORDERS = {"threads": 0, "latest": 1, "earliest": 2, "random": 3}
 
+#: What `configure` sets, and what holds when nothing is said.
+DEFAULTS: dict[str, int | bool | str] = {
+    "device_bytes": 2**31,  # the memory of each device
+    "pools": True,
+    "managed": True,
+    "peers": True,
+    "cuda_free_waits": False,  # a synchronous free may wait, or not: not to be relied on
+    "hip_free_waits": True,
+    "stub": False,  # every function returns 34 and writes nothing
+    "crash_on_bad_handle": False,
+    "hip_crash_on_one": True,  # HIP dereferences the stream value 1
+    "reuse": False,  # give a freed address again at once
+    "unmap": False,  # freed memory traps the device's work, too
+    "check_gil": True,
+    "each_thread": False,  # host threads are not ordered by themselves
+    "order": "threads",
+    "delay": 0,  # microseconds before each piece of work, at most
+    "seed": 1,
+    "hang_milliseconds": 30_000,
+}
+
 Record = dict[str, Any]
 
 
@@ -49,6 +71,16 @@ class Drivers(NamedTuple):
 
     cuda: Path
     hip: Path
+
+    @classmethod
+    def here(cls, cuda_version: int = 12080, hip_version: str = "6.3") -> Drivers:
+        """Those of two versions, on the machine as it is."""
+        folder = _libraries.folder()
+        name = f"libamdhip64.so.{hip_version.partition('.')[0]}"
+        return cls(
+            folder / ("cuda12" if cuda_version >= 12000 else "cuda11") / "libcuda.so.1",
+            folder / f"hip{hip_version}" / name,
+        )
 
 
 @cache
@@ -104,14 +136,11 @@ def load(
     Sets `REFARRAY_LIBCUDA` and `REFARRAY_LIBHIP`; call it before the program opens a driver.
     All objects of an earlier `load()` are gone.
     """
-    configure(cuda_devices=cuda, hip_devices=hip, cuda_version=cuda_version, **settings)
+    configure(cuda_devices=cuda, hip_devices=hip, cuda_version=cuda_version)
+    configure(**(DEFAULTS | settings))
     configure(hip_version=HIP_VERSIONS[hip_version])
     restart()
-    folder = _libraries.folder()
-    drivers = Drivers(
-        folder / ("cuda12" if cuda_version >= 12000 else "cuda11") / "libcuda.so.1",
-        folder / f"hip{hip_version}" / f"libamdhip64.so.{hip_version.partition('.')[0]}",
-    )
+    drivers = Drivers.here(cuda_version, hip_version)
     os.environ["REFARRAY_LIBCUDA"] = str(drivers.cuda)
     os.environ["REFARRAY_LIBHIP"] = str(drivers.hip)
     return drivers

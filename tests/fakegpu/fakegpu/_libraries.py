@@ -34,7 +34,7 @@ def sources() -> list[Path]:
         repository / "src" / "core" / "kernels",
         repository / "include" / "refarray" / "core",
     ]
-    found = [path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir())]
+    found = [path for folder in folders for path in sorted(folder.glob("*.*")) if path.is_file()]
     return [SOURCE / "CMakeLists.txt", *found]
 
 

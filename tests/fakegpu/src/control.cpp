@@ -148,6 +148,10 @@ std::int64_t fakegpu_step(std::uint64_t handle, std::int64_t count) {
       if (stream == nullptr) return -1;
       op = stream->worker->head();
       if (op == nullptr) break;
+      const auto& before = op->waits_for();
+      if (std::any_of(before.begin(), before.end(),
+                      [&](const Op* one) { return machine.stuck(one); }))
+        break;
       stream->worker->let(1);
     }
     if (!finished_or_stuck(machine, op)) break;

@@ -1,0 +1,141 @@
+"""Drives a CUDA or HIP driver by hand through ctypes: enough for tests and for examples."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+from typing import Any
+
+Number = ctypes.c_uint64
+NON_BLOCKING = 1
+DISABLE_TIMING = 2
+
+
+class DriverError(Exception):
+    """A driver's function returned something else than success."""
+
+    def __init__(self, name: str, code: int) -> None:
+        super().__init__(f"{name} returned {code}")
+        self.name, self.code = name, code
+
+
+def _argument(value: Any) -> Any:
+    if isinstance(value, int):
+        return Number(value % 2**64)
+    if isinstance(value, ctypes._SimpleCData):
+        return ctypes.byref(value)  # something for the driver to fill
+    return value
+
+
+class Driver:
+    """The functions of a library by name; a code other than 0 is an exception.
+
+    Whole numbers are passed as they are, `ctypes` numbers by address, everything else untouched.
+    """
+
+    def __init__(self, library: Path | str, *, with_gil: bool = False) -> None:
+        self.library = (ctypes.PyDLL if with_gil else ctypes.CDLL)(str(library))
+
+    def code(self, name: str, *arguments: Any) -> int:
+        function = getattr(self.library, name)
+        return int(function(*(_argument(argument) for argument in arguments)))
+
+    def __call__(self, name: str, *arguments: Any) -> None:
+        if code := self.code(name, *arguments):
+            raise DriverError(name, code)
+
+    def made(self, name: str, *arguments: Any) -> int:
+        """What the function writes to its first argument."""
+        out = Number()
+        self(name, out, *arguments)
+        return out.value
+
+
+class Cuda(Driver):
+    """The CUDA driver with device 0's primary context current."""
+
+    def __init__(self, library: Path | str, *, with_gil: bool = False) -> None:
+        super().__init__(library, with_gil=with_gil)
+        self("cuInit", 0)
+        count = ctypes.c_int()
+        self("cuDeviceGetCount", count)
+        self.contexts = [self.made("cuDevicePrimaryCtxRetain", i) for i in range(count.value)]
+        self("cuCtxPushCurrent_v2", self.contexts[0])
+
+    def use(self, device: int) -> None:
+        self("cuCtxSetCurrent", self.contexts[device])
+
+    def stream(self, flags: int = NON_BLOCKING) -> int:
+        return self.made("cuStreamCreate", flags)
+
+    def event(self, flags: int = DISABLE_TIMING) -> int:
+        return self.made("cuEventCreate", flags)
+
+    def memory(self, size: int = 256) -> int:
+        return self.made("cuMemAlloc_v2", size)
+
+    def pooled(self, stream: int, size: int = 256) -> int:
+        return self.made("cuMemAllocAsync", size, stream)
+
+    def pinned(self, size: int = 256) -> int:
+        return self.made("cuMemHostAlloc", size, 1)
+
+    def managed(self, size: int = 256) -> int:
+        return self.made("cuMemAllocManaged", size, 1)
+
+    def fill(self, pointer: int, stream: int, value: int = 7, size: int = 256) -> None:
+        self("cuMemsetD8Async", pointer, value, size, stream)
+
+    def copy(self, to: int, source: int, stream: int, size: int = 256) -> None:
+        self("cuMemcpyAsync", to, source, size, stream)
+
+    def record(self, event: int, stream: int) -> None:
+        self("cuEventRecord", event, stream)
+
+    def wait(self, stream: int, event: int) -> None:
+        self("cuStreamWaitEvent", stream, event, 0)
+
+    def after(self, consumer: int, producer: int) -> None:
+        """Lets the consumer's work from now on follow the producer's until now."""
+        event = self.event()
+        self.record(event, producer)
+        self.wait(consumer, event)
+        self("cuEventDestroy_v2", event)
+
+    def synchronize(self, stream: int) -> None:
+        self("cuStreamSynchronize", stream)
+
+    def kernel(self, name: str) -> int:
+        module = self.made("cuModuleLoadData", b".version 6.0")
+        return self.made("cuModuleGetFunction", module, name.encode())
+
+    def launch(self, function: int, stream: int, *values: int) -> None:
+        """Runs a kernel of one block; its parameters are 64-bit numbers."""
+        numbers = [Number(value) for value in values]
+        addresses = (ctypes.c_void_p * len(numbers))(*(ctypes.addressof(n) for n in numbers))
+        self("cuLaunchKernel", function, 1, 1, 1, 1, 1, 1, 0, stream, addresses, None)
+
+
+class Hip(Driver):
+    """The HIP runtime; device 0 is current."""
+
+    def stream(self, flags: int = NON_BLOCKING) -> int:
+        return self.made("hipStreamCreateWithFlags", flags)
+
+    def event(self, flags: int = DISABLE_TIMING) -> int:
+        return self.made("hipEventCreateWithFlags", flags)
+
+    def memory(self, size: int = 256) -> int:
+        return self.made("hipMalloc", size)
+
+    def fill(self, pointer: int, stream: int, value: int = 7, size: int = 256) -> None:
+        self("hipMemsetAsync", pointer, value, size, stream)
+
+    def copy(self, to: int, source: int, stream: int, size: int = 256) -> None:
+        self("hipMemcpyAsync", to, source, size, 4, stream)
+
+    def record(self, event: int, stream: int) -> None:
+        self("hipEventRecord", event, stream)
+
+    def wait(self, stream: int, event: int) -> None:
+        self("hipStreamWaitEvent", stream, event, 0)

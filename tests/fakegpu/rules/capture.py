@@ -1,0 +1,239 @@
+"""What stream capture forbids, and what it does to a capture when that is done nevertheless."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import partial
+
+import fakegpu
+import pytest
+from conftest import Elsewhere, Refused
+from fakegpu.driving import Cuda, Hip, Number
+
+LEGACY = 1
+GLOBAL, THREAD_LOCAL, RELAXED = 0, 1, 2
+UNSUPPORTED, INVALIDATED, MERGE, UNMATCHED, UNJOINED = 900, 901, 902, 903, 904
+ISOLATION, IMPLICIT, CAPTURED_EVENT, WRONG_THREAD = 905, 906, 907, 908
+
+
+def status(cuda: Cuda, stream: int) -> int:
+    out = ctypes.c_int(77)
+    cuda("cuStreamIsCapturing", stream, out)
+    return out.value
+
+
+def end(cuda: Cuda, stream: int) -> int:
+    return cuda.code("cuStreamEndCapture", stream, Number())
+
+
+@pytest.fixture
+def memory(cuda: Cuda) -> int:
+    return cuda.memory()
+
+
+@pytest.fixture
+def stream(cuda: Cuda, memory: int) -> int:
+    """A stream that captures; the memory was there before."""
+    stream = cuda.stream()
+    cuda("cuStreamBeginCapture_v2", stream, THREAD_LOCAL)
+    return stream
+
+
+def test_captured_work_runs_when_its_graph_is_launched(cuda: Cuda) -> None:
+    stream, memory = cuda.stream(), cuda.memory()
+    cuda("cuStreamBeginCapture_v2", stream, GLOBAL)
+    cuda.fill(memory, stream, 4)
+    graph = Number()
+    cuda("cuStreamEndCapture", stream, graph)
+    fakegpu.run()
+    assert fakegpu.peek(memory, 1) == b"\xcd"
+    executable = cuda.made("cuGraphInstantiateWithFlags", graph.value, 0)
+    cuda("cuGraphLaunch", executable, stream)
+    cuda.synchronize(stream)
+    assert fakegpu.peek(memory, 1) == b"\4"
+
+
+def test_a_launched_graph_is_ordered_like_any_work(cuda: Cuda) -> None:
+    stream, other, memory = cuda.stream(), cuda.stream(), cuda.memory()
+    cuda("cuStreamBeginCapture_v2", stream, GLOBAL)
+    cuda.fill(memory, stream, 4)
+    graph = Number()
+    cuda("cuStreamEndCapture", stream, graph)
+    cuda("cuGraphLaunch", cuda.made("cuGraphInstantiateWithFlags", graph.value, 0), stream)
+    cuda.fill(memory, other)
+    assert [violation["kind"] for violation in fakegpu.violations()] == ["race"]
+
+
+def test_every_capture_has_an_id(cuda: Cuda) -> None:
+    ids = []
+    for _ in range(2):
+        stream, state, number = cuda.stream(), ctypes.c_int(), Number()
+        cuda("cuStreamBeginCapture_v2", stream, RELAXED)
+        cuda("cuStreamGetCaptureInfo", stream, state, number)
+        ids.append(number.value)
+        assert state.value == 1
+        assert end(cuda, stream) == 0
+        assert status(cuda, stream) == 0
+    assert ids[0] != ids[1]
+
+
+def test_an_event_from_outside_invalidates(cuda: Cuda, stream: int) -> None:
+    outside, event = cuda.stream(), cuda.event()
+    cuda.record(event, outside)
+    assert cuda.code("cuStreamWaitEvent", stream, event, 0) == ISOLATION
+    assert status(cuda, stream) == 2
+    assert end(cuda, stream) == INVALIDATED
+
+
+def test_an_invalid_capture_takes_no_more_work(cuda: Cuda, stream: int, memory: int) -> None:
+    assert cuda.code("cuStreamSynchronize", stream) == UNSUPPORTED
+    assert cuda.code("cuMemsetD8Async", memory, 0, 1, stream) == INVALIDATED
+
+
+def test_a_captured_event_pulls_another_stream_in(cuda: Cuda, stream: int) -> None:
+    other, event = cuda.stream(), cuda.event()
+    cuda.record(event, stream)
+    cuda.wait(other, event)
+    assert status(cuda, other) == 1
+    cuda.after(stream, other)
+    assert end(cuda, stream) == 0
+    assert status(cuda, other) == 0
+
+
+def test_a_forked_stream_must_be_joined(cuda: Cuda, stream: int, memory: int) -> None:
+    other = cuda.stream()
+    cuda.after(other, stream)
+    cuda.fill(memory, other)
+    assert end(cuda, stream) == UNJOINED
+
+
+def test_a_joined_fork_is_a_graph(cuda: Cuda, stream: int, memory: int) -> None:
+    other = cuda.stream()
+    cuda.after(other, stream)
+    cuda.fill(memory, other)
+    cuda.after(stream, other)
+    assert end(cuda, stream) == 0
+
+
+def test_a_capture_ends_where_it_began(cuda: Cuda, stream: int) -> None:
+    other = cuda.stream()
+    cuda.after(other, stream)
+    assert end(cuda, other) == UNMATCHED
+
+
+def test_two_captures_do_not_mix(cuda: Cuda, stream: int) -> None:
+    other, event = cuda.stream(), cuda.event()
+    cuda("cuStreamBeginCapture_v2", other, THREAD_LOCAL)
+    cuda.record(event, other)
+    assert cuda.code("cuStreamWaitEvent", stream, event, 0) == MERGE
+    assert (status(cuda, stream), status(cuda, other)) == (2, 2)
+
+
+def test_the_legacy_stream_is_out_of_bounds_while_a_blocking_stream_captures(cuda: Cuda) -> None:
+    blocking, memory = cuda.stream(0), cuda.memory()
+    cuda("cuStreamBeginCapture_v2", blocking, THREAD_LOCAL)
+    probe = ctypes.c_int()
+    assert cuda.code("cuStreamIsCapturing", LEGACY, probe) == IMPLICIT  # a probe: harmless
+    assert status(cuda, blocking) == 1
+    assert cuda.code("cuMemsetD8Async", memory, 0, 1, LEGACY) == IMPLICIT
+    assert status(cuda, blocking) == 2
+
+
+def test_the_legacy_stream_is_free_while_a_non_blocking_one_captures(
+    cuda: Cuda, stream: int, memory: int
+) -> None:
+    cuda.fill(memory, LEGACY)
+    assert status(cuda, LEGACY) == 0
+    assert status(cuda, stream) == 1
+
+
+def test_the_legacy_stream_does_not_capture(cuda: Cuda) -> None:
+    assert cuda.code("cuStreamBeginCapture_v2", LEGACY, GLOBAL) == UNSUPPORTED
+
+
+def test_a_captured_event_is_neither_asked_nor_waited_for(cuda: Cuda, stream: int) -> None:
+    event = cuda.event()
+    cuda.record(event, stream)
+    mode = ctypes.c_int(RELAXED)
+    cuda("cuThreadExchangeStreamCaptureMode", mode)
+    assert cuda.code("cuEventQuery", event) == CAPTURED_EVENT
+    assert cuda.code("cuEventSynchronize", event) == CAPTURED_EVENT
+    cuda("cuThreadExchangeStreamCaptureMode", mode)
+    assert end(cuda, stream) == 0
+    assert cuda.code("cuStreamWaitEvent", cuda.stream(), event, 0) == CAPTURED_EVENT
+
+
+@pytest.mark.parametrize("call", ["cuMemAlloc_v2", "cuMemHostAlloc"])
+def test_an_unsafe_call_invalidates_unless_the_thread_is_relaxed(cuda: Cuda, call: str) -> None:
+    stream = cuda.stream()
+    cuda("cuStreamBeginCapture_v2", stream, GLOBAL)
+    mode = ctypes.c_int(RELAXED)
+    cuda("cuThreadExchangeStreamCaptureMode", mode)
+    assert mode.value == GLOBAL
+    cuda(call, Number(), 64, 0)
+    cuda("cuThreadExchangeStreamCaptureMode", mode)
+    assert mode.value == RELAXED
+    assert status(cuda, stream) == 1
+    assert cuda.code(call, Number(), 64, 0) == UNSUPPORTED
+    assert status(cuda, stream) == 2
+
+
+def test_a_relaxed_capture_allows_unsafe_calls(cuda: Cuda) -> None:
+    stream = cuda.stream()
+    cuda("cuStreamBeginCapture_v2", stream, RELAXED)
+    cuda.memory()
+    assert status(cuda, stream) == 1
+
+
+def test_another_thread_is_concerned_by_a_global_capture_alone(
+    cuda: Cuda, elsewhere: Elsewhere
+) -> None:
+    for mode, code in ((GLOBAL, UNSUPPORTED), (THREAD_LOCAL, 0)):
+        stream = cuda.stream()
+        cuda("cuStreamBeginCapture_v2", stream, mode)
+        assert elsewhere(lambda: cuda.code("cuMemAlloc_v2", Number(), 64)) == code
+        assert end(cuda, stream) == (INVALIDATED if code else 0)
+
+
+def test_another_thread_may_end_a_relaxed_capture_alone(cuda: Cuda, elsewhere: Elsewhere) -> None:
+    for mode, code in ((GLOBAL, WRONG_THREAD), (RELAXED, 0)):
+        stream = cuda.stream()
+        cuda("cuStreamBeginCapture_v2", stream, mode)
+        assert elsewhere(partial(end, cuda, stream)) == code
+
+
+def test_context_calls_invalidate_what_they_would_have_to_wait_for(cuda: Cuda, stream: int) -> None:
+    event = cuda.event()
+    assert cuda.code("cuCtxRecordEvent", cuda.contexts[0], event) == UNSUPPORTED
+    assert status(cuda, stream) == 2
+    assert cuda.code("cuCtxSynchronize") == UNSUPPORTED
+
+
+def test_memory_of_a_capture_is_the_graphs(cuda: Cuda, stream: int) -> None:
+    inside = cuda.pooled(stream)
+    cuda("cuMemFreeAsync", inside, stream)
+    assert end(cuda, stream) == 0
+    outside, other = cuda.pooled(stream), cuda.stream()
+    cuda("cuStreamBeginCapture_v2", other, RELAXED)
+    assert cuda.code("cuMemFreeAsync", outside, other) == 1
+    assert end(cuda, other) == 0
+
+
+def test_a_copy_to_pageable_memory_is_not_for_captures(cuda: Cuda, stream: int) -> None:
+    own = ctypes.create_string_buffer(256)
+    memory = cuda.made("cuMemAllocFromPoolAsync", 256, cuda.made("cuDeviceGetMemPool", 0), LEGACY)
+    assert cuda.code("cuMemcpyDtoHAsync_v2", own, memory, 256, stream) == UNSUPPORTED
+
+
+def test_a_query_of_a_capturing_stream_invalidates(cuda: Cuda, stream: int) -> None:
+    assert cuda.code("cuStreamQuery", stream) == UNSUPPORTED
+    assert status(cuda, stream) == 2
+
+
+def test_hip_refuses_event_queries_in_a_global_capture_from_7_on(refused: Refused) -> None:
+    for version, code in (("6.3", 0), ("7.0", UNSUPPORTED)):
+        hip = Hip(fakegpu.load(hip_version=version).hip)
+        stream, event = hip.stream(), hip.event()
+        hip("hipStreamBeginCapture", stream, GLOBAL)
+        assert hip.code("hipEventQuery", event) == code
+    assert refused(hip, "hipStreamSynchronize", stream) == INVALIDATED

@@ -1,0 +1,61 @@
+"""Fixtures of the rules: a machine that has just been switched on, driven by hand."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import fakegpu
+from fakegpu.driving import Cuda, DriverError, Hip
+
+Refused = Callable[..., int]
+Elsewhere = Callable[[Callable[[], int]], int]
+
+
+@pytest.fixture
+def cuda() -> Iterator[Cuda]:
+    yield Cuda(fakegpu.load().cuda)
+    fakegpu.configure(**fakegpu.DEFAULTS)
+
+
+@pytest.fixture
+def hip() -> Iterator[Hip]:
+    yield Hip(fakegpu.load(hip=2).hip)
+    fakegpu.configure(**fakegpu.DEFAULTS)
+
+
+@pytest.fixture
+def refused() -> Refused:
+    """Makes the call and gives the code that it was refused with."""
+
+    def run(call: Callable[..., object], *arguments: object) -> int:
+        with pytest.raises(DriverError) as caught:
+            call(*arguments)
+        return caught.value.code
+
+    return run
+
+
+@pytest.fixture
+def elsewhere(cuda: Cuda) -> Elsewhere:
+    """Runs something in another thread, in device 0's context, and gives its result."""
+
+    def run(body: Callable[[], int]) -> int:
+        results: list[int] = []
+
+        def enter() -> None:
+            cuda.use(0)
+            results.append(body())
+
+        thread = threading.Thread(target=enter)
+        thread.start()
+        thread.join()
+        return results[0]
+
+    return run

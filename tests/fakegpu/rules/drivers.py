@@ -1,0 +1,361 @@
+"""What the libraries themselves are like: versions, symbols, faults, handles, processes."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import fakegpu
+import pytest
+from fakegpu.driving import Cuda, Driver, Hip, Number
+
+HERE = Path(__file__).resolve().parent
+LEGACY_STREAM, PER_THREAD_STREAM = 1, 2  # flags of cuGetProcAddress
+
+
+def kinds() -> list[str]:
+    return [violation["kind"] for violation in fakegpu.violations()]
+
+
+def script(body: str) -> subprocess.CompletedProcess[str]:
+    start = "import ctypes, fakegpu\nfrom fakegpu.driving import *\ndrivers = fakegpu.load(hip=2)\n"
+    return subprocess.run(
+        [sys.executable, "-c", start + body],
+        cwd=HERE.parent,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def address(cuda: Driver, name: str, version: int, flags: int = LEGACY_STREAM) -> int | None:
+    out = ctypes.c_void_p()
+    cuda("cuGetProcAddress_v2", name.encode(), out, version, flags, ctypes.c_int())
+    return out.value
+
+
+@pytest.mark.parametrize("version", fakegpu.CUDA_VERSIONS)
+def test_a_cuda_driver_has_its_version_and_symbols(version: int) -> None:
+    library = Driver(fakegpu.load(cuda_version=version).cuda)
+    said = ctypes.c_int()
+    library("cuDriverGetVersion", said)
+    assert said.value == version
+    assert hasattr(library.library, "cuGetProcAddress_v2") == (version >= 12000)
+    out = ctypes.c_void_p()
+    code = library.code("cuGetProcAddress", b"cuCtxRecordEvent", out, 13000, LEGACY_STREAM)
+    assert (code, bool(out.value)) == ((0, True) if version >= 12050 else (500, False))
+
+
+def test_a_name_means_what_it_meant_in_the_version_asked_for(cuda: Cuda) -> None:
+    fakegpu.configure(cuda_version=13000)
+    assert address(cuda, "cuCtxSynchronize", 2000) != address(cuda, "cuCtxSynchronize", 13000)
+    infos = {address(cuda, "cuStreamGetCaptureInfo", v) for v in (10010, 11030, 12030)}
+    assert len(infos) == 3
+    assert (
+        address(cuda, "cuMemAlloc", 3020)
+        == ctypes.cast(cuda.library.cuMemAlloc_v2, ctypes.c_void_p).value
+    )
+    assert address(cuda, "cuStreamGetDevice", 12000) is None
+    assert cuda.code("cuGetProcAddress_v2", b"cuNoSuch", ctypes.c_void_p(), 13000, 1, None) == 500
+
+
+@pytest.mark.parametrize("name", ["cuMemAlloc", "cuStreamDestroy", "cuCtxPushCurrent"])
+def test_an_unsuffixed_name_of_an_old_abi_aborts(name: str) -> None:
+    done = script(f"Driver(drivers.cuda).library.{name}(None, 1)\n")
+    assert done.returncode == -signal.SIGABRT
+    assert name in done.stderr
+
+
+def test_an_old_version_of_a_name_aborts_as_well() -> None:
+    body = (
+        "cuda, out = Cuda(drivers.cuda), ctypes.c_void_p()\n"
+        "cuda('cuGetProcAddress_v2', b'cuMemFree', out, 2000, 1, ctypes.c_int())\n"
+        "ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint)(out.value)(0)\n"
+    )
+    assert script(body).returncode == -signal.SIGABRT
+
+
+def test_the_null_stream_is_the_threads_own_behind_a_per_thread_entry(cuda: Cuda) -> None:
+    memory = cuda.memory()
+    kind = ctypes.CFUNCTYPE(ctypes.c_int, Number, ctypes.c_ubyte, Number, Number)
+    fill = kind(address(cuda, "cuMemsetD8Async", 3020, PER_THREAD_STREAM) or 0)
+    assert fill(memory, 1, 256, 0) == 0
+    other = cuda.stream()
+    cuda.after(other, 2)
+    cuda.fill(memory, other)
+    assert not kinds()
+
+
+@pytest.mark.parametrize("devices", [1, 2, 8])
+def test_there_are_as_many_devices_as_asked_for(devices: int) -> None:
+    cuda = Cuda(fakegpu.load(cuda=devices).cuda)
+    assert len(cuda.contexts) == len(set(cuda.contexts)) == devices
+    assert cuda.code("cuDeviceGet", ctypes.c_int(), devices) == 101
+    assert cuda.code("cuDeviceGet", ctypes.c_int(), -1 % 2**32) == 101
+
+
+def test_without_a_device_both_say_so() -> None:
+    drivers = fakegpu.load(cuda=0, hip=0)
+    cuda, hip, count = Driver(drivers.cuda), Driver(drivers.hip), ctypes.c_int(77)
+    assert cuda.code("cuInit", 0) == 100
+    assert cuda.code("cuDeviceGetCount", count) == 3
+    assert hip.code("hipInit", 0) == 101
+    assert hip.code("hipGetDeviceCount", count) == 100 and count.value == 0
+    assert hip.code("hipMalloc", Number(), 64) == 101
+
+
+def test_nothing_works_before_cuinit() -> None:
+    cuda = Driver(fakegpu.load().cuda)
+    assert cuda.code("cuDeviceGetCount", ctypes.c_int()) == 3
+    cuda("cuInit", 0)
+    cuda("cuDeviceGetCount", ctypes.c_int())
+    assert cuda.code("cuMemAlloc_v2", Number(), 64) == 201  # no current context
+
+
+def test_a_stub_returns_34_and_writes_nothing() -> None:
+    cuda, name = Driver(fakegpu.load(stub=True).cuda), Number(77)
+    assert cuda.code("cuInit", 0) == 34
+    assert cuda.code("cuGetErrorName", 34, name) == 34
+    assert name.value == 77
+
+
+def test_the_kth_call_fails_and_only_that(cuda: Cuda) -> None:
+    fakegpu.fail("cuEventCreate", 2, 999)
+    assert [cuda.code("cuEventCreate", Number(), 2) for _ in range(3)] == [0, 999, 0]
+    assert [record.get("injected", False) for record in fakegpu.trace("cuEventCreate")] == [
+        False,
+        True,
+        False,
+    ]
+
+
+def test_any_call_may_be_made_to_fail(cuda: Cuda) -> None:
+    fakegpu.reset()
+    cuda.event()
+    cuda.stream()
+    assert fakegpu.calls() == 2 and fakegpu.calls("cuEventCreate") == 1
+    fakegpu.fail("*", 2, 2)
+    cuda.event()
+    assert cuda.code("cuStreamCreate", Number(), 1) == 2
+
+
+def test_a_failed_call_has_done_nothing_but_a_failed_release_has(cuda: Cuda) -> None:
+    stream, memory = cuda.stream(), cuda.memory()
+    fakegpu.fail("cuMemsetD8Async", 1, 1)
+    assert cuda.code("cuMemsetD8Async", memory, 1, 256, stream) == 1
+    assert fakegpu.peek(memory, 1) == b"\xcd"
+    fakegpu.fail("cuMemFree", 1, 1)
+    assert cuda.code("cuMemFree_v2", memory) == 1
+    assert not fakegpu.live("memory")
+
+
+def test_an_illegal_address_poisons_every_call_after_it(cuda: Cuda) -> None:
+    fakegpu.fail("cuStreamSynchronize", 1, 700)
+    stream = cuda.stream()
+    assert cuda.code("cuStreamSynchronize", stream) == 700
+    assert cuda.code("cuStreamQuery", stream) == 700
+    fakegpu.reset()
+    assert cuda.code("cuStreamQuery", stream) == 0
+
+
+def test_a_blocking_call_with_the_gil_is_told(cuda: Cuda) -> None:
+    impatient = Driver(fakegpu.Drivers.here().cuda, with_gil=True)
+    impatient("cuStreamSynchronize", cuda.stream())
+    assert kinds() == ["gil-held"]
+    cuda.synchronize(cuda.stream())
+    assert kinds() == ["gil-held"]
+
+
+def test_an_asynchronous_call_with_the_gil_is_not(cuda: Cuda) -> None:
+    impatient = Driver(fakegpu.Drivers.here().cuda, with_gil=True)
+    impatient("cuMemsetD8Async", cuda.memory(), 1, 256, cuda.stream())
+    assert not kinds()
+    assert fakegpu.trace("cuMemsetD8Async")[0]["gil"] is True
+
+
+def test_a_copy_that_has_to_wait_with_the_gil_is_told(cuda: Cuda) -> None:
+    impatient = Driver(fakegpu.Drivers.here().cuda, with_gil=True)
+    own = ctypes.create_string_buffer(256)
+    impatient("cuMemcpyDtoHAsync_v2", own, cuda.memory(), 256, cuda.stream())
+    assert kinds() == ["gil-held"]
+
+
+def test_stale_and_foreign_handles_are_noticed(cuda: Cuda) -> None:
+    stream, event = cuda.stream(), cuda.event()
+    hip = Hip(fakegpu.Drivers.here().hip)
+    assert hip.code("hipStreamQuery", stream) == 709
+    cuda("cuStreamDestroy_v2", stream)
+    cuda("cuEventDestroy_v2", event)
+    assert cuda.code("cuStreamQuery", stream) == 400
+    assert cuda.code("cuEventQuery", event) == 400
+    assert cuda.code("cuStreamQuery", 0x1234) == 400
+    assert kinds() == ["bad-handle"] * 4
+
+
+def test_handles_crash_when_asked_for() -> None:
+    body = "cuda = Cuda(drivers.cuda)\nfakegpu.configure(crash_on_bad_handle=True)\n"
+    assert script(body + "cuda.synchronize(0x1234)\n").returncode == -signal.SIGSEGV
+
+
+def test_an_event_is_recorded_in_its_own_context(cuda: Cuda) -> None:
+    event = cuda.event()
+    cuda.use(1)
+    assert cuda.code("cuEventRecord", event, cuda.stream()) == 400
+    assert kinds() == ["wrong-device-record"]
+
+
+def test_a_kernel_is_launched_in_its_own_context(cuda: Cuda) -> None:
+    increment = cuda.kernel("fakegpu_increment")
+    cuda.use(1)
+    none = (ctypes.c_void_p * 2)()
+    far = cuda.stream()
+    assert cuda.code("cuLaunchKernel", increment, 1, 1, 1, 1, 1, 1, 0, far, none, None) == 400
+    assert kinds() == ["wrong-device-launch"]
+
+
+def test_a_kernel_runs_in_its_stream(cuda: Cuda) -> None:
+    stream, memory = cuda.stream(), cuda.memory()
+    increment = cuda.kernel("fakegpu_increment")
+    cuda.fill(memory, stream, 0)
+    cuda.launch(increment, stream, memory, 2)
+    cuda.launch(increment, stream, memory, 1)
+    cuda.synchronize(stream)
+    assert fakegpu.peek(memory, 12) == b"\2\0\0\0\1\0\0\0\0\0\0\0"
+    module = cuda.made("cuModuleLoadData", b".version 6.0")
+    assert cuda.code("cuModuleGetFunction", Number(), module, b"no_such_kernel") == 500
+
+
+def test_a_host_function_runs_in_its_stream_and_may_not_call_the_driver(cuda: Cuda) -> None:
+    stream, codes = cuda.stream(), []
+    kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+    function = kind(lambda _: codes.append(cuda.code("cuStreamQuery", stream)))
+    fakegpu.hold(stream)
+    cuda("cuLaunchHostFunc", stream, function, None)
+    assert not codes
+    fakegpu.run()
+    assert codes == [800]
+    assert kinds() == ["call-in-host-function"]
+
+
+def test_a_retained_context_is_one_until_it_is_released(cuda: Cuda) -> None:
+    assert cuda.made("cuDevicePrimaryCtxRetain", 0) == cuda.contexts[0]
+    stream = cuda.stream()
+    cuda("cuDevicePrimaryCtxRelease_v2", 0)
+    cuda("cuStreamQuery", stream)
+    cuda("cuDevicePrimaryCtxRelease_v2", 0)
+    assert cuda.code("cuStreamQuery", stream) == 400
+
+
+def test_contexts_are_a_stack_of_each_thread(cuda: Cuda) -> None:
+    device, popped = ctypes.c_int(), Number()
+    cuda("cuCtxPushCurrent_v2", cuda.contexts[1])
+    cuda("cuCtxGetDevice", device)
+    assert device.value == 1
+    cuda("cuCtxPopCurrent_v2", popped)
+    cuda("cuCtxGetDevice", device)
+    assert (popped.value, device.value) == (cuda.contexts[1], 0)
+
+
+def test_a_forked_child_gets_nothing_but_errors(cuda: Cuda) -> None:
+    stream = cuda.stream()
+    child = os.fork()
+    if child == 0:
+        codes = [cuda.code("cuStreamQuery", stream), cuda.code("cuInit", 0)]
+        os._exit(0 if codes == [3, 3] else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    cuda.synchronize(stream)
+
+
+def test_after_the_end_every_call_says_deinitialized(cuda: Cuda) -> None:
+    memory = cuda.memory()
+    fakegpu.deinitialize()
+    assert cuda.code("cuMemFree_v2", memory) == 4
+    fakegpu.restart()
+
+
+def test_a_process_ends_with_work_held_back() -> None:
+    body = (
+        "cuda = Cuda(drivers.cuda)\nstream = cuda.stream()\nfakegpu.hold(stream)\n"
+        "cuda.fill(cuda.memory(), stream)\n"
+    )
+    assert script(body).returncode == 0
+
+
+def test_pools_and_managed_memory_may_be_missing() -> None:
+    cuda = Cuda(fakegpu.load(pools=False, managed=False).cuda)
+    has = ctypes.c_int(77)
+    cuda("cuDeviceGetAttribute", has, 115, 0)
+    assert has.value == 0
+    assert cuda.code("cuMemAllocAsync", Number(), 64, cuda.stream()) == 801
+    assert cuda.code("cuMemAllocManaged", Number(), 64, 1) == 801
+
+
+@pytest.mark.parametrize("version", fakegpu.HIP_VERSIONS)
+def test_hip_numbers_memory_by_its_version(version: str) -> None:
+    hip = Hip(fakegpu.load(hip_version=version, hip=2).hip)
+    said = ctypes.c_int()
+    hip("hipRuntimeGetVersion", said)
+    assert said.value // 10_000_000 == int(version.partition(".")[0])
+    modern = said.value >= 60_000_000
+    answer = ctypes.create_string_buffer(32)
+    for name, arguments, old, new in (
+        ("hipHostMalloc", [64, 0], 0, 1),
+        ("hipMalloc", [64], 1, 2),
+        ("hipMallocManaged", [64, 1], 3, 3),
+    ):
+        hip("hipPointerGetAttributes", answer, hip.made(name, *arguments))
+        assert int.from_bytes(answer.raw[:4], "little") == (new if modern else old)
+    code = hip.code("hipPointerGetAttributes", answer, ctypes.addressof(answer))
+    assert code == (0 if said.value >= 70_000_000 else 1)
+
+
+def test_hip_5_lacks_what_came_later() -> None:
+    old = Driver(fakegpu.load(hip_version="5.2").hip).library
+    new = Driver(fakegpu.Drivers.here(hip_version="6.3").hip).library
+    for name in ("hipGetProcAddress", "hipLaunchHostFunc", "hipStreamGetDevice"):
+        assert not hasattr(old, name) and hasattr(new, name)
+    assert hasattr(old, "hipMallocAsync")
+
+
+def test_hip_dereferences_the_value_1() -> None:
+    body = "Hip(drivers.hip).code('hipStreamQuery', 1)\n"
+    assert script(body).returncode == -signal.SIGSEGV
+    hip = Hip(fakegpu.load(hip_crash_on_one=False).hip)
+    assert hip.code("hipStreamQuery", 1) == 400
+    assert kinds() == ["hip-stream-one"]
+
+
+def test_hip_waits_for_nothing_when_the_recording_stream_is_gone(hip: Hip) -> None:
+    producer, consumer, memory = hip.stream(), hip.stream(), hip.memory()
+    event = hip.event()
+    hip.fill(memory, producer)
+    hip.record(event, producer)
+    hip("hipStreamDestroy", producer)
+    hip.wait(consumer, event)
+    hip.fill(memory, consumer)
+    assert kinds() == ["race"]
+
+
+def test_hip_free_waits_for_the_device(hip: Hip) -> None:
+    memory = hip.memory()
+    hip.fill(memory, hip.stream())
+    hip("hipFree", memory)
+    assert not kinds()
+    assert hip.code("hipMalloc", Number(77), 0) == 0
+
+
+def test_a_call_tells_who_made_it_and_on_what(cuda: Cuda) -> None:
+    stream, memory = cuda.stream(), cuda.memory()
+    with fakegpu.label("here"):
+        cuda.fill(memory, stream)
+    [record] = fakegpu.trace("cuMemsetD8Async")
+    assert record["stream"] == stream and record["pointer"] == memory
+    assert record["bytes"] == 256 and record["device"] == 0 and record["result"] == 0
+    assert record["vendor"] == "cuda" and record["label"] == "here" and record["thread"] > 0
+    assert "libffi" in record["caller"]
+    fakegpu.reset()
+    assert fakegpu.trace() == []

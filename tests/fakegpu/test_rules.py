@@ -1,0 +1,29 @@
+"""The simulator's own rules, each file of rules/ in a process of its own: they switch the machine
+on and off, which a test session that uses it as well would not survive."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+
+
+@pytest.mark.not_sanitized("what kills a process there is a report in one with a sanitizer")
+@pytest.mark.parametrize("rules", ["order", "memory", "capture", "drivers"])
+def test_the_rules_hold(rules: str) -> None:
+    command = [sys.executable, "-X", "faulthandler", "-m", "pytest", "-q", "-c", os.devnull]
+    options = ["--rootdir=rules", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    done = subprocess.run(
+        [*command, *options, f"rules/{rules}.py"],
+        cwd=HERE,
+        capture_output=True,
+        text=True,
+        timeout=500,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert " passed" in done.stdout

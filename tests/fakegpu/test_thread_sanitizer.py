@@ -1,0 +1,50 @@
+"""The simulator under ThreadSanitizer: a missing edge is a data race, in every run, even where the
+numbers came out right."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+RACE_FOUND = 66
+
+
+@pytest.fixture(scope="module")
+def sanitized() -> dict[str, str]:
+    """The environment of a process whose simulated drivers ThreadSanitizer watches."""
+    environment = os.environ | {"CXXFLAGS": "-fsanitize=thread -g"}
+    build = "from fakegpu import _libraries; _libraries.folder()"
+    subprocess.run([sys.executable, "-c", build], cwd=HERE, env=environment, check=True)
+    asked = [os.environ.get("CXX", "g++"), "-print-file-name=libtsan.so"]
+    library = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    return environment | {"LD_PRELOAD": library, "TSAN_OPTIONS": f"exitcode={RACE_FOUND}"}
+
+
+@pytest.mark.not_sanitized("a process holds one sanitizer")
+@pytest.mark.parametrize(
+    ("scenario", "status", "told"),
+    [
+        ("ordered", 0, []),
+        ("missing-wait", RACE_FOUND, ["data race"]),
+        ("early-free", RACE_FOUND, ["data race"]),
+    ],
+)
+def test_only_a_missing_edge_is_reported(
+    sanitized: dict[str, str], scenario: str, status: int, told: list[str]
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "rules/race.py", scenario],
+        cwd=HERE,
+        env=sanitized,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == status, done.stderr
+    assert all(word in done.stderr for word in told)
+    assert bool(told) == ("WARNING: ThreadSanitizer" in done.stderr)
