@@ -60,6 +60,10 @@ class Subject:
     """Whether it claims to follow the array API: from_dlpack's keywords and exceptions are its."""
     immutable: bool = False
     """Whether its arrays can never be written."""
+    takes_capsules: bool = False
+    """Whether its import takes a bare capsule, so that asking the producer is not its part."""
+    gives_capsules: bool = False
+    """Whether its export is a bare legacy capsule, without methods that could be asked."""
     note: str = ""
     """What a reader of the report should know of the adapter."""
 
@@ -72,7 +76,7 @@ class Subject:
             return ""
 
 
-def _array_api(module: str, **others: str) -> dict[str, str]:
+def array_api(module: str, **others: str) -> dict[str, str]:
     """The expressions of a library with the array API's names."""
     arrays = {
         "plain": f"{module}.arange(6, dtype={module}.float32)",
@@ -92,7 +96,7 @@ def _array_api(module: str, **others: str) -> dict[str, str]:
 NUMPY = Subject(
     "numpy",
     "import numpy as np",
-    arrays=_array_api(
+    arrays=array_api(
         "np",
         readonly="np.broadcast_to(np.arange(6, dtype=np.float32), 6)",
         unexportable="np.array(['a', 'b'])",
@@ -108,7 +112,7 @@ NUMPY = Subject(
 TORCH = Subject(
     "torch",
     "import torch",
-    arrays=_array_api(
+    arrays=array_api(
         "torch",
         reversed="",
         unexportable="torch.ones(3, requires_grad=True)",
@@ -123,7 +127,7 @@ JAX = Subject(
     "jax",
     "import jax, jax.numpy as jnp; jax.config.update('jax_enable_x64', True)",
     # jax has no strided arrays: slices are copies
-    arrays=_array_api("jnp", strided="", reversed="", transposed="", broadcast=""),
+    arrays=array_api("jnp", strided="", reversed="", transposed="", broadcast=""),
     big="jnp.ones({}, dtype=jnp.float32)",
     dtype="jnp.ones(3, dtype='{}')",
     from_dlpack="jnp.from_dlpack({})",
@@ -133,8 +137,7 @@ TVM_FFI = Subject(
     "tvm_ffi",
     "import tvm_ffi, numpy as np",
     arrays={
-        kind: f"tvm_ffi.from_dlpack({text})"
-        for kind, text in _array_api("np", broadcast="").items()
+        kind: f"tvm_ffi.from_dlpack({text})" for kind, text in array_api("np", broadcast="").items()
     },
     big="tvm_ffi.from_dlpack(np.ones({}, dtype=np.float32))",
     dtype="tvm_ffi.from_dlpack(np.ones(3, dtype='{}'))",
@@ -148,7 +151,7 @@ TVM_FFI = Subject(
 ARRAY_API_STRICT = Subject(
     "array_api_strict",
     "import array_api_strict as xp",
-    arrays=_array_api("xp", broadcast="xp.broadcast_to(xp.ones(1, dtype=xp.float32), (3,))"),
+    arrays=array_api("xp", broadcast="xp.broadcast_to(xp.ones(1, dtype=xp.float32), (3,))"),
     big="xp.ones({}, dtype=xp.float32)",
     dtype="xp.ones(3, dtype=xp.{})",
     dtypes=DTYPES[:13],
@@ -171,7 +174,7 @@ PYARROW = Subject(
 REFARRAY = Subject(
     "refarray",
     "import refarray as ra",
-    arrays=_array_api("ra", readonly="ra.arange(6, dtype=ra.float32).as_readonly()"),
+    arrays=array_api("ra", readonly="ra.arange(6, dtype=ra.float32).as_readonly()"),
     big="ra.ones({}, dtype=ra.float32)",
     dtype="ra.ones(3, dtype='{}')",
     from_dlpack="ra.from_dlpack({})",
@@ -188,7 +191,7 @@ def generic(module: str) -> Subject:
     return Subject(
         module,
         f"import {module}",
-        arrays=_array_api(module),
+        arrays=array_api(module),
         dtype=f"{module}.ones(3, dtype={module}.{{}})",
         from_dlpack=f"{module}.from_dlpack({{}})",
     )
@@ -199,6 +202,10 @@ def subject(name: str) -> Subject:
     under the entry point group `refarray.conformance.subjects`; or the generic one."""
     if name in SUBJECTS:
         return SUBJECTS[name]
+    from refarray.conformance.adapters import OTHERS
+
+    if name in OTHERS:
+        return OTHERS[name]
     module, _, attribute = name.partition(":")
     if attribute:
         return _checked(getattr(import_module(module), attribute), name)
@@ -215,4 +222,6 @@ def _checked(found: object, where: str) -> Subject:
 
 def version_of(name: str) -> str:
     """The installed version of a library by its own or its adapter's name; empty when unknown."""
-    return SUBJECTS.get(name, Subject(name, "")).version
+    from refarray.conformance.adapters import OTHERS
+
+    return {**SUBJECTS, **OTHERS}.get(name, Subject(name, "")).version

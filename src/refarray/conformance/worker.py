@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from refarray.conformance.adapters import excused
 from refarray.conformance.cases import CHECKS, Check, NotApplicable, Seen, announce
 from refarray.conformance.forks import Leave, in_child
 
@@ -55,6 +56,10 @@ def threads() -> int:
     return 1
 
 
+NOTHING = {"held": None, "observed": "", "repro": "", "second": None, "seconds": 0.0}
+"""What is told of a check that does not concern a subject."""
+
+
 class Bench:
     """The probes of one subject, and what the trials that serve two checks have told."""
 
@@ -66,6 +71,9 @@ class Bench:
 
     def answer(self, check: Check) -> dict[str, Any]:
         """What one check is told."""
+        if reason := excused(self.probes["producer"].subject, check):
+            self.trials[check.name] = {**NOTHING, "observed": reason}
+            return self.trials[check.name]
         if not check.part_of:
             self.trials[check.name] = self.tried(check)
             return self.trials[check.name]
