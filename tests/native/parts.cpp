@@ -9,6 +9,7 @@ void add_parts(PyObject* module, ModuleState& state) {
   add_faults(module);
   add_flipper(module);
   add_lockstep(module);
+  add_twist(module);
 }
 
 }  // namespace adversary

@@ -9,5 +9,6 @@ void add_exporter(PyObject* module, ModuleState& state);
 void add_faults(PyObject* module);
 void add_flipper(PyObject* module);
 void add_lockstep(PyObject* module);
+void add_twist(PyObject* module);
 
 }  // namespace adversary

@@ -13,8 +13,12 @@ from zoo.base import ANIMALS
 HOMES = {
     "producers": "producer",
     "answers": "producer",
+    "edges": "producer",
+    "owners": "producer",
     "consumers": "consumer",
     "eaters": "consumer",
+    "guests": "consumer",
+    "tables": "exchange-api",
 }
 """The modules of animals, and the role that they are tried in."""
 

@@ -190,7 +190,8 @@ class Forgetful(Asked):
 class LeaksItself(Asked):
     def answer(self, keywords: dict[str, Any]) -> Any:
         capsule = super().answer(keywords)
-        HELD.append(self)
+        if self.source.shape == (6,):  # not of the big ones, whose memory is another question
+            HELD.append(self)
         return capsule
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import refarray as ra
 from refarray import _native
 from refarray.conformance import Subject, _adversary
+from refarray.conformance.probes.lifetime import BIG
 from refarray.conformance.subjects import REFARRAY
 
 ANIMALS: dict[str, str] = {}
@@ -37,6 +41,15 @@ class Array:
         )
 
 
+def native() -> Any:
+    """The tests' build of the adversary, which has more than the shipped one."""
+    folder = Path(__file__).resolve().parent.parent / "native"
+    sys.path.insert(0, str(folder))
+    build = importlib.import_module("build")
+    sys.path[0] = str(build.build())
+    return importlib.import_module("adversary")
+
+
 def fields(capsule: Any) -> dict[str, Any]:
     """What a capsule holds, as the adversary takes it."""
     held = _native._inspect_capsule(capsule)
@@ -51,20 +64,32 @@ def fields(capsule: Any) -> dict[str, Any]:
 
 
 def forge(capsule: Any, **changes: Any) -> Any:
-    """A capsule like another one, with other fields."""
-    KEPT.append(capsule)
-    return _adversary.make(**{**fields(capsule), **changes}).capsule()
+    """A capsule like another one, with other fields. Big data is given back by the deleter."""
+    held = {**fields(capsule), **changes}
+    if max(held["shape"] or (0,)) < BIG:
+        KEPT.append(capsule)
+        return _adversary.make(**held).capsule()
+    place = {"capsule": capsule}
+    return _adversary.make(**{**held, "deleter": place.clear}).capsule()
 
 
-def producer(kind: type) -> Subject:
-    """A subject whose arrays are all of one class."""
+def producer(kind: type, **more: Any) -> Subject:
+    """A subject whose arrays are all of one class, and of its kinds in `lacks`."""
     wrap = f"{kind.__name__}({{}})"
+    arrays = {name: wrap.format(text) for name, text in REFARRAY.arrays.items()}
+    for name in getattr(kind, "lacks", ()):
+        arrays[name] = f"{kind.__name__}.of({name!r})"
     return Subject(
         f"{kind.__module__}:{kind.__name__.lower()}",
         f"import refarray as ra; from {kind.__module__} import {kind.__name__}",
-        arrays={name: wrap.format(text) for name, text in REFARRAY.arrays.items()},
-        dtype=wrap.format(REFARRAY.dtype),
-        dtypes=REFARRAY.dtypes,
+        **{
+            "arrays": arrays,
+            "dtype": wrap.format(REFARRAY.dtype),
+            "dtypes": REFARRAY.dtypes,
+            "big": wrap.format(REFARRAY.big),
+            "subclass": hasattr(kind, "as_subclass"),
+            **more,
+        },
     )
 
 
@@ -79,13 +104,14 @@ def consumer(function: Callable[..., Any]) -> Subject:
     )
 
 
-def breaks(name: str) -> Callable[[Any], Any]:
-    """Enters a class as a producer, or a function as a consumer, that breaks a requirement."""
+def breaks(name: str, **more: Any) -> Callable[[Any], Any]:
+    """Enters a class as a producer, or a function as a consumer, that breaks a requirement; `more`
+    is what its Subject has besides."""
 
     def enter(animal: Any) -> Any:
-        made = producer(animal) if isinstance(animal, type) else consumer(animal)
+        made = producer(animal, **more) if isinstance(animal, type) else consumer(animal)
         ANIMALS[made.name] = name
-        vars(__import__("sys").modules[animal.__module__])[made.name.partition(":")[2]] = made
+        vars(sys.modules[animal.__module__])[made.name.partition(":")[2]] = made
         return animal
 
     return enter

@@ -8,7 +8,7 @@ from typing import Any
 import refarray as ra
 from refarray import _native
 from refarray.conformance import _adversary
-from zoo.base import KEPT, Array, breaks, fields
+from zoo.base import KEPT, Array, breaks, consumer, fields
 
 
 class Proxy:
@@ -36,6 +36,9 @@ def complete(x: Any) -> None:
 def clean(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     """Breaks nothing."""
     return ra.from_dlpack(x, device=device, copy=copy)
+
+
+clean_ = consumer(clean)
 
 
 @breaks("CONS-01")

@@ -6,11 +6,14 @@ from typing import Any
 
 import refarray as ra
 from refarray.conformance import _adversary
-from zoo.base import KEPT, Array, breaks, fields, forge
+from zoo.base import KEPT, Array, breaks, fields, forge, producer
 
 
 class Clean(Array):
     """Breaks nothing."""
+
+
+clean = producer(Clean)
 
 
 class Forger(Array):

@@ -8,8 +8,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from refarray.conformance import _adversary
 from refarray.conformance.cases import NotApplicable, Seen, about, check
-from refarray.conformance.probes.lifetime import exported, seen, taken
+from refarray.conformance.probes.lifetime import exported, seen
 from refarray.conformance.producer import Producer
 
 SECONDS = 6.0
@@ -20,11 +21,13 @@ KEPT: list[Any] = []  # what has to live until the process ends
 def _late(case: str, expected: str, line: str, keep: Callable[[Any], None]) -> None:
     @check("LIFE-05", "producer", case, f"{expected}: no crash, no hang", exits=True)
     def _(producer: Producer) -> Seen:
-        it = taken(producer)
-        it.let_capsule_go()
-        out = seen(producer, True, it.export, "the process ended as it should", f"owned.{line}")
+        kind = "scalar" if "scalar" in producer.subject.arrays else "plain"
+        export = exported(producer, text=producer.text(kind))
+        owned = _adversary.take(export.capsule)
+        export.capsule = None
+        out = seen(producer, True, export, "the process ended as it should", f"owned.{line}")
         about(out.repro)
-        keep(it.owned)
+        keep(owned)
         return out
 
 

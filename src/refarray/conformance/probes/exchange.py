@@ -139,7 +139,11 @@ def _version(producer: Producer) -> Seen:
     text, kind = array_type(producer)
     if getattr(kind, NAME, None) is None:
         raise NotApplicable(f"{text} has no {NAME}")
-    version = _adversary.api(kind).members()["version"]
+    try:
+        api = _adversary.api(kind)
+    except Exception as error:
+        raise NotApplicable(f"CAPI-02 judges it: {raised(error)}") from error
+    version = api.members()["version"]
     return seen(producer, version[0] == 1 and version[1] < 1000, f"version {version}")
 
 

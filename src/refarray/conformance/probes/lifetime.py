@@ -66,10 +66,12 @@ def resident() -> int:
     raise NotApplicable("this system does not tell how much memory a process has")
 
 
-def _no_growth(name: str, case: str, expected: str, use: Callable[[Producer, str], None]) -> None:
+def _no_growth(
+    name: str, case: str, expected: str, count: int, use: Callable[[Producer, str], None]
+) -> None:
     @check(name, "producer", case, expected, risky=True)
     def _(producer: Producer) -> Seen:
-        text = producer.big(BIG)
+        text = producer.big(count)
         for _ in range(3):
             use(producer, text)
         before = resident()
@@ -89,8 +91,10 @@ def _leave(producer: Producer, text: str) -> None:
     exported(producer, text=text)  # the capsule goes as it came
 
 
-_no_growth("LIFE-01", "consumed", "the deleter gives the memory back", _consume)
-_no_growth("LIFE-08", "unconsumed", "a capsule that nobody took gives the memory back", _leave)
+_no_growth("LIFE-01", "consumed", "the deleter gives the memory back", BIG, _consume)
+_no_growth(
+    "LIFE-08", "unconsumed", "a capsule that nobody took gives the memory back", BIG + 16, _leave
+)
 
 
 @check(
@@ -169,7 +173,8 @@ _style(
     risky=True,
 )
 def _pending(producer: Producer) -> Seen:
-    export = exported(producer)
+    kind = "strided" if "strided" in producer.subject.arrays else "plain"
+    export = exported(producer, text=producer.text(kind))
     error = ValueError("pending")
     capsules = [export.capsule]
     export.capsule = None
@@ -179,7 +184,8 @@ def _pending(producer: Producer) -> Seen:
 
 @check("LIFE-15", "producer", "error", "the deleter returns with no exception set", risky=True)
 def _error(producer: Producer) -> Seen:
-    it = taken(producer)
+    kind = "transposed" if "transposed" in producer.subject.arrays else "plain"
+    it = Taken(exported(producer, text=producer.text(kind)))
     try:
         it.owned.drop()
     except Exception as error:

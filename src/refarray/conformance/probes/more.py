@@ -19,7 +19,7 @@ def _fields(producer: Producer) -> Seen:
 
 @check("ABI-02", "producer", "deleter", "there is a deleter, or nothing to delete, in its place")
 def _deleter(producer: Producer) -> Seen:
-    export = exported(producer, "plain")
+    export = exported(producer, "one" if "one" in producer.subject.arrays else "plain")
     place = int(export["deleter"] or 0)
     held = place == 0 or place > 4096
     return producer.seen(held, export, f"deleter {place:#x}")

@@ -1,0 +1,266 @@
+// Owns exchange tables that do what a real one does, but for one twist, and capsules whose
+// destructor is wrong: what the zoo's animals are made of.
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "parts.hpp"
+
+namespace adversary {
+namespace {
+
+const DLPackExchangeAPI* real = nullptr;  // the table that every twist starts from
+PyObject* wrap = nullptr;                 // the animal's class; both live as long as the process
+DLPackExchangeAPI* latest = nullptr;
+
+using Managed = DLManagedTensorVersioned;
+using SetError = void (*)(void*, const char*, const char*);
+
+/// The animal's arrays hold a real one in `source`; anything else is passed on as it is.
+Ref source_of(void* object) {
+  PyObject* source = PyObject_GetAttrString(static_cast<PyObject*>(object), "source");
+  if (source == nullptr) PyErr_Clear();
+  return Ref(source == nullptr ? Py_NewRef(static_cast<PyObject*>(object)) : source);
+}
+
+int from_py(void* object, Managed** out) {
+  return real->managed_tensor_from_py_object_no_sync(source_of(object).get(), out);
+}
+int to_py(Managed* managed, void** out) {
+  void* made = nullptr;
+  *out = nullptr;
+  if (const int code = real->managed_tensor_to_py_object_no_sync(managed, &made); code != 0) {
+    return code;
+  }
+  *out = PyObject_CallFunctionObjArgs(wrap, static_cast<PyObject*>(made), nullptr);
+  Py_DECREF(static_cast<PyObject*>(made));
+  return *out == nullptr ? -1 : 0;
+}
+int lend(void* object, DLTensor* out) {
+  return real->dltensor_from_py_object_no_sync(source_of(object).get(), out);
+}
+int allocate_real(DLTensor* prototype, Managed** out, void* context, SetError set_error) {
+  return real->managed_tensor_allocator(prototype, out, context, set_error);
+}
+int stream_of(DLDeviceType type, std::int32_t id, void** out) {
+  return real->current_work_stream(type, id, out);
+}
+
+Managed* fresh() {
+  Managed* made = nullptr;
+  real->managed_tensor_allocator(Record::make(Spec{}).tensor(), &made, nullptr, nullptr);
+  return made;
+}
+
+int from_anything(void* object, Managed** out) {
+  if (from_py(object, out) == 0) return 0;
+  PyErr_Clear();
+  *out = fresh();
+  return 0;
+}
+int from_positive(void* object, Managed** out) { return from_py(object, out) == 0 ? 0 : 1; }
+int from_future(void* object, Managed** out) {
+  const int code = from_py(object, out);
+  if (code == 0) (*out)->version = {2, 0};
+  return code;
+}
+int from_writable(void* object, Managed** out) {
+  const int code = from_py(object, out);
+  if (code == 0) (*out)->flags = 0;
+  return code;
+}
+int lend_shifted(void* object, DLTensor* out) {
+  const int code = lend(object, out);
+  out->byte_offset += 4;
+  return code;
+}
+int lend_anything(void* object, DLTensor* out) {
+  if (lend(object, out) == 0) return 0;
+  PyErr_Clear();
+  Managed* kept = nullptr;
+  if (from_py(object, &kept) != 0) return -1;
+  *out = kept->dl_tensor;
+  return 0;
+}
+int to_py_keeps(Managed* managed, void** out) {
+  const int code = to_py(managed, out);
+  if (code == 0) Py_INCREF(static_cast<PyObject*>(*out));
+  return code;
+}
+int to_py_deletes(Managed* managed, void** out) {
+  const int code = to_py(managed, out);
+  if (code != 0) call_deleter(managed, true);
+  return code;
+}
+int to_py_swallows(Managed* managed, void** out) {
+  const DLTensor& tensor = managed->dl_tensor;
+  const bool negative = managed->version.major == 1 && tensor.ndim == 1 &&
+                        tensor.shape != nullptr && tensor.shape[0] == -1;
+  return to_py(negative ? fresh() : managed, out);
+}
+int to_py_throws(Managed* managed, void** out) {
+  if (managed->version.major == 1 && managed->dl_tensor.ndim == 64) std::abort();
+  return to_py(managed, out);
+}
+int allocate_reads(DLTensor* prototype, Managed** out, void* context, SetError set_error) {
+  const volatile std::int64_t* strides = prototype->strides;
+  if (strides != nullptr && prototype->ndim > 0) static_cast<void>(strides[0]);
+  return allocate_real(prototype, out, context, set_error);
+}
+int allocate_silent(DLTensor* prototype, Managed** out, void* context, SetError) {
+  return allocate_real(prototype, out, context, nullptr);
+}
+int allocate_attached(DLTensor* prototype, Managed** out, void* context, SetError set_error) {
+  if (PyGILState_GetThisThreadState() != nullptr) {
+    return allocate_real(prototype, out, context, set_error);
+  }
+  *out = nullptr;
+  if (set_error != nullptr) set_error(context, "RuntimeError", "no interpreter here");
+  return -1;
+}
+int allocate_columns(DLTensor* prototype, Managed** out, void* context, SetError set_error) {
+  const int code = allocate_real(prototype, out, context, set_error);
+  if (code == 0 && (*out)->dl_tensor.ndim == 2) {
+    (*out)->dl_tensor.strides[0] = 1;
+    (*out)->dl_tensor.strides[1] = (*out)->dl_tensor.shape[0];
+  }
+  return code;
+}
+struct Relay {
+  void* context;
+  SetError set_error;
+};
+extern "C" void relay_odd(void* context, const char*, const char* message) {
+  const Relay& relay = *static_cast<Relay*>(context);
+  relay.set_error(relay.context, "Oops", message);
+}
+int allocate_odd(DLTensor* prototype, Managed** out, void* context, SetError set_error) {
+  Relay relay{context, set_error};
+  return allocate_real(prototype, out, &relay, set_error == nullptr ? nullptr : relay_odd);
+}
+int allocate_throws(DLTensor* prototype, Managed** out, void* context, SetError set_error) {
+  if (prototype->ndim == 1 && prototype->shape[0] == std::int64_t{1} << 45) std::abort();
+  return allocate_real(prototype, out, context, set_error);
+}
+int stream_seven(DLDeviceType type, std::int32_t id, void** out) {
+  const int code = stream_of(type, id, out);
+  if (code == 0) *out = reinterpret_cast<void*>(7);
+  return code;
+}
+int stream_anywhere(DLDeviceType type, std::int32_t id, void** out) {
+  if (stream_of(type, id, out) == 0) return 0;
+  PyErr_Clear();
+  *out = nullptr;
+  return 0;
+}
+
+using Table = DLPackExchangeAPI;
+struct Twist {
+  std::string_view name;
+  void (*apply)(Table&);
+};
+constexpr Twist kTwists[] = {
+    {"none", [](Table&) {}},
+    {"no-stream", [](Table& t) { t.current_work_stream = nullptr; }},
+    {"major", [](Table& t) { t.header.version = {2, 0}; }},
+    {"from-anything", [](Table& t) { t.managed_tensor_from_py_object_no_sync = from_anything; }},
+    {"from-positive", [](Table& t) { t.managed_tensor_from_py_object_no_sync = from_positive; }},
+    {"from-future", [](Table& t) { t.managed_tensor_from_py_object_no_sync = from_future; }},
+    {"from-writable", [](Table& t) { t.managed_tensor_from_py_object_no_sync = from_writable; }},
+    {"lend-shifted", [](Table& t) { t.dltensor_from_py_object_no_sync = lend_shifted; }},
+    {"lend-anything", [](Table& t) { t.dltensor_from_py_object_no_sync = lend_anything; }},
+    {"to-keeps", [](Table& t) { t.managed_tensor_to_py_object_no_sync = to_py_keeps; }},
+    {"to-deletes", [](Table& t) { t.managed_tensor_to_py_object_no_sync = to_py_deletes; }},
+    {"to-swallows", [](Table& t) { t.managed_tensor_to_py_object_no_sync = to_py_swallows; }},
+    {"to-throws", [](Table& t) { t.managed_tensor_to_py_object_no_sync = to_py_throws; }},
+    {"allocate-reads", [](Table& t) { t.managed_tensor_allocator = allocate_reads; }},
+    {"allocate-silent", [](Table& t) { t.managed_tensor_allocator = allocate_silent; }},
+    {"allocate-attached", [](Table& t) { t.managed_tensor_allocator = allocate_attached; }},
+    {"allocate-columns", [](Table& t) { t.managed_tensor_allocator = allocate_columns; }},
+    {"allocate-odd", [](Table& t) { t.managed_tensor_allocator = allocate_odd; }},
+    {"allocate-throws", [](Table& t) { t.managed_tensor_allocator = allocate_throws; }},
+    {"stream-seven", [](Table& t) { t.current_work_stream = stream_seven; }},
+    {"stream-anywhere", [](Table& t) { t.current_work_stream = stream_anywhere; }},
+};
+
+/// (the type with the real table, the animal's class, the twist, the capsule's name).
+PyObject* twisted(PyObject*, PyObject* args) {
+  return guarded([&] {
+    PyObject *type = nullptr, *kind = nullptr;
+    const char *twist = nullptr, *name = kTableName;
+    if (PyArg_ParseTuple(args, "OOs|s", &type, &kind, &twist, &name) == 0) throw PythonError{};
+    const Ref found(PyObject_GetAttrString(type, "__dlpack_c_exchange_api__"));
+    real = static_cast<const Table*>(PyCapsule_GetPointer(found.get(), kTableName));
+    if (real == nullptr) throw PythonError{};
+    wrap = Py_NewRef(kind);
+    latest = new Table{real->header, allocate_real, from_py, to_py, lend, stream_of};
+    latest->header.prev_api = nullptr;
+    for (const Twist& each : kTwists) {
+      if (each.name != twist) continue;
+      each.apply(*latest);
+      return PyCapsule_New(latest, (new std::string(name))->c_str(), nullptr);
+    }
+    fail(PyExc_ValueError, "no twist is called %s", twist);
+  });
+}
+
+/// The latest table is of another minor version from now on.
+PyObject* age(PyObject*, PyObject*) {
+  if (latest != nullptr) ++latest->header.version.minor;
+  return Py_NewRef(Py_None);
+}
+
+/// A destructor that writes over the data of a tensor whose capsule has a foreign name.
+void scribble(PyObject* capsule) noexcept {
+  const char* name = PyCapsule_GetName(capsule);
+  void* managed = PyCapsule_GetPointer(capsule, name);
+  if (std::strcmp(name, kNames[1]) == 0) call_deleter(managed, true);
+  if (std::string_view(name).find("dltensor") != std::string_view::npos) return;
+  const DLTensor& tensor = static_cast<Managed*>(managed)->dl_tensor;
+  std::memset(static_cast<char*>(tensor.data) + tensor.byte_offset, 0xDD, 16);
+}
+/// A destructor that forgets the pending exception.
+void forget(PyObject* capsule) noexcept {
+  PyErr_Clear();
+  if (PyCapsule_IsValid(capsule, kNames[1]) == 0) return;
+  call_deleter(PyCapsule_GetPointer(capsule, kNames[1]), true);
+}
+
+/// Gives a versioned capsule a destructor: "scribble" or "forget".
+PyObject* destroy_by(PyObject*, PyObject* args) {
+  return guarded([&] {
+    PyObject* capsule = nullptr;
+    const char* how = nullptr;
+    if (PyArg_ParseTuple(args, "Os", &capsule, &how) == 0) throw PythonError{};
+    const bool wild = std::string_view(how) == "scribble";
+    if (PyCapsule_SetDestructor(capsule, wild ? scribble : forget) != 0) throw PythonError{};
+    return Py_NewRef(capsule);
+  });
+}
+
+/// Writes a versioned capsule's deleter: an address that is none.
+PyObject* break_deleter(PyObject*, PyObject* capsule) {
+  return guarded([&] {
+    void* managed = PyCapsule_GetPointer(capsule, kNames[1]);
+    if (managed == nullptr) throw PythonError{};
+    static_cast<Managed*>(managed)->deleter = reinterpret_cast<void (*)(Managed*)>(8);
+    if (PyCapsule_SetDestructor(capsule, nullptr) != 0) throw PythonError{};
+    return Py_NewRef(capsule);
+  });
+}
+
+PyMethodDef functions[] = {
+    {"twisted", twisted, METH_VARARGS, "A capsule of a table with a twist."},
+    {"age", age, METH_NOARGS, "Changes the latest twisted table."},
+    {"destroy_by", destroy_by, METH_VARARGS, "Gives a capsule a wrong destructor."},
+    {"break_deleter", break_deleter, METH_O, "Gives a tensor a deleter that is no function."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace
+
+void add_twist(PyObject* module) {
+  if (PyModule_AddFunctions(module, functions) < 0) throw PythonError{};
+}
+
+}  // namespace adversary
