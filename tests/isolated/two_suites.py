@@ -1,0 +1,150 @@
+"""Runs the tests that need no partner in two sub-interpreters at once, each with a GIL of its own,
+and says what became of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+import threading
+import types
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+TESTS = Path(__file__).resolve().parent.parent
+# What is about the repository, the process or other processes, and not about an interpreter.
+ELSEWHERE = (
+    *("house", "docs", "package", "canary", "requirements", "bench_check", "bench_docs", "zoo"),
+    *("coverage_gate", "oom", "hostile", "exit", "conformance", "cli", "adversary"),
+)
+PARTNER = re.compile(r"^\s*(import|from) (numpy|ml_dtypes|tvm_ffi|hypothesis)\b", re.MULTILINE)
+# What the interpreter itself refuses here is no finding: some of its modules, and signal handlers.
+REFUSALS = (
+    "does not support loading in subinterpreters",
+    "signal only works in main thread of the main interpreter",
+)
+
+
+def files() -> list[str]:
+    return [
+        str(path)
+        for path in sorted(TESTS.glob("test_*.py"))
+        if path.stem.removeprefix("test_") not in ELSEWHERE
+        and not PARTNER.search(path.read_text(encoding="utf-8"))
+    ]
+
+
+class Suite:
+    """A pytest plugin: counts, keeps what failed, and leaves out what is refused here."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.failures: list[str] = []
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        import conftest
+
+        # A sub-interpreter may not fork: what would run in a child runs here.
+        conftest.run_forked = lambda body, seconds=0: body()
+        items[:] = [item for item in items if "isolated" not in item.fixturenames]
+
+    def pytest_make_collect_report(self, collector: Any) -> Iterator[Any]:
+        report = yield
+        return self.judge(report, report.longrepr, collector.path)
+
+    def pytest_runtest_makereport(self, item: Any, call: Any) -> Iterator[Any]:
+        report = yield
+        return self.judge(report, call.excinfo and call.excinfo.value, item.path)
+
+    def judge(self, report: Any, error: Any, path: Path) -> Any:
+        if report.failed and any(text in str(error) for text in REFUSALS):
+            report.outcome, report.longrepr = "skipped", (str(path), 0, "refused")
+        if report.failed:
+            self.failures.append(f"{report.nodeid}: {str(report.longrepr)[-2000:]}")
+        if report.when == "call" or not report.passed:
+            self.counts[report.outcome] += 1
+        return report
+
+
+def count_no_blocks(work: Any, *_: Any) -> int:
+    """Instead of what counts the blocks of all interpreters."""
+    work()
+    return 0
+
+
+def run_suite(descriptor: int, adversary: str) -> None:
+    """In a sub-interpreter; writes what became of it to `descriptor`."""
+    # It does not load here; our conftest asks it for nothing that matters in this process.
+    sys.modules.setdefault("faulthandler", types.SimpleNamespace(disable=lambda: None))  # type: ignore[arg-type]
+    for name in ("_datetime", "_decimal"):  # CPython up to 3.13 crashes when two load them at once
+        sys.modules[name] = None  # type: ignore[assignment]
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # Hypothesis does not load either
+    sys.path.insert(0, str(TESTS))
+    import leaks
+    import pytest
+    from native import build
+
+    leaks.blocks_left = count_no_blocks
+    build.build = lambda: Path(adversary)
+    for hook in ("pytest_make_collect_report", "pytest_runtest_makereport"):
+        setattr(Suite, hook, pytest.hookimpl(wrapper=True)(getattr(Suite, hook)))
+    suite = Suite()
+    options = ["-qq", "--capture=no", "--no-header", "--tb=short", "-o", "addopts=-p no:terminal"]
+    without = [f"-pno:{name}" for name in ("cacheprovider", "faulthandler", "threadexception")]
+    status = pytest.main([*options, *without, f"--rootdir={TESTS.parent}", *files()], [suite])
+    answer = {"status": int(status), "counts": suite.counts, "failures": suite.failures[:20]}
+    os.write(descriptor, json.dumps(answer).encode()[:60_000])  # fits the pipe
+
+
+CODE = f"""
+import sys
+sys.path[:] = {[str(Path(__file__).parent), *sys.path]!r}
+import two_suites
+two_suites.run_suite({{}}, {{!r}})
+"""
+
+
+def run_in_interpreter(code: str) -> None:
+    if sys.version_info >= (3, 14):
+        from concurrent import interpreters
+
+        interpreters.create().exec(code)
+    elif sys.version_info >= (3, 13):
+        import _interpreters as native
+
+        failure = native.exec(native.create(), code)
+        assert failure is None, failure
+    else:
+        import _xxsubinterpreters as native
+
+        native.run_string(native.create(), code)
+
+
+def main() -> None:
+    pipes = [os.pipe() for _ in range(2)]
+    # The adversary counts for the whole process: each interpreter loads a copy of its own.
+    import adversary
+
+    folders = [Path(f"adversary_of_{k}").absolute() for k in range(2)]
+    for folder in folders:
+        shutil.copytree(Path(adversary.__file__).parent, folder)
+    threads = [
+        threading.Thread(target=run_in_interpreter, args=(CODE.format(writer, str(folder)),))
+        for (_, writer), folder in zip(pipes, folders, strict=True)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for reader, writer in pipes:
+        os.close(writer)
+        print(os.read(reader, 65_536).decode() or "{}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
+    os._exit(0)  # CPython 3.12 crashes when it ends two interpreters that have imported pytest
