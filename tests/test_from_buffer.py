@@ -138,21 +138,24 @@ def test_the_buffer_is_held_until_the_last_view_is_gone() -> None:
 
 
 Resize = Callable[[Any], object]
-RESIZABLE: list[tuple[Any, Resize]] = [
-    (bytearray(b"abcd"), lambda m: m.append(1)),
-    (bytearray(b"abcd"), lambda m: m.clear()),
-    (array.array("i", [1, 2]), lambda m: m.append(3)),
-    (array.array("i", [1, 2]), lambda m: m.pop()),
-    (mmap.mmap(-1, 4096), lambda m: m.resize(8192)),
-    (mmap.mmap(-1, 4096), lambda m: m.close()),
-    (io.BytesIO(b"abcd"), lambda m: m.write(bytes(99))),
-    (memoryview(bytearray(4)), lambda m: m.release()),
+RESIZABLE: list[tuple[Callable[[], Any], Resize]] = [
+    (lambda: bytearray(b"abcd"), lambda m: m.append(1)),
+    (lambda: bytearray(b"abcd"), lambda m: m.clear()),
+    (lambda: array.array("i", [1, 2]), lambda m: m.append(3)),
+    (lambda: array.array("i", [1, 2]), lambda m: m.pop()),
+    (lambda: mmap.mmap(-1, 4096), lambda m: m.resize(8192)),
+    (lambda: mmap.mmap(-1, 4096), lambda m: m.close()),
+    (lambda: io.BytesIO(b"abcd"), lambda m: m.write(bytes(99))),
+    (lambda: memoryview(bytearray(4)), lambda m: m.release()),
 ]
 
 
 @pytest.mark.req("LIFE-18")
-@pytest.mark.parametrize(("owner", "resize"), RESIZABLE)
-def test_what_would_move_the_memory_is_refused_while_it_is_held(owner: Any, resize: Resize) -> None:
+@pytest.mark.parametrize(("make", "resize"), RESIZABLE)
+def test_what_would_move_the_memory_is_refused_while_it_is_held(
+    make: Callable[[], Any], resize: Resize
+) -> None:
+    owner = make()
     x = refarray.from_buffer(owner.getbuffer() if isinstance(owner, io.BytesIO) else owner)
     view = x[1:]
     before = x.tolist()
