@@ -11,13 +11,13 @@ SOURCES := $(shell find src include cmake -type f -not -name '*.pyc') CMakeLists
 CPP_SOURCES = $(shell find src include tests benchmarks -name '*.cpp' -o -name '*.hpp')
 PYTHON_SOURCES = $(wildcard src/refarray tests tools benchmarks examples docs/conf.py)
 
-.PHONY: help demo test test-partners ctest pytest abi3 check format bench docs bench-copy bench-abi bench-docs bench-check asan fuzz refleak memcheck trust coverage gpu-kernels gpu-kernels-check canary clean zoo
+.PHONY: help demo test test-long test-freethreaded test-partners ctest pytest abi3 check format bench docs bench-copy bench-abi bench-threads bench-docs bench-check asan tsan fuzz refleak memcheck trust coverage gpu-kernels gpu-kernels-check canary clean zoo
 .NOTPARALLEL:
 .SILENT:
 .DELETE_ON_ERROR:
 
 help: ## this list
-	sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' Makefile | awk -F'|' '{ printf "%-15s %s\n", $$1, $$2 }'
+	sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
 
 demo: $(VENV)/package $(VENV)/light $(if $(filter all,$(PARTNERS)),$(VENV)/partners) ## exchange arrays with the partners found; PARTNERS=all adds PyTorch and JAX
 	$(BIN)/python examples/demo.py $(if $(filter all,$(PARTNERS)),--all)
@@ -34,6 +34,12 @@ ctest: $(VENV)/build
 pytest: $(VENV)/package $(VENV)/test $(VENV)/partners
 	echo "== pytest with every partner"
 	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 tests
+
+test-long: $(VENV)/package $(VENV)/test ## tests that take minutes: a million races over each kind of capsule, ten times Hypothesis's examples
+	echo "== two threads on one object, a million rounds over each kind of capsule"
+	$(BIN)/python -m pytest -q --lockstep-rounds=200000 --durations=3 tests/test_lockstep.py
+	echo "== properties and models, ten times the examples"
+	$(BIN)/python -m pytest -q --long=10 --durations=3 $(shell grep -l 'import.* settings' tests/test_*.py)
 
 abi3: $(VENV)/build $(VENV)/audit
 	$(BIN)/python tools/abi3.py
@@ -77,6 +83,9 @@ bench-copy: $(VENV)/package $(VENV)/light $(VENV)/partners ## time strided copie
 bench-abi: $(VENV)/build $(VENV)/light $(VENV)/partners ## the abi3 build beside the full-API build, both on Python 3.12; SAVE=1 records it
 	$(BIN)/python -m benchmarks.abi $(if $(SAVE),--save)
 
+bench-threads: $(VENV)/build $(VENV)/test ## two threads beside one on a free-threaded CPython; SAVE=1 records it
+	$(BIN)/python tools/gates/freethreaded.py --bench $(if $(SAVE),--save)
+
 bench-docs: $(VENV)/docs ## the manual's page of figures and its plots, out of benchmarks/results
 	$(BIN)/python -m benchmarks.pages
 
@@ -96,6 +105,12 @@ bench-check: $(VENV)/build $(VENV)/light $(VENV)/partners ## instructions of the
 
 asan: $(VENV)/build $(VENV)/test $(VENV)/partners ## the C++ tests and pytest under ASAN, UBSAN and LSan; TESTS="files" for some
 	$(BIN)/python tools/gates/asan.py $(TESTS)
+
+tsan: $(VENV)/build $(VENV)/test ## the C++ tests and the races under TSAN, on an instrumented free-threaded CPython and on this one
+	$(BIN)/python tools/gates/tsan.py $(TESTS)
+
+test-freethreaded: $(VENV)/build $(VENV)/test ## the test suite on a free-threaded CPython, the GIL off; builds one the first time
+	$(BIN)/python tools/gates/freethreaded.py $(TESTS)
 
 fuzz: $(VENV)/build ## libFuzzer over import, copy and layout: FUZZ_RUNS executions (10000000) of two processes
 	$(BIN)/python tools/gates/fuzz.py

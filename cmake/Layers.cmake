@@ -12,7 +12,7 @@ function(refarray_compile target)
     # g++ 12 warns of overlapping copies inside std::string's operator+ that cannot happen (its bug 105651).
     target_compile_options(${target} PRIVATE -Wno-restrict)
   endif()
-  if(REFARRAY_KEEP_MEMORY AND NOT REFARRAY_SANITIZE)
+  if(REFARRAY_KEEP_MEMORY AND (NOT REFARRAY_SANITIZE OR REFARRAY_SANITIZE STREQUAL "thread"))
     target_compile_definitions(${target} PRIVATE REFARRAY_KEEP_MEMORY=1)
   endif()
   if(REFARRAY_SANITIZE)

@@ -2,6 +2,7 @@
 #include "refarray/core/storage.hpp"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -299,8 +300,9 @@ const Case built_in_directly("the built-in allocator keeps its contract for any 
                           built_in.context) == nullptr);
 });
 
-const Case threads("references dropped on many threads free once", [] {
+const Case threads("references dropped on many threads free once, after all have read", [] {
   Counting counting;
+  std::atomic<int> seen{0};
   set_default_allocator(&counting.allocator);
   constexpr int kThreads = 4;
   constexpr int kRounds = 2000;
@@ -309,12 +311,15 @@ const Case threads("references dropped on many threads free once", [] {
     for (int i = 0; i < 8; ++i) shared.push_back(new_storage(16, true));
     std::vector<std::thread> running;
     for (int t = 0; t < kThreads; ++t) {
-      running.emplace_back([mine = shared]() mutable {
+      running.emplace_back([mine = shared, &seen]() mutable {
+        int sum = 0;
         for (int round = 0; round < kRounds; ++round) {
           StoragePtr again = mine[static_cast<std::size_t>(round) % mine.size()];
           StoragePtr moved = std::move(again);
           again = moved;
+          sum += std::to_integer<int>(*again->data());
         }
+        seen += sum;
         mine.clear();
       });
     }
@@ -325,6 +330,7 @@ const Case threads("references dropped on many threads free once", [] {
   expect(counting.given.load(), 8);
   expect(counting.taken_back.load(), 8);
   expect(counting.wrong.load(), 0);
+  expect(seen.load(), 0);
 });
 
 const Case crossing("small storages made on one thread and dropped on others", [] {

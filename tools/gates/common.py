@@ -53,19 +53,30 @@ def quiet(command: Sequence[str | Path], environment: Mapping[str, str] | None =
         sys.exit(f"{done.stdout}{done.stderr}exit status {done.returncode}: {command[0]}")
 
 
-def build(gate: str, *, sanitize: str = "", options: Sequence[str] = ()) -> Path:
+def dlpack_include() -> str:
+    """The folder of the header that this environment builds with."""
+    done = subprocess.run(
+        [tool("tvm-ffi-config"), "--dlpack-includedir"], check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip()
+
+
+def build(
+    gate: str,
+    *,
+    sanitize: str = "",
+    options: Sequence[str] = (),
+    python: str | Path = sys.executable,
+) -> Path:
     """Configures and builds build/<gate>: the C++ tests, and the package in its folder `python`."""
     folder = ROOT / "build" / gate
     say(f"build in build/{gate}")
-    dlpack = subprocess.run(
-        [tool("tvm-ffi-config"), "--dlpack-includedir"], check=True, capture_output=True, text=True
-    )
     quiet(
         [
             *(tool("cmake"), "-S", ROOT, "-B", folder, "-G", "Ninja"),
             f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}",
-            f"-DDLPACK_INCLUDE_DIR={dlpack.stdout.strip()}",
-            f"-DPython_EXECUTABLE={sys.executable}",
+            f"-DDLPACK_INCLUDE_DIR={dlpack_include()}",
+            f"-DPython_EXECUTABLE={python}",
             "-DREFARRAY_PYTHON=ON",
             "-DREFARRAY_TESTS=ON",
             f"-DREFARRAY_SANITIZE={sanitize.replace(',', ';')}",
@@ -89,15 +100,17 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
     }
 
 
-def compile_adversary(plain: Mapping[str, str]) -> None:
+def compile_adversary(plain: Mapping[str, str], python: str | Path = sys.executable) -> None:
     """Before anything is preloaded: the compiler leaks, and would be reported."""
-    quiet([sys.executable, TESTS / "native" / "build.py"], plain)
+    quiet([python, TESTS / "native" / "build.py"], plain)
 
 
-def print_loaded(folder: Path, with_environment: Mapping[str, str]) -> None:
+def print_loaded(
+    folder: Path, with_environment: Mapping[str, str], python: str | Path = sys.executable
+) -> None:
     """Ends the gate when another build than its own is loaded, such as an editable install's."""
     done = subprocess.run(
-        [sys.executable, "-c", LOADED],
+        [python, "-c", LOADED],
         cwd=folder,
         env=with_environment,
         check=False,

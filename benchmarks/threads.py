@@ -1,0 +1,133 @@
+"""Two threads beside one on an interpreter without a GIL, each with arrays of its own: how much
+more they do in the same time. `make bench-threads` prints the table, and --save records it."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import statistics
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from .environment import load, load_average, machine
+from .timing import Loop, Statement
+
+RESULTS = Path(__file__).resolve().parent / "results"
+SECONDS = 0.25  # that one measurement lasts
+ROUNDS = 15
+TARGET = 1.6
+Work = Callable[[], Statement]
+
+
+def statements(names: Mapping[str, object]) -> dict[str, Work]:
+    """Each call makes the statement with objects of its own; the first one is what the machine
+    gives to two threads that only count."""
+    ra, np = names["refarray"], names["numpy"]
+
+    def over(code: str, **extra: object) -> Work:
+        return lambda: Statement(code, {"x": ra.arange(1000), **extra})
+
+    return {
+        "(nothing: the loop itself)": over("pass"),
+        "from_dlpack(x)": over("f(x)", f=ra.from_dlpack),
+        "x.__dlpack__(max_version=(1, 3))": over("x.__dlpack__(max_version=v)", v=(1, 3)),
+        "from_capsule(x.__dlpack__())": over("f(x.__dlpack__())", f=ra.from_capsule),
+        "numpy.from_dlpack(x)": over("f(x)", f=np.from_dlpack),
+        "from_dlpack(numpy array)": lambda: Statement(
+            "f(a)", {"f": ra.from_dlpack, "a": np.arange(1000)}
+        ),
+        "x[10:20]": over("x[10:20]"),
+        "copy(x)": over("f(x)", f=ra.copy),
+    }
+
+
+class Worker:
+    """One thread's loop: repeats small chunks until it is told to stop."""
+
+    def __init__(self, statement: Statement) -> None:
+        self.loop = Loop(statement)
+        self.chunk = 1000
+        self.done = 0
+
+    def run(self, begin: threading.Barrier, until: list[float]) -> None:
+        begin.wait()
+        done = 0
+        while time.perf_counter() < until[0]:
+            self.loop.run(self.chunk, time.perf_counter_ns)
+            done += self.chunk
+        self.done = done
+
+
+def rate(workers: list[Worker]) -> float:
+    """Executions per second of all threads together."""
+    until = [0.0]
+    begin = threading.Barrier(len(workers) + 1, action=lambda: start(until))
+    threads = [threading.Thread(target=worker.run, args=(begin, until)) for worker in workers]
+    for thread in threads:
+        thread.start()
+    begin.wait()
+    for thread in threads:
+        thread.join()
+    return sum(worker.done for worker in workers) / SECONDS
+
+
+def start(until: list[float]) -> None:
+    until[0] = time.perf_counter() + SECONDS
+
+
+def measure(make: Work, rounds: int) -> dict[str, object]:
+    """One thread and two in turns, so that what else the machine does hits both; the middle of the
+    rounds' ratios counts."""
+    ones, ratios = [], []
+    for _ in range(rounds):
+        one = rate([Worker(make())])
+        two = rate([Worker(make()), Worker(make())])
+        ones.append(one)
+        ratios.append(two / one)
+    ratios.sort()
+    return {
+        "ns": round(1e9 / statistics.median(ones), 1),
+        "factor": round(statistics.median(ratios), 2),
+        "low": round(ratios[0], 2),
+        "high": round(ratios[-1], 2),
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="benchmarks.threads", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--save", action="store_true", help="write it to benchmarks/results")
+    options = parser.parse_args()
+    if getattr(sys, "_is_gil_enabled", lambda: True)():
+        parser.error("this interpreter has a GIL")
+    found = load(("numpy",))
+    before = load_average()
+    rows = []
+    made = statements({"refarray": found.refarray, **found.partners})
+    for number, (name, make) in enumerate(made.items()):
+        rows.append({"id": f"T{number}", "case": name, **measure(make, options.rounds)})
+        print("{id:4} {case:34} {ns:>8} ns   x {factor}".format(**rows[-1]), flush=True)
+    record = {
+        "id": f"threads-{found.refarray.build_info()['abi']}",
+        "date": datetime.date.today().isoformat(),
+        "machine": machine(),
+        "build": found.refarray.build_info(),
+        "versions": found.versions,
+        "absent": found.absent,
+        "load": [before, load_average()],
+        "target": TARGET,
+        "rows": rows,
+    }
+    if options.save:
+        path = RESULTS / f"{record['date']}-{record['id']}.json"
+        path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        print(f"recorded in {path.name}")
+    return 0 if all(row["factor"] >= TARGET for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

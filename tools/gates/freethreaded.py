@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""The gate `test-freethreaded`: the test suite on a free-threaded CPython, the GIL off throughout,
+NumPy beside it."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+import interpreter
+from common import (
+    OF_THE_REPOSITORY,
+    ROOT,
+    TESTS,
+    build,
+    compile_adversary,
+    dlpack_include,
+    environment,
+    print_loaded,
+    run,
+    say,
+)
+
+# PyTorch, JAX, PyArrow, mpi4py and tvm-ffi have no wheels for it, or turn its GIL on.
+PARTNERS = ("numpy", "ml_dtypes")
+WITHOUT = ("torch", "jax", "tvm_ffi", "pyarrow", "mpi4py", "array_api_strict", "nanobind")
+TOOLS = ["pytest>=8", "hypothesis>=6", "packaging>=23"]
+NOT_HERE = (
+    *OF_THE_REPOSITORY,
+    *("test_bench_check.py", "test_bench_docs.py", "test_coverage_gate.py"),  # of tools
+    "test_convert.py",  # compares with ml_dtypes 0.6, of which there is no wheel for it
+    "test_oom.py",  # CPython 3.13 without a GIL does not survive its own failing allocations
+)
+#: How often two threads meet in each test of test_lockstep.py; over one capsule a million times.
+ROUNDS = 100_000
+PROBE = """
+import sys
+assert not sys._is_gil_enabled(), "the GIL is on"
+import refarray
+assert not sys._is_gil_enabled(), "importing refarray turned the GIL on"
+print(f"CPython {sys.version.split()[0]}, the GIL is off")
+"""
+
+
+def pip(python: Path, *arguments: str | Path) -> None:
+    run([python, "-m", "pip", "--disable-pip-version-check", "-qq", *arguments])
+
+
+def new_environment(base: Path, folder: Path) -> None:
+    """The interpreter comes without pip: ours brings one that knows its wheels."""
+    run([base, "-m", "venv", "--clear", "--without-pip", folder])
+    pip(Path(sys.executable), "--python", folder / "bin" / "python", "install", "pip>=24.1")
+
+
+def requirements() -> list[str]:
+    listed = [sys.executable, ROOT / "tools" / "requirements.py", "light"]
+    done = subprocess.run(listed, check=True, capture_output=True, text=True)
+    return [line for line in done.stdout.splitlines() if line.startswith(PARTNERS)]
+
+
+def python_with_tools() -> Path:
+    """An environment of the free-threaded interpreter with what the tests need, made once."""
+    base = interpreter.interpreter("plain")
+    wanted = [*TOOLS, *requirements()]
+    digest = hashlib.sha256(repr((str(base), wanted)).encode()).hexdigest()[:12]
+    folder = interpreter.cache_folder() / f"environment-{digest}"
+    python, stamp = folder / "bin" / "python", folder / "ready"
+    with interpreter.locked(folder.with_suffix(".lock")):
+        if not stamp.is_file():
+            say(f"environment of {base}")
+            new_environment(base, folder)
+            pip(python, "install", "--only-binary=:all:", *wanted)
+            stamp.touch()
+    return python
+
+
+def main(arguments: list[str]) -> None:
+    python = python_with_tools()
+    folder = build(
+        "test-freethreaded",
+        python=python,
+        options=["-DCMAKE_BUILD_TYPE=Release", "-DREFARRAY_TESTS=OFF"],
+    )
+    with_environment = environment(folder, DLPACK_INCLUDE_DIR=dlpack_include())
+    compile_adversary(with_environment, python)
+    print_loaded(folder, with_environment, python)
+    run([python, "-W", "error", "-c", PROBE], with_environment)
+    if arguments[:1] == ["--bench"]:  # not a gate: the same build measured
+        return run([python, "-m", "benchmarks.threads", *arguments[1:]], with_environment)
+    # Turning the GIL on again is a RuntimeWarning, and warnings are errors.
+    pytest = [python, "-W", "error", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    if arguments:
+        return run([*pytest, *arguments], with_environment)
+    say("two threads on one object, the GIL off")
+    races = TESTS / "test_lockstep.py"
+    run([*pytest, f"--lockstep-rounds={ROUNDS}", races], with_environment)
+    say("pytest, the GIL off")
+    without = " and ".join(f"not {name}" for name in WITHOUT)
+    ignored = [f"--ignore={path}" for path in (races, *(TESTS / name for name in NOT_HERE))]
+    return run([*pytest, "-m", without, *ignored, TESTS], with_environment)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

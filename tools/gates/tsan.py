@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""The gate `tsan`: the C++ tests, the lock-step races and the tests with threads under TSAN, on a
+free-threaded CPython that is instrumented itself and on this one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import interpreter
+from common import (
+    TESTS,
+    build,
+    compile_adversary,
+    dlpack_include,
+    environment,
+    print_loaded,
+    run,
+    say,
+    tool,
+)
+from freethreaded import python_with_tools
+
+FLAGS = "-fsanitize=thread -fno-omit-frame-pointer"
+#: What moves between threads: arrays, capsules, deleters, large copies, the ends of interpreters.
+FILES = ("test_lockstep.py", "test_lifetime.py", "test_copying.py", "test_interrupt.py")
+#: Fewer than elsewhere: TSAN sees a race that did not happen, too.
+ROUNDS = 2_000
+OPTIONS = {
+    # Reports go to stderr. A child of fork() has the threads of its parent in TSAN's books.
+    "TSAN_OPTIONS": f"exitcode=66:die_after_fork=0:suppressions={TESTS}/sanitizers/tsan.supp",
+}
+
+
+def pytest(python: str | Path, with_environment: dict[str, str], arguments: list[str]) -> None:
+    run(
+        [
+            *(python, "-m", "pytest", "-q", "--capture=sys", "-p", "no:cacheprovider"),
+            *("-m", "not not_sanitized", f"--lockstep-rounds={ROUNDS}"),
+            *(arguments or [TESTS / name for name in FILES]),
+        ],
+        with_environment,
+    )
+
+
+def free_threaded(arguments: list[str]) -> None:
+    """Every thread runs Python at once. The interpreter has to be instrumented: else its own locks
+    are not seen, and everything that they order is reported."""
+    tools = python_with_tools()
+    python = interpreter.interpreter("tsan")
+    folder = build("tsan", sanitize="thread", python=python)
+    say("C++ tests")
+    # Not minutes of arithmetic in one thread: copies in threads are in test_copying.py.
+    ctest = [tool("ctest"), "--test-dir", folder, "--output-on-failure", "-E", "^kernels_test$"]
+    run(ctest, {**environment(folder), **OPTIONS})
+    where = [tools, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    packages = subprocess.run(where, check=True, capture_output=True, text=True).stdout.strip()
+    plain = environment(folder, CXXFLAGS=FLAGS, DLPACK_INCLUDE_DIR=dlpack_include())
+    plain["PYTHONPATH"] += f":{packages}"
+    compile_adversary(plain, python)
+    print_loaded(folder, {**plain, **OPTIONS}, python)
+    say("pytest, the GIL off, the interpreter instrumented")
+    pytest(python, {**plain, **OPTIONS}, arguments)
+
+
+def with_a_gil(arguments: list[str]) -> None:
+    """What only the GIL keeps apart (the references that arrays share, the kept memory) and what
+    runs without it (deleters, large copies)."""
+    folder = build("tsan-gil", sanitize="thread", options=["-DREFARRAY_TESTS=OFF"])
+    library = subprocess.run(
+        ["g++", "-print-file-name=libtsan.so"], check=True, capture_output=True, text=True
+    )
+    plain = environment(folder, CXXFLAGS=FLAGS)
+    compile_adversary(plain)
+    sanitized = {**plain, **OPTIONS, "LD_PRELOAD": library.stdout.strip()}
+    print_loaded(folder, sanitized)
+    say("pytest, with a GIL")
+    pytest(sys.executable, sanitized, arguments)
+
+
+def main(arguments: list[str]) -> None:
+    free_threaded(arguments)
+    with_a_gil(arguments)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
