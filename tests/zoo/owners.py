@@ -172,7 +172,7 @@ class WritesBack(Owner):
 @breaks("LIFE-18")
 class Resizes(Owner):
     def resize(self, shape: Any) -> None:
-        self.source[...] = ra.ones(6, dtype=ra.float32)
+        self.source[:8] = ra.zeros(8, dtype=ra.float32)
 
 
 @breaks("LIFE-20")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from refarray.conformance.cases import NotApplicable, Seen, about, check
 from refarray.conformance.probes.layouts import exported
-from refarray.conformance.probes.lifetime import Taken, seen
+from refarray.conformance.probes.lifetime import Taken
 from refarray.conformance.probes.lifetime import exported as readable
 from refarray.conformance.producer import VERSIONED, Producer, raised
 
 GPU = {2, 10}  # CUDA and ROCm: memory that the host cannot read
+COUNT = 1 << 24  # float32 elements: 64 MiB, which go back to the system when they are freed
 HUGE = 1 << 45  # float32 elements: more than an address space holds
 
 
@@ -66,21 +68,24 @@ def _no_memory(producer: Producer) -> Seen:
     risky=True,
 )
 def _resized(producer: Producer) -> Seen:
-    text = producer.text()
-    array = producer.make(text)
-    name = next((name for name in ("resize_", "resize") if hasattr(array, name)), None)
+    name = next((n for n in ("resize_", "resize") if hasattr(plain(producer), n)), None)
     if name is None:
         raise NotApplicable("its arrays are not resized")
+    text = producer.big(COUNT)
+    array = producer.make(text)
     it = Taken(readable(producer, array, text))
-    line = f"x.{name}((1 << 20,))"
-    repro = [f"import numpy; x = {text}; c = numpy.from_dlpack(x)", line]
-    about(producer.repro(*repro))
+    line = f"x.{name}(({2 * COUNT},))"
+    lines = [f"import numpy; x = {text}; c = numpy.from_dlpack(x)", line, "print(c)"]
+    about(producer.repro(*lines))
     try:
-        getattr(array, name)((1 << 20,))
+        getattr(array, name)((2 * COUNT,))
     except Exception as error:
-        return seen(producer, it.still, it.export, f"{line} raised {raised(error)}")
-    churn = [producer.make(text) for _ in range(64)]  # takes what was freed
-    held = it.still
-    del churn
+        return Seen(it.still, f"{line} raised {raised(error)}", producer.repro(*lines))
+    held = mapped(it.export.address) and it.still
     observed = "the data is still there" if held else "its memory was freed while it was exported"
-    return Seen(held, observed, producer.repro(*repro, f"y = {text}; print(c)"))
+    return Seen(held, observed, producer.repro(*lines))
+
+
+def plain(producer: Producer) -> Any:
+    """A small array."""
+    return producer.make(producer.text())
