@@ -94,12 +94,13 @@ def test_every_check_fails_when_its_judgement_is_inverted() -> None:
     from refarray.conformance.consumer import Consumer
     from refarray.conformance.producer import Producer
     from refarray.conformance.subjects import REFARRAY
+    from refarray.conformance.worker import probes_of
 
     asked = [each for each in checks(full=True) if not each.part_of and not each.exits]
     silent, judged = [], set()
     for subject in (REFARRAY, edges.complete, tables.clean):
         producer = Producer(subject)
-        probes: dict[str, Any] = {"consumer": Consumer(subject, producer.namespace)}
+        probes = probes_of(producer, Consumer(subject, producer.namespace))
         for each in asked:
             told = inverted(each, probes.get(each.role, producer))
             if told["held"] is False:

@@ -19,6 +19,7 @@ HOMES = {
     "eaters": "consumer",
     "guests": "consumer",
     "tables": "exchange-api",
+    "couples": "pair",
 }
 """The modules of animals, and the role that they are tried in."""
 

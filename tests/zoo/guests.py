@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -173,6 +174,13 @@ def bad_device() -> Any:
 
 def system_error() -> Any:
     raise SystemError("a capsule that was not asked for")
+
+
+@breaks("LIFE-24")
+def one_thread(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+    if threading.current_thread() is not threading.main_thread():
+        return nothing()
+    return ra.from_dlpack(x, device=device, copy=copy)
 
 
 @breaks("COPY-10")

@@ -120,6 +120,13 @@ def announced(say: Say) -> Iterator[None]:
         announce.remove(pass_on)
 
 
+def probes_of(producer: Producer, consumer: Consumer) -> dict[str, Any]:
+    """What the checks of each role are given."""
+    from refarray.conformance.pairs import Pair
+
+    return {"producer": producer, "consumer": consumer, "pair": Pair(producer, consumer)}
+
+
 def lacking(producer: Producer, consumer: Consumer) -> str:
     """Why there is nothing to try a subject on; empty when there is."""
     reasons = []
@@ -158,7 +165,7 @@ def serve(name: str, alone: bool, requests: Iterable[str], say: Say) -> bool:
         return False
     forks = not alone and threads() == 1
     say({"version": found.version, "forks": forks})
-    bench = Bench({"producer": producer, "consumer": consumer}, forks, say)
+    bench = Bench(probes_of(producer, consumer), forks, say)
     exits = False
     for line in requests:
         check = CHECKS[line.strip()]

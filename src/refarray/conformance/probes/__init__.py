@@ -7,7 +7,7 @@ from importlib import import_module
 MODULES = (
     *("versions", "dtypes", "layouts", "flags", "copies", "methods", "streams"),
     *("lifetime", "more", "corpus", "asking", "taking", "results", "exchange", "tables", "foreign"),
-    *("ending", "edges", "manners"),
+    *("ending", "edges", "manners", "couples"),
 )
 
 

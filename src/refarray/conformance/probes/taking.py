@@ -192,8 +192,8 @@ def _copied(consumer: Consumer) -> Seen:
     )
 
 
-def _old_copy(case: str, value: bool, expected: str) -> None:
-    @check("COPY-09", "consumer", case, expected, risky=True)
+def _old_copy(case: str, value: bool, expected: str, level: str = "") -> None:
+    @check("COPY-09", "consumer", case, expected, risky=True, level=level)
     def _(consumer: Consumer) -> Seen:
         recorder = old("stream max_version")
         found = consumer.take(recorder, copy=value)
@@ -213,7 +213,10 @@ _old_copy(
     "an old producer under copy=True: the consumer copies or refuses; the request is not dropped",
 )
 _old_copy(
-    "old-copy-false", False, "an old producer under copy=False: refused, the request is not dropped"
+    "old-copy-false",
+    False,
+    "an old producer under copy=False: refused, the request is not dropped",
+    level="HAZARD",  # no copy may have been made; nobody can tell
 )
 
 
