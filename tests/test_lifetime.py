@@ -210,6 +210,38 @@ def test_no_memory(isolated: Any, way: str) -> None:
     assert isolated("no_memory.py", way, leaks=True).endswith("survived\n")
 
 
+@pytest.mark.req("LIFE-03", "CONS-02")
+def test_a_producer_comes_apart_while_it_is_asked(adv: Any, forked: Any) -> None:
+    """Its class loses both methods while the first one runs, the object its last other
+    reference."""
+
+    def body() -> None:
+        tensor = adv.make(data=FLOATS)
+        held: list[Any] = []
+
+        class Falling:
+            def __dlpack_device__(self) -> tuple[int, int]:
+                held.clear()
+                del Falling.__dlpack__, Falling.__dlpack_device__
+                gc.collect()
+                return (1, 0)
+
+            def __dlpack__(self, **_: Any) -> Any:
+                gc.collect()
+                return tensor.capsule()
+
+        held.append(Falling())
+        gone = weakref.ref(held[0])
+        array = refarray.from_dlpack(held[0])
+        assert gone() is None
+        assert (array.tolist(), tensor.deleter_calls) == (VALUES, 0)
+        del array
+        assert tensor.deleter_calls == 1
+
+    forked(body)
+    body()
+
+
 # --- our deleters ---
 
 
