@@ -24,9 +24,8 @@ from common import (
 )
 
 # PyTorch, JAX, PyArrow, mpi4py and tvm-ffi have no wheels for it, or turn its GIL on.
-PARTNERS = ("numpy", "ml_dtypes")
+NO_WHEEL = "apache-tvm-ffi"
 WITHOUT = ("torch", "jax", "tvm_ffi", "pyarrow", "mpi4py", "array_api_strict", "nanobind")
-TOOLS = ["pytest>=8", "hypothesis>=6", "packaging>=23"]
 NOT_HERE = (
     *OF_THE_REPOSITORY,
     *("test_bench_check.py", "test_bench_docs.py", "test_coverage_gate.py"),  # of tools
@@ -55,15 +54,15 @@ def new_environment(base: Path, folder: Path) -> None:
 
 
 def requirements() -> list[str]:
-    listed = [sys.executable, ROOT / "tools" / "requirements.py", "light"]
+    listed = [sys.executable, ROOT / "tools" / "requirements.py", "test"]
     done = subprocess.run(listed, check=True, capture_output=True, text=True)
-    return [line for line in done.stdout.splitlines() if line.startswith(PARTNERS)]
+    return [line for line in done.stdout.splitlines() if not line.startswith(NO_WHEEL)]
 
 
 def python_with_tools() -> Path:
     """An environment of the free-threaded interpreter with what the tests need, made once."""
     base = interpreter.interpreter("plain")
-    wanted = [*TOOLS, *requirements()]
+    wanted = requirements()
     digest = hashlib.sha256(repr((str(base), wanted)).encode()).hexdigest()[:12]
     folder = interpreter.cache_folder() / f"environment-{digest}"
     python, stamp = folder / "bin" / "python", folder / "ready"
