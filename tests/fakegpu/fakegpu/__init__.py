@@ -34,6 +34,7 @@ __all__ = [
     "touch",
     "trace",
     "violations",
+    "write_trace",
 ]
 
 #: Simulated CUDA drivers that are tested; any number in between works as well.
@@ -196,6 +197,11 @@ def trace(*names: str) -> list[Record]:
     """Every call since the last reset, or those of some functions, in order."""
     records = _lines(_core().fakegpu_trace())
     return [record for record in records if not names or record["call"] in names]
+
+
+def write_trace(path: Path | str) -> None:
+    """Every call since the last reset, as JSON lines."""
+    Path(path).write_bytes(_core().fakegpu_trace())
 
 
 def violations(*kinds: str) -> list[Record]:

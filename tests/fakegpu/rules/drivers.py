@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import signal
 import subprocess
@@ -348,7 +349,7 @@ def test_hip_free_waits_for_the_device(hip: Hip) -> None:
     assert hip.code("hipMalloc", Number(77), 0) == 0
 
 
-def test_a_call_tells_who_made_it_and_on_what(cuda: Cuda) -> None:
+def test_a_call_tells_who_made_it_and_on_what(cuda: Cuda, tmp_path: Path) -> None:
     stream, memory = cuda.stream(), cuda.memory()
     with fakegpu.label("here"):
         cuda.fill(memory, stream)
@@ -357,5 +358,8 @@ def test_a_call_tells_who_made_it_and_on_what(cuda: Cuda) -> None:
     assert record["bytes"] == 256 and record["device"] == 0 and record["result"] == 0
     assert record["vendor"] == "cuda" and record["label"] == "here" and record["thread"] > 0
     assert "libffi" in record["caller"]
+    fakegpu.write_trace(tmp_path / "trace.jsonl")
+    lines = (tmp_path / "trace.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == fakegpu.trace()
     fakegpu.reset()
     assert fakegpu.trace() == []

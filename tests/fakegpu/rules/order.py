@@ -310,6 +310,20 @@ def test_every_legal_order_gives_the_same_when_a_wait_is_there(cuda: Cuda) -> No
     assert not kinds()
 
 
+def test_delays_change_the_time_and_nothing_else(cuda: Cuda) -> None:
+    fakegpu.configure(delay=2000, seed=7)
+    producer, consumer, memory = cuda.stream(), cuda.stream(), cuda.memory()
+    pinned = cuda.pinned()
+    for value in range(10):
+        cuda.fill(memory, producer, value)
+        cuda.after(consumer, producer)
+        cuda.copy(pinned, memory, consumer)
+        cuda.after(producer, consumer)
+    cuda.synchronize(producer)
+    assert ctypes.string_at(pinned, 1) == b"\x09"
+    assert not kinds()
+
+
 def test_step_stops_at_work_that_waits_for_a_held_stream(cuda: Cuda) -> None:
     producer, consumer, memory = cuda.stream(), cuda.stream(), cuda.memory()
     fakegpu.hold(producer)

@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kAlignment = 256;  // of every address handed out, as cuMemAlloc promises
 constexpr std::uint64_t kArena = std::uint64_t{64} << 30;
+constexpr std::size_t kFreedPages = std::size_t{512} << 20;
 constexpr int kFresh = 0xCD;
 constexpr int kFreed = 0xDD;
 
@@ -77,7 +78,12 @@ Allocation* Memory::reused(std::size_t reserved, MemoryKind kind, const Device* 
     Allocation* old = *it;
     if (old->reserved_bytes != reserved || old->kind != kind || old->device != device) continue;
     if (old->adopted || !old->released.moment.before(clock)) continue;
-    freed_.erase(std::next(it).base());
+    const auto at = std::next(it).base();
+    if (static_cast<std::size_t>(at - freed_.begin()) < trimmed_)
+      --trimmed_;
+    else
+      freed_bytes_ -= old->reserved_bytes;
+    freed_.erase(at);
     return old;
   }
   return nullptr;
@@ -121,11 +127,23 @@ Allocation* Memory::adopt(void* pointer, std::size_t bytes, Device* device) {
 }
 
 void Memory::free(Allocation& allocation) {
-  allocation.freed = true;
-  if (allocation.adopted)
+  if (allocation.adopted) {
     books_.erase(allocation.reserved_begin);  // the program may hand it to malloc's next caller
-  else
-    freed_.push_back(&allocation);
+    return;
+  }
+  allocation.freed = true;
+  freed_.push_back(&allocation);
+  freed_bytes_ += allocation.reserved_bytes;
+  trim();
+}
+
+/// A long run must not keep every page that it has freed. A late look at the oldest finds zeros.
+void Memory::trim() {
+  for (; freed_bytes_ > kFreedPages && trimmed_ < freed_.size(); ++trimmed_) {
+    const Allocation& oldest = *freed_[trimmed_];
+    madvise(bytes_at(alias(oldest.reserved_begin)), oldest.reserved_bytes, MADV_DONTNEED);
+    freed_bytes_ -= oldest.reserved_bytes;
+  }
 }
 
 Allocation* Memory::find(std::uint64_t address) const {
@@ -153,6 +171,7 @@ void Memory::forget() {
   }
   books_.clear();
   freed_.clear();
+  freed_bytes_ = trimmed_ = 0;
 }
 
 }  // namespace fakegpu

@@ -79,9 +79,12 @@ class Memory {
   Allocation* reused(std::size_t reserved, MemoryKind kind, const Device* device,
                      const Clock& clock);
   Allocation* add(Allocation allocation);
+  void trim();
 
   std::map<std::uint64_t, std::unique_ptr<Allocation>> books_;  // by reserved_begin
   std::vector<Allocation*> freed_;
+  std::size_t freed_bytes_ = 0;  // of those whose pages are still there
+  std::size_t trimmed_ = 0;      // how many of freed_ have given their pages back
   std::uint64_t next_id_ = 1;
   Reuse reuse_ = Reuse::kNever;
   bool unmap_ = false;
