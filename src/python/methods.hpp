@@ -20,6 +20,7 @@ extern PyMethodDef kNumpyFunctions[];         // numpy.cpp: the private ones
 extern PyMethodDef kExchangeFunctions[];      // from_dlpack.cpp: from_dlpack, from_capsule
 extern PyMethodDef kProducerFunctions[];      // array_dlpack.cpp: to_capsule
 extern PyMethodDef kCopyingFunctions[];       // copying.cpp: settings of copies
+extern PyMethodDef kStreamFunctions[];        // stream_type.cpp: streams, events; private
 extern PyMethodDef kInspectFunctions[];       // inspect.cpp: the private ones
 extern PyMethodDef kPickleFunctions[];        // pickle.cpp: the private rebuilders
 

@@ -77,7 +77,9 @@ __all__ = [
     "DType",
     "Device",
     "DriverError",
+    "Event",
     "NoCopyError",
+    "Stream",
     "__version__",
     "arange",
     "asarray",
@@ -90,6 +92,7 @@ __all__ = [
     "complex64",
     "complex128",
     "copy",
+    "current_stream",
     "doctor",
     "e",
     "empty",
@@ -138,12 +141,14 @@ __all__ = [
     "reshape",
     "set_copy_threads",
     "squeeze",
+    "synchronize",
     "to_capsule",
     "to_device",
     "uint8",
     "uint16",
     "uint32",
     "uint64",
+    "use_stream",
     "zeros",
     "zeros_like",
 ]
@@ -156,7 +161,10 @@ pi = 3.141592653589793
 
 _LAZY = {
     "DLDeviceType": "_devices",
+    "Event": "_streams",
+    "Stream": "_streams",
     "build_info": "_build",
+    "current_stream": "_streams",
     "doctor": "_doctor",
     "finfo": "_info",
     "from_numpy": "_numpy",
@@ -164,6 +172,8 @@ _LAZY = {
     "iinfo": "_info",
     "inspect": "_inspect",
     "printoptions": "_format",
+    "synchronize": "_streams",
+    "use_stream": "_streams",
 }
 
 # Type checkers take it for true. Importing it from typing would cost more than the whole package.
@@ -176,6 +186,7 @@ if TYPE_CHECKING:
     from refarray._info import finfo, iinfo
     from refarray._inspect import inspect
     from refarray._numpy import from_numpy
+    from refarray._streams import Event, Stream, current_stream, synchronize, use_stream
 else:  # hidden from checkers: to them it would give the module every name
 
     def __getattr__(name: str) -> object:

@@ -79,7 +79,7 @@ class DeviceStorage final : public TrackedStorage {
     Handle stream = home_->handle();
     if (lent == 0 && own_home) {
       if (unit_.has_captures() && capture_of(unit_, stream).active) return nullptr;
-      return wait_for_uses(stream);
+      return wait_for_uses(stream, /*all=*/true);
     }
     stream = unit_.reaper();
     if (stream == nullptr) return nullptr;
@@ -92,13 +92,14 @@ class DeviceStorage final : public TrackedStorage {
       unit_.check(unit_.api().record_all(unit_.id, all->handle()), "recording a device's work");
       unit_.check(unit_.api().stream_wait(stream, all->handle(), 0), "making a stream wait");
     }
-    return wait_for_uses(stream);
+    return wait_for_uses(stream, /*all=*/lent == 0);
   }
 
-  Handle wait_for_uses(Handle stream) {
+  /// `all`: also for those on our own device.
+  Handle wait_for_uses(Handle stream, bool all) {
     const StreamKey key(unit_, stream);
     for (Use& use : uses.last()) {
-      if (use.key == key) continue;
+      if (use.key == key || (!all && use.key.unit == &unit_)) continue;
       unit_.check(unit_.api().stream_wait(stream, event_of(use)->handle(), 0),
                   "making a stream wait");
     }

@@ -137,6 +137,12 @@ void synchronize(const Stream& stream) {
   unit.check(unit.api().stream_synchronize(stream.handle()), "waiting for a stream");
 }
 
+void synchronize(const core::Device& device) {
+  Unit& unit = unit_of(device);
+  const OnDevice here(unit);
+  unit.check(unit.api().device_synchronize(), "waiting for a device");
+}
+
 void synchronize(const Event& event) {
   const Unit& unit = event.unit();
   unit.check(unit.api().event_synchronize(event.handle()), "waiting for an event");
