@@ -1,0 +1,55 @@
+"""Switches the simulated drivers on for the files of this folder, which tests/test_gpu.py runs in
+processes of their own: a process opens a driver once."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path[:0] = [str(Path(__file__).resolve().parent.parent / "fakegpu")]
+
+import fakegpu  # noqa: E402
+
+SETTINGS: dict[str, Any] = json.loads(os.environ.get("SIMULATED_DRIVERS", "{}"))
+#: Objects that are kept for the life of the process, whatever is done.
+KEPT = {"context", "pool", "event", "module"}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def drivers() -> fakegpu.Drivers:
+    settings = {"cuda": 2, "hip": 1, **SETTINGS}
+    return fakegpu.load(**settings)
+
+
+def finish() -> None:
+    """Everything has been given back, and nobody did what a driver may punish."""
+    import refarray
+
+    gc.collect()
+    fakegpu.run()
+    for device in ("cuda:0", "cuda:1", "rocm:0"):
+        refarray.synchronize(device)
+    fakegpu.run()
+
+
+def left() -> list[dict[str, Any]]:
+    return [item for item in fakegpu.live() if item["what"] not in KEPT]
+
+
+@pytest.fixture(autouse=True)
+def clean(drivers: fakegpu.Drivers) -> Iterator[None]:
+    finish()
+    before = left()
+    fakegpu.reset()
+    yield
+    finish()
+    assert fakegpu.violations() == []
+    new = [item for item in left() if item not in before]
+    assert [item for item in new if item["what"] != "stream" or len(new) > 8] == [], new

@@ -1,0 +1,142 @@
+"""Arrays between every two kinds of memory: values, layouts, dtypes, and the order of the work."""
+
+from __future__ import annotations
+
+import itertools
+
+import fakegpu
+import pytest
+
+import refarray as ra
+from refarray import Stream, use_stream
+
+PLACES = ["cpu", "cuda:0", "cuda:1", "cuda_host", "cuda_managed:0", "rocm:0", "rocm_host"]
+NUMBERS = [[float(10 * i + j) for j in range(5)] for i in range(4)]
+
+
+@pytest.mark.parametrize(("source", "target"), list(itertools.product(PLACES, PLACES)))
+def test_every_way(source: str, target: str) -> None:
+    array = ra.asarray(NUMBERS, device=source)
+    assert array.device == source
+    moved = array.to_device(target)
+    assert moved.device == target
+    assert moved.to_device("cpu").tolist() == NUMBERS
+    turned = array.T.to_device(target)
+    assert turned.to_device("cpu").tolist() == [list(row) for row in zip(*NUMBERS, strict=True)]
+    narrow = array[::2, ::-2].to_device(target)
+    assert narrow.to_device("cpu").tolist() == [row[::-2] for row in NUMBERS[::2]]
+
+
+@pytest.mark.parametrize("device", ["cuda:0", "rocm:0", "cuda_managed:0"])
+@pytest.mark.parametrize(
+    "dtype", ["int8", "float16", "complex64", "bfloat16", "float4_e2m1fn", "bool"]
+)
+def test_dtypes(device: str, dtype: str) -> None:
+    there = ra.asarray([1, 0, 1, 1, 0], device=device)
+    changed = there.astype(dtype)
+    assert changed.device == device and changed.dtype == dtype
+    assert changed.to_device("cpu").astype("complex64").tolist() == [1, 0, 1, 1, 0]
+
+
+@pytest.mark.parametrize("device", ["cuda:0", "rocm:0", "cuda_managed:0", "cuda_host"])
+def test_creation(device: str) -> None:
+    assert ra.zeros((2, 3), device=device).to_device("cpu").tolist() == [[0.0] * 3] * 2
+    assert ra.ones((3,), dtype="int16", device=device).to_device("cpu").tolist() == [1] * 3
+    assert ra.full((3,), 7, device=device).to_device("cpu").tolist() == [7] * 3
+    assert ra.arange(5, device=device).to_device("cpu").tolist() == [0, 1, 2, 3, 4]
+    array = ra.asarray(range(3), device=device)
+    assert ra.zeros_like(array).device == device
+    assert ra.empty((0, 3), device=device).to_device("cpu").tolist() == []
+    assert ra.empty((), device=device).device == device
+
+
+@pytest.mark.parametrize("device", ["cuda:0", "rocm:0"])
+def test_assignment(device: str) -> None:
+    array = ra.zeros((3, 4), dtype="int32", device=device)
+    array[1, 2] = 7
+    array[:, 0] = 9
+    array[2] = ra.asarray([1, 2, 3, 4], dtype="int32")
+    array[0, 1:] = array[2, 1:]
+    assert array.to_device("cpu").tolist() == [[9, 2, 3, 4], [9, 0, 7, 0], [1, 2, 3, 4]]
+    array[:, :3] = array[:, 1:]  # the same memory
+    assert array.to_device("cpu").tolist() == [[2, 3, 4, 4], [0, 7, 0, 0], [2, 3, 4, 4]]
+
+
+def test_no_elements() -> None:
+    for device in PLACES:
+        array = ra.zeros((0, 3), device=device)
+        assert array.device == device
+        fakegpu.reset()
+        capsule = array.__dlpack__(max_version=(1, 3))
+        again = ra.from_capsule(capsule)
+        assert (again.shape, again.device) == ((0, 3), array.device)
+        assert not fakegpu.trace("cuPointerGetAttributes", "hipPointerGetAttributes")
+
+
+def test_copies_between_streams_are_ordered() -> None:
+    """Each result is read on another stream than it was written on, and nobody waits by hand."""
+    streams = [Stream("cuda:0") for _ in range(4)]
+    array = ra.asarray(NUMBERS, device="cuda:0")
+    fakegpu.reset()
+    for stream in streams:
+        fakegpu.hold(stream.handle)
+    for stream in streams:
+        with use_stream(stream):
+            array = array.copy()
+    assert not fakegpu.trace("cuEventSynchronize", "cuStreamSynchronize", "cuCtxSynchronize")
+    fakegpu.run()
+    assert array.to_device("cpu").tolist() == NUMBERS
+
+
+def test_a_stream_to_copy_on() -> None:
+    array = ra.asarray(NUMBERS, device="cuda:0")
+    stream = Stream("cuda:1")
+    fakegpu.reset()
+    moved = array.to_device("cuda:1", stream=stream)
+    copies = [record for record in fakegpu.trace() if "emcpy" in record["call"]]
+    assert [record["stream"] for record in copies] == [stream.handle]
+    assert moved.to_device("cpu").tolist() == NUMBERS
+    with pytest.raises(ValueError, match="stream is 0"):
+        array.to_device("cuda:1", stream=0)
+    with pytest.raises(ValueError, match="only None is allowed"):
+        ra.zeros((3,)).to_device("cpu", stream=1)
+
+
+def test_numpy_takes_what_the_cpu_can_reach() -> None:
+    numpy = pytest.importorskip("numpy")
+    for device in ("cuda_host", "rocm_host", "cuda_managed:0"):
+        array = ra.asarray(NUMBERS, device=device)
+        assert numpy.from_dlpack(array).tolist() == NUMBERS
+    with pytest.raises((BufferError, RuntimeError)):
+        numpy.from_dlpack(ra.asarray(NUMBERS, device="cuda:0"))
+    assert numpy.from_dlpack(ra.asarray(NUMBERS, device="cuda:0"), device="cpu").tolist() == NUMBERS
+    there = ra.asarray(numpy.asarray(NUMBERS), device="cuda:1")
+    assert there.device == "cuda:1" and there.to_device("cpu").tolist() == NUMBERS
+
+
+def test_device_memory_is_not_read_by_the_cpu() -> None:
+    array = ra.asarray(NUMBERS, device="cuda:0")
+    with pytest.raises(BufferError, match="a buffer is host memory"):
+        memoryview(array)
+    with pytest.raises(AttributeError, match="for host memory; the array is on cuda:0"):
+        _ = array.__array_interface__
+
+
+def test_memory_runs_out() -> None:
+    """Once: what waits to be given back is, and the allocation is tried again."""
+    for call in ("cuMemAllocFromPoolAsync", "cuMemAlloc"):
+        fakegpu.fail(call, 1, 2)
+    assert ra.zeros((10,), device="cuda:0").to_device("cpu").tolist() == [0.0] * 10
+    fakegpu.reset()
+    with pytest.raises(MemoryError, match=f"cannot allocate {2**50} bytes on cuda:0"):
+        ra.empty((2**50,), dtype="int8", device="cuda:0")
+
+
+def test_a_driver_that_fails() -> None:
+    array = ra.zeros((10,), device="cuda:0")
+    fakegpu.fail("cuMemcpyDtoDAsync", 1, 999)
+    with pytest.raises(ra.DriverError, match="CUDA: copying memory failed with 999") as caught:
+        array.copy()
+    error = caught.value
+    assert (error.code, error.name, error.call) == (999, "CUDA_ERROR_UNKNOWN", "copying memory")
+    assert isinstance(error, RuntimeError)

@@ -1,0 +1,246 @@
+"""What `stream=` means on export, for every kind of memory: the calls that a driver gets, the order
+of the work, and the values that are refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import fakegpu
+import pytest
+
+import refarray as ra
+from refarray import Stream, use_stream
+
+GPUS = ["cuda:0", "cuda:1", "rocm:0"]
+LEGACY = {"cuda": 1, "rocm": 0}
+#: What enqueues or waits for work; the rest asks or enters a device.
+WORK = {
+    "Record",
+    "WaitEvent",
+    "Synchronize",
+    "Memcpy",
+    "Memset",
+    "Free",
+    "Malloc",
+    "Alloc",
+    "Query",
+}
+
+
+def work() -> list[str]:
+    """The calls so far that touch streams, without the vendor's prefix."""
+    names = [record["call"].removeprefix("cuda").removeprefix("cu") for record in fakegpu.trace()]
+    names = [name.removeprefix("hip") for name in names]
+    return [name for name in names if any(word in name for word in WORK)]
+
+
+def vendor(device: str) -> str:
+    return device.partition(":")[0]
+
+
+@pytest.fixture(params=GPUS)
+def device(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def write_on(device: str) -> tuple[Stream, ra.Array]:
+    """An array whose last write is unfinished work in a stream of ours."""
+    stream = Stream(device)
+    with use_stream(stream):
+        array = ra.zeros((1000,), device=device).copy()
+    fakegpu.reset()
+    return stream, array
+
+
+def test_the_same_stream_costs_no_call(device: str) -> None:
+    stream, array = write_on(device)
+    array.__dlpack__(stream=stream.handle)
+    array.__dlpack__(stream=stream)
+    array.__dlpack__(stream=-1)
+    assert work() == []
+
+
+@pytest.mark.parametrize("max_version", [None, (1, 3)])
+def test_another_stream_waits_on_the_device(device: str, max_version: Any) -> None:
+    stream, array = write_on(device)
+    consumer = Stream(device)
+    fakegpu.reset()
+    fakegpu.hold(stream.handle)
+    array.__dlpack__(stream=consumer.handle, max_version=max_version)
+    assert work() == ["StreamWaitEvent"]
+    (call,) = [record for record in fakegpu.trace() if "WaitEvent" in record["call"]]
+    assert call["stream"] == consumer.handle
+
+
+def test_none_is_the_legacy_default_stream(device: str) -> None:
+    _, array = write_on(device)
+    array.__dlpack__()
+    assert work() == ["StreamWaitEvent"]
+    (call,) = [record for record in fakegpu.trace() if "WaitEvent" in record["call"]]
+    assert call["stream"] == LEGACY[vendor(device)]
+    fakegpu.reset()
+    array.__dlpack__(stream=LEGACY[vendor(device)])
+    assert work() == ["StreamWaitEvent"]
+
+
+def test_work_on_the_legacy_stream_needs_no_wait_there(device: str) -> None:
+    array = ra.zeros((10,), device=device)
+    fakegpu.reset()
+    array.__dlpack__()
+    array.__dlpack__(stream=LEGACY[vendor(device)])
+    array.__dlpack__(stream=ra.current_stream(device))
+    assert work() == []
+
+
+def test_the_per_thread_stream_of_cuda(device: str) -> None:
+    _, array = write_on(device)
+    if vendor(device) == "rocm":
+        with pytest.raises(ValueError, match="stream is 2; with ROCm"):
+            array.__dlpack__(stream=2)
+        assert work() == []
+        return
+    array.__dlpack__(stream=2)
+    (call,) = [record for record in fakegpu.trace() if "WaitEvent" in record["call"]]
+    assert call["stream"] == 2
+
+
+WRONG_VALUES = {
+    "cuda": [0, -2, 2**64, -(2**63), -(2**70)],
+    "rocm": [1, 2, -2, 2**64, -(2**70)],
+    "cpu": [0, 1, 2, -1, 2**40, 2**64, Stream],
+}
+
+
+@pytest.mark.parametrize(
+    "kind", ["cuda:0", "rocm:0", "cuda_host", "rocm_host", "cuda_managed:0", "cpu"]
+)
+def test_values_that_a_vendor_does_not_have(kind: str) -> None:
+    array = ra.zeros((10,), device=kind)
+    fakegpu.reset()
+    for value in WRONG_VALUES[kind.partition(":")[0].partition("_")[0]]:
+        given = Stream("cuda:0") if value is Stream else value
+        with pytest.raises(ValueError, match="stream"):
+            array.__dlpack__(stream=given)
+    for wrong in (True, False, 1.0, "1", (0, 1), object()):
+        with pytest.raises(TypeError, match="stream must be"):
+            array.__dlpack__(stream=wrong)
+    assert work() == []
+
+
+class Foreign:
+    """A stream of another library, that tells its handle."""
+
+    def __init__(self, handle: int, version: int = 0) -> None:
+        self.answer = (version, handle)
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return self.answer
+
+
+class Indexed:
+    def __init__(self, handle: int) -> None:
+        self.handle = handle
+
+    def __index__(self) -> int:
+        return self.handle
+
+
+def test_streams_of_other_libraries(device: str) -> None:
+    stream, array = write_on(device)
+    array.__dlpack__(stream=Foreign(stream.handle))
+    array.__dlpack__(stream=Indexed(stream.handle))
+    assert work() == []
+    array.__dlpack__(stream=Foreign(0))  # not ambiguous: an object means the default stream
+    assert work() == ["StreamWaitEvent"]
+    with pytest.raises(ValueError, match="version 1"):
+        array.__dlpack__(stream=Foreign(stream.handle, version=1))
+
+
+@pytest.mark.parametrize("kind", ["cuda_host", "rocm_host", "cuda_managed:0"])
+def test_memory_that_the_cpu_reads_is_ready_for_it(kind: str) -> None:
+    gpu = "rocm:0" if kind.startswith("rocm") else "cuda:0"
+    stream = Stream(gpu)
+    with use_stream(stream):
+        source = ra.ones((100,), device=gpu)
+        array = ra.zeros((100,), device=kind)
+        array[:] = source
+    fakegpu.reset()
+    array.__dlpack__(stream=-1)
+    assert work() == []
+    array.__dlpack__(stream=stream)
+    assert "EventSynchronize" not in work()
+    array.__dlpack__()
+    assert "EventSynchronize" in work()
+    assert array.to_device("cpu").tolist() == [1.0] * 100
+
+
+def test_a_consumer_on_another_device_waits_too(device: str) -> None:
+    _, array = write_on(device)
+    if array.device != "cuda:0":
+        return
+    consumer = Stream("cuda:1")
+    array.__dlpack__(stream=consumer.handle)
+    assert "StreamWaitEvent" in work()
+
+
+def test_copies_are_made_on_the_consumers_stream(device: str) -> None:
+    stream, array = write_on(device)
+    consumer = Stream(device)
+    fakegpu.reset()
+    fakegpu.hold(stream.handle)
+    fakegpu.hold(consumer.handle)
+    capsule = array.__dlpack__(stream=consumer.handle, copy=True, max_version=(1, 3))
+    copies = [record for record in fakegpu.trace() if "emcpy" in record["call"]]
+    assert [record["stream"] for record in copies] == [consumer.handle]
+    assert not [name for name in work() if "Synchronize" in name]
+    fakegpu.run()
+    del capsule
+
+
+def test_a_copy_without_a_stream_is_done_when_it_is_handed_over(
+    device: str,
+) -> None:
+    _, array = write_on(device)
+    array.__dlpack__(stream=-1, copy=True)
+    assert "EventSynchronize" in work()
+
+
+def test_to_the_cpu(device: str) -> None:
+    stream, array = write_on(device)
+    assert ra.from_dlpack(array, device="cpu").tolist() == [0.0] * 1000
+    with pytest.raises(ValueError, match="stream"):
+        array.__dlpack__(dl_device=(1, 0), stream=stream.handle)
+    with pytest.raises(ra.NoCopyError, match="copy=False"):
+        array.__dlpack__(dl_device=(1, 0), copy=False)
+
+
+def test_to_another_device(device: str) -> None:
+    _, array = write_on(device)
+    other = {"cuda:0": (2, 1), "cuda:1": (2, 0), "rocm:0": (2, 0)}[device]
+    capsule = array.__dlpack__(dl_device=other, max_version=(1, 3))
+    moved = ra.from_capsule(capsule)
+    assert moved.device.dlpack == other
+    assert moved.to_device("cpu").tolist() == [0.0] * 1000
+    for wrong in ((2, 7), (10, 3), (7, 0), (99, 0)):
+        with pytest.raises(BufferError, match="dl_device="):
+            array.__dlpack__(dl_device=wrong)
+
+
+def test_the_users_current_device_is_untouched(device: str) -> None:
+    _, array = write_on(device)
+    array.__dlpack__()
+    pushes, pops = fakegpu.trace("cuCtxPushCurrent"), fakegpu.trace("cuCtxPopCurrent")
+    assert len(pushes) == len(pops)
+
+
+def test_a_read_only_array_waits_for_writes_alone() -> None:
+    reader, other = Stream("cuda:0"), Stream("cuda:0")
+    array = ra.zeros((10,), device="cuda:0")
+    with use_stream(reader):
+        keep = array.copy()
+    fakegpu.reset()
+    array.as_readonly().__dlpack__(stream=1, max_version=(1, 3))
+    assert work() == []
+    array.__dlpack__(stream=1, max_version=(1, 3))
+    assert work() == ["StreamWaitEvent"]  # the consumer may write what the copy still reads
+    del keep, other

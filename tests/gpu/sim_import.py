@@ -1,0 +1,149 @@
+"""What comes in from producers on devices: the stream that they are passed, where the memory really
+is, and when they get it back."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import fakegpu
+import pytest
+
+import refarray as ra
+from refarray import Stream, use_stream
+from refarray.conformance import _adversary as adversary
+
+
+class Producer:
+    """Another library's array over memory of ours, which writes down how it was asked."""
+
+    def __init__(self, array: ra.Array, **fields: Any) -> None:
+        self.array = array
+        pointer = address_of(array)
+        self.tensor = adversary.make(
+            device=array.device.dlpack, data=pointer, shape=array.shape, dtype=(2, 64, 1), **fields
+        )
+        self.asked: list[dict[str, Any]] = []
+
+    def __dlpack__(self, **keywords: Any) -> object:
+        self.asked.append(keywords)
+        stream = keywords.get("stream")
+        self.array.__dlpack__(stream=stream, max_version=(1, 3))
+        return self.tensor.capsule()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.array.device.dlpack
+
+
+def address_of(array: ra.Array) -> int:
+    capsule = array.__dlpack__(stream=-1, max_version=(1, 3))
+    return int(ra._native._inspect_capsule(capsule)["data"])
+
+
+def test_the_current_stream_is_passed() -> None:
+    array = ra.zeros((8,), device="cuda:0")
+    producer = Producer(array)
+    ra.from_dlpack(producer)
+    assert producer.asked[-1]["stream"] == 1  # the legacy default stream, never 0
+    stream = Stream("cuda:0")
+    producer = Producer(array)
+    with use_stream(stream):
+        ra.from_dlpack(producer)
+    assert producer.asked[-1]["stream"] == stream.handle
+
+
+def test_no_stream_for_a_copy_in_host_memory() -> None:
+    array = ra.zeros((8,), device="cuda:0")
+    asked: list[dict[str, Any]] = []
+
+    class Answers:
+        def __dlpack__(self, **keywords: Any) -> object:
+            asked.append(keywords)
+            return array.__dlpack__(**keywords)
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return (2, 0)
+
+    assert ra.from_dlpack(Answers(), device="cpu").tolist() == [0.0] * 8
+    assert asked == [{"max_version": (1, 3), "dl_device": (1, 0)}]
+
+
+def test_work_of_ours_comes_after_the_producers() -> None:
+    theirs, ours = Stream("cuda:0"), Stream("cuda:0")
+    with use_stream(theirs):
+        array = ra.zeros((8,), device="cuda:0").copy()
+    producer = Producer(array)
+    with use_stream(ours):
+        got = ra.from_dlpack(producer)
+        copy = got.copy()
+    other = Stream("cuda:0")
+    with use_stream(other):
+        again = got.copy()
+    fakegpu.run()
+    assert copy.to_device("cpu").tolist() == again.to_device("cpu").tolist() == [0.0] * 8
+
+
+def test_the_deleter_waits_for_our_work() -> None:
+    array = ra.zeros((8,), device="cuda:0")
+    producer = Producer(array)
+    stream = Stream("cuda:0")
+    got = ra.from_dlpack(producer)
+    fakegpu.hold(stream.handle)
+    with use_stream(stream):
+        copy = got.copy()
+    del got
+    gc.collect()
+    assert producer.tensor.deleter_calls == 0  # the copy has not been made yet
+    fakegpu.run()
+    ra.synchronize("cuda:0")
+    assert producer.tensor.deleter_calls == 1
+    del copy
+
+
+def test_without_work_of_ours_the_deleter_is_called_at_once() -> None:
+    producer = Producer(ra.zeros((8,), device="cuda:0"))
+    got = ra.from_dlpack(producer)
+    del got
+    assert producer.tensor.deleter_calls == 1
+
+
+def test_the_pointer_tells_the_device() -> None:
+    array = ra.zeros((8,), device="cuda:1")
+    tensor = adversary.make(
+        device=(2, 0), data=address_of(array), shape=(8,), dtype=(2, 64, 1), dunder_device=(2, 0)
+    )
+    assert ra.from_dlpack(tensor).device == "cuda:1"
+
+
+def test_host_memory_labelled_as_a_devices() -> None:
+    for data in (b"\0" * 64, 0xDEAD0008):
+        tensor = adversary.make(device=(2, 0), data=data, shape=(8,), dtype=(2, 64, 1))
+        with pytest.raises(BufferError, match="no device memory that CUDA knows"):
+            ra.from_dlpack(tensor)
+
+
+def test_a_device_that_is_not_there() -> None:
+    array = ra.zeros((8,), device="cuda:0")
+    for unit in (2, -1, 2**31 - 1):
+        tensor = adversary.make(
+            device=(2, unit), data=address_of(array), shape=(8,), dtype=(2, 64, 1)
+        )
+        with pytest.raises(BufferError, match="not there|cannot use"):
+            ra.from_dlpack(tensor)
+
+
+def test_another_vendors_device_is_copied_to_ours() -> None:
+    array = ra.asarray([1.0, 2.0], device="rocm:0")
+    assert ra.from_dlpack(array, device="cuda:1").to_device("cpu").tolist() == [1.0, 2.0]
+    with pytest.raises(ra.NoCopyError, match="copy=False"):
+        ra.from_dlpack(array, device="cuda:1", copy=False)
+
+
+def test_an_array_of_ours_comes_back_as_it_was() -> None:
+    stream = Stream("cuda:0")
+    with use_stream(stream):
+        array = ra.zeros((8,), device="cuda:0").copy()
+    fakegpu.reset()
+    assert ra.from_dlpack(array).device == "cuda:0"
+    assert ra.from_capsule(array.__dlpack__(stream=stream, max_version=(1, 3))).device == "cuda:0"
+    assert not [r for r in fakegpu.trace() if "Event" in r["call"]]

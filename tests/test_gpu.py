@@ -1,0 +1,45 @@
+"""Runs the files of tests/gpu on simulated drivers of several versions, each in its own process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).resolve().parent / "gpu"
+FILES = sorted(path.name for path in HERE.glob("sim_*.py"))
+DRIVERS: dict[str, dict[str, Any]] = {
+    "cuda12.8-hip6.3": {},
+    "cuda12.0-hip5.2": {"cuda_version": 12000, "hip_version": "5.2"},
+    "cuda11.4-hip7.0": {"cuda_version": 11040, "hip_version": "7.0"},
+    "nopools-hip10.0": {"pools": 0, "hip_version": "10.0"},
+    "latest-first": {"order": "latest", "reuse": 1},
+}
+
+
+@pytest.fixture(scope="session")
+def libraries() -> Path:
+    """Built before the first of the processes, which would wait for it."""
+    from fakegpu import _libraries
+
+    return _libraries.folder()
+
+
+@pytest.mark.parametrize("drivers", DRIVERS)
+@pytest.mark.parametrize("file", FILES)
+def test_simulated(libraries: Path, file: str, drivers: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist",
+         str(HERE / file)],
+        env={**os.environ, "SIMULATED_DRIVERS": json.dumps(DRIVERS[drivers])},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
