@@ -100,6 +100,13 @@ PyGetSetDef kArrayGetters[] = {
      "this array. Raises\n"
      "AttributeError for dtypes without a typestr (bfloat16, float8 ...) and for device memory.",
      nullptr},
+    {"__cuda_array_interface__", slot<&cuda_array_interface>, nullptr,
+     "The elements as the CUDA array interface, version 3, describes them, a dict: as "
+     "__array_interface__, and stream, the\n"
+     "CUDA stream (1 and 2 are the default ones) whose work the consumer has to wait for, or None. "
+     "Raises AttributeError\n"
+     "for dtypes without a typestr and for memory that is not CUDA's.",
+     nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 

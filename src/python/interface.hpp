@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "ref.hpp"
+#include "refarray/core/array.hpp"
 #include "refarray/core/dtype.hpp"
 #include "state.hpp"
 
@@ -27,5 +28,12 @@ std::optional<core::DType> dtype_of_typestr(std::string_view typestr) noexcept;
 /// words for (a dtype, a mask, odd strides), BufferError for a malformed description, TypeError
 /// when it is no dict.
 Ref array_from_interface(State& state, PyObject* object);
+
+/// The same for CUDA memory that the object's __cuda_array_interface__ describes; our work on it
+/// comes after what is in the stream that it names.
+Ref array_from_cuda_interface(State& state, PyObject* object);
+
+/// Strides in bytes, or None where the array is row-major.
+Ref byte_strides_of(const core::ArrayView& array);
 
 }  // namespace refarray::python

@@ -38,14 +38,6 @@ constexpr std::array<Code, 14> kCodes{{
 }};
 constexpr char kNative = std::endian::native == std::endian::little ? '<' : '>';
 
-Ref strides_of(const core::ArrayView& array) {
-  if (core::is_c_contiguous(array.extents(), array.stride_span())) return Ref::borrow(Py_None);
-  std::vector<Py_ssize_t> bytes(static_cast<std::size_t>(array.ndim));
-  byte_strides(array, bytes.data());
-  const std::vector<std::int64_t> strides(bytes.begin(), bytes.end());
-  return make_int_tuple(strides);
-}
-
 }  // namespace
 
 std::optional<std::string> typestr_of(const DType& dtype) {
@@ -69,6 +61,14 @@ std::optional<DType> dtype_of_typestr(std::string_view typestr) noexcept {
   return std::nullopt;
 }
 
+Ref byte_strides_of(const core::ArrayView& array) {
+  if (core::is_c_contiguous(array.extents(), array.stride_span())) return Ref::borrow(Py_None);
+  std::vector<Py_ssize_t> bytes(static_cast<std::size_t>(array.ndim));
+  byte_strides(array, bytes.data());
+  const std::vector<std::int64_t> strides(bytes.begin(), bytes.end());
+  return make_int_tuple(strides);
+}
+
 Ref array_interface(PyObject* self, void*) {
   const core::ArrayView array = view_of(self);
   const auto typestr = typestr_of(array.dtype);
@@ -81,7 +81,7 @@ Ref array_interface(PyObject* self, void*) {
           core::name(array.device()).c_str());
   }
   const Ref shape = make_int_tuple(array.extents());
-  const Ref strides = strides_of(array);
+  const Ref strides = byte_strides_of(array);
   const Ref address = check(PyLong_FromVoidPtr(address_of(array)));
   return check(Py_BuildValue("{s:O,s:s,s:(OO),s:O,s:i}", "shape", shape.get(), "typestr",
                              typestr->c_str(), "data", address.get(),

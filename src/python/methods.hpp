@@ -33,6 +33,7 @@ extern PyMethodDef kProducerMethods[];  // __dlpack__ __dlpack_device__
 extern PyMethodDef kNumpyMethods[];     // __array__ numpy
 extern PyGetSetDef
     kArrayGetters[];  // shape strides dtype device ndim size nbytes itemsize readonly T mT
+Ref cuda_array_interface(PyObject* self, void*);  // cuda_interface.cpp: a getter likewise
 Ref array_interface(PyObject* self, void*);  // interface_out.cpp: the getter __array_interface__
 
 // Slots of the array type.

@@ -159,6 +159,9 @@ Offered ask_for_memory(State& state, PyObject* object, PyObject* device, PyObjec
   if (Ref array =
           asking.ask("__array_interface__", [&] { return array_from_interface(state, object); }))
     return {std::move(array), false};
+  if (Ref array = asking.ask("__cuda_array_interface__",
+                             [&] { return array_from_cuda_interface(state, object); }))
+    return {std::move(array), false};
   const bool late = asking.any_refused();
   if (Ref array =
           asking.ask("__array__", [&] { return array_from_method(state, object, no_copy, late); }))
