@@ -67,7 +67,7 @@ void describe(const Borrowed& memory, const core::DType& dtype, core::Layout& la
 
 Ref array_from_cuda_interface(State& state, PyObject* object) {
   const InterfaceReader reader(kName);
-  const Ref interface = reader.look_up(object);
+  const Ref interface = reader.look_up(object, state.get(Slot::kCudaInterfaceName));
   if (!interface) return {};
   const Fields fields(interface.get());
   const std::int64_t version = reader.to_integer(fields.get("version"), "version");

@@ -29,7 +29,7 @@ Ref from_array_interface(PyObject* module, PyObject* object) {
 
 Ref array_from_interface(State& state, PyObject* object) {
   const InterfaceReader reader("__array_interface__");
-  const Ref interface = reader.look_up(object);
+  const Ref interface = reader.look_up(object, state.get(Slot::kInterfaceName));
   if (!interface) return {};
   const Fields fields(interface.get());
   const std::int64_t version = reader.to_integer(fields.get("version"), "version");

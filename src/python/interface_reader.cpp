@@ -106,9 +106,9 @@ Borrowed InterfaceReader::read_data(PyObject* object, const Fields& fields) cons
 }
 
 /// An empty Ref when there is none: no such attribute, or None.
-Ref InterfaceReader::look_up(PyObject* object) const {
+Ref InterfaceReader::look_up(PyObject* object, PyObject* name) const {
   if (PyType_Check(object)) return {};  // a class shows its instances' property
-  Ref found = Ref::steal(calling<PyObject_GetAttrString>(object, name_));
+  Ref found = Ref::steal(calling<PyObject_GetAttr>(object, name));
   if (!found) {
     if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw_exporters();
     PyErr_Clear();

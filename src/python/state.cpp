@@ -54,6 +54,7 @@ void State::fill_names() {
   name(Slot::kMroName, "__mro__");
   name(Slot::kDictName, "__dict__");
   name(Slot::kInterfaceName, "__array_interface__");
+  name(Slot::kCudaInterfaceName, "__cuda_array_interface__");
   name(Slot::kArrayMethodName, "__array__");
   set(Slot::kOurVersion,
       check(Py_BuildValue("(II)", dlpack::kVersion.major, dlpack::kVersion.minor)));

@@ -64,6 +64,7 @@ enum class Slot : std::uint8_t {
   kMroName,           // "__mro__"
   kDictName,          // "__dict__"
   kInterfaceName,     // "__array_interface__"
+  kCudaInterfaceName,  // "__cuda_array_interface__"
   kArrayMethodName,   // "__array__"
   kKwCopy,            // ("copy",)
   kOurVersion,        // (major, minor) of our DLPack

@@ -32,12 +32,14 @@ class use_stream:
     """
 
     def __init__(self, stream: Stream) -> None:
+        """Nothing is chosen yet."""
         if not isinstance(stream, Stream):
             raise TypeError(f"stream must be a refarray.Stream, not {type(stream).__name__}")
         self._stream = stream
         self._before: list[Stream | None] = []
 
     def __enter__(self) -> Stream:
+        """Choose the stream; it is what `as` gets."""
         self._before.append(_native._set_current_stream(self._stream))
         return self._stream
 
@@ -47,6 +49,7 @@ class use_stream:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        """Choose what was chosen before."""
         _native._reset_current_stream(self._stream.device, self._before.pop())
 
 
