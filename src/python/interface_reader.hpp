@@ -44,7 +44,8 @@ class InterfaceReader {
     core::fail(core::Fault::kBuffer, name_, ": ", parts...);
   }
 
-  /// The dict under the interned `name`; an empty Ref when there is none: no such attribute, or None.
+  /// The dict under the interned `name`; an empty Ref when there is none: no such attribute, or
+  /// None.
   Ref look_up(PyObject* object, PyObject* name) const;
   std::int64_t to_integer(PyObject* object, const std::string& what) const;
   core::DType read_typestr(const Fields& fields) const;

@@ -58,20 +58,20 @@ enum class Slot : std::uint8_t {
   kStreamType,
   kEventType,
   kCpuDevice,
-  kDlpackName,        // "__dlpack__"
-  kDlpackDeviceName,  // "__dlpack_device__"
-  kExchangeName,      // "__dlpack_c_exchange_api__"
-  kMroName,           // "__mro__"
-  kDictName,          // "__dict__"
-  kInterfaceName,     // "__array_interface__"
+  kDlpackName,         // "__dlpack__"
+  kDlpackDeviceName,   // "__dlpack_device__"
+  kExchangeName,       // "__dlpack_c_exchange_api__"
+  kMroName,            // "__mro__"
+  kDictName,           // "__dict__"
+  kInterfaceName,      // "__array_interface__"
   kCudaInterfaceName,  // "__cuda_array_interface__"
-  kArrayMethodName,   // "__array__"
-  kKwCopy,            // ("copy",)
-  kOurVersion,        // (major, minor) of our DLPack
-  kKwMaxVersion,      // ("max_version",)
-  kCpuPair,           // (1, 0): kDLCPU as a dl_device names it
-  kExchangeCapsule,   // our own table
-  kCpuDlpackDevice,   // (DLDeviceType.kDLCPU, 0), made at the first __dlpack_device__()
+  kArrayMethodName,    // "__array__"
+  kKwCopy,             // ("copy",)
+  kOurVersion,         // (major, minor) of our DLPack
+  kKwMaxVersion,       // ("max_version",)
+  kCpuPair,            // (1, 0): kDLCPU as a dl_device names it
+  kExchangeCapsule,    // our own table
+  kCpuDlpackDevice,    // (DLDeviceType.kDLCPU, 0), made at the first __dlpack_device__()
   kCount
 };
 

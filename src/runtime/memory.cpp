@@ -46,14 +46,22 @@ class DeviceStorage final : public TrackedStorage {
     return true;
   }
 
-  /// All work is done, or comes before what is in the stream.
+  /// All work is done, or comes before what is in the stream. False when the memory is still there.
   bool give_back(Handle stream) const noexcept {
     const Api& api = unit_.api();
     const TryOnDevice here(unit_);
     if (!here) return false;
     const auto address = reinterpret_cast<Address>(data());
-    if (source_ == Source::kPool) return api.free_async(address, stream) == kSuccess;
-    return (source_ == Source::kHost ? api.free_host(address) : api.free(address)) == kSuccess;
+    if (source_ == Source::kPool) return is_gone(api.free_async(address, stream));
+    return is_gone(source_ == Source::kHost ? api.free_host(address) : api.free(address));
+  }
+
+  /// Only where a capture forbade it did a free certainly not happen. Every other status may be the
+  /// error of earlier work, and a second free would hit whoever has the memory by then.
+  static bool is_gone(Status status) noexcept {
+    constexpr Status kFirstOfCapture = 900;
+    constexpr Status kLastOfCapture = 908;
+    return status < kFirstOfCapture || status > kLastOfCapture;
   }
 
   /// Memory of the pool goes back in the order of a stream that waits for every use; the host does
