@@ -235,6 +235,7 @@ def test_explain_and_list(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     listed = json.loads(out[out.index("[") :])
     assert len(listed) == 207
+    assert all(bool(each["checks"]) != bool(each["no_check"]) for each in listed)
     assert sum(1 for each in listed if each["checks"]) >= 160
 
 

@@ -2,7 +2,10 @@
 // destructor is wrong: what the zoo's animals are made of.
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "parts.hpp"
 
@@ -11,7 +14,11 @@ namespace {
 
 const DLPackExchangeAPI* real = nullptr;  // the table that every twist starts from
 PyObject* wrap = nullptr;                 // the animal's class; both live as long as the process
-DLPackExchangeAPI* latest = nullptr;
+/// Every table and the name of its capsule: a table lives as long as the process.
+std::deque<std::pair<DLPackExchangeAPI, std::string>>& tables() {
+  static auto& all = *new std::deque<std::pair<DLPackExchangeAPI, std::string>>;
+  return all;
+}
 
 using Managed = DLManagedTensorVersioned;
 using SetError = void (*)(void*, const char*, const char*);
@@ -193,12 +200,13 @@ PyObject* twisted(PyObject*, PyObject* args) {
     real = static_cast<const Table*>(PyCapsule_GetPointer(found.get(), kTableName));
     if (real == nullptr) throw PythonError{};
     wrap = Py_NewRef(kind);
-    latest = new Table{real->header, allocate_real, from_py, to_py, lend, stream_of};
-    latest->header.prev_api = nullptr;
+    const Table plain{real->header, allocate_real, from_py, to_py, lend, stream_of};
+    auto& [made, kept_name] = tables().emplace_back(plain, name);
+    made.header.prev_api = nullptr;
     for (const Twist& each : kTwists) {
       if (each.name != twist) continue;
-      each.apply(*latest);
-      return PyCapsule_New(latest, (new std::string(name))->c_str(), nullptr);
+      each.apply(made);
+      return PyCapsule_New(&made, kept_name.c_str(), nullptr);
     }
     fail(PyExc_ValueError, "no twist is called %s", twist);
   });
@@ -206,7 +214,7 @@ PyObject* twisted(PyObject*, PyObject* args) {
 
 /// The latest table is of another minor version from now on.
 PyObject* age(PyObject*, PyObject*) {
-  if (latest != nullptr) ++latest->header.version.minor;
+  if (!tables().empty()) ++tables().back().first.header.version.minor;
   return Py_NewRef(Py_None);
 }
 

@@ -24,8 +24,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Prints the table."""
     from refarray.conformance.cases import CHECKS
     from refarray.conformance.probes import load
-    from refarray.conformance.requirements import families, requirements
+    from refarray.conformance.requirements import families, reasons, requirements
 
+    why = reasons()
     load()
     counts = Counter(check.id for check in CHECKS.values())
     wanted = {name.upper() for name in arguments.families} or set(families())
@@ -39,7 +40,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(
             json.dumps(
-                [{**asdict(found), "checks": counts[found.id]} for found in chosen], indent=1
+                [
+                    {**asdict(found), "checks": counts[found.id], "no_check": why.get(found.id, "")}
+                    for found in chosen
+                ],
+                indent=1,
             )
         )
         return 0
