@@ -96,6 +96,14 @@ def test_a_hang_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [found.outcome for found in run.findings] == [Outcome.HANG]
 
 
+def test_a_subject_that_never_answers_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(engine, "SECONDS", 0.5)
+    assert main(["check", "zoo.odd:stuck", "--only", "VERS", "LIFE-06"]) == 3
+    assert "3 cases hung one after the other" in capsys.readouterr().out
+
+
 def test_checks_name_registered_requirements_and_are_unique() -> None:
     every = checks(full=True)
     assert {each.id for each in every} <= set(requirements())

@@ -77,6 +77,15 @@ class Hanging(Leaving):
         return super().__dlpack__(**keywords)
 
 
+class Stuck(Array):
+    """Never answers."""
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        import time
+
+        time.sleep(3600)
+
+
 def one(name: str) -> Subject:
     """A subject whose arrays are of a class of ours."""
     return subject(
@@ -98,4 +107,5 @@ printing = Subject(
     "print('{\"held\": true}'); import os; os.write(1, b'{}\\n'); import refarray as ra",
     arrays={"plain": "print('plain') or ra.arange(6, dtype=ra.float32)"},
 )
-leaving, vanishing, hanging = (one(name) for name in ("Leaving", "Vanishing", "Hanging"))
+leaving, vanishing = one("Leaving"), one("Vanishing")
+hanging, stuck = one("Hanging"), one("Stuck")

@@ -24,6 +24,8 @@ SECONDS = 10.0
 """For one case."""
 IMPORT_SECONDS = 60.0
 """For a subject to be imported."""
+PATIENCE = 3
+"""Cases one after the other that hang, until a subject is given up."""
 SIDE_BY_SIDE = 100
 """Runs of that many cases are divided between two processes."""
 START = "from refarray.conformance.worker import main; main()"
@@ -215,10 +217,15 @@ class Trial:
         self.worker: Worker | None = None
         self.dead: set[str] = set()
         """The checks that the process died of."""
+        self.hangs = 0
+        """How many cases have hung since the last one that did not."""
 
     def try_one(self, check: Check) -> Finding:
-        """One finding. Broken when the subject cannot be imported."""
+        """One finding. Broken when the subject cannot be imported, or answers nothing."""
+        if self.hangs == PATIENCE:
+            raise Broken(f"{PATIENCE} cases hung one after the other; the rest was not tried")
         message = self.tried(check)
+        self.hangs = self.hangs + 1 if message.get("died") == "hang" else 0
         if "died" in message:
             self.dead.add(check.name)
         found = finding(self.run, check, message, outcome(check, message))
