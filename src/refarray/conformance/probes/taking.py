@@ -224,12 +224,14 @@ _old_copy(
     "CONS-10",
     "consumer",
     "struct-cuda",
-    "struct says CUDA, __dlpack_device__ says CPU: the data is not touched",
+    "struct says CUDA, __dlpack_device__ says CPU: refused, or on CUDA; the data is not touched",
     risky=True,
 )
 def _struct_wins(consumer: Consumer) -> Seen:
     recorder = Recorder(device=(2, 0), dunder_device=(1, 0), data=0xDEAD0008)
     found = consumer.take(recorder)
-    return consumer.seen(
-        found.refused, f"{found}", "give(device=(2, 0), dunder_device=(1, 0), data=0xDEAD0008)"
-    )
+    told = "give(device=(2, 0), dunder_device=(1, 0), data=0xDEAD0008)"
+    if found.error is not None:
+        return consumer.seen(found.refused, f"{found}", told)
+    device = tuple(found.held()["device"])
+    return consumer.seen(device == (2, 0), f"{found}, on device {device}", told)
