@@ -11,7 +11,7 @@ SOURCES := $(shell find src include cmake -type f -not -name '*.pyc') CMakeLists
 CPP_SOURCES = $(shell find src include tests benchmarks -name '*.cpp' -o -name '*.hpp')
 PYTHON_SOURCES = $(wildcard src/refarray tests tools benchmarks examples docs/conf.py)
 
-.PHONY: help demo test test-long test-freethreaded test-partners ctest pytest abi3 check format bench docs bench-copy bench-abi bench-threads bench-docs bench-check asan tsan fuzz refleak memcheck trust coverage gpu-kernels gpu-kernels-check canary clean zoo
+.PHONY: findings help demo test test-long test-freethreaded test-partners ctest pytest abi3 check format bench docs bench-copy bench-abi bench-threads bench-docs bench-check asan tsan fuzz refleak memcheck trust coverage gpu-kernels gpu-kernels-check canary clean zoo
 .NOTPARALLEL:
 .SILENT:
 .DELETE_ON_ERROR:
@@ -49,6 +49,9 @@ test-partners: $(VENV)/pip ## partners that need an environment of their own; PA
 
 zoo: $(VENV)/package ## every broken producer and consumer against the conformance kit; prints the kill rate
 	PYTHONPATH=tests $(BIN)/python -m zoo
+
+findings: $(VENV)/package $(VENV)/test $(VENV)/partners ## the kit on every released library, each repro again, against the register; LIBRARY=numpy for one
+	$(BIN)/python tools/findings.py $(LIBRARY)
 
 check: $(VENV)/package $(VENV)/test $(VENV)/dev ## formatting, linters, types, house rules, a build with warnings as errors
 	echo "== clang-format"

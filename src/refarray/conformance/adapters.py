@@ -23,6 +23,10 @@ class Sent:
         self.array = array
         self.method = method
 
+    def __getattr__(self, name: str) -> Any:
+        """The array's own: shape and dtype, for who describes it."""
+        return getattr(self.array, name)
+
     def __dlpack_device__(self) -> tuple[int, int]:
         """The host."""
         return (1, 0)
