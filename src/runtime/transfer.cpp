@@ -8,6 +8,8 @@
 #include "refarray/core/copy.hpp"
 #include "refarray/core/error.hpp"
 #include "refarray/runtime/runtime.hpp"
+#include "runtime/device_copy.hpp"
+#include "runtime/host_copy.hpp"
 #include "runtime/memory.hpp"
 #include "runtime/uses.hpp"
 
@@ -17,18 +19,8 @@ namespace {
 using core::ArrayView;
 using core::DeviceKind;
 
-bool is_on_device(const ArrayView& array) noexcept { return !array.device().is_host(); }
-
-/// The unit whose driver moves the bytes of a copy.
-Unit& unit_for(const ArrayView& dst, const ArrayView& src) {
-  return unit_of(is_on_device(dst) ? dst.device() : src.device());
-}
-
-bool is_gapless(const ArrayView& array) noexcept {
-  const bool whole = !array.dtype.is_packed() ||
-                     (array.bit == 0 && array.size() * array.dtype.stored_bits() % 8 == 0);
-  return whole && core::is_c_contiguous(array.extents(), array.stride_span());
-}
+/// Bytes of a gapless copy from or to host memory that nothing is faster for than the driver.
+constexpr std::int64_t kWorthThought = 64 * 1024;
 
 Address address_of(const ArrayView& array) noexcept {
   return reinterpret_cast<Address>(array.data);
@@ -58,6 +50,14 @@ Way way_of(const ArrayView& dst, const ArrayView& src) noexcept {
 
 }  // namespace
 
+bool is_on_device(const ArrayView& array) noexcept { return !array.device().is_host(); }
+
+bool is_gapless(const ArrayView& array) noexcept {
+  const bool whole = !array.dtype.is_packed() ||
+                     (array.bit == 0 && array.size() * array.dtype.stored_bits() % 8 == 0);
+  return whole && core::is_c_contiguous(array.extents(), array.stride_span());
+}
+
 Operation::Operation(const ArrayView& dst, const ArrayView& src, StreamPtr stream)
     : stream_(std::move(stream)), dst_(tracked(dst.storage)), src_(tracked(src.storage)) {
   Unit& unit = stream_->unit();
@@ -73,14 +73,14 @@ Operation::Operation(const ArrayView& dst, const ArrayView& src, StreamPtr strea
   if (src_ != nullptr) src_->uses.order_before(unit, stream_->handle(), /*writes=*/false);
 }
 
-void Operation::finish() {
+void Operation::finish(bool host_is_done) {
   const Use done = mark(stream_, /*writes=*/true, capture_);
   Use read = done;
   read.writes = false;
   if (src_ != nullptr && src_ != dst_) src_->uses.add(read);
   if (dst_ != nullptr) dst_->uses.add(done);
   finished_ = true;
-  if (pageable_) synchronize(*done.event);
+  if (pageable_ && !host_is_done) synchronize(*done.event);
 }
 
 Operation::~Operation() {
@@ -89,8 +89,6 @@ Operation::~Operation() {
   const TryOnDevice here(stream_->unit());
   if (here && capture_ == 0) stream_->unit().api().stream_synchronize(stream_->handle());
 }
-
-namespace {
 
 void copy_bytes(const ArrayView& dst, const ArrayView& src, std::int64_t nbytes,
                 const StreamPtr& stream) {
@@ -107,6 +105,8 @@ void copy_bytes(const ArrayView& dst, const ArrayView& src, std::int64_t nbytes,
   unit.check(status, "copying memory");
   operation.finish();
 }
+
+namespace {
 
 StreamPtr stream_for(const ArrayView& array, const StreamPtr& wanted) {
   Unit& unit = unit_of(array.device());
@@ -159,25 +159,45 @@ void copy_through_host(const ArrayView& dst, const ArrayView& src, const StreamP
   copy_bytes(target, around, span.size(), on);
 }
 
+/// The driver that reaches both arrays' memory is one, that of pinned memory included.
+bool is_one_driver(const ArrayView& dst, const ArrayView& src) noexcept {
+  const auto is_cpu = [](const ArrayView& array) {
+    return array.device().kind == DeviceKind::kCpu;
+  };
+  return is_cpu(dst) || is_cpu(src) || vendor_of(dst.device().kind) == vendor_of(src.device().kind);
+}
+
+/// Whether one device's kernels reach both.
+bool is_one_device(const ArrayView& dst, const ArrayView& src) noexcept {
+  const auto is_managed = [](const ArrayView& array) {
+    return array.device().kind == DeviceKind::kCudaManaged;
+  };
+  return is_managed(dst) || is_managed(src) || dst.device() == src.device();
+}
+
 }  // namespace
 
 void copy(const ArrayView& dst, const ArrayView& src, const StreamPtr& stream) {
   core::check_copy(dst, src);
   if (dst.size() == 0) return;
-  const bool one_driver = !is_on_device(dst) || !is_on_device(src) ||
-                          vendor_of(dst.device().kind) == vendor_of(src.device().kind);
-  const bool pinned_by_other = (!is_on_device(dst) && dst.device().kind != DeviceKind::kCpu &&
-                                vendor_of(dst.device().kind) != vendor_of(src.device().kind)) ||
-                               (!is_on_device(src) && src.device().kind != DeviceKind::kCpu &&
-                                vendor_of(dst.device().kind) != vendor_of(src.device().kind));
-  const bool overlapping = dst.device() == src.device() && core::may_overlap(dst, src);
-  if (!one_driver || pinned_by_other || overlapping) return copy_through_host(dst, src, stream);
-  Unit& unit = unit_for(dst, src);
-  if (dst.dtype == src.dtype && is_gapless(dst) && is_gapless(src)) {
-    const StreamPtr on = stream != nullptr ? stream : current_stream_of(unit);
-    return copy_bytes(dst, src, dst.nbytes(), on);
+  if (!is_one_driver(dst, src)) return copy_through_host(dst, src, stream);
+  Unit& unit = is_on_device(dst) ? kernel_unit(dst, src) : unit_of(src.device());
+  const bool is_small = dst.nbytes() < kWorthThought || (is_on_device(dst) && is_on_device(src));
+  if (is_small && dst.dtype == src.dtype && is_gapless(dst) && is_gapless(src) &&
+      !core::may_overlap(dst, src)) {
+    return copy_bytes(dst, src, dst.nbytes(), stream != nullptr ? stream : current_stream_of(unit));
   }
-  copy_through_host(dst, src, stream);
+  if (!is_on_device(src)) {
+    if (!copy_to_device(dst, src, stream)) copy_through_host(dst, src, stream);
+  } else if (!is_on_device(dst)) {
+    if (!copy_to_host(dst, src, stream)) copy_through_host(dst, src, stream);
+  } else if (!has_kernels(unit) || !has_kernels(unit_of(src.device()))) {
+    copy_through_host(dst, src, stream);
+  } else if (is_one_device(dst, src)) {
+    copy_by_kernels(dst, src, stream);
+  } else {
+    copy_between(dst, src, stream);
+  }
 }
 
 }  // namespace refarray::runtime

@@ -17,8 +17,9 @@ class Operation {
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
   ~Operation();
-  /// Marks the end of the work; waits for it where memory of the CPU's own was used.
-  void finish();
+  /// Marks the end of the work; waits for it where memory of the CPU's own was used, unless the
+  /// work that is left uses other memory.
+  void finish(bool host_is_done = false);
 
  private:
   StreamPtr stream_;
@@ -28,5 +29,13 @@ class Operation {
   bool pageable_ = false;
   bool finished_ = false;
 };
+
+bool is_on_device(const core::ArrayView& array) noexcept;
+/// Row-major without gaps, and nothing beside the elements is in their bytes.
+bool is_gapless(const core::ArrayView& array) noexcept;
+
+/// `nbytes` gapless bytes from one array's data to the other's, between any memory of one driver.
+void copy_bytes(const core::ArrayView& dst, const core::ArrayView& src, std::int64_t nbytes,
+                const StreamPtr& stream);
 
 }  // namespace refarray::runtime

@@ -1,5 +1,5 @@
 // Owns Unit: one device of a driver, with what is kept for it: its memory pool, events to use
-// again, and a stream for frees.
+// again, a stream for frees, kernels, and pinned memory for transfers.
 #pragma once
 
 #include <atomic>
@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "runtime/driver.hpp"
+#include "runtime/modules.hpp"
+#include "runtime/staging.hpp"
 
 namespace refarray::runtime {
 
@@ -16,6 +18,8 @@ class Unit {
   Driver& driver;
   const int id;
   const bool has_pools;
+  Modules modules;
+  StagingRing staging;
 
   Unit(Driver& of, int number, bool pools) noexcept : driver(of), id(number), has_pools(pools) {}
 

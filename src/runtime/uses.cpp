@@ -6,31 +6,13 @@
 #include <utility>
 
 #include "refarray/core/error.hpp"
+#include "runtime/relaxed.hpp"
 
 namespace refarray::runtime {
 namespace {
 
-constexpr int kRelaxed = 2;        // of capture modes: calls that others forbid are allowed
 constexpr Status kImplicit = 906;  // the legacy stream, while another stream captures
 constexpr int kCapturing = 1;
-
-/// Lets the calling thread ask a driver things that a capture under way would forbid.
-class Relaxed {
- public:
-  explicit Relaxed(const Api& api) noexcept : api_(api) {
-    entered_ = api_.exchange_capture_mode(&mode_) == kSuccess;
-  }
-  Relaxed(const Relaxed&) = delete;
-  Relaxed& operator=(const Relaxed&) = delete;
-  ~Relaxed() {
-    if (entered_) api_.exchange_capture_mode(&mode_);
-  }
-
- private:
-  const Api& api_;
-  int mode_ = kRelaxed;
-  bool entered_;
-};
 
 bool conflicts(const Use& use, const StreamKey& stream, bool writes) {
   return (writes || use.writes) && !(use.key == stream);
