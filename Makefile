@@ -11,7 +11,7 @@ SOURCES := $(shell find src include cmake -type f -not -name '*.pyc') CMakeLists
 CPP_SOURCES = $(shell find src include tests benchmarks -name '*.cpp' -o -name '*.hpp')
 PYTHON_SOURCES = $(wildcard src/refarray tests tools benchmarks examples docs/conf.py)
 
-.PHONY: findings help demo test test-long test-freethreaded test-partners ctest pytest abi3 check format bench docs bench-copy bench-abi bench-threads bench-docs bench-check asan tsan fuzz refleak memcheck trust coverage gpu-kernels gpu-kernels-check canary clean zoo
+.PHONY: findings help demo test test-long test-freethreaded test-partners ctest pytest abi3 check format bench docs bench-copy bench-abi bench-threads bench-docs bench-check asan tsan fuzz refleak memcheck trust coverage gpu-kernels gpu-kernels-check canary clean zoo demo-gpu
 .NOTPARALLEL:
 .SILENT:
 .DELETE_ON_ERROR:
@@ -105,6 +105,9 @@ else
 
 bench-check: $(VENV)/build $(VENV)/light $(VENV)/partners ## instructions of the exchanges against their budget; UPDATE=1 rewrites it
 	$(BIN)/python -m benchmarks.budget $(if $(UPDATE),--update)
+
+demo-gpu: $(VENV)/build ## exchange arrays between simulated CUDA and ROCm devices, and show what their drivers were asked
+	$(BIN)/python tools/gates/demo_gpu.py
 
 asan: $(VENV)/build $(VENV)/test $(VENV)/partners ## the C++ tests and pytest under ASAN, UBSAN and LSan; TESTS="files" for some
 	$(BIN)/python tools/gates/asan.py $(TESTS)
