@@ -208,7 +208,11 @@ core::StoragePtr new_device_storage(const core::Device& device, std::int64_t nby
   core::StoragePtr out = core::StoragePtr::steal(storage);
   if (ordered) {
     using Kind = Stream::Kind;
+    // Until the allocation is marked in its stream, a free must come after all of the device's
+    // work.
+    storage->uses.lend(unit);
     storage->uses.add(promise(stream, /*writes=*/true));
+    storage->uses.end_lending();
     if (stream->kind() == Kind::kOwn || stream->kind() == Kind::kLegacy) {
       storage->uses.set_home(StreamKey(unit, stream->handle()));
     }
