@@ -124,6 +124,10 @@ fuzz: $(VENV)/build ## libFuzzer over import, copy and layout: FUZZ_RUNS executi
 refleak: $(VENV)/build $(VENV)/test ## every partner-free test again and again: nothing may be left behind
 	$(BIN)/python tools/gates/refleak.py $(TESTS)
 
+.PHONY: gpu-sim-tsan
+gpu-sim-tsan: $(VENV)/build $(VENV)/test ## arrays on the simulated drivers under ThreadSanitizer: what nothing orders is a race
+	$(BIN)/python tools/gates/gpu_sim_tsan.py $(TESTS)
+
 memcheck: $(VENV)/build $(VENV)/test ## the C++ tests and the tests of exchange under valgrind
 	$(BIN)/python tools/gates/memcheck.py $(TESTS)
 

@@ -1,0 +1,201 @@
+"""What really happens on the devices when arrays change hands: foreign code reads and writes in its
+own streams, and nobody may overtake anybody."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import threading
+from typing import Any
+
+import fakegpu
+import pytest
+from fakegpu.driving import Cuda
+
+import refarray as ra
+
+SIZE = 4096
+#: Bytes of the element that the foreign side writes.
+WRITTEN = 9
+
+
+class Other:
+    """A library of somebody else's: raw pointers, raw streams."""
+
+    def __init__(self, device: int) -> None:
+        self.cuda = Cuda(fakegpu.Drivers.here().cuda)
+        self.device = device
+        with self:
+            self.stream = self.cuda.stream()
+            self.memory = self.cuda.memory(SIZE)
+
+    def __enter__(self) -> Cuda:
+        self.cuda("cuCtxPushCurrent_v2", self.cuda.contexts[self.device])
+        return self.cuda
+
+    def __exit__(self, *_: object) -> None:
+        self.cuda("cuCtxPopCurrent_v2", None)
+
+    def read(self, pointer: int) -> None:
+        with self as cuda:
+            cuda.copy(self.memory, pointer, self.stream, SIZE)
+
+    def write(self, pointer: int) -> None:
+        with self as cuda:
+            cuda.fill(pointer, self.stream, WRITTEN, SIZE)
+
+    def close(self) -> None:
+        with self as cuda:
+            cuda("cuCtxSynchronize")
+            cuda("cuMemFree_v2", self.memory)
+            cuda("cuStreamDestroy_v2", self.stream)
+
+
+@pytest.fixture
+def other() -> Any:
+    library = Other(0)
+    yield library
+    fakegpu.run()
+    library.close()
+
+
+def pointer_of(capsule: object) -> int:
+    """The first member of a legacy managed tensor."""
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    at = get(capsule, b"dltensor")
+    return int(ctypes.cast(at, ctypes.POINTER(ctypes.c_uint64))[0])
+
+
+def unfinished(device: str = "cuda:0") -> tuple[ra.Stream, ra.Array]:
+    """An array of ones that is still to be written, in a stream that is held."""
+    stream = ra.Stream(device)
+    ones = ra.full((SIZE,), 1, dtype="uint8", device=device)
+    fakegpu.hold(stream.handle)
+    with ra.use_stream(stream):
+        return stream, ones.copy()
+
+
+def test_a_foreign_reader_follows_our_write(other: Other) -> None:
+    _, array = unfinished()
+    capsule = array.__dlpack__(stream=other.stream)
+    other.read(pointer_of(capsule))
+    fakegpu.run()
+    assert fakegpu.peek(other.memory, SIZE) == b"\1" * SIZE
+
+
+def test_a_foreign_reader_on_the_legacy_stream_follows_our_write(other: Other) -> None:
+    _, array = unfinished()
+    pointer = pointer_of(capsule := array.__dlpack__())
+    with other as cuda:
+        cuda.copy(other.memory, pointer, 1, SIZE)
+    fakegpu.run()
+    assert fakegpu.peek(other.memory, SIZE) == b"\1" * SIZE
+    del capsule
+
+
+def test_a_foreign_reader_on_another_device_follows_our_write() -> None:
+    far = Other(1)
+    _, array = unfinished()
+    capsule = array.__dlpack__(stream=far.stream)
+    far.read(pointer_of(capsule))
+    fakegpu.run()
+    assert fakegpu.peek(far.memory, SIZE) == b"\1" * SIZE
+    far.close()
+
+
+def test_a_foreign_writer_follows_our_reads(other: Other) -> None:
+    array = ra.full((SIZE,), 1, dtype="uint8", device="cuda:0")
+    reader = ra.Stream("cuda:0")
+    fakegpu.hold(reader.handle)
+    with ra.use_stream(reader):
+        copied = array.copy()
+    capsule = array.__dlpack__(stream=other.stream)
+    other.write(pointer_of(capsule))
+    fakegpu.run()
+    assert copied.to_device("cpu").tolist() == [1] * SIZE
+
+
+def test_memory_outlives_a_foreign_use_that_is_still_queued(other: Other) -> None:
+    """The deleter runs while the consumer's kernel waits: the memory must not go, nor come back."""
+    _, array = unfinished()
+    fakegpu.hold(other.stream)
+    taken = ra.from_capsule(array.__dlpack__(stream=other.stream, max_version=(1, 3)))
+    other.read(pointer_of(capsule := taken.__dlpack__(stream=other.stream)))
+    del array, taken, capsule
+    gc.collect()
+    with ra.use_stream(ra.Stream("cuda:0")):
+        again = ra.full((SIZE,), 2, dtype="uint8", device="cuda:0")
+    fakegpu.run()
+    assert fakegpu.peek(other.memory, SIZE) == b"\1" * SIZE
+    assert again.to_device("cpu").tolist() == [2] * SIZE
+
+
+def test_memory_outlives_our_own_work_in_other_streams() -> None:
+    streams = [ra.Stream("cuda:0") for _ in range(3)]
+    array = ra.full((SIZE,), 3, dtype="uint8", device="cuda:0")
+    copies = []
+    for stream in streams:
+        fakegpu.hold(stream.handle)
+        with ra.use_stream(stream):
+            copies.append(array.copy())
+    del array
+    gc.collect()
+    fakegpu.run()
+    assert [copied.to_device("cpu")[0].item() for copied in copies] == [3, 3, 3]
+
+
+class Producer:
+    """Somebody else's array."""
+
+    def __init__(self) -> None:
+        self.array = ra.full((SIZE,), 4, dtype="uint8", device="cuda:0")
+
+    def __dlpack__(self, **keywords: Any) -> object:
+        return self.array.__dlpack__(**keywords)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.array.__dlpack_device__()
+
+
+def test_what_we_take_is_ordered_before_our_work(other: Other) -> None:
+    producer = Producer()
+    pointer = pointer_of(capsule := producer.array.__dlpack__(stream=other.stream))
+    other.write(pointer)
+    with other as cuda:
+        ours = ra.Stream("cuda:0")
+        cuda.after(ours.handle, other.stream)
+    with ra.use_stream(ours):
+        taken = ra.from_dlpack(producer)
+        assert taken.to_device("cpu").tolist() == [WRITTEN] * SIZE
+    del capsule
+
+
+def test_threads_hand_arrays_on(other: Other) -> None:
+    """Each thread works in a stream of its own; the array goes round."""
+    array = ra.zeros((SIZE,), dtype="int32", device="cuda:0")
+    turn = threading.Lock()
+
+    def work() -> None:
+        nonlocal array
+        with ra.use_stream(ra.Stream("cuda:0")):
+            for _ in range(5):
+                with turn:
+                    array[::2] = 1
+                    array = array.copy()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert array.to_device("cpu").tolist() == [1, 0] * (SIZE // 2)
+
+
+@pytest.mark.parametrize("device", ["cuda:0", "cuda:1", "rocm:0"])
+def test_a_chain_over_streams_gives_the_same_in_every_order(device: str) -> None:
+    array = ra.asarray(list(range(SIZE)), dtype="int64", device=device)
+    for _ in range(4):
+        with ra.use_stream(ra.Stream(device)):
+            array = array[::-1].copy()
+    assert array.to_device("cpu").tolist() == list(range(SIZE))
