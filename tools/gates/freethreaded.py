@@ -30,7 +30,7 @@ NOT_HERE = (
     *OF_THE_REPOSITORY,
     *("test_bench_check.py", "test_bench_docs.py", "test_coverage_gate.py"),  # of tools
     "test_convert.py",  # compares with ml_dtypes 0.6, of which there is no wheel for it
-    "test_oom.py",  # CPython 3.13 without a GIL does not survive its own failing allocations
+    "test_oom.py",  # pure Python goes wrong in CPython 3.13 without a GIL when allocations fail
 )
 #: How often two threads meet in each test of test_lockstep.py; over one capsule a million times.
 ROUNDS = 100_000
