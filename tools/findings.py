@@ -230,7 +230,8 @@ def main(arguments: list[str]) -> int:
         if not chosen.libraries:
             data["matrix"] = matrix()
             save(data, chosen.data)
-    findings_page.write(data, register())
+    if chosen.data == DATA:
+        findings_page.write(data, register())
     differences = compared(data, register())
     print("\n".join(differences) or "the register agrees")
     return 1 if differences else 0

@@ -7,7 +7,6 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
 from importlib import resources
 from types import MappingProxyType
 from typing import Any, cast
@@ -118,9 +117,13 @@ def _registry() -> tuple[Mapping[str, str], Mapping[str, Requirement]]:
     return _read[0]
 
 
-@lru_cache(maxsize=1)
+_given: list[Mapping[str, str]] = []  # the reasons, once read
+
+
 def reasons() -> Mapping[str, str]:
-    """Why the kit has no check for a requirement, by its id."""
+    """Why the kit has no check for a requirement, by its id. The file is read once."""
+    if _given:
+        return _given[0]
     file = resources.files(__package__).joinpath("no_check.toml")
     data = tomllib.loads(file.read_text(encoding="utf-8"))
     out = {}
@@ -129,7 +132,8 @@ def reasons() -> Mapping[str, str]:
             if name in out:
                 raise ValueError(f"{name}: no_check.toml gives two reasons")
             out[name] = data["kinds"][kind]
-    return MappingProxyType(out)
+    _given.append(MappingProxyType(out))
+    return _given[0]
 
 
 def families() -> Mapping[str, str]:
