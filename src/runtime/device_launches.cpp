@@ -11,6 +11,9 @@ namespace {
 
 using kernels::Divisor;
 
+/// HIP counts a launch's threads, blocks by kBlock, in 32 bits.
+constexpr std::int64_t kMaxBlocks = (std::int64_t{1} << 32) / kernels::kBlock - 1;
+
 /// Takes out of `outer` the axis that goes on in memory where `axis` ends, if that is before the
 /// end of a tile.
 DeviceAxes::One take_continuation(DeviceAxes& outer, const DeviceAxes::One& axis, std::int64_t tile,
@@ -61,7 +64,7 @@ void Launches::tiles(const DeviceAxes& axes, std::int64_t unit) {
   const std::int64_t across = ceil_div(all_columns, tile_columns);
   std::int64_t count = 0;
   if (__builtin_mul_overflow(outer.product(outer.count), down * across, &count) ||
-      std::max(all_rows, all_columns) >= kernels::kMaxCount)
+      std::max(all_rows, all_columns) >= kernels::kMaxCount || count > kMaxBlocks)
     count = INT64_MAX;
   if (cut(axes, count, [&](const DeviceAxes& part) { tiles(part, unit); })) return;
   params_.plane = {static_cast<std::uint32_t>(all_rows),
