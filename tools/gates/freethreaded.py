@@ -94,7 +94,7 @@ def main(arguments: list[str]) -> None:
         return run([*pytest, *arguments], with_environment)
     say("two threads on one object, the GIL off")
     races = TESTS / "test_lockstep.py"
-    run([*pytest, f"--lockstep-rounds={ROUNDS}", races], with_environment)
+    run([*pytest, "-x", f"--lockstep-rounds={ROUNDS}", races], with_environment)
     say("pytest, the GIL off")
     without = " and ".join(f"not {name}" for name in WITHOUT)
     ignored = [f"--ignore={path}" for path in (races, *(TESTS / name for name in NOT_HERE))]
