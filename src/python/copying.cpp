@@ -143,7 +143,7 @@ Ref plan_copies(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
 namespace {
 
 /// Waits, without the GIL, until the CPU may touch memory that devices use too.
-void settle(const core::ArrayView& array, bool writes) {
+[[gnu::noinline]] void settle(const core::ArrayView& array, bool writes) {
   if (!runtime::is_busy(array)) return;
   const GilRelease others_run(true);
   const runtime::MayWait here;

@@ -39,7 +39,7 @@ PyObject* checked_array(void* object) {
 
 /// The caller works on current_work_stream, which our own work may not be on: what is unfinished on
 /// other streams has to come before it. Nothing is waited for on the host (CAPI-12).
-void lend_without_stream(const core::ArrayView& array) {
+[[gnu::noinline]] void lend_without_stream(const core::ArrayView& array) {
   if (array.device().is_host()) return order_without_gil(array, {});
   const runtime::StreamPtr current = runtime::current_stream(array.device());
   order_without_gil(array, {runtime::StreamChoice::Kind::kStream, current->handle()});

@@ -53,7 +53,8 @@ inline bool wants_versioned(const State& state, PyObject* object) {
 DLDevice to_announced_device(PyObject* answer);
 
 /// runtime::order, giving up the GIL where it calls a driver.
-void order_without_gil(const core::ArrayView& array, const runtime::StreamChoice& choice);
+[[gnu::noinline]] void order_without_gil(const core::ArrayView& array,
+                                         const runtime::StreamChoice& choice);
 
 /// Steps 2 to 5 for an array: a capsule that answers `request`, ordered on `stream`.
 Ref export_capsule(PyObject* array, const dlpack::ExportRequest& request,

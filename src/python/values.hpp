@@ -42,15 +42,18 @@ Ref make_dtype(const State& state, const core::DType& dtype);
 Ref make_device(const State& state, const core::Device& device);
 Ref make_int_tuple(core::Extents values);
 
+// The copying functions stay out of line: flattened into the exchange again and again, the copy
+// engine took the linker 8 GB.
+
 /// core::copy. A long copy (kReleaseGilAbove) gives up the GIL, and lets signal handlers run
 /// several times in 100 ms: when one raises, it ends with that exception and dst is partly written.
 /// The caller keeps both arrays alive. Where a device is involved, the copy is ordered behind all
 /// unfinished work on both arrays and on the current stream, without the GIL.
-void copy_elements(const core::ArrayView& dst, const core::ArrayView& src);
+[[gnu::noinline]] void copy_elements(const core::ArrayView& dst, const core::ArrayView& src);
 /// A fresh, writable, row-major copy as `dtype` (equal dtypes: a plain copy) on `device`, made as
 /// copy_elements does. Throws kBuffer also when this build cannot allocate there.
-core::Array copy_to_new(const core::ArrayView& array, const core::DType& dtype,
-                        const core::Device& device = {});
+[[gnu::noinline]] core::Array copy_to_new(const core::ArrayView& array, const core::DType& dtype,
+                                          const core::Device& device = {});
 
 /// Where a copy of what is there goes unless it is told: the device itself, but pinned memory,
 /// which is scarce, must be asked for.
@@ -58,11 +61,12 @@ inline core::Device beside(const core::Device& device) noexcept {
   return device.is_host() ? core::Device{} : device;
 }
 /// runtime::new_array, without the GIL where a driver is asked.
-core::Array allocate_on(const core::Device& device, const core::DType& dtype, core::Extents shape,
-                        bool zeroed);
+[[gnu::noinline]] core::Array allocate_on(const core::Device& device, const core::DType& dtype,
+                                          core::Extents shape, bool zeroed);
 /// The same dtype on `device`, carried out in the order of a stream.
-core::Array copy_to_new_on(const core::ArrayView& array, const core::Device& device,
-                           const runtime::StreamPtr& stream);
+[[gnu::noinline]] core::Array copy_to_new_on(const core::ArrayView& array,
+                                             const core::Device& device,
+                                             const runtime::StreamPtr& stream);
 
 /// Applies REFARRAY_ISA and REFARRAY_COPY_THREADS. Throws kValue for what they may not be.
 void read_copy_settings();
