@@ -86,6 +86,10 @@ def inverted(each: Check, probe: Any) -> dict[str, Any]:
     return judge(each, probe, invert=True)
 
 
+#: What not every one of the three subjects has: a table; an extension for 3.12's sub-interpreters.
+LACKING = {"CAPI-01", "LIFE-25"}
+
+
 @pytest.mark.not_sanitized("looks at the memory of a process, and ASAN keeps what is freed")
 def test_every_check_fails_when_its_judgement_is_inverted() -> None:
     """On subjects that break nothing, in this process: what held is reported once the judgement is
@@ -105,7 +109,7 @@ def test_every_check_fails_when_its_judgement_is_inverted() -> None:
             told = inverted(each, probes.get(each.role, producer))
             if told["held"] is False:
                 judged.add(each.name)
-            elif told["held"] is True and each.id != "CAPI-01":  # which all but one of them lack
+            elif told["held"] is True and each.id not in LACKING:
                 silent.append(each.name)
             if (told["second"] or {}).get("held") is True:
                 silent.append(f"the second part of {each.name}")

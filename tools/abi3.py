@@ -13,13 +13,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "build" / "abi3"
 MINORS = range(12, 20)
-# Tests of the repository, or with partners of hundreds of megabytes, run once: on the main Python.
+# What is about the repository or drivers, or has partners of hundreds of megabytes, runs once.
 NOT_HERE = [
     "tests/test_house.py",
     "tests/test_bench_check.py",
     "tests/test_bench_docs.py",
     "tests/test_canary.py",
     "tests/test_docs.py",
+    "tests/test_gpu.py",
+    "tests/test_gpu_faults.py",
     "tests/test_package.py",
     "tests/test_requirements.py",
 ]

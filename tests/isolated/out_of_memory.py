@@ -9,7 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from hostile.runner import warm_up
-from oom.recipes import RECIPES, public_calls
+from oom.recipes import NEEDS_DRIVER, RECIPES, public_calls
 from oom.sweep import sweep_all
 
 import adversary
@@ -30,5 +30,5 @@ gc.collect()
 gc.freeze()
 for number in numbers:
     print(json.dumps(sweep_all(RECIPES[number], heap).to_dict()), flush=True)
-missing = sorted(public_calls() - {recipe.name for recipe in RECIPES})
+missing = sorted(public_calls() - NEEDS_DRIVER - {recipe.name for recipe in RECIPES})
 print(json.dumps({"heap": heap, "sites": adversary.failing_sites(), "missing": missing}))

@@ -19,7 +19,9 @@ TESTS = Path(__file__).resolve().parent.parent
 # What is about the repository, the process or other processes, and not about an interpreter.
 ELSEWHERE = (
     *("house", "docs", "package", "canary", "requirements", "bench_check", "bench_docs", "zoo"),
-    *("coverage_gate", "oom", "hostile", "exit", "conformance", "cli", "adversary"),
+    *("coverage_gate", "oom", "hostile", "exit", "conformance", "cli", "adversary", "adapters"),
+    *("matrix", "spy", "findings", "browser", "picture", "report_schema", "verification", "abi"),
+    *("drivers", "gpu", "gpu_copies", "gpu_faults", "gpu_kernels"),
 )
 PARTNER = re.compile(r"^\s*(import|from) (numpy|ml_dtypes|tvm_ffi|hypothesis)\b", re.MULTILINE)
 # What the interpreter itself refuses here is no finding: some of its modules, and signal handlers.

@@ -13,7 +13,7 @@ from refarray.conformance.cases import NotApplicable, Seen, about, check
 from refarray.conformance.probes.lifetime import exported, seen
 from refarray.conformance.producer import Producer
 
-SECONDS = 6.0
+SECONDS = 20.0
 """For a library to be imported in a sub-interpreter."""
 KEPT: list[Any] = []  # what has to live until the process ends
 

@@ -1,0 +1,34 @@
+"""Recipes for streams and events, as far as they go without a driver: every call of a simulated one
+fails in tests/gpu/sweep_faults.py."""
+
+from __future__ import annotations
+
+import refarray
+from refarray import _native
+
+from .recipe import recipe
+
+REFUSED = (ValueError,)  # the CPU has no streams
+
+recipe("Array.__cuda_array_interface__", lambda x: x.__cuda_array_interface__,
+       raises=(AttributeError,))  # fmt: skip
+recipe("DriverError", lambda _: refarray.DriverError(2, "OUT_OF_MEMORY", "allocating"))
+recipe("Stream", lambda _: refarray.Stream("cpu"), raises=REFUSED)
+recipe("Stream.__new__", lambda _: refarray.Stream.__new__(refarray.Stream, "cpu"), raises=REFUSED)
+recipe("Event", lambda _: refarray.Event("cpu"), raises=REFUSED)
+recipe("Event.__new__", lambda _: refarray.Event.__new__(refarray.Event, "cpu"), raises=REFUSED)
+recipe("current_stream", lambda _: refarray.current_stream("cpu"), raises=REFUSED, python=True)
+recipe("synchronize", lambda _: refarray.synchronize("cpu"), raises=REFUSED, python=True)
+recipe("use_stream", lambda _: refarray.use_stream(None), raises=(TypeError,), python=True)
+recipe("_native._current_stream", lambda _: _native._current_stream("cpu"), raises=REFUSED)
+recipe("_native._synchronize", lambda _: _native._synchronize("cpu"), raises=REFUSED)
+recipe("_native._stream_types", lambda _: _native._stream_types())
+
+#: Members of objects that no process without a driver has, and what only such objects are given.
+NEEDS_DRIVER = {
+    *(f"Event.{name}" for name in ("done", "elapsed_ms", "record", "synchronize")),
+    *(f"Stream.__{name}__" for name in ("cuda_stream", "eq", "ge", "gt", "hash", "le", "lt", "ne")),
+    *(f"Stream.{name}" for name in ("__repr__", "device", "done", "handle", "record")),
+    *("Stream.synchronize", "Stream.wait"),
+    *("_native._reset_current_stream", "_native._set_current_stream"),
+}
