@@ -177,9 +177,11 @@ ArrayView without_repeats(ArrayView view, const ArrayView& dst, std::int64_t* sh
   return view;
 }
 
-/// A piece of the element that is `unit` bytes, `at` bytes from its begin.
+/// A piece of the element that is `unit` bytes, `at` bytes from its begin.  Where nothing follows
+/// along an axis its stride is any number, and none that could be multiplied.
 ArrayView part_of(ArrayView view, int unit, int at, std::int64_t* strides) noexcept {
-  for (int i = 0; i < view.ndim; ++i) strides[i] = view.strides[i] * (view.dtype.itemsize() / unit);
+  const std::int64_t units = view.dtype.itemsize() / unit;
+  for (int i = 0; i < view.ndim; ++i) strides[i] = view.shape[i] > 1 ? view.strides[i] * units : 0;
   view.strides = strides;
   view.data = reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(view.data) +
                                            static_cast<std::uintptr_t>(at));
