@@ -295,10 +295,13 @@ def test_a_handler_ends_a_copy(long_copy: Callable[[int], object], threads: int)
 
 def is_ended_by_a_handler(call: Callable[[], object]) -> bool:
     ticks = 0
+    is_over = False
 
     def tick(number: int, frame: FrameType | None) -> None:
         nonlocal ticks
         ticks += 1
+        if is_over:  # the last tick comes when the copy is done
+            return
         if ticks == 3:
             raise Interrupted
         signal.setitimer(signal.ITIMER_REAL, 0.001)
@@ -311,6 +314,7 @@ def is_ended_by_a_handler(call: Callable[[], object]) -> bool:
     except Interrupted:
         is_ended = True
     finally:
+        is_over = True
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     return is_ended

@@ -8,6 +8,8 @@ import datetime
 import json
 import sys
 from collections.abc import Iterable
+from itertools import chain
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,6 @@ from .cases import MIB, Case
 from .contenders import MEMCPY, OURS, Memory, load_hptt, statements
 from .measure import Row, arrays_of, explanation, is_missed, mean, measured, planning, rounds
 
-LARGEST = 224 * MIB  # what the largest permutation moves
 NEW = 64 * MIB
 PLAN_LIMIT = 150.0
 
@@ -50,8 +51,17 @@ class Run:
         self.hptt, reason = load_hptt()
         if self.hptt is None:
             self.environment.absent["hptt"] = reason
-        self.memory = Memory(self.environment, LARGEST)
+        self.memory = Memory(self.environment, self.largest())
         self.rows: list[Row] = []
+
+    def largest(self) -> int:
+        """Bytes of the largest array of all cases."""
+        numpy = self.environment.partners["numpy"]
+        every = chain(known.cases(), known.permutations(), known.growing())
+        return max(
+            numpy.dtype(case.dtype).itemsize * max(prod(case.dst_shape), prod(case.src_shape))
+            for case in every
+        )
 
     def is_wanted(self, id_: str) -> bool:
         first = id_.split()[0]

@@ -33,7 +33,8 @@ def fill_pools() -> None:
     """Puts what refarray keeps for later into one known state, so that blocks can be compared."""
     for rank in range(RANKS):
         held = [refarray.empty((1,) * rank) for _ in range(DEPTH)]
-        del held
+        exported = [x.__dlpack__(max_version=version) for x in held for version in (None, (1, 3))]
+        del held, exported
 
 
 def warm_up(adv: Any) -> None:

@@ -82,7 +82,8 @@ def run_suite(descriptor: int, adversary: str) -> None:
     """In a sub-interpreter; writes what became of it to `descriptor`."""
     # It does not load here; our conftest asks it for nothing that matters in this process.
     sys.modules.setdefault("faulthandler", types.SimpleNamespace(disable=lambda: None))  # type: ignore[arg-type]
-    for name in ("_datetime", "_decimal"):  # CPython up to 3.13 crashes when two load them at once
+    # CPython up to 3.13 crashes when two load these at once; GNU readline's state is the process's.
+    for name in ("_datetime", "_decimal", "readline"):
         sys.modules[name] = None  # type: ignore[assignment]
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # Hypothesis does not load either
     sys.path.insert(0, str(TESTS))
