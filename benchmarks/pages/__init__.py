@@ -23,7 +23,7 @@ from .records import Record, Section, load
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "benchmarks.md"
 IMAGES = ROOT / "docs" / "images"
-GROUPS = ("exchange", "counts", "abi", "footprint")
+GROUPS = ("exchange", "counts", "copies", "abi", "footprint")
 HEADER = """# Benchmarks
 
 What an exchange costs, beside the libraries that offer the same. The figures of one machine: read
