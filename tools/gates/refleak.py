@@ -20,7 +20,11 @@ from common import (
 
 #: Besides the tests of the repository: what runs in processes of its own leaves nothing here, and
 #: repeating it takes long.
-ELSEWHERE = ("test_exit.py", "test_cli.py", "test_hostile.py", "test_oom.py", "partners")
+ELSEWHERE = (
+    *("test_exit.py", "test_cli.py", "test_hostile.py", "test_oom.py", "test_subinterpreters.py"),
+    *("test_conformance.py", "test_matrix.py", "test_zoo.py", "test_browser.py", "test_findings.py"),
+    *("test_gpu.py", "test_gpu_copies.py", "test_gpu_faults.py", "partners"),
+)
 
 
 def main(arguments: list[str]) -> None:
