@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ CLEAN = ["zoo.edges:complete", "zoo.producers:clean", "zoo.consumers:clean_", "z
 
 @pytest.fixture(autouse=True)
 def animals_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(HERE), prepend=":")
+    monkeypatch.setenv("PYTHONPATH", f"{HERE}:{HERE / 'fakegpu'}", prepend=":")
 
 
 def test_every_requirement_with_a_check_has_an_animal() -> None:
@@ -100,7 +101,7 @@ def test_every_check_fails_when_its_judgement_is_inverted() -> None:
     from refarray.conformance.subjects import REFARRAY
     from refarray.conformance.worker import probes_of
 
-    asked = [each for each in checks(full=True) if not each.part_of and not each.exits]
+    asked = [c for c in checks(full=True) if not (c.part_of or c.exits or c.devices)]
     silent, judged = [], set()
     for subject in (REFARRAY, edges.complete, tables.clean):
         producer = Producer(subject)
@@ -115,6 +116,16 @@ def test_every_check_fails_when_its_judgement_is_inverted() -> None:
                 silent.append(f"the second part of {each.name}")
     assert not silent
     assert {each.name for each in asked} == judged
+
+
+@pytest.mark.not_sanitized("simulated drivers have a gate of their own: make gpu-sim-tsan")
+def test_every_check_on_devices_fails_when_its_judgement_is_inverted() -> None:
+    """On refarray's arrays, in a process of their own: it is the one that has the drivers."""
+    command = [sys.executable, "-m", "zoo.inverted"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    asked = [each.name for each in checks(full=True) if each.devices]
+    assert len(asked) > 60 and done.stdout.split() == asked
 
 
 def test_not_applicable_says_what_is_lacking() -> None:

@@ -62,6 +62,7 @@ int execute(PyObject* module) {
     add_table(module, state);
     add_api(module, state);
     add_watch(module, state);
+    add_offer(module);
     add_parts(module, state);
     return Py_None;
   });

@@ -99,6 +99,7 @@ void add_consumer(PyObject* module, ModuleState& state);
 void add_table(PyObject* module, ModuleState& state);
 void add_api(PyObject* module, ModuleState& state);
 void add_watch(PyObject* module, ModuleState& state);
+void add_offer(PyObject* module);
 /// What one build has besides; parts.cpp, of which each build has its own, says what.
 void add_parts(PyObject* module, ModuleState& state);
 PyTypeObject* add_type(PyObject* module, PyType_Spec& spec);

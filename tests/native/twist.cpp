@@ -1,5 +1,7 @@
 // Owns exchange tables that do what a real one does, but for one twist, and capsules whose
 // destructor is wrong: what the zoo's animals are made of.
+#include <dlfcn.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -160,6 +162,24 @@ int stream_anywhere(DLDeviceType type, std::int32_t id, void** out) {
   *out = nullptr;
   return 0;
 }
+/// Waits for all work on the current device of the CUDA driver that the process uses.
+int from_synchronises(void* object, Managed** out) {
+  const char* name = std::getenv("REFARRAY_LIBCUDA");
+  void* driver = ::dlopen(name == nullptr ? "libcuda.so.1" : name, RTLD_NOW);
+  void* found = driver == nullptr ? nullptr : ::dlsym(driver, "cuCtxSynchronize");
+  if (found != nullptr) {
+    PyThreadState* state = PyEval_SaveThread();
+    reinterpret_cast<int (*)()>(found)();
+    PyEval_RestoreThread(state);
+  }
+  return from_py(object, out);
+}
+/// The legacy default stream of CUDA, whichever is worked on.
+int stream_legacy(DLDeviceType type, std::int32_t id, void** out) {
+  const int code = stream_of(type, id, out);
+  if (code == 0 && type == kDLCUDA) *out = reinterpret_cast<void*>(1);
+  return code;
+}
 
 using Table = DLPackExchangeAPI;
 struct Twist {
@@ -186,6 +206,9 @@ constexpr Twist kTwists[] = {
     {"allocate-columns", [](Table& t) { t.managed_tensor_allocator = allocate_columns; }},
     {"allocate-odd", [](Table& t) { t.managed_tensor_allocator = allocate_odd; }},
     {"allocate-throws", [](Table& t) { t.managed_tensor_allocator = allocate_throws; }},
+    {"from-synchronises",
+     [](Table& t) { t.managed_tensor_from_py_object_no_sync = from_synchronises; }},
+    {"stream-legacy", [](Table& t) { t.current_work_stream = stream_legacy; }},
     {"stream-seven", [](Table& t) { t.current_work_stream = stream_seven; }},
     {"stream-anywhere", [](Table& t) { t.current_work_stream = stream_anywhere; }},
 };

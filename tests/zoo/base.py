@@ -93,7 +93,7 @@ def producer(kind: type, **more: Any) -> Subject:
     )
 
 
-def consumer(function: Callable[..., Any]) -> Subject:
+def consumer(function: Callable[..., Any], **more: Any) -> Subject:
     """A subject that imports by one function, and has refarray's arrays."""
     return Subject(
         f"{function.__module__}:{function.__name__}_",
@@ -101,6 +101,7 @@ def consumer(function: Callable[..., Any]) -> Subject:
         arrays=REFARRAY.arrays,
         dtype=REFARRAY.dtype,
         from_dlpack="take({})",
+        **more,
     )
 
 
@@ -109,7 +110,7 @@ def breaks(name: str, **more: Any) -> Callable[[Any], Any]:
     is what its Subject has besides."""
 
     def enter(animal: Any) -> Any:
-        made = producer(animal, **more) if isinstance(animal, type) else consumer(animal)
+        made = (producer if isinstance(animal, type) else consumer)(animal, **more)
         ANIMALS[made.name] = name
         vars(sys.modules[animal.__module__])[made.name.partition(":")[2]] = made
         return animal

@@ -53,6 +53,14 @@ def add_to(subparsers: Subparsers) -> None:
         help="a TOML file of what is known to fail; anything else that fails, and what is stale in "
         "it, is reported",
     )
+    parser.add_argument(
+        "--devices",
+        metavar="WHERE",
+        default="auto",
+        help="what stands for devices with streams: real, simulated (refarray-fakegpu has to be "
+        "installed), simulated:FOLDER that holds it, none, or auto: simulated where it is there "
+        "and the subject can use it, else real",
+    )
     parser.set_defaults(run=run)
 
 
@@ -92,6 +100,16 @@ def expected(path: Path | None) -> list[Expectation] | None:
         raise Usage(f"--expect: {error}") from error
 
 
+def chosen_devices(where: str) -> str:
+    """The choice of --devices."""
+    from refarray.conformance.devices import chosen
+
+    try:
+        return chosen(where)
+    except ValueError as error:
+        raise Usage(f"--devices: {error}") from error
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Runs the checks, prints and writes the reports."""
     from refarray.conformance import engine
@@ -103,11 +121,12 @@ def run(arguments: argparse.Namespace) -> int:
         checks = engine.selected(full=arguments.full, ids=arguments.only)
         if not checks:
             raise Usage(f"no check covers {', '.join(arguments.only)}; see `refarray list`")
+        where = chosen_devices(arguments.devices)
     except Usage as error:
         print(f"refarray check: {error}", file=sys.stderr)
         return 3
     progress = show_progress if sys.stderr.isatty() else None
-    runs = [engine.run_subject(name, checks, progress) for name in arguments.subjects]
+    runs = [engine.run_subject(name, checks, progress, where) for name in arguments.subjects]
     if known is not None:
         from refarray.conformance.expectations import forgiven
 

@@ -32,6 +32,11 @@ def add_to(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--copy", choices=["true", "false"], help="what is passed to from_dlpack; default: nothing"
     )
+    parser.add_argument(
+        "--methods",
+        action="store_true",
+        help="offer no C exchange table, so that the consumer comes by the methods",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
@@ -41,7 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
     from refarray.conformance.tracing import trace
 
     keywords = {} if arguments.copy is None else {"copy": arguments.copy == "true"}
-    seen = trace(arguments.producer, arguments.consumer, arguments.array, **keywords)
+    names = (arguments.producer, arguments.consumer, arguments.array)
+    seen = trace(*names, table=not arguments.methods, **keywords)
     if seen.broken:
         print(f"refarray trace: {seen.broken}", file=sys.stderr)
         return 3

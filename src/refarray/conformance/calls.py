@@ -51,8 +51,15 @@ class Call:
     """When the kept capsule was looked at."""
 
     @property
+    def by_table(self) -> bool:
+        """Whether it is a function of the C exchange table, which has no capsule."""
+        return not self.method.startswith("__")
+
+    @property
     def request(self) -> str:
-        """The call as Python text."""
+        """The call as Python text; a function of the exchange table by the member's name."""
+        if self.by_table:
+            return f"the table's {self.method}(x)"
         given = [*map(repr, self.arguments)]
         if self.keywords:
             given.append(keywords_text(self.keywords))
@@ -64,7 +71,7 @@ class Call:
         if self.error is not None:
             return f"raises {raised(self.error)}"
         if self.held is None:
-            return f"answers {self.answer!r}"
+            return f"answers {self.answer if self.by_table else repr(self.answer)}"
         return f"answers {capsule_text(self.held)}"
 
     def events(self) -> list[tuple[str, int, int, bool, bool, bool, str]]:
@@ -135,8 +142,8 @@ def renamed(call: Call) -> str:
 def deletions(call: Call, which: str) -> Iterator[Step]:
     """The native recorder's part of the timeline."""
     for kind, nanoseconds, ident, attached, interpreter, raising, name in call.events():
-        if kind == "capsule" and call.cleared is not None:
-            continue  # the spy kept it, so its end says nothing
+        if kind == "capsule" and (call.cleared is not None or call.by_table):
+            continue  # the spy kept it, so its end says nothing; a table gives none
         place = "with the GIL" if attached else "without the GIL"
         if not interpreter:
             place = "after the interpreter"

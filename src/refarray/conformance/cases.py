@@ -46,6 +46,8 @@ class Check:
     """What it is judged by, where the texts ask less of this case than of the requirement."""
     exits: bool = False
     """The process ends after it as Python's does, and how it ends is a part of what was seen."""
+    devices: bool = False
+    """It needs a device with streams, and runs in a process where its driver is."""
 
     @property
     def name(self) -> str:
@@ -77,6 +79,7 @@ def check(
     full: bool = False,
     level: str = "",
     exits: bool = False,
+    devices: bool = False,
 ) -> Callable[[Callable[[Any], Seen]], Check]:
     """Enters the decorated probe as one check."""
 
@@ -93,6 +96,7 @@ def check(
                 full,
                 level=weaker,
                 exits=exits,
+                devices=devices,
             )
         )
 

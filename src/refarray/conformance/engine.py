@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from refarray.conformance.cases import CHECKS, Check
+from refarray.conformance.devices import chosen
 from refarray.conformance.findings import BROKEN, Finding, Outcome
 from refarray.conformance.requirements import Level, requirement
 
@@ -75,15 +76,15 @@ class Broken(Exception):
 
 class Worker:
     """A process that a subject lives in, asked one check at a time. Risky checks are tried in a
-    child of it; in itself when it is there for one check `alone`, and when the subject has started
-    threads, which a fork would not take along."""
+    child of it; in itself when it is there for one check ("alone") or for `devices`, whose drivers
+    have threads, and when the subject has started threads, which a fork would not take along."""
 
-    def __init__(self, subject: str, alone: bool = False) -> None:
+    def __init__(self, subject: str, mode: str = "forks", devices: str = "none") -> None:
         read, write = os.pipe()
         quiet = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         try:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", START, str(write), subject, "alone" if alone else "forks"],
+                [sys.executable, "-c", START, str(write), subject, mode, devices],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
@@ -110,6 +111,8 @@ class Worker:
             raise Broken(hello["broken"])
         self.version: str = hello["version"]
         self.forks: bool = hello["forks"]
+        self.without: str = hello["without"]
+        """Why there is no device to try it on; empty when there may be."""
 
     def ask(self, check: Check) -> dict[str, Any]:
         """What one check saw. Died when that was the end of the process."""
@@ -212,9 +215,13 @@ def finding(run: Run, check: Check, message: dict[str, Any], what: Outcome) -> F
 class Trial:
     """The checks of one subject, one after the other; its worker is started again after a death."""
 
-    def __init__(self, subject: str) -> None:
+    def __init__(self, subject: str, devices: str = "none") -> None:
         self.run = Run(subject)
-        self.worker: Worker | None = None
+        self.devices = devices
+        self.workers: dict[str, Worker] = {}
+        """By mode: the one that forks, and the one with a device's driver."""
+        self.without: str | None = None
+        """As Worker.without, once a worker has told."""
         self.dead: set[str] = set()
         """The checks that the process died of."""
         self.hangs = 0
@@ -236,27 +243,44 @@ class Trial:
         """What one check was told."""
         if check.part_of in self.dead:
             return {"held": None, "observed": f"it died: see {check.part_of}"}
-        if self.worker is None:
-            self.worker = Worker(self.run.subject)
-            self.run.version = self.worker.version
-        worker = self.worker
+        if check.devices and (why := self.no_devices()):
+            return {"held": None, "observed": why}
+        mode = "devices" if check.devices else "forks"
+        worker = self.worker(mode)
         if check.exits and not worker.forks:
             return self.alone(check)
         try:
             message = worker.ask(check)
         except Died as end:
-            self.worker = None
+            del self.workers[mode]
             message = died(end, worker)
         broken = outcome(check, {**message}).failed
-        shared = check.risky and not worker.forks  # others ran where it ran
+        shared = (check.risky or check.devices) and not worker.forks  # others ran where it ran
         if message.get("died") == "hang" or (shared and broken):
             return self.alone(check)
         return message
 
+    def worker(self, mode: str) -> Worker:
+        """The process of that mode, started when there is none."""
+        if mode not in self.workers:
+            self.workers[mode] = Worker(self.run.subject, mode, self.devices)
+            self.run.version = self.workers[mode].version
+            self.without = self.workers[mode].without
+        return self.workers[mode]
+
+    def no_devices(self) -> str:
+        """Why there is no device to try it on, which the first worker tells."""
+        if self.devices == "none":
+            return "no devices were asked for"
+        if self.without is None:
+            self.worker("forks")
+        return self.without or ""
+
     def alone(self, check: Check) -> dict[str, Any]:
         """The same in a process of its own: a forked child of a library with threads may hang, and
         one where other cases ran may be broken, for no fault of the library's in this case."""
-        worker = Worker(self.run.subject, alone=True)
+        mode = "devices" if check.devices else "alone"
+        worker = Worker(self.run.subject, mode, self.devices)
         try:
             out = worker.ask(check)
         except Died as end:
@@ -267,10 +291,9 @@ class Trial:
         return out
 
     def close(self) -> None:
-        """Ends the worker."""
-        if self.worker is not None:
-            self.worker.close()
-            self.worker = None
+        """Ends the workers."""
+        while self.workers:
+            self.workers.popitem()[1].close()
 
 
 def died(end: Died, worker: Worker) -> dict[str, Any]:
@@ -279,18 +302,28 @@ def died(end: Died, worker: Worker) -> dict[str, Any]:
 
 
 def halves(checks: Sequence[Check]) -> list[Sequence[Check]]:
-    """Two parts of about the same length, none of which divides a trial that serves two checks."""
-    middle = len(checks) // 2
-    while 0 < middle < len(checks) and checks[middle].part_of:
+    """Two parts of about the same length, none of which divides a trial that serves two checks, or
+    the checks that need a device: these are the last."""
+    host = [check for check in checks if not check.devices]
+    middle = len(host) // 2
+    while 0 < middle < len(host) and host[middle].part_of:
         middle += 1
-    return [part for part in (checks[:middle], checks[middle:]) if part]
+    last = [*host[middle:], *(check for check in checks if check.devices)]
+    return [part for part in (host[:middle], last) if part]
 
 
-def run_subject(subject: str, checks: Sequence[Check], progress: Progress | None = None) -> Run:
-    """Tries every check on one subject, many of them in two processes side by side. Never raises
-    for what the subject does."""
+def run_subject(
+    subject: str,
+    checks: Sequence[Check],
+    progress: Progress | None = None,
+    devices: str = "auto",
+) -> Run:
+    """Tries every check on one subject, many of them in two processes side by side, those that need
+    a device in another. `devices` is what `--devices` takes. Never raises for what the subject
+    does."""
+    where = chosen(devices)
     parts = halves(checks) if len(checks) >= SIDE_BY_SIDE else [checks]
-    trials = [Trial(subject) for _ in parts]
+    trials = [Trial(subject, where) for _ in parts]
     started = time.monotonic()
 
     def work(trial: Trial, part: Sequence[Check]) -> None:

@@ -65,6 +65,7 @@ def check(
     ids: Sequence[str] = (),
     expected_failures: Mapping[str, str] | None = None,
     raising: bool = True,
+    devices: str = "auto",
 ) -> Report:
     """Tries a library against the standards, in processes of its own.
 
@@ -80,13 +81,17 @@ def check(
         `{id: reason}`: these may fail, and have to.
     raising
         Whether anything else that fails is an AssertionError.
+    devices
+        What stands for devices with streams: "real", "simulated" (refarray-fakegpu),
+        "simulated:FOLDER", "none", or "auto". ValueError for anything else, or what is not there.
 
     Returns
     -------
     Report
         The findings; `print` it to read them.
     """
-    report = Report(run_subject(subject, selected(full=full, ids=ids)), expected_failures or {})
+    run = run_subject(subject, selected(full=full, ids=ids), devices=devices)
+    report = Report(run, expected_failures or {})
     if raising:
         report.raise_for_failures()
     return report

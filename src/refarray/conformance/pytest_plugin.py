@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from refarray.conformance.cases import Check
     from refarray.conformance.engine import Trial
 
-_trials: dict[str, Trial] = {}
+CHOICES = "auto, none, real, simulated or simulated:FOLDER"
+_trials: dict[tuple[str, str], Trial] = {}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -26,19 +27,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="a library to try; may be given again",
     )
     group.addoption("--conformance-full", action="store_true", help="every case and profile")
+    group.addoption(
+        "--conformance-devices",
+        default="auto",
+        metavar="WHERE",
+        help=f"what stands for devices with streams: {CHOICES}",
+    )
 
 
-def trial(subject: str) -> Trial:
+def trial(subject: str, devices: str) -> Trial:
     """The subject's process in this session; it lives until pytest ends."""
+    from refarray.conformance.devices import chosen
     from refarray.conformance.engine import Trial
 
-    if subject not in _trials:
-        _trials[subject] = Trial(subject)
-        atexit.register(_trials[subject].close)
-    return _trials[subject]
+    key = (subject, devices)
+    if key not in _trials:
+        _trials[key] = Trial(subject, chosen(devices))
+        atexit.register(_trials[key].close)
+    return _trials[key]
 
 
-def bound(subject: str, check: Check) -> Callable[[], None]:
+def bound(subject: str, check: Check, devices: str = "auto") -> Callable[[], None]:
     """A function that tries one case: AssertionError when it fails, skipped when there is nothing
     to try it on, a warning for a broken SHOULD."""
 
@@ -48,7 +57,7 @@ def bound(subject: str, check: Check) -> Callable[[], None]:
         from refarray.conformance.findings import Outcome
         from refarray.conformance.requirements import requirement
 
-        found = trial(subject).try_one(check)
+        found = trial(subject, devices).try_one(check)
         asked = requirement(found.id)
         words = (
             f"{found.id} {found.level}: {asked.title}\nexpected: {found.expected}\n"

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from importlib import import_module, metadata
 from types import MappingProxyType
 
+from refarray.conformance import devices as on_devices
+
 KINDS = {
     "plain": "six contiguous float32 values, 0 to 5",
     "strided": "every second of six",
@@ -64,6 +66,8 @@ class Subject:
     """Whether its import takes a bare capsule, so that asking the producer is not its part."""
     gives_capsules: bool = False
     """Whether its export is a bare legacy capsule, without methods that could be asked."""
+    devices: Mapping[str, on_devices.OnDevice] = field(default_factory=lambda: MappingProxyType({}))
+    """Its arrays and streams on devices, by vendor: "cuda", "rocm"."""
     note: str = ""
     """What a reader of the report should know of the adapter."""
 
@@ -122,6 +126,7 @@ TORCH = Subject(
     dtype="torch.ones(3, dtype=torch.float32).to(torch.{})",
     from_dlpack="torch.from_dlpack({})",
     subclass=True,
+    devices=on_devices.TORCH,
 )
 JAX = Subject(
     "jax",
@@ -178,6 +183,7 @@ REFARRAY = Subject(
     big="ra.ones({}, dtype=ra.float32)",
     dtype="ra.ones(3, dtype='{}')",
     from_dlpack="ra.from_dlpack({})",
+    devices=on_devices.REFARRAY,
 )
 SUBJECTS = {
     subject.name: subject

@@ -17,12 +17,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if not subjects:
         raise pytest.UsageError("name a library: --subject numpy")
     checks = selected(full=metafunc.config.getoption("--conformance-full"))
+    where = metafunc.config.getoption("--conformance-devices")
     several = len(subjects) > 1
     metafunc.parametrize(
         "case",
         [
             pytest.param(
-                bound(subject, each), id=f"{subject}-{each.name}" if several else each.name
+                bound(subject, each, where), id=f"{subject}-{each.name}" if several else each.name
             )
             for subject in subjects
             for each in checks

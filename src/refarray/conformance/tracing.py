@@ -77,7 +77,8 @@ def exchange(request: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> 
     if not other.subject.from_dlpack:
         raise ValueError(f"{request['consumer']} imports nothing")
     text = producer.subject.arrays.get(request["array"], request["array"])
-    watched = spy(producer.make(text), producer=request["producer"], consumer=request["consumer"])
+    names = {"producer": request["producer"], "consumer": request["consumer"]}
+    watched = spy(producer.make(text), **names, table=request["table"])
     say(
         {
             "array": text,
@@ -124,16 +125,20 @@ def main() -> None:
     os._exit(0)
 
 
-def trace(producer: str, consumer: str, array: str = "plain", **keywords: Any) -> Trace:
+def trace(
+    producer: str, consumer: str, array: str = "plain", *, table: bool = True, **keywords: Any
+) -> Trace:
     """Sends one array from a library to another and tells what happened.
 
     `array` is a kind that the adapter knows, or an expression; `keywords` are the consumer's
-    from_dlpack's. Never raises for what the libraries do.
+    from_dlpack's; with `table=False` no C exchange table is offered. Never raises for what the
+    libraries do.
     """
     request = {
         "producer": producer,
         "consumer": consumer,
         "array": array,
+        "table": table,
         "keywords": keywords,
     }
     process = subprocess.Popen(

@@ -42,9 +42,14 @@ def exports(spy: Spy) -> list[Call]:
     return [call for call in spy.calls if call.method == "__dlpack__"]
 
 
+def gives(spy: Spy) -> list[Call]:
+    """These, and the calls of the exchange table that give a tensor."""
+    return [call for call in spy.calls if call.method in {"__dlpack__", "from_py"}]
+
+
 def tensors(spy: Spy) -> list[tuple[Call, Any]]:
     """Of those the ones that gave a tensor that may be read, and its fields."""
-    return [(c, c.held) for c in exports(spy) if c.held is not None and c.held.get("dtype")]
+    return [(c, c.held) for c in gives(spy) if c.held is not None and c.held.get("dtype")]
 
 
 def announced(spy: Spy) -> tuple[int, int] | None:
@@ -156,7 +161,7 @@ def _not_copied(spy: Spy) -> Told:
 @rule("LIFE-20", "producer", "each call of __dlpack__ gives a tensor of its own")
 def _own(spy: Spy) -> Told:
     alive: dict[int, int] = {}
-    for call in exports(spy):
+    for call in gives(spy):
         if call.watched is None:
             continue
         ended = min(call.deletions(), default=2**63)
@@ -167,7 +172,7 @@ def _own(spy: Spy) -> Told:
 
 @rule("TENS-16", "producer", "shape and strides do not change until the deleter runs")
 def _unchanged(spy: Spy) -> Told:
-    for call in exports(spy):
+    for call in gives(spy):
         if call.watched is not None:
             wrote = call.watched.producer_wrote
             yield not wrote, "they changed" if wrote else "they did not change"
@@ -188,7 +193,7 @@ def _destructor(spy: Spy) -> Told:
 
 @rule("LIFE-15", "producer", "the deleter leaves no Python exception set")
 def _quiet(spy: Spy) -> Told:
-    for call in exports(spy):
+    for call in gives(spy):
         for event in call.events():
             if event[0] == "deleter" and event[3]:
                 yield not event[5], "it left one" if event[5] else "it left none"
@@ -199,8 +204,9 @@ def _quiet(spy: Spy) -> Told:
 
 @rule("CONS-01", "consumer", "__dlpack_device__ is called before __dlpack__")
 def _order(spy: Spy) -> Told:
-    if exports(spy):
-        yield spy.calls[0].method == "__dlpack_device__", f"{spy.calls[0].method} is called first"
+    asked = [call.method for call in spy.calls if not call.by_table]
+    if "__dlpack__" in asked:
+        yield asked[0] == "__dlpack_device__", f"{asked[0]} is called first"
 
 
 @rule("VERS-09", "consumer", "the first call of __dlpack__ passes max_version of 1.0 or more")
@@ -270,7 +276,7 @@ def within(spy: Spy, taking: Taking) -> list[Call]:
 
 @rule("LIFE-03", "consumer", "the deleter runs exactly once")
 def _once(spy: Spy) -> Told:
-    for call in exports(spy):
+    for call in gives(spy):
         if call.watched is None or not call.watched.has_deleter:
             continue
         count = call.watched.deleter_calls
@@ -290,7 +296,7 @@ def _kept(spy: Spy) -> Told:
 
 @rule("LIFE-19", "consumer", "nothing is written to the struct, its shape or its strides")
 def _untouched(spy: Spy) -> Told:
-    for call in exports(spy):
+    for call in gives(spy):
         if call.watched is not None:
             wrote = call.watched.consumer_wrote
             yield not wrote, "they were written to" if wrote else "they were not"

@@ -16,6 +16,7 @@ from refarray.conformance.calls import Call, Step, Taking, deletions, now, renam
 from refarray.conformance.findings import Finding
 from refarray.conformance.producer import keywords_text, raised
 
+TABLE = "__dlpack_c_exchange_api__"
 PATIENCE = 2.0
 """Seconds that finish() waits for a deleter that another thread has to call."""
 
@@ -65,6 +66,26 @@ class Spy:
         self._returned(call)
         return given
 
+    def _table_called(self, name: str) -> Call:
+        """A function of the C exchange table is called with us, which stand for the array."""
+        return self._called(name, (), {})
+
+    def _table_gave(self, call: Call, capsule: Any) -> Any:
+        """The tensor that it made: in a capsule that is watched, if it can be."""
+        given = self._watched(call, capsule)
+        self._returned(call)
+        return given
+
+    def _table_lent(self, call: Call) -> None:
+        """It has described the array's own tensor."""
+        call.answer = "the array's own DLTensor"
+        self._returned(call)
+
+    def _table_failed(self, call: Call, error: BaseException) -> None:
+        """It has raised."""
+        call.error = error
+        self._returned(call)
+
     def _watched(self, call: Call, capsule: Any) -> Any:
         try:
             call.held = _native._inspect_capsule(capsule)
@@ -73,7 +94,7 @@ class Spy:
             call.answer = capsule if call.held is None else None
             return capsule
         given = call.watched.capsule()
-        if self._keep:
+        if self._keep and not call.by_table:
             self._kept.append((call, given))
         return given
 
@@ -197,7 +218,21 @@ class Spy:
         return f"<spy on {type_name(self._array)}: {len(self.calls)} calls>"
 
 
-def spy(array: object, /, *, producer: str = "", consumer: str = "") -> Spy:
+_with_tables: dict[type, type[Spy]] = {}
+
+
+def spy_type(array_type: type) -> type[Spy]:
+    """The type of the spies on arrays of a type: with an exchange table where that type has one."""
+    if array_type not in _with_tables:
+        try:
+            table = _adversary.offer(array_type)
+        except (AttributeError, TypeError, ValueError, NotImplementedError):
+            return Spy
+        _with_tables[array_type] = type("Spy", (Spy,), {TABLE: table, "__module__": __name__})
+    return _with_tables[array_type]
+
+
+def spy(array: object, /, *, producer: str = "", consumer: str = "", table: bool = True) -> Spy:
     """A producer to hand to any consumer instead of `array`.
 
     It passes every call and answer on, and writes down the keywords, the capsule's name and end,
@@ -215,13 +250,19 @@ def spy(array: object, /, *, producer: str = "", consumer: str = "") -> Spy:
         s.finish()
         print(s)
 
+    A type of arrays with a C exchange table is stood for by a type of spies with one, which passes
+    on and writes down in the same way; with `table=False` there is none, and a consumer that
+    prefers it comes by the methods. What a consumer does with a borrowed `DLTensor` (`dltensor`),
+    with `to_py`, the allocator and `current_work_stream` is the real table's own and is not
+    watched. A consumer that knows arrays by their exact type does not take a spy for one.
+
     `producer` and `consumer` are the names that the report gives them. TypeError for what has no
-    `__dlpack__` and `__dlpack_device__`. The exchange table of a type is not offered, so a consumer
-    that prefers it comes by the methods.
+    `__dlpack__` and `__dlpack_device__`.
     """
     missing = [n for n in ("__dlpack__", "__dlpack_device__") if not hasattr(type(array), n)]
     if missing:
         raise TypeError(
             f"spy() takes a DLPack producer; {type_name(array)} has no {' and no '.join(missing)}"
         )
-    return Spy(array, producer, consumer)
+    kind = spy_type(type(array)) if table else Spy
+    return kind(array, producer, consumer)

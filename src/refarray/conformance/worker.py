@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from refarray.conformance.adapters import excused
 from refarray.conformance.cases import CHECKS, Check, NotApplicable, Seen, announce
+from refarray.conformance.devices import resolved, start
 from refarray.conformance.forks import Leave, in_child
 
 if TYPE_CHECKING:
@@ -144,7 +145,24 @@ def lacking(producer: Producer, consumer: Consumer) -> str:
     return ""
 
 
-def serve(name: str, alone: bool, requests: Iterable[str], say: Say) -> bool:
+def without_devices(producer: Producer, where: str) -> str:
+    """Why a subject has no device to be tried on; empty when it may have one. No driver is started
+    here: a process that has children must have none."""
+    found = producer.subject
+    if not found.devices:
+        return f"{found.name} has no arrays on devices that the kit knows of"
+    simulated = any(on.simulated for on in found.devices.values())
+    if where.startswith("simulated"):
+        return "" if simulated else f"{found.name} does not run on simulated drivers"
+    try:
+        if any(eval(on.there, producer.namespace) for on in found.devices.values()):
+            return ""
+        return f"{found.name} finds no device here"
+    except Exception as error:
+        return f"{found.name} finds no device here: {type(error).__name__}: {error}"
+
+
+def serve(name: str, mode: str, devices: str, requests: Iterable[str], say: Say) -> bool:
     """Imports the subject, then answers each request: the name of a check, a line each. Whether
     the interpreter has to be ended at last, as the last check is about that."""
     from refarray.conformance.consumer import Consumer
@@ -155,6 +173,9 @@ def serve(name: str, alone: bool, requests: Iterable[str], say: Say) -> bool:
     load()
     try:
         found = subject(name)
+        where = resolved(devices, found.devices)
+        if mode == "devices":
+            start(where)
         producer = Producer(found)
         consumer = Consumer(found, producer.namespace)
         why = lacking(producer, consumer)
@@ -163,8 +184,9 @@ def serve(name: str, alone: bool, requests: Iterable[str], say: Say) -> bool:
     if why:
         say({"broken": why})
         return False
-    forks = not alone and threads() == 1
-    say({"version": found.version, "forks": forks})
+    forks = mode == "forks" and threads() == 1
+    without = without_devices(producer, where)
+    say({"version": found.version, "forks": forks, "without": without})
     bench = Bench(probes_of(producer, consumer), forks, say)
     exits = False
     for line in requests:
@@ -175,8 +197,9 @@ def serve(name: str, alone: bool, requests: Iterable[str], say: Say) -> bool:
 
 
 def main() -> None:
-    """The arguments: a descriptor for answers, the subject, "alone" where no check has a child of
-    its own. Requests come on standard input."""
+    """The arguments: a descriptor for answers, the subject, the mode ("forks", or where no check
+    has a child of its own "alone" or "devices"), the choice of devices. Requests come on standard
+    input."""
     descriptor = int(sys.argv[1])
     os.dup2(2, 1)  # a subject's prints must not be taken for ours
     faulthandler.enable()
@@ -185,7 +208,8 @@ def main() -> None:
         os.write(descriptor, (json.dumps(message) + "\n").encode())
 
     try:
-        if serve(sys.argv[2], sys.argv[3] == "alone", sys.stdin, say):
+        name, mode, devices = sys.argv[2:5]
+        if serve(name, mode, devices, sys.stdin, say):
             return
     except Leave:  # a child; it ends as Python's processes do
         return

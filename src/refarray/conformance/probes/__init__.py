@@ -8,6 +8,7 @@ MODULES = (
     *("versions", "dtypes", "layouts", "flags", "copies", "methods", "streams"),
     *("lifetime", "more", "corpus", "asking", "taking", "results", "exchange", "tables", "foreign"),
     *("ending", "edges", "manners", "couples"),
+    *("values", "memories", "receiving"),
 )
 
 
