@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <new>
 #include <optional>
+#include <string>
 
 #include "core/kept_blocks.hpp"
 #include "refarray/core/error.hpp"
@@ -95,6 +96,18 @@ std::optional<core::Device> device_of(DLDevice device) noexcept {
              mine.device_id, ")", own == core::Device{} ? "" : " or (1, 0)");
 }
 
+/// A device that we have words for and this process cannot use: the reason is said.
+[[noreturn, gnu::cold]] void refuse_unusable(DLDevice asked, const core::Device& target) {
+  std::string why = core::text("no memory on ", core::name(target));
+  try {  // boundary: the reason goes into our own message
+    runtime::require(target);
+  } catch (const core::Error& error) {  // boundary: as above
+    why = error.what();
+  }
+  core::fail(Fault::kBuffer, "dl_device=(", static_cast<int>(asked.device_type), ", ",
+             asked.device_id, ") cannot be served: ", why);
+}
+
 /// Where the data shall be, and whether it has to be copied to get there.
 ExportPlan decide_device(const ArrayView& array, const ExportRequest& request) {
   const core::Device own = array.device();
@@ -113,7 +126,7 @@ ExportPlan decide_device(const ArrayView& array, const ExportRequest& request) {
     core::fail(Fault::kNoCopy, "copy=False, but from ", core::name(own), " to ",
                core::name(*target), " there is no way without a copy");
   }
-  if (!runtime::can_allocate(*target)) refuse_device(own, asked);
+  if (!runtime::can_allocate(*target)) refuse_unusable(asked, *target);
   return {true, *target};
 }
 

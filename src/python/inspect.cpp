@@ -7,6 +7,7 @@
 #include "args.hpp"
 #include "capsule.hpp"
 #include "core/kernels/table.hpp"
+#include "gil.hpp"
 #include "methods.hpp"
 #include "producer.hpp"
 #include "refarray/dlpack/exchange_api.hpp"
@@ -150,7 +151,10 @@ Ref inspect_exchange_api(PyObject* module, PyObject* type) {
 }
 
 Ref probe_drivers(PyObject*, PyObject*) {
-  const std::vector<runtime::DriverReport> reports = runtime::probe_drivers();
+  const auto reports = [] {
+    const GilRelease others_run(true);
+    return runtime::probe_drivers();
+  }();
   Ref list = check(PyList_New(0));
   for (const runtime::DriverReport& report : reports) {
     Dict row;

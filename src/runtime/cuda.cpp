@@ -232,7 +232,8 @@ Api table() {
 const char* advice(Status status) noexcept {
   switch (status) {
     case 3:
-      return " (the driver is not initialised)";
+      return " (the driver is not initialised: was this process forked after its parent had used "
+             "it?)";
     case 34:
       return " (this is the CUDA Toolkit's stub library, which stands in for the driver at link "
              "time)";

@@ -35,11 +35,38 @@ Place& place_of(Vendor vendor) {
 
 constinit std::atomic<bool> forked{false};
 constinit std::atomic<bool> initialised{false};
+constinit std::atomic<int> asking{0};
 
-/// In the child of a fork the driver's threads are gone and its handles are the parent's.
+/// In the child of a fork the driver's threads are gone and its handles are the parent's; where
+/// another thread was asking, a lock is held by nobody. A driver that cannot be used is neither.
 void after_fork() noexcept {
-  if (initialised.load(std::memory_order_relaxed)) forked.store(true, std::memory_order_relaxed);
+  if (initialised.load(std::memory_order_relaxed) || asking.load(std::memory_order_relaxed) > 0) {
+    forked.store(true, std::memory_order_relaxed);
+  }
 }
+
+/// Counts the threads that hold a place or wait for one, for the child of a fork in the meantime.
+struct Counted {
+  Counted() noexcept {
+    // Once, and before the driver's own threads are there.
+    static const int registered = pthread_atfork(nullptr, nullptr, &after_fork);
+    static_cast<void>(registered);
+    asking.fetch_add(1, std::memory_order_relaxed);
+  }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+  ~Counted() { asking.fetch_sub(1, std::memory_order_relaxed); }
+};
+
+/// Holds a place: counted before it is locked, and until after it is unlocked.
+class Hold {
+ public:
+  explicit Hold(Place& place) : guard_(place.lock) {}
+
+ private:
+  Counted counted_;
+  std::lock_guard<std::mutex> guard_;
+};
 
 constexpr const char* kForked =
     "this process was forked after the GPU driver had been initialised, and a driver does not "
@@ -60,10 +87,6 @@ Driver* make_driver(Vendor vendor, const Loaded& loaded) {
 
 /// Under the place's lock.
 void load(Vendor vendor, Place& place) {
-  // Before the driver's own threads are there; a child of a fork in the midst of this is forked
-  // too.
-  static const int registered = pthread_atfork(nullptr, nullptr, &after_fork);
-  static_cast<void>(registered);
   const unsigned long long libraries = loaded_libraries();
   const std::string chosen = chosen_library(static_cast<int>(vendor));
   const bool changed = chosen != place.chosen || (place.retriable && libraries != place.libraries);
@@ -76,8 +99,8 @@ void load(Vendor vendor, Place& place) {
   place.why = loaded.why;
   place.library = loaded.library;
   place.found = loaded.found;
-  if (loaded.found) initialised.store(true, std::memory_order_relaxed);
   if (!loaded.why.empty()) return;
+  initialised.store(true, std::memory_order_relaxed);
   place.driver.store(make_driver(vendor, loaded), std::memory_order_release);
 }
 
@@ -96,7 +119,7 @@ Driver* find_driver(Vendor vendor, std::string* why) {
   }
   Place& place = place_of(vendor);
   if (Driver* driver = place.driver.load(std::memory_order_acquire)) return driver;
-  const std::lock_guard guard(place.lock);
+  const Hold hold(place);
   if (Driver* driver = place.driver.load(std::memory_order_acquire)) return driver;
   load(vendor, place);
   if (why != nullptr) *why = place.why;
@@ -150,10 +173,12 @@ std::vector<DriverReport> probe_drivers() {
     std::string why;
     const Driver* driver = find_driver(vendor, &why);
     DriverReport report{vendor == Vendor::kCuda ? "CUDA" : "ROCm", {}, driver != nullptr, -1, why};
-    Place& place = place_of(vendor);
-    const std::lock_guard guard(place.lock);
-    report.library = place.library;
-    report.found = place.found;
+    if (!is_forked()) {  // else nobody may ever let go of the place again
+      Place& place = place_of(vendor);
+      const Hold hold(place);
+      report.library = place.library;
+      report.found = place.found;
+    }
     if (driver != nullptr) report.devices = static_cast<int>(driver->units.size());
     reports.push_back(std::move(report));
   }

@@ -1,8 +1,12 @@
 // Owns a driver library of either vendor that counts devices as the environment says and answers
 // every other call with success, or like NVIDIA's stub: no device is behind it.
+#include <unistd.h>
+
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 namespace {
 
@@ -24,33 +28,56 @@ int version(int* out) {
   *out = number("STUB_VERSION");
   return 0;
 }
-int succeed() { return 0; }
+/// Any other call: nothing is written, whatever the status.
+int answer() { return number("STUB_CALL_STATUS"); }
+
+/// Leaves a file to say that it is here, and goes on when the one that it is told of is gone.
+int initialise() {
+  if (const char* file = std::getenv("STUB_PAUSE")) {
+    if (std::FILE* here = std::fopen((std::string(file) + ".here").c_str(), "w")) {
+      std::fclose(here);
+    }
+    while (access(file, F_OK) == 0) usleep(1000);
+  }
+  return number("STUB_INIT_STATUS");
+}
 
 struct Entry {
   const char* name;
-  int version;  // the first whose form is the one that is meant
+  int from;   // the first version whose form is the one that is meant
+  int below;  // the first whose form is yet another one
   int (*function)();
 };
 template <class F>
-Entry entry(const char* name, int from, F* function) {
-  return {name, from, reinterpret_cast<int (*)()>(function)};
+Entry entry(const char* name, int from, F* function, int below = 1 << 30) {
+  return {name, from, below, reinterpret_cast<int (*)()>(function)};
 }
 
-int find(const char* name, void** out, int asked) {
+int find(const char* name, void** out, int asked, std::uint64_t flags) {
   if (number("STUB_INIT_STATUS") == 34) return 34;  // as NVIDIA's: nothing is written
   if (is("STUB_LACKS", name)) return 500;
+  if (flags != 1) std::abort();  // else stream 0 is not the legacy default stream everywhere
   const Entry known[] = {
-      entry("cuDeviceGetCount", 2000, count),    entry("cuDriverGetVersion", 2020, version),
-      entry("cuMemAlloc", 3020, succeed),        entry("cuMemFree", 3020, succeed),
-      entry("cuEventDestroy", 4000, succeed),    entry("cuStreamDestroy", 4000, succeed),
-      entry("cuCtxPushCurrent", 4000, succeed),  entry("cuCtxPopCurrent", 4000, succeed),
-      entry("cuMemcpyHtoDAsync", 3020, succeed), entry("cuMemcpyDtoHAsync", 3020, succeed),
-      entry("cuMemcpyDtoDAsync", 3020, succeed), entry("cuMemcpy2DAsync", 3020, succeed),
+      entry("cuDeviceGetCount", 2000, count),
+      entry("cuDriverGetVersion", 2020, version),
+      entry("cuMemAlloc", 3020, answer),
+      entry("cuMemFree", 3020, answer),
+      entry("cuEventDestroy", 4000, answer),
+      entry("cuStreamDestroy", 4000, answer),
+      entry("cuCtxPushCurrent", 4000, answer),
+      entry("cuCtxPopCurrent", 4000, answer),
+      entry("cuCtxGetDevice", 2000, answer, 13000),
+      entry("cuCtxSynchronize", 2000, answer, 13000),
+      entry("cuStreamGetCaptureInfo", 10010, answer, 11030),
+      entry("cuMemcpyHtoDAsync", 3020, answer),
+      entry("cuMemcpyDtoHAsync", 3020, answer),
+      entry("cuMemcpyDtoDAsync", 3020, answer),
+      entry("cuMemcpy2DAsync", 3020, answer),
   };
-  *out = reinterpret_cast<void*>(&succeed);
+  *out = reinterpret_cast<void*>(&answer);
   for (const Entry& row : known) {
     if (std::strcmp(row.name, name) != 0) continue;
-    if (asked < row.version) std::abort();  // the form of CUDA 3 was asked for
+    if (asked < row.from || asked >= row.below) std::abort();  // another form was asked for
     *out = reinterpret_cast<void*>(row.function);
   }
   return 0;
@@ -59,16 +86,16 @@ int find(const char* name, void** out, int asked) {
 }  // namespace
 
 extern "C" {
-int cuInit(unsigned) { return number("STUB_INIT_STATUS"); }
+int cuInit(unsigned) { return initialise(); }
 
 #if !defined(STUB_WITHOUT_LOOKUP)
-int cuGetProcAddress(const char* name, void** out, int asked, std::uint64_t) {
-  return find(name, out, asked);
+int cuGetProcAddress(const char* name, void** out, int asked, std::uint64_t flags) {
+  return find(name, out, asked, flags);
 }
 #if !defined(STUB_OLD_LOOKUP)
-int cuGetProcAddress_v2(const char* name, void** out, int asked, std::uint64_t, int* status) {
+int cuGetProcAddress_v2(const char* name, void** out, int asked, std::uint64_t flags, int* status) {
   *status = 0;
-  return find(name, out, asked);
+  return find(name, out, asked, flags);
 }
 #endif
 #endif
@@ -82,15 +109,19 @@ int cuCtxPushCurrent(void*) { std::abort(); }
 int cuCtxPopCurrent(void**) { std::abort(); }
 int cuDeviceGetCount(int*) { std::abort(); }
 
-int hipInit(unsigned) { return number("STUB_INIT_STATUS"); }
+int hipInit(unsigned) { return initialise(); }
 #if !defined(STUB_WITHOUT_COUNT)
 int hipGetDeviceCount(int* out) { return count(out); }
 #endif
 int hipRuntimeGetVersion(int* out) { return version(out); }
+// The layout of what they take or give has changed: nobody may call them.
+int hipGetDeviceProperties() { std::abort(); }
+int hipGetDevicePropertiesR0600() { std::abort(); }
+int hipGetLastError() { std::abort(); }
 const char* hipGetErrorName(int) { return "hipErrorOfTheStub"; }
 const char* hipGetErrorString(int) { return "the stub has no words for it"; }
 int hipDeviceGetName() { return 0; }
-int hipGetDevice() { return 0; }
+int hipGetDevice() { return answer(); }
 int hipSetDevice() { return 0; }
 int hipDeviceSynchronize() { return 0; }
 int hipMalloc() { return 0; }

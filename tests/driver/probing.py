@@ -1,0 +1,53 @@
+"""Compiles drivers with no device behind them, and asks refarray about them in processes of their
+own: a process opens a driver once."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from native.build import compiler_environment
+
+SOURCE = Path(__file__).resolve().parent / "driver.cpp"
+VARIABLES = {"CUDA": "REFARRAY_LIBCUDA", "ROCm": "REFARRAY_LIBHIP"}
+CALLS = {"CUDA": ("cuInit", "cuDeviceGetCount"), "ROCm": ("hipInit", "hipGetDeviceCount")}
+DEVICES = {"CUDA": "cuda:0", "ROCm": "rocm:0"}
+PROBE = "import json, refarray._native as n; print(json.dumps(n._probe_drivers()))"
+
+
+def compiled(path: Path, *flags: str, source: Path = SOURCE) -> Path:
+    """A shared library at that path."""
+    compiler = os.environ.get("CXX", "g++").split()
+    command = [*compiler, "-std=c++20", "-shared", "-fPIC", "-o", path, source, *flags]
+    subprocess.run(command, check=True, env=compiler_environment())
+    return path
+
+
+def run(code: str, **environment: object) -> Any:
+    """What `code` prints, as JSON."""
+    variables = {name: str(value) for name, value in environment.items()}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def of_vendor(vendor: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    (found,) = [row for row in rows if row["name"] == vendor]
+    return found
+
+
+def report(vendor: str, library: Path | str, **answers: object) -> Any:
+    """What `doctor` is told of that library, which answers as STUB_* says."""
+    variables = {f"STUB_{name.upper()}": value for name, value in answers.items()}
+    return of_vendor(vendor, run(PROBE, **{VARIABLES[vendor]: library}, **variables))

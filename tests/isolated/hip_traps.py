@@ -1,0 +1,94 @@
+"""What differs between HIP's versions, on a simulated one; run as `hip_traps.py SCENARIO HIP`."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fakegpu"))
+
+import fakegpu
+
+import refarray as ra
+from refarray.conformance import _adversary as adversary
+
+DRIVERS = fakegpu.load(cuda=1, hip=2, hip_version=sys.argv[2])
+DEVICE, PINNED = 10, 11  # kDLROCM, kDLROCMHost
+
+
+def foreign(function: str, *more: int) -> int:
+    """Memory that another user of the library has allocated on device 1."""
+    hip = ctypes.CDLL(str(DRIVERS.hip))
+    assert hip.hipSetDevice(1) == 0
+    address = ctypes.c_uint64()
+    assert getattr(hip, function)(ctypes.byref(address), ctypes.c_uint64(4096), *more) == 0
+    assert hip.hipSetDevice(0) == 0
+    return address.value
+
+
+def tensor(data: int | bytes, kind: int, unit: int = 0) -> Any:
+    return adversary.make(device=(kind, unit), data=data, shape=(8,), dtype=(2, 64, 1))
+
+
+def refused(call: Any, kind: type[Exception]) -> str:
+    try:
+        call()
+    except kind as error:
+        return str(error)
+    raise AssertionError("it was taken")
+
+
+def memory() -> None:
+    ra.synchronize("rocm:0")
+    far, pinned = foreign("hipMalloc"), foreign("hipHostMalloc", 1)
+    # The producer's number is not trusted: the driver knows the device.
+    assert ra.from_dlpack(tensor(far, DEVICE, 0)).device == "rocm:1"
+    assert ra.from_dlpack(tensor(pinned, PINNED)).device == "rocm_host"
+    for data in (b"\0" * 64, 0xDEAD0008):
+        said = refused(lambda data=data: ra.from_dlpack(tensor(data, DEVICE)), BufferError)
+        assert "no device memory that ROCm knows" in said, said
+
+
+class Foreign:
+    """A stream of another library."""
+
+    def __init__(self, handle: int) -> None:
+        self.handle = handle
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self.handle
+
+
+def streams() -> None:
+    array = ra.zeros((8,), device="rocm:0")
+    pinned = ra.zeros((8,), device="rocm_host")
+    for value in (1, 2):
+        for given in (value, Foreign(value)):
+            for each in (array, pinned):
+                refused(lambda e=each, g=given: e.__dlpack__(stream=g), ValueError)
+            refused(lambda g=given: ra.Stream("rocm:0", g), ValueError)
+            refused(lambda g=given: array.to_device("rocm:1", stream=g), ValueError)
+    with ra.use_stream(ra.Stream("rocm:0", 0)):  # the default stream is 0, not 1
+        assert ra.current_stream("rocm:0").handle == 0
+        array.copy()
+    asked = []
+
+    class Producer:
+        def __dlpack__(self, **keywords: Any) -> object:
+            asked.append(keywords["stream"])
+            return array.__dlpack__(**keywords)
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return DEVICE, 0
+
+    ra.from_dlpack(Producer())
+    assert asked == [0], asked
+    ra.synchronize("rocm:0")
+
+
+{"memory": memory, "streams": streams}[sys.argv[1]]()
+fakegpu.run()
+assert fakegpu.violations() == [], fakegpu.violations()[:3]
+print("alive")
