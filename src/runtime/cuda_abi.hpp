@@ -55,7 +55,11 @@ inline constexpr unsigned kHostPortable = 1;     // CU_MEMHOSTALLOC_PORTABLE
 inline constexpr unsigned kManagedGlobal = 1;    // CU_MEM_ATTACH_GLOBAL
 inline constexpr std::uint64_t kLegacyFlag = 1;  // CU_GET_PROC_ADDRESS_LEGACY_STREAM
 
-/// The functions, each in the version that it is asked for in cuda.cpp.
+/// cuGetProcAddress of CUDA 11.3, and cuGetProcAddress_v2 of CUDA 12.
+using ProcAddress = int (*)(const char*, void**, int, std::uint64_t);
+using ProcAddress2 = int (*)(const char*, void**, int, std::uint64_t, int*);
+
+/// The functions, each in the version that it is asked for in cuda_symbols.cpp.
 struct Calls {
   int (*init)(unsigned) = nullptr;
   int (*driver_version)(int*) = nullptr;

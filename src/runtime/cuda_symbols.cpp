@@ -82,9 +82,6 @@ auto symbols(Calls& calls) {
   });
 }
 
-using ProcAddress2 = int (*)(const char*, void**, int, std::uint64_t, int*);
-using ProcAddress = int (*)(const char*, void**, int, std::uint64_t);
-
 /// cuGetProcAddress has had two forms, and each symbol has the one of its own name.
 class Resolver {
  public:
