@@ -140,6 +140,10 @@ coverage: $(VENV)/build $(VENV)/test $(VENV)/coverage ## which lines and branche
 gpu-kernels-check: $(VENV)/kernels ## the device kernels' images: those of the sources, assembled by ptxas, and compiled again where clang 19 is
 	$(BIN)/python tools/gpu_kernels.py --check
 
+.PHONY: gpu-nodevice
+gpu-nodevice: $(VENV)/build $(VENV)/test $(VENV)/headers ## NVIDIA's and AMD's own drivers with no device, and their headers against our declarations
+	$(BIN)/python tools/gates/gpu_nodevice.py
+
 canary: $(VENV)/pip ## plant each gate's bug in a copy of the tree: every one must be caught; GATE CANARY=1 for one
 	$(BIN)/python tools/canary.py --all
 
@@ -155,7 +159,7 @@ $(VENV)/pip:
 	$(PYTHON) -m venv $(VENV)
 	touch $@
 
-$(VENV)/build $(VENV)/light $(VENV)/test $(VENV)/partners $(VENV)/audit $(VENV)/coverage $(VENV)/kernels $(VENV)/dev $(VENV)/docs: pyproject.toml | $(VENV)/pip
+$(VENV)/build $(VENV)/light $(VENV)/test $(VENV)/partners $(VENV)/audit $(VENV)/coverage $(VENV)/kernels $(VENV)/headers $(VENV)/dev $(VENV)/docs: pyproject.toml | $(VENV)/pip
 	echo "== install what '$(@F)' needs"
 	$(BIN)/python tools/requirements.py $(@F) > $@.txt
 	$(PIP) install -r $@.txt

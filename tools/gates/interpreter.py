@@ -5,23 +5,20 @@ and keeps it in a cache folder."""
 from __future__ import annotations
 
 import argparse
-import contextlib
-import fcntl
 import hashlib
 import os
-import re
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
+
+import debian
 
 VERSION = "3.13"
 SUITE = "trixie"  # the Debian release whose source package has that version
 FLAVOURS = {"plain": [], "tsan": ["--with-thread-sanitizer"]}
 CONFIGURE = ["--disable-gil", "--with-ensurepip=no"]
-SOURCES = Path("/etc/apt/sources.list.d")
 PROBE = "import sys; sys.exit(sys._is_gil_enabled())"
 
 
@@ -34,61 +31,15 @@ def cache_folder() -> Path:
     return Path(base) / "refarray-tests" / "free-threaded"
 
 
-def one_line_sources() -> Iterator[tuple[str, str, str]]:
-    """(address, suite, options) of `deb [options] address suite components` lines."""
-    for path in [SOURCES.parent / "sources.list", *SOURCES.glob("*.list")]:
-        if not path.is_file():
-            continue
-        for line in path.read_text(encoding="utf-8").splitlines():
-            if found := re.match(r"\s*deb\s+(?:\[(.*?)\]\s+)?(\S+)\s+(\S+)", line):
-                yield found[2], found[3], found[1] or ""
-
-
-def stanza_sources() -> Iterator[tuple[str, str, str]]:
-    """The same of deb822 files."""
-    for path in SOURCES.glob("*.sources"):
-        for stanza in path.read_text(encoding="utf-8").split("\n\n"):
-            lines = (line for line in stanza.splitlines() if not line.lstrip().startswith("#"))
-            fields = dict(line.split(":", 1) for line in lines if re.match(r"[\w-]+:", line))
-            if "URIs" in fields and "Suites" in fields:
-                signer = fields.get("Signed-By", "").strip()
-                for suite in fields["Suites"].split():
-                    yield fields["URIs"].split()[0], suite, f"signed-by={signer}" if signer else ""
-
-
-def mirror() -> tuple[str, str]:
-    """Where this machine's own packages come from, and the options of that line."""
-    release = dict(
-        line.split("=", 1)
-        for line in Path("/etc/os-release").read_text(encoding="utf-8").splitlines()
-        if "=" in line
-    )
-    codename = release.get("VERSION_CODENAME", "").strip('"')
-    if release.get("ID", "").strip('"') == "debian":
-        for address, suite, options in [*stanza_sources(), *one_line_sources()]:
-            if suite == codename:
-                return address, options
-    raise SystemExit(
-        "No Debian source package can be had on this machine: give a free-threaded interpreter "
-        "with FREETHREADED=PATH"
-    )
-
-
 def fetch(work: Path) -> Path:
-    """The unpacked upstream sources; apt runs with folders of its own and changes no system
-    state."""
-    address, options = mirror()
-    listed = work / "apt" / "sources.list"
-    for folder in ("lists/partial", "cache/archives/partial"):
-        (work / "apt" / folder).mkdir(parents=True, exist_ok=True)
-    listed.write_text(f"deb-src [{options}] {address} {SUITE} main\n", encoding="utf-8")
-    (work / "apt" / "status").touch()
-    apt = ["apt-get", "-qq", "-o", "APT::Sandbox::User=", "-o", f"Dir::Etc::sourcelist={listed}"]
-    apt += ["-o", "Dir::Etc::sourceparts=-", "-o", f"Dir::State::lists={work}/apt/lists"]
-    apt += ["-o", f"Dir::Cache={work}/apt/cache", "-o", f"Dir::State::status={work}/apt/status"]
-    subprocess.run([*apt, "update"], check=True, cwd=work)
-    source = [*apt, "source", "--download-only", f"python{VERSION}"]
-    subprocess.run(source, check=True, cwd=work, stdout=subprocess.DEVNULL)
+    """The unpacked upstream sources."""
+    try:
+        apt = debian.Apt(work / "apt", suite=SUITE, kind="deb-src")
+        apt.run("source", "--download-only", f"python{VERSION}", cwd=work)
+    except debian.Unavailable as error:
+        raise SystemExit(
+            f"{error}\ngive a free-threaded interpreter with FREETHREADED=PATH"
+        ) from error
     (archive,) = work.glob("*.orig.tar.xz")
     subprocess.run(["tar", "xf", archive], check=True, cwd=work)
     (unpacked,) = work.glob("Python-*")
@@ -123,15 +74,6 @@ def build(flavour: str, prefix: Path, byte_compiler: Path | None) -> None:
     (prefix / "ready").touch()
 
 
-@contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Several runs may want the same interpreter at once: one builds, the others wait."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-
-
 def interpreter(flavour: str) -> Path:
     """A free-threaded interpreter whose GIL is off; made when there is none yet."""
     given = os.environ.get("FREETHREADED")
@@ -143,7 +85,7 @@ def interpreter(flavour: str) -> Path:
         prefix = cache_folder() / f"{flavour}-{digest}"
         python = prefix / "bin" / f"python{VERSION}t"
         byte_compiler = interpreter("plain") if flavour == "tsan" else None
-        with locked(prefix.with_suffix(".lock")):
+        with debian.locked(prefix.with_suffix(".lock")):
             if not (prefix / "ready").is_file():
                 build(flavour, prefix, byte_compiler)
     if subprocess.run([python, "-c", PROBE], check=False).returncode != 0:

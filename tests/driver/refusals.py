@@ -1,0 +1,48 @@
+"""What has to be true of refarray with a driver that has no device, whichever library it is."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+SCRIPT = Path(__file__).resolve().parent / "no_device.py"
+DEVICES = {"CUDA": ["cuda:0", "cuda_host", "cuda_managed:0"], "ROCm": ["rocm:0", "rocm_host"]}
+
+
+def ended(command: list[str], variables: dict[str, str]) -> str:
+    """What the process printed; it ended in the ordinary way, and complained of nothing."""
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", *command],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, ""), (done.returncode, done.stdout, done.stderr)
+    return done.stdout
+
+
+def check(vendor: str, variables: dict[str, str], library: str, reason: str) -> dict[str, Any]:
+    """Every way to a device is refused with the reason, and nothing is left of the attempt."""
+    seen = json.loads(ended([str(SCRIPT), *DEVICES[vendor]], variables))
+    for name, answers in seen["said"].items():
+        for what, (kind, text) in answers.items():
+            assert kind == "BufferError", (name, what, kind, text)
+            assert f"device {name} cannot be used: " in text, (what, text)
+            assert reason in text and "refarray doctor" in text, (name, what, text)
+    before, after = seen["threads"]
+    assert after == before, f"{after - before} threads more than before"
+    before, after = seen["descriptors"]
+    assert after == before, f"left open: {set(after) - set(before)}"
+    (driver,) = [row for row in seen["drivers"] if row["name"] == vendor]
+    assert (driver["library"], driver["devices"]) == (library, None), driver
+    assert reason in driver["detail"]
+    doctor = ended(["-m", "refarray", "doctor", "--quick"], variables)
+    (line,) = [line for line in doctor.splitlines() if line.split()[:1] == [vendor]]
+    assert f"no device: {driver['detail']}" in line, line
+    return driver

@@ -1,0 +1,129 @@
+"""Gets packages of the distribution without installing them: apt runs with folders of its own and
+changes no state of the system; what was unpacked is kept in a cache folder."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+SOURCES = Path("/etc/apt/sources.list.d")
+
+
+class Unavailable(Exception):
+    """Why a package cannot be had on this machine."""
+
+
+def one_line_sources() -> Iterator[tuple[str, str, str]]:
+    """(address, suite, options) of `deb [options] address suite components` lines."""
+    for path in [SOURCES.parent / "sources.list", *SOURCES.glob("*.list")]:
+        if not path.is_file():
+            continue
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if found := re.match(r"\s*deb\s+(?:\[(.*?)\]\s+)?(\S+)\s+(\S+)", line):
+                yield found[2], found[3], found[1] or ""
+
+
+def stanza_sources() -> Iterator[tuple[str, str, str]]:
+    """The same of deb822 files."""
+    for path in SOURCES.glob("*.sources"):
+        for stanza in path.read_text(encoding="utf-8").split("\n\n"):
+            lines = (line for line in stanza.splitlines() if not line.lstrip().startswith("#"))
+            fields = dict(line.split(":", 1) for line in lines if re.match(r"[\w-]+:", line))
+            if "URIs" in fields and "Suites" in fields:
+                signer = fields.get("Signed-By", "").strip()
+                for suite in fields["Suites"].split():
+                    yield fields["URIs"].split()[0], suite, f"signed-by={signer}" if signer else ""
+
+
+def mirror() -> tuple[str, str, str]:
+    """Where this machine's own packages come from, the options of that line, and its release."""
+    release = dict(
+        line.split("=", 1)
+        for line in Path("/etc/os-release").read_text(encoding="utf-8").splitlines()
+        if "=" in line
+    )
+    codename = release.get("VERSION_CODENAME", "").strip('"')
+    if release.get("ID", "").strip('"') == "debian":
+        for address, suite, options in [*stanza_sources(), *one_line_sources()]:
+            if suite == codename:
+                return address, options, codename
+    raise Unavailable("this machine is no Debian, or its packages come from nowhere that apt knows")
+
+
+class Apt:
+    """apt over one suite of this machine's own mirror; what is installed is what is installed."""
+
+    def __init__(
+        self, folder: Path, *, suite: str = "", kind: str = "deb", components: str = "main"
+    ) -> None:
+        address, options, codename = mirror()
+        for name in ("lists/partial", "cache/archives/partial"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        listed = folder / "sources.list"
+        line = f"{kind} [{options}] {address} {suite or codename} {components}\n"
+        listed.write_text(line, encoding="utf-8")
+        places = {
+            "APT::Sandbox::User": "",
+            "Dir::Etc::sourcelist": listed,
+            "Dir::Etc::sourceparts": "-",
+            "Dir::State::lists": folder / "lists",
+            "Dir::Cache": folder / "cache",
+        }
+        pairs = [f"{name}={value}" for name, value in places.items()]
+        self.archives = folder / "cache" / "archives"
+        self.options = [word for pair in pairs for word in ("-o", pair)]
+        self.run("update", cwd=folder)
+
+    def run(self, *arguments: str, cwd: Path) -> None:
+        command = ["apt-get", "-qq", *self.options, *arguments]
+        try:
+            done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+        except FileNotFoundError as error:
+            raise Unavailable("there is no apt-get here") from error
+        if done.returncode != 0:
+            raise Unavailable(f"apt-get {' '.join(arguments)} failed:\n{done.stdout}{done.stderr}")
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Several runs may want the same thing at once: one makes it, the others wait."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def cache_folder() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "refarray-tests" / "debian"
+
+
+def unpacked(with_needs: Sequence[str], alone: Sequence[str], components: str) -> Path:
+    """A folder with the files of packages: of some with what they need and this system has not, of
+    others alone. Nothing is installed. Raises Unavailable."""
+    recipe = repr((with_needs, alone, components, mirror()))
+    prefix = cache_folder() / hashlib.sha256(recipe.encode()).hexdigest()[:12]
+    with locked(prefix.with_suffix(".lock")):
+        if not (prefix / "ready").is_file():
+            work = prefix.with_suffix(".work")
+            shutil.rmtree(work, ignore_errors=True)
+            apt = Apt(work, components=components)
+            # Whether it is installed already or not, the package itself is fetched.
+            install = ["install", "--download-only", "--no-install-recommends", "--reinstall", "-y"]
+            if with_needs:
+                apt.run(*install, *with_needs, cwd=work)
+            if alone:
+                apt.run("download", *alone, cwd=apt.archives)
+            shutil.rmtree(prefix, ignore_errors=True)
+            for package in sorted(apt.archives.glob("*.deb")):
+                subprocess.run(["dpkg-deb", "--extract", package, prefix], check=True)
+            shutil.rmtree(work)
+            (prefix / "ready").touch()
+    return prefix
