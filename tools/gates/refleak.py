@@ -22,7 +22,8 @@ from common import (
 #: repeating it takes long.
 ELSEWHERE = (
     *("test_exit.py", "test_cli.py", "test_hostile.py", "test_oom.py", "test_subinterpreters.py"),
-    *("test_conformance.py", "test_matrix.py", "test_zoo.py", "test_browser.py"),
+    *("test_conformance.py", "test_conformance_devices.py", "test_matrix.py", "test_zoo.py"),
+    *("test_abi.py", "test_adapters.py", "test_browser.py"),
     *("test_findings.py", "test_gpu.py", "test_gpu_copies.py", "test_gpu_faults.py", "partners"),
 )
 
