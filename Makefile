@@ -89,6 +89,10 @@ bench-abi: $(VENV)/build $(VENV)/light $(VENV)/partners ## the abi3 build beside
 bench-threads: $(VENV)/build $(VENV)/test ## two threads beside one on a free-threaded CPython; SAVE=1 records it
 	$(BIN)/python tools/gates/freethreaded.py --bench $(if $(SAVE),--save)
 
+.PHONY: gpu-hardware
+gpu-hardware: $(VENV)/package $(VENV)/test ## all that a machine with an NVIDIA GPU can say, in ten minutes; SIMULATED=1 shows that it works
+	$(BIN)/python -m benchmarks.gpu $(if $(SIMULATED),--simulated)
+
 bench-docs: $(VENV)/docs ## the manual's page of figures and its plots, out of benchmarks/results
 	$(BIN)/python -m benchmarks.pages
 

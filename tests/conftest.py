@@ -50,6 +50,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="FACTOR",
         help="how many times the examples Hypothesis tries",
     )
+    parser.addoption(
+        "--hardware",
+        choices=("real", "simulated"),
+        help="run the tests marked `hardware`, and on what: `make gpu-hardware` does",
+    )
+    parser.addoption(
+        "--partner", default="refarray", help="the library that they exchange arrays with"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -63,6 +71,23 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         "not_sanitized(reason): not for a process with a sanitizer in it",
     )
+    config.addinivalue_line("markers", "hardware: needs a device; see the option --hardware")
+    config.addinivalue_line("markers", "way(*names): for partners of that name or protocol")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--hardware") is None:
+        wanted = [item for item in items if item.get_closest_marker("hardware") is None]
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(wanted)])
+        items[:] = wanted
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    if config.getoption("--hardware") is None:
+        terminalreporter.write_line(
+            "not run: the tests marked `hardware` (tests/hardware) need a GPU; "
+            "`make gpu-hardware` runs them"
+        )
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -1,0 +1,152 @@
+"""Everything that a machine with an NVIDIA GPU can say about refarray, in one call and in less than
+ten minutes: exchanges with the partners that are there, graph capture, a memory checker, figures.
+
+Exit status: 0 all was run and passed, 1 something failed, 3 nothing was run (no device), 4 what was
+run passed and parts were not run. A figure that misses its target is shown, and fails nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from benchmarks.environment import load_average, machine
+
+from . import report, stages
+from .stages import NOT_RUN, Runner, Stage
+
+RESULTS = stages.ROOT / "benchmarks" / "results"
+
+
+def parser() -> argparse.ArgumentParser:
+    result = argparse.ArgumentParser(
+        prog="python -m benchmarks.gpu",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    result.add_argument("--minutes", type=float, default=9.0, help="for all together")
+    result.add_argument("--wheel", type=Path, help="a wheel of refarray to use; no network needed")
+    result.add_argument("--out", type=Path, default=RESULTS, help="the folder of the record")
+    result.add_argument("--id", default="", help="name of the record; default: the commit")
+    result.add_argument(
+        "--simulated",
+        action="store_true",
+        help="run it on the simulated driver: shows that the script works; nothing is measured or "
+        "recorded",
+    )
+    return result
+
+
+def commit() -> str:
+    command = ["git", "-C", str(stages.ROOT), "rev-parse", "--short=10", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return "uncommitted"
+    return done.stdout.strip() or "uncommitted"
+
+
+def unpack(wheel: Path, scratch: Path) -> Path:
+    """The wheel's package in a folder of its own, without an index and without what it needs."""
+    folder = scratch / "site"
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "-q"]
+    command = [*pip, "--no-index", "--no-deps", "--target", str(folder), str(wheel)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{wheel} cannot be installed: {stages.last_line(done.stderr)}")
+    return folder
+
+
+def run_all(runner: Runner, scratch: Path) -> tuple[list[Stage], dict[str, Any]]:
+    """The stages in the order of what matters most, should the time be up."""
+    found: list[Stage] = []
+    for name in stages.SIMULATED_PARTNERS if runner.simulated else stages.PARTNERS:
+        print(f"… beside {name}", file=sys.stderr, flush=True)
+        found.append(stages.with_partner(runner, name, scratch))
+    print("… figures", file=sys.stderr, flush=True)
+    stage, figures = stages.figures(runner, scratch)
+    found.append(stage)
+    if not runner.simulated:
+        print("… compute-sanitizer", file=sys.stderr, flush=True)
+        found.append(stages.memory_check(runner))
+    return found, figures
+
+
+def make_record(
+    options: argparse.Namespace, build: dict[str, Any], found: list[Stage], figures: dict[str, Any]
+) -> dict[str, Any]:
+    """In the form of the other records, so that the same pages can read it."""
+    now = datetime.datetime.now(datetime.UTC)
+    versions = {}
+    for stage in found:
+        name, _, version = stage.name.partition(" ")
+        if name in stages.PARTNERS and stage.status != NOT_RUN:
+            versions[name] = version
+    not_run = {stage.name: stage.detail for stage in found if stage.status == NOT_RUN}
+    not_run |= {f"figure beside {name}": why for name, why in figures.get("absent", {}).items()}
+    not_run |= figures.get("not_run", {})
+    return {
+        "id": options.id or f"{commit()}-gpu",
+        "date": now.date().isoformat(),
+        "time": now.strftime("%H:%M"),
+        "machine": machine(),
+        "build": build,
+        "gpu": figures.get("facts", {}),
+        "versions": {"refarray": build["version"], **versions},
+        "absent": {stage.name: stage.detail for stage in found if stage.status == NOT_RUN},
+        "load": [load_average(), load_average()],
+        "tests": {stage.name: stage.as_json() for stage in found},
+        "not_run": not_run,
+        "rows": figures.get("rows", []),
+    }
+
+
+def main() -> int:
+    options = parser().parse_args()
+    with tempfile.TemporaryDirectory(prefix="refarray-gpu-") as folder:
+        scratch = Path(folder)
+        paths = [unpack(options.wheel, scratch)] if options.wheel else []
+        runner = Runner(options.minutes, options.simulated, paths)
+        build, why = stages.find_device(runner)
+        if why:
+            print(f"{why}\nnothing was run")
+            return report.NOTHING_RUN
+        found, figures = run_all(runner, scratch)
+        record = make_record(options, build, found, figures)
+        record["gpu"].setdefault("device", "an unknown device")
+        record["gpu"].setdefault("cuda_of_the_driver", "unknown")
+        release = "simulated" if options.simulated else stages.driver_release(runner)
+        record["gpu"]["driver"] = release
+    return conclude(options, record, found)
+
+
+def conclude(options: argparse.Namespace, record: dict[str, Any], found: list[Stage]) -> int:
+    """Prints it all, and keeps what was measured on a real device."""
+    if options.simulated:
+        record["not_run"] = {}  # on a simulated driver nothing else can be
+        print("SIMULATED: shows that the script works, and nothing about a device\n")
+    else:
+        print(report.heading(record), end="\n\n")
+    print("\n".join(report.stage_lines(found, options.simulated)), end="\n\n")
+    print(report.table(record["rows"]), end="\n\n")
+    for text in report.failures(found):
+        print(text, end="\n\n")
+    status = report.exit_status(found, record["not_run"])
+    print(report.closing(record, status))
+    if not options.simulated:
+        options.out.mkdir(parents=True, exist_ok=True)
+        path = options.out / f"{record['date']}-{record['id']}.json"
+        path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        path.with_suffix(".md").write_text(report.page(record, found), encoding="utf-8")
+        print(f"recorded in {path.name} and {path.with_suffix('.md').name}")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

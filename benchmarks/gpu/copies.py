@@ -1,0 +1,200 @@
+"""D5 to D8: what is copied, by whom, and the share of the driver's own copy of as many bytes that
+each row has to reach."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .clocks import DeviceClock, Enqueue, HostClock, interleaved
+from .session import DEVICE, DRIVER, OURS, NotMeasured, Row, Session
+
+GIB, MIB = 1 << 30, 1 << 20
+#: What a row goes through in turn, at least: an H200 has 60 MB of second-level cache.
+TURN_BYTES = 512 * MIB
+WIDTHS = {8: "uint8", 16: "uint16", 32: "float32", 64: "float64"}
+DIRECTIONS = {  # from where, to where: the driver's own copy
+    (DEVICE, DEVICE): "cuMemcpyDtoDAsync_v2",
+    ("cuda_host", DEVICE): "cuMemcpyHtoDAsync_v2",
+    (DEVICE, "cuda_host"): "cuMemcpyDtoHAsync_v2",
+    ("cpu", DEVICE): "cuMemcpyHtoD_v2",
+    (DEVICE, "cpu"): "cuMemcpyDtoH_v2",
+}
+
+
+def permuted(*axes: int) -> Callable[[Any], Any]:
+    def view(array: Any) -> Any:
+        if hasattr(array, "permute"):  # PyTorch's
+            return array.permute(axes)
+        if hasattr(array, "transpose"):  # CuPy's
+            return array.transpose(axes)
+        return array.__array_namespace__().permute_dims(array, axes)
+
+    return view
+
+
+VIEWS: dict[str, Callable[[Any], Any]] = {
+    "whole": lambda array: array,
+    "T": lambda array: array.T,
+    "0231": permuted(0, 2, 3, 1),
+    "0213": permuted(0, 2, 1, 3),
+    "::2": lambda array: array[::2],
+    "::-1": lambda array: array[::-1],
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """to[...] = view(source)."""
+
+    id: str
+    title: str
+    dtype: str
+    shape: tuple[int, ...]
+    view: str
+    target: float | None
+    source: str = DEVICE
+    to: str = DEVICE
+
+    def views(self, array: Any) -> Any:
+        return VIEWS[self.view](array)
+
+    @property
+    def is_pageable(self) -> bool:
+        """Memory that the driver copies while the caller waits."""
+        return "cpu" in (self.source, self.to)
+
+
+def cases(simulated: bool) -> Iterator[Case]:
+    """Simulated, every row has a size that is done at once."""
+    flat = (1 << 12,) if simulated else (GIB // 4,)
+    yield Case("D5", f"contiguous f32, {flat[0] // MIB * 4} MiB", "float32", flat, "whole", 0.98)
+    for size in (64, 65) if simulated else (8192, 8193):
+        for width, dtype in WIDTHS.items():
+            target = 0.9 if width == 8 else 0.93
+            yield Case(f"D6 {width} {size}", f".T {dtype} {size}", dtype, (size, size), "T", target)
+    for view, shape, small in (
+        ("0231", (32, 64, 112, 112), (2, 3, 8, 9)),
+        ("0213", (16, 2048, 16, 64), (2, 8, 3, 4)),
+    ):
+        shape = small if simulated else shape
+        yield Case(f"D7 {view}", f"axes {view} f32 {shape}", "float32", shape, view, 0.85)
+    flat = (1 << 12,) if simulated else (1 << 26,)
+    yield Case("D7 ::2", "a[::2] f32", "float32", flat, "::2", None)
+    yield Case("D7 ::-1", "a[::-1] f32", "float32", flat, "::-1", 0.95)
+    for name, target in (("cuda_host", 0.97), ("cpu", 1.0)):
+        for source, to in ((name, DEVICE), (DEVICE, name)):
+            title = f"{source} to {to}, {flat[0] // MIB * 4} MiB"
+            yield Case(f"D8 {source} {to}", title, "float32", flat, "whole", target, source, to)
+
+
+class Buffers:
+    """Sources and places to copy them to, several of each where one would stay in the cache."""
+
+    def __init__(self, session: Session, case: Case) -> None:
+        ra = session.ra
+        source = session.numbers(case.shape, case.dtype, case.source)
+        view = case.views(source)
+        self.nbytes = int(view.nbytes)
+        wanted = 1 if session.simulated else TURN_BYTES // (source.nbytes + self.nbytes)
+        self.turns = max(1, min(8, wanted))
+        sources = [source, *(ra.asarray(source, copy=True) for _ in range(self.turns - 1))]
+        self.pairs = [
+            (each, ra.empty(view.shape, dtype=case.dtype, device=case.to)) for each in sources
+        ]
+        ra.synchronize(DEVICE)
+
+
+def by_us(case: Case, buffers: Buffers) -> Enqueue:
+    pairs = [(case.views(source), to) for source, to in buffers.pairs]
+
+    def enqueue(number: int) -> None:
+        source, to = pairs[number % buffers.turns]
+        to[...] = source
+
+    return enqueue
+
+
+def by_driver(session: Session, case: Case, buffers: Buffers) -> Enqueue:
+    """A copy of as many bytes, whatever their layout."""
+    pairs = [(session.address(to), session.address(source)) for source, to in buffers.pairs]
+    function, driver = DIRECTIONS[case.source, case.to], session.driver
+    last = (session.stream.handle,) if "Async" in function else ()
+
+    def enqueue(number: int) -> None:
+        to, source = pairs[number % buffers.turns]
+        driver(function, to, source, buffers.nbytes, *last)
+
+    return enqueue
+
+
+def by_peer(session: Session, name: str, case: Case, buffers: Buffers) -> Enqueue:
+    """The same memory, taken by the peer, which works in our stream."""
+    if name == "cupy" and case.is_pageable:
+        raise NotMeasured("CuPy has no arrays in the CPU's memory")
+    if name == "torch" and case.view == "::-1":
+        raise NotMeasured("PyTorch has no negative strides")
+    take = session.peers[name].from_dlpack
+    pairs = [(case.views(take(source)), take(to)) for source, to in buffers.pairs]
+    context = session.on_stream(name)
+
+    def torch(number: int) -> None:
+        source, to = pairs[number % buffers.turns]
+        with context:
+            to.copy_(source, non_blocking=True)
+
+    def cupy(number: int) -> None:
+        source, to = pairs[number % buffers.turns]
+        with context:
+            to[...] = source
+
+    return torch if name == "torch" else cupy
+
+
+def verify(session: Session, case: Case, buffers: Buffers) -> None:
+    """A fast wrong copy is no result: against the CPU's own of the same."""
+    source, to = buffers.pairs[0]
+    with session.ra.use_stream(session.stream):
+        to[...] = case.views(source)
+    here = case.views(source.to_device("cpu")).copy()
+    there = to.to_device("cpu")
+    if memoryview(here).cast("B") != memoryview(there).cast("B"):
+        raise AssertionError(f"{case.id}: the copy is wrong")
+
+
+def row(session: Session, case: Case) -> Row:
+    """One line of the table; without figures where the device is simulated."""
+    found: Row = {"id": case.id, "title": case.title, "unit": "of the driver's copy"}
+    buffers = Buffers(session, case)
+    verify(session, case, buffers)
+    contenders = {OURS: by_us(case, buffers), DRIVER: by_driver(session, case, buffers)}
+    for name in session.peers:
+        try:
+            contenders[name] = by_peer(session, name, case, buffers)
+        except Exception as error:
+            found.setdefault("refused", {})[name] = (str(error).splitlines() or [""])[0][:120]
+    if session.simulated:
+        with session.ra.use_stream(session.stream):
+            for enqueue in contenders.values():
+                enqueue(0)
+        return found
+    clock = (HostClock if case.is_pageable else DeviceClock)(session.driver, session.stream.handle)
+    with session.ra.use_stream(session.stream):
+        timed = interleaved(clock, contenders, session.seconds)
+    ratios = {name: timed.ratio(name, DRIVER) for name in timed.rounds if name != DRIVER}
+    ours = ratios[OURS]["median"]
+    moved = 1 if case.source != case.to else 2  # each byte is read and written, on the device
+    return {
+        **found,
+        "nbytes": buffers.nbytes,
+        "ns": {name: timed.summary(name) for name in timed.rounds},
+        "gb_per_s": {
+            name: round(moved * buffers.nbytes / timed.summary(name)["median"], 1)
+            for name in timed.rounds
+        },
+        "ratios": ratios,
+        "ours": ours,
+        "target": None if case.target is None else f">= {case.target:g}",
+        "met": None if case.target is None else ours >= case.target,
+    }

@@ -1,0 +1,176 @@
+"""D1, D2 and D10: what an export of device memory costs the host, and an allocation."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.timing import Chunk, Samples, Statement, excess
+
+from .session import DEVICE, OURS, NotMeasured, Row, Session
+
+PENDING = 256  # arrays with unfinished work that are exported in a row
+ROUNDS, WARM = 60, 10  # the first rounds make the events that the others take from a pool
+POOL_ROUNDS, POOL_COUNT = 30, 2000
+LIMIT_UNITS, LIMIT_POOL_NS = 2.0, 300.0
+UNIT = "no-op"
+
+
+def compiled_loops() -> ctypes.CDLL:
+    """loops.cpp, by the compiler that is there."""
+    named = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
+    if named is None:
+        raise NotMeasured("no C++ compiler (c++, g++, $CXX), which the driver's own loops need")
+    out = Path(tempfile.mkdtemp(prefix="refarray-loops-")) / "libloops.so"
+    source = Path(__file__).parent / "loops.cpp"
+    command = [*named.split(), "-std=c++17", "-O2", "-shared", "-fPIC", "-o", out, source]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise NotMeasured(f"{named} does not compile loops.cpp: {done.stderr[-300:]}")
+    loops = ctypes.CDLL(str(out))
+    for name in ("time_record_wait", "time_allocate_free"):
+        getattr(loops, name).restype = ctypes.c_double
+    return loops
+
+
+def counted(statement: Statement) -> int:
+    """How often the simulated driver is called by a hundred of them, after a first one."""
+    import fakegpu
+
+    export, stream = statement.names["f"], statement.names["h"]
+    for _ in range(101):
+        export(stream=stream)  # type: ignore[operator]
+        if _ == 0:
+            fakegpu.reset()
+    return len(fakegpu.trace())
+
+
+def same_stream(session: Session) -> Iterator[Row]:
+    """D1: what an export costs more than one of the CPU's, where no stream has to wait."""
+    ra = session.ra
+    near = ra.zeros((16,), dtype="float32")
+    far = ra.zeros((16,), dtype="float32", device=DEVICE)
+    with ra.use_stream(session.stream):
+        far[...] = 1.0
+    session.stream.synchronize()
+    cpu = Statement("f(stream=h)", {"f": near.__dlpack__, "h": None})
+    unit = Statement("f(x)", {"f": session.native._noop, "x": None})
+    for name, handle in (("its own", session.stream.handle), ("-1", -1)):
+        row: Row = {"id": f"D1 {name}", "title": f"__dlpack__(stream={name})",
+                    "unit": "U above the CPU's"}  # fmt: skip
+        export = Statement("f(stream=h)", {"f": far.__dlpack__, "h": handle})
+        if session.simulated:
+            yield {**row, "driver_calls": counted(export)}
+            continue
+        chunks = {OURS: Chunk(export), "cpu": Chunk(cpu), UNIT: Chunk(unit)}
+        chunks |= peer_exports(session, handle)
+        samples = Samples()
+        samples.extend(chunks, 400)
+        figure = excess(samples, OURS, "cpu", UNIT)
+        yield {
+            **row,
+            "ns": {each: samples.summary(each) for each in samples.rounds},
+            "interval": figure.as_json(),
+            "ours": round(figure.value, 2),
+            "target": f"<= {LIMIT_UNITS:g}",
+            "met": figure.value <= LIMIT_UNITS,
+        }
+
+
+def peer_exports(session: Session, handle: int) -> dict[str, Chunk]:
+    """The same export of the peers' own arrays, each in its own terms of "the same stream"."""
+    found = {}
+    for name, module in session.peers.items():
+        with session.on_stream(name):
+            array: Any = module.zeros(16, device=DEVICE) if name == "torch" else module.zeros(16)
+        # Which stream is current is asked for within the call, so that it belongs into the loop.
+        context = session.on_stream(name)
+        code = "with c: f(stream=h)"
+        found[name] = Chunk(Statement(code, {"c": context, "f": array.__dlpack__, "h": handle}))
+    return found
+
+
+def other_stream(session: Session, loops: ctypes.CDLL) -> Row:
+    """D2: arrays with unfinished work, each exported once to a stream that has to wait for it."""
+    ra, driver = session.ra, session.driver
+    rounds, count = (2, 4) if session.simulated else (ROUNDS, PENDING)
+    other = ra.Stream(DEVICE)
+    events = (ctypes.c_void_p * count)(*(driver.event() for _ in range(count)))
+    calls = [pointer_to(session, name) for name in ("cuEventRecord", "cuStreamWaitEvent")]
+    streams = [ctypes.c_void_p(each.handle) for each in (session.stream, other)]
+    ours, theirs = [], []
+    for _ in range(rounds):
+        arrays = [ra.zeros((16,), dtype="float32", device=DEVICE) for _ in range(count)]
+        with ra.use_stream(session.stream):
+            for array in arrays:
+                array[...] = 1.0
+        ours.append(exported([array.__dlpack__ for array in arrays], other.handle))
+        theirs.append(loops.time_record_wait(*calls, events, *streams, count))
+        del arrays
+        ra.synchronize(DEVICE)
+    row: Row = {"id": "D2", "title": "__dlpack__(stream=another)", "unit": "ns"}
+    if session.simulated:
+        return row
+    own, loop = (statistics.median(found[WARM:]) for found in (ours, theirs))
+    limit = 1.5 * loop + 100
+    return {
+        **row,
+        "ns": {OURS: {"median": round(own, 1)}, "record + wait in C++": {"median": round(loop, 1)}},
+        "ours": round(own, 1),
+        "target": f"<= {limit:.0f} (1.5 x (record + wait) + 100)",
+        "met": own <= limit,
+    }
+
+
+def exported(exports: list[Any], handle: int) -> float:
+    """Nanoseconds of one of them."""
+    kept: list[Any] = [None] * len(exports)
+    gc.disable()
+    start = time.perf_counter_ns()
+    for index, export in enumerate(exports):
+        kept[index] = export(stream=handle)
+    passed = time.perf_counter_ns() - start
+    gc.enable()
+    return passed / len(exports)
+
+
+def pointer_to(session: Session, name: str) -> ctypes.c_void_p:
+    return ctypes.cast(getattr(session.driver.library, name), ctypes.c_void_p)
+
+
+def allocation(session: Session, loops: ctypes.CDLL) -> Row:
+    """D10: an array made and dropped, beside the driver's own pool from C++."""
+    ra = session.ra
+    rounds, count = (2, 4) if session.simulated else (POOL_ROUNDS, POOL_COUNT)
+    calls = [pointer_to(session, name) for name in ("cuMemAllocAsync", "cuMemFreeAsync")]
+    size, handle = ctypes.c_size_t(1024), ctypes.c_void_p(session.stream.handle)
+    ours, theirs = [], []
+    with ra.use_stream(session.stream):
+        for _ in range(rounds):
+            start = time.perf_counter_ns()
+            for _ in range(count):
+                ra.empty((256,), dtype="float32", device=DEVICE)
+            ours.append((time.perf_counter_ns() - start) / count)
+            theirs.append(loops.time_allocate_free(*calls, size, handle, count))
+            session.stream.synchronize()
+    row: Row = {"id": "D10", "title": "empty((256,)), and drop it", "unit": "ns"}
+    if session.simulated:
+        return row
+    own, loop = statistics.median(ours), statistics.median(theirs)
+    in_cpp = "allocate + free in C++"
+    return {
+        **row,
+        "ns": {OURS: {"median": round(own, 1)}, in_cpp: {"median": round(loop, 1)}},
+        "ours": round(own, 1),
+        "target": f"<= {LIMIT_POOL_NS:g}",
+        "met": own <= LIMIT_POOL_NS,
+    }

@@ -1,0 +1,83 @@
+"""Measures group D on the device, beside the peers: `python -m benchmarks.gpu.figures OUT`."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from . import copies, exchanges
+from .session import DEVICE, NotMeasured, Row, Session
+
+
+class Notes:
+    """The record as far as it goes: what was had is in the file, whatever happens next."""
+
+    def __init__(self, out: Path, session: Session) -> None:
+        self.out = out
+        self.record: dict[str, Any] = {
+            "facts": session.facts(),
+            "absent": session.absent,
+            "versions": {name: module.__version__ for name, module in session.peers.items()},
+            "rows": [],
+            "not_run": {},
+        }
+
+    def keep(self, row: Row) -> None:
+        self.record["rows"].append({"kind": "gpu", **row})
+        self.write()
+
+    def lose(self, id_: str, why: object) -> None:
+        self.record["not_run"][id_] = str(why)
+        self.write()
+
+    def write(self) -> None:
+        self.out.write_text(json.dumps(self.record), encoding="utf-8")
+
+
+def measure(session: Session, notes: Notes, deadline: float) -> None:
+    for row in exchanges.same_stream(session):
+        notes.keep(row)
+    try:
+        loops = exchanges.compiled_loops()
+    except NotMeasured as why:
+        notes.lose("D2", why)
+        notes.lose("D10", why)
+    else:
+        notes.keep(exchanges.other_stream(session, loops))
+        notes.keep(exchanges.allocation(session, loops))
+    for case in copies.cases(session.simulated):
+        if time.monotonic() > deadline:
+            notes.lose(case.id, "the time was up")
+            continue
+        notes.keep(copies.row(session, case))
+        gc.collect()
+        session.ra.synchronize(DEVICE)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--seconds", type=float, default=1.5, help="for each copy")
+    parser.add_argument("--minutes", type=float, default=4.0, help="for all; the rest is not run")
+    parser.add_argument("--simulated", action="store_true", help="run every row, measure nothing")
+    options = parser.parse_args()
+    session = Session(options.seconds, options.simulated)
+    notes = Notes(options.out, session)
+    notes.write()
+    measure(session, notes, time.monotonic() + 60 * options.minutes)
+    if session.simulated:
+        import fakegpu
+
+        fakegpu.run()
+        if found := fakegpu.violations():
+            raise AssertionError(f"not ordered on the simulated driver: {found[:3]}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

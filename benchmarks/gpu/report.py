@@ -1,0 +1,96 @@
+"""Says what was run on the device, what came of it, and what could not be run and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .stages import FAILED, NOT_RUN, PASSED, Stage
+
+ALL_PASSED, SOMETHING_FAILED, NOTHING_RUN, IN_PART = 0, 1, 3, 4  # 2 is a wrong command line
+
+
+def exit_status(stages: list[Stage], not_run: dict[str, str]) -> int:
+    if any(stage.status == FAILED for stage in stages):
+        return SOMETHING_FAILED
+    if all(stage.status == NOT_RUN for stage in stages):
+        return NOTHING_RUN
+    return IN_PART if not_run else ALL_PASSED
+
+
+def heading(record: dict[str, Any]) -> str:
+    gpu, machine = record["gpu"], record["machine"]
+    return (
+        f"refarray {record['versions']['refarray']} ({record['id']}) on {gpu['device']}, driver "
+        f"{gpu['driver']} (CUDA {gpu['cuda_of_the_driver']}), Python {machine['python']}, "
+        f"{machine['cpu']}; {record['date']} {record['time']} UTC"
+    )
+
+
+def stage_lines(stages: list[Stage], simulated: bool) -> list[str]:
+    width = max(len(stage.name) for stage in stages)
+    lines = []
+    for stage in stages:
+        counts = ", ".join(f"{value} {name}" for name, value in stage.counts.items() if value)
+        detail = stage.detail if stage.status == NOT_RUN else counts or stage.detail
+        where = " on the simulated driver" if simulated and stage.status != NOT_RUN else ""
+        text = f"{stage.name:<{width}}  {stage.status}{where}  {detail}".rstrip()
+        lines.append(f"{text}, {stage.seconds:.0f} s" if stage.status == PASSED else text)
+    return lines
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """A Markdown table; a row that misses its figure stays in its place."""
+    lines = ["| id | case | refarray | unit | target | | others |", "| --- " * 7 + "|"]
+    for row in rows:
+        if "ours" not in row:
+            calls = row.get("driver_calls")
+            said = "ran" if calls is None else f"ran, {calls} driver calls"
+            lines.append(f"| {row['id']} | {row['title']} | {said} | | | | |")
+            continue
+        verdict = {True: "met", False: "**missed**", None: ""}[row.get("met")]
+        target = row.get("target") or ""
+        others = [f"{name} {value['median']:g}" for name, value in row.get("ratios", {}).items()
+                  if name != "refarray"]  # fmt: skip
+        if not others:
+            others = [f"{name} {value['median']:g} ns" for name, value in row["ns"].items()]
+        rates = row.get("gb_per_s", {})
+        others += [f"{rates[name]:g} GB/s: {name}" for name in ("refarray", "driver") if rates]
+        others += [f"{name}: {why}" for name, why in row.get("refused", {}).items()]
+        cells = (row["id"], row["title"], f"{row['ours']:g}", row["unit"], target, verdict,
+                 ", ".join(others))  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def missed(rows: list[dict[str, Any]]) -> list[str]:
+    return [row["id"] for row in rows if row.get("met") is False]
+
+
+def failures(stages: list[Stage]) -> list[str]:
+    return [f"== {stage.name}\n{stage.detail}" for stage in stages if stage.status == FAILED]
+
+
+def closing(record: dict[str, Any], status: int) -> str:
+    """The last lines: what missed its figure, what was not run, and what that makes of it."""
+    rows = record["rows"]
+    judged = [row for row in rows if row.get("met") is not None]
+    lost = missed(rows)
+    lines = []
+    if judged:
+        text = f"{len(judged) - len(lost)} of {len(judged)} figures were met"
+        lines.append(text + (f"; missed: {', '.join(lost)}" if lost else ""))
+    lines += [f"not run: {name}: {why}" for name, why in record["not_run"].items()]
+    lines.append({
+        ALL_PASSED: "everything was run and passed",
+        SOMETHING_FAILED: "something failed",
+        NOTHING_RUN: "nothing was run",
+        IN_PART: "what was run passed; the rest, as said, was not run",
+    }[status])  # fmt: skip
+    return "\n".join(lines)
+
+
+def page(record: dict[str, Any], stages: list[Stage]) -> str:
+    """What is kept beside the record, for people."""
+    tests = "\n".join(f"- {line}" for line in stage_lines(stages, simulated=False))
+    left = "".join(f"- not run: {name}: {why}\n" for name, why in record["not_run"].items())
+    return f"{heading(record)}\n\n{tests}\n{left}\n{table(record['rows'])}\n"

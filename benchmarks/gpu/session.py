@@ -1,0 +1,97 @@
+"""The process that measures: the device, a stream of ours, the driver beside us, the partners."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib
+import os
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "fakegpu"))
+
+from fakegpu.driving import Cuda  # noqa: E402
+
+OURS, DRIVER = "refarray", "driver"
+DEVICE = "cuda:0"
+PEERS = ("torch", "cupy")
+FORMATS = {"uint8": "B", "uint16": "H", "float32": "f", "float64": "d"}
+#: Random bytes that are repeated; no power of two, so that rows do not repeat each other.
+BLOCK = random.Random(20261121).randbytes(1_048_583)
+Row = dict[str, Any]
+
+
+class NotMeasured(Exception):
+    """Why a row, or a contender in it, has no figure."""
+
+
+class Session:
+    """What every row shares. Simulated, every row runs with small arrays and nothing is timed."""
+
+    def __init__(self, seconds: float, simulated: bool) -> None:
+        self.simulated, self.seconds = simulated, seconds
+        library = os.environ.get("REFARRAY_LIBCUDA") or "libcuda.so.1"
+        if simulated:
+            import fakegpu
+
+            library = str(fakegpu.load(cuda=1, hip=0).cuda)
+        self.ra: Any = importlib.import_module("refarray")
+        self.native: Any = importlib.import_module("refarray._native")
+        self.driver = Cuda(library)
+        self.stream = self.ra.Stream(DEVICE)
+        self.peers: dict[str, Any] = {}
+        self.absent: dict[str, str] = {}
+        for name in PEERS:
+            self.admit(name)
+
+    def admit(self, name: str) -> None:
+        """A peer that exchanges with us here, or the reason why it does not."""
+        if self.simulated:
+            self.absent[name] = "no library but refarray knows the simulated driver"
+            return
+        try:
+            module = importlib.import_module(name)
+            module.from_dlpack(self.ra.zeros((2,), device=DEVICE))
+        except Exception as error:
+            text = (str(error).splitlines() or [""])[0]
+            self.absent[name] = f"{type(error).__name__}: {text[:200]}"
+        else:
+            self.peers[name] = module
+
+    def on_stream(self, name: str) -> contextlib.AbstractContextManager[Any]:
+        """In it the peer works in our stream."""
+        cuda = self.peers[name].cuda
+        if name == "torch":
+            return cuda.stream(cuda.ExternalStream(self.stream.handle))  # type: ignore[no-any-return]
+        return cuda.Stream.from_external(self.stream)  # type: ignore[no-any-return]
+
+    def address(self, array: Any) -> int:
+        keywords = {} if array.device.kind == "cpu" else {"stream": -1}
+        capsule = array.__dlpack__(**keywords, max_version=(1, 3))
+        return int(self.native._inspect_capsule(capsule)["data"])
+
+    def numbers(self, shape: tuple[int, ...], dtype: str, device: str) -> Any:
+        """Random bits, never constant: a copy that is wrong or left out shows."""
+        nbytes = self.ra.DType(dtype).itemsize
+        for extent in shape:
+            nbytes *= extent
+        data = (BLOCK * (nbytes // len(BLOCK) + 1))[:nbytes]
+        flat = self.ra.asarray(memoryview(data).cast(FORMATS[dtype]))
+        return self.ra.asarray(flat.reshape(shape), device=device, copy=True)
+
+    def facts(self) -> dict[str, Any]:
+        """The device, as its driver describes it."""
+        name, memory = ctypes.create_string_buffer(256), ctypes.c_uint64()
+        self.driver("cuDeviceGetName", name, 256, 0)
+        self.driver("cuDeviceTotalMem_v2", memory, 0)
+        version = ctypes.c_int()
+        self.driver("cuDriverGetVersion", version)
+        return {
+            "device": name.value.decode(),
+            "memory_bytes": memory.value,
+            "cuda_of_the_driver": f"{version.value // 1000}.{version.value % 1000 // 10}",
+        }

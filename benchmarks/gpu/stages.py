@@ -1,0 +1,239 @@
+"""What is run on the device, each in a process of its own that may fail, crash or take too long
+without taking the others along."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+TESTS = ROOT / "tests" / "hardware"
+PASSED, FAILED, NOT_RUN = "passed", "failed", "not run"
+#: What says that a partner is there and has a device; it prints its version.
+PARTNERS = {
+    "refarray": "import refarray; print(refarray.__version__)",
+    "driver": "print('by ctypes')",
+    "torch": "import torch; assert torch.cuda.is_available(), 'this build of PyTorch finds no "
+    "CUDA device'; print(torch.__version__)",
+    "cupy": "import cupy; cupy.zeros(2).sum().item(); print(cupy.__version__)",
+    "jax": "import jax; jax.devices('cuda'); print(jax.__version__)",
+    "numba": "import numba_cuda; from numba import cuda; cuda.current_context(); "
+    "print(numba_cuda.__version__)",
+    "cudf": "import cudf; print(cudf.__version__)",
+}
+#: Those that need nothing of a device but its driver.
+SIMULATED_PARTNERS = ("refarray", "driver", "numba")
+PROBE = "import json, refarray._native as n; print(json.dumps([n._probe_drivers(), {k: v for k, v "
+PROBE += "in n._build_info().items() if isinstance(v, (str, int, bool))}]))"
+SANITIZER_FOUND = 66  # its exit status when it reports an error, as we ask it
+#: A launch of a hundred thousand blocks takes minutes under it.
+SANITIZED = "test_copies and not large and not refuses"
+
+
+@dataclass
+class Stage:
+    """What became of one of them."""
+
+    name: str
+    status: str
+    detail: str = ""
+    seconds: float = 0.0
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "status": self.status,
+            "detail": self.detail,
+            "seconds": round(self.seconds, 1),
+            **self.counts,
+        }
+
+
+def simulated_driver() -> dict[str, str]:
+    """What lets every library find the simulated libcuda.so.1; it is compiled the first time."""
+    sys.path.insert(0, str(ROOT / "tests" / "fakegpu"))
+    import fakegpu
+
+    drivers = fakegpu.Drivers.here()
+    path = [str(drivers.cuda.parent), os.environ.get("LD_LIBRARY_PATH", "")]
+    return {
+        "REFARRAY_LIBCUDA": str(drivers.cuda),
+        "LD_LIBRARY_PATH": os.pathsep.join(filter(None, path)),
+        "CUDA_PYTHON_DISABLE_MAJOR_VERSION_WARNING": "1",
+    }
+
+
+class Runner:
+    """Starts processes that see the same refarray, until the time is up."""
+
+    def __init__(self, minutes: float, simulated: bool, paths: Sequence[Path]) -> None:
+        self.deadline = time.monotonic() + 60 * minutes
+        self.simulated = simulated
+        inherited = [path for path in [os.environ.get("PYTHONPATH", "")] if path]
+        self.environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([*map(str, paths), *inherited]),
+            "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # JAX would take most of the memory
+            **(simulated_driver() if simulated else {}),
+        }
+
+    def left(self, most: float) -> float:
+        return min(most, self.deadline - time.monotonic())
+
+    def run(self, command: Sequence[str | Path], most: float) -> subprocess.CompletedProcess[str]:
+        """Raises subprocess.TimeoutExpired; the process is ended then."""
+        return subprocess.run(
+            [str(word) for word in command],
+            cwd=ROOT,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=max(self.left(most), 0.1),
+            check=False,
+        )
+
+    def python(self, *arguments: str | Path, most: float) -> subprocess.CompletedProcess[str]:
+        return self.run([sys.executable, *arguments], most)
+
+
+def last_line(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[-1].strip()[:300] if lines else "no output"
+
+
+def find_device(runner: Runner) -> tuple[dict[str, Any], str]:
+    """How refarray was built, and the reason why it can use no CUDA device, if there is one."""
+    done = runner.python("-c", PROBE, most=120)
+    if done.returncode != 0:
+        return {}, f"refarray cannot be imported by {sys.executable}: {last_line(done.stderr)}"
+    drivers, build = json.loads(done.stdout)
+    (cuda,) = [row for row in drivers if row["name"] == "CUDA"]
+    if cuda["devices"] or runner.simulated:
+        return build, ""
+    return build, f"no CUDA device: {cuda['detail']}"
+
+
+def partner_version(runner: Runner, name: str) -> tuple[str, str]:
+    """(its version, the reason why it is not there)."""
+    try:
+        done = runner.python("-c", PARTNERS[name], most=90)
+    except subprocess.TimeoutExpired:
+        return "", "importing it took too long"
+    if done.returncode != 0:
+        return "", last_line(done.stderr)
+    return last_line(done.stdout), ""
+
+
+def installed(name: str) -> tuple[str, str]:
+    """The same where a device is simulated, which only our tests switch on."""
+    if name == "driver":
+        return "by ctypes", ""
+    distribution = {"numba": "numba-cuda"}.get(name, name)
+    try:
+        return metadata.version(distribution), ""
+    except metadata.PackageNotFoundError:
+        return "", "it is not installed"
+
+
+def with_partner(runner: Runner, name: str, scratch: Path) -> Stage:
+    """The tests of tests/hardware beside one partner."""
+    version, why = partner_version(runner, name) if not runner.simulated else installed(name)
+    title = f"{name} {version}".strip()
+    why = "the time was up" if runner.left(1) <= 0 else why
+    if why:
+        return Stage(title if version else name, NOT_RUN, why)
+    mode = "simulated" if runner.simulated else "real"
+    report = scratch / f"{name}.xml"
+    command = ["-m", "pytest", TESTS, f"--hardware={mode}", f"--partner={name}", "-q"]
+    command += ["-p", "no:cacheprovider", "-p", "no:xdist", "-W", "default", "--tb=short"]
+    start = time.monotonic()
+    try:
+        done = runner.python(*command, f"--junitxml={report}", most=150)
+    except subprocess.TimeoutExpired:
+        spent = time.monotonic() - start
+        if runner.left(1) <= 0:
+            return Stage(title, NOT_RUN, "the time was up before it ended", spent)
+        return Stage(title, FAILED, "it did not end: something waits for ever", spent)
+    spent = time.monotonic() - start
+    if done.returncode != 0 or not report.is_file():
+        text = f"{done.stdout}\n{done.stderr}".strip()
+        return Stage(title, FAILED, text[-4000:], spent, counted(report))
+    return Stage(title, PASSED, "", spent, counted(report))
+
+
+def counted(report: Path) -> dict[str, int]:
+    if not report.is_file():
+        return {}
+    (suite,) = ElementTree.parse(report).getroot().iter("testsuite")
+    names = {"tests": "tests", "failures": "failures", "errors": "errors", "skipped": "skipped"}
+    return {name: int(suite.get(key, 0)) for name, key in names.items()}
+
+
+def find_sanitizer() -> str | None:
+    homes = [os.environ.get("CUDA_HOME", ""), "/usr/local/cuda"]
+    places = [f"{home}/{folder}" for home in filter(None, homes)
+              for folder in ("bin", "compute-sanitizer")]  # fmt: skip
+    found = shutil.which("compute-sanitizer")
+    return found or shutil.which("compute-sanitizer", path=os.pathsep.join(places))
+
+
+def memory_check(runner: Runner) -> Stage:
+    """NVIDIA's compute-sanitizer over our kernels: every layout, type and way."""
+    title = "compute-sanitizer memcheck"
+    tool = find_sanitizer()
+    if tool is None:
+        return Stage(title, NOT_RUN, "it is neither on PATH nor in CUDA_HOME")
+    command = [tool, "--tool", "memcheck", "--error-exitcode", str(SANITIZER_FOUND)]
+    # Errors that the driver returns are ours to handle, and tested elsewhere.
+    command += ["--report-api-errors", "no", sys.executable, "-m", "pytest", str(TESTS)]
+    command += ["--hardware=real", "--partner=refarray", "-q", "-k", SANITIZED]
+    command += ["-p", "no:cacheprovider", "-p", "no:xdist", "-W", "default", "--capture=sys"]
+    start = time.monotonic()
+    try:
+        done = runner.run(command, most=150)
+    except subprocess.TimeoutExpired:
+        return Stage(title, NOT_RUN, "the time was up before it ended")
+    spent = time.monotonic() - start
+    text = f"{done.stdout}\n{done.stderr}".strip()
+    if "not supported" in text and done.returncode != SANITIZER_FOUND:
+        return Stage(title, NOT_RUN, last_line(text), spent)
+    if done.returncode != 0 or "ERROR SUMMARY: 0 errors" not in text:
+        return Stage(title, FAILED, text[-4000:], spent)
+    return Stage(title, PASSED, "0 errors", spent)
+
+
+def figures(runner: Runner, scratch: Path) -> tuple[Stage, dict[str, Any]]:
+    """Group D; the rows that were had, whatever became of the rest."""
+    out = scratch / "figures.json"
+    minutes = runner.left(240) / 60
+    command = ["-m", "benchmarks.gpu.figures", out, "--minutes", f"{0.8 * minutes:.2f}"]
+    start = time.monotonic()
+    try:
+        done = runner.python(*command, *(["--simulated"] if runner.simulated else []), most=280)
+        why = "" if done.returncode == 0 else done.stderr.strip()[-4000:] or "it died"
+    except subprocess.TimeoutExpired:
+        why = "it did not end in time"
+    record = json.loads(out.read_text(encoding="utf-8")) if out.is_file() else {}
+    status = FAILED if why else PASSED
+    rows = {"rows": len(record.get("rows", []))}
+    return Stage("figures", status, why, time.monotonic() - start, rows), record
+
+
+def driver_release(runner: Runner) -> str:
+    """The kernel driver's release, which libcuda does not tell."""
+    query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+    try:
+        done = runner.run(query, most=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return "unknown (there is no nvidia-smi)"
+    return last_line(done.stdout) if done.returncode == 0 else "unknown"
