@@ -14,7 +14,7 @@ import pytest
 from dtype_names import SMALL
 
 import refarray as ra
-from refarray import _format, _numbers
+from refarray import _numbers
 
 FLOATS = [name for name in SMALL if name != "float8_e8m0fnu"]
 
@@ -282,24 +282,3 @@ def test_the_card_names_no_colour_of_its_own_and_loads_nothing() -> None:
     assert "#" not in text
     assert "http" not in text
     assert "<script" not in text
-
-
-class ElsewhereArray:
-    """What the formatter asks of an array in memory that the CPU cannot read."""
-
-    class Device:
-        kind = "cuda"
-
-        def __str__(self) -> str:
-            return "cuda:1"
-
-    shape, strides, ndim, size, nbytes = (2, 3), (3, 1), 2, 6, 24
-    dtype, device, readonly = ra.float32, Device(), False
-
-
-def test_elements_on_a_device_are_not_read() -> None:
-    elsewhere: Any = ElsewhereArray()
-    assert _format.array_repr(elsewhere) == (
-        "refarray.Array(<data on cuda:1>, shape=(2, 3), dtype=float32, device='cuda:1')"
-    )
-    assert Reader(_format.array_html(elsewhere)).cells[0] == "<data on cuda:1>"

@@ -181,9 +181,18 @@ void require_host(const core::ArrayView& array, const char* what, bool writes) {
     return;
   if (!device.is_host()) {
     core::fail(Fault::kBuffer, what, " needs memory that the CPU can read; the array is on ",
-               core::name(device));
+               core::name(device), "; x.to_device(\"cpu\") makes a copy there");
   }
   settle(array, writes);
+}
+
+core::ArrayView to_readable(const core::ArrayView& array, const char* what, core::Array& keeper) {
+  if (array.device().is_host()) {
+    require_host(array, what, /*writes=*/false);
+    return array;
+  }
+  keeper = copy_to_new(array, array.dtype);
+  return keeper;
 }
 
 core::Array copy_to_new(const core::ArrayView& array, const core::DType& dtype,

@@ -231,8 +231,9 @@ Ref to_number(State& state, PyObject* object) {
   if (const Ref array = array_over(state, object)) {
     const core::ArrayView view = view_of(array.get());
     if (view.ndim != 0 || view.dtype.lanes != 1) return {};
-    require_host(view, "reading a number");
-    return read_element(view.dtype, view.data, view.bit);
+    core::Array keeper;
+    const core::ArrayView here = to_readable(view, "reading a number", keeper);
+    return read_element(here.dtype, here.data, here.bit);
   }
   if (PyIndex_Check(object)) return plain_number(check(calling<PyNumber_Index>(object)).get());
   if (PyType_GetSlot(Py_TYPE(object), Py_nb_float) != nullptr)

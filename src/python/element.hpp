@@ -32,6 +32,10 @@ Ref to_number(State& state, PyObject* object);
 /// ("tolist()"). Of memory that devices use too, waits for what they do with it: for all of it
 /// where the CPU `writes`.
 void require_host(const core::ArrayView& array, const char* what, bool writes = true);
+/// The elements where the CPU can read them: of memory on a device a copy, made behind all
+/// unfinished work on it and kept by `keeper`; else the array itself, when what writes to it is
+/// done. Throws kBuffer, naming `what`, when a graph capture forbids that, kMemory, DriverError.
+core::ArrayView to_readable(const core::ArrayView& array, const char* what, core::Array& keeper);
 
 /// body(0), ..., body(count - 1). A loop over elements may be long: signal handlers run at its
 /// beginning and every kPatience elements, and what one raises (KeyboardInterrupt) ends it.

@@ -26,8 +26,9 @@ Ref only_number(PyObject* self, const char* what) {
     core::fail(Fault::kType, what, " needs a scalar dtype; ", core::name(array.dtype), " has ",
                int{array.dtype.lanes}, " lanes");
   }
-  require_host(array, what);
-  return read_element(array.dtype, array.data, array.bit);
+  core::Array keeper;
+  const core::ArrayView here = to_readable(array, what, keeper);
+  return read_element(here.dtype, here.data, here.bit);
 }
 
 /// The same, refusing complex numbers, which have no order and no integer part.
@@ -64,8 +65,8 @@ Ref to_list(const core::ArrayView& array, int axis, std::int64_t bit) {
 }
 
 Ref tolist(PyObject* self, PyObject*) {
-  const core::ArrayView array = view_of(self);
-  require_host(array, "tolist()");
+  core::Array keeper;
+  const core::ArrayView array = to_readable(view_of(self), "tolist()", keeper);
   return to_list(array, 0, array.bit);
 }
 
@@ -75,8 +76,9 @@ Ref item(PyObject* self, PyObject*) {
     core::fail(Fault::kValue, "item() needs an array of exactly 1 element; this one has ",
                array.size(), ", shape ", core::shape_text(array.extents()));
   }
-  require_host(array, "item()");
-  return read_element(array.dtype, array.data, array.bit);
+  core::Array keeper;
+  const core::ArrayView here = to_readable(array, "item()", keeper);
+  return read_element(here.dtype, here.data, here.bit);
 }
 
 }  // namespace
@@ -116,16 +118,19 @@ PyMethodDef kElementMethods[] = {
      "itself.\n\n"
      "bool becomes bool, integers int, every float float, complex complex; an element of several "
      "lanes a tuple.\n"
-     "asarray(x.tolist(), dtype=x.dtype) has equal elements. Raises BufferError when the CPU "
-     "cannot read the array's\n"
-     "memory, MemoryError when the lists do not fit."},
+     "asarray(x.tolist(), dtype=x.dtype) has equal elements. Of memory on a device a copy is "
+     "made first, behind all\n"
+     "unfinished work on it. Raises MemoryError when the lists do not fit; of memory that devices "
+     "use also BufferError\n"
+     "while a graph is captured, and DriverError."},
     {"item", method<item>(), METH_NOARGS,
      "item($self)\n--\n\n"
      "The only element as a Python number, whatever ndim is; a tuple when the dtype has several "
      "lanes.\n\n"
-     "Raises ValueError, naming the size, unless there is exactly one element, and BufferError "
-     "when the CPU cannot\n"
-     "read the array's memory."},
+     "Of memory on a device it is copied first, as tolist() does. Raises ValueError, naming the "
+     "size, unless there is\n"
+     "exactly one element; of memory that devices use also BufferError while a graph is captured, "
+     "and DriverError."},
     {"__complex__", method<array_complex>(), METH_NOARGS,
      "__complex__($self)\n--\n\n"
      "The number of an array of ndim 0 as a complex (array API 2025.12, __complex__).\n\n"

@@ -34,7 +34,7 @@ class NestedReader {
  private:
   void visit(PyObject* object, int depth);
   void visit_sequence(PyObject* object, int depth);
-  void visit_block(const core::ArrayView& block, int depth);
+  void visit_block(const core::ArrayView& array, int depth);
   void visit_block_axis(const core::ArrayView& block, int axis, std::int64_t bit);
   void meet_extent(std::int64_t extent, int depth);
   void meet_end(int depth);
@@ -141,8 +141,9 @@ void NestedReader::visit_sequence(PyObject* object, int depth) {
 }
 
 /// An array inside the sequences: its axes are the levels from `depth` on, its lanes one more.
-void NestedReader::visit_block(const core::ArrayView& block, int depth) {
-  require_host(block, "reading an array inside a sequence");
+void NestedReader::visit_block(const core::ArrayView& array, int depth) {
+  core::Array keeper;
+  const core::ArrayView block = to_readable(array, "reading an array inside a sequence", keeper);
   for (int axis = 0; axis < block.ndim; ++axis) {
     at_[std::min(depth + axis, kMaxRank - 1)] = 0;
     meet_extent(block.shape[axis], depth + axis);

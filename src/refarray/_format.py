@@ -12,10 +12,9 @@ from itertools import chain
 from typing import Any
 
 from refarray._info import scalar_name
-from refarray._native import Array
+from refarray._native import Array, empty
 from refarray._numbers import column
 
-HOST_KINDS = ("cpu", "cuda_host", "rocm_host")  # memory that the CPU may read directly
 PREFIX = "refarray.Array("
 
 
@@ -116,6 +115,41 @@ def fetch(array: Array, edges: list[Edge]) -> Any:
     return head + tail if first.whole else [*head, ..., *tail]
 
 
+def parts(edges: list[Edge], shape: tuple[int, ...]) -> Iterator[list[tuple[slice, slice]]]:
+    """What is shown in pieces, each a slice of every axis: where it is, and where it stands among
+    what is shown."""
+    if not edges:
+        yield []
+        return
+    first, extent = edges[0], shape[0]
+    shown = first.head + first.tail
+    here = [(slice(0, first.head), slice(0, first.head))]
+    if first.tail:
+        here.append((slice(extent - first.tail, extent), slice(first.head, shown)))
+    for piece in here:
+        for rest in parts(edges[1:], shape[1:]):
+            yield [piece, *rest]
+
+
+def near(array: Array, edges: list[Edge]) -> Array:
+    """Those elements of an array on a device that are shown, where the CPU reads them."""
+    out = empty(tuple(edge.head + edge.tail for edge in edges), dtype=array.dtype)
+    for piece in parts(edges, array.shape):
+        out[tuple(to for _, to in piece)] = array[tuple(where for where, _ in piece)]
+    return out
+
+
+def shown(array: Array) -> Any:
+    """The elements to show, as `fetch` gives them; a text where a device does not give them."""
+    edges = choose_edges(array.shape, current_options())
+    if array.device == "cpu":
+        return fetch(array, edges)
+    try:
+        return fetch(near(array, edges), edges)
+    except (BufferError, MemoryError, RuntimeError) as error:
+        return f"<data on {array.device}: {error}>"
+
+
 def leaves(node: Any, depth: int) -> Iterator[Any]:
     """The elements in order, without the marks for what is left out."""
     if node is ...:
@@ -167,13 +201,14 @@ def lay_out(node: Any, depth: int, texts: Iterator[str], indent: int, width: int
 
 
 def body(array: Array, indent: int) -> str:
-    """The values alone, for text that begins after `indent` columns."""
-    if array.device.kind not in HOST_KINDS:
-        return f"<data on {array.device}>"
+    """The values alone, for text that begins after `indent` columns; of a device that does not
+    give them, why not."""
     if array.size == 0:
         return "[]"
     options = current_options()
-    node = fetch(array, choose_edges(array.shape, options))
+    node = shown(array)
+    if isinstance(node, str):
+        return node
     texts = element_texts(array, node, options.precision)
     return lay_out(node, array.ndim, texts, indent, options.linewidth)
 

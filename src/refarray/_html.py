@@ -39,13 +39,12 @@ def words(row: Any, texts: Iterable[str]) -> list[str]:
 
 def values(array: Array) -> str:
     """The elements shown: a table of up to two axes, the text of str(array) for more."""
-    drawable = array.device.kind in _format.HOST_KINDS and array.size > 0
-    if not drawable or array.ndim > 2:
-        return (
-            f'<pre style="margin:6px 0 0 0;color:inherit">{escape(_format.array_str(array))}</pre>'
-        )
     options = _format.current_options()
-    node = _format.fetch(array, _format.choose_edges(array.shape, options))
+    drawable = array.size > 0 and array.ndim <= 2
+    node = _format.shown(array) if drawable else ""
+    if isinstance(node, str):
+        text = node or _format.array_str(array)
+        return f'<pre style="margin:6px 0 0 0;color:inherit">{escape(text)}</pre>'
     texts = _format.element_texts(array, node, options.precision)
     rows = [[[node]], [node], node][array.ndim]
     width = max(1 if row is ... else len(row) for row in rows)

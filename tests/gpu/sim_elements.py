@@ -1,0 +1,135 @@
+"""Elements of device memory as Python has them: what PyTorch and CuPy copy to the host for, ordered
+behind all work on the array; and what stays refused, naming the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import fakegpu
+import pytest
+from capturing import unfinished
+
+import refarray as ra
+from refarray import Stream, use_stream
+
+PLACES = ["cuda:1", "rocm:0", "cuda_managed:0", "cuda_host", "rocm_host"]
+
+
+@pytest.fixture(autouse=True)
+def one_line() -> Iterator[None]:
+    """The names of devices are of different lengths."""
+    with ra.printoptions(linewidth=10_000):
+        yield
+
+
+@pytest.fixture(params=PLACES)
+def place(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def both(values: Any, place: str, dtype: Any = None) -> tuple[ra.Array, ra.Array]:
+    """The same on the CPU and there."""
+    here = ra.asarray(values).astype(dtype) if dtype == "bool" else ra.asarray(values, dtype=dtype)
+    return here, here.to_device(place)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "uint64", "float16", "bfloat16", "complex64", "float4_e2m1fn",
+              "float6_e2m3fn", "float32x4"]
+)  # fmt: skip
+def test_lists(place: str, dtype: str) -> None:
+    values = [[[1] * 4 if "x4" in dtype else 1 for _ in range(6)] for _ in range(3)]
+    here, there = both(values, place, dtype)
+    for index in (slice(None), (slice(None, None, -2), slice(4, None, -3)), slice(3, None)):
+        assert there[index].tolist() == here[index].tolist()
+        assert repr(there[index]).replace(place, "cpu") == repr(here[index])
+        assert str(there[index]) == str(here[index])
+    assert there[2, 4].item() == here[2, 4].item()
+
+
+def test_numbers(place: str) -> None:
+    there = ra.asarray([3, 0], device=place)
+    assert (int(there[0]), float(there[0]), complex(there[0])) == (3, 3.0, 3 + 0j)
+    assert bool(there[0]) and not bool(there[1])
+    assert range(10)[there[0]] == 3
+    assert ra.asarray([there[0], 7]).tolist() == [3, 7]
+    assert ra.asarray([there, [1, 2]]).tolist() == [[3, 0], [1, 2]]
+    assert there[:1].item() == 3
+    with pytest.raises(TypeError, match="needs an array of ndim 0"):
+        int(there)
+    with pytest.raises(ValueError, match="exactly 1 element"):
+        there.item()
+
+
+@pytest.mark.parametrize("shape", [(2000,), (60, 70), (3, 20, 30, 2), (2,) * 12, (1, 5000), (0, 4)])
+def test_large_arrays_are_written_by_their_edges(place: str, shape: tuple[int, ...]) -> None:
+    """And no more than these are fetched."""
+    here = ra.reshape(ra.arange(int(ra.zeros(shape).size), dtype="float64"), shape)
+    there = here.to_device(place)
+    for view in (
+        lambda x: x,
+        lambda x: x[::-1],
+        lambda x: ra.permute_dims(x, (*range(1, x.ndim), 0)),
+    ):
+        assert repr(view(there)).replace(place, "cpu") == repr(view(here))
+        assert str(view(there)) == str(view(here))
+        assert view(there)._repr_html_().replace(place, "cpu") == view(here)._repr_html_()
+    fakegpu.reset()
+    repr(there)
+    fetched = sum(record.get("bytes", 0) for record in fakegpu.trace() if "emcpy" in record["call"])
+    assert fetched <= 8 * 1000 or shape == (2,) * 12
+
+
+@pytest.mark.parametrize("device", ["cuda:0", "rocm:0"])
+def test_what_is_not_done_yet_is_waited_for(device: str) -> None:
+    """The work is held back: whoever read without waiting would see something else."""
+    reads: list[Callable[[ra.Array], object]] = [
+        lambda x: x.tolist() == [1] * x.size,
+        lambda x: repr(x).startswith("refarray.Array([1, 1, 1, "),
+        lambda x: x[7].item() == 1 == int(x[8]) == float(x[9]),
+    ]
+    for read in reads:
+        fakegpu.configure(order="latest")
+        _, array = unfinished(device)
+        fakegpu.run()
+        with use_stream(Stream(device)):
+            assert read(array)
+
+
+FAULTS = {"cuda:0": "cuMemcpyDtoHAsync", "rocm:0": "hipMemcpyAsync"}
+
+
+@pytest.mark.parametrize("device", FAULTS)
+def test_repr_never_raises(device: str) -> None:
+    array = ra.asarray([[1.0, 2.0]], device=device)
+    end = f", shape=(1, 2), dtype=float64, device='{device}')"
+    for show in (repr, str, lambda x: x._repr_html_().replace("&lt;", "<")):
+        fakegpu.reset()
+        fakegpu.fail(FAULTS[device], 1, 999)
+        text = show(array)
+        assert f"data on {device}: " in text and "copying memory failed with 999" in text
+    fakegpu.reset()
+    fakegpu.fail(FAULTS[device], 1, 999)
+    assert repr(array).endswith(end)
+    fakegpu.reset()
+    assert repr(array) == f"refarray.Array([[1., 2.]]{end}"
+    fakegpu.fail(FAULTS[device], 1, 999)
+    with pytest.raises(ra.DriverError, match="copying memory failed with 999"):
+        array.tolist()
+    fakegpu.reset()
+
+
+@pytest.mark.parametrize("device", ["cuda:0", "rocm:0"])
+def test_what_shares_host_memory_stays_refused(device: str) -> None:
+    numpy = pytest.importorskip("numpy")
+    array = ra.zeros((3,), device=device)
+    way = r'to_device\("cpu"\)'
+    with pytest.raises(BufferError, match=way):
+        memoryview(array)
+    with pytest.raises(AttributeError, match=way):
+        _ = array.__array_interface__
+    with pytest.raises(TypeError, match=way):
+        numpy.asarray(array)
+    with pytest.raises(TypeError, match=way):
+        array.numpy()
