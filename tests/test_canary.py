@@ -70,7 +70,7 @@ def tree(tmp_path: Path) -> Path:
 def ask(tree: Path, text: str | None) -> int:
     if text is not None:
         (tree / "tests" / "canary" / "gate.patch").write_text(text, encoding="utf-8")
-    answer = canary.ask("gate", tree)
+    answer = canary.ask_gate("gate", tree)
     assert (tree / "sum.txt").read_text(encoding="utf-8") == "one and one is two\n"
     assert isinstance(answer, int)
     return answer
@@ -85,6 +85,20 @@ def test_a_gate_that_reports_the_bug_is_alive(
     assert "caught by `make gate`: one and one is thr" in capsys.readouterr().out
     log = (tree / "build" / "canary" / "gate.log").read_text(encoding="utf-8")
     assert f"environment {sys.prefix}" in log
+
+
+def test_every_bug_of_a_gate_has_to_be_caught(
+    tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tree / "tests" / "canary"
+    (folder / "gate-four.patch").write_text(patch(sum="four"), encoding="utf-8")
+    assert ask(tree, patch()) == 1
+    assert capsys.readouterr().out.count("caught by `make gate`") == 2
+    (folder / "gate-two.patch").write_text(patch(sum="two, nearly three"), encoding="utf-8")
+    assert ask(tree, patch()) == 0
+    assert canary.gate_of(folder / "gate-two.patch") == "gate"
+    (folder / "gate.patch").unlink()
+    assert ask(tree, None) == 2
 
 
 def test_a_gate_that_passes_is_not(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Proves that a gate is alive: plants its bug in a copy of the tree and asks whether it is caught.
+"""Proves that a gate is alive: plants its bugs in a copy of the tree and asks whether it is caught.
 
 `canary.py GATE` applies tests/canary/GATE.patch to a copy in build/canary/GATE and runs `make GATE`
-there. It exits 1 when the gate failed with the report that the patch announces, 0 when the gate
-passed in spite of the bug, 2 when nothing was proven. `canary.py --all` asks for every patch and
-exits 0 when all are caught.
+there, then the same with each GATE-WORD.patch. It exits 1 when the gate failed each time with the
+report that the patch announces, 0 when it passed in spite of a bug, 2 when nothing was proven.
+`canary.py --all` asks for every patch and exits 0 when all are caught.
 """
 
 from __future__ import annotations
@@ -53,11 +53,24 @@ def read(path: Path) -> Canary:
         pattern = re.compile(expect, re.MULTILINE)
     except re.error as error:
         raise Unproven(f"{path.name}: Expect is no regular expression: {error}") from error
-    return Canary(path.stem, path, bug, pattern)
+    return Canary(gate_of(path), path, bug, pattern)
 
 
 def canaries(root: Path = ROOT) -> list[Path]:
     return sorted((root / "tests" / "canary").glob("*.patch"))
+
+
+def gate_of(path: Path) -> str:
+    """Of gpu-sim-tsan-early-free.patch it is gpu-sim-tsan, which has a patch of that name alone."""
+    names = [other.stem for other in path.parent.glob("*.patch")]
+    owners = [name for name in names if path.stem.startswith(f"{name}-")]
+    return min(owners, key=len, default=path.stem)
+
+
+def canaries_of(gate: str, root: Path = ROOT) -> list[Path]:
+    """All of one gate; the one that each must have comes first, also when it is not there."""
+    first = root / "tests" / "canary" / f"{gate}.patch"
+    return [first, *(path for path in canaries(root) if path != first and gate_of(path) == gate)]
 
 
 def plant(canary: Canary, tree: Path, only_check: bool = False) -> None:
@@ -113,12 +126,13 @@ def run_gate(gate: str, tree: Path) -> tuple[int, str]:
     return done.returncode, done.stdout.decode(errors="replace")
 
 
-def ask(gate: str, root: Path = ROOT) -> int:
+def ask(path: Path, root: Path = ROOT) -> int:
     """Plants one bug, runs its gate, prints the answer."""
+    gate = gate_of(path)
     folder = root / "build" / "canary"
-    log = folder / f"{gate}.log"
+    log = folder / f"{path.stem}.log"
     try:
-        canary = read(root / "tests" / "canary" / f"{gate}.patch")
+        canary = read(path)
         print(f"== canary of {gate}: {canary.bug}", flush=True)
         copy_sources(root, folder / gate)
         plant(canary, folder / gate)
@@ -143,18 +157,24 @@ def ask(gate: str, root: Path = ROOT) -> int:
     return CAUGHT
 
 
+def ask_gate(gate: str, root: Path = ROOT) -> int:
+    """Plants its bugs one after the other: CAUGHT when all are, else the first other answer."""
+    answers = [ask(path, root) for path in canaries_of(gate, root)]
+    return next((answer for answer in answers if answer != CAUGHT), CAUGHT)
+
+
 def main(arguments: list[str]) -> int:
     if arguments == ["--all"]:
-        gates = [path.stem for path in canaries()]
-        missed = [gate for gate in gates if ask(gate) != CAUGHT]
-        print(f"{len(gates) - len(missed)} of {len(gates)} planted bugs caught")
+        paths = canaries()
+        missed = [path.stem for path in paths if ask(path) != CAUGHT]
+        print(f"{len(paths) - len(missed)} of {len(paths)} planted bugs caught")
         if missed:
             print(f"not proven alive: {', '.join(missed)}")
-        return 1 if missed or not gates else 0
+        return 1 if missed or not paths else 0
     if len(arguments) != 1 or arguments[0].startswith("-"):
         print("usage: canary.py GATE | --all")
         return UNPROVEN
-    return ask(arguments[0])
+    return ask_gate(arguments[0])
 
 
 if __name__ == "__main__":
