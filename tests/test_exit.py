@@ -61,3 +61,17 @@ def test_subinterpreters(isolated: Any, mode: str) -> None:
     theirs."""
     leaks = mode == "buffer_of_the_dead"  # PyBuffer_Release needs its interpreter
     assert "main goes on\n" in isolated("subinterpreters.py", mode, leaks=leaks)
+
+
+@pytest.mark.req("LIFE-05", "LIFE-02")
+@pytest.mark.parametrize(
+    ("mode", "calls"),
+    [("unused", 3), ("busy", 3), ("lent", 3), ("module", 3), ("thread", 3), ("failing", 3),
+     ("unloaded", 3), ("capture", 0)],
+)  # fmt: skip
+def test_producers_that_wait_for_a_device(isolated: Any, mode: str, calls: int) -> None:
+    """Each deleter behind work of ours is called once, at the latest at the end; not that of memory
+    whose capture never ends."""
+    said = isolated("gpu_exit.py", mode, leaks=True, seconds=300)
+    assert said.count("\x01\n") == calls, said
+    assert ("did not wait []\n" if mode == "unused" else "waited []\n") in said

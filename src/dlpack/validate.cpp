@@ -194,8 +194,8 @@ void validate(const DLTensor& tensor, const TensorContext& context, Imported& ou
   // Nothing is read from an empty tensor's data, and it may be any value (TENS-04).
   array.data =
       found.size == 0 ? nullptr : checked_data(fields.data, fields.byte_offset, found.range);
-  if (!out.device.is_host() && array.data != nullptr) {  // DEV-06, DEV-11, A-47
-    out.device = runtime::confirm(out.device, array.data);
+  if (out.device.kind != core::DeviceKind::kCpu && array.data != nullptr) {
+    out.device = runtime::confirm(out.device, array.data);  // DEV-06, DEV-11, A-47
   }
   array.bit = 0;
   array.readonly = (context.flags & kReadOnly) != 0;

@@ -2,6 +2,7 @@
 // capsule. Steps 1 to 5.
 #include "args.hpp"
 #include "capsule.hpp"
+#include "devices.hpp"
 #include "gil.hpp"
 #include "methods.hpp"
 #include "object.hpp"
@@ -135,8 +136,10 @@ void order_without_gil(const core::ArrayView& array, const runtime::StreamChoice
 Ref export_capsule(PyObject* self, const dlpack::ExportRequest& request,
                    const runtime::GivenStream& stream) {
   const core::ArrayView array = view_of(self);
-  const dlpack::ExportPlan plan = dlpack::decide_export(array, request);  // [2] decide
   constexpr core::Device kCpu;
+  if (array.device() != kCpu) [[unlikely]]
+    open_device(array.device());
+  const dlpack::ExportPlan plan = dlpack::decide_export(array, request);  // [2] decide
   if (array.device() != kCpu || plan.device != kCpu) [[unlikely]] {
     return export_from_device(self, array, plan, request.versioned, stream);
   }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "buffer.hpp"
+#include "element.hpp"
 #include "errors.hpp"
 #include "methods.hpp"
 #include "object.hpp"
@@ -26,7 +27,9 @@ std::array<std::byte, 1> no_bytes;
 void check_contents(const core::ArrayView& array, BufferRequest request) {
   const core::Device device = array.device();
   if (!device.is_host()) {
-    core::fail(Fault::kBuffer, "the array is on ", core::name(device), "; a buffer is host memory");
+    core::fail(Fault::kBuffer, "the array is on ", core::name(device),
+               "; a buffer is host memory: "
+               "x.to_device(\"cpu\") makes a copy there");
   }
   if (request.has(PyBUF_WRITABLE) && !array.writable()) {
     core::fail(Fault::kBuffer, "the array is read-only; a writable buffer was asked for");
@@ -95,6 +98,7 @@ void fill_buffer(PyObject* self, Py_buffer* out, int flags) {
   const std::int64_t one = 1;
   if (array.dtype.is_packed()) array = as_bytes(array, nbytes, one);
   check_order(array, request);
+  require_host(array, "a buffer", array.writable());  // of pinned memory, waits for devices
   *out = Py_buffer{};
   out->buf = address_of(array);
   out->len = static_cast<Py_ssize_t>(nbytes);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "buffer.hpp"
+#include "devices.hpp"
 #include "gil.hpp"
 #include "interface.hpp"
 #include "interface_reader.hpp"
@@ -84,6 +85,7 @@ Ref array_from_cuda_interface(State& state, PyObject* object) {
   runtime::StreamChoice stream;
   const bool named = read_stream(reader, fields, version, stream);
   dlpack::Imported in;
+  prepare_for(dlpack::to_dlpack(core::Device{core::DeviceKind::kCuda, 0}));
   describe(memory, dtype, layout, strided, in);
   auto* keeper = new Keeper{state.lease->share(), std::move(memory.owner)};
   in.array.storage =

@@ -2,6 +2,7 @@
 // the table itself.
 #include "exchange.hpp"
 
+#include "devices.hpp"
 #include "errors.hpp"
 #include "object.hpp"
 #include "protocol.hpp"
@@ -82,6 +83,7 @@ int import_managed(DLManagedTensorVersioned* tensor, void** out) {
   const State& state = State::of_module(module.get());
   dlpack::Managed<DLManagedTensorVersioned> owner(tensor);
   const LeaveOnFailure leave{owner};
+  prepare_import(*tensor);
   dlpack::Imported in;
   dlpack::check_tensor(*tensor, in);
   *out = make_array_around(state, in.array, [&] { return dlpack::keep(owner, in); }).release();
@@ -119,6 +121,7 @@ int work_stream(DLDeviceType type, std::int32_t id, void** out) {
   if (number == kDLCUDA || number == kDLROCM || number == kDLCUDAManaged) {
     const core::Device device{static_cast<core::DeviceKind>(number),
                               number == kDLCUDAManaged ? 0 : id};
+    if (has_interpreter()) open_device(device);
     if (runtime::can_allocate(device)) {
       *out = runtime::current_stream(device)->handle();
       return 0;

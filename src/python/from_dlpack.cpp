@@ -1,6 +1,8 @@
 // Owns from_dlpack: the order in which a producer is asked, and what its answer is checked for.
 // Steps 6 to 8.
 #include "args.hpp"
+#include "devices.hpp"
+#include "gil.hpp"
 #include "methods.hpp"
 #include "negotiate.hpp"
 #include "object.hpp"
@@ -30,6 +32,7 @@ ImportRequest to_request(const State& state, PyObject* device, PyObject* copy,
     request.max_version = ours ? state.get(Slot::kOurVersion) : max_version;
   }
   if (request.device && !request.device->is_host()) {
+    open_device(*request.device);
     runtime::require(*request.device);
   }
   return request;
@@ -143,7 +146,10 @@ Ref module_from_capsule(PyObject* module, PyObject* const* args, Py_ssize_t narg
   dlpack::Imported in;
   import_capsule(capsule, /*producer=*/nullptr, in);
   // Nobody said on which stream the data is ready: the default of the protocol is what is left.
-  if (!in.device.is_host()) runtime::adopt_from(*in.array.storage.get(), nullptr);
+  if (!in.device.is_host()) {
+    const GilRelease others_run(true);
+    runtime::adopt_from(*in.array.storage.get(), nullptr);
+  }
   return make_array(state, std::move(in.array));
 }
 

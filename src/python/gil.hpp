@@ -56,6 +56,7 @@ class Attached {
     if (finalizing_) current_ = before_;
   }
   static PyInterpreterState* current() noexcept { return current_; }
+  bool is_at_end() const noexcept { return finalizing_; }
 
  private:
   static inline thread_local PyInterpreterState* current_ = nullptr;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "buffer.hpp"
+#include "element.hpp"
 #include "errors.hpp"
 #include "interface.hpp"
 #include "methods.hpp"
@@ -77,9 +78,12 @@ Ref array_interface(PyObject* self, void*) {
           core::name(array.dtype).c_str());
   }
   if (!array.device().is_host()) {
-    raise(PyExc_AttributeError, "__array_interface__ is for host memory; the array is on %s",
+    raise(PyExc_AttributeError,
+          "__array_interface__ is for host memory; the array is on %s; x.to_device(\"cpu\") makes "
+          "a copy there",
           core::name(array.device()).c_str());
   }
+  require_host(array, "__array_interface__", array.writable());  // of pinned memory, waits
   const Ref shape = make_int_tuple(array.extents());
   const Ref strides = byte_strides_of(array);
   const Ref address = check(PyLong_FromVoidPtr(address_of(array)));

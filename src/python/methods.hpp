@@ -21,6 +21,7 @@ extern PyMethodDef kExchangeFunctions[];      // from_dlpack.cpp: from_dlpack, f
 extern PyMethodDef kProducerFunctions[];      // array_dlpack.cpp: to_capsule
 extern PyMethodDef kCopyingFunctions[];       // copying.cpp: settings of copies
 extern PyMethodDef kStreamFunctions[];        // stream_type.cpp: streams, events; private
+extern PyMethodDef kDeviceFunctions[];        // devices.cpp: the end of the interpreter; private
 extern PyMethodDef kInspectFunctions[];       // inspect.cpp: the private ones
 extern PyMethodDef kPickleFunctions[];        // pickle.cpp: the private rebuilders
 

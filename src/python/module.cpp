@@ -54,7 +54,7 @@ void add_functions(PyObject* module) {
   for (PyMethodDef* table :
        {kCreationFunctions, kManipulationFunctions, kBufferFunctions, kInterfaceFunctions,
         kNumpyFunctions, kExchangeFunctions, kProducerFunctions, kInspectFunctions,
-        kPickleFunctions, kCopyingFunctions, kStreamFunctions}) {
+        kPickleFunctions, kCopyingFunctions, kStreamFunctions, kDeviceFunctions}) {
     check(PyModule_AddFunctions(module, table));
   }
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "args.hpp"
+#include "devices.hpp"
 #include "manipulation.hpp"
 #include "object.hpp"
 #include "protocol.hpp"
@@ -46,6 +47,7 @@ core::Array move_on(const core::ArrayView& array, const core::Device& target,
   const runtime::StreamChoice choice = runtime::choose_stream(mover, given);
   if (choice.kind != runtime::StreamChoice::Kind::kStream)
     core::fail(Fault::kValue, "to_device(): stream must name a stream of ", core::name(mover));
+  open_device(mover);
   return copy_to_new_on(array, target, runtime::stream_of(mover, choice));
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "capsule.hpp"
+#include "devices.hpp"
 #include "errors.hpp"
 #include "gil.hpp"
 #include "object.hpp"
@@ -126,20 +127,6 @@ class RecursionGuard {
   bool needed_;
 };
 
-/// Memory that has streams to be used on.
-std::optional<core::Device> streamed(DLDevice device) noexcept {
-  switch (static_cast<std::int32_t>(device.device_type)) {
-    case kDLCUDA:
-      return core::Device{core::DeviceKind::kCuda, device.device_id};
-    case kDLROCM:
-      return core::Device{core::DeviceKind::kRocm, device.device_id};
-    case kDLCUDAManaged:
-      return core::Device{core::DeviceKind::kCudaManaged, 0};
-    default:
-      return std::nullopt;
-  }
-}
-
 /// A producer is asked for host memory; onto a device we copy ourselves, since few producers do.
 bool asks_for_device(const ImportRequest& request) noexcept {
   return request.device && request.device->is_host();
@@ -149,8 +136,11 @@ bool asks_for_device(const ImportRequest& request) noexcept {
 Ref stream_for(const ImportRequest& request, DLDevice announced) {
   const std::optional<core::Device> device = streamed(announced);
   if (!device || asks_for_device(request)) return {};
-  return check(PyLong_FromUnsignedLongLong(
-      static_cast<unsigned long long>(runtime::stream_to_pass(*device))));
+  const auto stream = [&] {
+    const GilRelease others_run(true);
+    return static_cast<unsigned long long>(runtime::stream_to_pass(*device));
+  }();
+  return check(PyLong_FromUnsignedLongLong(stream));
 }
 
 Ref ask_dlpack(const State& state, PyObject* x, const Offer& offer, const ImportRequest& request,
@@ -210,10 +200,14 @@ Ref ask_dlpack(const State& state, PyObject* x, const Offer& offer, const Import
 
 void import_capsule(PyObject* capsule, PyObject* producer, dlpack::Imported& out) {
   if (PyCapsule_CheckExact(capsule)) {
-    if (auto tensor = take<DLManagedTensorVersioned>(capsule))
+    if (auto tensor = take<DLManagedTensorVersioned>(capsule)) {
+      prepare_import(*tensor);
       return dlpack::to_array(std::move(tensor), out);
-    if (auto tensor = take<DLManagedTensor>(capsule))
+    }
+    if (auto tensor = take<DLManagedTensor>(capsule)) {
+      prepare_import(*tensor);
       return dlpack::to_array(std::move(tensor), out);
+    }
   }
   refuse_capsule(capsule, producer);
 }
@@ -251,6 +245,7 @@ void import_by_table(const DLPackExchangeAPI& table, PyObject* x, dlpack::Import
     raise(PyExc_BufferError, "the exchange table of %R returned no tensor",
           reinterpret_cast<PyObject*>(Py_TYPE(x)));
   }
+  prepare_import(*tensor);
   dlpack::to_array(std::move(tensor), out);
   if (!out.device.is_host()) [[unlikely]]
     order_after_table(table, x, out);
@@ -261,6 +256,7 @@ namespace {
 /// DEV-07, before the producer does any work.
 [[gnu::cold]] void refuse_unusable(DLDevice announced) {
   const std::optional<core::Device> device = streamed(announced);
+  if (device) open_device(*device);
   if (device && runtime::can_allocate(*device)) return;
   std::string why;
   if (device) {

@@ -36,7 +36,7 @@ ArrayObject* allocate(const State& state, Py_ssize_t ndim) noexcept {
   const GilRelease others_run(!compat::is_finalizing());
   const runtime::MayWait here;
   storage->destroy();  // [8] last drop
-  runtime::collect(/*wait=*/false);
+  runtime::collect(runtime::Wait::kForNothing);
 }
 
 /// The last drop.
@@ -47,7 +47,11 @@ void destroy_storage(core::Storage* storage) noexcept {
   }
   const ErrorGuard guard;
   const Attached here;
-  storage->destroy();  // [8] last drop
+  storage->destroy();                   // [8] last drop
+  if (here.is_at_end()) [[unlikely]] {  // nobody else can run, and nobody will come by later
+    const runtime::MayWait now;
+    runtime::collect_foreign();
+  }
 }
 
 }  // namespace

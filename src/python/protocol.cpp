@@ -1,8 +1,10 @@
 // Owns the parsing of the exchange protocol's keywords.
 #include "protocol.hpp"
 
+#include "devices.hpp"
 #include "errors.hpp"
 #include "refarray/core/error.hpp"
+#include "stream_type.hpp"
 
 namespace refarray::python {
 namespace {
@@ -89,6 +91,7 @@ runtime::GivenStream stream_of_object(PyObject* object, const Ref& method) {
           : stream_number(to_index(handle, answer.get(), kStreamMethod).get(), object);
   if (out.negative) raise(PyExc_ValueError, "the stream of %R is negative", object);
   out.kind = runtime::GivenStream::Kind::kObject;
+  if (is_stream(object)) out.owner = stream_in(object)->device();
   return out;
 }
 
@@ -143,7 +146,9 @@ VersionRequest to_version_request(const State& state, PyObject* object) {
 
 DLDevice detail::parse_dl_device(const State& state, PyObject* object) {
   if (has_same_items(object, state.get(Slot::kCpuPair))) return {kDLCPU, 0};  // the usual case
-  return to_device_pair(object, "dl_device");
+  const DLDevice device = to_device_pair(object, "dl_device");
+  open_device(device);
+  return device;
 }
 
 DLDevice to_announced_device(PyObject* answer) {

@@ -72,6 +72,7 @@ enum class Slot : std::uint8_t {
   kCpuPair,            // (1, 0): kDLCPU as a dl_device names it
   kExchangeCapsule,    // our own table
   kCpuDlpackDevice,    // (DLDeviceType.kDLCPU, 0), made at the first __dlpack_device__()
+  kExitHook,           // what atexit calls, once memory of a device has come in
   kCount
 };
 

@@ -35,7 +35,11 @@ Ref stream_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   const core::Device on = to_streamed_device(state_of_type(type), device);
   if (!is_given(handle)) return wrap(type, without_gil([&] { return runtime::new_stream(on); }));
   const runtime::GivenStream given = to_stream(handle);
-  if (given.negative) core::fail(Fault::kValue, "handle is negative");
+  if (given.negative) core::fail(Fault::kValue, "handle is -", given.value, "; the least is 0");
+  if (given.owner && *given.owner != on) {
+    core::fail(Fault::kBuffer, "the stream is of ", core::name(*given.owner), ", not of ",
+               core::name(on));
+  }
   return wrap(type, without_gil([&] { return runtime::external_stream(on, given.value); }));
 }
 
@@ -196,7 +200,7 @@ Ref synchronize_device(PyObject* module, PyObject* device) {
   const core::Device on = to_streamed_device(State::of_module(module), device);
   without_gil([&] {
     runtime::synchronize(on);
-    runtime::collect(/*wait=*/true);
+    runtime::collect(runtime::Wait::kForSure);
   });
   return Ref::borrow(Py_None);
 }

@@ -54,6 +54,11 @@ void dealloc(PyObject* self) noexcept {
   PyObject_Free(self);
 }
 
+/// Whether the object is a Stream of this extension, in whatever interpreter its type was made.
+inline bool is_stream(PyObject* object) noexcept {
+  return compat::dealloc_of(Py_TYPE(object)) == reinterpret_cast<void*>(&dealloc<StreamPtr>);
+}
+
 /// Something of the runtime's that may call a driver, without the GIL.
 template <class Body>
 auto without_gil(Body body) {

@@ -2,6 +2,7 @@
 #include "refarray/core/error.hpp"
 #include "refarray/runtime/runtime.hpp"
 #include "runtime/memory.hpp"
+#include "runtime/unit.hpp"
 #include "runtime/uses.hpp"
 
 namespace refarray::runtime {
@@ -37,6 +38,24 @@ core::Array new_device_array(const core::DType& dtype, core::Extents shape,
 }
 
 }  // namespace
+
+void open(const core::Device& device) noexcept {
+  if (is_open(device)) return;
+  try {  // boundary: whoever needs the device is told why not
+    Unit& unit = unit_of(device);
+    const OnDevice here(unit);  // the first time makes what the device needs in this process
+    unit.is_ready.store(true, std::memory_order_release);
+  } catch (const std::exception&) {  // boundary: as above
+  }
+}
+
+bool is_open(const core::Device& device) noexcept {
+  if (device.kind == core::DeviceKind::kCpu || is_forked()) return true;
+  const Driver* driver = loaded_driver(vendor_of(device.kind));
+  if (driver == nullptr) return false;
+  if (device.id < 0 || device.id >= static_cast<int>(driver->units.size())) return true;
+  return driver->unit(device.id).is_ready.load(std::memory_order_acquire);
+}
 
 bool can_allocate(const core::Device& device) noexcept {
   if (device == core::Device{}) return true;

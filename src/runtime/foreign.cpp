@@ -21,9 +21,9 @@ class ForeignStorage final : public TrackedStorage {
   static void destroy(Storage* base) noexcept {
     auto* self = static_cast<ForeignStorage*>(base);
     if (is_forked()) return delete self;  // its memory and its deleter are the parent's business
-    // What was only promised (an import without work of ours) is behind nothing: the producer
-    // itself said that it is ready.
-    if (self->is_unused()) return static_cast<void>(finish(self));
+    // What was only promised (an import) is no work of ours: the producer itself said that it is
+    // ready.
+    std::erase_if(self->uses.last(), [](const Use& use) { return use.event == nullptr; });
     self->cover_consumers();
     if (self->uses.lent_to() == 0 && self->uses.is_finished()) {
       return static_cast<void>(finish(self));
@@ -40,14 +40,6 @@ class ForeignStorage final : public TrackedStorage {
     return true;
   }
 
-  bool is_unused() noexcept {
-    if (uses.lent_to() != 0) return false;
-    for (const Use& use : uses.last()) {
-      if (use.event != nullptr) return false;
-    }
-    return true;
-  }
-
   /// Consumers that we lent the memory to work on streams that only they know: an event for all
   /// that the device has to do covers them.
   void cover_consumers() noexcept {
@@ -55,9 +47,10 @@ class ForeignStorage final : public TrackedStorage {
     const Driver* driver = loaded_driver(vendor_of(device().kind));
     if (lent == 0 || driver == nullptr || driver->api.record_all == nullptr) return;
     Unit& unit = driver->unit(device().id);
-    if (lent != unit.bit() || unit.has_captures()) return;
+    if (lent != unit.bit()) return;
     try {  // boundary: what fails here is waited for by the host later
       const OnDevice here(unit);
+      if (unit.may_spoil_capture()) return;
       EventPtr all = pooled_event(unit);
       unit.check(unit.api().record_all(unit.id, all->handle()), "recording a device's work");
       uses.last().push_back({std::move(all), nullptr, StreamKey(unit, nullptr), true});

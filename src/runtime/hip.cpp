@@ -85,8 +85,11 @@ Status enter(int device, std::intptr_t* before) {
 
 Status leave(std::intptr_t before) {
   int current = 0;
-  if (const Status status = calls.get_device(&current); status != kSuccess) return status;
-  return current == before ? kSuccess : calls.set_device(static_cast<int>(before));
+  const auto users = static_cast<int>(before);
+  if (calls.get_device(&current) == kSuccess && current == users) return kSuccess;
+  // A call may fail for earlier work: the user's device is put back all the same.
+  const Status status = calls.set_device(users);
+  return status == kSuccess ? status : calls.set_device(users);
 }
 
 Status allocate_host(Address* out, std::size_t nbytes) {

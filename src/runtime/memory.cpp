@@ -6,6 +6,7 @@
 
 #include "refarray/core/error.hpp"
 #include "refarray/runtime/runtime.hpp"
+#include "runtime/relaxed.hpp"
 #include "runtime/retire.hpp"
 #include "runtime/uses.hpp"
 
@@ -34,13 +35,19 @@ class DeviceStorage final : public TrackedStorage {
     if (self->source_ == Source::kPool ? self->free_in_order() : self->free_if_idle()) {
       return delete self;
     }
+    self->uses.mark_all();
     retire(self, self->nbytes_);
   }
 
+  /// All is done: which stream it goes back on does not matter, as long as that captures nothing.
   static bool finish(TrackedStorage* base) noexcept {
     auto* self = static_cast<DeviceStorage*>(base);
-    const Handle stream =
-        self->source_ == Source::kPool ? legacy_handle(self->unit_.driver.vendor) : nullptr;
+    Handle stream = nullptr;
+    if (self->source_ == Source::kPool) {
+      const TryOnDevice here(self->unit_);
+      stream = here ? self->unit_.reaper() : nullptr;
+      if (stream == nullptr) return false;
+    }
     if (!self->give_back(stream)) return false;
     delete self;
     return true;
@@ -53,6 +60,7 @@ class DeviceStorage final : public TrackedStorage {
     if (!here) return false;
     const auto address = reinterpret_cast<Address>(data());
     if (source_ == Source::kPool) return is_gone(api.free_async(address, stream));
+    const Relaxed whatever_is_captured(api);
     return is_gone(source_ == Source::kHost ? api.free_host(address) : api.free(address));
   }
 
@@ -69,6 +77,7 @@ class DeviceStorage final : public TrackedStorage {
   bool free_in_order() noexcept {
     try {  // boundary: what fails here is tried again when the device is idle
       const OnDevice here(unit_);
+      std::erase_if(uses.last(), is_past);
       for (const Use& use : uses.last()) {
         if (use.capture != 0) return false;
       }
@@ -85,15 +94,14 @@ class DeviceStorage final : public TrackedStorage {
     const bool own_home =
         home_->kind() == Stream::Kind::kOwn || home_->kind() == Stream::Kind::kLegacy;
     Handle stream = home_->handle();
-    if (lent == 0 && own_home) {
-      if (unit_.has_captures() && capture_of(unit_, stream).active) return nullptr;
+    if (lent == 0 && own_home && !capture_of(unit_, stream).active) {
       return wait_for_uses(stream, /*all=*/true);
     }
     stream = unit_.reaper();
     if (stream == nullptr) return nullptr;
     if (lent != 0) {
       // The consumers' streams may be gone by now: their work is reached through the device.
-      if (lent != unit_.bit() || unit_.api().record_all == nullptr || unit_.has_captures()) {
+      if (lent != unit_.bit() || unit_.api().record_all == nullptr || unit_.may_spoil_capture()) {
         return nullptr;
       }
       const EventPtr all = pooled_event(unit_);
@@ -120,6 +128,7 @@ class DeviceStorage final : public TrackedStorage {
     const std::uint64_t elsewhere = uses.lent_to() & ~unit_.bit();
     const bool waits_itself = source_ == Source::kPlain && unit_.driver.vendor == Vendor::kHip;
     if (elsewhere != 0 || (uses.lent_to() != 0 && !waits_itself)) return false;
+    uses.mark_all();
     return uses.is_finished() && give_back(nullptr);
   }
 
@@ -145,6 +154,7 @@ Status allocate(Unit& unit, DeviceKind kind, Source source, Address* out, std::s
                 Handle stream) {
   const Api& api = unit.api();
   if (source == Source::kPool) return api.allocate_async(out, nbytes, unit.pool(), stream);
+  const Relaxed whatever_is_captured(api);
   if (source == Source::kHost) return api.allocate_host(out, nbytes);
   return kind == DeviceKind::kCudaManaged ? api.allocate_managed(out, nbytes)
                                           : api.allocate(out, nbytes);
@@ -156,8 +166,9 @@ class Fresh {
   Fresh(Unit& unit, const core::Device& device, Source source, std::size_t nbytes, Handle stream)
       : unit_(unit), source_(source), stream_(stream) {
     Status status = allocate(unit, device.kind, source, &address_, nbytes, stream);
-    if (status == kOutOfMemory) {  // what waits to be given back may be enough
-      collect(/*wait=*/true);
+    for (const Wait wait : {Wait::kForOurs, Wait::kForSure}) {
+      if (status != kOutOfMemory) break;
+      collect(wait);  // what waits to be given back may be enough
       status = allocate(unit, device.kind, source, &address_, nbytes, stream);
     }
     if (status == kOutOfMemory) {
@@ -174,6 +185,7 @@ class Fresh {
     if (source_ == Source::kPool) {
       api.free_async(address_, stream_);
     } else {
+      const Relaxed whatever_is_captured(api);
       source_ == Source::kHost ? api.free_host(address_) : api.free(address_);
     }
   }
@@ -195,11 +207,11 @@ core::StoragePtr new_device_storage(const core::Device& device, std::int64_t nby
   if (nbytes == 0) {
     return core::StoragePtr::steal(new DeviceStorage(unit, device, Source::kNone, 0, 0, nullptr));
   }
-  collect_before_allocation();
   const Source source = source_of(unit, device.kind);
   const auto size = static_cast<std::size_t>(nbytes);
   const OnDevice here(unit);
   refuse_capture(unit, stream->handle(), "allocating memory");
+  collect_before_allocation();
   Fresh fresh(unit, device, source, size, stream->handle());
   const bool ordered = source == Source::kPool;
   auto* storage =

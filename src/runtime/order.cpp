@@ -67,6 +67,10 @@ StreamChoice choose_stream(const Device& device, const GivenStream& given) {
                core::name(device), " have no streams: only None is allowed");
   }
   const Vendor vendor = vendor_of(device.kind);
+  if (given.owner && vendor_of(given.owner->kind) != vendor) {
+    core::fail(core::Fault::kValue, "stream is of ", core::name(*given.owner),
+               ", another vendor's device than ", core::name(device));
+  }
   if (given.kind == Given::kNone) {
     if (!is_device_memory(device.kind)) return {};
     return {Choice::kStream, legacy_handle(vendor)};
@@ -128,16 +132,35 @@ void wait_on_host(const core::ArrayView& array, bool writes) {
 }
 
 std::int64_t stream_to_pass(const Device& device) {
-  const StreamPtr stream = current_stream_of(unit_of(device));
+  Unit& unit = unit_of(device);
+  const StreamPtr stream = current_stream_of(unit);
+  const OnDevice here(unit);
+  const Capture capture = capture_of(unit, stream->handle());
+  if (capture.active && capture.id == 0) {
+    core::fail(core::Fault::kBuffer,
+               "the current stream cannot be used while a graph is captured: work in it would "
+               "invalidate the capture; choose the stream that captures with use_stream(), or "
+               "import before the capture begins");
+  }
   return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(stream->handle()));
 }
+
+namespace {
+
+/// What came in is ready where the stream is now.
+void note_arrival(TrackedStorage& into, const StreamPtr& stream) {
+  Unit& unit = stream->unit();
+  const OnDevice here(unit);
+  into.uses.add(promise(stream, /*writes=*/true, capture_of(unit, stream->handle())));
+}
+
+}  // namespace
 
 void adopt(core::Storage& storage) {
   TrackedStorage* into = tracked(&storage);
   if (into == nullptr || storage.data() == nullptr) return;
   if (!into->uses.is_empty()) return;  // one of our own came back: its books are better
-  Unit& unit = unit_of(storage.device());
-  into->uses.add(promise(current_stream_of(unit), /*writes=*/true));
+  note_arrival(*into, current_stream_of(unit_of(storage.device())));
 }
 
 void adopt_from(core::Storage& storage, void* handle) {
@@ -148,12 +171,33 @@ void adopt_from(core::Storage& storage, void* handle) {
   const StreamKey key(unit, handle);
   const StreamPtr current = current_stream_of(unit);
   if (key == StreamKey(unit, current->handle())) return adopt(storage);
-  const StreamPtr theirs = stream_of(device_of(unit), {Choice::kStream, handle});
-  into->uses.add(promise(theirs, /*writes=*/true));
+  note_arrival(*into, stream_of(device_of(unit), {Choice::kStream, handle}));
 }
 
+namespace {
+
+/// Pinned memory's label does not say what the CPU would find there.
+void refuse_device_memory(const Device& labelled, const void* data) {
+  const Driver* driver = loaded_driver(vendor_of(labelled.kind));
+  if (driver == nullptr) return;
+  PointerFacts facts;
+  const OnDevice here(driver->unit(0));
+  driver->check(driver->api.pointer_facts(reinterpret_cast<Address>(data), &facts),
+                "asking about an address");
+  if (facts.memory != PointerFacts::Memory::kDevice) return;
+  core::fail(core::Fault::kBuffer, "device: the tensor says ", core::name(labelled),
+             ", but its data is on device ", facts.device, " of ", driver->name(),
+             ", where the CPU cannot read it");
+}
+
+}  // namespace
+
 Device confirm(const Device& labelled, const void* data) {
-  Unit& unit = unit_of({labelled.kind, 0});
+  if (labelled.is_host()) {
+    refuse_device_memory(labelled, data);
+    return labelled;
+  }
+  Unit& unit = unit_of(labelled);
   PointerFacts facts;
   const OnDevice here(unit);
   unit.check(unit.api().pointer_facts(reinterpret_cast<Address>(data), &facts),

@@ -5,14 +5,17 @@
 #include <mutex>
 #include <utility>
 
+#include "refarray/core/error.hpp"
 #include "refarray/runtime/runtime.hpp"
-#include "runtime/driver.hpp"
+#include "runtime/unit.hpp"
 
 namespace refarray::runtime {
 namespace {
 
+// Above these whole devices are waited for, and above so many times as much whatever that costs.
 constexpr std::size_t kMost = 64;
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+constexpr std::size_t kMuch = 16;
 
 thread_local int waiting_allowed = 0;
 
@@ -28,23 +31,40 @@ class RetiredList {
     ++count_;
     bytes_ += nbytes;
   }
-  bool is_full() noexcept {
+  /// What to wait for before more memory is asked for.
+  Wait urgency() noexcept {
     const std::lock_guard guard(lock_);
-    return count_ >= kMost || bytes_ >= kMostBytes;
+    if (count_ >= kMuch * kMost || bytes_ >= kMuch * kMostBytes) return Wait::kForSure;
+    return count_ >= kMost || bytes_ >= kMostBytes ? Wait::kForDevices : Wait::kForNothing;
   }
   /// Goes through what is there now; what is given back may retire others, which wait for the next
   /// time.
-  void collect(bool wait) noexcept {
+  void collect(Wait wait) noexcept {
+    each([wait](TrackedStorage& storage) {
+      if (wait != Wait::kForNothing && wait_for(storage, wait) != Waited::kYes) return false;
+      return storage.uses.lent_to() == 0 && storage.uses.is_finished();
+    });
+  }
+  void collect_foreign() noexcept {
+    each([](TrackedStorage& storage) {
+      return storage.foreign() && wait_for(storage, Wait::kForSure) != Waited::kRefused;
+    });
+  }
+
+ private:
+  enum class Waited : std::uint8_t { kYes, kFailed, kRefused };
+
+  template <class IsIdle>
+  void each(IsIdle is_idle) noexcept {
     TrackedStorage* next = take_all();
     while (next != nullptr) {
       TrackedStorage* storage = next;
       next = std::exchange(storage->next_, nullptr);
       const std::size_t nbytes = storage->retired_bytes_;
-      if (!is_idle(*storage, wait) || !storage->finish_(storage)) add(storage, nbytes);
+      if (!is_idle(*storage) || !storage->finish_(storage)) add(storage, nbytes);
     }
   }
 
- private:
   TrackedStorage* take_all() noexcept {
     const std::lock_guard guard(lock_);
     count_ = 0;
@@ -52,27 +72,36 @@ class RetiredList {
     return std::exchange(first_, nullptr);
   }
 
-  static bool is_idle(TrackedStorage& storage, bool wait) noexcept {
-    if (wait && !wait_for(storage)) return false;
-    return storage.uses.lent_to() == 0 && storage.uses.is_finished();
-  }
-
   /// Waits for the devices on which somebody may be using the memory, and for what we did to it.
-  static bool wait_for(TrackedStorage& storage) noexcept {
+  static Waited wait_for(TrackedStorage& storage, Wait wait) noexcept {
     const Driver* driver = loaded_driver(vendor_of(storage.device().kind));
-    if (driver == nullptr) return false;
-    for (const auto& unit : driver->units) {
-      if ((storage.uses.lent_to() & unit->bit()) == 0) continue;
-      const TryOnDevice here(*unit);
-      if (!here || driver->api.device_synchronize() != kSuccess) return false;
+    if (driver == nullptr) return Waited::kFailed;
+    if (storage.uses.lent_to() != 0) {
+      if (wait == Wait::kForOurs) return Waited::kRefused;
+      const Waited devices = wait_for_devices(*driver, storage.uses.lent_to(), wait);
+      if (devices != Waited::kYes) return devices;
+      storage.uses.end_lending();
     }
-    storage.uses.end_lending();
     try {  // boundary: a driver that fails keeps the memory, and is asked again another time
       storage.uses.wait_on_host(/*writes=*/true);
-      return true;
+      return Waited::kYes;
+    } catch (const core::Error& error) {  // boundary: as above
+      return error.fault() == core::Fault::kBuffer ? Waited::kRefused : Waited::kFailed;
     } catch (const std::exception&) {  // boundary: as above
-      return false;
+      return Waited::kFailed;
     }
+  }
+
+  static Waited wait_for_devices(const Driver& driver, std::uint64_t devices, Wait wait) noexcept {
+    for (const auto& unit : driver.units) {
+      if ((devices & unit->bit()) == 0) continue;
+      const TryOnDevice here(*unit);
+      if (!here) return Waited::kFailed;
+      if (unit->is_capturing(/*ours=*/wait == Wait::kForSure)) return Waited::kRefused;
+      if (driver.api.device_synchronize() != kSuccess) return Waited::kFailed;
+      unit->forget_captures();
+    }
+    return Waited::kYes;
   }
 
   std::mutex lock_;
@@ -98,10 +127,14 @@ void retire(TrackedStorage* storage, std::size_t nbytes) noexcept {
   retired().add(storage, nbytes);
 }
 
-void collect(bool wait) noexcept {
+void collect(Wait wait) noexcept {
   if (may_wait() && !is_forked()) retired().collect(wait);
 }
 
-void collect_before_allocation() noexcept { collect(retired().is_full()); }
+void collect_foreign() noexcept {
+  if (may_wait() && !is_forked()) retired().collect_foreign();
+}
+
+void collect_before_allocation() noexcept { collect(retired().urgency()); }
 
 }  // namespace refarray::runtime

@@ -11,9 +11,6 @@ namespace refarray::runtime {
 /// Keeps a storage until its work is done. Allocates nothing and waits for nothing.
 void retire(TrackedStorage* storage, std::size_t nbytes) noexcept;
 
-/// Gives back what is done; with `wait`, waits on the host for the rest. Only where the calling
-/// thread may wait (MayWait), since giving back may; does nothing elsewhere.
-void collect(bool wait) noexcept;
 /// Before an allocation: collect(), waiting when much has gathered.
 void collect_before_allocation() noexcept;
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "refarray/core/copy.hpp"
+#include "runtime/relaxed.hpp"
 #include "runtime/transfer.hpp"
 #include "runtime/unit.hpp"
 
@@ -57,6 +58,7 @@ core::Array gapless_at(Address memory, const core::DType& dtype, core::Extents s
 
 /// The device must be current. What there is already is kept when more cannot be had.
 bool StagingRing::prepare(Unit& unit) {
+  const Relaxed whatever_is_captured(unit.api());
   for (Piece& piece : pieces_) {
     if (piece.memory == 0) {
       Address made = 0;
@@ -72,6 +74,7 @@ bool StagingRing::prepare(Unit& unit) {
 
 void StagingRing::await(Unit& unit, Piece& piece) {
   if (!piece.busy) return;
+  const Relaxed whatever_is_captured(unit.api());
   unit.check(unit.api().event_synchronize(piece.event), "waiting for a transfer");
   piece.busy = false;
 }

@@ -8,7 +8,9 @@
 #include "refarray/core/error.hpp"
 #include "runtime/driver.hpp"
 #include "runtime/key.hpp"
+#include "runtime/relaxed.hpp"
 #include "runtime/unit.hpp"
+#include "runtime/uses.hpp"
 
 namespace refarray::runtime {
 namespace {
@@ -57,6 +59,7 @@ std::uint32_t thread_number() noexcept {
 
 Stream::~Stream() {
   if (kind_ != Kind::kOwn || is_forked()) return;
+  unit_.remove_stream(handle_);
   const TryOnDevice here(unit_);
   unit_.api().stream_destroy(handle_);
 }
@@ -77,7 +80,9 @@ StreamPtr new_stream(const core::Device& device) {
   const OnDevice here(unit);
   Handle handle = nullptr;
   unit.check(unit.api().stream_create(&handle, kNonBlocking), "making a stream");
-  return std::make_shared<Stream>(unit, Stream::Kind::kOwn, handle);
+  const auto stream = std::make_shared<Stream>(unit, Stream::Kind::kOwn, handle);
+  unit.add_stream(handle);
+  return stream;
 }
 
 StreamPtr legacy_stream(const core::Device& device) { return legacy_of(unit_of(device)); }
@@ -134,6 +139,7 @@ void reset_current_stream(const core::Device& device, const StreamPtr& before) n
 void synchronize(const Stream& stream) {
   Unit& unit = stream.unit();
   const OnDevice here(unit);
+  refuse_capture(unit, stream.handle(), "waiting for a stream");
   unit.check(unit.api().stream_synchronize(stream.handle()), "waiting for a stream");
 }
 
@@ -141,10 +147,12 @@ void synchronize(const core::Device& device) {
   Unit& unit = unit_of(device);
   const OnDevice here(unit);
   unit.check(unit.api().device_synchronize(), "waiting for a device");
+  unit.forget_captures();
 }
 
 void synchronize(const Event& event) {
   const Unit& unit = event.unit();
+  const Relaxed whatever_is_captured(unit.api());
   unit.check(unit.api().event_synchronize(event.handle()), "waiting for an event");
 }
 
@@ -161,11 +169,13 @@ bool is_success(const Unit& unit, Status status, const char* call) {
 
 bool is_done(const Stream& stream) {
   const OnDevice here(stream.unit());
+  refuse_capture(stream.unit(), stream.handle(), "asking a stream");
   return is_success(stream.unit(), stream.unit().api().stream_query(stream.handle()),
                     "asking a stream");
 }
 
 bool is_done(const Event& event) {
+  const Relaxed whatever_is_captured(event.unit().api());
   return is_success(event.unit(), event.unit().api().event_query(event.handle()),
                     "asking an event");
 }

@@ -69,6 +69,7 @@ Operation::Operation(const ArrayView& dst, const ArrayView& src, StreamPtr strea
     refuse_capture(unit, stream_->handle(), "a copy from or to pageable host memory");
   }
   capture_ = capture.id;
+  if (src_ != nullptr) src_->uses.check_before(unit, stream_->handle(), /*writes=*/false);
   if (dst_ != nullptr) dst_->uses.order_before(unit, stream_->handle(), /*writes=*/true);
   if (src_ != nullptr) src_->uses.order_before(unit, stream_->handle(), /*writes=*/false);
 }

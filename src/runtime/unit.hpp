@@ -20,6 +20,7 @@ class Unit {
   const bool has_pools;
   Modules modules;
   StagingRing staging;
+  std::atomic<bool> is_ready{false};  // it has been entered, which takes long the first time
 
   Unit(Driver& of, int number, bool pools) noexcept : driver(of), id(number), has_pools(pools) {}
 
@@ -37,16 +38,35 @@ class Unit {
   Handle take_event();
   void give_event(Handle event) noexcept;
 
-  /// A stream of the device has been seen to capture a graph: from then on calls that would spoil
-  /// one are avoided, even where that costs waiting.
-  void note_capture() noexcept { captures_.store(true, std::memory_order_relaxed); }
-  bool has_captures() const noexcept { return captures_.load(std::memory_order_relaxed); }
+  /// A stream of the device has been seen to capture a graph, or not to: once one did, calls that
+  /// would spoil a capture are avoided, even where that costs waiting.
+  void note_capture(Handle stream, bool captures) noexcept;
+  /// Whether calls that concern all of the device's streams may spoil a capture. Captures of other
+  /// libraries in streams that do not order themselves with the default one, and that were never
+  /// given to us, cannot be seen. The device must be current.
+  bool may_spoil_capture() noexcept;
+  /// Whether a capture that was seen may still be under way. Streams of others are not asked, since
+  /// they may be gone: theirs count, unless `ours` alone are asked for. The device must be current.
+  bool is_capturing(bool ours) noexcept;
+  /// Nothing on the device captures: it could be waited for as a whole.
+  void forget_captures() noexcept;
+
+  /// Streams of our own, which may be asked at any time.
+  void add_stream(Handle stream);
+  void remove_stream(Handle stream) noexcept;
 
  private:
+  /// Under the lock: whether one of our own streams captures, or the default stream must not be
+  /// used because another one does.
+  bool captures_now() noexcept;
+
   std::mutex lock_;
   Handle pool_ = nullptr;
   Handle reaper_ = nullptr;
   std::vector<Handle> events_;
+  std::mutex streams_lock_;  // of what follows
+  std::vector<Handle> streams_;
+  std::vector<Handle> capturing_;  // streams of others, when they were asked last
   std::atomic<bool> captures_{false};
 };
 

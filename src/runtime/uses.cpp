@@ -3,6 +3,7 @@
 #include "runtime/uses.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "refarray/core/error.hpp"
@@ -12,7 +13,7 @@ namespace refarray::runtime {
 namespace {
 
 constexpr Status kImplicit = 906;  // the legacy stream, while another stream captures
-constexpr int kCapturing = 1;
+constexpr int kCapturing = 1;      // and 2: a capture that was invalidated
 
 bool conflicts(const Use& use, const StreamKey& stream, bool writes) {
   return (writes || use.writes) && !(use.key == stream);
@@ -25,13 +26,33 @@ bool conflicts(const Use& use, const StreamKey& stream, bool writes) {
              "capture begins");
 }
 
+void record_end(Use& use) {
+  Unit& unit = use.stream->unit();
+  const OnDevice here(unit);
+  EventPtr event = pooled_event(unit);
+  unit.check(unit.api().event_record(event->handle(), use.stream->handle()), "recording an event");
+  use.event = std::move(event);
+}
+
+/// Whether work outside of every capture is done by now; of what was not marked, all of its stream.
+bool is_over(const Use& use) {
+  if (use.event != nullptr || use.capture != 0) return is_finished(use);
+  Unit& unit = use.stream->unit();
+  const OnDevice here(unit);
+  if (capture_of(unit, use.stream->handle()).active) return false;
+  const Relaxed meanwhile(unit.api());
+  return unit.api().stream_query(use.stream->handle()) == kSuccess;
+}
+
 }  // namespace
 
 Capture capture_of(Unit& unit, Handle stream) {
   int state = 0;
   unsigned long long id = 0;
   const Status status = unit.api().stream_capture(stream, &state, &id);
-  if (status == kImplicit || state != 0) unit.note_capture();
+  if (status == kImplicit || status == kSuccess) {
+    unit.note_capture(stream, status == kImplicit || state != 0);
+  }
   if (status == kImplicit) return {true, 0};
   unit.check(status, "asking whether a stream captures");
   if (state == 0) return {};
@@ -49,26 +70,41 @@ const EventPtr& event_of(Use& use) {
   if (use.event != nullptr) return use.event;
   Unit& unit = use.stream->unit();
   const OnDevice here(unit);
-  EventPtr event = pooled_event(unit);
-  unit.check(unit.api().event_record(event->handle(), use.stream->handle()), "recording an event");
-  use.event = std::move(event);
+  // An event that is recorded in a capture stands for nothing outside of it.
+  const Capture now = capture_of(unit, use.stream->handle());
+  if (now.active != (use.capture != 0) || now.id != use.capture) refuse_mixed_capture();
+  record_end(use);
   return use.event;
 }
 
-Use promise(const StreamPtr& stream, bool writes) {
+Use promise(const StreamPtr& stream, bool writes, const Capture& capture) {
   using Kind = Stream::Kind;
   const bool can_be_asked_later = stream->kind() == Kind::kOwn || stream->kind() == Kind::kLegacy;
-  if (!can_be_asked_later) return mark(stream, writes);
-  return {nullptr, stream, StreamKey(stream->unit(), stream->handle()), writes};
+  if (!can_be_asked_later) {
+    if (capture.active && capture.id == 0) refuse_mixed_capture();
+    return mark(stream, writes, capture.id);
+  }
+  return {nullptr, stream, StreamKey(stream->unit(), stream->handle()), writes, capture.id};
 }
 
 Use mark(const StreamPtr& stream, bool writes, unsigned long long capture) {
   Use use{nullptr, stream, StreamKey(stream->unit(), stream->handle()), writes, capture};
-  event_of(use);
+  record_end(use);
   return use;
 }
 
+bool is_past(const Use& use) noexcept {
+  if (use.capture == 0) return false;
+  const Unit& unit = use.stream->unit();
+  const TryOnDevice here(unit);
+  int state = 0;
+  unsigned long long id = 0;
+  return here && unit.api().stream_capture(use.stream->handle(), &state, &id) == kSuccess &&
+         (state != kCapturing || id != use.capture);
+}
+
 bool is_finished(const Use& use) noexcept {
+  if (is_past(use)) return true;
   if (use.event == nullptr || use.capture != 0) return false;
   const Api& api = use.event->unit().api();
   const Relaxed meanwhile(api);
@@ -81,23 +117,40 @@ bool Uses::is_ready_on(const StreamKey& stream, bool writes) {
                               [&](const Use& use) { return conflicts(use, stream, writes); });
 }
 
-void Uses::order_before(Unit& unit, Handle stream, bool writes) {
-  const std::lock_guard guard(lock_);
+bool Uses::has_to_wait(Unit& unit, Handle stream, bool writes, Capture& capture) {
   const StreamKey key(unit, stream);
   const auto waits = [&](const Use& use) { return conflicts(use, key, writes); };
-  if (std::ranges::none_of(uses_, waits)) return;
-  const Capture capture = capture_of(unit, stream);
-  // Everything that may be refused comes before the first call that changes a stream.
-  for (const Use& use : uses_) {
-    if (!waits(use) || (use.capture == capture.id && (use.capture != 0) == capture.active))
-      continue;
-    if (!runtime::is_finished(use)) refuse_mixed_capture();
-  }
+  if (std::ranges::none_of(uses_, waits)) return false;
+  std::erase_if(uses_, is_past);
+  if (std::ranges::none_of(uses_, waits)) return false;
+  capture = capture_of(unit, stream);
   for (Use& use : uses_) {
     if (!waits(use)) continue;
-    if (capture.active && use.capture == 0) continue;  // finished, as was found above
-    const EventPtr& event = event_of(use);
-    unit.check(unit.api().stream_wait(stream, event->handle(), 0), "making a stream wait");
+    const bool together = use.capture == capture.id && (use.capture != 0) == capture.active;
+    if (together) {
+      event_of(use);  // changes no stream, but for a mark in it
+    } else if (!is_over(use)) {
+      refuse_mixed_capture();
+    }
+  }
+  return true;
+}
+
+void Uses::check_before(Unit& unit, Handle stream, bool writes) {
+  const std::lock_guard guard(lock_);
+  Capture capture;
+  has_to_wait(unit, stream, writes, capture);
+}
+
+void Uses::order_before(Unit& unit, Handle stream, bool writes) {
+  const std::lock_guard guard(lock_);
+  Capture capture;
+  if (!has_to_wait(unit, stream, writes, capture)) return;
+  const StreamKey key(unit, stream);
+  for (const Use& use : uses_) {
+    if (!conflicts(use, key, writes)) continue;
+    if (capture.active && use.capture == 0) continue;  // finished, as was found
+    unit.check(unit.api().stream_wait(stream, use.event->handle(), 0), "making a stream wait");
   }
 }
 
@@ -105,6 +158,7 @@ void Uses::wait_on_host(bool writes) {
   std::vector<EventPtr> events;
   {
     const std::lock_guard guard(lock_);
+    std::erase_if(uses_, is_past);
     for (Use& use : uses_) {
       if (!writes && !use.writes) continue;
       if (use.capture != 0) refuse_mixed_capture();
@@ -120,12 +174,22 @@ void Uses::wait_on_host(bool writes) {
 void Uses::add(Use use) {
   const std::lock_guard guard(lock_);
   uses_.reserve(uses_.size() + 1);  // before anything is forgotten: the only thing that can fail
-  if (use.writes) {
-    uses_.clear();
-  } else {
-    std::erase_if(uses_, [&](const Use& old) { return !old.writes && old.key == use.key; });
-  }
+  // Work of a graph waits for work of the same graph alone.
+  std::erase_if(uses_, [&](const Use& old) {
+    const bool replaced = use.writes || (!old.writes && old.key == use.key);
+    return replaced && (old.capture == use.capture || (use.writes && use.capture == 0));
+  });
   uses_.push_back(std::move(use));
+}
+
+void Uses::mark_all() noexcept {
+  const std::lock_guard guard(lock_);
+  for (Use& use : uses_) {
+    try {  // boundary: what cannot be marked now may be later
+      if (use.capture == 0) event_of(use);
+    } catch (const std::exception&) {  // boundary: as above
+    }
+  }
 }
 
 bool Uses::is_empty() {

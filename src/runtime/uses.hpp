@@ -30,7 +30,7 @@ struct Capture {
   unsigned long long id =
       0;  // 0 while active: a capture that was invalidated, or of another stream
 };
-/// Does not disturb a capture. The device must be current.
+/// Does not disturb a capture. The device must be current. Throws.
 Capture capture_of(Unit& unit, Handle stream);
 /// Throws kBuffer when the stream captures: `what` cannot become part of a graph.
 void refuse_capture(Unit& unit, Handle stream, const char* what);
@@ -40,13 +40,18 @@ class Uses {
  public:
   /// Whether work on that stream need not wait for anything.
   bool is_ready_on(const StreamKey& stream, bool writes);
+  /// Throws kBuffer, having done nothing, when order_before() would spoil a graph capture. The
+  /// stream's device must be current.
+  void check_before(Unit& unit, Handle stream, bool writes);
   /// Makes the stream wait for every use that the new one conflicts with. The stream's device must
   /// be current. Throws kBuffer, having done nothing, when that would spoil a graph capture.
   void order_before(Unit& unit, Handle stream, bool writes);
   /// Waits on the host. Throws.
   void wait_on_host(bool writes);
-  /// Adds a use; one that writes takes the place of all before it, because it waited for them.
+  /// Adds a use; one that writes takes the place of those before it, because it waited for them.
   void add(Use use);
+  /// Marks the ends of all uses, as far as that can be done now.
+  void mark_all() noexcept;
   bool is_empty();
   /// Memory allocated in a stream's order goes back in it: consumers on that stream are ordered
   /// before that without being known.
@@ -65,18 +70,26 @@ class Uses {
   std::vector<Use>& last() noexcept { return uses_; }
 
  private:
+  /// Whether the stream has something to wait for, and the capture that it is in. Whatever may be
+  /// refused is refused here. Under the lock.
+  bool has_to_wait(Unit& unit, Handle stream, bool writes, Capture& capture);
+
   std::mutex lock_;
   std::vector<Use> uses_;
   std::atomic<std::uint64_t> lent_{0};  // a bit for each device
   std::optional<StreamKey> home_;       // written before anybody shares the storage
 };
 
-/// Marks the end of a use on its stream, if that was not done. Throws.
+/// Marks the end of a use on its stream, if that was not done. Throws kBuffer, having done nothing,
+/// when the stream has begun a graph capture since.
 const EventPtr& event_of(Use& use);
 /// What is in the stream now, as a use. promise() marks its end only when somebody has to wait for
 /// it, if the stream can still be asked then. Throw.
 Use mark(const StreamPtr& stream, bool writes, unsigned long long capture = 0);
-Use promise(const StreamPtr& stream, bool writes);
+Use promise(const StreamPtr& stream, bool writes, const Capture& capture = {});
+/// Whether it is part of a graph whose capture has ended. Such work runs when somebody launches the
+/// graph, unseen by us: whoever launches orders it, and nothing here waits for it any more.
+bool is_past(const Use& use) noexcept;
 /// Whether the work is known to be done; false when it cannot be asked.
 bool is_finished(const Use& use) noexcept;
 

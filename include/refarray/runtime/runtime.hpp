@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,9 +42,27 @@ class MayWait {
 };
 bool may_wait() noexcept;
 
+/// What is waited for to give back memory.
+enum class Wait : std::uint8_t {
+  kForNothing,
+  kForOurs,     // our own work on it
+  kForDevices,  // also whole devices, where consumers may be using it, unless a graph capture that
+                // this would spoil was seen there
+  kForSure,     // the same, unless one is seen now; another library's may be spoilt
+};
 /// Gives back memory whose last use is over, and calls the deleters of foreign memory that waited
-/// for our work. `wait`: waits for the rest. Needs a MayWait.
-void collect(bool wait) noexcept;
+/// for our work. Needs a MayWait.
+void collect(Wait wait) noexcept;
+/// At the end of an interpreter, for foreign memory alone: waits for our work on it and for those
+/// it was lent to, and calls the deleters. Where the driver fails that work is over, too. Needs a
+/// MayWait.
+void collect_foreign() noexcept;
+
+/// Loads the driver of a device and makes the device ready, which may take seconds: the caller must
+/// not hold the GIL. What fails is said by whoever needs the device.
+void open(const core::Device& device) noexcept;
+/// Whether open() would have nothing to do.
+bool is_open(const core::Device& device) noexcept;
 
 /// Whether this process can allocate on `device`, loading its driver.
 bool can_allocate(const core::Device& device) noexcept;
@@ -76,8 +95,9 @@ bool is_busy(const core::ArrayView& array);
 struct GivenStream {
   enum class Kind : std::uint8_t { kNone, kNumber, kObject };
   Kind kind = Kind::kNone;
-  bool negative = false;    // the number is -value
-  std::uint64_t value = 0;  // of an object: what its __cuda_stream__ says
+  bool negative = false;                             // the number is -value
+  std::uint64_t value = 0;                           // of an object: what its __cuda_stream__ says
+  std::optional<core::Device> owner = std::nullopt;  // of a Stream of ours: its device
 };
 
 /// What it means for a device: the table of docs/gpu.md.
@@ -111,7 +131,8 @@ void adopt(core::Storage& storage);
 void adopt_from(core::Storage& storage, void* stream);
 
 /// Where the memory really is: the producer's numbers of devices need not be ours. Throws
-/// kBuffer when the driver knows no such device memory. `data` is not nullptr.
+/// kBuffer when the driver knows no such device memory, or when memory labelled as pinned is a
+/// device's, which is not asked where no driver has been loaded. `data` is not nullptr.
 core::Device confirm(const core::Device& labelled, const void* data);
 
 /// Storage that keeps somebody else's memory, for as long as our work on it is unfinished;

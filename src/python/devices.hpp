@@ -1,0 +1,42 @@
+// Owns what comes before a device is used from Python: its driver is loaded without the GIL, and
+// the end of the interpreter will wait for what producers of device memory are owed.
+#pragma once
+
+#include <Python.h>
+
+#include <optional>
+
+#include "refarray/core/device.hpp"
+#include "refarray/dlpack/wire.hpp"
+#include "refarray/runtime/runtime.hpp"
+
+namespace refarray::python {
+
+[[gnu::cold, gnu::noinline]] void open_without_gil(const core::Device& device) noexcept;
+
+/// Loading a driver and entering a device for the first time may take seconds. What fails is said
+/// by whoever needs the device.
+inline void open_device(const core::Device& device) noexcept {
+  if (!runtime::is_open(device)) open_without_gil(device);
+}
+
+/// The device of a tensor's memory, where that memory has streams to be used on.
+std::optional<core::Device> streamed(DLDevice device) noexcept;
+
+/// The same for a device as DLPack names it; nothing for kinds of memory that are not ours.
+void open_device(DLDevice device) noexcept;
+
+/// Producers of memory that devices use may have to wait for our work on it, at last at the end of
+/// this interpreter. Leaves no exception behind.
+[[gnu::cold, gnu::noinline]] void prepare_for(DLDevice device) noexcept;
+
+/// Before a tensor is validated; reads what a tensor of our major version has.
+template <class M>
+void prepare_import(const M& tensor) noexcept {
+  if (!dlpack::Wire<M>::is_known_major(tensor)) return;
+  const DLDevice device = tensor.dl_tensor.device;
+  if (device.device_type != kDLCPU) [[unlikely]]
+    prepare_for(device);
+}
+
+}  // namespace refarray::python

@@ -1,0 +1,339 @@
+"""What cannot be honoured, on both vendors: the exception says which and why, nothing has changed,
+nothing leaks, and the user's own device stays current."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import fakegpu
+import pytest
+from capturing import driver_of
+from conftest import SETTINGS
+from fakegpu.driving import Cuda, Driver
+
+import refarray as ra
+from refarray import Event, Stream, use_stream
+from refarray.conformance import _adversary as adversary
+
+GPUS = ["cuda:1", "rocm:1"]
+VENDOR = {"cuda": "CUDA", "rocm": "ROCm"}
+TYPE = {"cuda": 2, "rocm": 10}
+#: HIP tells a stream's device since 6.0.
+KNOWS_STREAMS = {"cuda": True, "rocm": SETTINGS.get("hip_version", "6.3") != "5.2"}
+ENTRIES: dict[str, Callable[[str], object]] = {
+    "zeros": lambda name: ra.zeros((3,), device=name),
+    "asarray": lambda name: ra.asarray([1], device=name),
+    "to_device": lambda name: ra.zeros(3).to_device(name),
+    "from_dlpack": lambda name: ra.from_dlpack(ra.zeros(3), device=name),
+    "Stream": Stream,
+    "Event": Event,
+    "current_stream": ra.current_stream,
+    "synchronize": ra.synchronize,
+}
+
+
+@pytest.fixture(params=GPUS)
+def device(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def driver(device: str) -> Driver:
+    return driver_of(device)
+
+
+def vendor(device: str) -> str:
+    return device.partition(":")[0]
+
+
+def current(driver: Driver) -> int:
+    """The user's own device or context of this thread."""
+    return (
+        driver.made("cuCtxGetCurrent") if isinstance(driver, Cuda) else driver.made("hipGetDevice")
+    )
+
+
+@pytest.fixture(autouse=True)
+def users_device(driver: Driver, device: str) -> Iterator[None]:
+    """The user works on device 0 and in a stream of the array's device; both stay."""
+    stream = Stream(device)
+    with use_stream(stream):
+        before = current(driver)
+        yield
+        assert current(driver) == before
+        assert ra.current_stream(device) == stream
+
+
+def allocated() -> list[int]:
+    gc.collect()
+    return sorted(item["bytes"] for item in fakegpu.live("memory"))
+
+
+@pytest.mark.parametrize("number", [2, 63, 64, 2**31 - 1])
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_a_device_that_is_not_there(device: str, entry: str, number: int) -> None:
+    kind = vendor(device)
+    reason = f"device {kind}:{number} is not there: {VENDOR[kind]} counts 2 devices"
+    with pytest.raises(BufferError, match=reason):
+        ENTRIES[entry](f"{kind}:{number}")
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize(
+    "number", ["-1", str(2**31), str(2**64), "+1", "01", " 1", "", "0x1", "1.0"]
+)
+def test_a_device_that_has_no_name(device: str, entry: str, number: str) -> None:
+    with pytest.raises(ValueError, match="no device is named"):
+        ENTRIES[entry](f"{vendor(device)}:{number}")
+
+
+@pytest.mark.parametrize("name", ["cuda_host:1", "rocm_host:1", "cuda_managed:1"])
+def test_memory_of_which_there_is_one_kind(name: str) -> None:
+    with pytest.raises(BufferError, match="memory of this kind has the number 0 only"):
+        ra.zeros((3,), device=name)
+
+
+@pytest.mark.parametrize(
+    ("number", "error"),
+    [(2, BufferError), (-1, BufferError), (2**31 - 1, BufferError), (-(2**31), BufferError),
+     (2**31, ValueError), (-(2**64), ValueError)],
+)  # fmt: skip
+def test_ids_of_the_protocol(device: str, number: int, error: type[Exception]) -> None:
+    array = ra.zeros((3,), device=device)
+    fakegpu.reset()
+    with pytest.raises(error, match="dl_device"):
+        array.__dlpack__(dl_device=(TYPE[vendor(device)], number), max_version=(1, 3))
+
+    class Producer:
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return (TYPE[vendor(device)], number)
+
+        def __dlpack__(self, **_: Any) -> object:
+            raise AssertionError("it must not be asked")
+
+    with pytest.raises(error, match="__dlpack_device__|cannot use"):
+        ra.from_dlpack(Producer())
+    assert not [r for r in fakegpu.trace() if "Alloc" in r["call"] or "Memcpy" in r["call"]]
+
+
+def test_a_stream_of_another_device(device: str, driver: Driver) -> None:
+    here, there = device, f"{vendor(device)}:0"
+    with pytest.raises(BufferError, match=f"stream is of {there}, not of {here}"):
+        Stream(here, Stream(there))
+    theirs = driver.stream()  # on device 0, which is current
+    if KNOWS_STREAMS[vendor(device)]:
+        with pytest.raises(BufferError, match=f"stream is of device 0, not of {here}"):
+            Stream(here, theirs)
+    assert Stream(there, theirs).handle == theirs
+    event = Event(here)
+    with pytest.raises(
+        ValueError, match=f"event of {here} cannot be recorded on a stream of {there}"
+    ):
+        event.record(Stream(there))
+    driver("cuStreamDestroy_v2" if isinstance(driver, Cuda) else "hipStreamDestroy", theirs)
+
+
+def test_a_stream_of_another_vendor(device: str) -> None:
+    """A handle would be taken for one of this vendor's; a Stream of ours says what it is."""
+    other = "rocm:0" if vendor(device) == "cuda" else "cuda:0"
+    array, stream = ra.zeros((3,), device=device), Stream(other)
+    fakegpu.reset()
+    with pytest.raises(
+        ValueError, match=f"stream is of {other}, another vendor's device than {device}"
+    ):
+        array.__dlpack__(stream=stream)
+    with pytest.raises(ValueError, match="another vendor's"):
+        array.to_device(f"{vendor(device)}:0", stream=stream)
+    with pytest.raises(BufferError, match=f"stream is of {other}, not of {device}"):
+        Stream(device, stream)
+    with pytest.raises(ValueError, match="cannot wait for an event of"):
+        Stream(device).wait(stream)
+    assert not [r for r in fakegpu.trace() if "WaitEvent" in r["call"]]
+
+
+def test_a_stream_that_has_been_destroyed(device: str, driver: Driver) -> None:
+    """Real drivers may crash on such a handle; where they tell, nothing has happened."""
+    array = ra.ones((3,), device=device)
+    before = allocated()
+    if vendor(device) == "cuda":
+        driver("cuCtxPushCurrent_v2", driver.contexts[1])  # type: ignore[attr-defined]
+    else:
+        driver("hipSetDevice", 1)
+    stale = driver.stream()
+    driver("cuStreamDestroy_v2" if isinstance(driver, Cuda) else "hipStreamDestroy", stale)
+    if vendor(device) == "cuda":
+        driver("cuCtxPopCurrent_v2", None)
+    else:
+        driver("hipSetDevice", 0)
+    for use in (
+        lambda: array.__dlpack__(stream=stale),
+        lambda: array.__dlpack__(stream=stale, copy=True),
+        lambda: array.to_device(device, stream=stale).copy(),
+        lambda: Stream(device, stale).synchronize(),
+        lambda: Stream(device, stale).record(),
+    ):
+        with pytest.raises((ra.DriverError, BufferError), match="400|709|INVALID_HANDLE"):
+            use()
+    assert {found["kind"] for found in fakegpu.violations()} == {"bad-handle"}
+    fakegpu.reset()
+    assert array.tolist() == [1.0] * 3
+    assert allocated() == before
+
+
+class Tells:
+    """A stream of another library, that tells what it likes."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def __cuda_stream__(self) -> Any:
+        if isinstance(self.answer, type):
+            raise self.answer("theirs")
+        return self.answer
+
+
+LIES = [
+    (7, TypeError), ((0,), TypeError), ((0, 5, 5), TypeError), ([0, 5], TypeError),
+    (None, TypeError), ((0, "5"), TypeError), ((0, 5.0), TypeError), (("0", 5), TypeError),
+    ((1, 5), ValueError), ((-1, 5), ValueError), ((2**70, 5), ValueError), ((0, -1), ValueError),
+    ((0, 2**64), ValueError), ((0, -(2**70)), ValueError), (ZeroDivisionError, ZeroDivisionError),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("answer", "error"), LIES, ids=repr)
+def test_an_object_that_lies_about_its_stream(
+    device: str, answer: Any, error: type[Exception]
+) -> None:
+    array, liar = ra.zeros((3,), device=device), Tells(answer)
+    fakegpu.reset()
+    for use in (
+        lambda: array.__dlpack__(stream=liar),
+        lambda: array.to_device(f"{vendor(device)}:0", stream=liar),
+        lambda: Stream(device, liar),
+    ):
+        with pytest.raises(error):
+            use()
+    assert fakegpu.trace() == []
+
+
+@pytest.mark.parametrize("value", [True, False, 1.0, "1", (0, 1), object(), b"1", [1]])
+def test_what_is_no_stream(device: str, value: Any) -> None:
+    array = ra.zeros((3,), device=device)
+    for use in (
+        lambda: array.__dlpack__(stream=value),
+        lambda: array.to_device(f"{vendor(device)}:0", stream=value),
+        lambda: Stream(device, value),
+    ):
+        with pytest.raises(TypeError, match="stream must be None, an int or an object"):
+            use()
+
+
+def test_values_that_the_vendor_does_not_have(device: str) -> None:
+    array, cuda = ra.zeros((3,), device=device), vendor(device) == "cuda"
+    fakegpu.reset()
+    forbidden = ([0] if cuda else [1, 2]) + [-2, -(2**63), -(2**64), 2**64, 2**200]
+    for value in forbidden:
+        with pytest.raises(ValueError, match="stream is"):
+            array.__dlpack__(stream=value)
+        with pytest.raises(ValueError, match="stream is"):
+            array.to_device(f"{vendor(device)}:0", stream=value)
+    for value in ([] if cuda else [1, 2]) + [-1, -(2**63), 2**64]:
+        with pytest.raises(ValueError, match="is -1|stream is|handle is -"):
+            Stream(device, value)
+    assert fakegpu.trace() == []
+
+
+def address(array: ra.Array) -> int:
+    stream = None if array.device == "cpu" else -1
+    capsule = array.__dlpack__(stream=stream, max_version=(1, 3))
+    return int(ra._native._inspect_capsule(capsule)["data"])
+
+
+def test_labels_that_lie_about_memory(device: str) -> None:
+    host = ra.zeros((3,))
+    for data in (address(host), 0xDEAD0008):
+        tensor = adversary.make(
+            device=(TYPE[vendor(device)], 1), data=data, shape=(3,), dtype=(2, 64, 1)
+        )
+        with pytest.raises(
+            BufferError, match=f"no device memory that {VENDOR[vendor(device)]} knows"
+        ):
+            ra.from_dlpack(tensor)
+        assert tensor.deleter_calls == 1
+    there = ra.zeros((3,), device=device)
+    label = {"cuda": 3, "rocm": 11}[vendor(device)]
+    tensor = adversary.make(device=(label, 0), data=address(there), shape=(3,), dtype=(2, 64, 1))
+    with pytest.raises(BufferError, match=f"is on device 1 of {VENDOR[vendor(device)]}"):
+        ra.from_dlpack(tensor)
+    assert tensor.deleter_calls == 1
+    tensor = adversary.make(device=(label, 0), data=address(host), shape=(3,), dtype=(2, 64, 1))
+    assert ra.from_dlpack(tensor).tolist() == [0.0] * 3  # not pinned, but the CPU reads it
+
+
+ALLOCATIONS = {
+    "cuda:1": ("cuMemAllocFromPoolAsync", "cuMemAlloc"),
+    "rocm:1": ("hipMalloc",),
+    "cuda_host": ("cuMemHostAlloc",),
+    "rocm_host": ("hipHostMalloc",),
+    "cuda_managed:0": ("cuMemAllocManaged",),
+}
+
+
+@pytest.mark.parametrize("place", ALLOCATIONS)
+def test_no_memory_on_a_device(place: str) -> None:
+    source, before = ra.ones((3,)), allocated()
+    for make in (lambda: ra.zeros((3,), device=place), lambda: source.to_device(place)):
+        for call in ALLOCATIONS[place]:
+            for k in range(1, 5):
+                fakegpu.fail(call, k, 2)
+        with pytest.raises(MemoryError, match=f"cannot allocate 24 bytes on {place}"):
+            make()
+        fakegpu.reset()
+    assert allocated() == before
+    assert source.to_device(place).to_device("cpu").tolist() == [1.0] * 3
+
+
+STEPS = ["Memcpy", "Launch", "EventRecord", "WaitEvent", "Memset", "CaptureInfo",
+         "GetDevice", "SetDevice", "PushCurrent", "PopCurrent"]  # fmt: skip
+
+
+@pytest.mark.parametrize("code", [999, 2])
+@pytest.mark.parametrize("step", STEPS)
+def test_a_driver_that_dies_half_way(device: str, step: str, code: int) -> None:
+    """Each function that the work calls fails once, at every place where it is called."""
+    other = Stream(device)
+
+    def work() -> Any:
+        array = ra.asarray([[1.0, 2.0], [3.0, 4.0]], device=device)
+        with use_stream(other):
+            turned = array.T.copy()
+        turned[0] = 5
+        turned.__dlpack__()
+        return turned.to_device("cpu").tolist()
+
+    def try_to_work() -> Any:
+        """The result, or what the error says."""
+        try:
+            return work()
+        except ra.DriverError as error:
+            names_it = VENDOR[vendor(device)] in str(error) and str(code) in str(error)
+            return (error.code, bool(error.name), bool(error.call), names_it)
+        except MemoryError as error:
+            return (2, True, True, bool(str(error)))
+
+    expected = work()
+    fakegpu.reset()
+    work()
+    ra.synchronize(device)
+    before = allocated()
+    calls = [record["call"] for record in fakegpu.trace() if step in record["call"]]
+    for k, call in enumerate(calls):
+        fakegpu.reset()
+        fakegpu.fail(call, calls[:k].count(call) + 1, code)
+        assert try_to_work() in (expected, (code, True, True, True))
+        fakegpu.reset()
+        assert work() == expected
+    ra.synchronize(device)
+    assert allocated() == before

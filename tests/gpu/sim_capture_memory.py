@@ -1,0 +1,264 @@
+"""Copies, allocations and frees while a graph is captured: what can become part of the graph does,
+what cannot stays out of its way, and no memory is lost over it."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import threading
+from typing import Any
+
+import fakegpu
+import pytest
+from capturing import ACTIVE, DEVICES, MODES, SIZE, Foreign, capturing, driver_of
+from fakegpu.driving import Driver
+
+import refarray as ra
+from refarray import Stream, use_stream
+from refarray.conformance import _adversary as adversary
+
+LARGE = 9 << 20  # more than two pieces of the pinned memory for transfers
+
+
+@pytest.fixture(params=[f"{d} {m}" for d, m in itertools.product(DEVICES, MODES)])
+def where(request: pytest.FixtureRequest) -> tuple[str, Driver, int]:
+    device, _, mode = str(request.param).partition(" ")
+    return device, driver_of(device), MODES[mode]
+
+
+def pinned(device: str) -> str:
+    return "cuda_host" if device.startswith("cuda") else "rocm_host"
+
+
+def allocated() -> int:
+    """Bytes of every driver's memory, the transfers' own apart."""
+    gc.collect()
+    return sum(item["bytes"] for item in fakegpu.live("memory") if item["bytes"] != 4 << 20)
+
+
+def test_copies_on_the_device_become_part_of_the_graph(where: Any) -> None:
+    """Plain and strided ones, conversions, one element for all; launched twice they run twice."""
+    device, driver, mode = where
+    stream = Stream(device)
+    source = ra.asarray([[1, 2, 3], [4, 5, 6]], dtype="int32", device=device)
+    plain, turned = ra.zeros_like(source), ra.zeros((3, 2), dtype="int32", device=device)
+    as_float, filled = ra.zeros((2, 3), dtype="float32", device=device), ra.zeros_like(source)
+    ra.synchronize(device)
+    with capturing(driver, stream.handle, mode) as capture, use_stream(stream):
+        plain[...] = source
+        turned[...] = source.T
+        as_float[...] = source
+        filled[:, ::2] = 7
+        assert capture.state() == ACTIVE
+        capture.end()
+        assert plain.tolist() == [[0] * 3] * 2
+        for value in (1, 10):
+            source[0, 0] = value
+            capture.launch(stream.handle)
+            assert plain.tolist() == [[value, 2, 3], [4, 5, 6]] == as_float.tolist()
+            assert turned.tolist() == [[value, 4], [2, 5], [3, 6]]
+            assert filled.tolist() == [[7, 0, 7]] * 2
+
+
+def test_a_graph_reads_and_writes_pinned_memory_only(where: Any) -> None:
+    device, driver, mode = where
+    stream = Stream(device)
+    there = ra.zeros((4,), dtype="int32", device=device)
+    near = ra.asarray([1, 2, 3, 4], dtype="int32", device=pinned(device))
+    own = ra.asarray([5, 6, 7, 8], dtype="int32")
+    large, far = ra.zeros((LARGE,), dtype="int8"), ra.zeros((LARGE,), dtype="int8", device=device)
+    ra.synchronize(device)
+    with capturing(driver, stream.handle, mode) as capture, use_stream(stream):
+        for target, pageable in ((there, own), (own, there), (far, large), (large, far)):
+            with pytest.raises(BufferError, match="graph"):
+                target[...] = pageable
+            with pytest.raises(BufferError, match="graph"):
+                target[::2] = pageable[::2]
+        there[...] = near
+        assert capture.state() == ACTIVE
+        capture.end()
+        assert there.tolist() == [0] * 4 and own.tolist() == [5, 6, 7, 8]
+        capture.launch(stream.handle)
+        assert there.tolist() == [1, 2, 3, 4]
+
+
+def test_what_would_allocate_is_refused(where: Any) -> None:
+    device, driver, mode = where
+    stream = Stream(device)
+    array = ra.asarray([[1, 2], [3, 4]], device=device)
+    ra.synchronize(device)
+    before = allocated()
+    with capturing(driver, stream.handle, mode) as capture, use_stream(stream):
+        for make in (
+            lambda: ra.zeros((3,), device=device),
+            lambda: ra.asarray([1.0], device=device),
+            array.copy,
+            lambda: array.astype("float32"),
+            lambda: array.__setitem__(slice(None), array[::-1]),
+            lambda: array.__dlpack__(copy=True, stream=stream),
+        ):
+            with pytest.raises(BufferError, match="graph"):
+                make()
+        with pytest.raises(BufferError, match="graph"):
+            array.tolist()
+        assert "become part of a graph" in repr(array)
+        assert capture.state() == ACTIVE
+        assert allocated() == before
+    assert array.tolist() == [[1, 2], [3, 4]]
+
+
+def test_other_streams_work_on_meanwhile(where: Any) -> None:
+    """In the capturing thread, with every call that a capture could forbid it: allocations of all
+    kinds, transfers through pinned memory, questions to events, frees."""
+    device, driver, mode = where
+    captured, free = Stream(device), Stream(device)
+    kinds = [device, pinned(device)] + ["cuda_managed:0"] * device.startswith("cuda")
+    before = allocated()
+    with capturing(driver, captured.handle, mode) as capture, use_stream(free):
+        for kind in kinds:
+            array = ra.ones((SIZE,), device=kind)
+            assert array.tolist() == [1.0] * SIZE
+            assert ra.asarray(array[::-1].astype("int8"), device=device).tolist() == [1] * SIZE
+            array[::2] = 2
+            event = free.record()
+            event.synchronize()
+            assert event.done
+        host = ra.ones((LARGE,), dtype="int8")
+        there = ra.asarray(host, device=device)
+        assert there.to_device("cpu")[-1].item() == 1
+        del array, there
+        gc.collect()
+        assert capture.state() == ACTIVE
+    ra.synchronize(device)
+    assert allocated() == before
+
+
+def test_other_threads_work_on_meanwhile(where: Any) -> None:
+    device, driver, mode = where
+    captured, before, seen = Stream(device), allocated(), []
+
+    def work() -> None:
+        with use_stream(Stream(device)):
+            for kind in (device, pinned(device)):
+                array = ra.ones((SIZE,), device=kind)
+                seen.append(array[::2].copy().tolist())
+
+    with capturing(driver, captured.handle, mode) as capture:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        assert capture.state() == ACTIVE
+    assert seen == [[1.0] * (SIZE // 2)] * 2
+    ra.synchronize(device)
+    assert allocated() == before
+
+
+def test_frees_during_a_capture_come_later_or_elsewhere(where: Any) -> None:
+    """Whatever kind of memory, and whether the capture's stream is the one it was allocated on."""
+    device, driver, mode = where
+    stream, consumer = Stream(device), Stream(device)
+    before = allocated()
+    with use_stream(stream):
+        home = ra.zeros((SIZE,), device=device)
+        used = ra.zeros((SIZE,), device=device).copy()
+    elsewhere, lent = ra.zeros((SIZE,), device=device), ra.zeros((SIZE,), device=device)
+    near = ra.zeros((SIZE,), device=pinned(device))
+    managed = ra.zeros((SIZE,), device="cuda_managed:0")
+    capsule = lent.__dlpack__(stream=consumer)
+    ra.synchronize(device)
+    with capturing(driver, stream.handle, mode) as capture:
+        with use_stream(stream):
+            used[...] = elsewhere
+            used[...] = near
+        with pytest.raises(BufferError, match="graph"):
+            home.__dlpack__(stream=stream, copy=True)
+        del home, used, elsewhere, lent, near, managed, capsule
+        gc.collect()
+        for _ in range(3):
+            ra.zeros((SIZE,), device=device)  # looks through what waits
+        assert capture.state() == ACTIVE
+    ra.synchronize(device)
+    assert allocated() == before
+
+
+def test_frees_while_the_default_stream_is_out_of_bounds(where: Any) -> None:
+    device, driver, mode = where
+    stream, blocking = Stream(device), driver.stream(0)
+    before = allocated()
+    arrays = [ra.zeros((SIZE,), device=kind) for kind in (device, pinned(device))]
+    with use_stream(stream):
+        arrays.append(arrays[0].copy())
+    with capturing(driver, blocking, mode) as capture:
+        capsules = [array.__dlpack__(stream=-1) for array in arrays]
+        del arrays, capsules
+        gc.collect()
+        with use_stream(stream):
+            ra.zeros((SIZE,), device=device)
+        assert capture.state() == ACTIVE
+    driver("cuStreamDestroy_v2" if capture.cuda else "hipStreamDestroy", blocking)
+    ra.synchronize(device)
+    assert allocated() == before
+
+
+def test_much_that_waits_is_not_waited_for_in_a_capture(where: Any) -> None:
+    """More than what is usually gathered: the device as a whole must not be waited for, since a
+    stream of another library has been seen to capture."""
+    device, driver, mode = where
+    before, consumer = allocated(), driver.stream()
+    with capturing(driver, consumer, mode) as capture:
+        with pytest.raises(BufferError, match="graph"):
+            ra.zeros((3,), device=device).__dlpack__(stream=consumer, copy=True)
+        for _ in range(150):
+            ra.zeros((SIZE,), device=device).__dlpack__(stream=-1)
+            ra.zeros((SIZE,), device=pinned(device)).__dlpack__(stream=-1)
+        assert capture.state() == ACTIVE
+    driver("cuStreamDestroy_v2" if capture.cuda else "hipStreamDestroy", consumer)
+    ra.synchronize(device)
+    assert allocated() == before
+
+
+def test_memory_runs_out_in_a_capture(where: Any) -> None:
+    device, driver, mode = where
+    stream = Stream(device)
+    with capturing(driver, stream.handle, mode) as capture:
+        ra.zeros((SIZE,), device=device).__dlpack__(stream=-1)
+        with pytest.raises(MemoryError, match="cannot allocate"):
+            ra.empty((2**50,), dtype="int8", device=device)
+        assert capture.state() == ACTIVE
+
+
+def test_a_producer_waits_for_the_end_of_the_capture(where: Any) -> None:
+    device, driver, mode = where
+    stream = Stream(device)
+    array, target = ra.ones((8,), device=device), ra.zeros((8,), device=device)
+    capsule = array.__dlpack__(stream=-1, max_version=(1, 3))
+    tensor = adversary.make(
+        device=array.device.dlpack,
+        data=ra._native._inspect_capsule(capsule)["data"],
+        shape=(8,),
+        dtype=(2, 64, 1),
+    )
+    ra.synchronize(device)
+    with capturing(driver, stream.handle, mode) as capture:
+        with use_stream(stream):
+            got = ra.from_dlpack(tensor)
+            target[...] = got
+        del got
+        gc.collect()
+        ra.zeros((3,), device=device)
+        assert tensor.deleter_calls == 0
+        assert capture.state() == ACTIVE
+    ra.synchronize(device)
+    assert tensor.deleter_calls == 1
+
+
+def test_arrays_taken_in_a_capture_are_given_back(where: Any) -> None:
+    device, driver, mode = where
+    stream, before = Stream(device), allocated()
+    array = ra.ones((8,), device=device)
+    ra.synchronize(device)
+    with capturing(driver, stream.handle, mode), use_stream(stream):
+        taken = [ra.from_dlpack(Foreign(array)) for _ in range(3)]
+    del array, taken
+    ra.synchronize(device)
+    assert allocated() == before

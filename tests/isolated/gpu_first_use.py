@@ -1,0 +1,128 @@
+"""The first use of the drivers in a process, by ENTRY: loading them may take seconds, in which the
+other threads run. `gpu_first_use.py ENTRY` prints "alive"."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fakegpu"))
+
+import fakegpu
+from fakegpu.driving import Cuda
+
+import refarray as ra
+from refarray.conformance import _adversary as adversary
+
+DEVICE = "cuda:1"
+
+
+def theirs(device: tuple[int, int] = (2, 1), **fields: Any) -> Any:
+    """A tensor of another library, which has the driver in use before refarray has."""
+    cuda = Cuda(fakegpu.Drivers.here().cuda)
+    cuda.use(1)
+    data = cuda.pinned(64) if device[0] == 3 else cuda.memory(64)
+    return adversary.make(device=device, data=data, shape=(3,), dtype=(2, 64, 1), **fields)
+
+
+def interface() -> object:
+    data = Cuda(fakegpu.Drivers.here().cuda).memory(64)
+
+    class Offers:
+        @property
+        def __cuda_array_interface__(self) -> dict[str, Any]:
+            said = {"shape": (3,), "typestr": "<f8", "version": 3, "data": (data, False)}
+            return {**said, "strides": None, "stream": None}
+
+    return Offers()
+
+
+def late(make: Callable[[], Any], use: Callable[[Any], object]) -> Callable[[], object]:
+    """What the other library does comes first, and is not looked at."""
+    made = make()
+    fakegpu.reset()
+    return lambda: use(made)
+
+
+ENTRIES: dict[str, Callable[[], Callable[[], object]]] = {
+    "zeros": lambda: lambda: ra.zeros((3,), device=DEVICE),
+    "asarray": lambda: lambda: ra.asarray([1], device=DEVICE),
+    "pinned": lambda: lambda: ra.zeros((3,), device="cuda_host"),
+    "stream": lambda: lambda: ra.Stream(DEVICE),
+    "stream_of_others": lambda: late(
+        lambda: Cuda(fakegpu.Drivers.here().cuda).stream(), lambda s: ra.Stream("cuda:0", s)
+    ),
+    "event": lambda: lambda: ra.Event(DEVICE),
+    "current_stream": lambda: lambda: ra.current_stream(DEVICE),
+    "synchronize": lambda: lambda: ra.synchronize(DEVICE),
+    "doctor": lambda: ra._native._probe_drivers,
+    "to_device": lambda: late(lambda: ra.zeros(3), lambda x: x.to_device(DEVICE)),
+    "to_device_on": lambda: late(lambda: ra.zeros(3), lambda x: x.to_device(DEVICE, stream=1)),
+    "export": lambda: late(
+        lambda: ra.zeros(3), lambda x: x.__dlpack__(dl_device=(2, 1), max_version=(1, 3))
+    ),
+    "export_pinned": lambda: late(
+        lambda: ra.zeros(3), lambda x: x.__dlpack__(dl_device=(3, 0), max_version=(1, 3))
+    ),
+    "export_a_copy": lambda: late(
+        lambda: ra.from_dlpack(theirs((3, 0))), lambda x: x.__dlpack__(copy=True)
+    ),
+    "from_dlpack": lambda: late(theirs, ra.from_dlpack),
+    "from_dlpack_to": lambda: late(lambda: ra.zeros(3), lambda x: ra.from_dlpack(x, device=DEVICE)),
+    "from_capsule": lambda: late(theirs, lambda x: ra.from_capsule(x.capsule())),
+    "from_interface": lambda: late(interface, ra.asarray),
+    "to_py": lambda: late(theirs, lambda x: adversary.api(ra.Array).to_py(x)),
+    "work_stream": lambda: late(lambda: adversary.api(ra.Array), lambda table: table.stream(2, 1)),
+}
+
+
+def held() -> list[Any]:
+    return fakegpu.violations("gil-held")
+
+
+def all_at_once() -> None:
+    """Every entry in a thread of its own, while others hold the GIL as long as they can."""
+    sys.setswitchinterval(1e-6)
+    bodies = [make() for make in ENTRIES.values()]
+    start, done = threading.Barrier(len(bodies) + 2), threading.Event()
+    failed: list[BaseException] = []
+
+    def spin() -> None:
+        start.wait()
+        while not done.is_set():
+            sum(range(1000))
+
+    def run(body: Callable[[], object]) -> None:
+        start.wait()
+        try:
+            body()
+        except BaseException as error:
+            failed.append(error)
+
+    spinners = [threading.Thread(target=spin) for _ in range(2)]
+    threads = [threading.Thread(target=run, args=(body,)) for body in bodies]
+    for thread in spinners + threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive(), "two threads wait for each other"
+    done.set()
+    assert failed == [], failed
+
+
+def main(name: str) -> None:
+    fakegpu.load(cuda=2, hip=1)
+    if name == "all_at_once":
+        all_at_once()
+    else:
+        kept = ENTRIES[name]()()
+        assert fakegpu.trace("cuInit"), "it did not load the driver"
+        del kept
+    assert held() == [], held()[0]
+    print("alive")
+
+
+main(sys.argv[1])
