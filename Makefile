@@ -48,7 +48,7 @@ test-partners: $(VENV)/pip ## partners that need an environment of their own; PA
 	$(BIN)/python tools/partners.py $(PARTNER)
 
 zoo: $(VENV)/package ## every broken producer and consumer against the conformance kit; prints the kill rate
-	PYTHONPATH=tests $(BIN)/python -m zoo
+	PYTHONPATH=tests:tests/fakegpu $(BIN)/python -m zoo
 
 findings: $(VENV)/package $(VENV)/test $(VENV)/partners ## the kit on every released library, each repro again, against the register; LIBRARY=numpy for one
 	$(BIN)/python tools/findings.py $(LIBRARY)

@@ -4,12 +4,12 @@ does itself."""
 from __future__ import annotations
 
 import ast
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 import refarray as ra
-from refarray.conformance import Outcome, Subject, checks
+from refarray.conformance import Outcome, Subject, _adversary, checks
 from refarray.conformance.adapters import OTHERS, Sent, excused
 from refarray.conformance.engine import run_subject
 from refarray.conformance.subjects import KINDS, SUBJECTS, subject, version_of
@@ -104,3 +104,72 @@ def test_what_a_bare_capsule_cannot_answer_is_refused() -> None:
 
 def test_a_library_without_dlpack_is_said_to_have_none() -> None:
     assert "has no __dlpack__" in run_subject("memoryview", checks(ids=["TENS-01"])).broken
+
+
+# --- what a library is not blamed for
+
+
+class Enumerated:
+    """A member as pybind11 makes them: no int, and int() takes it."""
+
+    __members__: ClassVar[dict[str, int]] = {"kDLCPU": 1}
+
+    def __int__(self) -> int:
+        return 1
+
+
+class Older:
+    """A producer of before 2023, whose struct has no strides where they are row-major."""
+
+    def __dlpack_device__(self) -> Any:
+        return (Enumerated(), 0)
+
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None) -> object:
+        tensor = _adversary.make(shape=(3,), data=bytes(12), strides=None, versioned=False)
+        return tensor.capsule()
+
+
+OLDER = Subject(
+    "older", "from test_adapters import Older", {"plain": "Older()"}, array_api=False, carrier=True
+)
+
+
+def take_loosely(x: Any) -> Any:
+    """An import that takes no legacy capsules, asks for no copy and does not rename."""
+    return _adversary.inspect(x.__dlpack__(max_version=(1, 3), copy=False)) and ra.zeros(3)
+
+
+LOOSE = Subject(
+    "loose",
+    "from test_adapters import take_loosely",
+    from_dlpack="take_loosely({})",
+    carrier=True,
+    overloads=True,
+    through="numpy",
+)
+BLAMELESS = [
+    ("OLDER", "TENS-06", "plain", "before 1.2 NULL strides mean row-major order"),
+    ("OLDER", "PROD-06", "own-device", "PROD-01 judges that"),
+    ("OLDER", "PROD-06", "vpi", "PROD-01 judges that"),
+    ("OLDER", "PROD-08", "cpu", "PROD-01 judges that"),
+    ("OLDER", "AAPI-02", "signature", "does not claim the array API"),
+    ("LOOSE", "DTYPE-07", "fp6-bits8", "carries every dtype"),
+    ("LOOSE", "DTYPE-08", "fp4-bits8", "carries every dtype"),
+    ("LOOSE", "CONS-09", "defaults", "asks for something of its own"),
+    ("LOOSE", "CONS-03", "ValueError", "what no overload takes is a TypeError"),
+    ("LOOSE", "FLAG-09", "read-only", "whether they write"),
+    ("LOOSE", "LIFE-12", "twice", "LIFE-10 judges that"),
+]
+
+
+@pytest.mark.parametrize(("name", "id", "case", "why"), BLAMELESS)
+def test_what_a_library_is_not_blamed_for(name: str, id: str, case: str, why: str) -> None:
+    chosen = [each for each in checks(ids=[id]) if each.case == case]
+    [found] = run_subject(f"test_adapters:{name}", chosen).findings
+    assert found.outcome is Outcome.NOT_APPLICABLE and why in found.observed
+
+
+def test_the_member_of_any_enumeration_names_a_device() -> None:
+    [found] = run_subject("test_adapters:OLDER", checks(ids=["DEV-01"])).findings
+    assert found.outcome is Outcome.PASS
+    assert run_subject("refarray", checks(ids=["DEV-01"])).findings[0].outcome is Outcome.PASS

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from refarray.__main__ import main
-from refarray.conformance import Outcome, check, checks, engine, expectations
+from refarray.conformance import Outcome, check, checks, engine, expectations, processes
 from refarray.conformance.engine import Run, run_subject
 from refarray.conformance.report import badge, data, html, junit, markdown
 from refarray.conformance.requirements import Level, reasons, requirements
@@ -64,7 +64,7 @@ def test_a_subject_that_cannot_be_tried_is_told(
 
 
 def test_a_subject_that_hangs_at_import_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "IMPORT_SECONDS", 0.5)
+    monkeypatch.setattr(processes, "IMPORT_SECONDS", 0.5)
     run = run_subject("zoo.odd:sleeping", engine.selected(ids=["VERS-05"]))
     assert run.broken.startswith("no answer in 0.5 s") and not run.findings
 
@@ -85,21 +85,21 @@ def test_a_subject_that_leaves_in_a_case_is_told(name: str) -> None:
 
 
 def test_a_subject_that_hangs_in_a_case_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "SECONDS", 2.0)
+    monkeypatch.setattr(processes, "SECONDS", 2.0)
     run = run_subject("zoo.odd:hanging", engine.selected(ids=["PROD-11", "PROD-13"]))
     assert [found.outcome for found in run.findings] == [Outcome.HANG, Outcome.PASS]
 
 
 def test_a_hang_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "SECONDS", 0.0)
-    run = run_subject("refarray", engine.selected(ids=["VERS-01"]))
+    monkeypatch.setattr(processes, "SECONDS", 0.5)
+    run = run_subject("zoo.odd:stuck", engine.selected(ids=["VERS-01"]))
     assert [found.outcome for found in run.findings] == [Outcome.HANG]
 
 
 def test_a_subject_that_never_answers_is_given_up(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(engine, "SECONDS", 0.5)
+    monkeypatch.setattr(processes, "SECONDS", 0.5)
     assert main(["check", "zoo.odd:stuck", "--only", "VERS", "LIFE-06"]) == 3
     assert "3 cases hung one after the other" in capsys.readouterr().out
 

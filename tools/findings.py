@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ from typing import Any
 
 import findings_page
 import partners
+
+from refarray.conformance.patience import LOOK_SECONDS, Patience
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "docs" / "findings.json"
@@ -101,30 +104,41 @@ def checked(library: Library) -> dict[str, Any]:
     return report
 
 
+def waited_for(command: list[str], variables: dict[str, str]) -> tuple[int | None, str, str]:
+    """The exit status of a process, None when it hangs, and what it has printed."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        tempfile.TemporaryFile() as out,
+        tempfile.TemporaryFile() as errors,
+    ):
+        process = subprocess.Popen(
+            command, env=variables, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, cwd=folder
+        )
+        patience = Patience(process.pid, REPRO_SECONDS)
+        while process.poll() is None and not patience.over():
+            time.sleep(LOOK_SECONDS / 5)
+        status = process.poll()
+        if status is None:
+            process.kill()
+            process.wait()
+        for file in (out, errors):
+            file.seek(0)
+        return status, out.read().decode(errors="replace"), errors.read().decode(errors="replace")
+
+
 def rerun(library: Library, found: Finding) -> str:
     """What the repro does in a process of its own, in a few words: "SIGSEGV", or its last line."""
     if not found["repro"]:
         return ""
     python, variables = python_of(library)
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            done = subprocess.run(
-                [python, "-c", found["repro"]],
-                check=False,
-                env=variables,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=REPRO_SECONDS,
-                cwd=folder,
-            )
-        except subprocess.TimeoutExpired:
-            return "no end"
-    if done.returncode < 0:
-        return signal.Signals(-done.returncode).name
-    if done.returncode == 0:
-        return " ".join(done.stdout.split())[:200] or "exit status 0"
-    last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+    status, out, errors = waited_for([python, "-c", found["repro"]], variables)
+    if status is None:
+        return "no end"
+    if status < 0:
+        return signal.Signals(-status).name
+    if status == 0:
+        return " ".join(out.split())[:200] or "exit status 0"
+    last = (errors.strip().splitlines() or [f"exit status {status}"])[-1]
     # MXNet has a handler of its own, which says so and leaves
     return f"SIGSEGV, as it says: {last}" if last.startswith("Segmentation fault") else last[:200]
 

@@ -95,6 +95,27 @@ def one(name: str) -> Subject:
     )
 
 
+class Blocking(Array):
+    """Keeps its process from ending once it has been exported."""
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        import atexit
+        import time
+
+        atexit.register(time.sleep, 3600)
+        return super().__dlpack__(**keywords)
+
+
+blocking = subject(
+    "blocking",
+    "import refarray as ra; from zoo.odd import Blocking",
+    "Blocking(ra.arange(6, dtype=ra.float32))",
+)
+lingering = subject(
+    "lingering",
+    "import atexit, time; atexit.register(time.sleep, 3600); import refarray as ra",
+    "ra.arange(6, dtype=ra.float32)",
+)
 missing = subject("missing", "import no_such_module_at_all")
 stopping = subject("stopping", "raise SystemExit('not today')")
 dying = subject("dying", "import os; os._exit(3)")

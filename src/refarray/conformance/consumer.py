@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import refarray
@@ -97,6 +98,12 @@ class Consumer:
             return eval(name, self.namespace)
         except (AttributeError, NameError) as error:
             raise NotApplicable(f"{self.subject.name} imports nothing: {error}") from error
+
+    @cached_property
+    def takes_legacy(self) -> bool:
+        """Whether it takes a well-formed legacy capsule at all."""
+        given = Given({"data": FLOATS, "shape": (3,), "versioned": False})
+        return self.take(given).error is None
 
     def own(self, *kinds: str) -> tuple[str, Any]:
         """An array of the subject's own, of the first of these kinds that it has, and its

@@ -3,13 +3,6 @@ findings that come of it."""
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-import select
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,19 +12,14 @@ from typing import Any
 from refarray.conformance.cases import CHECKS, Check
 from refarray.conformance.devices import chosen
 from refarray.conformance.findings import BROKEN, Finding, Outcome
+from refarray.conformance.processes import Broken, Died, Worker, how_it_ended
 from refarray.conformance.requirements import Level, requirement
+from refarray.conformance.worker import END
 
-SECONDS = 10.0
-"""For one case."""
-IMPORT_SECONDS = 60.0
-"""For a subject to be imported."""
 PATIENCE = 3
 """Cases one after the other that hang, until a subject is given up."""
 SIDE_BY_SIDE = 100
 """Runs of that many cases are divided between two processes."""
-START = "from refarray.conformance.worker import main; main()"
-TAIL = 2000  # characters of a dead worker's stderr that are kept
-
 Progress = Callable[[str, int, int], None]
 """Called with the subject, the cases done and the cases in all."""
 
@@ -60,122 +48,6 @@ def selected(*, full: bool = False, ids: Sequence[str] = ()) -> list[Check]:
         if (full or not check.full)
         and (not wanted or check.id in wanted or check.id.partition("-")[0] in wanted)
     ]
-
-
-class Died(Exception):
-    """A worker's end: how, and whether it had to be killed because it did not answer."""
-
-    def __init__(self, how: str, hung: bool) -> None:
-        super().__init__(how)
-        self.hung = hung
-
-
-class Broken(Exception):
-    """Why a subject cannot be tried."""
-
-
-class Worker:
-    """A process that a subject lives in, asked one check at a time. Risky checks are tried in a
-    child of it; in itself when it is there for one check ("alone") or for `devices`, whose drivers
-    have threads, and when the subject has started threads, which a fork would not take along."""
-
-    def __init__(self, subject: str, mode: str = "forks", devices: str = "none") -> None:
-        read, write = os.pipe()
-        quiet = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-        try:
-            self.process = subprocess.Popen(
-                [sys.executable, "-c", START, str(write), subject, mode, devices],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                pass_fds=[write],
-                env={**quiet, **os.environ},
-            )
-        finally:
-            os.close(write)
-        assert self.process.stdin is not None and self.process.stderr is not None
-        self.answers = os.fdopen(read, "rb", buffering=0)  # closed by close()
-        self.requests = self.process.stdin
-        self.errors = self.process.stderr
-        self.said = b""
-        self.printed = b""
-        self.about = ""
-        """A repro of what is being tried."""
-        try:
-            hello = self._answer(IMPORT_SECONDS)
-        except Died as end:
-            self.close()
-            raise Broken(f"{end}{self._last_words()}") from None
-        if "broken" in hello:
-            self.close()
-            raise Broken(hello["broken"])
-        self.version: str = hello["version"]
-        self.forks: bool = hello["forks"]
-        self.without: str = hello["without"]
-        """Why there is no device to try it on; empty when there may be."""
-
-    def ask(self, check: Check) -> dict[str, Any]:
-        """What one check saw. Died when that was the end of the process."""
-        try:
-            self.requests.write(f"{check.name}\n".encode())
-            self.requests.flush()
-        except BrokenPipeError:  # it died between two checks
-            raise Died(how_it_ended(self.close()), False) from None
-        self.about = ""
-        while "about" in (message := self._answer(SECONDS)):
-            self.about = message["about"]
-        return message
-
-    def _answer(self, seconds: float) -> dict[str, Any]:
-        """The next line; what is printed meanwhile is kept for last words."""
-        end = time.monotonic() + seconds
-        pipes = [self.answers, self.errors]
-        while b"\n" not in self.said:
-            ready, _, _ = select.select(pipes, [], [], max(0.0, end - time.monotonic()))
-            if not ready:
-                self.process.kill()
-                self.close()
-                raise Died(f"no answer in {seconds:g} s", True)
-            for pipe in ready:
-                chunk = os.read(pipe.fileno(), 65536)
-                if pipe is self.errors:
-                    self.printed = (self.printed + chunk)[-TAIL:]
-                    if not chunk:
-                        pipes.remove(pipe)
-                elif chunk:
-                    self.said += chunk
-                else:
-                    raise Died(how_it_ended(self.close()), False)
-        line, _, self.said = self.said.partition(b"\n")
-        out: dict[str, Any] = json.loads(line)
-        return out
-
-    def _last_words(self) -> str:
-        lines = self.printed.decode(errors="replace").strip().splitlines()
-        return f"; {lines[-1]}" if lines else ""
-
-    def close(self) -> int:
-        """Ends it; the exit status, negative for a signal."""
-        with contextlib.suppress(BrokenPipeError):
-            self.requests.close()
-        try:
-            return self.process.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            return self.process.wait()
-        finally:
-            self.answers.close()
-            self.errors.close()
-
-
-def how_it_ended(status: int) -> str:
-    """An exit status in words: "SIGSEGV", "exit status 3"."""
-    if status >= 0:
-        return f"the process left with exit status {status}"
-    try:
-        return f"{signal.Signals(-status).name}: {signal.strsignal(-status)}"
-    except ValueError:
-        return f"signal {-status}"
 
 
 def outcome(check: Check, message: dict[str, Any]) -> Outcome:
@@ -285,10 +157,23 @@ class Trial:
             out = worker.ask(check)
         except Died as end:
             return died(end, worker)
-        status = worker.close()
-        if check.exits and status:
-            return {"died": how_it_ended(status), "repro": worker.about}
+        if not check.exits:
+            worker.close()
+            return out
+        status = worker.end()
+        if status is None and self.never_ends():
+            told = "a process that has imported it does not end by itself, whatever is done"
+            return {"held": None, "observed": told}
+        if status != 0:
+            died_of = "hang" if status is None else how_it_ended(status)
+            return {"died": died_of, "repro": worker.about}
         return out
+
+    def never_ends(self) -> bool:
+        """Whether a process in which nothing was tried does not end either."""
+        worker = Worker(self.run.subject, "alone", self.devices)
+        worker.told(END)
+        return worker.end() is None
 
     def close(self) -> None:
         """Ends the workers."""

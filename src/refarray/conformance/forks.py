@@ -6,9 +6,10 @@ import json
 import os
 import select
 import signal
-import time
 from collections.abc import Callable
 from typing import Any
+
+from refarray.conformance.patience import LOOK_SECONDS, Patience
 
 CHUNK = 65536
 
@@ -19,11 +20,12 @@ class Leave(BaseException):
 
 
 def in_child(
-    work: Callable[[Callable[[dict[str, Any]], None]], None], seconds: float, leaves: bool = False
+    work: Callable[[Callable[[dict[str, Any]], None]], None], most: float, leaves: bool = False
 ) -> tuple[list[dict[str, Any]], str]:
-    """Runs `work` in a forked child for at most `seconds` and gives it a function to say things
-    by. What it said, and how it died: "" when it did not, "hang" when it did not end. A child that
-    `leaves` ends the interpreter, too, and how that ends is a part of how it died."""
+    """Runs `work` in a forked child until it hangs, or for `most` seconds, and gives it a function
+    to say things by. What it said, and how it died: "" when it did not, "hang" when it did not
+    end. A child that `leaves` ends the interpreter, too, and how that ends is a part of how it
+    died."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -43,7 +45,7 @@ def in_child(
         os._exit(0)
     os.close(write)
     try:
-        said, ended = receive(read, seconds)
+        said, ended = receive(read, Patience(child, most))
     finally:
         os.close(read)
     if not ended:
@@ -60,14 +62,15 @@ def in_child(
     return messages, "" if answered and code == 0 else f"left with exit status {code}"
 
 
-def receive(pipe: int, seconds: float) -> tuple[bytes, bool]:
-    """What comes through a pipe until its end or for `seconds`; whether the end came."""
-    end = time.monotonic() + seconds
+def receive(pipe: int, patience: Patience) -> tuple[bytes, bool]:
+    """What comes through a pipe until its end, or until patience is over; whether the end came."""
     answer = b""
     while True:
-        ready, _, _ = select.select([pipe], [], [], max(0.0, end - time.monotonic()))
+        ready, _, _ = select.select([pipe], [], [], LOOK_SECONDS)
         if not ready:
-            return answer, False
+            if patience.over():
+                return answer, False
+            continue
         chunk = os.read(pipe, CHUNK)
         if not chunk:
             return answer, True

@@ -15,8 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from refarray.conformance.engine import how_it_ended
 from refarray.conformance.pairs import Arrival, Exchange
+from refarray.conformance.processes import how_it_ended
 
 IMPORT_SECONDS = 60.0
 """For both imports."""

@@ -66,6 +66,11 @@ class Subject:
     """Whether its import takes a bare capsule, so that asking the producer is not its part."""
     gives_capsules: bool = False
     """Whether its export is a bare legacy capsule, without methods that could be asked."""
+    overloads: bool = False
+    """Whether its import is the argument of a bound function, which asks for what it needs: what
+    fits no overload is a TypeError."""
+    through: str = ""
+    """The library whose arrays its own are made of, and share their fate."""
     devices: Mapping[str, on_devices.OnDevice] = field(default_factory=lambda: MappingProxyType({}))
     """Its arrays and streams on devices, by vendor: "cuda", "rocm"."""
     note: str = ""
@@ -149,6 +154,7 @@ TVM_FFI = Subject(
     dtypes=DTYPES[:11],
     from_dlpack="tvm_ffi.from_dlpack({})",
     distribution="apache-tvm-ffi",
+    through="numpy",
     carrier=True,
     array_api=False,
     note="it makes no arrays: what is exported was imported from NumPy",
@@ -162,6 +168,7 @@ ARRAY_API_STRICT = Subject(
     dtypes=DTYPES[:13],
     from_dlpack="xp.from_dlpack({})",
     distribution="array-api-strict",
+    through="numpy",
 )
 PYARROW = Subject(
     "pyarrow",

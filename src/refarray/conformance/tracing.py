@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from refarray.conformance.calls import Step
-from refarray.conformance.engine import how_it_ended
 from refarray.conformance.findings import Finding
 from refarray.conformance.pairs import Arrival
+from refarray.conformance.processes import how_it_ended
 from refarray.conformance.producer import raised
 from refarray.conformance.report.timeline import lines, timeline_lines
 

@@ -36,6 +36,8 @@ NANOBIND = Subject(
     from_dlpack="nb.pass_on({})",
     distribution="nanobind",
     carrier=True,
+    overloads=True,
+    through="numpy",
     array_api=False,
     note="an extension as an author writes one: it passes NumPy's arrays on",
 )

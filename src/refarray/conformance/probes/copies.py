@@ -7,7 +7,7 @@ from typing import Any
 
 from refarray.conformance.cases import NotApplicable, Seen, check
 from refarray.conformance.probes.layouts import exported
-from refarray.conformance.producer import VERSIONED, Producer
+from refarray.conformance.producer import VERSIONED, Export, Producer
 from refarray.conformance.requirements import Level
 
 
@@ -67,12 +67,22 @@ for _kind in ("plain", "strided", "transposed"):
     _no_copy(_kind)
 
 
+def knowing(producer: Producer, export: Export) -> Export:
+    """The export. NotApplicable for a TypeError of a producer that does not know dl_device at all:
+    that is how consumers tell an old one, and PROD-01 judges it."""
+    if isinstance(export.error, TypeError):
+        bare = producer.export(producer.text(), dl_device=None)
+        if isinstance(bare.error, TypeError):
+            raise NotApplicable("it does not know dl_device: PROD-01 judges that")
+    return export
+
+
 @check("PROD-06", "producer", "own-device", "dl_device equal to __dlpack_device__() is served")
 def _own_device(producer: Producer) -> Seen:
     text = producer.text()
     array = producer.make(text)
     own = producer.device(array)
-    export = producer.export(text, array, dl_device=own, **VERSIONED)
+    export = knowing(producer, producer.export(text, array, dl_device=own, **VERSIONED))
     return producer.seen(export.held is not None and tuple(export["device"]) == own, export)
 
 
@@ -80,7 +90,7 @@ def _own_device(producer: Producer) -> Seen:
     "PROD-08", "producer", "cpu", "dl_device=(1, 0) is served: every array can be had on the CPU"
 )
 def _cpu(producer: Producer) -> Seen:
-    export = producer.export(producer.text(), dl_device=(1, 0), **VERSIONED)
+    export = knowing(producer, producer.export(producer.text(), dl_device=(1, 0), **VERSIONED))
     return producer.seen(export.held is not None and tuple(export["device"]) == (1, 0), export)
 
 
@@ -96,6 +106,7 @@ def _foreign(case: str, device: tuple[int, int], versioned: bool) -> None:
     def _(producer: Producer) -> Seen:
         keywords = VERSIONED if versioned else {}
         export = producer.export(producer.text(), dl_device=device, **keywords)
+        export = knowing(producer, export)
         return producer.seen(isinstance(export.error, BufferError), export)
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Callable
 from typing import Any
 
 from refarray.conformance import _adversary
 from refarray.conformance.cases import NotApplicable, Seen, about, check
+from refarray.conformance.patience import LOOK_SECONDS, Patience
 from refarray.conformance.probes.lifetime import exported, seen
 from refarray.conformance.producer import Producer
 
@@ -78,6 +81,24 @@ def interpreters() -> str:
     raise NotApplicable("this Python has no sub-interpreters that can be reached from Python")
 
 
+def run(script: str) -> tuple[int | None, str]:
+    """The exit status of a script, None when it hangs, and what it printed: else its errors."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+        command = [sys.executable, "-c", script]
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=errors)
+        patience = Patience(process.pid, SECONDS)
+        while process.poll() is None and not patience.over():
+            time.sleep(LOOK_SECONDS / 10)
+        status = process.poll()
+        if status is None:
+            process.kill()
+            process.wait()
+        for file in (out, errors):
+            file.seek(0)
+        said = out.read().strip() or errors.read().strip()
+    return status, said.decode(errors="replace")
+
+
 @check(
     "LIFE-25",
     "producer",
@@ -87,25 +108,18 @@ def interpreters() -> str:
 )
 def _sub(producer: Producer) -> Seen:
     """In a process of its own and judged here: a death is no worse than what the level says."""
+    if through := producer.subject.through:
+        raise NotApplicable(f"its arrays are made of {through}'s, which is tried by itself")
     name = interpreters()
     script = f"{producer.subject.imports}\n{producer.text()}.__dlpack__()\n"
     repro = "\n".join(
         [f"import {name} as sub; i = sub.create()", f"print(sub.run_string(i, {script!r}))"]
     )
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", repro],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
-            errors="replace",
-        )
-    except subprocess.TimeoutExpired:
-        return Seen(False, f"no end within {SECONDS:g} s", repro)
-    if done.returncode < 0:
-        return Seen(False, f"signal {-done.returncode}", repro)
-    said = (done.stdout.strip() or done.stderr.strip()).splitlines()
+    status, out = run(repro)
+    if status is None:
+        return Seen(False, "it hangs", repro)
+    if status < 0:
+        return Seen(False, f"signal {-status}", repro)
+    said = out.strip().splitlines()
     last = said[-1] if said and said != ["None"] else "it works"
     return Seen("SystemError" not in last, last[:200], repro)

@@ -25,11 +25,13 @@ def _positional(producer: Producer) -> Seen:
     text = producer.text()
     array = producer.make(text)
     repro = producer.repro(f"print({text}.__dlpack__(None))")
+    # Only the array API makes them keyword-only.
+    level = None if producer.subject.array_api else Level.HAZARD
     try:
         type(array).__dlpack__(array, None)
     except Exception as error:
-        return Seen(isinstance(error, TypeError), raised(error), repro)
-    return Seen(False, "accepted", repro)
+        return Seen(isinstance(error, TypeError), raised(error), repro, level=level)
+    return Seen(False, "accepted", repro, level=level)
 
 
 def _keyword(name: str) -> None:
@@ -57,6 +59,8 @@ for _name in KEYWORDS:
     "inspect.signature reads stream, max_version, dl_device, copy, each None by default",
 )
 def _signature(producer: Producer) -> Seen:
+    if not producer.subject.array_api:
+        raise NotApplicable(f"{producer.subject.name} does not claim the array API")
     text = producer.text()
     method = type(producer.make(text)).__dlpack__
     repro = producer.repro(f"import inspect; print(inspect.signature(type({text}).__dlpack__))")

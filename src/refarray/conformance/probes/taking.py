@@ -82,6 +82,8 @@ def _twice(consumer: Consumer) -> Seen:
     first = consumer.take(recorder)
     if first.error is not None:
         raise NotApplicable(f"it refuses: {first}")
+    if not str(_adversary.name_of(recorder.capsule)).startswith("used_"):
+        raise NotApplicable("it does not rename what it takes: LIFE-10 judges that")
     second = consumer.take(recorder)
     observed = f"the second time: {second}"
     refused = second.refused
