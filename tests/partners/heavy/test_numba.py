@@ -1,0 +1,162 @@
+"""Numba's arrays of device memory, by `__cuda_array_interface__` both ways, on the simulated
+driver: Numba needs nothing of a device but its driver until it compiles a kernel."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import importlib
+import subprocess
+import sys
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import fakegpu
+import numpy as np
+import pytest
+
+import refarray as ra
+
+pytestmark = [
+    pytest.mark.numba,
+    # The simulated driver is one of CUDA 12, Numba's bindings are of CUDA 13: they say so once.
+    pytest.mark.filterwarnings("ignore:cuda-bindings was built for CUDA major version"),
+]
+HARDWARE = Path(__file__).resolve().parents[2] / "hardware"
+DTYPES = [*("bool", "int8", "uint16", "int32", "int64"),
+          *("float16", "float32", "float64", "complex64", "complex128")]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def cuda() -> ModuleType:
+    """Every consumer's work runs before its producer's, wherever no rule forbids it."""
+    drivers = fakegpu.load(cuda=1, hip=0, order="latest")
+    ctypes.CDLL(str(drivers.cuda))  # by its name, libcuda.so.1, it is found from now on
+    return importlib.import_module("numba.cuda")
+
+
+@pytest.fixture(autouse=True)
+def ordered() -> Iterator[None]:
+    yield
+    ra.synchronize("cuda:0")
+    found = fakegpu.violations()
+    # Numba waits for the device with the GIL held: that is its own affair.
+    assert [each for each in found if each["kind"] != "gil-held"] == []
+
+
+def ours(dtype: str = "float32") -> ra.Array:
+    numbers = np.arange(24).reshape(2, 3, 4)
+    return ra.asarray(numbers.astype(dtype), device="cuda:0")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_numba_reads_ours(cuda: ModuleType, dtype: str) -> None:
+    array = ours(dtype)
+    theirs = cuda.as_cuda_array(array)
+    assert theirs.dtype == np.dtype(dtype)
+    assert theirs.copy_to_host().tolist() == array.to_device("cpu").tolist()
+
+
+@pytest.mark.parametrize("layout", ["mT", "steps", "broadcast", "0-d", "empty"])
+def test_layouts_of_ours(cuda: ModuleType, layout: str) -> None:
+    whole = ours()
+    array = {
+        "mT": whole.mT,
+        "steps": whole[:, ::2, 1:3],
+        "broadcast": ra.broadcast_to(whole[:1], (3, 3, 4)),
+        "0-d": whole[1, 2, 3],
+        "empty": whole[:0],
+    }[layout]
+    theirs = cuda.as_cuda_array(array)
+    assert theirs.shape == array.shape
+    assert theirs.copy_to_host().tolist() == array.to_device("cpu").tolist()
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e5m2"])
+def test_what_the_interface_has_no_name_for(cuda: ModuleType, dtype: str) -> None:
+    with pytest.raises(TypeError, match="cuda array interface"):
+        cuda.as_cuda_array(ra.zeros((4,), dtype=dtype, device="cuda:0"))
+
+
+def test_a_write_of_numbas_is_seen_by_us(cuda: ModuleType) -> None:
+    array = ra.zeros((6,), dtype="int32", device="cuda:0")
+    cuda.as_cuda_array(array).copy_to_device(np.arange(6, dtype="int32"))
+    cuda.synchronize()
+    assert array.to_device("cpu").tolist() == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_we_read_numbas(cuda: ModuleType, dtype: str) -> None:
+    host = np.arange(24).reshape(4, 6).astype(dtype)
+    theirs = cuda.to_device(host)
+    got = ra.asarray(theirs)
+    assert got.device == "cuda:0" and got.dtype == dtype
+    assert got.to_device("cpu").tolist() == host.tolist()
+
+
+@pytest.mark.parametrize("layout", ["slice", "F", "empty"])
+def test_layouts_of_numbas(cuda: ModuleType, layout: str) -> None:
+    host = np.arange(24, dtype="float32").reshape(4, 6)
+    theirs, expected = {
+        "slice": lambda: (cuda.to_device(host)[1:3, ::2], host[1:3, ::2]),
+        "F": lambda: (cuda.to_device(np.asfortranarray(host)), host),
+        "empty": lambda: (cuda.device_array((0, 3), dtype="float32"), host[:0, :3]),
+    }[layout]()
+    got = ra.asarray(theirs)
+    assert got.shape == expected.shape
+    assert got.to_device("cpu").tolist() == expected.tolist()
+
+
+def test_the_stream_of_an_array_of_numbas_is_waited_for(cuda: ModuleType) -> None:
+    stream = cuda.stream()
+    host = cuda.pinned_array(8, dtype="float32")
+    host[:] = 3
+    theirs = cuda.device_array(8, dtype="float32", stream=stream)
+    theirs.copy_to_device(host, stream=stream)
+    assert theirs.__cuda_array_interface__["stream"] == stream.__cuda_stream__()[1]
+    with ra.use_stream(ra.Stream("cuda:0")):
+        assert ra.asarray(theirs).copy().to_device("cpu").tolist() == [3.0] * 8
+
+
+def test_the_stream_of_ours_is_waited_for_by_numba(cuda: ModuleType) -> None:
+    array = ra.zeros((8,), dtype="float32", device="cuda:0")
+    with ra.use_stream(ra.Stream("cuda:0")):
+        array[...] = 5.0
+        theirs = cuda.as_cuda_array(array)
+    assert theirs.copy_to_host().tolist() == [5.0] * 8
+
+
+def test_numba_keeps_ours_and_we_keep_numbas(cuda: ModuleType) -> None:
+    theirs = cuda.as_cuda_array(ours())
+    gc.collect()
+    assert theirs.copy_to_host().ravel().tolist() == list(range(24))
+    made = cuda.to_device(np.arange(4.0))
+    alive = weakref.ref(made)
+    got = ra.asarray(made)
+    del made
+    gc.collect()
+    assert alive() is not None and got.to_device("cpu").tolist() == [0.0, 1.0, 2.0, 3.0]
+    del got
+    ra.synchronize("cuda:0")
+    gc.collect()
+    assert alive() is None
+
+
+def test_our_streams_are_numbas(cuda: ModuleType) -> None:
+    stream = cuda.stream()
+    assert ra.Stream("cuda:0", stream).handle == stream.__cuda_stream__()[1]
+
+
+def test_the_tests_for_hardware(cuda: ModuleType) -> None:
+    """Those of the hardware script, as far as a simulated device carries them."""
+    command: list[Any] = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", HARDWARE]
+    command += ["--hardware=simulated", "--partner=numba", "-W", "default"]
+    code = f"import ctypes, runpy, sys; ctypes.CDLL({str(fakegpu.Drivers.here().cuda)!r}); "
+    code += "sys.argv = sys.argv[1:]; runpy.run_module('pytest', run_name='__main__')"
+    command[1:3] = ["-c", code, "pytest"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 passed" in done.stdout
