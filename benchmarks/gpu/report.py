@@ -44,7 +44,7 @@ def table(rows: list[dict[str, Any]]) -> str:
     for row in rows:
         if "ours" not in row:
             calls = row.get("driver_calls")
-            said = "ran" if calls is None else f"ran, {calls} driver calls"
+            said = "ran" if calls is None else f"ran, {calls:g} driver calls"
             lines.append(f"| {row['id']} | {row['title']} | {said} | | | | |")
             continue
         verdict = {True: "met", False: "**missed**", None: ""}[row.get("met")]

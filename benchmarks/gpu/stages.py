@@ -23,6 +23,7 @@ PASSED, FAILED, NOT_RUN = "passed", "failed", "not run"
 PARTNERS = {
     "refarray": "import refarray; print(refarray.__version__)",
     "driver": "print('by ctypes')",
+    "cuda.core": "import cuda.core; print(cuda.core.__version__)",
     "torch": "import torch; assert torch.cuda.is_available(), 'this build of PyTorch finds no "
     "CUDA device'; print(torch.__version__)",
     "cupy": "import cupy; cupy.zeros(2).sum().item(); print(cupy.__version__)",
@@ -32,7 +33,7 @@ PARTNERS = {
     "cudf": "import cudf; print(cudf.__version__)",
 }
 #: Those that need nothing of a device but its driver.
-SIMULATED_PARTNERS = ("refarray", "driver", "numba")
+SIMULATED_PARTNERS = ("refarray", "driver", "cuda.core", "numba")
 PROBE = "import json, refarray._native as n; print(json.dumps([n._probe_drivers(), {k: v for k, v "
 PROBE += "in n._build_info().items() if isinstance(v, (str, int, bool))}]))"
 SANITIZER_FOUND = 66  # its exit status when it reports an error, as we ask it
@@ -136,9 +137,9 @@ def partner_version(runner: Runner, name: str) -> tuple[str, str]:
 
 def installed(name: str) -> tuple[str, str]:
     """The same where a device is simulated, which only our tests switch on."""
-    if name == "driver":
-        return "by ctypes", ""
-    distribution = {"numba": "numba-cuda"}.get(name, name)
+    if name in ("refarray", "driver"):
+        return "" if name == "refarray" else "by ctypes", ""
+    distribution = {"numba": "numba-cuda", "cuda.core": "cuda-core"}.get(name, name)
     try:
         return metadata.version(distribution), ""
     except metadata.PackageNotFoundError:
@@ -158,7 +159,9 @@ def with_partner(runner: Runner, name: str, scratch: Path) -> Stage:
     command += ["-p", "no:cacheprovider", "-p", "no:xdist", "-W", "default", "--tb=short"]
     start = time.monotonic()
     try:
-        done = runner.python(*command, f"--junitxml={report}", most=150)
+        # A simulated device is as slow as the machine's processors are busy.
+        most = 400 if runner.simulated else 150
+        done = runner.python(*command, f"--junitxml={report}", most=most)
     except subprocess.TimeoutExpired:
         spent = time.monotonic() - start
         if runner.left(1) <= 0:

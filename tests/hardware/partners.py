@@ -154,6 +154,34 @@ class Driver(Partner):
         return list(into)
 
 
+class CudaCore(Driver):
+    """NVIDIA's cuda.core: takes both protocols for a stream that it is told. What it gives names no
+    stream and waits for none, so that only taking is asked of it."""
+
+    ways = frozenset({"takes-dlpack", "takes-interface"})
+    module = "cuda.core.utils"
+
+    def __init__(self, driver: Any) -> None:
+        super().__init__(driver)
+        self.current = 1
+
+    @contextlib.contextmanager
+    def on(self, stream: Any) -> Iterator[None]:
+        before, self.current = self.current, stream
+        yield
+        self.current = before
+
+    def taken(self, way: str, array: ra.Array) -> Interface:
+        view = getattr(self.library.StridedMemoryView, way)(array, stream_ptr=self.current)
+        return Interface(view.ptr, 0, kept=view)  # 0: its stream has been made to wait
+
+    def take(self, array: ra.Array) -> Any:
+        return self.taken("from_dlpack", array)
+
+    def take_interface(self, array: ra.Array) -> Any:
+        return self.taken("from_cuda_array_interface", array)
+
+
 class Torch(Partner):
     """PyTorch: its use of the interface knows no streams, so that only DLPack is asked for."""
 
@@ -339,6 +367,7 @@ class CuDf(Partner):
 PARTNERS: dict[str, Callable[[Any], Partner]] = {
     "refarray": Refarray,
     "driver": Driver,
+    "cuda.core": CudaCore,
     "torch": Torch,
     "cupy": CuPy,
     "jax": Jax,

@@ -58,7 +58,7 @@ def test_we_wait_for_what_they_write(partner: Partner, delay: Delay, is_busy: Bu
         assert copy.to_device("cpu").tolist() == [expected(partner)] * COUNT
 
 
-@pytest.mark.way("dlpack")
+@pytest.mark.way("takes-dlpack")
 def test_they_wait_for_what_we_write(partner: Partner, delay: Delay, is_busy: Busy) -> None:
     array, _ = ours_being_written(delay, is_busy)
     stream = partner.stream()
@@ -89,7 +89,7 @@ def test_we_wait_for_the_stream_of_their_interface(
         assert copy.to_device("cpu").tolist() == [expected(partner)] * COUNT
 
 
-@pytest.mark.way("interface")
+@pytest.mark.way("takes-interface")
 def test_they_wait_for_the_stream_of_our_interface(
     partner: Partner, delay: Delay, is_busy: Busy
 ) -> None:
@@ -120,7 +120,7 @@ def check_memory_outlives(
     del later
 
 
-@pytest.mark.way("dlpack")
+@pytest.mark.way("takes-dlpack")
 def test_memory_outlives_their_queued_read(partner: Partner, delay: Delay) -> None:
     """They let go of it while their work on it is queued: the block is not given to others yet."""
     array = ra.full((COUNT,), NEW, dtype="float32", device=DEVICE)

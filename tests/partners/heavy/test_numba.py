@@ -150,13 +150,14 @@ def test_our_streams_are_numbas(cuda: ModuleType) -> None:
     assert ra.Stream("cuda:0", stream).handle == stream.__cuda_stream__()[1]
 
 
-def test_the_tests_for_hardware(cuda: ModuleType) -> None:
+@pytest.mark.parametrize(("partner", "passed"), [("numba", 2), ("cuda.core", 3)])
+def test_the_tests_for_hardware(cuda: ModuleType, partner: str, passed: int) -> None:
     """Those of the hardware script, as far as a simulated device carries them."""
     command: list[Any] = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", HARDWARE]
-    command += ["--hardware=simulated", "--partner=numba", "-W", "default"]
+    command += ["--hardware=simulated", f"--partner={partner}", "-W", "default"]
     code = f"import ctypes, runpy, sys; ctypes.CDLL({str(fakegpu.Drivers.here().cuda)!r}); "
     code += "sys.argv = sys.argv[1:]; runpy.run_module('pytest', run_name='__main__')"
     command[1:3] = ["-c", code, "pytest"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "2 passed" in done.stdout
+    assert f"{passed} passed" in done.stdout
