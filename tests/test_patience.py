@@ -3,8 +3,6 @@ hang."""
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 import time
@@ -44,9 +42,8 @@ def running(script: str) -> Iterator[int]:
     assert process.stdout is not None
     process.stdout.readline()
     yield process.pid
-    for pid in patience.family(process.pid):
-        os.kill(pid, signal.SIGKILL)
-    process.communicate()
+    patience.kill(process.pid)
+    process.communicate()  # ends, since no child has its pipe any more
 
 
 def waited(pid: int, most: float) -> bool:

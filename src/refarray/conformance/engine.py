@@ -12,6 +12,7 @@ from typing import Any
 from refarray.conformance.cases import CHECKS, Check
 from refarray.conformance.devices import chosen
 from refarray.conformance.findings import BROKEN, Finding, Outcome
+from refarray.conformance.nursery import Nursery
 from refarray.conformance.processes import Broken, Died, Worker, how_it_ended
 from refarray.conformance.requirements import Level, requirement
 from refarray.conformance.worker import END
@@ -92,6 +93,8 @@ class Trial:
         self.devices = devices
         self.workers: dict[str, Worker] = {}
         """By mode: the one that forks, and the one with a device's driver."""
+        self.nursery: Nursery | None = None
+        """Where further workers come from, once there is one."""
         self.without: str | None = None
         """As Worker.without, once a worker has told."""
         self.dead: set[str] = set()
@@ -135,10 +138,22 @@ class Trial:
     def worker(self, mode: str) -> Worker:
         """The process of that mode, started when there is none."""
         if mode not in self.workers:
-            self.workers[mode] = Worker(self.run.subject, mode, self.devices)
+            self.workers[mode] = self.begun(mode)
             self.run.version = self.workers[mode].version
             self.without = self.workers[mode].without
         return self.workers[mode]
+
+    def begun(self, mode: str) -> Worker:
+        """A new process: of the nursery, if there is one."""
+        if self.nursery is not None and mode != "devices":
+            try:
+                return Worker(self.run.subject, mode, self.devices, self.nursery)
+            except OSError:  # it has died
+                self.nursery.close()
+                self.nursery = None
+        out = Worker(self.run.subject, mode, self.devices)
+        self.nursery = out.nursery or self.nursery
+        return out
 
     def no_devices(self) -> str:
         """Why there is no device to try it on, which the first worker tells."""
@@ -152,7 +167,7 @@ class Trial:
         """The same in a process of its own: a forked child of a library with threads may hang, and
         one where other cases ran may be broken, for no fault of the library's in this case."""
         mode = "devices" if check.devices else "alone"
-        worker = Worker(self.run.subject, mode, self.devices)
+        worker = self.begun(mode)
         try:
             out = worker.ask(check)
         except Died as end:
@@ -171,7 +186,7 @@ class Trial:
 
     def never_ends(self) -> bool:
         """Whether a process in which nothing was tried does not end either."""
-        worker = Worker(self.run.subject, "alone", self.devices)
+        worker = self.begun("alone")
         worker.told(END)
         return worker.end() is None
 
@@ -179,6 +194,9 @@ class Trial:
         """Ends the workers."""
         while self.workers:
             self.workers.popitem()[1].close()
+        if self.nursery is not None:
+            self.nursery.close()
+            self.nursery = None
 
 
 def died(end: Died, worker: Worker) -> dict[str, Any]:

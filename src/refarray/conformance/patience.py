@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import time
 from collections import defaultdict, deque
 from pathlib import Path
@@ -35,6 +36,17 @@ def family(pid: int) -> list[int]:
     for parent in found:  # which grows
         found += children[parent]
     return found
+
+
+def kill(pid: int) -> None:
+    """Ends a process and all that it has started."""
+    try:
+        found = family(pid)
+    except OSError:
+        found = [pid]
+    for each in found:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(each, signal.SIGKILL)
 
 
 def work(pid: int) -> tuple[float, bool] | None:

@@ -8,13 +8,15 @@ import json
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
 from typing import Any
 
 from refarray.conformance.cases import Check
-from refarray.conformance.patience import IDLE_SECONDS, LOOK_SECONDS, Patience
+from refarray.conformance.nursery import Forked, Nursery
+from refarray.conformance.patience import IDLE_SECONDS, LOOK_SECONDS, Patience, kill
 
 SECONDS = 30.0
 """For one case, as long as it gets something done."""
@@ -36,23 +38,52 @@ class Broken(Exception):
     """Why a subject cannot be tried."""
 
 
+def begun(
+    subject: str, mode: str, devices: str, answers: int
+) -> tuple[subprocess.Popen[bytes], socket.socket | None]:
+    """A process that will import the subject, and our end of its nursery's socket, if it may have
+    one."""
+    quiet = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    ours, theirs = socket.socketpair() if mode == "forks" else (None, None)
+    descriptors = [answers, *([] if theirs is None else [theirs.fileno()])]
+    names = [str(number) for number in (*descriptors, -1)][:2]
+    process = subprocess.Popen(
+        [sys.executable, "-c", START, names[0], subject, mode, devices, names[1]],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        pass_fds=descriptors,
+        env={**quiet, **os.environ},
+    )
+    if theirs is not None:
+        theirs.close()
+    return process, ours
+
+
 class Worker:
     """A process that a subject lives in, asked one check at a time. Risky checks are tried in a
     child of it; in itself when it is there for one check ("alone") or for `devices`, whose drivers
     have threads, and when the subject has started threads, which a fork would not take along."""
 
-    def __init__(self, subject: str, mode: str = "forks", devices: str = "none") -> None:
+    def __init__(
+        self,
+        subject: str,
+        mode: str = "forks",
+        devices: str = "none",
+        nursery: Nursery | None = None,
+    ) -> None:
         read, write = os.pipe()
-        quiet = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        self.nursery: Nursery | None = None
+        """Where more of its kind come from, when the subject has started no threads by itself."""
+        self.process: subprocess.Popen[bytes] | Forked
         try:
-            self.process = subprocess.Popen(
-                [sys.executable, "-c", START, str(write), subject, mode, devices],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                pass_fds=[write],
-                env={**quiet, **os.environ},
-            )
+            if nursery is None:
+                self.process, other = begun(subject, mode, devices, write)
+            else:
+                self.process, other = nursery.fork(mode, write), None
+        except OSError:
+            os.close(read)
+            raise
         finally:
             os.close(write)
         assert self.process.stdin is not None and self.process.stderr is not None
@@ -70,9 +101,19 @@ class Worker:
         except Died as end:
             self.close()
             raise Broken(f"{end}{self._last_words()}") from None
+        finally:
+            if other is not None and self.answers.closed:
+                other.close()
         if "broken" in hello:
+            if other is not None:
+                other.close()
             self.close()
             raise Broken(hello["broken"])
+        if other is not None:
+            if hello["nursery"]:
+                self.nursery = Nursery(other)
+            else:
+                other.close()
         self.version: str = hello["version"]
         self.forks: bool = hello["forks"]
         self.without: str = hello["without"]
@@ -103,7 +144,7 @@ class Worker:
             if not ready:
                 if not patience.over():
                     continue
-                self.process.kill()
+                kill(self.process.pid)
                 self.close()
                 late = time.monotonic() >= patience.end
                 raise Died(f"no answer in {seconds:g} s" if late else "it hangs", True)
@@ -133,7 +174,7 @@ class Worker:
             time.sleep(LOOK_SECONDS / 10)
         status = self.process.poll()
         if status is None:
-            self.process.kill()
+            kill(self.process.pid)
         self.close()
         return status
 

@@ -7,6 +7,7 @@ import contextlib
 import faulthandler
 import json
 import os
+import socket
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,6 +18,7 @@ from refarray.conformance.adapters import excused
 from refarray.conformance.cases import CHECKS, Check, NotApplicable, Seen, announce
 from refarray.conformance.devices import resolved, start
 from refarray.conformance.forks import Leave, in_child
+from refarray.conformance.nursery import tend
 
 if TYPE_CHECKING:
     from refarray.conformance.consumer import Consumer
@@ -164,7 +166,18 @@ def without_devices(producer: Producer, where: str) -> str:
         return f"{found.name} finds no device here: {type(error).__name__}: {error}"
 
 
-def serve(name: str, mode: str, devices: str, requests: Iterable[str], say: Say) -> bool:
+def sayer(descriptor: int) -> Say:
+    """What writes a message to a descriptor."""
+
+    def say(message: dict[str, Any]) -> None:
+        os.write(descriptor, (json.dumps(message) + "\n").encode())
+
+    return say
+
+
+def serve(
+    name: str, mode: str, devices: str, requests: Iterable[str], answers: int, nursery: int
+) -> bool:
     """Imports the subject, then answers each request: the name of a check, a line each. Whether
     the interpreter has to be ended at last, as the last check is about that."""
     from refarray.conformance.consumer import Consumer
@@ -173,6 +186,7 @@ def serve(name: str, mode: str, devices: str, requests: Iterable[str], say: Say)
     from refarray.conformance.subjects import subject
 
     load()
+    say, tended = sayer(answers), False
     try:
         found = subject(name)
         where = resolved(devices, found.devices)
@@ -180,6 +194,10 @@ def serve(name: str, mode: str, devices: str, requests: Iterable[str], say: Say)
             start(where)
         producer = Producer(found)
         consumer = Consumer(found, producer.namespace)
+        if nursery >= 0 and threads() == 1:
+            tended = True
+            if (born := tend(socket.socket(fileno=nursery), answers)) is not None:
+                mode, say, tended = born[0], sayer(born[1]), False
         why = lacking(producer, consumer)
     except BaseException as error:  # SystemExit too: a subject may leave at import
         why = f"{type(error).__name__}: {error}"
@@ -188,7 +206,8 @@ def serve(name: str, mode: str, devices: str, requests: Iterable[str], say: Say)
         return False
     forks = mode == "forks" and threads() == 1
     without = without_devices(producer, where)
-    say({"version": found.version, "forks": forks, "without": without})
+    told = {"version": found.version, "forks": forks, "without": without, "nursery": tended}
+    say(told)
     bench = Bench(probes_of(producer, consumer), forks, say)
     exits = False
     for line in requests:
@@ -204,18 +223,13 @@ def serve(name: str, mode: str, devices: str, requests: Iterable[str], say: Say)
 
 def main() -> None:
     """The arguments: a descriptor for answers, the subject, the mode ("forks", or where no check
-    has a child of its own "alone" or "devices"), the choice of devices. Requests come on standard
-    input."""
-    descriptor = int(sys.argv[1])
+    has a child of its own "alone" or "devices"), the choice of devices, the descriptor of a
+    nursery's socket or -1. Requests come on standard input."""
     os.dup2(2, 1)  # a subject's prints must not be taken for ours
     faulthandler.enable()
-
-    def say(message: dict[str, Any]) -> None:
-        os.write(descriptor, (json.dumps(message) + "\n").encode())
-
     try:
         name, mode, devices = sys.argv[2:5]
-        if serve(name, mode, devices, sys.stdin, say):
+        if serve(name, mode, devices, sys.stdin, int(sys.argv[1]), int(sys.argv[5])):
             return
     except Leave:  # a child; it ends as Python's processes do
         return
