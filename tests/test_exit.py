@@ -54,7 +54,8 @@ def test_finalization(isolated: Any, mode: str) -> None:
 
 @pytest.mark.req("LIFE-25")
 @pytest.mark.parametrize(
-    "mode", ["round_trip", "many", "outlives", "buffer_of_the_living", "buffer_of_the_dead"]
+    "mode",
+    ["round_trip", "many", "outlives", "drivers", "buffer_of_the_living", "buffer_of_the_dead"],
 )
 def test_subinterpreters(isolated: Any, mode: str) -> None:
     """Each interpreter imports its own module, with its own GIL from 3.12 on; tensors may outlive

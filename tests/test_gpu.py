@@ -43,3 +43,7 @@ def test_simulated(libraries: Path, file: str, drivers: str) -> None:
         check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+
+
+def test_a_device_that_somebody_resets(libraries: Path, isolated: Any) -> None:
+    assert isolated("gpu_dead_context.py", leaks=True) == "alive\n"

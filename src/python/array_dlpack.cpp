@@ -103,8 +103,7 @@ Ref export_device_copy(const core::ArrayView& array, const dlpack::ExportPlan& p
       by_consumer ? copy_to_new_on(array, plan.device, runtime::stream_of(plan.device, choice))
                   : copy_to_new(array, array.dtype, plan.device);
   if (!by_consumer) {
-    const GilRelease others_run(true);
-    const runtime::MayWait here;
+    const DriverCalls here;
     runtime::wait_on_host(copy, /*writes=*/true);
   }
   if (by_consumer) order_without_gil(copy, choice);  // it may use the memory on that stream
@@ -128,8 +127,7 @@ Ref export_device_copy(const core::ArrayView& array, const dlpack::ExportPlan& p
 
 void order_without_gil(const core::ArrayView& array, const runtime::StreamChoice& choice) {
   if (runtime::is_ordered(array, choice)) return;
-  const GilRelease others_run(true);
-  const runtime::MayWait here;
+  const DriverCalls here;
   runtime::order(array, choice);
 }
 
@@ -165,9 +163,9 @@ PyMethodDef kProducerMethods[] = {
      "consumer's alone.\n\n"
      "The capsule holds a reference to the array's bytes, not to this object, and needs no "
      "interpreter to give it\n"
-     "back. Raises BufferError when the data cannot be described, ValueError for a stream, "
-     "TypeError for a\n"
-     "malformed keyword."},
+     "back. Raises BufferError when the data cannot be described, or when waiting would spoil a "
+     "graph that is being\n"
+     "captured, ValueError for a stream, TypeError for a malformed keyword."},
     {"__dlpack_device__", method<&array_dlpack_device>(), METH_NOARGS,
      "__dlpack_device__($self, /)\n--\n\n"
      "The device of the array as (DLDeviceType, id), as DLPack numbers devices (array API "

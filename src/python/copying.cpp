@@ -10,6 +10,7 @@
 #include "args.hpp"
 #include "core/copy_plan.hpp"
 #include "core/kernels/table.hpp"
+#include "devices.hpp"
 #include "element.hpp"
 #include "errors.hpp"
 #include "gil.hpp"
@@ -145,15 +146,13 @@ namespace {
 /// Waits, without the GIL, until the CPU may touch memory that devices use too.
 [[gnu::noinline]] void settle(const core::ArrayView& array, bool writes) {
   if (!runtime::is_busy(array)) return;
-  const GilRelease others_run(true);
-  const runtime::MayWait here;
+  const DriverCalls here;
   runtime::wait_on_host(array, writes);
 }
 
 [[gnu::noinline]] void copy_by_device(const core::ArrayView& dst, const core::ArrayView& src,
                                       const runtime::StreamPtr& stream) {
-  const GilRelease others_run(true);
-  const runtime::MayWait here;
+  const DriverCalls here;
   runtime::copy(dst, src, stream);
 }
 
@@ -211,15 +210,13 @@ core::Array allocate_on(const core::Device& device, const core::DType& dtype, co
                         bool zeroed) {
   if (device == core::Device{}) [[likely]]
     return core::new_array(dtype, shape, zeroed);
-  const GilRelease others_run(true);
-  const runtime::MayWait here;
+  const DriverCalls here;
   return runtime::new_array(dtype, shape, device, zeroed);
 }
 
 core::Array copy_to_new_on(const core::ArrayView& array, const core::Device& device,
                            const runtime::StreamPtr& stream) {
-  const GilRelease others_run(true);
-  const runtime::MayWait here;
+  const DriverCalls here;
   core::Array out =
       runtime::new_array(array.dtype, array.extents(), device, /*zeroed=*/false, stream);
   if (out.view().device().is_host() && array.device().is_host()) {

@@ -14,8 +14,7 @@ namespace {
 /// interpreter to run them in.
 Ref finish_foreign(PyObject*, PyObject*) {
   {
-    const GilRelease others_run(true);
-    const runtime::MayWait here;
+    const DriverCalls here;
     runtime::collect_foreign();
   }
   return Ref::borrow(Py_None);

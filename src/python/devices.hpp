@@ -6,11 +6,26 @@
 
 #include <optional>
 
+#include "errors.hpp"
+#include "gil.hpp"
 #include "refarray/core/device.hpp"
 #include "refarray/dlpack/wire.hpp"
 #include "refarray/runtime/runtime.hpp"
 
 namespace refarray::python {
+
+/// Calls of drivers that may wait: other Python threads run while it lives. Producers' deleters may
+/// be called meanwhile; a pending exception is kept from them, and one that they leave behind is
+/// reported and not taken for ours. `release`: false where no other thread can run any more.
+class DriverCalls {
+ public:
+  explicit DriverCalls(bool release = true) noexcept : others_run_(release) {}
+
+ private:
+  const ErrorGuard pending_;
+  const GilRelease others_run_;
+  const runtime::MayWait here_;
+};
 
 [[gnu::cold, gnu::noinline]] void open_without_gil(const core::Device& device) noexcept;
 

@@ -1,6 +1,7 @@
 // Owns the memory of array objects: allocation, the last drop, and nothing else.
 #include "object.hpp"
 
+#include "devices.hpp"
 #include "errors.hpp"
 #include "free_threading.hpp"
 #include "gil.hpp"
@@ -33,8 +34,7 @@ ArrayObject* allocate(const State& state, Py_ssize_t ndim) noexcept {
 }
 
 [[gnu::noinline]] void destroy_without_gil(core::Storage* storage) noexcept {
-  const GilRelease others_run(!compat::is_finalizing());
-  const runtime::MayWait here;
+  const DriverCalls here(!compat::is_finalizing());
   storage->destroy();  // [8] last drop
   runtime::collect(runtime::Wait::kForNothing);
 }

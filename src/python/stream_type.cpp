@@ -123,7 +123,8 @@ PyMethodDef stream_methods[] = {
     {"__cuda_stream__", method<&stream_protocol>(), METH_NOARGS,
      "__cuda_stream__($self, /)\n--\n\n(0, handle): how other libraries ask for the handle."},
     {"synchronize", method<&stream_synchronize>(), METH_NOARGS,
-     "synchronize($self, /)\n--\n\nWaits until all work in the stream is done."},
+     "synchronize($self, /)\n--\n\nWaits until all work in the stream is done. Raises BufferError "
+     "while it captures a graph."},
     {"record", method<&stream_record>(), METH_NOARGS,
      "record($self, /)\n--\n\nAn Event for what is in the stream now."},
     {"wait", method<&stream_wait>(), METH_O,
@@ -136,7 +137,9 @@ PyGetSetDef stream_getters[] = {
     {"device", slot<&stream_device>, nullptr, "The Device that the stream is of.", nullptr},
     {"handle", slot<&stream_handle>, nullptr,
      "The driver's handle, an int: 1 and 2 are CUDA's default streams, 0 is ROCm's.", nullptr},
-    {"done", slot<&stream_done>, nullptr, "Whether all work in the stream is done.", nullptr},
+    {"done", slot<&stream_done>, nullptr,
+     "Whether all work in the stream is done. Raises BufferError while it captures a graph.",
+     nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 constexpr const char* kStreamDoc =

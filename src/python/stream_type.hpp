@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compat.hpp"
+#include "devices.hpp"
 #include "errors.hpp"
 #include "gil.hpp"
 #include "ref.hpp"
@@ -62,8 +63,7 @@ inline bool is_stream(PyObject* object) noexcept {
 /// Something of the runtime's that may call a driver, without the GIL.
 template <class Body>
 auto without_gil(Body body) {
-  const GilRelease others_run(true);
-  const runtime::MayWait here;
+  const DriverCalls here;
   return body();
 }
 

@@ -4,6 +4,7 @@ is, and when they get it back."""
 from __future__ import annotations
 
 import gc
+import sys
 from typing import Any
 
 import fakegpu
@@ -98,6 +99,43 @@ def test_the_deleter_waits_for_our_work() -> None:
     ra.synchronize("cuda:0")
     assert producer.tensor.deleter_calls == 1
     del copy
+
+
+@pytest.mark.parametrize("act", ["allocate", "synchronize", "drop"])
+def test_a_deleter_that_raises_late_harms_nobody(act: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is called in the middle of something else, which goes on; its exception is reported."""
+    seen: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda args: seen.append(str(args.exc_value)))
+
+    def refuse() -> None:
+        raise ZeroDivisionError("from a deleter")
+
+    array, stream = ra.zeros((8,), device="cuda:0"), Stream("cuda:0")
+    tensor = adversary.make(
+        device=(2, 0), data=address_of(array), shape=(8,), dtype=(2, 64, 1), deleter=refuse
+    )
+    got = ra.from_dlpack(tensor)
+    fakegpu.hold(stream.handle)
+    with use_stream(stream):
+        kept = [got.copy(), ra.zeros((3,), device="cuda:0")]
+    del got
+    fakegpu.run()
+    assert (tensor.deleter_calls, seen) == (0, [])
+    if act == "allocate":
+        assert ra.ones((3,), device="cuda:0").tolist() == [1.0] * 3
+    elif act == "synchronize":
+        ra.synchronize("cuda:0")
+    else:
+        with pytest.raises(KeyError, match="ours"):
+            raise_over(kept)
+    assert (tensor.deleter_calls, seen) == (1, ["from a deleter"])
+
+
+def raise_over(kept: list[ra.Array]) -> None:
+    """The array goes while an exception is on its way."""
+    array = kept.pop()
+    assert array.ndim == 1
+    raise KeyError("ours")
 
 
 def test_without_work_of_ours_the_deleter_is_called_at_once() -> None:

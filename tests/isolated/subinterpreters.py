@@ -5,6 +5,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import adversary
 
@@ -66,6 +67,17 @@ for array in (refarray.arange(4), refarray.from_dlpack(adversary.make(data=bytes
     adversary.take(array.__dlpack__(max_version=(1, 3))).keep_until_exit()
 """
 )
+DRIVERS = f"""
+import sys
+sys.path[:] = {sys.path!r}
+import gc, refarray
+x = refarray.asarray([1, 2], device="cuda:1")
+y = refarray.from_dlpack(refarray.zeros(3), device="cuda:0")
+z = refarray.from_dlpack(x).copy()
+assert x.tolist() == z.tolist() == [1, 2] and y.tolist() == [0.0] * 3
+del x, y, z
+gc.collect()
+"""
 READER, WRITER = os.pipe()
 LENDS = f"""
 import sys
@@ -77,6 +89,19 @@ class Exporter(bytearray):
 owned = adversary.take(refarray.from_buffer(Exporter(b"abcd")).__dlpack__(max_version=(1, 3)))
 os.write({WRITER}, str(owned.leave()).encode())
 """
+
+
+def at_once(runs: list[Callable[[str], None]], body: str) -> None:
+    """In a thread each where interpreters have a GIL each."""
+    if sys.version_info < (3, 12):
+        for run in runs:
+            run(body)
+        return
+    threads = [threading.Thread(target=run, args=(body,)) for run in runs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def lend(run: Callable[[str], None]) -> adversary.Owned:
@@ -97,17 +122,21 @@ if mode == "round_trip":
     run.close()
 elif mode == "many":
     runs = [start() for _ in range(6)]
-    if sys.version_info >= (3, 12):
-        threads = [threading.Thread(target=run, args=(BODY,)) for run in runs]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    else:
-        for run in runs:
-            run(BODY)
+    at_once(runs, BODY)
     for run in runs:
         run.close()
+elif mode == "drivers":  # which nobody has loaded yet
+    sys.path.append(str(Path(__file__).resolve().parents[1] / "fakegpu"))
+    import fakegpu
+
+    # PyGILState_Check() says yes to every thread once there are two interpreters.
+    fakegpu.load(cuda=2, hip=0, check_gil=False)
+    runs = [start() for _ in range(4)]
+    at_once(runs, DRIVERS)
+    for run in runs:
+        run.close()
+    assert len(fakegpu.trace("cuInit")) == 1
+    assert fakegpu.violations() == []
 elif mode == "outlives":
     run = start()
     run(OUTLIVES)

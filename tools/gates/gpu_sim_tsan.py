@@ -2,7 +2,8 @@
 """The gate `gpu-sim-tsan`: arrays on the simulated drivers under ThreadSanitizer (g++).
 
 The extension and the drivers are instrumented, the interpreter is not: what the driver's rules do
-not order is a data race between two of the simulated devices' threads.
+not order is a data race between two of the simulated devices' threads. The files of tests/gpu are
+run, the copies of tests/test_gpu_copies.py, and the first use of the drivers by many threads.
 """
 
 from __future__ import annotations
@@ -25,6 +26,15 @@ def library() -> str:
     return found.stdout.strip()
 
 
+def isolated() -> list[list[str]]:
+    """Scripts of tests/isolated with their arguments."""
+    sys.path.insert(0, str(TESTS))
+    from test_gpu_copies import SCENARIOS
+
+    copies = [["gpu_copies.py", name, vendor] for name in SCENARIOS for vendor in ("cuda", "rocm")]
+    return [*copies, ["gpu_first_use.py", "all_at_once"]]
+
+
 def main(arguments: list[str]) -> None:
     folder = build("gpu-sim-tsan", sanitize="thread")
     plain = environment(folder, CXXFLAGS=FLAGS)
@@ -44,6 +54,9 @@ def main(arguments: list[str]) -> None:
             ],
             sanitized,
         )
+    for script in [] if arguments else isolated():
+        say(" ".join(script))
+        run([sys.executable, TESTS / "isolated" / script[0], *script[1:]], sanitized)
 
 
 if __name__ == "__main__":

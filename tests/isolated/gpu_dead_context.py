@@ -1,0 +1,71 @@
+"""Another library resets a device that refarray uses: what is left of it fails with the driver's
+reason, other devices go on, and nothing is freed that is gone. Prints "alive"."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fakegpu"))
+
+import fakegpu
+from fakegpu.driving import Cuda
+
+import refarray as ra
+
+
+def outcome(use: Callable[[], object]) -> object:
+    """What becomes of it: the driver's code, or what the error says."""
+    try:
+        use()
+    except ra.DriverError as error:
+        told = str(error.code) in str(error) and error.name and error.call
+        return error.code if told else str(error)
+    except BufferError as error:
+        return "names the device" if "cuda:0" in str(error) else str(error)
+    return f"{use} worked"
+
+
+def main() -> None:
+    fakegpu.load(cuda=2, hip=0)
+    other = Cuda(fakegpu.Drivers.here().cuda)
+    other.use(1)  # the user's context, which stays current
+    before = other.made("cuCtxGetCurrent")
+    stream, theirs = ra.Stream("cuda:0"), other.stream()
+    with ra.use_stream(stream):
+        array = ra.ones((100,), device="cuda:0").copy()
+    alive = ra.ones((100,), device="cuda:1")
+    kept = [array.__dlpack__(stream=theirs, max_version=(1, 3)), array[1:], stream]
+    ra.synchronize("cuda:0")
+    uses: list[Callable[[], object]] = [
+        array.copy,
+        array.tolist,
+        partial(array.__dlpack__, stream=theirs),
+        partial(array.to_device, "cuda:1"),
+        partial(ra.zeros, (3,), device="cuda:0"),
+        partial(ra.Stream, "cuda:0"),
+        partial(ra.synchronize, "cuda:0"),
+        partial(ra.Stream, "cuda:1", stream.handle),
+        stream.synchronize,
+        stream.record,
+    ]
+    other("cuDevicePrimaryCtxReset_v2", 0)
+    fakegpu.reset()
+    for use in uses:
+        assert outcome(use) in (201, 400, 709, "names the device"), (use, outcome(use))
+    assert repr(array).startswith("refarray.Array(<data on cuda:0: CUDA: "), repr(array)
+    assert other.made("cuCtxGetCurrent") == before
+    assert alive.copy().tolist() == [1.0] * 100
+    alive.__dlpack__(stream=theirs)
+    del array, stream, kept, uses, use
+    gc.collect()
+    ra.synchronize("cuda:1")
+    kinds = {found["kind"] for found in fakegpu.violations()}
+    assert kinds <= {"bad-handle"}, fakegpu.violations()
+    print("alive")
+
+
+main()
