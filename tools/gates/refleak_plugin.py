@@ -8,12 +8,14 @@ import sys
 from array import array
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from _pytest.runner import runtestprotocol
 
 WARM, RUNS, AGAIN = 1, 2, 12
+#: How often AGAIN runs have to say so: what the interpreter and Hypothesis keep grows for a while.
+SERIES = 3
 DESCRIPTORS = Path("/proc/self/fd")
 
 
@@ -44,6 +46,25 @@ def leaked(deltas: list[Counts]) -> str:
     return ", ".join(found)
 
 
+def shared_fixtures(item: pytest.Item) -> list[Any]:
+    """What of the test's fixtures outlives the test."""
+    by_name: dict[str, Any] = item._fixtureinfo.name2fixturedefs  # type: ignore[attr-defined]
+    return [found for row in by_name.values() for found in row if found.scope != "function"]
+
+
+class Forgetting:
+    """pytest has each shared fixture remember every test's fixtures that asked for it, to finish
+    them first: that they have been finished does not take them off the list."""
+
+    def __init__(self, item: pytest.Item) -> None:
+        made = [found for found in shared_fixtures(item) if found.cached_result is not None]
+        self.kept = [(found, len(found._finalizers)) for found in made]
+
+    def forget(self) -> None:
+        for found, count in self.kept:
+            del found._finalizers[count:]
+
+
 class Sibling:
     """Stands for a next test of the same module: what the module needs stays, the test's own
     fixtures go."""
@@ -56,7 +77,8 @@ class Sibling:
 
 
 class Repeater:
-    """Runs every test WARM + RUNS times; one that looks leaky AGAIN times more before it is one."""
+    """Runs every test WARM + RUNS times; one that looks leaky SERIES of AGAIN times more before it
+    is one."""
 
     def __init__(self) -> None:
         self.checked = 0
@@ -68,9 +90,11 @@ class Repeater:
         counts = [array("q", [0] * (count + 1)) for _ in Counts._fields]
         for run in range(count + 1):
             if run > 0:
+                shared = Forgetting(item)
                 reports = runtestprotocol(item, log=False, nextitem=Sibling(item))
+                shared.forget()
                 failed += [report for report in reports if report.outcome == "failed"]
-                del reports
+                del reports, shared
             if failed:
                 return []
             measure(counts, run)
@@ -87,8 +111,8 @@ class Repeater:
         self.runs(item, WARM, failed)
         gc.freeze()  # what lives by now need not be visited by the collections to come
         growth = leaked(self.runs(item, RUNS, failed))
-        if growth:
-            growth = leaked(self.runs(item, AGAIN, failed))
+        for _ in range(SERIES):
+            growth = growth and leaked(self.runs(item, AGAIN, failed))
         for report in failed or runtestprotocol(item, log=False, nextitem=nextitem):
             item.ihook.pytest_runtest_logreport(report=report)
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
