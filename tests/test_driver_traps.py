@@ -122,6 +122,19 @@ def test_a_library_whose_own_needs_are_missing(vendor: str, tmp_path: Path) -> N
     assert "libneeded.so" in report(vendor, library)["detail"]
 
 
+@pytest.mark.parametrize("vendor", VARIABLES)
+def test_a_drivers_names_stay_its_own(driver: Path, vendor: str) -> None:
+    """Other libraries of the process, which look for a driver themselves, do not find this one."""
+    code = f"""
+import ctypes, json, refarray._native as n
+rows = n._probe_drivers()
+print(json.dumps([any(row["devices"] for row in rows), hasattr(ctypes.CDLL(None), "hipMemsetAsync"),
+                  hasattr(ctypes.CDLL(None), "cuGetProcAddress_v2")]))
+"""
+    seen = run(code, **{VARIABLES[vendor]: driver}, STUB_DEVICES=1)
+    assert seen == [True, False, False]
+
+
 # Forms that have changed.
 
 

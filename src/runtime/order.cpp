@@ -167,7 +167,9 @@ void adopt_from(core::Storage& storage, void* handle) {
   TrackedStorage* into = tracked(&storage);
   if (into == nullptr || storage.data() == nullptr || !into->uses.is_empty()) return;
   Unit& unit = unit_of(storage.device());
-  if (unit.driver.vendor == Vendor::kCuda && handle == nullptr) handle = kLegacyHandle;
+  // A table may write the default stream either way. HIP is never passed 1 (hipStreamLegacy), which
+  // released versions dereference.
+  if (handle == nullptr || handle == kLegacyHandle) handle = legacy_handle(unit.driver.vendor);
   const StreamKey key(unit, handle);
   const StreamPtr current = current_stream_of(unit);
   if (key == StreamKey(unit, current->handle())) return adopt(storage);

@@ -28,8 +28,8 @@ def foreign(function: str, *more: int) -> int:
     return address.value
 
 
-def tensor(data: int | bytes, kind: int, unit: int = 0) -> Any:
-    return adversary.make(device=(kind, unit), data=data, shape=(8,), dtype=(2, 64, 1))
+def tensor(data: int | bytes, kind: int, unit: int = 0, **more: Any) -> Any:
+    return adversary.make(device=(kind, unit), data=data, shape=(8,), dtype=(2, 64, 1), **more)
 
 
 def refused(call: Any, kind: type[Exception]) -> str:
@@ -61,6 +61,53 @@ class Foreign:
         return 0, self.handle
 
 
+def with_table(address: int, stream: int) -> Any:
+    """Another library's array, whose exchange table says that it works on that stream."""
+    pythonapi, pointer, number = ctypes.pythonapi, ctypes.c_void_p, ctypes.c_uint64
+    pythonapi.PyCapsule_GetPointer.restype = pointer
+    pythonapi.PyCapsule_New.restype = ctypes.py_object
+    name, taken = (
+        ctypes.c_char_p(b"dltensor_versioned"),
+        ctypes.c_char_p(b"used_dltensor_versioned"),
+    )
+    own = ctypes.py_object(ra.Array.__dlpack_c_exchange_api__)
+    # Version, previous table, allocator, from_py, to_py, lend, current_work_stream.
+    table = (number * 7).from_buffer_copy(
+        ctypes.string_at(pythonapi.PyCapsule_GetPointer(own, KEPT_NAME), 56)
+    )
+
+    def from_py(source: Any, out: Any) -> int:
+        capsule = ctypes.py_object(tensor(address, DEVICE, 1, versioned=True).capsule())
+        out[0] = pythonapi.PyCapsule_GetPointer(capsule, name)
+        return int(pythonapi.PyCapsule_SetName(capsule, taken))
+
+    def tell(kind: int, unit: int, out: Any) -> int:
+        out[0] = stream
+        return 0
+
+    into = ctypes.POINTER(number)
+    kept = [
+        table,
+        taken,
+        ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, into)(from_py),
+        ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int32, into)(tell),
+    ]
+    for index, function in ((3, kept[2]), (6, kept[3])):
+        table[index] = ctypes.cast(function, pointer).value or 0
+    KEPT.append(kept)
+    api = pythonapi.PyCapsule_New(pointer(ctypes.addressof(table)), KEPT_NAME, None)
+
+    def refuse(self: Any, **keywords: Any) -> object:
+        raise AssertionError("the table was not used")
+
+    fields = {"__dlpack__": refuse, "__dlpack_device__": lambda self: (DEVICE, 1)}
+    return type("Other", (), {"__dlpack_c_exchange_api__": api, **fields})()
+
+
+KEPT: list[Any] = []
+KEPT_NAME = ctypes.c_char_p(b"dlpack_exchange_api")  # a capsule keeps the pointer
+
+
 def streams() -> None:
     array = ra.zeros((8,), device="rocm:0")
     pinned = ra.zeros((8,), device="rocm_host")
@@ -85,6 +132,16 @@ def streams() -> None:
 
     ra.from_dlpack(Producer())
     assert asked == [0], asked
+    # 1 is hipStreamLegacy, of which no version may be told; for us it is the default stream.
+    far = foreign("hipMalloc")
+    for told in (0, 1):
+        got = ra.from_dlpack(with_table(far, told))
+        fakegpu.reset()
+        with ra.use_stream(ra.Stream("rocm:1")):
+            got.copy()
+        assert fakegpu.trace("hipEventRecord")[0].get("stream", 0) == 0
+        assert len(fakegpu.trace("hipStreamWaitEvent")) == 1
+    ra.synchronize("rocm:1")
     ra.synchronize("rocm:0")
 
 
