@@ -125,7 +125,7 @@ def test_a_library_whose_own_needs_are_missing(vendor: str, tmp_path: Path) -> N
 @pytest.mark.parametrize("vendor", VARIABLES)
 def test_a_drivers_names_stay_its_own(driver: Path, vendor: str) -> None:
     """Other libraries of the process, which look for a driver themselves, do not find this one."""
-    code = f"""
+    code = """
 import ctypes, json, refarray._native as n
 rows = n._probe_drivers()
 print(json.dumps([any(row["devices"] for row in rows), hasattr(ctypes.CDLL(None), "hipMemsetAsync"),

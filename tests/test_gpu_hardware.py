@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 
+from benchmarks import pages
 from benchmarks.gpu import __main__ as script
 from benchmarks.gpu import report, stages
 from benchmarks.gpu.stages import FAILED, NOT_RUN, PASSED, Stage
+from benchmarks.pages import devices
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -96,7 +98,8 @@ def made_up(tmp_path: Path) -> tuple[argparse.Namespace, dict[str, Any], list[St
     facts = {"device": "no device", "cuda_of_the_driver": "0.0"}
     left = {"absent": {"cupy": "ImportError: no"}, "not_run": {"D2": "no C++ compiler"}}
     figures = {"facts": facts, "rows": [ROW], **left}
-    record = script.make_record(options, {"version": "0.1.0", "abi": "x"}, found, figures)
+    build = {"version": "0.1.0", "abi": "cp311", "compiler": "GNU"}
+    record = script.make_record(options, build, found, figures)
     record["gpu"]["driver"] = "0"
     return options, record, found
 
@@ -117,6 +120,16 @@ def test_what_was_not_run_is_named_and_recorded(
     assert again["rows"] == [ROW] and again["tests"]["cudf"]["status"] == NOT_RUN
     assert "**missed**" in page.read_text(encoding="utf-8")
     assert "cupy: why not" in page.read_text(encoding="utf-8")
+
+
+def test_the_manual_shows_a_record_of_a_device_when_there_is_one(tmp_path: Path) -> None:
+    _, record, _ = made_up(tmp_path)
+    found = [one for one in pages.load() if "gpu" not in one]
+    assert devices.section(found).markdown == ""
+    record["gpu"]["memory_bytes"] = 80 << 30
+    text = devices.section([*found, record]).markdown
+    assert "on no device (80 GiB), driver 0" in text and "**missed**" in text
+    assert text in pages.page(pages.sections([*found, record]))
 
 
 def test_a_failure_is_shown_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
