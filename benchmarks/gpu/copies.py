@@ -67,10 +67,15 @@ class Case:
         return "cpu" in (self.source, self.to)
 
 
+def of_floats(shape: tuple[int]) -> str:
+    nbytes = 4 * shape[0]
+    return f"{nbytes // MIB} MiB" if nbytes >= MIB else f"{nbytes // 1024} KiB"
+
+
 def cases(simulated: bool) -> Iterator[Case]:
     """Simulated, every row has a size that is done at once."""
     flat = (1 << 12,) if simulated else (GIB // 4,)
-    yield Case("D5", f"contiguous f32, {flat[0] // MIB * 4} MiB", "float32", flat, "whole", 0.98)
+    yield Case("D5", f"contiguous f32, {of_floats(flat)}", "float32", flat, "whole", 0.98)
     for size in (64, 65) if simulated else (8192, 8193):
         for width, dtype in WIDTHS.items():
             target = 0.9 if width == 8 else 0.93
@@ -86,7 +91,7 @@ def cases(simulated: bool) -> Iterator[Case]:
     yield Case("D7 ::-1", "a[::-1] f32", "float32", flat, "::-1", 0.95)
     for name, target in (("cuda_host", 0.97), ("cpu", 1.0)):
         for source, to in ((name, DEVICE), (DEVICE, name)):
-            title = f"{source} to {to}, {flat[0] // MIB * 4} MiB"
+            title = f"{source} to {to}, {of_floats(flat)}"
             yield Case(f"D8 {source} {to}", title, "float32", flat, "whole", target, source, to)
 
 
