@@ -134,6 +134,20 @@ OLDER = Subject(
 )
 
 
+class Membered(Older):
+    """A producer that takes the members of its enumeration, and no ints."""
+
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None
+    ) -> object:
+        if dl_device is not None and not isinstance(dl_device[0], Enumerated):
+            raise TypeError("incompatible function arguments")
+        return super().__dlpack__(stream=stream)
+
+
+MEMBERED = Subject("membered", "from test_adapters import Membered", {"plain": "Membered()"})
+
+
 def take_loosely(x: Any) -> Any:
     """An import that takes no legacy capsules, asks for no copy and does not rename."""
     return _adversary.inspect(x.__dlpack__(max_version=(1, 3), copy=False)) and ra.zeros(3)
@@ -153,6 +167,9 @@ BLAMELESS = [
     ("OLDER", "PROD-06", "vpi", "PROD-01 judges that"),
     ("OLDER", "PROD-08", "cpu", "PROD-01 judges that"),
     ("OLDER", "AAPI-02", "signature", "does not claim the array API"),
+    ("MEMBERED", "PROD-06", "own-device", "members of its own enumeration, and no ints"),
+    ("MEMBERED", "PROD-06", "vpi", "members of its own enumeration, and no ints"),
+    ("MEMBERED", "PROD-08", "cpu", "members of its own enumeration, and no ints"),
     ("LOOSE", "DTYPE-07", "fp6-bits8", "carries every dtype"),
     ("LOOSE", "DTYPE-08", "fp4-bits8", "carries every dtype"),
     ("LOOSE", "CONS-09", "defaults", "asks for something of its own"),

@@ -27,6 +27,10 @@ class Sent:
         """The array's own: shape and dtype, for who describes it."""
         return getattr(self.array, name)
 
+    def __repr__(self) -> str:
+        """The array's own: printing it shows what it is made of."""
+        return repr(self.array)
+
     def __dlpack_device__(self) -> tuple[int, int]:
         """The host."""
         return (1, 0)
@@ -114,6 +118,7 @@ TENSORFLOW = Subject(
     dtype="tf.cast(tf.ones(3), tf.{})",
     from_dlpack="take({})",
     distribution="tensorflow-cpu",
+    through="numpy",
     array_api=False,
     immutable=True,
     takes_capsules=True,
@@ -132,6 +137,7 @@ MXNET = Subject(
     dtype="sent(mx.nd.ones(3, dtype='{}'))",
     dtypes=("int8", "int32", "int64", "uint8", "float32", "float64", "float16"),
     from_dlpack="take({})",
+    through="numpy",
     array_api=False,
     takes_capsules=True,
     gives_capsules=True,
@@ -151,6 +157,7 @@ DGL = Subject(
     dtype="sent(nd.array(np.ones(3, dtype='{}')))",
     dtypes=("int8", "int16", "int32", "int64", "uint8", "uint16", "float32", "float64"),
     from_dlpack="take({})",
+    through="numpy",
     carrier=True,
     array_api=False,
     takes_capsules=True,

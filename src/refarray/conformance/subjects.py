@@ -70,7 +70,8 @@ class Subject:
     """Whether its import is the argument of a bound function, which asks for what it needs: what
     fits no overload is a TypeError."""
     through: str = ""
-    """The library whose arrays its own are made of, and share their fate."""
+    """The library that its own is made of or cannot be imported without: what becomes of that one
+    cannot be told from what becomes of it."""
     devices: Mapping[str, on_devices.OnDevice] = field(default_factory=lambda: MappingProxyType({}))
     """Its arrays and streams on devices, by vendor: "cuda", "rocm"."""
     note: str = ""

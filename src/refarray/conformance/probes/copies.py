@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from refarray.conformance.cases import NotApplicable, Seen, check
-from refarray.conformance.probes.layouts import exported
+from refarray.conformance.probes.layouts import exported, is_member
 from refarray.conformance.producer import VERSIONED, Export, Producer
 from refarray.conformance.requirements import Level
 
@@ -69,11 +69,16 @@ for _kind in ("plain", "strided", "transposed"):
 
 def knowing(producer: Producer, export: Export) -> Export:
     """The export. NotApplicable for a TypeError of a producer that does not know dl_device at all:
-    that is how consumers tell an old one, and PROD-01 judges it."""
+    that is how consumers tell an old one, and PROD-01 judges it; and of one that takes the members
+    of an enumeration, as the array API writes, and no ints."""
     if isinstance(export.error, TypeError):
-        bare = producer.export(producer.text(), dl_device=None)
-        if isinstance(bare.error, TypeError):
+        text = producer.text()
+        if isinstance(producer.export(text, dl_device=None).error, TypeError):
             raise NotApplicable("it does not know dl_device: PROD-01 judges that")
+        array = producer.make(text)
+        own = type(array).__dlpack_device__(array)
+        if is_member(own[0]) and producer.export(text, array, dl_device=own).error is None:
+            raise NotApplicable("it takes members of its own enumeration, and no ints")
     return export
 
 

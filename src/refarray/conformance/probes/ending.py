@@ -109,7 +109,7 @@ def run(script: str) -> tuple[int | None, str]:
 def _sub(producer: Producer) -> Seen:
     """In a process of its own and judged here: a death is no worse than what the level says."""
     if through := producer.subject.through:
-        raise NotApplicable(f"its arrays are made of {through}'s, which is tried by itself")
+        raise NotApplicable(f"it needs {through}, which is tried by itself")
     name = interpreters()
     script = f"{producer.subject.imports}\n{producer.text()}.__dlpack__()\n"
     repro = "\n".join(

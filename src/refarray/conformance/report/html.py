@@ -47,7 +47,8 @@ def rank(group: list[Finding]) -> tuple[int, int, str]:
     what = worst(group)
     outcome = EVERY.index(what)
     failed = 0 if what.failed else 1 + outcome
-    return failed, LEVELS.index(group[0].level) * 10 + outcome, group[0].id
+    level = next(found.level for found in group if found.outcome is what)
+    return failed, LEVELS.index(level) * 10 + outcome, group[0].id
 
 
 def worst(group: list[Finding]) -> Outcome:
@@ -61,7 +62,8 @@ def fold(run: Run, group: list[Finding]) -> Iterator[str]:
     cases = sorted(group, key=lambda each: EVERY.index(each.outcome))
     what = cases[0].outcome
     anchor = escape(f"{run.subject}-{asked.id}")
-    words = [asked.id, asked.title, run.subject, asked.level]
+    level = cases[0].level  # of what is shown first: the texts may ask less of a case
+    words = [asked.id, asked.title, run.subject, level]
     words += [f"{found.role} {found.case} {found.observed}" for found in cases]
     search = escape(" ".join(words).lower(), quote=True)
     same = sum(found.outcome is what for found in cases)
@@ -70,7 +72,7 @@ def fold(run: Run, group: list[Finding]) -> Iterator[str]:
     yield f'<details id="{anchor}" data-outcome="{what}" data-search="{search}">'
     yield (
         f'<summary>{badge(what)} <a class="id" href="#{anchor}">{asked.id}</a> '
-        f'<span class="level">{asked.level}</span> {escape(asked.title)} '
+        f'<span class="level">{level}</span> {escape(asked.title)} '
         f'<span class="count">{count}</span>{seen}</summary>'
     )
     yield (
