@@ -65,6 +65,27 @@ def test_on_the_simulated_driver_it_runs_and_measures_nothing(tmp_path: Path) ->
     assert recorded() == before and list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.not_sanitized("it starts a process of its own")
+def test_a_partner_that_does_not_wait_is_caught() -> None:
+    """Else the tests for hardware would show nothing."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    command += ["--hardware=simulated", "--partner=careless", "--tb=no", "tests/hardware"]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
+    )
+    failed = {name for name in TESTS_OF_ORDER if f"FAILED {ORDER}::{name}" in done.stdout}
+    assert done.returncode == 1 and failed == TESTS_OF_ORDER, done.stdout + done.stderr
+
+
+ORDER = "tests/hardware/test_order.py"
+TESTS_OF_ORDER = {
+    "test_we_wait_for_what_they_write",
+    "test_they_wait_for_what_we_write",
+    "test_we_wait_for_the_stream_of_their_interface",
+    "test_they_wait_for_the_stream_of_our_interface",
+}
+
+
 @pytest.mark.not_sanitized("its times are of no interest, and it compiles a library")
 def test_the_figures_are_measured_and_checked(isolated: Any) -> None:
     assert isolated("gpu_figures.py") == "alive\n"
@@ -145,6 +166,34 @@ def test_a_partner_that_is_not_there_is_not_run(tmp_path: Path) -> None:
         stage = stages.with_partner(runner, name, tmp_path)
         assert (stage.name, stage.status) == (name, NOT_RUN)
         assert stage.detail != ""
+
+
+@pytest.mark.parametrize(
+    ("says", "code", "status"),
+    [
+        ("========= ERROR SUMMARY: 0 errors", 0, PASSED),
+        ("========= Invalid __global__ write\n========= ERROR SUMMARY: 1 error", 66, FAILED),
+        ("1 failed\n========= ERROR SUMMARY: 0 errors", 1, FAILED),
+        ("========= Error: Device not supported.", 255, NOT_RUN),
+        ("Segmentation fault", 139, FAILED),
+    ],
+)
+def test_what_the_memory_checker_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, code: int, status: str
+) -> None:
+    tool = tmp_path / "compute-sanitizer"
+    tool.write_text(f"#!/bin/sh\necho '{says}'\nexit {code}\n", encoding="utf-8")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    stage = stages.memory_check(stages.Runner(1, simulated=False, paths=[]))
+    assert stage.status == status
+    assert status == PASSED or says.splitlines()[-1] in stage.detail
+
+
+def test_without_the_memory_checker_it_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages.shutil, "which", lambda *names, **more: None)
+    stage = stages.memory_check(stages.Runner(1, simulated=False, paths=[]))
+    assert (stage.status, stage.detail) == (NOT_RUN, "it is neither on PATH nor in CUDA_HOME")
 
 
 def test_when_the_time_is_up_nothing_more_is_begun(tmp_path: Path) -> None:

@@ -4,11 +4,14 @@ takes an array and reads, by the names that the tests use."""
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import importlib
+import struct
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import refarray as ra
+from refarray.conformance import _adversary as adversary
 
 DEVICE = "cuda:0"
 COUNT = 4096  # elements of the arrays that are exchanged, float32
@@ -44,54 +47,18 @@ class Partner:
 
 
 class Refarray(Partner):
-    """Ourselves, on two streams that know nothing of each other."""
+    """Nobody: for the tests that are about refarray alone. What it exports and takes back is one
+    storage, whose uses it knows: as a partner of itself it would prove nothing."""
 
-    def stream(self) -> Any:
-        return ra.Stream(DEVICE)
-
-    def handle(self, stream: Any) -> int:
-        return int(stream.handle)
-
-    @contextlib.contextmanager
-    def on(self, stream: Any) -> Iterator[None]:
-        with ra.use_stream(stream):
-            yield
-
-    def full(self, value: float, stream: Any) -> Any:
-        with ra.use_stream(stream):
-            return ra.full((COUNT,), value, dtype="float32", device=DEVICE)
-
-    def fill(self, array: Any, value: float, stream: Any) -> None:
-        with ra.use_stream(stream):
-            array[...] = value
-
-    def take(self, array: ra.Array) -> Any:
-        stream = ra.current_stream(DEVICE)
-        return ra.from_capsule(array.__dlpack__(stream=stream.handle, max_version=(1, 3)))
-
-    def take_interface(self, array: ra.Array) -> Any:
-        class Interface:
-            """Only that, and no DLPack."""
-
-            __cuda_array_interface__ = array.__cuda_array_interface__
-            kept = array
-
-        return ra.asarray(Interface())
-
-    def copied(self, array: Any, stream: Any) -> Any:
-        with ra.use_stream(stream):
-            return array.copy()
-
-    def values(self, array: Any, stream: Any) -> list[float]:
-        with ra.use_stream(stream):
-            return list(array.to_device("cpu").tolist())
+    ways = frozenset()
 
 
-class Interface:
-    """Memory of the driver's that describes itself; what it keeps lives as long."""
+class Memory:
+    """Memory of the driver's with the stream that it was written on, offered by both protocols."""
 
-    def __init__(self, pointer: int, stream: int, kept: Any = None) -> None:
-        self.pointer, self.stream, self.kept = pointer, stream, kept
+    def __init__(self, driver: Any, pointer: int, stream: int, kept: Any = None) -> None:
+        self.driver, self.pointer, self.stream = driver, pointer, stream
+        self.kept = [kept]
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
@@ -103,11 +70,27 @@ class Interface:
             "stream": self.stream,
         }
 
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, 0
+
+    def __dlpack__(self, *, stream: int | None = None, **others: Any) -> object:
+        """As the standard asks: the consumer's stream waits, and the host does not."""
+        if stream != -1:
+            self.driver.after(1 if stream is None else stream, self.stream)
+        tensor = adversary.make(
+            device=(2, 0), data=self.pointer, shape=(COUNT,), dtype=(2, 32, 1), versioned=True
+        )
+        self.kept.append(tensor)
+        return tensor.capsule()
+
 
 class Driver(Partner):
-    """The vendor's driver itself, by ctypes: there wherever a device is."""
+    """The vendor's driver itself, by ctypes: there wherever a device is, and it knows nothing of
+    us."""
 
-    ways = frozenset({"interface"})
+    def __init__(self, driver: Any) -> None:
+        super().__init__(driver)
+        self.current = 1  # the legacy default stream
 
     def stream(self) -> Any:
         return self.driver.stream()
@@ -115,43 +98,75 @@ class Driver(Partner):
     def handle(self, stream: Any) -> int:
         return int(stream)
 
+    @contextlib.contextmanager
+    def on(self, stream: Any) -> Iterator[None]:
+        before, self.current = self.current, stream
+        yield
+        self.current = before
+
     def full(self, value: float, stream: Any) -> Any:
-        array = Interface(self.driver.memory(4 * COUNT), stream)
+        array = Memory(self.driver, self.driver.memory(4 * COUNT), stream)
         self.fill(array, value, stream)
         return array
 
     def fill(self, array: Any, value: float, stream: Any) -> None:
-        """32 bits of a float32; 0 and what has four equal bytes would hide a wrong order."""
-        import struct
-
         (bits,) = struct.unpack("<I", struct.pack("<f", value))
         self.driver("cuMemsetD32Async", array.pointer, bits, COUNT, stream)
 
+    def take(self, array: ra.Array) -> Any:
+        capsule = array.__dlpack__(stream=self.current, max_version=(1, 3))
+        pointer = ra._native._inspect_capsule(capsule)["data"]
+        return Memory(self.driver, int(pointer), 0, kept=capsule)
+
     def take_interface(self, array: ra.Array) -> Any:
         said = array.__cuda_array_interface__
-        # As the interface's text asks: the consumer waits for the stream that is named.
-        return Interface(said["data"][0], said["stream"] or 0, kept=array)
+        return Memory(self.driver, said["data"][0], said["stream"] or 0, kept=array)
 
     def copied(self, array: Any, stream: Any) -> Any:
         self.follow(array, stream)
-        copy = Interface(self.driver.memory(4 * COUNT), stream)
+        copy = Memory(self.driver, self.driver.memory(4 * COUNT), stream)
         self.driver("cuMemcpyDtoDAsync_v2", copy.pointer, array.pointer, 4 * COUNT, stream)
         return copy
 
     def follow(self, array: Any, stream: Any) -> None:
+        """As the interface's text asks: the consumer waits for the stream that is named."""
         if array.stream not in (0, stream):
             self.driver.after(stream, array.stream)
 
     def values(self, array: Any, stream: Any) -> list[float]:
-        import ctypes
-
         self.follow(array, stream)
         into = (ctypes.c_float * COUNT)()
-        self.driver(
-            "cuMemcpyDtoHAsync_v2", ctypes.addressof(into), array.pointer, 4 * COUNT, stream
-        )
+        to = ctypes.addressof(into)
+        self.driver("cuMemcpyDtoHAsync_v2", to, array.pointer, 4 * COUNT, stream)
         self.driver.synchronize(stream)
         return list(into)
+
+
+class CarelessMemory(Memory):
+    """Offered as if it were ready."""
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {**super().__cuda_array_interface__, "stream": None}
+
+    def __dlpack__(self, *, stream: int | None = None, **others: Any) -> object:
+        return super().__dlpack__(stream=-1, **others)
+
+
+class Careless(Driver):
+    """Waits for nothing, and lets nobody else: the tests of order have to fail with it."""
+
+    def full(self, value: float, stream: Any) -> Any:
+        array = CarelessMemory(self.driver, self.driver.memory(4 * COUNT), stream)
+        self.fill(array, value, stream)
+        return array
+
+    def take(self, array: ra.Array) -> Any:
+        self.current = -1
+        return super().take(array)
+
+    def follow(self, array: Any, stream: Any) -> None:
+        """Not at all."""
 
 
 class CudaCore(Driver):
@@ -161,19 +176,9 @@ class CudaCore(Driver):
     ways = frozenset({"takes-dlpack", "takes-interface"})
     module = "cuda.core.utils"
 
-    def __init__(self, driver: Any) -> None:
-        super().__init__(driver)
-        self.current = 1
-
-    @contextlib.contextmanager
-    def on(self, stream: Any) -> Iterator[None]:
-        before, self.current = self.current, stream
-        yield
-        self.current = before
-
-    def taken(self, way: str, array: ra.Array) -> Interface:
+    def taken(self, way: str, array: ra.Array) -> Memory:
         view = getattr(self.library.StridedMemoryView, way)(array, stream_ptr=self.current)
-        return Interface(view.ptr, 0, kept=view)  # 0: its stream has been made to wait
+        return Memory(self.driver, view.ptr, 0, kept=view)  # 0: its stream has been made to wait
 
     def take(self, array: ra.Array) -> Any:
         return self.taken("from_dlpack", array)
@@ -367,6 +372,7 @@ class CuDf(Partner):
 PARTNERS: dict[str, Callable[[Any], Partner]] = {
     "refarray": Refarray,
     "driver": Driver,
+    "careless": Careless,
     "cuda.core": CudaCore,
     "torch": Torch,
     "cupy": CuPy,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hardware.partners import COUNT, DEVICE, Jax, Partner
+from hardware.partners import COUNT, DEVICE, Driver, Jax, Memory, Partner
 
 import refarray as ra
 
@@ -130,15 +130,16 @@ def test_memory_outlives_their_queued_read(partner: Partner, delay: Delay) -> No
     check_memory_outlives(partner, delay, partner.take, held.pop())
 
 
-@pytest.mark.way("dlpack")
-def test_a_copy_is_made_in_their_stream(partner: Partner, delay: Delay, is_busy: Busy) -> None:
+@pytest.mark.way("driver")
+def test_a_copy_is_made_in_their_stream(partner: Driver, delay: Delay, is_busy: Busy) -> None:
     """copy=True and a stream: the host does not wait, and what is taken is the new value."""
     array, ours = ours_being_written(delay, is_busy)
-    stream = ra.Stream(DEVICE)
-    capsule = array.__dlpack__(stream=stream.handle, copy=True, max_version=(1, 3))
+    stream = partner.stream()
+    capsule = array.__dlpack__(stream=stream, copy=True, max_version=(1, 3))
     assert is_busy(ours.handle)
-    with ra.use_stream(stream):
-        assert ra.from_capsule(capsule).to_device("cpu").tolist() == [NEW] * COUNT
+    pointer = int(ra._native._inspect_capsule(capsule)["data"])
+    taken = Memory(partner.driver, pointer, 0, kept=capsule)
+    assert partner.values(taken, stream) == [NEW] * COUNT
 
 
 @pytest.mark.way("refarray")
