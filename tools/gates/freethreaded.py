@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import debian
 import interpreter
 from common import (
     OF_THE_REPOSITORY,
@@ -66,7 +67,7 @@ def python_with_tools() -> Path:
     digest = hashlib.sha256(repr((str(base), wanted)).encode()).hexdigest()[:12]
     folder = interpreter.cache_folder() / f"environment-{digest}"
     python, stamp = folder / "bin" / "python", folder / "ready"
-    with interpreter.locked(folder.with_suffix(".lock")):
+    with debian.locked(folder.with_suffix(".lock")):
         if not stamp.is_file():
             say(f"environment of {base}")
             new_environment(base, folder)
