@@ -27,9 +27,12 @@ from refarray.conformance.requirements import Role, requirement
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), "")
-pytestmark = pytest.mark.skipif(
-    not CHROMIUM, reason="there is no Chromium here to look at the reports with"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        not CHROMIUM, reason="there is no Chromium here to look at the reports with"
+    ),
+    pytest.mark.not_sanitized("a browser does not start with another's ASAN preloaded"),
+]
 
 PROBE = """
 <script>
