@@ -97,6 +97,11 @@ def unload_at_the_end(array: ra.Array) -> None:
     atexit.register(fakegpu.deinitialize)
 
 
+def unregistered(array: ra.Array) -> None:
+    """Nobody will ask at the end, since atexit could not be imported when the memory came in."""
+    busy(array)
+
+
 MODES: dict[str, Callable[[ra.Array], None]] = {
     "unused": lambda array: None,
     "busy": busy,
@@ -106,6 +111,7 @@ MODES: dict[str, Callable[[ra.Array], None]] = {
     "capture": capture,
     "failing": fail_at_the_end,
     "unloaded": unload_at_the_end,
+    "unregistered": unregistered,
 }
 
 
@@ -118,6 +124,8 @@ def judge() -> None:
 atexit.register(judge)
 fakegpu.load(cuda=1, hip=0, delay=50_000)
 CUDA = Cuda(fakegpu.Drivers.here().cuda)
+if MODE == "unregistered":
+    sys.modules["atexit"] = None  # type: ignore[assignment]
 for _ in range(1 if MODE == "capture" else 3):
     MODES[MODE](theirs(CUDA))
 gc.collect()
