@@ -147,8 +147,8 @@ std::byte* checked_data(void* data, std::uint64_t byte_offset, core::BitRange ra
     core::fail(Fault::kBuffer, "byte_offset is ", byte_offset,
                "; with data it leaves the address space");
   }
-  const std::int64_t low = range.begin >> 3;
-  const std::int64_t high = (range.end + 7) >> 3;
+  const std::int64_t low = range.first_byte();
+  const std::int64_t high = range.end_byte();
   std::uintptr_t end = 0;
   if (static_cast<std::uintptr_t>(-low) > first ||
       __builtin_add_overflow(first, static_cast<std::uintptr_t>(high), &end)) {

@@ -63,8 +63,8 @@ void check_bounds(std::int64_t offset, std::int64_t nbytes, const core::Array& a
   if (core::size_of(layout.extents()) == 0) return;
   const core::BitRange range =
       core::checked_bit_range(layout.extents(), layout.stride_span(), array.dtype);
-  const std::int64_t low = range.begin >> 3;
-  const std::int64_t high = (range.end + 7) >> 3;
+  const std::int64_t low = range.first_byte();
+  const std::int64_t high = range.end_byte();
   if (offset <= nbytes && low >= -offset && high <= nbytes - offset) return;
   core::fail(Fault::kBuffer, "the elements take bytes ", low, " to ", high, " from offset ", offset,
              "; the buffer has ", nbytes);

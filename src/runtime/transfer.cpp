@@ -34,9 +34,10 @@ struct Span {
 };
 
 Span span_of(const ArrayView& array) {
-  const core::BitRange bits =
-      core::checked_bit_range(array.extents(), array.stride_span(), array.dtype);
-  return {(bits.begin + array.bit) >> 3, (bits.end + array.bit + 7) >> 3};
+  core::BitRange bits = core::checked_bit_range(array.extents(), array.stride_span(), array.dtype);
+  bits.begin += array.bit;
+  bits.end += array.bit;
+  return {bits.first_byte(), bits.end_byte()};
 }
 
 Way way_of(const ArrayView& dst, const ArrayView& src) noexcept {

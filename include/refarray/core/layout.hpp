@@ -68,6 +68,10 @@ Layout c_layout(Extents shape);
 struct BitRange {
   std::int64_t begin;
   std::int64_t end;
+
+  std::int64_t first_byte() const noexcept { return begin >> 3; }
+  /// One past the last byte; `end` may be as large as an int64, so nothing is added to it.
+  std::int64_t end_byte() const noexcept { return (end >> 3) + ((end & 7) != 0 ? 1 : 0); }
 };
 /// Nothing when an offset does not fit int64 bits.
 std::optional<BitRange> bit_range(Extents shape, Extents strides, const DType& dtype) noexcept;
