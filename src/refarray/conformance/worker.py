@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import gc
 import json
 import os
 import socket
@@ -209,6 +210,7 @@ def serve(
     told = {"version": found.version, "forks": forks, "without": without, "nursery": tended}
     say(told)
     bench = Bench(probes_of(producer, consumer), forks, say)
+    gc.freeze()  # a collection in a child would copy every page of what was imported
     exits = False
     for line in requests:
         if line.strip() == END:
