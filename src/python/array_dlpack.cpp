@@ -126,7 +126,7 @@ Ref export_device_copy(const core::ArrayView& array, const dlpack::ExportPlan& p
 }  // namespace
 
 void order_without_gil(const core::ArrayView& array, const runtime::StreamChoice& choice) {
-  if (runtime::is_ordered(array, choice)) return;
+  if (runtime::order_at_once(array, choice)) return;
   const DriverCalls here;
   runtime::order(array, choice);
 }

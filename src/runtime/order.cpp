@@ -44,13 +44,16 @@ std::uint64_t checked_number(const Device& device, const GivenStream& given) {
   return given.value;
 }
 
+/// Whether only the driver can tell which device a stream is of.
+bool is_asked_for_device(const Unit& home, const StreamKey& key) noexcept {
+  const Driver& driver = home.driver;
+  return driver.units.size() > 1 && !key.is_default() && driver.api.stream_device != nullptr;
+}
+
 /// The device that a foreign stream's work is on, for the day when the memory is given back.
 const Unit& unit_of_stream(const Unit& home, void* handle) noexcept {
   const Driver& driver = home.driver;
-  const StreamKey key(home, handle);
-  if (driver.units.size() < 2 || key.is_default() || driver.api.stream_device == nullptr) {
-    return home;
-  }
+  if (!is_asked_for_device(home, StreamKey(home, handle))) return home;
   int id = home.id;
   const TryOnDevice here(home);
   const bool known = driver.api.stream_device(handle, &id) == kSuccess && id >= 0 &&
@@ -90,16 +93,22 @@ StreamPtr stream_of(const Device& device, const StreamChoice& choice) {
   return std::make_shared<Stream>(unit, Stream::Kind::kExternal, choice.handle);
 }
 
-bool is_ordered(const core::ArrayView& array, const StreamChoice& choice) {
+bool order_at_once(const core::ArrayView& array, const StreamChoice& choice) {
   TrackedStorage* storage = tracked(array.storage);
   if (storage == nullptr) return true;
   if (is_forked()) return false;
   const Driver* driver = loaded_driver(vendor_of(array.device().kind));
   if (driver == nullptr) return true;  // there has been no work
-  if (choice.kind != Choice::kStream) return choice.kind == Choice::kHost && !is_busy(array);
+  if (choice.kind == Choice::kHost) return !is_busy(array);
   const Unit& unit = driver->unit(array.device().id);
-  const StreamKey key(unit, choice.handle);
-  return storage->uses.is_ready_on(key, array.writable()) && storage->uses.is_home(key);
+  if (choice.kind == Choice::kStream) {
+    const StreamKey key(unit, choice.handle);
+    if (!storage->uses.is_ready_on(key, array.writable())) return false;
+    if (storage->uses.is_home(key)) return true;
+    if (is_asked_for_device(unit, key)) return false;
+  }
+  storage->uses.lend(unit);
+  return true;
 }
 
 void order(const core::ArrayView& array, const StreamChoice& choice) {

@@ -119,8 +119,8 @@ void order(const core::ArrayView& array, const StreamChoice& choice);
 inline void order_cpu(const GivenStream& given) {
   if (given.kind != GivenStream::Kind::kNone) choose_stream(core::Device{}, given);
 }
-/// Whether order() would neither call a driver nor wait.
-bool is_ordered(const core::ArrayView& array, const StreamChoice& choice);
+/// order(), where that neither calls a driver nor waits; false: it does, and nothing was done.
+bool order_at_once(const core::ArrayView& array, const StreamChoice& choice);
 
 /// What we pass as stream= to a producer whose memory is on `device`: our current stream.
 std::int64_t stream_to_pass(const core::Device& device);
