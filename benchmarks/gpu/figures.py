@@ -7,6 +7,7 @@ import gc
 import json
 import sys
 import time
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,24 +40,36 @@ class Notes:
         self.out.write_text(json.dumps(self.record), encoding="utf-8")
 
 
-def measure(session: Session, notes: Notes, deadline: float) -> None:
-    for row in exchanges.same_stream(session):
-        notes.keep(row)
+def groups(session: Session, notes: Notes) -> Iterator[tuple[str, Callable[[], Iterable[Row]]]]:
+    """What is measured together, by the id that stands for it."""
+    yield "D1", lambda: exchanges.same_stream(session)
     try:
         loops = exchanges.compiled_loops()
     except NotMeasured as why:
         notes.lose("D2", why)
         notes.lose("D10", why)
     else:
-        notes.keep(exchanges.other_stream(session, loops))
-        notes.keep(exchanges.allocation(session, loops))
+        yield "D2", lambda: [exchanges.other_stream(session, loops)]
+        yield "D10", lambda: [exchanges.allocation(session, loops)]
     for case in copies.cases(session.simulated):
+        yield case.id, lambda case=case: [copies.row(session, case)]
+
+
+def measure(session: Session, notes: Notes, deadline: float) -> list[str]:
+    """What failed; a row that does takes no other along."""
+    failed = []
+    for id_, rows in groups(session, notes):
         if time.monotonic() > deadline:
-            notes.lose(case.id, "the time was up")
+            notes.lose(id_, "the time was up")
             continue
-        notes.keep(copies.row(session, case))
+        try:
+            for row in rows():
+                notes.keep(row)
+        except Exception as error:
+            failed.append(f"{id_}: {type(error).__name__}: {error}")
         gc.collect()
         session.ra.synchronize(DEVICE)
+    return failed
 
 
 def main() -> int:
@@ -69,14 +82,15 @@ def main() -> int:
     session = Session(options.seconds, options.simulated)
     notes = Notes(options.out, session)
     notes.write()
-    measure(session, notes, time.monotonic() + 60 * options.minutes)
+    failed = measure(session, notes, time.monotonic() + 60 * options.minutes)
     if session.simulated:
         import fakegpu
 
         fakegpu.run()
         if found := fakegpu.violations():
             raise AssertionError(f"not ordered on the simulated driver: {found[:3]}")
-    return 0
+    print("\n".join(failed), file=sys.stderr)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
