@@ -116,3 +116,22 @@ def test_simulated_drivers_that_are_not_installed(
     assert main(["check", "refarray", "--only", "STRM-06", "--devices", "simulated"]) == 3
     assert "pip install refarray-fakegpu" in capsys.readouterr().err
     assert devices.resolved("auto", devices.REFARRAY) == "real"
+
+
+def test_drivers_are_compiled_before_anything_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A source tree's fakegpu compiles them at first use, for longer than an import may."""
+    begun: list[tuple[str, str]] = []
+
+    def note(command: list[str], *, env: dict[str, str], **_: object) -> None:
+        begun.append((command[-1], env["PYTHONPATH"].split(":")[0]))
+
+    monkeypatch.setattr(devices.subprocess, "run", note)
+    for where in ("none", "real"):
+        devices.prepare(where)
+    assert not begun
+    devices.prepare("simulated:/somewhere")
+    [(script, folder)] = begun
+    assert "fakegpu.Drivers.here()" in script and folder == "/somewhere"
+    monkeypatch.setattr(devices, "find_spec", lambda name: None)
+    devices.prepare("auto")
+    assert len(begun) == 1

@@ -4,6 +4,8 @@ drivers come from: the machine's, or the simulated ones of refarray-fakegpu."""
 from __future__ import annotations
 
 import importlib
+import os
+import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -121,6 +123,19 @@ def resolved(where: str, devices: Mapping[str, OnDevice]) -> str:
         return where
     simulated = any(on.simulated for on in devices.values()) and find_spec("fakegpu") is not None
     return "simulated" if simulated else "real"
+
+
+def prepare(where: str) -> None:
+    """Lets fakegpu compile its drivers, as it does out of a source tree: that takes longer than the
+    import of a subject may."""
+    kind, _, folder = where.partition(":")
+    if kind == "simulated" or (kind == "auto" and find_spec("fakegpu") is not None):
+        path = os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH", "")]))
+        script = "import fakegpu; fakegpu.Drivers.here()"
+        command = [sys.executable, "-c", script]
+        environment = {**os.environ, "PYTHONPATH": path}
+        # What is wrong with them the subject's process tells.
+        subprocess.run(command, env=environment, check=False, capture_output=True)
 
 
 def start(where: str) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from refarray.conformance.cases import CHECKS, Check
-from refarray.conformance.devices import chosen
+from refarray.conformance.devices import chosen, prepare
 from refarray.conformance.findings import BROKEN, Finding, Outcome
 from refarray.conformance.nursery import Nursery
 from refarray.conformance.processes import Broken, Died, Worker, how_it_ended
@@ -151,6 +151,8 @@ class Trial:
             except OSError:  # it has died
                 self.nursery.close()
                 self.nursery = None
+        if mode == "devices":
+            prepare(self.devices)
         out = Worker(self.run.subject, mode, self.devices)
         self.nursery = out.nursery or self.nursery
         return out
