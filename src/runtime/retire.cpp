@@ -1,6 +1,7 @@
 // Owns the list of retired storages of the process, and when it is gone through.
 #include "runtime/retire.hpp"
 
+#include <array>
 #include <exception>
 #include <mutex>
 #include <utility>
@@ -40,19 +41,23 @@ class RetiredList {
   /// Goes through what is there now; what is given back may retire others, which wait for the next
   /// time.
   void collect(Wait wait) noexcept {
-    each([wait](TrackedStorage& storage) {
-      if (wait != Wait::kForNothing && wait_for(storage, wait) != Waited::kYes) return false;
+    Devices idle{};
+    each([wait, &idle](TrackedStorage& storage) {
+      if (wait != Wait::kForNothing && wait_for(storage, wait, idle) != Waited::kYes) return false;
       return storage.uses.lent_to() == 0 && storage.uses.is_finished();
     });
   }
   void collect_foreign() noexcept {
-    each([](TrackedStorage& storage) {
-      return storage.foreign() && wait_for(storage, Wait::kForSure) != Waited::kRefused;
+    Devices idle{};
+    each([&idle](TrackedStorage& storage) {
+      return storage.foreign() && wait_for(storage, Wait::kForSure, idle) != Waited::kRefused;
     });
   }
 
  private:
   enum class Waited : std::uint8_t { kYes, kFailed, kRefused };
+  /// Those of either vendor that have been waited for since the list was taken: once is enough.
+  using Devices = std::array<std::uint64_t, 2>;
 
   template <class IsIdle>
   void each(IsIdle is_idle) noexcept {
@@ -73,12 +78,13 @@ class RetiredList {
   }
 
   /// Waits for the devices on which somebody may be using the memory, and for what we did to it.
-  static Waited wait_for(TrackedStorage& storage, Wait wait) noexcept {
+  static Waited wait_for(TrackedStorage& storage, Wait wait, Devices& idle) noexcept {
     const Driver* driver = loaded_driver(vendor_of(storage.device().kind));
     if (driver == nullptr) return Waited::kFailed;
     if (storage.uses.lent_to() != 0) {
       if (wait == Wait::kForOurs) return Waited::kRefused;
-      const Waited devices = wait_for_devices(*driver, storage.uses.lent_to(), wait);
+      std::uint64_t& done = idle[static_cast<std::size_t>(driver->vendor)];
+      const Waited devices = wait_for_devices(*driver, storage.uses.lent_to(), wait, done);
       if (devices != Waited::kYes) return devices;
       storage.uses.end_lending();
     }
@@ -92,14 +98,16 @@ class RetiredList {
     }
   }
 
-  static Waited wait_for_devices(const Driver& driver, std::uint64_t devices, Wait wait) noexcept {
+  static Waited wait_for_devices(const Driver& driver, std::uint64_t devices, Wait wait,
+                                 std::uint64_t& done) noexcept {
     for (const auto& unit : driver.units) {
-      if ((devices & unit->bit()) == 0) continue;
+      if ((devices & ~done & unit->bit()) == 0) continue;
       const TryOnDevice here(*unit);
       if (!here) return Waited::kFailed;
       if (unit->is_capturing(/*ours=*/wait == Wait::kForSure)) return Waited::kRefused;
       if (driver.api.device_synchronize() != kSuccess) return Waited::kFailed;
       unit->forget_captures();
+      done |= unit->bit();
     }
     return Waited::kYes;
   }

@@ -17,7 +17,7 @@ import refarray as ra
 from refarray import Stream, use_stream
 from refarray.conformance import _adversary as adversary
 
-LARGE = 9 << 20  # more than two pieces of the pinned memory for transfers
+LARGE = 5 << 20  # more than a piece of the pinned memory for transfers
 
 
 @pytest.fixture(params=[f"{d} {m}" for d, m in itertools.product(DEVICES, MODES)])

@@ -42,6 +42,7 @@ def main(arguments: list[str]) -> None:
     with_package = {**plain, "PYTHONPATH": f"{TESTS / 'fakegpu'}"}
     quiet([sys.executable, "-c", BUILD_DRIVERS], with_package)
     options = f"exitcode={RACE_FOUND}:halt_on_error=1:second_deadlock_stack=1"
+    options += f":suppressions={TESTS}/sanitizers/tsan.supp"
     sanitized = {**plain, "TSAN_OPTIONS": options, "LD_PRELOAD": library()}
     print_loaded(folder, sanitized)
     files = arguments or sorted(TESTS.glob("gpu/sim_*.py"))
