@@ -15,6 +15,11 @@ HERE = Path(__file__).resolve().parent
 WRONG = {Outcome.FAIL, Outcome.WARN, Outcome.INFO, Outcome.CRASH, Outcome.HANG}
 
 
+pytestmark = pytest.mark.not_sanitized(
+    "the drivers and their processes are tried by make gpu-sim-tsan"
+)
+
+
 @pytest.fixture(autouse=True)
 def animals_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", f"{HERE}:{HERE / 'fakegpu'}", prepend=":")

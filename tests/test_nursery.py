@@ -19,6 +19,9 @@ from refarray.conformance.processes import Worker
 HERE = Path(__file__).resolve().parent
 
 
+pytestmark = pytest.mark.not_sanitized("it is about processes of their own")
+
+
 @pytest.fixture(autouse=True)
 def animals_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(HERE), prepend=":")

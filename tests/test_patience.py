@@ -30,6 +30,9 @@ while not lock.acquire(timeout=0.05): pass
 """
 
 
+pytestmark = pytest.mark.not_sanitized("it is about processes of their own")
+
+
 @pytest.fixture(autouse=True)
 def animals_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(HERE), prepend=":")
