@@ -4,6 +4,7 @@ does itself."""
 from __future__ import annotations
 
 import ast
+import dataclasses
 from typing import Any, ClassVar
 
 import pytest
@@ -26,6 +27,29 @@ def test_an_adapter_is_well_formed(name: str) -> None:
     texts.append(found.from_dlpack.format("x"))
     for text in filter(None, texts):
         ast.parse(text, mode="eval")
+
+
+ON_DEVICES = [(name, vendor) for name in ALL for vendor in subject(name).devices]
+
+
+def test_adapters_that_know_devices() -> None:
+    assert {name for name, _ in ON_DEVICES} == {"refarray", "torch", "cupy"}
+
+
+@pytest.mark.parametrize(("name", "vendor"), ON_DEVICES)
+def test_what_an_adapter_says_of_devices_needs_its_imports_alone(name: str, vendor: str) -> None:
+    found = subject(name)
+    known = {alias.asname or alias.name for alias in imported(found.imports)} | {"a", "b", "s"}
+    spoken = found.devices[vendor]
+    texts = [getattr(spoken, field.name) for field in dataclasses.fields(spoken)]
+    for text in (each for each in texts if isinstance(each, str)):
+        tree = ast.parse(text.format("a", "b", "s"))
+        assert {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} <= known
+
+
+def imported(lines: str) -> list[ast.alias]:
+    nodes = ast.walk(ast.parse(lines))
+    return [alias for node in nodes if isinstance(node, ast.Import) for alias in node.names]
 
 
 def test_libraries_that_the_kit_has_an_adapter_for() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from refarray.conformance import devices as on_devices
 from refarray.conformance.cases import Check
 from refarray.conformance.requirements import Role
 from refarray.conformance.subjects import DTYPES, Subject, array_api
@@ -80,6 +81,7 @@ CUPY = Subject(
     dtype="cp.ones(3, dtype='{}')",
     dtypes=DTYPES[:14],
     from_dlpack="cp.from_dlpack({})",
+    devices=on_devices.CUPY,
     note="its arrays are on a CUDA or ROCm device",
 )
 TVM = Subject(

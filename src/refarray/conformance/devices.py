@@ -80,11 +80,11 @@ def of_torch(version: str) -> OnDevice:
 
 
 def of_cupy(rocm: str) -> OnDevice:
-    """CuPy's. `on` makes an array on a device that need not be the current one."""
+    """CuPy's. It makes arrays and streams on the current device, so that is set first."""
     return OnDevice(
-        array=f"on({{}}, lambda: cp.ones({COUNT}, dtype=cp.float32))",
+        array=f"(cp.cuda.Device({{}}).use(), cp.ones({COUNT}, dtype=cp.float32))[1]",
         there=f"{rocm}cp.cuda.runtime.is_hip and cp.cuda.is_available()",
-        stream="on({}, lambda: cp.cuda.Stream(non_blocking=True))",
+        stream="(cp.cuda.Device({}).use(), cp.cuda.Stream(non_blocking=True))[1]",
         handle="{}.ptr",
         use="{}",
         write="{0}[...] = {1}",
