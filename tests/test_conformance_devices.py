@@ -72,14 +72,10 @@ def test_a_library_without_devices_needs_no_process_for_them(
         begin(self, subject, mode, where)
 
     monkeypatch.setattr(engine.Worker, "__init__", note)
-    for subject, why in (
-        ("zoo.producers:clean", "has no arrays on devices that the kit knows of"),
-        ("torch", "torch finds no device here"),
-    ):
-        run = run_subject(subject, engine.selected(ids=["STRM-06"]))
-        assert [each.outcome for each in run.findings] == [Outcome.NOT_APPLICABLE]
-        assert why in run.findings[0].observed
-    assert modes == ["forks", "forks"]
+    run = run_subject("zoo.producers:clean", engine.selected(ids=["STRM-06"]))
+    assert [each.outcome for each in run.findings] == [Outcome.NOT_APPLICABLE]
+    assert "has no arrays on devices that the kit knows of" in run.findings[0].observed
+    assert modes == ["forks"]
 
 
 def test_none_were_asked_for() -> None:
@@ -94,11 +90,6 @@ def test_a_machine_without_drivers(monkeypatch: pytest.MonkeyPatch) -> None:
     run = run_subject("refarray", engine.selected(ids=["STRM-06"]), devices="real")
     [only] = run.findings
     assert only.outcome is Outcome.PASS or "CUDA" in only.observed
-
-
-def test_a_library_that_cannot_use_simulated_drivers() -> None:
-    run = run_subject("torch", engine.selected(ids=["STRM-06"]), devices="simulated")
-    assert [each.observed for each in run.findings] == ["torch does not run on simulated drivers"]
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,12 @@ NOT_HERE = [
     "tests/test_bench_check.py",
     "tests/test_bench_docs.py",
     "tests/test_canary.py",
+    "tests/test_conformance_devices.py",
     "tests/test_docs.py",
+    "tests/test_driver_traps.py",
     "tests/test_gpu.py",
     "tests/test_gpu_faults.py",
+    "tests/test_gpu_hardware.py",
     "tests/test_package.py",
     "tests/test_requirements.py",
 ]

@@ -21,7 +21,8 @@ ELSEWHERE = (
     *("house", "docs", "package", "canary", "requirements", "bench_check", "bench_docs", "zoo"),
     *("coverage_gate", "oom", "hostile", "exit", "conformance", "cli", "adversary", "adapters"),
     *("matrix", "spy", "findings", "browser", "picture", "report_schema", "verification", "abi"),
-    *("drivers", "gpu", "gpu_copies", "gpu_faults", "gpu_kernels"),
+    *("drivers", "driver_traps", "no_device", "nursery", "patience", "conformance_devices"),
+    *("gpu", "gpu_copies", "gpu_faults", "gpu_first_use", "gpu_hardware", "gpu_kernels"),
 )
 PARTNER = re.compile(r"^\s*(import|from) (numpy|ml_dtypes|tvm_ffi|hypothesis)\b", re.MULTILINE)
 # What the interpreter itself refuses here is no finding: some of its modules, and signal handlers.

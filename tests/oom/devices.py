@@ -23,6 +23,7 @@ recipe("use_stream", lambda _: refarray.use_stream(None), raises=(TypeError,), p
 recipe("_native._current_stream", lambda _: _native._current_stream("cpu"), raises=REFUSED)
 recipe("_native._synchronize", lambda _: _native._synchronize("cpu"), raises=REFUSED)
 recipe("_native._stream_types", lambda _: _native._stream_types())
+recipe("_native._finish_foreign", lambda _: _native._finish_foreign())
 
 #: Members of objects that no process without a driver has, and what only such objects are given.
 NEEDS_DRIVER = {
