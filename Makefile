@@ -33,7 +33,7 @@ ctest: $(VENV)/build
 
 pytest: $(VENV)/package $(VENV)/test $(VENV)/partners
 	echo "== pytest with every partner"
-	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 tests
+	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=worksteal tests
 
 test-long: $(VENV)/package $(VENV)/test ## tests that take minutes: a million races over each kind of capsule, ten times Hypothesis's examples
 	echo "== two threads on one object, a million rounds over each kind of capsule"
