@@ -14,24 +14,41 @@ pytestmark = [getattr(pytest.mark, "tvm_ffi" if name == "tvm_ffi" else name) for
 PAIRS = list(itertools.product(LIBRARIES, LIBRARIES))
 
 
-@pytest.mark.parametrize(("producer", "consumer"), PAIRS)
-def test_one_exchange_of_each_pair(producer: str, consumer: str) -> None:
-    seen = trace(producer, consumer)
+def told(producer: str, consumer: str, table: bool) -> tuple[set[str], list[str]]:
+    """Of one exchange: the requirements that are kept, and what the consumer did."""
+    seen = trace(producer, consumer, table=table)
     assert isinstance(seen, Trace) and not (seen.broken or seen.died)
     assert seen.arrival in {"shared", "copied"}
     assert all(seen.versions)
     assert not [found for found in seen.findings if found.outcome.failed]
-    kept = {found.id for found in seen.findings if found.outcome is Outcome.PASS}
-    assert {"LIFE-03", "LIFE-06", "LIFE-10", "LIFE-20"} <= kept
     texts = [step.text for step in seen.steps if step.who == "consumer"]
+    assert sum(text.startswith("calls the deleter") for text in texts) == 1
+    return {found.id for found in seen.findings if found.outcome is Outcome.PASS}, texts
+
+
+@pytest.mark.parametrize(("producer", "consumer"), PAIRS)
+def test_one_exchange_of_each_pair(producer: str, consumer: str) -> None:
+    kept, texts = told(producer, consumer, table=False)
+    assert {"LIFE-03", "LIFE-06", "LIFE-10", "LIFE-20"} <= kept
     assert any(text.startswith("calls __dlpack__(") for text in texts)
     assert any(text.startswith("renames it used_dltensor") for text in texts)
-    assert sum(text.startswith("calls the deleter") for text in texts) == 1
+
+
+@pytest.mark.parametrize("consumer", LIBRARIES)
+def test_who_takes_the_table_of_pytorch(consumer: str) -> None:
+    kept, texts = told("torch", consumer, table=True)
+    assert {"LIFE-03", "LIFE-20"} <= kept
+    way = "calls the table's from_py(" if consumer == "tvm_ffi" else "calls __dlpack__("
+    assert any(text.startswith(way) for text in texts), texts
 
 
 def test_what_each_consumer_asks() -> None:
     asked = {
-        name: [s.text for s in trace("refarray", name).steps if s.text.startswith("calls __dl")]
+        name: [
+            step.text
+            for step in trace("refarray", name, table=False).steps
+            if step.text.startswith("calls __dl")
+        ]
         for name in LIBRARIES
     }
     assert all(calls[-1].startswith("calls __dlpack__(") for calls in asked.values())
