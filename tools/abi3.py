@@ -13,11 +13,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "build" / "abi3"
 MINORS = range(12, 20)
-# What is about the repository or drivers, or has partners of hundreds of megabytes, runs once.
+# What is about the repository, drivers, browsers or processes, or has partners of hundreds of
+# megabytes, runs once.
 NOT_HERE = [
-    "tests/test_house.py",
     "tests/test_bench_check.py",
     "tests/test_bench_docs.py",
+    "tests/test_browser.py",
     "tests/test_canary.py",
     "tests/test_conformance_devices.py",
     "tests/test_docs.py",
@@ -25,7 +26,10 @@ NOT_HERE = [
     "tests/test_gpu.py",
     "tests/test_gpu_faults.py",
     "tests/test_gpu_hardware.py",
+    "tests/test_house.py",
+    "tests/test_nursery.py",
     "tests/test_package.py",
+    "tests/test_patience.py",
     "tests/test_requirements.py",
 ]
 HEAVY = ("torch", "jax", "pyarrow", "mpi4py", "array_api_strict", "nanobind")
