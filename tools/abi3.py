@@ -26,6 +26,7 @@ NOT_HERE = [
     "tests/test_gpu.py",
     "tests/test_gpu_faults.py",
     "tests/test_gpu_hardware.py",
+    "tests/test_gpu_kernels.py",
     "tests/test_house.py",
     "tests/test_nursery.py",
     "tests/test_package.py",
