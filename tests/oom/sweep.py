@@ -37,6 +37,7 @@ adversary.mark_failures(ctypes.addressof(ctypes.c_char.from_buffer(MARK)))
 
 PROGRESS: BinaryIO | None = None  # in a child: where the numbers go
 END = -1
+LOST = 70  # exit status of a child whose interpreter raises where nothing can
 Finding = tuple[str, str]
 
 
@@ -162,19 +163,19 @@ def sweep(recipe: Recipe, kind: str, result: Result, first: int = 0) -> list[int
 def sweep_in_children(recipe: Recipe, kind: str, result: Result) -> list[int]:
     """As sweep(), for recipes that run Python code of ours: CPython itself may crash when it has no
     memory there (3.11 does for `for item in dict.items()`), which ends a child and is counted; or
-    go on with broken inline caches (3.13), so that later calls return nonsense. A crash below our
-    native code is a finding."""
+    go on with broken inline caches (3.13), so that later calls return nonsense or raise where
+    nothing can. A crash below our native code is a finding."""
     mine: list[int] = []
     first = 0
-    while True:
+    while first < MOST:
         status, answer = in_child(recipe, kind, first)
         numbers = [number for (number,) in struct.iter_unpack("q", answer[: len(answer) // 8 * 8])]
-        is_dead = os.WIFSIGNALED(status)
+        is_dead = END not in numbers
         survived = numbers if is_dead else numbers[: numbers.index(END)]
         last = max([first - 1, *survived]) + 1  # crashed, or was off, or needed no more
         if is_dead:
             result.failed += last - first + 1
-            if MARK[0] == BELOW:
+            if os.WIFSIGNALED(status) and MARK[0] == BELOW:
                 name = signal.Signals(os.WTERMSIG(status)).name
                 result.findings.append(("crash", f"{kind}, allocation {last}: {name}"))
                 return mine
@@ -189,6 +190,8 @@ def sweep_in_children(recipe: Recipe, kind: str, result: Result) -> list[int]:
                 return mine
         result.interpreter += 1
         first = last + 1 if is_dead else last
+    result.findings.append(("other", f"{kind}: every child of {MOST} was lost"))
+    return mine
 
 
 def in_child(recipe: Recipe, kind: str, first: int) -> tuple[int, bytes]:
@@ -209,8 +212,11 @@ def work_in_child(recipe: Recipe, kind: str, first: int, writer: int) -> None:
     faulthandler.disable()
     part = Result("", "")
     PROGRESS = os.fdopen(writer, "wb", buffering=0)
-    mine = sweep(recipe, kind, part, first)
-    PROGRESS.write(struct.pack("q", END) + pickle.dumps((part, mine)))
+    try:
+        mine = sweep(recipe, kind, part, first)
+        PROGRESS.write(struct.pack("q", END) + pickle.dumps((part, mine)))
+    except BaseException:  # try_one() lets none through: the interpreter itself has lost its way
+        os._exit(LOST)
     os._exit(0)
 
 
