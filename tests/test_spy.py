@@ -4,52 +4,19 @@ deleters, and that it tells who broke what."""
 from __future__ import annotations
 
 import ctypes
-import json
 import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from spying import VERSIONED, Consumer, Loose, broken, delete_twice, taking, through
 
 import refarray as ra
-from refarray.__main__ import main
-from refarray.conformance import Outcome, _adversary, spy, trace
-from refarray.conformance.tracing import Trace
+from refarray.conformance import Outcome, _adversary, spy
 from refarray.conformance.verdicts import RULES
-from refarray.conformance.watching import Spy
 
 HERE = Path(__file__).resolve().parent
-VERSIONED = {"max_version": (1, 3)}
-Consumer = Callable[[Any], Any]
-
-
-def broken(watched: Spy, role: str = "") -> dict[str, Outcome]:
-    """What a spy found wrong, by requirement; of one role, where the other is played by a test."""
-    wrong = (f for f in watched.findings if f.outcome is not Outcome.PASS)
-    return {f.id: f.outcome for f in wrong if role in {"", f.role}}
-
-
-def through(array: Any, consumer: Consumer, table: bool = False, **keywords: Any) -> Spy:
-    """One exchange to its end; by the methods, where no table is offered."""
-    watched = spy(array, producer="refarray", consumer="refarray", table=table)
-    taken = watched.take(consumer, **keywords)
-    watched.dropped()
-    del taken
-    watched.finish()
-    return watched
-
-
-def taking(then: Callable[[Any], object], **options: Any) -> Consumer:
-    """A consumer that asks as it should and then does something of its own with the tensor."""
-
-    def consume(x: Any) -> Any:
-        x.__dlpack_device__()
-        owned = _adversary.take(x.__dlpack__(**VERSIONED), **options)
-        then(owned)
-        return owned
-
-    return consume
+TESTS_OF_RULES = ("test_spy.py", "test_spy_table.py", "test_trace.py")
 
 
 # --- what it sees
@@ -110,80 +77,6 @@ def test_the_tensor_lives_as_long_as_what_was_imported() -> None:
     assert len(watched.calls[1].deletions()) == 1
 
 
-# --- the C exchange table
-
-
-def by_table(watched: Spy) -> Any:
-    """A caller for the table that a spy's type offers."""
-    return _adversary.api(type(watched))
-
-
-def test_a_consumer_that_takes_the_table_is_seen() -> None:
-    watched = through(ra.arange(6), ra.from_dlpack, table=True)
-    assert not broken(watched)
-    assert [call.method for call in watched.calls] == ["from_py"]
-    texts = [step.text for step in watched.timeline]
-    assert texts[0] == "call from_dlpack(x)"
-    assert texts[1] == "calls the table's from_py(x)"
-    assert texts[2].startswith("answers dltensor_versioned 1.3, int64 shape (6,)")
-    assert texts[-2:] == ["drop the array", "calls the deleter, with the GIL"]
-    judged = {found.id for found in watched.findings}
-    assert {"LIFE-03", "LIFE-19", "TENS-06", "FLAG-01", "CONS-12"} <= judged
-    assert not judged & {"CONS-01", "VERS-09", "LIFE-10"}  # of the methods and capsules
-
-
-def test_the_data_that_comes_by_the_table_is_shared() -> None:
-    array = ra.zeros(3)
-    watched = spy(array)
-    taken = ra.from_dlpack(watched)
-    taken[0] = 7
-    assert array.tolist() == [7, 0, 0]
-    assert [call.deletions() for call in watched.calls] == [[]]
-    del taken
-    assert len(watched.calls[0].deletions()) == 1
-
-
-def test_what_breaks_by_the_table_is_caught() -> None:
-    watched = spy(ra.arange(6), producer="refarray")
-    watched.take(lambda x: delete_twice(by_table(x).from_py(x)))
-    watched.finish()
-    assert broken(watched) == {"LIFE-03": Outcome.FAIL}
-
-    watched = spy(ra.arange(6), producer="refarray")
-    watched.take(lambda x: by_table(x).from_py(x).leave())
-    watched.finish()
-    assert broken(watched) == {"LIFE-03": Outcome.FAIL}
-
-
-def test_what_the_table_lends_and_refuses_is_seen() -> None:
-    watched = spy(ra.arange(6, dtype="float32"))
-    assert by_table(watched).dltensor(watched)["shape"] == (6,)
-    watched = spy(ra.arange(6).as_readonly())
-    with pytest.raises(BufferError, match="read-only"):
-        by_table(watched).dltensor(watched)
-    texts = [step.text for step in watched.timeline]
-    assert texts[0] == "calls the table's dltensor(x)"
-    assert texts[1].startswith("raises BufferError: ") and "read-only" in texts[1]
-
-
-def test_the_rest_of_the_table_is_the_real_one() -> None:
-    offered, real = by_table(spy(ra.arange(3))), _adversary.api(ra.Array)
-    given = _adversary.make(shape=(3,), data=bytes(12)).expect_deletes(1)
-    assert type(offered.to_py(given)) is ra.Array
-    assert offered.stream(1, 0) == real.stream(1, 0)
-    members = {name: value for name, value in offered.members().items() if name != "address"}
-    assert members == {name: real.members()[name] for name in members}
-
-
-def test_where_there_is_no_table_to_stand_for_none_is_offered() -> None:
-    class Odd(Loose):
-        __dlpack_c_exchange_api__ = 7
-
-    for watched in (spy(Loose()), spy(Odd()), spy(ra.arange(3), table=False)):
-        assert type(watched) is Spy and not hasattr(type(watched), "__dlpack_c_exchange_api__")
-    assert type(spy(ra.arange(3))) is type(spy(ra.arange(4)))  # a consumer may keep it by type
-
-
 def test_what_the_producer_raises_comes_through() -> None:
     class Refusing:
         def __dlpack_device__(self) -> tuple[int, int]:
@@ -224,12 +117,6 @@ def test_it_prints() -> None:
 
 
 # --- consumers that break something
-
-
-def delete_twice(owned: Any) -> None:
-    address = owned.leave()
-    _adversary.adopt(address).drop()
-    _adversary.adopt(address).drop()
 
 
 def write_flags(owned: Any) -> None:
@@ -338,20 +225,6 @@ def test_asking_again_after_a_refusal_is_caught() -> None:
 # --- producers that break something
 
 
-class Loose:
-    """Gives one managed tensor, made by native code, to whoever asks, however it is asked."""
-
-    def __init__(self, device: Any = (1, 0), fields_device: Any = (1, 0), **fields: Any) -> None:
-        self.device = device
-        self.fields = {**fields, "device": fields_device}
-
-    def __dlpack_device__(self) -> Any:
-        return self.device
-
-    def __dlpack__(self, **_: Any) -> Any:
-        return _adversary.make(**self.fields).capsule()
-
-
 def raising() -> None:
     raise ValueError("raised in the deleter")
 
@@ -450,67 +323,6 @@ def test_one_tensor_in_two_capsules_is_caught() -> None:
     assert list(broken(watched, "producer")) == ["LIFE-20"]
 
 
-# --- refarray trace
-
-
-@pytest.fixture(autouse=True)
-def zoo_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(HERE), prepend=":")
-
-
-def traced(producer: str, consumer: str, **keywords: Any) -> Iterator[tuple[str, Outcome]]:
-    seen = trace(producer, consumer, **keywords)
-    assert not seen.broken and seen.steps
-    yield from ((f.id, f.outcome) for f in seen.findings if f.outcome is not Outcome.PASS)
-
-
-@pytest.mark.parametrize(
-    ("producer", "consumer", "ids"),
-    [
-        ("refarray", "refarray", set()),
-        ("zoo.producers:pinnedbyname", "refarray", {"DEV-03"}),
-        ("zoo.producers:devicelist", "refarray", {"DEV-01"}),
-        ("zoo.producers:straybit", "refarray", {"FLAG-01"}),
-        ("refarray", "zoo.consumers:all_keywords_", {"CONS-09"}),
-        ("refarray", "zoo.consumers:never_newest_", {"VERS-09"}),
-    ],
-)
-def test_trace_catches_animals(producer: str, consumer: str, ids: set[str]) -> None:
-    assert {id for id, _ in traced(producer, consumer)} == ids
-
-
-def test_trace_of_read_only_data() -> None:
-    assert not list(traced("refarray", "refarray", array="readonly"))
-    laundered = dict(traced("refarray", "zoo.consumers:launders_", array="readonly"))
-    assert laundered["FLAG-10"] is Outcome.FAIL
-
-
 def test_every_rule_is_caught_by_some_test_here() -> None:
-    own = Path(__file__).read_text(encoding="utf-8")
-    assert not [name for name, *_ in RULES if f'"{name}"' not in own]
-
-
-@pytest.mark.not_sanitized("ASAN answers a SIGSEGV itself, and aborts")
-def test_trace_tells_of_a_crash() -> None:
-    seen = trace("zoo.odd:crashing", "numpy")
-    assert isinstance(seen, Trace) and seen.failed
-    assert seen.died.startswith("SIGSEGV")
-    assert seen.steps[-1].text.startswith("calls __dlpack__(")
-    assert "and then the process died: SIGSEGV" in str(seen)
-
-
-def test_trace_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["trace", "refarray", "refarray", "--array", "strided"]) == 0
-    out = capsys.readouterr().out
-    assert out.startswith("refarray ") and "calls the deleter" in out
-    assert main(["trace", "refarray", "refarray", "--copy", "true", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert any("copy=True" in step["text"] for step in document["steps"])
-    assert {found["outcome"] for found in document["findings"]} == {"pass"}
-    assert main(["trace", "refarray", "refarray"]) == 0
-    assert "calls the table's from_py(x)" in capsys.readouterr().out
-    assert main(["trace", "refarray", "refarray", "--methods"]) == 0
-    out = capsys.readouterr().out
-    assert "calls __dlpack__(" in out and "the table's" not in out
-    assert main(["trace", "no_such_module", "refarray"]) == 3
-    assert "No module named 'no_such_module'" in capsys.readouterr().err
+    texts = [(HERE / name).read_text(encoding="utf-8") for name in TESTS_OF_RULES]
+    assert not [name for name, *_ in RULES if not any(f'"{name}"' in text for text in texts)]
