@@ -40,6 +40,8 @@ test-long: $(VENV)/package $(VENV)/test ## tests that take minutes: a million ra
 	$(BIN)/python -m pytest -q --lockstep-rounds=200000 --durations=3 tests/test_lockstep.py
 	echo "== properties and models, ten times the examples"
 	$(BIN)/python -m pytest -q --long=10 --durations=3 $(shell grep -l 'import.* settings' tests/test_*.py)
+	echo "== every simulated driver and every call of one that can fail"
+	$(BIN)/python -m pytest -q --long=2 --durations=3 -m long tests/test_gpu.py tests/test_gpu_faults.py
 
 abi3: $(VENV)/build $(VENV)/audit
 	$(BIN)/python tools/abi3.py

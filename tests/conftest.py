@@ -48,7 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=int,
         default=1,
         metavar="FACTOR",
-        help="how many times the examples Hypothesis tries",
+        help="how many times the examples Hypothesis tries; above 1 also the tests marked `long`",
     )
     parser.addoption(
         "--hardware",
@@ -72,22 +72,31 @@ def pytest_configure(config: pytest.Config) -> None:
         "not_sanitized(reason): not for a process with a sanitizer in it",
     )
     config.addinivalue_line("markers", "hardware: needs a device; see the option --hardware")
+    config.addinivalue_line("markers", "long: takes more of what `make test` tries; see --long")
     config.addinivalue_line("markers", "way(*names): for partners of that name or protocol")
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def left_out(config: pytest.Config) -> dict[str, str]:
+    """Markers of what is not run, and how to run it."""
+    left = {}
     if config.getoption("--hardware") is None:
-        wanted = [item for item in items if item.get_closest_marker("hardware") is None]
-        config.hook.pytest_deselected(items=[item for item in items if item not in set(wanted)])
-        items[:] = wanted
+        left["hardware"] = "(tests/hardware) need a GPU; `make gpu-hardware` runs them"
+    if config.getoption("--long") <= 1:
+        left["long"] = "are more of what is tried here; `make test-long` runs them"
+    return left
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    left = left_out(config)
+    dropped = [item for item in items if any(item.get_closest_marker(name) for name in left)]
+    config.hook.pytest_deselected(items=dropped)
+    gone = set(dropped)
+    items[:] = [item for item in items if item not in gone]
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    if config.getoption("--hardware") is None:
-        terminalreporter.write_line(
-            "not run: the tests marked `hardware` (tests/hardware) need a GPU; "
-            "`make gpu-hardware` runs them"
-        )
+    for name, why in left_out(config).items():
+        terminalreporter.write_line(f"not run: the tests marked `{name}` {why}")
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,17 @@ DRIVERS: dict[str, dict[str, Any]] = {
 }
 
 
+def pairs() -> Iterator[Any]:
+    """Every file on every driver. `make test` runs each on the driver that is hardest on it and on
+    one of the others in turn."""
+    *versions, hardest = DRIVERS
+    for number, file in enumerate(FILES):
+        short = {hardest, versions[number % len(versions)]}
+        for name in DRIVERS:
+            marks = [] if name in short else [pytest.mark.long]
+            yield pytest.param(file, name, marks=marks, id=f"{file}-{name}")
+
+
 @pytest.fixture(scope="session")
 def libraries() -> Path:
     """Built before the first of the processes, which would wait for it."""
@@ -30,11 +42,11 @@ def libraries() -> Path:
     return _libraries.folder()
 
 
-@pytest.mark.parametrize("drivers", DRIVERS)
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize(("file", "drivers"), list(pairs()))
 def test_simulated(libraries: Path, file: str, drivers: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist",
+         "-o", "faulthandler_timeout=200", "-o", "faulthandler_exit_on_timeout=true",
          str(HERE / file)],
         env={**os.environ, "SIMULATED_DRIVERS": json.dumps(DRIVERS[drivers])},
         capture_output=True,

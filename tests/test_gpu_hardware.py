@@ -69,12 +69,15 @@ def test_on_the_simulated_driver_it_runs_and_measures_nothing(tmp_path: Path) ->
 def test_a_partner_that_does_not_wait_is_caught() -> None:
     """Else the tests for hardware would show nothing."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    command += ["--hardware=simulated", "--partner=careless", "--tb=no", "tests/hardware"]
+    command += ["--hardware=simulated", "--partner=careless", "--tb=no", "--color=no"]
+    command += ["tests/hardware"]
+    command += ["-o", "faulthandler_timeout=100", "-o", "faulthandler_exit_on_timeout=true"]
     done = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
     )
     failed = {name for name in TESTS_OF_ORDER if f"FAILED {ORDER}::{name}" in done.stdout}
-    assert done.returncode == 1 and failed == TESTS_OF_ORDER, done.stdout + done.stderr
+    told = f"exit status {done.returncode}\n{done.stdout}\n{done.stderr}"
+    assert done.returncode == 1 and failed == TESTS_OF_ORDER, told
 
 
 ORDER = "tests/hardware/test_order.py"

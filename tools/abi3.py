@@ -13,13 +13,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "build" / "abi3"
 MINORS = range(12, 20)
-# What is about the repository, drivers, browsers or processes, or has partners of hundreds of
-# megabytes, runs once.
+# What is about the repository, drivers, browsers, processes or the kit's own judgement, or has
+# partners of hundreds of megabytes, runs once.
 NOT_HERE = [
+    "tests/fakegpu",
     "tests/test_bench_check.py",
     "tests/test_bench_docs.py",
     "tests/test_browser.py",
     "tests/test_canary.py",
+    "tests/test_conformance.py",
     "tests/test_conformance_devices.py",
     "tests/test_docs.py",
     "tests/test_driver_traps.py",
@@ -28,10 +30,12 @@ NOT_HERE = [
     "tests/test_gpu_hardware.py",
     "tests/test_gpu_kernels.py",
     "tests/test_house.py",
+    "tests/test_matrix.py",
     "tests/test_nursery.py",
     "tests/test_package.py",
     "tests/test_patience.py",
     "tests/test_requirements.py",
+    "tests/test_zoo.py",
 ]
 HEAVY = ("torch", "jax", "pyarrow", "mpi4py", "array_api_strict", "nanobind")
 LIGHT = " and ".join(f"not {name}" for name in HEAVY)

@@ -1,5 +1,6 @@
 """Every call of a driver fails once: `sweep_faults.py NAME` plays a scenario again and again, each
-time in a forked process in which the next call returns an error, and prints what went wrong."""
+time in a forked process in which the next call returns an error, and prints what went wrong. With
+`--first`, of the calls of one function only the first."""
 
 from __future__ import annotations
 
@@ -230,7 +231,12 @@ def codes_for(call: str) -> tuple[int, ...]:
     return (UNKNOWN, ILLEGAL_ADDRESS, OUT_OF_MEMORY) if allocates else (UNKNOWN, ILLEGAL_ADDRESS)
 
 
-def sweep(name: str) -> Iterator[tuple[str, str]]:
+def first_of_each(names: list[str]) -> list[int]:
+    """The numbers of the calls that no call of the same function came before, from 1 on."""
+    return sorted(names.index(name) + 1 for name in set(names))
+
+
+def sweep(name: str, only_first: bool) -> Iterator[tuple[str, str]]:
     """(which call, what is wrong with its failure)"""
     plain = forked(name, 0, 0)
     for problem in plain["problems"]:
@@ -239,8 +245,9 @@ def sweep(name: str) -> Iterator[tuple[str, str]]:
     if not 0 < calls <= MOST_CALLS:
         yield "without a fault", f"{calls} calls"
         return
-    print(f"{name}: {calls} calls, each failed once", flush=True)
-    for k in range(1, calls + 1):
+    numbers = first_of_each(plain["names"]) if only_first else range(1, calls + 1)
+    print(f"{name}: {calls} calls, {len(numbers)} of them failed once", flush=True)
+    for k in numbers:
         for code in codes_for(plain["names"][k - 1]):
             result = forked(name, k, code)
             where = f"call {k} ({result['failed']}) with {code}"
@@ -248,10 +255,11 @@ def sweep(name: str) -> Iterator[tuple[str, str]]:
                 yield where, problem
 
 
-def main(names: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     found = 0
+    names = [name for name in arguments if name != "--first"]
     for name in names or list(SCENARIOS):
-        for where, problem in sweep(name):
+        for where, problem in sweep(name, "--first" in arguments):
             found += 1
             print(f"{name}, {where}: {problem}", flush=True)
     return 1 if found else 0
