@@ -10,7 +10,6 @@ import os
 import pickle
 import signal
 import struct
-import sys
 import traceback
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -39,9 +38,6 @@ adversary.mark_failures(ctypes.addressof(ctypes.c_char.from_buffer(MARK)))
 PROGRESS: BinaryIO | None = None  # in a child: where the numbers go
 END = -1
 LOST = 70  # exit status of a child whose interpreter raises where nothing can
-#: CPython 3.13.0 may call a function with what it was not given, once memory has run out below its
-#: own code (a TypeError "keywords must be strings" for `f(**facts)`, in one run of four).
-GOES_ON_BROKEN = sys.version_info >= (3, 13)
 Finding = tuple[str, str]
 
 
@@ -132,6 +128,7 @@ def try_one(recipe: Recipe, kind: str, first: int) -> tuple[int, int, bool, list
     """(failed, failed below refarray, did without, what was off), allocation `first` failing."""
     heap, count = KINDS[kind]
     made = adversary.made()
+    MARK[0] = 0  # an interpreter may crash before the next allocation fails
     error, failed, below = attempt(recipe, heap, first, count)
     wrong = judge(recipe, error, failed, below)
     absorbed = bool(failed) and error is None
@@ -152,12 +149,12 @@ def sweep(recipe: Recipe, kind: str, result: Result, first: int = 0) -> list[int
     for number in range(first, MOST):
         failed, below, absorbed, findings = try_one(recipe, kind, number)
         result.findings += findings
+        if below:
+            mine.append(number)
         if findings or not failed:
             return mine
         result.failed += 1
         result.absorbed += absorbed
-        if below:
-            mine.append(number)
         if PROGRESS:
             PROGRESS.write(struct.pack("q", number))
     result.findings.append(("other", f"{kind}: more than {MOST} allocations"))
@@ -168,9 +165,7 @@ def sweep_in_children(recipe: Recipe, kind: str, result: Result) -> list[int]:
     """As sweep(), for recipes that run Python code of ours: CPython itself may crash when it has no
     memory there (3.11 does for `for item in dict.items()`), which ends a child and is counted; or
     go on with broken inline caches (3.13), so that later calls return nonsense or raise where
-    nothing can. Of what comes again in a fresh process it is believed on 3.13 alone: what our
-    Python code does wrong, it does on the versions before too. A crash below our native code is a
-    finding."""
+    nothing can. A crash below our native code is a finding."""
     mine: list[int] = []
     first = 0
     while first < MOST:
@@ -187,8 +182,7 @@ def sweep_in_children(recipe: Recipe, kind: str, result: Result) -> list[int]:
                 return mine
         else:
             part, below = pickle.loads(answer[len(survived) * 8 + 8 :])
-            may_be_again = last > first or GOES_ON_BROKEN
-            is_suspect = bool(part.findings) and not below and may_be_again
+            is_suspect = bool(part.findings) and last not in below and last > first
             if is_suspect:  # asked again, in a process where nothing has failed yet
                 part.findings.clear()
             merge(result, part)
@@ -196,7 +190,7 @@ def sweep_in_children(recipe: Recipe, kind: str, result: Result) -> list[int]:
             if not is_suspect:
                 return mine
         result.interpreter += 1
-        first = last + 1 if is_dead or last == first else last
+        first = last + 1 if is_dead else last
     result.findings.append(("other", f"{kind}: every child of {MOST} was lost"))
     return mine
 
