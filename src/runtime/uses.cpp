@@ -111,7 +111,14 @@ bool is_finished(const Use& use) noexcept {
   return api.event_query(use.event->handle()) == kSuccess;
 }
 
-bool Uses::is_ready_on(const StreamKey& stream, bool writes) {
+void Uses::note_change() noexcept {
+  const void* only = uses_.empty() ? kIdle : token_of(uses_.front().key);
+  const auto is_elsewhere = [&](const Use& use) { return !(use.key == uses_.front().key); };
+  if (std::ranges::any_of(uses_, is_elsewhere)) only = nullptr;
+  only_on_.store(only, std::memory_order_release);
+}
+
+bool Uses::is_ready_by_each(const StreamKey& stream, bool writes) {
   const std::lock_guard guard(lock_);
   return std::ranges::none_of(uses_,
                               [&](const Use& use) { return conflicts(use, stream, writes); });
@@ -122,6 +129,7 @@ bool Uses::has_to_wait(Unit& unit, Handle stream, bool writes, Capture& capture)
   const auto waits = [&](const Use& use) { return conflicts(use, key, writes); };
   if (std::ranges::none_of(uses_, waits)) return false;
   std::erase_if(uses_, is_past);
+  note_change();
   if (std::ranges::none_of(uses_, waits)) return false;
   capture = capture_of(unit, stream);
   for (Use& use : uses_) {
@@ -159,6 +167,7 @@ void Uses::wait_on_host(bool writes) {
   {
     const std::lock_guard guard(lock_);
     std::erase_if(uses_, is_past);
+    note_change();
     for (Use& use : uses_) {
       if (!writes && !use.writes) continue;
       if (use.capture != 0) refuse_mixed_capture();
@@ -169,6 +178,7 @@ void Uses::wait_on_host(bool writes) {
   const std::lock_guard guard(lock_);
   std::erase_if(
       uses_, [&](const Use& use) { return std::ranges::find(events, use.event) != events.end(); });
+  note_change();
 }
 
 void Uses::add(Use use) {
@@ -180,6 +190,7 @@ void Uses::add(Use use) {
     return replaced && (old.capture == use.capture || (use.writes && use.capture == 0));
   });
   uses_.push_back(std::move(use));
+  note_change();
 }
 
 void Uses::mark_all() noexcept {

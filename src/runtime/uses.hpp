@@ -38,8 +38,12 @@ void refuse_capture(Unit& unit, Handle stream, const char* what);
 /// Thread-safe. Whoever calls must not hold the GIL, except for is_ready_on().
 class Uses {
  public:
-  /// Whether work on that stream need not wait for anything.
-  bool is_ready_on(const StreamKey& stream, bool writes);
+  /// Whether work on that stream need not wait for anything. Takes no lock where all work is on it.
+  bool is_ready_on(const StreamKey& stream, bool writes) {
+    const void* only = only_on_.load(std::memory_order_acquire);
+    if (only == kIdle || (only != nullptr && only == token_of(stream))) return true;
+    return is_ready_by_each(stream, writes);
+  }
   /// Throws kBuffer, having done nothing, when order_before() would spoil a graph capture. The
   /// stream's device must be current.
   void check_before(Unit& unit, Handle stream, bool writes);
@@ -70,12 +74,27 @@ class Uses {
   std::vector<Use>& last() noexcept { return uses_; }
 
  private:
+  /// What stands for a stream alone among those that work on one storage; nullptr where more would
+  /// have to be compared. A default stream's handle is the same on every device of its vendor.
+  static const void* token_of(const StreamKey& stream) noexcept {
+    if (stream.thread != 0) return nullptr;
+    return stream.is_default() ? static_cast<const void*>(stream.unit) : stream.handle;
+  }
+  bool is_ready_by_each(const StreamKey& stream, bool writes);
   /// Whether the stream has something to wait for, and the capture that it is in. Whatever may be
   /// refused is refused here. Under the lock.
   bool has_to_wait(Unit& unit, Handle stream, bool writes, Capture& capture);
+  /// After each change of what is unfinished. Under the lock.
+  void note_change() noexcept;
+
+  static constexpr char kNothing = 0;
+  static constexpr const void* kIdle = &kNothing;
 
   std::mutex lock_;
   std::vector<Use> uses_;
+  /// What an export has to know, without the lock: the stream that all uses are on, kIdle when
+  /// there are none, nullptr when only `uses_` can tell.
+  std::atomic<const void*> only_on_{kIdle};
   std::atomic<std::uint64_t> lent_{0};  // a bit for each device
   std::optional<StreamKey> home_;       // written before anybody shares the storage
 };
