@@ -13,7 +13,8 @@ import refarray as ra
 from refarray.conformance import Outcome, Subject, _adversary, checks
 from refarray.conformance.adapters import OTHERS, Sent, excused
 from refarray.conformance.engine import run_subject
-from refarray.conformance.subjects import KINDS, SUBJECTS, subject, version_of
+from refarray.conformance.lookup import subject, version_of
+from refarray.conformance.subjects import KINDS, SUBJECTS
 
 ALL = {**SUBJECTS, **OTHERS}
 

@@ -13,8 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 
-from refarray.conformance.pytest_plugin import CHOICES
-
+CHOICES = "auto, none, real, simulated or simulated:FOLDER"
 COUNT = 256
 """Elements of an array on a device: float32."""
 

@@ -81,9 +81,9 @@ def serve(
     it is tried."""
     from refarray.conformance.cases import NotApplicable
     from refarray.conformance.consumer import Consumer
+    from refarray.conformance.lookup import subject
     from refarray.conformance.pairs import Pair, cases
     from refarray.conformance.producer import Producer
-    from refarray.conformance.subjects import subject
 
     producer = Producer(subject(producer_name))
     other = producer if producer_name == consumer_name else Producer(subject(consumer_name))

@@ -12,12 +12,13 @@ if TYPE_CHECKING:
     from refarray.conformance.cases import Check
     from refarray.conformance.engine import Trial
 
-CHOICES = "auto, none, real, simulated or simulated:FOLDER"
 _trials: dict[tuple[str, str], Trial] = {}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """--subject, which may be given again, and --conformance-full."""
+    from refarray.conformance.devices import CHOICES
+
     group = parser.getgroup("refarray", "DLPack conformance (refarray)")
     group.addoption(
         "--subject",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import import_module, metadata
+from importlib import metadata
 from types import MappingProxyType
 
 from refarray.conformance import devices as on_devices
@@ -198,44 +198,3 @@ SUBJECTS = {
     for subject in (NUMPY, TORCH, JAX, TVM_FFI, ARRAY_API_STRICT, PYARROW, REFARRAY)
 }
 """The adapters that come with the kit, by the name that the command line takes."""
-
-
-def generic(module: str) -> Subject:
-    """An adapter for a module with the array API's names, under its own."""
-    return Subject(
-        module,
-        f"import {module}",
-        arrays=array_api(module),
-        dtype=f"{module}.ones(3, dtype={module}.{{}})",
-        from_dlpack=f"{module}.from_dlpack({{}})",
-    )
-
-
-def subject(name: str) -> Subject:
-    """The adapter of that name: ours; `module:attribute`; one that an installed package registers
-    under the entry point group `refarray.conformance.subjects`; or the generic one."""
-    if name in SUBJECTS:
-        return SUBJECTS[name]
-    from refarray.conformance.adapters import OTHERS
-
-    if name in OTHERS:
-        return OTHERS[name]
-    module, _, attribute = name.partition(":")
-    if attribute:
-        return _checked(getattr(import_module(module), attribute), name)
-    for entry in metadata.entry_points(group="refarray.conformance.subjects", name=name):
-        return _checked(entry.load(), entry.value)
-    return generic(name)
-
-
-def _checked(found: object, where: str) -> Subject:
-    if not isinstance(found, Subject):
-        raise TypeError(f"{where} is a {type(found).__name__}, not a Subject")
-    return found
-
-
-def version_of(name: str) -> str:
-    """The installed version of a library by its own or its adapter's name; empty when unknown."""
-    from refarray.conformance.adapters import OTHERS
-
-    return {**SUBJECTS, **OTHERS}.get(name, Subject(name, "")).version

@@ -67,8 +67,8 @@ class Trace:
 def exchange(request: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> None:
     """Runs in the process of its own: the exchange, each step told when it happens."""
     from refarray.conformance.consumer import Consumer
+    from refarray.conformance.lookup import subject
     from refarray.conformance.producer import Producer
-    from refarray.conformance.subjects import subject
     from refarray.conformance.watching import spy
 
     producer = Producer(subject(request["producer"]))

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from refarray.conformance.findings import BROKEN, Finding, Outcome
+from refarray.conformance.lookup import subject, version_of
 from refarray.conformance.producer import raised
 from refarray.conformance.requirements import requirement
-from refarray.conformance.subjects import subject, version_of
 
 if TYPE_CHECKING:
     from refarray.conformance.calls import Call, Taking

@@ -182,9 +182,9 @@ def serve(
     """Imports the subject, then answers each request: the name of a check, a line each. Whether
     the interpreter has to be ended at last, as the last check is about that."""
     from refarray.conformance.consumer import Consumer
+    from refarray.conformance.lookup import subject
     from refarray.conformance.probes import load
     from refarray.conformance.producer import Producer
-    from refarray.conformance.subjects import subject
 
     load()
     say, tended = sayer(answers), False
