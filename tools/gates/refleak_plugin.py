@@ -60,15 +60,22 @@ def shared_fixtures(item: pytest.Item) -> list[Any]:
 
 class Forgetting:
     """pytest has each shared fixture remember every test's fixtures that asked for it, to finish
-    them first: that they have been finished does not take them off the list."""
+    them first: that they have been finished does not take them off the list. Hypothesis puts new
+    settings around a test's own for each run, the older ones inside."""
+
+    SETTINGS = "_hypothesis_internal_use_settings"
 
     def __init__(self, item: pytest.Item) -> None:
         made = [found for found in shared_fixtures(item) if found.cached_result is not None]
         self.kept = [(found, len(found._finalizers)) for found in made]
+        self.function = getattr(item, "obj", None)
+        self.settings = getattr(self.function, self.SETTINGS, None)
 
     def forget(self) -> None:
         for found, count in self.kept:
             del found._finalizers[count:]
+        if self.settings is not None:
+            setattr(self.function, self.SETTINGS, self.settings)
 
 
 class Sibling:

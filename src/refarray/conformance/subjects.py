@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from types import MappingProxyType
 
+import refarray
 from refarray.conformance import devices as on_devices
 
 KINDS = {
@@ -80,8 +81,11 @@ class Subject:
     @property
     def version(self) -> str:
         """The installed version; empty when there is none to read."""
+        name = self.distribution or self.name
+        if name == "refarray":
+            return refarray.__version__  # of a build that was not installed too
         try:
-            return metadata.version(self.distribution or self.name)
+            return metadata.version(name)
         except (metadata.PackageNotFoundError, ValueError):  # an empty name is no name
             return ""
 
