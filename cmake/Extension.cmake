@@ -76,7 +76,8 @@ else()
   set_target_properties(_native PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/python/refarray")
   set_target_properties(_adversary PROPERTIES
                         LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/python/refarray/conformance")
-  add_custom_command(TARGET _native POST_BUILD
-                     COMMAND ${CMAKE_COMMAND} -E copy_directory "${PROJECT_SOURCE_DIR}/src/refarray"
-                             "${PROJECT_BINARY_DIR}/python/refarray")
+  # In every build: a change of a Python file alone links nothing again.
+  add_custom_target(refarray_python ALL
+                    COMMAND ${CMAKE_COMMAND} -E copy_directory "${PROJECT_SOURCE_DIR}/src/refarray"
+                            "${PROJECT_BINARY_DIR}/python/refarray")
 endif()
