@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -73,9 +74,9 @@ def test_our_copies_become_part_of_a_graph(partner: Partner, driver: Cuda) -> No
     with capturing(driver, ra.Stream(DEVICE)) as graph:
         there[...] = here
     overwrite(driver, source, NEW)
-    assert values_at(driver, target) == [0.0] * COUNT, "it was done, not captured"
+    assert Counter(values_at(driver, target)) == {0.0: COUNT}, "it was done, not captured"
     graph.launch()
-    assert values_at(driver, target) == [NEW] * COUNT
+    assert Counter(values_at(driver, target)) == {NEW: COUNT}
 
 
 @pytest.mark.way("refarray")
@@ -113,7 +114,7 @@ def test_a_graph_of_pytorch(partner: Any, driver: Cuda) -> None:
     overwrite(driver, source, NEW)
     graph.replay()
     torch.cuda.synchronize()
-    assert result.tolist() == [2 * NEW] * COUNT
+    assert Counter(result.tolist()) == {2 * NEW: COUNT}
 
 
 @pytest.mark.way("cupy")
@@ -135,4 +136,4 @@ def test_a_graph_of_cupy(partner: Any, driver: Cuda) -> None:
     overwrite(driver, source, NEW)
     graph.launch(stream)
     stream.synchronize()
-    assert result.tolist() == [2 * NEW] * COUNT
+    assert Counter(result.tolist()) == {2 * NEW: COUNT}
