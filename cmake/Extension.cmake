@@ -80,4 +80,5 @@ else()
   add_custom_target(refarray_python ALL
                     COMMAND ${CMAKE_COMMAND} -E copy_directory "${PROJECT_SOURCE_DIR}/src/refarray"
                             "${PROJECT_BINARY_DIR}/python/refarray")
+  add_dependencies(_native refarray_python)  # who asks for the extension alone gets a package too
 endif()
