@@ -191,7 +191,7 @@ def first_line(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
 def file_length(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
     for source in tree:
         limit = MAX_LINES.get(source.suffix)
-        if source.is_product and limit and len(source.lines) > limit:
+        if source.path.startswith(("src/", "include/")) and limit and len(source.lines) > limit:
             yield (
                 source,
                 limit,

@@ -58,7 +58,8 @@ int execute(PyObject* module) {
   PyObject* done = guarded([&] {
     ModuleState& state = state_of(module);
     add_tensor(module, state);
-    add_consumer(module, state);
+    add_consumer(module);
+    add_owned(module, state);
     add_table(module, state);
     add_api(module, state);
     add_watch(module, state);

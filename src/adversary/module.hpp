@@ -90,12 +90,14 @@ ModuleState& state_of(PyObject* module);
 void* issue(TensorObject& tensor);
 bool is_tensor(PyObject* object) noexcept;
 Ref new_owned(PyTypeObject* type, void* managed, bool versioned);
+const DLTensor& tensor_in(void* managed, bool versioned);
 /// All fields of a managed struct; nothing behind `flags` when the major version is foreign.
 Ref describe(void* managed, bool versioned, const char* name);
 
 /// Each file adds its types and functions.
 void add_tensor(PyObject* module, ModuleState& state);
-void add_consumer(PyObject* module, ModuleState& state);
+void add_consumer(PyObject* module);
+void add_owned(PyObject* module, ModuleState& state);
 void add_table(PyObject* module, ModuleState& state);
 void add_api(PyObject* module, ModuleState& state);
 void add_watch(PyObject* module, ModuleState& state);
