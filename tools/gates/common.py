@@ -44,6 +44,20 @@ def run(command: Sequence[str | Path], environment: Mapping[str, str] | None = N
         sys.exit(f"exit status {status}: {' '.join(map(str, command))}")
 
 
+def run_all(
+    commands: Mapping[str, Sequence[str | Path]], environment: Mapping[str, str] | None = None
+) -> None:
+    """Runs each below its name, also when one before has failed; ends the gate when any has."""
+    failed = []
+    for name, command in commands.items():
+        say(name)
+        status = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+        if status != 0:
+            failed.append(f"exit status {status}: {name}")
+    if failed:
+        sys.exit("\n".join(failed))
+
+
 def quiet(command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> None:
     """run(), showing what the command says only when it fails."""
     done = subprocess.run(

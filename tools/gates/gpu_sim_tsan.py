@@ -11,8 +11,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 
-from common import ROOT, TESTS, build, environment, print_loaded, quiet, run, say
+from common import ROOT, TESTS, build, environment, print_loaded, quiet, run_all, say
 
 FLAGS = "-fsanitize=thread -g"
 RACE_FOUND = 66
@@ -35,6 +37,17 @@ def isolated() -> list[list[str]]:
     return [*copies, ["gpu_first_use.py", "all_at_once"]]
 
 
+def commands(files: Sequence[str | Path], scripts: list[list[str]]) -> dict[str, list[str]]:
+    """One process for each file and each script, by name."""
+    pytest = [sys.executable, "-m", "pytest", "-q", "--capture=sys", "-p", "no:cacheprovider"]
+    pytest += ["-p", "no:xdist", "-c", os.devnull, f"--rootdir={ROOT}"]
+    scenarios = {
+        " ".join(script): [sys.executable, f"{TESTS / 'isolated' / script[0]}", *script[1:]]
+        for script in scripts
+    }
+    return {**{f"{file}": [*pytest, f"{file}"] for file in files}, **scenarios}
+
+
 def main(arguments: list[str]) -> None:
     folder = build("gpu-sim-tsan", sanitize="thread")
     plain = environment(folder, CXXFLAGS=FLAGS)
@@ -45,19 +58,9 @@ def main(arguments: list[str]) -> None:
     options += f":suppressions={TESTS}/sanitizers/tsan.supp"
     sanitized = {**plain, "TSAN_OPTIONS": options, "LD_PRELOAD": library()}
     print_loaded(folder, sanitized)
+    say("reports go to stderr, past pytest's capture")
     files = arguments or sorted(TESTS.glob("gpu/sim_*.py"))
-    for file in files:
-        say(f"{file}: reports go to stderr, past pytest's capture")
-        run(
-            [
-                *(sys.executable, "-m", "pytest", "-q", "--capture=sys", "-p", "no:cacheprovider"),
-                *("-p", "no:xdist", "-c", os.devnull, f"--rootdir={ROOT}", file),
-            ],
-            sanitized,
-        )
-    for script in [] if arguments else isolated():
-        say(" ".join(script))
-        run([sys.executable, TESTS / "isolated" / script[0], *script[1:]], sanitized)
+    run_all(commands(files, [] if arguments else isolated()), sanitized)
 
 
 if __name__ == "__main__":
