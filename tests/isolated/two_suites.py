@@ -20,7 +20,8 @@ TESTS = Path(__file__).resolve().parent.parent
 ELSEWHERE = (
     *("house", "docs", "package", "canary", "requirements", "bench_check", "bench_docs", "zoo"),
     *("coverage_gate", "oom", "hostile", "exit", "conformance", "cli", "adversary", "adapters"),
-    *("matrix", "spy", "findings", "browser", "picture", "report_schema", "verification", "abi"),
+    *("matrix", "spy", "trace", "findings", "browser", "picture", "report_schema"),
+    *("verification", "abi"),
     *("drivers", "driver_traps", "no_device", "nursery", "patience", "conformance_devices"),
     *("gpu", "gpu_copies", "gpu_faults", "gpu_first_use", "gpu_hardware", "gpu_kernels"),
 )
@@ -28,8 +29,13 @@ PARTNER = re.compile(r"^\s*(import|from) (numpy|ml_dtypes|tvm_ffi|hypothesis)\b"
 # What the interpreter itself refuses here is no finding: some of its modules, and signal handlers.
 REFUSALS = (
     "does not support loading in subinterpreters",
+    "halted; None in sys.modules",
     "signal only works in main thread of the main interpreter",
 )
+# CPython up to 3.13 crashes when two load these at once; GNU readline's state is the process's.
+CRASHING = ["_datetime", "_decimal", "readline"]
+if sys.version_info < (3, 13):  # it runs their initialisation, and refuses them only then
+    CRASHING += ["_ctypes", "_elementtree", "_lsprof", "pyexpat"]
 
 
 def files() -> list[str]:
@@ -83,9 +89,11 @@ def run_suite(descriptor: int, adversary: str) -> None:
     """In a sub-interpreter; writes what became of it to `descriptor`."""
     # It does not load here; our conftest asks it for nothing that matters in this process.
     sys.modules.setdefault("faulthandler", types.SimpleNamespace(disable=lambda: None))  # type: ignore[arg-type]
-    # CPython up to 3.13 crashes when two load these at once; GNU readline's state is the process's.
-    for name in ("_datetime", "_decimal", "readline"):
+    for name in CRASHING:
         sys.modules[name] = None  # type: ignore[assignment]
+    # The process has one environment, and pytest notes each test there: while one interpreter
+    # changes it, the other may fail to start a process. So each has a copy, and that one stays.
+    os.environ = dict(os.environ)  # type: ignore[assignment]  # noqa: B003
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # Hypothesis does not load either
     sys.path.insert(0, str(TESTS))
     import leaks
