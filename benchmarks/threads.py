@@ -34,7 +34,7 @@ def statements(names: Mapping[str, object]) -> dict[str, Work]:
     return {
         "(nothing: the loop itself)": over("pass"),
         "from_dlpack(x)": over("f(x)", f=ra.from_dlpack),
-        "x.__dlpack__(max_version=(1, 3))": over("x.__dlpack__(max_version=v)", v=(1, 3)),
+        "x.__dlpack__(max_version=(1, 3))": over("x.__dlpack__(max_version=(1, 3))"),
         "from_capsule(x.__dlpack__())": over("f(x.__dlpack__())", f=ra.from_capsule),
         "numpy.from_dlpack(x)": over("f(x)", f=np.from_dlpack),
         "from_dlpack(numpy array)": lambda: Statement(
