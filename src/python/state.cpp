@@ -56,13 +56,11 @@ void State::fill_names() {
   name(Slot::kInterfaceName, "__array_interface__");
   name(Slot::kCudaInterfaceName, "__cuda_array_interface__");
   name(Slot::kArrayMethodName, "__array__");
-  const auto share = [this](Slot slot, PyObject* made) {
-    set(slot, compat::uncounted(check(made)));
-  };
-  share(Slot::kOurVersion, Py_BuildValue("(II)", dlpack::kVersion.major, dlpack::kVersion.minor));
-  share(Slot::kCpuPair, Py_BuildValue("(ii)", static_cast<int>(kDLCPU), 0));
-  share(Slot::kKwMaxVersion, PyTuple_Pack(1, get(Key::kMaxVersion)));
-  share(Slot::kKwCopy, PyTuple_Pack(1, get(Key::kCopy)));
+  set(Slot::kOurVersion,
+      check(Py_BuildValue("(II)", dlpack::kVersion.major, dlpack::kVersion.minor)));
+  set(Slot::kCpuPair, check(Py_BuildValue("(ii)", static_cast<int>(kDLCPU), 0)));
+  set(Slot::kKwMaxVersion, check(PyTuple_Pack(1, get(Key::kMaxVersion))));
+  set(Slot::kKwCopy, check(PyTuple_Pack(1, get(Key::kCopy))));
 }
 
 const Producer* State::find_producer(PyObject* type) const noexcept {
