@@ -64,6 +64,12 @@ def test_subinterpreters(isolated: Any, mode: str) -> None:
     assert "main goes on\n" in isolated("subinterpreters.py", mode, leaks=leaks)
 
 
+@pytest.mark.req("LIFE-05")
+def test_a_module_goes_before_its_interpreter(isolated: Any) -> None:
+    """Memory that it borrowed is let go as long as the interpreter is there to do so."""
+    assert isolated("module_goes_first.py") == "given back\n"
+
+
 @pytest.mark.req("LIFE-05", "LIFE-02")
 @pytest.mark.parametrize(
     ("mode", "calls"),

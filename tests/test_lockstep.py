@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+import sys
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -281,3 +282,13 @@ def test_the_harness_passes_errors_on(adv: Any) -> None:
 
     with pytest.raises(KeyError, match="made nothing"):
         adv.lock_step(fail, id, id, 10)
+
+
+@pytest.mark.skipif(
+    getattr(sys, "_is_gil_enabled", lambda: True)(), reason="with a GIL no thread counts beside us"
+)
+def test_what_all_threads_use_is_not_counted() -> None:
+    """Else threads with arrays of their own wait for each other at the count of their type."""
+    x = refarray.ones(1)
+    shared = [type(x), type(x.dtype), type(x.device), x.dtype, x.device, x.__dlpack_device__()]
+    assert [sys.getrefcount(it) for it in shared] == [sys.getrefcount(None)] * len(shared)

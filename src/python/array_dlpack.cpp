@@ -3,6 +3,7 @@
 #include "args.hpp"
 #include "capsule.hpp"
 #include "devices.hpp"
+#include "free_threading.hpp"
 #include "gil.hpp"
 #include "methods.hpp"
 #include "object.hpp"
@@ -69,7 +70,8 @@ Ref array_dlpack_device(PyObject* self, PyObject*) {
   if (device == core::Device{}) {
     PyObject* cached = state.get(Slot::kCpuDlpackDevice);
     if (cached != nullptr) return Ref::borrow(cached);
-    return Ref::borrow(state.set_once(Slot::kCpuDlpackDevice, device_tuple(device)));
+    return Ref::borrow(
+        state.set_once(Slot::kCpuDlpackDevice, compat::uncounted(device_tuple(device))));
   }
   return device_tuple(device);
 }

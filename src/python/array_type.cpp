@@ -7,6 +7,7 @@
 
 #include "args.hpp"
 #include "exchange.hpp"
+#include "free_threading.hpp"
 #include "methods.hpp"
 #include "object.hpp"
 #include "refarray/dlpack/exchange_api.hpp"
@@ -200,8 +201,8 @@ Ref make_array_type(PyObject* module, State& state) {
   PyType_Slot meta_slots[] = {{Py_tp_getset, kTypeExchange}, {0, nullptr}};
   PyType_Spec meta{"refarray.ArrayType", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
                    meta_slots};
-  return check(compat::make_type_with_attribute(module, &spec, &meta, dlpack::kExchangeAttribute,
-                                                state.get(Slot::kExchangeCapsule)));
+  return compat::uncounted(check(compat::make_type_with_attribute(
+      module, &spec, &meta, dlpack::kExchangeAttribute, state.get(Slot::kExchangeCapsule))));
 }
 
 }  // namespace refarray::python

@@ -22,6 +22,15 @@ inline void clear_weakrefs(PyObject* object, PyObject* const& list) noexcept {
   if (kFreeThreading || list != nullptr) PyObject_ClearWeakRefs(object);
 }
 
+/// An object that the calling thread has made, to be used by all. Without a GIL threads wait for
+/// each other where they count the references of one object, a type's instances those of the type;
+/// of what is made at run time CPython 3.13 itself makes only functions, modules and classes
+/// immortal. A count over 32 bits does it, and the object stays until the process ends.
+inline Ref uncounted(Ref object) noexcept {
+  if (kFreeThreading && object) Py_SET_REFCNT(object.get(), PY_SSIZE_T_MAX);
+  return object;
+}
+
 /// A list of `length` items that are yet to be set; empty, with MemoryError set, when there is no
 /// memory. CPython 3.13 without a GIL then frees a pointer that PyList_New never wrote; repeating a
 /// list of one goes another way.

@@ -64,14 +64,20 @@ class Attached {
   PyInterpreterState* before_ = nullptr;
 };
 
-/// Whether one interpreter is still there, shared by its module and by every storage that borrows a
-/// Python object. The module ends it when it is torn down; a storage that outlives that leaves its
-/// Python object alone: there is no interpreter any more that could release it. (Before PEP 788 an
-/// interpreter that ends between the question and the answer cannot be excluded from a thread that
-/// is not attached; from 3.15 on it can.)
+/// What extensions keep for an interpreter, borrowed; goes when that ends. Throws ErrorSet.
+PyObject* interpreter_dict();
+
+/// Whether one interpreter is still there, shared by its modules and by every storage that borrows
+/// a Python object. It ends with the interpreter's dict, after all that Python can reach; a storage
+/// that outlives that leaves its Python object alone: there is no interpreter any more that could
+/// release it. (Before PEP 788 an interpreter that ends between the question and the answer cannot
+/// be excluded from a thread that is not attached; from 3.15 on it can.)
+/// A module must not end it: an immortal type keeps its module for as long as the process runs.
 class InterpreterLease {
  public:
-  explicit InterpreterLease(PyInterpreterState* interpreter) noexcept : interpreter_(interpreter) {}
+  /// The one of the interpreter that the caller runs in, made when first asked for: a new
+  /// reference. Throws ErrorSet, std::bad_alloc.
+  static InterpreterLease* of_current_interpreter();
 
   InterpreterLease* share() noexcept {
     references_.fetch_add(1, std::memory_order_relaxed);
@@ -79,11 +85,6 @@ class InterpreterLease {
   }
   void drop() noexcept {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
-  }
-  /// The interpreter goes away; gives back the module's reference.
-  void end() noexcept {
-    alive_.store(false, std::memory_order_release);
-    drop();
   }
 
   /// Runs `body` in this lease's interpreter if it can still be entered; false when it was left
@@ -105,6 +106,9 @@ class InterpreterLease {
   }
 
  private:
+  explicit InterpreterLease(PyInterpreterState* interpreter) noexcept : interpreter_(interpreter) {}
+  static void end(PyObject* capsule) noexcept;
+
   /// From a thread that is attached to another interpreter, perhaps with a GIL of its own.
   template <class Body>
   bool enter_other(Body body) noexcept {

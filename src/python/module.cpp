@@ -3,6 +3,7 @@
 #include "device_type.hpp"
 #include "dtype_type.hpp"
 #include "errors.hpp"
+#include "free_threading.hpp"
 #include "gil.hpp"
 #include "methods.hpp"
 #include "pool.hpp"
@@ -44,7 +45,8 @@ void add_type(PyObject* module, State& state, const char* name, Slot slot, Ref t
 void add_dtypes(PyObject* module, State& state) {
   for (std::size_t row = 0; row < core::kScalars.size(); ++row) {
     const core::ScalarInfo& info = core::kScalars[row];
-    Ref dtype = new_dtype_object(state.dtype_type(), {info.kind, info.bits, 1, false});
+    Ref dtype =
+        compat::uncounted(new_dtype_object(state.dtype_type(), {info.kind, info.bits, 1, false}));
     check(PyModule_AddObjectRef(module, std::string(info.name).c_str(), dtype.get()));
     state.set_scalar_dtype(static_cast<int>(row), std::move(dtype));
   }
@@ -62,19 +64,14 @@ void add_functions(PyObject* module) {
 /// C callers (the exchange table) have no module in hand: they find it in the interpreter they run
 /// in.
 void remember_in_interpreter(PyObject* module) {
-  PyObject* dict = PyInterpreterState_GetDict(PyInterpreterState_Get());
-  if (dict == nullptr) {  // it is made when first asked for, and CPython drops why it could not be
-    PyErr_NoMemory();
-    throw ErrorSet{};
-  }
-  check(PyDict_SetItemString(dict, State::kInterpreterKey, module));
+  check(PyDict_SetItemString(interpreter_dict(), State::kInterpreterKey, module));
 }
 
 void fill(PyObject* module) {
   static const bool settings_are_read = (read_copy_settings(), true);  // once for the process
   static_cast<void>(settings_are_read);
   State& state = *::new (PyModule_GetState(module)) State;
-  state.lease = new InterpreterLease(PyInterpreterState_Get());
+  state.lease = InterpreterLease::of_current_interpreter();
   state.pools_objects =
       !compat::kFreeThreading && PyInterpreterState_GetID(PyInterpreterState_Get()) == 0;
   if (state.pools_objects) object_pool.open();
@@ -84,7 +81,8 @@ void fill(PyObject* module) {
   add_type(module, state, "DType", Slot::kDTypeType, make_dtype_type(module));
   add_type(module, state, "Device", Slot::kDeviceType, make_device_type(module));
   add_type(module, state, "Array", Slot::kArrayType, make_array_type(module, state));
-  state.set(Slot::kCpuDevice, new_device_object(state.device_type(), core::Device{}));
+  state.set(Slot::kCpuDevice,
+            compat::uncounted(new_device_object(state.device_type(), core::Device{})));
   add_dtypes(module, state);
   add_functions(module);
   check(PyModule_AddStringConstant(module, "__version__", REFARRAY_VERSION));

@@ -56,11 +56,13 @@ void State::fill_names() {
   name(Slot::kInterfaceName, "__array_interface__");
   name(Slot::kCudaInterfaceName, "__cuda_array_interface__");
   name(Slot::kArrayMethodName, "__array__");
-  set(Slot::kOurVersion,
-      check(Py_BuildValue("(II)", dlpack::kVersion.major, dlpack::kVersion.minor)));
-  set(Slot::kCpuPair, check(Py_BuildValue("(ii)", static_cast<int>(kDLCPU), 0)));
-  set(Slot::kKwMaxVersion, check(PyTuple_Pack(1, get(Key::kMaxVersion))));
-  set(Slot::kKwCopy, check(PyTuple_Pack(1, get(Key::kCopy))));
+  const auto share = [this](Slot slot, PyObject* made) {
+    set(slot, compat::uncounted(check(made)));
+  };
+  share(Slot::kOurVersion, Py_BuildValue("(II)", dlpack::kVersion.major, dlpack::kVersion.minor));
+  share(Slot::kCpuPair, Py_BuildValue("(ii)", static_cast<int>(kDLCPU), 0));
+  share(Slot::kKwMaxVersion, PyTuple_Pack(1, get(Key::kMaxVersion)));
+  share(Slot::kKwCopy, PyTuple_Pack(1, get(Key::kCopy)));
 }
 
 const Producer* State::find_producer(PyObject* type) const noexcept {
@@ -114,7 +116,7 @@ void State::clear() noexcept {
     if (!entry) continue;
     for (PyObject* object : {entry->type, entry->dlpack, entry->dlpack_device}) Ref::steal(object);
   }
-  if (lease != nullptr) std::exchange(lease, nullptr)->end();
+  if (lease != nullptr) std::exchange(lease, nullptr)->drop();
   if (std::exchange(pools_objects, false)) object_pool.close();
 }
 

@@ -12,6 +12,7 @@
 #include "compat.hpp"
 #include "devices.hpp"
 #include "errors.hpp"
+#include "free_threading.hpp"
 #include "gil.hpp"
 #include "ref.hpp"
 #include "refarray/runtime/runtime.hpp"
@@ -95,7 +96,7 @@ Ref make_type(PyObject* module, const char* name, const char* doc, PyMethodDef* 
   slots.push_back({0, nullptr});
   PyType_Spec spec{name, static_cast<int>(sizeof(Held<Pointer>)), 0,
                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, slots.data()};
-  return check(compat::new_type(module, &spec));
+  return compat::uncounted(check(compat::new_type(module, &spec)));
 }
 
 /// event_type.cpp.

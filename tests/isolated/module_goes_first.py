@@ -1,0 +1,39 @@
+"""A module goes and its interpreter stays: what an array of that module borrowed is given back."""
+
+import gc
+import importlib.util
+import sys
+import weakref
+
+import adversary
+
+from refarray import _native
+
+SPEC = importlib.util.spec_from_file_location("refarray._native", _native.__file__)
+released = []
+
+
+class Exporter(bytearray):
+    def __del__(self) -> None:
+        released.append(bytes(self))
+
+
+def another_module():
+    """The interpreter keeps the one that was imported last."""
+    module = importlib.util.module_from_spec(SPEC)
+    SPEC.loader.exec_module(module)
+    return module
+
+
+first = another_module()
+owned = adversary.take(first.from_buffer(Exporter(b"abcd")).__dlpack__(max_version=(1, 3)))
+gone = weakref.ref(first)
+del first
+another_module()
+gc.collect()
+# Without a GIL its types are immortal, and it with them.
+assert gone() is None or not getattr(sys, "_is_gil_enabled", lambda: True)()
+assert (owned.read(4), released) == (b"abcd", [])
+owned.drop()
+assert released == [b"abcd"]
+print("given back", flush=True)
