@@ -1,6 +1,8 @@
 // Owns what refarray keeps in the dict of an interpreter, and so for as long as that is there.
 #include "gil.hpp"
 
+#include <memory>
+
 #include "errors.hpp"
 
 namespace refarray::python {
@@ -19,14 +21,11 @@ PyObject* interpreter_dict() {
 
 InterpreterLease* InterpreterLease::of_current_interpreter() {
   PyObject* dict = interpreter_dict();
-  auto* fresh = new InterpreterLease(PyInterpreterState_Get());
-  const Ref capsule = Ref::steal(PyCapsule_New(fresh, kLeaseKey, &end));
-  if (!capsule) {
-    fresh->drop();
-    throw ErrorSet{};
-  }
-  // The capsule owns `fresh` now. setdefault, because another thread may be importing us too: the
-  // capsule that came second goes with this function, and its lease with it.
+  std::unique_ptr<InterpreterLease> fresh(new InterpreterLease(PyInterpreterState_Get()));
+  const Ref capsule = check(PyCapsule_New(fresh.get(), kLeaseKey, &end));
+  (void)fresh.release();  // the capsule's from here on
+  // setdefault, because another thread may be importing us too: the capsule that comes second goes
+  // at the end of this function, and its lease with it.
   const Ref kept = check(PyObject_CallMethod(dict, "setdefault", "sO", kLeaseKey, capsule.get()));
   return static_cast<InterpreterLease*>(PyCapsule_GetPointer(kept.get(), kLeaseKey))->share();
 }
