@@ -6,7 +6,6 @@ import sys
 import weakref
 
 import adversary
-
 from refarray import _native
 
 SPEC = importlib.util.spec_from_file_location("refarray._native", _native.__file__)
