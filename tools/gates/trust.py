@@ -137,16 +137,22 @@ def print_findings(found: list[Line]) -> None:
 
 def print_other_gates() -> int:
     """What other gates threw, where their results lie in build/GATE/thrown.json: `thrown`, `what`,
-    `findings`."""
-    results = sorted((ROOT / "build").glob("*/thrown.json"))
-    rows = []
-    for path in results:
+    `findings`. Returns the findings; those from before a source was changed are shown, but say
+    nothing about this one."""
+    sources = [path for part in ("src", "include") for path in (ROOT / part).rglob("*.?pp")]
+    changed = max(path.stat().st_mtime for path in sources)
+    rows, findings = [], 0
+    for path in sorted((ROOT / "build").glob("*/thrown.json")):
         result = json.loads(path.read_text(encoding="utf-8"))
-        rows.append([path.parent.name, result["thrown"], result["what"], result["findings"]])
+        current = path.stat().st_mtime >= changed
+        findings += result["findings"] if current else 0
+        of = "these sources" if current else "older sources, not counted"
+        thrown = [result[key] for key in ("thrown", "what", "findings")]
+        rows.append([path.parent.name, *thrown, of])
     if rows:
         print()
-        table(["other gates", "thrown", "what", "findings"], [*rows, ["", "", "", ""]])
-    return sum(row[3] for row in rows)
+        table(["other gates", "thrown", "what", "findings", "of"], [*rows, [""] * 5])
+    return findings
 
 
 def ended_badly(found: list[Line], least: int) -> list[str]:
