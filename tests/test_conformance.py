@@ -259,6 +259,35 @@ def test_library_functions() -> None:
         check("numpy", ids=["FLAG-03"], expected_failures={"FLAG-03": "stale"})
 
 
+def test_parametrized_tests(tmp_path: Path) -> None:
+    """Expected failures may fail, and one case of each has to."""
+    (tmp_path / "test_numpy.py").write_text(
+        "from refarray.conformance import parametrize\n"
+        "known = {'COPY-07': 'known', 'FLAG-03': 'stale'}\n"
+        "@parametrize('numpy', ids=['COPY-07', 'FLAG-03', 'VERS-05'], expected_failures=known)\n"
+        "def test_numpy(check): check()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, *("-m", "pytest", "-q", "-rA", "-c", "/dev/null", "test_numpy.py")],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = {}
+    for line in done.stdout.splitlines():
+        if line.startswith(("PASSED", "FAILED", "XFAIL", "XPASS")):
+            outcome, name = line.split()[:2]
+            said.setdefault(name.partition("[")[2].partition("]")[0][:7], set()).add(outcome)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert said == {
+        "COPY-07": {"XFAIL", "PASSED"},
+        "FLAG-03": {"XPASS", "FAILED"},
+        "VERS-05": {"PASSED"},
+    }, done.stdout
+    assert "FLAG-03 did not fail, and has to" in done.stdout
+
+
 def test_the_pytest_plugin(tmp_path: Path) -> None:
     installed = bool(entry_points(group="pytest11", name="refarray"))  # not in a plain CMake build
     loaded = [] if installed else ["-p", "refarray.conformance.pytest_plugin"]

@@ -105,13 +105,14 @@ def parametrize(
     expected_failures: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., Any]], pytest.MarkDecorator]:
     """A decorator for a pytest test that takes `check`: a function without arguments, one for each
-    case, that raises AssertionError when the case fails. Expected failures are strict xfails by
-    requirement id."""
+    case, that raises AssertionError when the case fails. The cases of expected failures, by
+    requirement id, are xfails; one more, `ID-still-fails`, fails when none of them does."""
     import pytest
 
-    from refarray.conformance.pytest_plugin import bound
+    from refarray.conformance.pytest_plugin import bound, still_fails
 
     expected = expected_failures or {}
+    cases = selected(full=full, ids=ids)
     parameters = [
         pytest.param(
             bound(subject, each),
@@ -120,6 +121,9 @@ def parametrize(
             if each.id in expected
             else [],
         )
-        for each in selected(full=full, ids=ids)
+        for each in cases
     ]
+    for name in expected:
+        if of := [each for each in cases if each.id == name]:
+            parameters.append(pytest.param(still_fails(subject, of), id=f"{name}-still-fails"))
     return pytest.mark.parametrize("check", parameters)

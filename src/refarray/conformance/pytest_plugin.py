@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -69,5 +69,15 @@ def bound(subject: str, check: Check, devices: str = "auto") -> Callable[[], Non
         if found.outcome is Outcome.WARN:
             pytest.xfail(words)  # shown in the summary; does not fail the run
         assert not found.outcome.failed, words
+
+    return run
+
+
+def still_fails(subject: str, of: Sequence[Check]) -> Callable[[], None]:
+    """A function that tries the cases of one requirement: AssertionError when none fails."""
+
+    def run() -> None:
+        found = [trial(subject, "auto").try_one(check) for check in of]
+        assert any(each.outcome.failed for each in found), f"{of[0].id} did not fail, and has to"
 
     return run
