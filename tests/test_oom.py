@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Isolated
 from native import build
 
 pytestmark = pytest.mark.not_sanitized  # it has the C heap for itself
@@ -65,3 +66,17 @@ def test_calls_that_allocate_are_reached(lines: list[dict[str, Any]]) -> None:
     failed = {line["name"]: line["failed"] for line in lines[:-1]}
     for name in ("zeros", "from_dlpack", "from_capsule", "Array.__dlpack__ (versioned)", "asarray"):
         assert failed.get(name, failed.get(f"{name} (nested)", 0)) > 0, name
+
+
+def test_an_interpreter_that_dies_is_told_from_us(isolated: Isolated) -> None:
+    """CPython 3.13 may say `Fatal Python error: Executing a cache` when a generator expression has
+    no memory: its last words are counted with its death. All else that a child writes is passed
+    on, and one that does not end is found."""
+    found = json.loads(isolated("out_of_memory_children.py"))
+    dies, complains, hangs = found["dies"], found["complains"], found["hangs"]
+    assert dies["interpreter"] > 0 and not dies["findings"] and dies["said"] == ""
+    assert complains["interpreter"] == 0 and not complains["findings"]
+    assert set(complains["said"].splitlines()) == {"no memory here"}
+    assert hangs["interpreter"] == 0 and hangs["said"] == ""
+    ((which, text),) = hangs["findings"]
+    assert which == "crash" and "SIGALRM" in text and "still trying" in text

@@ -10,6 +10,8 @@ import os
 import pickle
 import signal
 import struct
+import sys
+import tempfile
 import traceback
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -38,6 +40,7 @@ adversary.mark_failures(ctypes.addressof(ctypes.c_char.from_buffer(MARK)))
 PROGRESS: BinaryIO | None = None  # in a child: where the numbers go
 END = -1
 LOST = 70  # exit status of a child whose interpreter raises where nothing can
+PATIENCE = 300  # seconds for a child, which needs less than one
 Finding = tuple[str, str]
 
 
@@ -163,22 +166,23 @@ def sweep(recipe: Recipe, kind: str, result: Result, first: int = 0) -> list[int
 
 def sweep_in_children(recipe: Recipe, kind: str, result: Result) -> list[int]:
     """As sweep(), for recipes that run Python code of ours: CPython itself may crash when it has no
-    memory there (3.11 does for `for item in dict.items()`), which ends a child and is counted; or
-    go on with broken inline caches (3.13), so that later calls return nonsense or raise where
-    nothing can. A crash below our native code is a finding."""
+    memory there (3.11 does for `for item in dict.items()`, 3.12 and 3.13 for a generator
+    expression, most often without a word), which ends a child and is counted; or go on with broken
+    inline caches (3.13), so that later calls return nonsense or raise where nothing can. A crash
+    below our native code is a finding, and so is a child that does not end."""
     mine: list[int] = []
     first = 0
     while first < MOST:
-        status, answer = in_child(recipe, kind, first)
+        status, answer, said = in_child(recipe, kind, first)
         numbers = [number for (number,) in struct.iter_unpack("q", answer[: len(answer) // 8 * 8])]
         is_dead = END not in numbers
         survived = numbers if is_dead else numbers[: numbers.index(END)]
         last = max([first - 1, *survived]) + 1  # crashed, or was off, or needed no more
         if is_dead:
             result.failed += last - first + 1
-            if os.WIFSIGNALED(status) and MARK[0] == BELOW:
-                name = signal.Signals(os.WTERMSIG(status)).name
-                result.findings.append(("crash", f"{kind}, allocation {last}: {name}"))
+            by = signal.Signals(os.WTERMSIG(status)) if os.WIFSIGNALED(status) else None
+            if by and (MARK[0] == BELOW or by == signal.SIGALRM):
+                result.findings.append(("crash", f"{kind}, allocation {last}: {by.name} {said}"))
                 return mine
         else:
             part, below = pickle.loads(answer[len(survived) * 8 + 8 :])
@@ -188,6 +192,7 @@ def sweep_in_children(recipe: Recipe, kind: str, result: Result) -> list[int]:
             merge(result, part)
             mine += below
             if not is_suspect:
+                sys.stderr.write(said)
                 return mine
         result.interpreter += 1
         first = last + 1 if is_dead else last
@@ -195,22 +200,28 @@ def sweep_in_children(recipe: Recipe, kind: str, result: Result) -> list[int]:
     return mine
 
 
-def in_child(recipe: Recipe, kind: str, first: int) -> tuple[int, bytes]:
-    """(status, all that it wrote) of a child that sweeps from `first` on."""
+def in_child(recipe: Recipe, kind: str, first: int) -> tuple[int, bytes, str]:
+    """(status, all that it answered, what went to its stderr) of a child that sweeps from `first`
+    on."""
     reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        work_in_child(recipe, kind, first, writer)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as stream:
-        answer = stream.read()
-    return os.waitpid(child, 0)[1], answer
+    with tempfile.TemporaryFile() as words:
+        child = os.fork()
+        if child == 0:
+            os.dup2(words.fileno(), 2)  # the last words of an interpreter are none of ours
+            work_in_child(recipe, kind, first, writer)
+        os.close(writer)
+        with os.fdopen(reader, "rb") as stream:
+            answer = stream.read()
+        status = os.waitpid(child, 0)[1]
+        words.seek(0)
+        return status, answer, words.read().decode(errors="replace")
 
 
 def work_in_child(recipe: Recipe, kind: str, first: int, writer: int) -> None:
     """Tells the number of each allocation that was survived, then what was found."""
     global PROGRESS
     faulthandler.disable()
+    signal.alarm(PATIENCE)
     part = Result("", "")
     PROGRESS = os.fdopen(writer, "wb", buffering=0)
     try:

@@ -1,0 +1,57 @@
+"""Sweeps calls that end, complain and hang as the interpreter itself may without memory, each in
+children; prints what became of them and what reached stderr, as JSON."""
+
+import contextlib
+import io
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from oom import sweep
+from oom.recipe import Recipe
+
+sweep.PATIENCE = 2
+
+
+def without_memory(then):
+    """A call of one allocation, and of `then` where that fails."""
+
+    def call(state):
+        try:
+            bytearray(64)
+        except MemoryError:
+            then()
+            raise
+
+    return call
+
+
+def die():
+    os.write(2, b"Fatal Python error: last words\n")
+    os.abort()
+
+
+def complain():
+    os.write(2, b"no memory here\n")
+
+
+def hang():
+    os.write(2, b"still trying\n")
+    while True:
+        time.sleep(1)
+
+
+found = {}
+for name, then in {"dies": die, "complains": complain, "hangs": hang}.items():
+    recipe = Recipe(name, "", without_memory(then), lambda: None, (), True, ())
+    result = sweep.Result(name, "")
+    with contextlib.redirect_stderr(io.StringIO()) as stream:
+        sweep.sweep_in_children(recipe, "python", result)
+    part = result.to_dict()
+    found[name] = {key: part[key] for key in ("interpreter", "findings")}
+    found[name]["said"] = stream.getvalue()
+print(json.dumps(found))
