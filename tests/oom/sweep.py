@@ -166,10 +166,11 @@ def sweep(recipe: Recipe, kind: str, result: Result, first: int = 0) -> list[int
 
 def sweep_in_children(recipe: Recipe, kind: str, result: Result) -> list[int]:
     """As sweep(), for recipes that run Python code of ours: CPython itself may crash when it has no
-    memory there (3.11 does for `for item in dict.items()`, 3.12 and 3.13 for a generator
-    expression, most often without a word), which ends a child and is counted; or go on with broken
-    inline caches (3.13), so that later calls return nonsense or raise where nothing can. A crash
-    below our native code is a finding, and so is a child that does not end."""
+    memory there (3.11 does for `for item in dict.items()`), or later: 3.12 and 3.13 at the
+    generator expression after one that had none, now and then with a fatal error's text, and 3.13
+    goes on with broken inline caches, so that calls return nonsense or raise where nothing can.
+    What ends a child or is off after something has failed in it is asked again in a new one, and
+    counted. A crash below our native code is a finding, and so is a call that does not end."""
     mine: list[int] = []
     first = 0
     while first < MOST:
@@ -178,16 +179,17 @@ def sweep_in_children(recipe: Recipe, kind: str, result: Result) -> list[int]:
         is_dead = END not in numbers
         survived = numbers if is_dead else numbers[: numbers.index(END)]
         last = max([first - 1, *survived]) + 1  # crashed, or was off, or needed no more
+        is_alone = last == first  # nothing has failed before in this child
         if is_dead:
-            result.failed += last - first + 1
+            result.failed += last - first + is_alone
             by = signal.Signals(os.WTERMSIG(status)) if os.WIFSIGNALED(status) else None
-            if by and (MARK[0] == BELOW or by == signal.SIGALRM):
+            if by and (MARK[0] == BELOW or (by == signal.SIGALRM and is_alone)):
                 result.findings.append(("crash", f"{kind}, allocation {last}: {by.name} {said}"))
                 return mine
         else:
             part, below = pickle.loads(answer[len(survived) * 8 + 8 :])
-            is_suspect = bool(part.findings) and last not in below and last > first
-            if is_suspect:  # asked again, in a process where nothing has failed yet
+            is_suspect = bool(part.findings) and last not in below and not is_alone
+            if is_suspect:
                 part.findings.clear()
             merge(result, part)
             mine += below
@@ -195,7 +197,7 @@ def sweep_in_children(recipe: Recipe, kind: str, result: Result) -> list[int]:
                 sys.stderr.write(said)
                 return mine
         result.interpreter += 1
-        first = last + 1 if is_dead else last
+        first = last + 1 if is_dead and is_alone else last
     result.findings.append(("other", f"{kind}: every child of {MOST} was lost"))
     return mine
 
