@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Isolated
 from native import build
 
 pytestmark = pytest.mark.not_sanitized  # it has the C heap for itself
@@ -68,7 +67,7 @@ def test_calls_that_allocate_are_reached(lines: list[dict[str, Any]]) -> None:
         assert failed.get(name, failed.get(f"{name} (nested)", 0)) > 0, name
 
 
-def test_an_interpreter_that_dies_is_told_from_us(isolated: Isolated) -> None:
+def test_an_interpreter_that_dies_is_told_from_us(isolated: Any) -> None:
     """CPython 3.13 may say `Fatal Python error: Executing a cache` when a generator expression has
     no memory: its last words are counted with its death. All else that a child writes is passed
     on, and one that does not end is found."""
