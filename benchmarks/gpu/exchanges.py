@@ -30,13 +30,14 @@ def compiled_loops() -> ctypes.CDLL:
     named = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
     if named is None:
         raise NotMeasured("no C++ compiler (c++, g++, $CXX), which the driver's own loops need")
-    out = Path(tempfile.mkdtemp(prefix="refarray-loops-")) / "libloops.so"
     source = Path(__file__).parent / "loops.cpp"
-    command = [*named.split(), "-std=c++17", "-O2", "-shared", "-fPIC", "-o", out, source]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise NotMeasured(f"{named} does not compile loops.cpp: {done.stderr[-300:]}")
-    loops = ctypes.CDLL(str(out))
+    with tempfile.TemporaryDirectory(prefix="refarray-loops-") as folder:
+        out = Path(folder) / "libloops.so"  # once loaded it needs its name no more
+        command = [*named.split(), "-std=c++17", "-O2", "-shared", "-fPIC", "-o", out, source]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise NotMeasured(f"{named} does not compile loops.cpp: {done.stderr[-300:]}")
+        loops = ctypes.CDLL(str(out))
     for name in ("time_record_wait", "time_allocate_free"):
         getattr(loops, name).restype = ctypes.c_double
     return loops
