@@ -13,7 +13,15 @@ from xml.etree import ElementTree
 import pytest
 
 from refarray.__main__ import main
-from refarray.conformance import Outcome, check, checks, engine, expectations, processes
+from refarray.conformance import (
+    Outcome,
+    check,
+    checks,
+    engine,
+    expectations,
+    parametrize,
+    processes,
+)
 from refarray.conformance.engine import Run, run_subject
 from refarray.conformance.report import badge, data, html, junit, markdown
 from refarray.conformance.requirements import Level, reasons, requirements
@@ -257,6 +265,21 @@ def test_library_functions() -> None:
         check("numpy", ids=["COPY-07"])
     with pytest.raises(AssertionError, match="did not: FLAG-03"):
         check("numpy", ids=["FLAG-03"], expected_failures={"FLAG-03": "stale"})
+
+
+def test_what_no_check_is_of_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """A run that tries nothing would pass, and a misspelt expectation forgive nothing."""
+    for ids in (["VERS-99"], ["VERS", "NOPE", "VERS-99"]):
+        with pytest.raises(ValueError, match=r"no check covers (NOPE, )?VERS-99; see"):
+            check("numpy", ids=ids)
+    assert [each.id for each in checks(ids=["flag-03"])][:1] == ["FLAG-03"]
+    for name in ("copy-07", "COPY"):
+        with pytest.raises(ValueError, match=f"expected_failures: {name}: no such requirement"):
+            check("numpy", ids=["COPY-07"], expected_failures={name: "misspelt"})
+        with pytest.raises(ValueError, match=f"expected_failures: {name}: no such requirement"):
+            parametrize("numpy", ids=["COPY-07"], expected_failures={name: "misspelt"})
+    assert main(["check", "numpy", "--only", "VERS-05", "NOPE"]) == 3
+    assert "--only: no check covers NOPE" in capsys.readouterr().err
 
 
 def test_parametrized_tests(tmp_path: Path) -> None:

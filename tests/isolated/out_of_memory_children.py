@@ -1,5 +1,5 @@
-"""Sweeps calls that end, complain and hang as the interpreter itself may without memory, each in
-children; prints what became of them and what reached stderr, as JSON."""
+"""Sweeps calls that end, at once or the next time, complain and hang as the interpreter itself may
+without memory, each in children; prints what became of them and what reached stderr, as JSON."""
 
 import contextlib
 import io
@@ -17,10 +17,15 @@ from oom.recipe import Recipe
 sweep.PATIENCE = 2
 
 
+BROKEN = []  # holds something in a process that dies at its next call
+
+
 def without_memory(then):
-    """A call of one allocation, and of `then` where that fails."""
+    """A call that allocates, and calls `then` where that fails."""
 
     def call(state):
+        if BROKEN:
+            die()
         try:
             bytearray(64)
         except MemoryError:
@@ -35,6 +40,10 @@ def die():
     os.abort()
 
 
+def break_down():
+    BROKEN.append(True)
+
+
 def complain():
     os.write(2, b"no memory here\n")
 
@@ -46,12 +55,13 @@ def hang():
 
 
 found = {}
-for name, then in {"dies": die, "complains": complain, "hangs": hang}.items():
+ways = {"dies": die, "dies later": break_down, "complains": complain, "hangs": hang}
+for name, then in ways.items():
     recipe = Recipe(name, "", without_memory(then), lambda: None, (), True, ())
     result = sweep.Result(name, "")
     with contextlib.redirect_stderr(io.StringIO()) as stream:
         sweep.sweep_in_children(recipe, "python", result)
     part = result.to_dict()
-    found[name] = {key: part[key] for key in ("interpreter", "findings")}
+    found[name] = {key: part[key] for key in ("failed", "interpreter", "findings")}
     found[name]["said"] = stream.getvalue()
 print(json.dumps(found))

@@ -19,7 +19,7 @@ TESTS = Path(__file__).resolve().parent.parent
 # What is about the repository, the process or other processes, and not about an interpreter.
 ELSEWHERE = (
     *("house", "docs", "package", "canary", "requirements", "bench_check", "bench_docs", "zoo"),
-    *("coverage_gate", "oom", "hostile", "exit", "conformance", "cli", "adversary", "adapters"),
+    *("gates", "oom", "hostile", "exit", "conformance", "cli", "adversary", "adapters"),
     *("matrix", "spy", "trace", "findings", "browser", "picture", "report_schema"),
     *("verification", "abi"),
     *("drivers", "driver_traps", "no_device", "nursery", "patience", "conformance_devices"),

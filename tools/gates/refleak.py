@@ -24,7 +24,7 @@ ELSEWHERE = (
     *("test_exit.py", "test_cli.py", "test_hostile.py", "test_oom.py", "test_subinterpreters.py"),
     *("test_conformance.py", "test_conformance_devices.py", "test_matrix.py", "test_zoo.py"),
     *("test_abi.py", "test_adapters.py", "test_browser.py", "test_driver_traps.py"),
-    *("test_bench_check.py", "test_bench_docs.py", "test_coverage_gate.py", "test_gpu_kernels.py"),
+    *("test_bench_check.py", "test_bench_docs.py", "test_gates.py", "test_gpu_kernels.py"),
     *("test_nursery.py", "test_patience.py"),
     *("test_findings.py", "test_gpu.py", "test_gpu_copies.py", "test_gpu_faults.py", "partners"),
     *("test_drivers.py", "test_driver_traps.py", "test_no_device.py", "test_gpu_hardware.py"),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from refarray.commands import Subparsers
 
 if TYPE_CHECKING:
+    from refarray.conformance.cases import Check
     from refarray.conformance.engine import Run
     from refarray.conformance.expectations import Expectation
 
@@ -110,6 +111,16 @@ def chosen_devices(where: str) -> str:
         raise Usage(f"--devices: {error}") from error
 
 
+def chosen_checks(full: bool, only: Sequence[str]) -> list[Check]:
+    """What --full and --only ask for."""
+    from refarray.conformance import engine
+
+    try:
+        return engine.selected(full=full, ids=only)
+    except ValueError as error:
+        raise Usage(f"--only: {error}") from error
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Runs the checks, prints and writes the reports."""
     from refarray.conformance import engine
@@ -118,9 +129,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         reports = wanted_reports(arguments.report)
         known = expected(arguments.expect)
-        checks = engine.selected(full=arguments.full, ids=arguments.only)
-        if not checks:
-            raise Usage(f"no check covers {', '.join(arguments.only)}; see `refarray list`")
+        checks = chosen_checks(arguments.full, arguments.only)
         where = chosen_devices(arguments.devices)
     except Usage as error:
         print(f"refarray check: {error}", file=sys.stderr)

@@ -38,17 +38,24 @@ class Run:
 
 
 def selected(*, full: bool = False, ids: Sequence[str] = ()) -> list[Check]:
-    """The checks of a run: every one with `full`, those of some ids or families otherwise."""
+    """The checks of a run: every one with `full`, those of some ids or families otherwise.
+
+    ValueError for an id or family that none of them is of: a run that tries nothing passes.
+    """
     from refarray.conformance.probes import load
 
     load()
-    wanted = tuple(name.upper() for name in ids)
-    return [
-        check
-        for check in CHECKS.values()
-        if (full or not check.full)
-        and (not wanted or check.id in wanted or check.id.partition("-")[0] in wanted)
-    ]
+    wanted = {name.upper() for name in ids}
+    offered = [check for check in CHECKS.values() if full or not check.full]
+    covered = {name for check in offered for name in names(check)}
+    if missing := sorted(wanted - covered):
+        raise ValueError(f"no check covers {', '.join(missing)}; see `refarray list`")
+    return [check for check in offered if not wanted or wanted & names(check)]
+
+
+def names(check: Check) -> set[str]:
+    """What selects a check: its requirement's id, and the family."""
+    return {check.id, check.id.partition("-")[0]}
 
 
 def outcome(check: Check, message: dict[str, Any]) -> Outcome:

@@ -10,6 +10,7 @@ from refarray.conformance.cases import Check
 from refarray.conformance.engine import Run, run_subject, selected
 from refarray.conformance.findings import Finding
 from refarray.conformance.report.text import text
+from refarray.conformance.requirements import requirements
 
 if TYPE_CHECKING:
     import pytest
@@ -54,7 +55,8 @@ class Report:
 
 
 def checks(*, full: bool = False, ids: Sequence[str] = ()) -> list[Check]:
-    """The checks there are: all with `full`, those of some requirements or families with `ids`."""
+    """The checks there are: all with `full`, those of some requirements or families with `ids`.
+    ValueError for an id that none of them is of."""
     return selected(full=full, ids=ids)
 
 
@@ -76,9 +78,9 @@ def check(
     full
         Every case and profile.
     ids
-        Requirements or families only: `["PROD-06", "VERS"]`.
+        Requirements or families only: `["PROD-06", "VERS"]`. ValueError for one without a check.
     expected_failures
-        `{id: reason}`: these may fail, and have to.
+        `{id: reason}`: these may fail, and have to. ValueError for an id that is no requirement.
     raising
         Whether anything else that fails is an AssertionError.
     devices
@@ -90,11 +92,18 @@ def check(
     Report
         The findings; `print` it to read them.
     """
-    run = run_subject(subject, selected(full=full, ids=ids), devices=devices)
-    report = Report(run, expected_failures or {})
+    expected = requirements_only(expected_failures)
+    report = Report(run_subject(subject, selected(full=full, ids=ids), devices=devices), expected)
     if raising:
         report.raise_for_failures()
     return report
+
+
+def requirements_only(expected: Mapping[str, str] | None) -> Mapping[str, str]:
+    """The expected failures: ValueError for one that nothing can bear out."""
+    if unknown := sorted((expected or {}).keys() - requirements().keys()):
+        raise ValueError(f"expected_failures: {', '.join(unknown)}: no such requirement")
+    return expected or {}
 
 
 def parametrize(
@@ -106,12 +115,13 @@ def parametrize(
 ) -> Callable[[Callable[..., Any]], pytest.MarkDecorator]:
     """A decorator for a pytest test that takes `check`: a function without arguments, one for each
     case, that raises AssertionError when the case fails. The cases of expected failures, by
-    requirement id, are xfails; one more, `ID-still-fails`, fails when none of them does."""
+    requirement id, are xfails; one more, `ID-still-fails`, fails when none of them does. ValueError
+    as of check()."""
     import pytest
 
     from refarray.conformance.pytest_plugin import bound, still_fails
 
-    expected = expected_failures or {}
+    expected = requirements_only(expected_failures)
     cases = selected(full=full, ids=ids)
     parameters = [
         pytest.param(

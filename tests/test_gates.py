@@ -1,10 +1,11 @@
 """The gate `coverage` reads gcovr rightly, and its list of lines that are not reached is of real
-lines."""
+lines; `trust` counts what other gates found in the present sources."""
 
 from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,10 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 
 
-@pytest.fixture(scope="module")
-def gate() -> Any:
-    """tools/gates/coverage.py under a name of its own: another package is called coverage."""
+def loaded(name: str) -> Any:
+    """tools/gates/NAME.py under a name of its own: another package is called coverage."""
     folder = ROOT / "tools" / "gates"
-    spec = importlib.util.spec_from_file_location("coverage_gate", folder / "coverage.py")
+    spec = importlib.util.spec_from_file_location(f"{name}_gate", folder / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(folder))
@@ -28,6 +28,11 @@ def gate() -> Any:
     finally:
         sys.path.remove(str(folder))
     return module
+
+
+@pytest.fixture(scope="module")
+def gate() -> Any:
+    return loaded("coverage")
 
 
 def line(number: int, count: int) -> dict[str, int]:
@@ -99,3 +104,23 @@ def test_what_is_listed_is_in_the_sources(gate: Any) -> None:
         text = (ROOT / each.path).read_text(encoding="utf-8")
         assert any(map(each.names, text.splitlines())), each
         assert each.path.startswith(gate.FOLDERS) and len(each.why) > 10
+
+
+def test_what_other_gates_found_counts_until_a_source_is_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trust = loaded("trust")
+    monkeypatch.setattr(trust, "ROOT", tmp_path)
+    for folder in ("src/core", "include", "build/fuzz"):
+        (tmp_path / folder).mkdir(parents=True)
+    source, note = tmp_path / "src/core/copy.cpp", tmp_path / "build/fuzz/thrown.json"
+    source.touch()
+    assert trust.print_other_gates() == 0
+    note.write_text(json.dumps({"thrown": 7, "what": "inputs", "findings": 2}), encoding="utf-8")
+    os.utime(source, (1000, 1000))
+    os.utime(note, (2000, 2000))
+    assert trust.print_other_gates() == 2
+    os.utime(source, (3000, 3000))
+    capsys.readouterr()
+    assert trust.print_other_gates() == 0
+    assert "older sources, not counted" in capsys.readouterr().out
