@@ -14,7 +14,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from oom import sweep
 from oom.recipe import Recipe
 
-
 BROKEN = []  # holds something in a process that dies at its next call
 
 
