@@ -14,10 +14,6 @@ namespace refarray::core {
 namespace {
 
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
-/// Results from this size on go around the caches, which they would only empty: half of a usual
-/// last-level cache. (What a processor says of its own cache is no help: in a virtual machine it is
-/// the host's, which others use too.)
-constexpr std::int64_t kStreamFrom = 16 * kMiB;
 /// A piece takes a few milliseconds where memory is slow.
 constexpr std::int64_t kPiece = 8 * kMiB;
 constexpr std::int64_t kConvertedPiece = kMiB;
@@ -27,6 +23,7 @@ constexpr std::int64_t kGrain = 256;
 constexpr int kMostThreads = 256;
 
 constinit std::atomic<int> threads_wanted{1};
+constinit std::atomic<std::int64_t> streaming_threshold_bytes{kDefaultStreamingThreshold};
 
 std::int64_t bytes_of(const Plan& plan) noexcept {
   return plan.size() * std::max(plan.dst_bits, plan.src_bits) / 8;
@@ -64,6 +61,13 @@ void set_copy_threads(int count) noexcept {
   threads_wanted.store(std::clamp(count, 1, kMostThreads), std::memory_order_relaxed);
 }
 int copy_threads() noexcept { return threads_wanted.load(std::memory_order_relaxed); }
+
+void set_streaming_threshold(std::int64_t bytes) noexcept {
+  streaming_threshold_bytes.store(bytes, std::memory_order_relaxed);
+}
+std::int64_t streaming_threshold() noexcept {
+  return streaming_threshold_bytes.load(std::memory_order_relaxed);
+}
 
 /// The axes that may be cut, outermost first. Of the two axes of a tile only the longer is, of a
 /// braid only the long one.
@@ -110,10 +114,10 @@ Plan Pieces::at(std::int64_t index) const noexcept {
 
 bool run(const Plan& plan, const Watch& watch) noexcept {
   const std::int64_t bytes = bytes_of(plan);
-  const bool streams = plan.moves && bytes >= kStreamFrom;
+  const bool streams = plan.moves && bytes >= streaming_threshold();
   std::int64_t most = plan.moves ? kPiece : kConvertedPiece;
   if (bytes <= std::min(most, kThreadsFrom)) {
-    walk(plan, false);
+    walk(plan, streams);
     return true;
   }
   // Units that share memory are written in one order, packed ones share bytes with their

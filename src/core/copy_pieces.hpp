@@ -7,6 +7,15 @@
 
 namespace refarray::core {
 
+/// Copies of at least this many bytes use non-temporal stores: half of a usual last-level cache.
+/// (The cache size that a processor reports is no help: a virtual machine sees the host's, which it
+/// shares.)
+inline constexpr std::int64_t kDefaultStreamingThreshold = std::int64_t{16} << 20;
+
+/// For tests, which reach the streaming kernels with small arrays.
+void set_streaming_threshold(std::int64_t bytes) noexcept;
+std::int64_t streaming_threshold() noexcept;
+
 /// The pieces of a plan, each a plan of its own; together they are the plan.
 class Pieces {
  public:

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "core/copy_pieces.hpp"
 #include "core/copy_plan.hpp"
 #include "core/kernels/table.hpp"
 #include "naive.hpp"
@@ -74,12 +75,13 @@ std::string describe(const char* table, const DType& dtype, const List& shape, c
          shape_text(dst.strides) + " src " + shape_text(src.strides);
 }
 
-/// Every table against memcpy of one element after the other.
+/// Every table, with ordinary and with non-temporal stores, against memcpy of one element after the
+/// other. The shifts are bytes before the block's first element.
 void expect_move(Random& random, const DType& dtype, const List& shape, const List& dst_strides,
-                 const List& src_strides) {
+                 const List& src_strides, std::int64_t dst_shift, std::int64_t src_shift) {
   const std::int64_t size = dtype.itemsize();
-  const Placed dst = placed(shape, dst_strides, size, random.between(0, 63));
-  const Placed src = placed(shape, src_strides, size, random.between(0, 63));
+  const Placed dst = placed(shape, dst_strides, size, dst_shift);
+  const Placed src = placed(shape, src_strides, size, src_shift);
   Bytes source = random_bytes(random, src.nbytes);
   const Bytes before = random_bytes(random, dst.nbytes);
   Bytes expected = before;
@@ -90,10 +92,22 @@ void expect_move(Random& random, const DType& dtype, const List& shape, const Li
                 source.data() + src.origin + from[i] * size, static_cast<std::size_t>(size));
   }
   for_each_table([&](const kernels::Table& table) {
-    Bytes seen = before;
-    copy(view(seen, dst, shape, dtype), view(source, src, shape, dtype));
-    check(seen == expected, describe(table.name, dtype, shape, dst, src));
+    for (const std::int64_t threshold : {kDefaultStreamingThreshold, std::int64_t{0}}) {
+      set_streaming_threshold(threshold);
+      Bytes seen = before;
+      copy(view(seen, dst, shape, dtype), view(source, src, shape, dtype));
+      check(seen == expected, describe(table.name, dtype, shape, dst, src) + " shifts " +
+                                  std::to_string(dst_shift) + " " + std::to_string(src_shift) +
+                                  (threshold == 0 ? ", streaming" : ""));
+    }
+    set_streaming_threshold(kDefaultStreamingThreshold);
   });
+}
+
+void expect_move(Random& random, const DType& dtype, const List& shape, const List& dst_strides,
+                 const List& src_strides) {
+  expect_move(random, dtype, shape, dst_strides, src_strides, random.between(0, 63),
+              random.between(0, 63));
 }
 
 std::vector<DType> move_types() {
@@ -189,6 +203,30 @@ const Case steps("rows with every pair of small steps", [] {
         for (const std::int64_t count : {1, 5, 17, 64, 65, 200})
           expect_move(random, dtype, {3, count}, {to * count, to}, {from * count + 1, from});
       }
+    }
+  }
+});
+
+// Non-temporal stores need whole cache lines, so the kernels write a head and a tail apart. Every
+// misalignment of dst, and lengths around those from which a kernel streams.
+const Case misaligned("streaming rows from and to every misalignment of a cache line", [] {
+  Random random(14);
+  for (const char* text : {"int8", "float16", "float32", "float64", "complex128"}) {
+    const DType dtype = dtype_from_name(text).value();
+    const std::int64_t line = 64 / dtype.itemsize();
+    for (std::int64_t shift = 0; shift < 64; ++shift) {
+      for (const std::int64_t step : {1, 0, -1, 2, 3, 4, 5}) {
+        for (const std::int64_t count :
+             {line, line + 1, 2 * line, 2 * line + 1, 4 * line, 4 * line + 1, 8 * line + 3})
+          expect_move(random, dtype, {count}, {1}, {step}, shift, random.between(0, 63));
+      }
+      const std::int64_t count = 3 * line + shift % line;
+      for (const std::int64_t parts : {2, 3, 4}) {
+        expect_move(random, dtype, {count, parts}, {parts, 1}, {1, count + 1}, shift, 64 - shift);
+        expect_move(random, dtype, {parts, count}, {4 * line * 4, 1}, {1, parts}, shift, shift);
+      }
+      expect_move(random, dtype, {2 * line + 3, 3 * line + 1}, {4 * line, 1}, {1, 4 * line}, shift,
+                  random.between(0, 63));
     }
   }
 });

@@ -29,16 +29,19 @@ inline void move_units(std::byte* dst, const std::byte* src, std::int64_t dst_st
   for (; i < count; ++i, src += src_step, dst += dst_step) store(dst, load<T>(src));
 }
 
-/// Whole vectors of results into a gapless row of at least one vector: `result(i)` is the one that
-/// begins with unit i, and `last` the one that ends the row.
+/// Stores a contiguous row of at least one vector: `result(i)` is the vector that begins with unit
+/// i, `last()` the one that ends the row. `result(i)` may read beyond unit i + kCount - 1, so it is
+/// called only where at least one more unit follows.
 template <int kUnit, class Result, class Last>
 [[gnu::always_inline]] inline void write_row(std::byte* dst, std::int64_t count, bool streams,
                                              Result result, Last last) noexcept {
   constexpr std::int64_t kCount = kWidth / kUnit;
   std::int64_t at = 0;
   const std::int64_t head = to_line(dst);
-  if (streams && head % kUnit == 0 && count >= 4 * kCount) {
-    store(dst, result(0));
+  if (streams && head % kUnit == 0 && count > 4 * kCount) {
+    // Ordinary stores up to the first cache line: up to four vectors where a vector is shorter than
+    // a line. The last of them overlaps that line.
+    for (; at * kUnit < head; at += kCount) store(dst + at * kUnit, result(at));
     for (at = head / kUnit; at + kCount < count; at += kCount) stream(dst + at * kUnit, result(at));
   }
 #pragma GCC unroll 4
