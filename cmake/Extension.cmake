@@ -23,7 +23,7 @@ endif()
 
 # An extension module of the sources in a folder, for the limited API where one is asked for.
 function(refarray_extension name folder)
-  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.cpp")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.cpp")
   if(SKBUILD_SABI_VERSION)
     python_add_library(${name} MODULE WITH_SOABI USE_SABI ${SKBUILD_SABI_VERSION} ${sources})
   else()
@@ -45,7 +45,7 @@ function(refarray_extension name folder)
   set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/exports.map")
 endfunction()
 
-refarray_extension(_native src/python)
+refarray_extension(_native src/extension)
 target_link_libraries(_native PRIVATE refarray_dlpack)
 if(REFARRAY_SANITIZE)
   # A handler for abi::__forced_unwind binds a reference to no object (a thread that is ended throws none).

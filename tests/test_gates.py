@@ -68,7 +68,7 @@ def test_the_figures_are_those_of_all_files(
     assert (lines, branches) == (pytest.approx(200 / 3), 25.0)
     rows = [row.split() for row in capsys.readouterr().out.splitlines()]
     assert ["src/core", "3", "66.67%", "4", "25.00%"] in rows
-    assert ["src/python", "0", "100.00%", "0", "100.00%"] in rows
+    assert ["src/extension", "0", "100.00%", "0", "100.00%"] in rows
     assert ["all", "3", "66.67%", "4", "25.00%"] in rows
 
 
@@ -113,7 +113,7 @@ def test_what_other_gates_found_counts_until_a_source_is_changed(
     monkeypatch.setattr(trust, "ROOT", tmp_path)
     for folder in ("src/core", "include", "build/fuzz"):
         (tmp_path / folder).mkdir(parents=True)
-    source, note = tmp_path / "src/core/copy.cpp", tmp_path / "build/fuzz/thrown.json"
+    source, note = tmp_path / "src/core/copy/copy.cpp", tmp_path / "build/fuzz/thrown.json"
     source.touch()
     assert trust.print_other_gates() == 0
     note.write_text(json.dumps({"thrown": 7, "what": "inputs", "findings": 2}), encoding="utf-8")

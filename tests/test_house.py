@@ -33,8 +33,8 @@ GOOD = {
         'const char* kText = "goto NULL";  // goto, NULL: words in a comment are no code\n'
         "struct A {\n  explicit A(int n) : n_{n}, m_{1'000} {\n    use(n);\n  }\n};\n"
     ),
-    "src/python/errors.cpp": "// Owns.\n#include <Python.h>\nvoid f() { try {} catch (...) {} }\n",
-    "src/python/p.cpp": "// Owns p.\nstatic PyObject* call(PyObject*);\n"
+    "src/extension/capi/errors.cpp": "// Owns.\n#include <Python.h>\nvoid f() { try {} catch (...) {} }\n",
+    "src/extension/p.cpp": "// Owns p.\nstatic PyObject* call(PyObject*);\n"
     "void f() {\n  try {  // boundary: a reason\n  } catch (...) {}\n}\n",
     "src/runtime/r.cpp": '// Owns r.\nvoid f() { dlopen("libcuda.so.1", 1); }\n',
     "src/refarray/__init__.py": '"""Owns the package."""\n',
@@ -49,10 +49,10 @@ def cpp(*lines: str) -> str:
 
 PLANTS: list[tuple[str, dict[str, str]]] = [
     ("layering", {"src/core/b.cpp": cpp('#include "refarray/dlpack/wire.hpp"')}),
-    ("layering", {"include/refarray/runtime/b.hpp": cpp('#include "python/ref.hpp"')}),
+    ("layering", {"include/refarray/runtime/b.hpp": cpp('#include "extension/capi/ref.hpp"')}),
     ("python-only-in-python", {"src/dlpack/b.cpp": cpp("#include <Python.h>")}),
-    ("dlpack-only-in-dlpack", {"src/python/b.cpp": cpp("#  include <dlpack/dlpack.h>")}),
-    ("drivers-only-in-runtime", {"src/python/b.cpp": cpp("void f() { cuInit(0); }")}),
+    ("dlpack-only-in-dlpack", {"src/extension/b.cpp": cpp("#  include <dlpack/dlpack.h>")}),
+    ("drivers-only-in-runtime", {"src/extension/b.cpp": cpp("void f() { cuInit(0); }")}),
     ("drivers-only-in-runtime", {"src/core/b.cpp": cpp('void f() { dlopen("x", 1); }')}),
     ("first-line", {"src/core/b.cpp": "#include <vector>\n"}),
     ("first-line", {"src/refarray/b.py": "import os\n"}),
@@ -79,13 +79,13 @@ PLANTS: list[tuple[str, dict[str, str]]] = [
     ("no-goto", {"src/core/b.cpp": cpp("void f() { goto out; out:; }")}),
     ("no-null-macro", {"tests/cpp/b.cpp": cpp("int* a = NULL;")}),
     ("few-defines", {"src/core/b.cpp": cpp(*[f"#define A{i}" for i in range(6)])}),
-    ("no-static-objects", {"src/python/b.cpp": cpp("static PyObject* cache;")}),
-    ("no-static-objects", {"src/python/b.cpp": cpp("static PyTypeObject ArrayType = {1};")}),
-    ("few-reference-counts", {"src/python/b.cpp": cpp(*["Py_INCREF(a);"] * 10)}),
-    ("few-reference-counts", {f"src/python/b{i}.cpp": cpp("Py_XDECREF(a);") for i in range(4)}),
-    ("versions-only-in-compat", {"src/python/b.cpp": cpp("#if PY_VERSION_HEX > 1", "#endif")}),
+    ("no-static-objects", {"src/extension/b.cpp": cpp("static PyObject* cache;")}),
+    ("no-static-objects", {"src/extension/b.cpp": cpp("static PyTypeObject ArrayType = {1};")}),
+    ("few-reference-counts", {"src/extension/b.cpp": cpp(*["Py_INCREF(a);"] * 10)}),
+    ("few-reference-counts", {f"src/extension/b{i}.cpp": cpp("Py_XDECREF(a);") for i in range(4)}),
+    ("versions-only-in-compat", {"src/extension/b.cpp": cpp("#if PY_VERSION_HEX > 1", "#endif")}),
     ("no-stray-try", {"src/core/b.cpp": cpp("void f() { try { g(); } catch (...) {} }")}),
-    ("capsule-names-once", {"src/python/b.cpp": cpp('auto name = "dltensor";')}),
+    ("capsule-names-once", {"src/extension/b.cpp": cpp('auto name = "dltensor";')}),
     ("capsule-names-once", {WIRE: GOOD[WIRE].replace('"used_dltensor"', '"used"')}),
     ("nothing-local", {"docs/b.md": "see " + "/" + "work/notes\n"}),
     ("nothing-local", {"Makefile": "# Owns.\nfetch https://" + "pypi" + ".org/simple\n"}),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 LAYERS = (
-    "python",
+    "extension",
     "dlpack",
     "runtime",
     "core",
@@ -152,10 +152,10 @@ def layering(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
 @rule
 def python_only_in_python(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
     for source in tree:
-        if source.is_product and source.layer != "python":
+        if source.is_product and source.layer != "extension":
             for line, name in source.includes():
                 if name in {"Python.h", "structmember.h"}:
-                    yield source, line, f"{name} is for src/python alone"
+                    yield source, line, f"{name} is for src/extension alone"
 
 
 @rule
@@ -307,15 +307,15 @@ def few_reference_counts(tree: list[Source]) -> Iterator[tuple[Source, int, str]
 @rule
 def versions_only_in_compat(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
     for source in tree:
-        if source.is_cpp and source.is_product and source.path != "src/python/compat.hpp":
+        if source.is_cpp and source.is_product and source.path != "src/extension/capi/compat.hpp":
             for line, name in source.grep(r"\b(?:PY_VERSION_HEX|Py_LIMITED_API|Py_GIL_DISABLED)\b"):
-                yield source, line, f"{name} is for src/python/compat.hpp alone"
+                yield source, line, f"{name} is for src/extension/capi/compat.hpp alone"
 
 
 @rule
 def no_stray_try(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
     for source in tree:
-        if source.is_cpp and source.is_product and not source.path.startswith("src/python/errors."):
+        if source.is_cpp and source.is_product and not source.path.startswith("src/extension/capi/errors."):
             for line, _ in source.grep(r"\btry\b"):
                 if not any(
                     "// boundary:" in text for text in source.lines[max(line - 2, 0) : line]

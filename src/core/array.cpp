@@ -1,5 +1,5 @@
 // Owns how arrays come to be: new ones, other layouts over the same storage.
-#include "refarray/core/array.hpp"
+#include "core/array.hpp"
 
 namespace refarray::core {
 namespace {

@@ -1,12 +1,12 @@
 // Owns the checked arithmetic of shapes and strides. No allocation on any path but that of a
 // failure's message.
-#include "refarray/core/layout.hpp"
+#include "core/layout.hpp"
 
 #include <algorithm>
 #include <cassert>
 #include <limits>
 
-#include "refarray/core/error.hpp"
+#include "core/error.hpp"
 
 namespace refarray::core {
 namespace {

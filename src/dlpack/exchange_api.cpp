@@ -1,13 +1,13 @@
 // Owns the Python-free part of the C exchange API: choosing a usable table, and our
 // managed_tensor_allocator.
-#include "refarray/dlpack/exchange_api.hpp"
+#include "dlpack/exchange_api.hpp"
 
 #include <exception>
 #include <new>
 
-#include "refarray/core/error.hpp"
-#include "refarray/dlpack/export.hpp"
-#include "refarray/dlpack/import.hpp"
+#include "core/error.hpp"
+#include "dlpack/export.hpp"
+#include "dlpack/import.hpp"
 
 namespace refarray::dlpack {
 namespace {

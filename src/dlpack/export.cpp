@@ -1,15 +1,15 @@
 // Owns the producer's side of DLPack: deciding (step 2) and making managed tensors (step 4); mirror
 // of import.cpp.
-#include "refarray/dlpack/export.hpp"
+#include "dlpack/export.hpp"
 
 #include <cstdlib>
 #include <new>
 #include <optional>
 #include <string>
 
-#include "core/kept_blocks.hpp"
-#include "refarray/core/error.hpp"
-#include "refarray/runtime/runtime.hpp"
+#include "core/error.hpp"
+#include "core/memory/kept_blocks.hpp"
+#include "runtime/runtime.hpp"
 
 namespace refarray::dlpack {
 namespace {

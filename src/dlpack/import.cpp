@@ -1,13 +1,13 @@
 // Owns the consumer's side of DLPack: taking a managed tensor (step 7) and keeping it until the
 // last drop (step 8).
-#include "refarray/dlpack/import.hpp"
+#include "dlpack/import.hpp"
 
 #include <cstdlib>
 #include <new>
 
-#include "refarray/core/error.hpp"
-#include "refarray/dlpack/export.hpp"
-#include "refarray/runtime/runtime.hpp"
+#include "core/error.hpp"
+#include "dlpack/export.hpp"
+#include "runtime/runtime.hpp"
 
 namespace refarray::dlpack {
 namespace {

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string>
 
-#include "refarray/core/error.hpp"
-#include "refarray/dlpack/import.hpp"
-#include "refarray/runtime/runtime.hpp"
+#include "core/error.hpp"
+#include "dlpack/import.hpp"
+#include "runtime/runtime.hpp"
 
 namespace refarray::dlpack {
 namespace {

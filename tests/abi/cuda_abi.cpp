@@ -1,13 +1,13 @@
 // Owns the comparison of the binary interface that we declare for libcuda with NVIDIA's own
 // headers: compiled, never run. declared.py writes the two files that it includes from our sources.
-#include "runtime/cuda_abi.hpp"
+#include "runtime/drivers/cuda_abi.hpp"
 
 #include <cuda.h>
 #include <cudaTypedefs.h>
 
 #include <cstddef>
 
-#include "runtime/api.hpp"
+#include "runtime/drivers/driver_table.hpp"
 #include "same.hpp"
 
 namespace {

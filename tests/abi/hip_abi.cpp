@@ -1,6 +1,6 @@
 // Owns the comparison of the binary interface that we declare for libamdhip64 with AMD's own
 // header: compiled, never run. declared.py writes the two files that it includes from our sources.
-#include "runtime/hip_abi.hpp"
+#include "runtime/drivers/hip_abi.hpp"
 
 #define __HIP_PLATFORM_AMD__           // which the header asks for
 #define __HIP_DISABLE_CPP_FUNCTIONS__  // templates of the same names
@@ -8,7 +8,7 @@
 
 #include <cstddef>
 
-#include "runtime/api.hpp"
+#include "runtime/drivers/driver_table.hpp"
 #include "same.hpp"
 
 namespace {

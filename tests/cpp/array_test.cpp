@@ -1,5 +1,5 @@
 // Owns the tests of refarray/core/array.hpp.
-#include "refarray/core/array.hpp"
+#include "core/array.hpp"
 
 #include <limits>
 #include <set>

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "refarray/core/error.hpp"
+#include "core/error.hpp"
 
 namespace refarray::check {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "refarray/core/copy.hpp"
+#include "core/copy/copy.hpp"
 
 namespace refarray::core {
 namespace {

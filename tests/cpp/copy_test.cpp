@@ -1,6 +1,6 @@
 // Owns the tests of how copy() finds its elements: random layouts against one element at a time,
 // overlap, packed bits, tiles.
-#include "refarray/core/copy.hpp"
+#include "core/copy/copy.hpp"
 
 #include <algorithm>
 #include <string>

@@ -1,6 +1,6 @@
 // Owns the tests of copies and fills on a device: the plan's launches, carried out by the device's
 // own kernels compiled for the host, give what core::copy gives, bit by bit.
-#include "runtime/device_plan.hpp"
+#include "runtime/copy/device_plan.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "check.hpp"
+#include "core/copy/copy.hpp"
+#include "host_kernels.hpp"
 #include "placement.hpp"
-#include "refarray/core/copy.hpp"
-#include "runtime/kernels/host.hpp"
 
 namespace refarray::core {
 namespace {

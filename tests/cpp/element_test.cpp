@@ -1,6 +1,6 @@
 // Owns the tests of the small floats: every code of every format, and every place where rounding
 // turns.
-#include "refarray/core/element.hpp"
+#include "core/element.hpp"
 
 #include <cmath>
 #include <limits>

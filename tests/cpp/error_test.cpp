@@ -1,5 +1,5 @@
 // Owns the tests of refarray/core/error.hpp.
-#include "refarray/core/error.hpp"
+#include "core/error.hpp"
 
 #include <cstdint>
 #include <limits>

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "check.hpp"
-#include "core/copy_pieces.hpp"
-#include "core/copy_plan.hpp"
+#include "core/copy/copy.hpp"
+#include "core/copy/pieces.hpp"
+#include "core/copy/plan.hpp"
 #include "core/kernels/table.hpp"
 #include "naive.hpp"
-#include "refarray/core/copy.hpp"
 
 namespace refarray::core {
 namespace {

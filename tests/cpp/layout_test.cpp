@@ -1,6 +1,6 @@
 // Owns the tests of refarray/core/layout.hpp: tables of edges, and a seeded comparison with the
 // naive model.
-#include "refarray/core/layout.hpp"
+#include "core/layout.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "check.hpp"
-#include "refarray/dlpack/exchange_api.hpp"
-#include "refarray/dlpack/export.hpp"
-#include "refarray/dlpack/import.hpp"
+#include "dlpack/exchange_api.hpp"
+#include "dlpack/export.hpp"
+#include "dlpack/import.hpp"
 
 namespace {
 

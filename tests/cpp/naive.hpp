@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "refarray/core/layout.hpp"
+#include "core/layout.hpp"
 
 namespace refarray::check {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "refarray/core/array.hpp"
+#include "core/array.hpp"
 
 namespace refarray::core {
 

@@ -1,5 +1,5 @@
 // Owns the tests of refarray/core/storage.hpp.
-#include "refarray/core/storage.hpp"
+#include "core/memory/storage.hpp"
 
 #include <atomic>
 #include <cstddef>

@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "check.hpp"
+#include "core/layout.hpp"
 #include "naive.hpp"
-#include "refarray/core/layout.hpp"
 
 namespace {
 

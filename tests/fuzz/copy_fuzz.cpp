@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "../cpp/naive.hpp"
+#include "core/bits.hpp"
+#include "core/copy/copy.hpp"
+#include "core/error.hpp"
 #include "core/kernels/table.hpp"
 #include "input.hpp"
 #include "naive_cast.hpp"
-#include "refarray/core/bits.hpp"
-#include "refarray/core/copy.hpp"
-#include "refarray/core/error.hpp"
 
 namespace refarray::fuzz {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "refarray/core/copy.hpp"
-#include "refarray/core/error.hpp"
-#include "refarray/dlpack/export.hpp"
-#include "refarray/dlpack/import.hpp"
+#include "core/copy/copy.hpp"
+#include "core/error.hpp"
+#include "dlpack/export.hpp"
+#include "dlpack/import.hpp"
 #include "verdict.hpp"
 
 namespace refarray::fuzz {

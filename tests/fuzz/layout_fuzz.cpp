@@ -5,10 +5,10 @@
 #include <optional>
 
 #include "../cpp/naive.hpp"
+#include "core/array.hpp"
+#include "core/error.hpp"
+#include "core/layout.hpp"
 #include "input.hpp"
-#include "refarray/core/array.hpp"
-#include "refarray/core/error.hpp"
-#include "refarray/core/layout.hpp"
 
 namespace refarray::fuzz {
 namespace {

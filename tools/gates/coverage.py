@@ -28,7 +28,7 @@ sys.path.append(str(ROOT / "tools"))
 from abi3 import LIGHT
 
 FLAGS = "--coverage -O0 -g -fprofile-abs-path -fprofile-update=atomic"
-FOLDERS = ("src/core", "src/dlpack", "src/python")
+FOLDERS = ("src/core", "src/dlpack", "src/extension")
 LEAST_LINES, LEAST_BRANCHES = 97.0, 90.0
 #: Always inlined templates: gcov counts their branches once for each copy (unit, step, instruction
 #: set), also where the condition is a constant of the copy. kernels_test holds each of them against

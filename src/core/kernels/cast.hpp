@@ -6,10 +6,10 @@
 #include <cstring>
 #include <type_traits>
 
+#include "core/copy/strided_span.hpp"
+#include "core/element.hpp"
 #include "core/kernels/convert.hpp"
 #include "core/kernels/table.hpp"
-#include "core/run.hpp"
-#include "refarray/core/element.hpp"
 
 namespace refarray::core::kernels {
 namespace {

@@ -9,7 +9,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "refarray/core/element.hpp"
+#include "core/element.hpp"
 
 namespace refarray::core::kernels {
 namespace {

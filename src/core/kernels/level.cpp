@@ -1,7 +1,7 @@
 // Owns one table of copy kernels; compiled once for every instruction set, each time under its own
 // name (cmake/Kernels.cmake).
-#include "core/kernels/braid.hpp"
 #include "core/kernels/cast.hpp"
+#include "core/kernels/interleave.hpp"
 #include "core/kernels/rows.hpp"
 #include "core/kernels/strided.hpp"
 #include "core/kernels/table.hpp"

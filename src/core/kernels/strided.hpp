@@ -2,7 +2,7 @@
 // unit taken or written, and any other step one unit at a time.
 #pragma once
 
-#include "core/kernels/braid.hpp"
+#include "core/kernels/interleave.hpp"
 #include "core/kernels/table.hpp"
 #include "core/kernels/vector.hpp"
 

@@ -1,8 +1,8 @@
 // Gives the simulated drivers refarray's own device kernels, compiled for the host.
 #include <cstring>
 
+#include "../../cpp/host_kernels.hpp"
 #include "kernels.hpp"
-#include "runtime/kernels/host.hpp"
 
 namespace {
 

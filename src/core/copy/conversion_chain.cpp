@@ -1,0 +1,96 @@
+// Owns how a recipe is put together and how a run goes through its steps.
+#include "core/copy/conversion_chain.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace refarray::core {
+
+namespace {
+
+constexpr std::int64_t kChunk = 256;    // elements between two steps: the buffers stay in L1
+constexpr std::int64_t kWorthHalt = 8;  // elements from which a step is worth a gapless buffer
+constexpr std::size_t kMaxBytes = 16;   // of one element
+
+constexpr int kFloat32 = DType{Kind::kFloat, 32}.index();
+constexpr int kComplex64 = DType{Kind::kComplex, 64}.index();
+
+DType padded(DType dtype) noexcept {
+  dtype.padded = true;
+  return dtype;
+}
+
+/// Elements of whole bytes as they are, between distances.
+void move_run(const kernels::Table& table, const Run& dst, const Run& src, int bits,
+              std::int64_t count) noexcept {
+  const int unit = std::countr_zero(static_cast<unsigned>(bits)) - 3;
+  table.strided[unit]({dst.data, src.data, count, dst.stride / 8, src.stride / 8, 1, 0, 0, false});
+}
+
+}  // namespace
+
+Recipe::Recipe(const DType& to, const DType& from, const kernels::Table& table) noexcept
+    : table_(&table), src_bits_(from.stored_bits()) {
+  if (to.kind == from.kind && to.bits == from.bits) {
+    push(move_kernel(to, from), to.stored_bits());
+    return;
+  }
+  gathers_ = !from.is_packed();
+  if (from.is_packed()) push(move_kernel(padded(from), from), 8);
+  push_cast(to.index(), from.index());
+  scatters_ = !to.is_packed();
+  if (to.is_packed()) push(move_kernel(to, padded(to)), to.stored_bits());
+}
+
+void Recipe::push(Kernel kernel, int output_bits) noexcept {
+  steps_[count_] = kernel;
+  bits_[count_] = output_bits;
+  ++count_;
+}
+
+/// Pairs without a kernel of their own go through float32, which holds every small float exactly,
+/// or complex64. That is not only shorter: ml_dtypes does the same, so float64 and wide integers
+/// round twice here as they do there.
+void Recipe::push_cast(int to, int from) noexcept {
+  const auto stored = [](int row) {
+    return (int{kScalars[static_cast<std::size_t>(row)].bits} + 7) / 8 * 8;
+  };
+  if (const Kernel direct = table_->cast(to, from); direct != nullptr) {
+    push(direct, stored(to));
+    return;
+  }
+  const int via =
+      kScalars[static_cast<std::size_t>(from)].kind == Kind::kComplex ? kComplex64 : kFloat32;
+  push(table_->cast(via, from), stored(via));
+  push(table_->cast(to, via), stored(to));
+}
+
+void Recipe::apply(const Run& dst, const Run& src, std::int64_t count) const noexcept {
+  const bool is_long = count >= kWorthHalt;
+  const bool gathers = gathers_ && is_long && src.stride != src_bits_;
+  const bool scatters = scatters_ && is_long && dst.stride != bits_[count_ - 1];
+  if (count_ == 1 && !gathers && !scatters) return steps_[0](dst, src, count);
+  alignas(64) std::byte buffers[3][kChunk * kMaxBytes];
+  for (std::int64_t done = 0; done < count; done += kChunk) {
+    const std::int64_t chunk = std::min(kChunk, count - done);
+    Run input = src.at(done * src.stride);
+    if (gathers) {
+      const Run gapless{buffers[2], src_bits_, 0, src.width};
+      move_run(*table_, gapless, input, src_bits_, chunk);
+      input = gapless;
+    }
+    const int buffered = scatters ? count_ : count_ - 1;
+    for (int step = 0; step < buffered; ++step) {
+      const Run output{buffers[step % 2], bits_[step], 0, bits_[step]};
+      steps_[step](output, input, chunk);
+      input = output;
+    }
+    const Run output = dst.at(done * dst.stride);
+    if (scatters)
+      move_run(*table_, output, input, bits_[count_ - 1], chunk);
+    else
+      steps_[count_ - 1](output, input, chunk);
+  }
+}
+
+}  // namespace refarray::core

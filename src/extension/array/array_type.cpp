@@ -1,0 +1,208 @@
+// Owns the array type: its slots, its tables put together, and what it refuses until it is built
+// (comparison, arithmetic).
+#include <Python.h>
+#include <structmember.h>
+
+#include <vector>
+
+#include "dlpack/exchange_api.hpp"
+#include "extension/array/object.hpp"
+#include "extension/capi/args.hpp"
+#include "extension/capi/free_threading.hpp"
+#include "extension/capi/methods.hpp"
+#include "extension/dlpack/exchange_table.hpp"
+
+namespace refarray::extension {
+namespace {
+
+constexpr Signature<1> kNamespace{"__array_namespace__", {Key::kApiVersion}};
+
+bool is_known_version(PyObject* version) noexcept {
+  if (!PyUnicode_Check(version)) return false;
+  for (const char* known : {"2021.12", "2022.12", "2023.12", "2024.12", "2025.12"}) {
+    if (PyUnicode_CompareWithASCIIString(version, known) == 0) return true;
+  }
+  return false;
+}
+
+Ref array_namespace(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const auto [version] = bind(kNamespace, State::of_object(self), args, nargs, kwnames);
+  if (is_given(version) && !is_known_version(version)) {
+    raise(PyExc_ValueError,
+          "api_version must be None or one of 2021.12, 2022.12, 2023.12, 2024.12, 2025.12, not %R",
+          version);
+  }
+  return check(calling<PyImport_ImportModule>("refarray"));
+}
+
+/// Formatting is Python, imported when somebody looks at an array for the first time.
+Ref format_with(const char* function, PyObject* self) {
+  const Ref module = check(calling<PyImport_ImportModule>("refarray._format"));
+  const Ref format = check(PyObject_GetAttrString(module.get(), function));
+  return check(calling<PyObject_CallFunctionObjArgs>(format.get(), self, nullptr));
+}
+Ref array_repr(PyObject* self) { return format_with("array_repr", self); }
+Ref array_str(PyObject* self) { return format_with("array_str", self); }
+Ref array_html(PyObject* self, PyObject*) { return format_with("array_html", self); }
+
+Ref array_compare(PyObject*, PyObject*, int) {
+  raise(PyExc_TypeError,
+        "refarray arrays cannot be compared yet: elementwise comparison is not built; "
+        "compare x.tolist(), or exchange with a library that computes");
+}
+Ref refuse_binary(PyObject*, PyObject*) {
+  raise(PyExc_TypeError,
+        "refarray arrays have no arithmetic yet: it is not built; "
+        "exchange the array with a library that computes");
+}
+Ref refuse_power(PyObject* x, PyObject* y, PyObject*) { return refuse_binary(x, y); }
+Ref refuse_unary(PyObject* x) { return refuse_binary(x, x); }
+
+PyMethodDef kOwnMethods[] = {
+    {"__array_namespace__", method<&array_namespace>(), METH_FASTCALL | METH_KEYWORDS,
+     "__array_namespace__($self, /, *, api_version=None)\n--\n\n"
+     "The module refarray, whose functions are named as in the array API. It is not complete yet."},
+    {"_repr_html_", method<&array_html>(), METH_NOARGS,
+     "_repr_html_($self, /)\n--\n\nThe array as a small HTML card, for notebooks."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyMemberDef kMembers[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(ArrayObject, weakrefs), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+const char* name_of(const PyMethodDef& entry) noexcept { return entry.ml_name; }
+const char* name_of(const PyGetSetDef& entry) noexcept { return entry.name; }
+
+/// One table out of those that live beside their functions. Made once for the process: type objects
+/// keep pointing at it.
+template <class Def>
+Def* joined(std::initializer_list<const Def*> tables) {
+  static std::vector<Def> all = [&] {
+    std::vector<Def> out;
+    for (const Def* table : tables) {
+      for (const Def* entry = table; name_of(*entry) != nullptr; ++entry) out.push_back(*entry);
+    }
+    out.push_back(Def{});
+    return out;
+  }();
+  return all.data();
+}
+
+/// For consumers that look on the instance, and for the limited API, where the type's own answer is
+/// the metaclass's.
+PyObject* exchange_of_instance(PyObject* self, void*) noexcept {
+  return Ref::borrow(State::of_object(self).get(Slot::kExchangeCapsule)).release();
+}
+/// The metaclass's property. A class that somebody else makes with it is not of our module, and has
+/// no table.
+PyObject* exchange_of_type(PyObject* type, void*) noexcept {
+  void* state = PyType_GetModuleState(reinterpret_cast<PyTypeObject*>(type));
+  if (state != nullptr) {
+    return Ref::borrow(static_cast<State*>(state)->get(Slot::kExchangeCapsule)).release();
+  }
+  PyErr_Format(PyExc_AttributeError, "%R has no %s", type, dlpack::kExchangeAttribute);
+  return nullptr;
+}
+constexpr const char* kExchangeDoc =
+    "The C exchange table of DLPack 1.3: a capsule named \"dlpack_exchange_api\".";
+PyGetSetDef kInstanceExchange[] = {
+    {dlpack::kExchangeAttribute, exchange_of_instance, nullptr, kExchangeDoc, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef kNoGetters[] = {{nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef kTypeExchange[] = {
+    {dlpack::kExchangeAttribute, exchange_of_type, nullptr, kExchangeDoc, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+constexpr const char* kArrayDoc =
+    "A strided n-dimensional array over memory of its own or of somebody else's.\n\n"
+    "Made by asarray(), zeros(), from_dlpack() ... and not by calling this type. Shape, strides, "
+    "dtype and device never\n"
+    "change; elements may, unless `readonly`. Views share memory, and a view of a read-only array "
+    "is read-only.\n"
+    "Two threads may use one array at once; writing elements that another thread reads is the "
+    "user's race.";
+
+std::vector<PyType_Slot> array_slots() {
+  return {
+      {Py_tp_doc, const_cast<char*>(kArrayDoc)},
+      {Py_tp_dealloc, reinterpret_cast<void*>(&array_dealloc)},
+      {Py_tp_repr, slot_pointer<&array_repr>()},
+      {Py_tp_str, slot_pointer<&array_str>()},
+      {Py_tp_iter, slot_pointer<&array_iter>()},
+      {Py_tp_hash, reinterpret_cast<void*>(&PyObject_HashNotImplemented)},
+      {Py_tp_richcompare, slot_pointer<&array_compare>()},
+      {Py_tp_methods, joined<PyMethodDef>({kManipulationMethods, kElementMethods, kPickleMethods,
+                                           kProducerMethods, kNumpyMethods, kOwnMethods})},
+      {Py_tp_members, kMembers},
+      {Py_tp_getset,
+       joined<PyGetSetDef>(
+           {kArrayGetters, compat::kTypeKeepsAttribute ? kNoGetters : kInstanceExchange})},
+      {Py_mp_length, slot_pointer<&array_length>()},
+      {Py_mp_subscript, slot_pointer<&array_subscript>()},
+      {Py_mp_ass_subscript, slot_pointer<&array_assign>()},
+      {Py_sq_length, slot_pointer<&array_length>()},
+      {Py_sq_item, slot_pointer<&array_item>()},
+      {Py_nb_bool, slot_pointer<&array_truth>()},
+      {Py_nb_int, slot_pointer<&array_int>()},
+      {Py_nb_float, slot_pointer<&array_float>()},
+      {Py_nb_index, slot_pointer<&array_index>()},
+      {Py_bf_getbuffer, reinterpret_cast<void*>(&array_getbuffer)},
+      {Py_bf_releasebuffer, reinterpret_cast<void*>(&array_releasebuffer)},
+  };
+}
+
+void refuse_arithmetic(std::vector<PyType_Slot>& slots) {
+  for (const int id : {Py_nb_add,
+                       Py_nb_subtract,
+                       Py_nb_multiply,
+                       Py_nb_matrix_multiply,
+                       Py_nb_true_divide,
+                       Py_nb_floor_divide,
+                       Py_nb_remainder,
+                       Py_nb_divmod,
+                       Py_nb_lshift,
+                       Py_nb_rshift,
+                       Py_nb_and,
+                       Py_nb_or,
+                       Py_nb_xor,
+                       Py_nb_inplace_add,
+                       Py_nb_inplace_subtract,
+                       Py_nb_inplace_multiply,
+                       Py_nb_inplace_true_divide,
+                       Py_nb_inplace_floor_divide,
+                       Py_nb_inplace_remainder,
+                       Py_nb_inplace_and,
+                       Py_nb_inplace_or,
+                       Py_nb_inplace_xor,
+                       Py_nb_inplace_lshift,
+                       Py_nb_inplace_rshift,
+                       Py_nb_inplace_matrix_multiply}) {
+    slots.push_back({id, slot_pointer<&refuse_binary>()});
+  }
+  slots.push_back({Py_nb_power, slot_pointer<&refuse_power>()});
+  slots.push_back({Py_nb_inplace_power, slot_pointer<&refuse_power>()});
+  for (const int id : {Py_nb_negative, Py_nb_positive, Py_nb_absolute, Py_nb_invert}) {
+    slots.push_back({id, slot_pointer<&refuse_unary>()});
+  }
+}
+
+}  // namespace
+
+Ref make_array_type(PyObject* module, State& state) {
+  state.set(Slot::kExchangeCapsule, make_exchange_capsule());
+  std::vector<PyType_Slot> slots = array_slots();
+  refuse_arithmetic(slots);
+  slots.push_back({0, nullptr});
+  constexpr auto kFlags =
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION;
+  // One item is one axis: an extent and a stride, after the struct.
+  PyType_Spec spec{"refarray.Array", sizeof(ArrayObject), 2 * sizeof(std::int64_t), kFlags,
+                   slots.data()};
+  PyType_Slot meta_slots[] = {{Py_tp_getset, kTypeExchange}, {0, nullptr}};
+  PyType_Spec meta{"refarray.ArrayType", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+                   meta_slots};
+  return compat::uncounted(check(compat::make_type_with_attribute(
+      module, &spec, &meta, dlpack::kExchangeAttribute, state.get(Slot::kExchangeCapsule))));
+}
+
+}  // namespace refarray::extension

@@ -1,0 +1,275 @@
+// Owns reading and writing of single numbers: each of the 27 scalar kinds to and from a Python
+// object.
+#include "extension/array/element.hpp"
+
+#include <array>
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "core/bits.hpp"
+#include "core/element.hpp"
+#include "core/error.hpp"
+#include "extension/array/object.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/capi/object_text.hpp"
+#include "extension/creation/creation.hpp"
+
+namespace refarray::extension {
+namespace {
+
+template <class T>
+inline constexpr bool kIsComplex =
+    std::is_same_v<T, core::Complex32> || std::is_same_v<T, std::complex<float>> ||
+    std::is_same_v<T, std::complex<double>>;
+
+template <class T>
+double widen(T value) noexcept {
+  if constexpr (std::is_floating_point_v<T>)
+    return double{value};
+  else
+    return double{value.value()};
+}
+
+/// The nearest value of a real floating type.
+template <class T>
+T narrow(double value) noexcept {
+  if constexpr (std::is_floating_point_v<T>)
+    return static_cast<T>(value);
+  else if constexpr (requires {
+                       T::from(value);
+                       T::format;
+                     })
+    return T::from(value);
+  else
+    return T::from(static_cast<float>(value));  // bfloat16, e8m0: defined by way of float32
+}
+
+// --- Memory to Python.
+
+template <class T>
+PyObject* read_as(const std::byte* raw) noexcept {
+  T value;
+  std::memcpy(&value, raw, sizeof value);
+  if constexpr (std::is_same_v<T, core::Bool>)
+    return PyBool_FromLong(value.byte != 0);
+  else if constexpr (std::is_same_v<T, core::Complex32>)
+    return PyComplex_FromDoubles(widen(value.real), widen(value.imag));
+  else if constexpr (kIsComplex<T>)
+    return PyComplex_FromDoubles(double{value.real()}, double{value.imag()});
+  else if constexpr (std::is_unsigned_v<T>)
+    return PyLong_FromUnsignedLongLong(value);
+  else if constexpr (std::is_integral_v<T>)
+    return PyLong_FromLongLong(value);
+  else
+    return PyFloat_FromDouble(widen(value));
+}
+
+using Read = PyObject* (*)(const std::byte*) noexcept;
+constexpr std::array<Read, core::kScalars.size()> kRead =
+    core::Elements::table([]<class T>() -> Read { return &read_as<T>; });
+
+// --- Python to memory.
+
+/// The number as it may stand in a message: an int cut where its digits would fill pages.
+std::string number_text(PyObject* number) {
+  if (rank_of(number) == Rank::kInt) return short_repr(number);
+  return utf8(check(calling<PyObject_Str>(number)).get());
+}
+
+[[noreturn, gnu::cold]] void fail_range(PyObject* number, const char* dtype, const Ref& low,
+                                        const Ref& high) {
+  core::fail(core::Fault::kOverflow, number_text(number), " is out of range for ", dtype,
+             ", which holds ", utf8(check(calling<PyObject_Str>(low.get())).get()), " to ",
+             utf8(check(calling<PyObject_Str>(high.get())).get()));
+}
+
+[[noreturn, gnu::cold]] void fail_kind(PyObject* number, const char* dtype) {
+  core::fail(core::Fault::kType, number_text(number), " (", type_name(number),
+             ") cannot become an element of dtype ", dtype,
+             ": the kinds bool, int, float, complex convert in this order only");
+}
+
+template <class T>
+T to_integer(PyObject* number, const char* dtype) {
+  if (rank_of(number) > Rank::kInt) fail_kind(number, dtype);
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
+  if (overflow == 0 && std::in_range<T>(value)) return static_cast<T>(value);
+  if constexpr (std::is_same_v<T, std::uint64_t>) {
+    if (overflow > 0) {
+      const unsigned long long large = PyLong_AsUnsignedLongLong(number);
+      if (PyErr_Occurred() == nullptr) return large;
+      PyErr_Clear();  // too large even for that: said below in our words
+    }
+  }
+  using Limits = std::numeric_limits<T>;
+  fail_range(number, dtype, check(PyLong_FromLongLong(static_cast<long long>(Limits::min()))),
+             check(PyLong_FromUnsignedLongLong(static_cast<unsigned long long>(Limits::max()))));
+}
+
+/// Smallest and largest finite value.
+template <class T>
+std::pair<double, double> finite_range() noexcept {
+  if constexpr (std::is_floating_point_v<T>) {
+    return {double{std::numeric_limits<T>::lowest()}, double{std::numeric_limits<T>::max()}};
+  } else if constexpr (std::is_same_v<T, core::BFloat16>) {
+    const double largest = widen(T{0x7F7F});
+    return {-largest, largest};
+  } else if constexpr (std::is_same_v<T, core::Float8_e8m0fnu>) {
+    return {widen(T{0}), widen(T{0xFE})};
+  } else {
+    const double largest = widen(T{static_cast<typename T::Code>(T::format.max)});
+    return {-largest, largest};
+  }
+}
+
+/// Whether `out`, made from `value`, is `value` rounded: no infinity, NaN or saturation.
+template <class T>
+bool is_in_range(double value, T out) noexcept {
+  if constexpr (requires { T::format; }) {
+    if constexpr (T::format.over == T::format.max)
+      return std::abs(value) <= finite_range<T>().second;
+  }
+  return std::isfinite(value) && std::isfinite(widen(out));
+}
+
+/// An int must be in range; a float that is not becomes what every conversion makes of it.
+template <class T>
+T to_real(PyObject* number, const char* dtype) {
+  const Rank rank = rank_of(number);
+  if (rank == Rank::kComplex) fail_kind(number, dtype);
+  const double value = rank == Rank::kFloat ? PyFloat_AsDouble(number) : PyLong_AsDouble(number);
+  const bool is_double = PyErr_Occurred() == nullptr;
+  PyErr_Clear();  // an int beyond every double: said below in our words
+  const T out = narrow<T>(value);
+  if (rank == Rank::kFloat || (is_double && is_in_range(value, out))) return out;
+  const auto [low, high] = finite_range<T>();
+  fail_range(number, dtype, check(PyFloat_FromDouble(low)), check(PyFloat_FromDouble(high)));
+}
+
+template <class T>
+T to_complex(PyObject* number, const char* dtype) {
+  using Part = std::conditional_t<std::is_same_v<T, core::Complex32>, core::Float16,
+                                  std::conditional_t<sizeof(T) == 8, float, double>>;
+  if (rank_of(number) != Rank::kComplex) return T{to_real<Part>(number, dtype), narrow<Part>(0.0)};
+  return T{narrow<Part>(PyComplex_RealAsDouble(number)),
+           narrow<Part>(PyComplex_ImagAsDouble(number))};
+}
+
+template <class T>
+void write_as(PyObject* number, const char* dtype, std::byte* raw) {
+  const T value = [&] {
+    if constexpr (std::is_same_v<T, core::Bool>) {
+      if (!PyBool_Check(number)) fail_kind(number, dtype);
+      return T{static_cast<std::uint8_t>(number == Py_True)};
+    } else if constexpr (kIsComplex<T>) {
+      return to_complex<T>(number, dtype);
+    } else if constexpr (std::is_integral_v<T>) {
+      return to_integer<T>(number, dtype);
+    } else {
+      return to_real<T>(number, dtype);
+    }
+  }();
+  std::memcpy(raw, &value, sizeof value);
+}
+
+using Write = void (*)(PyObject*, const char*, std::byte*);
+constexpr std::array<Write, core::kScalars.size()> kWrite =
+    core::Elements::table([]<class T>() -> Write { return &write_as<T>; });
+
+/// Asks the type, as Python does for every special method. The name is interned: each new string
+/// would take a place in the interpreter's cache of attributes.
+bool has_complex_method(PyObject* object) {
+  const Ref name = check(PyUnicode_InternFromString("__complex__"));
+  const Ref found = Ref::steal(
+      calling<PyObject_GetAttr>(reinterpret_cast<PyObject*>(Py_TYPE(object)), name.get()));
+  if (!found && PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw ErrorSet{};
+  if (!found) PyErr_Clear();  // that is the answer
+  return static_cast<bool>(found);
+}
+
+}  // namespace
+
+Rank rank_of(PyObject* number) noexcept {
+  if (PyBool_Check(number)) return Rank::kBool;
+  if (PyLong_Check(number)) return Rank::kInt;
+  return PyFloat_Check(number) ? Rank::kFloat : Rank::kComplex;
+}
+
+core::DType default_dtype(Rank rank) noexcept {
+  switch (rank) {
+    case Rank::kBool:
+      return {core::Kind::kBool, 8};
+    case Rank::kInt:
+      return {core::Kind::kInt, 64};
+    case Rank::kFloat:
+      return {core::Kind::kFloat, 64};
+    case Rank::kComplex:
+      return {core::Kind::kComplex, 128};
+  }
+  return {};
+}
+
+Ref plain_number(PyObject* object) {
+  if (PyBool_Check(object) || PyLong_CheckExact(object)) return Ref::borrow(object);
+  if (PyLong_Check(object))
+    return check(calling<PyNumber_Index>(object));  // no call: an int answers for itself
+  if (PyFloat_CheckExact(object) || PyComplex_CheckExact(object)) return Ref::borrow(object);
+  if (PyFloat_Check(object)) return check(PyFloat_FromDouble(PyFloat_AsDouble(object)));
+  if (!PyComplex_Check(object)) return {};
+  return check(
+      PyComplex_FromDoubles(PyComplex_RealAsDouble(object), PyComplex_ImagAsDouble(object)));
+}
+
+Ref to_number(State& state, PyObject* object) {
+  if (Ref plain = plain_number(object)) return plain;
+  if (const Ref array = array_over(state, object)) {
+    const core::ArrayView view = view_of(array.get());
+    if (view.ndim != 0 || view.dtype.lanes != 1) return {};
+    core::Array keeper;
+    const core::ArrayView here = to_readable(view, "reading a number", keeper);
+    return read_element(here.dtype, here.data, here.bit);
+  }
+  if (PyIndex_Check(object)) return plain_number(check(calling<PyNumber_Index>(object)).get());
+  if (PyType_GetSlot(Py_TYPE(object), Py_nb_float) != nullptr)
+    return check(calling<PyNumber_Float>(object));
+  if (!has_complex_method(object)) return {};
+  auto* complex_type = reinterpret_cast<PyObject*>(&PyComplex_Type);
+  return check(calling<PyObject_CallFunctionObjArgs>(complex_type, object, nullptr));
+}
+
+Ref read_scalar(const core::DType& dtype, const std::byte* data, std::int64_t bit) {
+  const auto row = static_cast<std::size_t>(dtype.index());
+  const std::byte* at = data + (bit >> 3);
+  if (!dtype.is_sub_byte()) return check(kRead[row](at));
+  const auto code =
+      static_cast<std::byte>(core::read_bits(at, static_cast<int>(bit & 7), dtype.bits));
+  return check(kRead[row](&code));
+}
+
+Ref read_element(const core::DType& dtype, const std::byte* data, std::int64_t bit) {
+  if (dtype.lanes == 1) return read_scalar(dtype, data, bit);
+  Ref out = check(PyTuple_New(dtype.lanes));
+  for (int lane = 0; lane < dtype.lanes; ++lane) {
+    check(PyTuple_SetItem(out.get(), lane,
+                          read_scalar(dtype, data, bit + lane * dtype.bits).release()));
+  }
+  return out;
+}
+
+void write_scalar(const core::DType& dtype, std::byte* data, std::int64_t bit, PyObject* number) {
+  const auto row = static_cast<std::size_t>(dtype.index());
+  const char* name = core::kScalars[row].name.data();  // a literal, so it ends in 0
+  std::byte* at = data + (bit >> 3);
+  if (!dtype.is_sub_byte()) return kWrite[row](number, name, at);
+  std::byte code{};
+  kWrite[row](number, name, &code);
+  core::write_bits(at, static_cast<int>(bit & 7), dtype.bits, std::to_integer<unsigned>(code));
+}
+
+}  // namespace refarray::extension

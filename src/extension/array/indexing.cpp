@@ -1,0 +1,290 @@
+// Owns reading and writing through an index: integers, slices, '...', None, and tuples of those.
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "core/copy/copy.hpp"
+#include "core/error.hpp"
+#include "extension/array/element.hpp"
+#include "extension/array/object.hpp"
+#include "extension/array/values.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/capi/methods.hpp"
+#include "extension/capi/object_text.hpp"
+
+namespace refarray::extension {
+namespace {
+
+using core::Fault;
+
+/// What an entry of an index does to the axes.
+enum class Item { kInteger, kSlice, kEllipsis, kNewAxis };
+
+[[noreturn, gnu::cold]] void fail_not_index(PyObject* index) {
+  core::fail(Fault::kType,
+             "an index must be an integer, a slice, '...', None or a tuple of those, not ",
+             type_name(index), "; indexing by booleans and by arrays or lists is not supported");
+}
+
+/// Runs no code of the index's own.
+Item classify(const State& state, PyObject* index) {
+  if (PyLong_CheckExact(index)) return Item::kInteger;
+  if (PySlice_Check(index)) return Item::kSlice;
+  if (index == Py_Ellipsis) return Item::kEllipsis;
+  if (index == Py_None) return Item::kNewAxis;
+  if (is_array(state, index)) {
+    const core::ArrayView array = view_of(index);
+    const bool integer =
+        array.dtype.kind == core::Kind::kInt || array.dtype.kind == core::Kind::kUInt;
+    if (array.ndim != 0 || !integer || array.dtype.lanes != 1) fail_not_index(index);
+    return Item::kInteger;
+  }
+  if (PyBool_Check(index) || !PyIndex_Check(index)) fail_not_index(index);
+  return Item::kInteger;
+}
+
+/// The index as a position on an axis, [0, extent).
+std::int64_t position_of(PyObject* index, int axis, std::int64_t extent) {
+  Ref number = Ref::borrow(index);
+  if (!PyLong_CheckExact(index)) {
+    number = Ref::steal(calling<PyNumber_Index>(index));
+    if (!number) {
+      if (PyErr_ExceptionMatches(PyExc_TypeError) == 0 || !PySequence_Check(index))
+        throw ErrorSet{};
+      PyErr_Clear();  // another library's array that is more than one number
+      fail_not_index(index);
+    }
+  }
+  int overflow = 0;
+  const std::int64_t value = PyLong_AsLongLongAndOverflow(number.get(), &overflow);
+  if (overflow != 0 || value >= extent || value < -extent) [[unlikely]] {
+    core::fail(Fault::kIndex, "index ", short_repr(number.get()), " is out of range for axis ",
+               axis, " of extent ", extent, "; the range is [", -extent, ", ", extent, ")");
+  }
+  return value < 0 ? value + extent : value;
+}
+
+/// Builds the layout of what an index selects, one axis of the array after the other.
+class Selection {
+ public:
+  explicit Selection(const core::ArrayView& array) noexcept : array_(array) {}
+
+  void integer(PyObject* index) {
+    const std::int64_t position = position_of(index, axis_, array_.shape[axis_]);
+    move(position, array_.strides[axis_++]);
+  }
+
+  /// Bounds beyond the axis are clipped, as for Python's sequences.
+  void slice(PyObject* index) {
+    Py_ssize_t start, stop, step;
+    check(PySlice_Unpack(index, &start, &stop, &step));
+    const std::int64_t stride = array_.strides[axis_];
+    const std::int64_t count = PySlice_AdjustIndices(array_.shape[axis_], &start, &stop, step);
+    ++axis_;
+    if (count > 0) move(start, stride);
+    layout_.push(count, count > 1 ? core::wrapped_product(stride, step) : stride);
+  }
+
+  void keep(int axes) noexcept {
+    for (const int end = axis_ + axes; axis_ < end; ++axis_)
+      layout_.push(array_.shape[axis_], array_.strides[axis_]);
+  }
+
+  void new_axis() noexcept { layout_.push(1, 1); }
+
+  core::Array finish() {
+    keep(array_.ndim - axis_);
+    return core::with_layout(array_, layout_, offset_);
+  }
+
+ private:
+  /// Wraps where the array is empty and strides mean nothing; else offsets stay within its
+  /// validated range.
+  void move(std::int64_t steps, std::int64_t stride) noexcept {
+    offset_ = core::wrapped_sum(offset_, core::wrapped_product(steps, stride));
+  }
+
+  const core::ArrayView& array_;
+  core::Layout layout_;
+  std::int64_t offset_ = 0;
+  int axis_ = 0;  // of array_: the next one to be indexed
+};
+
+/// How many of a tuple's entries are what.
+struct Counts {
+  int integers = 0;
+  int slices = 0;
+  int ellipses = 0;
+  int new_axes = 0;
+};
+
+Counts count_items(const State& state, PyObject* indices, Py_ssize_t length, int ndim) {
+  Counts out;
+  for (Py_ssize_t i = 0; i < length; ++i) {
+    const Item item = classify(state, PyTuple_GetItem(indices, i));
+    ++(item == Item::kInteger   ? out.integers
+       : item == Item::kSlice   ? out.slices
+       : item == Item::kNewAxis ? out.new_axes
+                                : out.ellipses);
+  }
+  if (out.ellipses > 1)
+    core::fail(Fault::kIndex, "the index has ", out.ellipses, " '...'; the limit is 1");
+  if (out.integers + out.slices > ndim) {
+    core::fail(Fault::kIndex, "the index has entries for ", out.integers + out.slices,
+               " axes; ndim is ", ndim);
+  }
+  const int result = ndim - out.integers + out.new_axes;
+  if (result > core::kMaxRank) {
+    core::fail(Fault::kIndex, "the result would have ", result, " axes; the limit is ",
+               core::kMaxRank);
+  }
+  return out;
+}
+
+core::Array select_tuple(const State& state, const core::ArrayView& array, PyObject* indices) {
+  const Py_ssize_t length = PyTuple_Size(indices);
+  constexpr Py_ssize_t kMost = 1 << 20;  // far above any use, so that the counts below fit an int
+  if (length > kMost) {
+    core::fail(Fault::kIndex, "the index has ", length, " entries; the limit is ", kMost);
+  }
+  const Counts counts = count_items(state, indices, length, array.ndim);
+  Selection selection(array);
+  for (Py_ssize_t i = 0; i < length; ++i) {
+    PyObject* index = PyTuple_GetItem(indices, i);
+    switch (classify(state, index)) {
+      case Item::kInteger:
+        selection.integer(index);
+        break;
+      case Item::kSlice:
+        selection.slice(index);
+        break;
+      case Item::kEllipsis:
+        selection.keep(array.ndim - counts.integers - counts.slices);
+        break;
+      case Item::kNewAxis:
+        selection.new_axis();
+        break;
+    }
+  }
+  return selection.finish();
+}
+
+/// The view that `index` selects.
+core::Array select(const State& state, const core::ArrayView& array, PyObject* index) {
+  if (PyTuple_Check(index)) return select_tuple(state, array, index);
+  Selection selection(array);
+  const Item item = classify(state, index);
+  if (array.ndim == 0 && (item == Item::kInteger || item == Item::kSlice)) {
+    core::fail(Fault::kIndex, "the index has an entry for 1 axis; ndim is 0");
+  }
+  if (array.ndim == core::kMaxRank && item == Item::kNewAxis) {
+    core::fail(Fault::kIndex, "the result would have ", core::kMaxRank + 1, " axes; the limit is ",
+               core::kMaxRank);
+  }
+  if (item == Item::kInteger) selection.integer(index);
+  if (item == Item::kSlice) selection.slice(index);
+  if (item == Item::kNewAxis) selection.new_axis();
+  return selection.finish();
+}
+
+/// Kinds in the order of type promotion. What an array holds may go into one of the same or a later
+/// kind.
+enum class Order { kBool, kUInt, kInt, kFloat, kComplex };
+
+Order order_of(core::Kind kind) noexcept {
+  switch (kind) {
+    case core::Kind::kBool:
+      return Order::kBool;
+    case core::Kind::kUInt:
+      return Order::kUInt;
+    case core::Kind::kInt:
+      return Order::kInt;
+    case core::Kind::kComplex:
+      return Order::kComplex;
+    default:  // all the floats
+      return Order::kFloat;
+  }
+}
+
+/// What to assign from, as an array: numbers in lists as elements of `to`, arrays in a dtype that
+/// may go into it.
+Ref value_array(State& state, PyObject* value, const core::DType& to) {
+  if (PyList_Check(value) || PyTuple_Check(value) || PyRange_Check(value)) {
+    return as_array(state, value, &to);
+  }
+  Ref out = is_array(state, value) ? Ref::borrow(value) : as_array(state, value, nullptr);
+  const core::DType from = view_of(out.get()).dtype;
+  if (!core::can_convert(from, to) || order_of(from.kind) > order_of(to.kind)) {
+    core::fail(Fault::kType, "cannot assign ", core::name(from), " to elements of ", core::name(to),
+               ": the kinds bool, uint, int, float, complex convert in this order only; astype "
+               "converts in any");
+  }
+  return out;
+}
+
+void assign(const core::Array& target, const core::ArrayView& source) {
+  const core::Layout layout =
+      core::broadcast_layout(source.extents(), source.stride_span(), target.layout.extents());
+  copy_elements(target, core::with_layout(source, layout, 0));
+}
+
+/// One number everywhere: straight into a single element, else by way of one outside every array.
+void assign_number(const core::Array& target, PyObject* number) {
+  if (target.layout.ndim == 0 && target.view().device().is_host()) {
+    require_host(target, "assignment");
+    return write_scalar(target.dtype, target.data, target.bit, number);
+  }
+  alignas(16) std::byte element[16]{};  // the largest is complex128; packed ones leave bits alone
+  write_scalar(target.dtype, element, 0, number);
+  core::ArrayView source;
+  source.data = element;
+  source.dtype = target.dtype;
+  assign(target, source);
+}
+
+}  // namespace
+
+Ref array_subscript(PyObject* self, PyObject* index) {
+  const State& state = State::of_object(self);
+  return make_array(state, select(state, view_of(self), index));
+}
+
+void array_assign(PyObject* self, PyObject* index, PyObject* value) {
+  if (value == nullptr) raise(PyExc_TypeError, "elements of an array cannot be deleted");
+  State& state = State::of_object(self);
+  const core::ArrayView array = view_of(self);
+  if (!array.writable()) core::fail(Fault::kValue, "assignment to a read-only array");
+  const core::Array target = select(state, array, index);
+  if (array.dtype.lanes == 1) {
+    if (const Ref number = plain_number(value)) return assign_number(target, number.get());
+  }
+  const Ref from = value_array(state, value, array.dtype);
+  assign(target, view_of(from.get()));
+}
+
+Ref array_item(PyObject* self, Py_ssize_t index) {
+  const State& state = State::of_object(self);
+  const core::ArrayView array = view_of(self);
+  if (array.ndim == 0) raise(PyExc_TypeError, "an array of ndim 0 is not a sequence");
+  if (index < 0 || index >= array.shape[0]) {
+    raise(PyExc_IndexError, "index %zd is out of range for axis 0 of extent %lld", index,
+          static_cast<long long>(array.shape[0]));
+  }
+  const core::Layout layout(array.extents().subspan(1), array.stride_span().subspan(1));
+  // Wraps for an empty array only, whose offset means nothing.
+  const std::int64_t offset = core::wrapped_product(index, array.strides[0]);
+  return make_array(state, core::with_layout(array, layout, offset));
+}
+
+Py_ssize_t array_length(PyObject* self) {
+  const core::ArrayView array = view_of(self);
+  if (array.ndim == 0) raise(PyExc_TypeError, "len() of an array of ndim 0");
+  return array.shape[0];
+}
+
+Ref array_iter(PyObject* self) {
+  if (view_of(self).ndim == 0) raise(PyExc_TypeError, "iteration over an array of ndim 0");
+  return check(PySeqIter_New(self));
+}
+
+}  // namespace refarray::extension

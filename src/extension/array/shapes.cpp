@@ -1,0 +1,234 @@
+// Owns the functions that give an array other axes: views, and for reshape a copy where no view can
+// be had.
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "core/error.hpp"
+#include "extension/array/manipulation.hpp"
+#include "extension/array/object.hpp"
+#include "extension/array/values.hpp"
+#include "extension/capi/args.hpp"
+#include "extension/capi/object_text.hpp"
+#include "extension/dlpack/keywords.hpp"
+
+namespace refarray::extension {
+namespace {
+
+using core::Fault;
+
+Ref view_through(const State& state, const core::ArrayView& array, const core::Layout& layout,
+                 std::int64_t offset = 0) {
+  return make_array(state, core::with_layout(array, layout, offset));
+}
+
+/// Different axes of an array, each in [0, ndim).
+struct Axes {
+  int count = 0;
+  int at[core::kMaxRank];
+
+  bool contains(int axis) const noexcept { return std::find(at, at + count, axis) != at + count; }
+};
+
+/// One axis or a sequence of different ones. Throws kIndex for one out of range, kValue for one
+/// given twice.
+Axes to_axes(const Integers& integers, int ndim, const char* what) {
+  Axes out;
+  for (const std::int64_t entry : integers.span()) {
+    const int axis = core::normalize_axis(entry, ndim);
+    if (out.contains(axis)) {
+      core::fail(Fault::kValue, what, " is ", core::shape_text(integers.span()),
+                 ", which has axis ", axis, " of ndim ", ndim, " more than once");
+    }
+    out.at[out.count++] = axis;
+  }
+  return out;
+}
+
+/// Axis i of the result is axis order[i] of the array.
+Ref reordered(const State& state, const core::ArrayView& array, const int* order) {
+  core::Layout layout;
+  for (int i = 0; i < array.ndim; ++i) layout.push(array.shape[order[i]], array.strides[order[i]]);
+  return view_through(state, array, layout);
+}
+
+/// The shape to reshape to, its one -1 replaced by what the number of elements leaves for it.
+Integers infer_shape(PyObject* object, std::int64_t size) {
+  Integers out = to_integers(object, "shape");
+  int unknown = -1;
+  for (int i = 0; i < out.count; ++i) {
+    if (out.values[i] >= 0) continue;
+    if (out.values[i] != -1 || unknown >= 0) {
+      core::fail(Fault::kValue, "shape is ", core::shape_text(out.span()),
+                 "; extents are 0 or more, and one of them may be -1");
+    }
+    unknown = i;
+  }
+  if (unknown < 0) return out;
+  Integers known = out;
+  known.values[unknown] = 1;
+  const std::int64_t product = core::checked_size(known.span());
+  if (product == 0 || size % product != 0) {
+    core::fail(Fault::kValue, "cannot reshape ", size, " elements into ",
+               core::shape_text(out.span()), ": no extent fits the place of -1");
+  }
+  out.values[unknown] = size / product;
+  return out;
+}
+
+Ref reshape(const State& state, const core::ArrayView& array, PyObject* to_shape,
+            PyObject* copy_argument) {
+  const dlpack::Copy copy = to_copy(copy_argument);
+  const Integers shape = infer_shape(to_shape, array.size());
+  const std::optional<core::Layout> layout =
+      core::reshape_layout(array.extents(), array.stride_span(), shape.span());
+  if (copy != dlpack::Copy::kAlways && layout) return view_through(state, array, *layout);
+  if (copy == dlpack::Copy::kNever) {
+    core::fail(Fault::kNoCopy, "copy=False, but shape ", core::shape_text(array.extents()),
+               " with strides ", core::shape_text(array.stride_span()), " becomes ",
+               core::shape_text(shape.span()), " only by a copy");
+  }
+  const core::Array fresh = copy_to_new(array, array.dtype, beside(array.device()));  // row-major
+  return view_through(state, fresh, core::c_layout(shape.span()));
+}
+
+constexpr Signature<3> kReshapeFunction{"reshape", {Key::kX, Key::kShape, Key::kCopy}, 2, 2, 1};
+constexpr Signature<2> kReshapeMethod{"reshape", {Key::kShape, Key::kCopy}, 1, 1, 0};
+constexpr Signature<2> kPermuteDims{"permute_dims", {Key::kX, Key::kAxes}, 2, 2, 1};
+constexpr Signature<2> kFlip{"flip", {Key::kX, Key::kAxis}, 1, 1, 1};
+constexpr Signature<2> kBroadcastTo{"broadcast_to", {Key::kX, Key::kShape}, 2, 2, 1};
+constexpr Signature<2> kSqueeze{"squeeze", {Key::kX, Key::kAxis}, 2, 2, 1};
+constexpr Signature<2> kExpandDims{"expand_dims", {Key::kX, Key::kAxis}, 1, 1, 1};
+constexpr Signature<3> kMoveaxis{"moveaxis", {Key::kX, Key::kSource, Key::kDestination}, 3, 3, 3};
+
+}  // namespace
+
+core::ArrayView to_view(const State& state, PyObject* x, const char* function) {
+  if (is_array(state, x)) return view_of(x);
+  core::fail(Fault::kType, function, "() takes a refarray.Array, not ", type_name(x),
+             "; asarray and from_dlpack make one");
+}
+
+Ref reshape_function(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x, shape, copy] = bind(kReshapeFunction, state, args, nargs, kwnames);
+  return reshape(state, to_view(state, x, kReshapeFunction.function), shape, copy);
+}
+
+Ref reshape_method(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_object(self);
+  const auto [shape, copy] = bind(kReshapeMethod, state, args, nargs, kwnames);
+  return reshape(state, view_of(self), shape, copy);
+}
+
+Ref permute_dims(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x, axes_argument] = bind(kPermuteDims, state, args, nargs, kwnames);
+  const core::ArrayView array = to_view(state, x, kPermuteDims.function);
+  const Integers integers = to_integers(axes_argument, "axes");
+  if (integers.count != array.ndim) {
+    core::fail(Fault::kValue, "axes is ", core::shape_text(integers.span()), ", which has ",
+               integers.count, " entries; ndim is ", array.ndim);
+  }
+  return reordered(state, array, to_axes(integers, array.ndim, "axes").at);
+}
+
+Ref flip(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x, axis] = bind(kFlip, state, args, nargs, kwnames);
+  const core::ArrayView array = to_view(state, x, kFlip.function);
+  const bool all = !is_given(axis);
+  const Axes axes = all ? Axes{} : to_axes(to_integers(axis, "axis"), array.ndim, "axis");
+  core::Layout layout(array.extents(), array.stride_span());
+  if (array.size() == 0)
+    return view_through(state, array, layout);  // its strides mean nothing: no arithmetic
+  std::int64_t offset = 0;
+  for (int i = 0; i < array.ndim; ++i) {
+    if (layout.shape[i] == 1 || (!all && !axes.contains(i)))
+      continue;  // nor those of an axis of extent 1
+    offset += (layout.shape[i] - 1) * layout.strides[i];
+    layout.strides[i] = -layout.strides[i];
+  }
+  return view_through(state, array, layout, offset);
+}
+
+Ref broadcast_to(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x, shape_argument] = bind(kBroadcastTo, state, args, nargs, kwnames);
+  const core::ArrayView array = to_view(state, x, kBroadcastTo.function);
+  const Integers shape = to_shape(shape_argument);
+  // No array has more bytes than can be counted, broadcast ones included: every consumer multiplies
+  // them out.
+  core::checked_nbytes(core::checked_size(shape.span()), array.dtype);
+  core::Array out = core::with_layout(
+      array, core::broadcast_layout(array.extents(), array.stride_span(), shape.span()), 0);
+  out.readonly = true;  // one element may stand at many indices: writing one would write all
+  return make_array(state, std::move(out));
+}
+
+Ref squeeze(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x, axis] = bind(kSqueeze, state, args, nargs, kwnames);
+  const core::ArrayView array = to_view(state, x, kSqueeze.function);
+  const Axes axes = to_axes(to_integers(axis, "axis"), array.ndim, "axis");
+  core::Layout layout;
+  for (int i = 0; i < array.ndim; ++i) {
+    if (!axes.contains(i)) {
+      layout.push(array.shape[i], array.strides[i]);
+    } else if (array.shape[i] != 1) {
+      core::fail(Fault::kValue, "axis ", i, " of shape ", core::shape_text(array.extents()),
+                 " has extent ", array.shape[i], "; only axes of extent 1 can be squeezed");
+    }
+  }
+  return view_through(state, array, layout);
+}
+
+Ref expand_dims(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x, axis] = bind(kExpandDims, state, args, nargs, kwnames);
+  const core::ArrayView array = to_view(state, x, kExpandDims.function);
+  Integers integers;
+  integers.values[integers.count++] = 0;  // the default
+  if (axis != nullptr) integers = to_integers(axis, "axis");
+  const int ndim = array.ndim + integers.count;
+  if (ndim > core::kMaxRank) {
+    core::fail(Fault::kValue, "the result would have ndim ", ndim, "; the limit is ",
+               core::kMaxRank);
+  }
+  const Axes axes = to_axes(integers, ndim, "axis");
+  core::Layout layout;
+  for (int i = 0, from = 0; i < ndim; ++i) {
+    if (axes.contains(i)) {
+      layout.push(1, 1);
+    } else {
+      layout.push(array.shape[from], array.strides[from]);
+      ++from;
+    }
+  }
+  return view_through(state, array, layout);
+}
+
+Ref moveaxis(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x, source, destination] = bind(kMoveaxis, state, args, nargs, kwnames);
+  const core::ArrayView array = to_view(state, x, kMoveaxis.function);
+  const Axes from = to_axes(to_integers(source, "source"), array.ndim, "source");
+  const Axes to = to_axes(to_integers(destination, "destination"), array.ndim, "destination");
+  if (from.count != to.count) {
+    core::fail(Fault::kValue, "source has ", from.count, " axes, destination has ", to.count,
+               "; they must be as many");
+  }
+  int order[core::kMaxRank];
+  std::fill_n(order, array.ndim, -1);
+  for (int i = 0; i < from.count; ++i) order[to.at[i]] = from.at[i];
+  int next = 0;  // the axes that are not moved fill what is left, in their order
+  for (int i = 0; i < array.ndim; ++i) {
+    if (order[i] >= 0) continue;
+    while (from.contains(next)) ++next;
+    order[i] = next++;
+  }
+  return reordered(state, array, order);
+}
+
+}  // namespace refarray::extension

@@ -1,0 +1,166 @@
+// Owns conversion of arguments that many functions take, and the messages when they cannot be
+// converted.
+#include "extension/array/values.hpp"
+
+#include <string>
+
+#include "core/error.hpp"
+#include "extension/array/dtype_type.hpp"
+#include "extension/array/element.hpp"
+#include "extension/array/object.hpp"
+#include "extension/capi/args.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/capi/object_text.hpp"
+#include "extension/devices/device_type.hpp"
+
+namespace refarray::extension {
+namespace {
+
+[[noreturn, gnu::cold]] void fail_wrong_type(PyObject* object, const char* what,
+                                             const char* wanted) {
+  core::fail(core::Fault::kType, what, " must be ", wanted, ", not ", type_name(object));
+}
+
+/// The value of a Python int.
+std::int64_t int_value(PyObject* number, const char* what) {
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
+  if (overflow != 0) {
+    core::fail(core::Fault::kOverflow, what, " is ", short_repr(number),
+               "; the range is int64, [-2**63, 2**63)");
+  }
+  if (value == -1 && PyErr_Occurred() != nullptr) throw ErrorSet{};
+  return value;
+}
+
+Integers one_integer(std::int64_t value) {
+  Integers out;
+  out.values[out.count++] = value;
+  return out;
+}
+
+Integers from_sequence(PyObject* sequence, const char* what) {
+  const Py_ssize_t count = check(calling<PySequence_Size>(sequence));
+  if (count > core::kMaxRank) {
+    core::fail(core::Fault::kValue, what, " has ", count, " entries; the limit is ",
+               core::kMaxRank);
+  }
+  Integers out;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const Ref item = check(calling<PySequence_GetItem>(
+        sequence, i));  // a list may shrink under an __index__: IndexError
+    if (!PyIndex_Check(item.get())) {
+      core::fail(core::Fault::kType, what, "[", i, "] must be an integer, not ",
+                 type_name(item.get()));
+    }
+    out.values[out.count++] = to_int64(item.get(), what);
+  }
+  return out;
+}
+
+bool is_integer_sequence(PyObject* object) noexcept {
+  return PySequence_Check(object) && !PyUnicode_Check(object) && !PyBytes_Check(object) &&
+         !PyByteArray_Check(object);
+}
+
+constexpr const char* kDtypeWanted =
+    "a refarray.DType, the name of one, or bool, int, float or complex";
+
+}  // namespace
+
+std::int64_t to_int64(PyObject* object, const char* what) {
+  if (PyLong_CheckExact(object)) return int_value(object, what);
+  if (!PyIndex_Check(object)) fail_wrong_type(object, what, "an integer");
+  return int_value(check(calling<PyNumber_Index>(object)).get(), what);
+}
+
+Integers to_integers(PyObject* object, const char* what) {
+  if (PyTuple_Check(object) || PyList_Check(object)) return from_sequence(object, what);
+  const bool sequence = is_integer_sequence(object);
+  if (PyIndex_Check(object)) {  // arrays have both __index__ and entries: what the former refuses
+                                // is a sequence
+    const Ref number = Ref::steal(calling<PyNumber_Index>(object));
+    if (number) return one_integer(int_value(number.get(), what));
+    if (!sequence || PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw ErrorSet{};
+    PyErr_Clear();
+  }
+  if (!sequence) fail_wrong_type(object, what, "an integer or a sequence of integers");
+  return from_sequence(object, what);
+}
+
+Integers to_shape(PyObject* object) {
+  const Integers out = to_integers(object, "shape");
+  for (int i = 0; i < out.count; ++i) {
+    if (out.values[i] >= 0) continue;
+    core::fail(core::Fault::kValue, "shape is ", core::shape_text(out.span()),
+               ": the extent of axis ", i, " is ", out.values[i], "; the least is 0");
+  }
+  return out;
+}
+
+core::DType to_dtype(const State& state, PyObject* object) {
+  if (Py_TYPE(object) == state.dtype_type()) return dtype_value(object);
+  if (PyUnicode_Check(object)) {
+    const auto dtype = core::dtype_from_name(utf8(object));
+    if (dtype) return *dtype;
+    core::fail(core::Fault::kValue, "no dtype is named ", short_repr(object),
+               "; names are like 'float32', 'float32x4', 'float4_e2m1fn_padded'");
+  }
+  const auto is = [object](PyTypeObject& type) {
+    return object == reinterpret_cast<PyObject*>(&type);
+  };
+  if (is(PyFloat_Type)) return {core::Kind::kFloat, 64};
+  if (is(PyLong_Type)) return {core::Kind::kInt, 64};
+  if (is(PyBool_Type)) return {core::Kind::kBool, 8};
+  if (is(PyComplex_Type)) return {core::Kind::kComplex, 128};
+  if (PyType_Check(object)) {
+    const Ref name = check(PyType_GetQualName(reinterpret_cast<PyTypeObject*>(object)));
+    core::fail(core::Fault::kType, "dtype must be ", kDtypeWanted, ", not the type ",
+               utf8(name.get()));
+  }
+  fail_wrong_type(object, "dtype", kDtypeWanted);
+}
+
+core::Device to_device_value(const State& state, PyObject* object) {
+  if (Py_TYPE(object) == state.device_type()) return device_value(object);
+  if (!PyUnicode_Check(object))
+    fail_wrong_type(object, "device", "a refarray.Device or the name of one");
+  const auto device = core::device_from_name(utf8(object));
+  if (device) return *device;
+  core::fail(core::Fault::kValue, "no device is named ", short_repr(object),
+             "; names are 'cpu', 'cuda:0', 'rocm:0', 'cuda_host', 'rocm_host', 'cuda_managed:0' "
+             "and those with "
+             "other unit numbers");
+}
+
+core::DType to_dtype_or(const State& state, PyObject* object, const core::DType& fallback) {
+  return is_given(object) ? to_dtype(state, object) : fallback;
+}
+
+core::Device to_device_or(const State& state, PyObject* object, const core::Device& fallback) {
+  return is_given(object) ? to_device_value(state, object) : fallback;
+}
+
+Ref make_dtype(const State& state, const core::DType& dtype) {
+  const int row = dtype.index();
+  if (row >= 0 && dtype.lanes == 1 && !dtype.padded) [[likely]]
+    return Ref::borrow(state.scalar_dtype(row));
+  return new_dtype_object(state.dtype_type(), dtype);
+}
+
+Ref make_device(const State& state, const core::Device& device) {
+  if (device == core::Device{}) [[likely]]
+    return Ref::borrow(state.get(Slot::kCpuDevice));
+  return new_device_object(state.device_type(), device);
+}
+
+Ref make_int_tuple(core::Extents values) {
+  Ref out = check(PyTuple_New(static_cast<Py_ssize_t>(values.size())));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    PyTuple_SetItem(out.get(), static_cast<Py_ssize_t>(i),
+                    check(PyLong_FromLongLong(values[i])).release());
+  }
+  return out;
+}
+
+}  // namespace refarray::extension

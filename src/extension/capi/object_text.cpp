@@ -1,0 +1,33 @@
+// Owns the wording of Python objects in messages.
+#include "extension/capi/object_text.hpp"
+
+#include "extension/capi/errors.hpp"
+#include "extension/capi/ref.hpp"
+
+namespace refarray::extension {
+
+std::string utf8(PyObject* text) {
+  Py_ssize_t size = 0;
+  const char* bytes = PyUnicode_AsUTF8AndSize(text, &size);
+  if (bytes == nullptr) throw ErrorSet{};
+  return {bytes, static_cast<std::size_t>(size)};
+}
+
+std::string type_name(PyObject* object) {
+  return utf8(check(PyType_GetQualName(Py_TYPE(object))).get());
+}
+
+std::string short_repr(PyObject* object) {
+  constexpr Py_ssize_t kLongest = 60;  // characters, so that a message stays one line
+  if (!PyLong_CheckExact(object) && !PyUnicode_CheckExact(object)) return type_name(object);
+  Ref text = Ref::steal(calling<PyObject_Repr>(object));
+  if (!text) {
+    if (PyErr_ExceptionMatches(PyExc_ValueError) == 0) throw ErrorSet{};
+    PyErr_Clear();  // more digits than sys.set_int_max_str_digits() allows
+    return "an int of too many digits to print";
+  }
+  if (PyUnicode_GetLength(text.get()) <= kLongest) return utf8(text.get());
+  return utf8(check(PyUnicode_Substring(text.get(), 0, kLongest)).get()) + "...";
+}
+
+}  // namespace refarray::extension

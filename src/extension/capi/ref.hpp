@@ -1,0 +1,33 @@
+// Owns Ref: one strong reference to a Python object, or nothing. `Ref` owns, `PyObject*` borrows;
+// there is no third kind.
+#pragma once
+
+#include <Python.h>
+
+#include <utility>
+
+namespace refarray::extension {
+
+class Ref {
+ public:
+  Ref() noexcept = default;
+  static Ref steal(PyObject* object) noexcept { return Ref(object); }
+  static Ref borrow(PyObject* object) noexcept { return Ref(Py_XNewRef(object)); }
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Ref& operator=(Ref other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  Ref(const Ref&) = delete;
+  ~Ref() { Py_XDECREF(object_); }
+
+  PyObject* get() const noexcept { return object_; }
+  explicit operator bool() const noexcept { return object_ != nullptr; }
+  [[nodiscard]] PyObject* release() noexcept { return std::exchange(object_, nullptr); }
+
+ private:
+  explicit Ref(PyObject* object) noexcept : object_(object) {}
+  PyObject* object_ = nullptr;
+};
+
+}  // namespace refarray::extension

@@ -1,0 +1,128 @@
+// Owns what the DType and Device objects have in common: a final, immutable Python object around
+// one C++ value with a name, equal to another such object of the same value and to its name.
+#pragma once
+
+#include <Python.h>
+
+#include <atomic>
+#include <string>
+
+#include "extension/capi/errors.hpp"
+#include "extension/capi/free_threading.hpp"
+#include "extension/capi/ref.hpp"
+
+namespace refarray::extension {
+
+/// The collector knows these objects although they refer to nothing but their type: the module's
+/// state keeps some, and type -> module -> object -> type is a cycle that only the collector can
+/// see through when the interpreter ends.
+template <class Value>
+struct ValueObject {
+  PyObject head;
+  std::atomic<Py_hash_t> hash;  // -1: not computed yet; whoever computes it gets the same
+  Value value;
+
+  static ValueObject* cast(PyObject* self) noexcept { return reinterpret_cast<ValueObject*>(self); }
+};
+
+template <class Value>
+const Value& value_in(PyObject* self) noexcept {
+  return ValueObject<Value>::cast(self)->value;
+}
+
+template <class Value>
+Ref new_value_object(PyTypeObject* type, const Value& value) {
+  auto* self = PyObject_GC_New(ValueObject<Value>, type);
+  if (self == nullptr) throw ErrorSet{};
+  self->hash.store(-1, std::memory_order_relaxed);
+  self->value = value;
+  PyObject_GC_Track(self);
+  return Ref::steal(reinterpret_cast<PyObject*>(self));
+}
+
+inline int traverse_value(PyObject* self, visitproc visit, void* arg) noexcept {
+  Py_VISIT(Py_TYPE(self));
+  return 0;
+}
+
+inline void dealloc_value(PyObject* self) noexcept {
+  const Ref type =
+      Ref::steal(reinterpret_cast<PyObject*>(Py_TYPE(self)));  // a heap type: its objects own it
+  PyObject_GC_UnTrack(self);
+  PyObject_GC_Del(self);
+}
+
+/// The value's name, as str() gives it.
+template <class Value>
+Ref value_text(PyObject* self) {
+  const std::string text = core::name(value_in<Value>(self));
+  return check(PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
+}
+
+/// hash(x) == hash(str(x)), because x == str(x).
+template <class Value>
+Py_hash_t value_hash(PyObject* self) {
+  auto& cached = ValueObject<Value>::cast(self)->hash;
+  Py_hash_t hash = cached.load(std::memory_order_relaxed);
+  if (hash != -1) return hash;
+  hash = PyObject_Hash(value_text<Value>(self).get());
+  if (hash == -1) throw ErrorSet{};  // other negative hashes are hashes
+  cached.store(hash, std::memory_order_relaxed);
+  return hash;
+}
+
+template <class Value>
+Ref value_compare(PyObject* self, PyObject* other, int operation) {
+  const bool same_type = Py_TYPE(self) == Py_TYPE(other);
+  if ((operation != Py_EQ && operation != Py_NE) || (!same_type && !PyUnicode_Check(other))) {
+    return Ref::borrow(Py_NotImplemented);
+  }
+  const bool equal = same_type ? value_in<Value>(self) == value_in<Value>(other)
+                               : PyUnicode_CompareWithASCIIString(
+                                     other, core::name(value_in<Value>(self)).c_str()) == 0;
+  return Ref::borrow(equal == (operation == Py_EQ) ? Py_True : Py_False);
+}
+
+/// Pickled by name: the name is the whole value.
+template <class Value>
+Ref value_reduce(PyObject* self, PyObject*) {
+  const Ref text = value_text<Value>(self);
+  return check(Py_BuildValue("(O(O))", reinterpret_cast<PyObject*>(Py_TYPE(self)), text.get()));
+}
+
+/// The one argument of DType(name) and Device(name).
+inline PyObject* only_argument(PyObject* args, PyObject* kwargs, const char* format) {
+  char name[] = "name";
+  char* names[] = {name, nullptr};
+  PyObject* out = nullptr;
+  if (PyArg_ParseTupleAndKeywords(args, kwargs, format, names, &out) == 0) throw ErrorSet{};
+  return out;
+}
+
+/// The final type of such objects; `kNew` is its tp_new, `kRepr` its repr().
+template <class Value, auto kNew, auto kRepr>
+Ref make_value_type(PyObject* module, const char* name, const char* doc, PyGetSetDef* getters) {
+  static PyMethodDef methods[] = {
+      {"__reduce__", method<&value_reduce<Value>>(), METH_NOARGS,
+       "__reduce__($self, /)\n--\n\nPickle support: the object is pickled as its name."},
+      {nullptr, nullptr, 0, nullptr},
+  };
+  PyType_Slot slots[] = {
+      {Py_tp_doc, const_cast<char*>(doc)},
+      {Py_tp_new, slot_pointer<kNew>()},
+      {Py_tp_dealloc, reinterpret_cast<void*>(&dealloc_value)},
+      {Py_tp_traverse, reinterpret_cast<void*>(&traverse_value)},
+      {Py_tp_repr, slot_pointer<kRepr>()},
+      {Py_tp_str, slot_pointer<&value_text<Value>>()},
+      {Py_tp_hash, slot_pointer<&value_hash<Value>>()},
+      {Py_tp_richcompare, slot_pointer<&value_compare<Value>>()},
+      {Py_tp_getset, getters},
+      {Py_tp_methods, methods},
+      {0, nullptr},
+  };
+  PyType_Spec spec{name, static_cast<int>(sizeof(ValueObject<Value>)), 0,
+                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE, slots};
+  return compat::uncounted(check(compat::new_type(module, &spec)));
+}
+
+}  // namespace refarray::extension

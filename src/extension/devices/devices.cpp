@@ -1,0 +1,77 @@
+// Owns loading drivers without the GIL, and what an interpreter does at its end with the memory
+// that producers wait for.
+#include "extension/devices/devices.hpp"
+
+#include "extension/capi/errors.hpp"
+#include "extension/capi/gil.hpp"
+#include "extension/capi/methods.hpp"
+#include "extension/module/state.hpp"
+
+namespace refarray::extension {
+namespace {
+
+/// Registered with atexit: producers' deleters that wait for our work are called while there is an
+/// interpreter to run them in.
+Ref finish_foreign(PyObject*, PyObject*) {
+  {
+    const DriverCalls here;
+    runtime::collect_foreign();
+  }
+  return Ref::borrow(Py_None);
+}
+
+void register_at_exit() {
+  const Ref module = State::module_of_current_interpreter();
+  if (!module) return;
+  State& state = State::of_module(module.get());
+  if (state.get(Slot::kExitHook) != nullptr) return;
+  const Ref atexit = check(calling<PyImport_ImportModule>("atexit"));
+  Ref hook = check(PyObject_GetAttrString(module.get(), "_finish_foreign"));
+  check(PyObject_CallMethod(atexit.get(), "register", "O", hook.get()));
+  state.set_once(Slot::kExitHook, std::move(hook));
+}
+
+}  // namespace
+
+void open_without_gil(const core::Device& device) noexcept {
+  const GilRelease others_run(true);
+  runtime::open(device);
+}
+
+std::optional<core::Device> streamed(DLDevice device) noexcept {
+  switch (static_cast<std::int32_t>(device.device_type)) {
+    case kDLCUDA:
+      return core::Device{core::DeviceKind::kCuda, device.device_id};
+    case kDLROCM:
+      return core::Device{core::DeviceKind::kRocm, device.device_id};
+    case kDLCUDAManaged:
+      return core::Device{core::DeviceKind::kCudaManaged, 0};
+    default:
+      return std::nullopt;
+  }
+}
+
+void open_device(DLDevice device) noexcept {
+  const auto type = static_cast<std::int32_t>(device.device_type);
+  if (type == kDLCUDAHost) return open_device(core::Device{core::DeviceKind::kCudaHost, 0});
+  if (type == kDLROCMHost) return open_device(core::Device{core::DeviceKind::kRocmHost, 0});
+  if (const std::optional<core::Device> used = streamed(device)) open_device(*used);
+}
+
+void prepare_for(DLDevice device) noexcept {
+  if (const std::optional<core::Device> used = streamed(device)) open_device(*used);
+  const ErrorGuard guard;
+  try {  // boundary: without the hook the end of the interpreter is less tidy, and that is all
+    register_at_exit();
+  } catch (const ErrorSet&) {  // boundary: as above
+    PyErr_Clear();
+  }
+}
+
+PyMethodDef kDeviceFunctions[] = {
+    {"_finish_foreign", method<&finish_foreign>(), METH_NOARGS,
+     "_finish_foreign($module, /)\n--\n\n"
+     "Waits for work on producers' memory that has been let go of, and calls their deleters."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace refarray::extension

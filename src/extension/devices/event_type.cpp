@@ -1,0 +1,83 @@
+// Owns the Event type: a moment in a stream, as Python code sees it.
+#include "core/error.hpp"
+#include "extension/array/values.hpp"
+#include "extension/capi/methods.hpp"
+#include "extension/capi/object_text.hpp"
+#include "extension/devices/stream_type.hpp"
+
+namespace refarray::extension {
+namespace {
+
+using core::Fault;
+
+Ref event_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  char device_name[] = "device";
+  char timing_name[] = "timing";
+  char* names[] = {device_name, timing_name, nullptr};
+  PyObject* device = nullptr;
+  int timing = 0;
+  if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|$p:Event", names, &device, &timing) == 0) {
+    throw ErrorSet{};
+  }
+  const core::Device on = to_streamed_device(state_of_type(type), device);
+  return wrap(type, without_gil([&] { return runtime::new_event(on, timing != 0); }));
+}
+
+Ref event_record(PyObject* self, PyObject* object) {
+  const StreamPtr stream = to_stream_object(state_of_type(Py_TYPE(self)), object);
+  const EventPtr event = event_in(self);
+  without_gil([&] { runtime::record(*event, *stream); });
+  return Ref::borrow(Py_None);
+}
+
+Ref event_synchronize(PyObject* self, PyObject*) {
+  const EventPtr event = event_in(self);
+  without_gil([&] { runtime::synchronize(*event); });
+  return Ref::borrow(Py_None);
+}
+
+Ref event_elapsed(PyObject* self, PyObject* object) {
+  if (Py_TYPE(object) != Py_TYPE(self)) {
+    core::fail(Fault::kType, "end must be a refarray.Event, not ", type_name(object));
+  }
+  const EventPtr begin = event_in(self);
+  const EventPtr end = event_in(object);
+  const float milliseconds = without_gil([&] { return runtime::elapsed_ms(*begin, *end); });
+  return check(PyFloat_FromDouble(static_cast<double>(milliseconds)));
+}
+
+Ref event_done(PyObject* self, void*) {
+  const EventPtr event = event_in(self);
+  return check(PyBool_FromLong(without_gil([&] { return runtime::is_done(*event); })));
+}
+
+PyMethodDef event_methods[] = {
+    {"record", method<&event_record>(), METH_O,
+     "record($self, stream, /)\n--\n\n"
+     "The event stands for what is in the stream now. Who waited for it before waits for the old "
+     "moment."},
+    {"synchronize", method<&event_synchronize>(), METH_NOARGS,
+     "synchronize($self, /)\n--\n\nWaits until what it stands for is done."},
+    {"elapsed_ms", method<&event_elapsed>(), METH_O,
+     "elapsed_ms($self, end, /)\n--\n\n"
+     "Milliseconds from this event to `end`, a float; both must have been made with timing=True "
+     "and be done."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyGetSetDef event_getters[] = {
+    {"done", slot<&event_done>, nullptr, "Whether what it stands for is done.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+constexpr const char* kEventDoc =
+    "Event(device, *, timing=False)\n--\n\n"
+    "A moment in a stream. timing: elapsed_ms() can be asked between two of them.\n\n"
+    "Raises BufferError for a device that cannot be used, DriverError.";
+
+}  // namespace
+
+Ref make_event_type(PyObject* module) {
+  return make_type<EventPtr, &event_new>(module, "refarray.Event", kEventDoc, event_methods,
+                                         event_getters, {});
+}
+
+}  // namespace refarray::extension

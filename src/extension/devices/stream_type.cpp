@@ -1,0 +1,242 @@
+// Owns the Stream type, and the private functions of current streams. The types of streams and
+// events are made when they are first asked for, since most programs have no device.
+#include "extension/devices/stream_type.hpp"
+
+#include <array>
+#include <utility>
+
+#include "core/error.hpp"
+#include "extension/array/values.hpp"
+#include "extension/capi/args.hpp"
+#include "extension/capi/methods.hpp"
+#include "extension/capi/object_text.hpp"
+#include "extension/dlpack/keywords.hpp"
+
+namespace refarray::extension {
+namespace {
+
+using core::Fault;
+
+std::uint64_t handle_of(const StreamPtr& stream) noexcept {
+  return reinterpret_cast<std::uintptr_t>(stream->handle());
+}
+
+// --- Stream.
+
+Ref stream_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  char device_name[] = "device";
+  char handle_name[] = "handle";
+  char* names[] = {device_name, handle_name, nullptr};
+  PyObject* device = nullptr;
+  PyObject* handle = nullptr;
+  if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:Stream", names, &device, &handle) == 0) {
+    throw ErrorSet{};
+  }
+  const core::Device on = to_streamed_device(state_of_type(type), device);
+  if (!is_given(handle)) return wrap(type, without_gil([&] { return runtime::new_stream(on); }));
+  const runtime::GivenStream given = to_stream(handle);
+  if (given.negative) core::fail(Fault::kValue, "handle is -", given.value, "; the least is 0");
+  if (given.owner && *given.owner != on) {
+    core::fail(Fault::kBuffer, "the stream is of ", core::name(*given.owner), ", not of ",
+               core::name(on));
+  }
+  return wrap(type, without_gil([&] { return runtime::external_stream(on, given.value); }));
+}
+
+Ref stream_repr(PyObject* self) {
+  const StreamPtr& stream = stream_in(self);
+  constexpr std::array<const char*, 4> kKinds{"", " of another library", " (legacy default)",
+                                              " (per-thread default)"};
+  return check(PyUnicode_FromFormat("<refarray.Stream %p on %s%s>", stream->handle(),
+                                    core::name(stream->device()).c_str(),
+                                    kKinds[static_cast<std::size_t>(stream->kind())]));
+}
+
+Py_hash_t stream_hash(PyObject* self) {
+  const auto hash = static_cast<Py_hash_t>(handle_of(stream_in(self)) * 31 +
+                                           static_cast<unsigned>(stream_in(self)->device().id));
+  return hash == -1 ? -2 : hash;
+}
+
+Ref stream_compare(PyObject* self, PyObject* other, int operation) {
+  if ((operation != Py_EQ && operation != Py_NE) || Py_TYPE(self) != Py_TYPE(other)) {
+    return Ref::borrow(Py_NotImplemented);
+  }
+  const StreamPtr& a = stream_in(self);
+  const StreamPtr& b = stream_in(other);
+  const bool equal = a->handle() == b->handle() && a->device() == b->device();
+  return Ref::borrow(equal == (operation == Py_EQ) ? Py_True : Py_False);
+}
+
+Ref stream_device(PyObject* self, void*) {
+  return make_device(state_of_type(Py_TYPE(self)), stream_in(self)->device());
+}
+
+Ref stream_handle(PyObject* self, void*) {
+  return check(PyLong_FromUnsignedLongLong(handle_of(stream_in(self))));
+}
+
+Ref stream_done(PyObject* self, void*) {
+  const StreamPtr stream = stream_in(self);
+  return check(PyBool_FromLong(without_gil([&] { return runtime::is_done(*stream); })));
+}
+
+Ref stream_protocol(PyObject* self, PyObject*) {
+  return check(
+      Py_BuildValue("(iK)", 0, static_cast<unsigned long long>(handle_of(stream_in(self)))));
+}
+
+Ref stream_synchronize(PyObject* self, PyObject*) {
+  const StreamPtr stream = stream_in(self);
+  without_gil([&] { runtime::synchronize(*stream); });
+  return Ref::borrow(Py_None);
+}
+
+Ref stream_record(PyObject* self, PyObject*) {
+  const StreamPtr stream = stream_in(self);
+  EventPtr event = without_gil([&] {
+    EventPtr made = runtime::new_event(stream->device(), /*timing=*/false);
+    runtime::record(*made, *stream);
+    return made;
+  });
+  return wrap(type_in(state_of_type(Py_TYPE(self)), Slot::kEventType), std::move(event));
+}
+
+Ref stream_wait(PyObject* self, PyObject* object) {
+  const State& state = state_of_type(Py_TYPE(self));
+  const StreamPtr stream = stream_in(self);
+  if (Py_TYPE(object) == type_in(state, Slot::kEventType)) {
+    const EventPtr event = event_in(object);
+    without_gil([&] { runtime::wait(*stream, *event); });
+    return Ref::borrow(Py_None);
+  }
+  const StreamPtr other = to_stream_object(state, object);
+  without_gil([&] {
+    const EventPtr event = runtime::new_event(other->device(), /*timing=*/false);
+    runtime::record(*event, *other);
+    runtime::wait(*stream, *event);
+  });
+  return Ref::borrow(Py_None);
+}
+
+PyMethodDef stream_methods[] = {
+    {"__cuda_stream__", method<&stream_protocol>(), METH_NOARGS,
+     "__cuda_stream__($self, /)\n--\n\n(0, handle): how other libraries ask for the handle."},
+    {"synchronize", method<&stream_synchronize>(), METH_NOARGS,
+     "synchronize($self, /)\n--\n\nWaits until all work in the stream is done. Raises BufferError "
+     "while it captures a graph."},
+    {"record", method<&stream_record>(), METH_NOARGS,
+     "record($self, /)\n--\n\nAn Event for what is in the stream now."},
+    {"wait", method<&stream_wait>(), METH_O,
+     "wait($self, other, /)\n--\n\n"
+     "Work put into this stream from now on waits for an Event, or for what is in another Stream "
+     "now. The host does\nnot wait."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyGetSetDef stream_getters[] = {
+    {"device", slot<&stream_device>, nullptr, "The Device that the stream is of.", nullptr},
+    {"handle", slot<&stream_handle>, nullptr,
+     "The driver's handle, an int: 1 and 2 are CUDA's default streams, 0 is ROCm's.", nullptr},
+    {"done", slot<&stream_done>, nullptr,
+     "Whether all work in the stream is done. Raises BufferError while it captures a graph.",
+     nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+constexpr const char* kStreamDoc =
+    "Stream(device, handle=None)\n--\n\n"
+    "An order in which a device works; work in different streams runs side by side.\n\n"
+    "device: a Device or its name. handle: None makes a new stream, destroyed with the last use of "
+    "it; an int or an\n"
+    "object with __cuda_stream__ names one that somebody else owns, who must keep it while arrays "
+    "are used on it.\n"
+    "0 names the legacy default stream. Raises BufferError for a device that cannot be used or a "
+    "stream of another\n"
+    "one, ValueError for a handle that the vendor does not have, DriverError.";
+
+/// Both types, the same ones at every call.
+void ensure_types(PyObject* module, State& state) {
+  if (state.get(Slot::kStreamType) != nullptr) return;
+  state.set_once(Slot::kEventType, make_event_type(module));
+  Ref stream = make_type<StreamPtr, &stream_new>(
+      module, "refarray.Stream", kStreamDoc, stream_methods, stream_getters,
+      {{Py_tp_repr, slot_pointer<&stream_repr>()},
+       {Py_tp_hash, slot_pointer<&stream_hash>()},
+       {Py_tp_richcompare, slot_pointer<&stream_compare>()}});
+  state.set_once(Slot::kStreamType, std::move(stream));
+}
+
+Ref stream_types(PyObject* module, PyObject*) {
+  State& state = State::of_module(module);
+  ensure_types(module, state);
+  return check(PyTuple_Pack(2, state.get(Slot::kStreamType), state.get(Slot::kEventType)));
+}
+
+// --- The calling thread's current streams.
+
+Ref current_stream(PyObject* module, PyObject* device) {
+  State& state = State::of_module(module);
+  ensure_types(module, state);
+  const core::Device on = to_streamed_device(state, device);
+  return wrap(type_in(state, Slot::kStreamType),
+              without_gil([&] { return runtime::current_stream(on); }));
+}
+
+/// Returns what was chosen before, or None.
+Ref set_current_stream(PyObject* module, PyObject* object) {
+  State& state = State::of_module(module);
+  ensure_types(module, state);
+  StreamPtr before = runtime::set_current_stream(to_stream_object(state, object));
+  if (before == nullptr) return Ref::borrow(Py_None);
+  return wrap(type_in(state, Slot::kStreamType), std::move(before));
+}
+
+Ref reset_current_stream(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
+  const State& state = State::of_module(module);
+  if (nargs != 2) core::fail(Fault::kType, "_reset_current_stream() takes 2 arguments");
+  const core::Device device = to_streamed_device(state, args[0]);
+  const StreamPtr before = args[1] == Py_None ? nullptr : to_stream_object(state, args[1]);
+  runtime::reset_current_stream(device, before);
+  return Ref::borrow(Py_None);
+}
+
+Ref synchronize_device(PyObject* module, PyObject* device) {
+  const core::Device on = to_streamed_device(State::of_module(module), device);
+  without_gil([&] {
+    runtime::synchronize(on);
+    runtime::collect(runtime::Wait::kForSure);
+  });
+  return Ref::borrow(Py_None);
+}
+
+}  // namespace
+
+/// The stream in an argument that must be a Stream. Throws kType.
+const StreamPtr& to_stream_object(const State& state, PyObject* object) {
+  if (Py_TYPE(object) == type_in(state, Slot::kStreamType)) return stream_in(object);
+  core::fail(core::Fault::kType, "stream must be a refarray.Stream, not ", type_name(object));
+}
+
+core::Device to_streamed_device(const State& state, PyObject* object) {
+  const core::Device device = to_device_value(state, object);
+  if (!device.is_host() && device.kind != core::DeviceKind::kCudaManaged) return device;
+  core::fail(core::Fault::kValue, "device ", core::name(device),
+             " has no streams; 'cuda:0' and 'rocm:0' have");
+}
+
+PyMethodDef kStreamFunctions[] = {
+    {"_stream_types", method<&stream_types>(), METH_NOARGS,
+     "_stream_types($module, /)\n--\n\nThe types Stream and Event."},
+    {"_current_stream", method<&current_stream>(), METH_O,
+     "_current_stream($module, device, /)\n--\n\nThe calling thread's stream of a device."},
+    {"_set_current_stream", method<&set_current_stream>(), METH_O,
+     "_set_current_stream($module, stream, /)\n--\n\n"
+     "Chooses the calling thread's stream; returns the one chosen before, or None."},
+    {"_reset_current_stream", method<&reset_current_stream>(), METH_FASTCALL,
+     "_reset_current_stream($module, device, before, /)\n--\n\n"
+     "What _set_current_stream() returned is chosen again; None: nothing."},
+    {"_synchronize", method<&synchronize_device>(), METH_O,
+     "_synchronize($module, device, /)\n--\n\n"
+     "Waits for all work on a device, then gives back memory that waited for it."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace refarray::extension

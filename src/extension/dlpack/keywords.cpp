@@ -1,0 +1,158 @@
+// Owns the parsing of the exchange protocol's keywords.
+#include "extension/dlpack/keywords.hpp"
+
+#include "core/error.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/devices/devices.hpp"
+#include "extension/devices/stream_type.hpp"
+
+namespace refarray::extension {
+namespace {
+
+/// By __index__, which may raise. `from` names the tuple that the object is from.
+[[gnu::noinline]] Ref to_index(PyObject* object, PyObject* tuple, const char* from) {
+  if (!PyIndex_Check(object))
+    raise(PyExc_TypeError, "%s must be a tuple of two ints, not %R", from, tuple);
+  return check(calling<PyNumber_Index>(object));
+}
+/// An int that may be of any size: beyond int64 it is held at the end of the range.
+std::int64_t clamped_int(PyObject* object, PyObject* tuple, const char* from) {
+  if (!PyLong_Check(object)) return clamped_int(to_index(object, tuple, from).get(), tuple, from);
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);  // an int: cannot fail
+  if (overflow != 0) return overflow > 0 ? INT64_MAX : INT64_MIN;
+  return value;
+}
+
+struct Pair {
+  std::int64_t first;
+  std::int64_t second;
+};
+Pair to_pair(PyObject* object, const char* from) {
+  if (!PyTuple_Check(object) || compat::tuple_size(object) != 2) {
+    raise(PyExc_TypeError, "%s must be a tuple of two ints, not %R", from, object);
+  }
+  // Borrowed for the length of the call: the caller holds the tuple, and tuples do not change.
+  return {clamped_int(compat::tuple_item(object, 0), object, from),
+          clamped_int(compat::tuple_item(object, 1), object, from)};
+}
+
+DLDevice to_device_pair(PyObject* object, const char* from) {
+  const Pair asked = to_pair(object, from);
+  for (const std::int64_t value : {asked.first, asked.second}) {
+    if (value < INT32_MIN || value > INT32_MAX) {
+      raise(PyExc_ValueError, "%s is %R; both items must fit in 32 bits", from, object);
+    }
+  }
+  return {static_cast<DLDeviceType>(asked.first), static_cast<std::int32_t>(asked.second)};
+}
+
+}  // namespace
+
+dlpack::Copy detail::parse_copy(PyObject* object) {
+  if (object == Py_True) return dlpack::Copy::kAlways;
+  if (object == Py_False) return dlpack::Copy::kNever;
+  raise(PyExc_TypeError, "copy must be True, False or None, not %R", object);
+}
+
+namespace {
+
+constexpr const char* kStreamMethod = "__cuda_stream__";
+
+/// An unsigned number of 64 bits, or its negative.
+runtime::GivenStream stream_number(PyObject* number, PyObject* shown) {
+  using Kind = runtime::GivenStream::Kind;
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(number, &overflow);  // an int: cannot fail
+  if (overflow == 0) {
+    const auto magnitude = static_cast<std::uint64_t>(value);
+    return {Kind::kNumber, value < 0, value < 0 ? std::uint64_t{0} - magnitude : magnitude};
+  }
+  const unsigned long long large = overflow > 0 ? PyLong_AsUnsignedLongLong(number) : 0;
+  if (overflow < 0 || PyErr_Occurred() != nullptr) {
+    PyErr_Clear();
+    raise(PyExc_ValueError, "stream is %R; a stream handle has 64 bits", shown);
+  }
+  return {Kind::kNumber, false, large};
+}
+
+/// What __cuda_stream__() returns: (0, handle), the 0 being the protocol's version.
+runtime::GivenStream stream_of_object(PyObject* object, const Ref& method) {
+  const Ref answer = check(calling<PyObject_CallNoArgs>(method.get()));
+  const Pair pair = to_pair(answer.get(), "what __cuda_stream__() returns");
+  if (pair.first != 0) {
+    raise(PyExc_ValueError, "__cuda_stream__() of %R speaks version %lld; refarray speaks 0",
+          reinterpret_cast<PyObject*>(Py_TYPE(object)), static_cast<long long>(pair.first));
+  }
+  PyObject* handle = compat::tuple_item(answer.get(), 1);
+  runtime::GivenStream out =
+      PyLong_Check(handle)
+          ? stream_number(handle, object)
+          : stream_number(to_index(handle, answer.get(), kStreamMethod).get(), object);
+  if (out.negative) raise(PyExc_ValueError, "the stream of %R is negative", object);
+  out.kind = runtime::GivenStream::Kind::kObject;
+  if (is_stream(object)) out.owner = stream_in(object)->device();
+  return out;
+}
+
+}  // namespace
+
+runtime::GivenStream detail::parse_stream(PyObject* object) {
+  if (PyLong_CheckExact(object)) return stream_number(object, object);
+  Ref method = Ref::steal(calling<PyObject_GetAttrString>(object, kStreamMethod));
+  if (method) return stream_of_object(object, method);
+  if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw ErrorSet{};
+  PyErr_Clear();
+  if (PyBool_Check(object) || PyIndex_Check(object) == 0) {
+    raise(PyExc_TypeError, "stream must be None, an int or an object with __cuda_stream__, not %R",
+          object);
+  }
+  return stream_number(check(calling<PyNumber_Index>(object)).get(), object);
+}
+
+namespace {
+bool is_pair(PyObject* object) noexcept {
+  return PyTuple_CheckExact(object) && compat::tuple_size(object) == 2;
+}
+/// (1, 3) or (1, 0) written in somebody's source: the same two small ints, which the interpreter
+/// has once each.
+bool has_same_items(PyObject* object, PyObject* ours) noexcept {
+  return is_pair(object) && compat::tuple_item(object, 0) == compat::tuple_item(ours, 0) &&
+         compat::tuple_item(object, 1) == compat::tuple_item(ours, 1);
+}
+}  // namespace
+
+bool detail::names_a_major(const State& state, PyObject* object) {
+  PyObject* ours = state.get(Slot::kOurVersion);
+  const bool same_major = is_pair(object) && PyLong_CheckExact(compat::tuple_item(object, 1)) &&
+                          compat::tuple_item(object, 0) == compat::tuple_item(ours, 0);
+  return same_major || to_version_request(state, object) != VersionRequest::kLegacy;
+}
+
+VersionRequest to_version_request(const State& state, PyObject* object) {
+  if (!is_given(object)) return VersionRequest::kLegacy;
+  PyObject* ours = state.get(Slot::kOurVersion);
+  if (object == ours || has_same_items(object, ours))
+    return VersionRequest::kOurs;  // the usual cases
+  const Pair asked = to_pair(object, "max_version");
+  const std::int64_t major = dlpack::kVersion.major;
+  const std::int64_t minor = dlpack::kVersion.minor;
+  if (asked.first < 1) return VersionRequest::kLegacy;
+  if (asked.first > major || (asked.first == major && asked.second > minor))
+    return VersionRequest::kNewer;
+  return asked.first == major && asked.second == minor ? VersionRequest::kOurs
+                                                       : VersionRequest::kOlderMinor;
+}
+
+DLDevice detail::parse_dl_device(const State& state, PyObject* object) {
+  if (has_same_items(object, state.get(Slot::kCpuPair))) return {kDLCPU, 0};  // the usual case
+  const DLDevice device = to_device_pair(object, "dl_device");
+  open_device(device);
+  return device;
+}
+
+DLDevice to_announced_device(PyObject* answer) {
+  return to_device_pair(answer, "what __dlpack_device__() returns");
+}
+
+}  // namespace refarray::extension

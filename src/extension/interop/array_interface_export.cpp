@@ -1,0 +1,96 @@
+// Owns __array_interface__ out, and the typestr codes of both directions.
+#include <array>
+#include <bit>
+#include <vector>
+
+#include "extension/array/element.hpp"
+#include "extension/array/object.hpp"
+#include "extension/array/values.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/capi/methods.hpp"
+#include "extension/interop/array_interface.hpp"
+#include "extension/interop/buffer.hpp"
+
+namespace refarray::extension {
+namespace {
+
+using core::DType;
+using core::Kind;
+
+struct Code {
+  DType dtype;
+  std::string_view text;  // without the byte order
+};
+constexpr std::array<Code, 14> kCodes{{
+    {{Kind::kBool, 8}, "b1"},
+    {{Kind::kInt, 8}, "i1"},
+    {{Kind::kUInt, 8}, "u1"},
+    {{Kind::kInt, 16}, "i2"},
+    {{Kind::kUInt, 16}, "u2"},
+    {{Kind::kInt, 32}, "i4"},
+    {{Kind::kUInt, 32}, "u4"},
+    {{Kind::kInt, 64}, "i8"},
+    {{Kind::kUInt, 64}, "u8"},
+    {{Kind::kFloat, 16}, "f2"},
+    {{Kind::kFloat, 32}, "f4"},
+    {{Kind::kFloat, 64}, "f8"},
+    {{Kind::kComplex, 64}, "c8"},
+    {{Kind::kComplex, 128}, "c16"},
+}};
+constexpr char kNative = std::endian::native == std::endian::little ? '<' : '>';
+
+}  // namespace
+
+std::optional<std::string> typestr_of(const DType& dtype) {
+  for (const Code& code : kCodes) {
+    if (code.dtype == dtype) {
+      return std::string(1, dtype.bits == 8 ? '|' : kNative).append(code.text);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<DType> dtype_of_typestr(std::string_view typestr) noexcept {
+  if (typestr.empty()) return std::nullopt;
+  const char order = typestr[0];
+  if (std::string_view("<>|").find(order) == std::string_view::npos) return std::nullopt;
+  for (const Code& code : kCodes) {
+    if (code.text != typestr.substr(1)) continue;
+    const bool readable = code.dtype.bits == 8 || order == kNative;  // single bytes have no order
+    return readable ? std::optional(code.dtype) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+Ref byte_strides_of(const core::ArrayView& array) {
+  if (core::is_c_contiguous(array.extents(), array.stride_span())) return Ref::borrow(Py_None);
+  std::vector<Py_ssize_t> bytes(static_cast<std::size_t>(array.ndim));
+  byte_strides(array, bytes.data());
+  const std::vector<std::int64_t> strides(bytes.begin(), bytes.end());
+  return make_int_tuple(strides);
+}
+
+Ref array_interface(PyObject* self, void*) {
+  const core::ArrayView array = view_of(self);
+  const auto typestr = typestr_of(array.dtype);
+  if (!typestr) {
+    raise(PyExc_AttributeError, "__array_interface__ has no typestr for elements of %s",
+          core::name(array.dtype).c_str());
+  }
+  if (!array.device().is_host()) {
+    raise(PyExc_AttributeError,
+          "__array_interface__ is for host memory; the array is on %s; x.to_device(\"cpu\") makes "
+          "a copy there",
+          core::name(array.device()).c_str());
+  }
+  require_host(array, "__array_interface__", array.writable());  // of pinned memory, waits
+  const Ref shape = make_int_tuple(array.extents());
+  const Ref strides = byte_strides_of(array);
+  const Ref address = check(PyLong_FromVoidPtr(address_of(array)));
+  return check(Py_BuildValue("{s:O,s:s,s:(OO),s:O,s:i}", "shape", shape.get(), "typestr",
+                             typestr->c_str(), "data", address.get(),
+                             array.writable() ? Py_False : Py_True, "strides", strides.get(),
+                             "version", kInterfaceVersion));
+}
+
+}  // namespace refarray::extension

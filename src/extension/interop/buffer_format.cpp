@@ -1,0 +1,105 @@
+// Owns the table of PEP 3118's format codes.
+#include <array>
+#include <bit>
+
+#include "extension/interop/buffer.hpp"
+
+namespace refarray::extension {
+namespace {
+
+using core::DType;
+using core::Kind;
+
+/// The codes that we export: of each size the one that memoryview reads, and '@' (native) left out.
+struct Exported {
+  DType dtype;
+  const char* format;
+};
+constexpr std::array<Exported, 15> kExported{{
+    {{Kind::kBool, 8}, "?"},
+    {{Kind::kInt, 8}, "b"},
+    {{Kind::kUInt, 8}, "B"},
+    {{Kind::kInt, 16}, "h"},
+    {{Kind::kUInt, 16}, "H"},
+    {{Kind::kInt, 32}, "i"},
+    {{Kind::kUInt, 32}, "I"},
+    {{Kind::kInt, 64}, "q"},
+    {{Kind::kUInt, 64}, "Q"},
+    {{Kind::kFloat, 16}, "e"},
+    {{Kind::kFloat, 32}, "f"},
+    {{Kind::kFloat, 64}, "d"},
+    {{Kind::kComplex, 32}, "Ze"},
+    {{Kind::kComplex, 64}, "Zf"},
+    {{Kind::kComplex, 128}, "Zd"},
+}};
+static_assert(sizeof(short) == 2 && sizeof(int) == 4 && sizeof(long long) == 8);
+
+constexpr std::uint8_t bits_of(std::size_t bytes) noexcept {
+  return static_cast<std::uint8_t>(bytes * 8);
+}
+
+/// Other spellings of what we export, of the same size in every mode: a char, and the complex
+/// numbers of CPython 3.14's struct and ctypes (PEP 3118, NumPy and CPython from 3.15 on say Zf and
+/// Zd).
+std::optional<DType> other_spelling(char code) noexcept {
+  switch (code) {
+    case 'c':
+      return DType{Kind::kUInt, 8};
+    case 'F':
+      return DType{Kind::kComplex, 64};
+    case 'D':
+      return DType{Kind::kComplex, 128};
+    default:
+      return std::nullopt;
+  }
+}
+
+/// Only these have a size of their own in native mode ('@', and '^' without padding), or exist in
+/// it alone (n, N).
+std::optional<DType> native_only(char code) noexcept {
+  switch (code) {
+    case 'l':
+      return DType{Kind::kInt, bits_of(sizeof(long))};
+    case 'L':
+      return DType{Kind::kUInt, bits_of(sizeof(long))};
+    case 'n':
+      return DType{Kind::kInt, bits_of(sizeof(Py_ssize_t))};
+    case 'N':
+      return DType{Kind::kUInt, bits_of(sizeof(std::size_t))};
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+const char* buffer_format(const DType& dtype) noexcept {
+  for (const Exported& row : kExported) {
+    if (row.dtype == dtype) return row.format;
+  }
+  return nullptr;
+}
+
+std::optional<DType> dtype_of_format(std::string_view format) noexcept {
+  constexpr char kOther = std::endian::native == std::endian::little ? '>' : '<';
+  bool standard_sizes = false;
+  if (!format.empty() && std::string_view("@^=<>!").find(format[0]) != std::string_view::npos) {
+    const bool swapped = format[0] == kOther || (format[0] == '!' && kOther == '>');
+    standard_sizes = format[0] != '@' && format[0] != '^';
+    format.remove_prefix(1);
+    if (swapped && !(format.size() == 1 &&
+                     std::string_view("?bBc").find(format[0]) != std::string_view::npos)) {
+      return std::nullopt;  // single bytes have no order
+    }
+  }
+  if (format == "l" && standard_sizes) return DType{Kind::kInt, 32};
+  if (format == "L" && standard_sizes) return DType{Kind::kUInt, 32};
+  for (const Exported& row : kExported) {
+    if (format == row.format) return row.dtype;
+  }
+  if (format.size() != 1) return std::nullopt;
+  if (const auto dtype = other_spelling(format[0])) return dtype;
+  return standard_sizes ? std::nullopt : native_only(format[0]);
+}
+
+}  // namespace refarray::extension

@@ -1,0 +1,127 @@
+// Owns __cuda_array_interface__, version 3, in both directions: the description of device memory
+// that Numba, CuPy and cuDF exchange, which names the producer's stream.
+#include <string>
+#include <vector>
+
+#include "dlpack/import.hpp"
+#include "extension/array/object.hpp"
+#include "extension/array/values.hpp"
+#include "extension/capi/gil.hpp"
+#include "extension/capi/methods.hpp"
+#include "extension/devices/devices.hpp"
+#include "extension/dlpack/keywords.hpp"
+#include "extension/interop/array_interface.hpp"
+#include "extension/interop/buffer.hpp"
+#include "extension/interop/interface_reader.hpp"
+#include "runtime/runtime.hpp"
+
+namespace refarray::extension {
+namespace {
+
+constexpr const char* kName = "__cuda_array_interface__";
+
+/// Keeps the object that the memory is of.
+struct Keeper {
+  InterpreterLease* lease;  // one reference
+  Ref owner;
+};
+
+void let_go(void* opaque) noexcept {
+  auto* keeper = static_cast<Keeper*>(opaque);
+  const bool entered = keeper->lease->enter([keeper] {
+    const ErrorGuard guard;
+    compat::park_at_exit([keeper] { keeper->owner = Ref(); });
+  });
+  if (!entered) (void)keeper->owner.release();  // its interpreter has gone
+  keeper->lease->drop();
+  delete keeper;
+}
+
+/// The stream that the producer names; false when it names none, because all is done.
+bool read_stream(const InterfaceReader& reader, const Fields& fields, std::int64_t version,
+                 runtime::StreamChoice& out) {
+  PyObject* given = version < kInterfaceVersion ? nullptr : fields.get("stream");
+  if (given == nullptr) return false;
+  const std::int64_t handle = reader.to_integer(given, "stream");
+  if (handle <= 0) {
+    reader.malformed("stream is ", handle, "; it must be None, 1, 2 or a handle");
+  }
+  out = {runtime::StreamChoice::Kind::kStream,
+         reinterpret_cast<void*>(static_cast<std::uintptr_t>(handle))};
+  return true;
+}
+
+void describe(const Borrowed& memory, const core::DType& dtype, core::Layout& layout, bool strided,
+              dlpack::Imported& out) {
+  DLTensor tensor{};
+  tensor.data = memory.data;
+  tensor.device = dlpack::to_dlpack(core::Device{core::DeviceKind::kCuda, 0});
+  tensor.ndim = layout.ndim;
+  tensor.dtype = dlpack::to_dlpack(dtype);
+  tensor.shape = layout.shape;
+  tensor.strides = strided ? layout.strides : nullptr;
+  dlpack::validate(tensor, {memory.readonly ? dlpack::kReadOnly : 0, dlpack::kVersion.minor, true},
+                   out);
+}
+
+}  // namespace
+
+Ref array_from_cuda_interface(State& state, PyObject* object) {
+  const InterfaceReader reader(kName);
+  const Ref interface = reader.look_up(object, state.get(Slot::kCudaInterfaceName));
+  if (!interface) return {};
+  const Fields fields(interface.get());
+  const std::int64_t version = reader.to_integer(fields.get("version"), "version");
+  if (version < 2 || version > kInterfaceVersion) {  // PyTorch's is 2, which has no stream
+    reader.malformed("version is ", version, "; it must be 2 or ", kInterfaceVersion);
+  }
+  reader.refuse_mask(fields);
+  const core::DType dtype = reader.read_typestr(fields);
+  core::Layout layout;
+  const bool strided = reader.read_layout(fields, dtype, layout);
+  PyObject* data = fields.get("data");
+  if (data == nullptr || PyTuple_Check(data) == 0) reader.malformed("data must be a tuple");
+  Borrowed memory = reader.at_address(object, data, 0);
+  runtime::StreamChoice stream;
+  const bool named = read_stream(reader, fields, version, stream);
+  dlpack::Imported in;
+  prepare_for(dlpack::to_dlpack(core::Device{core::DeviceKind::kCuda, 0}));
+  describe(memory, dtype, layout, strided, in);
+  auto* keeper = new Keeper{state.lease->share(), std::move(memory.owner)};
+  in.array.storage =
+      runtime::new_foreign_storage(in.array.data, in.device, !in.array.readonly, &let_go, keeper);
+  if (named) {
+    const GilRelease others_run(true);
+    runtime::adopt_from(*in.array.storage.get(), stream.handle);
+  }
+  return make_array(state, std::move(in.array));
+}
+
+Ref cuda_array_interface(PyObject* self, void*) {
+  const core::ArrayView array = view_of(self);
+  const core::Device device = array.device();
+  if (device.kind != core::DeviceKind::kCuda && device.kind != core::DeviceKind::kCudaManaged) {
+    raise(PyExc_AttributeError, "%s is for CUDA's memory; the array is on %s", kName,
+          core::name(device).c_str());
+  }
+  const auto typestr = typestr_of(array.dtype);
+  if (!typestr) {
+    raise(PyExc_AttributeError, "%s has no typestr for elements of %s", kName,
+          core::name(array.dtype).c_str());
+  }
+  // Waiting for this one stream must be enough: all other work is put before it.
+  Ref stream = Ref::borrow(Py_None);
+  const bool busy = runtime::is_busy(array);
+  const runtime::StreamPtr current = runtime::current_stream(device);
+  order_without_gil(array, {runtime::StreamChoice::Kind::kStream, current->handle()});
+  if (busy) stream = check(PyLong_FromVoidPtr(current->handle()));
+  const Ref shape = make_int_tuple(array.extents());
+  const Ref strides = byte_strides_of(array);
+  const Ref address = check(PyLong_FromVoidPtr(array.size() == 0 ? nullptr : array.data));
+  return check(Py_BuildValue("{s:O,s:s,s:(OO),s:O,s:i,s:O}", "shape", shape.get(), "typestr",
+                             typestr->c_str(), "data", address.get(),
+                             array.writable() ? Py_False : Py_True, "strides", strides.get(),
+                             "version", kInterfaceVersion, "stream", stream.get()));
+}
+
+}  // namespace refarray::extension

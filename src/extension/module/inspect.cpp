@@ -1,0 +1,215 @@
+// Owns the private looks inside: what a capsule holds without taking it, what a type's table
+// offers, how we were built.
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "core/kernels/table.hpp"
+#include "dlpack/exchange_api.hpp"
+#include "extension/array/values.hpp"
+#include "extension/capi/args.hpp"
+#include "extension/capi/gil.hpp"
+#include "extension/capi/methods.hpp"
+#include "extension/dlpack/capsule.hpp"
+#include "extension/dlpack/producer.hpp"
+#include "refarray/dlpack/managed.hpp"
+#include "runtime/runtime.hpp"
+
+namespace refarray::extension {
+namespace {
+
+/// A dict under construction; every value is stolen.
+class Dict {
+ public:
+  Dict() : dict_(check(PyDict_New())) {}
+  void set(const char* key, PyObject* value) {
+    const Ref held = check(value);
+    check(PyDict_SetItemString(dict_.get(), key, held.get()));
+  }
+  void set_text(const char* key, const char* text) { set(key, PyUnicode_FromString(text)); }
+  void set_bool(const char* key, bool value) { set(key, PyBool_FromLong(value)); }
+  void set_none(const char* key) { check(PyDict_SetItemString(dict_.get(), key, Py_None)); }
+  Ref take() { return std::move(dict_); }
+
+ private:
+  Ref dict_;
+};
+
+PyObject* address(const void* pointer) { return PyLong_FromVoidPtr(const_cast<void*>(pointer)); }
+
+/// At most kMaxRank entries: a hostile ndim must not be believed.
+PyObject* dims_or_none(const std::int64_t* dims, std::int32_t ndim) {
+  if (dims == nullptr || ndim < 0 || ndim > core::kMaxRank) return Ref::borrow(Py_None).release();
+  return make_int_tuple({dims, static_cast<std::size_t>(ndim)}).release();
+}
+
+void describe_tensor(const DLTensor& tensor, Dict& out) {
+  out.set("data", address(tensor.data));
+  out.set("device", Py_BuildValue("(ii)", static_cast<int>(tensor.device.device_type),
+                                  tensor.device.device_id));
+  out.set("ndim", PyLong_FromLong(tensor.ndim));
+  out.set("dtype", Py_BuildValue("(iii)", int{tensor.dtype.code}, int{tensor.dtype.bits},
+                                 int{tensor.dtype.lanes}));
+  out.set("shape", tensor.ndim == 0 ? PyTuple_New(0) : dims_or_none(tensor.shape, tensor.ndim));
+  out.set("strides", dims_or_none(tensor.strides, tensor.ndim));
+  out.set("byte_offset", PyLong_FromUnsignedLongLong(tensor.byte_offset));
+}
+
+/// A managed tensor as it was when the capsule was looked at: what is made of it below may let
+/// another thread take the capsule, and delete the tensor.
+template <class M>
+struct Look {
+  M tensor;
+  std::int64_t shape[core::kMaxRank];
+  std::int64_t strides[core::kMaxRank];
+
+  /// Copies `dims` if they can be believed, and puts the copy in their place.
+  void keep(std::int64_t*& dims, std::int64_t* copy) const noexcept {
+    const std::int32_t ndim = tensor.dl_tensor.ndim;
+    if (dims == nullptr || ndim <= 0 || ndim > core::kMaxRank) return;
+    dims = std::copy_n(dims, ndim, copy) - ndim;
+  }
+};
+
+/// False when the capsule holds no unconsumed M. Of a foreign major version only the header is
+/// read.
+template <class M>
+bool look_into(PyObject* capsule, Look<M>& out) noexcept {
+  return compat::with_object_locked(capsule, [&]() noexcept {
+    if (PyCapsule_IsValid(capsule, dlpack::Wire<M>::capsule) == 0) return false;
+    const void* held = PyCapsule_GetPointer(capsule, dlpack::Wire<M>::capsule);
+    const bool whole = dlpack::Wire<M>::is_known_major(*static_cast<const M*>(held));
+    std::memcpy(&out.tensor, held, whole ? sizeof(M) : offsetof(M, dl_tensor));
+    if (!whole) return true;
+    out.keep(out.tensor.dl_tensor.shape, out.shape);
+    out.keep(out.tensor.dl_tensor.strides, out.strides);
+    return true;
+  });
+}
+
+template <class M>
+Ref describe(const M& tensor) {
+  Dict out;
+  out.set_text("name", dlpack::Wire<M>::capsule);
+  if constexpr (dlpack::Wire<M>::versioned) {
+    out.set_text("struct", "DLManagedTensorVersioned");
+    out.set("version", Py_BuildValue("(II)", tensor.version.major, tensor.version.minor));
+    out.set("flags", PyLong_FromUnsignedLongLong(tensor.flags));
+  } else {
+    out.set_text("struct", "DLManagedTensor");
+    out.set_none("version");
+    out.set_none("flags");
+  }
+  out.set("manager_ctx", address(tensor.manager_ctx));
+  out.set("deleter", address(reinterpret_cast<const void*>(tensor.deleter)));
+  if (dlpack::Wire<M>::is_known_major(tensor)) describe_tensor(tensor.dl_tensor, out);
+  return out.take();
+}
+
+Ref inspect_capsule(PyObject*, PyObject* capsule) {
+  if (!PyCapsule_CheckExact(capsule)) {
+    raise(PyExc_TypeError, "not a capsule: %R", reinterpret_cast<PyObject*>(Py_TYPE(capsule)));
+  }
+  Look<DLManagedTensorVersioned> versioned;
+  if (look_into(capsule, versioned)) return describe(versioned.tensor);
+  Look<DLManagedTensor> legacy;
+  if (look_into(capsule, legacy)) return describe(legacy.tensor);
+  const CapsuleName name = name_of(capsule);
+  raise(PyExc_ValueError, "the capsule's name is \"%s\": no unconsumed DLPack tensor is in it",
+        name.given ? name.text : "(none)");
+}
+
+Ref inspect_exchange_api(PyObject* module, PyObject* type) {
+  if (!PyType_Check(type)) raise(PyExc_TypeError, "not a type: %R", type);
+  const Ref capsule = Ref::steal(
+      calling<PyObject_GetAttr>(type, State::of_module(module).get(Slot::kExchangeName)));
+  if (!capsule) {
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) throw ErrorSet{};
+    PyErr_Clear();
+    return Ref::borrow(Py_None);
+  }
+  if (!PyCapsule_IsValid(capsule.get(), dlpack::kExchangeCapsule)) return Ref::borrow(Py_None);
+  const auto& table = *static_cast<const DLPackExchangeAPI*>(
+      PyCapsule_GetPointer(capsule.get(), dlpack::kExchangeCapsule));
+  Dict out;
+  out.set("version", Py_BuildValue("(II)", table.header.version.major, table.header.version.minor));
+  out.set_bool("prev_api", table.header.prev_api != nullptr);
+  out.set_bool("usable", dlpack::usable_table(&table) != nullptr);
+  if (table.header.version.major == dlpack::kVersion.major) {
+    Dict functions;
+    functions.set_bool("managed_tensor_allocator", table.managed_tensor_allocator != nullptr);
+    functions.set_bool("managed_tensor_from_py_object_no_sync",
+                       table.managed_tensor_from_py_object_no_sync != nullptr);
+    functions.set_bool("managed_tensor_to_py_object_no_sync",
+                       table.managed_tensor_to_py_object_no_sync != nullptr);
+    functions.set_bool("dltensor_from_py_object_no_sync",
+                       table.dltensor_from_py_object_no_sync != nullptr);
+    functions.set_bool("current_work_stream", table.current_work_stream != nullptr);
+    out.set("functions", functions.take().release());
+  }
+  return out.take();
+}
+
+Ref probe_drivers(PyObject*, PyObject*) {
+  const auto reports = [] {
+    const GilRelease others_run(true);
+    return runtime::probe_drivers();
+  }();
+  Ref list = check(PyList_New(0));
+  for (const runtime::DriverReport& report : reports) {
+    Dict row;
+    row.set_text("name", report.name.c_str());
+    row.set_text("library", report.library.c_str());
+    row.set_bool("found", report.found);
+    if (report.devices < 0) {
+      row.set_none("devices");
+    } else {
+      row.set("devices", PyLong_FromLong(report.devices));
+    }
+    row.set_text("detail", report.detail.c_str());
+    check(PyList_Append(list.get(), row.take().get()));
+  }
+  return list;
+}
+
+Ref build_info(PyObject*, PyObject*) {
+  Dict out;
+  out.set_text("version", REFARRAY_VERSION);
+  out.set_text("compiler", REFARRAY_COMPILER);
+  out.set_text("build_type", REFARRAY_BUILD_TYPE);
+  out.set_text("abi", REFARRAY_ABI);
+  out.set("dlpack", Py_BuildValue("(II)", dlpack::kVersion.major, dlpack::kVersion.minor));
+  out.set_text("dlpack_source", REFARRAY_DLPACK_ORIGIN);
+  out.set_bool("free_threading", compat::kFreeThreading);
+  out.set_text("isa", core::kernels::table().name);
+  const core::kernels::Choices all = core::kernels::choices();
+  Ref names = check(PyTuple_New(all.count));
+  for (int i = 0; i < all.count; ++i) {
+    Ref name = check(PyUnicode_FromString(all.tables[i]->name));
+    check(PyTuple_SetItem(names.get(), i, name.release()));
+  }
+  out.set("isas", names.release());
+  return out.take();
+}
+
+Ref noop(PyObject*, PyObject* x) { return Ref::borrow(x); }
+
+}  // namespace
+
+PyMethodDef kInspectFunctions[] = {
+    {"_inspect_capsule", method<&inspect_capsule>(), METH_O,
+     "_inspect_capsule($module, capsule, /)\n--\n\nWhat an unconsumed capsule holds, as a dict; it "
+     "stays unconsumed."},
+    {"_inspect_exchange_api", method<&inspect_exchange_api>(), METH_O,
+     "_inspect_exchange_api($module, type, /)\n--\n\nWhat a type's C exchange table offers, as a "
+     "dict, or None."},
+    {"_probe_drivers", method<&probe_drivers>(), METH_NOARGS,
+     "_probe_drivers($module, /)\n--\n\nOne dict per GPU vendor: whether its driver is there, and "
+     "why not."},
+    {"_build_info", method<&build_info>(), METH_NOARGS,
+     "_build_info($module, /)\n--\n\nHow this extension was built, as a dict."},
+    {"_noop", method<&noop>(), METH_O,
+     "_noop($module, x, /)\n--\n\nReturns x: the unit of the benchmarks is one such call."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace refarray::extension

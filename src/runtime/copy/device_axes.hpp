@@ -1,0 +1,79 @@
+// Owns the axes of a copy on their way from the host's plan to launches: what a kernel's parameters
+// are made of.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "core/copy/plan.hpp"
+#include "runtime/copy/device_plan.hpp"
+
+namespace refarray::runtime {
+
+/// Axes from the slowest to the fastest, as core::Plan has them. Distances are bytes, or bits for
+/// the kernels of bits and of conversions.
+struct DeviceAxes {
+  struct One {
+    std::int64_t extent = 1;
+    std::int64_t dst = 0;
+    std::int64_t src = 0;
+  };
+  std::uint64_t dst;        // addresses
+  std::uint64_t src;        //
+  std::int64_t dst_offset;  // distances from there to unit (0,...,0)
+  std::int64_t src_offset;  //
+  int count = 0;
+  One axis[core::kMaxRank + 2];
+
+  DeviceAxes(const core::Plan& plan, bool in_bits) noexcept
+      : dst(address_of(plan.dst.data)),
+        src(address_of(plan.src.data)),
+        dst_offset(plan.dst.bit),
+        src_offset(plan.src.bit) {
+    const int bits = in_bits ? 1 : 8;
+    for (int i = 0; i < plan.ndim; ++i)
+      push({plan.shape[i], plan.dst_strides[i] / bits, plan.src_strides[i] / bits});
+  }
+  One& last() noexcept { return axis[count - 1]; }
+  const One& last() const noexcept { return axis[count - 1]; }
+  void push(const One& one) noexcept { axis[count++] = one; }
+  /// The copy has at least one axis, always.
+  void erase(int at) noexcept {
+    --count;
+    for (int i = at; i < count; ++i) axis[i] = axis[i + 1];
+    if (count == 0) push({1, 0, 0});
+  }
+  /// Leaves `extent` indices of that axis, from `begin` on.
+  void narrow(int at, std::int64_t begin, std::int64_t extent) noexcept {
+    dst_offset += begin * axis[at].dst;
+    src_offset += begin * axis[at].src;
+    axis[at].extent = extent;
+  }
+  /// Indices of the first `end` axes; INT64_MAX when they are more.
+  std::int64_t product(int end) const noexcept {
+    std::int64_t out = 1;
+    for (int i = 0; i < end; ++i) {
+      if (__builtin_mul_overflow(out, axis[i].extent, &out)) return INT64_MAX;
+    }
+    return out;
+  }
+  /// The largest power of two up to `most` that divides what is counted from address 0: both
+  /// beginnings and the distances along the first `end` axes. For distances of bytes.
+  std::int64_t alignment(int end, std::uint64_t most) const noexcept {
+    const std::uint64_t begins = (dst + static_cast<std::uint64_t>(dst_offset)) |
+                                 (src + static_cast<std::uint64_t>(src_offset));
+    std::uint64_t all = begins | most;
+    for (int i = 0; i < end; ++i) {
+      if (axis[i].extent == 1) continue;
+      all |= static_cast<std::uint64_t>(axis[i].dst) | static_cast<std::uint64_t>(axis[i].src);
+    }
+    return std::int64_t{1} << std::countr_zero(all);
+  }
+
+ private:
+  static std::uint64_t address_of(const std::byte* data) noexcept {
+    return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(data));
+  }
+};
+
+}  // namespace refarray::runtime

@@ -1,0 +1,130 @@
+// Owns the symbols of libcuda.so.1: which version of each function is asked for, by
+// cuGetProcAddress.
+#include <dlfcn.h>
+
+#include <array>
+#include <string>
+
+#include "core/error.hpp"
+#include "runtime/drivers/cuda_abi.hpp"
+#include "runtime/drivers/driver_table.hpp"
+
+namespace refarray::runtime::cuda {
+namespace {
+
+/// A function, and the version of CUDA whose form of it is meant: a bare name may mean the form of
+/// CUDA 3, and the newest form may have other parameters.
+struct Symbol {
+  const char* name;
+  int version;
+  bool required;
+  void** slot;
+};
+
+template <class F>
+void** slot(F*& function) noexcept {
+  return reinterpret_cast<void**>(&function);
+}
+
+auto symbols(Calls& calls) {
+  return std::to_array<Symbol>({
+      {"cuInit", 2000, true, slot(calls.init)},
+      {"cuDriverGetVersion", 2020, true, slot(calls.driver_version)},
+      {"cuGetErrorName", 6000, true, slot(calls.error_name)},
+      {"cuGetErrorString", 6000, true, slot(calls.error_text)},
+      {"cuDeviceGetCount", 2000, true, slot(calls.device_count)},
+      {"cuDeviceGet", 2000, true, slot(calls.device_get)},
+      {"cuDeviceGetName", 2000, true, slot(calls.device_name)},
+      {"cuDeviceGetAttribute", 2000, true, slot(calls.device_attribute)},
+      {"cuDevicePrimaryCtxRetain", 7000, true, slot(calls.context_retain)},
+      {"cuCtxPushCurrent", 4000, true, slot(calls.context_push)},
+      {"cuCtxPopCurrent", 4000, true, slot(calls.context_pop)},
+      {"cuCtxGetDevice", 2000, true, slot(calls.context_device)},
+      {"cuCtxSynchronize", 2000, true, slot(calls.context_synchronize)},
+      {"cuMemAlloc", 3020, true, slot(calls.allocate)},
+      {"cuMemFree", 3020, true, slot(calls.free)},
+      {"cuMemHostAlloc", 2020, true, slot(calls.allocate_host)},
+      {"cuMemFreeHost", 2000, true, slot(calls.free_host)},
+      {"cuMemAllocManaged", 6000, true, slot(calls.allocate_managed)},
+      {"cuMemPoolCreate", 11020, false, slot(calls.pool_create)},
+      {"cuMemPoolSetAttribute", 11020, false, slot(calls.pool_set)},
+      {"cuMemPoolTrimTo", 11020, false, slot(calls.pool_trim)},
+      {"cuMemAllocFromPoolAsync", 11020, false, slot(calls.allocate_from_pool)},
+      {"cuMemFreeAsync", 11020, false, slot(calls.free_async)},
+      {"cuMemcpyAsync", 4000, true, slot(calls.copy)},
+      {"cuMemcpyHtoDAsync", 3020, true, slot(calls.copy_to_device)},
+      {"cuMemcpyDtoHAsync", 3020, true, slot(calls.copy_to_host)},
+      {"cuMemcpyDtoDAsync", 3020, true, slot(calls.copy_on_device)},
+      {"cuMemcpy2DAsync", 3020, true, slot(calls.copy_2d)},
+      {"cuMemcpyPeerAsync", 4000, true, slot(calls.copy_peer)},
+      {"cuMemsetD8Async", 3020, true, slot(calls.set_bytes)},
+      {"cuStreamCreate", 2000, true, slot(calls.stream_create)},
+      {"cuStreamDestroy", 4000, true, slot(calls.stream_destroy)},
+      {"cuStreamSynchronize", 2000, true, slot(calls.stream_synchronize)},
+      {"cuStreamQuery", 2000, true, slot(calls.stream_query)},
+      {"cuStreamWaitEvent", 3020, true, slot(calls.stream_wait)},
+      {"cuStreamGetCtx", 9020, true, slot(calls.stream_context)},
+      {"cuStreamGetDevice", 12080, false, slot(calls.stream_device)},
+      {"cuStreamGetCaptureInfo", 10010, true, slot(calls.stream_capture)},
+      {"cuStreamIsCapturing", 10000, true, slot(calls.stream_is_capturing)},
+      {"cuThreadExchangeStreamCaptureMode", 10010, true, slot(calls.exchange_capture_mode)},
+      {"cuEventCreate", 2000, true, slot(calls.event_create)},
+      {"cuEventDestroy", 4000, true, slot(calls.event_destroy)},
+      {"cuEventRecord", 2000, true, slot(calls.event_record)},
+      {"cuEventQuery", 2000, true, slot(calls.event_query)},
+      {"cuEventSynchronize", 2000, true, slot(calls.event_synchronize)},
+      {"cuEventElapsedTime", 2000, true, slot(calls.event_elapsed)},
+      {"cuCtxRecordEvent", 12050, false, slot(calls.record_context)},
+      {"cuPointerGetAttributes", 7000, true, slot(calls.pointer_attributes)},
+      {"cuModuleLoadData", 2000, true, slot(calls.module_load)},
+      {"cuModuleGetFunction", 2000, true, slot(calls.module_function)},
+      {"cuLaunchKernel", 4000, true, slot(calls.launch)},
+  });
+}
+
+/// cuGetProcAddress has had two forms, and each symbol has the one of its own name.
+class Resolver {
+ public:
+  explicit Resolver(void* library) noexcept
+      : newer_(reinterpret_cast<ProcAddress2>(dlsym(library, "cuGetProcAddress_v2"))),
+        older_(reinterpret_cast<ProcAddress>(dlsym(library, "cuGetProcAddress"))) {}
+
+  explicit operator bool() const noexcept { return newer_ != nullptr || older_ != nullptr; }
+
+  /// nullptr when the driver does not have it. Legacy: stream 0 is the legacy default stream in
+  /// every form.
+  void* find(const Symbol& symbol) const noexcept {
+    void* found = nullptr;
+    int ignored = 0;
+    const Status status = newer_ != nullptr
+                              ? newer_(symbol.name, &found, symbol.version, kLegacyFlag, &ignored)
+                              : older_(symbol.name, &found, symbol.version, kLegacyFlag);
+    return status == kSuccess ? found : nullptr;
+  }
+
+ private:
+  ProcAddress2 newer_;
+  ProcAddress older_;
+};
+
+}  // namespace
+
+bool resolve(void* library, Calls& calls, std::string& why) {
+  const Resolver resolver(library);
+  if (!resolver) {
+    why = "the library has no cuGetProcAddress: the driver is older than CUDA 11.3";
+    return false;
+  }
+  for (const Symbol& symbol : symbols(calls)) {
+    void* const found = resolver.find(symbol);
+    if (found == nullptr && symbol.required) {
+      why = core::text("the driver has no ", symbol.name, " of CUDA ", symbol.version / 1000, ".",
+                       symbol.version % 1000 / 10);
+      return false;
+    }
+    *symbol.slot = found;
+  }
+  return true;
+}
+
+}  // namespace refarray::runtime::cuda

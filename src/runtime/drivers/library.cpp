@@ -1,0 +1,151 @@
+// Owns the search for libcuda and libamdhip64 in the process, beside us and in the system.
+#include "runtime/drivers/library.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "core/error.hpp"
+
+namespace refarray::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kHip = "libamdhip64.so";
+
+bool open(const std::string& file, Library& out, int flags = 0) {
+  out.file = file;
+  out.handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | flags);
+  if (out.handle != nullptr) {
+    out.why.clear();
+    return true;
+  }
+  const char* why = dlerror();
+  if (out.why.empty()) out.why = why == nullptr ? "dlopen failed" : why;
+  return false;
+}
+
+/// The path of a library of that name which the process has mapped; empty when there is none.
+std::string find_mapped(std::string_view name) {
+  struct Search {
+    std::string_view name;
+    std::string path;
+  } search{name, {}};
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* context) {
+        auto& wanted = *static_cast<Search*>(context);
+        const std::string_view path = info->dlpi_name == nullptr ? "" : info->dlpi_name;
+        const std::string_view base = path.substr(path.rfind('/') + 1);
+        if (!base.starts_with(wanted.name)) return 0;
+        wanted.path = path;
+        return 1;
+      },
+      &search);
+  return search.path;
+}
+
+/// The N of libamdhip64.so.N; -1 for the name without one and for other files.
+long version_of(std::string_view file) {
+  if (!file.starts_with(kHip) || file.size() < kHip.size() + 2) return -1;
+  const std::string digits(file.substr(kHip.size() + 1));
+  char* end = nullptr;
+  const long number = std::strtol(digits.c_str(), &end, 10);
+  return end == digits.c_str() ? -1 : number;
+}
+
+/// The HIP libraries in a folder, the highest version first: by number, since "10" < "9" as text.
+std::vector<std::string> in_folder(const fs::path& folder) {
+  std::vector<std::string> found;
+  std::error_code ignored;  // a folder that is not there or not ours to read has none
+  for (fs::directory_iterator at(folder, ignored), end; !ignored && at != end;
+       at.increment(ignored)) {
+    const std::string name = at->path().filename().string();
+    if (name == kHip || version_of(name) >= 0) found.push_back(name);
+  }
+  std::ranges::sort(found, [](const std::string& a, const std::string& b) {
+    return version_of(a) != version_of(b) ? version_of(a) > version_of(b) : a < b;
+  });
+  for (std::string& name : found) name = (folder / name).string();
+  return found;
+}
+
+/// The folder that our own package stands in: site-packages, where AMD's wheels and PyTorch are
+/// too.
+fs::path beside_us() {
+  Dl_info self{};
+  if (dladdr(reinterpret_cast<void*>(&open_hip_library), &self) == 0 || self.dli_fname == nullptr) {
+    return {};
+  }
+  return fs::path(self.dli_fname).parent_path().parent_path();
+}
+
+bool open_first(const std::vector<std::string>& files, Library& out) {
+  return std::ranges::any_of(files, [&](const std::string& file) { return open(file, out); });
+}
+
+/// Higher than any version there is; a name that the loader does not know costs microseconds.
+constexpr int kHighest = 99;
+constexpr int kLowest = 5;
+
+}  // namespace
+
+std::string chosen_library(int vendor) {
+  static constexpr std::array<const char*, 2> kVariables = {
+      "REFARRAY_LIBCUDA",
+      "REFARRAY_LIBHIP",
+  };
+  const char* chosen = std::getenv(kVariables[static_cast<std::size_t>(vendor)]);
+  return chosen == nullptr ? "" : chosen;
+}
+
+Library open_cuda_library() {
+  Library out;
+  const std::string chosen = chosen_library(0);
+  open(chosen.empty() ? "libcuda.so.1" : chosen, out);
+  return out;
+}
+
+Library open_hip_library() {
+  Library out;
+  if (const std::string chosen = chosen_library(1); !chosen.empty()) {
+    open(chosen, out);
+    return out;
+  }
+  if (const std::string mapped = find_mapped(kHip); !mapped.empty()) {
+    if (open(mapped, out, RTLD_NOLOAD)) return out;
+  }
+  if (const fs::path site = beside_us(); !site.empty()) {
+    if (open_first(in_folder(site / "_rocm_sdk_core" / "lib"), out)) return out;
+    if (open_first(in_folder(site / "torch" / "lib"), out)) return out;
+  }
+  out.why.clear();  // of a version that nobody asked for
+  for (int version = kHighest; version >= kLowest; --version) {
+    out.why.clear();
+    if (open(core::text(kHip, ".", version), out)) return out;
+  }
+  if (open_first(in_folder("/opt/rocm/lib"), out)) return out;
+  out.why.clear();
+  open(std::string(kHip), out);
+  return out;
+}
+
+unsigned long long loaded_libraries() noexcept {
+  unsigned long long count = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* context) {
+        *static_cast<unsigned long long*>(context) = info->dlpi_adds;
+        return 1;
+      },
+      &count);
+  return count;
+}
+
+}  // namespace refarray::runtime
