@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from refarray.conformance import Outcome, _adversary, spy
-from refarray.conformance.watching import Spy
+from refarray.conformance.live_validator.spy import Spy
 
 VERSIONED = {"max_version": (1, 3)}
 Consumer = Callable[[Any], Any]

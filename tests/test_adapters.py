@@ -11,10 +11,10 @@ import pytest
 
 import refarray as ra
 from refarray.conformance import Outcome, Subject, _adversary, checks
-from refarray.conformance.adapters import OTHERS, Sent, excused
-from refarray.conformance.engine import run_subject
-from refarray.conformance.lookup import subject, version_of
-from refarray.conformance.subjects import KINDS, SUBJECTS
+from refarray.conformance.runner.engine import run_subject
+from refarray.conformance.subjects.adapters import OTHERS, Sent, excused
+from refarray.conformance.subjects.lookup import subject, version_of
+from refarray.conformance.subjects.subject import KINDS, SUBJECTS
 
 ALL = {**SUBJECTS, **OTHERS}
 
@@ -105,7 +105,7 @@ def take(x: Any) -> Sent:
 LEGACY = Subject(
     "legacy",
     "import refarray as ra; from test_adapters import Old, take; "
-    "from refarray.conformance.adapters import Sent",
+    "from refarray.conformance.subjects.adapters import Sent",
     arrays={"plain": "Sent(Old(ra.arange(6, dtype=ra.float32)), 'to_dlpack')"},
     from_dlpack="take({})",
     array_api=False,

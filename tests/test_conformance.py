@@ -22,9 +22,9 @@ from refarray.conformance import (
     parametrize,
     processes,
 )
-from refarray.conformance.engine import Run, run_subject
 from refarray.conformance.report import badge, data, html, junit, markdown
 from refarray.conformance.requirements import Level, reasons, requirements
+from refarray.conformance.runner.engine import Run, run_subject
 
 HERE = Path(__file__).resolve().parent
 

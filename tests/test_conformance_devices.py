@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from refarray.__main__ import main
-from refarray.conformance import Outcome, checks, devices, engine
-from refarray.conformance.engine import run_subject
+from refarray.conformance import Outcome, checks
+from refarray.conformance.runner import engine
+from refarray.conformance.runner.engine import run_subject
+from refarray.conformance.subjects import devices
 
 HERE = Path(__file__).resolve().parent
 WRONG = {Outcome.FAIL, Outcome.WARN, Outcome.INFO, Outcome.CRASH, Outcome.HANG}

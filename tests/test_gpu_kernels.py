@@ -103,9 +103,7 @@ def test_a_comment_or_a_line_break_needs_no_new_images(other_tree: Path) -> None
     assert tool.stale() == []
 
 
-@pytest.mark.parametrize(
-    "name", ["src/runtime/kernels/cast.hpp", "src/core/element.hpp"]
-)
+@pytest.mark.parametrize("name", ["src/runtime/kernels/cast.hpp", "src/core/element.hpp"])
 def test_a_change_of_any_source_is_seen(other_tree: Path, name: str) -> None:
     append(other_tree / name, "inline int more = 1;\n")
     (said,) = tool.stale()

@@ -33,7 +33,8 @@ GOOD = {
         'const char* kText = "goto NULL";  // goto, NULL: words in a comment are no code\n'
         "struct A {\n  explicit A(int n) : n_{n}, m_{1'000} {\n    use(n);\n  }\n};\n"
     ),
-    "src/extension/capi/errors.cpp": "// Owns.\n#include <Python.h>\nvoid f() { try {} catch (...) {} }\n",
+    "src/extension/capi/errors.cpp": "// Owns.\n#include <Python.h>\n"
+    "void f() { try {} catch (...) {} }\n",
     "src/extension/p.cpp": "// Owns p.\nstatic PyObject* call(PyObject*);\n"
     "void f() {\n  try {  // boundary: a reason\n  } catch (...) {}\n}\n",
     "src/runtime/r.cpp": '// Owns r.\nvoid f() { dlopen("libcuda.so.1", 1); }\n',

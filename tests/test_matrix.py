@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from refarray.__main__ import main
-from refarray.conformance import matrix
-from refarray.conformance.matrix import Cell, measure
-from refarray.conformance.pairs import Arrival, Exchange
+from refarray.conformance.matrix import grid as matrix
+from refarray.conformance.matrix.exchange import Arrival, Exchange
+from refarray.conformance.matrix.grid import Cell, measure
 from refarray.conformance.report import grid
 
 HERE = Path(__file__).resolve().parent

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from refarray.conformance import Outcome, engine
-from refarray.conformance.engine import Trial, run_subject
-from refarray.conformance.nursery import Forked, Nursery
-from refarray.conformance.processes import Worker
+from refarray.conformance import Outcome
+from refarray.conformance.runner import engine
+from refarray.conformance.runner.engine import Trial, run_subject
+from refarray.conformance.runner.fork_server import Forked, Nursery
+from refarray.conformance.runner.worker_process import Worker
 
 HERE = Path(__file__).resolve().parent
 

@@ -12,10 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from refarray.conformance import Outcome, engine, patience, processes
-from refarray.conformance.engine import run_subject
+from refarray.conformance import Outcome
 from refarray.conformance.findings import Finding
-from refarray.conformance.patience import Patience
+from refarray.conformance.runner import engine
+from refarray.conformance.runner import hang_detector as patience
+from refarray.conformance.runner import worker_process as processes
+from refarray.conformance.runner.engine import run_subject
+from refarray.conformance.runner.hang_detector import Patience
 
 HERE = Path(__file__).resolve().parent
 SLEEPS = "import time; print(flush=True); time.sleep(100)"

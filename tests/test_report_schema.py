@@ -10,12 +10,13 @@ from typing import Any
 import jsonschema
 import pytest
 
-from refarray.conformance import Finding, Outcome, engine
-from refarray.conformance.engine import Run, run_subject
-from refarray.conformance.matrix import Cell, measure
-from refarray.conformance.pairs import Arrival
+from refarray.conformance import Finding, Outcome
+from refarray.conformance.matrix.exchange import Arrival
+from refarray.conformance.matrix.grid import Cell, measure
 from refarray.conformance.report import data, grid
 from refarray.conformance.requirements import Level, Role
+from refarray.conformance.runner import engine
+from refarray.conformance.runner.engine import Run, run_subject
 
 Document = dict[str, Any]
 

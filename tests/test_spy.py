@@ -13,7 +13,7 @@ from spying import VERSIONED, Consumer, Loose, broken, delete_twice, taking, thr
 
 import refarray as ra
 from refarray.conformance import Outcome, _adversary, spy
-from refarray.conformance.verdicts import RULES
+from refarray.conformance.live_validator.rules import RULES
 
 HERE = Path(__file__).resolve().parent
 TESTS_OF_RULES = ("test_spy.py", "test_spy_table.py", "test_trace.py")
@@ -178,7 +178,7 @@ def old(x: Any) -> Any:
 def test_a_consumer_is_caught(
     consumer: Consumer, id: str, outcome: Outcome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("refarray.conformance.watching.PATIENCE", 0.05)
+    monkeypatch.setattr("refarray.conformance.live_validator.spy.PATIENCE", 0.05)
     watched = through(ra.arange(3), consumer)
     assert broken(watched) == {id: outcome}
     (found,) = (f for f in watched.findings if f.id == id)

@@ -7,7 +7,7 @@ from spying import Loose, broken, by_table, delete_twice, through
 
 import refarray as ra
 from refarray.conformance import Outcome, _adversary, spy
-from refarray.conformance.watching import Spy
+from refarray.conformance.live_validator.spy import Spy
 
 
 def test_a_consumer_that_takes_the_table_is_seen() -> None:

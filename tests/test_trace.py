@@ -11,7 +11,7 @@ import pytest
 
 from refarray.__main__ import main
 from refarray.conformance import Outcome, trace
-from refarray.conformance.tracing import Trace
+from refarray.conformance.live_validator.trace import Trace
 
 HERE = Path(__file__).resolve().parent
 

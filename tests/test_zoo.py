@@ -19,7 +19,7 @@ from zoo.base import ANIMALS  # noqa: E402
 
 from refarray.conformance import Outcome, check, checks, matrix  # noqa: E402
 from refarray.conformance.cases import Check, NotApplicable  # noqa: E402
-from refarray.conformance.pairs import Arrival  # noqa: E402
+from refarray.conformance.matrix.exchange import Arrival  # noqa: E402
 
 load()
 #: Some of each kind; `make zoo` tries every one.
@@ -82,7 +82,7 @@ def test_a_pair_with_an_animal_is_seen_in_the_matrix(
 
 
 def inverted(each: Check, probe: Any) -> dict[str, Any]:
-    from refarray.conformance.worker import judge
+    from refarray.conformance.runner.worker import judge
 
     return judge(each, probe, invert=True)
 
@@ -96,10 +96,10 @@ def test_every_check_fails_when_its_judgement_is_inverted() -> None:
     """On subjects that break nothing, in this process: what held is reported once the judgement is
     turned round, and of no check it can be said that it was never asked. Those that end the
     process are left to their animal."""
-    from refarray.conformance.consumer import Consumer
-    from refarray.conformance.producer import Producer
-    from refarray.conformance.subjects import REFARRAY
-    from refarray.conformance.worker import probes_of
+    from refarray.conformance.harness.consumer import Consumer
+    from refarray.conformance.harness.producer import Producer
+    from refarray.conformance.runner.worker import probes_of
+    from refarray.conformance.subjects.subject import REFARRAY
 
     asked = [c for c in checks(full=True) if not (c.part_of or c.exits or c.devices)]
     silent, judged = [], set()

@@ -21,7 +21,7 @@ from typing import Any
 import findings_page
 import partners
 
-from refarray.conformance.patience import LOOK_SECONDS, Patience
+from refarray.conformance.runner.hang_detector import LOOK_SECONDS, Patience
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "docs" / "findings.json"

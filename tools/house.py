@@ -315,7 +315,11 @@ def versions_only_in_compat(tree: list[Source]) -> Iterator[tuple[Source, int, s
 @rule
 def no_stray_try(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
     for source in tree:
-        if source.is_cpp and source.is_product and not source.path.startswith("src/extension/capi/errors."):
+        if (
+            source.is_cpp
+            and source.is_product
+            and not source.path.startswith("src/extension/capi/errors.")
+        ):
             for line, _ in source.grep(r"\btry\b"):
                 if not any(
                     "// boundary:" in text for text in source.lines[max(line - 2, 0) : line]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from refarray.conformance import engine
-from refarray.conformance.engine import run_subject
+from refarray.conformance.runner import engine
+from refarray.conformance.runner.engine import run_subject
 
 pytestmark = [
     pytest.mark.torch,

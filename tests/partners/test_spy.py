@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from refarray.conformance import Outcome, trace
-from refarray.conformance.tracing import Trace
+from refarray.conformance.live_validator.trace import Trace
 
 LIBRARIES = ("numpy", "torch", "jax", "tvm_ffi")
 pytestmark = [getattr(pytest.mark, "tvm_ffi" if name == "tvm_ffi" else name) for name in LIBRARIES]

@@ -7,7 +7,7 @@ from collections import defaultdict
 from importlib import import_module
 
 from refarray.conformance import Outcome, checks
-from refarray.conformance.engine import Run, run_subject
+from refarray.conformance.runner.engine import Run, run_subject
 from zoo.base import ANIMALS
 
 HOMES = {

@@ -11,8 +11,8 @@ from typing import Any
 import refarray as ra
 from refarray import _native
 from refarray.conformance import Subject, _adversary
-from refarray.conformance.probes.lifetime import BIG
-from refarray.conformance.subjects import REFARRAY
+from refarray.conformance.subjects.subject import REFARRAY
+from refarray.conformance.suite.producer.lifetime import BIG
 
 ANIMALS: dict[str, str] = {}
 """The requirement that each animal breaks, by the address of its Subject."""

@@ -7,8 +7,8 @@ import dataclasses
 import threading
 from typing import Any
 
-from refarray.conformance import devices
-from refarray.conformance.drivers import VENDORS, Driver
+from refarray.conformance.gpu.driver_calls import VENDORS, Driver
+from refarray.conformance.subjects import devices
 from zoo.answers import Asked
 from zoo.base import breaks, forge
 

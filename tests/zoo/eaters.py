@@ -10,7 +10,7 @@ from typing import Any
 
 import refarray as ra
 from refarray.conformance import give
-from refarray.conformance.corpus import FLOATS
+from refarray.conformance.harness.corpus import FLOATS
 from zoo.base import KEPT, breaks
 
 Fields = dict[str, Any]

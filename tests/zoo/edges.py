@@ -7,7 +7,7 @@ from typing import Any
 
 import refarray as ra
 from refarray.conformance import Subject
-from refarray.conformance.probes.edges import HUGE
+from refarray.conformance.suite.producer.edges import HUGE
 from zoo.answers import Asked
 from zoo.base import ANIMALS, Array, breaks, forge, producer
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import refarray as ra
 from refarray.conformance import Subject, _adversary, give
-from refarray.conformance.recorder import Recorder
-from refarray.conformance.subjects import REFARRAY
+from refarray.conformance.harness.recorder import Recorder
+from refarray.conformance.subjects.subject import REFARRAY
 from zoo.base import ANIMALS, KEPT, Array, breaks, fields
 from zoo.consumers import Proxy, complete
 

@@ -4,11 +4,11 @@ on simulated drivers: prints the names of those that then report something."""
 from __future__ import annotations
 
 from refarray.conformance import checks
-from refarray.conformance.consumer import Consumer
-from refarray.conformance.devices import start
-from refarray.conformance.producer import Producer
-from refarray.conformance.subjects import REFARRAY
-from refarray.conformance.worker import judge, probes_of
+from refarray.conformance.harness.consumer import Consumer
+from refarray.conformance.harness.producer import Producer
+from refarray.conformance.runner.worker import judge, probes_of
+from refarray.conformance.subjects.devices import start
+from refarray.conformance.subjects.subject import REFARRAY
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 
 from refarray.conformance import Subject
-from refarray.conformance.subjects import REFARRAY
+from refarray.conformance.subjects.subject import REFARRAY
 from zoo import devices, receivers
 
 BOOT = "import fakegpu; fakegpu.load(cuda=2, hip=2); "

@@ -12,7 +12,7 @@ from typing import Any
 
 import refarray as ra
 from refarray.conformance import _adversary
-from refarray.conformance.probes.lifetime import BIG
+from refarray.conformance.suite.producer.lifetime import BIG
 from zoo.answers import Asked
 from zoo.base import KEPT, breaks, fields, native
 

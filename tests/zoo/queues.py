@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from refarray.conformance import devices
+from refarray.conformance.subjects import devices
 from zoo.base import breaks
 from zoo.devices import owned
 from zoo.tables import Twisted

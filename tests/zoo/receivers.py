@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import refarray as ra
-from refarray.conformance import _adversary, devices
+from refarray.conformance import _adversary
+from refarray.conformance.subjects import devices
 from zoo.base import KEPT, Array, breaks
 from zoo.devices import driver
 

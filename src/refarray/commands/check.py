@@ -13,8 +13,8 @@ from refarray.commands import Subparsers
 
 if TYPE_CHECKING:
     from refarray.conformance.cases import Check
-    from refarray.conformance.engine import Run
-    from refarray.conformance.expectations import Expectation
+    from refarray.conformance.runner.engine import Run
+    from refarray.conformance.runner.expectations import Expectation
 
 FORMS = {"json": "data", "html": "html", "markdown": "markdown", "junit": "junit", "badge": "badge"}
 """The forms of --report, and the module of refarray.conformance.report that writes each."""
@@ -91,7 +91,7 @@ def wanted_reports(
 
 def expected(path: Path | None) -> list[Expectation] | None:
     """The expectations of a file."""
-    from refarray.conformance import expectations
+    from refarray.conformance.runner import expectations
 
     if path is None:
         return None
@@ -103,7 +103,7 @@ def expected(path: Path | None) -> list[Expectation] | None:
 
 def chosen_devices(where: str) -> str:
     """The choice of --devices."""
-    from refarray.conformance.devices import chosen
+    from refarray.conformance.subjects.devices import chosen
 
     try:
         return chosen(where)
@@ -113,7 +113,7 @@ def chosen_devices(where: str) -> str:
 
 def chosen_checks(full: bool, only: Sequence[str]) -> list[Check]:
     """What --full and --only ask for."""
-    from refarray.conformance import engine
+    from refarray.conformance.runner import engine
 
     try:
         return engine.selected(full=full, ids=only)
@@ -123,8 +123,8 @@ def chosen_checks(full: bool, only: Sequence[str]) -> list[Check]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the checks, prints and writes the reports."""
-    from refarray.conformance import engine
     from refarray.conformance.report import text
+    from refarray.conformance.runner import engine
 
     try:
         reports = wanted_reports(arguments.report)
@@ -137,7 +137,7 @@ def run(arguments: argparse.Namespace) -> int:
     progress = show_progress if sys.stderr.isatty() else None
     runs = [engine.run_subject(name, checks, progress, where) for name in arguments.subjects]
     if known is not None:
-        from refarray.conformance.expectations import forgiven
+        from refarray.conformance.runner.expectations import forgiven
 
         runs = [forgiven(each, known) for each in runs]
     print(text.text(runs, colour=sys.stdout.isatty(), every=arguments.all), end="")
@@ -149,7 +149,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def status_against(runs: list[Run], known: list[Expectation]) -> int:
     """As exit_status, less what was expected; 2 when an entry is stale."""
-    from refarray.conformance.expectations import compare
+    from refarray.conformance.runner.expectations import compare
 
     verdict = compare(runs, known)
     for found in verdict.unexpected:

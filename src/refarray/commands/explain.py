@@ -55,8 +55,8 @@ def explanation(asked: Requirement) -> str:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints each; unknown ids are told on stderr."""
-    from refarray.conformance.probes import load
     from refarray.conformance.requirements import requirement
+    from refarray.conformance.suite import load
 
     load()
     status = 0

@@ -23,8 +23,8 @@ def add_to(subparsers: Subparsers) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Prints the table."""
     from refarray.conformance.cases import CHECKS
-    from refarray.conformance.probes import load
     from refarray.conformance.requirements import families, reasons, requirements
+    from refarray.conformance.suite import load
 
     why = reasons()
     load()

@@ -40,7 +40,7 @@ def show_progress(pair: str, done: int, total: int) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Prints the grid and writes the reports."""
     from refarray.commands.check import Usage, wanted_reports
-    from refarray.conformance import matrix
+    from refarray.conformance.matrix import grid as matrix
     from refarray.conformance.report import grid
 
     forms = {"json": grid.as_json, "html": grid.page, "markdown": grid.markdown}

@@ -43,7 +43,7 @@ def add_to(subparsers: Subparsers) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the timeline and the verdicts."""
-    from refarray.conformance.tracing import trace
+    from refarray.conformance.live_validator.trace import trace
 
     keywords = {} if arguments.copy is None else {"copy": arguments.copy == "true"}
     names = (arguments.producer, arguments.consumer, arguments.array)

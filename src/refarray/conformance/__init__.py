@@ -23,23 +23,23 @@ _HOMES = {
     "Finding": "findings",
     "Outcome": "findings",
     "Report": "library",
-    "Spy": "watching",
-    "Subject": "subjects",
+    "Spy": "live_validator.spy",
+    "Subject": "subjects.subject",
     "check": "library",
     "checks": "library",
-    "give": "consumer",
+    "give": "harness.consumer",
     "parametrize": "library",
-    "spy": "watching",
-    "trace": "tracing",
+    "spy": "live_validator.spy",
+    "trace": "live_validator.trace",
 }
 
 if TYPE_CHECKING:
-    from refarray.conformance.consumer import give
     from refarray.conformance.findings import Finding, Outcome
+    from refarray.conformance.harness.consumer import give
     from refarray.conformance.library import Report, check, checks, parametrize
-    from refarray.conformance.subjects import Subject
-    from refarray.conformance.tracing import trace
-    from refarray.conformance.watching import Spy, spy
+    from refarray.conformance.live_validator.spy import Spy, spy
+    from refarray.conformance.live_validator.trace import trace
+    from refarray.conformance.subjects.subject import Subject
 else:
 
     def __getattr__(name: str) -> object:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from refarray.conformance.cases import Check
-from refarray.conformance.engine import Run, run_subject, selected
 from refarray.conformance.findings import Finding
 from refarray.conformance.report.text import text
 from refarray.conformance.requirements import requirements
+from refarray.conformance.runner.engine import Run, run_subject, selected
 
 if TYPE_CHECKING:
     import pytest

@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     import pytest
 
     from refarray.conformance.cases import Check
-    from refarray.conformance.engine import Trial
+    from refarray.conformance.runner.engine import Trial
 
 _trials: dict[tuple[str, str], Trial] = {}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """--subject, which may be given again, and --conformance-full."""
-    from refarray.conformance.devices import CHOICES
+    from refarray.conformance.subjects.devices import CHOICES
 
     group = parser.getgroup("refarray", "DLPack conformance (refarray)")
     group.addoption(
@@ -38,8 +38,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def trial(subject: str, devices: str) -> Trial:
     """The subject's process in this session; it lives until pytest ends."""
-    from refarray.conformance.devices import chosen
-    from refarray.conformance.engine import Trial
+    from refarray.conformance.runner.engine import Trial
+    from refarray.conformance.subjects.devices import chosen
 
     key = (subject, devices)
     if key not in _trials:

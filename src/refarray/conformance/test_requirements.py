@@ -10,8 +10,8 @@ import pytest
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A parameter for every check of every --subject."""
-    from refarray.conformance.engine import selected
     from refarray.conformance.pytest_plugin import bound
+    from refarray.conformance.runner.engine import selected
 
     subjects = metafunc.config.getoption("--subject")
     if not subjects:

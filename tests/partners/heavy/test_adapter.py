@@ -7,7 +7,7 @@ import importlib.util
 import pytest
 
 from refarray.conformance import Outcome, checks
-from refarray.conformance.engine import run_subject
+from refarray.conformance.runner.engine import run_subject
 
 MODULES = {"tensorflow": "tensorflow", "tvm": "tvm", "mxnet": "mxnet", "dgl": "dgl"}
 MODULES["dali"] = "nvidia.dali"

@@ -7,7 +7,7 @@ import sys
 from types import ModuleType
 
 from refarray.conformance import Subject
-from refarray.conformance.subjects import DTYPES, array_api
+from refarray.conformance.subjects.subject import DTYPES, array_api
 
 
 def module() -> ModuleType:

@@ -11,7 +11,7 @@ from importlib import resources
 from typing import Any
 
 import refarray
-from refarray.conformance.engine import Run
+from refarray.conformance.runner.engine import Run
 
 SCHEMA = 1
 """Counts up when a field changes its meaning or goes; new fields do not change it."""

@@ -8,14 +8,14 @@ from dataclasses import asdict
 from html import escape
 from typing import Any
 
-from refarray.conformance.engine import Run
 from refarray.conformance.findings import BROKEN, Finding, Outcome
-from refarray.conformance.lookup import subject
-from refarray.conformance.matrix import BAD, LEGEND, Cell
-from refarray.conformance.pairs import Arrival, Exchange
+from refarray.conformance.matrix.exchange import Arrival, Exchange
+from refarray.conformance.matrix.grid import BAD, LEGEND, Cell
 from refarray.conformance.report import data, html
 from refarray.conformance.report.markdown import cell as kept
 from refarray.conformance.requirements import requirement
+from refarray.conformance.runner.engine import Run
+from refarray.conformance.subjects.lookup import subject
 
 Rows = Sequence[Sequence[Cell]]
 ORDER = (

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from importlib import resources
 
-from refarray.conformance.engine import Run
 from refarray.conformance.findings import Finding, Outcome
 from refarray.conformance.report.data import environment
 from refarray.conformance.report.text import ORDER, sums
 from refarray.conformance.requirements import Level, requirement
+from refarray.conformance.runner.engine import Run
 
 EVERY = (*ORDER, Outcome.PASS, Outcome.NOT_APPLICABLE)
 LEVELS = tuple(Level)

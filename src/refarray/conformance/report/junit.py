@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from xml.etree import ElementTree
 
-from refarray.conformance.engine import Run
 from refarray.conformance.findings import Finding, Outcome
 from refarray.conformance.requirements import requirement
+from refarray.conformance.runner.engine import Run
 
 
 def printable(words: str) -> str:

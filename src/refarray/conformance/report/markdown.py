@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from refarray.conformance.engine import Run
 from refarray.conformance.report.text import grouped, sums
 from refarray.conformance.requirements import requirement
+from refarray.conformance.runner.engine import Run
 
 
 def cell(words: str) -> str:

@@ -7,9 +7,9 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from refarray.conformance.engine import Run
 from refarray.conformance.findings import Finding, Outcome
 from refarray.conformance.requirements import requirement
+from refarray.conformance.runner.engine import Run
 
 ORDER = (Outcome.CRASH, Outcome.HANG, Outcome.FAIL, Outcome.WARN, Outcome.INFO)
 MARKS = {

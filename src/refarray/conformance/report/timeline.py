@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from refarray.conformance.calls import Step
 from refarray.conformance.findings import Finding, Outcome
+from refarray.conformance.live_validator.calls import Step
 
 if TYPE_CHECKING:
-    from refarray.conformance.watching import Spy
+    from refarray.conformance.live_validator.spy import Spy
 
 
 def text(spy: Spy) -> str:

@@ -1,0 +1,1 @@
+"""Device memory, streams and driver calls that the checks of device exchanges need."""

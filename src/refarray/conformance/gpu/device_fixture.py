@@ -1,0 +1,205 @@
+"""Owns one library on one vendor's devices: its arrays and streams there, work that is held up, and
+what is in order with what, judged by the simulated drivers or by a real device."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from refarray.conformance.cases import NotApplicable
+from refarray.conformance.gpu.driver_calls import GATE_SECONDS, VENDORS, Driver, Failed, Gate
+from refarray.conformance.harness.producer import raised
+from refarray.conformance.subjects.devices import COUNT, OnDevice, simulation
+from refarray.conformance.subjects.subject import Subject
+
+SIZE = 4 * COUNT
+"""Bytes of an array."""
+
+
+@dataclass(frozen=True)
+class Pending:
+    """An array whose last write waits behind a gate."""
+
+    array: Any
+    source: Any
+    """What was written to it."""
+    stream: Any
+    handle: int
+    gate: Gate
+
+
+class Stage:
+    """One subject on the devices of one vendor."""
+
+    def __init__(self, subject: Subject, namespace: dict[str, Any], vendor: str) -> None:
+        self.vendor = VENDORS[vendor]
+        self.subject = subject
+        self.namespace = namespace
+        self.on = self._found()
+        try:
+            self.driver = Driver(self.vendor)
+            self.devices = self.driver.count()
+        except (OSError, Failed) as error:
+            raise NotApplicable(f"there is no {self.vendor.title} driver: {error}") from error
+        if self.devices == 0:
+            raise NotApplicable(f"there is no {self.vendor.title} device")
+        for device in reversed(range(self.devices)):
+            self.driver.use(device)  # its context is made, and 0 is the current device
+        self.checker = simulation()
+        self.scratch: list[int] = []
+
+    def _found(self) -> OnDevice:
+        on = self.subject.devices.get(self.vendor.name)
+        if on is None:
+            raise NotApplicable(f"{self.subject.name} has no arrays on {self.vendor.title} devices")
+        return on
+
+    def fresh(self) -> None:
+        """Ends all work of the check before, and forgets what was seen of it."""
+        gc.collect()
+        for device in reversed(range(self.devices)):
+            self.driver.use(device)
+            self.driver.call("all")
+        for pointer in self.scratch:
+            self.driver.call("free", pointer)
+        self.scratch.clear()
+        if self.checker is not None:
+            self.checker.reset()
+
+    def eval(self, text: str, **names: Any) -> Any:
+        """The value of an expression of the subject's. NotApplicable when it has none, or cannot
+        make it."""
+        if not text:
+            raise NotApplicable(f"no way to do it with {self.subject.name} is known")
+        try:
+            return eval(text, {**self.namespace, **names})
+        except Exception as error:
+            raise NotApplicable(f"{text} raised {raised(error)}") from error
+
+    def several(self) -> None:
+        """NotApplicable with a single device."""
+        if self.devices < 2:
+            raise NotApplicable(f"there is a single {self.vendor.title} device")
+
+    def text(self, device: int = 0) -> str:
+        """The expression of an array."""
+        return self.on.array.format(device)
+
+    def array(self, device: int = 0) -> Any:
+        """An array of which all work is done."""
+        made = self.eval(self.text(device))
+        self.driver.use(device)
+        self.driver.call("all")
+        return made
+
+    def stream(self, device: int = 0) -> tuple[Any, int]:
+        """A stream of the subject's, and its handle."""
+        made = self.eval(self.on.stream.format(device) if self.on.stream else "")
+        return made, int(self.eval(self.on.handle.format("_s"), _s=made))
+
+    def foreign(self, device: int = 0) -> int:
+        """A stream of somebody else's on a device, which becomes the current one."""
+        self.driver.use(device)
+        return self.driver.stream()
+
+    def working_on(self, stream: Any) -> Any:
+        """A context manager: the subject works on that stream."""
+        return self.eval(self.on.use.format("_s") if self.on.use else "", _s=stream)
+
+    def write(self, array: Any, source: Any, stream: Any) -> None:
+        """Copies one array over another in a stream."""
+        if not self.on.write:
+            raise NotApplicable(f"no way to write on a stream with {self.subject.name} is known")
+        with self.working_on(stream):
+            exec(self.on.write.format("_x", "_y"), {**self.namespace, "_x": array, "_y": source})
+
+    def read(self, array: Any, stream: Any) -> Any:
+        """A copy of an array that is made in a stream."""
+        with self.working_on(stream):
+            return self.eval(self.on.read.format("_x") if self.on.read else "", _x=array)
+
+    @contextmanager
+    def pending(
+        self, device: int = 0, kind: str = "", seconds: float = GATE_SECONDS
+    ) -> Iterator[Pending]:
+        """An array whose last write is behind a gate in a stream of the subject's, until the block
+        ends. `kind` is "pinned" or "managed" for memory of these."""
+        text = getattr(self.on, kind) if kind else self.text(device)
+        array, source = self.eval(text), self.array(device)
+        stream, handle = self.stream(device)
+        self.write(array, source, stream)  # whatever is made once is made now
+        self.driver.use(device)
+        self.driver.call("all")
+        with self.driver.gate(handle, seconds) as gate:
+            self.write(array, source, stream)
+            if gate.opened:
+                raise NotApplicable("writing in a stream waits for the stream")
+            yield Pending(array, source, stream, handle, gate)
+
+    def ordered(self, pointer: int, stream: int, size: int = SIZE) -> bool:
+        """Whether work of a stream that reads memory now follows what a gate holds up. The
+        simulated drivers prove it; on a real device the work does not get done."""
+        if self.checker is None:
+            return self.driver.held_up(stream)
+        before = len(self.checker.violations("race"))
+        self.scratch.append(self.driver.made("memory", size))
+        self.driver.copy(self.scratch[-1], pointer, size, stream)
+        return len(self.checker.violations("race")) == before
+
+    def follows(self, pending: Pending, export: Any, stream: int) -> bool:
+        """Whether a stream that reads an exported array follows its last write; not if the gate had
+        to be opened for the export to return."""
+        if pending.gate.opened and self.checker is None:
+            raise NotApplicable(f"the export waited for {GATE_SECONDS:g} s; STRM-03 judges it")
+        return self.ordered(export.address, stream)
+
+    def calls(self, *words: str) -> list[str]:
+        """The calls since fresh() whose names hold one of these; none where nobody keeps them."""
+        names = [] if self.checker is None else [each["call"] for each in self.checker.trace()]
+        return [name for name in names if any(word in name for word in words)]
+
+    def wrong(self, *kinds: str) -> list[str]:
+        """What the simulated drivers object to, of some kinds."""
+        found = [] if self.checker is None else self.checker.violations(*kinds)
+        return [f"{each['kind']}: {each.get('message', '')}" for each in found]
+
+    def repro(self, *lines: str) -> str:
+        """Lines of Python, after the subject's imports."""
+        load = [] if self.checker is None else ["import fakegpu; fakegpu.load(cuda=2, hip=2)"]
+        show = [] if self.checker is None else ["print(*fakegpu.trace(), sep='\\n')"]
+        return "\n".join([*load, self.subject.imports, *lines, *show])
+
+    def repro_pending(self, *lines: str, device: int = 0, kind: str = "") -> str:
+        """The same with an array `x` whose last write may be unfinished, in a stream `s`."""
+        text = self.text(device)
+        return self.repro(
+            f"x = {getattr(self.on, kind) if kind else text}; y = {text}; "
+            f"s = {self.on.stream.format(device)}; t = {self.on.stream.format(device)}",
+            f"with {self.on.use.format('s')}: {self.on.write.format('x', 'y')}",
+            *lines,
+        )
+
+
+_stages: dict[tuple[str, str], Stage | str] = {}
+
+
+@contextmanager
+def staged(probe: Any, vendor: str) -> Iterator[Stage]:
+    """The stage of a subject, of which all former work is done. NotApplicable when there is none.
+    Which device is current does not change."""
+    key = (probe.subject.name, vendor)
+    if key not in _stages:
+        try:
+            _stages[key] = Stage(probe.subject, probe.namespace, vendor)
+        except NotApplicable as reason:
+            _stages[key] = str(reason)
+    stage = _stages[key]
+    if isinstance(stage, str):
+        raise NotApplicable(stage)
+    stage.fresh()
+    with ExitStack() as stack:
+        stack.callback(stage.driver.use, 0)
+        yield stage

@@ -1,0 +1,200 @@
+"""Owns a subject as a producer: making its arrays, asking for capsules, reading what they hold, and
+writing both down as a repro."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from refarray import _native
+from refarray.conformance.cases import NotApplicable, Seen, about
+from refarray.conformance.subjects.subject import Subject
+
+
+class Absent(enum.Enum):
+    """A keyword that is left out, which is not the same as None."""
+
+    ABSENT = 1
+
+
+ABSENT = Absent.ABSENT
+VERSIONED = {"max_version": (1, 3)}
+
+# Where a repro finds a field of the struct in the capsule `c`, by ctypes: (offset in the versioned
+# struct, offset in the legacy one, ctypes name).
+FIELDS = {
+    "version.major": (0, None, "c_uint32"),
+    "version.minor": (4, None, "c_uint32"),
+    "flags": (24, None, "c_uint64"),
+    "data": (32, 0, "c_void_p"),
+    "device_type": (40, 8, "c_int32"),
+    "device_id": (44, 12, "c_int32"),
+    "ndim": (48, 16, "c_int32"),
+    "code": (52, 20, "c_uint8"),
+    "bits": (53, 21, "c_uint8"),
+    "lanes": (54, 22, "c_uint16"),
+    "shape": (56, 24, "c_void_p"),
+    "strides": (64, 32, "c_void_p"),
+    "byte_offset": (72, 40, "c_uint64"),
+}
+POINTER = (
+    "p = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)"
+    '(("PyCapsule_GetPointer", ctypes.pythonapi))(c, {name!r})'
+)
+
+
+@dataclass(slots=True)
+class Export:
+    """What one call of `__dlpack__` gave: a capsule that is held and what it holds, or an
+    exception."""
+
+    call: str
+    """The call as Python text: `torch.ones(3).__dlpack__(copy=True)`."""
+    capsule: Any = None
+    held: Mapping[str, Any] | None = None
+    """As `_native._inspect_capsule` tells it."""
+    error: Exception | None = None
+
+    def __str__(self) -> str:
+        if self.error is not None:
+            return raised(self.error)
+        if self.held is None:
+            return f"a {type(self.capsule).__name__}"
+        version = self.held["version"]
+        return f"{self.held['name']}{f' {version[0]}.{version[1]}' if version else ''}"
+
+    def __getitem__(self, field: str) -> Any:
+        """A field of the struct. NotApplicable when there is none: another check says so."""
+        if self.held is None:
+            raise NotApplicable(f"{self.call} gave {self}")
+        return self.held.get(field)
+
+    @property
+    def versioned(self) -> bool:
+        """Whether it is a DLManagedTensorVersioned."""
+        return self.held is not None and self.held["version"] is not None
+
+    @property
+    def flags(self) -> int:
+        """The flags. NotApplicable for the legacy struct, which has none."""
+        if not self.versioned:
+            raise NotApplicable(f"{self.call} gave {self}, which has no flags")
+        return int(self["flags"])
+
+    @property
+    def address(self) -> int:
+        """Of element (0, ..., 0)."""
+        return int(self["data"] or 0) + int(self["byte_offset"] or 0)
+
+
+def raised(error: BaseException) -> str:
+    """An exception as a report shows it, on one line and of a bearable length."""
+    text = " ".join(str(error).split())
+    return (
+        f"{type(error).__name__}: {text[:160]}{'…' if len(text) > 160 else ''}"
+        if text
+        else type(error).__name__
+    )
+
+
+def keywords_text(keywords: Mapping[str, Any]) -> str:
+    """The keywords of a call as Python text."""
+    return ", ".join(f"{name}={value!r}" for name, value in keywords.items())
+
+
+class Producer:
+    """One subject, imported. Probes are given one each."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self.namespace: dict[str, Any] = {}
+        exec(subject.imports, self.namespace)
+
+    def text(self, kind: str = "plain") -> str:
+        """The expression of a kind of array. NotApplicable when the subject has none."""
+        found = self.subject.arrays.get(kind)
+        if found is None:
+            raise NotApplicable(f"{self.subject.name} has no such arrays ({kind})")
+        return found
+
+    def typed(self, dtype: str) -> str:
+        """The expression of three ones of a dtype. NotApplicable when the subject has none."""
+        if dtype not in self.subject.dtypes or not self.subject.dtype:
+            raise NotApplicable(f"{self.subject.name} has no {dtype}")
+        return self.subject.dtype.format(dtype)
+
+    def big(self, count: int) -> str:
+        """The expression of `count` float32 elements. NotApplicable when none is known."""
+        if not self.subject.big:
+            raise NotApplicable(f"no way to make big arrays of {self.subject.name} is known")
+        return self.subject.big.format(count)
+
+    def make(self, text: str) -> Any:
+        """The array that an expression makes. NotApplicable when the library refuses to make it."""
+        try:
+            return eval(text, self.namespace)
+        except Exception as error:
+            raise NotApplicable(f"{text} raised {raised(error)}") from error
+
+    def export(self, text: str, /, array: Any = ABSENT, **keywords: Any) -> Export:
+        """Calls `__dlpack__` of a fresh array, or of `array`, whose expression is `text`.
+        NotApplicable for what is no DLPack capsule: that is LIFE-06's business."""
+        export = self.ask(text, array, **keywords)
+        if export.error is None and export.held is None:
+            raise NotApplicable(f"{export.call} gave {export.capsule!r}")
+        return export
+
+    def ask(self, text: str, /, array: Any = ABSENT, **keywords: Any) -> Export:
+        """As export, whatever `__dlpack__` returns."""
+        made = self.make(text) if array is ABSENT else array
+        given = {name: value for name, value in keywords.items() if value is not ABSENT}
+        call = f"{text}.__dlpack__({keywords_text(given)})"
+        about(self.repro(f"print({call})"))
+        try:
+            capsule = type(made).__dlpack__(made, **given)
+        except Exception as error:  # its traceback would keep the array alive
+            return Export(call, error=error.with_traceback(None))
+        return Export(call, capsule, self.read(capsule))
+
+    @staticmethod
+    def device(array: Any) -> tuple[int, ...]:
+        """What `__dlpack_device__()` says, as ints. NotApplicable when there is no such method:
+        that is CONS-02's business."""
+        method = getattr(type(array), "__dlpack_device__", None)
+        if method is None:
+            raise NotApplicable(f"{type(array).__name__} has no __dlpack_device__")
+        return tuple(int(part) for part in method(array))
+
+    @staticmethod
+    def read(capsule: Any) -> Mapping[str, Any] | None:
+        """What a capsule holds; None for what is no DLPack capsule."""
+        try:
+            return _native._inspect_capsule(capsule)
+        except (TypeError, ValueError):
+            return None
+
+    def repro(self, *lines: str) -> str:
+        """Lines of Python, after the subject's imports."""
+        return "\n".join([self.subject.imports, *lines])
+
+    def seen(self, held: bool, export: Export, observed: str = "", *, field: str = "") -> Seen:
+        """What an export showed; `field` is the one that a repro reads."""
+        text = observed or f"{export}"
+        if export.error is not None or not field:
+            return Seen(held, text, self.repro(f"print({export.call})"))
+        versioned, legacy, kind = FIELDS[field]
+        offset = versioned if export.versioned else legacy
+        return Seen(
+            held,
+            text,
+            "\n".join(
+                [
+                    f"import ctypes; {self.subject.imports}",
+                    f"c = {export.call}",
+                    POINTER.format(name=str(export["name"]).encode()),
+                    f"print(ctypes.{kind}.from_address(p + {offset}).value)  # {field}",
+                ]
+            ),
+        )

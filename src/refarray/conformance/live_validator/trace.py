@@ -1,0 +1,176 @@
+"""Owns `refarray trace`: one exchange between two libraries in a process of its own, watched by a
+spy."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from refarray.conformance.findings import Finding
+from refarray.conformance.harness.producer import raised
+from refarray.conformance.live_validator.calls import Step
+from refarray.conformance.matrix.exchange import Arrival
+from refarray.conformance.report.timeline import lines, timeline_lines
+from refarray.conformance.runner.worker_process import how_it_ended
+
+SECONDS = 60.0
+"""For both imports and the exchange."""
+START = "from refarray.conformance.live_validator.trace import main; main()"
+
+
+@dataclass
+class Trace:
+    """One exchange, as it was seen."""
+
+    producer: str
+    consumer: str
+    array: str = ""
+    """The expression that made it."""
+    versions: tuple[str, str] = ("", "")
+    began: int = 0
+    steps: list[Step] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    arrival: str = ""
+    broken: str = ""
+    """Why there was no exchange."""
+    died: str = ""
+    """How the process ended before the exchange did."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether a MUST was broken, data arrived wrong, or the process died."""
+        wrong = self.arrival == Arrival.WRONG
+        return bool(self.died) or wrong or any(f.outcome.failed for f in self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What JSON carries."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        ends = [
+            f"{name} {version}".rstrip()
+            for name, version in zip((self.producer, self.consumer), self.versions, strict=True)
+        ]
+        out = [f"{ends[0]} -> {ends[1]}: {self.array}", ""]
+        names = {"producer": self.producer, "consumer": self.consumer}
+        out += timeline_lines(self.steps, self.began, names)
+        if self.died:
+            out.append(f"and then the process died: {self.died}")
+        return "\n".join([*out, "", *(lines(self.findings) if self.findings else [])]).rstrip()
+
+
+def exchange(request: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> None:
+    """Runs in the process of its own: the exchange, each step told when it happens."""
+    from refarray.conformance.harness.consumer import Consumer
+    from refarray.conformance.harness.producer import Producer
+    from refarray.conformance.live_validator.spy import spy
+    from refarray.conformance.subjects.lookup import subject
+
+    producer = Producer(subject(request["producer"]))
+    other = Producer(subject(request["consumer"]))
+    consumer = Consumer(other.subject, other.namespace)
+    if not other.subject.from_dlpack:
+        raise ValueError(f"{request['consumer']} imports nothing")
+    text = producer.subject.arrays.get(request["array"], request["array"])
+    names = {"producer": request["producer"], "consumer": request["consumer"]}
+    watched = spy(producer.make(text), **names, table=request["table"])
+    say(
+        {
+            "array": text,
+            "began": watched.began,
+            "versions": [producer.subject.version, other.subject.version],
+        }
+    )
+    watched.listener = lambda step: say({"step": asdict(step)})
+
+    def taken(given: Any, **keywords: Any) -> Any:
+        found = consumer.take(given, **keywords)
+        if found.error is not None:
+            raise found.error
+        return found.array
+
+    try:
+        array = watched.take(taken, **request["keywords"])
+        watched.dropped()
+        del array
+    except Exception:  # it stands in the timeline
+        pass
+    findings = watched.finish()
+    say(
+        {
+            "steps": [asdict(step) for step in watched.timeline],
+            "findings": [found.to_dict() for found in findings],
+            "arrival": watched.takings[0].arrival,
+        }
+    )
+
+
+def main() -> None:
+    """The request is JSON on the command line; answers go to standard output, a line each."""
+    out = os.dup(1)
+    os.dup2(2, 1)  # what the libraries print is not ours
+
+    def say(message: dict[str, Any]) -> None:
+        os.write(out, (json.dumps(message) + "\n").encode())
+
+    try:
+        exchange(json.loads(sys.argv[1]), say)
+    except BaseException as error:  # SystemExit too: a library may leave at import
+        say({"broken": raised(error)})
+    os._exit(0)
+
+
+def trace(
+    producer: str, consumer: str, array: str = "plain", *, table: bool = True, **keywords: Any
+) -> Trace:
+    """Sends one array from a library to another and tells what happened.
+
+    `array` is a kind that the adapter knows, or an expression; `keywords` are the consumer's
+    from_dlpack's; with `table=False` no C exchange table is offered. Never raises for what the
+    libraries do.
+    """
+    request = {
+        "producer": producer,
+        "consumer": consumer,
+        "array": array,
+        "table": table,
+        "keywords": keywords,
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-c", START, json.dumps(request)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    out = Trace(producer, consumer, array)
+    try:
+        output, _ = process.communicate(timeout=SECONDS)
+        out.died = how_it_ended(process.returncode) if process.returncode else ""
+    except subprocess.TimeoutExpired:
+        process.kill()
+        output, _ = process.communicate()
+        out.died = f"no end within {SECONDS:g} s"
+    for line in output.decode().splitlines():
+        told(out, json.loads(line))
+    return out
+
+
+def told(out: Trace, message: dict[str, Any]) -> None:
+    """Enters one line of the process."""
+    if "step" in message:
+        out.steps.append(Step(**message["step"]))
+    elif "steps" in message:
+        out.steps = [Step(**step) for step in message["steps"]]
+        out.findings = [Finding.from_dict(found) for found in message["findings"]]
+        out.arrival = message["arrival"]
+    elif "broken" in message:
+        out.broken = message["broken"]
+    else:
+        out.array = message["array"]
+        out.began = message["began"]
+        out.versions = (message["versions"][0], message["versions"][1])

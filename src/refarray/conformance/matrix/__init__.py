@@ -1,0 +1,1 @@
+"""Exchanges between every producer and every consumer."""

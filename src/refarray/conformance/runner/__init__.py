@@ -1,0 +1,1 @@
+"""Runs checks in worker processes: the engine, the worker, the fork server, hang detection."""

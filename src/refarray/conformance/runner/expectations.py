@@ -1,0 +1,168 @@
+"""Owns the expectations file: what a project knows to be broken, by id, subject and version, strict
+both ways."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from refarray.conformance.findings import Finding, Outcome
+from refarray.conformance.requirements import requirements
+from refarray.conformance.runner.engine import Run
+
+KEYS = {"id", "subject", "case", "role", "versions", "outcome", "reason", "issue"}
+NEEDED = {"id", "subject", "outcome", "reason"}
+CLAUSE = re.compile(r"\s*(==|!=|>=|<=|<|>)\s*(\d+(?:\.\d+)*)\s*")
+
+
+class Malformed(ValueError):
+    """The file is wrong; the message names the line or the entry, and the key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """One entry: the findings that it covers end so, and not otherwise."""
+
+    id: str
+    subject: str
+    outcome: Outcome
+    reason: str
+    case: str = ""
+    role: str = ""
+    versions: str = ""
+    issue: str = ""
+
+    def covers(self, found: Finding) -> bool:
+        """Whether it speaks of that finding."""
+        return (
+            found.id == self.id
+            and found.subject == self.subject
+            and self.case in {"", found.case}
+            and self.role in {"", found.role}
+            and matches(found.version, self.versions)
+        )
+
+    def __str__(self) -> str:
+        parts = [self.id, self.subject, self.role, self.case, self.versions]
+        return " ".join(part for part in parts if part)
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """The release part of a version: "2.13.0+cpu" is (2, 13, 0)."""
+    found = re.match(r"\d+(?:\.\d+)*", version)
+    return tuple(int(part) for part in found[0].split(".")) if found else ()
+
+
+def matches(version: str, ranges: str) -> bool:
+    """Whether a version lies in ">=2.9,<3"; no range matches every version."""
+    own = numbers(version)
+    for clause in filter(None, ranges.split(",")):
+        parsed = CLAUSE.fullmatch(clause)
+        if parsed is None:
+            raise Malformed(f"versions: {clause!r} is no clause such as >=2.9")
+        limit = numbers(parsed[2])
+        length = max(len(own), len(limit))
+        a, b = (part + (0,) * (length - len(part)) for part in (own, limit))
+        holds = {"==": a == b, "!=": a != b, ">=": a >= b, "<=": a <= b, "<": a < b, ">": a > b}
+        if not holds[parsed[1]]:
+            return False
+    return True
+
+
+def parse(text: str, name: str = "expectations") -> list[Expectation]:
+    """The entries of a file's text. Malformed tells which entry and key are wrong."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise Malformed(f"{name}: {error}") from error
+    if extra := set(data) - {"expect"}:
+        raise Malformed(f"{name}: unknown key {sorted(extra)[0]!r}; entries are [[expect]] tables")
+    lines = [n for n, line in enumerate(text.splitlines(), 1) if line.strip() == "[[expect]]"]
+    entries = data.get("expect", [])
+    if not isinstance(entries, list):
+        raise Malformed(f"{name}: expect is no list; entries are [[expect]] tables")
+    places = lines if len(lines) == len(entries) else [0] * len(entries)
+    return [
+        _entry(entry, f"{name}, line {place}" if place else f"{name}, entry {number}")
+        for number, (entry, place) in enumerate(zip(entries, places, strict=True), 1)
+    ]
+
+
+def _entry(entry: dict[str, Any], where: str) -> Expectation:
+    for key, value in entry.items():
+        if key not in KEYS:
+            raise Malformed(f"{where}: unknown key {key!r}; there are {', '.join(sorted(KEYS))}")
+        if not isinstance(value, str):
+            raise Malformed(f"{where}: {key} is a {type(value).__name__}, not a string")
+    if missing := sorted(NEEDED - set(entry)):
+        raise Malformed(f"{where}: {missing[0]} is missing")
+    if entry["id"] not in requirements():
+        raise Malformed(f"{where}: id {entry['id']!r} is no requirement")
+    try:
+        entry["outcome"] = Outcome(entry["outcome"])
+    except ValueError:
+        raise Malformed(
+            f"{where}: outcome {entry['outcome']!r} is none of {', '.join(Outcome)}"
+        ) from None
+    try:
+        matches("0", entry.get("versions", ""))
+    except Malformed as error:
+        raise Malformed(f"{where}: {error}") from None
+    return Expectation(**entry)
+
+
+def read(path: Path) -> list[Expectation]:
+    """The entries of a file. OSError when it cannot be read."""
+    return parse(path.read_text(encoding="utf-8"), path.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What remains when the expected is taken out."""
+
+    unexpected: tuple[Finding, ...]
+    """Failures that no entry covers, and findings that end otherwise than their entry says."""
+    stale: tuple[Expectation, ...]
+    """Entries of tried subjects that no finding bears out."""
+
+
+def compare(runs: Iterable[Run], expected: Sequence[Expectation]) -> Verdict:
+    """Holds the findings against the entries, both ways. An entry about a version or a subject that
+    was not tried says nothing."""
+    runs = [run for run in runs if not run.broken]
+    borne_out: set[Expectation] = set()
+    unexpected = []
+    for found in (found for run in runs for found in run.findings):
+        entries = [entry for entry in expected if entry.covers(found)]
+        if any(entry.outcome is found.outcome for entry in entries):
+            borne_out.update(entry for entry in entries if entry.outcome is found.outcome)
+        elif found.outcome.failed:
+            unexpected.append(found)
+    tried = {(run.subject, found.id) for run in runs for found in run.findings}
+    versions = {run.subject: run.version for run in runs}
+    stale = [
+        entry
+        for entry in expected
+        if entry not in borne_out
+        and (entry.subject, entry.id) in tried
+        and matches(versions[entry.subject], entry.versions)
+    ]
+    return Verdict(tuple(unexpected), tuple(stale))
+
+
+def forgiven(run: Run, expected: Sequence[Expectation]) -> Run:
+    """The run with the expected failures marked in what was observed; outcomes stay as they are."""
+    findings = []
+    for found in run.findings:
+        entry = next((e for e in expected if e.covers(found) and e.outcome is found.outcome), None)
+        note = (
+            f" (expected: {entry.reason}{f', {entry.issue}' if entry.issue else ''})"
+            if entry
+            else ""
+        )
+        findings.append(replace(found, observed=found.observed + note) if note else found)
+    return replace(run, findings=findings)

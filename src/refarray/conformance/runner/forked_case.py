@@ -1,0 +1,77 @@
+"""Owns a child process for one risky case: its answer, or how it died."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+from collections.abc import Callable
+from typing import Any
+
+from refarray.conformance.runner.hang_detector import LOOK_SECONDS, Patience
+
+CHUNK = 65536
+
+
+class Leave(BaseException):
+    """Raised in a child that has answered and has to end as Python's processes end: it goes up to
+    the main function, which returns."""
+
+
+def in_child(
+    work: Callable[[Callable[[dict[str, Any]], None]], None], most: float, leaves: bool = False
+) -> tuple[list[dict[str, Any]], str]:
+    """Runs `work` in a forked child until it hangs, or for `most` seconds, and gives it a function
+    to say things by. What it said, and how it died: "" when it did not, "hang" when it did not
+    end. A child that `leaves` ends the interpreter, too, and how that ends is a part of how it
+    died."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(read)
+
+        def say(message: dict[str, Any]) -> None:
+            data = (json.dumps(message) + "\n").encode()
+            while data:
+                data = data[os.write(write, data) :]
+
+        try:
+            work(say)
+        except BaseException:  # SystemExit, too: that nothing was said tells it
+            os._exit(0)
+        if leaves:
+            raise Leave
+        os._exit(0)
+    os.close(write)
+    try:
+        said, ended = receive(read, Patience(child, most))
+    finally:
+        os.close(read)
+    if not ended:
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    messages = [json.loads(line) for line in said.splitlines(keepends=True) if line[-1:] == b"\n"]
+    if not ended:
+        return messages, "hang"
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        return messages, f"{signal.Signals(number).name}: {signal.strsignal(number)}"
+    code = os.WEXITSTATUS(status)
+    answered = any("held" in message for message in messages)
+    return messages, "" if answered and code == 0 else f"left with exit status {code}"
+
+
+def receive(pipe: int, patience: Patience) -> tuple[bytes, bool]:
+    """What comes through a pipe until its end, or until patience is over; whether the end came."""
+    answer = b""
+    while True:
+        ready, _, _ = select.select([pipe], [], [], LOOK_SECONDS)
+        if not ready:
+            if patience.over():
+                return answer, False
+            continue
+        chunk = os.read(pipe, CHUNK)
+        if not chunk:
+            return answer, True
+        answer += chunk

@@ -1,0 +1,1 @@
+"""The libraries that the kit knows, and how an adapter is found by name."""

@@ -1,0 +1,1 @@
+"""Checks of a consumer: what its from_dlpack asks for and accepts."""

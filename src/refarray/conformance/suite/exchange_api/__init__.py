@@ -1,0 +1,1 @@
+"""Checks of the C exchange API, on both sides."""

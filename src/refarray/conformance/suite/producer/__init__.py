@@ -1,0 +1,1 @@
+"""Checks of a producer: what its two methods export."""
