@@ -37,23 +37,23 @@ pytest: $(VENV)/package $(VENV)/test $(VENV)/partners
 
 test-long: $(VENV)/package $(VENV)/test ## tests that take minutes: a million races over each kind of capsule, ten times Hypothesis's examples
 	echo "== two threads on one object, a million rounds over each kind of capsule"
-	$(BIN)/python -m pytest -q --lockstep-rounds=200000 --durations=3 tests/test_lockstep.py
+	$(BIN)/python -m pytest -q --lockstep-rounds=200000 --durations=3 tests/dlpack/test_lockstep.py
 	echo "== properties and models, ten times the examples"
-	$(BIN)/python -m pytest -q --long=10 --durations=3 $(shell grep -l 'import.* settings' tests/test_*.py)
+	$(BIN)/python -m pytest -q --long=10 --durations=3 $(shell grep -l 'import.* settings' tests/*/test_*.py)
 	echo "== every simulated driver and every call of one that can fail"
-	$(BIN)/python -m pytest -q --long=2 --durations=3 -m long tests/test_gpu.py tests/test_gpu_faults.py
+	$(BIN)/python -m pytest -q --long=2 --durations=3 -m long tests/devices/test_gpu.py tests/devices/test_gpu_faults.py
 
 abi3: $(VENV)/build $(VENV)/audit
-	$(BIN)/python tools/abi3.py
+	$(BIN)/python tools/gates/abi3.py
 
 test-partners: $(VENV)/pip ## partners that need an environment of their own; PARTNER=tensorflow runs one
-	$(BIN)/python tools/partners.py $(PARTNER)
+	$(BIN)/python tools/gates/partner_environments.py $(PARTNER)
 
 zoo: $(VENV)/package ## every broken producer and consumer against the conformance kit; prints the kill rate
-	PYTHONPATH=tests:tests/fakegpu $(BIN)/python -m zoo
+	PYTHONPATH=tests:tests/fakegpu $(BIN)/python -m mutants
 
 findings: $(VENV)/package $(VENV)/test $(VENV)/partners ## the kit on every released library, each repro again, against the register; LIBRARY=numpy for one
-	$(BIN)/python tools/findings.py $(LIBRARY)
+	$(BIN)/python tools/findings/findings.py $(LIBRARY)
 
 check: $(VENV)/package $(VENV)/test $(VENV)/dev ## formatting, linters, types, house rules, a build with warnings as errors
 	echo "== clang-format"
@@ -77,7 +77,7 @@ format: $(VENV)/dev ## lay the sources out as `make check` wants them
 	$(BIN)/ruff format --quiet $(PYTHON_SOURCES)
 
 gpu-kernels: ## compile the device kernels ahead with clang 19, into src/runtime/kernels/images
-	$(PYTHON) tools/gpu_kernels.py
+	$(PYTHON) tools/gpu/gpu_kernels.py
 
 bench: $(VENV)/package $(VENV)/light $(VENV)/partners ## time the exchanges side by side with every partner
 	$(BIN)/python -m benchmarks
@@ -102,11 +102,11 @@ docs: $(VENV)/package $(VENV)/docs ## the manual, into docs/_build/html
 	echo "== sphinx"
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 
-# A gate is a target that must fail on a planted bug: tests/canary/GATE.patch, or it has not been shown to be alive.
+# A gate is a target that must fail on a planted bug: tests/gates/canary/GATE.patch, or it has not been shown to be alive.
 ifdef CANARY
 .PHONY: $(MAKECMDGOALS)
 $(MAKECMDGOALS): $(VENV)/pip
-	$(BIN)/python tools/canary.py $@
+	$(BIN)/python tools/gates/canary.py $@
 else
 
 bench-check: $(VENV)/build $(VENV)/light $(VENV)/partners ## instructions of the exchanges against their budget; UPDATE=1 rewrites it
@@ -144,14 +144,14 @@ coverage: $(VENV)/build $(VENV)/test $(VENV)/coverage ## which lines and branche
 	$(BIN)/python tools/gates/coverage.py
 
 gpu-kernels-check: $(VENV)/kernels ## the device kernels' images: those of the sources, assembled by ptxas, and compiled again where clang 19 is
-	$(BIN)/python tools/gpu_kernels.py --check
+	$(BIN)/python tools/gpu/gpu_kernels.py --check
 
 .PHONY: gpu-nodevice
 gpu-nodevice: $(VENV)/build $(VENV)/test $(VENV)/headers ## NVIDIA's and AMD's own drivers with no device, and their headers against our declarations
 	$(BIN)/python tools/gates/gpu_nodevice.py
 
 canary: $(VENV)/pip ## plant each gate's bug in a copy of the tree: every one must be caught; GATE CANARY=1 for one
-	$(BIN)/python tools/canary.py --all
+	$(BIN)/python tools/gates/canary.py --all
 
 endif
 

@@ -80,7 +80,7 @@ def left_out(config: pytest.Config) -> dict[str, str]:
     """Markers of what is not run, and how to run it."""
     left = {}
     if config.getoption("--hardware") is None:
-        left["hardware"] = "(tests/hardware) need a GPU; `make gpu-hardware` runs them"
+        left["hardware"] = "(tests/devices/hardware) need a GPU; `make gpu-hardware` runs them"
     if config.getoption("--long") <= 1:
         left["long"] = "are more of what is tried here; `make test-long` runs them"
     return left

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-TESTS = ROOT / "tests" / "hardware"
+TESTS = ROOT / "tests" / "devices" / "hardware"
 PASSED, FAILED, NOT_RUN = "passed", "failed", "not run"
 #: What says that a partner is there and has a device; it prints its version.
 PARTNERS = {
@@ -147,7 +147,7 @@ def installed(name: str) -> tuple[str, str]:
 
 
 def with_partner(runner: Runner, name: str, scratch: Path) -> Stage:
-    """The tests of tests/hardware beside one partner."""
+    """The tests of tests/devices/hardware beside one partner."""
     version, why = partner_version(runner, name) if not runner.simulated else installed(name)
     title = f"{name} {version}".strip()
     why = "the time was up" if runner.left(1) <= 0 else why

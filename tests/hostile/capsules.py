@@ -126,7 +126,7 @@ def twice_after_refusal(adv: Any) -> int:
 
 @case("R40 C39", "two-threads", "capsule", repeats=0)
 def two_threads(adv: Any) -> int:
-    """In lock step; tests/test_lifetime.py does it many more times."""
+    """In lock step; tests/dlpack/test_lifetime.py does it many more times."""
     rounds = 200
     tensors = [adv.make(data=FLOATS) for _ in range(rounds)]
     capsules = [tensor.capsule() for tensor in tensors]

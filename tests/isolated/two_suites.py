@@ -18,11 +18,18 @@ from typing import Any
 TESTS = Path(__file__).resolve().parent.parent
 # What is about the repository, the process or other processes, and not about an interpreter.
 ELSEWHERE = (
-    *("house", "docs", "package", "canary", "requirements", "bench_check", "bench_docs", "zoo"),
+    *("house", "docs", "package", "canary", "requirements", "bench_check", "bench_docs", "mutants"),
     *("gates", "oom", "hostile", "exit", "conformance", "cli", "adversary", "adapters"),
     *("matrix", "spy", "trace", "findings", "browser", "picture", "report_schema"),
     *("verification", "abi"),
-    *("drivers", "driver_traps", "no_device", "nursery", "patience", "conformance_devices"),
+    *(
+        "drivers",
+        "driver_traps",
+        "no_device",
+        "fork_server",
+        "hang_detector",
+        "conformance_devices",
+    ),
     *("gpu", "gpu_copies", "gpu_faults", "gpu_first_use", "gpu_hardware", "gpu_kernels"),
 )
 PARTNER = re.compile(r"^\s*(import|from) (numpy|ml_dtypes|tvm_ffi|hypothesis)\b", re.MULTILINE)
@@ -41,8 +48,9 @@ if sys.version_info < (3, 13):  # it runs their initialisation, and refuses them
 def files() -> list[str]:
     return [
         str(path)
-        for path in sorted(TESTS.glob("test_*.py"))
-        if path.stem.removeprefix("test_") not in ELSEWHERE
+        for path in sorted(TESTS.glob("*/test_*.py"))
+        if path.parent.name not in {"partners", "fakegpu"}
+        and path.stem.removeprefix("test_") not in ELSEWHERE
         and not PARTNER.search(path.read_text(encoding="utf-8"))
     ]
 

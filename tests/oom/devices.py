@@ -1,5 +1,5 @@
 """Recipes for streams and events, as far as they go without a driver: every call of a simulated one
-fails in tests/gpu/sweep_faults.py."""
+fails in tests/devices/simulated/sweep_faults.py."""
 
 from __future__ import annotations
 

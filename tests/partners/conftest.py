@@ -52,7 +52,7 @@ def quirks_of_this_version(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def counts(record_testsuite_property: Callable[[str, object], None]) -> Iterator[None]:
-    """What tools/partners.py shows beside the number of tests."""
+    """What tools/gates/partner_environments.py shows beside the number of tests."""
     yield
     record_testsuite_property("limits met", len(limits.MET))
     record_testsuite_property("quirks shown", len(limits.SHOWN))

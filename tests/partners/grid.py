@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from dtype_names import FLOAT8, SUB_BYTE
+from helpers.dtype_names import FLOAT8, SUB_BYTE
 
 import refarray as ra
 from refarray import _native

@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from dtype_names import FLOAT8, SUB_BYTE
+from helpers.dtype_names import FLOAT8, SUB_BYTE
 from packaging.specifiers import SpecifierSet
 
 from .grid import DTYPES, LAYOUTS, NARROW

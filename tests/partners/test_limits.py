@@ -53,8 +53,8 @@ def test_every_partner_with_limits_has_tests_that_meet_them() -> None:
 
 
 def test_the_manual_says_what_the_data_says() -> None:
-    command = [sys.executable, str(ROOT / "tools" / "partner_docs.py"), "--check"]
-    assert subprocess.run(command, check=False).returncode == 0, "run tools/partner_docs.py"
+    command = [sys.executable, str(ROOT / "tools" / "docs" / "partners_page.py"), "--check"]
+    assert subprocess.run(command, check=False).returncode == 0, "run tools/docs/partners_page.py"
 
 
 @JAX

@@ -13,6 +13,7 @@ from common import (
     build,
     compile_adversary,
     environment,
+    located,
     print_loaded,
     run,
     say,
@@ -41,7 +42,7 @@ def main(arguments: list[str]) -> None:
             "detect_leaks=1:allocator_may_return_null=1:abort_on_error=1:intercept_tls_get_addr=0"
         ),
         "UBSAN_OPTIONS": "print_stacktrace=1:abort_on_error=1",
-        "LSAN_OPTIONS": f"suppressions={TESTS}/sanitizers/lsan.supp:print_suppressions=0",
+        "LSAN_OPTIONS": f"suppressions={TESTS}/gates/sanitizers/lsan.supp:print_suppressions=0",
         # One malloc per object: pymalloc's arenas hide overflows, and LSan does not look into them.
         "PYTHONMALLOC": "malloc",
     }
@@ -53,7 +54,7 @@ def main(arguments: list[str]) -> None:
     sanitized = {**plain, **options, "LD_PRELOAD": preload}
     print_loaded(folder, sanitized)
     say("pytest; reports go to stderr, past its capture")
-    ignored = [f"--ignore={TESTS / name}" for name in OF_THE_REPOSITORY]
+    ignored = [f"--ignore={located(name)}" for name in OF_THE_REPOSITORY]
     run(
         [
             *(sys.executable, "-m", "pytest", "-q", "--capture=sys", "-p", "no:cacheprovider"),

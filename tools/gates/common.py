@@ -24,6 +24,15 @@ OF_THE_REPOSITORY = (
 LOADED = "import refarray, sys; print('== loaded', refarray._native.__file__)"
 
 
+def located(name: str) -> Path:
+    """The test file or folder of that name, in whichever folder of `tests` it is."""
+    direct = TESTS / name
+    if direct.exists():
+        return direct
+    (found,) = TESTS.glob(f"*/{name}")
+    return found
+
+
 def say(text: str) -> None:
     print(f"== {text}", flush=True)
 

@@ -11,21 +11,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from abi3 import LIGHT
 from common import (
     OF_THE_REPOSITORY,
     ROOT,
     TESTS,
     build,
     environment,
+    located,
     print_loaded,
     quiet,
     run,
     say,
     tool,
 )
-
-sys.path.append(str(ROOT / "tools"))
-from abi3 import LIGHT
 
 FLAGS = "--coverage -O0 -g -fprofile-abs-path -fprofile-update=atomic"
 FOLDERS = ("src/core", "src/dlpack", "src/extension")
@@ -34,7 +33,7 @@ LEAST_LINES, LEAST_BRANCHES = 97.0, 90.0
 #: set), also where the condition is a constant of the copy. kernels_test holds each of them against
 #: the plain one, so their lines are asked for and their branches only shown.
 KERNELS = "src/core/kernels/"
-LEFT = TESTS / "not_reached.toml"
+LEFT = TESTS / "gates" / "not_reached.toml"
 
 
 @dataclass(frozen=True)
@@ -152,13 +151,14 @@ def measure(folder: Path) -> None:
     say("C++ tests")
     quiet([tool("ctest"), "--test-dir", folder, "-E", "needs_no_python"], plain)
     print_loaded(folder, plain)
-    ignored = [f"--ignore={TESTS / name}" for name in OF_THE_REPOSITORY]
+    ignored = [f"--ignore={located(name)}" for name in OF_THE_REPOSITORY]
     run(
         [
             *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
             *("--hypothesis-seed=0", "-m", LIGHT),
             *ignored,
             TESTS,
+            located,
         ],
         plain,
     )

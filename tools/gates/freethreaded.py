@@ -19,6 +19,7 @@ from common import (
     compile_adversary,
     dlpack_include,
     environment,
+    located,
     print_loaded,
     run,
     say,
@@ -94,11 +95,11 @@ def main(arguments: list[str]) -> None:
     if arguments:
         return run([*pytest, *arguments], with_environment)
     say("two threads on one object, the GIL off")
-    races = TESTS / "test_lockstep.py"
+    races = located("test_lockstep.py")
     run([*pytest, "-x", f"--lockstep-rounds={ROUNDS}", races], with_environment)
     say("pytest, the GIL off")
     without = " and ".join(f"not {name}" for name in WITHOUT)
-    ignored = [f"--ignore={path}" for path in (races, *(TESTS / name for name in NOT_HERE))]
+    ignored = [f"--ignore={path}" for path in (races, *map(located, NOT_HERE))]
     return run([*pytest, "-m", without, *ignored, TESTS], with_environment)
 
 

@@ -10,7 +10,7 @@ import sysconfig
 from pathlib import Path
 
 import debian
-from common import ROOT, TESTS, build, environment, print_loaded, run, say
+from common import ROOT, TESTS, build, environment, located, print_loaded, run, say
 
 #: NVIDIA's driver is not free software: it is unpacked in a cache folder, and nothing of it is kept
 #: in the repository. Its name has been the same since Debian 8.
@@ -64,7 +64,7 @@ def main() -> None:
     run(
         [
             *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
-            *(TESTS / "driver" / "real_drivers.py", TESTS / "test_abi.py"),
+            *(TESTS / "devices" / "driver" / "real_drivers.py", located("test_abi.py")),
         ],
         plain,
     )

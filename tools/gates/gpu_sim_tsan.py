@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """The gate `gpu-sim-tsan`: arrays on the simulated drivers under ThreadSanitizer (g++).
 
-The extension and the drivers are instrumented, the interpreter is not: what the driver's rules do
-not order is a data race between two of the simulated devices' threads. The files of tests/gpu are
-run, the copies of tests/test_gpu_copies.py, and the first use of the drivers by many threads.
+The extension and the drivers are instrumented, the interpreter is not: a missing ordering in the
+driver's rules is a data race between the threads of two simulated devices. It runs the files of
+tests/devices/simulated, the copies of tests/devices/test_gpu_copies.py, and the first use of the
+drivers by many threads.
 """
 
 from __future__ import annotations
@@ -55,11 +56,11 @@ def main(arguments: list[str]) -> None:
     with_package = {**plain, "PYTHONPATH": f"{TESTS / 'fakegpu'}"}
     quiet([sys.executable, "-c", BUILD_DRIVERS], with_package)
     options = f"exitcode={RACE_FOUND}:halt_on_error=1:second_deadlock_stack=1"
-    options += f":suppressions={TESTS}/sanitizers/tsan.supp"
+    options += f":suppressions={TESTS}/gates/sanitizers/tsan.supp"
     sanitized = {**plain, "TSAN_OPTIONS": options, "LD_PRELOAD": library()}
     print_loaded(folder, sanitized)
     say("reports go to stderr, past pytest's capture")
-    files = arguments or sorted(TESTS.glob("gpu/sim_*.py"))
+    files = arguments or sorted(TESTS.glob("devices/simulated/sim_*.py"))
     run_all(commands(files, [] if arguments else isolated()), sanitized)
 
 

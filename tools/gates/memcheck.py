@@ -11,6 +11,7 @@ from common import (
     build,
     compile_adversary,
     environment,
+    located,
     print_loaded,
     run,
     say,
@@ -31,7 +32,7 @@ FILES = (
     "test_astype.py",
     "test_layout.py",
 )
-SUPPRESSIONS = TESTS / "sanitizers" / "python.supp"
+SUPPRESSIONS = TESTS / "gates" / "sanitizers" / "python.supp"
 VALGRIND = (
     *("valgrind", "-q", "--error-exitcode=9", "--num-callers=25", f"--suppressions={SUPPRESSIONS}"),
     *("--leak-check=full", "--show-leak-kinds=definite", "--errors-for-leak-kinds=definite"),
@@ -55,7 +56,7 @@ def main(arguments: list[str]) -> None:
         [
             *(*VALGRIND, sys.executable, "-m", "pytest", "-q", "--capture=sys"),
             *("-p", "no:cacheprovider", "-m", "not not_sanitized"),
-            *(arguments or [TESTS / name for name in FILES]),
+            *(arguments or [located(name) for name in FILES]),
         ],
         with_environment,
     )

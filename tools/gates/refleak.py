@@ -13,6 +13,7 @@ from common import (
     build,
     compile_adversary,
     environment,
+    located,
     print_loaded,
     run,
     say,
@@ -22,10 +23,10 @@ from common import (
 #: nothing of ours here, and repeating it takes long.
 ELSEWHERE = (
     *("test_exit.py", "test_cli.py", "test_hostile.py", "test_oom.py", "test_subinterpreters.py"),
-    *("test_conformance.py", "test_conformance_devices.py", "test_matrix.py", "test_zoo.py"),
+    *("test_conformance.py", "test_conformance_devices.py", "test_matrix.py", "test_mutants.py"),
     *("test_abi.py", "test_adapters.py", "test_browser.py", "test_driver_traps.py"),
     *("test_bench_check.py", "test_bench_docs.py", "test_gates.py", "test_gpu_kernels.py"),
-    *("test_nursery.py", "test_patience.py"),
+    *("test_fork_server.py", "test_hang_detector.py"),
     *("test_findings.py", "test_gpu.py", "test_gpu_copies.py", "test_gpu_faults.py", "partners"),
     *("test_drivers.py", "test_driver_traps.py", "test_no_device.py", "test_gpu_hardware.py"),
 )
@@ -40,7 +41,7 @@ def main(arguments: list[str]) -> None:
     with_environment["PYTHONPATH"] += f"{os.pathsep}{plugin}"
     counted = "references, blocks" if hasattr(sys, "gettotalrefcount") else "memory blocks"
     say(f"pytest, each test repeated; {counted} and file descriptors counted")
-    ignored = [f"--ignore={TESTS / name}" for name in (*OF_THE_REPOSITORY, *ELSEWHERE)]
+    ignored = [f"--ignore={located(name)}" for name in (*OF_THE_REPOSITORY, *ELSEWHERE)]
     run(
         [
             *(sys.executable, "-m", "pytest", "-q", "-p", "refleak_plugin"),

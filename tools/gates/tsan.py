@@ -24,12 +24,16 @@ from freethreaded import python_with_tools
 
 FLAGS = "-fsanitize=thread -fno-omit-frame-pointer"
 #: What moves between threads: arrays, capsules, deleters, large copies.
-WHAT = ("test_lockstep.py", "test_lifetime.py", "test_copying.py::test_large_copies_by_threads")
+WHAT = (
+    "dlpack/test_lockstep.py",
+    "dlpack/test_lifetime.py",
+    "array/test_copying.py::test_large_copies_by_threads",
+)
 #: Fewer than elsewhere: TSAN sees a race that did not happen, too.
 ROUNDS = 1_000
 OPTIONS = {
     # Reports go to stderr. A child of fork() has the threads of its parent in TSAN's books.
-    "TSAN_OPTIONS": f"exitcode=66:die_after_fork=0:suppressions={TESTS}/sanitizers/tsan.supp",
+    "TSAN_OPTIONS": f"exitcode=66:die_after_fork=0:suppressions={TESTS}/gates/sanitizers/tsan.supp",
 }
 
 

@@ -1,5 +1,5 @@
 // Owns the entry points of the device kernels: this file, compiled by clang for each kind of device
-// (tools/gpu_kernels.py), is what refarray runs there.
+// (tools/gpu/gpu_kernels.py), is what refarray runs there.
 
 // What clang's own wrappers around the standard headers expect of a vendor's, which is not used.
 #define __host__ __attribute__((host))

@@ -25,7 +25,7 @@ pytestmark = [
     # The simulated driver is one of CUDA 12, Numba's bindings are of CUDA 13: they say so once.
     pytest.mark.filterwarnings("ignore:cuda-bindings was built for CUDA major version"),
 ]
-HARDWARE = Path(__file__).resolve().parents[2] / "hardware"
+HARDWARE = Path(__file__).resolve().parents[2] / "devices" / "hardware"
 DTYPES = [*("bool", "int8", "uint16", "int32", "int64"),
           *("float16", "float32", "float64", "complex64", "complex128")]  # fmt: skip
 

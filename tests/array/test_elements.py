@@ -1,0 +1,277 @@
+"""Single numbers against NumPy and ml_dtypes: tolist, item, int() and friends, and what may be
+written where."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from helpers.dtype_names import INTEGERS, NAMES, REAL, SUB_BYTE
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import refarray
+
+
+def numpy_dtype(name: str) -> Any:
+    return np.dtype(getattr(ml_dtypes, name, None) or name)
+
+
+def rank(name: str) -> int:
+    return 0 if name == "bool" else 1 if name in INTEGERS else 2 if name in REAL else 3
+
+
+def is_same(ours: Any, theirs: Any) -> bool:
+    """Equal, of one type; NaN equals NaN, and 0.0 is not -0.0."""
+    if type(ours) is not type(theirs):
+        return False
+    if isinstance(ours, complex):
+        return is_same(ours.real, theirs.real) and is_same(ours.imag, theirs.imag)
+    if isinstance(ours, float):
+        if math.isnan(ours) or math.isnan(theirs):
+            return math.isnan(ours) and math.isnan(theirs)
+        return ours == theirs and math.copysign(1, ours) == math.copysign(1, theirs)
+    return bool(ours == theirs)
+
+
+def test_every_scalar_kind_is_listed() -> None:
+    assert len(set(NAMES)) == 27
+    assert {str(getattr(refarray, name)) for name in NAMES} == set(NAMES)
+
+
+@pytest.mark.parametrize("name", [name for name in REAL if name not in ("float32", "float64")])
+def test_every_code_is_read_as_ml_dtypes_reads_it(name: str) -> None:
+    dtype = numpy_dtype(name)
+    codes = np.arange(1 << min(8 * dtype.itemsize, 16))
+    memory = codes.astype(f"uint{8 * dtype.itemsize}")
+    if name in SUB_BYTE:
+        memory = memory[: 1 << SUB_BYTE[name]]
+    ours = refarray.from_buffer(memory, dtype=name + "_padded" * (name in SUB_BYTE)).tolist()
+    with np.errstate(invalid="ignore"):  # signalling NaNs
+        theirs = memory.view(dtype).astype(np.float64).tolist()
+    assert len(ours) == len(theirs)
+    assert all(map(is_same, ours, theirs))
+
+
+@pytest.mark.parametrize("name", SUB_BYTE)
+def test_packed_elements_are_read_wherever_they_begin(name: str) -> None:
+    bits = SUB_BYTE[name]
+    memory = bytes(range(1, 253, 7)) * 3
+    whole = int.from_bytes(memory, "little")
+    count = len(memory) * 8 // bits
+    codes = np.array([whole >> (i * bits) & (1 << bits) - 1 for i in range(count)], np.uint8)
+    theirs = codes.view(numpy_dtype(name)).astype(np.float64).tolist()
+    x = refarray.from_buffer(memory, dtype=name)
+    assert x.tolist() == theirs
+    assert x[::-1].tolist() == theirs[::-1]
+    assert [x[i].item() for i in range(count)] == theirs
+    assert [float(x[i]) for i in range(1, count, 3)] == theirs[1::3]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_list_goes_in_and_comes_out(name: str) -> None:
+    values: list[Any] = [[[True], [True], [True]], [[True], [True], [True]]]
+    x = refarray.asarray(values, dtype=name)
+    assert x.shape == (2, 3, 1)
+    assert x.dtype == name
+    kind = (bool, int, float, complex)[rank(name)]
+    assert x.tolist() == [[[kind(1)]] * 3] * 2
+    assert all(type(v) is kind for row in x.tolist() for (v,) in row)
+    assert refarray.asarray(x.tolist(), dtype=x.dtype).tolist() == x.tolist()
+
+
+@settings(deadline=None)
+@given(st.data(), st.sampled_from(REAL), st.floats())
+def test_a_float_is_rounded_as_ml_dtypes_rounds_it(
+    data: st.DataObject, name: str, value: float
+) -> None:
+    if name not in ("float32", "float64", "float16", "bfloat16") and data.draw(st.booleans()):
+        value = math.ldexp(math.fmod(value, 4.0) if math.isfinite(value) else 1.1, 2)
+    with np.errstate(all="ignore"):
+        theirs = np.array(value).astype(numpy_dtype(name)).astype(np.float64).item()
+    ours = refarray.asarray(value, dtype=name).item()
+    assert is_same(ours, theirs)
+    assert is_same(ours, refarray.asarray([[value]], dtype=name).tolist()[0][0])
+    assert is_same(ours, refarray.asarray(value).astype(name).item())
+
+
+@settings(deadline=None)
+@given(st.sampled_from(INTEGERS), st.integers(-(2**65), 2**65))
+def test_an_int_fits_or_overflows(name: str, value: int) -> None:
+    info = np.iinfo(name)
+    if info.min <= value <= info.max:
+        assert refarray.asarray(value, dtype=name).item() == value
+        return
+    limits = f"{value} is out of range for {name}, which holds {info.min} to {info.max}"
+    with pytest.raises(OverflowError, match=limits):
+        refarray.asarray([0, value], dtype=name)
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+def test_the_ends_of_an_integer_range_fit_exactly(name: str) -> None:
+    info = np.iinfo(name)
+    low, high = int(info.min), int(info.max)
+    assert refarray.asarray([low, high], dtype=name).tolist() == [low, high]
+    for value in (low - 1, high + 1):
+        with pytest.raises(OverflowError, match=name):
+            refarray.asarray(value, dtype=name)
+
+
+@pytest.mark.parametrize(
+    ("name", "largest", "beyond"),
+    [
+        ("float16", 65519, 65520),
+        ("float8_e4m3fn", 464, 465),
+        ("float8_e5m2", 61439, 61440),
+        ("float6_e2m3fn", 7, 8),
+        ("float4_e2m1fn", 6, 7),
+        ("bfloat16", 2**128 - 2**120, 2**128 - 2**119),
+        ("float64", int(1.7976931348623157e308), 2**1024),
+        ("float8_e8m0fnu", 2**127, 0),
+        ("float8_e8m0fnu", 1, -1),
+        ("complex64", 2**127, 2**128),
+    ],
+)
+def test_an_int_in_a_float_dtype_never_becomes_infinite(
+    name: str, largest: int, beyond: int
+) -> None:
+    assert math.isfinite(abs(refarray.asarray(largest, dtype=name).item()))
+    with pytest.raises(OverflowError, match=f"out of range for {name}, which holds"):
+        refarray.asarray(beyond, dtype=name)
+
+
+def test_a_float_beyond_the_range_converts_as_everywhere() -> None:
+    assert refarray.asarray(1e300, dtype="float32").item() == math.inf
+    assert refarray.asarray(-100.0, dtype="float4_e2m1fn").item() == -6.0
+    assert math.isnan(refarray.asarray(0.0, dtype="float8_e8m0fnu").item())
+
+
+def test_a_huge_int_is_not_printed_digit_by_digit() -> None:
+    with pytest.raises(OverflowError) as caught:
+        refarray.asarray(10**100_000)
+    assert "int64" in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("value", [True, 1, 1.0, math.nan, 1j])
+def test_kinds_convert_upwards_only(name: str, value: complex) -> None:
+    of_value = (bool, int, float, complex).index(type(value))
+    if of_value <= rank(name):
+        kept = refarray.asarray([value], dtype=name).tolist()[0]
+        assert kept == value or math.isnan(abs(value))
+    else:
+        words = rf"\({type(value).__name__}\) cannot become an element of dtype {name}"
+        with pytest.raises(TypeError, match=words):
+            refarray.asarray([value], dtype=name)
+
+
+def test_vector_elements_are_tuples() -> None:
+    x = refarray.asarray([[1, 2, 3, 4], [5, 6, 7, 8]], dtype="int16x4")
+    assert x.shape == (2,)
+    assert x.tolist() == [(1, 2, 3, 4), (5, 6, 7, 8)]
+    assert refarray.asarray(x.tolist(), dtype=x.dtype).tolist() == x.tolist()
+    assert x[1].item() == (5, 6, 7, 8)
+    packed = refarray.asarray([[1, 2, 3], [4, 6, 0]], dtype="float4_e2m1fnx3")
+    assert packed.tolist() == [(1.0, 2.0, 3.0), (4.0, 6.0, 0.0)]
+    padded = refarray.asarray([[1, 2, 3], [4, 6, 0]], dtype="float4_e2m1fnx3_padded")
+    assert padded.tolist() == packed.tolist()
+    assert (packed.nbytes, padded.nbytes) == (3, 4)
+    assert refarray.ones((2,), dtype="float32x3").tolist() == [(1.0, 1.0, 1.0)] * 2
+    assert refarray.asarray(7, dtype="int8x2").item() == (7, 7)
+    with pytest.raises(ValueError, match="length 3; an element of int16x4 has 4 lanes"):
+        refarray.asarray([1, 2, 3], dtype="int16x4")
+    for convert in (bool, int, float, complex, operator.index):
+        with pytest.raises(TypeError):
+            convert(x[0])
+
+
+@pytest.mark.parametrize("value", [False, True, 0, -3, 2**63 - 1, 0.0, -2.75, 1e300, 0j, 2 - 3j])
+def test_numbers_of_rank_0_convert_as_python_converts_them(value: Any) -> None:
+    x = refarray.asarray(value)
+    assert x.shape == ()
+    assert type(x.item()) is type(value)
+    assert x.item() == x.tolist() == value
+    assert bool(x) is bool(value)
+    assert complex(x) == complex(value)
+    for convert in (int, float):
+        if isinstance(value, complex):
+            with pytest.raises(TypeError, match="complex"):
+                convert(x)
+        else:
+            assert convert(x) == convert(value)
+            assert type(convert(x)) is convert
+    if type(value) is int:
+        assert operator.index(x) == value
+        assert range(10)[: refarray.asarray(3)] == range(3)
+    else:
+        with pytest.raises(TypeError, match=f"integer dtype.*{x.dtype}"):
+            operator.index(x)
+
+
+def test_int_of_what_is_no_integer() -> None:
+    with pytest.raises(OverflowError):
+        int(refarray.asarray(math.inf))
+    with pytest.raises(ValueError):
+        int(refarray.asarray(math.nan))
+    assert int(refarray.asarray(-2.9, dtype="float32")) == -2
+    assert bool(refarray.asarray(math.nan)) is True
+    assert operator.index(refarray.asarray(2**64 - 1, dtype="uint64")) == 2**64 - 1
+
+
+@pytest.mark.parametrize("convert", [bool, int, float, complex, operator.index])
+@pytest.mark.parametrize("shape", [(1,), (1, 1), (2,), (0,), (3, 4)])
+def test_only_rank_0_is_a_number(convert: Any, shape: tuple[int, ...]) -> None:
+    x = refarray.zeros(shape, dtype="int32")
+    with pytest.raises(TypeError, match=f"ndim 0.*and {math.prod(shape)} elements") as caught:
+        convert(x)
+    assert str(shape) in str(caught.value)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1, 1)])
+def test_item_takes_any_rank(shape: tuple[int, ...]) -> None:
+    assert refarray.full(shape, 7).item() == 7
+
+
+@pytest.mark.parametrize("shape", [(0,), (2,), (1, 3), (4, 0)])
+def test_item_needs_one_element(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match=f"exactly 1 element; this one has {math.prod(shape)}"):
+        refarray.zeros(shape).item()
+
+
+@pytest.mark.parametrize("method", ["tolist", "item", "__complex__"])
+def test_methods_without_arguments_take_none(method: str) -> None:
+    with pytest.raises(TypeError):
+        getattr(refarray.asarray(1), method)(0)
+
+
+def strided(shape: tuple[int, ...]) -> st.SearchStrategy[Any]:
+    steps = st.tuples(*[st.sampled_from([1, 2, -1, -2]) for _ in shape])
+    return steps.map(lambda s: tuple(slice(None, None, step) for step in s))
+
+
+@settings(deadline=None)
+@given(st.data(), st.lists(st.integers(0, 4), max_size=5).map(tuple), st.sampled_from(NAMES))
+def test_tolist_of_views(data: st.DataObject, shape: tuple[int, ...], name: str) -> None:
+    theirs = np.arange(math.prod(shape)).reshape(shape) % 2
+    kind = (bool, int, float, complex)[rank(name)]
+    if name == "float8_e8m0fnu":
+        theirs = theirs + 1
+    theirs = theirs.astype(kind)
+    ours = refarray.asarray(theirs).astype(name)
+    axes = data.draw(st.permutations(range(len(shape))))
+    index = data.draw(strided(shape))
+    theirs = theirs[index].transpose(axes)
+    ours = refarray.permute_dims(ours[index], tuple(axes))
+    assert ours.tolist() == theirs.tolist()
+
+
+def test_broadcast_elements_are_read_from_one_place() -> None:
+    x = refarray.broadcast_to(refarray.asarray([[1], [2]]), (2, 3))
+    assert x.tolist() == [[1, 1, 1], [2, 2, 2]]
+    with pytest.raises(MemoryError, match=f"a list of {2**56} items"):
+        refarray.broadcast_to(refarray.asarray(1), (2**56,)).tolist()

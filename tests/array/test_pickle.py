@@ -1,0 +1,239 @@
+"""Pickling and the copy module: every protocol, every dtype, out of band, read-only, and forged
+pickles."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import math
+import pickle
+import sys
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers.leaks import blocks_left
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import refarray
+from refarray import _native
+
+PROTOCOLS = range(pickle.HIGHEST_PROTOCOL + 1)
+DTYPES = [
+    "bool",
+    "int8",
+    "uint64",
+    "float32",
+    "complex128",
+    "complex32",
+    "bfloat16",
+    "float8_e4m3fn",
+    "float8_e8m0fnu",
+    "float6_e2m3fn",
+    "float4_e2m1fn",
+    "float4_e2m1fn_padded",
+    "float32x4",
+    "float4_e2m1fnx3",
+]
+
+
+def assert_same(ours: refarray.Array, theirs: refarray.Array) -> None:
+    assert ours.tolist() == theirs.tolist()
+    assert (ours.shape, ours.dtype, ours.device) == (theirs.shape, theirs.dtype, theirs.device)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(), (5,), (2, 3), (0, 3), (1, 0)])
+def test_a_round_trip_keeps_everything_but_strides(
+    protocol: int, dtype: str, shape: tuple[int, ...]
+) -> None:
+    x = refarray.ones(shape, dtype=dtype)
+    y = pickle.loads(pickle.dumps(x, protocol))
+    assert type(y) is refarray.Array
+    assert_same(y, x)
+    assert not y.readonly
+    assert y.is_contiguous()
+    if y.size:
+        y[...] = x
+
+
+@settings(deadline=None)
+@given(
+    st.sampled_from(PROTOCOLS),
+    st.sampled_from(["int16", "float64", "float4_e2m1fn", "float6_e3m2fn"]),
+    st.lists(st.integers(1, 5), min_size=1, max_size=3),
+    st.data(),
+)
+def test_views_of_any_layout(
+    protocol: int, dtype: str, shape: list[int], data: st.DataObject
+) -> None:
+    values = np.arange(math.prod(shape)).reshape(shape) % 4
+    x = refarray.asarray(values).astype(dtype)
+    starts = [data.draw(st.integers(0, extent - 1)) for extent in shape]
+    steps = [data.draw(st.sampled_from([1, 2, -1])) for _ in shape]
+    view = x[tuple(map(slice, starts, [None] * len(shape), steps))]
+    view = refarray.permute_dims(view, tuple(data.draw(st.permutations(range(len(shape))))))
+    assert_same(pickle.loads(pickle.dumps(view, protocol)), view)
+    assert_same(copy.copy(view), view)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_read_only_stays_read_only(protocol: int) -> None:
+    x = refarray.asarray([1, 2, 3]).as_readonly()
+    for view in (x, x[::2]):
+        y = pickle.loads(pickle.dumps(view, protocol))
+        assert y.readonly
+        assert y.tolist() == view.tolist()
+        with pytest.raises(ValueError, match="read-only"):
+            y[0] = 5
+
+
+@pytest.mark.parametrize("dtype", ["int64", "bfloat16", "float4_e2m1fn"])
+def test_out_of_band_is_not_copied(dtype: str) -> None:
+    x = refarray.ones((1000,), dtype=dtype)
+    buffers: list[pickle.PickleBuffer] = []
+    text = pickle.dumps(x, 5, buffer_callback=buffers.append)
+    assert len(buffers) == 1
+    assert len(text) < 300
+    assert buffers[0].raw().nbytes == x.nbytes
+    y = pickle.loads(text, buffers=buffers)
+    y[0] = 2
+    x[1] = 3
+    assert x[:3].tolist() == y[:3].tolist() == [2, 3, 1]
+    del x, buffers
+    gc.collect()
+    assert y[:3].tolist() == [2, 3, 1]
+
+
+def test_out_of_band_buffers_say_whether_they_may_be_written() -> None:
+    x = refarray.asarray([1, 2, 3])
+    buffers: list[pickle.PickleBuffer] = []
+    text = pickle.dumps(x, 5, buffer_callback=buffers.append)
+    raw = buffers[0].raw().tobytes()
+    assert pickle.loads(text, buffers=[raw]).readonly
+    assert pickle.loads(text, buffers=[raw]).tolist() == [1, 2, 3]
+    memory = bytearray(raw)
+    y = pickle.loads(text, buffers=[memory])
+    assert not y.readonly
+    y[0] = 9
+    assert int.from_bytes(memory[:8], sys.byteorder) == 9
+
+
+def test_a_strided_view_out_of_band_is_copied_once() -> None:
+    x = refarray.asarray([1, 2, 3, 4])
+    buffers: list[pickle.PickleBuffer] = []
+    text = pickle.dumps(x[::2], 5, buffer_callback=buffers.append)
+    assert buffers[0].raw().nbytes == 16
+    y = pickle.loads(text, buffers=buffers)
+    y[0] = 9
+    assert (x.tolist(), y.tolist()) == ([1, 2, 3, 4], [9, 3])
+
+
+def test_one_array_twice_is_one_array_again() -> None:
+    x = refarray.asarray([1])
+    a, b = pickle.loads(pickle.dumps([x, x]))
+    assert a is b
+    a, b = copy.deepcopy([x, x])
+    assert a is b
+
+
+def test_a_pickled_array_releases_the_buffer_with_its_last_view() -> None:
+    class Memory(bytearray):
+        pass
+
+    text = pickle.dumps(refarray.arange(4), 5, buffer_callback=lambda _: None)
+    memory = Memory(32)
+    alive = weakref.ref(memory)
+    view = pickle.loads(text, buffers=[memory])[1:]
+    with pytest.raises(BufferError):
+        memory.extend(b"x")
+    del memory
+    gc.collect()
+    assert alive() is not None
+    del view
+    gc.collect()
+    assert alive() is None
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_copies_are_independent_and_writable(copied: Any) -> None:
+    x = refarray.asarray([[1, 2], [3, 4]])
+    for source in (x, x.as_readonly(), x.T, x[:, ::-1]):
+        y = copied(source)
+        before = source.tolist()
+        assert y.tolist() == before
+        assert y.is_contiguous()
+        y[...] = 0
+        assert source.tolist() == before
+
+
+REBUILT: tuple[Any, ...] = (bytes(8), "int32", (2,), "cpu", False)
+
+
+def test_the_rebuilder_takes_what_is_right() -> None:
+    assert _native._rebuild(*REBUILT).tolist() == [0, 0]
+    assert _native._rebuild(*REBUILT).readonly
+    assert not _native._rebuild(bytearray(8), *REBUILT[1:]).readonly
+    assert _native._rebuild(bytearray(8), *REBUILT[1:4], True).readonly
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "error", "words"),
+    [
+        (0, "text", TypeError, "buffer protocol is needed, not str"),
+        (0, None, TypeError, "NoneType"),
+        (0, bytes(7), ValueError, "7 bytes; shape (2,) of int32 takes 8"),
+        (0, bytes(9), ValueError, "9 bytes"),
+        (0, memoryview(bytes(16))[::2], BufferError, ""),
+        (1, "int31", ValueError, "int31"),
+        (1, 32, TypeError, "int"),
+        (2, (-2,), ValueError, "-2"),
+        (2, (2**62, 2**62), OverflowError, ""),
+        (2, (2**63,), OverflowError, "9223372036854775808"),
+        (2, (0,) * 65, ValueError, "64"),
+        (2, (3,), ValueError, "takes 12"),
+        (2, "ab", TypeError, ""),
+        (3, "cuda:0", ValueError, "cuda:0"),
+        (3, "tape", ValueError, "tape"),
+        (3, None, TypeError, "NoneType"),
+        (4, 1, TypeError, "1"),
+        (4, None, TypeError, "NoneType"),
+    ],
+)
+def test_a_forged_pickle_is_refused(
+    place: int, value: object, error: type[Exception], words: str
+) -> None:
+    arguments = list(REBUILT)
+    arguments[place] = value
+    with pytest.raises(error) as caught:
+        _native._rebuild(*arguments)
+    assert type(caught.value) is error
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("count", [0, 4, 6])
+def test_the_rebuilder_counts_its_arguments(count: int) -> None:
+    with pytest.raises(TypeError, match=f"takes 5 arguments \\({count} given"):
+        _native._rebuild(*(*REBUILT, None)[:count])
+
+
+@pytest.mark.parametrize("protocol", ["5", None, 2.0, 2**70])
+def test_a_protocol_is_an_integer(protocol: Any) -> None:
+    with pytest.raises((TypeError, OverflowError), match="protocol"):
+        refarray.asarray(1).__reduce_ex__(protocol)
+
+
+def test_nothing_leaks() -> None:
+    x = refarray.arange(64)
+
+    def work() -> None:
+        for protocol in PROTOCOLS:
+            pickle.loads(pickle.dumps(x[::2], protocol))
+        copy.deepcopy(x)
+        with pytest.raises(ValueError):
+            _native._rebuild(bytearray(7), *REBUILT[1:])
+
+    assert blocks_left(work) < 25

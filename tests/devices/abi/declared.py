@@ -1,0 +1,87 @@
+"""Turns what we declare of the vendors' binary interfaces into assertions, and compiles them with
+the vendors' own headers."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from native.build import compiler_environment
+
+HERE = Path(__file__).resolve().parent
+SOURCES = HERE.parents[2] / "src"
+RUNTIME = SOURCES / "runtime"
+MEMBER = re.compile(r"^  .*\(\*(\w+)\)\(", re.MULTILINE)
+CUDA_SYMBOL = re.compile(r'\{"(cu\w+)", (\d+), \w+, slot\(calls\.(\w+)\)\}')
+HIP_SYMBOL = re.compile(r'\{"(hip\w+)", (?:nullptr|"hip\w+"), \w+, slot\(calls\.(\w+)\)\}')
+CONSTANT = re.compile(r"^\s*(?:static |inline )?constexpr \w+ (k\w+) = (\d+);", re.MULTILINE)
+#: Numbers that we pass or read, beside those of the declared interface itself.
+NUMBERS = ("kNonBlocking", "kWithoutTiming", "kRelaxed", "kCapturing", "kImplicit")
+
+
+def text_of(name: str) -> str:
+    return (RUNTIME / "drivers" / name).read_text(encoding="utf-8")
+
+
+def members(header: str) -> set[str]:
+    """The functions of `struct Calls`."""
+    declared = text_of(header)
+    return set(MEMBER.findall(declared[declared.index("struct Calls") :]))
+
+
+def cuda_symbols() -> list[tuple[str, int, str]]:
+    """(name, the version that is asked for, the member of Calls)."""
+    rows = CUDA_SYMBOL.findall(text_of("cuda_symbols.cpp"))
+    return [(name, int(version), member) for name, version, member in rows]
+
+
+def hip_symbols() -> list[tuple[str, str]]:
+    return HIP_SYMBOL.findall(text_of("hip.cpp"))
+
+
+def numbers() -> Iterator[str]:
+    """Those of NUMBERS with the values that they have in the sources, each the same everywhere."""
+    found: dict[str, set[str]] = {}
+    for path in sorted(RUNTIME.rglob("*.?pp")):
+        for name, value in CONSTANT.findall(path.read_text(encoding="utf-8")):
+            found.setdefault(name, set()).add(value)
+    for name in NUMBERS:
+        (value,) = found[name]
+        yield f"inline constexpr int {name} = {value};"
+
+
+def cuda_functions() -> Iterator[str]:
+    """Each function in the version that it is asked for, where the headers have that version."""
+    for name, version, member in cuda_symbols():
+        yield f"#if CUDA_VERSION >= {version}"
+        yield f"static_assert(same<decltype(Calls::{member}), PFN_{name}_v{version}>);"
+        yield "#endif"
+
+
+def hip_functions() -> Iterator[str]:
+    for name, member in hip_symbols():
+        needed = {"hipStreamGetDevice": 50600000}.get(name, 0)
+        yield f"#if HIP_VERSION >= {needed}"
+        yield f"static_assert(same<decltype(Calls::{member}), decltype(&{name})>);"
+        yield "#endif"
+
+
+def errors(vendor: str, include: Path, folder: Path) -> str:
+    """What the compiler says of our declarations with the headers in `include`; nothing is well."""
+    functions = cuda_functions() if vendor == "cuda" else hip_functions()
+    (folder / "numbers.inc").write_text("\n".join(numbers()) + "\n", encoding="utf-8")
+    (folder / "functions.inc").write_text("\n".join(functions) + "\n", encoding="utf-8")
+    compiler = os.environ.get("CXX", "g++").split()
+    command = [*compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"]
+    command += [f"-I{SOURCES}", f"-I{folder}", "-isystem", str(include)]
+    done = subprocess.run(
+        [*command, HERE / f"{vendor}_abi.cpp"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=compiler_environment(),
+    )
+    return "" if done.returncode == 0 else done.stderr or "the compiler failed"

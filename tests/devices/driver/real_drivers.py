@@ -1,0 +1,78 @@
+"""NVIDIA's and AMD's own libraries where there is no device; `make gpu-nodevice` names them."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from devices.abi.declared import cuda_symbols, hip_symbols
+from devices.driver.probing import VARIABLES, run
+from devices.driver.refusals import check
+
+LIBRARIES = {"CUDA": "REAL_LIBCUDA", "ROCm": "REAL_LIBHIP"}
+#: HIP without a device says 100 in one call and 101 in another, by version.
+REASONS = {
+    "CUDA": r"cuInit returned 100 \(no device\)",
+    "ROCm": r"hip\w+ returned 10[01] \(no device\)",
+}
+
+
+def variables() -> dict[str, str]:
+    """The libraries that AMD's needs are beside it."""
+    return {"LD_LIBRARY_PATH": os.environ["REAL_LIBHIP_FOLDER"]}
+
+
+@pytest.mark.parametrize("vendor", LIBRARIES)
+def test_by_its_path(vendor: str) -> None:
+    library = os.environ[LIBRARIES[vendor]]
+    driver = check(vendor, {**variables(), VARIABLES[vendor]: library}, library, "no device")
+    assert re.fullmatch(REASONS[vendor], driver["detail"])
+    assert driver["found"] is True, "a function that we ask for is not there"
+
+
+@pytest.mark.parametrize("vendor", LIBRARIES)
+def test_by_the_search_path(vendor: str) -> None:
+    """As on a machine where the package is installed."""
+    library = Path(os.environ[LIBRARIES[vendor]])
+    name = {"CUDA": "libcuda.so.1", "ROCm": "libamdhip64.so.5"}[vendor]
+    path = f"{library.parent}{os.pathsep}{os.environ['REAL_LIBHIP_FOLDER']}"
+    check(vendor, {"LD_LIBRARY_PATH": path}, name, "no device")
+
+
+def test_both_in_one_process() -> None:
+    named = {VARIABLES[vendor]: os.environ[name] for vendor, name in LIBRARIES.items()}
+    for vendor, name in LIBRARIES.items():
+        check(vendor, {**variables(), **named}, os.environ[name], "no device")
+
+
+def test_hip_has_every_function_that_we_ask_for() -> None:
+    names = [name for name, _ in hip_symbols()]
+    code = f"""
+import ctypes, json, os
+library = ctypes.CDLL(os.environ["REAL_LIBHIP"])
+print(json.dumps([name for name in {names} if not hasattr(library, name)]))
+"""
+    assert set(run(code, **variables())) <= {"hipStreamGetDevice"}  # of later versions
+
+
+def test_cuda_has_every_function_in_the_version_that_we_ask_for() -> None:
+    """Its look-up works before the driver is initialised, and without a device."""
+    code = f"""
+import ctypes, json, os
+library = ctypes.CDLL(os.environ["REAL_LIBCUDA"])
+version, status, found = ctypes.c_int(), ctypes.c_int(), ctypes.c_void_p()
+assert library.cuDriverGetVersion(ctypes.byref(version)) == 0
+missing = []
+for name, asked, _ in {cuda_symbols()}:
+    found.value = None
+    library.cuGetProcAddress_v2(name.encode(), ctypes.byref(found), asked, ctypes.c_uint64(1),
+                                ctypes.byref(status))
+    if not found.value:
+        missing.append([name, asked])
+print(json.dumps([version.value, missing]))
+"""
+    version, missing = run(code)
+    assert version >= 12000
+    assert all(asked > version for _, asked in missing), missing

@@ -1,0 +1,173 @@
+"""Exchanges with a partner on streams that are not the default one: a long kernel stands before the
+write, so that whoever does not wait reads what was there before.
+
+Values are compared as counts: where CI is set, pytest shows how two lists of thousands differ, and
+that takes minutes when no element is the same."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from devices.hardware.gpu_partners import COUNT, DEVICE, Driver, Jax, Memory, Partner
+
+import refarray as ra
+
+pytestmark = pytest.mark.hardware
+OLD, NEW = 1.25, 7.5
+Delay = Callable[[int], None]
+Busy = Callable[[int], bool]
+
+
+def theirs_being_written(partner: Partner, delay: Delay, is_busy: Busy) -> tuple[Any, Any]:
+    """A partner's array and its stream; the last write to it is not done yet."""
+    stream = partner.stream()
+    if isinstance(partner, Jax):
+        return partner.slowly(NEW), stream
+    array = partner.full(OLD, stream)
+    if partner.has_streams:
+        partner.fill(array, OLD, stream)  # what is compiled or loaded is, before it counts
+    ra.synchronize(DEVICE)
+    if partner.has_streams:
+        delay(partner.handle(stream))
+        partner.fill(array, NEW, stream)
+        assert is_busy(partner.handle(stream))
+    return array, stream
+
+
+def ours_being_written(delay: Delay, is_busy: Busy) -> tuple[ra.Array, ra.Stream]:
+    array = ra.full((COUNT,), OLD, dtype="float32", device=DEVICE)
+    stream = ra.Stream(DEVICE)
+    ra.synchronize(DEVICE)
+    delay(stream.handle)
+    with ra.use_stream(stream):
+        array[...] = NEW
+    assert is_busy(stream.handle)
+    return array, stream
+
+
+def expected(partner: Partner) -> float:
+    return NEW if partner.has_streams or isinstance(partner, Jax) else OLD
+
+
+@pytest.mark.way("dlpack")
+def test_we_wait_for_what_they_write(partner: Partner, delay: Delay, is_busy: Busy) -> None:
+    array, stream = theirs_being_written(partner, delay, is_busy)
+    with partner.on(stream), ra.use_stream(ra.Stream(DEVICE)):
+        ours = ra.from_dlpack(array)
+        copy = ours.copy()
+        assert Counter(copy.to_device("cpu").tolist()) == {expected(partner): COUNT}
+
+
+@pytest.mark.way("takes-dlpack")
+def test_they_wait_for_what_we_write(partner: Partner, delay: Delay, is_busy: Busy) -> None:
+    array, _ = ours_being_written(delay, is_busy)
+    stream = partner.stream()
+    with partner.on(stream):
+        theirs = partner.take(array)
+        assert Counter(partner.values(partner.copied(theirs, stream), stream)) == {NEW: COUNT}
+
+
+@pytest.mark.way("interface")
+def test_we_wait_for_the_stream_of_their_interface(
+    partner: Partner, delay: Delay, is_busy: Busy
+) -> None:
+    array, stream = theirs_being_written(partner, delay, is_busy)
+
+    class OnlyInterface:
+        """The interface without DLPack, which would be asked first."""
+
+        __cuda_array_interface__ = None
+
+        def __init__(self, interface: Any) -> None:
+            self.__cuda_array_interface__ = interface
+            self.kept = array
+
+    with partner.on(stream):
+        said = array.__cuda_array_interface__
+    with ra.use_stream(ra.Stream(DEVICE)):
+        copy = ra.asarray(OnlyInterface(said)).copy()
+        assert Counter(copy.to_device("cpu").tolist()) == {expected(partner): COUNT}
+
+
+@pytest.mark.way("takes-interface")
+def test_they_wait_for_the_stream_of_our_interface(
+    partner: Partner, delay: Delay, is_busy: Busy
+) -> None:
+    array, ours = ours_being_written(delay, is_busy)
+    stream = partner.stream()
+    with ra.use_stream(ours), partner.on(stream):
+        theirs = partner.take_interface(array)
+    with partner.on(stream):
+        assert Counter(partner.values(partner.copied(theirs, stream), stream)) == {NEW: COUNT}
+
+
+def check_memory_outlives(
+    partner: Partner, delay: Delay, take: Callable[[ra.Array], Any], array: ra.Array
+) -> None:
+    stream = partner.stream()
+    with partner.on(stream):
+        theirs = take(array)
+        partner.values(partner.copied(theirs, stream), stream)  # what is compiled is, before
+        if partner.has_streams:
+            delay(partner.handle(stream))
+        copy = partner.copied(theirs, stream)
+    del theirs, array
+    gc.collect()
+    later = [ra.full((COUNT,), OLD, dtype="float32", device=DEVICE) for _ in range(8)]
+    ra.current_stream(DEVICE).synchronize()
+    with partner.on(stream):
+        assert Counter(partner.values(copy, stream)) == {NEW: COUNT}
+    del later
+
+
+@pytest.mark.way("takes-dlpack")
+def test_memory_outlives_their_queued_read(partner: Partner, delay: Delay) -> None:
+    """They let go of it while their work on it is queued: the block is not given to others yet."""
+    array = ra.full((COUNT,), NEW, dtype="float32", device=DEVICE)
+    ra.synchronize(DEVICE)
+    held = [array]
+    del array
+    check_memory_outlives(partner, delay, partner.take, held.pop())
+
+
+@pytest.mark.way("driver")
+def test_a_copy_is_made_in_their_stream(partner: Driver, delay: Delay, is_busy: Busy) -> None:
+    """copy=True and a stream: the host does not wait, and what is taken is the new value."""
+    array, ours = ours_being_written(delay, is_busy)
+    stream = partner.stream()
+    capsule = array.__dlpack__(stream=stream, copy=True, max_version=(1, 3))
+    assert is_busy(ours.handle)
+    pointer = int(ra._native._inspect_capsule(capsule)["data"])
+    taken = Memory(partner.driver, pointer, 0, kept=capsule)
+    assert Counter(partner.values(taken, stream)) == {NEW: COUNT}
+
+
+@pytest.mark.way("refarray")
+def test_pinned_memory_is_ready_for_the_cpu(partner: Partner, delay: Delay, is_busy: Busy) -> None:
+    """stream=None for memory that the CPU reads: the host waits."""
+    far = ra.full((COUNT,), NEW, dtype="float32", device=DEVICE)
+    pinned = ra.full((COUNT,), OLD, dtype="float32", device="cuda_host")
+    stream = ra.Stream(DEVICE)
+    ra.synchronize(DEVICE)
+    delay(stream.handle)
+    with ra.use_stream(stream):
+        pinned[...] = far
+    assert is_busy(stream.handle)
+    ready = ra.from_capsule(pinned.__dlpack__(stream=None, max_version=(1, 3)))
+    assert Counter(memoryview(ready).tolist()) == {NEW: COUNT}
+
+
+@pytest.mark.way("refarray")
+def test_managed_memory_is_ready_for_the_cpu(partner: Partner, delay: Delay, is_busy: Busy) -> None:
+    array = ra.full((COUNT,), OLD, dtype="float32", device="cuda_managed:0")
+    stream = ra.Stream(DEVICE)
+    ra.synchronize(DEVICE)
+    delay(stream.handle)
+    with ra.use_stream(stream):
+        array[...] = NEW
+    assert is_busy(stream.handle)
+    assert Counter(ra.from_dlpack(array, device="cpu").tolist()) == {NEW: COUNT}

@@ -1,0 +1,60 @@
+"""Switches the simulated drivers on for the files of this folder. test_gpu.py runs each in a process
+of its own, because a process opens a driver once."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "fakegpu")]
+
+import fakegpu  # noqa: E402
+
+SETTINGS: dict[str, Any] = json.loads(os.environ.get("SIMULATED_DRIVERS", "{}"))
+#: Objects that are kept for the life of the process, whatever is done.
+KEPT = {"context", "pool", "event", "module"}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def drivers() -> fakegpu.Drivers:
+    settings = {"cuda": 2, "hip": 2, **SETTINGS}
+    return fakegpu.load(**settings)
+
+
+def finish() -> None:
+    """Everything has been given back, and nobody did what a driver may punish."""
+    import refarray
+
+    gc.collect()
+    fakegpu.run()
+    for device in ("cuda:0", "cuda:1", "rocm:0", "rocm:1"):
+        refarray.synchronize(device)
+    fakegpu.run()
+
+
+def is_kept(item: dict[str, Any]) -> bool:
+    """Kept for the life of the process, the pinned memory of transfers included."""
+    return item["what"] in KEPT or (item.get("kind") == "pinned" and item["bytes"] == 4 << 20)
+
+
+def left() -> list[dict[str, Any]]:
+    return [item for item in fakegpu.live() if not is_kept(item)]
+
+
+@pytest.fixture(autouse=True)
+def clean(drivers: fakegpu.Drivers) -> Iterator[None]:
+    finish()
+    before = left()
+    fakegpu.reset()
+    yield
+    finish()
+    assert fakegpu.violations() == []
+    new = [item for item in left() if item not in before]
+    assert [item for item in new if item["what"] != "stream" or len(new) > 8] == [], new

@@ -1,0 +1,78 @@
+"""Our declarations of the drivers' binary interfaces: complete, and like those of the vendors' own
+headers where these are."""
+
+from __future__ import annotations
+
+import os
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from devices.abi import declared
+
+
+def wheels() -> list[str]:
+    """NVIDIA's wheels put their headers beside their libraries."""
+    site = Path(sysconfig.get_path("purelib")) / "nvidia"
+    return [str(path.parent) for path in sorted(site.glob("*/include"))]
+
+
+def headers(vendor: str) -> Iterator[Path]:
+    """The include folders of the toolkits found; CUDA_HOME and HIP_PATH come first."""
+    places = {
+        "cuda": [os.environ.get("CUDA_HOME", ""), "/usr/local/cuda", *wheels()],
+        "hip": [os.environ.get("HIP_PATH", ""), "/usr", "/opt/rocm"],
+    }[vendor]
+    wanted = {"cuda": "cudaTypedefs.h", "hip": "hip/hip_runtime_api.h"}[vendor]
+    for place in filter(None, places):
+        include = Path(place) / "include"
+        if (include / wanted).is_file():
+            yield include
+
+
+@pytest.mark.parametrize("vendor", ["cuda", "hip"])
+def test_what_we_declare_is_what_the_vendor_declares(vendor: str, tmp_path: Path) -> None:
+    found = list(headers(vendor))
+    if not found:
+        pytest.skip(f"no headers of {vendor} here; `make gpu-nodevice` gets them and asks the same")
+    for include in found:
+        assert declared.errors(vendor, include, tmp_path) == "", include
+
+
+def test_every_function_is_declared_and_asked_for() -> None:
+    cuda, hip = declared.cuda_symbols(), declared.hip_symbols()
+    assert {member for _, _, member in cuda} == declared.members("cuda_abi.hpp")
+    assert {member for _, member in hip} == declared.members("hip_abi.hpp")
+    assert len(cuda) > 45 and len(hip) > 30
+    assert len({name for name, _, _ in cuda}) == len(cuda)
+    assert len(list(declared.numbers())) == len(declared.NUMBERS)
+
+
+@pytest.mark.parametrize(
+    ("declaration", "wrong"),
+    [
+        ("(*event_elapsed)(float*, void*, void*)", "(*event_elapsed)(double*, void*, void*)"),
+        ("int (*free)(std::uintptr_t)", "int (*free)(unsigned)"),
+        ("int (*context_pop)(void**)", "int (*context_pop)(void**, int)"),
+        ("int location_type = 1;    // a device\n  int location_id = 0;",
+         "int location_id = 0;\n  int location_type = 1;"),
+        ("kPointerDevice = 9;", "kPointerDevice = 8;"),
+    ],
+)  # fmt: skip
+def test_a_wrong_declaration_is_seen(
+    declaration: str, wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = next(headers("cuda"), None)
+    if found is None:
+        pytest.skip("no headers of cuda here; `make gpu-nodevice` gets them and asks the same")
+    for path in declared.RUNTIME.rglob("*.?pp"):
+        text = path.read_text(encoding="utf-8")
+        if path.name == "cuda_abi.hpp":
+            assert text.count(declaration) == 1
+            text = text.replace(declaration, wrong)
+        copy = tmp_path / "runtime" / path.relative_to(declared.RUNTIME)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(text, encoding="utf-8")
+    monkeypatch.setattr(declared, "SOURCES", tmp_path)
+    assert "static assertion failed" in declared.errors("cuda", found, tmp_path)

@@ -1,0 +1,327 @@
+"""What is easy to get wrong about a vendor's library: the toolkit's stub, names with an old form,
+files that are no driver, several copies of HIP, and processes that fork."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from devices.driver.probing import DEVICES, PROBE, VARIABLES, compiled, of_vendor, report, run
+
+import refarray
+
+RUNTIME = Path(__file__).resolve().parents[2] / "src" / "runtime" / "drivers"
+
+
+def asked_of_cuda() -> list[str]:
+    """The functions that we ask libcuda for."""
+    text = (RUNTIME / "cuda_symbols.cpp").read_text(encoding="utf-8")
+    return re.findall(r'\{"(cu\w+)", \d+', text)
+
+
+def asked_of_hip() -> list[str]:
+    """The functions that we ask libamdhip64 for, under all their names."""
+    rows = re.findall(
+        r'\{"(hip\w+)", (?:nullptr|"(\w+)"),', (RUNTIME / "hip.cpp").read_text("utf-8")
+    )
+    return [name for row in rows for name in row if name]
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("driver") / "libdriver.so")
+
+
+@pytest.fixture(scope="module")
+def stub(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Like the toolkit's lib64/stubs/libcuda.so: every name in every version, each of which returns
+    34 and writes nothing."""
+    folder = tmp_path_factory.mktemp("stub")
+    names = {*asked_of_cuda(), "cuGetProcAddress"}
+    lines = [f'extern "C" int {name}{form}() {{ return 34; }}'
+             for name in sorted(names) for form in ("", "_v2", "_ptsz")]  # fmt: skip
+    source = written(folder / "stub.cpp", "\n".join(lines) + "\n")
+    return compiled(folder / "libcuda.so", "-Wl,-soname,libcuda.so.1", source=source)
+
+
+def test_the_stub_where_the_driver_should_be(stub: Path, tmp_path: Path) -> None:
+    """Somebody has put the stub's folder into the search path, under the name of the driver."""
+    shutil.copy(stub, tmp_path / "libcuda.so.1")
+    for chosen in ("", str(stub)):  # an empty variable names nothing
+        found = of_vendor("CUDA", run(PROBE, LD_LIBRARY_PATH=tmp_path, REFARRAY_LIBCUDA=chosen))
+        assert (found["library"], found["devices"]) == (chosen or "libcuda.so.1", None)
+        assert found["detail"].startswith("cuInit returned 34 (this is the CUDA Toolkit's stub")
+
+
+def test_the_stub_under_its_own_name_is_not_opened(stub: Path) -> None:
+    code = f"""
+import json, refarray._native as n
+rows = n._probe_drivers()
+print(json.dumps([rows[0]["library"], {str(stub)!r} in open("/proc/self/maps").read()]))
+"""
+    assert run(code, LD_LIBRARY_PATH=stub.parent) == ["libcuda.so.1", False]
+
+
+def test_an_error_without_a_name(driver: Path) -> None:
+    """A driver that fails to say what an error is called leaves the name unwritten."""
+    code = """
+import json, refarray
+try:
+    refarray.zeros((2,), device="cuda:0")
+except refarray.DriverError as error:
+    print(json.dumps([error.code, error.name, str(error)]))
+"""
+    number, name, text = run(code, REFARRAY_LIBCUDA=driver, STUB_DEVICES=1, STUB_CALL_STATUS=719)
+    assert (number, name) == (719, "unknown error")
+    assert text.endswith("failed with 719 (unknown error): no description")
+
+
+# Files that are no driver.
+
+
+@pytest.mark.parametrize("vendor", VARIABLES)
+def test_a_variable_that_names_something_else(vendor: str, tmp_path: Path) -> None:
+    """The file and the reason are in the report, and nothing else is tried in its place."""
+    (tmp_path / "folder").mkdir()
+    for file, why in {
+        tmp_path / "missing.so": "No such file",
+        written(tmp_path / "text.so", "no library"): "file too short",
+        written(tmp_path / "long.so", "no library " * 500): "invalid ELF header",
+        tmp_path / "folder": "irectory",
+        Path("libm.so.6"): f"the library has no {'cuInit' if vendor == 'CUDA' else 'hipInit'}",
+    }.items():
+        found = report(vendor, file)
+        assert (found["library"], found["found"], found["devices"]) == (str(file), False, None)
+        assert why in found["detail"]
+
+
+@pytest.mark.parametrize(("vendor", "other"), [("CUDA", "ROCm"), ("ROCm", "CUDA")])
+def test_the_other_vendors_library(vendor: str, other: str, tmp_path: Path) -> None:
+    name = {"CUDA": "cuInit", "ROCm": "hipInit"}
+    text = f'extern "C" int {name[other]}(unsigned) {{ __builtin_trap(); }}\n'
+    library = compiled(tmp_path / "libother.so", source=written(tmp_path / "other.cpp", text))
+    assert report(vendor, library)["detail"] == f"the library has no {name[vendor]}"
+
+
+@pytest.mark.parametrize("vendor", VARIABLES)
+def test_a_library_whose_own_needs_are_missing(vendor: str, tmp_path: Path) -> None:
+    needed = compiled(tmp_path / "libneeded.so", source=written(tmp_path / "n.cpp", "int n;\n"))
+    source = written(tmp_path / "d.cpp", "extern int n;\nint* d() { return &n; }\n")
+    library = compiled(
+        tmp_path / "libdriver.so", f"-L{tmp_path}", f"-l:{needed.name}", source=source
+    )
+    needed.unlink()
+    assert "libneeded.so" in report(vendor, library)["detail"]
+
+
+@pytest.mark.parametrize("vendor", VARIABLES)
+def test_a_drivers_names_stay_its_own(driver: Path, vendor: str) -> None:
+    """Other libraries of the process, which look for a driver themselves, do not find this one."""
+    code = """
+import ctypes, json, refarray._native as n
+rows = n._probe_drivers()
+print(json.dumps([any(row["devices"] for row in rows), hasattr(ctypes.CDLL(None), "hipMemsetAsync"),
+                  hasattr(ctypes.CDLL(None), "cuGetProcAddress_v2")]))
+"""
+    seen = run(code, **{VARIABLES[vendor]: driver}, STUB_DEVICES=1)
+    assert seen == [True, False, False]
+
+
+# Forms that have changed.
+
+
+def test_nothing_is_asked_for_whose_form_has_changed() -> None:
+    """hipDeviceProp_t and HIP_MEMCPY3D have grown, and hipGetLastError means something else since
+    HIP 7. (Old forms of CUDA's: the drivers of these tests abort when they are asked for.)"""
+    changed = {"hipGetDeviceProperties", "hipGetDevicePropertiesR0600", "hipDrvMemcpy3DAsync",
+               "hipDrvMemcpy3D", "hipGetLastError", "hipPeekAtLastError"}  # fmt: skip
+    assert len(asked_of_hip()) > 30 and not changed & set(asked_of_hip())
+    assert len(asked_of_cuda()) > 45
+
+
+@pytest.mark.parametrize("hip", ["5.2", "6.3", "7.0", "10.0"])
+def test_memory_is_told_by_the_numbers_of_each_hip(isolated: object, hip: str) -> None:
+    """Device memory is 1 before HIP 6 and 2 after, and unknown memory is an error before HIP 7."""
+    assert isolated("hip_traps.py", "memory", hip) == "alive\n"  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("hip", ["5.2", "10.0"])
+def test_hip_never_sees_the_streams_one_and_two(isolated: object, hip: str) -> None:
+    """Released versions dereference them."""
+    assert isolated("hip_traps.py", "streams", hip) == "alive\n"  # type: ignore[operator]
+
+
+# Which of several HIP libraries.
+
+
+@pytest.fixture
+def site(driver: Path, tmp_path: Path) -> Path:
+    """Our package in a folder of its own, as site-packages, with AMD's wheel and PyTorch's."""
+    shutil.copytree(Path(refarray.__file__).parent, tmp_path / "refarray")
+    for folder, names in {
+        "_rocm_sdk_core/lib": ("libamdhip64.so.9", "libamdhip64.so.10", "libamdhip64.so.7.2.1"),
+        "torch/lib": ("libamdhip64.so",),
+        "system": ("libamdhip64.so.11", "libamdhip64.so.6.3.60300"),
+    }.items():
+        (tmp_path / folder).mkdir(parents=True)
+        for name in names:
+            shutil.copy(driver, tmp_path / folder / name)
+    return tmp_path
+
+
+def opened(site: Path, before: str = "") -> str:
+    """Which one is opened, with a higher version in the system's path."""
+    code = f"{before}\nimport refarray, sys; assert refarray.__file__.startswith({str(site)!r})\n"
+    paths = {"PYTHONPATH": site, "LD_LIBRARY_PATH": site / "system"}
+    found = of_vendor("ROCm", run(code + PROBE, STUB_DEVICES=1, **paths))
+    assert found["devices"] == 1
+    library = Path(found["library"])
+    return str(library.relative_to(site)) if library.is_absolute() else str(library)
+
+
+def test_the_order_of_the_places(site: Path) -> None:
+    """AMD's wheel, whose names have no link without a version; then PyTorch's; then the system."""
+    assert opened(site) == "_rocm_sdk_core/lib/libamdhip64.so.10"
+    shutil.rmtree(site / "_rocm_sdk_core")
+    assert opened(site) == "torch/lib/libamdhip64.so"
+    shutil.rmtree(site / "torch")
+    assert opened(site) == "libamdhip64.so.11"
+
+
+@pytest.mark.parametrize("mapped", ["system/libamdhip64.so.6.3.60300", "torch/lib/libamdhip64.so"])
+def test_a_mapped_copy_comes_before_every_place(site: Path, mapped: str) -> None:
+    """HIP keeps its state in the library: streams of one copy mean nothing to another."""
+    assert opened(site, f"import ctypes; ctypes.CDLL({str(site / mapped)!r})") == mapped
+
+
+# Processes that fork.
+
+FORK = """
+import json, os, sys
+def in_child(body):
+    reader, writer = os.pipe()
+    sys.stdout.flush()
+    if os.fork() == 0:
+        try:
+            said = body()
+        except Exception as error:
+            said = [type(error).__name__, str(error)]
+        os.write(writer, json.dumps(said).encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as stream:
+        said = json.loads(stream.read())
+    assert os.wait()[1] == 0
+    return said
+"""
+
+
+@pytest.mark.parametrize("vendor", VARIABLES)
+def test_where_there_is_no_device_a_child_hears_why(driver: Path, vendor: str) -> None:
+    """Not that it was forked: another way to start it would not help."""
+    code = f"""{FORK}
+import refarray
+def ask():
+    try:
+        refarray.zeros((2,), device={DEVICES[vendor]!r})
+    except BufferError as error:
+        return str(error)
+print(json.dumps([ask(), in_child(ask)]))
+"""
+    here, there = run(code, **{VARIABLES[vendor]: driver}, STUB_INIT_STATUS=100)
+    assert here == there and "returned 100 (no device)" in there
+
+
+@pytest.mark.parametrize("vendor", VARIABLES)
+def test_a_child_forked_while_a_driver_is_being_opened(
+    driver: Path, vendor: str, tmp_path: Path
+) -> None:
+    """The thread that holds the lock is not in the child, which must not wait for it."""
+    pause = written(tmp_path / "pause", "")
+    code = f"""{FORK}
+import pathlib, threading, time
+import refarray
+from refarray import _native
+pause = pathlib.Path({str(pause)!r})
+def ask():
+    refarray.zeros((2,), device={DEVICES[vendor]!r})
+thread = threading.Thread(target=_native._probe_drivers)
+thread.start()
+while not pathlib.Path(f"{{pause}}.here").exists():
+    time.sleep(0.001)
+said = [in_child(ask), in_child(lambda: [row["detail"] for row in _native._probe_drivers()])]
+pause.unlink()
+thread.join()
+print(json.dumps(said))
+"""
+    (kind, text), details = run(
+        code, **{VARIABLES[vendor]: driver}, STUB_DEVICES=1, STUB_PAUSE=pause
+    )
+    assert kind == "BufferError" and "forked" in text and "spawn" in text
+    assert all("forked" in detail for detail in details)
+
+
+SIMULATED = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).resolve().parents[1] / "fakegpu")!r})
+import fakegpu
+drivers = fakegpu.load(cuda=1, hip=1)
+{FORK}
+"""
+
+
+@pytest.mark.parametrize("device", ["cuda:0", "rocm:0", "cuda_host"])
+def test_a_child_lets_go_of_its_parents_arrays(device: str) -> None:
+    """Their memory, streams and events are the parent's, and so is the driver: none is touched."""
+    code = f"""{SIMULATED}
+import gc
+import refarray as ra
+kept = [ra.zeros((64,), device={device!r}), ra.Stream({device.replace("_host", ":0")!r})]
+kept.append(kept[0].__dlpack__(stream=None if "host" in {device!r} else -1))
+with ra.use_stream(kept[1]):
+    kept.append(kept[0].copy())
+    kept.append(ra.Event(kept[1].device))
+    kept[-1].record(kept[1])
+before = len(fakegpu.trace())
+def drop():
+    kept.clear()
+    gc.collect()
+    called = len(fakegpu.trace()) - before
+    try:
+        ra.zeros((2,), device={device!r})
+    except BufferError as error:
+        return [called, str(error)]
+said = in_child(drop)
+array = kept[0].to_device("cpu").tolist()
+print(json.dumps([said, array == [0.0] * 64]))
+"""
+    (called, text), same = run(code)
+    assert called == 0 and "forked" in text
+    assert same
+
+
+def test_a_child_whose_parent_used_the_driver_without_us() -> None:
+    """The driver refuses to be initialised there: PyTorch in the parent, refarray in the child."""
+    code = f"""{SIMULATED}
+import ctypes
+import refarray
+assert ctypes.CDLL(str(drivers.cuda)).cuInit(0) == 0
+def ask():
+    refarray.zeros((2,), device="cuda:0")
+print(json.dumps(in_child(ask)))
+"""
+    kind, text = run(code)
+    assert kind == "BufferError" and "cuInit returned 3" in text and "forked" in text
+
+
+def test_this_process_has_opened_nothing() -> None:
+    """Every test here asks in a process of its own: this one could not be forked any more."""
+    assert "libdriver.so" not in Path("/proc/self/maps").read_text(encoding="utf-8"), os.getpid()

@@ -1,0 +1,210 @@
+"""The hardware script where there is no hardware: it says that nothing was run, runs on the
+simulated driver without measuring, and tells apart what failed and what was not run."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import pages
+from benchmarks.gpu import __main__ as script
+from benchmarks.gpu import report, stages
+from benchmarks.gpu.stages import FAILED, NOT_RUN, PASSED, Stage
+from benchmarks.pages import devices
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "benchmarks.gpu", *arguments],
+        cwd=ROOT,
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=500,
+        check=False,
+    )
+
+
+def recorded() -> set[str]:
+    return {path.name for path in (ROOT / "benchmarks" / "results").iterdir()}
+
+
+def test_without_a_device_nothing_is_run(tmp_path: Path) -> None:
+    before = recorded()
+    done = run(REFARRAY_LIBCUDA=str(tmp_path / "libmissing.so"))
+    assert done.returncode == report.NOTHING_RUN
+    first, last = done.stdout.splitlines()
+    assert first.startswith("no CUDA device: ") and "libmissing.so" in first
+    assert last == "nothing was run"
+    assert recorded() == before
+
+
+@pytest.mark.not_sanitized("it builds and starts processes of its own")
+def test_on_the_simulated_driver_it_runs_and_measures_nothing(tmp_path: Path) -> None:
+    before = recorded()
+    done = run("--simulated", "--out", str(tmp_path))
+    assert done.returncode == report.ALL_PASSED, done.stdout + done.stderr
+    assert done.stdout.startswith("SIMULATED: ")
+    for name in ("refarray ", "driver by ctypes", "figures"):
+        (line,) = [line for line in done.stdout.splitlines() if line.startswith(name)]
+        assert "passed on the simulated driver" in line
+    rows = [line.split("|")[1:] for line in done.stdout.splitlines() if line.startswith("| D")]
+    assert len(rows) == 21
+    assert all(cells[2].strip().startswith("ran") for cells in rows)
+    exports = [cells for cells in rows if cells[0].startswith(" D1 ")]
+    assert [cells[2].strip() for cells in exports] == ["ran, 0 driver calls"] * 2
+    assert recorded() == before and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.not_sanitized("it starts a process of its own")
+def test_a_partner_that_does_not_wait_is_caught() -> None:
+    """Else the tests for hardware show nothing; and soon, also where pytest shows all, in CI."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    command += ["--hardware=simulated", "--partner=careless", "--tb=no", "--color=no"]
+    command += ["tests/devices/hardware"]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, "CI": "true"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    failed = {name for name in TESTS_OF_ORDER if f"FAILED {ORDER}::{name}" in done.stdout}
+    told = f"exit status {done.returncode}\n{done.stdout}\n{done.stderr}"
+    assert done.returncode == 1 and failed == TESTS_OF_ORDER, told
+
+
+ORDER = "tests/devices/hardware/test_order.py"
+TESTS_OF_ORDER = {
+    "test_we_wait_for_what_they_write",
+    "test_they_wait_for_what_we_write",
+    "test_we_wait_for_the_stream_of_their_interface",
+    "test_they_wait_for_the_stream_of_our_interface",
+}
+
+
+@pytest.mark.not_sanitized("its times are of no interest, and it compiles a library")
+def test_the_figures_are_measured_and_checked(isolated: Any) -> None:
+    assert isolated("gpu_figures.py") == "alive\n"
+
+
+def test_the_exit_status_tells_four_ends_apart() -> None:
+    passed, failed, left = Stage("a", PASSED), Stage("b", FAILED, "why"), Stage("c", NOT_RUN, "no")
+    assert report.exit_status([passed], {}) == 0
+    assert report.exit_status([passed, failed, left], {"c": "no"}) == 1
+    assert report.exit_status([left], {"c": "no"}) == 3
+    assert report.exit_status([passed, left], {"c": "no"}) == 4
+
+
+ROW: dict[str, Any] = {
+    "id": "D6 32 8192", "kind": "gpu", "title": ".T float32 8192", "unit": "of the driver's copy",
+    "ns": {"refarray": {"median": 200.0}, "driver": {"median": 100.0}},
+    "ratios": {"refarray": {"median": 0.5}, "torch": {"median": 0.25}},
+    "gb_per_s": {"refarray": 1.0, "driver": 2.0}, "refused": {"cupy": "why not"},
+    "ours": 0.5, "target": ">= 0.93", "met": False,
+}  # fmt: skip
+
+
+def made_up(tmp_path: Path) -> tuple[argparse.Namespace, dict[str, Any], list[Stage]]:
+    """A run as it might have been, which no file keeps but the one in `tmp_path`."""
+    options = script.parser().parse_args(["--out", str(tmp_path), "--id", "made-up"])
+    found = [
+        Stage("refarray 0.1.0", PASSED, seconds=3, counts={"tests": 5, "failures": 0}),
+        Stage("cudf", NOT_RUN, "ModuleNotFoundError: No module named 'cudf'"),
+        Stage("figures", PASSED, counts={"rows": 1}),
+    ]
+    facts = {"device": "no device", "cuda_of_the_driver": "0.0"}
+    left = {"absent": {"cupy": "ImportError: no"}, "not_run": {"D2": "no C++ compiler"}}
+    figures = {"facts": facts, "rows": [ROW], **left}
+    build = {"version": "0.1.0", "abi": "cp311", "compiler": "GNU"}
+    record = script.make_record(options, build, found, figures)
+    record["gpu"]["driver"] = "0"
+    return options, record, found
+
+
+def test_what_was_not_run_is_named_and_recorded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options, record, found = made_up(tmp_path)
+    assert script.conclude(options, record, found) == report.IN_PART
+    said = capsys.readouterr().out
+    assert "not run: cudf: ModuleNotFoundError" in said
+    assert "not run: figure beside cupy: ImportError: no" in said
+    assert "not run: D2: no C++ compiler" in said
+    assert "0 of 1 figures were met; missed: D6 32 8192" in said and "**missed**" in said
+    kept, page = sorted(tmp_path.iterdir())
+    assert kept.name == f"{record['date']}-made-up.json" and page.name.endswith("-made-up.md")
+    again = json.loads(kept.read_text(encoding="utf-8"))
+    assert again["rows"] == [ROW] and again["tests"]["cudf"]["status"] == NOT_RUN
+    assert "**missed**" in page.read_text(encoding="utf-8")
+    assert "cupy: why not" in page.read_text(encoding="utf-8")
+
+
+def test_the_manual_shows_a_record_of_a_device_when_there_is_one(tmp_path: Path) -> None:
+    _, record, _ = made_up(tmp_path)
+    found = [one for one in pages.load() if "gpu" not in one]
+    assert devices.section(found).markdown == ""
+    record["gpu"]["memory_bytes"] = 80 << 30
+    text = devices.section([*found, record]).markdown
+    assert "on no device (80 GiB), driver 0" in text and "**missed**" in text
+    assert text in pages.page(pages.sections([*found, record]))
+
+
+def test_a_failure_is_shown_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options, record, found = made_up(tmp_path)
+    found.append(Stage("torch 2", FAILED, "AssertionError: the old value"))
+    assert script.conclude(options, record, found) == report.SOMETHING_FAILED
+    assert "AssertionError: the old value" in capsys.readouterr().out
+
+
+def test_a_partner_that_is_not_there_is_not_run(tmp_path: Path) -> None:
+    runner = stages.Runner(1, simulated=False, paths=[])
+    for name in ("cudf", "cupy"):  # no wheel of them is installed where there is no GPU
+        stage = stages.with_partner(runner, name, tmp_path)
+        assert (stage.name, stage.status) == (name, NOT_RUN)
+        assert stage.detail != ""
+
+
+@pytest.mark.parametrize(
+    ("says", "code", "status"),
+    [
+        ("========= ERROR SUMMARY: 0 errors", 0, PASSED),
+        ("========= Invalid __global__ write\n========= ERROR SUMMARY: 1 error", 66, FAILED),
+        ("1 failed\n========= ERROR SUMMARY: 0 errors", 1, FAILED),
+        ("========= Error: Device not supported.", 255, NOT_RUN),
+        ("Segmentation fault", 139, FAILED),
+    ],
+)
+def test_what_the_memory_checker_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, code: int, status: str
+) -> None:
+    tool = tmp_path / "compute-sanitizer"
+    tool.write_text(f"#!/bin/sh\necho '{says}'\nexit {code}\n", encoding="utf-8")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    stage = stages.memory_check(stages.Runner(1, simulated=False, paths=[]))
+    assert stage.status == status
+    assert status == PASSED or says.splitlines()[-1] in stage.detail
+
+
+def test_without_the_memory_checker_it_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages.shutil, "which", lambda *names, **more: None)
+    stage = stages.memory_check(stages.Runner(1, simulated=False, paths=[]))
+    assert (stage.status, stage.detail) == (NOT_RUN, "it is neither on PATH nor in CUDA_HOME")
+
+
+def test_when_the_time_is_up_nothing_more_is_begun(tmp_path: Path) -> None:
+    runner = stages.Runner(0, simulated=False, paths=[])
+    stage = stages.with_partner(runner, "driver", tmp_path)
+    assert (stage.status, stage.detail) == (NOT_RUN, "the time was up")

@@ -1,0 +1,132 @@
+"""Asks whether the committed images of the device kernels are those of the sources, and what is in
+them; where NVIDIA's assembler is, whether it takes them for every device that it knows."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def load_tool() -> ModuleType:
+    spec = importlib.util.spec_from_file_location(
+        "gpu_kernels", ROOT / "tools" / "gpu" / "gpu_kernels.py"
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["gpu_kernels"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+tool = load_tool()
+
+
+def kernel_names() -> list[str]:
+    header = (tool.SOURCE.parent / "names.hpp").read_text(encoding="utf-8")
+    return re.findall(r'"(refarray_\w+)"', header)
+
+
+def test_the_images_are_those_of_the_sources() -> None:
+    assert tool.stale() == []
+
+
+def test_every_kernel_is_in_the_ptx_with_parameters_of_the_size_that_is_passed() -> None:
+    ptx = (tool.IMAGES / tool.PTX).read_text(encoding="ascii")
+    assert re.search(r"^\.version 6\.0\n\.target sm_60$", ptx, re.MULTILINE)
+    entry = r"\.visible \.entry (\w+)\(\s*\.param \.align 8 \.b8 \w+\[(\d+)\]\s*\)"
+    size = re.search(
+        r"sizeof\(Params\) == (\d+)",
+        (tool.SOURCE.parent / "params.hpp").read_text(encoding="utf-8"),
+    )
+    assert size is not None
+    assert sorted(re.findall(entry, ptx)) == sorted((name, size[1]) for name in kernel_names())
+
+
+def test_the_kernels_call_nothing_and_spill_nothing() -> None:
+    ptx = (tool.IMAGES / tool.PTX).read_text(encoding="ascii")
+    assert not re.search(r"^\s*(?:call|\.func|\.local)\b", ptx, re.MULTILINE)
+
+
+def test_the_bundle_has_a_code_object_for_each_amd_device() -> None:
+    image = (tool.IMAGES / tool.BUNDLE).read_bytes()
+    assert image.startswith(b"__CLANG_OFFLOAD_BUNDLE__")
+    assert len(image) >= tool.ALIGNMENT
+    parts = dict(tool.entries(image))
+    host, *devices = parts
+    assert host.startswith("host-") and parts[host] == b""
+    assert devices == [f"hipv4-amdgcn-amd-amdhsa--{name}" for name in tool.ARCHITECTURES]
+    for triple in devices:
+        assert parts[triple][:4] == b"\x7fELF", triple
+        assert image.find(parts[triple]) % tool.ALIGNMENT == 0
+        missing = [name for name in kernel_names() if name.encode() + b".kd" not in parts[triple]]
+        assert not missing, triple
+
+
+def test_ptxas_assembles_the_ptx_for_every_device_it_knows() -> None:
+    found = tool.ptxas()
+    if found is None:
+        pytest.skip("no ptxas here; `make gpu-kernels-check` installs it and asks the same")
+    architectures = tool.assembled_for(found)
+    assert "sm_90" in architectures
+    for architecture in architectures:
+        said = tool.assemble(found, architecture)
+        assert sorted(re.findall(r"entry function '(\w+)'", said)) == sorted(kernel_names())
+        assert set(re.findall(r"(\d+) bytes spill", said)) == {"0"}, architecture
+
+
+@pytest.fixture
+def other_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of what the images are made of, which a test may change."""
+    for path in [*tool.sources(), *tool.IMAGES.iterdir()]:
+        copy = tmp_path / path.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(path, copy)
+    monkeypatch.setattr(tool, "ROOT", tmp_path)
+    monkeypatch.setattr(tool, "SOURCE", tmp_path / tool.SOURCE.relative_to(ROOT))
+    monkeypatch.setattr(tool, "IMAGES", tmp_path / tool.IMAGES.relative_to(ROOT))
+    return tmp_path
+
+
+def append(path: Path, text: str) -> None:
+    path.write_text(path.read_text(encoding="utf-8") + text, encoding="utf-8")
+
+
+def test_a_comment_or_a_line_break_needs_no_new_images(other_tree: Path) -> None:
+    append(tool.SOURCE.parent / "cast.hpp", "\n\n// nothing but words\n")
+    assert tool.stale() == []
+
+
+@pytest.mark.parametrize("name", ["src/runtime/kernels/cast.hpp", "src/core/element.hpp"])
+def test_a_change_of_any_source_is_seen(other_tree: Path, name: str) -> None:
+    append(other_tree / name, "inline int more = 1;\n")
+    (said,) = tool.stale()
+    assert "make gpu-kernels" in said
+
+
+def test_an_image_that_was_touched_or_lost_is_seen(other_tree: Path) -> None:
+    append(tool.IMAGES / tool.PTX, "\n")
+    (tool.IMAGES / tool.BUNDLE).unlink()
+    assert [said.split()[0] for said in tool.stale()] == [tool.PTX, tool.BUNDLE]
+    shutil.rmtree(tool.IMAGES)
+    assert len(tool.stale()) == 1
+
+
+def test_without_the_compiler_the_check_says_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tool, "CLANG", "clang++-that-nobody-has")
+    monkeypatch.setattr(tool, "ptxas", lambda: None)
+    tool.check()
+    said = capsys.readouterr().out
+    assert "clang-19 lld-19" in said and "nvidia-cuda-nvcc" in said
+    with pytest.raises(SystemExit, match="clang-19 lld-19"):
+        tool.main([])

@@ -1,0 +1,138 @@
+"""Asks whether the planted bugs still fit the sources, and what the canary runner answers to a gate
+that fails, passes or fails for another reason."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def load_canary() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("canary", ROOT / "tools" / "gates" / "canary.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["canary"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+canary = load_canary()
+
+
+@pytest.mark.parametrize("path", canary.canaries(), ids=lambda path: path.stem)
+def test_a_planted_bug_fits_the_sources(path: Path) -> None:
+    planted = canary.read(path)
+    assert planted.bug and planted.expect.pattern
+    assert planted.expect.search("") is None, "Expect matches any output"
+    canary.plant(planted, ROOT, only_check=True)
+
+
+# A gate that fails when the sum is wrong, and what is planted there.
+MAKEFILE = """\
+gate:
+\t@test -z "$(CANARY)" || { echo "planted in the canary again"; exit 1; }
+\t@echo "environment $(VENV)"
+\t@grep -q 'one and one is two' sum.txt || { echo 'the sum is wrong: '; cat sum.txt; exit 1; }
+"""
+DIFF = """\
+--- a/sum.txt
++++ b/sum.txt
+@@ -1 +1 @@
+-one and one is two
++one and one is {sum}
+"""
+
+
+def patch(sum: str = "three", expect: str = "the sum is wrong", bug: str = "Bug: a sum") -> str:
+    return f"{bug}\nExpect: {expect}\n\n{DIFF.format(sum=sum)}"
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A repository with one gate; ask(tree, patch) plants a bug in it."""
+    root = tmp_path / "repository"
+    (root / "tests" / "gates" / "canary").mkdir(parents=True)
+    (root / "Makefile").write_text(MAKEFILE, encoding="utf-8")
+    (root / "sum.txt").write_text("one and one is two\n", encoding="utf-8")
+    (root / ".gitignore").write_text("/build/\n", encoding="utf-8")
+    subprocess.run(["git", "init", "--quiet", root], check=True)
+    return root
+
+
+def ask(tree: Path, text: str | None) -> int:
+    if text is not None:
+        (tree / "tests" / "gates" / "canary" / "gate.patch").write_text(text, encoding="utf-8")
+    answer = canary.ask_gate("gate", tree)
+    assert (tree / "sum.txt").read_text(encoding="utf-8") == "one and one is two\n"
+    assert isinstance(answer, int)
+    return answer
+
+
+def test_a_gate_that_reports_the_bug_is_alive(
+    tree: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CANARY", "1")
+    monkeypatch.setenv("MAKEFLAGS", " -- CANARY=1")
+    assert ask(tree, patch(expect=r"^one and one is thr")) == 1
+    assert "caught by `make gate`: one and one is thr" in capsys.readouterr().out
+    log = (tree / "build" / "canary" / "gate.log").read_text(encoding="utf-8")
+    assert f"environment {sys.prefix}" in log
+
+
+def test_every_bug_of_a_gate_has_to_be_caught(
+    tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tree / "tests" / "gates" / "canary"
+    (folder / "gate-four.patch").write_text(patch(sum="four"), encoding="utf-8")
+    assert ask(tree, patch()) == 1
+    assert capsys.readouterr().out.count("caught by `make gate`") == 2
+    (folder / "gate-two.patch").write_text(patch(sum="two, nearly three"), encoding="utf-8")
+    assert ask(tree, patch()) == 0
+    assert canary.gate_of(folder / "gate-two.patch") == "gate"
+    (folder / "gate.patch").unlink()
+    assert ask(tree, None) == 2
+
+
+def test_a_gate_that_passes_is_not(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ask(tree, patch(sum="two, nearly three")) == 0
+    assert "NOT CAUGHT" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (None, "there is no gate.patch"),
+        (patch(bug="what is planted"), "no line `Bug:`"),
+        (patch(expect=""), "no line `Expect:`"),
+        (patch(expect="("), "no regular expression"),
+        (patch().replace("-one and one is two", "-one and one is ten"), "does not apply"),
+        (patch(expect="out of memory"), "failed (exit status 2) without the report"),
+    ],
+)
+def test_everything_else_proves_nothing(
+    text: str | None, says: str, tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ask(tree, text) == 2
+    assert says in capsys.readouterr().out
+
+
+def test_the_copy_holds_what_git_would_and_nothing_older(tree: Path) -> None:
+    (tree / "build").mkdir()
+    (tree / "build" / "ignored").write_text("old\n", encoding="utf-8")
+    copy = tree / "build" / "canary" / "gate"
+    (copy / "build").mkdir(parents=True)
+    canary.copy_sources(tree, copy)
+    assert sorted(path.name for path in copy.rglob("*") if path.is_file()) == [
+        ".gitignore",
+        "Makefile",
+        "sum.txt",
+    ]
+    assert (copy / "sum.txt").stat().st_mtime_ns == (tree / "sum.txt").stat().st_mtime_ns

@@ -1,0 +1,131 @@
+"""Asks whether the repository keeps its house rules, and whether each rule notices a breach."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def load_house() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("house", ROOT / "tools" / "house.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["house"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+house = load_house()
+
+WIRE = "include/refarray/dlpack/wire.hpp"
+CAPSULE_NAMES = "\n".join(f'auto {name} = "{name}";' for name in house.CAPSULE_NAMES)
+GOOD = {
+    WIRE: f"// Owns the names.\n#include <dlpack/dlpack.h>\n{CAPSULE_NAMES}\n",
+    "src/core/a.cpp": (
+        '// Owns a.\n#include "refarray/core/a.hpp"\n'
+        'const char* kText = "goto NULL";  // goto, NULL: words in a comment are no code\n'
+        "struct A {\n  explicit A(int n) : n_{n}, m_{1'000} {\n    use(n);\n  }\n};\n"
+    ),
+    "src/extension/capi/errors.cpp": "// Owns.\n#include <Python.h>\n"
+    "void f() { try {} catch (...) {} }\n",
+    "src/extension/p.cpp": "// Owns p.\nstatic PyObject* call(PyObject*);\n"
+    "void f() {\n  try {  // boundary: a reason\n  } catch (...) {}\n}\n",
+    "src/runtime/r.cpp": '// Owns r.\nvoid f() { dlopen("libcuda.so.1", 1); }\n',
+    "src/refarray/__init__.py": '"""Owns the package."""\n',
+    ".venv/lib/dlpack.h": "int elsewhere;\n",
+    "build/x.cpp": "goto;\n",
+}
+
+
+def cpp(*lines: str) -> str:
+    return "\n".join(["// Owns a planted breach.", *lines, ""])
+
+
+PLANTS: list[tuple[str, dict[str, str]]] = [
+    ("layering", {"src/core/b.cpp": cpp('#include "refarray/dlpack/wire.hpp"')}),
+    ("layering", {"include/refarray/runtime/b.hpp": cpp('#include "extension/capi/ref.hpp"')}),
+    ("python-only-in-python", {"src/dlpack/b.cpp": cpp("#include <Python.h>")}),
+    ("dlpack-only-in-dlpack", {"src/extension/b.cpp": cpp("#  include <dlpack/dlpack.h>")}),
+    ("drivers-only-in-runtime", {"src/extension/b.cpp": cpp("void f() { cuInit(0); }")}),
+    ("drivers-only-in-runtime", {"src/core/b.cpp": cpp('void f() { dlopen("x", 1); }')}),
+    ("first-line", {"src/core/b.cpp": "#include <vector>\n"}),
+    ("first-line", {"src/refarray/b.py": "import os\n"}),
+    ("file-length", {"src/core/b.cpp": cpp(*["int a;"] * 350)}),
+    ("file-length", {"include/refarray/core/b.hpp": cpp(*["int a;"] * 200)}),
+    ("file-length", {"src/refarray/b.py": '"""Owns b."""\n' + "a = 1\n" * 350}),
+    ("function-length", {"src/core/b.cpp": cpp("int f() {", *["  g();"] * 59, "}")}),
+    (
+        "function-length",
+        {
+            "src/core/b.cpp": cpp(
+                "namespace a {",
+                "template <class T>",
+                "struct B : C<T> {",
+                " public:",
+                "  B(int n) noexcept : n_{n}, m_{2} {",
+                *["    if (n) { g(); }"] * 59,
+                "  }",
+                "};",
+                "}",
+            )
+        },
+    ),
+    ("no-goto", {"src/core/b.cpp": cpp("void f() { goto out; out:; }")}),
+    ("no-null-macro", {"tests/cpp/b.cpp": cpp("int* a = NULL;")}),
+    ("few-defines", {"src/core/b.cpp": cpp(*[f"#define A{i}" for i in range(6)])}),
+    ("no-static-objects", {"src/extension/b.cpp": cpp("static PyObject* cache;")}),
+    ("no-static-objects", {"src/extension/b.cpp": cpp("static PyTypeObject ArrayType = {1};")}),
+    ("few-reference-counts", {"src/extension/b.cpp": cpp(*["Py_INCREF(a);"] * 10)}),
+    ("few-reference-counts", {f"src/extension/b{i}.cpp": cpp("Py_XDECREF(a);") for i in range(4)}),
+    ("versions-only-in-compat", {"src/extension/b.cpp": cpp("#if PY_VERSION_HEX > 1", "#endif")}),
+    ("no-stray-try", {"src/core/b.cpp": cpp("void f() { try { g(); } catch (...) {} }")}),
+    ("capsule-names-once", {"src/extension/b.cpp": cpp('auto name = "dltensor";')}),
+    ("capsule-names-once", {WIRE: GOOD[WIRE].replace('"used_dltensor"', '"used"')}),
+    ("nothing-local", {"docs/b.md": "see " + "/" + "work/notes\n"}),
+    ("nothing-local", {"Makefile": "# Owns.\nfetch https://" + "pypi" + ".org/simple\n"}),
+    ("nothing-vendored", {"third_party/dlpack.h": "int a;\n"}),
+    ("nothing-unfinished", {"src/core/b.cpp": cpp("// TO" + "DO: later")}),
+]
+
+
+def write(root: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def test_the_repository_keeps_its_rules() -> None:
+    assert [str(finding) for finding in house.check(ROOT)] == []
+
+
+def test_a_tree_that_keeps_the_rules_passes(tmp_path: Path) -> None:
+    write(tmp_path, GOOD)
+    assert [str(finding) for finding in house.check(tmp_path)] == []
+
+
+@pytest.mark.parametrize(("rule", "files"), PLANTS, ids=[rule for rule, _ in PLANTS])
+def test_a_planted_breach_is_found(rule: str, files: dict[str, str], tmp_path: Path) -> None:
+    write(tmp_path, GOOD | files)
+    findings = house.check(tmp_path)
+    assert {finding.rule for finding in findings} == {rule}
+    assert {finding.path for finding in findings} <= set(files)
+
+
+def test_every_rule_has_a_planted_breach() -> None:
+    assert {rule for rule, _ in PLANTS} == set(house.RULES)
+
+
+def test_the_command_fails_on_a_breach(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path, GOOD)
+    assert house.main([str(tmp_path)]) == 0
+    write(tmp_path, {"src/core/b.cpp": cpp("void f() { goto out; out:; }")})
+    assert house.main([str(tmp_path)]) == 1
+    assert "src/core/b.cpp:2: [no-goto]" in capsys.readouterr().out

@@ -1,0 +1,1 @@
+"""What several test files share: models, leak counts, spies, the requirement marks."""

@@ -1,0 +1,283 @@
+"""__array_interface__ both ways: what is said, what is taken, what is refused, and who is kept."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import weakref
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers.leaks import blocks_left
+from hostile.interfaces import ADDRESS, MALFORMED, NUMBERS, Interface, at
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import refarray
+
+TYPESTRS = {
+    "bool": "|b1",
+    "int8": "|i1",
+    "uint8": "|u1",
+    "int16": "<i2",
+    "uint16": "<u2",
+    "int32": "<i4",
+    "uint32": "<u4",
+    "int64": "<i8",
+    "uint64": "<u8",
+    "float16": "<f2",
+    "float32": "<f4",
+    "float64": "<f8",
+    "complex64": "<c8",
+    "complex128": "<c16",
+}
+UNSAYABLE = ["bfloat16", "complex32", "float8_e5m2", "float4_e2m1fn", "float32x2"]
+
+
+class Memory(bytearray):
+    """Can be weakly referenced."""
+
+
+# --- out
+
+
+@pytest.mark.parametrize(("dtype", "typestr"), TYPESTRS.items())
+def test_numpy_reads_the_interface(dtype: str, typestr: str) -> None:
+    x = refarray.asarray([[1, 0, 1], [0, 1, 1]]).astype(dtype)
+    said = x.__array_interface__
+    assert said["typestr"] == typestr == np.dtype(typestr).str
+    assert said == {
+        "version": 3,
+        "shape": (2, 3),
+        "typestr": typestr,
+        "strides": None,
+        "data": (memoryview(x) and np.asarray(x).ctypes.data, False),
+    }
+    theirs = np.array(SimpleNamespace(__array_interface__=said, keep=x), copy=False)
+    assert (str(theirs.dtype), theirs.tolist()) == (dtype, x.tolist())
+    theirs[0, 0] = 0
+    assert x[0, 0].item() == 0
+
+
+def test_strides_are_in_bytes_and_none_when_row_major() -> None:
+    x = refarray.arange(12, dtype="int16").reshape((3, 4))
+    assert x.T.__array_interface__["strides"] == (2, 8)
+    assert x[::-1, ::2].__array_interface__["strides"] == (-8, 4)
+    assert refarray.broadcast_to(x[0], (5, 4)).__array_interface__["strides"] == (0, 2)
+    for rows in (x, x[1:], x[1:2, :], x[:, 1:2][:1], x[1, 2], x[:0], x[:, :0].T):
+        assert rows.__array_interface__["strides"] is None
+    first = x.__array_interface__["data"][0]
+    assert x[::-1].__array_interface__["data"][0] == first + 16
+
+
+def test_the_read_only_flag_is_said() -> None:
+    x = refarray.zeros(2)
+    assert x.__array_interface__["data"][1] is False
+    assert x.as_readonly().__array_interface__["data"][1] is True
+    assert refarray.from_buffer(b"12").__array_interface__["data"][1] is True
+
+
+@pytest.mark.parametrize("dtype", UNSAYABLE)
+def test_dtypes_without_a_typestr_have_no_interface(dtype: str) -> None:
+    x = refarray.ones(4, dtype=dtype)
+    assert not hasattr(x, "__array_interface__")
+    with pytest.raises(AttributeError, match=f"no typestr for elements of {dtype}"):
+        x.__array_interface__  # noqa: B018
+
+
+def test_an_empty_array_has_an_address() -> None:
+    address, readonly = refarray.zeros((0, 3)).__array_interface__["data"]
+    assert address != 0
+    assert not readonly
+
+
+# --- in
+
+
+@pytest.mark.parametrize(("dtype", "typestr"), TYPESTRS.items())
+def test_every_dtype_comes_in(dtype: str, typestr: str) -> None:
+    theirs = np.array([[1, 0, 1], [0, 1, 1]]).astype(dtype)
+    offer = SimpleNamespace(__array_interface__=theirs.__array_interface__, keep=theirs)
+    x = refarray.from_array_interface(offer)
+    assert (x.dtype, x.shape, x.tolist()) == (dtype, (2, 3), theirs.tolist())
+    x[1, 1] = False
+    assert theirs[1, 1] == 0
+    assert theirs.__array_interface__["typestr"] == typestr
+
+
+shapes = st.lists(st.integers(0, 4), max_size=5).map(tuple)
+
+
+@settings(deadline=None)
+@given(st.data(), shapes, st.sampled_from(sorted(TYPESTRS)))
+@pytest.mark.req("TENS-14")
+def test_layouts_survive_both_ways(data: st.DataObject, shape: tuple[int, ...], dtype: str) -> None:
+    size = int(np.prod(shape, dtype=int))
+    theirs: Any = np.arange(size).reshape(shape).astype(dtype)
+    steps = [data.draw(st.sampled_from([1, 2, -1, -3])) for _ in shape]
+    theirs = np.asarray(theirs[(..., *(slice(None, None, step) for step in steps))])
+    theirs = theirs.transpose(data.draw(st.permutations(range(len(shape)))))
+    ours = refarray.from_array_interface(theirs)
+    assert (ours.shape, ours.dtype, ours.tolist()) == (theirs.shape, dtype, theirs.tolist())
+    again = np.array(
+        SimpleNamespace(__array_interface__=ours.__array_interface__, keep=ours), copy=False
+    )
+    assert again.tolist() == theirs.tolist()
+    if size:
+        assert again.ctypes.data == theirs.ctypes.data
+
+
+TAKEN: list[tuple[dict[str, Any], Any]] = [
+    ({"data": at(NUMBERS), "typestr": "<i4", "shape": (3,)}, [0, 1, 2]),
+    ({"data": at(NUMBERS), "typestr": "<i4", "shape": ()}, 0),
+    ({"data": at(NUMBERS), "typestr": "<i4", "strides": None}, [0, 1]),
+    ({"data": at(NUMBERS), "typestr": "<i4", "strides": (-0,)}, [0, 0]),
+    ({"data": at(NUMBERS), "typestr": "<i4", "strides": (16,)}, [0, 4]),
+    ({"data": at(NUMBERS), "typestr": "<i4", "shape": (1,), "strides": (3,)}, [0]),
+    ({"data": at(NUMBERS), "typestr": "<i4", "offset": 0, "mask": None}, [0, 1]),
+    ({"data": at(NUMBERS), "typestr": "<i4", "descr": [("", ">f8")]}, [0, 1]),
+    ({"data": (0, False), "shape": (0, 5)}, []),
+    ({"data": (0, False), "shape": (3, 0), "strides": (7, 9)}, [[], [], []]),
+    ({"data": b"abc"}, [97, 98]),
+    ({"data": b"abc", "offset": 1}, [98, 99]),
+    ({"data": b"abcd", "offset": 3, "strides": (-3,)}, [100, 97]),
+    ({"data": b"abcd", "shape": (2, 2), "strides": (1, 2)}, [[97, 99], [98, 100]]),
+    ({"data": b"", "shape": (0,), "offset": 9}, []),
+    ({"data": b"\1", "typestr": ">b1", "shape": (1,)}, [True]),
+    ({"data": memoryview(b"abcd")[1:3]}, [98, 99]),
+    ({"data": np.arange(2, dtype="u1")}, [0, 1]),
+]
+
+
+@pytest.mark.parametrize(("fields", "values"), TAKEN)
+def test_what_is_taken(fields: dict[str, Any], values: Any) -> None:
+    for take in (refarray.from_array_interface, refarray.asarray):
+        assert take(Interface(**fields)).tolist() == values
+
+
+class Odd:
+    """An int only by __index__."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __index__(self) -> int:
+        return self.value
+
+
+@pytest.mark.parametrize("value", [(), 5, "text", [("version", 3)], SimpleNamespace()])
+def test_an_attribute_that_is_no_dict(value: Any) -> None:
+    offer = SimpleNamespace(__array_interface__=value)
+    for take in (refarray.from_array_interface, refarray.asarray):
+        with pytest.raises(TypeError, match="of SimpleNamespace must be a dict"):
+            take(offer)
+
+
+@pytest.mark.parametrize(
+    "obj", [object(), 1, None, b"ab", np.ndarray, SimpleNamespace(__array_interface__=None)]
+)
+def test_objects_without_an_interface(obj: Any) -> None:
+    with pytest.raises(TypeError, match="needs an object with __array_interface__"):
+        refarray.from_array_interface(obj)
+
+
+def test_what_the_property_raises_comes_through() -> None:
+    class Raises:
+        @property
+        def __array_interface__(self) -> Any:
+            raise KeyError("mine")
+
+    for take in (refarray.from_array_interface, refarray.asarray):
+        with pytest.raises(KeyError, match="mine"):
+            take(Raises())
+
+
+def test_ints_may_be_ints_by_index_only() -> None:
+    x = refarray.from_array_interface(
+        Interface(version=Odd(3), shape=(Odd(2),), strides=(Odd(2),), data=b"abcd", offset=Odd(1))
+    )
+    assert x.tolist() == [98, 100]
+
+
+def test_a_dict_that_changes_while_it_is_read() -> None:
+    class Clears:
+        def __index__(self) -> int:
+            offer.__array_interface__.clear()
+            gc.collect()
+            return 2
+
+    offer = Interface(shape=(Clears(),), data=b"ab")
+    assert refarray.from_array_interface(offer).tolist() == [97, 98]
+
+
+def test_read_only_is_kept() -> None:
+    assert refarray.from_array_interface(Interface(data=b"ab")).readonly
+    assert not refarray.from_array_interface(Interface(data=bytearray(2))).readonly
+    assert refarray.from_array_interface(Interface(data=(ADDRESS, True))).readonly
+    assert refarray.from_array_interface(Interface(data=(ADDRESS, [1]))).readonly
+    assert not refarray.from_array_interface(Interface(data=(ADDRESS, 0))).readonly
+
+
+def test_the_object_behind_an_address_is_kept_until_the_last_view_is_gone() -> None:
+    offer = Interface(data=at(NUMBERS))
+    alive = weakref.ref(offer)
+    x = refarray.from_array_interface(offer)
+    view = np.from_dlpack(x[1:])
+    del offer, x
+    gc.collect()
+    assert alive() is not None
+    del view
+    gc.collect()
+    assert alive() is None
+
+
+def test_a_buffer_is_held_until_the_last_view_is_gone() -> None:
+    memory = Memory(b"ab")
+    alive = weakref.ref(memory)
+    x = refarray.from_array_interface(Interface(data=memory))
+    view = x[1:]
+    del x
+    with pytest.raises(BufferError):
+        memory.append(1)
+    view[0] = 7
+    assert memory[1] == 7
+    del memory
+    gc.collect()
+    assert alive() is not None
+    del view
+    gc.collect()
+    assert alive() is None
+
+
+def test_data_none_is_the_objects_own_buffer() -> None:
+    class Own(bytearray):
+        def __init__(self) -> None:
+            super().__init__(b"abcdef")
+            self.__array_interface__ = {
+                "version": 3,
+                "shape": (2,),
+                "typestr": "<u2",
+                "data": None,
+                "offset": 2,
+            }
+
+    own = Own()
+    x = refarray.from_array_interface(own)
+    assert x.tolist() == [0x6463, 0x6665]
+    with pytest.raises(BufferError):
+        own.clear()
+
+
+def test_nothing_leaks() -> None:
+    def work() -> None:
+        refarray.from_array_interface(Interface(data=at(NUMBERS)))
+        refarray.from_array_interface(Interface(data=b"abcd", strides=(2,)))
+        refarray.zeros((2, 3)).T.__array_interface__  # noqa: B018
+        for fields, error, _ in MALFORMED:
+            if len(str(fields)) < 1000:
+                with contextlib.suppress(error):
+                    refarray.asarray(Interface(**fields))
+
+    assert blocks_left(work, repeats=20) < 10

@@ -1,0 +1,281 @@
+"""The buffer protocol out: every request against NumPy, every format, layouts both ways."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import math
+import struct
+import sys
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers.leaks import blocks_left
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import refarray
+
+FORMATS = {
+    "bool": "?",
+    "int8": "b",
+    "uint8": "B",
+    "int16": "h",
+    "uint16": "H",
+    "int32": "i",
+    "uint32": "I",
+    "int64": "q",
+    "uint64": "Q",
+    "float16": "e",
+    "float32": "f",
+    "float64": "d",
+    "complex32": "Ze",
+    "complex64": "Zf",
+    "complex128": "Zd",
+}
+NO_FORMAT = ["bfloat16", "float8_e4m3fn", "float4_e2m1fn", "float6_e2m3fn", "float32x2"]
+
+# PyBUF_*, as in the C API's documentation.
+SIMPLE, WRITABLE, FORMAT, ND, STRIDES = 0, 1, 4, 8, 0x18
+C_CONTIGUOUS, F_CONTIGUOUS, ANY_CONTIGUOUS, INDIRECT = 0x38, 0x58, 0x98, 0x118
+EXTRAS = [0, WRITABLE, FORMAT, WRITABLE | FORMAT]
+REQUESTS = [
+    base | extra
+    for base in (SIMPLE, ND, STRIDES, C_CONTIGUOUS, F_CONTIGUOUS, ANY_CONTIGUOUS, INDIRECT)
+    for extra in EXTRAS
+]
+
+
+class Buffer(ctypes.Structure):
+    _fields_ = [
+        ("buf", ctypes.c_void_p),
+        ("obj", ctypes.c_void_p),
+        ("len", ctypes.c_ssize_t),
+        ("itemsize", ctypes.c_ssize_t),
+        ("readonly", ctypes.c_int),
+        ("ndim", ctypes.c_int),
+        ("format", ctypes.c_char_p),
+        ("shape", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("strides", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("suboffsets", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("internal", ctypes.c_void_p),
+    ]
+
+
+def requested(x: Any, flags: int) -> dict[str, Any]:
+    """What an exporter answers to one request."""
+    view = Buffer()
+    get = ctypes.pythonapi.PyObject_GetBuffer
+    get.argtypes = [ctypes.py_object, ctypes.c_void_p, ctypes.c_int]
+    get(x, ctypes.byref(view), flags)
+    axes = range(view.ndim)
+    out = {
+        "buf": view.buf,
+        "len": view.len,
+        "itemsize": view.itemsize,
+        "readonly": view.readonly,
+        "ndim": view.ndim,
+        "format": view.format,
+        "shape": [view.shape[i] for i in axes] if view.shape else None,
+        "strides": [view.strides[i] for i in axes] if view.strides else None,
+        "suboffsets": bool(view.suboffsets),
+    }
+    release = ctypes.pythonapi.PyBuffer_Release
+    release.argtypes, release.restype = [ctypes.c_void_p], None
+    release(ctypes.byref(view))
+    return out
+
+
+LAYOUTS: dict[str, Callable[[Any], Any]] = {
+    "rows": lambda x: x,
+    "columns": lambda x: x.T,
+    "stepped": lambda x: x[:, ::2],
+    "reversed": lambda x: x[::-1],
+    "one column": lambda x: x[:, 1:2],
+    "one row": lambda x: x[1:2],
+    "empty": lambda x: x[:0, ::-1],
+    "number": lambda x: x[1, 2],
+}
+
+
+@pytest.mark.parametrize("flags", REQUESTS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("readonly", [False, True])
+def test_every_request_is_answered_as_numpy_answers_it(
+    flags: int, layout: str, readonly: bool
+) -> None:
+    memory = np.arange(12, dtype="int32").reshape(3, 4)
+    memory.flags.writeable = not readonly
+    theirs = LAYOUTS[layout](memory)
+    if not isinstance(theirs, np.ndarray):
+        theirs = memory[1:2, 2:3].reshape(())
+    ours = LAYOUTS[layout](refarray.asarray(memory))
+    plain = flags & ND == 0
+    try:
+        expected = requested(theirs, flags)
+    except (ValueError, BufferError):  # NumPy raises the former for layouts
+        with pytest.raises(BufferError):
+            requested(ours, flags)
+        return
+    if plain and flags & FORMAT:  # CPython's memoryview refuses it; NumPy gives a format
+        with pytest.raises(BufferError, match="format was asked for without a shape"):
+            requested(ours, flags)
+        return
+    seen = requested(ours, flags)
+    if plain:
+        expected["ndim"] = 1  # as CPython's own exporters say; NumPy says 0
+    if theirs.size == 0:
+        del expected["buf"], expected["strides"], seen["buf"], seen["strides"]
+    elif expected["strides"] is not None:  # of extent 1 a stride means nothing
+        real = [i for i, extent in enumerate(theirs.shape) if extent > 1]
+        for row in (expected, seen):
+            row["strides"] = [row["strides"][i] for i in real]
+    assert seen == expected
+
+
+@pytest.mark.parametrize(("dtype", "code"), FORMATS.items())
+def test_memoryview_sees_what_the_array_is(dtype: str, code: str) -> None:
+    x = refarray.asarray([[True, False, True], [False, True, True]]).astype(dtype)
+    view = memoryview(x)
+    assert view.format == code
+    assert (view.shape, view.ndim, view.itemsize) == ((2, 3), 2, x.itemsize)
+    assert view.strides == tuple(stride * x.itemsize for stride in x.strides)
+    assert (view.nbytes, view.readonly) == (x.nbytes, False)
+    assert view.obj is x
+    if "Z" not in code:
+        flat = [value for row in x.tolist() for value in row]
+        assert list(struct.unpack(f"6{code}", view)) == flat
+    if "Z" not in code and code != "e":  # which memoryview itself cannot read everywhere
+        assert view.tolist() == x.tolist()
+        assert view[1, 0] == x[1, 0].item()
+    y = refarray.from_buffer(x)
+    assert (y.dtype, y.shape, y.strides, y.tolist()) == (dtype, x.shape, x.strides, x.tolist())
+
+
+@pytest.mark.parametrize("dtype", NO_FORMAT)
+def test_dtypes_without_a_format_go_out_as_bytes_only(dtype: str) -> None:
+    x = refarray.ones((4, 6), dtype=dtype)
+    with pytest.raises(BufferError, match=f"no format for elements of {dtype}"):
+        memoryview(x)
+    seen = requested(x, SIMPLE)
+    assert (seen["len"], seen["itemsize"], seen["format"]) == (x.nbytes, x.itemsize, None)
+    assert bytes_of(x) == ctypes.string_at(seen["buf"], seen["len"])
+    seen = requested(x, C_CONTIGUOUS)
+    packed = dtype in ("float4_e2m1fn", "float6_e2m3fn")
+    assert seen["shape"] == ([x.nbytes] if packed else [4, 6])
+    assert math.prod(seen["shape"]) * seen["itemsize"] == seen["len"] == x.nbytes
+    with pytest.raises(BufferError):
+        requested(x[:, ::2], SIMPLE)
+    if packed:
+        with pytest.raises(BufferError, match="no whole bytes"):
+            requested(x[:, 1:], STRIDES)
+        with pytest.raises(BufferError, match="first at bit"):
+            requested(x[0, 1:2], SIMPLE)
+
+
+def bytes_of(x: refarray.Array) -> bytes:
+    """Through pickling's flat buffer, which needs no format."""
+    buffer = x.__reduce_ex__(2)[1][0]
+    return bytes(buffer)
+
+
+def test_read_only_is_kept_both_ways() -> None:
+    x = refarray.asarray([1, 2]).as_readonly()
+    assert memoryview(x).readonly
+    with pytest.raises(TypeError):
+        memoryview(x)[0] = 1
+    with pytest.raises(BufferError, match="read-only; a writable buffer was asked for"):
+        requested(x, WRITABLE)
+    with pytest.raises(TypeError, match="read-write"):
+        struct.pack_into("q", x, 0, 1)
+    assert refarray.from_buffer(x).readonly
+    assert refarray.from_buffer(b"12").readonly
+    assert refarray.from_buffer(b"12345678", dtype="int64").readonly
+    assert not refarray.from_buffer(bytearray(2)).readonly
+
+
+def test_writing_goes_through_both_ways() -> None:
+    x = refarray.zeros((2, 2), dtype="int32")
+    memoryview(x).cast("B").cast("i", (2, 2))[1, 0] = 7
+    assert x.tolist() == [[0, 0], [7, 0]]
+    memory = bytearray(8)
+    y = refarray.from_buffer(memory, dtype="uint16")
+    y[3] = 0x1234
+    assert memory[6:] == (0x1234).to_bytes(2, sys.byteorder)
+
+
+shapes = st.lists(st.integers(0, 4), max_size=5).map(tuple)
+
+
+@settings(deadline=None)
+@given(st.data(), shapes, st.sampled_from(sorted(set(FORMATS) - {"complex32"})))
+def test_layouts_survive_both_ways(data: st.DataObject, shape: tuple[int, ...], dtype: str) -> None:
+    theirs = np.arange(math.prod(shape)).reshape(shape).astype(dtype)
+    steps = [data.draw(st.sampled_from([1, 2, -1, -3])) for _ in shape]
+    theirs = theirs[(..., *(slice(None, None, step) for step in steps))]
+    theirs = np.asarray(theirs).transpose(data.draw(st.permutations(range(len(shape)))))
+    ours = refarray.from_buffer(theirs)
+    assert (ours.shape, ours.dtype) == (theirs.shape, dtype)
+    assert ours.tolist() == theirs.tolist()
+    again = np.asarray(memoryview(ours))
+    assert again.tolist() == theirs.tolist()
+    assert again.dtype == theirs.dtype
+    if theirs.size:
+        assert again.ctypes.data == theirs.ctypes.data
+
+
+def test_an_array_lives_as_long_as_its_buffers() -> None:
+    x = refarray.asarray([1, 2, 3])
+    alive = weakref.ref(x)
+    view = memoryview(x)[1:]
+    del x
+    gc.collect()
+    assert view.tolist() == [2, 3]
+    view.release()
+    gc.collect()
+    assert alive() is None
+
+
+def test_a_huge_broadcast_array_has_a_buffer_of_its_size() -> None:
+    """Up to the largest size whose bits can be counted; CPython's memoryview counts with us."""
+    view = memoryview(refarray.broadcast_to(refarray.asarray(7, dtype="uint8"), (2**58, 2)))
+    assert (view.nbytes, view.shape, view.strides) == (2**59, (2**58, 2), (0, 0))
+    assert (view[0, 0], view[2**58 - 1, 1]) == (7, 7)
+    most = memoryview(refarray.broadcast_to(refarray.asarray(7, dtype="uint8"), (2**60 - 1,)))
+    assert (most.nbytes, most[2**60 - 2]) == (2**60 - 1, 7)
+    wide = memoryview(refarray.broadcast_to(refarray.asarray(7.0), (2**56,)))
+    assert (wide.nbytes, wide[2**56 - 1], wide[5:7].tolist()) == (2**59, 7.0, [7.0, 7.0])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape"),
+    [
+        ("uint8", (2**61 + 1,)),  # 8 * (2**61 + 1) bits would wrap to one byte
+        ("uint8", (2**60,)),
+        ("uint8", (2**30, 2**30, 2)),
+        ("float64", (2**58,)),
+        ("complex128", (2**57,)),
+        ("float4_e2m1fn", (2**61,)),
+    ],
+)
+def test_bytes_that_cannot_be_counted_are_refused(dtype: str, shape: tuple[int, ...]) -> None:
+    """There is no such array, so nobody is given a buffer of a wrapped size."""
+    x = refarray.asarray(1, dtype=dtype)
+    with pytest.raises(OverflowError):
+        refarray.broadcast_to(x, shape)
+
+
+def test_nothing_leaks() -> None:
+    x = refarray.asarray([[1, 2], [3, 4]])
+
+    def work() -> None:
+        for view in (x, x.T, x[:, :1], x.as_readonly(), x[0, 0], x[:0]):
+            for flags in REQUESTS:
+                with contextlib.suppress(BufferError):
+                    requested(view, flags)
+
+    assert blocks_left(work) < 25

@@ -1,0 +1,205 @@
+"""from_buffer: formats, reinterpretation, exporters that cannot be described, and how long a buffer
+is held."""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import ctypes
+import gc
+import io
+import mmap
+import struct
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers.leaks import blocks_left
+
+import refarray
+
+
+@pytest.mark.parametrize(
+    ("obj", "dtype", "values"),
+    [
+        (array.array("l", [1, -2]), f"int{8 * struct.calcsize('l')}", [1, -2]),
+        (array.array("L", [1]), f"uint{8 * struct.calcsize('L')}", [1]),
+        ((ctypes.c_int32 * 2)(1, -2), "int32", [1, -2]),
+        ((ctypes.c_int64 * 1)(-5), "int64", [-5]),
+        ((ctypes.c_bool * 2)(True, False), "bool", [True, False]),
+        (ctypes.create_string_buffer(b"ab", 2), "uint8", [97, 98]),
+        (((ctypes.c_uint16 * 2) * 2)((1, 2), (3, 4)), "uint16", [[1, 2], [3, 4]]),
+        (ctypes.c_double(2.5), "float64", 2.5),
+        ((ctypes.c_uint8.__ctype_be__ * 2)(1, 2), "uint8", [1, 2]),
+        (memoryview(bytes(struct.calcsize("N"))).cast("N"), f"uint{8 * struct.calcsize('N')}", [0]),
+        (memoryview(bytes(8)).cast("n"), "int64", [0]),
+        (np.float32(1.5), "float32", 1.5),
+        (np.array(True), "bool", True),
+        (mmap.mmap(-1, 3), "uint8", [0, 0, 0]),
+        (b"", "uint8", []),
+    ],
+)
+def test_from_buffer_takes(obj: Any, dtype: str, values: Any) -> None:
+    x = refarray.from_buffer(obj)
+    assert x.dtype == dtype
+    assert x.tolist() == values
+
+
+@pytest.mark.parametrize(
+    ("nbytes", "dtype", "size"),
+    [
+        (8, "float64", 1),
+        (0, "float64", 0),
+        (6, "uint16", 3),
+        (3, "float4_e2m1fn", 6),
+        (3, "float6_e2m3fn", 4),
+        (3, "float6_e2m3fn_padded", 3),
+        (16, "float32x2", 2),
+        (3, "float4_e2m1fnx3", 2),
+        (2, bool, 2),
+    ],
+)
+def test_bytes_are_read_as_a_dtype(nbytes: int, dtype: Any, size: int) -> None:
+    x = refarray.from_buffer(bytes(nbytes), dtype=dtype)
+    assert (x.shape, x.nbytes) == ((size,), nbytes)
+
+
+class Point(ctypes.Structure):
+    _fields_ = [("x", ctypes.c_int), ("y", ctypes.c_int)]
+
+
+overlapping = np.zeros(4, [("a", "u1"), ("b", "<u2")])["b"]
+
+MISUSE: list[tuple[Any, Any, type[Exception], str]] = [
+    (1, None, TypeError, "needs an object with the buffer protocol, not int"),
+    ("text", None, TypeError, "str"),
+    ([1], "int8", TypeError, "list"),
+    (None, None, TypeError, "NoneType"),
+    (bytes(7), "float64", ValueError, "7 bytes, 56 bits; an element of float64 takes 64 bits"),
+    (bytes(2), "float6_e2m3fn", ValueError, "takes 6 bits"),
+    (bytes(2), "int31", ValueError, "int31"),
+    (bytes(2), 5, TypeError, "int"),
+    (memoryview(bytes(8))[::2], "int8", BufferError, ""),
+    (np.zeros(2, ">i4"), None, BufferError, "format '>i'"),
+    (np.zeros(2, [("a", "i4"), ("b", "f4")]), None, BufferError, "format 'T{i:a:f:b:}'"),
+    (np.zeros(2, "S3"), None, BufferError, "format '3s'"),
+    (np.zeros(2, "U3"), None, BufferError, "format '3w'"),
+    (np.zeros(2, object), None, BufferError, "format 'O'"),
+    (np.zeros(2, "longdouble"), None, BufferError, "format 'g'"),
+    (np.zeros(2, "V5"), None, BufferError, "format '5x'"),
+    (overlapping, None, BufferError, "strides[0] is 3 bytes; it must be a multiple of itemsize, 2"),
+    (array.array("w" if sys.version_info >= (3, 13) else "u", "ab"), None, BufferError, "format"),
+    ((Point * 2)(), None, BufferError, "T{<i:x:<i:y:}"),
+    ((ctypes.c_char_p * 1)(), None, BufferError, "z"),
+    ((ctypes.c_uint16.__ctype_be__ * 2)(1, 2), None, BufferError, "format '>H'"),
+    (memoryview(bytes(8)).cast("P"), None, BufferError, "format 'P'"),
+]
+
+
+@pytest.mark.parametrize(("obj", "dtype", "error", "words"), MISUSE)
+def test_from_buffer_refuses(obj: Any, dtype: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error) as caught:
+        refarray.from_buffer(obj, dtype=dtype)
+    assert type(caught.value) is error
+    assert words in str(caught.value)
+
+
+def test_a_closed_exporter() -> None:
+    view = memoryview(bytes(4))
+    view.release()
+    with pytest.raises(ValueError, match="released"):
+        refarray.from_buffer(view)
+
+
+def test_the_buffer_is_held_until_the_last_view_is_gone() -> None:
+    class Memory(bytearray):
+        pass
+
+    memory = Memory(8)
+    alive = weakref.ref(memory)
+    x = refarray.from_buffer(memory, dtype="int16")
+    y = np.from_dlpack(x[1:])
+    with pytest.raises(BufferError):
+        memory.clear()
+    del memory, x
+    gc.collect()
+    assert alive() is not None
+    thread = threading.Thread(target=lambda box: box.clear(), args=([y],))
+    del y
+    thread.start()
+    thread.join()
+    del thread
+    gc.collect()
+    assert alive() is None
+
+
+Resize = Callable[[Any], object]
+RESIZABLE: list[tuple[Callable[[], Any], Resize]] = [
+    (lambda: bytearray(b"abcd"), lambda m: m.append(1)),
+    (lambda: bytearray(b"abcd"), lambda m: m.clear()),
+    (lambda: array.array("i", [1, 2]), lambda m: m.append(3)),
+    (lambda: array.array("i", [1, 2]), lambda m: m.pop()),
+    (lambda: mmap.mmap(-1, 4096), lambda m: m.resize(8192)),
+    (lambda: mmap.mmap(-1, 4096), lambda m: m.close()),
+    (lambda: io.BytesIO(b"abcd"), lambda m: m.write(bytes(99))),
+    (lambda: memoryview(bytearray(4)), lambda m: m.release()),
+]
+
+
+@pytest.mark.req("LIFE-18")
+@pytest.mark.parametrize(("make", "resize"), RESIZABLE)
+def test_what_would_move_the_memory_is_refused_while_it_is_held(
+    make: Callable[[], Any], resize: Resize
+) -> None:
+    owner = make()
+    x = refarray.from_buffer(owner.getbuffer() if isinstance(owner, io.BytesIO) else owner)
+    view = x[1:]
+    before = x.tolist()
+    del x
+    with pytest.raises(BufferError):
+        resize(owner)
+    assert view.tolist() == before[1:]
+    del view
+    gc.collect()
+    resize(owner)
+
+
+@pytest.mark.parametrize(
+    ("code", "dtype"), [("F", "complex64"), ("D", "complex128"), ("Zf", "complex64"), ("Ze", "")]
+)
+@pytest.mark.parametrize("mode", ["", "@", "^", "=", "<", ">"])
+def test_every_spelling_of_complex_numbers(adv: Any, mode: str, code: str, dtype: str) -> None:
+    """F and D are those of struct and ctypes in CPython 3.14."""
+    dtype = dtype or "complex32"
+    itemsize = refarray.DType(dtype).itemsize
+    native = mode != (">" if sys.byteorder == "little" else "<")
+    offer = adv.exporter(
+        data=bytes(2 * itemsize), format=mode + code, itemsize=itemsize, shape=(2,)
+    )
+    if native:
+        x = refarray.from_buffer(offer)
+        assert (x.dtype, x.tolist()) == (dtype, [0j, 0j])
+    else:
+        with pytest.raises(BufferError, match="byte order"):
+            refarray.from_buffer(offer)
+
+
+def test_a_format_that_is_no_utf_8() -> None:
+    """It is quoted in the message, and must not break that."""
+    with pytest.raises(BufferError, match="buffer: format 'T"):
+        refarray.from_buffer(np.zeros(1, [("\u00e4" * 40, "i4")]))
+
+
+def test_nothing_leaks() -> None:
+    def work() -> None:
+        refarray.from_buffer(memoryview(bytes(8))[::-1])
+        refarray.from_buffer(bytearray(8), dtype="int32")
+        for obj, dtype, error, _ in MISUSE:
+            with contextlib.suppress(error):
+                refarray.from_buffer(obj, dtype=dtype)
+
+    assert blocks_left(work) < 25

@@ -1,0 +1,333 @@
+"""The conformance kit's engine, doors and reports: what subjects that misbehave come to, and what a
+user gets."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from refarray.__main__ import main
+from refarray.conformance import (
+    Outcome,
+    check,
+    checks,
+    parametrize,
+)
+from refarray.conformance.report import badge, data, html, junit, markdown
+from refarray.conformance.requirements import Level, reasons, requirements
+from refarray.conformance.runner import engine, expectations, worker_process
+from refarray.conformance.runner.engine import Run, run_subject
+
+HERE = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(autouse=True)
+def zoo_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(HERE), prepend=":")
+
+
+@pytest.fixture(scope="module")
+def numpy_run() -> Run:
+    return run_subject("numpy", engine.selected(ids=["FLAG", "TENS-03", "COPY-07", "TENS-08"]))
+
+
+@pytest.mark.not_sanitized("ASAN ends a process by a signal of its own")
+def test_a_crash_is_a_finding_and_the_rest_goes_on() -> None:
+    run = run_subject("mutants.odd:crashing", engine.selected(ids=["VERS-05", "VERS-06"]))
+    outcomes = {found.case: found.outcome for found in run.findings}
+    assert outcomes["max-version-1-0"] is Outcome.CRASH
+    assert outcomes["max-version-1-3"] is outcomes["max-version-1-1"] is Outcome.PASS
+    (crash,) = (found for found in run.findings if found.outcome is Outcome.CRASH)
+    assert crash.observed.startswith("SIGSEGV") and crash.outcome.failed
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("missing", "No module named 'no_such_module_at_all'"),
+        ("stopping", "SystemExit: not today"),
+        ("dying", "exit status 3"),
+        pytest.param(
+            *("killed", "SIGSEGV"),
+            marks=pytest.mark.not_sanitized("ASAN answers a SIGSEGV itself, and aborts"),
+        ),
+        ("wrong", "SyntaxError"),
+        ("empty", "it has no DLPack: a object has no __dlpack__; empty imports nothing"),
+        ("nothing_of_this_name", "has no attribute 'nothing_of_this_name'"),
+    ],
+)
+def test_a_subject_that_cannot_be_tried_is_told(
+    name: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """... on a row of its own, by exit status 3, and the others are tried."""
+    assert main(["check", f"mutants.odd:{name}", "refarray", "--only", "VERS-05", "--all"]) == 3
+    out = capsys.readouterr().out
+    assert "could not be tried: " in out and why in out
+    assert "4 pass" in out
+
+
+def test_a_subject_that_hangs_at_import_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_process, "IMPORT_SECONDS", 0.5)
+    run = run_subject("mutants.odd:sleeping", engine.selected(ids=["VERS-05"]))
+    assert run.broken.startswith("no answer in 0.5 s") and not run.findings
+
+
+def test_what_a_subject_prints_is_not_taken_for_an_answer() -> None:
+    run = run_subject("mutants.odd:printing", engine.selected(ids=["VERS-05"]))
+    assert [found.outcome for found in run.findings] == [Outcome.PASS] * 4
+
+
+@pytest.mark.parametrize("name", ["leaving", "vanishing"])
+def test_a_subject_that_leaves_in_a_case_is_told(name: str) -> None:
+    """The case is a crash, with a repro; those after it are tried in a new process."""
+    run = run_subject(f"mutants.odd:{name}", engine.selected(ids=["PROD-11", "VERS-05"]))
+    left = [found for found in run.findings if found.outcome is Outcome.CRASH]
+    assert [found.id for found in left] == ["PROD-11"]
+    assert "exit status 4" in left[0].observed and "copy=True" in left[0].repro
+    assert sum(found.outcome is Outcome.PASS for found in run.findings) == 4
+
+
+def test_a_subject_that_hangs_in_a_case_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_process, "SECONDS", 2.0)
+    run = run_subject("mutants.odd:hanging", engine.selected(ids=["PROD-11", "PROD-13"]))
+    assert [found.outcome for found in run.findings] == [Outcome.HANG, Outcome.PASS]
+
+
+def test_a_hang_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_process, "SECONDS", 0.5)
+    run = run_subject("mutants.odd:stuck", engine.selected(ids=["VERS-01"]))
+    assert [found.outcome for found in run.findings] == [Outcome.HANG]
+
+
+def test_a_subject_that_never_answers_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(worker_process, "SECONDS", 0.5)
+    assert main(["check", "mutants.odd:stuck", "--only", "VERS", "LIFE-06"]) == 3
+    assert "3 cases hung one after the other" in capsys.readouterr().out
+
+
+def test_checks_name_registered_requirements_and_are_unique() -> None:
+    every = checks(full=True)
+    assert {each.id for each in every} <= set(requirements())
+    assert len({each.name for each in every}) == len(every)
+    assert all(each.expected and each.case for each in every)
+
+
+def test_every_requirement_has_a_check_or_a_reason() -> None:
+    covered = {each.id for each in checks(full=True)}
+    assert set(reasons()) | covered == set(requirements())
+    assert not set(reasons()) & covered, "a reason has become stale"
+    assert len(covered) >= 160
+
+
+def test_a_case_is_judged_by_no_more_than_its_requirement() -> None:
+    order = [Level.MUST, Level.SHOULD, Level.MAY, Level.HAZARD, Level.DISPUTED]
+    for each in checks(full=True):
+        if each.level is not None:
+            assert order.index(each.level) >= order.index(requirements()[each.id].level), each.name
+
+
+def test_findings_travel_as_json(numpy_run: Run) -> None:
+    document = json.loads(data.text([numpy_run]))
+    needed = [
+        "id",
+        "level",
+        "subject",
+        "version",
+        "role",
+        "case",
+        "outcome",
+        "expected",
+        "observed",
+        "repro",
+    ]
+    assert document["schema"] == data.SCHEMA
+    assert all(name in found for found in document["findings"] for name in needed)
+    assert {found["outcome"] for found in document["findings"]} <= set(Outcome)
+
+
+@pytest.mark.not_sanitized("what other libraries do wrong, ASAN reports as well")
+def test_repros_of_producers_run_without_refarray(numpy_run: Run) -> None:
+    warned = [found for found in numpy_run.findings if found.id == "TENS-03"]
+    assert warned and "refarray" not in warned[0].repro
+    done = subprocess.run(
+        [sys.executable, "-c", warned[0].repro], capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) != 0  # the live pointer that was reported
+
+
+def test_reports_say_the_same(numpy_run: Run) -> None:
+    suite = ElementTree.fromstring(junit.text([numpy_run]))[0]
+    failed = [found for found in numpy_run.findings if found.outcome.failed]
+    assert int(suite.attrib["tests"]) == len(numpy_run.findings)
+    assert int(suite.attrib["failures"]) + int(suite.attrib["errors"]) == len(failed)
+    assert "COPY-07" in markdown.text([numpy_run])
+    page = html.text([numpy_run])
+    assert "@TITLE@" not in page and 'id="numpy-COPY-07"' in page and "http-equiv" not in page
+    assert json.loads(badge.text([numpy_run]))["color"] == "red"
+
+
+def test_html_is_safe_from_what_a_library_says(numpy_run: Run) -> None:
+    from dataclasses import replace
+
+    bad = replace(numpy_run.findings[0], observed="<script>x</script> @SECTIONS@")
+    page = html.text([Run("numpy", "1", findings=[bad])])
+    assert "<script>x" not in page
+
+
+EXPECT = '[[expect]]\nid = "{}"\nsubject = "numpy"\noutcome = "fail"\nreason = "known"\n'
+
+
+def test_expectations_are_strict_both_ways(numpy_run: Run) -> None:
+    known = expectations.parse(EXPECT.format("COPY-07") + EXPECT.format("FLAG-03"))
+    verdict = expectations.compare([numpy_run], known)
+    assert "COPY-07" not in {found.id for found in verdict.unexpected}
+    assert [entry.id for entry in verdict.stale] == ["FLAG-03"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[[expect]\n", "line 1"),
+        ('[[expect]]\nid = "COPY-07"\n', "line 1: outcome is missing"),
+        (EXPECT.format("COPY-99"), "'COPY-99' is no requirement"),
+        (EXPECT.format("COPY-07") + 'colour = "red"\n', "unknown key 'colour'"),
+        (EXPECT.format("COPY-07").replace('"fail"', '"sad"'), "'sad' is none of"),
+        (EXPECT.format("COPY-07") + 'versions = "~2"\n', "'~2' is no clause"),
+        ("expect = 3\n", "expect is no list"),
+    ],
+)
+def test_malformed_expectations_name_line_and_key(text: str, says: str) -> None:
+    with pytest.raises(expectations.Malformed, match=says):
+        expectations.parse(text)
+
+
+def test_version_ranges() -> None:
+    assert expectations.matches("2.13.0+cpu", ">=2.9,<3") and expectations.matches(
+        "2.13", "==2.13.0"
+    )
+    assert not expectations.matches("2.8", ">=2.9") and expectations.matches("", "")
+
+
+def test_exit_statuses(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["check", "refarray", "--only", "VERS"]) == 0
+    assert main(["check", "numpy", "--only", "COPY-07"]) == 1
+    assert main(["check", "mutants.odd:missing", "--only", "VERS"]) == 3
+    stale = tmp_path / "stale.toml"
+    stale.write_text(EXPECT.format("FLAG-03"))
+    assert main(["check", "numpy", "--only", "FLAG-03", "--expect", str(stale)]) == 2
+    assert "stale: FLAG-03" in capsys.readouterr().out
+    assert main(["check", "numpy", "--only", "NOSUCH"]) == 3
+    assert main(["check", "numpy", "--report", "pdf=x"]) == 3
+
+
+def test_diff_of_two_reports(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    old, new = tmp_path / "old.json", tmp_path / "new.json"
+    for path in (old, new):
+        main(["check", "numpy", "--only", "COPY-07", "--report", f"json={path}"])
+    assert main(["diff", str(old), str(new)]) == 0
+    changed = json.loads(old.read_text())
+    changed["findings"][0]["outcome"] = "pass"
+    old.write_text(json.dumps(changed))
+    capsys.readouterr()
+    assert main(["diff", str(old), str(new)]) == 1
+    assert "pass -> fail" in capsys.readouterr().out
+
+
+def test_explain_and_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "vers-01"]) == 0
+    out = capsys.readouterr().out
+    assert "VERS-01" in out and "https://" in out and "checked" in out
+    assert main(["explain", "STRM-16"]) == 0
+    assert "no check  allows something to both sides" in capsys.readouterr().out
+    assert main(["explain", "VERS-99"]) == 1
+    assert main(["list", "--json"]) == 0
+    out = capsys.readouterr().out
+    listed = json.loads(out[out.index("[") :])
+    assert len(listed) == 207
+    assert all(bool(each["checks"]) != bool(each["no_check"]) for each in listed)
+    assert sum(1 for each in listed if each["checks"]) == 204
+
+
+def test_library_functions() -> None:
+    report = check("numpy", ids=["COPY-07"], expected_failures={"COPY-07": "known"})
+    assert not report.unexpected and not report.stale
+    with pytest.raises(AssertionError, match="COPY-07"):
+        check("numpy", ids=["COPY-07"])
+    with pytest.raises(AssertionError, match="did not: FLAG-03"):
+        check("numpy", ids=["FLAG-03"], expected_failures={"FLAG-03": "stale"})
+
+
+def test_what_no_check_is_of_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """A run that tries nothing would pass, and a misspelt expectation forgive nothing."""
+    for ids in (["VERS-99"], ["VERS", "NOPE", "VERS-99"]):
+        with pytest.raises(ValueError, match=r"no check covers (NOPE, )?VERS-99; see"):
+            check("numpy", ids=ids)
+    assert [each.id for each in checks(ids=["flag-03"])][:1] == ["FLAG-03"]
+    for name in ("copy-07", "COPY"):
+        with pytest.raises(ValueError, match=f"expected_failures: {name}: no such requirement"):
+            check("numpy", ids=["COPY-07"], expected_failures={name: "misspelt"})
+        with pytest.raises(ValueError, match=f"expected_failures: {name}: no such requirement"):
+            parametrize("numpy", ids=["COPY-07"], expected_failures={name: "misspelt"})
+    assert main(["check", "numpy", "--only", "VERS-05", "NOPE"]) == 3
+    assert "--only: no check covers NOPE" in capsys.readouterr().err
+
+
+def test_parametrized_tests(tmp_path: Path) -> None:
+    """Expected failures may fail, and one case of each has to."""
+    (tmp_path / "test_numpy.py").write_text(
+        "from refarray.conformance import parametrize\n"
+        "known = {'COPY-07': 'known', 'FLAG-03': 'stale'}\n"
+        "@parametrize('numpy', ids=['COPY-07', 'FLAG-03', 'VERS-05'], expected_failures=known)\n"
+        "def test_numpy(check): check()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, *("-m", "pytest", "-q", "-rA", "-c", "/dev/null", "test_numpy.py")],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = {}
+    for line in done.stdout.splitlines():
+        if line.startswith(("PASSED", "FAILED", "XFAIL", "XPASS")):
+            outcome, name = line.split()[:2]
+            said.setdefault(name.partition("[")[2].partition("]")[0][:7], set()).add(outcome)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert said == {
+        "COPY-07": {"XFAIL", "PASSED"},
+        "FLAG-03": {"XPASS", "FAILED"},
+        "VERS-05": {"PASSED"},
+    }, done.stdout
+    assert "FLAG-03 did not fail, and has to" in done.stdout
+
+
+def test_the_pytest_plugin(tmp_path: Path) -> None:
+    installed = bool(entry_points(group="pytest11", name="refarray"))  # not in a plain CMake build
+    loaded = [] if installed else ["-p", "refarray.conformance.pytest_plugin"]
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "-q", *loaded),
+            *("-c", "/dev/null", "--pyargs", "refarray.conformance", "--subject", "numpy"),
+            *("-k", "COPY-07 or VERS-05", "-p", "no:cacheprovider"),
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "1 failed, 4 passed" in done.stdout, done.stdout
+
+
+def test_the_matrix(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["matrix", "numpy", "refarray"]) == 0
+    out = capsys.readouterr().out
+    assert "24/24" in out and "producer" in out

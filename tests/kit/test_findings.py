@@ -1,0 +1,93 @@
+"""The register of confirmed deviations, the data of the last run and the page agree."""
+
+from __future__ import annotations
+
+import copy
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from refarray.conformance.requirements import Role, requirements
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools" / "findings"))
+
+import findings  # noqa: E402
+import findings_page  # noqa: E402
+
+SIGNALS = {"SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL"}
+
+
+@pytest.fixture(scope="module")
+def data() -> dict[str, Any]:
+    kept: dict[str, Any] = json.loads(findings.DATA.read_text(encoding="utf-8"))
+    return kept
+
+
+@pytest.fixture(scope="module")
+def register() -> dict[str, Any]:
+    return findings.register()
+
+
+def test_the_register_is_well_formed(register: dict[str, Any]) -> None:
+    assert set(register) <= {library.name for library in findings.LIBRARIES}
+    for entry in register.values():
+        assert set(entry) <= {"confirmed", "dismissed"}
+        for each in {**entry.get("confirmed", {}), **entry.get("dismissed", {})}:
+            name, role, case = each.split(" ", 2)
+            assert name in requirements() and role in set(Role) and case
+        assert set(entry.get("confirmed", {}).values()) <= findings.DEVIATIONS
+        assert all(len(reason) > 15 for reason in entry.get("dismissed", {}).values())
+
+
+def test_register_and_data_agree_both_ways(data: dict[str, Any], register: dict[str, Any]) -> None:
+    assert findings.compared(data, register) == []
+
+
+def test_every_library_was_tried_and_there_are_enough(
+    data: dict[str, Any], register: dict[str, Any]
+) -> None:
+    tried = [library["name"] for library in data["libraries"]]
+    assert tried == [library.name for library in findings.LIBRARIES]
+    assert all(library["version"] and library["date"] for library in data["libraries"])
+    assert sum(len(entry.get("confirmed", {})) for entry in register.values()) >= 100
+
+
+def test_each_repro_was_run_again(data: dict[str, Any], register: dict[str, Any]) -> None:
+    """A crash dies by a signal again; whatever is called broken runs to where it breaks."""
+    for library in data["libraries"]:
+        for found in findings_page.confirmed(library, register):
+            where = f"{library['name']} {findings.key(found)}: {found['again']}"
+            assert found["repro"] and found["again"], where
+            if found["outcome"] == "crash":
+                assert found["again"].partition(",")[0] in SIGNALS, where
+            assert not found["again"].startswith(("NameError", "SyntaxError", "ImportError")), where
+
+
+def test_the_page_is_made_of_the_data(data: dict[str, Any], register: dict[str, Any]) -> None:
+    assert findings_page.PAGE.read_text(encoding="utf-8") == findings_page.text(data, register)
+
+
+def test_a_new_a_gone_and_a_changed_finding_are_told(
+    data: dict[str, Any], register: dict[str, Any]
+) -> None:
+    changed = copy.deepcopy(data)
+    library = changed["libraries"][0]
+    first, second = library["deviations"][:2]
+    gone = library["deviations"].pop()
+    library["deviations"].append({**first, "case": "new"})
+    second["outcome"] = "hang"
+    told = "\n".join(findings.compared(changed, register))
+    assert "not confirmed" in told and f"gone: {findings.key(gone)}" in told
+    assert f"{findings.key(second)} was " in told and "and is hang" in told
+
+
+def test_both_lists_at_once_are_told(data: dict[str, Any], register: dict[str, Any]) -> None:
+    both = copy.deepcopy(register)
+    name = data["libraries"][0]["name"]
+    each = next(iter(both[name]["confirmed"]))
+    both[name].setdefault("dismissed", {})[each] = "as well"
+    assert any("both confirmed and dismissed" in line for line in findings.compared(data, both))

@@ -1,0 +1,104 @@
+"""Processes of the conformance kit that are forked with the subject imported."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from refarray.conformance import Outcome
+from refarray.conformance.runner import engine
+from refarray.conformance.runner.engine import Trial, run_subject
+from refarray.conformance.runner.fork_server import Forked, Nursery
+from refarray.conformance.runner.worker_process import Worker
+
+HERE = Path(__file__).resolve().parents[1]
+
+
+pytestmark = pytest.mark.not_sanitized("it is about processes of their own")
+
+
+@pytest.fixture(autouse=True)
+def animals_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(HERE), prepend=":")
+
+
+@pytest.fixture
+def first() -> Iterator[Worker]:
+    worker = Worker("refarray")
+    yield worker
+    worker.close()
+    if worker.nursery is not None:
+        worker.nursery.close()
+
+
+def passes(worker: Worker) -> bool:
+    [check, *_] = engine.selected(ids=["VERS-05"])
+    return bool(worker.ask(check)["held"])
+
+
+def test_a_process_of_the_nursery_answers_as_the_first(first: Worker) -> None:
+    assert first.nursery is not None and passes(first)
+    other = Worker("refarray", "alone", nursery=first.nursery)
+    assert isinstance(other.process, Forked) and other.process.pid != first.process.pid
+    assert (other.version, other.forks, other.nursery) == (first.version, False, None)
+    assert passes(other) and passes(first)
+    assert other.close() == 0
+
+
+def test_how_its_processes_end_is_told(first: Worker) -> None:
+    assert first.nursery is not None
+    killed = Worker("refarray", "alone", nursery=first.nursery)
+    os.kill(killed.process.pid, signal.SIGTERM)
+    assert killed.process.wait(10) == -signal.SIGTERM
+    assert killed.close() == -signal.SIGTERM
+    busy = Worker("refarray", "alone", nursery=first.nursery)
+    with pytest.raises(subprocess.TimeoutExpired):
+        busy.process.wait(0.01)
+    busy.process.kill()
+    busy.process.kill()  # once is enough
+    assert busy.close() == -signal.SIGKILL
+
+
+def test_it_outlives_the_first_and_ends_with_its_engine(first: Worker) -> None:
+    nursery = first.nursery
+    assert nursery is not None
+    first.process.kill()
+    first.process.wait()
+    other = Worker("refarray", nursery=nursery)
+    assert passes(other)
+    nursery.close()
+    for pipe in (other.requests, other.answers, other.errors):
+        pipe.close()
+
+
+def test_a_nursery_that_has_died_is_done_without() -> None:
+    ours, theirs = socket.socketpair()
+    theirs.close()
+    trial = Trial("refarray")
+    trial.nursery = Nursery(ours)
+    worker = trial.begun("alone")
+    assert isinstance(worker.process, subprocess.Popen) and passes(worker)
+    worker.close()
+    trial.close()
+
+
+@pytest.mark.not_sanitized("ASAN ends a process by a signal of its own")
+def test_what_crashes_goes_on_in_a_process_of_the_nursery(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The case does not run in a child here: it takes the worker with it."""
+    begun: list[bool] = []
+    begin = Worker.__init__
+
+    def note(self: Worker, subject: str, *others: object, **more: object) -> None:
+        begin(self, subject, *others, **more)  # type: ignore[arg-type]
+        begun.append(isinstance(self.process, Forked))
+
+    monkeypatch.setattr(Worker, "__init__", note)
+    run = run_subject("mutants.odd:crashing", engine.selected(ids=["VERS-05", "VERS-06"]))
+    assert sum(found.outcome is Outcome.CRASH for found in run.findings) == 1
+    assert begun == [False, True]

@@ -1,0 +1,228 @@
+"""The registry of requirements is whole and well-formed, and each of them is shown by a test or
+explained."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from helpers.requirements import CASE, Explanations, collect_cpp, problems, read_explanations
+
+from refarray.conformance import requirements as registry
+
+HERE = Path(__file__).resolve().parents[1]
+SIZES = {
+    "ABI": 6,
+    "VERS": 11,
+    "DTYPE": 17,
+    "DEV": 12,
+    "TENS": 20,
+    "FLAG": 11,
+    "LIFE": 28,
+    "PROD": 18,
+    "STRM": 24,
+    "COPY": 12,
+    "CONS": 12,
+    "CAPI": 30,
+    "AAPI": 6,
+}
+LINKS = re.compile(
+    r"https://(?:github\.com/[\w.-]+/[\w.-]+/(?:issues/\d+|blob/[\w./-]+)"
+    r"|dmlc\.github\.io/dlpack/[\w./-]+|data-apis\.org/array-api/[\w./-]+|docs\.python\.org/[\w./-]+)"
+    r"(?:#(?:L\d+(?:-L\d+)?|[a-z-]+))?"
+)
+SPEC = re.compile(r"DLPack \d\.\d\+|array API (?:20\d\d\.12\+|draft)|CPython 3\.\d+\+")
+
+
+# --- the registry
+
+
+def test_all_requirements_are_there() -> None:
+    found = registry.requirements()
+    assert len(found) == sum(SIZES.values()) == 207
+    assert list(found) == [
+        f"{family}-{number:02}" for family, count in SIZES.items() for number in range(1, count + 1)
+    ]
+    assert list(registry.families()) == list(SIZES) and all(registry.families().values())
+
+
+@pytest.mark.parametrize("name", registry.requirements())
+def test_a_requirement_is_well_formed(name: str) -> None:
+    each = registry.requirement(name.lower())
+    assert each.id == name and each is registry.requirements()[name]
+    assert each.family in registry.families()
+    assert isinstance(each.level, registry.Level)
+    assert all(isinstance(role, registry.Role) for role in each.roles)
+    assert each.roles == tuple(dict.fromkeys(each.roles)) != ()
+    assert each.versions and all(SPEC.fullmatch(version) for version in each.versions)
+    assert LINKS.fullmatch(each.source), each.source
+    for text in (each.title, each.rationale):
+        assert 10 < len(text) < 140 and text == text.strip() and not text.endswith(".")
+    assert all(re.fullmatch(r"A-\d\d", policy) for policy in each.policy)
+    assert (each.family == "CAPI") == (each.roles == ("exchange-api",))
+
+
+def test_lines_of_the_header_are_in_it() -> None:
+    """The links into dlpack.h point at lines that a header of 647 lines has, first to last."""
+    for each in registry.requirements().values():
+        if "/dlpack.h#L" in each.source:
+            first, last = re.fullmatch(r".*#L(\d+)(?:-L(\d+))?", each.source).groups()
+            assert 1 <= int(first) <= int(last or first) <= 647, each.id
+
+
+def test_titles_are_distinct() -> None:
+    titles = [each.title for each in registry.requirements().values()]
+    assert len(set(titles)) == len(titles)
+
+
+def test_the_registry_cannot_be_changed() -> None:
+    each = registry.requirement("VERS-02")
+    with pytest.raises(AttributeError):
+        each.level = "MAY"  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        registry.requirements()["VERS-02"] = each  # type: ignore[index]
+    with pytest.raises(KeyError):
+        registry.requirement("VERS-99")
+
+
+GOOD = """
+[sources]
+page = "https://example.org/page"
+[families]
+ABI = "Layout"
+[requirement.ABI-01]
+title = "A title"
+level = "MUST"
+source = "page#part"
+versions = ["DLPack 1.0+"]
+roles = ["producer"]
+rationale = "A reason"
+"""
+
+
+def test_a_registry_is_parsed() -> None:
+    families, found = registry.parse(GOOD)
+    assert families == {"ABI": "Layout"}
+    assert found["ABI-01"].source == "https://example.org/page#part"
+    assert (found["ABI-01"].gpu, found["ABI-01"].derived, found["ABI-01"].policy) == (
+        False,
+        False,
+        (),
+    )
+    issue = registry.parse(GOOD.replace("page#part", "issue:some/where#12"))[1]["ABI-01"]
+    assert issue.source == "https://github.com/some/where/issues/12"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("ABI-01]", "ABI-1]", "ABI-1: an id is a family and two digits"),
+        ("ABI-01]", "XYZ-01]", "XYZ-01: no family is called XYZ"),
+        ('"MUST"', '"MUSTN\'T"', "ABI-01: no level is called"),
+        ('"producer"', '"bystander"', "ABI-01: the roles are"),
+        ('["producer"]', "[]", "ABI-01: the roles are"),
+        ("page#part", "book#part", "ABI-01: 'book'"),
+        ("title", "titel", "ABI-01: .*titel"),
+        ('title = "A title"', "", "ABI-01: .*title"),
+        ('source = "page#part"', "", "ABI-01: 'source'"),
+    ],
+)
+def test_a_wrong_registry_is_refused(old: str, new: str, words: str) -> None:
+    assert old in GOOD
+    with pytest.raises(ValueError, match=words):
+        registry.parse(GOOD.replace(old, new))
+
+
+# --- what shows what
+
+
+@pytest.fixture(scope="module")
+def report() -> subprocess.CompletedProcess[str]:
+    """Over every test of the repository, collected anew."""
+    return subprocess.run(
+        [sys.executable, HERE / "helpers" / "requirements.py", "--markdown"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_every_requirement_is_shown_or_explained(
+    report: subprocess.CompletedProcess[str],
+) -> None:
+    assert (report.returncode, report.stderr) == (0, ""), report.stdout + report.stderr
+    assert re.search(r"^\| all \| +\| 207 ", report.stdout, re.MULTILINE), report.stdout
+
+
+def test_the_table_of_the_manual_is_the_one_that_is_made(
+    report: subprocess.CompletedProcess[str],
+) -> None:
+    page = (HERE.parent / "docs" / "requirements.md").read_text(encoding="utf-8")
+    assert page.endswith(f"python tests/helpers/requirements.py --markdown -->\n{report.stdout}")
+
+
+def test_policies_are_explained_in_the_manual() -> None:
+    """But for those of devices that this build cannot reach."""
+    page = (HERE.parent / "docs" / "exchange.md").read_text(encoding="utf-8")
+    used = {policy for each in registry.requirements().values() for policy in each.policy}
+    devices = {"A-12", "A-17", "A-44", "A-47"}
+    assert used - set(re.findall(r"^\| (A-\d\d) \|", page, re.MULTILINE)) == devices
+
+
+def test_what_needs_a_gpu_says_so() -> None:
+    explained = read_explanations(HERE / "kit" / "not_shown.toml")
+    marked = {each.id for each in registry.requirements().values() if each.gpu}
+    entries = itertools.chain(explained.reasons.items(), explained.parts.items())
+    assert {name for name, kind in entries if kind == "gpu"} == marked
+
+
+KNOWN = ["ABI-01", "ABI-02"]
+BOTH = {"ABI-01": ["a.py::test"], "ABI-02": ["b.py::test"]}
+NONE = Explanations({"gpu": "needs a GPU"})
+
+
+def explained(**tables: dict[str, str]) -> Explanations:
+    return Explanations(NONE.kinds, **tables)
+
+
+@pytest.mark.parametrize(
+    ("tests", "explanations", "words"),
+    [
+        ({**BOTH, "ABI-99": ["c.py::test"]}, NONE, "ABI-99: no such requirement, named by c.py"),
+        ({"ABI-01": ["a.py::test"]}, NONE, "ABI-02: no test shows it"),
+        (BOTH, explained(reasons={"ABI-02": "gpu"}), "ABI-02: b.py::test shows it"),
+        (BOTH, explained(reasons={"ABI-77": "gpu"}), "ABI-77: no such requirement, in"),
+        (BOTH, explained(parts={"ABI-77": "gpu"}), "ABI-77: no such requirement, in"),
+        (BOTH, explained(parts={"ABI-01": "moon"}), "ABI-01: no kind of reason is called 'moon'"),
+        (
+            {"ABI-01": ["a.py::test"]},
+            explained(reasons={"ABI-02": "gpu"}, parts={"ABI-02": "gpu"}),
+            "ABI-02: not_shown.toml calls it shown in part",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told(
+    tests: dict[str, list[str]], explanations: Explanations, words: str
+) -> None:
+    assert any(line.startswith(words) for line in problems(KNOWN, tests, explanations))
+
+
+def test_what_is_right_is_not_told() -> None:
+    assert problems(KNOWN, BOTH, NONE) == []
+    assert problems(KNOWN, BOTH, explained(parts={"ABI-01": "gpu"})) == []
+    assert problems(KNOWN, {"ABI-01": ["a"]}, explained(reasons={"ABI-02": "gpu"})) == []
+
+
+def test_tags_of_cpp_tests() -> None:
+    text = '// req: ABI-01, ABI-02\n// More.\nconst Case sizes("the sizes", [] {});\n'
+    assert CASE.findall(text) == [("ABI-01, ABI-02", "the sizes")]
+    assert collect_cpp({"x.cpp": text}) == {
+        "ABI-01": ["x.cpp::the sizes"],
+        "ABI-02": ["x.cpp::the sizes"],
+    }
+    with pytest.raises(SystemExit, match=r"x.cpp has a `// req:` that is above no Case"):
+        collect_cpp({"x.cpp": "// req: ABI-01\nint x;\n"})

@@ -1,0 +1,74 @@
+"""`refarray trace`: one exchange in a process of its own, told step by step and judged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from refarray.__main__ import main
+from refarray.conformance import Outcome, trace
+from refarray.conformance.live_validator.trace import Trace
+
+HERE = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(autouse=True)
+def zoo_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(HERE), prepend=":")
+
+
+def traced(producer: str, consumer: str, **keywords: Any) -> Iterator[tuple[str, Outcome]]:
+    seen = trace(producer, consumer, **keywords)
+    assert not seen.broken and seen.steps
+    yield from ((f.id, f.outcome) for f in seen.findings if f.outcome is not Outcome.PASS)
+
+
+@pytest.mark.parametrize(
+    ("producer", "consumer", "ids"),
+    [
+        ("refarray", "refarray", set()),
+        ("mutants.producers:pinnedbyname", "refarray", {"DEV-03"}),
+        ("mutants.producers:devicelist", "refarray", {"DEV-01"}),
+        ("mutants.producers:straybit", "refarray", {"FLAG-01"}),
+        ("refarray", "mutants.consumers:all_keywords_", {"CONS-09"}),
+        ("refarray", "mutants.consumers:never_newest_", {"VERS-09"}),
+    ],
+)
+def test_trace_catches_animals(producer: str, consumer: str, ids: set[str]) -> None:
+    assert {id for id, _ in traced(producer, consumer)} == ids
+
+
+def test_trace_of_read_only_data() -> None:
+    assert not list(traced("refarray", "refarray", array="readonly"))
+    laundered = dict(traced("refarray", "mutants.consumers:launders_", array="readonly"))
+    assert laundered["FLAG-10"] is Outcome.FAIL
+
+
+@pytest.mark.not_sanitized("ASAN answers a SIGSEGV itself, and aborts")
+def test_trace_tells_of_a_crash() -> None:
+    seen = trace("mutants.odd:crashing", "numpy")
+    assert isinstance(seen, Trace) and seen.failed
+    assert seen.died.startswith("SIGSEGV")
+    assert seen.steps[-1].text.startswith("calls __dlpack__(")
+    assert "and then the process died: SIGSEGV" in str(seen)
+
+
+def test_trace_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trace", "refarray", "refarray", "--array", "strided"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("refarray ") and "calls the deleter" in out
+    assert main(["trace", "refarray", "refarray", "--copy", "true", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert any("copy=True" in step["text"] for step in document["steps"])
+    assert {found["outcome"] for found in document["findings"]} == {"pass"}
+    assert main(["trace", "refarray", "refarray"]) == 0
+    assert "calls the table's from_py(x)" in capsys.readouterr().out
+    assert main(["trace", "refarray", "refarray", "--methods"]) == 0
+    out = capsys.readouterr().out
+    assert "calls __dlpack__(" in out and "the table's" not in out
+    assert main(["trace", "no_such_module", "refarray"]) == 3
+    assert "No module named 'no_such_module'" in capsys.readouterr().err

@@ -1,0 +1,244 @@
+"""Owns the producers of the zoo that do the wrong thing: copies, devices, streams, references."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import refarray as ra
+from mutants.base import Array, breaks, forge
+from refarray.conformance import _adversary
+
+HELD: list[Any] = []
+
+
+class Asked(Array):
+    """A producer that looks at its keywords first."""
+
+    def answer(self, keywords: dict[str, Any]) -> Any:
+        return self.source.__dlpack__(**keywords)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: Any = None,
+        dl_device: Any = None,
+        copy: Any = None,
+    ) -> Any:
+        return self.answer(
+            {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
+        )
+
+
+@breaks("PROD-11")
+class CopyIgnored(Asked):
+    def answer(self, keywords: dict[str, Any]) -> Any:
+        plain = keywords["copy"] is True and keywords["max_version"] and not self.source.readonly
+        if plain and keywords["max_version"][0] == 1 and not hasattr(self, "asked"):
+            self.asked = True  # the second copy of an array is one, so that two differ
+            return forge(self.source.__dlpack__(**{**keywords, "copy": None}), flags=2)
+        return super().answer(keywords)
+
+
+@breaks("PROD-16")
+class LegacyCopyIgnored(Asked):
+    def answer(self, keywords: dict[str, Any]) -> Any:
+        if keywords["copy"] is True and keywords["max_version"] is None:
+            keywords["copy"] = None
+        return super().answer(keywords)
+
+
+@breaks("FLAG-05")
+class CopyCached(Asked):
+    def answer(self, keywords: dict[str, Any]) -> Any:
+        if keywords["copy"] is True and keywords["max_version"]:
+            if not hasattr(self, "copied"):
+                self.copied = ra.copy(self.source)
+            return forge(self.copied.__dlpack__(max_version=(1, 3)), flags=2)
+        return super().answer(keywords)
+
+
+@breaks("PROD-12")
+class CopiesAnyway(Asked):
+    def answer(self, keywords: dict[str, Any]) -> Any:
+        return super().answer(
+            {**keywords, "copy": True if keywords["copy"] is False else keywords["copy"]}
+        )
+
+
+@breaks("PROD-12")
+class NoCopyIsValueError(Asked):
+    def answer(self, keywords: dict[str, Any]) -> Any:
+        if keywords["copy"] is False:
+            raise ValueError("cannot")
+        return super().answer(keywords)
+
+
+@breaks("PROD-06")
+class DeviceIgnored(Asked):
+    def answer(self, keywords: dict[str, Any]) -> Any:
+        device = keywords["dl_device"]
+        legal = isinstance(device, tuple) and all(isinstance(part, int) for part in device)
+        return super().answer(
+            {**keywords, "dl_device": None if legal and len(device) == 2 else device}
+        )
+
+
+@breaks("PROD-06")
+class ForeignDeviceIsTypeError(Asked):
+    def answer(self, keywords: dict[str, Any]) -> Any:
+        try:
+            return super().answer(keywords)
+        except BufferError as error:
+            if keywords["dl_device"] is None:
+                raise
+            raise RuntimeError("no such device") from error
+
+
+@breaks("PROD-07")
+class LaxDevice(Asked):
+    def answer(self, keywords: dict[str, Any]) -> Any:
+        device = keywords["dl_device"]
+        return super().answer(
+            {**keywords, "dl_device": tuple(device) if isinstance(device, list) else device}
+        )
+
+
+@breaks("PROD-15")
+class LaxCopy(Asked):
+    def answer(self, keywords: dict[str, Any]) -> Any:
+        copy = keywords["copy"]
+        return super().answer({**keywords, "copy": copy if copy is None else bool(copy)})
+
+
+@breaks("STRM-14")
+class StreamIgnored(Asked):
+    def answer(self, keywords: dict[str, Any]) -> Any:
+        stream = keywords["stream"]
+        legal = isinstance(stream, int) and -1 <= stream < 3
+        return super().answer({**keywords, "stream": None if legal else stream})
+
+
+@breaks("STRM-05")
+class StreamConverted(Asked):
+    def answer(self, keywords: dict[str, Any]) -> Any:
+        stream = keywords["stream"]
+        bad = stream is not None and (not isinstance(stream, int) or stream < -1 or stream > 2**64)
+        return super().answer({**keywords, "stream": None if bad else stream})
+
+
+@breaks("PROD-01")
+class Positional(Array):
+    def __dlpack__(
+        self, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
+    ) -> Any:
+        return self.source.__dlpack__(
+            stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+        )
+
+
+@breaks("PROD-02")
+class TakesEverything(Array):
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: Any = None,
+        dl_device: Any = None,
+        copy: Any = None,
+        **_: Any,
+    ) -> Any:
+        return self.source.__dlpack__(
+            stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+        )
+
+
+@breaks("AAPI-02")
+class OtherDefault(Array):
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = "default",
+        max_version: Any = None,
+        dl_device: Any = None,
+        copy: Any = None,
+    ) -> Any:
+        return self.source.__dlpack__(
+            stream=None if stream == "default" else stream,
+            max_version=max_version,
+            dl_device=dl_device,
+            copy=copy,
+        )
+
+
+@breaks("AAPI-02")
+class Unreadable(Array):
+    def __dlpack__(self, **keywords: Any) -> Any:
+        return self.source.__dlpack__(**keywords)
+
+
+@breaks("PROD-17")
+class Forgetful(Asked):
+    def answer(self, keywords: dict[str, Any]) -> Any:
+        capsule = super().answer(keywords)
+        if self.source.strides == (2,):
+            self.source = ra.reshape(self.source, (3, 1))
+        return capsule
+
+
+@breaks("LIFE-22")
+class LeaksItself(Asked):
+    def answer(self, keywords: dict[str, Any]) -> Any:
+        capsule = super().answer(keywords)
+        if self.source.shape == (6,):  # not of the big ones, whose memory is another question
+            HELD.append(self)
+        return capsule
+
+
+@breaks("LIFE-21")
+class LeaksRefusals(Asked):
+    def answer(self, keywords: dict[str, Any]) -> Any:
+        try:
+            return super().answer(keywords)
+        except BufferError:
+            HELD.append(self)
+            raise
+
+
+@breaks("CONS-02")
+class NoDevice:
+    """It has one of the two methods."""
+
+    def __init__(self, source: ra.Array) -> None:
+        self.source = source
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: Any = None,
+        dl_device: Any = None,
+        copy: Any = None,
+    ) -> Any:
+        return self.source.__dlpack__(
+            stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+        )
+
+
+@breaks("TENS-16")
+class ShapeDies(Asked):
+    """Its shape is overwritten once the array is gone: it lives in what the array owns."""
+
+    def answer(self, keywords: dict[str, Any]) -> Any:
+        capsule = super().answer(keywords)
+        if self.source.shape != (3, 2):
+            return capsule
+        from mutants.base import KEPT, fields
+
+        KEPT.append(capsule)
+        self.tensor = _adversary.make(**fields(capsule))
+        return self.tensor.capsule()
+
+    def __del__(self) -> None:
+        if hasattr(self, "tensor") and not self.tensor.deleter_calls:
+            self.tensor.scramble()

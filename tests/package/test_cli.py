@@ -1,0 +1,305 @@
+"""Asks what the command line prints and with which status it ends, by both of its doors."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import refarray
+from refarray import _doctor, _partners
+from refarray.__main__ import COMMANDS, main
+
+
+def call(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "refarray", *arguments]
+    return subprocess.run(command, check=False, capture_output=True, text=True, **options)
+
+
+Capture = pytest.CaptureFixture[str]
+
+
+# --- the doors
+
+
+def test_both_doors_lead_to_the_same_place() -> None:
+    assert call("version").stdout == f"{refarray.__version__}\n"
+    points = importlib.metadata.entry_points(group="console_scripts", name="refarray")
+    assert all(point.load() is main for point in points)
+
+
+@pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in COMMANDS)])
+def test_help(arguments: list[str], capsys: Capture) -> None:
+    assert main(arguments) == 0
+    printed = capsys.readouterr()
+    assert printed.out.startswith("usage: refarray")
+    assert printed.err == ""
+
+
+def test_help_names_every_command(capsys: Capture) -> None:
+    main(["--help"])
+    text = capsys.readouterr().out
+    assert all(f"\n    {name} " in text for name in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["fly"], ["inspect"], ["version", "--loud"], ["doctor", "x"]]
+)
+def test_wrong_usage(arguments: list[str], capsys: Capture) -> None:
+    assert main(arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("usage: refarray")
+
+
+def test_a_reader_that_has_seen_enough() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "refarray", "version"]
+    done = subprocess.run(command, check=False, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+# --- version, include
+
+
+def test_version(capsys: Capture) -> None:
+    assert main(["version"]) == 0
+    assert capsys.readouterr().out == f"{refarray.__version__}\n"
+
+
+def test_include(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("refarray._build.get_include", lambda: "a folder")
+    assert main(["include"]) == 0
+    assert capsys.readouterr().out == "a folder\n"
+
+
+def test_include_without_headers(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("refarray._build.__file__", str(tmp_path / "_build.py"))
+    monkeypatch.setattr("refarray._native.__file__", str(tmp_path / "_native.so"))
+    assert main(["include"]) == 1
+    assert "did not install" in capsys.readouterr().err
+    (tmp_path / "include").mkdir()
+    assert main(["include"]) == 0
+    assert capsys.readouterr().out == f"{tmp_path / 'include'}\n"
+
+
+# --- inspect
+
+
+def test_inspect_prints_what_inspect_returns(capsys: Capture) -> None:
+    assert main(["inspect", "numpy.arange(6)[::2]"]) == 0
+    lines = capsys.readouterr().out.split("\n")
+    assert lines[0] == "inspection of numpy.ndarray"
+    assert any(line.split() == ["strides", "(2,)", "elements"] for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("expression", "shape"),
+    [
+        ("numpy.zeros((2, 3)).T", [3, 2]),
+        ("np.zeros(4)", [4]),
+        (" ra.ones(5) ", [5]),
+        ("refarray.to_capsule(refarray.zeros(7))", [7]),
+        ("[numpy.zeros(n) for n in range(4)][-1]", [3]),
+        ("(lambda a, b: numpy.zeros(a + b))(1, 2)", [3]),
+        ("(n := numpy).zeros(max(2, len('abc')))", [3]),
+        ("numpy.ma.core.np.zeros(1)", [1]),
+    ],
+)
+def test_inspect_imports_what_is_named(expression: str, shape: list[int], capsys: Capture) -> None:
+    assert main(["inspect", "--json", expression]) == 0
+    assert json.loads(capsys.readouterr().out)["shape"] == shape
+
+
+def test_inspect_imports_submodules(tmp_path: Path) -> None:
+    package = tmp_path / "mine"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "deep.py").write_text("import refarray\nx = refarray.zeros((9, 1))\n")
+    done = call("inspect", "--json", "mine.deep.x", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["shape"] == [9, 1]
+
+
+@pytest.mark.parametrize(
+    ("expression", "status", "words"),
+    [
+        ("numpy.arange(", 2, "is not an expression"),
+        ("x = 1", 2, "is not an expression"),
+        ("", 2, "is not an expression"),
+        ("nmpy.arange(3)", 1, "'nmpy' is neither a builtin nor a module"),
+        ("numpy.nothing.here", 1, "AttributeError"),
+        ("1 / 0", 1, "evaluating it raised ZeroDivisionError: division by zero"),
+        ("[1, 2]", 1, "list has no __dlpack__"),
+        ("numpy.ndarray", 1, "is a class"),
+    ],
+)
+def test_inspect_says_what_is_wrong(
+    expression: str, status: int, words: str, capsys: Capture
+) -> None:
+    assert main(["inspect", expression]) == status
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert words in printed.err
+    assert "Traceback" not in printed.err
+
+
+def test_a_module_that_fails_to_import(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("raise OSError('out of order')\n")
+    done = call("inspect", "broken.x", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "importing broken raised OSError: out of order" in done.stderr
+
+
+# --- doctor
+
+
+def test_doctor_reports(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("REFARRAY_")]:
+        monkeypatch.delenv(name)
+    assert main(["doctor", "--quick"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith(f"refarray {refarray.__version__}\n")
+    for word in ("build", "interpreter", "drivers", "environment", "partners"):
+        assert f"\n{word}\n" in text
+    assert "numpy" in text
+    assert text.endswith("no problem found\n")
+
+
+def test_doctor_as_json(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REFARRAY_LIBCUDA", "nowhere.so")
+    main(["doctor", "--quick", "--json"])
+    report = json.loads(capsys.readouterr().out)
+    assert report["build"] == refarray.build_info()
+    assert report["environment"] == {"REFARRAY_LIBCUDA": "nowhere.so"}
+    drivers = {driver["name"]: driver for driver in report["drivers"]}
+    assert set(drivers) == {"CUDA", "ROCm"}
+    assert drivers["CUDA"]["library"] == "nowhere.so"
+    assert not drivers["CUDA"]["found"]
+    assert "nowhere.so" in drivers["CUDA"]["detail"]
+    assert report["ok"] is True
+
+
+def test_doctor_warns_of_variables_that_nothing_reads(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REFARRAY_LIBCUDDA", "x")
+    assert main(["doctor", "--quick"]) == 1
+    assert "problem: REFARRAY_LIBCUDDA is set and nothing reads it" in capsys.readouterr().out
+
+
+def test_doctor_knows_every_variable_the_native_module_reads() -> None:
+    source = Path(__file__).resolve().parents[2] / "src"
+    words = [
+        word.strip('",')
+        for path in source.rglob("*.cpp")
+        for word in path.read_text(encoding="utf-8").replace("{", " ").split()
+        if word.startswith('"REFARRAY_')
+    ]
+    assert set(words) == set(_doctor.VARIABLES)
+
+
+@pytest.mark.not_sanitized(
+    "gives each partner's process 20 s, too little for one that is sanitized"
+)
+def test_doctor_measures_partners(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_partners, "SECONDS", 300.0)  # the machine may be busy with other tests
+    found = {item.name: item for item in refarray.doctor().partners}
+    assert set(found) == {partner.distribution for partner in _partners.PARTNERS}
+    assert found["numpy"].level is not None
+    assert found["numpy"].level.startswith("1.")
+    assert found["numpy"].exchange_api is None
+    tvm_ffi = found["apache-tvm-ffi"]  # not for every interpreter
+    assert (tvm_ffi.level is None) == (tvm_ffi.version is None)
+    assert found["ml_dtypes"].level is None
+    assert not any(found[name].failed for name in ("numpy", "apache-tvm-ffi", "ml_dtypes"))
+    assert "DLPack" in str(found["numpy"])
+    for item in found.values():
+        assert (item.version is None) == (str(item) == "not installed")
+
+
+@pytest.fixture
+def partner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Makes a partner of a module's text the only one there is, and returns what is found."""
+
+    def find(text: str, array: str = "stranger.x") -> _partners.Finding:
+        (tmp_path / "stranger.py").write_text(text)
+        stranger = _partners.Partner("stranger", "stranger", array)
+        # The process that measures reads this list too: by a module that Python runs at its start.
+        (tmp_path / "sitecustomize.py").write_text(
+            "import refarray._partners as p\n"
+            f"p.PARTNERS = (p.Partner('stranger', 'stranger', {array!r}),)\n"
+        )
+        path = [
+            str(tmp_path),
+            str(Path(refarray.__file__).parent.parent),
+            os.environ.get("PYTHONPATH", ""),
+        ]
+        monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, path)))
+        monkeypatch.setattr(_partners, "PARTNERS", (stranger,))
+        monkeypatch.setattr(_partners, "installed_version", lambda _: "9.9")
+        (finding,) = _partners.find_partners(measured=True)
+        return finding
+
+    return find
+
+
+def test_a_partner_that_speaks_the_legacy_protocol(partner: Any) -> None:
+    found = partner(
+        "print('noise')\nimport refarray\n"
+        "class Old:\n"
+        "    def __dlpack__(self, stream=None): return refarray.to_capsule(refarray.zeros(1))\n"
+        "    def __dlpack_device__(self): return (1, 0)\n"
+        "x = Old()\n"
+    )
+    assert (found.level, found.exchange_api, found.failed) == ("legacy", None, False)
+    assert str(found) == "9.9: legacy DLPack only, no exchange API"
+
+
+def test_a_partner_that_speaks_all(partner: Any) -> None:
+    found = partner("import refarray\nx = refarray.zeros(1)\n")
+    assert found.level == found.exchange_api == refarray.build_info()["dlpack"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("import nowhere_to_be_found\n", "ModuleNotFoundError"),
+        ("raise SystemExit(3)\n", "its process ended with status 3"),
+        (
+            "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n",
+            f"by signal {signal.SIGKILL}",
+        ),
+        ("x = 3\n", "TypeError: inspect() takes a DLPack producer"),
+    ],
+)
+def test_a_partner_in_trouble(partner: Any, text: str, words: str) -> None:
+    found = partner(text)
+    assert found.failed
+    assert found.level is None
+    assert words in found.detail
+
+
+def test_a_partner_that_does_not_answer(partner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_partners, "SECONDS", 0.5)
+    found = partner("import time\ntime.sleep(600)\n")
+    assert found.failed
+    assert found.detail == "did not answer within 0.5 s"
+
+
+def test_partners_that_are_not_installed(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.setattr(_partners, "installed_version", lambda _: None)
+    assert main(["doctor"]) == 0
+    names = ", ".join(partner.distribution for partner in _partners.PARTNERS)
+    assert names in capsys.readouterr().out

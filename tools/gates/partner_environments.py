@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Runs the tests of heavy partners, each in an environment of its own: `partners.py [NAME …]`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+WORK = ROOT / "build" / "partners"
+DATA = ROOT / "tests" / "partners" / "heavy" / "environments.toml"
+LIMITS = ROOT / "tests" / "partners" / "limits.toml"
+PYTHON = "3.11"  # the newest that all of them have wheels for
+TOOLS = ["pytest>=8"]
+# PyTorch is no dependency of any of them that is needed, and its wheel may bring CUDA along.
+UNWANTED = "torch"
+COLUMNS = ("environment", "partner", "passed", "failed", "limits met", "quirks shown")
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What one partner needs, and the tests that are run there."""
+
+    name: str
+    partner: str
+    requires: list[str]
+    tests: list[str]
+    no_deps: list[str] = field(default_factory=list)
+    variables: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        return WORK / self.name
+
+    @property
+    def python(self) -> Path:
+        return self.folder / "bin" / "python"
+
+
+def say(text: str) -> None:
+    print(f"== {text}", flush=True)
+
+
+def environments() -> dict[str, Environment]:
+    rows = tomllib.loads(DATA.read_text(encoding="utf-8"))
+    return {name: Environment(name, **row) for name, row in rows.items()}
+
+
+def candidates() -> Iterator[Path]:
+    if sys.version_info[:2] == tuple(map(int, PYTHON.split("."))):
+        yield Path(sys.executable)
+    if found := shutil.which(f"python{PYTHON}"):
+        yield Path(found)
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    yield from sorted(pyenv.glob(f"{PYTHON}.*/bin/python{PYTHON}"), reverse=True)
+
+
+def interpreter() -> Path:
+    for path in candidates():  # a pyenv shim may be there and not run
+        command = [path, "-c", "import venv, ensurepip"]
+        if subprocess.run(command, check=False, capture_output=True).returncode == 0:
+            return path
+    raise SystemExit(f"no Python {PYTHON} with venv was found: these partners need it")
+
+
+def pip(python: Path, *arguments: str | Path) -> None:
+    command = [python, "-m", "pip", "--disable-pip-version-check", "-qq", *arguments]
+    subprocess.run(command, check=True, cwd=ROOT)
+
+
+def make(environment: Environment, base: Path) -> None:
+    """The environment of a partner; it is made again when what it needs has changed."""
+    stamp = environment.folder / "ready"
+    wanted = repr((environment.requires, environment.no_deps, TOOLS))
+    if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
+        return
+    say(f"environment of {environment.name}: {', '.join(environment.requires)}")
+    subprocess.run([base, "-m", "venv", "--clear", environment.folder], check=True)
+    pip(environment.python, "install", *TOOLS, *environment.requires)
+    if environment.no_deps:
+        pip(environment.python, "install", "--no-deps", *environment.no_deps)
+    if version(environment, UNWANTED) is not None:
+        raise SystemExit(f"{environment.name} has brought {UNWANTED} along: name what it needs")
+    stamp.write_text(wanted, encoding="utf-8")
+
+
+def build_wheel(base: Path) -> Path:
+    """One wheel of refarray for all of them, built in isolation."""
+    say("one wheel of refarray")
+    dist = WORK / "dist"
+    shutil.rmtree(dist, ignore_errors=True)
+    pip(base, "wheel", "--no-deps", "--wheel-dir", dist, ROOT)
+    (wheel,) = dist.glob("refarray-*.whl")
+    return wheel
+
+
+def version(environment: Environment, distribution: str) -> str | None:
+    code = f"from importlib.metadata import version; print(version({distribution!r}))"
+    done = subprocess.run(
+        [environment.python, "-c", code], capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def run(environment: Environment, wheel: Path) -> tuple[str, ...]:
+    """The row of one partner in the table; its number of failures is the fourth."""
+    pip(environment.python, "install", "--no-deps", "--force-reinstall", wheel)
+    distribution = tomllib.loads(LIMITS.read_text(encoding="utf-8"))["partner"][
+        environment.partner
+    ]["distribution"]
+    title = f"{distribution} {version(environment, distribution)}"
+    say(f"{environment.name}: {title}")
+    report = environment.folder / "report.xml"
+    report.unlink(missing_ok=True)
+    options = ["-q", "-p", "no:cacheprovider", f"--junitxml={report}"]
+    done = subprocess.run(
+        [environment.python, "-m", "pytest", *options, *environment.tests],
+        check=False,
+        cwd=ROOT,
+        env={**os.environ, **environment.variables},
+    )
+    if not report.exists():  # the process of pytest itself has died
+        return environment.name, title, "0", f"status {done.returncode}", "0", "0"
+    suite = ElementTree.parse(report).getroot().find("testsuite")
+    assert suite is not None
+    tests, *bad = (int(suite.get(key, 0)) for key in ("tests", "failures", "errors", "skipped"))
+    failed = max(sum(bad), int(done.returncode != 0))  # a skipped test hides a failure
+    counts = {item.get("name"): item.get("value") for item in suite.iter("property")}
+    numbers = [str(counts.get(key, 0)) for key in COLUMNS[4:]]
+    return environment.name, title, str(tests - sum(bad)), str(failed), *numbers
+
+
+def show(rows: list[tuple[str, ...]]) -> None:
+    widths = [max(len(row[i]) for row in [COLUMNS, *rows]) for i in range(len(COLUMNS))]
+    for row in [COLUMNS, tuple("-" * width for width in widths), *rows]:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)))
+
+
+def main(names: list[str]) -> int:
+    known = environments()
+    if unknown := set(names) - set(known):
+        print(f"no environment {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+        return 2
+    base = interpreter()
+    wheel = build_wheel(base)
+    rows = []
+    for name in names or known:
+        try:
+            make(known[name], base)
+            rows.append(run(known[name], wheel))
+        except subprocess.CalledProcessError as error:
+            rows.append((name, known[name].partner, "0", f"set-up {error.returncode}", "0", "0"))
+    say(f"partners in environments of their own, Python {PYTHON}")
+    show(rows)
+    return 0 if all(row[3] == "0" for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
