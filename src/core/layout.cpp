@@ -171,8 +171,8 @@ std::optional<Layout> reshape_layout(Extents shape, Extents strides, Extents to_
          size, " elements and ", size_of(to_shape));
   }
   if (size <= 1) return out;
-  // Runs: neighbouring axes that one stride walks are one. An axis of `to_shape` must lie within
-  // one run.
+  // StridedSpans: neighbouring axes that one stride walks are one. An axis of `to_shape` must lie
+  // within one run.
   Layout runs;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] == 1) continue;

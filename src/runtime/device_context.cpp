@@ -15,7 +15,7 @@ constexpr unsigned kWithoutTiming = 2;  // of events
 
 }  // namespace
 
-Handle Unit::pool() {
+Handle DeviceContext::pool() {
   const std::lock_guard guard(lock_);
   if (pool_ == nullptr) {
     const Relaxed whatever_is_captured(api());
@@ -26,7 +26,7 @@ Handle Unit::pool() {
   return pool_;
 }
 
-Handle Unit::reaper() noexcept {
+Handle DeviceContext::reaper() noexcept {
   const std::lock_guard guard(lock_);
   if (reaper_ == nullptr) {
     Handle made = nullptr;
@@ -35,7 +35,7 @@ Handle Unit::reaper() noexcept {
   return reaper_;
 }
 
-Handle Unit::take_event() {
+Handle DeviceContext::take_event() {
   {
     const std::lock_guard guard(lock_);
     if (!events_.empty()) {
@@ -49,7 +49,7 @@ Handle Unit::take_event() {
   return event;
 }
 
-void Unit::give_event(Handle event) noexcept {
+void DeviceContext::give_event(Handle event) noexcept {
   try {  // boundary: an event without a place in the list is destroyed instead
     const std::lock_guard guard(lock_);
     events_.push_back(event);
@@ -59,7 +59,7 @@ void Unit::give_event(Handle event) noexcept {
   api().event_destroy(event);
 }
 
-void Unit::note_capture(Handle stream, bool captures) noexcept {
+void DeviceContext::note_capture(Handle stream, bool captures) noexcept {
   if (!captures && !captures_.load(std::memory_order_relaxed)) return;
   captures_.store(true, std::memory_order_relaxed);
   const std::lock_guard guard(streams_lock_);
@@ -75,7 +75,7 @@ void Unit::note_capture(Handle stream, bool captures) noexcept {
   }
 }
 
-bool Unit::captures_now() noexcept {
+bool DeviceContext::captures_now() noexcept {
   const auto captures = [this](Handle stream) noexcept {
     int state = 0;
     unsigned long long capture = 0;
@@ -84,28 +84,28 @@ bool Unit::captures_now() noexcept {
   return captures(legacy_handle(driver.vendor)) || std::ranges::any_of(streams_, captures);
 }
 
-bool Unit::may_spoil_capture() noexcept {
+bool DeviceContext::may_spoil_capture() noexcept {
   if (captures_.load(std::memory_order_relaxed)) return true;
   const std::lock_guard guard(streams_lock_);
   return captures_now();
 }
 
-bool Unit::is_capturing(bool ours) noexcept {
+bool DeviceContext::is_capturing(bool ours) noexcept {
   const std::lock_guard guard(streams_lock_);
   return captures_now() || (!ours && !capturing_.empty());
 }
 
-void Unit::forget_captures() noexcept {
+void DeviceContext::forget_captures() noexcept {
   const std::lock_guard guard(streams_lock_);
   capturing_.clear();
 }
 
-void Unit::add_stream(Handle stream) {
+void DeviceContext::add_stream(Handle stream) {
   const std::lock_guard guard(streams_lock_);
   streams_.push_back(stream);
 }
 
-void Unit::remove_stream(Handle stream) noexcept {
+void DeviceContext::remove_stream(Handle stream) noexcept {
   const std::lock_guard guard(streams_lock_);
   std::erase(streams_, stream);
 }

@@ -1,5 +1,5 @@
-// Owns Unit: one device of a driver, with what is kept for it: its memory pool, events to use
-// again, a stream for frees, kernels, and pinned memory for transfers.
+// Owns DeviceContext: one device of a driver, with what is kept for it: its memory pool, events to
+// use again, a stream for frees, kernels, and pinned memory for transfers.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace refarray::runtime {
 
-class Unit {
+class DeviceContext {
  public:
   Driver& driver;
   const int id;
@@ -22,7 +22,8 @@ class Unit {
   StagingRing staging;
   std::atomic<bool> is_ready{false};  // it has been entered, which takes long the first time
 
-  Unit(Driver& of, int number, bool pools) noexcept : driver(of), id(number), has_pools(pools) {}
+  DeviceContext(Driver& of, int number, bool pools) noexcept
+      : driver(of), id(number), has_pools(pools) {}
 
   const Api& api() const noexcept { return driver.api; }
   std::uint64_t bit() const noexcept { return std::uint64_t{1} << (id & 63); }

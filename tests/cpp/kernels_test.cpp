@@ -305,16 +305,16 @@ const Case watch("a copy asks now and then, and stops when told to", [] {
   Bytes source(static_cast<std::size_t>(place.nbytes), std::byte{1});
   Bytes seen(static_cast<std::size_t>(place.nbytes));
   int asked = 0;
-  const Watch counts{[](void* context) noexcept {
-                       ++*static_cast<int*>(context);
-                       return false;
-                     },
-                     &asked};
+  const InterruptCheck counts{[](void* context) noexcept {
+                                ++*static_cast<int*>(context);
+                                return false;
+                              },
+                              &asked};
   check(copy(view(seen, place, shape, byte), view(source, place, shape, byte), counts));
   check(asked >= 3, std::to_string(asked));
   check(seen == source);
   std::fill(seen.begin(), seen.end(), std::byte{0});
-  const Watch refuses{[](void*) noexcept { return true; }, nullptr};
+  const InterruptCheck refuses{[](void*) noexcept { return true; }, nullptr};
   check(!copy(view(seen, place, shape, byte), view(source, place, shape, byte), refuses));
   const auto moved = std::count(seen.begin(), seen.end(), std::byte{1});
   check(moved > 0 && moved < place.nbytes, std::to_string(moved));

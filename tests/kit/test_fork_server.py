@@ -14,7 +14,7 @@ import pytest
 from refarray.conformance import Outcome
 from refarray.conformance.runner import engine
 from refarray.conformance.runner.engine import Trial, run_subject
-from refarray.conformance.runner.fork_server import Forked, Nursery
+from refarray.conformance.runner.fork_server import Forked, ForkServer
 from refarray.conformance.runner.worker_process import Worker
 
 HERE = Path(__file__).resolve().parents[1]
@@ -33,8 +33,8 @@ def first() -> Iterator[Worker]:
     worker = Worker("refarray")
     yield worker
     worker.close()
-    if worker.nursery is not None:
-        worker.nursery.close()
+    if worker.fork_server is not None:
+        worker.fork_server.close()
 
 
 def passes(worker: Worker) -> bool:
@@ -43,21 +43,21 @@ def passes(worker: Worker) -> bool:
 
 
 def test_a_process_of_the_nursery_answers_as_the_first(first: Worker) -> None:
-    assert first.nursery is not None and passes(first)
-    other = Worker("refarray", "alone", nursery=first.nursery)
+    assert first.fork_server is not None and passes(first)
+    other = Worker("refarray", "alone", fork_server=first.fork_server)
     assert isinstance(other.process, Forked) and other.process.pid != first.process.pid
-    assert (other.version, other.forks, other.nursery) == (first.version, False, None)
+    assert (other.version, other.forks, other.fork_server) == (first.version, False, None)
     assert passes(other) and passes(first)
     assert other.close() == 0
 
 
 def test_how_its_processes_end_is_told(first: Worker) -> None:
-    assert first.nursery is not None
-    killed = Worker("refarray", "alone", nursery=first.nursery)
+    assert first.fork_server is not None
+    killed = Worker("refarray", "alone", fork_server=first.fork_server)
     os.kill(killed.process.pid, signal.SIGTERM)
     assert killed.process.wait(10) == -signal.SIGTERM
     assert killed.close() == -signal.SIGTERM
-    busy = Worker("refarray", "alone", nursery=first.nursery)
+    busy = Worker("refarray", "alone", fork_server=first.fork_server)
     with pytest.raises(subprocess.TimeoutExpired):
         busy.process.wait(0.01)
     busy.process.kill()
@@ -66,13 +66,13 @@ def test_how_its_processes_end_is_told(first: Worker) -> None:
 
 
 def test_it_outlives_the_first_and_ends_with_its_engine(first: Worker) -> None:
-    nursery = first.nursery
-    assert nursery is not None
+    fork_server = first.fork_server
+    assert fork_server is not None
     first.process.kill()
     first.process.wait()
-    other = Worker("refarray", nursery=nursery)
+    other = Worker("refarray", fork_server=fork_server)
     assert passes(other)
-    nursery.close()
+    fork_server.close()
     for pipe in (other.requests, other.answers, other.errors):
         pipe.close()
 
@@ -81,7 +81,7 @@ def test_a_nursery_that_has_died_is_done_without() -> None:
     ours, theirs = socket.socketpair()
     theirs.close()
     trial = Trial("refarray")
-    trial.nursery = Nursery(ours)
+    trial.fork_server = ForkServer(ours)
     worker = trial.begun("alone")
     assert isinstance(worker.process, subprocess.Popen) and passes(worker)
     worker.close()

@@ -15,10 +15,10 @@ import pytest
 from refarray.conformance import Outcome
 from refarray.conformance.findings import Finding
 from refarray.conformance.runner import engine
-from refarray.conformance.runner import hang_detector as patience
+from refarray.conformance.runner import hang_detector as hang_detector
 from refarray.conformance.runner import worker_process as processes
 from refarray.conformance.runner.engine import run_subject
-from refarray.conformance.runner.hang_detector import Patience
+from refarray.conformance.runner.hang_detector import HangDetector
 
 HERE = Path(__file__).resolve().parents[1]
 SLEEPS = "import time; print(flush=True); time.sleep(100)"
@@ -48,13 +48,13 @@ def running(script: str) -> Iterator[int]:
     assert process.stdout is not None
     process.stdout.readline()
     yield process.pid
-    patience.kill(process.pid)
+    hang_detector.kill(process.pid)
     process.communicate()  # ends, since no child has its pipe any more
 
 
 def waited(pid: int, most: float) -> bool:
-    """Whether patience was over before its time."""
-    patient = Patience(pid, most, idle=0.5)
+    """Whether hang_detector was over before its time."""
+    patient = HangDetector(pid, most, idle=0.5)
     while not patient.over():
         time.sleep(0.05)
     return time.monotonic() < patient.end
@@ -72,7 +72,7 @@ def test_what_gets_nothing_done_hangs(script: str, hangs: bool) -> None:
 def test_where_the_system_does_not_tell_only_the_time_counts(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(patience, "PROC", tmp_path)
+    monkeypatch.setattr(hang_detector, "PROC", tmp_path)
     with running(SLEEPS) as pid:
         assert not waited(pid, most=0.8)
 

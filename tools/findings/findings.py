@@ -20,7 +20,7 @@ from typing import Any
 
 import findings_page
 
-from refarray.conformance.runner.hang_detector import LOOK_SECONDS, Patience
+from refarray.conformance.runner.hang_detector import LOOK_SECONDS, HangDetector
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "gates"))
 import partner_environments
@@ -116,8 +116,8 @@ def waited_for(command: list[str], variables: dict[str, str]) -> tuple[int | Non
         process = subprocess.Popen(
             command, env=variables, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, cwd=folder
         )
-        patience = Patience(process.pid, REPRO_SECONDS)
-        while process.poll() is None and not patience.over():
+        hang_detector = HangDetector(process.pid, REPRO_SECONDS)
+        while process.poll() is None and not hang_detector.over():
             time.sleep(LOOK_SECONDS / 5)
         status = process.poll()
         if status is None:

@@ -15,7 +15,8 @@ HEAD = """\
 
 The conformance kit on released versions. Every line was found by `refarray check`, its repro
 was run again in a fresh process, and it stands in a register, `tests/kit/findings.toml`:
-whatever is new there or has gone makes `make findings` fail. Where the texts leave a choice nothing is listed.
+whatever is new there or has gone makes `make findings` fail. Where the texts leave a choice
+nothing is listed.
 A `fail` breaks a MUST and a `warn` a SHOULD; `crash` and `hang` are told whatever the level is, and
 a HAZARD is what no sentence forbids although it is dangerous. `refarray explain ID` tells what a
 requirement asks, and why.

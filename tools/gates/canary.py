@@ -2,8 +2,8 @@
 """Proves that a gate is alive: plants its bugs in a copy of the tree and asks whether it is caught.
 
 `canary.py GATE` applies tests/gates/canary/GATE.patch to a copy in build/canary/GATE and runs
-`make GATE` there, then the same with each GATE-WORD.patch. It exits 1 when the gate failed each time with the
-report that the patch announces, 0 when it passed in spite of a bug, 2 when nothing was proven.
+`make GATE` there, then the same with each GATE-WORD.patch. It exits 1 when the gate failed each
+time with the report that the patch announces, 0 when it passed in spite of a bug, 2 when nothing was proven.
 `canary.py --all` asks for every patch and exits 0 when all are caught.
 """
 

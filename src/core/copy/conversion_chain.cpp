@@ -21,7 +21,7 @@ DType padded(DType dtype) noexcept {
 }
 
 /// Elements of whole bytes as they are, between distances.
-void move_run(const kernels::Table& table, const Run& dst, const Run& src, int bits,
+void move_run(const kernels::Table& table, const StridedSpan& dst, const StridedSpan& src, int bits,
               std::int64_t count) noexcept {
   const int unit = std::countr_zero(static_cast<unsigned>(bits)) - 3;
   table.strided[unit]({dst.data, src.data, count, dst.stride / 8, src.stride / 8, 1, 0, 0, false});
@@ -29,7 +29,8 @@ void move_run(const kernels::Table& table, const Run& dst, const Run& src, int b
 
 }  // namespace
 
-Recipe::Recipe(const DType& to, const DType& from, const kernels::Table& table) noexcept
+ConversionChain::ConversionChain(const DType& to, const DType& from,
+                                 const kernels::Table& table) noexcept
     : table_(&table), src_bits_(from.stored_bits()) {
   if (to.kind == from.kind && to.bits == from.bits) {
     push(move_kernel(to, from), to.stored_bits());
@@ -42,7 +43,7 @@ Recipe::Recipe(const DType& to, const DType& from, const kernels::Table& table) 
   if (to.is_packed()) push(move_kernel(to, padded(to)), to.stored_bits());
 }
 
-void Recipe::push(Kernel kernel, int output_bits) noexcept {
+void ConversionChain::push(Kernel kernel, int output_bits) noexcept {
   steps_[count_] = kernel;
   bits_[count_] = output_bits;
   ++count_;
@@ -51,7 +52,7 @@ void Recipe::push(Kernel kernel, int output_bits) noexcept {
 /// Pairs without a kernel of their own go through float32, which holds every small float exactly,
 /// or complex64. That is not only shorter: ml_dtypes does the same, so float64 and wide integers
 /// round twice here as they do there.
-void Recipe::push_cast(int to, int from) noexcept {
+void ConversionChain::push_cast(int to, int from) noexcept {
   const auto stored = [](int row) {
     return (int{kScalars[static_cast<std::size_t>(row)].bits} + 7) / 8 * 8;
   };
@@ -65,7 +66,8 @@ void Recipe::push_cast(int to, int from) noexcept {
   push(table_->cast(to, via), stored(to));
 }
 
-void Recipe::apply(const Run& dst, const Run& src, std::int64_t count) const noexcept {
+void ConversionChain::apply(const StridedSpan& dst, const StridedSpan& src,
+                            std::int64_t count) const noexcept {
   const bool is_long = count >= kWorthHalt;
   const bool gathers = gathers_ && is_long && src.stride != src_bits_;
   const bool scatters = scatters_ && is_long && dst.stride != bits_[count_ - 1];
@@ -73,19 +75,19 @@ void Recipe::apply(const Run& dst, const Run& src, std::int64_t count) const noe
   alignas(64) std::byte buffers[3][kChunk * kMaxBytes];
   for (std::int64_t done = 0; done < count; done += kChunk) {
     const std::int64_t chunk = std::min(kChunk, count - done);
-    Run input = src.at(done * src.stride);
+    StridedSpan input = src.at(done * src.stride);
     if (gathers) {
-      const Run gapless{buffers[2], src_bits_, 0, src.width};
+      const StridedSpan gapless{buffers[2], src_bits_, 0, src.width};
       move_run(*table_, gapless, input, src_bits_, chunk);
       input = gapless;
     }
     const int buffered = scatters ? count_ : count_ - 1;
     for (int step = 0; step < buffered; ++step) {
-      const Run output{buffers[step % 2], bits_[step], 0, bits_[step]};
+      const StridedSpan output{buffers[step % 2], bits_[step], 0, bits_[step]};
       steps_[step](output, input, chunk);
       input = output;
     }
-    const Run output = dst.at(done * dst.stride);
+    const StridedSpan output = dst.at(done * dst.stride);
     if (scatters)
       move_run(*table_, output, input, bits_[count_ - 1], chunk);
     else

@@ -12,11 +12,11 @@ namespace refarray::core {
 Kernel move_kernel(const DType& to, const DType& from) noexcept;
 
 /// Up to four kernels, with buffers of kChunk elements between them.
-class Recipe {
+class ConversionChain {
  public:
   /// Nothing can_convert refuses may be asked for.
-  Recipe(const DType& to, const DType& from, const kernels::Table& table) noexcept;
-  void apply(const Run& dst, const Run& src, std::int64_t count) const noexcept;
+  ConversionChain(const DType& to, const DType& from, const kernels::Table& table) noexcept;
+  void apply(const StridedSpan& dst, const StridedSpan& src, std::int64_t count) const noexcept;
 
  private:
   void push(Kernel kernel, int output_bits) noexcept;

@@ -28,7 +28,7 @@ bool is_gapless(const ArrayView& array) noexcept {
 
 /// memmove in pieces: each is moved before a later one overwrites it.
 bool move_overlapping(std::byte* dst, const std::byte* src, std::int64_t nbytes,
-                      const Watch& watch) noexcept {
+                      const InterruptCheck& watch) noexcept {
   constexpr std::int64_t kPiece = std::int64_t{8} << 20;
   for (std::int64_t done = 0; done < nbytes; done += kPiece) {
     const std::int64_t size = std::min(kPiece, nbytes - done);
@@ -48,7 +48,7 @@ bool move_overlapping(std::byte* dst, const std::byte* src, std::int64_t nbytes,
 }
 
 [[gnu::noinline]] bool copy_overlapping(const ArrayView& dst, const ArrayView& src,
-                                        const Watch& watch) {
+                                        const InterruptCheck& watch) {
   const Plan plan(dst, src);
   if (plan.is_memmove()) return move_overlapping(plan.dst.data, plan.src.data, dst.nbytes(), watch);
   if (is_same_memory(dst, src)) return true;
@@ -69,7 +69,7 @@ void check_copy(const ArrayView& dst, const ArrayView& src) {
     refuse(dst, src);
 }
 
-bool copy(const ArrayView& dst, const ArrayView& src, const Watch& watch) {
+bool copy(const ArrayView& dst, const ArrayView& src, const InterruptCheck& watch) {
   check_copy(dst, src);
   const std::int64_t size = dst.size();
   if (size == 0) return true;

@@ -17,7 +17,7 @@ void check_copy(const ArrayView& dst, const ArrayView& src);
 
 /// Who is asked now and then whether a long copy shall go on: on the calling thread, after every
 /// few MiB, which take milliseconds. nullptr: nobody.
-struct Watch {
+struct InterruptCheck {
   bool (*stops)(void* context) noexcept = nullptr;
   void* context = nullptr;
 };
@@ -44,7 +44,7 @@ struct Watch {
 ///
 /// False when `watch` stopped it: some elements of `dst` are new then and some are not, in no
 /// order; each is whole. (After an overlap even `src` may be, being `dst`.)
-bool copy(const ArrayView& dst, const ArrayView& src, const Watch& watch = {});
+bool copy(const ArrayView& dst, const ArrayView& src, const InterruptCheck& watch = {});
 
 /// How many threads share a copy of more than 4 MiB, the calling one among them; from 1, the
 /// default, to 256. The others live as long as the copy does, so a fork finds nothing of them.

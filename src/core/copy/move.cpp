@@ -9,7 +9,7 @@ namespace refarray::core {
 
 namespace {
 
-void copy_bits(Run dst, Run src, std::int64_t count) noexcept {
+void copy_bits(StridedSpan dst, StridedSpan src, std::int64_t count) noexcept {
   if (dst.bit == 0 && src.bit == 0) {
     std::memcpy(dst.data, src.data, static_cast<std::size_t>(count / 8));
     dst = dst.at(count / 8 * 8);
@@ -27,7 +27,7 @@ void copy_bits(Run dst, Run src, std::int64_t count) noexcept {
 }
 
 /// Into a packed type: bits between elements belong to somebody else.
-void move_bits(const Run& dst, const Run& src, std::int64_t count) noexcept {
+void move_bits(const StridedSpan& dst, const StridedSpan& src, std::int64_t count) noexcept {
   if (dst.stride == dst.width && src.stride == src.width) {
     copy_bits(dst, src, count * dst.width);
     return;
@@ -37,9 +37,9 @@ void move_bits(const Run& dst, const Run& src, std::int64_t count) noexcept {
 }
 
 /// Into a padded type: the rest of an element's last byte becomes zero.
-void move_bits_padded(const Run& dst, const Run& src, std::int64_t count) noexcept {
+void move_bits_padded(const StridedSpan& dst, const StridedSpan& src, std::int64_t count) noexcept {
   for (std::int64_t i = 0; i < count; ++i) {
-    const Run element = dst.at(i * dst.stride);
+    const StridedSpan element = dst.at(i * dst.stride);
     element.data[dst.width / 8] = std::byte{0};
     copy_bits(element, src.at(i * src.stride), dst.width);
   }
@@ -54,7 +54,7 @@ constexpr int kGroupBytes = Width * kGroup<Width> / 8;
 
 /// How many elements lie before the first that begins on a byte; `count` if none does.
 template <int Width>
-std::int64_t ragged_head(const Run& packed, std::int64_t count) noexcept {
+std::int64_t ragged_head(const StridedSpan& packed, std::int64_t count) noexcept {
   std::int64_t head = 0;
   if (packed.stride != Width) return count;
   while (head < kGroup<Width> && packed.at(head * Width).bit != 0) ++head;
@@ -62,16 +62,17 @@ std::int64_t ragged_head(const Run& packed, std::int64_t count) noexcept {
 }
 
 template <int Width>
-void unpack_some(const Run& dst, const Run& src, std::int64_t begin, std::int64_t end) noexcept {
+void unpack_some(const StridedSpan& dst, const StridedSpan& src, std::int64_t begin,
+                 std::int64_t end) noexcept {
   for (std::int64_t i = begin; i < end; ++i) {
-    const Run from = src.at(i * src.stride);
+    const StridedSpan from = src.at(i * src.stride);
     dst.data[i * (dst.stride / 8)] = std::byte(read_bits(from.data, from.bit, Width));
   }
 }
 
 /// Packed scalars into padded ones.
 template <int Width>
-void unpack(const Run& dst, const Run& src, std::int64_t count) noexcept {
+void unpack(const StridedSpan& dst, const StridedSpan& src, std::int64_t count) noexcept {
   std::int64_t i = ragged_head<Width>(src, count);
   unpack_some<Width>(dst, src, 0, i);
   const std::int64_t step = dst.stride / 8;
@@ -87,16 +88,17 @@ void unpack(const Run& dst, const Run& src, std::int64_t count) noexcept {
 }
 
 template <int Width>
-void pack_some(const Run& dst, const Run& src, std::int64_t begin, std::int64_t end) noexcept {
+void pack_some(const StridedSpan& dst, const StridedSpan& src, std::int64_t begin,
+               std::int64_t end) noexcept {
   for (std::int64_t i = begin; i < end; ++i) {
-    const Run to = dst.at(i * dst.stride);
+    const StridedSpan to = dst.at(i * dst.stride);
     write_bits(to.data, to.bit, Width, read_bits(src.data + i * (src.stride / 8), 0, Width));
   }
 }
 
 /// Padded scalars into packed ones.
 template <int Width>
-void pack(const Run& dst, const Run& src, std::int64_t count) noexcept {
+void pack(const StridedSpan& dst, const StridedSpan& src, std::int64_t count) noexcept {
   std::int64_t i = ragged_head<Width>(dst, count);
   pack_some<Width>(dst, src, 0, i);
   const std::int64_t step = src.stride / 8;

@@ -112,7 +112,7 @@ Plan Pieces::at(std::int64_t index) const noexcept {
   return out;
 }
 
-bool run(const Plan& plan, const Watch& watch) noexcept {
+bool run(const Plan& plan, const InterruptCheck& watch) noexcept {
   const std::int64_t bytes = bytes_of(plan);
   const bool streams = plan.moves && bytes >= streaming_threshold();
   std::int64_t most = plan.moves ? kPiece : kConvertedPiece;

@@ -36,7 +36,8 @@ class Pieces {
   std::int64_t count_;
 };
 
-/// Runs the plan; false when it was stopped, and then some units of dst are old and some new.
-bool run(const Plan& plan, const Watch& watch) noexcept;
+/// StridedSpans the plan; false when it was stopped, and then some units of dst are old and some
+/// new.
+bool run(const Plan& plan, const InterruptCheck& watch) noexcept;
 
 }  // namespace refarray::core

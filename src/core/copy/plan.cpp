@@ -15,7 +15,7 @@ constexpr std::int64_t kMaxUnit = 128;   // bits
 constexpr std::int64_t kLineBits = 512;  // of a cache line
 constexpr std::int64_t kShortRow = 4 * kLineBits;
 
-Run first_of(const ArrayView& view) noexcept {
+StridedSpan first_of(const ArrayView& view) noexcept {
   return {view.data, 0, view.bit, int{view.dtype.bits} * int{view.dtype.lanes}};
 }
 

@@ -38,8 +38,8 @@ struct Plan {
   /// `to` and `from` have equal shapes and at least one element; can_convert holds.
   Plan(const ArrayView& to, const ArrayView& from) noexcept;
 
-  Run dst;  // of unit (0,...,0); its stride is that of the last axis
-  Run src;
+  StridedSpan dst;  // of unit (0,...,0); its stride is that of the last axis
+  StridedSpan src;
   DType to;
   DType from;
   int ndim = 0;

@@ -5,7 +5,7 @@ namespace refarray::core {
 
 namespace {
 
-using kernels::Braid;
+using kernels::Interleave;
 using kernels::Plane;
 
 constexpr std::int64_t kRowsAhead = 16;
@@ -43,14 +43,14 @@ void walk_braids(const Walk& walk) noexcept {
   const Plan& plan = walk.plan;
   const int last = plan.ndim - 1;
   const bool apart_in_src = plan.pattern == Pattern::kInterleave;
-  const kernels::BraidKernel kernel =
+  const kernels::InterleaveKernel kernel =
       apart_in_src ? walk.table.interleave[walk.unit()] : walk.table.deinterleave[walk.unit()];
-  Braid braid{nullptr,
-              nullptr,
-              apart_in_src ? plan.shape[last - 1] : plan.shape[last],
-              (apart_in_src ? plan.src_strides[last] : plan.dst_strides[last - 1]) / 8,
-              static_cast<int>(apart_in_src ? plan.shape[last] : plan.shape[last - 1]),
-              walk.streams};
+  Interleave braid{nullptr,
+                   nullptr,
+                   apart_in_src ? plan.shape[last - 1] : plan.shape[last],
+                   (apart_in_src ? plan.src_strides[last] : plan.dst_strides[last - 1]) / 8,
+                   static_cast<int>(apart_in_src ? plan.shape[last] : plan.shape[last - 1]),
+                   walk.streams};
   each_plane(plan, 2, [&](std::int64_t dst, std::int64_t src) {
     braid.dst = plan.dst.data + dst / 8;
     braid.src = plan.src.data + src / 8;
@@ -70,7 +70,7 @@ void walk_recipe(const Walk& walk) noexcept {
 void walk(const Plan& plan, bool streams) noexcept {
   const kernels::Table& table = kernels::table();
   if (!plan.moves) {
-    const Recipe recipe(plan.to, plan.from, table);
+    const ConversionChain recipe(plan.to, plan.from, table);
     const Walk whole{plan, table, &recipe, false};
     plan.pattern == Pattern::kTiles ? walk_tiles(whole) : walk_recipe(whole);
     return;

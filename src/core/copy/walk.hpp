@@ -13,14 +13,14 @@ namespace refarray::core {
 struct Walk {
   const Plan& plan;
   const kernels::Table& table;
-  const Recipe* recipe;  // nullptr when the plan moves
-  bool streams;          // the whole copy is larger than the caches
+  const ConversionChain* recipe;  // nullptr when the plan moves
+  bool streams;                   // the whole copy is larger than the caches
 
   /// Row of the kernel tables for the units of src.
   int unit() const noexcept { return std::countr_zero(static_cast<unsigned>(plan.src_bits)) - 3; }
 };
 
-/// Runs the plan with the kernels in use.
+/// StridedSpans the plan with the kernels in use.
 void walk(const Plan& plan, bool streams) noexcept;
 
 /// The tiles of every plane of a kTiles plan.

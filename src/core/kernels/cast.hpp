@@ -15,7 +15,7 @@ namespace refarray::core::kernels {
 namespace {
 
 /// What C++ itself converts. The others have kernels to and from float32 only (see
-/// Recipe::push_cast).
+/// ConversionChain::push_cast).
 template <class T>
 concept Native = std::is_arithmetic_v<T> || is_bool<T> || WideComplex<T>;
 
@@ -52,7 +52,7 @@ inline void cast_strided(std::byte* __restrict dst, const std::byte* __restrict 
 
 /// Complex to complex is two reals to two reals.
 template <class S, class D>
-void cast_parts(const Run& dst, const Run& src, std::int64_t count) noexcept {
+void cast_parts(const StridedSpan& dst, const StridedSpan& src, std::int64_t count) noexcept {
   using From = typename ComplexPart<S>::type;
   using To = typename ComplexPart<D>::type;
   if (dst.stride == sizeof(D) * 8 && src.stride == sizeof(S) * 8) {
@@ -65,7 +65,7 @@ void cast_parts(const Run& dst, const Run& src, std::int64_t count) noexcept {
 }
 
 template <class S, class D>
-void cast_run(const Run& dst, const Run& src, std::int64_t count) noexcept {
+void cast_run(const StridedSpan& dst, const StridedSpan& src, std::int64_t count) noexcept {
   if constexpr (Complex<S> && Complex<D>) {
     cast_parts<S, D>(dst, src, count);
   } else if (dst.stride == sizeof(D) * 8 && src.stride == sizeof(S) * 8) {

@@ -77,7 +77,7 @@ struct Mixed {
 };
 
 template <int kUnit>
-inline void braid_units(const Braid& braid, std::int64_t begin, std::int64_t end,
+inline void braid_units(const Interleave& braid, std::int64_t begin, std::int64_t end,
                         bool apart_in_dst) noexcept {
   using T = typename UnitOf<kUnit>::type;
   for (std::int64_t i = begin; i < end; ++i) {
@@ -91,7 +91,8 @@ inline void braid_units(const Braid& braid, std::int64_t begin, std::int64_t end
 }
 
 template <int kUnit, int kParts, bool kStreams>
-[[gnu::always_inline]] inline void interleave_block(const Braid& braid, std::int64_t at) noexcept {
+[[gnu::always_inline]] inline void interleave_block(const Interleave& braid,
+                                                    std::int64_t at) noexcept {
   using V = Vector<kUnit, kWidth>;
   V in[kParts];
   for (int part = 0; part < kParts; ++part)
@@ -104,7 +105,7 @@ template <int kUnit, int kParts, bool kStreams>
 }
 
 template <int kUnit, int kParts, bool kStreams>
-[[gnu::always_inline]] inline void deinterleave_block(const Braid& braid,
+[[gnu::always_inline]] inline void deinterleave_block(const Interleave& braid,
                                                       std::int64_t at) noexcept {
   using V = Vector<kUnit, kWidth>;
   V in[kParts];
@@ -120,7 +121,7 @@ template <int kUnit, int kParts, bool kStreams>
 /// Blocks of one vector for each part; the last overlaps the one before it. Streaming begins at the
 /// first block whose stores fall on whole lines, if there is one.
 template <int kUnit, int kParts, bool kApartInDst>
-void braid_blocks(const Braid& braid) noexcept {
+void braid_blocks(const Interleave& braid) noexcept {
   constexpr std::int64_t kCount = kWidth / kUnit;
   const auto block = [&braid](std::int64_t at) {
     if constexpr (kApartInDst)
@@ -149,7 +150,7 @@ void braid_blocks(const Braid& braid) noexcept {
 }
 
 template <int kUnit, bool kApartInDst>
-void braid(const Braid& call) noexcept {
+void braid(const Interleave& call) noexcept {
   if constexpr (kPlain || kUnit > 8) {
     return braid_units<kUnit>(call, 0, call.count, kApartInDst);
   } else {
@@ -161,11 +162,11 @@ void braid(const Braid& call) noexcept {
 }
 
 template <int kUnit>
-void interleave(const Braid& call) noexcept {
+void interleave(const Interleave& call) noexcept {
   braid<kUnit, false>(call);
 }
 template <int kUnit>
-void deinterleave(const Braid& call) noexcept {
+void deinterleave(const Interleave& call) noexcept {
   braid<kUnit, true>(call);
 }
 

@@ -7,7 +7,7 @@
 
 namespace refarray::core {
 
-struct Run;
+struct StridedSpan;
 
 namespace kernels {
 
@@ -46,7 +46,7 @@ struct Tile {
 
 /// `parts` (2, 3 or 4) sequences and one in which they take turns: unit i of part p beside unit
 /// i * parts + p. `part_step` is the distance between the beginnings of two parts.
-struct Braid {
+struct Interleave {
   std::byte* dst;
   const std::byte* src;
   std::int64_t count;  // units of one part
@@ -57,8 +57,9 @@ struct Braid {
 
 using PlaneKernel = void (*)(const Plane& plane) noexcept;
 using TileKernel = void (*)(const Tile& tile) noexcept;
-using BraidKernel = void (*)(const Braid& braid) noexcept;
-using CastKernel = void (*)(const Run& dst, const Run& src, std::int64_t count) noexcept;
+using InterleaveKernel = void (*)(const Interleave& braid) noexcept;
+using CastKernel = void (*)(const StridedSpan& dst, const StridedSpan& src,
+                            std::int64_t count) noexcept;
 
 /// What one instruction set offers. Every table gives the same bytes for the same call.
 struct Table {
@@ -66,8 +67,8 @@ struct Table {
   PlaneKernel rows;  // gapless rows; `count` counts bytes and the steps are not read
   PlaneKernel strided[kUnits];
   TileKernel transpose[kUnits];
-  BraidKernel interleave[kUnits];                 // parts lie apart in src
-  BraidKernel deinterleave[kUnits];               // parts lie apart in dst
+  InterleaveKernel interleave[kUnits];            // parts lie apart in src
+  InterleaveKernel deinterleave[kUnits];          // parts lie apart in dst
   void (*fence)() noexcept;                       // orders streaming stores before everything after
   CastKernel (*cast)(int to, int from) noexcept;  // rows of kScalars; nullptr: no direct way
 };

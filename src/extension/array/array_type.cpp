@@ -201,7 +201,7 @@ Ref make_array_type(PyObject* module, State& state) {
   PyType_Slot meta_slots[] = {{Py_tp_getset, kTypeExchange}, {0, nullptr}};
   PyType_Spec meta{"refarray.ArrayType", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
                    meta_slots};
-  return compat::uncounted(check(compat::make_type_with_attribute(
+  return compat::make_immortal(check(compat::make_type_with_attribute(
       module, &spec, &meta, dlpack::kExchangeAttribute, state.get(Slot::kExchangeCapsule))));
 }
 

@@ -36,7 +36,7 @@ constexpr std::int64_t kMostThreads = 256;
 class Interruptible {
  public:
   explicit Interruptible(GilRelease& released) noexcept : released_(released) {}
-  core::Watch watch() noexcept {
+  core::InterruptCheck watch() noexcept {
     return {[](void* self) noexcept { return static_cast<Interruptible*>(self)->is_stopped(); },
             this};
   }

@@ -77,7 +77,7 @@ constexpr std::array<Read, core::kScalars.size()> kRead =
 
 /// The number as it may stand in a message: an int cut where its digits would fill pages.
 std::string number_text(PyObject* number) {
-  if (rank_of(number) == Rank::kInt) return short_repr(number);
+  if (number_kind(number) == NumberKind::kInt) return short_repr(number);
   return utf8(check(calling<PyObject_Str>(number)).get());
 }
 
@@ -96,7 +96,7 @@ std::string number_text(PyObject* number) {
 
 template <class T>
 T to_integer(PyObject* number, const char* dtype) {
-  if (rank_of(number) > Rank::kInt) fail_kind(number, dtype);
+  if (number_kind(number) > NumberKind::kInt) fail_kind(number, dtype);
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
   if (overflow == 0 && std::in_range<T>(value)) return static_cast<T>(value);
@@ -141,13 +141,14 @@ bool is_in_range(double value, T out) noexcept {
 /// An int must be in range; a float that is not becomes what every conversion makes of it.
 template <class T>
 T to_real(PyObject* number, const char* dtype) {
-  const Rank rank = rank_of(number);
-  if (rank == Rank::kComplex) fail_kind(number, dtype);
-  const double value = rank == Rank::kFloat ? PyFloat_AsDouble(number) : PyLong_AsDouble(number);
+  const NumberKind kind = number_kind(number);
+  if (kind == NumberKind::kComplex) fail_kind(number, dtype);
+  const double value =
+      kind == NumberKind::kFloat ? PyFloat_AsDouble(number) : PyLong_AsDouble(number);
   const bool is_double = PyErr_Occurred() == nullptr;
   PyErr_Clear();  // an int beyond every double: said below in our words
   const T out = narrow<T>(value);
-  if (rank == Rank::kFloat || (is_double && is_in_range(value, out))) return out;
+  if (kind == NumberKind::kFloat || (is_double && is_in_range(value, out))) return out;
   const auto [low, high] = finite_range<T>();
   fail_range(number, dtype, check(PyFloat_FromDouble(low)), check(PyFloat_FromDouble(high)));
 }
@@ -156,7 +157,8 @@ template <class T>
 T to_complex(PyObject* number, const char* dtype) {
   using Part = std::conditional_t<std::is_same_v<T, core::Complex32>, core::Float16,
                                   std::conditional_t<sizeof(T) == 8, float, double>>;
-  if (rank_of(number) != Rank::kComplex) return T{to_real<Part>(number, dtype), narrow<Part>(0.0)};
+  if (number_kind(number) != NumberKind::kComplex)
+    return T{to_real<Part>(number, dtype), narrow<Part>(0.0)};
   return T{narrow<Part>(PyComplex_RealAsDouble(number)),
            narrow<Part>(PyComplex_ImagAsDouble(number))};
 }
@@ -195,21 +197,21 @@ bool has_complex_method(PyObject* object) {
 
 }  // namespace
 
-Rank rank_of(PyObject* number) noexcept {
-  if (PyBool_Check(number)) return Rank::kBool;
-  if (PyLong_Check(number)) return Rank::kInt;
-  return PyFloat_Check(number) ? Rank::kFloat : Rank::kComplex;
+NumberKind number_kind(PyObject* number) noexcept {
+  if (PyBool_Check(number)) return NumberKind::kBool;
+  if (PyLong_Check(number)) return NumberKind::kInt;
+  return PyFloat_Check(number) ? NumberKind::kFloat : NumberKind::kComplex;
 }
 
-core::DType default_dtype(Rank rank) noexcept {
-  switch (rank) {
-    case Rank::kBool:
+core::DType default_dtype(NumberKind kind) noexcept {
+  switch (kind) {
+    case NumberKind::kBool:
       return {core::Kind::kBool, 8};
-    case Rank::kInt:
+    case NumberKind::kInt:
       return {core::Kind::kInt, 64};
-    case Rank::kFloat:
+    case NumberKind::kFloat:
       return {core::Kind::kFloat, 64};
-    case Rank::kComplex:
+    case NumberKind::kComplex:
       return {core::Kind::kComplex, 128};
   }
   return {};

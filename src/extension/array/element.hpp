@@ -15,10 +15,10 @@
 namespace refarray::extension {
 
 /// The kinds of Python number, each able to stand for those before it.
-enum class Rank : std::uint8_t { kBool, kInt, kFloat, kComplex };
-Rank rank_of(PyObject* number) noexcept;
+enum class NumberKind : std::uint8_t { kBool, kInt, kFloat, kComplex };
+NumberKind number_kind(PyObject* number) noexcept;
 /// The array API's default dtype of that kind: bool, int64, float64, complex128.
-core::DType default_dtype(Rank rank) noexcept;
+core::DType default_dtype(NumberKind kind) noexcept;
 
 /// A bool, int, float or complex, itself no subclass, for such an object or a subclass's; else an
 /// empty Ref. Runs no foreign code.

@@ -26,7 +26,7 @@ inline void clear_weakrefs(PyObject* object, PyObject* const& list) noexcept {
 /// each other where they count the references of one object, a type's instances those of the type;
 /// of what is made at run time CPython 3.13 itself makes only functions, modules and classes
 /// immortal. A count over 32 bits does it, and the object stays until the process ends.
-inline Ref uncounted(Ref object) noexcept {
+inline Ref make_immortal(Ref object) noexcept {
   if (kFreeThreading && object) Py_SET_REFCNT(object.get(), PY_SSIZE_T_MAX);
   return object;
 }

@@ -122,7 +122,7 @@ Ref make_value_type(PyObject* module, const char* name, const char* doc, PyGetSe
   };
   PyType_Spec spec{name, static_cast<int>(sizeof(ValueObject<Value>)), 0,
                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE, slots};
-  return compat::uncounted(check(compat::new_type(module, &spec)));
+  return compat::make_immortal(check(compat::new_type(module, &spec)));
 }
 
 }  // namespace refarray::extension

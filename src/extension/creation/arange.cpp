@@ -169,8 +169,9 @@ Ref arange(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* 
   const auto [start, stop, step, dtype_object, device_object] =
       bind(kSignature, state, args, nargs, kwnames);
   const Interval interval = to_interval(state, start, stop, step);
-  const core::DType dtype = to_dtype_or(
-      state, dtype_object, default_dtype(interval.is_integer ? Rank::kInt : Rank::kFloat));
+  const core::DType dtype =
+      to_dtype_or(state, dtype_object,
+                  default_dtype(interval.is_integer ? NumberKind::kInt : NumberKind::kFloat));
   const core::Device device = to_device_or(state, device_object, core::Device{});
   check_dtype(dtype, interval);
   core::Array out =

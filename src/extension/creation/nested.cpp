@@ -49,7 +49,7 @@ class NestedReader {
   std::int64_t shape_[kMaxRank];
   std::int64_t at_[kMaxRank] = {};  // where the reading is, for messages
   std::vector<Ref> numbers_;
-  Rank rank_ = Rank::kBool;
+  NumberKind kind_ = NumberKind::kBool;
   std::optional<core::DType> origin_;  // the dtype of the last array met
   bool one_origin_ = true;             // all numbers so far came out of arrays of that dtype
 };
@@ -98,7 +98,7 @@ void NestedReader::meet_end(int depth) {
 }
 
 void NestedReader::keep(Ref number) {
-  rank_ = std::max(rank_, rank_of(number.get()));
+  kind_ = std::max(kind_, number_kind(number.get()));
   numbers_.push_back(std::move(number));
 }
 
@@ -171,7 +171,7 @@ void NestedReader::visit_block_axis(const core::ArrayView& block, int axis, std:
 
 core::DType NestedReader::dtype() const noexcept {
   if (one_origin_ && origin_) return *origin_;
-  return default_dtype(numbers_.empty() ? Rank::kFloat : rank_);
+  return default_dtype(numbers_.empty() ? NumberKind::kFloat : kind_);
 }
 
 core::Array NestedReader::store(const core::DType* wanted) const {

@@ -96,7 +96,7 @@ Ref make_type(PyObject* module, const char* name, const char* doc, PyMethodDef* 
   slots.push_back({0, nullptr});
   PyType_Spec spec{name, static_cast<int>(sizeof(Held<Pointer>)), 0,
                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, slots.data()};
-  return compat::uncounted(check(compat::new_type(module, &spec)));
+  return compat::make_immortal(check(compat::new_type(module, &spec)));
 }
 
 /// event_type.cpp.

@@ -71,7 +71,7 @@ Ref array_dlpack_device(PyObject* self, PyObject*) {
     PyObject* cached = state.get(Slot::kCpuDlpackDevice);
     if (cached != nullptr) return Ref::borrow(cached);
     return Ref::borrow(
-        state.set_once(Slot::kCpuDlpackDevice, compat::uncounted(device_tuple(device))));
+        state.set_once(Slot::kCpuDlpackDevice, compat::make_immortal(device_tuple(device))));
   }
   return device_tuple(device);
 }

@@ -45,8 +45,8 @@ void add_type(PyObject* module, State& state, const char* name, Slot slot, Ref t
 void add_dtypes(PyObject* module, State& state) {
   for (std::size_t row = 0; row < core::kScalars.size(); ++row) {
     const core::ScalarInfo& info = core::kScalars[row];
-    Ref dtype =
-        compat::uncounted(new_dtype_object(state.dtype_type(), {info.kind, info.bits, 1, false}));
+    Ref dtype = compat::make_immortal(
+        new_dtype_object(state.dtype_type(), {info.kind, info.bits, 1, false}));
     check(PyModule_AddObjectRef(module, std::string(info.name).c_str(), dtype.get()));
     state.set_scalar_dtype(static_cast<int>(row), std::move(dtype));
   }
@@ -82,7 +82,7 @@ void fill(PyObject* module) {
   add_type(module, state, "Device", Slot::kDeviceType, make_device_type(module));
   add_type(module, state, "Array", Slot::kArrayType, make_array_type(module, state));
   state.set(Slot::kCpuDevice,
-            compat::uncounted(new_device_object(state.device_type(), core::Device{})));
+            compat::make_immortal(new_device_object(state.device_type(), core::Device{})));
   add_dtypes(module, state);
   add_functions(module);
   check(PyModule_AddStringConstant(module, "__version__", REFARRAY_VERSION));

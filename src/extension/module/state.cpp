@@ -57,7 +57,7 @@ void State::fill_names() {
   name(Slot::kCudaInterfaceName, "__cuda_array_interface__");
   name(Slot::kArrayMethodName, "__array__");
   const auto share = [this](Slot slot, PyObject* made) {
-    set(slot, compat::uncounted(check(made)));
+    set(slot, compat::make_immortal(check(made)));
   };
   share(Slot::kOurVersion, Py_BuildValue("(II)", dlpack::kVersion.major, dlpack::kVersion.minor));
   share(Slot::kCpuPair, Py_BuildValue("(ii)", static_cast<int>(kDLCPU), 0));

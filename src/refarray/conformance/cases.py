@@ -14,14 +14,14 @@ class NotApplicable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class CheckResult:
     """What a case saw: whether the requirement held, what was observed, how to see it again."""
 
     held: bool | None
     """None: there was nothing to try it on, and `observed` says what is lacking."""
     observed: str
     repro: str
-    second: Seen | None = None
+    second: CheckResult | None = None
     """What another check, which is a part of this one, is told: one trial serves both."""
     level: Level | None = None
     """As Check.level, where it depends on what was seen."""
@@ -35,7 +35,7 @@ class Check:
     case: str
     role: Role
     expected: str
-    probe: Callable[[Any], Seen]
+    probe: Callable[[Any], CheckResult]
     risky: bool = False
     """It may crash or hang the subject: it runs in a process of its own."""
     full: bool = False
@@ -80,10 +80,10 @@ def check(
     level: str = "",
     exits: bool = False,
     devices: bool = False,
-) -> Callable[[Callable[[Any], Seen]], Check]:
+) -> Callable[[Callable[[Any], CheckResult]], Check]:
     """Enters the decorated probe as one check."""
 
-    def enter(probe: Callable[[Any], Seen]) -> Check:
+    def enter(probe: Callable[[Any], CheckResult]) -> Check:
         weaker = Level(level) if level else None
         return add(
             Check(
@@ -104,7 +104,7 @@ def check(
 
 
 def part(of: Check, name: str, case: str, expected: str) -> Check:
-    """Enters what the trial of another check shows besides: its Seen.second."""
+    """Enters what the trial of another check shows besides: its CheckResult.second."""
     return add(Check(name, case, of.role, expected, of.probe, of.risky, of.full, of.name))
 
 

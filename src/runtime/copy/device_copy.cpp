@@ -16,7 +16,7 @@ using core::ArrayView;
 using core::DeviceKind;
 
 /// The device must be current. Kernels are found before anything is enqueued.
-void enqueue(Unit& unit, const DeviceSteps& steps, const StreamPtr& stream) {
+void enqueue(DeviceContext& unit, const DeviceSteps& steps, const StreamPtr& stream) {
   const Api& api = unit.api();
   std::vector<Handle> kernels;
   kernels.reserve(steps.size());
@@ -27,9 +27,10 @@ void enqueue(Unit& unit, const DeviceSteps& steps, const StreamPtr& stream) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     kernels::Params params = steps[i].params;  // the driver copies them during the call
     if (steps[i].kind == DeviceStep::Kind::kMemcpy) {
-      unit.check(api.copy(static_cast<Address>(params.dst), static_cast<Address>(params.src),
-                          static_cast<std::size_t>(steps[i].nbytes), Way::kAny, stream->handle()),
-                 "copying memory");
+      unit.check(
+          api.copy(static_cast<Address>(params.dst), static_cast<Address>(params.src),
+                   static_cast<std::size_t>(steps[i].nbytes), Direction::kAny, stream->handle()),
+          "copying memory");
       continue;
     }
     void* parameters[] = {&params};
@@ -58,22 +59,22 @@ void follow(const ArrayView& dst, const StreamPtr& used, const StreamPtr& wanted
 
 }  // namespace
 
-StreamPtr stream_at(Unit& unit, const StreamPtr& wanted) {
+StreamPtr stream_at(DeviceContext& unit, const StreamPtr& wanted) {
   return wanted != nullptr && &wanted->unit() == &unit ? wanted : current_stream_of(unit);
 }
 
-Unit& kernel_unit(const ArrayView& dst, const ArrayView& src) {
+DeviceContext& kernel_unit(const ArrayView& dst, const ArrayView& src) {
   const bool by_src = dst.device().kind == DeviceKind::kCudaManaged;
   return unit_of(by_src ? src.device() : dst.device());
 }
 
-bool has_kernels(Unit& unit) {
+bool has_kernels(DeviceContext& unit) {
   const OnDevice here(unit);
   return unit.modules.kernel(unit.driver, 0) != nullptr;
 }
 
 void copy_by_kernels(const ArrayView& dst, const ArrayView& src, const StreamPtr& stream) {
-  Unit& unit = kernel_unit(dst, src);
+  DeviceContext& unit = kernel_unit(dst, src);
   const StreamPtr on = stream_at(unit, stream);
   if (core::may_overlap(dst, src)) {
     const core::Array copied =
@@ -87,7 +88,7 @@ void copy_by_kernels(const ArrayView& dst, const ArrayView& src, const StreamPtr
 }
 
 void fill_by_kernels(const ArrayView& dst, const std::byte* value, const StreamPtr& stream) {
-  Unit& unit = unit_of(dst.device());
+  DeviceContext& unit = unit_of(dst.device());
   const StreamPtr on = stream_at(unit, stream);
   run(dst, dst, plan_device_fill(dst, value), on);
   follow(dst, on, stream);

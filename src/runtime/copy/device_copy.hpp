@@ -8,7 +8,7 @@
 namespace refarray::runtime {
 
 /// Whether kernels run on the device; loads them at the first call. Throws.
-bool has_kernels(Unit& unit);
+bool has_kernels(DeviceContext& unit);
 
 /// dst and src are in memory that one device reaches, of equal shape; overlap is allowed. On
 /// `stream` when it is of that device, else on its current one, and then `stream` waits for it.
@@ -24,9 +24,9 @@ void copy_between(const core::ArrayView& dst, const core::ArrayView& src, const 
 void fill_by_kernels(const core::ArrayView& dst, const std::byte* value, const StreamPtr& stream);
 
 /// A stream of `unit`: `wanted`, or else the current one.
-StreamPtr stream_at(Unit& unit, const StreamPtr& wanted);
+StreamPtr stream_at(DeviceContext& unit, const StreamPtr& wanted);
 
 /// The unit whose kernels reach both: that of device memory, if one of them is managed memory.
-Unit& kernel_unit(const core::ArrayView& dst, const core::ArrayView& src);
+DeviceContext& kernel_unit(const core::ArrayView& dst, const core::ArrayView& src);
 
 }  // namespace refarray::runtime

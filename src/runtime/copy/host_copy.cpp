@@ -32,7 +32,8 @@ const DType& wire_type(const ArrayView& dst, const ArrayView& src) noexcept {
 }
 
 /// The same memory as one row of bytes.
-ArrayView as_bytes(const ArrayView& array, const core::Run& run, const std::int64_t* extent) {
+ArrayView as_bytes(const ArrayView& array, const core::StridedSpan& run,
+                   const std::int64_t* extent) {
   static constexpr std::int64_t kStride = 1;
   ArrayView out = array;
   out.data = run.data;
@@ -44,10 +45,10 @@ ArrayView as_bytes(const ArrayView& array, const core::Run& run, const std::int6
   return out;
 }
 
-void copy_rows(const ArrayView& dst, const ArrayView& src, const Plan& plan, Way way,
+void copy_rows(const ArrayView& dst, const ArrayView& src, const Plan& plan, Direction way,
                const StreamPtr& stream) {
   Operation operation(dst, src, stream);
-  Unit& unit = stream->unit();
+  DeviceContext& unit = stream->unit();
   const OnDevice here(unit);
   const auto bytes = [](std::int64_t bits) { return static_cast<std::size_t>(bits / 8); };
   unit.check(
@@ -69,7 +70,7 @@ bool is_rows(const Plan& plan) noexcept {
 
 /// What a driver does by itself, and as fast: a gapless copy, or one of long rows. Of large arrays
 /// in memory of the CPU's own it does not: those go through pinned memory.
-bool copy_directly(const ArrayView& dst, const ArrayView& src, const ArrayView& host, Way way,
+bool copy_directly(const ArrayView& dst, const ArrayView& src, const ArrayView& host, Direction way,
                    const StreamPtr& stream) {
   if (is_pageable(host) && dst.nbytes() >= kWorthStaging) return false;
   const Plan plan(dst, src);
@@ -138,9 +139,9 @@ void fill(const ArrayView& dst, ArrayView element, const StreamPtr& stream) {
 }  // namespace
 
 bool copy_to_device(const ArrayView& dst, const ArrayView& src, const StreamPtr& stream) {
-  Unit& unit = unit_of(dst.device());
+  DeviceContext& unit = unit_of(dst.device());
   const StreamPtr on = stream_at(unit, stream);
-  if (copy_directly(dst, src, src, Way::kHostToDevice, on)) return true;
+  if (copy_directly(dst, src, src, Direction::kHostToDevice, on)) return true;
   std::int64_t shape[core::kMaxRank];
   const ArrayView once = without_repeats(src, shape);
   const DType& wire = wire_type(dst, src);
@@ -161,9 +162,9 @@ bool copy_to_device(const ArrayView& dst, const ArrayView& src, const StreamPtr&
 }
 
 bool copy_to_host(const ArrayView& dst, const ArrayView& src, const StreamPtr& stream) {
-  Unit& unit = unit_of(src.device());
+  DeviceContext& unit = unit_of(src.device());
   const StreamPtr on = stream_at(unit, stream);
-  if (copy_directly(dst, src, dst, Way::kDeviceToHost, on)) return true;
+  if (copy_directly(dst, src, dst, Direction::kDeviceToHost, on)) return true;
   const DType& wire = wire_type(dst, src);
   if (is_gapless(src) && wire == src.dtype) {
     fetch(dst, src, on);

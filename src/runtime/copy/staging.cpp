@@ -57,7 +57,7 @@ core::Array gapless_at(Address memory, const core::DType& dtype, core::Extents s
 }  // namespace
 
 /// The device must be current. What there is already is kept when more cannot be had.
-bool StagingRing::prepare(Unit& unit) {
+bool StagingRing::prepare(DeviceContext& unit) {
   const Relaxed whatever_is_captured(unit.api());
   for (Piece& piece : pieces_) {
     if (piece.memory == 0) {
@@ -72,7 +72,7 @@ bool StagingRing::prepare(Unit& unit) {
   return true;
 }
 
-void StagingRing::await(Unit& unit, Piece& piece) {
+void StagingRing::await(DeviceContext& unit, Piece& piece) {
   if (!piece.busy) return;
   const Relaxed whatever_is_captured(unit.api());
   unit.check(unit.api().event_synchronize(piece.event), "waiting for a transfer");
@@ -81,7 +81,7 @@ void StagingRing::await(Unit& unit, Piece& piece) {
 
 bool StagingRing::send(const ArrayView& to, const ArrayView& from, const StreamPtr& stream) {
   const std::lock_guard guard(lock_);
-  Unit& unit = stream->unit();
+  DeviceContext& unit = stream->unit();
   Operation operation(to, from, stream);
   const OnDevice here(unit);
   if (!prepare(unit)) {
@@ -95,8 +95,9 @@ bool StagingRing::send(const ArrayView& to, const ArrayView& from, const StreamP
     core::copy(gapless_at(piece.memory, to.dtype, part.extents()), part);
     const auto target = reinterpret_cast<Address>(to.data + offset * itemsize);
     const auto nbytes = static_cast<std::size_t>(part.size() * itemsize);
-    unit.check(unit.api().copy(target, piece.memory, nbytes, Way::kHostToDevice, stream->handle()),
-               "copying memory");
+    unit.check(
+        unit.api().copy(target, piece.memory, nbytes, Direction::kHostToDevice, stream->handle()),
+        "copying memory");
     unit.check(unit.api().event_record(piece.event, stream->handle()), "recording an event");
     piece.busy = true;
   });
@@ -104,7 +105,7 @@ bool StagingRing::send(const ArrayView& to, const ArrayView& from, const StreamP
   return true;
 }
 
-void StagingRing::spread(Unit& unit, Piece& piece, const core::DType& dtype) {
+void StagingRing::spread(DeviceContext& unit, Piece& piece, const core::DType& dtype) {
   if (!piece.busy) return;
   await(unit, piece);
   core::copy(piece.part, gapless_at(piece.memory, dtype, piece.part.layout.extents()));
@@ -112,7 +113,7 @@ void StagingRing::spread(Unit& unit, Piece& piece, const core::DType& dtype) {
 
 bool StagingRing::fetch(const ArrayView& to, const ArrayView& from, const StreamPtr& stream) {
   const std::lock_guard guard(lock_);
-  Unit& unit = stream->unit();
+  DeviceContext& unit = stream->unit();
   Operation operation(to, from, stream);
   const OnDevice here(unit);
   if (!prepare(unit)) {
@@ -126,8 +127,9 @@ bool StagingRing::fetch(const ArrayView& to, const ArrayView& from, const Stream
     spread(unit, piece, from.dtype);
     const auto source = reinterpret_cast<Address>(from.data + offset * itemsize);
     const auto nbytes = static_cast<std::size_t>(part.size() * itemsize);
-    unit.check(unit.api().copy(piece.memory, source, nbytes, Way::kDeviceToHost, stream->handle()),
-               "copying memory");
+    unit.check(
+        unit.api().copy(piece.memory, source, nbytes, Direction::kDeviceToHost, stream->handle()),
+        "copying memory");
     unit.check(unit.api().event_record(piece.event, stream->handle()), "recording an event");
     piece.part = {{},       part.data, part.dtype,
                   part.bit, false,     core::Layout(part.extents(), part.stride_span())};

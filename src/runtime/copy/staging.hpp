@@ -33,9 +33,9 @@ class StagingRing {
     core::Array part;
   };
 
-  bool prepare(Unit& unit);
-  void await(Unit& unit, Piece& piece);
-  void spread(Unit& unit, Piece& piece, const core::DType& dtype);
+  bool prepare(DeviceContext& unit);
+  void await(DeviceContext& unit, Piece& piece);
+  void spread(DeviceContext& unit, Piece& piece, const core::DType& dtype);
 
   std::mutex lock_;
   std::array<Piece, 4> pieces_;

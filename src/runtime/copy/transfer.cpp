@@ -40,13 +40,13 @@ Span span_of(const ArrayView& array) {
   return {bits.first_byte(), bits.end_byte()};
 }
 
-Way way_of(const ArrayView& dst, const ArrayView& src) noexcept {
+Direction way_of(const ArrayView& dst, const ArrayView& src) noexcept {
   if (dst.device().kind == DeviceKind::kCudaManaged ||
       src.device().kind == DeviceKind::kCudaManaged) {
-    return Way::kAny;
+    return Direction::kAny;
   }
-  if (!is_on_device(src)) return Way::kHostToDevice;
-  return is_on_device(dst) ? Way::kDeviceToDevice : Way::kDeviceToHost;
+  if (!is_on_device(src)) return Direction::kHostToDevice;
+  return is_on_device(dst) ? Direction::kDeviceToDevice : Direction::kDeviceToHost;
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ bool is_gapless(const ArrayView& array) noexcept {
 
 Operation::Operation(const ArrayView& dst, const ArrayView& src, StreamPtr stream)
     : stream_(std::move(stream)), dst_(tracked(dst.storage)), src_(tracked(src.storage)) {
-  Unit& unit = stream_->unit();
+  DeviceContext& unit = stream_->unit();
   const OnDevice here(unit);
   // Memory of the CPU's own is waited for by the host, which a graph cannot do.
   pageable_ = dst_ == nullptr || src_ == nullptr;
@@ -95,11 +95,11 @@ Operation::~Operation() {
 void copy_bytes(const ArrayView& dst, const ArrayView& src, std::int64_t nbytes,
                 const StreamPtr& stream) {
   Operation operation(dst, src, stream);
-  Unit& unit = stream->unit();
+  DeviceContext& unit = stream->unit();
   const OnDevice here(unit);
   const auto size = static_cast<std::size_t>(nbytes);
-  const Way way = way_of(dst, src);
-  const bool peers = way == Way::kDeviceToDevice && dst.device().id != src.device().id;
+  const Direction way = way_of(dst, src);
+  const bool peers = way == Direction::kDeviceToDevice && dst.device().id != src.device().id;
   const Status status =
       peers ? unit.api().copy_peer(address_of(dst), dst.device().id, address_of(src),
                                    src.device().id, size, stream->handle())
@@ -111,7 +111,7 @@ void copy_bytes(const ArrayView& dst, const ArrayView& src, std::int64_t nbytes,
 namespace {
 
 StreamPtr stream_for(const ArrayView& array, const StreamPtr& wanted) {
-  Unit& unit = unit_of(array.device());
+  DeviceContext& unit = unit_of(array.device());
   const bool fits = wanted != nullptr && &wanted->unit().driver == &unit.driver;
   return fits ? wanted : current_stream_of(unit);
 }
@@ -183,7 +183,7 @@ void copy(const ArrayView& dst, const ArrayView& src, const StreamPtr& stream) {
   core::check_copy(dst, src);
   if (dst.size() == 0) return;
   if (!is_one_driver(dst, src)) return copy_through_host(dst, src, stream);
-  Unit& unit = is_on_device(dst) ? kernel_unit(dst, src) : unit_of(src.device());
+  DeviceContext& unit = is_on_device(dst) ? kernel_unit(dst, src) : unit_of(src.device());
   const bool is_small = dst.nbytes() < kWorthThought || (is_on_device(dst) && is_on_device(src));
   if (is_small && dst.dtype == src.dtype && is_gapless(dst) && is_gapless(src) &&
       !core::may_overlap(dst, src)) {

@@ -96,35 +96,35 @@ Status allocate_managed(Address* out, std::size_t nbytes) {
   return calls.allocate_managed(out, nbytes, cuda::kManagedGlobal);
 }
 
-Status copy(Address to, Address from, std::size_t nbytes, Way way, Handle stream) {
+Status copy(Address to, Address from, std::size_t nbytes, Direction way, Handle stream) {
   switch (way) {
-    case Way::kHostToDevice:
+    case Direction::kHostToDevice:
       return calls.copy_to_device(to, reinterpret_cast<const void*>(from), nbytes, stream);
-    case Way::kDeviceToHost:
+    case Direction::kDeviceToHost:
       return calls.copy_to_host(reinterpret_cast<void*>(to), from, nbytes, stream);
-    case Way::kDeviceToDevice:
+    case Direction::kDeviceToDevice:
       return calls.copy_on_device(to, from, nbytes, stream);
-    case Way::kAny:
+    case Direction::kAny:
       break;
   }
   return calls.copy(to, from, nbytes, stream);
 }
 
 Status copy_rows(Address to, std::size_t to_pitch, Address from, std::size_t from_pitch,
-                 std::size_t width, std::size_t height, Way way, Handle stream) {
+                 std::size_t width, std::size_t height, Direction way, Handle stream) {
   const auto type_of = [](bool host) { return host ? cuda::kMemoryHost : cuda::kMemoryDevice; };
   cuda::Copy2D rows;
-  rows.from_type = type_of(way == Way::kHostToDevice);
+  rows.from_type = type_of(way == Direction::kHostToDevice);
   rows.from_host = reinterpret_cast<const void*>(from);
   rows.from_device = from;
   rows.from_pitch = from_pitch;
-  rows.to_type = type_of(way == Way::kDeviceToHost);
+  rows.to_type = type_of(way == Direction::kDeviceToHost);
   rows.to_host = reinterpret_cast<void*>(to);
   rows.to_device = to;
   rows.to_pitch = to_pitch;
   rows.width = width;
   rows.height = height;
-  if (way == Way::kAny) rows.from_type = rows.to_type = cuda::kUnifiedMemory;
+  if (way == Direction::kAny) rows.from_type = rows.to_type = cuda::kUnifiedMemory;
   return calls.copy_2d(&rows, stream);
 }
 

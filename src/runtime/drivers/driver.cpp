@@ -80,7 +80,7 @@ Driver* make_driver(Vendor vendor, const Loaded& loaded) {
   for (int id = 0; id < loaded.devices; ++id) {
     int pools = 0;
     const bool known = driver->api.has_pools(&pools, id) == kSuccess;
-    driver->units.push_back(std::make_unique<Unit>(*driver, id, known && pools != 0));
+    driver->units.push_back(std::make_unique<DeviceContext>(*driver, id, known && pools != 0));
   }
   return driver;
 }
@@ -126,7 +126,7 @@ Driver* find_driver(Vendor vendor, std::string* why) {
   return place.driver.load(std::memory_order_acquire);
 }
 
-Unit& unit_of(const core::Device& device) {
+DeviceContext& unit_of(const core::Device& device) {
   std::string why;
   Driver* driver = find_driver(vendor_of(device.kind), &why);
   if (driver == nullptr) {
@@ -156,12 +156,12 @@ void Driver::fail(Status status, const char* call) const {
   throw DriverError(status, known, call, std::move(message));
 }
 
-OnDevice::OnDevice(const Unit& unit) : driver_(unit.driver) {
+OnDevice::OnDevice(const DeviceContext& unit) : driver_(unit.driver) {
   driver_.check(driver_.api.enter(unit.id, &before_), "entering the device");
 }
 OnDevice::~OnDevice() { driver_.api.leave(before_); }
 
-TryOnDevice::TryOnDevice(const Unit& unit) noexcept
+TryOnDevice::TryOnDevice(const DeviceContext& unit) noexcept
     : driver_(unit.driver), entered_(driver_.api.enter(unit.id, &before_) == kSuccess) {}
 TryOnDevice::~TryOnDevice() {
   if (entered_) driver_.api.leave(before_);

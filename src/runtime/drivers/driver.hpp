@@ -20,7 +20,7 @@ constexpr Vendor vendor_of(core::DeviceKind kind) noexcept {
                                                                                 : Vendor::kCuda;
 }
 
-class Unit;
+class DeviceContext;
 
 /// A driver that is loaded, initialised and has a device. Made at first use, never destroyed.
 class Driver {
@@ -29,12 +29,12 @@ class Driver {
   Api api;
   int version = 0;
   std::string library;
-  std::vector<std::unique_ptr<Unit>> units;  // by device id
+  std::vector<std::unique_ptr<DeviceContext>> units;  // by device id
 
   explicit Driver(Vendor which) noexcept : vendor(which) {}
 
   const char* name() const noexcept { return vendor == Vendor::kCuda ? "CUDA" : "ROCm"; }
-  Unit& unit(int id) const noexcept { return *units[static_cast<std::size_t>(id)]; }
+  DeviceContext& unit(int id) const noexcept { return *units[static_cast<std::size_t>(id)]; }
   /// "CUDA: cuMemAllocAsync ..." is not known here: `call` says what was done in plain words.
   /// Throws kMemory for out of memory, else DriverError with the driver's name for the status.
   void check(Status status, const char* call) const {
@@ -50,14 +50,14 @@ Driver* find_driver(Vendor vendor, std::string* why = nullptr);
 /// Likewise, but nothing is loaded: nullptr unless somebody did before.
 Driver* loaded_driver(Vendor vendor) noexcept;
 /// The unit behind a device that arrays can be on. Throws kBuffer naming the device and the reason.
-Unit& unit_of(const core::Device& device);
+DeviceContext& unit_of(const core::Device& device);
 /// Whether this process is a child of one that had initialised a driver: then nothing of it works.
 bool is_forked() noexcept;
 
 /// Makes a device current for the calling thread while it lives, and gives back the user's own.
 class OnDevice {
  public:
-  explicit OnDevice(const Unit& unit);
+  explicit OnDevice(const DeviceContext& unit);
   OnDevice(const OnDevice&) = delete;
   OnDevice& operator=(const OnDevice&) = delete;
   ~OnDevice();
@@ -70,7 +70,7 @@ class OnDevice {
 /// The same for code that must not throw: ask whether it worked.
 class TryOnDevice {
  public:
-  explicit TryOnDevice(const Unit& unit) noexcept;
+  explicit TryOnDevice(const DeviceContext& unit) noexcept;
   TryOnDevice(const TryOnDevice&) = delete;
   TryOnDevice& operator=(const TryOnDevice&) = delete;
   ~TryOnDevice();

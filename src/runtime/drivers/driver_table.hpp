@@ -24,7 +24,7 @@ struct PointerFacts {
 };
 
 /// The way of a copy, with HIP's numbers; CUDA finds it out by itself.
-enum class Way : int { kHostToDevice = 1, kDeviceToHost = 2, kDeviceToDevice = 3, kAny = 4 };
+enum class Direction : int { kHostToDevice = 1, kDeviceToHost = 2, kDeviceToDevice = 3, kAny = 4 };
 
 /// Null where the driver is too old for it and there is another way; all else is there or the
 /// driver is not used.
@@ -50,9 +50,11 @@ struct Api {
   Status (*free_host)(Address address) = nullptr;
   Status (*allocate_managed)(Address* out, std::size_t nbytes) = nullptr;
   Status (*set_bytes)(Address to, unsigned char value, std::size_t nbytes, Handle stream) = nullptr;
-  Status (*copy)(Address to, Address from, std::size_t nbytes, Way way, Handle stream) = nullptr;
+  Status (*copy)(Address to, Address from, std::size_t nbytes, Direction way,
+                 Handle stream) = nullptr;
   Status (*copy_rows)(Address to, std::size_t to_pitch, Address from, std::size_t from_pitch,
-                      std::size_t width, std::size_t height, Way way, Handle stream) = nullptr;
+                      std::size_t width, std::size_t height, Direction way,
+                      Handle stream) = nullptr;
   Status (*copy_peer)(Address to, int to_device, Address from, int from_device, std::size_t nbytes,
                       Handle stream) = nullptr;
   Status (*pointer_facts)(Address address, PointerFacts* out) = nullptr;

@@ -105,12 +105,12 @@ Status set_bytes(Address to, unsigned char value, std::size_t nbytes, Handle str
   return calls.set_bytes(to, value, nbytes, stream);
 }
 
-Status copy(Address to, Address from, std::size_t nbytes, Way way, Handle stream) {
+Status copy(Address to, Address from, std::size_t nbytes, Direction way, Handle stream) {
   return calls.copy(to, from, nbytes, static_cast<int>(way), stream);
 }
 
 Status copy_rows(Address to, std::size_t to_pitch, Address from, std::size_t from_pitch,
-                 std::size_t width, std::size_t height, Way way, Handle stream) {
+                 std::size_t width, std::size_t height, Direction way, Handle stream) {
   return calls.copy_2d(to, to_pitch, from, from_pitch, width, height, static_cast<int>(way),
                        stream);
 }

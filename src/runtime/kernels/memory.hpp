@@ -40,7 +40,7 @@ struct UnitOf<16> {
   using type = std::uint32_t __attribute__((vector_size(16)));
 };
 template <int kBytes>
-using Unit = typename UnitOf<kBytes>::type;
+using CopyWord = typename UnitOf<kBytes>::type;
 
 /// `address` is a multiple of T's size.
 template <class T>

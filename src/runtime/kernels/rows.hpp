@@ -30,7 +30,7 @@ struct Rows {
     for (std::uint32_t word = 0; word < 4; ++word)
       words[word] = load<std::uint32_t>(base + 4 * word);
     words[4] = shift == 0 ? 0 : load<std::uint32_t>(base + 16);
-    Unit<16> out = {};
+    CopyWord<16> out = {};
     for (std::uint32_t word = 0; word < 4; ++word) {
       const std::uint64_t pair = std::uint64_t{words[word + 1]} << 32 | words[word];
       out[word] = static_cast<std::uint32_t>(pair >> shift);

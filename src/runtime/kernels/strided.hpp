@@ -40,14 +40,14 @@ struct Strided {
   template <int kPhase>
   static void run(const Params& params, std::uint32_t block, std::uint32_t thread,
                   Shared& /*shared*/) noexcept {
-    Unit<kBytes> units[kPerThread] = {};
+    CopyWord<kBytes> units[kPerThread] = {};
     std::uint64_t to[kPerThread] = {};
     const std::uint32_t first = block * (kBlock * kPerThread) + thread;
     each_turn([&](std::uint32_t turn) {  // all loads before any store
       if (first + turn * kBlock >= params.count) return;
       const Place place = place_of(params, first + turn * kBlock);
       to[turn] = params.dst + static_cast<std::uint64_t>(place.dst);
-      units[turn] = load<Unit<kBytes>>(params.src + static_cast<std::uint64_t>(place.src));
+      units[turn] = load<CopyWord<kBytes>>(params.src + static_cast<std::uint64_t>(place.src));
     });
     each_turn([&](std::uint32_t turn) {
       if (first + turn * kBlock < params.count) store(to[turn], units[turn]);
@@ -61,21 +61,21 @@ struct Fill {
   using Shared = Nothing;
   static constexpr int kPhases = 1;
 
-  static Unit<kBytes> value_of(const Params& params) noexcept {
+  static CopyWord<kBytes> value_of(const Params& params) noexcept {
     if constexpr (kBytes == 16) {
       const auto part = [&params](int word) {
         return static_cast<std::uint32_t>(params.value[word / 2] >> (word % 2 * 32));
       };
-      return Unit<16>{part(0), part(1), part(2), part(3)};
+      return CopyWord<16>{part(0), part(1), part(2), part(3)};
     } else {
-      return static_cast<Unit<kBytes>>(params.value[0]);
+      return static_cast<CopyWord<kBytes>>(params.value[0]);
     }
   }
 
   template <int kPhase>
   static void run(const Params& params, std::uint32_t block, std::uint32_t thread,
                   Shared& /*shared*/) noexcept {
-    const Unit<kBytes> value = value_of(params);
+    const CopyWord<kBytes> value = value_of(params);
     each_unit(params, block, thread, [&](std::uint32_t index) {
       store(params.dst + static_cast<std::uint64_t>(place_of(params, index).dst), value);
     });

@@ -87,7 +87,7 @@ struct Tiled {
   static std::uint32_t skew_of(std::uint64_t address) noexcept {
     return static_cast<std::uint32_t>(address % sizeof(Word)) / kBytes;
   }
-  static Word placed(Unit<kBytes> unit, std::uint32_t place) noexcept {
+  static Word placed(CopyWord<kBytes> unit, std::uint32_t place) noexcept {
     return static_cast<Word>(static_cast<Word>(unit) << (place * kBytes * 8));
   }
 
@@ -96,7 +96,7 @@ struct Tiled {
     Word word = 0;
     for (std::uint32_t unit = 0; unit < kPerWord; ++unit) {
       if (unit >= begin && unit < end)
-        word |= placed(load<Unit<kBytes>>(address + unit * kBytes), unit);
+        word |= placed(load<CopyWord<kBytes>>(address + unit * kBytes), unit);
     }
     return word;
   }
@@ -139,12 +139,12 @@ struct Tiled {
       shared.words[slot_of(thread / kLanes + turn * kGroups) * kPitch + lane] = words[turn];
   }
 
-  static Unit<kBytes> unit_at(const Params& params, const Tile& tile, std::uint32_t row,
-                              std::uint32_t column, const Shared& shared) noexcept {
+  static CopyWord<kBytes> unit_at(const Params& params, const Tile& tile, std::uint32_t row,
+                                  std::uint32_t column, const Shared& shared) noexcept {
     std::uint32_t at = column;
     if constexpr (kPerWord > 1) at += skew_of(row_address(params, tile, row));
     const Word word = shared.words[slot_of(row) * kPitch + at / kPerWord];
-    return static_cast<Unit<kBytes>>(word >> (at % kPerWord * kBytes * 8));
+    return static_cast<CopyWord<kBytes>>(word >> (at % kPerWord * kBytes * 8));
   }
 
   /// The word of a column of dst whose first unit is row `first`, which may lie before the tile.
@@ -157,7 +157,7 @@ struct Tiled {
     for (std::int32_t unit = 0; unit < kUnits; ++unit) {
       const std::int32_t row = first + unit;
       if (row < 0 || row >= rows) continue;
-      const Unit<kBytes> value =
+      const CopyWord<kBytes> value =
           unit_at(params, tile, static_cast<std::uint32_t>(row), column, shared);
       if (is_whole)
         word |= placed(value, static_cast<std::uint32_t>(unit));

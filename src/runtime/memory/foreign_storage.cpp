@@ -46,7 +46,7 @@ class ForeignStorage final : public TrackedStorage {
     const std::uint64_t lent = uses.lent_to();
     const Driver* driver = loaded_driver(vendor_of(device().kind));
     if (lent == 0 || driver == nullptr || driver->api.record_all == nullptr) return;
-    Unit& unit = driver->unit(device().id);
+    DeviceContext& unit = driver->unit(device().id);
     if (lent != unit.bit()) return;
     try {  // boundary: what fails here is waited for by the host later
       const OnDevice here(unit);

@@ -19,8 +19,8 @@ enum class Source : std::uint8_t { kNone, kPool, kPlain, kHost };
 
 class DeviceStorage final : public TrackedStorage {
  public:
-  DeviceStorage(Unit& unit, core::Device device, Source source, Address address, std::size_t nbytes,
-                StreamPtr home) noexcept
+  DeviceStorage(DeviceContext& unit, core::Device device, Source source, Address address,
+                std::size_t nbytes, StreamPtr home) noexcept
       : TrackedStorage(reinterpret_cast<std::byte*>(address), device, /*writable=*/true,
                        /*foreign=*/false, &destroy, &finish),
         unit_(unit),
@@ -132,13 +132,13 @@ class DeviceStorage final : public TrackedStorage {
     return uses.is_finished() && give_back(nullptr);
   }
 
-  Unit& unit_;
+  DeviceContext& unit_;
   Source source_;
   std::size_t nbytes_;
   StreamPtr home_;  // pool memory only: the stream in whose order it was allocated
 };
 
-Source source_of(const Unit& unit, DeviceKind kind) noexcept {
+Source source_of(const DeviceContext& unit, DeviceKind kind) noexcept {
   switch (kind) {
     case DeviceKind::kCudaHost:
     case DeviceKind::kRocmHost:
@@ -150,8 +150,8 @@ Source source_of(const Unit& unit, DeviceKind kind) noexcept {
   }
 }
 
-Status allocate(Unit& unit, DeviceKind kind, Source source, Address* out, std::size_t nbytes,
-                Handle stream) {
+Status allocate(DeviceContext& unit, DeviceKind kind, Source source, Address* out,
+                std::size_t nbytes, Handle stream) {
   const Api& api = unit.api();
   if (source == Source::kPool) return api.allocate_async(out, nbytes, unit.pool(), stream);
   const Relaxed whatever_is_captured(api);
@@ -163,7 +163,8 @@ Status allocate(Unit& unit, DeviceKind kind, Source source, Address* out, std::s
 /// What allocate() gave, until a storage has it.
 class Fresh {
  public:
-  Fresh(Unit& unit, const core::Device& device, Source source, std::size_t nbytes, Handle stream)
+  Fresh(DeviceContext& unit, const core::Device& device, Source source, std::size_t nbytes,
+        Handle stream)
       : unit_(unit), source_(source), stream_(stream) {
     Status status = allocate(unit, device.kind, source, &address_, nbytes, stream);
     for (const Wait wait : {Wait::kForOurs, Wait::kForSure}) {
@@ -193,7 +194,7 @@ class Fresh {
   void keep() noexcept { address_ = 0; }
 
  private:
-  Unit& unit_;
+  DeviceContext& unit_;
   Source source_;
   Handle stream_;
   Address address_ = 0;
@@ -203,7 +204,7 @@ class Fresh {
 
 core::StoragePtr new_device_storage(const core::Device& device, std::int64_t nbytes,
                                     const StreamPtr& stream) {
-  Unit& unit = unit_of(device);
+  DeviceContext& unit = unit_of(device);
   if (nbytes == 0) {
     return core::StoragePtr::steal(new DeviceStorage(unit, device, Source::kNone, 0, 0, nullptr));
   }

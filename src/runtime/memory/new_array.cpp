@@ -11,7 +11,7 @@ namespace {
 /// Sets bytes of a fresh array in the order of the stream, and says so to its storage.
 void set_bytes(TrackedStorage& storage, std::byte* to, std::size_t nbytes,
                const StreamPtr& stream) {
-  Unit& unit = stream->unit();
+  DeviceContext& unit = stream->unit();
   const OnDevice here(unit);
   unit.check(unit.api().set_bytes(reinterpret_cast<Address>(to), 0, nbytes, stream->handle()),
              "clearing memory");
@@ -42,7 +42,7 @@ core::Array new_device_array(const core::DType& dtype, core::Extents shape,
 void open(const core::Device& device) noexcept {
   if (is_open(device)) return;
   try {  // boundary: whoever needs the device is told why not
-    Unit& unit = unit_of(device);
+    DeviceContext& unit = unit_of(device);
     const OnDevice here(unit);  // the first time makes what the device needs in this process
     unit.is_ready.store(true, std::memory_order_release);
   } catch (const std::exception&) {  // boundary: as above

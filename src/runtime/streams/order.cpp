@@ -45,13 +45,13 @@ std::uint64_t checked_number(const Device& device, const GivenStream& given) {
 }
 
 /// Whether only the driver can tell which device a stream is of.
-bool is_asked_for_device(const Unit& home, const StreamKey& key) noexcept {
+bool is_asked_for_device(const DeviceContext& home, const StreamKey& key) noexcept {
   const Driver& driver = home.driver;
   return driver.units.size() > 1 && !key.is_default() && driver.api.stream_device != nullptr;
 }
 
 /// The device that a foreign stream's work is on, for the day when the memory is given back.
-const Unit& unit_of_stream(const Unit& home, void* handle) noexcept {
+const DeviceContext& unit_of_stream(const DeviceContext& home, void* handle) noexcept {
   const Driver& driver = home.driver;
   if (!is_asked_for_device(home, StreamKey(home, handle))) return home;
   int id = home.id;
@@ -85,7 +85,7 @@ StreamChoice choose_stream(const Device& device, const GivenStream& given) {
 }
 
 StreamPtr stream_of(const Device& device, const StreamChoice& choice) {
-  Unit& unit = unit_of(device);
+  DeviceContext& unit = unit_of(device);
   if (choice.handle == legacy_handle(unit.driver.vendor)) return legacy_stream(device);
   if (unit.driver.vendor == Vendor::kCuda && choice.handle == kPerThreadHandle) {
     return per_thread_stream(device);
@@ -100,7 +100,7 @@ bool order_at_once(const core::ArrayView& array, const StreamChoice& choice) {
   const Driver* driver = loaded_driver(vendor_of(array.device().kind));
   if (driver == nullptr) return true;  // there has been no work
   if (choice.kind == Choice::kHost) return !is_busy(array);
-  const Unit& unit = driver->unit(array.device().id);
+  const DeviceContext& unit = driver->unit(array.device().id);
   if (choice.kind == Choice::kStream) {
     const StreamKey key(unit, choice.handle);
     if (!storage->uses.is_ready_on(key, array.writable())) return false;
@@ -117,7 +117,7 @@ void order(const core::ArrayView& array, const StreamChoice& choice) {
   if (is_forked()) require(array.device());  // says why not
   const Driver* driver = loaded_driver(vendor_of(array.device().kind));
   if (driver == nullptr) return;
-  Unit& unit = driver->unit(array.device().id);
+  DeviceContext& unit = driver->unit(array.device().id);
   if (choice.kind == Choice::kHost) wait_on_host(array, array.writable());
   if (choice.kind != Choice::kStream) return storage->uses.lend(unit);
   const StreamKey key(unit, choice.handle);
@@ -141,7 +141,7 @@ void wait_on_host(const core::ArrayView& array, bool writes) {
 }
 
 std::int64_t stream_to_pass(const Device& device) {
-  Unit& unit = unit_of(device);
+  DeviceContext& unit = unit_of(device);
   const StreamPtr stream = current_stream_of(unit);
   const OnDevice here(unit);
   const Capture capture = capture_of(unit, stream->handle());
@@ -158,7 +158,7 @@ namespace {
 
 /// What came in is ready where the stream is now.
 void note_arrival(TrackedStorage& into, const StreamPtr& stream) {
-  Unit& unit = stream->unit();
+  DeviceContext& unit = stream->unit();
   const OnDevice here(unit);
   into.uses.add(promise(stream, /*writes=*/true, capture_of(unit, stream->handle())));
 }
@@ -175,7 +175,7 @@ void adopt(core::Storage& storage) {
 void adopt_from(core::Storage& storage, void* handle) {
   TrackedStorage* into = tracked(&storage);
   if (into == nullptr || storage.data() == nullptr || !into->uses.is_empty()) return;
-  Unit& unit = unit_of(storage.device());
+  DeviceContext& unit = unit_of(storage.device());
   // A table may write the default stream either way. HIP is never passed 1 (hipStreamLegacy), which
   // released versions dereference.
   if (handle == nullptr || handle == kLegacyHandle) handle = legacy_handle(unit.driver.vendor);
@@ -208,7 +208,7 @@ Device confirm(const Device& labelled, const void* data) {
     refuse_device_memory(labelled, data);
     return labelled;
   }
-  Unit& unit = unit_of(labelled);
+  DeviceContext& unit = unit_of(labelled);
   PointerFacts facts;
   const OnDevice here(unit);
   unit.check(unit.api().pointer_facts(reinterpret_cast<Address>(data), &facts),

@@ -27,7 +27,7 @@ bool conflicts(const Use& use, const StreamKey& stream, bool writes) {
 }
 
 void record_end(Use& use) {
-  Unit& unit = use.stream->unit();
+  DeviceContext& unit = use.stream->unit();
   const OnDevice here(unit);
   EventPtr event = pooled_event(unit);
   unit.check(unit.api().event_record(event->handle(), use.stream->handle()), "recording an event");
@@ -37,7 +37,7 @@ void record_end(Use& use) {
 /// Whether work outside of every capture is done by now; of what was not marked, all of its stream.
 bool is_over(const Use& use) {
   if (use.event != nullptr || use.capture != 0) return is_finished(use);
-  Unit& unit = use.stream->unit();
+  DeviceContext& unit = use.stream->unit();
   const OnDevice here(unit);
   if (capture_of(unit, use.stream->handle()).active) return false;
   const Relaxed meanwhile(unit.api());
@@ -46,7 +46,7 @@ bool is_over(const Use& use) {
 
 }  // namespace
 
-Capture capture_of(Unit& unit, Handle stream) {
+Capture capture_of(DeviceContext& unit, Handle stream) {
   int state = 0;
   unsigned long long id = 0;
   const Status status = unit.api().stream_capture(stream, &state, &id);
@@ -59,7 +59,7 @@ Capture capture_of(Unit& unit, Handle stream) {
   return {true, state == kCapturing ? id : 0};
 }
 
-void refuse_capture(Unit& unit, Handle stream, const char* what) {
+void refuse_capture(DeviceContext& unit, Handle stream, const char* what) {
   if (!capture_of(unit, stream).active) return;
   core::fail(core::Fault::kBuffer, what,
              " cannot become part of a graph, and the stream is capturing one; do it before the "
@@ -68,7 +68,7 @@ void refuse_capture(Unit& unit, Handle stream, const char* what) {
 
 const EventPtr& event_of(Use& use) {
   if (use.event != nullptr) return use.event;
-  Unit& unit = use.stream->unit();
+  DeviceContext& unit = use.stream->unit();
   const OnDevice here(unit);
   // An event that is recorded in a capture stands for nothing outside of it.
   const Capture now = capture_of(unit, use.stream->handle());
@@ -95,7 +95,7 @@ Use mark(const StreamPtr& stream, bool writes, unsigned long long capture) {
 
 bool is_past(const Use& use) noexcept {
   if (use.capture == 0) return false;
-  const Unit& unit = use.stream->unit();
+  const DeviceContext& unit = use.stream->unit();
   const TryOnDevice here(unit);
   int state = 0;
   unsigned long long id = 0;
@@ -124,7 +124,7 @@ bool Uses::is_ready_by_each(const StreamKey& stream, bool writes) {
                               [&](const Use& use) { return conflicts(use, stream, writes); });
 }
 
-bool Uses::has_to_wait(Unit& unit, Handle stream, bool writes, Capture& capture) {
+bool Uses::has_to_wait(DeviceContext& unit, Handle stream, bool writes, Capture& capture) {
   const StreamKey key(unit, stream);
   const auto waits = [&](const Use& use) { return conflicts(use, key, writes); };
   if (std::ranges::none_of(uses_, waits)) return false;
@@ -144,13 +144,13 @@ bool Uses::has_to_wait(Unit& unit, Handle stream, bool writes, Capture& capture)
   return true;
 }
 
-void Uses::check_before(Unit& unit, Handle stream, bool writes) {
+void Uses::check_before(DeviceContext& unit, Handle stream, bool writes) {
   const std::lock_guard guard(lock_);
   Capture capture;
   has_to_wait(unit, stream, writes, capture);
 }
 
-void Uses::order_before(Unit& unit, Handle stream, bool writes) {
+void Uses::order_before(DeviceContext& unit, Handle stream, bool writes) {
   const std::lock_guard guard(lock_);
   Capture capture;
   if (!has_to_wait(unit, stream, writes, capture)) return;
@@ -208,7 +208,7 @@ bool Uses::is_empty() {
   return uses_.empty();
 }
 
-void Uses::lend(const Unit& unit) noexcept {
+void Uses::lend(const DeviceContext& unit) noexcept {
   if ((lent_.load(std::memory_order_relaxed) & unit.bit()) == 0) {
     lent_.fetch_or(unit.bit(), std::memory_order_acq_rel);
   }

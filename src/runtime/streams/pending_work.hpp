@@ -31,9 +31,9 @@ struct Capture {
       0;  // 0 while active: a capture that was invalidated, or of another stream
 };
 /// Does not disturb a capture. The device must be current. Throws.
-Capture capture_of(Unit& unit, Handle stream);
+Capture capture_of(DeviceContext& unit, Handle stream);
 /// Throws kBuffer when the stream captures: `what` cannot become part of a graph.
-void refuse_capture(Unit& unit, Handle stream, const char* what);
+void refuse_capture(DeviceContext& unit, Handle stream, const char* what);
 
 /// Thread-safe. Whoever calls must not hold the GIL, except for is_ready_on().
 class Uses {
@@ -46,10 +46,10 @@ class Uses {
   }
   /// Throws kBuffer, having done nothing, when order_before() would spoil a graph capture. The
   /// stream's device must be current.
-  void check_before(Unit& unit, Handle stream, bool writes);
+  void check_before(DeviceContext& unit, Handle stream, bool writes);
   /// Makes the stream wait for every use that the new one conflicts with. The stream's device must
   /// be current. Throws kBuffer, having done nothing, when that would spoil a graph capture.
-  void order_before(Unit& unit, Handle stream, bool writes);
+  void order_before(DeviceContext& unit, Handle stream, bool writes);
   /// Waits on the host. Throws.
   void wait_on_host(bool writes);
   /// Adds a use; one that writes takes the place of those before it, because it waited for them.
@@ -63,7 +63,7 @@ class Uses {
   bool is_home(const StreamKey& stream) const { return home_ && *home_ == stream; }
 
   /// A consumer of ours works on that device, on streams that only it knows.
-  void lend(const Unit& unit) noexcept;
+  void lend(const DeviceContext& unit) noexcept;
   std::uint64_t lent_to() const noexcept { return lent_.load(std::memory_order_acquire); }
 
   /// Whether all is known to be done, lent memory not counted.
@@ -83,7 +83,7 @@ class Uses {
   bool is_ready_by_each(const StreamKey& stream, bool writes);
   /// Whether the stream has something to wait for, and the capture that it is in. Whatever may be
   /// refused is refused here. Under the lock.
-  bool has_to_wait(Unit& unit, Handle stream, bool writes, Capture& capture);
+  bool has_to_wait(DeviceContext& unit, Handle stream, bool writes, Capture& capture);
   /// After each change of what is unfinished. Under the lock.
   void note_change() noexcept;
 

@@ -24,18 +24,18 @@ std::vector<StreamPtr>& chosen() {
   return streams;
 }
 
-StreamPtr* find_chosen(const Unit& unit) noexcept {
+StreamPtr* find_chosen(const DeviceContext& unit) noexcept {
   for (StreamPtr& stream : chosen()) {
     if (&stream->unit() == &unit) return &stream;
   }
   return nullptr;
 }
 
-StreamPtr legacy_of(Unit& unit) {
+StreamPtr legacy_of(DeviceContext& unit) {
   return std::make_shared<Stream>(unit, Stream::Kind::kLegacy, legacy_handle(unit.driver.vendor));
 }
 
-void check_device_of(const Unit& unit, Handle handle) {
+void check_device_of(const DeviceContext& unit, Handle handle) {
   if (unit.driver.units.size() < 2 || unit.api().stream_device == nullptr) return;
   int device = unit.id;
   unit.check(unit.api().stream_device(handle, &device), "asking for a stream's device");
@@ -46,7 +46,7 @@ void check_device_of(const Unit& unit, Handle handle) {
 
 }  // namespace
 
-core::Device device_of(const Unit& unit) noexcept {
+core::Device device_of(const DeviceContext& unit) noexcept {
   const bool cuda = unit.driver.vendor == Vendor::kCuda;
   return {cuda ? core::DeviceKind::kCuda : core::DeviceKind::kRocm, unit.id};
 }
@@ -76,7 +76,7 @@ Event::~Event() {
 }
 
 StreamPtr new_stream(const core::Device& device) {
-  Unit& unit = unit_of(device);
+  DeviceContext& unit = unit_of(device);
   const OnDevice here(unit);
   Handle handle = nullptr;
   unit.check(unit.api().stream_create(&handle, kNonBlocking), "making a stream");
@@ -88,7 +88,7 @@ StreamPtr new_stream(const core::Device& device) {
 StreamPtr legacy_stream(const core::Device& device) { return legacy_of(unit_of(device)); }
 
 StreamPtr per_thread_stream(const core::Device& device) {
-  Unit& unit = unit_of(device);
+  DeviceContext& unit = unit_of(device);
   if (unit.driver.vendor != Vendor::kCuda) {
     core::fail(core::Fault::kValue, "ROCm has no per-thread default stream that can be exchanged");
   }
@@ -96,7 +96,7 @@ StreamPtr per_thread_stream(const core::Device& device) {
 }
 
 StreamPtr external_stream(const core::Device& device, std::uint64_t handle) {
-  Unit& unit = unit_of(device);
+  DeviceContext& unit = unit_of(device);
   const bool cuda = unit.driver.vendor == Vendor::kCuda;
   if (handle == 0 || (cuda && handle == 1)) return legacy_of(unit);
   if (cuda && handle == 2) return per_thread_stream(device);
@@ -110,7 +110,7 @@ StreamPtr external_stream(const core::Device& device, std::uint64_t handle) {
   return std::make_shared<Stream>(unit, Stream::Kind::kExternal, raw);
 }
 
-StreamPtr current_stream_of(Unit& unit) {
+StreamPtr current_stream_of(DeviceContext& unit) {
   const StreamPtr* found = find_chosen(unit);
   return found != nullptr ? *found : legacy_of(unit);
 }
@@ -137,21 +137,21 @@ void reset_current_stream(const core::Device& device, const StreamPtr& before) n
 }
 
 void synchronize(const Stream& stream) {
-  Unit& unit = stream.unit();
+  DeviceContext& unit = stream.unit();
   const OnDevice here(unit);
   refuse_capture(unit, stream.handle(), "waiting for a stream");
   unit.check(unit.api().stream_synchronize(stream.handle()), "waiting for a stream");
 }
 
 void synchronize(const core::Device& device) {
-  Unit& unit = unit_of(device);
+  DeviceContext& unit = unit_of(device);
   const OnDevice here(unit);
   unit.check(unit.api().device_synchronize(), "waiting for a device");
   unit.forget_captures();
 }
 
 void synchronize(const Event& event) {
-  const Unit& unit = event.unit();
+  const DeviceContext& unit = event.unit();
   const Relaxed whatever_is_captured(unit.api());
   unit.check(unit.api().event_synchronize(event.handle()), "waiting for an event");
 }
@@ -159,7 +159,7 @@ void synchronize(const Event& event) {
 namespace {
 
 /// The answer of a query: done, or not yet.
-bool is_success(const Unit& unit, Status status, const char* call) {
+bool is_success(const DeviceContext& unit, Status status, const char* call) {
   if (status == kNotReady) return false;
   unit.check(status, call);
   return true;
@@ -181,7 +181,7 @@ bool is_done(const Event& event) {
 }
 
 EventPtr new_event(const core::Device& device, bool timing) {
-  Unit& unit = unit_of(device);
+  DeviceContext& unit = unit_of(device);
   const OnDevice here(unit);
   if (!timing) return pooled_event(unit);
   Handle handle = nullptr;
@@ -189,7 +189,7 @@ EventPtr new_event(const core::Device& device, bool timing) {
   return std::make_shared<Event>(unit, handle, /*pooled=*/false);
 }
 
-EventPtr pooled_event(Unit& unit) {
+EventPtr pooled_event(DeviceContext& unit) {
   const Handle handle = unit.take_event();
   return std::make_shared<Event>(unit, handle, /*pooled=*/true);
 }

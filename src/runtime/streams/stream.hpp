@@ -8,7 +8,7 @@
 
 namespace refarray::runtime {
 
-class Unit;
+class DeviceContext;
 
 /// A stream of a device: one of our own, a default stream, or a handle that somebody else owns and
 /// keeps alive for as long as arrays are used on it. Safe to share between threads.
@@ -16,20 +16,20 @@ class Stream {
  public:
   enum class Kind : std::uint8_t { kOwn, kExternal, kLegacy, kPerThread };
 
-  Stream(Unit& unit, Kind kind, void* handle) noexcept
+  Stream(DeviceContext& unit, Kind kind, void* handle) noexcept
       : unit_(unit), kind_(kind), handle_(handle) {}
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
   ~Stream();  // an own stream is destroyed; work that is in it goes on
 
-  Unit& unit() const noexcept { return unit_; }
+  DeviceContext& unit() const noexcept { return unit_; }
   Kind kind() const noexcept { return kind_; }
   /// As the driver takes it: 1 and 2 for CUDA's default streams, nullptr for ROCm's.
   void* handle() const noexcept { return handle_; }
   core::Device device() const noexcept;
 
  private:
-  Unit& unit_;
+  DeviceContext& unit_;
   Kind kind_;
   void* handle_;
 };
@@ -38,17 +38,17 @@ using StreamPtr = std::shared_ptr<Stream>;
 /// A moment in a stream. Recording again moves it; whoever waited before waits for the old moment.
 class Event {
  public:
-  Event(Unit& unit, void* handle, bool pooled) noexcept
+  Event(DeviceContext& unit, void* handle, bool pooled) noexcept
       : unit_(unit), handle_(handle), pooled_(pooled) {}
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
   ~Event();  // also while work waits for it
 
-  Unit& unit() const noexcept { return unit_; }
+  DeviceContext& unit() const noexcept { return unit_; }
   void* handle() const noexcept { return handle_; }
 
  private:
-  Unit& unit_;
+  DeviceContext& unit_;
   void* handle_;
   bool pooled_;
 };

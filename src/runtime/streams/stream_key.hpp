@@ -22,11 +22,11 @@ std::uint32_t thread_number() noexcept;
 /// A stream to compare with: the default streams are another one on each device, and the per-thread
 /// one another one in each thread.
 struct StreamKey {
-  const Unit* unit;
+  const DeviceContext* unit;
   Handle handle;
   std::uint32_t thread = 0;
 
-  StreamKey(const Unit& of, Handle stream) noexcept
+  StreamKey(const DeviceContext& of, Handle stream) noexcept
       : unit(&of),
         handle(stream),
         thread(of.driver.vendor == Vendor::kCuda && stream == kPerThreadHandle ? thread_number()
@@ -41,9 +41,9 @@ struct StreamKey {
   }
 };
 
-core::Device device_of(const Unit& unit) noexcept;
-StreamPtr current_stream_of(Unit& unit);
+core::Device device_of(const DeviceContext& unit) noexcept;
+StreamPtr current_stream_of(DeviceContext& unit);
 /// The device must be current.
-EventPtr pooled_event(Unit& unit);
+EventPtr pooled_event(DeviceContext& unit);
 
 }  // namespace refarray::runtime

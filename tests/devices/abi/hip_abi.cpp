@@ -14,7 +14,7 @@
 namespace {
 
 using namespace refarray::runtime::hip;
-using refarray::runtime::Way;
+using refarray::runtime::Direction;
 
 #include "functions.inc"
 #include "numbers.inc"
@@ -39,10 +39,10 @@ static_assert(offsetof(HipPointer, host_pointer) == offsetof(hipPointerAttribute
 static_assert(offsetof(HipPointer, is_managed) == offsetof(hipPointerAttribute_t, isManaged));
 static_assert(offsetof(HipPointer, flags) == offsetof(hipPointerAttribute_t, allocationFlags));
 
-static_assert(static_cast<int>(Way::kHostToDevice) == hipMemcpyHostToDevice);
-static_assert(static_cast<int>(Way::kDeviceToHost) == hipMemcpyDeviceToHost);
-static_assert(static_cast<int>(Way::kDeviceToDevice) == hipMemcpyDeviceToDevice);
-static_assert(static_cast<int>(Way::kAny) == hipMemcpyDefault);
+static_assert(static_cast<int>(Direction::kHostToDevice) == hipMemcpyHostToDevice);
+static_assert(static_cast<int>(Direction::kDeviceToHost) == hipMemcpyDeviceToHost);
+static_assert(static_cast<int>(Direction::kDeviceToDevice) == hipMemcpyDeviceToDevice);
+static_assert(static_cast<int>(Direction::kAny) == hipMemcpyDefault);
 static_assert(kHostPortable == hipHostMallocPortable);
 static_assert(kNonBlocking == hipStreamNonBlocking);
 static_assert(kWithoutTiming == hipEventDisableTiming);

@@ -1,5 +1,5 @@
-"""Switches the simulated drivers on for the files of this folder. test_gpu.py runs each in a process
-of its own, because a process opens a driver once."""
+"""Switches the simulated drivers on for the files of this folder. test_gpu.py runs each file
+in a process of its own, because a process opens a driver once."""
 
 from __future__ import annotations
 

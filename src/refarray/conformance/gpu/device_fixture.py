@@ -31,7 +31,7 @@ class Pending:
     gate: Gate
 
 
-class Stage:
+class DeviceFixture:
     """One subject on the devices of one vendor."""
 
     def __init__(self, subject: Subject, namespace: dict[str, Any], vendor: str) -> None:
@@ -183,23 +183,23 @@ class Stage:
         )
 
 
-_stages: dict[tuple[str, str], Stage | str] = {}
+_fixtures: dict[tuple[str, str], DeviceFixture | str] = {}
 
 
 @contextmanager
-def staged(probe: Any, vendor: str) -> Iterator[Stage]:
-    """The stage of a subject, of which all former work is done. NotApplicable when there is none.
+def on_device(probe: Any, vendor: str) -> Iterator[DeviceFixture]:
+    """The fixture of a subject, of which all former work is done. NotApplicable when there is none.
     Which device is current does not change."""
     key = (probe.subject.name, vendor)
-    if key not in _stages:
+    if key not in _fixtures:
         try:
-            _stages[key] = Stage(probe.subject, probe.namespace, vendor)
+            _fixtures[key] = DeviceFixture(probe.subject, probe.namespace, vendor)
         except NotApplicable as reason:
-            _stages[key] = str(reason)
-    stage = _stages[key]
-    if isinstance(stage, str):
-        raise NotApplicable(stage)
-    stage.fresh()
+            _fixtures[key] = str(reason)
+    fixture = _fixtures[key]
+    if isinstance(fixture, str):
+        raise NotApplicable(fixture)
+    fixture.fresh()
     with ExitStack() as stack:
-        stack.callback(stage.driver.use, 0)
-        yield stage
+        stack.callback(fixture.driver.use, 0)
+        yield fixture

@@ -11,7 +11,7 @@ from typing import Any
 import refarray
 from refarray import _native
 from refarray.conformance import _adversary
-from refarray.conformance.cases import NotApplicable, Seen, about
+from refarray.conformance.cases import CheckResult, NotApplicable, about
 from refarray.conformance.harness.corpus import FLOATS
 from refarray.conformance.harness.producer import raised
 from refarray.conformance.subjects.subject import Subject
@@ -146,9 +146,9 @@ class Consumer:
             ]
         return "\n".join(lines)
 
-    def seen(self, held: bool | None, observed: str, given: str, **keywords: Any) -> Seen:
+    def seen(self, held: bool | None, observed: str, given: str, **keywords: Any) -> CheckResult:
         """What a case showed."""
-        return Seen(held, observed, self.repro(given, **keywords))
+        return CheckResult(held, observed, self.repro(given, **keywords))
 
 
 def settle(done: Callable[[], bool]) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from refarray import _native
-from refarray.conformance.cases import NotApplicable, Seen, about
+from refarray.conformance.cases import CheckResult, NotApplicable, about
 from refarray.conformance.subjects.subject import Subject
 
 
@@ -179,14 +179,16 @@ class Producer:
         """Lines of Python, after the subject's imports."""
         return "\n".join([self.subject.imports, *lines])
 
-    def seen(self, held: bool, export: Export, observed: str = "", *, field: str = "") -> Seen:
+    def seen(
+        self, held: bool, export: Export, observed: str = "", *, field: str = ""
+    ) -> CheckResult:
         """What an export showed; `field` is the one that a repro reads."""
         text = observed or f"{export}"
         if export.error is not None or not field:
-            return Seen(held, text, self.repro(f"print({export.call})"))
+            return CheckResult(held, text, self.repro(f"print({export.call})"))
         versioned, legacy, kind = FIELDS[field]
         offset = versioned if export.versioned else legacy
-        return Seen(
+        return CheckResult(
             held,
             text,
             "\n".join(

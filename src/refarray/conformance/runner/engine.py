@@ -12,7 +12,7 @@ from typing import Any
 from refarray.conformance.cases import CHECKS, Check
 from refarray.conformance.findings import BROKEN, Finding, Outcome
 from refarray.conformance.requirements import Level, requirement
-from refarray.conformance.runner.fork_server import Nursery
+from refarray.conformance.runner.fork_server import ForkServer
 from refarray.conformance.runner.worker import END
 from refarray.conformance.runner.worker_process import Broken, Died, Worker, how_it_ended
 from refarray.conformance.subjects.devices import chosen, prepare
@@ -100,7 +100,7 @@ class Trial:
         self.devices = devices
         self.workers: dict[str, Worker] = {}
         """By mode: the one that forks, and the one with a device's driver."""
-        self.nursery: Nursery | None = None
+        self.fork_server: ForkServer | None = None
         """Where further workers come from, once there is one."""
         self.without: str | None = None
         """As Worker.without, once a worker has told."""
@@ -151,17 +151,17 @@ class Trial:
         return self.workers[mode]
 
     def begun(self, mode: str) -> Worker:
-        """A new process: of the nursery, if there is one."""
-        if self.nursery is not None and mode != "devices":
+        """A new process: of the fork_server, if there is one."""
+        if self.fork_server is not None and mode != "devices":
             try:
-                return Worker(self.run.subject, mode, self.devices, self.nursery)
+                return Worker(self.run.subject, mode, self.devices, self.fork_server)
             except OSError:  # it has died
-                self.nursery.close()
-                self.nursery = None
+                self.fork_server.close()
+                self.fork_server = None
         if mode == "devices":
             prepare(self.devices)
         out = Worker(self.run.subject, mode, self.devices)
-        self.nursery = out.nursery or self.nursery
+        self.fork_server = out.fork_server or self.fork_server
         return out
 
     def no_devices(self) -> str:
@@ -203,9 +203,9 @@ class Trial:
         """Ends the workers."""
         while self.workers:
             self.workers.popitem()[1].close()
-        if self.nursery is not None:
-            self.nursery.close()
-            self.nursery = None
+        if self.fork_server is not None:
+            self.fork_server.close()
+            self.fork_server = None
 
 
 def died(end: Died, worker: Worker) -> dict[str, Any]:

@@ -17,8 +17,8 @@ MESSAGE = 4096  # bytes; one question and one answer at a time
 
 
 def tend(other: socket.socket, answers: int) -> tuple[str, int] | None:
-    """Forks the nursery. None in the process that it was called in; in each process that the
-    nursery forks later, the mode and the descriptor of its answers."""
+    """Forks the fork_server. None in the process that it was called in; in each process that the
+    fork_server forks later, the mode and the descriptor of its answers."""
     if os.fork() != 0:
         other.close()
         return None
@@ -55,7 +55,7 @@ def tend(other: socket.socket, answers: int) -> tuple[str, int] | None:
     os._exit(0)
 
 
-class Nursery:
+class ForkServer:
     """The engine's end. It lasts as long as it is held; a dead one raises OSError."""
 
     def __init__(self, other: socket.socket) -> None:
@@ -66,7 +66,7 @@ class Nursery:
         socket.send_fds(self.other, [json.dumps(question).encode()], given or [])
         answer = self.other.recv(MESSAGE)
         if not answer:
-            raise OSError("the nursery has ended")
+            raise OSError("the fork_server has ended")
         out: int | None = json.loads(answer)
         return out
 
@@ -87,7 +87,7 @@ class Nursery:
         return Forked(self, pid, FileIO(requests, "w"), FileIO(errors))
 
     def close(self) -> None:
-        """Ends the nursery; its processes go on."""
+        """Ends the fork_server; its processes go on."""
         self.other.close()
 
 
@@ -95,7 +95,7 @@ class Nursery:
 class Forked:
     """As much of subprocess.Popen as the engine uses."""
 
-    nursery: Nursery
+    fork_server: ForkServer
     pid: int
     stdin: FileIO
     stderr: FileIO
@@ -104,7 +104,7 @@ class Forked:
     def poll(self) -> int | None:
         """The exit status, negative for a signal; None while it runs."""
         if self.returncode is None:
-            self.returncode = self.nursery.asked({"poll": self.pid})
+            self.returncode = self.fork_server.asked({"poll": self.pid})
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:

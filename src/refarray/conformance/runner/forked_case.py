@@ -9,7 +9,7 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
-from refarray.conformance.runner.hang_detector import LOOK_SECONDS, Patience
+from refarray.conformance.runner.hang_detector import LOOK_SECONDS, HangDetector
 
 CHUNK = 65536
 
@@ -45,7 +45,7 @@ def in_child(
         os._exit(0)
     os.close(write)
     try:
-        said, ended = receive(read, Patience(child, most))
+        said, ended = receive(read, HangDetector(child, most))
     finally:
         os.close(read)
     if not ended:
@@ -62,13 +62,13 @@ def in_child(
     return messages, "" if answered and code == 0 else f"left with exit status {code}"
 
 
-def receive(pipe: int, patience: Patience) -> tuple[bytes, bool]:
-    """What comes through a pipe until its end, or until patience is over; whether the end came."""
+def receive(pipe: int, hang_detector: HangDetector) -> tuple[bytes, bool]:
+    """Reads a pipe until its end or the timeout; also returns whether the end came."""
     answer = b""
     while True:
         ready, _, _ = select.select([pipe], [], [], LOOK_SECONDS)
         if not ready:
-            if patience.over():
+            if hang_detector.over():
                 return answer, False
             continue
         chunk = os.read(pipe, CHUNK)

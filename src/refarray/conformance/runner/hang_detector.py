@@ -65,7 +65,7 @@ def work(pid: int) -> tuple[float, bool] | None:
     return ticks / os.sysconf("SC_CLK_TCK"), running
 
 
-class Patience:
+class HangDetector:
     """How long one answer of a process is waited for: until it hangs, or for `most` seconds."""
 
     def __init__(self, pid: int, most: float, idle: float = IDLE_SECONDS) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from refarray.conformance.cases import CHECKS, Check, NotApplicable, Seen, announce
+from refarray.conformance.cases import CHECKS, Check, CheckResult, NotApplicable, announce
 from refarray.conformance.runner.fork_server import tend
 from refarray.conformance.runner.forked_case import Leave, in_child
 from refarray.conformance.subjects.adapters import excused
@@ -32,8 +32,8 @@ END = "end"
 Say = Callable[[dict[str, Any]], None]
 
 
-def told(seen: Seen, invert: bool) -> dict[str, Any]:
-    """What is said of one Seen."""
+def told(seen: CheckResult, invert: bool) -> dict[str, Any]:
+    """What is said of one CheckResult."""
     held = None if seen.held is None else seen.held != invert
     return {"held": held, "observed": seen.observed, "repro": seen.repro, "level": seen.level}
 
@@ -43,7 +43,7 @@ def judge(check: Check, probe: Any, invert: bool = False) -> dict[str, Any]:
     started = time.perf_counter()
     out: dict[str, Any] = {"repro": "", "second": None}
     try:
-        seen: Seen = check.probe(probe)
+        seen: CheckResult = check.probe(probe)
         out |= told(seen, invert)
         if seen.second is not None:
             out["second"] = told(seen.second, invert)
@@ -177,7 +177,7 @@ def sayer(descriptor: int) -> Say:
 
 
 def serve(
-    name: str, mode: str, devices: str, requests: Iterable[str], answers: int, nursery: int
+    name: str, mode: str, devices: str, requests: Iterable[str], answers: int, fork_server: int
 ) -> bool:
     """Imports the subject, then answers each request: the name of a check, a line each. Whether
     the interpreter has to be ended at last, as the last check is about that."""
@@ -195,9 +195,9 @@ def serve(
             start(where)
         producer = Producer(found)
         consumer = Consumer(found, producer.namespace)
-        if nursery >= 0 and threads() == 1:
+        if fork_server >= 0 and threads() == 1:
             tended = True
-            if (born := tend(socket.socket(fileno=nursery), answers)) is not None:
+            if (born := tend(socket.socket(fileno=fork_server), answers)) is not None:
                 mode, say, tended = born[0], sayer(born[1]), False
         why = lacking(producer, consumer)
     except BaseException as error:  # SystemExit too: a subject may leave at import
@@ -207,7 +207,7 @@ def serve(
         return False
     forks = mode == "forks" and threads() == 1
     without = without_devices(producer, where)
-    told = {"version": found.version, "forks": forks, "without": without, "nursery": tended}
+    told = {"version": found.version, "forks": forks, "without": without, "fork_server": tended}
     say(told)
     bench = Bench(probes_of(producer, consumer), forks, say)
     gc.freeze()  # a collection in a child would copy every page of what was imported
@@ -226,7 +226,7 @@ def serve(
 def main() -> None:
     """The arguments: a descriptor for answers, the subject, the mode ("forks", or where no check
     has a child of its own "alone" or "devices"), the choice of devices, the descriptor of a
-    nursery's socket or -1. Requests come on standard input."""
+    fork_server's socket or -1. Requests come on standard input."""
     os.dup2(2, 1)  # a subject's prints must not be taken for ours
     faulthandler.enable()
     try:

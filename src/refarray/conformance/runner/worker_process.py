@@ -15,8 +15,8 @@ import time
 from typing import Any
 
 from refarray.conformance.cases import Check
-from refarray.conformance.runner.fork_server import Forked, Nursery
-from refarray.conformance.runner.hang_detector import IDLE_SECONDS, LOOK_SECONDS, Patience, kill
+from refarray.conformance.runner.fork_server import Forked, ForkServer
+from refarray.conformance.runner.hang_detector import IDLE_SECONDS, LOOK_SECONDS, HangDetector, kill
 
 SECONDS = 30.0
 """For one case, as long as it gets something done."""
@@ -41,8 +41,7 @@ class Broken(Exception):
 def begun(
     subject: str, mode: str, devices: str, answers: int
 ) -> tuple[subprocess.Popen[bytes], socket.socket | None]:
-    """A process that will import the subject, and our end of its nursery's socket, if it may have
-    one."""
+    """A process that will import the subject, and our end of its fork server's socket, if any."""
     quiet = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     ours, theirs = socket.socketpair() if mode == "forks" else (None, None)
     descriptors = [answers, *([] if theirs is None else [theirs.fileno()])]
@@ -70,17 +69,17 @@ class Worker:
         subject: str,
         mode: str = "forks",
         devices: str = "none",
-        nursery: Nursery | None = None,
+        fork_server: ForkServer | None = None,
     ) -> None:
         read, write = os.pipe()
-        self.nursery: Nursery | None = None
+        self.fork_server: ForkServer | None = None
         """Where more of its kind come from, when the subject has started no threads by itself."""
         self.process: subprocess.Popen[bytes] | Forked
         try:
-            if nursery is None:
+            if fork_server is None:
                 self.process, other = begun(subject, mode, devices, write)
             else:
-                self.process, other = nursery.fork(mode, write), None
+                self.process, other = fork_server.fork(mode, write), None
         except OSError:
             os.close(read)
             raise
@@ -110,8 +109,8 @@ class Worker:
             self.close()
             raise Broken(hello["broken"])
         if other is not None:
-            if hello["nursery"]:
-                self.nursery = Nursery(other)
+            if hello["fork_server"]:
+                self.fork_server = ForkServer(other)
             else:
                 other.close()
         self.version: str = hello["version"]
@@ -137,16 +136,16 @@ class Worker:
 
     def _answer(self, seconds: float, idle: float = 0.0) -> dict[str, Any]:
         """The next line; what is printed meanwhile is kept for last words."""
-        patience = Patience(self.process.pid, seconds, idle or self.idle)
+        hang_detector = HangDetector(self.process.pid, seconds, idle or self.idle)
         pipes = [self.answers, self.errors]
         while b"\n" not in self.said:
             ready, _, _ = select.select(pipes, [], [], min(LOOK_SECONDS, seconds))
             if not ready:
-                if not patience.over():
+                if not hang_detector.over():
                     continue
                 kill(self.process.pid)
                 self.close()
-                late = time.monotonic() >= patience.end
+                late = time.monotonic() >= hang_detector.end
                 raise Died(f"no answer in {seconds:g} s" if late else "it hangs", True)
             for pipe in ready:
                 chunk = os.read(pipe.fileno(), 65536)
@@ -169,8 +168,8 @@ class Worker:
     def end(self) -> int | None:
         """Lets it end by itself: the exit status, or None when it hangs at that."""
         self.requests.close()
-        patience = Patience(self.process.pid, SECONDS)
-        while self.process.poll() is None and not patience.over():
+        hang_detector = HangDetector(self.process.pid, SECONDS)
+        while self.process.poll() is None and not hang_detector.over():
             time.sleep(LOOK_SECONDS / 10)
         status = self.process.poll()
         if status is None:

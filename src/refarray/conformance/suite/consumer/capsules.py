@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from refarray.conformance import _adversary
-from refarray.conformance.cases import NotApplicable, Seen, check
+from refarray.conformance.cases import CheckResult, NotApplicable, check
 from refarray.conformance.harness.consumer import GIVE, Consumer, Given, Import, text
 from refarray.conformance.harness.recorder import PLAIN, Recorder, asked, imported, old
 from refarray.conformance.requirements import Level
@@ -14,7 +14,7 @@ from refarray.conformance.requirements import Level
 
 def _named(case: str, expected: str, fields: dict[str, Any]) -> None:
     @check("CONS-05", "consumer", case, expected, risky=True)
-    def _(consumer: Consumer) -> Seen:
+    def _(consumer: Consumer) -> CheckResult:
         recorder = Recorder(**fields)
         found = consumer.take(recorder)
         calls = recorder.deleter_calls
@@ -44,7 +44,7 @@ def _not_capsule(case: str, value: Any) -> None:
         f"a __dlpack__ that returns {value!r} is an exception",
         risky=True,
     )
-    def _(consumer: Consumer) -> Seen:
+    def _(consumer: Consumer) -> CheckResult:
         found = consumer.take(Recorder(lambda **_: value))
         return consumer.seen(found.refused, f"{found}", f"give(returns={value!r})")
 
@@ -54,7 +54,7 @@ _not_capsule("int", 7)
 
 
 @check("LIFE-10", "consumer", "renamed", "a capsule that was taken is called used_…", risky=True)
-def _renamed(consumer: Consumer) -> Seen:
+def _renamed(consumer: Consumer) -> CheckResult:
     recorder = Recorder()
     recorder.keep = True
     found = consumer.take(recorder)
@@ -71,7 +71,7 @@ def _renamed(consumer: Consumer) -> Seen:
     "a capsule that was taken is refused the second time; one deleter call in all",
     risky=True,
 )
-def _twice(consumer: Consumer) -> Seen:
+def _twice(consumer: Consumer) -> CheckResult:
     def answer(**keywords: Any) -> Any:
         if recorder.capsule is None:
             Given.__dlpack__(recorder, **keywords)
@@ -93,11 +93,11 @@ def _twice(consumer: Consumer) -> Seen:
     call = consumer.subject.from_dlpack
     lines = [f"{GIVE}; {consumer.subject.imports}", "x = give(returns=give().__dlpack__())"]
     repro = "\n".join([*lines, f"print({call.format('x')}, {call.format('x')})"])
-    return Seen(refused and calls == 1, f"{observed}; {calls} deleter calls", repro)
+    return CheckResult(refused and calls == 1, f"{observed}; {calls} deleter calls", repro)
 
 
 @check("FLAG-10", "consumer", "read-only", "READ_ONLY data is not exported again as writable")
-def _read_only(consumer: Consumer) -> Seen:
+def _read_only(consumer: Consumer) -> CheckResult:
     if "readonly" not in consumer.subject.arrays:
         raise NotApplicable(f"{consumer.subject.name} has no read-only arrays")
     found = imported(consumer, Recorder(flags=1))
@@ -123,7 +123,7 @@ def view_of(array: Any, address: int) -> Any:
     "the tensor lives as long as what was imported, and is given back with it",
     risky=True,
 )
-def _alive(consumer: Consumer) -> Seen:
+def _alive(consumer: Consumer) -> CheckResult:
     recorder = Recorder()
     found = imported(consumer, recorder)
     during = recorder.tensors[-1].deleter_calls
@@ -135,7 +135,7 @@ def _alive(consumer: Consumer) -> Seen:
 
 
 @check("TENS-18", "consumer", "shared", "a contiguous tensor is taken without a copy")
-def _shared(consumer: Consumer) -> Seen:
+def _shared(consumer: Consumer) -> CheckResult:
     recorder = Recorder()
     found = imported(consumer, recorder)
     held = found.address == recorder.address
@@ -148,7 +148,7 @@ def _shared(consumer: Consumer) -> Seen:
     "forwarded",
     "from_dlpack(x, copy=True) and copy=False are passed on to the producer",
 )
-def _forwarded(consumer: Consumer) -> Seen:
+def _forwarded(consumer: Consumer) -> CheckResult:
     seen = []
     for value in (True, False):
         recorder = Recorder()
@@ -168,7 +168,7 @@ def _forwarded(consumer: Consumer) -> Seen:
     "a producer that ignores copy=True is copied by the consumer",
     risky=True,
 )
-def _ignored(consumer: Consumer) -> Seen:
+def _ignored(consumer: Consumer) -> CheckResult:
     recorder = Recorder()
     found = imported(consumer, recorder, copy=True)
     held = found.address != recorder.address
@@ -182,7 +182,7 @@ def _ignored(consumer: Consumer) -> Seen:
     "a producer that copies under copy=False, and says so, is refused",
     risky=True,
 )
-def _copied(consumer: Consumer) -> Seen:
+def _copied(consumer: Consumer) -> CheckResult:
     recorder = Recorder(flags=2)
     found = consumer.take(recorder, copy=False)
     if isinstance(found.error, TypeError) and not recorder.requests:
@@ -196,7 +196,7 @@ def _copied(consumer: Consumer) -> Seen:
 
 def _old_copy(case: str, value: bool, expected: str, level: str = "") -> None:
     @check("COPY-09", "consumer", case, expected, risky=True, level=level)
-    def _(consumer: Consumer) -> Seen:
+    def _(consumer: Consumer) -> CheckResult:
         recorder = old("stream max_version")
         found = consumer.take(recorder, copy=value)
         if isinstance(found.error, TypeError) and not recorder.requests:
@@ -229,7 +229,7 @@ _old_copy(
     "struct says CUDA, __dlpack_device__ says CPU: refused, or on CUDA; the data is not touched",
     risky=True,
 )
-def _struct_wins(consumer: Consumer) -> Seen:
+def _struct_wins(consumer: Consumer) -> CheckResult:
     recorder = Recorder(device=(2, 0), dunder_device=(1, 0), data=0xDEAD0008)
     found = consumer.take(recorder)
     told = "give(device=(2, 0), dunder_device=(1, 0), data=0xDEAD0008)"

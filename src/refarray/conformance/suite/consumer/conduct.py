@@ -10,7 +10,7 @@ from array import array
 from typing import Any
 
 from refarray.conformance import _adversary
-from refarray.conformance.cases import NotApplicable, Seen, check
+from refarray.conformance.cases import CheckResult, NotApplicable, check
 from refarray.conformance.harness.consumer import Consumer, Import, give
 from refarray.conformance.harness.producer import raised
 from refarray.conformance.harness.recorder import PLAIN, Recorder, asked, imported
@@ -26,7 +26,7 @@ FP4: dict[str, Any] = {"shape": (4,), "dtype": (17, 4, 1)}
     "device",
     "a BufferError of __dlpack_device__ comes out as a BufferError",
 )
-def _no_device(consumer: Consumer) -> Seen:
+def _no_device(consumer: Consumer) -> CheckResult:
     recorder = Recorder(dunder_device=BufferError("it has no strided form"))
     found = consumer.take(recorder)
     if ("__dlpack_device__", {}) not in recorder.calls:
@@ -57,7 +57,7 @@ def capsules_of(made: Any) -> list[str]:
     "the capsule is used up when from_dlpack returns, and the result shows none",
     risky=True,
 )
-def _hidden(consumer: Consumer) -> Seen:
+def _hidden(consumer: Consumer) -> CheckResult:
     recorder = Recorder()
     recorder.keep = True
     found = imported(consumer, recorder)
@@ -74,7 +74,7 @@ def _hidden(consumer: Consumer) -> Seen:
     "when the deleter of a refused tensor runs, its capsule has been renamed",
     risky=True,
 )
-def _named(consumer: Consumer) -> Seen:
+def _named(consumer: Consumer) -> CheckResult:
     names: list[str] = []
 
     def look() -> None:
@@ -94,7 +94,7 @@ def _named(consumer: Consumer) -> Seen:
 @check(
     "CONS-11", "consumer", "bare", "a bare capsule, which is outside the standard, is an exception"
 )
-def _bare(consumer: Consumer) -> Seen:
+def _bare(consumer: Consumer) -> CheckResult:
     found = consumer.take(give().__dlpack__())
     return consumer.seen(found.error is not None, f"{found}", "give().__dlpack__()")
 
@@ -105,7 +105,7 @@ def _bare(consumer: Consumer) -> Seen:
     "further",
     "keywords of from_dlpack that the standard has not have a default that says nothing was asked",
 )
-def _further(consumer: Consumer) -> Seen:
+def _further(consumer: Consumer) -> CheckResult:
     function = consumer.function()
     name = consumer.subject.from_dlpack.partition("(")[0]
     repro = f"{consumer.subject.imports}\nimport inspect; print(inspect.signature({name}))"
@@ -118,7 +118,7 @@ def _further(consumer: Consumer) -> Seen:
     if not named:
         raise NotApplicable("it has none")
     held = all(left_out(each, str | int | tuple) for each in named)
-    return Seen(held, ", ".join(map(str, named)), repro)
+    return CheckResult(held, ", ".join(map(str, named)), repro)
 
 
 @check(
@@ -128,7 +128,7 @@ def _further(consumer: Consumer) -> Seen:
     "device= of its own arrays, answered with one on another device: refused, not touched",
     risky=True,
 )
-def _other_device(consumer: Consumer) -> Seen:
+def _other_device(consumer: Consumer) -> CheckResult:
     _, own = consumer.own()
     device = getattr(own, "device", None)
     if device is None:
@@ -157,7 +157,7 @@ def asarray(consumer: Consumer) -> tuple[str, Any]:
 
 
 @check("AAPI-05", "consumer", "buffer", "asarray takes an object with the buffer protocol")
-def _buffer(consumer: Consumer) -> Seen:
+def _buffer(consumer: Consumer) -> CheckResult:
     name, function = asarray(consumer)
     repro = "\n".join(
         [
@@ -168,14 +168,14 @@ def _buffer(consumer: Consumer) -> Seen:
     try:
         made = Import(function(array("f", [0, 1, 2])))
     except Exception as error:
-        return Seen(False, raised(error), repro)
-    return Seen(made.values == [0.0, 1.0, 2.0], f"values {made.values}", repro)
+        return CheckResult(False, raised(error), repro)
+    return CheckResult(made.values == [0.0, 1.0, 2.0], f"values {made.values}", repro)
 
 
 @check(
     "AAPI-05", "consumer", "no-copy", "asarray of another dtype under copy=False is a ValueError"
 )
-def _no_copy(consumer: Consumer) -> Seen:
+def _no_copy(consumer: Consumer) -> CheckResult:
     name, function = asarray(consumer)
     source, own = consumer.own()
     other = consumer.subject.dtype.format("float64")
@@ -186,8 +186,8 @@ def _no_copy(consumer: Consumer) -> Seen:
     try:
         function(own, dtype=eval(other, consumer.namespace).dtype, copy=False)
     except Exception as error:
-        return Seen(isinstance(error, ValueError), raised(error), repro)
-    return Seen(False, "accepted", repro)
+        return CheckResult(isinstance(error, ValueError), raised(error), repro)
+    return CheckResult(False, "accepted", repro)
 
 
 def copied(consumer: Consumer, **fields: Any) -> bytes:
@@ -206,7 +206,7 @@ def copied(consumer: Consumer, **fields: Any) -> bytes:
     "a copy of packed fp4 holds its elements in the same order: the low nibble first",
     risky=True,
 )
-def _order(consumer: Consumer) -> Seen:
+def _order(consumer: Consumer) -> CheckResult:
     data = copied(consumer, data=NIBBLES + bytes(6))
     told = f"give(shape=(4,), dtype=(17, 4, 1), data={NIBBLES!r})"
     return consumer.seen(data == NIBBLES, f"{data.hex(' ')} of 21 43", told, copy=True)
@@ -219,7 +219,7 @@ def _order(consumer: Consumer) -> Seen:
     "three packed fp4 elements are two bytes: nothing behind them is read",
     risky=True,
 )
-def _rounded(consumer: Consumer) -> Seen:
+def _rounded(consumer: Consumer) -> CheckResult:
     pages = mmap.mmap(-1, 2 * mmap.PAGESIZE)
     start = ctypes.addressof(ctypes.c_char.from_buffer(pages))
     protect = ctypes.CDLL(None).mprotect

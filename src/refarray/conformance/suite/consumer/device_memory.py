@@ -6,8 +6,8 @@ from __future__ import annotations
 import gc
 from typing import Any
 
-from refarray.conformance.cases import NotApplicable, Seen
-from refarray.conformance.gpu.device_fixture import SIZE, Stage
+from refarray.conformance.cases import CheckResult, NotApplicable
+from refarray.conformance.gpu.device_fixture import SIZE, DeviceFixture
 from refarray.conformance.harness.consumer import Consumer
 from refarray.conformance.harness.producer import Producer, raised
 from refarray.conformance.harness.recorder import Recorder
@@ -23,19 +23,19 @@ LEFT_OUT = "nothing"
 class Lender(Recorder):
     """A well-behaved producer of device memory of the kit's, filled in a stream of the kit's."""
 
-    def __init__(self, stage: Stage, unit: int = 0, **fields: Any) -> None:
-        stage.driver.use(unit)
-        self.stage = stage
+    def __init__(self, fixture: DeviceFixture, unit: int = 0, **fields: Any) -> None:
+        fixture.driver.use(unit)
+        self.fixture = fixture
         self.unit = unit
-        self.pointer = stage.driver.made("memory", SIZE)
-        stage.scratch.append(self.pointer)
-        self.own = stage.driver.stream()
-        stage.driver.call("fill", self.pointer, 0, SIZE, self.own)
-        stage.driver.call("wait", self.own)
-        stage.driver.use(0)
+        self.pointer = fixture.driver.made("memory", SIZE)
+        fixture.scratch.append(self.pointer)
+        self.own = fixture.driver.stream()
+        fixture.driver.call("fill", self.pointer, 0, SIZE, self.own)
+        fixture.driver.call("wait", self.own)
+        fixture.driver.use(0)
         super().__init__(
             **{
-                "device": (stage.vendor.kind, unit),
+                "device": (fixture.vendor.kind, unit),
                 "data": self.pointer,
                 "shape": (COUNT,),
                 "dtype": (2, 32, 1),
@@ -47,12 +47,12 @@ class Lender(Recorder):
         """The consumer's stream waits for ours, unless it is -1."""
         given = number(keywords.get("stream"))
         if given != -1:
-            before = self.stage.driver.current()
-            self.stage.driver.use(self.unit)
-            legacy = self.stage.vendor.legacy
-            self.stage.driver.after(legacy if given is None else given, self.own)
+            before = self.fixture.driver.current()
+            self.fixture.driver.use(self.unit)
+            legacy = self.fixture.vendor.legacy
+            self.fixture.driver.after(legacy if given is None else given, self.own)
             if before is not None:
-                self.stage.driver.use(before)
+                self.fixture.driver.use(before)
         return super().__dlpack__(**keywords)
 
     @property
@@ -72,10 +72,10 @@ def number(stream: Any) -> int | None:
     return None if stream is None else int(stream)
 
 
-def watched(stage: Stage, consumer: Consumer, *lines: str, device: int = 0) -> str:
+def watched(fixture: DeviceFixture, consumer: Consumer, *lines: str, device: int = 0) -> str:
     """How to see the same: a spy tells how an array of refarray's is asked for."""
-    place = f"{stage.vendor.name}:{device}"
-    return stage.repro(
+    place = f"{fixture.vendor.name}:{device}"
+    return fixture.repro(
         "import refarray as ra; from refarray.conformance import spy",
         f"x = spy(ra.ones(256, dtype=ra.float32, device='{place}'))",
         *(lines or (consumer.subject.from_dlpack.format("x"),)),
@@ -92,156 +92,158 @@ def imported(consumer: Consumer, lender: Lender) -> Any:
 
 
 @on_each("STRM-01", "consumer", "chosen", "the stream that is chosen is passed")
-def _passed(stage: Stage, consumer: Consumer) -> Seen:
-    stream, handle = stage.stream()
-    lender = Lender(stage)
-    with stage.working_on(stream):
+def _passed(fixture: DeviceFixture, consumer: Consumer) -> CheckResult:
+    stream, handle = fixture.stream()
+    lender = Lender(fixture)
+    with fixture.working_on(stream):
         consumer.take(lender)
     if lender.stream == -1:
         raise NotApplicable("it passes -1, and orders by itself: STRM-20 judges that")
-    use = f"with {stage.on.use.format('s')}: {consumer.subject.from_dlpack.format('x')}"
-    repro = watched(stage, consumer, f"s = {stage.on.stream.format(0)}", use)
-    return Seen(lender.stream == handle, f"{lender.stream} is passed for stream {handle}", repro)
+    use = f"with {fixture.on.use.format('s')}: {consumer.subject.from_dlpack.format('x')}"
+    repro = watched(fixture, consumer, f"s = {fixture.on.stream.format(0)}", use)
+    return CheckResult(
+        lender.stream == handle, f"{lender.stream} is passed for stream {handle}", repro
+    )
 
 
 @on_each("STRM-18", "consumer", "default", "on the default stream 1 (CUDA) or 0 (ROCm) is passed")
-def _default(stage: Stage, consumer: Consumer) -> Seen:
-    lender = Lender(stage)
+def _default(fixture: DeviceFixture, consumer: Consumer) -> CheckResult:
+    lender = Lender(fixture)
     consumer.take(lender)
     if lender.stream == -1:
         raise NotApplicable("it passes -1, and orders by itself: STRM-20 judges that")
     held = lender.stream not in {None, LEFT_OUT}
-    return Seen(held, f"{lender.stream} is passed", watched(stage, consumer))
+    return CheckResult(held, f"{lender.stream} is passed", watched(fixture, consumer))
 
 
 @on_each("STRM-19", "consumer", "device-1", "the current device is the same after an import")
-def _put_back(stage: Stage, consumer: Consumer) -> Seen:
-    stage.several()
-    lender = Lender(stage, 1)
+def _put_back(fixture: DeviceFixture, consumer: Consumer) -> CheckResult:
+    fixture.several()
+    lender = Lender(fixture, 1)
     imported(consumer, lender)
-    now = stage.driver.current()
-    wrong = stage.wrong("wrong-device-record", "wrong-device-launch")
+    now = fixture.driver.current()
+    wrong = fixture.wrong("wrong-device-record", "wrong-device-launch")
     told = "; ".join([f"device {now} is current", *wrong])
-    return Seen(now == 0 and not wrong, told, watched(stage, consumer, device=1))
+    return CheckResult(now == 0 and not wrong, told, watched(fixture, consumer, device=1))
 
 
 @on_each("STRM-20", "consumer", "read", "what it reads in its stream is what was written before")
-def _safe(stage: Stage, consumer: Consumer) -> Seen:
-    stream, handle = stage.stream()
-    lender = Lender(stage)
-    with stage.driver.gate(lender.own):
-        stage.driver.call("fill", lender.pointer, FILLED, SIZE, lender.own)
-        with stage.working_on(stream):
+def _safe(fixture: DeviceFixture, consumer: Consumer) -> CheckResult:
+    stream, handle = fixture.stream()
+    lender = Lender(fixture)
+    with fixture.driver.gate(lender.own):
+        fixture.driver.call("fill", lender.pointer, FILLED, SIZE, lender.own)
+        with fixture.working_on(stream):
             found = imported(consumer, lender)
-        copied = stage.read(found.array, stream)
-        if stage.checker is None:
-            stage.driver.held_up(handle)  # what does not wait is done by now, and too early
-    stage.driver.call("all")
-    races = stage.wrong("race")
+        copied = fixture.read(found.array, stream)
+        if fixture.checker is None:
+            fixture.driver.held_up(handle)  # what does not wait is done by now, and too early
+    fixture.driver.call("all")
+    races = fixture.wrong("race")
     held = Producer.read(copied.__dlpack__(stream=-1)) if hasattr(copied, "__dlpack__") else None
-    came = b"" if held is None else stage.driver.bytes(int(held["data"]), SIZE, lender.own)
+    came = b"" if held is None else fixture.driver.bytes(int(held["data"]), SIZE, lender.own)
     right = held is None or came == bytes([FILLED]) * SIZE
     told = "; ".join(races[:1]) or ("what was written" if right else "not what was written")
-    use = f"with {stage.on.use.format('s')}: y = {consumer.subject.from_dlpack.format('x')}; "
+    use = f"with {fixture.on.use.format('s')}: y = {consumer.subject.from_dlpack.format('x')}; "
     repro = watched(
-        stage,
+        fixture,
         consumer,
-        f"s = {stage.on.stream.format(0)}  # and it is unfinished work that is read",
-        f"{use}z = {stage.on.read.format('y')}",
+        f"s = {fixture.on.stream.format(0)}  # and it is unfinished work that is read",
+        f"{use}z = {fixture.on.read.format('y')}",
     )
-    return Seen(right and not races, f"{told}; stream {lender.stream} was passed", repro)
+    return CheckResult(right and not races, f"{told}; stream {lender.stream} was passed", repro)
 
 
 @on_each("LIFE-26", "consumer", "unfinished", "the deleter is not called while work is unfinished")
-def _finished(stage: Stage, consumer: Consumer) -> Seen:
-    stream, handle = stage.stream()
-    lender = Lender(stage)
-    with stage.working_on(stream):
+def _finished(fixture: DeviceFixture, consumer: Consumer) -> CheckResult:
+    stream, handle = fixture.stream()
+    lender = Lender(fixture)
+    with fixture.working_on(stream):
         found = imported(consumer, lender)
-    first = stage.read(found.array, stream)  # whatever is made once is made now
-    stage.driver.call("all")
-    with stage.driver.gate(handle) as gate:
-        copied = stage.read(found.array, stream)
+    first = fixture.read(found.array, stream)  # whatever is made once is made now
+    fixture.driver.call("all")
+    with fixture.driver.gate(handle) as gate:
+        copied = fixture.read(found.array, stream)
         if gate.opened:
             raise NotApplicable("a copy waits for its stream")
         found.array = None
         gc.collect()
         early = bool(lender.deleter_calls) and not gate.opened
     told = "called while a copy of it was unfinished" if early else "not called before its copy"
-    use = f"with {stage.on.use.format('s')}: y = {consumer.subject.from_dlpack.format('x')}; "
+    use = f"with {fixture.on.use.format('s')}: y = {consumer.subject.from_dlpack.format('x')}; "
     repro = watched(
-        stage,
+        fixture,
         consumer,
-        f"s = {stage.on.stream.format(0)}",
-        f"{use}z = {stage.on.read.format('y')}; del y  # while s is still busy",
+        f"s = {fixture.on.stream.format(0)}",
+        f"{use}z = {fixture.on.read.format('y')}; del y  # while s is still busy",
     )
     del first, copied
-    return Seen(not early, told, repro)
+    return CheckResult(not early, told, repro)
 
 
 @on_each("DEV-06", "consumer", "other-device", "memory of device 1 under number 0 is told from it")
-def _confirmed(stage: Stage, consumer: Consumer) -> Seen:
-    stage.several()
-    kind = stage.vendor.kind
-    lender = Lender(stage, 1, device=(kind, 0))
+def _confirmed(fixture: DeviceFixture, consumer: Consumer) -> CheckResult:
+    fixture.several()
+    kind = fixture.vendor.kind
+    lender = Lender(fixture, 1, device=(kind, 0))
     found = consumer.take(lender)
     fields = f"device=({kind}, 0), data=<memory of device 1>, shape=({COUNT},)"
-    repro = stage.repro(f"# {consumer.subject.from_dlpack.format(f'give({fields})')}")
+    repro = fixture.repro(f"# {consumer.subject.from_dlpack.format(f'give({fields})')}")
     if found.error is not None:
-        return Seen(found.refused, f"{found}", repro)
+        return CheckResult(found.refused, f"{found}", repro)
     device = tuple(found.held()["device"])
-    return Seen(device == (kind, 1), f"imported; exported again as device {device}", repro)
+    return CheckResult(device == (kind, 1), f"imported; exported again as device {device}", repro)
 
 
 @on_each("DEV-11", "consumer", "empty", "no elements at NULL on a device are imported")
-def _empty(stage: Stage, consumer: Consumer) -> Seen:
-    lender = Lender(stage, shape=(0,), data=None)
+def _empty(fixture: DeviceFixture, consumer: Consumer) -> CheckResult:
+    lender = Lender(fixture, shape=(0,), data=None)
     found = consumer.take(lender)
-    given = f"give(device=({stage.vendor.kind}, 0), shape=(0,), data=None)"
+    given = f"give(device=({fixture.vendor.kind}, 0), shape=(0,), data=None)"
     call = f"print({consumer.subject.from_dlpack.format(given)})"
-    repro = stage.repro("from refarray.conformance import give", call)
-    return Seen(found.error is None, f"{found}", repro)
+    repro = fixture.repro("from refarray.conformance import give", call)
+    return CheckResult(found.error is None, f"{found}", repro)
 
 
 @on_each("CAPI-12", "exchange-api", "unfinished", "the table's functions wait for nothing")
-def _unsynchronised(stage: Stage, producer: Producer) -> Seen:
+def _unsynchronised(fixture: DeviceFixture, producer: Producer) -> CheckResult:
     api = member(producer, "from_py")
-    with stage.pending() as pending, stage.working_on(pending.stream):
-        before = stage.calls(*SYNCHRONISES)
+    with fixture.pending() as pending, fixture.working_on(pending.stream):
+        before = fixture.calls(*SYNCHRONISES)
         owned = api.from_py(pending.array)
         if api.members()["dltensor"]:
             api.dltensor(pending.array)
         again = api.to_py(owned)
-        made = stage.calls(*SYNCHRONISES)[len(before) :]
+        made = fixture.calls(*SYNCHRONISES)[len(before) :]
         blocked = pending.gate.opened
         del again
     told = ", ".join([*made, *["the host waited"] * blocked]) or "nothing was synchronised"
-    repro = stage.repro_pending(
+    repro = fixture.repro_pending(
         "from refarray.conformance import _adversary; api = _adversary.api(type(x))",
-        f"with {stage.on.use.format('s')}: api.to_py(api.from_py(x))",
+        f"with {fixture.on.use.format('s')}: api.to_py(api.from_py(x))",
     )
-    return Seen(not made and not blocked, told, repro)
+    return CheckResult(not made and not blocked, told, repro)
 
 
 def _current(unit: int) -> None:
     @on_each("CAPI-25", "exchange-api", f"device-{unit}", "it is the stream that is worked on")
-    def _(stage: Stage, producer: Producer) -> Seen:
+    def _(fixture: DeviceFixture, producer: Producer) -> CheckResult:
         api = member(producer, "stream")
         if unit:
-            stage.several()
-        stream, handle = stage.stream(unit)
-        repro = stage.repro(
-            f"from refarray.conformance import _adversary; s = {stage.on.stream.format(unit)}",
-            f"api = _adversary.api(type({stage.text()}))",
-            f"with {stage.on.use.format('s')}: print(api.stream({stage.vendor.kind}, {unit}), "
-            f"{handle_of(stage, 's')})",
+            fixture.several()
+        stream, handle = fixture.stream(unit)
+        repro = fixture.repro(
+            f"from refarray.conformance import _adversary; s = {fixture.on.stream.format(unit)}",
+            f"api = _adversary.api(type({fixture.text()}))",
+            f"with {fixture.on.use.format('s')}: print(api.stream({fixture.vendor.kind}, {unit}), "
+            f"{handle_of(fixture, 's')})",
         )
-        with stage.working_on(stream):
+        with fixture.working_on(stream):
             try:
-                found = api.stream(stage.vendor.kind, unit)
+                found = api.stream(fixture.vendor.kind, unit)
             except Exception as error:
-                return Seen(False, raised(error), repro)
-        return Seen(found == handle, f"{found:#x} for stream {handle:#x}", repro)
+                return CheckResult(False, raised(error), repro)
+        return CheckResult(found == handle, f"{found:#x} for stream {handle:#x}", repro)
 
 
 _current(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from refarray.conformance.cases import NotApplicable, Seen, check, part
+from refarray.conformance.cases import CheckResult, NotApplicable, check, part
 from refarray.conformance.harness.consumer import Consumer, Import, give, settle, text
 from refarray.conformance.harness.consumer import Given as Producer
 from refarray.conformance.harness.corpus import Given
@@ -53,7 +53,9 @@ def judged(found: Import, given: Given) -> tuple[bool, str]:
     return held, f"imported with {content}"
 
 
-def deleter_of(consumer: Consumer, producer: Producer, what: str, given: Given) -> Seen | None:
+def deleter_of(
+    consumer: Consumer, producer: Producer, what: str, given: Given
+) -> CheckResult | None:
     """Whether the deleter of what was taken, and is gone, has run once; None when nothing was taken
     or the consumer asked more than once."""
     if len(producer.tensors) != 1 or given.fields.get("deleter", True) is None:
@@ -65,7 +67,7 @@ def deleter_of(consumer: Consumer, producer: Producer, what: str, given: Given) 
 
 def _enter(given: Given) -> None:
     @check(given.id, "consumer", given.case, given.expected, risky=True)
-    def content(consumer: Consumer) -> Seen:
+    def content(consumer: Consumer) -> CheckResult:
         if consumer.subject.carrier and (given.foreign or given.id in OF_READERS):
             raise NotApplicable(f"{consumer.subject.name} carries every dtype and device")
         if given.fields.get("versioned") is False and not consumer.takes_legacy:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from refarray.conformance.cases import NotApplicable, Seen, check
+from refarray.conformance.cases import CheckResult, NotApplicable, check
 from refarray.conformance.harness.consumer import Consumer
 from refarray.conformance.harness.recorder import PLAIN, Recorder, asked, old
 from refarray.conformance.requirements import Level
@@ -15,7 +15,7 @@ OPTIONAL = {"copy", "dl_device"}
 
 
 @check("CONS-01", "consumer", "order", "__dlpack_device__ is called before __dlpack__")
-def _order(consumer: Consumer) -> Seen:
+def _order(consumer: Consumer) -> CheckResult:
     recorder = Recorder()
     consumer.take(recorder)
     names = [name for name, _ in recorder.calls]
@@ -28,7 +28,7 @@ def _order(consumer: Consumer) -> Seen:
     "first",
     "the first call passes the consumer's own max_version, 1.0 or newer",
 )
-def _first(consumer: Consumer) -> Seen:
+def _first(consumer: Consumer) -> CheckResult:
     recorder = Recorder()
     consumer.take(recorder)
     if not recorder.requests:
@@ -38,7 +38,7 @@ def _first(consumer: Consumer) -> Seen:
 
 
 @check("CONS-08", "consumer", "cpu", "for data on the CPU stream is left out or None")
-def _stream(consumer: Consumer) -> Seen:
+def _stream(consumer: Consumer) -> CheckResult:
     recorder = Recorder()
     consumer.take(recorder)
     held = all(request.get("stream") is None for request in recorder.requests)
@@ -51,7 +51,7 @@ def _stream(consumer: Consumer) -> Seen:
     "defaults",
     "copy and dl_device are left out of the first call when nothing was asked",
 )
-def _defaults(consumer: Consumer) -> Seen:
+def _defaults(consumer: Consumer) -> CheckResult:
     recorder = Recorder()
     consumer.take(recorder)
     if not recorder.requests:
@@ -74,7 +74,7 @@ def _old(case: str, known: str) -> None:
         case,
         f"a producer whose __dlpack__ knows only ({known}) is asked again without the rest",
     )
-    def _(consumer: Consumer) -> Seen:
+    def _(consumer: Consumer) -> CheckResult:
         recorder = old(known)
         found = consumer.take(recorder)
         return consumer.seen(found.error is None, f"{found}; {asked(recorder)}", old_text(known))
@@ -95,7 +95,7 @@ def _propagates(case: str, kind: type[BaseException]) -> None:
         case,
         f"a {kind.__name__} that the producer raises comes out as it is",
     )
-    def _(consumer: Consumer) -> Seen:
+    def _(consumer: Consumer) -> CheckResult:
         if consumer.subject.overloads:
             raise NotApplicable("what no overload takes is a TypeError, whatever was raised")
         error = kind("raised by the producer")
@@ -121,7 +121,7 @@ for _kind in (BufferError, ValueError, MemoryError, RuntimeError, KeyboardInterr
     "genuine-type-error",
     "a TypeError that every call raises surfaces, after one retry at most",
 )
-def _genuine(consumer: Consumer) -> Seen:
+def _genuine(consumer: Consumer) -> CheckResult:
     def answer(**_: Any) -> Any:
         raise TypeError("a bug of the producer's")
 
@@ -142,7 +142,7 @@ class Raising(Recorder):
 
 
 @check("CONS-03", "consumer", "device", "what __dlpack_device__ raises comes out as it is")
-def _device_raises(consumer: Consumer) -> Seen:
+def _device_raises(consumer: Consumer) -> CheckResult:
     recorder = Raising()
     found = consumer.take(recorder)
     if ("__dlpack_device__", {}) not in recorder.calls:
@@ -154,7 +154,7 @@ def _device_raises(consumer: Consumer) -> Seen:
 
 def _missing(case: str, given: Callable[[], Any]) -> None:
     @check("CONS-02", "consumer", case, "an object without the methods is an AttributeError")
-    def _(consumer: Consumer) -> Seen:
+    def _(consumer: Consumer) -> CheckResult:
         found = consumer.take(given())
         seen = consumer.seen(isinstance(found.error, AttributeError), f"{found}", "object()")
         # Only the array API names the class.

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from refarray.conformance import _adversary
-from refarray.conformance.cases import NotApplicable, Seen, check
+from refarray.conformance.cases import CheckResult, NotApplicable, check
 from refarray.conformance.harness.consumer import Consumer, Given, give, text
 from refarray.conformance.harness.corpus import FLOATS
 from refarray.conformance.harness.producer import raised
@@ -17,7 +17,7 @@ from refarray.conformance.suite.producer.methods import left_out
 
 
 @check("COPY-01", "consumer", "signature", "from_dlpack(x, /, *, device=None, copy=None)")
-def _signature(consumer: Consumer) -> Seen:
+def _signature(consumer: Consumer) -> CheckResult:
     function = consumer.function()
     target = consumer.subject.from_dlpack.partition("(")[0]
     if not consumer.subject.array_api:
@@ -26,11 +26,11 @@ def _signature(consumer: Consumer) -> Seen:
     try:
         found = inspect.signature(function).parameters
     except (TypeError, ValueError) as error:
-        return Seen(False, raised(error), repro)
+        return CheckResult(False, raised(error), repro)
     held = all(
         name in found and left_out(found[name], str | int | tuple) for name in ("device", "copy")
     )
-    return Seen(held, f"({', '.join(map(str, found.values()))})", repro)
+    return CheckResult(held, f"({', '.join(map(str, found.values()))})", repro)
 
 
 @check(
@@ -40,7 +40,7 @@ def _signature(consumer: Consumer) -> Seen:
     "a legacy capsule from a producer that ignores max_version is taken for what it is",
     risky=True,
 )
-def _ignored(consumer: Consumer) -> Seen:
+def _ignored(consumer: Consumer) -> CheckResult:
     recorder = Recorder(versioned=False)
     found = imported(consumer, recorder)
     held = found.values == [0.0, 1.0, 2.0]
@@ -63,7 +63,7 @@ class Forced(Given):
     "a versioned capsule that was not asked for is taken for what it is, or refused",
     risky=True,
 )
-def _unasked(consumer: Consumer) -> Seen:
+def _unasked(consumer: Consumer) -> CheckResult:
     producer = Forced(FIELDS)
     found = consumer.take(producer)
     if found.error is not None:
@@ -72,7 +72,7 @@ def _unasked(consumer: Consumer) -> Seen:
 
 
 @check("CONS-07", "consumer", "class", "a tensor that cannot be imported is a BufferError")
-def _class(consumer: Consumer) -> Seen:
+def _class(consumer: Consumer) -> CheckResult:
     fields = {"shape": (3,), "data": FLOATS, "dtype": (99, 32, 1)}
     found = consumer.take(give(**fields))
     if found.error is None:
@@ -87,7 +87,7 @@ def _class(consumer: Consumer) -> Seen:
     "a device that is not supported is a BufferError, as the text recommends",
     level="SHOULD",
 )
-def _device_class(consumer: Consumer) -> Seen:
+def _device_class(consumer: Consumer) -> CheckResult:
     fields = {"shape": (3,), "data": 0xDEAD0008, "device": (9, 0)}
     found = consumer.take(give(**fields))
     if found.error is None:
@@ -103,7 +103,7 @@ def _device_class(consumer: Consumer) -> Seen:
     risky=True,
     level="DISPUTED",  # nothing forbids a consumer to be careful
 )
-def _no_flags(consumer: Consumer) -> Seen:
+def _no_flags(consumer: Consumer) -> CheckResult:
     fields = {"shape": (3,), "versioned": False}
     found = imported(consumer, Recorder(versioned=False))
     if consumer.subject.immutable:
@@ -126,7 +126,7 @@ SMALL = {
 
 def _kept(name: str, code: int) -> None:
     @check("DTYPE-17", "consumer", name, f"{name} is {name} when it is exported again", risky=True)
-    def _(consumer: Consumer) -> Seen:
+    def _(consumer: Consumer) -> CheckResult:
         fields = {"shape": (4,), "data": bytes(4), "dtype": (code, 8, 1)}
         found = consumer.take(give(**fields))
         held = tuple(found.held()["dtype"])
@@ -139,7 +139,7 @@ for _name, _code in SMALL.items():
 
 def _packed(name: str, case: str, expected: str, flags: int) -> None:
     @check(name, "consumer", case, expected, risky=True)
-    def _(consumer: Consumer) -> Seen:
+    def _(consumer: Consumer) -> CheckResult:
         if flags and consumer.subject.overloads:
             raise NotApplicable("its functions are shown no flags that they could pass on")
         fields = {"shape": (4,), "data": b"\x21\x43\x65\x87", "dtype": (17, 4, 1), "flags": flags}
@@ -164,7 +164,7 @@ _packed("FLAG-07", "padded", "padded fp4 stays padded, or is refused", 4)
     "an unknown flag bit is passed over or refused, and not exported again",
     risky=True,
 )
-def _unknown_flag(consumer: Consumer) -> Seen:
+def _unknown_flag(consumer: Consumer) -> CheckResult:
     fields = {**FIELDS, "flags": 1 << 40}
     found = consumer.take(give(**fields))
     flags = found.held().get("flags")
@@ -180,7 +180,7 @@ def _unknown_flag(consumer: Consumer) -> Seen:
     "READ_ONLY data is imported, whether the library has read-only arrays or not",
     risky=True,
 )
-def _read_only(consumer: Consumer) -> Seen:
+def _read_only(consumer: Consumer) -> CheckResult:
     fields = {**FIELDS, "flags": 1}
     if consumer.subject.overloads:
         raise NotApplicable("its functions say whether they write to what they take")
@@ -198,7 +198,7 @@ def _read_only(consumer: Consumer) -> Seen:
     "an array of its own comes back with shape, strides, dtype and device",
     risky=True,
 )
-def _round_trip(consumer: Consumer) -> Seen:
+def _round_trip(consumer: Consumer) -> CheckResult:
     source, own = consumer.own("transposed", "plain")
     before, after = consumer.look(own), consumer.take(own).held()
     fields = ("shape", "strides", "dtype", "device")
@@ -213,7 +213,7 @@ def _round_trip(consumer: Consumer) -> Seen:
     "without device the result is on the CPU, as what was given",
     risky=True,
 )
-def _same_device(consumer: Consumer) -> Seen:
+def _same_device(consumer: Consumer) -> CheckResult:
     found = imported(consumer, Recorder())
     device = tuple(found.held()["device"])
     return consumer.seen(device == (1, 0), f"on {device}", PLAIN)
@@ -225,7 +225,7 @@ def _same_device(consumer: Consumer) -> Seen:
     "own-device",
     "device= of an array of its own on the CPU is served, or BufferError",
 )
-def _own_device(consumer: Consumer) -> Seen:
+def _own_device(consumer: Consumer) -> CheckResult:
     _, own = consumer.own()
     device = getattr(own, "device", None)
     if device is None:
@@ -244,7 +244,7 @@ def _own_device(consumer: Consumer) -> Seen:
     "after copy=True of an array of its own neither side sees the other's writes",
     risky=True,
 )
-def _independent(consumer: Consumer) -> Seen:
+def _independent(consumer: Consumer) -> CheckResult:
     source, own = consumer.own()
     found = consumer.take(own, copy=True)
     before = consumer.look(own)
@@ -257,7 +257,7 @@ def _independent(consumer: Consumer) -> Seen:
 
 
 @check("COPY-06", "consumer", "shared", "copy=False shares, or is an exception", risky=True)
-def _shared(consumer: Consumer) -> Seen:
+def _shared(consumer: Consumer) -> CheckResult:
     recorder = Recorder()
     found = imported(consumer, recorder, copy=False)
     held = found.address == recorder.address
@@ -265,13 +265,13 @@ def _shared(consumer: Consumer) -> Seen:
 
 
 @check("COPY-11", "consumer", "foreign", "a device that is no device is an exception", risky=True)
-def _no_device(consumer: Consumer) -> Seen:
+def _no_device(consumer: Consumer) -> CheckResult:
     found = consumer.take(Recorder(), device="no such device")
     return consumer.seen(found.error is not None, f"{found}", PLAIN, device="no such device")
 
 
 @check("AAPI-06", "consumer", "device", "an array that came back is on a device equal to its own")
-def _equal_device(consumer: Consumer) -> Seen:
+def _equal_device(consumer: Consumer) -> CheckResult:
     source, own = consumer.own()
     if not hasattr(own, "device"):
         raise NotApplicable("its arrays have no device")
@@ -289,7 +289,7 @@ def _equal_device(consumer: Consumer) -> Seen:
     "after a refusal the capsule is as it was, or used with its deleter called",
     risky=True,
 )
-def _refused(consumer: Consumer) -> Seen:
+def _refused(consumer: Consumer) -> CheckResult:
     recorder = Recorder(dtype=(99, 32, 1))
     recorder.keep = True
     found = consumer.take(recorder)
@@ -311,7 +311,7 @@ def _refused(consumer: Consumer) -> Seen:
     "a deleter that imports by the same library does not hang it",
     risky=True,
 )
-def _re_entered(consumer: Consumer) -> Seen:
+def _re_entered(consumer: Consumer) -> CheckResult:
     inner: list[str] = []
 
     def again() -> None:

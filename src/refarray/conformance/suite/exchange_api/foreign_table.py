@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from refarray.conformance import _adversary
-from refarray.conformance.cases import Seen, check
+from refarray.conformance.cases import CheckResult, check
 from refarray.conformance.harness.consumer import Consumer
 from refarray.conformance.harness.recorder import FIELDS, Recorder
 
@@ -36,7 +36,7 @@ def with_table(value: Any) -> Recorder:
 
 def _falls_back(name: str, case: str, expected: str, **table: Any) -> None:
     @check(name, "consumer", case, expected, risky=True)
-    def _(consumer: Consumer) -> Seen:
+    def _(consumer: Consumer) -> CheckResult:
         kept = _adversary.table(**table)
         keywords = ", ".join(f"{key}={each!r}" for key, each in table.items())
         given = foreign(case, kept.capsule(), f"_adversary.table({keywords}).capsule()")
@@ -69,7 +69,7 @@ _falls_back("CAPI-30", "attached", "from_py is called with an attached thread st
     "a table that is an int, as in 1.2, is left alone or used; the right values come",
     risky=True,
 )
-def _number(consumer: Consumer) -> Seen:
+def _number(consumer: Consumer) -> CheckResult:
     kept = _adversary.table()  # a consumer of 1.2 follows it, so it has to be one
     given = foreign("int", kept.address, "_adversary.table().address")
     found = consumer.take(given)

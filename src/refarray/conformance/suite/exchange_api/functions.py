@@ -6,7 +6,7 @@ import builtins
 from typing import Any
 
 from refarray.conformance import _adversary
-from refarray.conformance.cases import NotApplicable, Seen, about, check
+from refarray.conformance.cases import CheckResult, NotApplicable, about, check
 from refarray.conformance.harness.consumer import text
 from refarray.conformance.harness.corpus_fields import GIVEN
 from refarray.conformance.harness.producer import Producer, raised
@@ -20,7 +20,7 @@ from refarray.conformance.suite.exchange_api.table import array_type, member, se
     "to_py takes the tensor: an array of the type, one deleter call when it goes",
     risky=True,
 )
-def _to_py(producer: Producer) -> Seen:
+def _to_py(producer: Producer) -> CheckResult:
     api = member(producer, "to_py")
     _, kind = array_type(producer)
     given = tensor()
@@ -41,7 +41,7 @@ def _to_py(producer: Producer) -> Seen:
     "after a failure of to_py the tensor is still the caller's",
     risky=True,
 )
-def _failed(producer: Producer) -> Seen:
+def _failed(producer: Producer) -> CheckResult:
     api = member(producer, "to_py")
     given = tensor(dtype=(99, 32, 1))
     line = "api.to_py(_adversary.make(dtype=(99, 32, 1)))"
@@ -64,7 +64,7 @@ REFUSED = [
 
 def _validated(case: str, fields: dict[str, Any], expected: str) -> None:
     @check("CAPI-19", "exchange-api", case, f"to_py, {expected}", risky=True)
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         api = member(producer, "to_py")
         given = _adversary.make(**fields)
         line = f"print(api.to_py({text(fields).replace('give', '_adversary.make')}))"
@@ -100,7 +100,7 @@ ALLOCATE = "print(api.allocate(_adversary.make(shape=(2, 3))))"
     "the allocator looks at dtype, ndim, shape and device only",
     risky=True,
 )
-def _prototype(producer: Producer) -> Seen:
+def _prototype(producer: Producer) -> CheckResult:
     wild = _adversary.make(shape=(2, 3), data=0xDEAD0008, strides=0xDEAD0008, byte_offset=2**63)
     code, owned, errors = allocated(producer, wild)
     held = code == 0 and owned is not None and tuple(owned.fields()["shape"]) == (2, 3)
@@ -114,7 +114,7 @@ def _prototype(producer: Producer) -> Seen:
     "what is allocated is row-major, writable, with strides",
     risky=True,
 )
-def _layout(producer: Producer) -> Seen:
+def _layout(producer: Producer) -> CheckResult:
     code, owned, errors = allocated(producer, _adversary.make(shape=(2, 3)))
     if code != 0:
         raise NotApplicable(f"it allocates nothing: {errors}")
@@ -130,7 +130,7 @@ def _layout(producer: Producer) -> Seen:
     "the allocator works in a thread without Python, another thread holding the GIL",
     risky=True,
 )
-def _thread(producer: Producer) -> Seen:
+def _thread(producer: Producer) -> CheckResult:
     code, owned, errors = allocated(producer, _adversary.make(shape=(2, 3)), thread=True)
     return seen(
         producer,
@@ -148,7 +148,7 @@ def _refused(case: str, fields: dict[str, Any]) -> None:
         "an allocation that cannot be: reported failure, SetError called once",
         risky=True,
     )
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         code, owned, errors = allocated(producer, _adversary.make(**fields))
         held = code != 0 and owned is None and len(errors) == 1
         return seen(
@@ -172,7 +172,7 @@ _refused("negative", {"shape": (-1,)})
     "an allocation that no memory can hold is a failure: nothing is thrown, the process lives",
     risky=True,
 )
-def _no_memory(producer: Producer) -> Seen:
+def _no_memory(producer: Producer) -> CheckResult:
     line = "print(api.allocate(_adversary.make(shape=(1 << 45,))))"
     about(seen(producer, True, "", line).repro)
     code, owned, errors = allocated(producer, _adversary.make(shape=(1 << 45,)))
@@ -186,7 +186,7 @@ def _no_memory(producer: Producer) -> Seen:
     "to_py of 64 axes, which few libraries have: an array or an exception, the process lives",
     risky=True,
 )
-def _many_axes(producer: Producer) -> Seen:
+def _many_axes(producer: Producer) -> CheckResult:
     api = member(producer, "to_py")
     line = "print(api.to_py(_adversary.make(shape=(1,) * 64)))"
     about(seen(producer, True, "", line).repro)
@@ -207,7 +207,7 @@ def _many_axes(producer: Producer) -> Seen:
     "the kind passed to SetError is the name of a Python exception",
     risky=True,
 )
-def _kind_name(producer: Producer) -> Seen:
+def _kind_name(producer: Producer) -> CheckResult:
     code, _, errors = allocated(producer, _adversary.make(dtype=(99, 32, 1)))
     if code == 0 or not errors:
         raise NotApplicable(f"code {code}, SetError {errors}")
@@ -228,7 +228,7 @@ def _kind_name(producer: Producer) -> Seen:
     "current_work_stream writes its answer for the CPU: NULL",
     risky=True,
 )
-def _cpu_stream(producer: Producer) -> Seen:
+def _cpu_stream(producer: Producer) -> CheckResult:
     api = member(producer, "stream")
     stream = api.stream(1, 0)
     return seen(producer, stream == 0, f"{stream:#x}", "print(api.stream(1, 0))")
@@ -242,7 +242,7 @@ def _no_stream(case: str, kind: int, number: int) -> None:
         f"current_work_stream of device ({kind}, {number}) is an exception",
         risky=True,
     )
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         api = member(producer, "stream")
         line = f"print(api.stream({kind}, {number}))"
         try:

@@ -6,7 +6,7 @@ import gc
 from typing import Any
 
 from refarray.conformance import _adversary
-from refarray.conformance.cases import NotApplicable, Seen, about, check
+from refarray.conformance.cases import CheckResult, NotApplicable, about, check
 from refarray.conformance.harness.corpus import FLOATS
 from refarray.conformance.harness.producer import Producer, raised
 
@@ -43,10 +43,10 @@ def member(producer: Producer, name: str) -> Any:
     return api
 
 
-def seen(producer: Producer, held: bool, observed: str, line: str = "") -> Seen:
+def seen(producer: Producer, held: bool, observed: str, line: str = "") -> CheckResult:
     """What a case showed. Calling a C table takes more than a few lines: refarray does it."""
     text, _ = array_type(producer)
-    return Seen(
+    return CheckResult(
         held,
         observed,
         producer.repro(
@@ -63,13 +63,13 @@ def tensor(**fields: Any) -> Any:
 
 
 @check("CAPI-02", "exchange-api", "name", "the attribute is a capsule named dlpack_exchange_api")
-def _name(producer: Producer) -> Seen:
+def _name(producer: Producer) -> CheckResult:
     text, kind = array_type(producer)
     value = getattr(kind, NAME, None)
     if value is None:
         raise NotApplicable(f"{text} has no {NAME}")
     repro = producer.repro(f"print({text}.{NAME})")
-    return Seen('"dlpack_exchange_api"' in repr(value), repr(value), repro)
+    return CheckResult('"dlpack_exchange_api"' in repr(value), repr(value), repro)
 
 
 @check(
@@ -78,17 +78,19 @@ def _name(producer: Producer) -> Seen:
     "older",
     "the name of 1.2, when it is there too, holds the address of a table as an int, or a capsule",
 )
-def _older(producer: Producer) -> Seen:
+def _older(producer: Producer) -> CheckResult:
     text, kind = array_type(producer)
     value = getattr(kind, "__c_dlpack_exchange_api__", None)
     if value is None:
         raise NotApplicable(f"{text} has no __c_dlpack_exchange_api__")
     held = type(value).__name__ in {"int", "PyCapsule"} and bool(value)
-    return Seen(held, repr(value), producer.repro(f"print({text}.__c_dlpack_exchange_api__)"))
+    return CheckResult(
+        held, repr(value), producer.repro(f"print({text}.__c_dlpack_exchange_api__)")
+    )
 
 
 @check("CAPI-03", "exchange-api", "type", "the table is found on the type, the same at every look")
-def _type(producer: Producer) -> Seen:
+def _type(producer: Producer) -> CheckResult:
     _, kind = array_type(producer)
     first = table(producer).members()["address"]
     second = _adversary.api(kind).members()["address"]
@@ -101,18 +103,18 @@ def _type(producer: Producer) -> Seen:
     "members",
     "allocator, from_py, to_py and current_work_stream are not NULL",
 )
-def _members(producer: Producer) -> Seen:
+def _members(producer: Producer) -> CheckResult:
     members = table(producer).members()
     missing = [name for name in NEEDED if not members[name]]
     return seen(producer, not missing, f"NULL: {', '.join(missing) or 'none'}")
 
 
 @check("CAPI-01", "exchange-api", "there", f"the array's type has {NAME}")
-def _there(producer: Producer) -> Seen:
+def _there(producer: Producer) -> CheckResult:
     text, kind = array_type(producer)
     held = getattr(kind, NAME, None) is not None
     repro = producer.repro(f"print(hasattr({text}, {NAME!r}))")
-    return Seen(held, "there" if held else "not there", repro)
+    return CheckResult(held, "there" if held else "not there", repro)
 
 
 @check(
@@ -122,7 +124,7 @@ def _there(producer: Producer) -> Seen:
     "the table stays when every capsule of it has gone",
     risky=True,
 )
-def _static(producer: Producer) -> Seen:
+def _static(producer: Producer) -> CheckResult:
     api = table(producer)
     gc.collect()
     before = api.members()
@@ -135,7 +137,7 @@ def _static(producer: Producer) -> Seen:
 @check(
     "CAPI-05", "exchange-api", "version", "header.version is of a major version that there is: 1"
 )
-def _version(producer: Producer) -> Seen:
+def _version(producer: Producer) -> CheckResult:
     text, kind = array_type(producer)
     if getattr(kind, NAME, None) is None:
         raise NotApplicable(f"{text} has no {NAME}")
@@ -173,7 +175,7 @@ def _same(kind: str) -> None:
     @check(
         "CAPI-14", "exchange-api", kind, "from_py describes what __dlpack__ describes", risky=True
     )
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         text = producer.text(kind)
         _, fields = exported(producer, kind)
         plain = producer.export(text, max_version=(1, 3))
@@ -200,7 +202,7 @@ for _kind in ("plain", "strided", "transposed", "broadcast", "scalar", "empty", 
     "from_py gives a versioned tensor of the table's version, that is given back once",
     risky=True,
 )
-def _owned(producer: Producer) -> Seen:
+def _owned(producer: Producer) -> CheckResult:
     owned, fields = exported(producer, "plain", foreign_version=True)
     version = fields["version"]
     owned.drop()
@@ -219,7 +221,7 @@ def _owned(producer: Producer) -> Seen:
     "from_py sets READ_ONLY on data that must not be written",
     risky=True,
 )
-def _read_only(producer: Producer) -> Seen:
+def _read_only(producer: Producer) -> CheckResult:
     text = producer.text("readonly")
     _, fields = exported(producer, "readonly")
     return seen(
@@ -234,7 +236,7 @@ def _read_only(producer: Producer) -> Seen:
     "dltensor_from_py refuses data that must not be written: it cannot say so",
     risky=True,
 )
-def _borrowed_read_only(producer: Producer) -> Seen:
+def _borrowed_read_only(producer: Producer) -> CheckResult:
     text = producer.text("readonly")
     api = member(producer, "dltensor")
     array = producer.make(text)
@@ -252,7 +254,7 @@ def _borrowed_read_only(producer: Producer) -> Seen:
     "dltensor_from_py fills in the array's own description",
     risky=True,
 )
-def _borrowed(producer: Producer) -> Seen:
+def _borrowed(producer: Producer) -> CheckResult:
     text = producer.text("transposed" if "transposed" in producer.subject.arrays else "plain")
     api = member(producer, "dltensor")
     array = producer.make(text)
@@ -273,7 +275,7 @@ def _foreign(case: str, value: Any) -> None:
     @check(
         "CAPI-13", "exchange-api", case, f"from_py of {value!r} fails with an exception", risky=True
     )
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         api = member(producer, "from_py")
         line = f"api.from_py({value!r})"
         try:
@@ -290,7 +292,7 @@ _foreign("text", "array")
 
 
 @check("CAPI-09", "exchange-api", "failure", "a failure is -1 with an exception set", risky=True)
-def _failure(producer: Producer) -> Seen:
+def _failure(producer: Producer) -> CheckResult:
     api = member(producer, "from_py")
     try:
         api.from_py(7)

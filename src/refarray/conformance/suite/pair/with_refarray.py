@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import refarray
-from refarray.conformance.cases import NotApplicable, Seen, check
+from refarray.conformance.cases import CheckResult, NotApplicable, check
 from refarray.conformance.harness.consumer import Consumer, Import
 from refarray.conformance.harness.producer import raised
 from refarray.conformance.harness.recorder import PLAIN, Recorder
@@ -33,18 +33,18 @@ def and_back(pair: Pair, given: refarray.Array) -> Import:
     return found
 
 
-def seen(pair: Pair, held: bool, observed: str, text: str, back: bool = True) -> Seen:
+def seen(pair: Pair, held: bool, observed: str, text: str, back: bool = True) -> CheckResult:
     """What a case showed."""
     call = pair.consumer.subject.from_dlpack.format("y") if back else "y.tolist()"
     lines = [f"import refarray; {pair.producer.subject.imports}", f"x = {text}"]
-    return Seen(
+    return CheckResult(
         held, observed, "\n".join([*lines, "y = refarray.from_dlpack(x)", f"print({call})"])
     )
 
 
 def _values(dtype: str) -> None:
     @check("DTYPE-15", "pair", dtype, f"ones of {dtype} are ones of {dtype} in refarray")
-    def _(pair: Pair) -> Seen:
+    def _(pair: Pair) -> CheckResult:
         text = pair.producer.typed(dtype)
         _, given = there(pair, text)
         held = given.tolist() == [1, 1, 1] and given.dtype.name == dtype
@@ -62,7 +62,7 @@ for _dtype in STANDARD:
     "an array that went to refarray comes back with its shape, strides, dtype and device",
     risky=True,
 )
-def _there_and_back(pair: Pair) -> Seen:
+def _there_and_back(pair: Pair) -> CheckResult:
     text, _ = pair.consumer.own("transposed", "plain")
     array, given = there(pair, text)
     before, after = pair.consumer.look(array), and_back(pair, given).held()
@@ -77,7 +77,7 @@ def _there_and_back(pair: Pair) -> Seen:
     "data that must not be written comes back from refarray as such",
     risky=True,
 )
-def _read_only(pair: Pair) -> Seen:
+def _read_only(pair: Pair) -> CheckResult:
     text = pair.producer.text("readonly")
     _, given = there(pair, text)
     if not given.readonly:
@@ -93,7 +93,7 @@ def _read_only(pair: Pair) -> Seen:
     "the data is there when both sides' first objects have gone",
     risky=True,
 )
-def _kept(pair: Pair) -> Seen:
+def _kept(pair: Pair) -> CheckResult:
     text, _ = pair.consumer.own()
     array, given = there(pair, text)
     values = given.tolist()
@@ -112,7 +112,7 @@ def _kept(pair: Pair) -> Seen:
     "imports in several threads are right",
     risky=True,
 )
-def _threads(consumer: Consumer) -> Seen:
+def _threads(consumer: Consumer) -> CheckResult:
     def work(_: int) -> str:
         for _ in range(20):
             recorder = Recorder()

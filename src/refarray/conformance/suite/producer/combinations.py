@@ -5,20 +5,20 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-from refarray.conformance.cases import NotApplicable, Seen, check
+from refarray.conformance.cases import CheckResult, NotApplicable, check
 from refarray.conformance.harness.producer import ABSENT, VERSIONED, Producer, raised
 from refarray.conformance.suite.producer.layouts import exported
 
 
 @check("ABI-01", "producer", "fields", "each field is read where the header has it")
-def _fields(producer: Producer) -> Seen:
+def _fields(producer: Producer) -> CheckResult:
     export = exported(producer, "plain")
     told = (export["ndim"], tuple(export["shape"] or ()), tuple(export["dtype"]))
     return producer.seen(told == (1, (6,), (2, 32, 1)), export, f"{told}", field="ndim")
 
 
 @check("ABI-02", "producer", "deleter", "there is a deleter, or nothing to delete, in its place")
-def _deleter(producer: Producer) -> Seen:
+def _deleter(producer: Producer) -> CheckResult:
     export = exported(producer, "one" if "one" in producer.subject.arrays else "plain")
     place = int(export["deleter"] or 0)
     held = place == 0 or place > 4096
@@ -31,7 +31,7 @@ def _deleter(producer: Producer) -> Seen:
     "aligned",
     "data is aligned to 256 bytes, as one sentence has it and another does not",
 )
-def _aligned(producer: Producer) -> Seen:
+def _aligned(producer: Producer) -> CheckResult:
     export = exported(producer, "plain")
     rest = int(export["data"] or 0) % 256
     return producer.seen(
@@ -41,7 +41,7 @@ def _aligned(producer: Producer) -> Seen:
 
 def _unexportable(case: str, name: str, expected: str) -> None:
     @check(name, "producer", case, expected)
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         export = producer.ask(producer.text(case), **VERSIONED)
         return producer.seen(isinstance(export.error, BufferError), export)
 
@@ -51,13 +51,13 @@ _unexportable("sparse", "TENS-17", "sparse data is a BufferError")
 
 
 @check("DTYPE-11", "producer", "swapped", "data in the other byte order is an exception")
-def _swapped(producer: Producer) -> Seen:
+def _swapped(producer: Producer) -> CheckResult:
     export = producer.ask(producer.text("swapped"), **VERSIONED)
     return producer.seen(export.error is not None, export)
 
 
 @check("PROD-13", "producer", "none", "copy=None shares what can be shared")
-def _copy_none(producer: Producer) -> Seen:
+def _copy_none(producer: Producer) -> CheckResult:
     text = producer.text()
     array = producer.make(text)
     first = producer.export(text, array, copy=None, **VERSIONED)
@@ -75,25 +75,25 @@ def without_device(producer: Producer, stream: int) -> None:
 
 
 @check("PROD-10", "producer", "stream", "dl_device on the CPU with a stream is an exception")
-def _cpu_stream(producer: Producer) -> Seen:
+def _cpu_stream(producer: Producer) -> CheckResult:
     without_device(producer, 1)
     export = producer.export(producer.text(), dl_device=(1, 0), stream=1, **VERSIONED)
     return producer.seen(export.error is not None, export)
 
 
 @check("STRM-17", "producer", "cpu", "a stream that does not fit dl_device is an exception")
-def _unfit(producer: Producer) -> Seen:
+def _unfit(producer: Producer) -> CheckResult:
     without_device(producer, 2)
     export = producer.export(producer.text(), dl_device=(1, 0), stream=2, **VERSIONED)
     return producer.seen(export.error is not None, export)
 
 
 @check("DEV-09", "producer", "view", "a view is on its array's device")
-def _view(producer: Producer) -> Seen:
+def _view(producer: Producer) -> CheckResult:
     whole = producer.device(producer.make(producer.text()))
     part = producer.device(producer.make(producer.text("strided")))
     repro = producer.repro(f"print({producer.text('strided')}.__dlpack_device__())")
-    return Seen(whole == part, f"{whole} and {part}", repro)
+    return CheckResult(whole == part, f"{whole} and {part}", repro)
 
 
 VERSIONS: tuple[Any, ...] = (ABSENT, (0, 0), (1, 0), (2, 0))
@@ -109,7 +109,7 @@ def _combination(copy: Any, version: Any, device: Any) -> None:
         case.lower(),
         "the array API's test suite asks so, and expects a capsule",
     )
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         if not producer.subject.array_api:
             raise NotApplicable(f"{producer.subject.name} does not claim the array API")
         export = producer.export(
@@ -128,7 +128,7 @@ for _copy, _version, _device in product((None, True, False), VERSIONS, (None, (1
 @check(
     "AAPI-01", "producer", "names", "from_dlpack is in the namespace, both methods are on the array"
 )
-def _names(producer: Producer) -> Seen:
+def _names(producer: Producer) -> CheckResult:
     kind = type(producer.make(producer.text()))
     missing = [name for name in ("__dlpack__", "__dlpack_device__") if not hasattr(kind, name)]
     call = producer.subject.from_dlpack
@@ -139,7 +139,7 @@ def _names(producer: Producer) -> Seen:
             missing.append(raised(error))
     if "__dlpack_device__" in missing or "__dlpack__" in missing:
         raise NotApplicable(f"missing: {', '.join(missing)}")
-    return Seen(
+    return CheckResult(
         not missing,
         f"missing: {', '.join(missing) or 'none'}",
         producer.repro(f"print(dir({producer.text()}))"),

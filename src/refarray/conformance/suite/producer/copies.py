@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from refarray.conformance.cases import NotApplicable, Seen, check
+from refarray.conformance.cases import CheckResult, NotApplicable, check
 from refarray.conformance.harness.producer import VERSIONED, Export, Producer
 from refarray.conformance.requirements import Level
 from refarray.conformance.suite.producer.layouts import exported, is_member
@@ -13,7 +13,7 @@ from refarray.conformance.suite.producer.layouts import exported, is_member
 
 def _copy(name: str, case: str, keywords: dict[str, Any]) -> None:
     @check(name, "producer", case, "copy=True gives memory of its own")
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         text = producer.text()
         array = producer.make(text)
         plain = producer.export(text, array, **keywords)
@@ -37,7 +37,7 @@ _copy("PROD-16", "legacy-asked", {"max_version": (0, 8)})
 
 
 @check("FLAG-05", "producer", "two-copies", "two copies share no memory")
-def _two_copies(producer: Producer) -> Seen:
+def _two_copies(producer: Producer) -> CheckResult:
     text = producer.text()
     array = producer.make(text)
     first, second = (producer.export(text, array, copy=True, **VERSIONED) for _ in range(2))
@@ -49,7 +49,7 @@ def _two_copies(producer: Producer) -> Seen:
 
 def _no_copy(kind: str) -> None:
     @check("PROD-12", "producer", kind, "copy=False gives the array's own memory, or BufferError")
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         text = producer.text(kind)
         array = producer.make(text)
         plain = exported(producer, kind)
@@ -83,7 +83,7 @@ def knowing(producer: Producer, export: Export) -> Export:
 
 
 @check("PROD-06", "producer", "own-device", "dl_device equal to __dlpack_device__() is served")
-def _own_device(producer: Producer) -> Seen:
+def _own_device(producer: Producer) -> CheckResult:
     text = producer.text()
     array = producer.make(text)
     own = producer.device(array)
@@ -94,7 +94,7 @@ def _own_device(producer: Producer) -> Seen:
 @check(
     "PROD-08", "producer", "cpu", "dl_device=(1, 0) is served: every array can be had on the CPU"
 )
-def _cpu(producer: Producer) -> Seen:
+def _cpu(producer: Producer) -> CheckResult:
     export = knowing(producer, producer.export(producer.text(), dl_device=(1, 0), **VERSIONED))
     return producer.seen(export.held is not None and tuple(export["device"]) == (1, 0), export)
 
@@ -108,7 +108,7 @@ def _foreign(case: str, device: tuple[int, int], versioned: bool) -> None:
         # The header gives every CPU the id 0; nothing says what another number asks for.
         level="DISPUTED" if device[0] == 1 else "",
     )
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         keywords = VERSIONED if versioned else {}
         export = producer.export(producer.text(), dl_device=device, **keywords)
         export = knowing(producer, export)
@@ -127,7 +127,7 @@ for _case, _pair in (
 
 def _malformed_device(case: str, value: Any) -> None:
     @check("PROD-07", "producer", case, f"dl_device={value!r} is a TypeError or a ValueError")
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         export = producer.export(producer.text(), dl_device=value, **VERSIONED)
         return producer.seen(isinstance(export.error, TypeError | ValueError), export)
 
@@ -144,7 +144,7 @@ for _case, _value in (
 
 def _malformed_copy(case: str, value: Any) -> None:
     @check("PROD-15", "producer", case, f"copy={value!r} is a TypeError or a ValueError")
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         export = producer.export(producer.text(), copy=value, **VERSIONED)
         return producer.seen(isinstance(export.error, TypeError | ValueError), export)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from refarray.conformance.cases import NotApplicable, Seen, check
+from refarray.conformance.cases import CheckResult, NotApplicable, check
 from refarray.conformance.harness.producer import VERSIONED, Producer
 
 # dtype: (requirement, code, bits); lanes are 1.
@@ -25,7 +25,7 @@ def _triple(dtype: str, name: str, code: int, bits: int) -> None:
     @check(
         name, "producer", dtype, f"{dtype} is exported as (code, bits, lanes) = ({code}, {bits}, 1)"
     )
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         export = producer.export(producer.typed(dtype), **VERSIONED)
         if export.error is not None:
             raise NotApplicable(f"{export.call} raised {export}")
@@ -35,7 +35,7 @@ def _triple(dtype: str, name: str, code: int, bits: int) -> None:
 
 def _exported(dtype: str) -> None:
     @check("DTYPE-15", "producer", dtype, f"{dtype}, a dtype of the array API, can be exported")
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         export = producer.export(producer.typed(dtype))
         if export.error is not None:  # a producer may refuse the legacy struct
             export = producer.export(producer.typed(dtype), **VERSIONED)

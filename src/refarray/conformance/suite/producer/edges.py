@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from refarray.conformance.cases import NotApplicable, Seen, about, check
+from refarray.conformance.cases import CheckResult, NotApplicable, about, check
 from refarray.conformance.harness.producer import VERSIONED, Producer, raised
 from refarray.conformance.suite.producer.layouts import exported
 from refarray.conformance.suite.producer.lifetime import Taken
@@ -36,7 +36,7 @@ def mapped(address: int) -> bool:
     "host",
     "memory that the host can read is not announced under a GPU's device type",
 )
-def _host(producer: Producer) -> Seen:
+def _host(producer: Producer) -> CheckResult:
     export = exported(producer, "plain")
     kind = export["device"][0]
     held = kind not in GPU or not mapped(export.address)
@@ -50,7 +50,7 @@ def _host(producer: Producer) -> Seen:
     "a copy that no memory can hold is an exception of its own kind, not a SystemError",
     risky=True,
 )
-def _no_memory(producer: Producer) -> Seen:
+def _no_memory(producer: Producer) -> CheckResult:
     text = producer.text("broadcast")
     huge = text.replace("(3,)", f"({HUGE},)")
     if huge == text:
@@ -67,7 +67,7 @@ def _no_memory(producer: Producer) -> Seen:
     "memory that was exported is not freed or moved when the array is resized",
     risky=True,
 )
-def _resized(producer: Producer) -> Seen:
+def _resized(producer: Producer) -> CheckResult:
     name = next((n for n in ("resize_", "resize") if hasattr(plain(producer), n)), None)
     if name is None:
         raise NotApplicable("its arrays are not resized")
@@ -80,10 +80,10 @@ def _resized(producer: Producer) -> Seen:
     try:
         getattr(array, name)((2 * COUNT,))
     except Exception as error:
-        return Seen(it.still, f"{line} raised {raised(error)}", producer.repro(*lines))
+        return CheckResult(it.still, f"{line} raised {raised(error)}", producer.repro(*lines))
     held = mapped(it.export.address) and it.still
     observed = "the data is still there" if held else "its memory was freed while it was exported"
-    return Seen(held, observed, producer.repro(*lines))
+    return CheckResult(held, observed, producer.repro(*lines))
 
 
 def plain(producer: Producer) -> Any:

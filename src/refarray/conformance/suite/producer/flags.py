@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from refarray.conformance.cases import NotApplicable, Seen, check
+from refarray.conformance.cases import CheckResult, NotApplicable, check
 from refarray.conformance.harness.producer import VERSIONED, Producer
 from refarray.conformance.suite.producer.layouts import LAYOUTS, exported
 
@@ -11,7 +11,7 @@ READ_ONLY, IS_COPIED, PADDED = 1, 2, 4
 
 def _known(kind: str) -> None:
     @check("FLAG-01", "producer", kind, "no flag bit is set that DLPack 1.3 does not know")
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         export = exported(producer, kind)
         return producer.seen(
             export.flags & ~7 == 0, export, f"flags {export.flags:#x}", field="flags"
@@ -20,7 +20,7 @@ def _known(kind: str) -> None:
 
 def _view(kind: str) -> None:
     @check("FLAG-04", "producer", kind, "IS_COPIED is clear where nothing was copied")
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         export = exported(producer, kind)
         return producer.seen(
             not export.flags & IS_COPIED, export, f"flags {export.flags}", field="flags"
@@ -34,7 +34,7 @@ for _kind in ("plain", "strided", "transposed", "scalar"):
 
 
 @check("FLAG-02", "producer", "readonly", "READ_ONLY is set on data that must not be written")
-def _readonly(producer: Producer) -> Seen:
+def _readonly(producer: Producer) -> CheckResult:
     export = exported(producer, "readonly")
     return producer.seen(
         bool(export.flags & READ_ONLY), export, f"flags {export.flags}", field="flags"
@@ -42,7 +42,7 @@ def _readonly(producer: Producer) -> Seen:
 
 
 @check("FLAG-02", "producer", "writable", "READ_ONLY is clear on data that may be written")
-def _writable(producer: Producer) -> Seen:
+def _writable(producer: Producer) -> CheckResult:
     if producer.subject.immutable:
         raise NotApplicable("its arrays may never be written")
     export = exported(producer, "plain")
@@ -58,14 +58,14 @@ def _writable(producer: Producer) -> Seen:
     "data that must not be written is refused to legacy consumers: BufferError",
     level="DISPUTED",  # the legacy struct cannot say it, and no text what to do
 )
-def _legacy(producer: Producer) -> Seen:
+def _legacy(producer: Producer) -> CheckResult:
     export = producer.export(producer.text("readonly"))
     return producer.seen(isinstance(export.error, BufferError), export)
 
 
 def _copied(kind: str) -> None:
     @check("FLAG-03", "producer", kind, "copy=True sets IS_COPIED")
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         export = exported(producer, kind, copy=True, **VERSIONED)
         return producer.seen(
             bool(export.flags & IS_COPIED), export, f"flags {export.flags}", field="flags"
@@ -79,7 +79,7 @@ for _kind in ("plain", "strided", "readonly"):
 @check(
     "FLAG-06", "producer", "readonly", "a copy of read-only data may be written: READ_ONLY is clear"
 )
-def _owned(producer: Producer) -> Seen:
+def _owned(producer: Producer) -> CheckResult:
     export = exported(producer, "readonly", copy=True, **VERSIONED)
     return producer.seen(
         not export.flags & READ_ONLY, export, f"flags {export.flags}", field="flags"

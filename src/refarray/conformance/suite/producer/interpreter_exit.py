@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from refarray.conformance import _adversary
-from refarray.conformance.cases import NotApplicable, Seen, about, check
+from refarray.conformance.cases import CheckResult, NotApplicable, about, check
 from refarray.conformance.harness.producer import Producer
-from refarray.conformance.runner.hang_detector import LOOK_SECONDS, Patience
+from refarray.conformance.runner.hang_detector import LOOK_SECONDS, HangDetector
 from refarray.conformance.suite.producer.lifetime import exported, seen
 
 SECONDS = 20.0
@@ -23,7 +23,7 @@ KEPT: list[Any] = []  # what has to live until the process ends
 
 def _late(case: str, expected: str, line: str, keep: Callable[[Any], None]) -> None:
     @check("LIFE-05", "producer", case, f"{expected}: no crash, no hang", exits=True)
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         kind = "scalar" if "scalar" in producer.subject.arrays else "plain"
         export = exported(producer, text=producer.text(kind))
         owned = _adversary.take(export.capsule)
@@ -61,9 +61,9 @@ _late(
     "a capsule that nobody took is there when the interpreter ends: no crash, no hang",
     exits=True,
 )
-def _unconsumed(producer: Producer) -> Seen:
+def _unconsumed(producer: Producer) -> CheckResult:
     export = exported(producer)
-    out = Seen(
+    out = CheckResult(
         True,
         "the process ended as it should",
         producer.repro(f"import builtins; builtins.kept = {export.call}"),
@@ -86,8 +86,8 @@ def run(script: str) -> tuple[int | None, str]:
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         command = [sys.executable, "-c", script]
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=errors)
-        patience = Patience(process.pid, SECONDS)
-        while process.poll() is None and not patience.over():
+        hang_detector = HangDetector(process.pid, SECONDS)
+        while process.poll() is None and not hang_detector.over():
             time.sleep(LOOK_SECONDS / 10)
         status = process.poll()
         if status is None:
@@ -106,7 +106,7 @@ def run(script: str) -> tuple[int | None, str]:
     "in a sub-interpreter it works, or an exception says that it does not",
     full=True,
 )
-def _sub(producer: Producer) -> Seen:
+def _sub(producer: Producer) -> CheckResult:
     """In a process of its own and judged here: a death is no worse than what the level says."""
     if through := producer.subject.through:
         raise NotApplicable(f"it needs {through}, which is tried by itself")
@@ -117,9 +117,9 @@ def _sub(producer: Producer) -> Seen:
     )
     status, out = run(repro)
     if status is None:
-        return Seen(False, "it hangs", repro)
+        return CheckResult(False, "it hangs", repro)
     if status < 0:
-        return Seen(False, f"signal {-status}", repro)
+        return CheckResult(False, f"signal {-status}", repro)
     said = out.strip().splitlines()
     last = said[-1] if said and said != ["None"] else "it works"
-    return Seen("SystemError" not in last, last[:200], repro)
+    return CheckResult("SystemError" not in last, last[:200], repro)

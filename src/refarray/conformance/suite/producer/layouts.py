@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-from refarray.conformance.cases import NotApplicable, Seen, check
+from refarray.conformance.cases import CheckResult, NotApplicable, check
 from refarray.conformance.harness.producer import VERSIONED, Export, Producer
 
 LAYOUTS = (
@@ -31,7 +31,7 @@ def exported(producer: Producer, kind: str, **keywords: object) -> Export:
 
 def _strides(kind: str) -> None:
     @check("TENS-06", "producer", kind, "strides are not NULL where ndim is not 0")
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         export = exported(producer, kind)
         held = export["ndim"] == 0 or export["strides"] is not None
         if not held and (export["version"] or (0, 0)) < (1, 2):
@@ -41,7 +41,7 @@ def _strides(kind: str) -> None:
 
 def _shape(kind: str) -> None:
     @check("TENS-08", "producer", kind, "shape is not NULL where ndim is not 0")
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         export = exported(producer, kind)
         held = export["ndim"] == 0 or export["shape"] is not None
         return producer.seen(held, export, f"shape {export['shape']}", field="shape")
@@ -49,7 +49,7 @@ def _shape(kind: str) -> None:
 
 def _no_data(kind: str) -> None:
     @check("TENS-03", "producer", kind, "data is NULL where there are no elements")
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         export = exported(producer, kind)
         return producer.seen(not export["data"], export, f"data {export['data']:#x}", field="data")
 
@@ -61,7 +61,7 @@ def _shared(kind: str) -> None:
         kind,
         "two exports of one array show the same memory: nothing was copied",
     )
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         text = producer.text(kind)
         array = producer.make(text)
         first, second = (producer.export(text, array, **VERSIONED) for _ in range(2))
@@ -75,7 +75,7 @@ def _shared(kind: str) -> None:
 
 def _device(kind: str) -> None:
     @check("DEV-03", "producer", kind, "the struct's device is what __dlpack_device__() says")
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         text = producer.text(kind)
         array = producer.make(text)
         export = producer.export(text, array, **VERSIONED)
@@ -109,7 +109,7 @@ def is_member(value: object) -> bool:
     "pair",
     "__dlpack_device__() returns a tuple of a DLDeviceType value and an int",
 )
-def _pair(producer: Producer) -> Seen:
+def _pair(producer: Producer) -> CheckResult:
     text = producer.text()
     array = producer.make(text)
     producer.device(array)
@@ -120,11 +120,11 @@ def _pair(producer: Producer) -> Seen:
         and (isinstance(said[0], int) or is_member(said[0]))
         and isinstance(said[1], int)
     )
-    return Seen(held, f"{said!r}", producer.repro(f"print({text}.__dlpack_device__())"))
+    return CheckResult(held, f"{said!r}", producer.repro(f"print({text}.__dlpack_device__())"))
 
 
 @check("DEV-02", "producer", "cpu", "device_id is 0 for host memory")
-def _host_id(producer: Producer) -> Seen:
+def _host_id(producer: Producer) -> CheckResult:
     export = exported(producer, "plain")
     kind, number = export["device"]
     if kind not in HOST:
@@ -138,7 +138,7 @@ def _host_id(producer: Producer) -> Seen:
     "first",
     "data + byte_offset is the address of the first element: 0.0 of 0 to 5",
 )
-def _first(producer: Producer) -> Seen:
+def _first(producer: Producer) -> CheckResult:
     import ctypes
 
     export = exported(producer, "plain")
@@ -151,7 +151,7 @@ def _first(producer: Producer) -> Seen:
 
 
 @check("ABI-05", "producer", "strided", "strides count elements: every second of six has stride 2")
-def _elements(producer: Producer) -> Seen:
+def _elements(producer: Producer) -> CheckResult:
     export = exported(producer, "strided")
     held = tuple(export["shape"]) == (3,) and tuple(export["strides"] or ()) == (2,)
     observed = f"shape {export['shape']}, strides {export['strides']}"
@@ -161,13 +161,13 @@ def _elements(producer: Producer) -> Seen:
 @check(
     "TENS-11", "producer", "odd", "byte strides that are no multiple of the item size: BufferError"
 )
-def _odd(producer: Producer) -> Seen:
+def _odd(producer: Producer) -> CheckResult:
     export = producer.export(producer.text("unaligned-strides"), **VERSIONED)
     return producer.seen(isinstance(export.error, BufferError), export)
 
 
 @check("TENS-16", "producer", "dropped", "shape and strides stay valid when the array is gone")
-def _dropped(producer: Producer) -> Seen:
+def _dropped(producer: Producer) -> CheckResult:
     export = exported(producer, "transposed")
     before = (export["shape"], export["strides"])
     churn = [producer.make(producer.text("one")) for _ in range(64)]  # reuses what was freed

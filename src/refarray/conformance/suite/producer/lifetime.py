@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from refarray.conformance import _adversary
-from refarray.conformance.cases import NotApplicable, Seen, check
+from refarray.conformance.cases import CheckResult, NotApplicable, check
 from refarray.conformance.harness.producer import VERSIONED, Export, Producer, raised
 from refarray.conformance.requirements import Level
 
@@ -55,9 +55,9 @@ def taken(producer: Producer, **how: bool) -> Taken:
     return Taken(exported(producer), **how)
 
 
-def seen(producer: Producer, held: bool, export: Export, observed: str, *lines: str) -> Seen:
+def seen(producer: Producer, held: bool, export: Export, observed: str, *lines: str) -> CheckResult:
     """What a case showed."""
-    return Seen(held, observed, producer.repro(TAKE.format(call=export.call), *lines))
+    return CheckResult(held, observed, producer.repro(TAKE.format(call=export.call), *lines))
 
 
 def resident() -> int:
@@ -72,7 +72,7 @@ def _no_growth(
     name: str, case: str, expected: str, count: int, use: Callable[[Producer, str], None]
 ) -> None:
     @check(name, "producer", case, expected, risky=True)
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         text = producer.big(count)
         for _ in range(3):
             use(producer, text)
@@ -105,7 +105,7 @@ _no_growth(
     "name",
     "the capsule's name is a static string: the same for every capsule",
 )
-def _name(producer: Producer) -> Seen:
+def _name(producer: Producer) -> CheckResult:
     first, second = (exported(producer) for _ in range(2))
     places = [_adversary.inspect(each.capsule)["name_address"] for each in (first, second)]
     observed = f"{places[0]:#x} and {places[1]:#x}"
@@ -119,7 +119,7 @@ def _name(producer: Producer) -> Seen:
     "a capsule under its used name goes without touching the tensor",
     risky=True,
 )
-def _used(producer: Producer) -> Seen:
+def _used(producer: Producer) -> CheckResult:
     it = taken(producer)
     it.let_capsule_go()
     held = it.still
@@ -134,7 +134,7 @@ def _used(producer: Producer) -> Seen:
     "a capsule under a foreign name goes without a crash",
     risky=True,
 )
-def _foreign(producer: Producer) -> Seen:
+def _foreign(producer: Producer) -> CheckResult:
     it = taken(producer, rename=False)
     _adversary.rename(it.export.capsule, "foo")
     it.let_capsule_go()
@@ -145,7 +145,7 @@ def _foreign(producer: Producer) -> Seen:
 
 def _style(case: str, expected: str, **how: bool) -> None:
     @check("LIFE-11", "producer", case, expected, risky=True)
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         it = taken(producer, **how)
         it.let_capsule_go()
         held = it.still
@@ -174,7 +174,7 @@ _style(
     "a capsule that goes while an exception is pending leaves it as it is",
     risky=True,
 )
-def _pending(producer: Producer) -> Seen:
+def _pending(producer: Producer) -> CheckResult:
     kind = "strided" if "strided" in producer.subject.arrays else "plain"
     export = exported(producer, text=producer.text(kind))
     error = ValueError("pending")
@@ -185,7 +185,7 @@ def _pending(producer: Producer) -> Seen:
 
 
 @check("LIFE-15", "producer", "error", "the deleter returns with no exception set", risky=True)
-def _error(producer: Producer) -> Seen:
+def _error(producer: Producer) -> CheckResult:
     kind = "transposed" if "transposed" in producer.subject.arrays else "plain"
     it = Taken(exported(producer, text=producer.text(kind)))
     try:
@@ -197,7 +197,7 @@ def _error(producer: Producer) -> Seen:
 
 def _elsewhere(case: str, expected: str, drop: Callable[[Any], None]) -> None:
     @check("LIFE-04", "producer", case, expected, risky=True)
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         it = taken(producer)
         drop(it.owned)
         return seen(producer, True, it.export, "it ran", "owned.drop_in_thread(False)")
@@ -218,7 +218,7 @@ _elsewhere(
 @check(
     "LIFE-16", "producer", "gone", "the data stays when the producer's object has gone", risky=True
 )
-def _gone(producer: Producer) -> Seen:
+def _gone(producer: Producer) -> CheckResult:
     it = taken(producer)
     churn = [producer.make(producer.text()) for _ in range(64)]  # takes what was freed
     held = it.still
@@ -233,7 +233,7 @@ def _gone(producer: Producer) -> Seen:
     "what is written through a writable export is seen by the array",
     risky=True,
 )
-def _written(producer: Producer) -> Seen:
+def _written(producer: Producer) -> CheckResult:
     text = producer.text()
     array = producer.make(text)
     export = exported(producer, array, text)
@@ -252,7 +252,7 @@ def _written(producer: Producer) -> Seen:
     "each export is a tensor of its own: one outlives the other",
     risky=True,
 )
-def _own(producer: Producer) -> Seen:
+def _own(producer: Producer) -> CheckResult:
     text = producer.text()
     array = producer.make(text)
     exports = [exported(producer, array, text) for _ in range(2)]
@@ -274,7 +274,7 @@ def _own(producer: Producer) -> Seen:
     "exports of one array in several threads are right",
     risky=True,
 )
-def _threads(producer: Producer) -> Seen:
+def _threads(producer: Producer) -> CheckResult:
     text = producer.text()
     array = producer.make(text)
     export = exported(producer, array, text)

@@ -7,7 +7,7 @@ import inspect
 import sys
 from typing import Any
 
-from refarray.conformance.cases import NotApplicable, Seen, check
+from refarray.conformance.cases import CheckResult, NotApplicable, check
 from refarray.conformance.harness.producer import VERSIONED, Producer, raised
 from refarray.conformance.requirements import Level
 
@@ -21,7 +21,7 @@ def left_out(parameter: inspect.Parameter, values: Any) -> bool:
 
 
 @check("PROD-01", "producer", "positional", "__dlpack__ takes no positional arguments: TypeError")
-def _positional(producer: Producer) -> Seen:
+def _positional(producer: Producer) -> CheckResult:
     text = producer.text()
     array = producer.make(text)
     repro = producer.repro(f"print({text}.__dlpack__(None))")
@@ -30,8 +30,8 @@ def _positional(producer: Producer) -> Seen:
     try:
         type(array).__dlpack__(array, None)
     except Exception as error:
-        return Seen(isinstance(error, TypeError), raised(error), repro, level=level)
-    return Seen(False, "accepted", repro, level=level)
+        return CheckResult(isinstance(error, TypeError), raised(error), repro, level=level)
+    return CheckResult(False, "accepted", repro, level=level)
 
 
 def _keyword(name: str) -> None:
@@ -41,7 +41,7 @@ def _keyword(name: str) -> None:
         f"keyword-{name}",
         f"__dlpack__ takes the keyword {name}, None by default",
     )
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         export = producer.export(producer.text(), **{name: None})
         if isinstance(export.error, BufferError):  # it may refuse the legacy struct
             export = producer.export(producer.text(), **{**VERSIONED, name: None})
@@ -58,7 +58,7 @@ for _name in KEYWORDS:
     "signature",
     "inspect.signature reads stream, max_version, dl_device, copy, each None by default",
 )
-def _signature(producer: Producer) -> Seen:
+def _signature(producer: Producer) -> CheckResult:
     if not producer.subject.array_api:
         raise NotApplicable(f"{producer.subject.name} does not claim the array API")
     text = producer.text()
@@ -67,13 +67,13 @@ def _signature(producer: Producer) -> Seen:
     try:
         signature = inspect.signature(method)
     except (TypeError, ValueError) as error:
-        return Seen(False, raised(error), repro)
+        return CheckResult(False, raised(error), repro)
     found = [signature.parameters.get(name) for name in KEYWORDS]
     if not all(parameter is not None for parameter in found):
-        return Seen(False, str(signature), repro)
+        return CheckResult(False, str(signature), repro)
     held = all(left_out(parameter, str | int | tuple) for parameter in found if parameter)
     # Another default is a choice that PyTorch made and the standard's authors discuss.
-    return Seen(held, str(signature), repro, level=Level.DISPUTED)
+    return CheckResult(held, str(signature), repro, level=Level.DISPUTED)
 
 
 @check(
@@ -82,7 +82,7 @@ def _signature(producer: Producer) -> Seen:
     "unknown-keyword",
     "an unknown keyword is a TypeError: consumers tell old producers by it",
 )
-def _unknown(producer: Producer) -> Seen:
+def _unknown(producer: Producer) -> CheckResult:
     export = producer.export(producer.text(), no_such_keyword=1)
     return producer.seen(isinstance(export.error, TypeError), export)
 
@@ -90,7 +90,7 @@ def _unknown(producer: Producer) -> Seen:
 @check(
     "PROD-03", "producer", "defaults", "every default given explicitly is the same as nothing given"
 )
-def _defaults(producer: Producer) -> Seen:
+def _defaults(producer: Producer) -> CheckResult:
     text = producer.text()
     array = producer.make(text)
     bare = producer.export(text, array)
@@ -118,7 +118,7 @@ def _defaults(producer: Producer) -> Seen:
     "pure",
     "an export does not change the array: a second one tells the same",
 )
-def _pure(producer: Producer) -> Seen:
+def _pure(producer: Producer) -> CheckResult:
     text = producer.text("strided" if "strided" in producer.subject.arrays else "plain")
     array = producer.make(text)
     exports = [producer.export(text, array, **VERSIONED) for _ in range(2)]
@@ -127,7 +127,7 @@ def _pure(producer: Producer) -> Seen:
 
 
 @check("PROD-18", "producer", "subclass", "an instance of a subclass exports as its base does")
-def _subclass(producer: Producer) -> Seen:
+def _subclass(producer: Producer) -> CheckResult:
     if not producer.subject.subclass:
         raise NotApplicable(f"the arrays of {producer.subject.name} are not subclassed")
     text = producer.text()
@@ -150,7 +150,7 @@ def _subclass(producer: Producer) -> Seen:
     "references",
     "an export takes references of its array and a dropped capsule returns them",
 )
-def _references(producer: Producer) -> Seen:
+def _references(producer: Producer) -> CheckResult:
     text = producer.text()
     array = producer.make(text)
     producer.export(text, array, **VERSIONED)  # whatever is made once is made now
@@ -165,13 +165,15 @@ def _references(producer: Producer) -> Seen:
         "for _ in range(8): x.__dlpack__(max_version=(1, 3))",
         "print(sys.getrefcount(x) - n)",
     )
-    return Seen(after == before, f"{before} before, {during} with 8 capsules, {after} after", repro)
+    return CheckResult(
+        after == before, f"{before} before, {during} with 8 capsules, {after} after", repro
+    )
 
 
 @check(
     "LIFE-21", "producer", "refused", "a refused export leaves the array's references as they were"
 )
-def _refused(producer: Producer) -> Seen:
+def _refused(producer: Producer) -> CheckResult:
     text = producer.text()
     array = producer.make(text)
     before = sys.getrefcount(array)
@@ -179,7 +181,7 @@ def _refused(producer: Producer) -> Seen:
         producer.export(text, array, dl_device=(9, 0), **VERSIONED)
     gc.collect()
     after = sys.getrefcount(array)
-    return Seen(
+    return CheckResult(
         after == before,
         f"{before} before, {after} after 8 refusals",
         producer.repro(
@@ -193,11 +195,11 @@ def _refused(producer: Producer) -> Seen:
 
 
 @check("CONS-02", "producer", "methods", "the array type has __dlpack__ and __dlpack_device__")
-def _methods(producer: Producer) -> Seen:
+def _methods(producer: Producer) -> CheckResult:
     text = producer.text()
     kind = type(producer.make(text))
     missing = [name for name in ("__dlpack__", "__dlpack_device__") if not hasattr(kind, name)]
-    return Seen(
+    return CheckResult(
         not missing,
         f"missing: {', '.join(missing) or 'none'}",
         producer.repro(f"print(dir({text}))"),

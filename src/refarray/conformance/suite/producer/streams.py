@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from refarray.conformance.cases import NotApplicable, Seen, check
+from refarray.conformance.cases import CheckResult, NotApplicable, check
 from refarray.conformance.harness.producer import VERSIONED, Producer
 
 
@@ -19,7 +19,7 @@ def _on_cpu(producer: Producer) -> str:
 
 def _refused(name: str, case: str, value: Any, expected: str, level: str = "") -> None:
     @check(name, "producer", case, expected, level=level)
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         export = producer.export(_on_cpu(producer), stream=value, **VERSIONED)
         return producer.seen(export.error is not None, export)
 
@@ -44,6 +44,6 @@ for _case, _bad in BAD.items():
 
 
 @check("STRM-14", "producer", "cpu-none", "stream=None is accepted on the CPU")
-def _none(producer: Producer) -> Seen:
+def _none(producer: Producer) -> CheckResult:
     export = producer.export(_on_cpu(producer), stream=None, **VERSIONED)
     return producer.seen(export.held is not None, export)

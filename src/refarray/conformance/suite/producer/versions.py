@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from refarray.conformance.cases import Seen, check
+from refarray.conformance.cases import CheckResult, check
 from refarray.conformance.harness.producer import ABSENT, Producer
 
 
@@ -15,7 +15,7 @@ def _versioned(case: str, name: str, asked: tuple[int, int]) -> None:
         case,
         f"max_version={asked} gives a DLManagedTensorVersioned of major version 1",
     )
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         export = producer.export(producer.text(), max_version=asked)
         held = export.versioned and export["version"][0] == 1
         return producer.seen(held, export)
@@ -33,7 +33,7 @@ for _asked in ((1, 0), (1, 1), (1, 2)):
     "own-version",
     "the version in the struct is the producer's own, whatever the consumer asked for",
 )
-def _own_version(producer: Producer) -> Seen:
+def _own_version(producer: Producer) -> CheckResult:
     low = producer.export(producer.text(), max_version=(1, 0))
     high = producer.export(producer.text(), max_version=(1, 99))
     held = low["version"] == high["version"] and high["version"] != (1, 99)
@@ -43,7 +43,7 @@ def _own_version(producer: Producer) -> Seen:
 
 def _legacy(case: str, name: str, expected: str, **keywords: Any) -> None:
     @check(name, "producer", case, expected)
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         export = producer.export(producer.text(), **keywords)
         refused = isinstance(export.error, BufferError)
         held = refused or (export.held is not None and not export.versioned)
@@ -68,7 +68,7 @@ for _old in ((0, 8), (0, 0)):
 
 def _malformed(case: str, value: Any) -> None:
     @check("VERS-10", "producer", case, f"max_version={value!r} is a TypeError or a ValueError")
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         export = producer.export(producer.text(), max_version=value)
         return producer.seen(isinstance(export.error, TypeError | ValueError), export)
 
@@ -91,7 +91,7 @@ for _case, _value in (
     "max_version=(2**70, 0) is served as any newer version is, or an exception says why not",
     risky=True,
 )
-def _huge(producer: Producer) -> Seen:
+def _huge(producer: Producer) -> CheckResult:
     export = producer.export(producer.text(), max_version=(2**70, 0))
     return producer.seen(
         export.held is not None or not isinstance(export.error, SystemError), export
@@ -105,7 +105,7 @@ def _name(case: str, **keywords: Any) -> None:
         case,
         "the capsule is named after its struct: dltensor, or dltensor_versioned of major version 1",
     )
-    def _(producer: Producer) -> Seen:
+    def _(producer: Producer) -> CheckResult:
         export = producer.ask(producer.text(), **keywords)
         if export.error is not None:
             return producer.seen(isinstance(export.error, BufferError), export)
