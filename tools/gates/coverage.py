@@ -158,7 +158,6 @@ def measure(folder: Path) -> None:
             *("--hypothesis-seed=0", "-m", LIGHT),
             *ignored,
             TESTS,
-            located,
         ],
         plain,
     )

@@ -31,7 +31,7 @@ def library() -> str:
 
 def isolated() -> list[list[str]]:
     """Scripts of tests/isolated with their arguments."""
-    sys.path.insert(0, str(TESTS))
+    sys.path.insert(0, str(TESTS / "devices"))
     from test_gpu_copies import SCENARIOS
 
     copies = [["gpu_copies.py", name, vendor] for name in SCENARIOS for vendor in ("cuda", "rocm")]
