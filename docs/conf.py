@@ -1,4 +1,4 @@
-"""Owns how Sphinx builds the manual from the installed package."""
+"""Sphinx configuration: builds the manual from the installed package."""
 
 import refarray
 
@@ -18,7 +18,7 @@ html_title = "refarray"
 
 
 def show_as_written(_app, _what, _name, _object, _options, lines: list[str]) -> None:
-    """Docstrings are plain text for `help()`: their layout is kept, nothing in them is markup."""
+    """Show docstrings as literal text: they are laid out for `help()` and contain no markup."""
     lines[:] = ["::", "", *(f"   {line}" for line in lines), ""]
 
 
