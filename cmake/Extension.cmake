@@ -1,7 +1,6 @@
-# Owns the extension modules refarray._native and refarray.conformance._adversary, and everything else that CMake puts
-# into the wheel.
+# The extension modules refarray._native and refarray.conformance._adversary, and everything else in the wheel.
 
-# The headers a consumer may include from refarray.get_include(): header-only, no library of ours to link with.
+# The headers in refarray.get_include(): header-only, nothing to link with.
 set(REFARRAY_SHIPPED_HEADERS
     refarray/core/device.hpp
     refarray/core/dtype.hpp
@@ -18,10 +17,10 @@ find_package(Python 3.11 REQUIRED COMPONENTS Interpreter ${python_component})
 if(SKBUILD_SABI_VERSION)
   string(REPLACE "." "" abi "abi3-cp${SKBUILD_SABI_VERSION}")
 else()
-  string(REGEX REPLACE "^cpython-([0-9]+t?).*" "cp\\1" abi "${Python_SOABI}")  # "t" is a free-threaded one
+  string(REGEX REPLACE "^cpython-([0-9]+t?).*" "cp\\1" abi "${Python_SOABI}")  # "t": free-threaded
 endif()
 
-# An extension module of the sources in a folder, for the limited API where one is asked for.
+# Builds an extension module of the sources below a folder, for the limited API if scikit-build-core requests it.
 function(refarray_extension name folder)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.cpp")
   if(SKBUILD_SABI_VERSION)
@@ -37,9 +36,9 @@ function(refarray_extension name folder)
   target_link_options(${name} PRIVATE "-Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map"
                       -Wl,--gc-sections)
   if(NOT REFARRAY_SANITIZE)
-    # Loading and relocating the C++ library would be half of the import's time and most of its memory; what we use of
-    # it is small, and no exception of ours leaves a module. A sanitizer must see the shared one. libgcc stays shared:
-    # two unwinders in one process cannot end a thread (pthread_exit, as Python before 3.14 does at its own end).
+    # Loading and relocating libstdc++ would be half of the import time and most of its memory. We use little of it, and
+    # no exception leaves a module. Sanitizers need the shared library. libgcc stays shared: with two unwinders in one
+    # process, pthread_exit fails, which Python before 3.14 calls in daemon threads at exit.
     target_link_options(${name} PRIVATE -static-libstdc++)
   endif()
   set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/exports.map")
@@ -48,7 +47,7 @@ endfunction()
 refarray_extension(_native src/extension)
 target_link_libraries(_native PRIVATE refarray_dlpack)
 if(REFARRAY_SANITIZE)
-  # A handler for abi::__forced_unwind binds a reference to no object (a thread that is ended throws none).
+  # A handler for abi::__forced_unwind binds a null reference: pthread_exit throws no object.
   target_compile_options(_native PRIVATE -fno-sanitize=null)
 endif()
 target_compile_definitions(_native PRIVATE
@@ -58,7 +57,7 @@ target_compile_definitions(_native PRIVATE
     REFARRAY_BUILD_TYPE="${CMAKE_BUILD_TYPE}"
     REFARRAY_DLPACK_ORIGIN="${DLPack_ORIGIN}")
 
-# What the conformance kit tries other libraries with. It breaks the protocol on purpose, so it has nothing of ours in it.
+# The conformance kit's hostile producer and consumer. It breaks the protocol on purpose and links with none of the layers.
 refarray_extension(_adversary src/adversary)
 target_link_libraries(_adversary PRIVATE DLPack::DLPack)
 
@@ -69,16 +68,16 @@ if(under_pip)
     get_filename_component(folder "${header}" DIRECTORY)
     install(FILES "${PROJECT_SOURCE_DIR}/include/${header}" DESTINATION "include/${folder}" COMPONENT refarray)
   endforeach()
-  # DLPack is under Apache-2.0 as we are: its header travels with that text and the notice that names its authors.
+  # dlpack.h is under Apache-2.0 too; the wheel ships it with the licence text and the notice that names its authors.
   install(FILES "${DLPack_INCLUDE_DIR}/dlpack/dlpack.h" LICENSE NOTICE DESTINATION include/dlpack COMPONENT refarray)
 else()
-  # Without pip the whole package stands in <build>/python, to be named in PYTHONPATH (sanitizer and coverage builds).
+  # Without pip the whole package is in <build>/python, for PYTHONPATH (sanitizer and coverage builds).
   set_target_properties(_native PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/python/refarray")
   set_target_properties(_adversary PROPERTIES
                         LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/python/refarray/conformance")
-  # In every build: a change of a Python file alone links nothing again.
+  # Runs in every build, so that a change of a Python file does not relink the modules.
   add_custom_target(refarray_python ALL
                     COMMAND ${CMAKE_COMMAND} -E copy_directory "${PROJECT_SOURCE_DIR}/src/refarray"
                             "${PROJECT_BINARY_DIR}/python/refarray")
-  add_dependencies(_native refarray_python)  # who asks for the extension alone gets a package too
+  add_dependencies(_native refarray_python)  # building _native alone gives a complete package
 endif()

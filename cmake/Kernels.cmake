@@ -1,7 +1,7 @@
-# Owns the copy kernels: one source compiled once for every instruction set that a processor may turn out to have.
+# The copy kernels: one source, compiled once per instruction set.
 
-# The levels are chosen at run time (src/core/kernels/choose.cpp). x86-64-v3 is AVX2 with FMA and BMI; the last one is
-# x86-64-v4 with the byte shuffles that came one generation after it. Without them bytes gain nothing over AVX2.
+# The level is selected at run time (src/core/kernels/choose.cpp). x86-64-v3 is AVX2 with FMA and BMI. The last level is
+# x86-64-v4 plus VBMI, the byte shuffles of the generation after it; without them byte copies gain nothing over AVX2.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
   set(kernel_levels plain sse4 avx2 avx512)
 else()
@@ -23,11 +23,11 @@ foreach(level IN LISTS kernel_levels)
   add_library(${kernels} OBJECT "${PROJECT_SOURCE_DIR}/src/core/kernels/level.cpp")
   target_include_directories(${kernels} PRIVATE "${PROJECT_SOURCE_DIR}/include")
   refarray_compile(${kernels})
-  # -Wno-psabi: vectors are passed between functions that are always inlined, so how they are passed does not matter.
-  # -ffp-contract=off: conversions give the same bits at every level.
+  # -Wno-psabi: vectors are passed only to inlined functions, so their calling convention does not matter.
+  # -ffp-contract=off: conversions are bit-identical at every level.
   target_compile_options(${kernels} PRIVATE ${kernel_flags_${level}} -Wno-psabi -ffp-contract=off)
   target_compile_definitions(${kernels} PRIVATE REFARRAY_LEVEL="${level}" REFARRAY_TABLE=${kernel_table_${level}})
-  # Machine code at once: link-time optimisation would bring functions of several instruction sets together.
+  # No link-time optimisation: it could merge functions of different instruction sets.
   set_target_properties(${kernels} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
   target_sources(refarray_core PRIVATE $<TARGET_OBJECTS:${kernels}>)
 endforeach()

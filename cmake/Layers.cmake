@@ -1,15 +1,15 @@
-# Owns how every target of this project is compiled, and what a layer is: one folder of src/ as one static library.
+# Compile options of all targets, and the layers: each folder of src/ is one static library.
 
-# Warnings, sanitizers and link-time optimisation for a target of ours.
+# Sets warnings, sanitizers and link-time optimisation of a target.
 function(refarray_compile target)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Wshadow
                          $<$<BOOL:${REFARRAY_DEVELOPER}>:-Werror>)
-  # Unused parts of a layer are dropped at link time, and calls into the interpreter go straight through its address.
+  # The linker drops unused functions of a layer; calls into the interpreter skip the PLT.
   target_compile_options(${target} PRIVATE -ffunction-sections -fdata-sections
                          $<$<NOT:$<PLATFORM_ID:Darwin>>:-fno-plt>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-    # g++ 12 warns of overlapping copies inside std::string's operator+ that cannot happen (its bug 105651).
+    # g++ 12 wrongly warns of overlapping copies inside std::string's operator+ (bug 105651).
     target_compile_options(${target} PRIVATE -Wno-restrict)
   endif()
   if(REFARRAY_KEEP_MEMORY AND (NOT REFARRAY_SANITIZE OR REFARRAY_SANITIZE STREQUAL "thread"))
@@ -22,16 +22,15 @@ function(refarray_compile target)
     target_link_options(${target} PRIVATE -fsanitize=${sanitizers})
   endif()
   if(REFARRAY_FUZZ)
-    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)  # what the fuzzer learns coverage from
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)  # coverage feedback for the fuzzer
   endif()
   set_target_properties(${target} PROPERTIES INTERPROCEDURAL_OPTIMIZATION "${link_time_optimisation}")
 endfunction()
 
-# refarray_layer(name libraries...): the static library refarray_<name> of src/<name>; it sees only what is passed to it,
-# so an include against the direction of the layers does not compile.
+# refarray_layer(name libraries...): the static library refarray_<name> of src/<name>, linked with the given libraries.
 function(refarray_layer name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${name}/*.cpp")
-  list(FILTER sources EXCLUDE REGEX "/kernels/level\\.cpp$")  # compiled once for each level: see Kernels.cmake
+  list(FILTER sources EXCLUDE REGEX "/kernels/level\\.cpp$")  # compiled once per instruction set: see Kernels.cmake
   add_library(refarray_${name} STATIC ${sources})
   target_include_directories(refarray_${name} PUBLIC "${PROJECT_SOURCE_DIR}/include")
   target_link_libraries(refarray_${name} PUBLIC ${ARGN})
