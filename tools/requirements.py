@@ -14,13 +14,10 @@ PYPROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
 
 
 def requirements(project: dict[str, Any], name: str) -> Iterator[str]:
-    """What `name` asks for; "build" names what pip needs to build the package."""
+    """Yields the requirements of an extra; "build" stands for the build requirements."""
     if name == "build":
         yield from project["build-system"]["requires"]
-        yield from (
-            "cmake>=3.26",
-            "ninja",
-        )  # scikit-build-core adds these by itself under isolation
+        yield from ("cmake>=3.26", "ninja")  # with isolation scikit-build-core adds these itself
         return
     for entry in project["project"]["optional-dependencies"][name]:
         if own := re.fullmatch(r"refarray\[(\w+)\]", entry):

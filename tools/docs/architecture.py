@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks docs/architecture.md against the tree: every folder, file and function that it names exists.
+"""Checks docs/architecture.md against the tree: the folders, files and functions it names exist.
 
 In the page a function is a link whose text is its name and whose target is the file that defines
 it: [`usable_table`](../src/dlpack/exchange_api.cpp). The map of folders is a code block whose lines

@@ -13,8 +13,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "abi3"
 MINORS = range(12, 20)
-# What is about the repository, drivers, browsers, processes or the kit's own judgement, or has
-# partners of hundreds of megabytes, runs once.
+# Tests of the repository, drivers, browsers, processes and of the kit itself run only once, with
+# the interpreter of the environment.
 NOT_HERE = [
     "tests/fakegpu",
     "tests/gates/test_bench_check.py",
@@ -39,7 +39,7 @@ NOT_HERE = [
 ]
 HEAVY = ("torch", "jax", "pyarrow", "mpi4py", "array_api_strict", "nanobind")
 LIGHT = " and ".join(f"not {name}" for name in HEAVY)
-# A free-threaded interpreter loads no abi3 module, and one without ensurepip makes no environment.
+# Free-threaded interpreters cannot load abi3 modules; venv needs ensurepip.
 PROBE = """
 import sys, sysconfig, venv, ensurepip
 sys.exit(1) if sysconfig.get_config_var("Py_GIL_DISABLED") else print(sys.executable)
@@ -54,7 +54,7 @@ def candidates(minor: int) -> Iterator[Path]:
 
 
 def interpreters() -> dict[str, Path]:
-    """The first interpreter of each minor version that passes; a pyenv shim may not even run."""
+    """The first working interpreter of each minor version; a pyenv shim may not run."""
     found = {}
     for minor in MINORS:
         for path in candidates(minor):
@@ -75,7 +75,7 @@ def pip(python: Path, *arguments: str | Path) -> None:
 
 
 def environment(version: str, interpreter: Path) -> Path:
-    """An environment with the light partners, made once for each state of pyproject.toml."""
+    """An environment with the light partners, rebuilt when pyproject.toml changes."""
     folder = WORK / version
     python, stamp = folder / "bin" / "python", folder / "ready"
     pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
@@ -106,7 +106,7 @@ def log(version: str) -> Path:
 
 
 def start_tests(python: Path, version: str) -> subprocess.Popen[bytes]:
-    """The partner-free tests; what they print goes to a file, and is shown when they end."""
+    """Starts the tests without heavy partners; their output goes to a log file."""
     command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", LIGHT]
     ignored = [f"--ignore={path}" for path in NOT_HERE]
     with log(version).open("wb") as output:
@@ -124,7 +124,7 @@ def is_passed(version: str, run: subprocess.Popen[bytes]) -> bool:
 def main() -> int:
     found = interpreters()
     if not found:
-        say("no CPython >= 3.12 besides this one: the abi3 wheel is not tested here")
+        say("no other CPython >= 3.12 was found: the abi3 wheel is not tested")
         return 0
     pythons = {version: environment(version, path) for version, path in found.items()}
     first = next(iter(pythons))

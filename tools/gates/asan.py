@@ -25,7 +25,7 @@ FLAGS = f"-fsanitize={SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointe
 
 
 def library(name: str) -> str:
-    """The run-time library as g++ names it; it has to be the first one in the process."""
+    """Returns the path of a g++ run-time library, which must be loaded first in the process."""
     found = subprocess.run(
         ["g++", f"-print-file-name={name}"], check=True, capture_output=True, text=True
     )
@@ -35,15 +35,14 @@ def library(name: str) -> str:
 def main(arguments: list[str]) -> None:
     folder = build("asan", sanitize=SANITIZE)
     options = {
-        # A request that cannot be met is a MemoryError to test, not the end of the process. The
-        # interceptor, up to gcc 13, takes blocks of threads' memory that lie by chance at a certain
-        # offset of a page for such with a header (google/sanitizers#1322): LSan then crashes.
+        # A failed allocation must be a MemoryError, not an abort. Up to gcc 13 the interceptor may
+        # take a thread's block for one with a header, and LSan crashes (google/sanitizers#1322).
         "ASAN_OPTIONS": (
             "detect_leaks=1:allocator_may_return_null=1:abort_on_error=1:intercept_tls_get_addr=0"
         ),
         "UBSAN_OPTIONS": "print_stacktrace=1:abort_on_error=1",
         "LSAN_OPTIONS": f"suppressions={TESTS}/gates/sanitizers/lsan.supp:print_suppressions=0",
-        # One malloc per object: pymalloc's arenas hide overflows, and LSan does not look into them.
+        # One malloc per object: pymalloc arenas hide overflows, and LSan does not scan them.
         "PYTHONMALLOC": "malloc",
     }
     say("C++ tests")
@@ -53,7 +52,7 @@ def main(arguments: list[str]) -> None:
     preload = f"{library('libasan.so')} {library('libubsan.so')}"
     sanitized = {**plain, **options, "LD_PRELOAD": preload}
     print_loaded(folder, sanitized)
-    say("pytest; reports go to stderr, past its capture")
+    say("pytest; sanitizer reports go to stderr, not through its capture")
     ignored = [f"--ignore={located(name)}" for name in OF_THE_REPOSITORY]
     run(
         [

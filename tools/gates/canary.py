@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Proves that a gate is alive: plants its bugs in a copy of the tree and asks whether it is caught.
+"""Proves that a gate is live: plants its bugs in a copy of the tree and checks that it fails.
 
 `canary.py GATE` applies tests/gates/canary/GATE.patch to a copy in build/canary/GATE and runs
 `make GATE` there, then the same with each GATE-WORD.patch. It exits 1 when the gate failed each
-time with the report that the patch announces, 0 when it passed in spite of a bug, 2 when nothing was proven.
-`canary.py --all` asks for every patch and exits 0 when all are caught.
+time with the report that the patch expects, 0 if it passed in spite of a bug, 2 if nothing was
+proven.
+`canary.py --all` runs every patch and exits 0 if all are caught.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 NOT_CAUGHT, CAUGHT, UNPROVEN = 0, 1, 2
-TAIL = 40  # lines of a gate's output that are shown when it said something unexpected
+TAIL = 40  # lines of a gate's output shown after an unexpected failure
 
 
 class Unproven(Exception):
-    """Why a canary says nothing about its gate."""
+    """The reason why a canary proved nothing about its gate."""
 
 
 @dataclass(frozen=True)
 class Canary:
-    """One file of tests/canary: what is planted, what the gate has to report, the change itself."""
+    """A patch: the planted bug, the report that the gate must give, and the diff."""
 
     gate: str
     path: Path
@@ -37,7 +38,7 @@ class Canary:
 
 
 def read(path: Path) -> Canary:
-    """The header lines stand before the diff; `Bug:` may go on in lines that begin with a space."""
+    """Parses a patch. The header precedes the diff; indented lines continue `Bug:`."""
     if not path.is_file():
         raise Unproven(f"there is no {path.name}")
     text = path.read_text(encoding="utf-8")
@@ -52,7 +53,7 @@ def read(path: Path) -> Canary:
     try:
         pattern = re.compile(expect, re.MULTILINE)
     except re.error as error:
-        raise Unproven(f"{path.name}: Expect is no regular expression: {error}") from error
+        raise Unproven(f"{path.name}: Expect is not a regular expression: {error}") from error
     return Canary(gate_of(path), path, bug, pattern)
 
 
@@ -61,25 +62,26 @@ def canaries(root: Path = ROOT) -> list[Path]:
 
 
 def gate_of(path: Path) -> str:
-    """Of gpu-sim-tsan-early-free.patch it is gpu-sim-tsan, which has a patch of that name alone."""
+    """The gate of gpu-sim-tsan-early-free.patch is gpu-sim-tsan, because gpu-sim-tsan.patch
+    exists."""
     names = [other.stem for other in path.parent.glob("*.patch")]
     owners = [name for name in names if path.stem.startswith(f"{name}-")]
     return min(owners, key=len, default=path.stem)
 
 
 def canaries_of(gate: str, root: Path = ROOT) -> list[Path]:
-    """All of one gate; the one that each must have comes first, also when it is not there."""
+    """All patches of a gate; the mandatory GATE.patch comes first, even if it does not exist."""
     first = root / "tests" / "gates" / "canary" / f"{gate}.patch"
     return [first, *(path for path in canaries(root) if path != first and gate_of(path) == gate)]
 
 
 def plant(canary: Canary, tree: Path, only_check: bool = False) -> None:
-    """Applies the patch below `tree`, which need not be a repository and may lie inside another."""
+    """Applies the patch in `tree`, which may be outside or inside a repository."""
     mode = ["--check"] if only_check else []
     done = subprocess.run(
         ["git", "apply", *mode, "--", canary.path],
         cwd=tree,
-        # Inside a repository git would leave out what lies outside its folder, without a word.
+        # Inside a repository git silently skips paths outside the current folder.
         env={**os.environ, "GIT_CEILING_DIRECTORIES": str(tree.parent)},
         capture_output=True,
         text=True,
@@ -90,8 +92,8 @@ def plant(canary: Canary, tree: Path, only_check: bool = False) -> None:
 
 
 def copy_sources(root: Path, to: Path) -> None:
-    """Every file that git does not ignore, as it is now, with its time: nothing is older or newer
-    than what make compares it with."""
+    """Copies every file that git does not ignore, with its modification time, which make
+    compares."""
     shutil.rmtree(to, ignore_errors=True)
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
@@ -101,13 +103,13 @@ def copy_sources(root: Path, to: Path) -> None:
         check=True,
     )
     for name in filter(None, listed.stdout.split("\0")):
-        if (root / name).is_file():  # a deleted one is still listed
+        if (root / name).is_file():  # a deleted file is still listed
             (to / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(root / name, to / name)
 
 
 def run_gate(gate: str, tree: Path) -> tuple[int, str]:
-    """Exit status and output of `make GATE` in `tree`, with the environment of this one."""
+    """Returns exit status and output of `make GATE` in `tree`, with this process's environment."""
     inherited = {
         name: value
         for name, value in os.environ.items()
@@ -126,8 +128,8 @@ def run_gate(gate: str, tree: Path) -> tuple[int, str]:
     return done.returncode, done.stdout.decode(errors="replace")
 
 
-def ask(path: Path, root: Path = ROOT) -> int:
-    """Plants one bug, runs its gate, prints the answer."""
+def run_canary(path: Path, root: Path = ROOT) -> int:
+    """Plants one bug, runs its gate, and prints the result."""
     gate = gate_of(path)
     folder = root / "build" / "canary"
     log = folder / f"{path.stem}.log"
@@ -157,24 +159,24 @@ def ask(path: Path, root: Path = ROOT) -> int:
     return CAUGHT
 
 
-def ask_gate(gate: str, root: Path = ROOT) -> int:
-    """Plants its bugs one after the other: CAUGHT when all are, else the first other answer."""
-    answers = [ask(path, root) for path in canaries_of(gate, root)]
+def run_canaries_of(gate: str, root: Path = ROOT) -> int:
+    """Plants all bugs of a gate: CAUGHT if all are caught, otherwise the first other result."""
+    answers = [run_canary(path, root) for path in canaries_of(gate, root)]
     return next((answer for answer in answers if answer != CAUGHT), CAUGHT)
 
 
 def main(arguments: list[str]) -> int:
     if arguments == ["--all"]:
         paths = canaries()
-        missed = [path.stem for path in paths if ask(path) != CAUGHT]
+        missed = [path.stem for path in paths if run_canary(path) != CAUGHT]
         print(f"{len(paths) - len(missed)} of {len(paths)} planted bugs caught")
         if missed:
-            print(f"not proven alive: {', '.join(missed)}")
+            print(f"not proven live: {', '.join(missed)}")
         return 1 if missed or not paths else 0
     if len(arguments) != 1 or arguments[0].startswith("-"):
         print("usage: canary.py GATE | --all")
         return UNPROVEN
-    return ask_gate(arguments[0])
+    return run_canaries_of(arguments[0])
 
 
 if __name__ == "__main__":

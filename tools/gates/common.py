@@ -1,5 +1,5 @@
-"""Owns what the gates share: a build of their own below build/<gate>, the adversary compiled with
-the same flags, and the proof of which extension module a run has loaded."""
+"""Shared by the gates: a build below build/<gate>, the adversary compiled with the same flags, and
+the check that a run has loaded the extension module of that build."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
-#: Tests of the repository, the installed package and the manual: a gate has nothing to add to them.
+#: Tests of the repository, the installed package and the manual: no gate repeats them.
 OF_THE_REPOSITORY = (
     "test_house.py",
     "test_canary.py",
@@ -25,7 +25,7 @@ LOADED = "import refarray, sys; print('== loaded', refarray._native.__file__)"
 
 
 def located(name: str) -> Path:
-    """The test file or folder of that name, in whichever folder of `tests` it is."""
+    """Finds a test file or folder by name anywhere in `tests`."""
     direct = TESTS / name
     if direct.exists():
         return direct
@@ -38,7 +38,7 @@ def say(text: str) -> None:
 
 
 def tool(name: str) -> str:
-    """A program of this environment, else of the system."""
+    """Finds a program in this environment, otherwise on PATH."""
     beside = Path(sys.executable).parent / name
     found = str(beside) if beside.is_file() else shutil.which(name)
     if found is None:
@@ -47,7 +47,7 @@ def tool(name: str) -> str:
 
 
 def run(command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> None:
-    """Ends the gate when the command fails."""
+    """Runs a command; exits if it fails."""
     status = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
     if status != 0:
         sys.exit(f"exit status {status}: {' '.join(map(str, command))}")
@@ -56,7 +56,7 @@ def run(command: Sequence[str | Path], environment: Mapping[str, str] | None = N
 def run_all(
     commands: Mapping[str, Sequence[str | Path]], environment: Mapping[str, str] | None = None
 ) -> None:
-    """Runs each below its name, also when one before has failed; ends the gate when any has."""
+    """Runs all commands, printing their names, even after a failure; exits if any failed."""
     failed = []
     for name, command in commands.items():
         say(name)
@@ -68,7 +68,7 @@ def run_all(
 
 
 def quiet(command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> None:
-    """run(), showing what the command says only when it fails."""
+    """Like run(), but prints the output only on failure."""
     done = subprocess.run(
         command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True
     )
@@ -77,7 +77,7 @@ def quiet(command: Sequence[str | Path], environment: Mapping[str, str] | None =
 
 
 def dlpack_include() -> str:
-    """The folder of the header that this environment builds with."""
+    """Returns the include folder of the dlpack.h that this environment builds with."""
     done = subprocess.run(
         [tool("tvm-ffi-config"), "--dlpack-includedir"], check=True, capture_output=True, text=True
     )
@@ -113,25 +113,25 @@ def build(
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
-    """That of a run that loads the package built in `folder`; the adversary is cached there too."""
+    """Environment variables that load the package built in `folder`; its cache is there too."""
     return {
         **os.environ,
         "PYTHONPATH": str(folder / "python"),
         "XDG_CACHE_HOME": str(folder / "cache"),
-        "OPENBLAS_NUM_THREADS": "1",  # its threads' stacks would only add noise
+        "OPENBLAS_NUM_THREADS": "1",  # stacks of its threads add noise
         **more,
     }
 
 
 def compile_adversary(plain: Mapping[str, str], python: str | Path = sys.executable) -> None:
-    """Before anything is preloaded: the compiler leaks, and would be reported."""
+    """Compiles the adversary before a sanitizer is preloaded, which would report compiler leaks."""
     quiet([python, TESTS / "native" / "build.py"], plain)
 
 
 def print_loaded(
     folder: Path, with_environment: Mapping[str, str], python: str | Path = sys.executable
 ) -> None:
-    """Ends the gate when another build than its own is loaded, such as an editable install's."""
+    """Exits if a run loads another build, such as an editable install."""
     done = subprocess.run(
         [python, "-c", LOADED],
         cwd=folder,
@@ -142,10 +142,10 @@ def print_loaded(
     )
     print(done.stdout, end="", flush=True)
     if done.returncode != 0 or f"== loaded {folder}{os.sep}" not in done.stdout:
-        sys.exit(f"{done.stderr}the package of {folder / 'python'} is not the one that is loaded")
+        sys.exit(f"{done.stderr}the package in {folder / 'python'} is not the one that was loaded")
 
 
 def note_thrown(gate: str, thrown: int, what: str, findings: int) -> None:
-    """Leaves what a gate threw at refarray, and what it found, for `make trust` to sum up."""
+    """Records the number of inputs and findings of a gate for the summary of `make trust`."""
     note = {"thrown": thrown, "what": what, "findings": findings}
     (ROOT / "build" / gate / "thrown.json").write_text(json.dumps(note), encoding="utf-8")

@@ -29,29 +29,29 @@ from common import (
 FLAGS = "--coverage -O0 -g -fprofile-abs-path -fprofile-update=atomic"
 FOLDERS = ("src/core", "src/dlpack", "src/extension")
 LEAST_LINES, LEAST_BRANCHES = 97.0, 90.0
-#: Always inlined templates: gcov counts their branches once for each copy (unit, step, instruction
-#: set), also where the condition is a constant of the copy. kernels_test holds each of them against
-#: the plain one, so their lines are asked for and their branches only shown.
+#: Inlined templates: gcov counts their branches once per instantiation (word size, step,
+#: instruction set), even if the condition is constant there. kernels_test compares each with the
+#: plain kernels, so their lines must be reached and their branches are only shown.
 KERNELS = "src/core/kernels/"
 LEFT = TESTS / "gates" / "not_reached.toml"
 
 
 @dataclass(frozen=True)
 class File:
-    """What gcovr counted in one file, template instances taken together."""
+    """The counts of gcovr for one file, merged over template instances."""
 
     path: str
-    lines: tuple[int, int]  # reached, of
-    branches: tuple[int, int]  # likewise; those of thrown exceptions are not counted
+    lines: tuple[int, int]  # (reached, total)
+    branches: tuple[int, int]  # likewise, without exception branches
     missed: list[int]  # numbers of lines
 
 
 @dataclass(frozen=True)
 class Left:
-    """One reason of not_reached.toml, for the lines of a file with a text."""
+    """One entry of not_reached.toml: a source line and the reason why no test reaches it."""
 
     path: str
-    text: str  # of the whole line, or of its beginning when "..." follows
+    text: str  # the whole line, or its beginning followed by "..."
     why: str
 
     def names(self, line: str) -> bool:
@@ -62,8 +62,7 @@ class Left:
 
 
 def read_counts(folder: Path) -> list[File]:
-    """The sums are merged over template instances, the lines are not: a line that is reached in
-    one instance is reached."""
+    """Reads gcovr's reports. A line that is reached in one template instance counts as reached."""
     files = []
     counts: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
     for entry in json.loads((folder / "lines.json").read_text(encoding="utf-8"))["files"]:
@@ -89,13 +88,13 @@ def read_left(path: Path) -> list[Left]:
 
 
 def percent(pairs: Iterable[tuple[int, int]]) -> tuple[int, float]:
-    """How many there are, and how many percent of them are reached."""
+    """Returns the total number and the percentage reached."""
     reached, total = (sum(column) for column in zip((0, 0), *pairs, strict=True))
     return total, 100.0 * reached / total if total else 100.0
 
 
 def table(files: list[File]) -> tuple[float, float]:
-    """Prints a row per folder; the figures of all together, branches without the kernels'."""
+    """Prints a row per folder; returns the overall percentages, branches without the kernels'."""
     print(f"{'':17} {'lines':>7} {'reached':>8} {'branches':>9} {'reached':>8}")
 
     def row(title: str, lines: Iterable[File], branches: Iterable[File]) -> tuple[float, float]:
@@ -114,7 +113,7 @@ def table(files: list[File]) -> tuple[float, float]:
 
 
 def explain(files: list[File], left: list[Left], root: Path = ROOT) -> list[str]:
-    """Prints each line that is not reached, with its reason; the lines that have none."""
+    """Prints each unreached line with its reason; returns the lines without one."""
     unexplained = []
     used = set()
     for file in files:
@@ -129,12 +128,12 @@ def explain(files: list[File], left: list[Left], root: Path = ROOT) -> list[str]
                 print(f"  {file.path}:{number}: {source}\n      {reason.why}")
     for reason in left:
         if reason not in used:
-            print(f"  reached now, or gone: {reason.path}: {reason.text}")
+            print(f"  reached now, or deleted: {reason.path}: {reason.text}")
     return unexplained
 
 
 def forget_deleted_sources(folder: Path) -> None:
-    """gcovr stops at the notes of a source file that is no longer there."""
+    """Deletes notes of deleted source files, at which gcovr would stop."""
     commands = json.loads((folder / "compile_commands.json").read_text(encoding="utf-8"))
     built = {folder / each["output"] for each in commands}
     for notes in folder.rglob("*.gcno"):
@@ -143,7 +142,7 @@ def forget_deleted_sources(folder: Path) -> None:
 
 
 def measure(folder: Path) -> None:
-    """Runs every test against the build in `folder`, and leaves gcovr's reports there."""
+    """Runs every test against the build in `folder` and writes gcovr's reports there."""
     for stale in folder.rglob("*.gcda"):
         stale.unlink()
     forget_deleted_sources(folder)
@@ -179,13 +178,13 @@ def main() -> int:
     folder = build("coverage", options=options)
     measure(folder)
     files = read_counts(folder)
-    say("lines that no test reaches, and why")
+    say("unreached lines and reasons")
     unexplained = explain(files, read_left(LEFT))
     say("reached")
     lines, branches = table(files)
     failed = False
     for line in unexplained:
-        print(f"not reached, and {LEFT.name} does not say why: {line}")
+        print(f"not reached, and no reason in {LEFT.name}: {line}")
         failed = True
     for what, figure, least in (
         ("line", lines, LEAST_LINES),

@@ -1,5 +1,5 @@
-"""Gets packages of the distribution without installing them: apt runs with folders of its own and
-changes no state of the system; what was unpacked is kept in a cache folder."""
+"""Downloads and unpacks distribution packages without installing them. apt runs with its own state
+folders and does not modify the system; unpacked files are cached."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ SOURCES = Path("/etc/apt/sources.list.d")
 
 
 class Unavailable(Exception):
-    """Why a package cannot be had on this machine."""
+    """The reason why a package is unavailable on this machine."""
 
 
 def one_line_sources() -> Iterator[tuple[str, str, str]]:
-    """(address, suite, options) of `deb [options] address suite components` lines."""
+    """Yields (address, suite, options) of `deb [options] address suite components` lines."""
     for path in [SOURCES.parent / "sources.list", *SOURCES.glob("*.list")]:
         if not path.is_file():
             continue
@@ -31,7 +31,7 @@ def one_line_sources() -> Iterator[tuple[str, str, str]]:
 
 
 def stanza_sources() -> Iterator[tuple[str, str, str]]:
-    """The same of deb822 files."""
+    """Yields the same from deb822 files."""
     for path in SOURCES.glob("*.sources"):
         for stanza in path.read_text(encoding="utf-8").split("\n\n"):
             lines = (line for line in stanza.splitlines() if not line.lstrip().startswith("#"))
@@ -43,7 +43,7 @@ def stanza_sources() -> Iterator[tuple[str, str, str]]:
 
 
 def mirror() -> tuple[str, str, str]:
-    """Where this machine's own packages come from, the options of that line, and its release."""
+    """Returns this machine's package mirror, the options of its source line, and the release."""
     release = dict(
         line.split("=", 1)
         for line in Path("/etc/os-release").read_text(encoding="utf-8").splitlines()
@@ -54,11 +54,11 @@ def mirror() -> tuple[str, str, str]:
         for address, suite, options in [*stanza_sources(), *one_line_sources()]:
             if suite == codename:
                 return address, options, codename
-    raise Unavailable("this machine is no Debian, or its packages come from nowhere that apt knows")
+    raise Unavailable("this machine does not run Debian, or apt has no source for its release")
 
 
 class Apt:
-    """apt over one suite of this machine's own mirror; what is installed is what is installed."""
+    """apt with its own lists and cache, for one suite of this machine's mirror."""
 
     def __init__(
         self, folder: Path, *, suite: str = "", kind: str = "deb", components: str = "main"
@@ -86,14 +86,14 @@ class Apt:
         try:
             done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
         except FileNotFoundError as error:
-            raise Unavailable("there is no apt-get here") from error
+            raise Unavailable("apt-get was not found") from error
         if done.returncode != 0:
             raise Unavailable(f"apt-get {' '.join(arguments)} failed:\n{done.stdout}{done.stderr}")
 
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Several runs may want the same thing at once: one makes it, the others wait."""
+    """Holds a file lock, so that one of several concurrent runs builds and the others wait."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -106,8 +106,8 @@ def cache_folder() -> Path:
 
 
 def unpacked(with_needs: Sequence[str], alone: Sequence[str], components: str) -> Path:
-    """A folder with the files of packages: of some with what they need and this system has not, of
-    others alone. Nothing is installed. Raises Unavailable."""
+    """Returns a folder with the files of packages, without installing them: those of `with_needs`
+    with their missing dependencies, those of `alone` without. Raises Unavailable."""
     recipe = repr((with_needs, alone, components, mirror()))
     prefix = cache_folder() / hashlib.sha256(recipe.encode()).hexdigest()[:12]
     with locked(prefix.with_suffix(".lock")):
@@ -115,7 +115,7 @@ def unpacked(with_needs: Sequence[str], alone: Sequence[str], components: str) -
             work = prefix.with_suffix(".work")
             shutil.rmtree(work, ignore_errors=True)
             apt = Apt(work, components=components)
-            # Whether it is installed already or not, the package itself is fetched.
+            # --reinstall downloads the package even if it is installed.
             install = ["install", "--download-only", "--no-install-recommends", "--reinstall", "-y"]
             if with_needs:
                 apt.run(*install, *with_needs, cwd=work)

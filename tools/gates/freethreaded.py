@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""The gate `test-freethreaded`: the test suite on a free-threaded CPython, the GIL off throughout,
-NumPy beside it."""
+"""The gate `test-freethreaded`: the test suite with NumPy on a free-threaded CPython, GIL off."""
 
 from __future__ import annotations
 
@@ -25,16 +24,16 @@ from common import (
     say,
 )
 
-# PyTorch, JAX, PyArrow, mpi4py and tvm-ffi have no wheels for it, or turn its GIL on.
+# PyTorch, JAX, PyArrow, mpi4py and tvm-ffi have no free-threaded wheels, or enable the GIL.
 NO_WHEEL = "apache-tvm-ffi"
 WITHOUT = ("torch", "jax", "tvm_ffi", "pyarrow", "mpi4py", "array_api_strict", "nanobind")
 NOT_HERE = (
     *OF_THE_REPOSITORY,
-    *("test_bench_check.py", "test_bench_docs.py", "test_gates.py"),  # of tools
-    "test_convert.py",  # compares with ml_dtypes 0.6, of which there is no wheel for it
-    "test_oom.py",  # pure Python goes wrong in CPython 3.13 without a GIL when allocations fail
+    *("test_bench_check.py", "test_bench_docs.py", "test_gates.py"),  # tests of tools
+    "test_convert.py",  # needs ml_dtypes 0.6, which has no free-threaded wheel
+    "test_oom.py",  # free-threaded CPython 3.13 fails by itself when allocations fail
 )
-#: How often two threads meet in each test of test_lockstep.py; over one capsule a million times.
+#: Rounds of two threads per test of test_lockstep.py: a million in all over one capsule.
 ROUNDS = 100_000
 PROBE = """
 import sys
@@ -50,7 +49,7 @@ def pip(python: Path, *arguments: str | Path) -> None:
 
 
 def new_environment(base: Path, folder: Path) -> None:
-    """The interpreter comes without pip: ours brings one that knows its wheels."""
+    """The interpreter has no pip; ours installs one."""
     run([base, "-m", "venv", "--clear", "--without-pip", folder])
     pip(Path(sys.executable), "--python", folder / "bin" / "python", "install", "pip>=24.1")
 
@@ -62,7 +61,7 @@ def requirements() -> list[str]:
 
 
 def python_with_tools() -> Path:
-    """An environment of the free-threaded interpreter with what the tests need, made once."""
+    """A cached environment of the free-threaded interpreter with the test requirements."""
     base = interpreter.interpreter("plain")
     wanted = requirements()
     digest = hashlib.sha256(repr((str(base), wanted)).encode()).hexdigest()[:12]
@@ -88,16 +87,16 @@ def main(arguments: list[str]) -> None:
     compile_adversary(with_environment, python)
     print_loaded(folder, with_environment, python)
     run([python, "-W", "error", "-c", PROBE], with_environment)
-    if arguments[:1] == ["--bench"]:  # not a gate: the same build measured
+    if arguments[:1] == ["--bench"]:  # `make bench-threads`: no gate, but the same build
         return run([python, "-m", "benchmarks.threads", *arguments[1:]], with_environment)
-    # Turning the GIL on again is a RuntimeWarning, and warnings are errors.
+    # Enabling the GIL again is a RuntimeWarning, and warnings are errors.
     pytest = [python, "-W", "error", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     if arguments:
         return run([*pytest, *arguments], with_environment)
-    say("two threads on one object, the GIL off")
+    say("two threads on one object, GIL off")
     races = located("test_lockstep.py")
     run([*pytest, "-x", f"--lockstep-rounds={ROUNDS}", races], with_environment)
-    say("pytest, the GIL off")
+    say("pytest, GIL off")
     without = " and ".join(f"not {name}" for name in WITHOUT)
     ignored = [f"--ignore={path}" for path in (races, *map(located, NOT_HERE))]
     return run([*pytest, "-m", without, *ignored, TESTS], with_environment)

@@ -24,9 +24,9 @@ from common import ROOT, TESTS, build, environment, note_thrown, say
 COMPILERS = ("clang++", *(f"clang++-{version}" for version in range(30, 15, -1)))
 PACKAGES = "clang-19 and libclang-rt-19-dev"  # of Debian
 CORPUS = TESTS / "fuzz" / "corpus"
-MOST_KEPT = 2000  # inputs of a target, the shortest: a seed for the next run, and quick to replay
-LONGEST = 256  # bytes of an input; what a target reads beyond is zero
-#: What each target gets of the executions; each is a process of its own.
+MOST_KEPT = 2000  # the shortest inputs of a target: seeds of the next run, quick to replay
+LONGEST = 256  # bytes of an input; a target reads zeros beyond its end
+#: The share of each target in the executions; each target runs in its own process.
 SHARES = {"copy": 0.1, "import": 0.5, "layout": 0.4}
 PROBE = 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }'
 
@@ -40,7 +40,7 @@ class Result(NamedTuple):
 
 
 def compiler(folder: Path) -> str:
-    """A clang that has libFuzzer's and the sanitizers' libraries; without one the gate fails."""
+    """Finds a clang with the libraries of libFuzzer and the sanitizers; exits if there is none."""
     for name in filter(shutil.which, COMPILERS):
         command = [name, "-fsanitize=fuzzer,address,undefined", "-x", "c++", "-", "-o"]
         probe = subprocess.run(
@@ -62,7 +62,7 @@ def unpack(target: str, into: Path) -> None:
 
 
 def keep(target: str, program: Path, learnt: Path, with_environment: dict[str, str]) -> int:
-    """Writes the fewest inputs that still reach all that `learnt` reaches."""
+    """Minimises the corpus `learnt` and writes it; returns the number of inputs."""
     small = learnt.with_name(f"{target}-small")
     shutil.rmtree(small, ignore_errors=True)
     small.mkdir()
@@ -100,7 +100,7 @@ def fuzz(
             try:
                 process.wait(timeout=1)
             except subprocess.TimeoutExpired:
-                if failed.is_set():  # one finding is enough to stop for
+                if failed.is_set():  # stop all targets at the first finding
                     process.terminate()
     if process.returncode != 0:
         failed.set()
@@ -121,8 +121,8 @@ def main(arguments: list[str]) -> int:
     )
     with_environment = environment(
         folder,
-        # Frames left by an exception pile up on the fake stack: looking for returned frames would
-        # take five times as long as all else (the gate asan looks for them).
+        # Frames unwound by an exception pile up on the fake stack, and detecting use after return
+        # would take five times as long as the rest. The gate asan detects it.
         ASAN_OPTIONS="allocator_may_return_null=1:quarantine_size_mb=8"
         ":detect_stack_use_after_return=0",
     )
@@ -143,7 +143,7 @@ def main(arguments: list[str]) -> int:
         if status != 0:
             print("\n".join(log.read_text(errors="replace").splitlines()[-60:]))
     total = sum(result.runs for result in results)
-    print(f"{'together':8} {total:>12,} executions {total / elapsed:>10,.0f}/s")
+    print(f"{'all':8} {total:>12,} executions {total / elapsed:>10,.0f}/s")
     failures = sum(result.status != 0 for result in results)
     note_thrown("fuzz", total, "executions", failures)
     if failures:

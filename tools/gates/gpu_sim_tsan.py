@@ -30,7 +30,7 @@ def library() -> str:
 
 
 def isolated() -> list[list[str]]:
-    """Scripts of tests/isolated with their arguments."""
+    """The scripts of tests/isolated to run, with their arguments."""
     sys.path.insert(0, str(TESTS / "devices"))
     from test_gpu_copies import SCENARIOS
 
@@ -39,7 +39,7 @@ def isolated() -> list[list[str]]:
 
 
 def commands(files: Sequence[str | Path], scripts: list[list[str]]) -> dict[str, list[str]]:
-    """One process for each file and each script, by name."""
+    """One command per file and per script, by name."""
     pytest = [sys.executable, "-m", "pytest", "-q", "--capture=sys", "-p", "no:cacheprovider"]
     pytest += ["-p", "no:xdist", "-c", os.devnull, f"--rootdir={ROOT}"]
     scenarios = {
@@ -59,7 +59,7 @@ def main(arguments: list[str]) -> None:
     options += f":suppressions={TESTS}/gates/sanitizers/tsan.supp"
     sanitized = {**plain, "TSAN_OPTIONS": options, "LD_PRELOAD": library()}
     print_loaded(folder, sanitized)
-    say("reports go to stderr, past pytest's capture")
+    say("TSAN reports go to stderr, not through pytest's capture")
     files = arguments or sorted(TESTS.glob("devices/simulated/sim_*.py"))
     run_all(commands(files, [] if arguments else isolated()), sanitized)
 

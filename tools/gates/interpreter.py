@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Builds a free-threaded CPython from the distribution's own source package, plain or under TSAN,
-and keeps it in a cache folder."""
+"""Builds a free-threaded CPython from the distribution's source package, plain or with TSAN, and
+caches it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 import debian
 
 VERSION = "3.13"
-SUITE = "trixie"  # the Debian release whose source package has that version
+SUITE = "trixie"  # the Debian release with that version
 FLAVOURS = {"plain": [], "tsan": ["--with-thread-sanitizer"]}
 CONFIGURE = ["--disable-gil", "--with-ensurepip=no"]
 PROBE = "import sys; sys.exit(sys._is_gil_enabled())"
@@ -32,13 +32,13 @@ def cache_folder() -> Path:
 
 
 def fetch(work: Path) -> Path:
-    """The unpacked upstream sources."""
+    """Downloads and unpacks the upstream sources; returns their folder."""
     try:
         apt = debian.Apt(work / "apt", suite=SUITE, kind="deb-src")
         apt.run("source", "--download-only", f"python{VERSION}", cwd=work)
     except debian.Unavailable as error:
         raise SystemExit(
-            f"{error}\ngive a free-threaded interpreter with FREETHREADED=PATH"
+            f"{error}\nset FREETHREADED=PATH to a free-threaded interpreter"
         ) from error
     (archive,) = work.glob("*.orig.tar.xz")
     subprocess.run(["tar", "xf", archive], check=True, cwd=work)
@@ -47,19 +47,22 @@ def fetch(work: Path) -> Path:
 
 
 def build(flavour: str, prefix: Path, byte_compiler: Path | None) -> None:
-    """Configures, compiles, installs. Under TSAN, compiling the library to byte code takes longer
-    than all the rest: `byte_compiler`, of the same version, does it instead."""
+    """Configures, compiles and installs.
+
+    `byte_compiler`, an interpreter of the same version, compiles the library to byte code; under
+    TSAN that takes longer than all the rest.
+    """
     work = prefix.with_suffix(".work")
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
-    say(f"a free-threaded CPython {VERSION} ({flavour}), from the source package: some minutes")
+    say(f"a free-threaded CPython {VERSION} ({flavour}), from source: some minutes")
     unpacked = fetch(work)
     tree, log = work / "build", work / "log"
     tree.mkdir()
     steps = [
         [unpacked / "configure", f"--prefix={prefix}", *CONFIGURE, *FLAVOURS[flavour]],
         ["make", "-j2"],
-        # It would try the modules in the other interpreter, and set aside what that cannot load.
+        # PYTHON_FOR_BUILD=true skips the import check, which would run in the other interpreter.
         ["make", "install", *([] if byte_compiler is None else ["PYTHON_FOR_BUILD=true"])],
     ]
     if byte_compiler is not None:
@@ -75,7 +78,7 @@ def build(flavour: str, prefix: Path, byte_compiler: Path | None) -> None:
 
 
 def interpreter(flavour: str) -> Path:
-    """A free-threaded interpreter whose GIL is off; made when there is none yet."""
+    """Returns a free-threaded interpreter with its GIL off; builds it if necessary."""
     given = os.environ.get("FREETHREADED")
     if given and flavour == "plain":
         python = Path(shutil.which(given) or given)

@@ -17,8 +17,8 @@ from common import (
     say,
 )
 
-#: What moves memory between owners. valgrind takes thirty times as long, so what the other gates
-#: cover as well (text, pickling, commands, whole grids) is left to them.
+#: Tests that move memory between owners. valgrind is thirty times slower, so text, pickling,
+#: commands and whole grids are left to the other gates.
 FILES = (
     "test_import.py",
     "test_export.py",
@@ -42,9 +42,9 @@ VALGRIND = (
 
 def main(arguments: list[str]) -> None:
     if shutil.which("valgrind") is None:
-        sys.exit("no valgrind; on Debian install valgrind")
+        sys.exit("valgrind was not found; on Debian: apt-get install valgrind")
     folder = build("memcheck", options=["-DREFARRAY_KEEP_MEMORY=OFF"])
-    with_environment = environment(folder, PYTHONMALLOC="malloc")  # a block is a block for valgrind
+    with_environment = environment(folder, PYTHONMALLOC="malloc")  # one malloc per object
     compile_adversary(with_environment)
     print_loaded(folder, with_environment)
     if not arguments:

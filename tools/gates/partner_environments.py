@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs the tests of heavy partners, each in an environment of its own: `partners.py [NAME …]`."""
+"""Runs the tests of heavy partners, each in its own environment: `partner_environments.py [NAME
+…]`."""
 
 from __future__ import annotations
 
@@ -17,16 +18,16 @@ ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "partners"
 DATA = ROOT / "tests" / "partners" / "heavy" / "environments.toml"
 LIMITS = ROOT / "tests" / "partners" / "limits.toml"
-PYTHON = "3.11"  # the newest that all of them have wheels for
+PYTHON = "3.11"  # the newest version for which all of them have wheels
 TOOLS = ["pytest>=8"]
-# PyTorch is no dependency of any of them that is needed, and its wheel may bring CUDA along.
+# None of them needs PyTorch, and its wheel may install CUDA.
 UNWANTED = "torch"
 COLUMNS = ("environment", "partner", "passed", "failed", "limits met", "quirks shown")
 
 
 @dataclass(frozen=True)
 class Environment:
-    """What one partner needs, and the tests that are run there."""
+    """The requirements of one partner, and the tests to run."""
 
     name: str
     partner: str
@@ -63,11 +64,11 @@ def candidates() -> Iterator[Path]:
 
 
 def interpreter() -> Path:
-    for path in candidates():  # a pyenv shim may be there and not run
+    for path in candidates():  # a pyenv shim may not run
         command = [path, "-c", "import venv, ensurepip"]
         if subprocess.run(command, check=False, capture_output=True).returncode == 0:
             return path
-    raise SystemExit(f"no Python {PYTHON} with venv was found: these partners need it")
+    raise SystemExit(f"no Python {PYTHON} with venv was found, which these partners need")
 
 
 def pip(python: Path, *arguments: str | Path) -> None:
@@ -76,7 +77,7 @@ def pip(python: Path, *arguments: str | Path) -> None:
 
 
 def make(environment: Environment, base: Path) -> None:
-    """The environment of a partner; it is made again when what it needs has changed."""
+    """Creates the environment of a partner, again if its requirements have changed."""
     stamp = environment.folder / "ready"
     wanted = repr((environment.requires, environment.no_deps, TOOLS))
     if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
@@ -87,12 +88,14 @@ def make(environment: Environment, base: Path) -> None:
     if environment.no_deps:
         pip(environment.python, "install", "--no-deps", *environment.no_deps)
     if version(environment, UNWANTED) is not None:
-        raise SystemExit(f"{environment.name} has brought {UNWANTED} along: name what it needs")
+        raise SystemExit(
+            f"{environment.name} has installed {UNWANTED}: list its requirements explicitly"
+        )
     stamp.write_text(wanted, encoding="utf-8")
 
 
 def build_wheel(base: Path) -> Path:
-    """One wheel of refarray for all of them, built in isolation."""
+    """Builds one wheel of refarray for all of them."""
     say("one wheel of refarray")
     dist = WORK / "dist"
     shutil.rmtree(dist, ignore_errors=True)
@@ -110,7 +113,7 @@ def version(environment: Environment, distribution: str) -> str | None:
 
 
 def run(environment: Environment, wheel: Path) -> tuple[str, ...]:
-    """The row of one partner in the table; its number of failures is the fourth."""
+    """Runs the tests of one partner; returns its row of the table, failures in column 4."""
     pip(environment.python, "install", "--no-deps", "--force-reinstall", wheel)
     distribution = tomllib.loads(LIMITS.read_text(encoding="utf-8"))["partner"][
         environment.partner
@@ -126,12 +129,12 @@ def run(environment: Environment, wheel: Path) -> tuple[str, ...]:
         cwd=ROOT,
         env={**os.environ, **environment.variables},
     )
-    if not report.exists():  # the process of pytest itself has died
+    if not report.exists():  # the pytest process died
         return environment.name, title, "0", f"status {done.returncode}", "0", "0"
     suite = ElementTree.parse(report).getroot().find("testsuite")
     assert suite is not None
     tests, *bad = (int(suite.get(key, 0)) for key in ("tests", "failures", "errors", "skipped"))
-    failed = max(sum(bad), int(done.returncode != 0))  # a skipped test hides a failure
+    failed = max(sum(bad), int(done.returncode != 0))  # a skipped test counts as a failure
     counts = {item.get("name"): item.get("value") for item in suite.iter("property")}
     numbers = [str(counts.get(key, 0)) for key in COLUMNS[4:]]
     return environment.name, title, str(tests - sum(bad)), str(failed), *numbers
@@ -157,7 +160,7 @@ def main(names: list[str]) -> int:
             rows.append(run(known[name], wheel))
         except subprocess.CalledProcessError as error:
             rows.append((name, known[name].partner, "0", f"set-up {error.returncode}", "0", "0"))
-    say(f"partners in environments of their own, Python {PYTHON}")
+    say(f"partners in separate environments, Python {PYTHON}")
     show(rows)
     return 0 if all(row[3] == "0" for row in rows) else 1
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The gate `refleak`: every partner-free test again and again, and no run may leave anything."""
+"""The gate `refleak`: repeats every partner-free test; no run may leak."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from common import (
     say,
 )
 
-#: Besides the tests of the repository: what is about tools, or runs in processes of its own, leaves
-#: nothing of ours here, and repeating it takes long.
+#: Tests of tools and tests that run in their own processes: they cannot leak here, and repeating
+#: them takes long.
 ELSEWHERE = (
     *("test_exit.py", "test_cli.py", "test_hostile.py", "test_oom.py", "test_subinterpreters.py"),
     *("test_conformance.py", "test_conformance_devices.py", "test_matrix.py", "test_mutants.py"),

@@ -1,5 +1,5 @@
-"""Owns the repetition of tests: each is run again and again, and what every run leaves behind, of
-references, memory blocks or file descriptors, is a leak."""
+"""A pytest plugin that repeats each test: growth of references, memory blocks or file descriptors
+in every run is a leak."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 WARM, RUNS, AGAIN = 1, 2, 12
-#: How often AGAIN runs have to say so: what the interpreter and Hypothesis keep grows for a while.
+#: Series of AGAIN runs that must all grow: caches of the interpreter and Hypothesis fill slowly.
 SERIES = 3
 DESCRIPTORS = Path("/proc/self/fd")
 
 
 class Counts(NamedTuple):
-    references: int  # of a debug interpreter; 0 elsewhere
+    references: int  # only in a debug interpreter, otherwise 0
     blocks: int
     descriptors: int
 
@@ -28,8 +28,8 @@ class Counts(NamedTuple):
 total_references: Callable[[], int] = getattr(sys, "gettotalrefcount", lambda: 0)
 
 
-#: The interpreter's cache of methods keeps a name for each type that ever had it looked up, for a
-#: while; CPython's own hunt empties it too.
+#: The interpreter's method cache keeps references to names; CPython's own refleak test clears it
+#: too.
 clear_method_cache: Callable[[], None] = getattr(sys, "_clear_type_cache", lambda: None)
 
 
@@ -42,8 +42,8 @@ def measure(into: list[array[int]], run: int) -> None:
 
 
 def leaked(deltas: list[Counts]) -> str:
-    """As CPython's own hunt judges: references and blocks must grow in every run, because caches
-    fill at times of their own; a descriptor has no cache."""
+    """Judges like CPython's refleak test: references and blocks must grow in every run, because
+    caches fill at any time; one more descriptor is a leak."""
     found = [
         f"{name} {[getattr(delta, name) for delta in deltas]}"
         for name, judge in (("references", all), ("blocks", all), ("descriptors", any))
@@ -53,15 +53,15 @@ def leaked(deltas: list[Counts]) -> str:
 
 
 def shared_fixtures(item: pytest.Item) -> list[Any]:
-    """What of the test's fixtures outlives the test."""
+    """Returns the fixtures of a test that outlive it."""
     by_name: dict[str, Any] = item._fixtureinfo.name2fixturedefs  # type: ignore[attr-defined]
     return [found for row in by_name.values() for found in row if found.scope != "function"]
 
 
 class Forgetting:
-    """pytest has each shared fixture remember every test's fixtures that asked for it, to finish
-    them first: that they have been finished does not take them off the list. Hypothesis puts new
-    settings around a test's own for each run, the older ones inside."""
+    """Undoes what pytest and Hypothesis keep per run. pytest adds a finalizer for each dependent
+    fixture to every shared fixture and never removes it; Hypothesis wraps a test's settings once
+    per run."""
 
     SETTINGS = "_hypothesis_internal_use_settings"
 
@@ -79,8 +79,8 @@ class Forgetting:
 
 
 class Sibling:
-    """Stands for a next test of the same module: what the module needs stays, the test's own
-    fixtures go."""
+    """A fake next test of the same module, so that module fixtures stay and the test's own are torn
+    down."""
 
     def __init__(self, item: pytest.Item) -> None:
         self.chain = item.listchain()[:-1]
@@ -90,16 +90,15 @@ class Sibling:
 
 
 class Repeater:
-    """Runs every test WARM + RUNS times; one that looks leaky SERIES of AGAIN times more before it
-    is one."""
+    """Runs every test WARM + RUNS times, and SERIES times AGAIN if it seems to leak."""
 
     def __init__(self) -> None:
         self.checked = 0
         self.found: list[str] = []
 
     def runs(self, item: pytest.Item, count: int, failed: list[pytest.TestReport]) -> list[Counts]:
-        """What each of `count` runs leaves behind; stops at a failure."""
-        # Made beforehand: a list that grew between two counts would itself be counted.
+        """Returns the growth of each of `count` runs; stops at a failure."""
+        # Allocated before counting, so that it is not counted itself.
         counts = [array("q", [0] * (count + 1)) for _ in Counts._fields]
         for run in range(count + 1):
             if run > 0:
@@ -122,7 +121,7 @@ class Repeater:
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         failed: list[pytest.TestReport] = []
         self.runs(item, WARM, failed)
-        gc.freeze()  # what lives by now need not be visited by the collections to come
+        gc.freeze()  # later collections need not visit objects that exist now
         growth = leaked(self.runs(item, RUNS, failed))
         for _ in range(SERIES):
             growth = growth and leaked(self.runs(item, AGAIN, failed))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The gate `trust`: throws the hostile-input catalogue at refarray, lets every allocation of every
-public call fail, and prints what was thrown and what became of it."""
+"""The gate `trust`: runs the catalogue of hostile input, fails every allocation of every public
+call, and prints the outcomes as a table."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from typing import Any
 from common import ROOT, TESTS, build, compile_adversary, environment, print_loaded, say
 
 KINDS = ("crash", "double deleter", "leak", "silent accept", "other")
-SHOWN = 3  # findings of a family that are printed in full
-EVERY = 5.0  # seconds between lines of progress
+SHOWN = 3  # findings per family that are printed in full
+EVERY = 5.0  # seconds between progress lines
 
 Line = dict[str, Any]
 
 
 def prepare() -> dict[str, str]:
-    """A build as users have it, the adversary, and the library that lets the C heap fail."""
+    """Builds the release configuration, the adversary, and the library that fails C allocations."""
     folder = build("trust", options=["-DREFARRAY_TESTS=OFF", "-DCMAKE_BUILD_TYPE=Release"])
     plain = environment(folder)
     compile_adversary(plain)
@@ -37,7 +37,7 @@ def prepare() -> dict[str, str]:
 
 
 def lines(command: list[str], env: dict[str, str]) -> Iterator[Line]:
-    """What a child prints, line by line; its own end is a line too."""
+    """Yields the JSON lines that a child prints, and its exit status as a last line."""
     arguments = [sys.executable, "-X", "faulthandler", *command]
     with subprocess.Popen(
         arguments, cwd=TESTS, env=env, stdout=subprocess.PIPE, text=True
@@ -49,7 +49,7 @@ def lines(command: list[str], env: dict[str, str]) -> Iterator[Line]:
 
 
 def collect(title: str, command: list[str], env: dict[str, str]) -> list[Line]:
-    """Runs a child to its end, with a line of progress now and then."""
+    """Runs a child to its end, printing progress."""
     out: list[Line] = []
     shown = time.monotonic()
     say(title)
@@ -99,7 +99,7 @@ def clean(found: list[Line]) -> int:
 
 
 def print_hostile(found: list[Line]) -> None:
-    header = ["hostile input", "cases", "throws", "as specified", "crashes", "double deletes"]
+    header = ["hostile input", "cases", "inputs", "as specified", "crashes", "double deletes"]
     rows = [
         [family, len(part), sum(line["throws"] for line in part), clean(part), *kinds_of(part)]
         for family, part in by_family(found).items()
@@ -120,7 +120,7 @@ def print_memory(found: list[Line]) -> None:
     print()
     table([*header, "leaks", "silent accepts", "other"], summed(rows))
     print(
-        f"{sites} places in refarray below which an allocation failed; {absorbed} calls did without"
+        f"{sites} places in refarray below which an allocation failed; {absorbed} calls succeeded"
     )
     print(f"{others} crashes of the interpreter itself, outside refarray's native code")
 
@@ -136,9 +136,9 @@ def print_findings(found: list[Line]) -> None:
 
 
 def print_other_gates() -> int:
-    """What other gates threw, where their results lie in build/GATE/thrown.json: `thrown`, `what`,
-    `findings`. Returns the findings; those from before a source was changed are shown, but say
-    nothing about this one."""
+    """Prints the results of other gates, from build/GATE/thrown.json (`thrown`, `what`,
+    `findings`). Returns the number of findings; results older than the sources are shown but not
+    counted."""
     sources = [path for part in ("src", "include") for path in (ROOT / part).rglob("*.?pp")]
     changed = max(path.stat().st_mtime for path in sources)
     rows, findings = [], 0
@@ -151,16 +151,16 @@ def print_other_gates() -> int:
         rows.append([path.parent.name, *thrown, of])
     if rows:
         print()
-        table(["other gates", "thrown", "what", "findings", "of"], [*rows, [""] * 5])
+        table(["other gates", "inputs", "kind", "findings", "of"], [*rows, [""] * 5])
     return findings
 
 
 def ended_badly(found: list[Line], least: int) -> list[str]:
-    """A child that died, or that said too little: nothing was proven then."""
+    """Reports a child that died or printed too few results: nothing was proven then."""
     out = [f"a child ended with {line['exit']}" for line in found if line.get("exit")]
     out += [f"{name} has no recipe" for line in found for name in line.get("missing", ())]
     said = sum("family" in line for line in found)
-    return [*out, f"only {said} results, not {least}"] if said < least else out
+    return [*out, f"only {said} results instead of {least}"] if said < least else out
 
 
 def main() -> int:
@@ -179,7 +179,7 @@ def main() -> int:
         print(f"not proven: {problem}")
     print(f"\n{time.monotonic() - started:.0f} s: ", end="")
     if wrong or problems or others:
-        print(f"{wrong} not as specified, {len(problems)} not proven, {others} of other gates")
+        print(f"{wrong} not as specified, {len(problems)} not proven, {others} in other gates")
         return 1
     print("everything as specified")
     return 0

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The gate `tsan`: the C++ tests, the lock-step races and the tests with threads under TSAN, on a
-free-threaded CPython that is instrumented itself and on this one."""
+"""The gate `tsan`: the C++ tests, the lock-step races and the threaded tests under TSAN, on an
+instrumented free-threaded CPython and on this one."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from common import (
 from freethreaded import python_with_tools
 
 FLAGS = "-fsanitize=thread -fno-omit-frame-pointer"
-#: What moves between threads: arrays, capsules, deleters, large copies.
+#: Tests in which threads share arrays, capsules, deleters and large copies.
 WHAT = (
     "dlpack/test_lockstep.py",
     "dlpack/test_lifetime.py",
     "array/test_copying.py::test_large_copies_by_threads",
 )
-#: Fewer than elsewhere: TSAN sees a race that did not happen, too.
+#: Few rounds are enough: TSAN also reports races that did not happen.
 ROUNDS = 1_000
 OPTIONS = {
-    # Reports go to stderr. A child of fork() has the threads of its parent in TSAN's books.
+    # Reports go to stderr. TSAN assumes that a forked child has its parent's threads.
     "TSAN_OPTIONS": f"exitcode=66:die_after_fork=0:suppressions={TESTS}/gates/sanitizers/tsan.supp",
 }
 
@@ -49,13 +49,13 @@ def pytest(python: str | Path, with_environment: dict[str, str], arguments: list
 
 
 def free_threaded(arguments: list[str]) -> None:
-    """Every thread runs Python at once. The interpreter has to be instrumented: else its own locks
-    are not seen, and everything that they order is reported."""
+    """Threads run Python in parallel. The interpreter must be instrumented, or TSAN does not see
+    its locks and reports everything that they order."""
     tools = python_with_tools()
     python = interpreter.interpreter("tsan")
     folder = build("tsan", sanitize="thread", python=python)
     say("C++ tests")
-    # Not minutes of arithmetic in one thread: copies by threads are in test_copying.py.
+    # kernels_test is single-threaded and slow; test_copying.py has the threaded copies.
     ctest = [tool("ctest"), "--test-dir", folder, "--output-on-failure", "-E", "^kernels_test$"]
     run(ctest, {**environment(folder), **OPTIONS})
     where = [tools, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
@@ -64,13 +64,13 @@ def free_threaded(arguments: list[str]) -> None:
     plain["PYTHONPATH"] += f":{packages}"
     compile_adversary(plain, python)
     print_loaded(folder, {**plain, **OPTIONS}, python)
-    say("pytest, the GIL off, the interpreter instrumented")
+    say("pytest, GIL off, instrumented interpreter")
     pytest(python, {**plain, **OPTIONS}, arguments)
 
 
 def with_a_gil(arguments: list[str]) -> None:
-    """What only the GIL keeps apart (the references that arrays share, the kept memory) and what
-    runs without it (deleters, large copies)."""
+    """State that only the GIL protects (shared references, cached memory), and code that runs
+    without it (deleters, large copies)."""
     folder = build("tsan-gil", sanitize="thread", options=["-DREFARRAY_TESTS=OFF"])
     library = subprocess.run(
         ["g++", "-print-file-name=libtsan.so"], check=True, capture_output=True, text=True
