@@ -21,7 +21,7 @@ RESULTS = HERE / "results"
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     result.add_argument("--cases", default="", help="ids or first letters, e.g. A1,A5,E")
-    result.add_argument("--partners", default=",".join(PARTNERS), help="default: every one")
+    result.add_argument("--partners", default=",".join(PARTNERS), help="default: all")
     result.add_argument("--rounds", type=int, default=200, help="rounds per sweep")
     result.add_argument("--sweeps", type=int, default=4, help="passes over all cases, pooled")
     result.add_argument("--json", type=Path, help="write the record to this file")
@@ -46,7 +46,7 @@ def chosen(id_: str, wanted: list[str]) -> bool:
 def measure_exchange(
     environment: Environment, wanted: list[str], rounds: int, sweeps: int
 ) -> list[dict]:
-    """Build every case, sweep over all of them several times, and record the pooled samples."""
+    """Build every case, time all of them in several sweeps, and record the pooled samples."""
     unit = exchange.unit_statement(environment)
     rows: list[dict] = []
     prepared: list[tuple[exchange.Case, dict[str, Chunk], Samples, dict[str, str]]] = []
@@ -75,7 +75,7 @@ def measure_exchange(
 def prepare(
     case: exchange.Case, unit: exchange.Statement
 ) -> tuple[dict[str, Chunk], dict[str, str]]:
-    """Compile and calibrate the statements; one that raises is reported with its error."""
+    """Compile and calibrate the statements; report the error of one that raises."""
     chunks: dict[str, Chunk] = {}
     refused: dict[str, str] = {}
     for name, statement in case.statements(unit).items():
@@ -101,7 +101,7 @@ def measure_footprint(
 
 
 def find_wheel(given: Path | None) -> Path | None:
-    """The given wheel, else the newest in dist/."""
+    """Return the given wheel, otherwise the newest in dist/."""
     if given is not None:
         return given
     wheels = sorted(
@@ -117,7 +117,7 @@ def commit() -> str:
 
 
 def run(options: argparse.Namespace) -> dict:
-    """Measure what was asked for and return the whole record."""
+    """Measure the selected cases and return the record."""
     wanted = [word.strip() for word in options.cases.split(",") if word.strip()]
     environment = load(tuple(name.strip() for name in options.partners.split(",")))
     before = load_average()

@@ -1,8 +1,8 @@
 """The gate `make bench-check`: instructions per call of A1 to A9 against benchmarks/budget.json.
 
-A case may take TOLERANCE more than its budget; one that takes less is named, so that the budget can
-be lowered with --update. Counts made with other versions (interpreter, compiler, partners …) cannot
-be compared: that fails too, and names both. Measure again with --update and look at the difference.
+A case may exceed its budget by TOLERANCE. A case below its budget is listed, so that the budget can
+be lowered with --update. Counts with other versions (interpreter, compiler, partners …) are not
+comparable: the gate fails and names both. Measure with --update and judge the difference.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .targets import UNIT
 
 BUDGET = Path(__file__).resolve().parent / "budget.json"
 TOLERANCE = 0.01
-# Each build with the partners its interpreter has here.
+# Each build with the partners that are installed for its interpreter.
 BUILDS: dict[str, tuple[str, ...]] = {"cp311": ("numpy", "torch"), "abi3-cp312": ("numpy",)}
 
 
@@ -27,17 +27,17 @@ def compare_facts(abi: str, budget: dict[str, str], here: dict[str, str]) -> Ite
         known, found = budget.get(name, "absent"), here.get(name, "absent")
         if known != found:
             yield (
-                f"{abi}: not comparable: the budget was made with {name} {known}, this is "
-                f"{name} {found}; measure with --update and judge the difference by hand"
+                f"{abi}: not comparable: the budget was measured with {name} {known}, this is "
+                f"{name} {found}; measure with --update and judge the difference"
             )
 
 
 def compare_counts(
     abi: str, budget: dict[str, float], here: dict[str, float]
 ) -> Iterator[tuple[bool, str]]:
-    """Each remark with whether it fails the gate."""
+    """Yields (fails the gate, message) pairs."""
     for id_ in budget.keys() - here.keys():
-        yield True, f"{abi} {id_}: has a budget and was not counted"
+        yield True, f"{abi} {id_}: has a budget but was not counted"
     for id_, count in here.items():
         if id_ not in budget:
             yield True, f"{abi} {id_}: has no budget; --update adds it"
@@ -51,7 +51,7 @@ def compare_counts(
 
 
 def table(counts: dict[str, dict[str, float]]) -> str:
-    """Instructions by case and build, and as multiples of the unit's."""
+    """Formats instructions per case and build, and as multiples of the unit."""
     abis = list(counts)
     ids = sorted({id_ for found in counts.values() for id_ in found}, key=order)
     lines = [f"{'case':<10}" + "".join(f"{abi:>14}{'':7}" for abi in abis)]
@@ -80,7 +80,7 @@ def measure(abis: list[str]) -> tuple[dict[str, dict[str, str]], dict[str, dict[
 def judge(
     budget: dict[str, dict], facts: dict[str, dict[str, str]], counts: dict[str, dict[str, float]]
 ) -> bool:
-    """Print every remark; whether the gate passes."""
+    """Prints all messages; returns whether the gate passes."""
     passed = True
     for abi, found in counts.items():
         if abi not in budget:
@@ -99,7 +99,7 @@ def judge(
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.budget", description=__doc__)
-    parser.add_argument("--update", action="store_true", help="write what was counted")
+    parser.add_argument("--update", action="store_true", help="write the counts as the new budget")
     parser.add_argument("--builds", default=",".join(BUILDS), help="default: %(default)s")
     options = parser.parse_args()
     try:
@@ -114,7 +114,7 @@ def main() -> int:
         for abi, found in counts.items():
             budget[abi] = {"versions": facts[abi], "instructions": found}
         BUDGET.write_text(json.dumps(budget, indent=1) + "\n", encoding="utf-8")
-        print("the budget is rewritten; `make bench-docs` brings the manual's page up to it")
+        print("the budget is rewritten; run `make bench-docs` to update the manual")
         return 0
     verdict = "within" if passed else "NOT within"
     number = sum(len(found) for found in counts.values())

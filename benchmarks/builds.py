@@ -1,4 +1,4 @@
-"""The builds of refarray that are counted and compared: made by plain CMake with fixed flags."""
+"""The builds of refarray to count and compare: plain CMake with fixed flags."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .environment import DISTRIBUTIONS
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "build" / "bench-check"
 ABI3_FLOOR = "3.12"
-# What a machine's settings could add to the flags of CMakeLists.txt.
+# Environment variables that could change the flags of CMakeLists.txt.
 FOREIGN_FLAGS = ("CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS")
 FLAGS = (
     "-DCMAKE_BUILD_TYPE=Release",
@@ -31,19 +31,19 @@ print(json.dumps([_native.__file__, _native._build_info()["abi"]]))
 
 
 class Unbuilt(Exception):
-    """Why a build cannot be made here."""
+    """The reason why a build is impossible here."""
 
 
 @dataclass(frozen=True)
 class Build:
-    """One build: its interpreter, and the folder to be named in PYTHONPATH."""
+    """One build: its interpreter and its folder for PYTHONPATH."""
 
     abi: str
     python: Path
     folder: Path
 
     def environment(self) -> dict[str, str]:
-        """Variables of a process that loads this build, and counts the same in every run."""
+        """Environment variables that load this build and make counts reproducible."""
         return {
             **os.environ,
             "PYTHONPATH": f"{self.folder}{os.pathsep}{ROOT}",
@@ -55,8 +55,8 @@ class Build:
 
 
 def build(abi: str, partners: tuple[str, ...] = ()) -> Build:
-    """Makes the build that _native._build_info() calls `abi` (cp311, cp312, abi3-cp312 …) for an
-    interpreter that has the partners."""
+    """Builds the ABI `abi` as in _native._build_info() (cp311, cp312, abi3-cp312 …), for an
+    interpreter with the partners."""
     version = f"3.{abi.rpartition('cp3')[2]}"
     python = interpreter(version, partners)
     folder = WORK / abi
@@ -75,7 +75,7 @@ def build(abi: str, partners: tuple[str, ...] = ()) -> Build:
 
 
 def run(command: list[str], environment: dict[str, str]) -> None:
-    """Quiet unless it fails."""
+    """Runs a command; prints its output only if it fails."""
     done = subprocess.run(
         command,
         env=environment,
@@ -89,7 +89,7 @@ def run(command: list[str], environment: dict[str, str]) -> None:
 
 
 def verify(made: Build) -> None:
-    """The build in its folder is the one that a process loads."""
+    """Checks that a process loads the build in its folder."""
     command = [str(made.python), "-c", _FACTS]
     done = subprocess.run(
         command, env=made.environment(), capture_output=True, text=True, check=False
@@ -102,21 +102,21 @@ def verify(made: Build) -> None:
 
 
 def dlpack_folder() -> str:
-    """The folder of the build requirement's dlpack.h."""
+    """Returns the include folder of the build requirement's dlpack.h."""
     command = [str(Path(sys.executable).parent / "tvm-ffi-config"), "--dlpack-includedir"]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def interpreter(version: str, partners: tuple[str, ...]) -> Path:
-    """This environment's interpreter, or an environment for another version, in which the partners
-    have the versions that they have here."""
+    """Returns this environment's interpreter, or that of an environment for another Python version
+    with the same partner versions."""
     if version == ".".join(map(str, sys.version_info[:2])):
         return Path(sys.executable)
     folder = WORK / "environments" / version
     python = folder / "bin" / "python"
     if not python.exists():
         subprocess.run([str(find_interpreter(version)), "-m", "venv", str(folder)], check=True)
-    # A local version ("+cpu") says where this environment's came from, not what to ask for.
+    # A local version label ("+cpu") cannot be requested from an index.
     wanted = [
         f"{DISTRIBUTIONS[name]}=={metadata.version(DISTRIBUTIONS[name]).partition('+')[0]}"
         for name in partners
@@ -127,7 +127,7 @@ def interpreter(version: str, partners: tuple[str, ...]) -> Path:
 
 
 def find_interpreter(version: str) -> Path:
-    """The first CPython of that version that runs, on PATH or among pyenv's."""
+    """Returns the first working CPython of that version on PATH or in pyenv."""
     found = shutil.which(f"python{version}")
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     places = [Path(found)] if found else []

@@ -1,4 +1,4 @@
-"""What a run is measured on: the importable partners with their versions, and the machine."""
+"""The environment of a run: the importable partners with their versions, and the machine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PARTNERS = tuple(DISTRIBUTIONS)
 
 @dataclass
 class Environment:
-    """The product, the partners that could be imported, and why the others are absent."""
+    """refarray, the imported partners, and the reasons why others are absent."""
 
     refarray: ModuleType
     native: ModuleType
@@ -36,7 +36,7 @@ class Environment:
 
 
 def load(wanted: tuple[str, ...]) -> Environment:
-    """Import the product, which must be there, and every wanted partner that is there."""
+    """Import refarray, which is required, and every selected partner that is installed."""
     environment = Environment(
         importlib.import_module("refarray"), importlib.import_module("refarray._native")
     )
@@ -75,5 +75,5 @@ def machine() -> dict[str, object]:
 
 
 def load_average() -> float:
-    """One-minute load average; a figure taken above 2.5 on two cores deserves suspicion."""
+    """One-minute load average; figures taken above 2.5 on two cores are unreliable."""
     return round(os.getloadavg()[0], 2)

@@ -1,4 +1,4 @@
-"""The exchange cases A1 to A12: what is timed, beside whom, and the target each is held to."""
+"""The exchange cases A1 to A12: statements, contenders and targets."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Case:
 
 @dataclass
 class Skipped:
-    """A row that cannot run here, and why."""
+    """A row that cannot run here, with the reason."""
 
     id: str
     title: str
@@ -58,7 +58,7 @@ def method(argument: object, code: str) -> Statement:
 
 @dataclass
 class Arrays:
-    """The same 16 float32 elements as an array of each library that is there."""
+    """The same 16 float32 elements as an array of each installed library."""
 
     environment: Environment
     shape: tuple[int, ...]
@@ -88,7 +88,7 @@ class Arrays:
             self.by_partner["jax"] = jnp.arange(count, dtype="float32").reshape(self.shape)
 
     def importers(self, source: object, names: tuple[str, ...]) -> dict[str, Statement]:
-        """`X.from_dlpack(source)` for each partner X that is there."""
+        """`X.from_dlpack(source)` for each installed partner X."""
         found = {}
         for name in names:
             if name in self.environment.partners:
@@ -108,7 +108,7 @@ class Arrays:
 
 
 def cases(environment: Environment) -> Iterator[Case | Skipped]:
-    """Every exchange case, in the order of its id; what a missing partner prevents is Skipped."""
+    """Every exchange case, ordered by id; cases of a missing partner are Skipped."""
     for suffix, shape in SHAPES.items():
         yield from _import_cases(environment, Arrays(environment, shape), suffix)
     arrays = Arrays(environment, SHAPES[""])

@@ -103,7 +103,7 @@ def rows(environment: Environment, wheel: Path | None) -> Iterator[Footprint | S
 
 
 def fresh(code: str, **variables: str) -> list[float]:
-    """The numbers that a new interpreter prints; -P keeps the working tree off its path."""
+    """Returns the numbers that a new interpreter prints; -P keeps the working tree off its path."""
     result = subprocess.run(
         [sys.executable, "-P", "-c", code],
         env={**os.environ, "PYTHONHASHSEED": "0", **variables},
@@ -118,7 +118,7 @@ def fresh(code: str, **variables: str) -> list[float]:
 
 
 def tried(function: Callable[..., float], *arguments: str) -> float | str:
-    """The figure, or the error as text: one row that fails must not lose the others."""
+    """Returns the figure, or the error as text, so that a failing row does not lose the others."""
     try:
         return function(*arguments)
     except RuntimeError as error:
@@ -130,12 +130,12 @@ def exact(value: float | str) -> Interval | str:
 
 
 def spread(values: list[float]) -> Interval:
-    """Minimum of fresh processes: everything that disturbs one makes it longer."""
+    """Returns the minimum over fresh processes, because every disturbance adds time."""
     return Interval(min(values), min(values), statistics.median(values))
 
 
 def empty_extension() -> str | None:
-    """A stdlib extension module with next to nothing in it, built as a shared library."""
+    """Returns a nearly empty stdlib extension module that is a shared library."""
     for name in ("_opcode", "_contextvars", "_bisect", "_heapq"):
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.origin is not None and spec.origin.endswith(".so"):

@@ -36,11 +36,11 @@ TOTAL = re.compile(r"^summary: (\d+)$", re.MULTILINE)
 
 
 class Uncounted(Exception):
-    """Why nothing could be counted."""
+    """The reason why counting failed."""
 
 
 def statements(environment: Environment) -> dict[str, Statement]:
-    """The unit and our side of every case of COUNTED that can run here, by its id."""
+    """The unit and our statement of every case of COUNTED that can run here, by id."""
     found = {UNIT: exchange.unit_statement(environment)}
     for case in exchange.cases(environment):
         if isinstance(case, exchange.Case) and case.id.split()[0] in COUNTED:
@@ -49,7 +49,7 @@ def statements(environment: Environment) -> dict[str, Statement]:
 
 
 def facts(environment: Environment) -> dict[str, str]:
-    """All that the counts depend on besides our sources."""
+    """Everything that the counts depend on, except our sources."""
     options = str(sysconfig.get_config_var("CONFIG_ARGS") or "")
     cpuinfo = Path("/proc/cpuinfo")
     features = cpuinfo.read_text(encoding="utf-8") if cpuinfo.is_file() else ""
@@ -75,7 +75,7 @@ def count_here(library: str, partners: tuple[str, ...]) -> None:
     environment = load(partners)
     loops = {id_: Loop(statement) for id_, statement in statements(environment).items()}
     gc.collect()
-    gc.disable()  # a collection that falls into one loop and not into another is not the case's
+    gc.disable()  # a collection in one of the two loops would distort the slope
     requests.refarray_start()
     for id_, loop in loops.items():
         loop.run(WARM_UP, lambda: 0)
@@ -92,7 +92,7 @@ def count_here(library: str, partners: tuple[str, ...]) -> None:
 
 
 def count(build: Build, partners: tuple[str, ...]) -> tuple[dict[str, str], dict[str, float]]:
-    """Facts and instructions per call by case, of `build` in a process under callgrind."""
+    """Returns facts and instructions per call and case, of `build` under callgrind."""
     valgrind = shutil.which("valgrind")
     if valgrind is None:
         raise Uncounted("valgrind is not installed")
@@ -142,7 +142,7 @@ def compile_requests(folder: Path) -> Path:
 
 
 def read_totals(folder: Path) -> dict[tuple[str, int], int]:
-    """Instructions of each loop, out of the files that callgrind wrote."""
+    """Reads the instructions of each loop from callgrind's output files."""
     totals = {}
     for path in folder.glob("counts.*"):
         text = path.read_text(encoding="utf-8", errors="replace")

@@ -14,7 +14,7 @@ REFUSED = "refused: "
 
 
 def exchange_row(case: Case, samples: Samples, refused: dict[str, str]) -> dict[str, object]:
-    """The record of one exchange case; a statement that raised is kept with its reason."""
+    """The record of one exchange case; a statement that raised keeps its error."""
     row: dict[str, object] = {"id": case.id, "title": case.title, "kind": "exchange"}
     if OURS in refused:
         targets = [target.describe() for target in case.targets]
@@ -79,7 +79,7 @@ def missed(row: dict) -> bool:
 
 
 def worst_factor(row: dict) -> float:
-    """How many times over its limit the row is, at worst; infinite when it failed."""
+    """The largest ratio of a figure to its limit; infinite if the row failed."""
     if "error" in row:
         return float("inf")
     margins = [target["margin_percent"] for target in row.get("targets", [])]
@@ -87,7 +87,7 @@ def worst_factor(row: dict) -> float:
 
 
 def table(rows: list[dict]) -> str:
-    """One line per row, with aligned columns; a row that misses its target stays in its place."""
+    """One line per row, with aligned columns."""
     header = ("id", "case", "ours", "U or unit [95 %]", "target", "others / ours (E: their figure)")
     lines = [header]
     for row in rows:

@@ -1,4 +1,4 @@
-"""The figures a case is held to, as data, and the verdict on a measured one."""
+"""Targets of the cases as data, and the verdict on a measurement."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A target beside what was measured for it."""
+    """A target with its measurement."""
 
     target: Target
     measured: Interval
@@ -50,7 +50,7 @@ class Verdict:
 
     @property
     def margin(self) -> float:
-        """Per cent of the limit left; negative when it is missed."""
+        """Remaining percentage of the limit; negative if the target is missed."""
         if self.target.limit == 0:
             return 0.0 if self.met else -100.0
         return 100.0 * (self.target.limit - self.measured.value) / self.target.limit

@@ -1,5 +1,5 @@
-"""Two threads beside one on an interpreter without a GIL, each with arrays of its own: how much
-more they do in the same time. `make bench-threads` prints the table, and --save records it."""
+"""Throughput of two threads relative to one on an interpreter without a GIL, each thread with its
+own arrays. `make bench-threads` prints the table, and --save records it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .environment import load, load_average, machine
 from .timing import Loop, Statement
 
 RESULTS = Path(__file__).resolve().parent / "results"
-SECONDS = 0.4  # that one measurement lasts
+SECONDS = 0.4  # duration of one measurement
 ROUNDS = 15
 TARGET = 1.6
 Work = Callable[[], Statement]

@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 class Run:
-    """One run over all groups, with what they share."""
+    """One run over all groups, with their shared state."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.wanted = [word.strip() for word in options.cases.split(",") if word.strip()]
@@ -79,7 +79,7 @@ class Run:
         return row
 
     def verify(self, case: Case, found: dict[str, Statement]) -> None:
-        """Ours must have given NumPy's bytes: a fast wrong copy is no result."""
+        """Checks that our result equals NumPy's bytes."""
         numpy = self.memory.numpy
         dst, _ = self.memory.arrays(case)
         dst.view("u1").fill(0)
@@ -106,7 +106,7 @@ class Run:
 
 
 def new_result(run: Run) -> Row:
-    """B15: making a result of 64 MiB anew against writing into one that is there."""
+    """B15: a copy into a new array of 64 MiB relative to one into an existing array."""
     case = known.permuted("B15", "new 64 MiB", "float32", (NEW // 4,), (0,))
     found = statements(run.memory, case, None)
     _, src = run.memory.arrays(case)
@@ -126,7 +126,7 @@ def new_result(run: Run) -> Row:
 
 
 def power_of_two(rows: list[Row]) -> Row | None:
-    """B16: what a transpose of 4096 costs for each byte against one of 4000."""
+    """B16: the cost per byte of a transpose of 4096 relative to one of 4000."""
     by_id = {row["id"]: row for row in rows}
     if not {"B3 4000", "B3 4096"} <= by_id.keys():
         return None
@@ -141,7 +141,7 @@ def power_of_two(rows: list[Row]) -> Row | None:
 
 
 def mean_rows(rows: list[Row]) -> list[Row]:
-    """B14: the geometric means over the permutations, and what HPTT takes against ours."""
+    """B14: the geometric means over the permutations, and the ratio of HPTT to ours."""
     names = [name for name in rows[0]["ratios"] if all(name in row["ratios"] for row in rows)]
     ratios = {name: round(mean(row["ratios"][name] for row in rows), 3) for name in names}
     title = f"mean of {len(rows)} permutations"
@@ -176,7 +176,7 @@ def plan_row(run: Run) -> Row:
 
 
 def line(row: Row) -> str:
-    """One line of the table; a row that misses says where its time goes."""
+    """One line of the table; a row that misses its target says where its time goes."""
     ours = row["ratios"][OURS]
     target = row["target"]
     verdict = "" if target is None else f"<= {target:g} {'MISSED' if ours > target else 'met'}"

@@ -1,4 +1,4 @@
-"""What is copied: two layouts over two blocks of memory, and the figure each case is held to."""
+"""The copy cases: two layouts over two blocks of memory, and a target."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KIB, MIB = 1 << 10, 1 << 20
 
 @dataclass(frozen=True)
 class Case:
-    """`target` is in units of a memcpy of the result's bytes; None holds the row to nothing."""
+    """`target` is in units of a memcpy of the result's bytes; None means no target."""
 
     id: str
     title: str
@@ -56,7 +56,7 @@ def flat(
 
 
 def cases() -> Iterator[Case]:
-    """B1 to B14 in the order of their ids; B14 to B16 are worked out of others."""
+    """B1 to B14 in the order of their ids; B14 to B16 are computed from other rows."""
     for suffix, size, target in (("256K", 256 * KIB, 1.03), ("64M", 64 * MIB, 0.88)):
         count = size // 4
         yield permuted(f"B1 {suffix}", "contiguous", "float32", (count,), (0,), target)

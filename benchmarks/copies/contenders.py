@@ -1,4 +1,4 @@
-"""Who copies: each library's own strided copy over the very same memory, and memcpy."""
+"""The contenders: each library's strided copy over the same memory, and memcpy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HPTT_VARIABLE = "REFARRAY_BENCH_HPTT"
 
 @dataclass(frozen=True)
 class Library:
-    """What a case needs of a library to lay its views out."""
+    """The functions of a library that create the views of a case."""
 
     permute: Any
     broadcast: Any
@@ -28,7 +28,7 @@ class Library:
 
 @dataclass
 class Memory:
-    """Two blocks that every case lays its arrays over: the same pages for every contender."""
+    """Two blocks of memory for the arrays of all cases: the same pages for every contender."""
 
     environment: Environment
     nbytes: int
@@ -64,7 +64,7 @@ class Memory:
 
 
 def statements(memory: Memory, case: Case, hptt: ctypes.CDLL | None) -> dict[str, Statement]:
-    """One line for each contender that can do the case."""
+    """One statement for each contender that can run the case."""
     environment = memory.environment
     native, asarray = environment.native, environment.refarray.asarray
     numpy = memory.numpy

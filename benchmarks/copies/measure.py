@@ -18,7 +18,7 @@ from .cases import Case
 from .contenders import MEMCPY, OURS, Memory
 
 CHUNK_NS = 50_000
-SLOW_NS = 100_000_000  # who takes longer is timed twice and no more
+SLOW_NS = 100_000_000  # slower contenders are timed only twice
 LINE = 64
 Row = dict[str, Any]
 
@@ -45,7 +45,7 @@ class Timer:
 
 
 def rounds(found: Mapping[str, Statement], seconds: float, least: int) -> dict[str, Timer]:
-    """Every contender in turn, for that long and at least so often."""
+    """Runs the contenders in turn for a time and a minimum number of rounds."""
     timers = {name: Timer(statement) for name, statement in found.items()}
     names = list(timers)
     start = time.perf_counter()
@@ -86,7 +86,7 @@ def is_missed(row: Row) -> bool:
 
 
 def lines_per_line(memory: Memory, case: Case) -> dict[str, float]:
-    """Cache lines that each side touches, for every line's worth of elements moved."""
+    """Cache lines that each side touches per cache line of elements copied."""
     numpy = memory.numpy
     dst, src = memory.arrays(case)
     library = type("Library", (), {"permute": numpy.transpose, "broadcast": numpy.broadcast_to})
@@ -101,8 +101,8 @@ def lines_per_line(memory: Memory, case: Case) -> dict[str, float]:
 
 
 def explanation(memory: Memory, case: Case, ours: Statement) -> Row:
-    """Where a missed row's time goes: what each instruction set takes (equal times: memory decides,
-    not instructions), the lines of memory touched for each line moved, and the planning."""
+    """Where the time of a missed row goes: the time per instruction set (equal times mean memory
+    bound), the cache lines touched per line copied, and the planning time."""
     native = memory.environment.native
     before = native._build_info()["isa"]
     by_isa = {}
@@ -117,7 +117,7 @@ def explanation(memory: Memory, case: Case, ours: Statement) -> Row:
 
 
 def planning(native: Any, ours: Statement) -> float:
-    """Nanoseconds to plan the copy of a statement on ours."""
+    """Nanoseconds to plan the copy of our statement."""
     count = 1000
     plan = Statement("f(d, s, n)", {"f": native._plan_copies, "n": count, **arrays_of(ours)})
     return round(rounds({OURS: plan}, 0.05, 5)[OURS].least / count, 1)
@@ -128,6 +128,6 @@ def arrays_of(statement: Statement) -> dict[str, object]:
 
 
 def mean(values: Iterator[float]) -> float:
-    """Geometric."""
+    """Geometric mean."""
     logs = [log(value) for value in values]
     return exp(sum(logs) / len(logs))

@@ -1,4 +1,4 @@
-"""The manual's page of figures, docs/benchmarks.md, made out of the records by `make bench-docs`.
+"""docs/benchmarks.md, generated from the records by `make bench-docs`.
 
 records.py   picks the newest record that answers a question
 plots.py     what every plot has in common: size, colours, the digest of its data inside the SVG
@@ -26,12 +26,11 @@ IMAGES = ROOT / "docs" / "images"
 GROUPS = ("exchange", "counts", "copies", "devices", "abi", "footprint")
 HEADER = """# Benchmarks
 
-What an exchange costs, beside the libraries that offer the same. The figures of one machine: read
-the ratios, not the nanoseconds. A row where refarray misses its target or loses stays in its
-place.
+The cost of an exchange, measured side by side with other libraries. The figures are of one machine:
+read the ratios, not the nanoseconds. Rows where refarray misses its target or loses are kept.
 
-This page is made of the records in `benchmarks/results` by `make bench-docs`; `make bench`
-measures, and `python -m benchmarks --save` records."""
+This page is generated from the records in `benchmarks/results` by `make bench-docs`; `make bench`
+measures, and `SAVE=1` records."""
 
 
 def sections(records: list[Record]) -> list[Section]:

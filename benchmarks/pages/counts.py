@@ -1,4 +1,4 @@
-"""Instructions per call on the page: the budget that `make bench-check` holds the sources to."""
+"""Instructions per call on the page: the budget of `make bench-check`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .records import Record, Section, table
 
 TEXT = """## Instructions per call
 
-`make bench-check` counts them by valgrind and fails when a case takes {tolerance:.0%} more than
-these. They include the loop and the interpreter's own part of the call, and hold for the versions
-named; in brackets as multiples of the no-op's.
+`make bench-check` counts them with valgrind and fails if a case exceeds these by {tolerance:.0%}. The
+counts include the loop and the interpreter's part of the call, and are valid for the versions named;
+in brackets as multiples of the no-op.
 {versions}
 
 {table}"""

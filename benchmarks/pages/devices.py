@@ -1,4 +1,4 @@
-"""Group D on the page: what was measured on a device, once there is a record of one."""
+"""Group D on the page: measurements on a device, if a record has any."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from .records import Record, Section, newest, origin
 TEXT = """## Devices
 
 Exchanges and copies on {device} ({memory} GiB), driver {driver}, by `make gpu-hardware`. Copies are
-shares of the driver's own copy of as many bytes in the same run: 1 is as fast as it, and more is
-faster.
+relative to the driver's own copy of the same number of bytes in the same run: 1 is equally fast, more
+is faster.
 
 {origin}
 
@@ -19,7 +19,7 @@ faster.
 
 
 def section(records: list[Record]) -> Section:
-    """Nothing as long as nothing was measured."""
+    """Returns no section if nothing was measured."""
     record = newest(records, lambda one: "gpu" in one and bool(one["rows"]))
     if record is None:
         return Section("")

@@ -1,4 +1,4 @@
-"""Group A of the page: every exchange case in units of one no-op call, ours beside the others."""
+"""Group A of the page: every exchange case in units of one no-op call, ours and others."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ TEXT = """## Exchange
 One call from Python, 16 float32 elements unless the case says otherwise, in U: the time of one
 call of a C function that does nothing, loop included, in the same run ({unit:.1f} ns here). Every
 contender runs interleaved with ours; the interval is the 95 % bootstrap interval of the median. A
-ratio target holds ours to a fraction of the named partner, an excess target to the partner's time
-and so many U.
+ratio target limits ours to a fraction of the named partner's time, an excess target to the partner's
+time plus a number of U.
 
 {origin}
 
@@ -56,7 +56,7 @@ def cells(row: Row) -> tuple[str, ...]:
 
 
 def in_units(row: Row, peer: dict) -> float:
-    """A partner's figure: its ratio to ours was paired by round, as ours to the unit."""
+    """A partner's figure: its ratio to ours is paired by round, like ours to the unit."""
     return round(peer["ratio_to_ours"]["value"] * row["units"]["value"], 3)
 
 
@@ -65,12 +65,13 @@ def figure(units: float) -> str:
 
 
 def is_plotted(id_: str) -> bool:
-    """The shape variants of A1 to A5 stand in the table alone."""
+    """The shape variants of A1 to A5 are only in the table."""
     return id_.split()[0] not in ("A1", "A2", "A3", "A4", "A5") or " " not in id_
 
 
 def points(row: Row) -> dict[str, Any]:
-    """What the plot shows of a row; targets that are relative become U by the row's own figures."""
+    """The plotted values of a row; relative targets are converted to U with the row's own
+    figures."""
     others = {
         name: in_units(row, peer) for name, peer in row["peers"].items() if "refused" not in peer
     }

@@ -6,8 +6,8 @@ from .records import Record, Row, Section, code, newest, origin, rows, table, ve
 
 TEXT = """## Footprint
 
-Fresh processes, the least of several. E3 counts the bytes of one array object with what belongs
-to it, E4 the memory blocks that one call allocates.
+Fresh processes, the minimum of several. E3 counts the bytes of one array object with everything it
+owns, E4 the memory blocks that one call allocates.
 
 {origin}
 

@@ -1,4 +1,4 @@
-"""What every plot of the page has in common; matplotlib is imported only where one is drawn."""
+"""Shared code of the plots; matplotlib is imported only to draw one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-# Told apart in any colour vision (Okabe and Ito); one library has one colour on the whole page.
+# Colour-blind safe (Okabe and Ito); one colour per library on the whole page.
 COLOURS = {
     "refarray": "#D55E00",
     "numpy": "#0072B2",
@@ -45,7 +45,7 @@ def digest_in(path: Path) -> str | None:
 
 
 def save(plot: Plot, path: Path) -> None:
-    """Draws the plot as an SVG that is the same for the same data and matplotlib."""
+    """Draws the plot as a reproducible SVG."""
     import matplotlib as mpl
 
     mpl.use("svg")

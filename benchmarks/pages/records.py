@@ -1,4 +1,4 @@
-"""Reads benchmarks/results, and picks the newest record that holds what a section shows."""
+"""Reads benchmarks/results and selects the newest record with the rows of a section."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def rows(record: Record, letter: str) -> list[Row]:
 
 
 def origin(record: Record) -> str:
-    """What a reader needs to judge the figures: when, on what, beside whom."""
+    """The origin of the figures: date, machine, versions."""
     machine, build = record["machine"], record["build"]
     versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
     before, after = record["load"]
@@ -62,12 +62,12 @@ def table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
 
 
 def code(text: str) -> str:
-    """Names of functions in code type: underscores would else be taken for emphasis."""
+    """Formats function names as code, because Markdown reads underscores as emphasis."""
     return f"`{text}`" if "__" in text or "(" in text else text
 
 
 def verdicts(row: Row) -> str:
-    """Each target with what became of it."""
+    """Formats each target with its verdict."""
     if "error" in row:
         return "; ".join(f"{limit(target)}: **missed**" for target in row["missed_targets"])
     found = [
