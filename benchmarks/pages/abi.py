@@ -6,9 +6,9 @@ from .records import Record, Section, newest, origin, table
 
 TEXT = """## Stable ABI
 
-The cost of an exchange with the abi3 wheel for every CPython from 3.12 on, relative to a build for one
-version (`make bench-abi`; limit {limit}). Time is the median of {pairs} alternating pairs of
-processes, minimum and maximum in brackets.
+The cost of an exchange with the abi3 wheel for every CPython from 3.12 on, relative to a build
+for one version (`make bench-abi`; limit {limit}). Time is the median of {pairs} alternating pairs
+of processes, minimum and maximum in brackets.
 
 {origin}
 

@@ -13,11 +13,11 @@ NAMES = ("refarray", "numpy", "torch", "hptt")
 KINDS = {"f32": "float32", "u8": "uint8"}
 TEXT = """## Strided copies
 
-One thread, kernels for {isa}. Each figure is the time of the copy relative to a memcpy of the same
-number of bytes in the same run, minima of interleaved rounds on the same memory. B14 is the geometric
-mean over the 57 permutations of HPTT's benchmark, B15 a copy into a new array relative to one into an
-existing array, B16 the penalty of a power of two. "-": the library has no such copy.
-[How a copy works](copy.md) explains the figures.
+One thread, kernels for {isa}. Each figure is the time of the copy relative to a memcpy of the
+same number of bytes in the same run, minima of interleaved rounds on the same memory. B14 is the
+geometric mean over the 57 permutations of HPTT's benchmark, B15 a copy into a new array relative
+to one into an existing array, B16 the penalty of a power of two. "-": the library has no such
+copy. [How a copy works](copy.md) explains the figures.
 
 {origin}
 

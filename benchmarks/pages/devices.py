@@ -8,9 +8,9 @@ from .records import Record, Section, newest, origin
 
 TEXT = """## Devices
 
-Exchanges and copies on {device} ({memory} GiB), driver {driver}, by `make gpu-hardware`. Copies are
-relative to the driver's own copy of the same number of bytes in the same run: 1 is equally fast, more
-is faster.
+Exchanges and copies on {device} ({memory} GiB), driver {driver}, by `make gpu-hardware`. Copies
+are relative to the driver's own copy of the same number of bytes in the same run: 1 is equally
+fast, more is faster.
 
 {origin}
 

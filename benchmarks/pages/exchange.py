@@ -13,8 +13,8 @@ TEXT = """## Exchange
 One call from Python, 16 float32 elements unless the case says otherwise, in U: the time of one
 call of a C function that does nothing, loop included, in the same run ({unit:.1f} ns here). Every
 contender runs interleaved with ours; the interval is the 95 % bootstrap interval of the median. A
-ratio target limits ours to a fraction of the named partner's time, an excess target to the partner's
-time plus a number of U.
+ratio target limits ours to a fraction of the named partner's time, an excess target to the
+partner's time plus a number of U.
 
 {origin}
 
