@@ -24,8 +24,8 @@ Work = Callable[[], Statement]
 
 
 def statements(names: Mapping[str, object]) -> dict[str, Work]:
-    """Each call makes the statement with objects of its own; the first one is what the machine
-    gives to two threads that only count."""
+    """Returns factories of statements; each call creates its own objects. The first statement is an
+    empty loop, which shows how well the machine runs two threads."""
     ra, np = names["refarray"], names["numpy"]
 
     def over(code: str, **extra: object) -> Work:
@@ -46,9 +46,9 @@ def statements(names: Mapping[str, object]) -> dict[str, Work]:
 
 
 class Worker:
-    """One thread's loop: repeats small chunks until it is told to stop. It makes its own objects:
-    those that one thread makes for two lie side by side, often in one cache line, and are counted
-    by atomic operations, which an object's own thread does not need."""
+    """One thread's loop: repeats small chunks until it is told to stop. Each thread creates its own
+    objects: objects of another thread may share a cache line with theirs, and are counted by
+    slower atomic operations."""
 
     def __init__(self, make: Work) -> None:
         self.make = make
@@ -69,8 +69,8 @@ class Worker:
 
 
 def rates(workers: list[Worker]) -> tuple[float, float]:
-    """Executions of all threads together, per second of the clock and per second of a processor:
-    what others do on the machine takes from the first, waiting for each other from both."""
+    """Returns executions of all threads per second of wall time and per second of CPU time. Other
+    load on the machine reduces the first, contention reduces both."""
     until = [0.0]
     begin = threading.Barrier(len(workers) + 1, action=lambda: start(until))
     threads = [threading.Thread(target=worker.run, args=(begin, until)) for worker in workers]
@@ -88,8 +88,7 @@ def start(until: list[float]) -> None:
 
 
 def measure(make: Work, rounds: int) -> dict[str, object]:
-    """One thread and two in turns, so that what else the machine does hits both; the middle of the
-    rounds' ratios counts."""
+    """Alternates one thread and two, so that other load affects both; returns the median ratios."""
     costs, ratios, shares = [], [], []
     for _ in range(rounds):
         one, one_cpu = rates([Worker(make)])
@@ -116,7 +115,7 @@ def main() -> int:
         parser.error("this interpreter has a GIL")
     found = load(("numpy",))
     before = load_average()
-    print("one thread by processor time, two threads by the clock, and by processor time")
+    print("one thread: CPU time per call; two threads: throughput by wall time and by CPU time")
     rows = []
     made = statements({"refarray": found.refarray, **found.partners})
     for number, (name, make) in enumerate(made.items()):
@@ -137,7 +136,7 @@ def main() -> int:
         path = RESULTS / f"{record['date']}-{record['id']}.json"
         path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         print(f"recorded in {path.name}")
-    # By processor time: what others on the machine took from the clock is not ours.
+    # Judged by CPU time, which other load on the machine does not change.
     return 0 if all(row["factor_cpu"] >= TARGET for row in rows) else 1
 
 

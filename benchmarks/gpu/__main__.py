@@ -1,8 +1,8 @@
-"""Everything that a machine with an NVIDIA GPU can say about refarray, in one call and in less than
-ten minutes: exchanges with the partners that are there, graph capture, a memory checker, figures.
+"""Tests and benchmarks refarray on an NVIDIA GPU in less than ten minutes: exchanges with the
+installed partners, graph capture, compute-sanitizer, and the benchmarks of group D.
 
-Exit status: 0 all was run and passed, 1 something failed, 3 nothing was run (no device), 4 what was
-run passed and parts were not run. A figure that misses its target is shown, and fails nothing.
+Exit status: 0 everything passed, 1 something failed, 3 nothing was run (no device), 4 everything
+that was run passed, but parts were not run. A missed target is shown and is not a failure.
 """
 
 from __future__ import annotations
@@ -30,15 +30,14 @@ def parser() -> argparse.ArgumentParser:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    result.add_argument("--minutes", type=float, default=9.0, help="for all together")
+    result.add_argument("--minutes", type=float, default=9.0, help="total time limit")
     result.add_argument("--wheel", type=Path, help="a wheel of refarray to use; no network needed")
     result.add_argument("--out", type=Path, default=RESULTS, help="the folder of the record")
     result.add_argument("--id", default="", help="name of the record; default: the commit")
     result.add_argument(
         "--simulated",
         action="store_true",
-        help="run it on the simulated driver: shows that the script works; nothing is measured or "
-        "recorded",
+        help="use the simulated driver to test this script; nothing is measured or recorded",
     )
     return result
 
@@ -53,7 +52,7 @@ def commit() -> str:
 
 
 def unpack(wheel: Path, scratch: Path) -> Path:
-    """The wheel's package in a folder of its own, without an index and without what it needs."""
+    """Installs the wheel into a separate folder, without an index and without dependencies."""
     folder = scratch / "site"
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "-q"]
     command = [*pip, "--no-index", "--no-deps", "--target", str(folder), str(wheel)]
@@ -64,10 +63,10 @@ def unpack(wheel: Path, scratch: Path) -> Path:
 
 
 def run_all(runner: Runner, scratch: Path) -> tuple[list[Stage], dict[str, Any]]:
-    """The stages in the order of what matters most, should the time be up."""
+    """Runs the stages, the most important first, in case the time runs out."""
     found: list[Stage] = []
     for name in stages.SIMULATED_PARTNERS if runner.simulated else stages.PARTNERS:
-        print(f"… beside {name}", file=sys.stderr, flush=True)
+        print(f"… with {name}", file=sys.stderr, flush=True)
         found.append(stages.with_partner(runner, name, scratch))
     print("… figures", file=sys.stderr, flush=True)
     stage, figures = stages.figures(runner, scratch)
@@ -81,7 +80,7 @@ def run_all(runner: Runner, scratch: Path) -> tuple[list[Stage], dict[str, Any]]
 def make_record(
     options: argparse.Namespace, build: dict[str, Any], found: list[Stage], figures: dict[str, Any]
 ) -> dict[str, Any]:
-    """In the form of the other records, so that the same pages can read it."""
+    """Builds a record in the format of the other benchmarks."""
     now = datetime.datetime.now(datetime.UTC)
     versions = {}
     for stage in found:
@@ -89,7 +88,7 @@ def make_record(
         if name in stages.PARTNERS and stage.status != NOT_RUN:
             versions[name] = version
     not_run = {stage.name: stage.detail for stage in found if stage.status == NOT_RUN}
-    not_run |= {f"figure beside {name}": why for name, why in figures.get("absent", {}).items()}
+    not_run |= {f"figures of {name}": why for name, why in figures.get("absent", {}).items()}
     not_run |= figures.get("not_run", {})
     return {
         "id": options.id or f"{commit()}-gpu",
@@ -127,10 +126,10 @@ def main() -> int:
 
 
 def conclude(options: argparse.Namespace, record: dict[str, Any], found: list[Stage]) -> int:
-    """Prints it all, and keeps what was measured on a real device."""
+    """Prints the report, and saves measurements of a real device."""
     if options.simulated:
-        record["not_run"] = {}  # on a simulated driver nothing else can be
-        print("SIMULATED: shows that the script works, and nothing about a device\n")
+        record["not_run"] = {}  # a simulated driver cannot run the rest
+        print("SIMULATED: this tests the script and says nothing about a device\n")
     else:
         print(report.heading(record), end="\n\n")
     print("\n".join(report.stage_lines(found, options.simulated)), end="\n\n")

@@ -1,4 +1,4 @@
-"""Times what a stream does: rounds in which every contender has its turn, between two events."""
+"""Interleaved timing of work on a stream: in each round every contender runs once."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-#: What one reading should last at least: an event tells time in steps of half a microsecond.
+#: Minimum duration of one measurement: events have a resolution of half a microsecond.
 LEAST_MS = 2.0
-Enqueue = Callable[[int], object]  # the i-th repetition: which of several buffers it works on
+Enqueue = Callable[[int], object]  # takes the repetition number, which selects the buffer
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Timed:
         }
 
     def ratio(self, name: str, reference: str) -> dict[str, float]:
-        """The reference's time over the contender's, paired by round: 1 is as fast as it."""
+        """The reference's time over the contender's, paired by round: 1 is equally fast."""
         pairs = zip(self.rounds[reference], self.rounds[name], strict=True)
         found = sorted(theirs / own for theirs, own in pairs)
         return {
@@ -40,7 +40,7 @@ class Timed:
 
 
 class DeviceClock:
-    """Milliseconds between two moments of a stream."""
+    """Measures milliseconds between two events of a stream."""
 
     def __init__(self, driver: Any, stream: int) -> None:
         self.driver, self.stream = driver, stream
@@ -60,7 +60,7 @@ class DeviceClock:
 
 
 class HostClock:
-    """Milliseconds of the host, until the stream has done what it was given."""
+    """Measures host milliseconds until the stream has finished."""
 
     def __init__(self, driver: Any, stream: int) -> None:
         self.driver, self.stream = driver, stream
@@ -77,10 +77,10 @@ class HostClock:
 def interleaved(
     clock: DeviceClock | HostClock, contenders: dict[str, Enqueue], seconds: float, least: int = 7
 ) -> Timed:
-    """Rounds until the time is up, in an order that changes from round to round."""
+    """Runs rounds until the time is up, rotating the order of the contenders."""
     counts = {}
     for name, enqueue in contenders.items():
-        clock.milliseconds(enqueue, 1)  # what is made once is made here
+        clock.milliseconds(enqueue, 1)  # warm-up
         once = max(clock.milliseconds(enqueue, 2) / 2, 1e-4)
         counts[name] = max(1, round(LEAST_MS / once))
     timed = Timed({name: [] for name in contenders})

@@ -1,5 +1,5 @@
-"""D5 to D8: what is copied, by whom, and the share of the driver's own copy of as many bytes that
-each row has to reach."""
+"""D5 to D8: copies on and across devices, relative to the driver's copy of the same number of
+bytes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .clocks import DeviceClock, Enqueue, HostClock, interleaved
 from .session import DEVICE, DRIVER, OURS, NotMeasured, Row, Session
 
 GIB, MIB = 1 << 30, 1 << 20
-#: What a row goes through in turn, at least: an H200 has 60 MB of second-level cache.
+#: Minimum memory that a row cycles through: an H200 has 60 MB of L2 cache.
 TURN_BYTES = 512 * MIB
 WIDTHS = {8: "uint8", 16: "uint16", 32: "float32", 64: "float64"}
-DIRECTIONS = {  # from where, to where: the driver's own copy
+DIRECTIONS = {  # (source, destination): the driver's copy function
     (DEVICE, DEVICE): "cuMemcpyDtoDAsync_v2",
     ("cuda_host", DEVICE): "cuMemcpyHtoDAsync_v2",
     (DEVICE, "cuda_host"): "cuMemcpyDtoHAsync_v2",
@@ -47,7 +47,7 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
 
 @dataclass(frozen=True)
 class Case:
-    """to[...] = view(source)."""
+    """One row: `to[...] = view(source)`."""
 
     id: str
     title: str
@@ -63,7 +63,7 @@ class Case:
 
     @property
     def is_pageable(self) -> bool:
-        """Memory that the driver copies while the caller waits."""
+        """Pageable memory, which the driver copies synchronously."""
         return "cpu" in (self.source, self.to)
 
 
@@ -73,7 +73,7 @@ def of_floats(shape: tuple[int]) -> str:
 
 
 def cases(simulated: bool) -> Iterator[Case]:
-    """Simulated, every row has a size that is done at once."""
+    """Yields all rows; on the simulated driver with small arrays."""
     flat = (1 << 12,) if simulated else (GIB // 4,)
     yield Case("D5", f"contiguous f32, {of_floats(flat)}", "float32", flat, "whole", 0.98)
     for size in (64, 65) if simulated else (8192, 8193):
@@ -96,7 +96,7 @@ def cases(simulated: bool) -> Iterator[Case]:
 
 
 class Buffers:
-    """Sources and places to copy them to, several of each where one would stay in the cache."""
+    """Source and destination arrays; several of each if one pair would stay in the cache."""
 
     def __init__(self, session: Session, case: Case) -> None:
         ra = session.ra
@@ -123,7 +123,7 @@ def by_us(case: Case, buffers: Buffers) -> Enqueue:
 
 
 def by_driver(session: Session, case: Case, buffers: Buffers) -> Enqueue:
-    """A copy of as many bytes, whatever their layout."""
+    """The driver's copy of the same number of bytes, ignoring the layout."""
     pairs = [(session.address(to), session.address(source)) for source, to in buffers.pairs]
     function, driver = DIRECTIONS[case.source, case.to], session.driver
     last = (session.stream.handle,) if "Async" in function else ()
@@ -136,7 +136,7 @@ def by_driver(session: Session, case: Case, buffers: Buffers) -> Enqueue:
 
 
 def by_peer(session: Session, name: str, case: Case, buffers: Buffers) -> Enqueue:
-    """The same memory, taken by the peer, which works in our stream."""
+    """The peer's copy of the same memory, imported by the peer, on our stream."""
     if name == "cupy" and case.is_pageable:
         raise NotMeasured("CuPy has no arrays in the CPU's memory")
     if name == "torch" and case.view == "::-1":
@@ -159,13 +159,13 @@ def by_peer(session: Session, name: str, case: Case, buffers: Buffers) -> Enqueu
 
 
 def verify(session: Session, case: Case, buffers: Buffers) -> None:
-    """A fast wrong copy is no result: against the CPU's own of the same."""
+    """Compares the result with the same copy on the CPU."""
     source, to = buffers.pairs[0]
     with session.ra.use_stream(session.stream):
         to[...] = case.views(source)
     here = case.views(source.to_device("cpu")).copy()
     there = to.to_device("cpu")
-    # memcmp: a comparison of memoryviews takes seconds for a gibibyte.
+    # memcmp, because comparing memoryviews of a gibibyte takes seconds.
     compare = ctypes.CDLL(None).memcmp
     addresses = [ctypes.c_void_p(session.address(each)) for each in (here, there)]
     if compare(*addresses, ctypes.c_size_t(here.nbytes)) != 0:
@@ -173,7 +173,7 @@ def verify(session: Session, case: Case, buffers: Buffers) -> None:
 
 
 def row(session: Session, case: Case) -> Row:
-    """One line of the table; without figures where the device is simulated."""
+    """Measures one row; on the simulated driver it only runs it."""
     found: Row = {"id": case.id, "title": case.title, "unit": "of the driver's copy"}
     buffers = Buffers(session, case)
     verify(session, case, buffers)
@@ -193,7 +193,7 @@ def row(session: Session, case: Case) -> Row:
         timed = interleaved(clock, contenders, session.seconds)
     ratios = {name: timed.ratio(name, DRIVER) for name in timed.rounds if name != DRIVER}
     ours = ratios[OURS]["median"]
-    moved = 1 if case.source != case.to else 2  # each byte is read and written, on the device
+    moved = 1 if case.source != case.to else 2  # on one device each byte is read and written
     return {
         **found,
         "nbytes": buffers.nbytes,

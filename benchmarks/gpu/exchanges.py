@@ -1,4 +1,4 @@
-"""D1, D2 and D10: what an export of device memory costs the host, and an allocation."""
+"""D1, D2 and D10: the host time of an export of device memory, and of an allocation."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from benchmarks.timing import Chunk, Samples, Statement, excess
 
 from .session import DEVICE, OURS, NotMeasured, Row, Session
 
-PENDING = 256  # arrays with unfinished work that are exported in a row
-ROUNDS, WARM = 60, 10  # the first rounds make the events that the others take from a pool
+PENDING = 256  # arrays with pending work, exported one after the other
+ROUNDS, WARM = 60, 10  # the first rounds create the events of the pool
 POOL_ROUNDS, POOL_COUNT = 30, 2000
 LIMIT_UNITS, LIMIT_POOL_NS = 2.0, 300.0
 UNIT = "no-op"
 
 
 def compiled_loops() -> ctypes.CDLL:
-    """loops.cpp, by the compiler that is there."""
+    """Compiles and loads loops.cpp."""
     named = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
     if named is None:
-        raise NotMeasured("no C++ compiler (c++, g++, $CXX), which the driver's own loops need")
+        raise NotMeasured("no C++ compiler (c++, g++, $CXX), which loops.cpp needs")
     source = Path(__file__).parent / "loops.cpp"
     with tempfile.TemporaryDirectory(prefix="refarray-loops-") as folder:
-        out = Path(folder) / "libloops.so"  # once loaded it needs its name no more
+        out = Path(folder) / "libloops.so"  # may be deleted once loaded
         command = [*named.split(), "-std=c++17", "-O2", "-shared", "-fPIC", "-o", out, source]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise NotMeasured(f"{named} does not compile loops.cpp: {done.stderr[-300:]}")
+            raise NotMeasured(f"{named} cannot compile loops.cpp: {done.stderr[-300:]}")
         loops = ctypes.CDLL(str(out))
     for name in ("time_record_wait", "time_allocate_free"):
         getattr(loops, name).restype = ctypes.c_double
@@ -44,7 +44,7 @@ def compiled_loops() -> ctypes.CDLL:
 
 
 def calls_of_each(exports: list[Any], handle: int) -> float:
-    """How often the simulated driver is called by one of them."""
+    """Driver calls per export, counted by the simulated driver."""
     import fakegpu
 
     fakegpu.reset()
@@ -53,7 +53,7 @@ def calls_of_each(exports: list[Any], handle: int) -> float:
 
 
 def same_stream(session: Session) -> Iterator[Row]:
-    """D1: what an export costs more than one of the CPU's, where no stream has to wait."""
+    """D1: the extra cost of an export over that of a CPU array, if no stream must wait."""
     ra = session.ra
     near = ra.zeros((16,), dtype="float32")
     far = ra.zeros((16,), dtype="float32", device=DEVICE)
@@ -67,7 +67,7 @@ def same_stream(session: Session) -> Iterator[Row]:
                     "unit": "U above the CPU's"}  # fmt: skip
         export = Statement("f(stream=h)", {"f": far.__dlpack__, "h": handle})
         if session.simulated:
-            far.__dlpack__(stream=handle)  # the first one looks for what it waits for
+            far.__dlpack__(stream=handle)  # the first call queries pending work
             yield {**row, "driver_calls": calls_of_each([far.__dlpack__] * 100, handle)}
             continue
         chunks = {OURS: Chunk(export), "cpu": Chunk(cpu), UNIT: Chunk(unit)}
@@ -88,8 +88,8 @@ def same_stream(session: Session) -> Iterator[Row]:
 
 
 def peer_exports(session: Session, handle: int) -> tuple[dict[str, Chunk], dict[str, str]]:
-    """The same export of the peers' own arrays; entering our stream is part of it, since they take
-    the current one for the array's. And what a peer says that has no such export."""
+    """The same export of the peers' own arrays, and the errors of peers that refuse it. Entering
+    our stream is included, because they use the current stream as the array's."""
     found, refused = {}, {}
     for name, module in session.peers.items():
         context = session.on_stream(name)
@@ -104,7 +104,7 @@ def peer_exports(session: Session, handle: int) -> tuple[dict[str, Chunk], dict[
 
 
 def other_stream(session: Session, loops: ctypes.CDLL) -> Row:
-    """D2: arrays with unfinished work, each exported once to a stream that has to wait for it."""
+    """D2: exports of arrays with pending work to another stream, which must wait for it."""
     ra, driver = session.ra, session.driver
     rounds, count = (2, 4) if session.simulated else (ROUNDS, PENDING)
     other = ra.Stream(DEVICE)
@@ -138,7 +138,7 @@ def other_stream(session: Session, loops: ctypes.CDLL) -> Row:
 
 
 def exported(exports: list[Any], handle: int) -> float:
-    """Nanoseconds of one of them."""
+    """Nanoseconds per export."""
     kept: list[Any] = [None] * len(exports)
     gc.disable()
     start = time.perf_counter_ns()
@@ -154,7 +154,7 @@ def pointer_to(session: Session, name: str) -> ctypes.c_void_p:
 
 
 def allocation(session: Session, loops: ctypes.CDLL) -> Row:
-    """D10: an array made and dropped, beside the driver's own pool from C++."""
+    """D10: creating and dropping an array, compared with the driver's pool from C++."""
     ra = session.ra
     rounds, count = (2, 4) if session.simulated else (POOL_ROUNDS, POOL_COUNT)
     calls = [pointer_to(session, name) for name in ("cuMemAllocAsync", "cuMemFreeAsync")]

@@ -1,4 +1,4 @@
-"""Measures group D on the device, beside the peers: `python -m benchmarks.gpu.figures OUT`."""
+"""Measures group D on the device, with the peers: `python -m benchmarks.gpu.figures OUT`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .session import DEVICE, NotMeasured, Row, Session
 
 
 class Notes:
-    """The record as far as it goes: what was had is in the file, whatever happens next."""
+    """The record, written after each row, so that a crash loses nothing measured before."""
 
     def __init__(self, out: Path, session: Session) -> None:
         self.out = out
@@ -41,7 +41,7 @@ class Notes:
 
 
 def groups(session: Session, notes: Notes) -> Iterator[tuple[str, Callable[[], Iterable[Row]]]]:
-    """What is measured together, by the id that stands for it."""
+    """Yields the rows that are measured together, with their id."""
     yield "D1", lambda: exchanges.same_stream(session)
     try:
         loops = exchanges.compiled_loops()
@@ -56,7 +56,7 @@ def groups(session: Session, notes: Notes) -> Iterator[tuple[str, Callable[[], I
 
 
 def measure(session: Session, notes: Notes, deadline: float) -> list[str]:
-    """What failed; a row that does takes no other along."""
+    """Measures all rows; returns the errors. A failing row does not stop the others."""
     failed = []
     for id_, rows in groups(session, notes):
         if time.monotonic() > deadline:
@@ -75,9 +75,11 @@ def measure(session: Session, notes: Notes, deadline: float) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--seconds", type=float, default=1.5, help="for each copy")
-    parser.add_argument("--minutes", type=float, default=4.0, help="for all; the rest is not run")
-    parser.add_argument("--simulated", action="store_true", help="run every row, measure nothing")
+    parser.add_argument("--seconds", type=float, default=1.5, help="time per copy")
+    parser.add_argument(
+        "--minutes", type=float, default=4.0, help="time limit; later rows are not run"
+    )
+    parser.add_argument("--simulated", action="store_true", help="run every row without measuring")
     options = parser.parse_args()
     session = Session(options.seconds, options.simulated)
     notes = Notes(options.out, session)

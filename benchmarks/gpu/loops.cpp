@@ -1,4 +1,4 @@
-// Owns the loops that time the driver's own calls, without an interpreter in between.
+// Loops that time driver calls from C++, without the interpreter.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -37,7 +37,7 @@ double time_record_wait(Record record, Wait wait, void** events, void* producer,
   return failed != 0 ? -1 : clock.per(count);
 }
 
-/// Nanoseconds of allocating from the stream-ordered pool and giving back; -1 on an error.
+/// Nanoseconds of allocating from the stream-ordered pool and freeing; -1 on an error.
 double time_allocate_free(Allocate allocate, Free free, std::size_t nbytes, void* stream,
                           int count) {
   int failed = 0;

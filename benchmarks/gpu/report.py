@@ -1,4 +1,4 @@
-"""Says what was run on the device, what came of it, and what could not be run and why."""
+"""The report of a run on a device: results, and the parts that were not run with the reason."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from .stages import FAILED, NOT_RUN, PASSED, Stage
 
-ALL_PASSED, SOMETHING_FAILED, NOTHING_RUN, IN_PART = 0, 1, 3, 4  # 2 is a wrong command line
+ALL_PASSED, SOMETHING_FAILED, NOTHING_RUN, IN_PART = 0, 1, 3, 4  # 2: usage error
 
 
 def exit_status(stages: list[Stage], not_run: dict[str, str]) -> int:
@@ -39,7 +39,7 @@ def stage_lines(stages: list[Stage], simulated: bool) -> list[str]:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """A Markdown table; a row that misses its figure stays in its place."""
+    """Formats the rows as a Markdown table."""
     lines = ["| id | case | refarray | unit | target | | others |", "| --- " * 7 + "|"]
     for row in rows:
         if "ours" not in row:
@@ -71,26 +71,26 @@ def failures(stages: list[Stage]) -> list[str]:
 
 
 def closing(record: dict[str, Any], status: int) -> str:
-    """The last lines: what missed its figure, what was not run, and what that makes of it."""
+    """The last lines: missed targets, parts not run, and the overall result."""
     rows = record["rows"]
     judged = [row for row in rows if row.get("met") is not None]
     lost = missed(rows)
     lines = []
     if judged:
-        text = f"{len(judged) - len(lost)} of {len(judged)} figures were met"
+        text = f"{len(judged) - len(lost)} of {len(judged)} targets were met"
         lines.append(text + (f"; missed: {', '.join(lost)}" if lost else ""))
     lines += [f"not run: {name}: {why}" for name, why in record["not_run"].items()]
     lines.append({
-        ALL_PASSED: "everything was run and passed",
+        ALL_PASSED: "everything passed",
         SOMETHING_FAILED: "something failed",
         NOTHING_RUN: "nothing was run",
-        IN_PART: "what was run passed; the rest, as said, was not run",
+        IN_PART: "everything that was run passed; the parts listed above were not run",
     }[status])  # fmt: skip
     return "\n".join(lines)
 
 
 def page(record: dict[str, Any], stages: list[Stage]) -> str:
-    """What is kept beside the record, for people."""
+    """The human-readable page saved with the record."""
     tests = "\n".join(f"- {line}" for line in stage_lines(stages, simulated=False))
     left = "".join(f"- not run: {name}: {why}\n" for name, why in record["not_run"].items())
     return f"{heading(record)}\n\n{tests}\n{left}\n{table(record['rows'])}\n"

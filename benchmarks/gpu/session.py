@@ -1,4 +1,4 @@
-"""The process that measures: the device, a stream of ours, the driver beside us, the partners."""
+"""The state that all rows share: the device, our stream, the driver and the partners."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ OURS, DRIVER = "refarray", "driver"
 DEVICE = "cuda:0"
 PEERS = ("torch", "cupy")
 FORMATS = {"uint8": "B", "uint16": "H", "float32": "f", "float64": "d"}
-#: Random bytes that are repeated; no power of two, so that rows do not repeat each other.
+#: Random bytes, repeated to fill arrays; not a power of two, so that rows differ.
 BLOCK = random.Random(20261121).randbytes(1_048_583)
 Row = dict[str, Any]
 
 
 class NotMeasured(Exception):
-    """Why a row, or a contender in it, has no figure."""
+    """The reason why a row or a contender was not measured."""
 
 
 class Session:
-    """What every row shares. Simulated, every row runs with small arrays and nothing is timed."""
+    """Shared state. On the simulated driver rows run with small arrays and are not timed."""
 
     def __init__(self, seconds: float, simulated: bool) -> None:
         self.simulated, self.seconds = simulated, seconds
@@ -49,9 +49,9 @@ class Session:
             self.admit(name)
 
     def admit(self, name: str) -> None:
-        """A peer that exchanges with us here, or the reason why it does not."""
+        """Registers a peer that can import our arrays, or the reason why it cannot."""
         if self.simulated:
-            self.absent[name] = "no library but refarray knows the simulated driver"
+            self.absent[name] = "other libraries do not use the simulated driver"
             return
         try:
             module = importlib.import_module(name)
@@ -63,7 +63,7 @@ class Session:
             self.peers[name] = module
 
     def on_stream(self, name: str) -> contextlib.AbstractContextManager[Any]:
-        """In it the peer works in our stream."""
+        """Returns a context in which the peer uses our stream."""
         cuda = self.peers[name].cuda
         if name == "torch":
             return cuda.stream(cuda.ExternalStream(self.stream.handle))  # type: ignore[no-any-return]
@@ -75,7 +75,7 @@ class Session:
         return int(self.native._inspect_capsule(capsule)["data"])
 
     def numbers(self, shape: tuple[int, ...], dtype: str, device: str) -> Any:
-        """Random bits, never constant: a copy that is wrong or left out shows."""
+        """An array of random bits, so that a wrong or missing copy is detected."""
         nbytes = self.ra.DType(dtype).itemsize
         for extent in shape:
             nbytes *= extent
@@ -84,7 +84,7 @@ class Session:
         return self.ra.asarray(flat.reshape(shape), device=device, copy=True)
 
     def facts(self) -> dict[str, Any]:
-        """The device, as its driver describes it."""
+        """Name, memory and CUDA version of the device."""
         name, memory = ctypes.create_string_buffer(256), ctypes.c_uint64()
         self.driver("cuDeviceGetName", name, 256, 0)
         self.driver("cuDeviceTotalMem_v2", memory, 0)

@@ -1,5 +1,5 @@
-"""What is run on the device, each in a process of its own that may fail, crash or take too long
-without taking the others along."""
+"""The stages of a run on a device, each in its own process, so that one may fail, crash or hang
+without affecting the others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests" / "devices" / "hardware"
 PASSED, FAILED, NOT_RUN = "passed", "failed", "not run"
-#: What says that a partner is there and has a device; it prints its version.
+#: Code that fails unless the partner is installed and has a device, and prints its version.
 PARTNERS = {
     "refarray": "import refarray; print(refarray.__version__)",
     "driver": "print('by ctypes')",
@@ -32,18 +32,18 @@ PARTNERS = {
     "print(numba_cuda.__version__)",
     "cudf": "import cudf; print(cudf.__version__)",
 }
-#: Those that need nothing of a device but its driver.
+#: Partners that work on the simulated driver.
 SIMULATED_PARTNERS = ("refarray", "driver", "cuda.core", "numba")
 PROBE = "import json, refarray._native as n; print(json.dumps([n._probe_drivers(), {k: v for k, v "
 PROBE += "in n._build_info().items() if isinstance(v, (str, int, bool))}]))"
-SANITIZER_FOUND = 66  # its exit status when it reports an error, as we ask it
-#: A launch of a hundred thousand blocks takes minutes under it.
+SANITIZER_FOUND = 66  # exit status for reported errors, by --error-exitcode
+#: Large tests are excluded: a launch of a hundred thousand blocks takes minutes.
 SANITIZED = "test_copies and not large and not refuses"
 
 
 @dataclass
 class Stage:
-    """What became of one of them."""
+    """The result of one stage."""
 
     name: str
     status: str
@@ -61,7 +61,7 @@ class Stage:
 
 
 def simulated_driver() -> dict[str, str]:
-    """What lets every library find the simulated libcuda.so.1; it is compiled the first time."""
+    """Environment variables that select the simulated libcuda.so.1; compiles it if needed."""
     sys.path.insert(0, str(ROOT / "tests" / "fakegpu"))
     import fakegpu
 
@@ -75,7 +75,7 @@ def simulated_driver() -> dict[str, str]:
 
 
 class Runner:
-    """Starts processes that see the same refarray, until the time is up."""
+    """Runs processes with the same refarray until the time is up."""
 
     def __init__(self, minutes: float, simulated: bool, paths: Sequence[Path]) -> None:
         self.deadline = time.monotonic() + 60 * minutes
@@ -84,7 +84,7 @@ class Runner:
         self.environment = {
             **os.environ,
             "PYTHONPATH": os.pathsep.join([*map(str, paths), *inherited]),
-            "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # JAX would take most of the memory
+            "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # JAX would allocate most of the memory
             **(simulated_driver() if simulated else {}),
         }
 
@@ -92,7 +92,7 @@ class Runner:
         return min(most, self.deadline - time.monotonic())
 
     def run(self, command: Sequence[str | Path], most: float) -> subprocess.CompletedProcess[str]:
-        """Raises subprocess.TimeoutExpired; the process is ended then."""
+        """Runs a command. Raises subprocess.TimeoutExpired after killing the process."""
         return subprocess.run(
             [str(word) for word in command],
             cwd=ROOT,
@@ -113,10 +113,10 @@ def last_line(text: str) -> str:
 
 
 def find_device(runner: Runner) -> tuple[dict[str, Any], str]:
-    """How refarray was built, and the reason why it can use no CUDA device, if there is one."""
+    """Returns the build info, and why no CUDA device is usable (empty if one is)."""
     done = runner.python("-c", PROBE, most=120)
     if done.returncode != 0:
-        return {}, f"refarray cannot be imported by {sys.executable}: {last_line(done.stderr)}"
+        return {}, f"{sys.executable} cannot import refarray: {last_line(done.stderr)}"
     drivers, build = json.loads(done.stdout)
     (cuda,) = [row for row in drivers if row["name"] == "CUDA"]
     if cuda["devices"] or runner.simulated:
@@ -125,32 +125,32 @@ def find_device(runner: Runner) -> tuple[dict[str, Any], str]:
 
 
 def partner_version(runner: Runner, name: str) -> tuple[str, str]:
-    """(its version, the reason why it is not there)."""
+    """Returns (version, reason why it is unusable)."""
     try:
         done = runner.python("-c", PARTNERS[name], most=90)
     except subprocess.TimeoutExpired:
-        return "", "importing it took too long"
+        return "", "importing it timed out"
     if done.returncode != 0:
         return "", last_line(done.stderr)
     return last_line(done.stdout), ""
 
 
 def installed(name: str) -> tuple[str, str]:
-    """The same where a device is simulated, which only our tests switch on."""
+    """Like partner_version() on the simulated driver: only checks that it is installed."""
     if name in ("refarray", "driver"):
         return "" if name == "refarray" else "by ctypes", ""
     distribution = {"numba": "numba-cuda", "cuda.core": "cuda-core"}.get(name, name)
     try:
         return metadata.version(distribution), ""
     except metadata.PackageNotFoundError:
-        return "", "it is not installed"
+        return "", "not installed"
 
 
 def with_partner(runner: Runner, name: str, scratch: Path) -> Stage:
-    """The tests of tests/devices/hardware beside one partner."""
+    """Runs tests/devices/hardware with one partner."""
     version, why = partner_version(runner, name) if not runner.simulated else installed(name)
     title = f"{name} {version}".strip()
-    why = "the time was up" if runner.left(1) <= 0 else why
+    why = "out of time" if runner.left(1) <= 0 else why
     if why:
         return Stage(title if version else name, NOT_RUN, why)
     mode = "simulated" if runner.simulated else "real"
@@ -159,14 +159,14 @@ def with_partner(runner: Runner, name: str, scratch: Path) -> Stage:
     command += ["-p", "no:cacheprovider", "-p", "no:xdist", "-W", "default", "--tb=short"]
     start = time.monotonic()
     try:
-        # A simulated device is as slow as the machine's processors are busy.
+        # A simulated device runs on the CPU and slows down with its load.
         most = 400 if runner.simulated else 150
         done = runner.python(*command, f"--junitxml={report}", most=most)
     except subprocess.TimeoutExpired:
         spent = time.monotonic() - start
         if runner.left(1) <= 0:
-            return Stage(title, NOT_RUN, "the time was up before it ended", spent)
-        return Stage(title, FAILED, "it did not end: something waits for ever", spent)
+            return Stage(title, NOT_RUN, "it was stopped when the time was up", spent)
+        return Stage(title, FAILED, "timeout: something waits forever", spent)
     spent = time.monotonic() - start
     if done.returncode != 0 or not report.is_file():
         text = f"{done.stdout}\n{done.stderr}".strip()
@@ -191,13 +191,13 @@ def find_sanitizer() -> str | None:
 
 
 def memory_check(runner: Runner) -> Stage:
-    """NVIDIA's compute-sanitizer over our kernels: every layout, type and way."""
+    """Runs our kernels under NVIDIA's compute-sanitizer: all layouts, types and directions."""
     title = "compute-sanitizer memcheck"
     tool = find_sanitizer()
     if tool is None:
-        return Stage(title, NOT_RUN, "it is neither on PATH nor in CUDA_HOME")
+        return Stage(title, NOT_RUN, "neither on PATH nor in CUDA_HOME")
     command = [tool, "--tool", "memcheck", "--error-exitcode", str(SANITIZER_FOUND)]
-    # Errors that the driver returns are ours to handle, and tested elsewhere.
+    # Errors returned by the driver are handled by refarray and tested elsewhere.
     command += ["--report-api-errors", "no", sys.executable, "-m", "pytest", str(TESTS)]
     command += ["--hardware=real", "--partner=refarray", "-q", "-k", SANITIZED]
     command += ["-p", "no:cacheprovider", "-p", "no:xdist", "-W", "default", "--capture=sys"]
@@ -205,7 +205,7 @@ def memory_check(runner: Runner) -> Stage:
     try:
         done = runner.run(command, most=150)
     except subprocess.TimeoutExpired:
-        return Stage(title, NOT_RUN, "the time was up before it ended")
+        return Stage(title, NOT_RUN, "it was stopped when the time was up")
     spent = time.monotonic() - start
     text = f"{done.stdout}\n{done.stderr}".strip()
     if "not supported" in text and done.returncode != SANITIZER_FOUND:
@@ -216,16 +216,16 @@ def memory_check(runner: Runner) -> Stage:
 
 
 def figures(runner: Runner, scratch: Path) -> tuple[Stage, dict[str, Any]]:
-    """Group D; the rows that were had, whatever became of the rest."""
+    """Measures group D; returns the rows measured even if the process fails."""
     out = scratch / "figures.json"
     minutes = runner.left(240) / 60
     command = ["-m", "benchmarks.gpu.figures", out, "--minutes", f"{0.8 * minutes:.2f}"]
     start = time.monotonic()
     try:
         done = runner.python(*command, *(["--simulated"] if runner.simulated else []), most=280)
-        why = "" if done.returncode == 0 else done.stderr.strip()[-4000:] or "it died"
+        why = "" if done.returncode == 0 else done.stderr.strip()[-4000:] or "the process died"
     except subprocess.TimeoutExpired:
-        why = "it did not end in time"
+        why = "timeout"
     record = json.loads(out.read_text(encoding="utf-8")) if out.is_file() else {}
     status = FAILED if why else PASSED
     rows = {"rows": len(record.get("rows", []))}
@@ -233,10 +233,10 @@ def figures(runner: Runner, scratch: Path) -> tuple[Stage, dict[str, Any]]:
 
 
 def driver_release(runner: Runner) -> str:
-    """The kernel driver's release, which libcuda does not tell."""
+    """Returns the release of the kernel driver, which libcuda does not report."""
     query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
     try:
         done = runner.run(query, most=30)
     except (OSError, subprocess.TimeoutExpired):
-        return "unknown (there is no nvidia-smi)"
+        return "unknown (nvidia-smi was not found)"
     return last_line(done.stdout) if done.returncode == 0 else "unknown"

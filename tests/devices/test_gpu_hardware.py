@@ -140,9 +140,9 @@ def test_what_was_not_run_is_named_and_recorded(
     assert script.conclude(options, record, found) == report.IN_PART
     said = capsys.readouterr().out
     assert "not run: cudf: ModuleNotFoundError" in said
-    assert "not run: figure beside cupy: ImportError: no" in said
+    assert "not run: figures of cupy: ImportError: no" in said
     assert "not run: D2: no C++ compiler" in said
-    assert "0 of 1 figures were met; missed: D6 32 8192" in said and "**missed**" in said
+    assert "0 of 1 targets were met; missed: D6 32 8192" in said and "**missed**" in said
     kept, page = sorted(tmp_path.iterdir())
     assert kept.name == f"{record['date']}-made-up.json" and page.name.endswith("-made-up.md")
     again = json.loads(kept.read_text(encoding="utf-8"))
@@ -201,10 +201,10 @@ def test_what_the_memory_checker_says(
 def test_without_the_memory_checker_it_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stages.shutil, "which", lambda *names, **more: None)
     stage = stages.memory_check(stages.Runner(1, simulated=False, paths=[]))
-    assert (stage.status, stage.detail) == (NOT_RUN, "it is neither on PATH nor in CUDA_HOME")
+    assert (stage.status, stage.detail) == (NOT_RUN, "neither on PATH nor in CUDA_HOME")
 
 
 def test_when_the_time_is_up_nothing_more_is_begun(tmp_path: Path) -> None:
     runner = stages.Runner(0, simulated=False, paths=[])
     stage = stages.with_partner(runner, "driver", tmp_path)
-    assert (stage.status, stage.detail) == (NOT_RUN, "the time was up")
+    assert (stage.status, stage.detail) == (NOT_RUN, "out of time")
