@@ -39,15 +39,12 @@ def links(root: Path, text: str) -> Iterator[str]:
 
 
 def folders_of(root: Path) -> set[str]:
-    """Every folder below MAPPED that holds sources, down to two levels below its root."""
+    """Every folder below MAPPED that holds sources."""
     found = set()
     for base in MAPPED:
         for path in (root / base).rglob("*"):
             if path.suffix in SOURCES and "build" not in path.parts:
-                parts = path.relative_to(root / base).parts[:-1]
-                found |= {
-                    "/".join((base, *parts[:depth])) + "/" for depth in (1, 2) if parts[:depth]
-                }
+                found.add(f"{path.parent.relative_to(root).as_posix()}/")
     return found
 
 
