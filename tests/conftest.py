@@ -1,5 +1,4 @@
-"""Fixtures of the protocol tests: the adversary, its ledger, forked children and isolated
-scripts."""
+"""Shared fixtures: the adversary module and its ledger, forked children, isolated scripts."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 for folder in (
     str(HERE / "fakegpu"),
     str(HERE),
-):  # for `fakegpu` and `native`, in every import mode
+):  # for `fakegpu`, `native` and `helpers`, in every import mode
     if folder not in sys.path:
         sys.path.insert(0, folder)
 
@@ -41,53 +40,53 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--lockstep-rounds",
         type=int,
         default=5_000,
-        help="how often two threads meet in each test of test_lockstep.py",
+        help="rounds in each test of test_lockstep.py, in which two threads race",
     )
     parser.addoption(
         "--long",
         type=int,
         default=1,
         metavar="FACTOR",
-        help="how many times the examples Hypothesis tries; above 1 also the tests marked `long`",
+        help="multiply the number of Hypothesis examples; above 1 also run tests marked `long`",
     )
     parser.addoption(
         "--hardware",
         choices=("real", "simulated"),
-        help="run the tests marked `hardware`, and on what: `make gpu-hardware` does",
+        help="run the tests marked `hardware` on this kind of device (see `make gpu-hardware`)",
     )
     parser.addoption(
-        "--partner", default="refarray", help="the library that they exchange arrays with"
+        "--partner", default="refarray", help="the library that hardware tests exchange arrays with"
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if (factor := config.getoption("--long")) > 1:
-        from hypothesis import settings  # only here: partners with an environment have none
+        from hypothesis import settings  # not installed in every partner's environment
 
         settings.register_profile("long", max_examples=100 * factor, deadline=None)
         settings.load_profile("long")
     config.addinivalue_line("markers", "req(*ids): the requirements that a test covers")
     config.addinivalue_line(
         "markers",
-        "not_sanitized(reason): not for a process with a sanitizer in it",
+        "not_sanitized(reason): cannot run in a process with a sanitizer",
     )
-    config.addinivalue_line("markers", "hardware: needs a device; see the option --hardware")
-    config.addinivalue_line("markers", "long: takes more of what `make test` tries; see --long")
-    config.addinivalue_line("markers", "way(*names): for partners of that name or protocol")
+    config.addinivalue_line("markers", "hardware: needs a GPU; see the option --hardware")
+    config.addinivalue_line("markers", "long: takes minutes; see the option --long")
+    config.addinivalue_line("markers", "way(*names): only for partners of that name or protocol")
 
 
-def left_out(config: pytest.Config) -> dict[str, str]:
-    """Markers of what is not run, and how to run it."""
+def deselected_markers(config: pytest.Config) -> dict[str, str]:
+    """Markers whose tests are not run, with the command that runs them."""
     left = {}
     if config.getoption("--hardware") is None:
         left["hardware"] = "(tests/devices/hardware) need a GPU; `make gpu-hardware` runs them"
     if config.getoption("--long") <= 1:
-        left["long"] = "are more of what is tried here; `make test-long` runs them"
+        left["long"] = "take minutes; `make test-long` runs them"
     return left
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    left = left_out(config)
+    left = deselected_markers(config)
     dropped = [item for item in items if any(item.get_closest_marker(name) for name in left)]
     config.hook.pytest_deselected(items=dropped)
     gone = set(dropped)
@@ -95,7 +94,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    for name, why in left_out(config).items():
+    for name, why in deselected_markers(config).items():
         terminalreporter.write_line(f"not run: the tests marked `{name}` {why}")
 
 
@@ -114,7 +113,7 @@ def adversary_folder() -> Path:
 
 @pytest.fixture(scope="session")
 def adv(adversary_folder: Path) -> Any:
-    """The extension module `adversary`, compiled when needed."""
+    """The extension module `adversary`, compiled if needed."""
     sys.path.insert(0, str(adversary_folder))
     try:
         return importlib.import_module("adversary")
@@ -122,45 +121,45 @@ def adv(adversary_folder: Path) -> Any:
         sys.path.remove(str(adversary_folder))
 
 
-def unbalanced(module: Any, first: int) -> list[tuple[int, int, int]]:
+def wrong_deleter_counts(module: Any, first: int) -> list[tuple[int, int, int]]:
     return [row for row in module.ledger(first) if row[1] != row[2]]
 
 
 @pytest.fixture(autouse=True)
 def ledger(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Every managed tensor made by a test had its deleter called as often as it should have
-    been."""
+    """After each test, every managed tensor it made has had its deleter called exactly as often as
+    expected."""
     module = sys.modules.get("adversary")
     before = module.made() if module else 0
     yield
     module = sys.modules.get("adversary")
     if module is None or not request.node.stash.get(PASSED, False):
         return
-    wrong = unbalanced(module, before)
+    wrong = wrong_deleter_counts(module, before)
     if wrong:
-        gc.collect()  # only then: it is slow, and cycles are rare
-        wrong = unbalanced(module, before)
+        gc.collect()  # only if needed: it is slow, and cycles are rare
+        wrong = wrong_deleter_counts(module, before)
     assert not wrong, f"(number, deleter calls expected, deleter calls): {wrong}"
 
 
 IS_SANITIZED = "ASAN_OPTIONS" in os.environ
-#: A sanitizer makes a process many times as slow, and its fork as large as the address space.
-PATIENCE = 10 if IS_SANITIZED else 1
+#: Factor for timeouts: a sanitizer makes a process several times slower, and forks expensive.
+TIMEOUT_FACTOR = 10 if IS_SANITIZED else 1
 
 
 def fork_once(body: Callable[[], object], seconds: float) -> bool:
-    """Runs `body` in a forked child; False when that does not end. Fails when it raises or dies by
-    a signal."""
+    """Run `body` in a forked child; return False on timeout. Fail if it raises or dies by a
+    signal."""
     reader, writer = os.pipe()
     with warnings.catch_warnings():
-        # Other threads, should there be any, stay behind: Python warns of it, and so does JAX.
+        # Python and JAX warn about a fork in a process with threads, which the child does not have.
         warnings.simplefilter("ignore", DeprecationWarning)
         warnings.simplefilter("ignore", RuntimeWarning)
         child = os.fork()
     if child == 0:
         status, text = 1, ""
         try:
-            faulthandler.disable()  # a crash is reported by the parent, once
+            faulthandler.disable()  # the parent reports a crash
             os.close(reader)
             body()
             status = 0
@@ -182,13 +181,13 @@ def fork_once(body: Callable[[], object], seconds: float) -> bool:
     return bool(ended)
 
 
-def run_forked(body: Callable[[], object], seconds: float = 30.0 * PATIENCE) -> None:
-    """Runs `body` in a forked child; fails when it raises, dies by a signal or does not end."""
-    # The child of gcc's ASAN waits for ever when another thread was in the allocator at the fork;
-    # JAX and PyTorch have such threads.
+def run_forked(body: Callable[[], object], seconds: float = 30.0 * TIMEOUT_FACTOR) -> None:
+    """Run `body` in a forked child; fail if it raises, dies by a signal or times out."""
+    # gcc's ASAN deadlocks in the child if another thread held the allocator's lock at the fork. JAX
+    # and PyTorch have such threads.
     tries = 2 if IS_SANITIZED else 1
     if not any(fork_once(body, seconds) for _ in range(tries)):
-        pytest.fail(f"the child did not end within {seconds} s")
+        pytest.fail(f"the child timed out after {seconds} s")
 
 
 @pytest.fixture(scope="session")
@@ -198,8 +197,9 @@ def forked() -> Forked:
 
 @pytest.fixture
 def isolated(adversary_folder: Path, tmp_path: Path) -> Isolated:
-    """Runs tests/isolated/<script> in a process of its own and returns what it printed; `leaks`
-    says that it has to let go of something without freeing it."""
+    """Returns a function that runs tests/isolated/<script> in a new process and returns its stdout.
+
+    The script must exit with status 0 and an empty stderr. `leaks`: it leaks by design."""
 
     def run(script: str, *arguments: str, seconds: float = 120.0, leaks: bool = False) -> str:
         options = [os.environ.get("ASAN_OPTIONS", ""), *(["detect_leaks=0"] if leaks else [])]
@@ -224,7 +224,7 @@ def isolated(adversary_folder: Path, tmp_path: Path) -> Isolated:
 
 @pytest.fixture
 def unraisable(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Collects what reaches sys.unraisablehook: (exception type, its text)."""
+    """Collects (exception type, text) of everything that reaches sys.unraisablehook."""
     seen: list[Any] = []
     monkeypatch.setattr(
         sys, "unraisablehook", lambda args: seen.append((args.exc_type, str(args.exc_value)))
@@ -234,7 +234,8 @@ def unraisable(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 @pytest.fixture
 def recorder(adv: Any) -> Any:
-    """Makes a Recorder that knows some keywords; its `tensors` are what it gave."""
+    """Returns a function that makes a Recorder with the given keywords in its signature. Its
+    `tensors` lists the tensors it gave."""
 
     def make(
         known: str = "stream max_version dl_device copy", device: Any = (1, 0), **fields: Any

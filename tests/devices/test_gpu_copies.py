@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-SCENARIOS = ("layouts", "casts", "assignments", "large", "ways", "refused", "faults")
+SCENARIOS = ("layouts", "casts", "assignments", "large", "driver_calls", "no_kernels", "faults")
 
 
 @pytest.mark.parametrize("vendor", ["cuda", "rocm"])

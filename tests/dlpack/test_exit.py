@@ -67,7 +67,7 @@ def test_subinterpreters(isolated: Any, mode: str) -> None:
 @pytest.mark.req("LIFE-05")
 def test_a_module_goes_before_its_interpreter(isolated: Any) -> None:
     """Memory that it borrowed is let go as long as the interpreter is there to do so."""
-    assert isolated("module_goes_first.py") == "given back\n"
+    assert isolated("module_teardown.py") == "given back\n"
 
 
 @pytest.mark.req("LIFE-05", "LIFE-02")

@@ -1,17 +1,16 @@
-"""Hostile input, row by row: as specified in a forked child, where a crash has a name, and in this
-process."""
+"""Every case of the hostile-input catalogue, in a forked child and in this process."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from hostile import everything
-from hostile.case import Case, Off, expect, refused
-from hostile.catalogue import DOCUMENTED, ROWS
-from hostile.runner import forked, interpreter_keeps_classes, once, run, warm_up
+from hostile import all_cases
+from hostile.case import Case, Violation, expect, refused
+from hostile.catalogue import ROWS, UNGRADED
+from hostile.runner import interpreter_leaks_classes, run, run_forked, run_once, warm_up
 
-CASES = everything()
+CASES = all_cases()
 
 
 @pytest.fixture(scope="module")
@@ -21,22 +20,22 @@ def warm(adv: Any) -> Any:
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_as_specified(warm: Any, case: Case) -> None:
-    throws, findings = run(warm, case)
+def test_hostile_input_is_handled_as_specified(warm: Any, case: Case) -> None:
+    attempts, findings = run(warm, case)
     assert findings == []
-    assert throws > 0
+    assert attempts > 0
 
 
-def test_no_row_is_missing() -> None:
-    """Each row of the catalogue has cases or a documented reason; no case names another row."""
+def test_every_catalogue_row_is_covered_or_explained() -> None:
+    """Every row has cases or a reason for having none; no case names an unknown row."""
     covered = {row for case in CASES for row in case.rows}
     assert covered <= set(ROWS)
-    assert set(ROWS) - covered == set(DOCUMENTED) - {"R42"}
-    assert set(DOCUMENTED) <= set(ROWS)
-    assert all(len(reason) > 20 for reason in DOCUMENTED.values())
+    assert set(ROWS) - covered == set(UNGRADED) - {"R42"}
+    assert set(UNGRADED) <= set(ROWS)
+    assert all(len(reason) > 20 for reason in UNGRADED.values())
 
 
-def test_cases_have_names_of_their_own() -> None:
+def test_case_names_are_unique() -> None:
     assert len(CASES) == len({case.id for case in CASES}) >= 200
 
 
@@ -74,27 +73,26 @@ KEPT: list[object] = []
             lambda adv: KEPT.append([[], [], [], []]),
             "leak",
             marks=[
-                pytest.mark.not_sanitized,  # it hides the interpreter's blocks
+                pytest.mark.not_sanitized,  # sanitizers hide the interpreter's blocks
                 pytest.mark.skipif(
-                    interpreter_keeps_classes(), reason="the interpreter leaks blocks itself"
+                    interpreter_leaks_classes(), reason="the interpreter leaks blocks itself"
                 ),
             ],
         ),
         (lambda adv: 1 / 0, "other"),
     ],
 )
-def test_findings(adv: Any, body: Any, kind: str) -> None:
-    """The runner gives each planted fault its name."""
-    _, findings = forked(adv, Case("planted", "planted", (), body))
+def test_runner_classifies_planted_faults(adv: Any, body: Any, kind: str) -> None:
+    _, findings = run_forked(adv, Case("planted", "planted", (), body))
     assert [found for found, _ in findings] == [kind], findings
 
 
-def test_other_exceptions_are_not_refusals() -> None:
-    with pytest.raises(Off, match="KeyError"), refused(BufferError):
+def test_an_unexpected_exception_is_not_a_refusal() -> None:
+    with pytest.raises(Violation, match="KeyError"), refused(BufferError):
         raise KeyError("k")
-    with pytest.raises(Off, match="does not say"), refused(BufferError, words="shape"):
+    with pytest.raises(Violation, match="does not say"), refused(BufferError, message="shape"):
         raise BufferError("dtype")
 
 
 def test_once_counts_throws(adv: Any) -> None:
-    assert once(adv, Case("three", "planted", (), lambda adv: 3)) == (3, [])
+    assert run_once(adv, Case("three", "planted", (), lambda adv: 3)) == (3, [])

@@ -207,7 +207,7 @@ def test_no_memory(isolated: Any, way: str) -> None:
     given back."""
     pytest.importorskip("_testcapi", reason="only test builds of CPython can make allocations fail")
     # LSan cannot look for leaks in a process whose allocations were made to fail.
-    assert isolated("no_memory.py", way, leaks=True).endswith("survived\n")
+    assert isolated("out_of_memory_exchange.py", way, leaks=True).endswith("survived\n")
 
 
 @pytest.mark.req("LIFE-03", "CONS-02")

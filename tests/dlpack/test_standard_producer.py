@@ -193,7 +193,7 @@ def test_to_device_refuses_streams_where_there_are_none() -> None:
 
 @pytest.mark.req("CAPI-04")
 def test_the_table_outlives_the_package(isolated: Any) -> None:
-    assert isolated("static_table.py") == "the table still works\nat the end too\n"
+    assert isolated("exchange_table_lifetime.py") == "the table still works\nat the end too\n"
 
 
 @pytest.mark.req("CAPI-29")

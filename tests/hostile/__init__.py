@@ -1,17 +1,17 @@
-"""Hostile input: what is thrown at refarray, row by row, and what has to become of it."""
+"""Malformed and hostile input to refarray: the catalogue, one case per kind, and their runner."""
 
 from importlib import import_module
 
 from .case import CASES, Case
 
 FAMILIES = (
-    *("structs", "capsules", "protocol", "moments", "arguments", "tables", "buffers"),
+    *("structs", "capsules", "protocol", "reentrancy", "arguments", "tables", "buffers"),
     "interfaces",
 )
 
 
-def everything() -> list[Case]:
-    """All cases, in the order of the catalogue."""
+def all_cases() -> list[Case]:
+    """Return all cases in catalogue order."""
     for family in FAMILIES:
         import_module(f"{__name__}.{family}")
     return CASES

@@ -1,4 +1,4 @@
-"""Arguments of our own methods that have the wrong type, form or value."""
+"""Hostile arguments: invalid types, forms and values for refarray's own functions."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .case import case, expect, refused
 
 
 class Tuple(tuple):
-    """A tuple by another name."""
+    """A subclass of tuple."""
 
 
 class Named:
-    """Without an address in its text, which stands in the names of tests."""
+    """repr() without an address, because it appears in test ids."""
 
     def __repr__(self) -> str:
         return type(self).__name__
@@ -45,8 +45,9 @@ def exports(name: str, value: Any) -> Any:
     return refarray.arange(3).__dlpack__(**{name: value})
 
 
-def try_argument(name: str, value: Any, kinds: tuple[type[BaseException], ...]) -> int:
-    """Refused by the producer's method, by to_capsule, and before any producer is asked."""
+def pass_bad(name: str, value: Any, kinds: tuple[type[BaseException], ...]) -> int:
+    """The value is refused by __dlpack__, by to_capsule, and by from_dlpack before it asks the
+    producer."""
     with refused(*kinds):
         exports(name, value)
     with refused(*kinds):
@@ -140,12 +141,12 @@ BAD_VALUES = {
 for _row, (_name, _kinds, _values) in BAD.items():
     for _value in _values:
         case(_row, f"{_name}={label(_value)}", "arguments")(
-            lambda adv, name=_name, value=_value, kinds=_kinds: try_argument(name, value, kinds)
+            lambda adv, name=_name, value=_value, kinds=_kinds: pass_bad(name, value, kinds)
         )
 for _row, (_name, _pairs) in BAD_VALUES.items():
     for _value, _kinds in _pairs:
         case(_row, f"{_name}={label(_value)}-value", "arguments")(
-            lambda adv, name=_name, value=_value, kinds=_kinds: try_argument(name, value, kinds)
+            lambda adv, name=_name, value=_value, kinds=_kinds: pass_bad(name, value, kinds)
         )
 
 LEGACY, VERSIONED = "dltensor", "dltensor_versioned"
@@ -171,13 +172,13 @@ for _value, _wanted in (
             expect(found["name"] == wanted, f"{found['name']} for {value!r}")
             expect(found["version"] == (None if wanted == LEGACY else (1, 3)), f"{found}")
         x = refarray.from_dlpack(refarray.arange(3), max_version=value)
-        expect(x.tolist() == [0, 1, 2], "other values")
+        expect(x.tolist() == [0, 1, 2], "values differ")
         return 2
 
     case("R77", f"max_version={label(_value)}", "arguments")(_answers)
 
 
-def try_call(call: Any, *kinds: type[BaseException]) -> None:
+def call_badly(call: Any, *kinds: type[BaseException]) -> None:
     with refused(*kinds):
         call()
 
@@ -210,15 +211,15 @@ for _label, _call in {
     "no-subclass": lambda: type("Sub", (refarray.Array,), {}),
     "no-attribute": lambda: setattr(refarray.Array, "shape", 1),
 }.items():
-    case("R81", _label, "arguments")(lambda adv, call=_call: try_call(call, TypeError))
+    case("R81", _label, "arguments")(lambda adv, call=_call: call_badly(call, TypeError))
 
 
 @case("R81", "names-not-interned", "arguments")
 def names_not_interned(adv: Any) -> int:
-    """Keywords are compared as text."""
+    """Keyword names are compared as text, not by identity."""
     for name in ("copy", "max_version", "dl_device", "stream"):
         made = "".join(list(name))
-        expect(made is not name, "the name is interned after all")
+        expect(made is not name, "the name is interned")
         adv.inspect(_x.__dlpack__(**{made: None}))
     return 4
 

@@ -1,4 +1,4 @@
-"""Exporters of the buffer protocol whose fields lie, through every way that takes a buffer."""
+"""Hostile buffers: buffer exporters with false fields, through every entry point."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from native.corpus import FLOATS
 
 import refarray
 
-from .case import Off, case, expect, refused
-from .structs import Awkward, drop, use
+from .case import Violation, case, expect, refused
+from .structs import UnraisableLog, check_accepted, drop_while_raising
 
 INT64_MIN = -(2**63)
 WILD = 0xDEAD0008
 
-#: rows, name, fields of the exporter, whether it has to be taken, and its values
+#: rows, name, fields of the exporter, expected outcome, expected values
 BUFFERS: list[tuple[str, str, dict[str, Any], str, Any]] = [
     ("RB C9 R1", "ndim-negative", {"ndim": -1, "shape": (3,)}, "reject", None),
     ("RB C9 R2", "ndim65", {"ndim": 65, "shape": (3,)}, "reject", None),
@@ -190,57 +190,57 @@ def take_bytes(exporter: Any) -> Any:
     return refarray.from_buffer(exporter, dtype="uint8")
 
 
-def released(exporter: Any, owner: bool) -> None:
-    """As often as it was lent, where CPython can know whom to give it back to."""
+def expect_balanced_releases(exporter: Any, owner: bool) -> None:
+    """Every acquired buffer was released. CPython releases nothing if `obj` is NULL (no owner)."""
     gets, releases = exporter.gets, exporter.releases
     wanted = gets if owner else 0
     if releases != wanted:
         kind = "double deleter" if releases > wanted else "leak"
-        raise Off(kind, f"lent {gets} times, given back {releases} times")
+        raise Violation(kind, f"acquired {gets} times, released {releases} times")
 
 
-def throw_buffer(adv: Any, take: Any, fields: dict[str, Any], outcome: str, values: Any) -> None:
+def import_buffer(adv: Any, take: Any, fields: dict[str, Any], outcome: str, values: Any) -> None:
     exporter = adv.exporter(**{"data": FLOATS, **fields})
     owner = fields.get("owner", True)
     if outcome == "reject":
         with refused(BufferError):
             take(exporter)
-        return released(exporter, owner)
+        return expect_balanced_releases(exporter, owner)
     held: list[Any] = []
     try:
         held.append(take(exporter))
     except BufferError:
         expect(outcome == "either", "a legal buffer was refused")
-        return released(exporter, owner)
+        return expect_balanced_releases(exporter, owner)
     if values is not None:
         expect(held[0].tolist() == values, f"{held[0].tolist()}, not {values}")
-    expect(held[0].readonly == fields.get("readonly", False), "another read-only")
+    expect(held[0].readonly == fields.get("readonly", False), "readonly differs from the buffer's")
     if owner:
-        use(held[0])
-    drop(adv, held)
-    return released(exporter, owner)
+        check_accepted(held[0])
+    drop_while_raising(adv, held)
+    return expect_balanced_releases(exporter, owner)
 
 
-def throw_buffers(adv: Any, fields: dict[str, Any], outcome: str, values: Any) -> int:
-    throws = 2
+def import_buffer_everywhere(adv: Any, fields: dict[str, Any], outcome: str, values: Any) -> int:
+    attempts = 2
     for take in (take_plain, take_any):
-        throw_buffer(adv, take, fields, outcome, values)
+        import_buffer(adv, take, fields, outcome, values)
     if fields.get("owner", True):
-        with Awkward() as awkward:  # the release raises: reported, and nothing else is disturbed
-            awkward_fields = {**fields, "on_release": awkward.refuse}
-            throw_buffer(adv, take_plain, awkward_fields, outcome, values)
-            expect(len(awkward.seen) == 1, f"reported {len(awkward.seen)} times")
-            awkward.seen.clear()
-            awkward_fields = {**fields, "on_release": awkward.call_us}
-            throw_buffer(adv, take_plain, awkward_fields, outcome, values)
-            expect(awkward.seen == [], f"{awkward.seen}")
-            throws += 2
-    return throws
+        with UnraisableLog() as log:  # an exception from the release callback is unraisable
+            fields_with_hook = {**fields, "on_release": log.raise_error}
+            import_buffer(adv, take_plain, fields_with_hook, outcome, values)
+            expect(len(log.seen) == 1, f"reported {len(log.seen)} times")
+            log.seen.clear()
+            fields_with_hook = {**fields, "on_release": log.call_refarray}
+            import_buffer(adv, take_plain, fields_with_hook, outcome, values)
+            expect(log.seen == [], f"{log.seen}")
+            attempts += 2
+    return attempts
 
 
 for _rows, _name, _fields, _outcome, _values in BUFFERS:
     case(_rows, _name, "buffer")(
-        lambda adv, fields=_fields, outcome=_outcome, values=_values: throw_buffers(
+        lambda adv, fields=_fields, outcome=_outcome, values=_values: import_buffer_everywhere(
             adv, fields, outcome, values
         )
     )
@@ -257,7 +257,7 @@ for _name, _fields in {
         exporter = adv.exporter(**{"shape": (1,), **fields})
         with refused(BufferError, OverflowError, ValueError):
             take_bytes(exporter)
-        released(exporter, True)
+        expect_balanced_releases(exporter, True)
 
     case("RB", f"as-bytes-{_name}", "buffer")(_bytes)
 
@@ -271,7 +271,7 @@ for _answer, _kinds in (
             exporter = adv.exporter(shape=(16,), answer=answer)
             with refused(*kinds):
                 take(exporter)
-            released(exporter, True)
+            expect_balanced_releases(exporter, True)
         return 3
 
     case("RB", f"answers-{_answer.replace(' ', '-')}", "buffer")(_answers)
@@ -279,12 +279,12 @@ for _answer, _kinds in (
 
 @case("RB R88", "answers-fill-and-raise", "buffer")
 def fills_and_raises(adv: Any) -> int:
-    """It said that all is well: what it raised besides is reported, and the buffer is taken."""
+    """The exporter reported success: its exception is unraisable and the buffer is imported."""
     for take in (take_plain, take_any, take_bytes):
-        with Awkward() as awkward:
+        with UnraisableLog() as log:
             exporter = adv.exporter(shape=(16,), answer="fill and raise")
             held = [take(exporter)]
-            expect(len(awkward.seen) == 1, f"{awkward.seen}")
-        drop(adv, held)
-        released(exporter, True)
+            expect(len(log.seen) == 1, f"{log.seen}")
+        drop_while_raising(adv, held)
+        expect_balanced_releases(exporter, True)
     return 3

@@ -1,4 +1,4 @@
-"""Owns Case: one hostile input with the rows that it covers, and Off: what was not as specified."""
+"""Case, one hostile input with the catalogue rows it covers, and the assertions that cases use."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 
 Body = Callable[[Any], Any]
 
-#: How a case can be off, worst first; the columns of the table that `make trust` prints.
+#: Kinds of violation, worst first; the columns of the table that `make trust` prints.
 KINDS = ("crash", "double deleter", "leak", "silent accept", "other")
 
 
-class Off(AssertionError):
-    """Something was not as specified. `kind` is one of KINDS."""
+class Violation(AssertionError):
+    """refarray broke its contract. `kind` is one of KINDS."""
 
     def __init__(self, kind: str, text: str) -> None:
         super().__init__(f"{kind}: {text}")
@@ -24,14 +24,16 @@ class Off(AssertionError):
 
 @dataclass(frozen=True)
 class Case:
-    """`body(adversary)` throws the input, perhaps by several ways, and raises when one was not as
-    specified; it returns how often it threw, or None for once."""
+    """`body(adversary)` submits the input, usually through several entry points.
+
+    It raises Violation if one of them breaks the contract; it returns the number of attempts, or
+    None for 1."""
 
     id: str
     family: str
     rows: tuple[str, ...]
     body: Body
-    repeats: int = 4  # to find leaks; 0 where a repetition costs too much
+    repeats: int = 4  # runs of the leak check; 0 where a repetition costs too much
 
     def __str__(self) -> str:
         return self.id
@@ -41,7 +43,7 @@ CASES: list[Case] = []
 
 
 def case(rows: str, id: str, family: str, repeats: int = 4) -> Callable[[Body], Body]:
-    """Adds a case; several with one body get their parameters by closures."""
+    """Register a case. Cases that share a body bind their parameters by closure."""
 
     def add(body: Body) -> Body:
         CASES.append(Case(f"{family}-{id}", family, tuple(rows.split()), body, repeats))
@@ -51,9 +53,9 @@ def case(rows: str, id: str, family: str, repeats: int = 4) -> Callable[[Body], 
 
 
 @contextmanager
-def refused(*kinds: type[BaseException], words: str = "") -> Iterator[None]:
-    """The body has to raise exactly one of these types (or NoCopyError for BufferError), with a
-    message, while the exception that is being handled stays the one that it was."""
+def refused(*kinds: type[BaseException], message: str = "") -> Iterator[None]:
+    """The block must raise one of `kinds` (subclasses included) with `message` in its text, and the
+    exception being handled (sys.exception()) must not change."""
     marker = KeyError("being handled")
     caught: BaseException | None = None
     try:
@@ -64,25 +66,25 @@ def refused(*kinds: type[BaseException], words: str = "") -> Iterator[None]:
         except BaseException as error:
             caught = error
         if sys.exception() is not marker:
-            raise Off("other", f"the handled exception became {sys.exception()!r}") from None
+            raise Violation("other", f"the handled exception became {sys.exception()!r}") from None
     if caught is None:
-        raise Off("silent accept", f"accepted, where {kinds} is specified")
-    if isinstance(caught, Off):
+        raise Violation("silent accept", f"accepted; expected one of {kinds}")
+    if isinstance(caught, Violation):
         raise caught
     if not isinstance(caught, kinds):
-        raise Off("other", f"raised {caught!r}, where {kinds} is specified") from caught
-    if words not in str(caught):
-        raise Off("other", f"the message {str(caught)!r} does not say {words!r}")
+        raise Violation("other", f"raised {caught!r}; expected one of {kinds}") from caught
+    if message not in str(caught):
+        raise Violation("other", f"the message {str(caught)!r} does not say {message!r}")
 
 
 def expect(condition: object, text: str, kind: str = "other") -> None:
     if not condition:
-        raise Off(kind, text)
+        raise Violation(kind, text)
 
 
-def deleted(tensor: Any, times: int) -> None:
-    """The deleter of the tensor has run so often by now."""
+def expect_deleter_calls(tensor: Any, times: int) -> None:
+    """The deleter of `tensor` has run exactly `times` times so far."""
     calls = tensor.deleter_calls
     if calls != times:
         kind = "double deleter" if calls > times else "leak"
-        raise Off(kind, f"the deleter ran {calls} times instead of {times}")
+        raise Violation(kind, f"the deleter ran {calls} times instead of {times}")

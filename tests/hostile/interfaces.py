@@ -1,4 +1,4 @@
-"""Objects whose __array_interface__ is malformed or lies, through every way that takes one."""
+"""Hostile array interfaces: malformed or false __array_interface__, through every entry point."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .case import case, expect, refused
 
 
 class Interface:
-    """Has the attribute, and nothing else that anybody would ask for."""
+    """An object with __array_interface__ only."""
 
     def __init__(self, **fields: Any) -> None:
         self.__array_interface__ = {"version": 3, "shape": (2,), "typestr": "|u1", **fields}
 
 
 def at(memory: Any) -> tuple[int, bool]:
-    """(address, read-only) of a ctypes array."""
+    """(address, read-only) of a ctypes array, as `data` holds them."""
     return (ctypes.addressof(memory), False)
 
 
@@ -28,7 +28,7 @@ NUMBERS = (ctypes.c_int32 * 12)(*range(12))
 
 
 class Broken:
-    """Raises when asked for anything."""
+    """Raises from every conversion."""
 
     def __index__(self) -> int:
         raise KeyError("index")
@@ -115,11 +115,11 @@ MALFORMED: list[tuple[dict[str, Any], type[Exception], str]] = [
 ]
 
 
-def throw_interface(fields: dict[str, Any], error: type[BaseException], words: str) -> int:
-    """The object, which would keep the memory, is let go with the refusal."""
+def import_interface(fields: dict[str, Any], error: type[BaseException], message: str) -> int:
+    """The refusal drops the object, which owns the memory."""
     for take in (refarray.from_array_interface, refarray.asarray):
         offer = Interface(**fields)
-        with refused(error, words=words):
+        with refused(error, message=message):
             take(offer)
         gone = weakref.ref(offer)
         del offer
@@ -129,17 +129,18 @@ def throw_interface(fields: dict[str, Any], error: type[BaseException], words: s
     return 2
 
 
-for _number, (_fields, _error, _words) in enumerate(MALFORMED):
+for _number, (_fields, _error, _message) in enumerate(MALFORMED):
     case("RI", f"{_number}-{'-'.join(_fields) or 'nothing'}", "interface")(
-        lambda adv, fields=_fields, error=_error, words=_words: throw_interface(
-            fields, error, words
+        lambda adv, fields=_fields, error=_error, message=_message: import_interface(
+            fields, error, message
         )
     )
 
 
 @case("RI", "lying-buffers", "interface")
 def lying_buffers(adv: Any) -> int:
-    """As the data: only buf, len and readonly count, and the buffer is given back once."""
+    """Buffers with false fields as `data`: only buf, len and readonly are used; each buffer is
+    released once."""
     lies = ({"len": -1}, {"len": 2}, {"data": None, "len": 8}, {"len": -(2**63)})
     for fields in lies:
         for owner in (True, False):
@@ -147,6 +148,6 @@ def lying_buffers(adv: Any) -> int:
             with refused(BufferError):
                 refarray.from_array_interface(Interface(data=exporter, shape=(8,)))
             gc.collect()
-            given_back = exporter.gets if owner else 0
-            expect(exporter.releases == given_back, f"{exporter.releases} releases", "leak")
+            releases = exporter.gets if owner else 0
+            expect(exporter.releases == releases, f"{exporter.releases} releases", "leak")
     return 2 * len(lies)

@@ -1,5 +1,5 @@
-"""Producers written in Python that break the protocol: missing and fabricated methods, errors,
-lies about copies and devices, and what they do while they are asked."""
+"""Hostile Python producers: missing or fabricated methods, errors, false answers about copies and
+devices."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from native.producers import Recorder, knowing
 
 import refarray
 
-from .case import case, deleted, expect, refused
+from .case import case, expect, expect_deleter_calls, refused
 
 VALUES = [0.0, 1.0, 2.0]
 
 
-def gives(adv: Any, announced: Any = (1, 0), /, **fields: Any) -> Any:
-    """A producer of one tensor per call; `tensors` are what it gave."""
+def producer_of(adv: Any, announced: Any = (1, 0), /, **fields: Any) -> Any:
+    """A producer of one new tensor per call; its `tensors` lists them."""
     tensors: list[Any] = []
 
     def answer(**_: Any) -> Any:
@@ -28,11 +28,11 @@ def gives(adv: Any, announced: Any = (1, 0), /, **fields: Any) -> Any:
     return out
 
 
-def kind(name: str, /, **members: Any) -> Any:
+def new_instance(name: str, /, **members: Any) -> Any:
     return type(name, (), members)()
 
 
-# --- 59-61: where the methods are looked for ---
+# --- R59-R61: where the methods are looked up ---
 
 
 @case("R59", "no-methods", "protocol")
@@ -40,16 +40,16 @@ def no_methods(adv: Any) -> int:
     half = {"__dlpack__": lambda self, **_: None, "__dlpack_device__": lambda self: (1, 0)}
     for missing in half:
         members = {name: value for name, value in half.items() if name != missing}
-        with refused(AttributeError, words=missing):
-            refarray.from_dlpack(kind("Half", **members))
-    with refused(AttributeError, words="__dlpack__"):
+        with refused(AttributeError, message=missing):
+            refarray.from_dlpack(new_instance("Half", **members))
+    with refused(AttributeError, message="__dlpack__"):
         refarray.from_dlpack(object())
     return 3
 
 
 @case("R60", "on-the-instance", "protocol")
 def on_the_instance(adv: Any) -> None:
-    thing = kind("Thing")
+    thing = new_instance("Thing")
     thing.__dlpack__ = lambda **_: adv.make().capsule()
     thing.__dlpack_device__ = lambda: (1, 0)
     with refused(AttributeError):
@@ -62,11 +62,11 @@ def raising_property(adv: Any) -> int:
         raise ZeroDivisionError("from a property")
 
     device = {"__dlpack_device__": lambda self: (1, 0)}
-    with refused(ZeroDivisionError, words="property"):
-        refarray.from_dlpack(kind("Thing", __dlpack__=property(refuse), **device))
-    with refused(ZeroDivisionError, words="property"):
+    with refused(ZeroDivisionError, message="property"):
+        refarray.from_dlpack(new_instance("Thing", __dlpack__=property(refuse), **device))
+    with refused(ZeroDivisionError, message="property"):
         refarray.from_dlpack(
-            kind("Thing", __dlpack__=lambda self: None, __dlpack_device__=property(refuse))
+            new_instance("Thing", __dlpack__=lambda self: None, __dlpack_device__=property(refuse))
         )
     return 2
 
@@ -88,10 +88,10 @@ def fabricates(adv: Any) -> int:
     return 2
 
 
-# --- 62-64: errors ---
+# --- R62-R64: exceptions ---
 
 
-def try_error(adv: Any, error: BaseException, where: str) -> None:
+def import_with_error(adv: Any, error: BaseException, where: str) -> None:
     def fail(**_: Any) -> Any:
         raise error
 
@@ -105,7 +105,7 @@ def try_error(adv: Any, error: BaseException, where: str) -> None:
             expect(caught is error, f"{caught!r} is another exception")
             raise
     error.__traceback__ = None
-    expect(len([name for name, _ in producer.calls if name == where]) == 1, "asked again")
+    expect(len([name for name, _ in producer.calls if name == where]) == 1, "called again")
 
 
 for _error in (
@@ -121,13 +121,13 @@ for _error in (
     _row = "R63" if not isinstance(_error, (ValueError, BufferError)) else "R62 R76"
     for _where in ("__dlpack__", "__dlpack_device__"):
         case(f"{_row} C36", f"{type(_error).__name__}-in-{_where.strip('_')}", "protocol")(
-            lambda adv, error=_error, where=_where: try_error(adv, error, where)
+            lambda adv, error=_error, where=_where: import_with_error(adv, error, where)
         )
 
 
 @case("R64 C35", "genuine-type-error", "protocol")
 def genuine_type_error(adv: Any) -> None:
-    """At most one retry; the second error carries the first."""
+    """At most one retry; the second error has the first as its context."""
     errors: list[TypeError] = []
 
     def fail(**_: Any) -> Any:
@@ -135,7 +135,7 @@ def genuine_type_error(adv: Any) -> None:
         raise errors[-1]
 
     producer = Recorder(fail)
-    with refused(TypeError, words="number 1"):
+    with refused(TypeError, message="number 1"):
         try:
             refarray.from_dlpack(producer)
         except TypeError as caught:
@@ -147,7 +147,7 @@ def genuine_type_error(adv: Any) -> None:
 
 @case("R64", "cyclic-context", "protocol")
 def cyclic_context(adv: Any) -> None:
-    """The chain of the second error is a ring: hanging the first one under it must end."""
+    """The second error's context chain is a cycle: attaching the first error must terminate."""
 
     def fail(**keywords: Any) -> Any:
         first, second = TypeError("a"), TypeError("b")
@@ -158,28 +158,28 @@ def cyclic_context(adv: Any) -> None:
         refarray.from_dlpack(Recorder(fail))
 
 
-# --- 65-68: old and lying producers ---
+# --- R65-R68: old producers and false answers ---
 
 for _known in ("", "stream", "stream max_version", "max_version", "max_version dl_device"):
     for _copy in (None, True):
 
         def _old(adv: Any, known: str = _known, copy: bool | None = _copy) -> None:
-            source = gives(adv, versioned="max_version" in known)
+            source = producer_of(adv, versioned="max_version" in known)
             producer = Recorder(knowing(known, source.answer))
             x = refarray.from_dlpack(producer, copy=copy)
-            expect(x.tolist() == VALUES, "other values")
+            expect(x.tolist() == VALUES, "values differ")
             expect(len(source.tensors) == 1, "exported more than once")
             if copy:
                 x[0] = 9.0
-                deleted(source.tensors[0], 1)
+                expect_deleter_calls(source.tensors[0], 1)
 
         case("R65 C35", f"old-({_known.replace(' ', ',')})-copy-{_copy}", "protocol")(_old)
 
 
 @case("R65 C35", "old-copy-false", "protocol")
 def old_copy_false(adv: Any) -> int:
-    """What cannot be dropped is not dropped."""
-    source = gives(adv)
+    """A producer that cannot take copy=False or dl_device is not asked again without it."""
+    source = producer_of(adv)
     with refused(refarray.NoCopyError):
         refarray.from_dlpack(Recorder(knowing("max_version", source.answer)), copy=False)
     cuda = Recorder(knowing("max_version", source.answer), (2, 0))
@@ -192,45 +192,45 @@ def old_copy_false(adv: Any) -> int:
 @case("R66 C40", "ignores-copy-true", "protocol")
 def ignores_copy(adv: Any) -> int:
     for fields in ({}, {"versioned": False}, {"flags": 1}, {"flags": 3}):
-        producer = gives(adv, **fields)
+        producer = producer_of(adv, **fields)
         x = refarray.from_dlpack(producer, copy=True)
         expect(not x.readonly, "a copy is read-only")
-        deleted(producer.tensors[0], 1)
+        expect_deleter_calls(producer.tensors[0], 1)
         x[0] = 9.0
-        expect(x.tolist() == [9.0, 1.0, 2.0], "other values")
+        expect(x.tolist() == [9.0, 1.0, 2.0], "values differ")
     return 4
 
 
 @case("R66", "ignores-dl-device", "protocol")
 def ignores_dl_device(adv: Any) -> int:
     for device in ((2, 0), (13, 0), (10, 0)):
-        producer = gives(adv, device=device)
+        producer = producer_of(adv, device=device)
         with refused(BufferError):
             refarray.from_dlpack(producer, device="cpu")
-    pinned = gives(adv, (3, 0))
-    pinned.answer = gives(adv, versioned=True).answer
+    pinned = producer_of(adv, (3, 0))
+    pinned.answer = producer_of(adv, versioned=True).answer
     expect(refarray.from_dlpack(pinned, device="cpu").device == "cpu", "not the CPU")
     return 4
 
 
 @case("R67 C40", "copied-although-false", "protocol")
 def copied_although_false(adv: Any) -> None:
-    producer = gives(adv, flags=2)
+    producer = producer_of(adv, flags=2)
     with refused(refarray.NoCopyError):
         refarray.from_dlpack(producer, copy=False)
-    deleted(producer.tensors[0], 1)
+    expect_deleter_calls(producer.tensors[0], 1)
 
 
 @case("R68 R66", "ignores-max-version", "protocol")
 def ignores_max_version(adv: Any) -> int:
     for asked in (None, (0, 8), (1, 0), (99, 0)):
         for versioned in (True, False):
-            x = refarray.from_dlpack(gives(adv, versioned=versioned), max_version=asked)
-            expect(x.tolist() == VALUES, "other values")
+            x = refarray.from_dlpack(producer_of(adv, versioned=versioned), max_version=asked)
+            expect(x.tolist() == VALUES, "values differ")
     return 8
 
 
-# --- 69-71: capsules and devices that belong to others ---
+# --- R69-R71: capsules and devices of other producers ---
 
 
 @case("R69 C39", "the-same-capsule", "protocol")
@@ -240,21 +240,21 @@ def the_same_capsule(adv: Any) -> None:
     producer = Recorder(lambda **_: capsule)
     x = refarray.from_dlpack(producer)
     for _ in range(3):
-        with refused(BufferError, words="consumed"):
+        with refused(BufferError, message="consumed"):
             refarray.from_dlpack(producer)
-    expect(x.tolist() == VALUES, "other values")
-    deleted(tensor, 0)
+    expect(x.tolist() == VALUES, "values differ")
+    expect_deleter_calls(tensor, 0)
 
 
 @case("R70 C31", "struct-on-another-device", "protocol")
 def another_device(adv: Any) -> int:
-    """The struct is right; where it says CUDA nobody here can use it."""
-    producer = gives(adv)
-    producer.answer = gives(adv, device=(2, 0)).answer
-    with refused(BufferError, words="device"):
+    """The struct's device decides: CUDA is refused; CPU is accepted as CPU."""
+    producer = producer_of(adv)
+    producer.answer = producer_of(adv, device=(2, 0)).answer
+    with refused(BufferError, message="device"):
         refarray.from_dlpack(producer)
-    pinned = gives(adv, (3, 0))
-    expect(refarray.from_dlpack(pinned).device == "cpu", "the dunder won")
+    pinned = producer_of(adv, (3, 0))
+    expect(refarray.from_dlpack(pinned).device == "cpu", "__dlpack_device__ overrode the struct")
     return 2
 
 
@@ -287,11 +287,11 @@ BAD_DEVICES = {
 for _label, _device in BAD_DEVICES.items():
 
     def _bad_device(adv: Any, device: Any = _device) -> None:
-        producer = gives(adv)
+        producer = producer_of(adv)
         producer.device = device
         with refused(TypeError):
             refarray.from_dlpack(producer)
-        expect(producer.asked == [], "__dlpack__ was called all the same")
+        expect(producer.asked == [], "__dlpack__ was called although the device is invalid")
 
     case("R71 C36", f"device-{_label}", "protocol")(_bad_device)
 
@@ -305,7 +305,7 @@ for _label, _device, _kinds in (
 
     def _refused_device(adv: Any, device: Any = _device, kinds: Any = _kinds) -> None:
         with refused(*kinds):
-            refarray.from_dlpack(gives(adv, device))
+            refarray.from_dlpack(producer_of(adv, device))
 
     case("R71 C36", f"device-{_label}", "protocol")(_refused_device)
 
@@ -313,5 +313,5 @@ for _label, _device, _kinds in (
 @case("R71", "device-like-ints", "protocol")
 def device_like_ints(adv: Any) -> int:
     for device in ((refarray.DLDeviceType.kDLCPU, 0), (True, False), (IntLike(1), IntLike(0))):
-        expect(refarray.from_dlpack(gives(adv, device)).tolist() == VALUES, "other values")
+        expect(refarray.from_dlpack(producer_of(adv, device)).tolist() == VALUES, "values differ")
     return 3

@@ -1,5 +1,5 @@
-"""Malformed managed tensors, through every way in: the corpus, and what the catalogue adds to
-it."""
+"""Hostile structs: malformed managed tensors through every entry point. The cases are those of
+the requirements' corpus and more rows of the catalogue."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from native.corpus import FLOATS, SUPPORTED
 import refarray
 from refarray import _native
 
-from .case import Case, Off, case, deleted, expect, refused
+from .case import Case, Violation, case, expect, expect_deleter_calls, refused
 
-Way = Callable[[Any, Any], Any]
+EntryPoint = Callable[[Any, Any], Any]
 
-#: The rows of the catalogue that a row of the corpus covers, by the beginning of a case's name.
+#: Catalogue rows covered by each row of the corpus, keyed by the start of the case name.
 COVERS = {
     "01": "R19",
     "02": "R19 R20",
@@ -60,7 +60,7 @@ def fields_of(kind: str, /, **fields: Any) -> tuple[dict[str, Any], str, dict[st
     return {"data": FLOATS, **fields}, kind, {} if values is None else {"values": values}
 
 
-#: What the catalogue has beyond the corpus: rows, name, fields with the outcome.
+#: Cases beyond the corpus: rows, name, (fields, outcome, expected attributes).
 EXTRA = [
     ("R17", "overlapping", fields_of("import", shape=(3, 3), strides=(1, 1))),
     (
@@ -109,11 +109,11 @@ EXTRA = [
 
 def give_back(tensor: Any) -> None:
     """A-33: after a failure the caller of our table still owns the tensor."""
-    deleted(tensor, 0)
+    expect_deleter_calls(tensor, 0)
     tensor.delete()
 
 
-def through_to_py(adv: Any, tensor: Any) -> Any:
+def to_py(adv: Any, tensor: Any) -> Any:
     try:
         return adv.api(refarray.Array).to_py(tensor)
     except BaseException:
@@ -121,19 +121,19 @@ def through_to_py(adv: Any, tensor: Any) -> Any:
         raise
 
 
-WAYS: dict[str, Way] = {
+ENTRY_POINTS: dict[str, EntryPoint] = {
     "from_dlpack": lambda adv, tensor: refarray.from_dlpack(tensor),
     "asarray": lambda adv, tensor: refarray.asarray(tensor),
     "from_capsule": lambda adv, tensor: refarray.from_capsule(tensor.capsule()),
     "table": lambda adv, tensor: _native._from_exchange_api(producers.foreign(adv, tensor)),
-    "to_py": through_to_py,
+    "to_py": to_py,
 }
-LEGACY_WAYS = ("from_dlpack", "asarray", "from_capsule")
+LEGACY_ENTRY_POINTS = ("from_dlpack", "asarray", "from_capsule")
 
 
-def use(array: Any) -> None:
-    """Every attribute of what was accepted, and a chain of re-exports that has to keep the
-    view."""
+def check_accepted(array: Any) -> None:
+    """Read every attribute of an accepted array, and re-export it three times: the view must not
+    change."""
     facts = (array.dtype, array.shape, array.strides, array.readonly, array.device)
     expect(array.ndim == len(array.shape), "ndim is not the number of extents")
     str(array.dtype), array.nbytes, array.itemsize, array.size, array.is_contiguous()
@@ -143,23 +143,30 @@ def use(array: Any) -> None:
     for _ in range(3):
         try:
             step = refarray.from_capsule(step.__dlpack__(max_version=(1, 3)))
-        except BufferError:  # packed elements that no struct can describe (A-09)
+        except BufferError:  # packed elements that DLPack cannot describe (A-09)
             expect(array.dtype.bits < 8, "a re-export was refused")
             return
         found = (step.dtype, step.shape, step.strides, step.readonly, step.device)
         expect(found == facts, f"a re-export is {found}, not {facts}")
 
 
-def drop(adv: Any, held: list[Any]) -> None:
-    """The last drop happens while an exception is pending, which has to stay what it is."""
+def drop_while_raising(adv: Any, held: list[Any]) -> None:
+    """Drop the last reference while an exception is pending; it must stay pending, unchanged."""
     pending = KeyError("pending")
     left = adv.drop_pending(held, pending)
     if left is not pending:
-        raise Off("other", f"the pending exception became {left!r}")
+        raise Violation("other", f"the pending exception became {left!r}")
 
 
-def throw(adv: Any, tensor: Any, way: Way, outcome: str, values: dict[str, Any], owed: int) -> None:
-    """One tensor through one way in. `owed`: how often its deleter has to run in all."""
+def import_tensor(
+    adv: Any,
+    tensor: Any,
+    entry_point: EntryPoint,
+    outcome: str,
+    values: dict[str, Any],
+    deletes: int,
+) -> None:
+    """Import one tensor through one entry point. `deletes`: deleter calls due in the end."""
     held: list[Any] = []
     marker = KeyError("being handled")
     error: BaseException | None = None
@@ -167,103 +174,105 @@ def throw(adv: Any, tensor: Any, way: Way, outcome: str, values: dict[str, Any],
         raise marker
     except KeyError:
         try:
-            held.append(way(adv, tensor))
+            held.append(entry_point(adv, tensor))
         except Exception as caught:
             error = caught
-        expect(sys.exception() is marker, "the handled exception was lost")
+        expect(sys.exception() is marker, "the handled exception changed")
     if error is not None:
-        if isinstance(error, Off):
+        if isinstance(error, Violation):
             raise error
         if not isinstance(error, BufferError) or outcome == "import":
-            raise Off("other", f"raised {error!r} instead of {outcome}") from error
+            raise Violation("other", f"raised {error!r} instead of {outcome}") from error
         expect(str(error), "an error without a message")
         del error
-        return deleted(tensor, owed if tensor.issued else 0)
+        return expect_deleter_calls(tensor, deletes if tensor.issued else 0)
     if outcome == "reject":
-        raise Off("silent accept", f"{held[0].dtype} {held[0].shape} {held[0].strides}")
+        raise Violation("silent accept", f"{held[0].dtype} {held[0].shape} {held[0].strides}")
     for name, value in values.items():
         found = held[0].tolist() if name == "values" else getattr(held[0], name)
-        expect(found == value, f"{name} is {found!r}, not {value!r}")
-    use(held[0])
-    deleted(tensor, 0)
-    drop(adv, held)
-    return deleted(tensor, owed)
+        expect(found == value, f"{name} is {found!r}, expected {value!r}")
+    check_accepted(held[0])
+    expect_deleter_calls(tensor, 0)
+    drop_while_raising(adv, held)
+    return expect_deleter_calls(tensor, deletes)
 
 
-def look(adv: Any, tensor: Any, owed: int) -> None:
-    """inspect() takes nothing, whatever the fields say."""
+def check_inspect(adv: Any, tensor: Any, deletes: int) -> None:
+    """inspect() does not consume the capsule, whatever its fields say."""
     capsule = tensor.capsule()
     report = refarray.inspect(capsule)
     expect(repr(report) and report.to_dict(), "an empty inspection")
-    deleted(tensor, 0)
+    expect_deleter_calls(tensor, 0)
     del capsule
-    deleted(tensor, owed)
+    expect_deleter_calls(tensor, deletes)
 
 
-class Awkward:
-    """Deleters with code of their own: what they raise must go to the hook for the unraisable."""
+class UnraisableLog:
+    """Captures unraisable exceptions, and offers callbacks for deleters that raise or re-enter."""
 
     def __init__(self) -> None:
         self.seen: list[Any] = []
 
-    def __enter__(self) -> Awkward:
+    def __enter__(self) -> UnraisableLog:
         self.before, sys.unraisablehook = sys.unraisablehook, self.note
         return self
 
     def note(self, unraisable: Any) -> None:
-        """Keeps text: what the hook gets is not seen by the cycle collector."""
+        """Keeps text only: the hook's argument is invisible to the cycle collector."""
         self.seen.append(repr(unraisable.exc_value))
 
     def __exit__(self, *_: object) -> None:
         sys.unraisablehook = self.before
 
-    def refuse(self) -> None:
+    def raise_error(self) -> None:
         raise RuntimeError("from a deleter")
 
-    def call_us(self) -> None:
+    def call_refarray(self) -> None:
         x = refarray.arange(3)
         assert refarray.from_dlpack(x[1:]).tolist() == [1, 2]
         gc.collect(0)
 
 
-def through_awkward_deleters(adv: Any, fields: dict[str, Any], outcome: str) -> None:
-    """R44..R46: the deleter raises, or calls us, on the error path as on the other."""
-    with Awkward() as awkward:
-        tensor = adv.make(**{**fields, "deleter": awkward.refuse})
-        throw(adv, tensor, WAYS["from_capsule"], outcome, {}, 1)
-        expect(len(awkward.seen) == 1, f"reported {len(awkward.seen)} times")
-        awkward.seen.clear()
-        tensor = adv.make(**{**fields, "deleter": awkward.call_us})
-        throw(adv, tensor, WAYS["from_capsule"], outcome, {}, 1)
-        expect(awkward.seen == [], "a deleter that calls us failed")
+def import_with_hostile_deleters(adv: Any, fields: dict[str, Any], outcome: str) -> None:
+    """R44 to R46: a deleter that raises or calls refarray, when the import succeeds or fails."""
+    with UnraisableLog() as log:
+        tensor = adv.make(**{**fields, "deleter": log.raise_error})
+        import_tensor(adv, tensor, ENTRY_POINTS["from_capsule"], outcome, {}, 1)
+        expect(len(log.seen) == 1, f"reported {len(log.seen)} times")
+        log.seen.clear()
+        tensor = adv.make(**{**fields, "deleter": log.call_refarray})
+        import_tensor(adv, tensor, ENTRY_POINTS["from_capsule"], outcome, {}, 1)
+        expect(log.seen == [], "a deleter that calls us failed")
 
 
-def throw_everywhere(adv: Any, fields: dict[str, Any], outcome: str, values: dict[str, Any]) -> int:
-    """All ways; shape and strides end at a page that faults, unless the case wants them
+def import_everywhere(
+    adv: Any, fields: dict[str, Any], outcome: str, values: dict[str, Any]
+) -> int:
+    """Every entry point. Shape and strides end at a guard page, unless the case places them
     elsewhere."""
     if not (fields.get("frozen") or fields.get("unmapped_body")):
         fields = {**fields, "guarded": True}
     versioned = bool(fields.get("versioned", True))
-    owed = int(fields.get("deleter", True) is not None)
+    deletes = int(fields.get("deleter", True) is not None)
     kinds = [fields]
     if versioned and not {"version", "flags"} & set(fields):
         kinds.append({**fields, "versioned": False})
-    throws = 0
+    attempts = 0
     for kind in kinds:
-        for name, way in WAYS.items():
-            if kind.get("versioned", True) or name in LEGACY_WAYS:
-                throw(adv, adv.make(**kind), way, outcome, values, owed)
-                throws += 1
-        look(adv, adv.make(**kind), owed)
-        throws += 1
-        if owed:
-            through_awkward_deleters(adv, kind, outcome)
-            throws += 2
-    return throws
+        for name, entry_point in ENTRY_POINTS.items():
+            if kind.get("versioned", True) or name in LEGACY_ENTRY_POINTS:
+                import_tensor(adv, adv.make(**kind), entry_point, outcome, values, deletes)
+                attempts += 1
+        check_inspect(adv, adv.make(**kind), deletes)
+        attempts += 1
+        if deletes:
+            import_with_hostile_deleters(adv, kind, outcome)
+            attempts += 2
+    return attempts
 
 
 def add(rows: str, name: str, fields: dict[str, Any], outcome: str, values: dict[str, Any]) -> None:
-    case(rows, name, "struct")(lambda adv: throw_everywhere(adv, fields, outcome, values))
+    case(rows, name, "struct")(lambda adv: import_everywhere(adv, fields, outcome, values))
 
 
 def add_corpus() -> None:
@@ -275,23 +284,31 @@ def add_corpus() -> None:
         add(rows, f"extra-{name}", fields, outcome, values)
 
 
-def try_widths(adv: Any, code: int) -> int:
+def import_every_width(adv: Any, code: int) -> int:
     """C27: every width of one type code."""
     for bits in range(256):
         tensor = adv.make(dtype=(code, bits, 1), shape=(1,), data=bytes(64), guarded=False)
         outcome = "import" if (code, bits) in SUPPORTED else "reject"
-        throw(adv, tensor, WAYS["from_capsule"], outcome, {}, 1)
+        import_tensor(adv, tensor, ENTRY_POINTS["from_capsule"], outcome, {}, 1)
     return 256
 
 
 def add_widths() -> None:
     for code in range(24):
         case("C27 R24 R25", f"widths-of-code-{code:02}", "struct", repeats=1)(
-            lambda adv, code=code: try_widths(adv, code)
+            lambda adv, code=code: import_every_width(adv, code)
         )
 
 
 add_corpus()
 add_widths()
 
-__all__ = ["WAYS", "Case", "Way", "drop", "refused", "throw", "use"]
+__all__ = [
+    "ENTRY_POINTS",
+    "Case",
+    "EntryPoint",
+    "check_accepted",
+    "drop_while_raising",
+    "import_tensor",
+    "refused",
+]

@@ -1,5 +1,5 @@
-"""Exchange tables of others that are no tables, have holes or lie, and callers of ours that
-do."""
+"""Hostile exchange tables: not a table, missing functions, false answers; and hostile callers of
+refarray's own table."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from native.producers import Recorder, foreign
 import refarray
 from refarray import _native
 
-from .case import Off, case, deleted, expect, refused
+from .case import Violation, case, expect, expect_deleter_calls, refused
 
 VALUES = [0.0, 1.0, 2.0]
 ISOLATED = Path(__file__).resolve().parent.parent / "isolated"
 
-# --- 82-86: tables that cannot be used: from_dlpack goes the other way ---
+# --- R82-R86: unusable tables: from_dlpack falls back to the Python protocol ---
 
 
-def falls_back(adv: Any, value: Any) -> int:
+def import_falls_back(adv: Any, value: Any) -> int:
     tensor = adv.make(data=FLOATS)
     members = {"__dlpack_c_exchange_api__": value}
     thing = type("Thing", (Recorder,), members)(lambda **_: tensor.capsule())
     adv.from_py_calls()
-    expect(refarray.from_dlpack(thing).tolist() == VALUES, "other values")
+    expect(refarray.from_dlpack(thing).tolist() == VALUES, "values differ")
     expect(adv.from_py_calls() == 0, "a function of the table was called")
     with refused(TypeError):
         _native._from_exchange_api(thing)
     other = type("Thing", (Recorder,), members)(lambda **_: adv.make().capsule())
     refarray.inspect(other)
-    for each in (thing, other):  # a class never dies on CPython 3.13 without a GIL
+    for each in (thing, other):  # free-threaded CPython 3.13 never frees a class
         del type(each).__dlpack_c_exchange_api__
     return 3
 
@@ -68,18 +68,18 @@ TABLES: dict[str, tuple[str, Any]] = {
     },
 }
 for _label, (_row, _make) in TABLES.items():
-    case(f"{_row} C41", _label, "table")(lambda adv, make=_make: falls_back(adv, make(adv)))
+    case(f"{_row} C41", _label, "table")(lambda adv, make=_make: import_falls_back(adv, make(adv)))
 
 
 def deep(adv: Any, depth: int) -> Any:
-    """A usable table behind so many of another major version."""
+    """A usable table behind `depth` tables of another major version."""
     table = adv.table()
     for _ in range(depth):
         table = adv.table(version=(2, 0), prev=table, unmapped=True)
     return table.capsule()
 
 
-def is_used(adv: Any, table: Any) -> None:
+def import_uses_table(adv: Any, table: Any) -> None:
     adv.from_py_calls()
     tensor = adv.make(data=FLOATS)
     x = refarray.from_dlpack(foreign(adv, tensor, table))
@@ -96,7 +96,9 @@ for _label, _row, _table in (
     ("poisoned-allocator", "R93", lambda adv: adv.table(poisoned="allocator")),
     ("poisoned-to_py", "R85", lambda adv: adv.table(poisoned="to_py")),
 ):  # fmt: skip
-    case(_row, f"used-{_label}", "table")(lambda adv, table=_table: is_used(adv, table(adv)))
+    case(_row, f"used-{_label}", "table")(
+        lambda adv, table=_table: import_uses_table(adv, table(adv))
+    )
 
 
 @case("R83", "on-the-instance", "table")
@@ -104,7 +106,7 @@ def on_the_instance(adv: Any) -> None:
     tensor = adv.make(data=FLOATS)
     thing = Recorder(lambda **_: tensor.capsule())
     thing.__dlpack_c_exchange_api__ = adv.table(from_py="raise").capsule()  # type: ignore[attr-defined]
-    expect(refarray.from_dlpack(thing).tolist() == VALUES, "other values")
+    expect(refarray.from_dlpack(thing).tolist() == VALUES, "values differ")
 
 
 @case("R83", "withdrawn-by-a-subclass", "table")
@@ -113,7 +115,7 @@ def withdrawn(adv: Any) -> None:
     tensor = adv.make(data=FLOATS)
     sub = type("Sub", (base,), {"__dlpack_c_exchange_api__": None})(lambda **_: tensor.capsule())
     adv.from_py_calls()
-    expect(refarray.from_dlpack(sub).tolist() == VALUES, "other values")
+    expect(refarray.from_dlpack(sub).tolist() == VALUES, "values differ")
     expect(adv.from_py_calls() == 0, "the base's table was used")
 
 
@@ -130,19 +132,19 @@ def raising_metaclass(adv: Any) -> int:
     return 2
 
 
-# --- 87-90: what a table's function may answer ---
+# --- R87-R90: answers of a table's function ---
 
 
-def answers(adv: Any, how: str, kinds: tuple[type[BaseException], ...], words: str) -> int:
+def answers(adv: Any, how: str, kinds: tuple[type[BaseException], ...], message: str) -> int:
     for take in (refarray.from_dlpack, _native._from_exchange_api):
         tensor = adv.make(data=FLOATS)
-        with refused(*kinds, words=words):
+        with refused(*kinds, message=message):
             take(foreign(adv, tensor, adv.table(from_py=how)))
-        deleted(tensor, 0)
+        expect_deleter_calls(tensor, 0)
     return 2
 
 
-for _row, _how, _kinds, _words in (
+for _row, _how, _kinds, _message in (
     ("R87", "silent", (BufferError,), "without saying why"),
     ("R88", "positive", (BufferError,), "refuses with 1"),
     ("R89", "null", (BufferError,), "no tensor"),
@@ -150,11 +152,11 @@ for _row, _how, _kinds, _words in (
     ("R87", "raise", (BufferError,), "the table refuses"),
 ):
     case(_row, f"answers-{_how}", "table")(
-        lambda adv, how=_how, kinds=_kinds, words=_words: answers(adv, how, kinds, words)
+        lambda adv, how=_how, kinds=_kinds, message=_message: answers(adv, how, kinds, message)
     )
 
 
-@case("R88", "gives-and-raises", "table")
+@case("R88", "producer_of-and-raises", "table")
 def gives_and_raises(adv: Any) -> None:
     seen: list[str] = []
     before = sys.unraisablehook
@@ -164,24 +166,24 @@ def gives_and_raises(adv: Any) -> None:
         x = refarray.from_dlpack(foreign(adv, tensor, adv.table(from_py="give_and_raise")))
     finally:
         sys.unraisablehook = before
-    expect(x.tolist() == VALUES, "other values")
+    expect(x.tolist() == VALUES, "values differ")
     expect(seen == ["raised although it succeeded"], f"{seen}")
     del x
-    deleted(tensor, 1)
+    expect_deleter_calls(tensor, 1)
 
 
 @case("R90", "same-tensor-twice", "table")
 def same_tensor_twice(adv: Any) -> None:
-    """A table that hands out one tensor twice is caught by the adversary; ours refuses nothing."""
+    """The adversary refuses to give the same tensor twice; refarray passes its error on."""
     tensor = adv.make(data=FLOATS)
     thing = foreign(adv, tensor)
     x = refarray.from_dlpack(thing)
     with refused(RuntimeError):
         refarray.from_dlpack(thing)
-    expect(x.tolist() == VALUES, "other values")
+    expect(x.tolist() == VALUES, "values differ")
 
 
-# --- 93-96: callers of our own table ---
+# --- R93-R96: callers of our own table ---
 
 PROTOTYPES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "negative-extent": ({"shape": (-1,)}, ("BufferError", "ValueError")),
@@ -204,9 +206,9 @@ PROTOTYPES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
 }
 
 
-def try_prototype(adv: Any, fields: dict[str, Any], kinds: tuple[str, ...]) -> int:
-    """-1, no tensor, one report with the name of a builtin exception, from any thread; and nothing
-    but -1 where there is nobody to report to."""
+def allocate_from_prototype(adv: Any, fields: dict[str, Any], kinds: tuple[str, ...]) -> int:
+    """The allocator returns -1, no tensor, and one report that names a builtin exception, from any
+    thread; without a SetError callback it only returns -1."""
     api = adv.api(refarray.Array)
     spec = {"data": 0xDEAD0008, "strides": None, "guarded": True, **fields}
     for with_error in (True, False):
@@ -214,7 +216,7 @@ def try_prototype(adv: Any, fields: dict[str, Any], kinds: tuple[str, ...]) -> i
             prototype = adv.make(versioned=False, **spec)
             code, owned, errors = api.allocate(prototype, set_error=with_error, thread=thread)
             if code == 0 or owned is not None:
-                raise Off("silent accept", f"{code} {owned}")
+                raise Violation("silent accept", f"{code} {owned}")
             expect(code == -1, f"{code}")
             expect(len(errors) == int(with_error), f"reported {errors}")
             for kind, message in errors:
@@ -224,7 +226,7 @@ def try_prototype(adv: Any, fields: dict[str, Any], kinds: tuple[str, ...]) -> i
 
 for _label, (_fields, _names) in PROTOTYPES.items():
     case("R93 R94", f"prototype-{_label}", "table")(
-        lambda adv, fields=_fields, names=_names: try_prototype(adv, fields, names)
+        lambda adv, fields=_fields, names=_names: allocate_from_prototype(adv, fields, names)
     )
 
 
@@ -251,7 +253,7 @@ def ignores_the_rest(adv: Any) -> int:
 
 
 def run_isolated(script: str, *arguments: str) -> None:
-    """In a process of its own, which has to end cleanly and say nothing on stderr."""
+    """Run a script in a new process, which must exit with status 0 and an empty stderr."""
     adversary = Path(sys.modules["adversary"].__file__ or "").parent
     path = [str(adversary), *filter(None, [os.environ.get("PYTHONPATH")])]
     done = subprocess.run(
@@ -263,12 +265,12 @@ def run_isolated(script: str, *arguments: str) -> None:
         check=False,
     )
     if done.returncode < 0:
-        raise Off("crash", f"{script}: signal {-done.returncode}\n{done.stderr}")
+        raise Violation("crash", f"{script}: signal {-done.returncode}\n{done.stderr}")
     expect(done.returncode == 0 and done.stderr == "", f"{done.returncode}\n{done.stderr}")
 
 
 case("R95", "after-the-interpreter", "table", repeats=0)(
-    lambda adv: run_isolated("table_at_exit.py")
+    lambda adv: run_isolated("exchange_table_at_exit.py")
 )
 case("R96", "in-other-interpreters", "table", repeats=0)(
     lambda adv: run_isolated("subinterpreters.py", "many")

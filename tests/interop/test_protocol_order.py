@@ -258,4 +258,4 @@ def test_buffers_made_in_python(adv: Any) -> None:
     ["buffer", "bytes", "asarray", "interface", "outside", "fallback", "all_refuse", "export"],
 )
 def test_every_allocation_may_fail(isolated: Any, way: str) -> None:
-    assert isolated("neighbours_no_memory.py", way) == "survived\n"
+    assert isolated("out_of_memory_interop.py", way) == "survived\n"

@@ -1,4 +1,4 @@
-"""Leaves something alive for the end of the interpreter, by mode; the exit status is the test."""
+"""Interpreter exit with live objects, run as `finalization.py MODE`; passes with exit status 0."""
 
 import atexit
 import sys
@@ -22,7 +22,7 @@ class Cycle:
 
 
 class Producer:
-    """Runs Python code while from_dlpack waits for it."""
+    """Runs Python code inside from_dlpack."""
 
     def __dlpack_device__(self):
         return (1, 0)
@@ -33,15 +33,15 @@ class Producer:
         return x.__dlpack__(**keywords)
 
 
-def spend() -> None:
-    """Python code that is long enough to be interrupted."""
+def run_python() -> None:
+    """Python code that runs long enough to lose the GIL."""
     for _ in range(10_000):
         pass
 
 
 class Index:
     def __index__(self) -> int:
-        spend()
+        run_python()
         return 2
 
 
@@ -50,7 +50,7 @@ class Sequence:
         return 3
 
     def __getitem__(self, index: int) -> float:
-        spend()
+        run_python()
         if index >= 3:
             raise IndexError
         return float(index)
@@ -58,11 +58,11 @@ class Sequence:
 
 class Owner(bytearray):
     def __del__(self) -> None:
-        spend()
+        run_python()
 
 
 class Described:
-    """Keeps the memory at the address that it tells."""
+    """Owns the memory that its __array_interface__ describes."""
 
     def __init__(self) -> None:
         self.kept = refarray.zeros(4)
@@ -75,7 +75,7 @@ class Described:
 class Property:
     @property
     def __dlpack__(self):
-        spend()
+        run_python()
         return x.__dlpack__
 
     def __dlpack_device__(self):
@@ -95,7 +95,7 @@ CALLBACKS = {
 
 
 class Late:
-    """Lets the other threads run after finalization began: it dies with the modules."""
+    """Runs other threads during finalization: it is deleted with sys.modules."""
 
     def __del__(self, clock=time.perf_counter):
         end = clock() + 0.1
@@ -104,7 +104,7 @@ class Late:
 
 
 def run_daemons(work) -> None:
-    """Threads that repeat `work` for ever; returns when each has begun."""
+    """Start threads that repeat `work` for ever; return once each has run it once."""
     begun = threading.Barrier(4)
 
     def repeat() -> None:

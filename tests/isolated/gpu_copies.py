@@ -1,5 +1,6 @@
-"""Copies on and between simulated devices against the same copies on the CPU, bit by bit; run as
-`gpu_copies.py SCENARIO VENDOR`."""
+"""Copies on and between simulated devices give the same bits as on the CPU.
+
+Run as `gpu_copies.py SCENARIO VENDOR`."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ def numbers(shape: tuple[int, ...], dtype: str = "float32") -> Any:
 
 
 def random_view(array: Any) -> Any:
-    """Axes in another order, with steps and directions."""
+    """Permute the axes, with random steps and directions."""
     axes = list(range(array.ndim))
     CHOICE.shuffle(axes)
     steps = tuple(slice(None, None, CHOICE.choice([1, 1, 2, -1, -2])) for _ in axes)
@@ -48,7 +49,7 @@ def both(shape: tuple[int, ...], dtype: str, device: str) -> tuple[Any, Any]:
     return here, random_view(far)
 
 
-def same(seen: Any, expected: Any) -> None:
+def assert_same(seen: Any, expected: Any) -> None:
     seen = ra.asarray(seen, device="cpu")
     assert seen.shape == expected.shape and seen.dtype == expected.dtype
     left, right = (each.copy().astype("float32") if each.dtype.bits < 8 else each.copy()
@@ -61,11 +62,11 @@ def layouts() -> None:
         for shape in [(7,), (40, 33), (5, 6, 7), (2, 3, 4, 5), (130, 70), ()]:
             for device in (f"{VENDOR}:0", f"{VENDOR}:1"):
                 here, far = both(shape, dtype, device)
-                same(far.copy(), here)
-                same(far, here)  # device to host, strided
-                same(ra.asarray(here, device=device), here)  # host to device, strided
+                assert_same(far.copy(), here)
+                assert_same(far, here)  # device to host, strided
+                assert_same(ra.asarray(here, device=device), here)  # host to device, strided
                 other = f"{VENDOR}:{1 - int(device[-1])}"
-                same(ra.asarray(far, device=other), here)
+                assert_same(ra.asarray(far, device=other), here)
 
 
 def casts() -> None:
@@ -74,7 +75,7 @@ def casts() -> None:
             if source.startswith("complex") and not result.startswith(("complex", "bool")):
                 continue
             here, far = both((9, 10), source, f"{VENDOR}:0")
-            same(far.astype(result), here.astype(result))
+            assert_same(far.astype(result), here.astype(result))
 
 
 def assign(device: str, act: Callable[[Any, Any], None], dtype: str = "float32") -> None:
@@ -83,7 +84,7 @@ def assign(device: str, act: Callable[[Any, Any], None], dtype: str = "float32")
     near = host.copy()
     act(near, near)
     act(far, host)
-    same(far, near)
+    assert_same(far, near)
 
 
 def overlap() -> Iterator[Callable[[Any], None]]:
@@ -106,28 +107,28 @@ def assignments() -> None:
 
 
 def large() -> None:
-    """More than all of the pinned memory of the ring, both ways."""
+    """Arrays larger than the whole ring of pinned staging buffers, in both directions."""
     device = f"{VENDOR}:0"
     host = ra.asarray(np.random.default_rng(1).integers(0, 255, (5000, 4999), dtype="u1"))
     for view in (host, host.T, host[::2, ::-1], host[:, 3:4000]):
         far = ra.asarray(view, device=device)
-        same(far, view)
-        same(far.T, view.T)
+        assert_same(far, view)
+        assert_same(far.T, view.T)
         out = ra.zeros(view.shape, dtype="float32")
         out[...] = far
-        same(out, view.astype("float32"))
+        assert_same(out, view.astype("float32"))
     assert any(each["bytes"] == 4 << 20 for each in fakegpu.live() if "bytes" in each)
 
 
-def ways() -> None:
-    """Which calls a copy becomes."""
+def driver_calls() -> None:
+    """The driver calls that each kind of copy makes."""
     device = f"{VENDOR}:0"
     host = numbers((600, 512))
     far = ra.asarray(host, device=device)
     far.copy()
     ra.asarray(far, device="cpu")
     far.T.T.copy()
-    assert fakegpu.trace(LOAD) == []  # nothing so far needed a kernel
+    assert fakegpu.trace(LOAD) == []  # no kernel was needed so far
     far.T.copy()
     (launch,) = fakegpu.trace(LAUNCH)
     assert launch["kernel"] == "refarray_tiled_4"
@@ -146,31 +147,31 @@ def ways() -> None:
     assert len(fakegpu.trace(LAUNCH)) == 0
     rows = {"cuda": "cuMemcpy2DAsync", "rocm": "hipMemcpy2DAsync"}[VENDOR]
     assert len(fakegpu.trace(rows)) == 2
-    same(part, host[:, :256])
+    assert_same(part, host[:, :256])
     assert part2.shape == (600, 256)
 
 
-def refused() -> None:
-    """A driver without a form of the kernels for its device: slower, and right."""
+def no_kernels() -> None:
+    """A driver that rejects the kernel image: copies are slower but right."""
     fakegpu.fail(LOAD, 1, 209)
     casts()
     assignments()
     assert fakegpu.trace(LAUNCH) == []
-    assert len(fakegpu.trace(LOAD)) == 1  # and not asked again
+    assert len(fakegpu.trace(LOAD)) == 1  # loading is not retried
 
 
 def faults() -> None:
-    """Every call of a few copies fails once: an exception or the right result; then it works."""
+    """Fail each driver call of a few copies once: it raises or is right, and later calls work."""
     device = f"{VENDOR}:0"
     host = numbers((80, 90), "float64")
     other = numbers((300, 400), "uint16")
 
     def work() -> None:
         far = ra.asarray(host.T, device=device)
-        same(far[::2].astype("float32"), host.T[::2].astype("float32"))
+        assert_same(far[::2].astype("float32"), host.T[::2].astype("float32"))
         far[...] = far[::-1]
-        same(ra.asarray(far, device=f"{VENDOR}:1").T, host.T[::-1].T)
-        same(ra.asarray(other.T, device=device), other.T)
+        assert_same(ra.asarray(far, device=f"{VENDOR}:1").T, host.T[::-1].T)
+        assert_same(ra.asarray(other.T, device=device), other.T)
 
     work()
     fakegpu.reset()
@@ -192,9 +193,10 @@ def faults() -> None:
 
 def main() -> None:
     fakegpu.load(cuda=2, hip=2)
-    {each.__name__: each for each in (layouts, casts, assignments, large, ways, refused, faults)}[
-        sys.argv[1]
-    ]()
+    {
+        each.__name__: each
+        for each in (layouts, casts, assignments, large, driver_calls, no_kernels, faults)
+    }[sys.argv[1]]()
     fakegpu.run()
     found = fakegpu.violations()
     assert found == [], found[:3]

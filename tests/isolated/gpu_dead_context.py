@@ -1,5 +1,7 @@
-"""Another library resets a device that refarray uses: what is left of it fails with the driver's
-reason, other devices go on, and nothing is freed that is gone. Prints "alive"."""
+"""Another library resets a device that refarray uses.
+
+What refarray keeps on it fails with the driver's reason, other devices continue, and nothing is
+freed twice. Prints "alive"."""
 
 from __future__ import annotations
 
@@ -18,12 +20,12 @@ import refarray as ra
 
 
 def outcome(use: Callable[[], object]) -> object:
-    """What becomes of it: the driver's code, or what the error says."""
+    """The driver's error code, or a text that says how the call ended."""
     try:
         use()
     except ra.DriverError as error:
-        told = str(error.code) in str(error) and error.name and error.call
-        return error.code if told else str(error)
+        complete = str(error.code) in str(error) and error.name and error.call
+        return error.code if complete else str(error)
     except BufferError as error:
         return "names the device" if "cuda:0" in str(error) else str(error)
     return f"{use} worked"
@@ -32,7 +34,7 @@ def outcome(use: Callable[[], object]) -> object:
 def main() -> None:
     fakegpu.load(cuda=2, hip=0)
     other = Cuda(fakegpu.Drivers.here().cuda)
-    other.use(1)  # the user's context, which stays current
+    other.use(1)  # the user's current context, which must not change
     before = other.made("cuCtxGetCurrent")
     stream, theirs = ra.Stream("cuda:0"), other.stream()
     with ra.use_stream(stream):

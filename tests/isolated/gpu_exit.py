@@ -1,5 +1,7 @@
-"""Leaves work on other producers' device memory for the end of the process, by MODE. Each deleter
-is the C library's puts(), which needs no interpreter: it prints one line for each call."""
+"""Process exit with pending work on other producers' device memory, as `gpu_exit.py MODE`.
+
+The deleter of each tensor is the C library's puts(), which needs no interpreter: it prints one line
+per call."""
 
 from __future__ import annotations
 
@@ -21,11 +23,11 @@ import refarray as ra
 
 MODE = sys.argv[1]
 SIZE = 64
-KEPT: list[Any] = []  # what C code looks at for as long as the process lives
+KEPT: list[Any] = []  # objects that C code points to until the process ends
 
 
 class Managed(ctypes.Structure):
-    """DLManagedTensorVersioned, its DLTensor inside."""
+    """DLManagedTensorVersioned with its DLTensor."""
 
     _fields_ = (
         ("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
@@ -37,7 +39,7 @@ class Managed(ctypes.Structure):
 
 
 def theirs(cuda: Cuda) -> ra.Array:
-    """An array over somebody else's device memory; letting go of it prints a line."""
+    """An array over another library's device memory; its deleter prints a line."""
     shape, stride = (ctypes.c_int64 * 1)(SIZE), (ctypes.c_int64 * 1)(1)
     puts = ctypes.cast(ctypes.CDLL(None).puts, ctypes.c_void_p).value
     tensor = Managed(
@@ -45,7 +47,7 @@ def theirs(cuda: Cuda) -> ra.Array:
         ctypes.addressof(shape), ctypes.addressof(stride), 0,
     )  # fmt: skip
     KEPT.extend([shape, stride, tensor])
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(KEPT))  # not even the end clears it
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(KEPT))  # survives finalization
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = (
         ctypes.py_object,
@@ -55,17 +57,17 @@ def theirs(cuda: Cuda) -> ra.Array:
 
 
 def busy(array: ra.Array) -> None:
-    """Gives a stream work on the array that is long from done."""
+    """Queue work on the array that takes long to finish."""
     with ra.use_stream(ra.Stream("cuda:0")):
         KEPT.append(array.copy())
 
 
-def lend(array: ra.Array) -> None:
-    """To a consumer whose work only the device knows of."""
+def export_on_stream(array: ra.Array) -> None:
+    """Export to a consumer whose work only the device knows of."""
     array.__dlpack__(stream=ra.Stream("cuda:0"), max_version=(1, 3))
 
 
-def let_go_at_the_end(array: ra.Array) -> None:
+def release_at_exit(array: ra.Array) -> None:
     busy(array)
     sys.modules["late"] = array  # type: ignore[assignment]
 
@@ -78,7 +80,7 @@ def drop_in_a_thread(array: ra.Array) -> None:
 
 
 def capture(array: ra.Array) -> None:
-    """Into a graph whose capture nobody ends."""
+    """Use the array in a graph capture that is never ended."""
     stream, target = ra.Stream("cuda:0"), ra.zeros((SIZE,), dtype="uint8", device="cuda:0")
     ra.synchronize("cuda:0")
     CUDA("cuStreamBeginCapture_v2", stream.handle, 2)
@@ -87,41 +89,41 @@ def capture(array: ra.Array) -> None:
     KEPT.extend([stream, target])
 
 
-def fail_at_the_end(array: ra.Array) -> None:
+def fail_at_exit(array: ra.Array) -> None:
     busy(array)
     atexit.register(fakegpu.fail, "cuEventSynchronize", 1, 700)
 
 
-def unload_at_the_end(array: ra.Array) -> None:
+def unload_at_exit(array: ra.Array) -> None:
     busy(array)
     atexit.register(fakegpu.deinitialize)
 
 
-def unregistered(array: ra.Array) -> None:
-    """Nobody will ask at the end, since atexit could not be imported when the memory came in."""
+def without_atexit(array: ra.Array) -> None:
+    """No exit handler waits: atexit could not be imported when the memory was imported."""
     busy(array)
 
 
 MODES: dict[str, Callable[[ra.Array], None]] = {
     "unused": lambda array: None,
     "busy": busy,
-    "lent": lend,
-    "module": let_go_at_the_end,
+    "lent": export_on_stream,
+    "module": release_at_exit,
     "thread": drop_in_a_thread,
     "capture": capture,
-    "failing": fail_at_the_end,
-    "unloaded": unload_at_the_end,
-    "unregistered": unregistered,
+    "failing": fail_at_exit,
+    "unloaded": unload_at_exit,
+    "unregistered": without_atexit,
 }
 
 
-def judge() -> None:
-    """Runs after all other functions for the end: what waited has been waited for by then."""
+def report() -> None:
+    """The last exit handler to run: pending work has been waited for by then."""
     waited = len(fakegpu.trace("cuEventSynchronize", "cuCtxSynchronize"))
     print("waited" if waited else "did not wait", fakegpu.violations(), flush=True)
 
 
-atexit.register(judge)
+atexit.register(report)
 fakegpu.load(cuda=1, hip=0, delay=50_000)
 CUDA = Cuda(fakegpu.Drivers.here().cuda)
 if MODE == "unregistered":

@@ -1,5 +1,4 @@
-"""Measures the figures of the hardware script on the simulated driver, for the code's sake: what it
-gives for them says nothing and is thrown away."""
+"""The GPU benchmarks run on the simulated driver; their timings are meaningless and discarded."""
 
 from __future__ import annotations
 
@@ -38,7 +37,7 @@ printed = report.table(rows)
 assert len(printed.splitlines()) == 2 + len(rows), printed
 assert all(row["id"] in printed for row in rows)
 
-# A copy that is wrong is no figure: the view that is copied is not the one that is checked.
+# A wrong copy is not timed: the view that is copied differs from the one that is checked.
 case = next(copies.cases(simulated=True))
 views = [lambda array: array, lambda array: array, lambda array: array[::-1]]
 copies.VIEWS["whole"] = lambda array: views.pop(0)(array)

@@ -1,5 +1,6 @@
-"""The first use of the drivers in a process, by ENTRY: loading them may take seconds, in which the
-other threads run. `gpu_first_use.py ENTRY` prints "alive"."""
+"""First use of the drivers in a process, as `gpu_first_use.py ENTRY`; prints "alive".
+
+Loading a driver may take seconds, during which other threads must be able to run."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ DEVICE = "cuda:1"
 
 
 def theirs(device: tuple[int, int] = (2, 1), **fields: Any) -> Any:
-    """A tensor of another library, which has the driver in use before refarray has."""
+    """A tensor of another library, which has initialised the driver before refarray."""
     cuda = Cuda(fakegpu.Drivers.here().cuda)
     cuda.use(1)
     data = cuda.pinned(64) if device[0] == 3 else cuda.memory(64)
@@ -31,17 +32,17 @@ def theirs(device: tuple[int, int] = (2, 1), **fields: Any) -> Any:
 def interface() -> object:
     data = Cuda(fakegpu.Drivers.here().cuda).memory(64)
 
-    class Offers:
+    class Exporter:
         @property
         def __cuda_array_interface__(self) -> dict[str, Any]:
-            said = {"shape": (3,), "typestr": "<f8", "version": 3, "data": (data, False)}
-            return {**said, "strides": None, "stream": None}
+            fields = {"shape": (3,), "typestr": "<f8", "version": 3, "data": (data, False)}
+            return {**fields, "strides": None, "stream": None}
 
-    return Offers()
+    return Exporter()
 
 
-def late(make: Callable[[], Any], use: Callable[[Any], object]) -> Callable[[], object]:
-    """What the other library does comes first, and is not looked at."""
+def after(make: Callable[[], Any], use: Callable[[Any], object]) -> Callable[[], object]:
+    """Run `make`, the other library's part, first, and drop it from the trace."""
     made = make()
     fakegpu.reset()
     return lambda: use(made)
@@ -52,39 +53,41 @@ ENTRIES: dict[str, Callable[[], Callable[[], object]]] = {
     "asarray": lambda: lambda: ra.asarray([1], device=DEVICE),
     "pinned": lambda: lambda: ra.zeros((3,), device="cuda_host"),
     "stream": lambda: lambda: ra.Stream(DEVICE),
-    "stream_of_others": lambda: late(
+    "stream_of_others": lambda: after(
         lambda: Cuda(fakegpu.Drivers.here().cuda).stream(), lambda s: ra.Stream("cuda:0", s)
     ),
     "event": lambda: lambda: ra.Event(DEVICE),
     "current_stream": lambda: lambda: ra.current_stream(DEVICE),
     "synchronize": lambda: lambda: ra.synchronize(DEVICE),
     "doctor": lambda: ra._native._probe_drivers,
-    "to_device": lambda: late(lambda: ra.zeros(3), lambda x: x.to_device(DEVICE)),
-    "to_device_on": lambda: late(lambda: ra.zeros(3), lambda x: x.to_device(DEVICE, stream=1)),
-    "export": lambda: late(
+    "to_device": lambda: after(lambda: ra.zeros(3), lambda x: x.to_device(DEVICE)),
+    "to_device_on": lambda: after(lambda: ra.zeros(3), lambda x: x.to_device(DEVICE, stream=1)),
+    "export": lambda: after(
         lambda: ra.zeros(3), lambda x: x.__dlpack__(dl_device=(2, 1), max_version=(1, 3))
     ),
-    "export_pinned": lambda: late(
+    "export_pinned": lambda: after(
         lambda: ra.zeros(3), lambda x: x.__dlpack__(dl_device=(3, 0), max_version=(1, 3))
     ),
-    "export_a_copy": lambda: late(
+    "export_a_copy": lambda: after(
         lambda: ra.from_dlpack(theirs((3, 0))), lambda x: x.__dlpack__(copy=True)
     ),
-    "from_dlpack": lambda: late(theirs, ra.from_dlpack),
-    "from_dlpack_to": lambda: late(lambda: ra.zeros(3), lambda x: ra.from_dlpack(x, device=DEVICE)),
-    "from_capsule": lambda: late(theirs, lambda x: ra.from_capsule(x.capsule())),
-    "from_interface": lambda: late(interface, ra.asarray),
-    "to_py": lambda: late(theirs, lambda x: adversary.api(ra.Array).to_py(x)),
-    "work_stream": lambda: late(lambda: adversary.api(ra.Array), lambda table: table.stream(2, 1)),
+    "from_dlpack": lambda: after(theirs, ra.from_dlpack),
+    "from_dlpack_to": lambda: after(
+        lambda: ra.zeros(3), lambda x: ra.from_dlpack(x, device=DEVICE)
+    ),
+    "from_capsule": lambda: after(theirs, lambda x: ra.from_capsule(x.capsule())),
+    "from_interface": lambda: after(interface, ra.asarray),
+    "to_py": lambda: after(theirs, lambda x: adversary.api(ra.Array).to_py(x)),
+    "work_stream": lambda: after(lambda: adversary.api(ra.Array), lambda table: table.stream(2, 1)),
 }
 
 
-def held() -> list[Any]:
+def calls_with_gil() -> list[Any]:
     return fakegpu.violations("gil-held")
 
 
 def all_at_once() -> None:
-    """Every entry in a thread of its own, while others hold the GIL as long as they can."""
+    """Every entry in its own thread, while other threads compete for the GIL."""
     sys.setswitchinterval(1e-6)
     bodies = [make() for make in ENTRIES.values()]
     start, done = threading.Barrier(len(bodies) + 2), threading.Event()
@@ -108,7 +111,7 @@ def all_at_once() -> None:
         thread.start()
     for thread in threads:
         thread.join(60)
-        assert not thread.is_alive(), "two threads wait for each other"
+        assert not thread.is_alive(), "deadlock"
     done.set()
     assert failed == [], failed
 
@@ -119,9 +122,9 @@ def main(name: str) -> None:
         all_at_once()
     else:
         kept = ENTRIES[name]()()
-        assert fakegpu.trace("cuInit"), "it did not load the driver"
+        assert fakegpu.trace("cuInit"), "the driver was not loaded"
         del kept
-    assert held() == [], held()[0]
+    assert calls_with_gil() == [], calls_with_gil()[0]
     print("alive")
 
 

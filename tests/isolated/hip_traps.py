@@ -1,4 +1,4 @@
-"""What differs between HIP's versions, on a simulated one; run as `hip_traps.py SCENARIO HIP`."""
+"""Differences between HIP's versions, on a simulated one, as `hip_traps.py SCENARIO HIP`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEVICE, PINNED = 10, 11  # kDLROCM, kDLROCMHost
 
 
 def foreign(function: str, *more: int) -> int:
-    """Memory that another user of the library has allocated on device 1."""
+    """Allocate memory on device 1 through the HIP library, as another user of it does."""
     hip = ctypes.CDLL(str(DRIVERS.hip))
     assert hip.hipSetDevice(1) == 0
     address = ctypes.c_uint64()
@@ -28,8 +28,8 @@ def foreign(function: str, *more: int) -> int:
     return address.value
 
 
-def tensor(data: int | bytes, kind: int, unit: int = 0, **more: Any) -> Any:
-    return adversary.make(device=(kind, unit), data=data, shape=(8,), dtype=(2, 64, 1), **more)
+def tensor(data: int | bytes, kind: int, device_id: int = 0, **more: Any) -> Any:
+    return adversary.make(device=(kind, device_id), data=data, shape=(8,), dtype=(2, 64, 1), **more)
 
 
 def refused(call: Any, kind: type[Exception]) -> str:
@@ -37,18 +37,18 @@ def refused(call: Any, kind: type[Exception]) -> str:
         call()
     except kind as error:
         return str(error)
-    raise AssertionError("it was taken")
+    raise AssertionError("accepted")
 
 
 def memory() -> None:
     ra.synchronize("rocm:0")
     far, pinned = foreign("hipMalloc"), foreign("hipHostMalloc", 1)
-    # The producer's number is not trusted: the driver knows the device.
+    # The driver's device id wins over the producer's.
     assert ra.from_dlpack(tensor(far, DEVICE, 0)).device == "rocm:1"
     assert ra.from_dlpack(tensor(pinned, PINNED)).device == "rocm_host"
     for data in (b"\0" * 64, 0xDEAD0008):
-        said = refused(lambda data=data: ra.from_dlpack(tensor(data, DEVICE)), BufferError)
-        assert "no device memory that ROCm knows" in said, said
+        message = refused(lambda data=data: ra.from_dlpack(tensor(data, DEVICE)), BufferError)
+        assert "no device memory that ROCm knows" in message, message
 
 
 class Foreign:
@@ -62,7 +62,7 @@ class Foreign:
 
 
 def with_table(address: int, stream: int) -> Any:
-    """Another library's array, whose exchange table says that it works on that stream."""
+    """Another library's array, whose exchange table reports `stream` as its work stream."""
     pythonapi, pointer, number = ctypes.pythonapi, ctypes.c_void_p, ctypes.c_uint64
     pythonapi.PyCapsule_GetPointer.restype = pointer
     pythonapi.PyCapsule_New.restype = ctypes.py_object
@@ -71,7 +71,7 @@ def with_table(address: int, stream: int) -> Any:
         ctypes.c_char_p(b"used_dltensor_versioned"),
     )
     own = ctypes.py_object(ra.Array.__dlpack_c_exchange_api__)
-    # Version, previous table, allocator, from_py, to_py, lend, current_work_stream.
+    # Version, previous table, allocator, from_py, to_py, dltensor, current_work_stream.
     table = (number * 7).from_buffer_copy(
         ctypes.string_at(pythonapi.PyCapsule_GetPointer(own, KEPT_NAME), 56)
     )
@@ -81,7 +81,7 @@ def with_table(address: int, stream: int) -> Any:
         out[0] = pythonapi.PyCapsule_GetPointer(capsule, name)
         return int(pythonapi.PyCapsule_SetName(capsule, taken))
 
-    def tell(kind: int, unit: int, out: Any) -> int:
+    def work_stream(kind: int, device_id: int, out: Any) -> int:
         out[0] = stream
         return 0
 
@@ -90,7 +90,7 @@ def with_table(address: int, stream: int) -> Any:
         table,
         taken,
         ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, into)(from_py),
-        ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int32, into)(tell),
+        ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int32, into)(work_stream),
     ]
     for index, function in ((3, kept[2]), (6, kept[3])):
         table[index] = ctypes.cast(function, pointer).value or 0
@@ -105,7 +105,7 @@ def with_table(address: int, stream: int) -> Any:
 
 
 KEPT: list[Any] = []
-KEPT_NAME = ctypes.c_char_p(b"dlpack_exchange_api")  # a capsule keeps the pointer
+KEPT_NAME = ctypes.c_char_p(b"dlpack_exchange_api")  # a capsule stores only the pointer
 
 
 def streams() -> None:
@@ -117,7 +117,7 @@ def streams() -> None:
                 refused(lambda e=each, g=given: e.__dlpack__(stream=g), ValueError)
             refused(lambda g=given: ra.Stream("rocm:0", g), ValueError)
             refused(lambda g=given: array.to_device("rocm:1", stream=g), ValueError)
-    with ra.use_stream(ra.Stream("rocm:0", 0)):  # the default stream is 0, not 1
+    with ra.use_stream(ra.Stream("rocm:0", 0)):  # HIP's default stream is 0, not 1
         assert ra.current_stream("rocm:0").handle == 0
         array.copy()
     asked = []
@@ -132,10 +132,10 @@ def streams() -> None:
 
     ra.from_dlpack(Producer())
     assert asked == [0], asked
-    # 1 is hipStreamLegacy, of which no version may be told; for us it is the default stream.
+    # HIP has no handle 1 in common to all versions; refarray treats it as the default stream.
     far = foreign("hipMalloc")
-    for told in (0, 1):
-        got = ra.from_dlpack(with_table(far, told))
+    for handle in (0, 1):
+        got = ra.from_dlpack(with_table(far, handle))
         fakegpu.reset()
         with ra.use_stream(ra.Stream("rocm:1")):
             got.copy()

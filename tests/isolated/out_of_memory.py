@@ -1,5 +1,6 @@
-"""Sweeps the recipes whose numbers are given (all without): one line of JSON each, then the places
-in refarray where something failed."""
+"""Out-of-memory sweep of all recipes, or of those whose numbers are given.
+
+Prints one JSON line per recipe, then one with the places in refarray where an allocation failed."""
 
 import gc
 import json
@@ -17,7 +18,7 @@ from refarray import _native
 
 
 def report(unraisable):
-    """Memory that runs out where nobody can be told is reported here by CPython itself."""
+    """CPython reports a MemoryError that has no caller to propagate to; only others are printed."""
     if not issubclass(unraisable.exc_type, MemoryError):
         sys.__unraisablehook__(unraisable)
 

@@ -1,5 +1,6 @@
-"""Lets each allocation of the native module's own initialisation fail, in a forked child each: it
-raises MemoryError, and the next import works. Prints one line of JSON."""
+"""Fails each allocation of the native module's initialisation, each in a forked child.
+
+The import raises MemoryError, and the next import works. Prints one JSON line."""
 
 import _imp
 import ctypes
@@ -14,7 +15,7 @@ import adversary
 
 folder = importlib.util.find_spec("refarray").submodule_search_locations[0]
 path = str(next(Path(folder).glob("_native*.so")))
-ctypes.CDLL(path)  # opening it is the loader's work
+ctypes.CDLL(path)  # allocations of the dynamic loader are not tested
 heap = adversary.watch(path)
 SPEC = importlib.util.spec_from_file_location("refarray._native", path)
 REACHED_END, AS_SPECIFIED, WRONG = 0, 1, 2

@@ -1,5 +1,6 @@
-"""Sweeps calls that end, at once or the next time, complain and hang as the interpreter itself may
-without memory, each in children; prints what became of them and what reached stderr, as JSON."""
+"""The out-of-memory sweep in children classifies calls that crash, print or hang.
+
+An interpreter without memory may do any of these. Prints the results and stderr as JSON."""
 
 import contextlib
 import io
@@ -14,15 +15,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from oom import sweep
 from oom.recipe import Recipe
 
-BROKEN = []  # holds something in a process that dies at its next call
+BROKEN = []  # not empty in a process that crashes at its next call
 
 
-def without_memory(then):
-    """A call that allocates, and calls `then` where that fails."""
+def on_memory_error(then):
+    """A call that allocates, and calls `then` on MemoryError."""
 
     def call(state):
         if BROKEN:
-            die()
+            crash()
         try:
             bytearray(64)
         except MemoryError:
@@ -32,16 +33,16 @@ def without_memory(then):
     return call
 
 
-def die():
-    os.write(2, b"Fatal Python error: last words\n")
+def crash():
+    os.write(2, b"Fatal Python error: simulated\n")
     os.abort()
 
 
-def break_down():
+def crash_later():
     BROKEN.append(True)
 
 
-def complain():
+def print_to_stderr():
     os.write(2, b"no memory here\n")
 
 
@@ -52,15 +53,15 @@ def hang():
 
 
 found = {}
-ways = {"dies": die, "dies later": break_down, "complains": complain, "hangs": hang}
-for name, then in ways.items():
-    recipe = Recipe(name, "", without_memory(then), lambda: None, (), True, ())
+calls = {"crashes": crash, "crashes later": crash_later, "prints": print_to_stderr, "hangs": hang}
+for name, then in calls.items():
+    recipe = Recipe(name, "", on_memory_error(then), lambda: None, (), True, ())
     result = sweep.Result(name, "")
-    if then is hang:  # the others have all the time there is
-        sweep.PATIENCE = 5
+    if then is hang:
+        sweep.TIMEOUT = 5
     with contextlib.redirect_stderr(io.StringIO()) as stream:
         sweep.sweep_in_children(recipe, "python", result)
     part = result.to_dict()
     found[name] = {key: part[key] for key in ("failed", "interpreter", "findings")}
-    found[name]["said"] = stream.getvalue()
+    found[name]["stderr"] = stream.getvalue()
 print(json.dumps(found))

@@ -1,5 +1,4 @@
-"""Imports refarray in sub-interpreters: alone, many at once, and with tensors that outlive
-theirs."""
+"""refarray in sub-interpreters: one, several at once, and with tensors that outlive them."""
 
 import os
 import sys
@@ -79,7 +78,7 @@ del x, y, z
 gc.collect()
 """
 READER, WRITER = os.pipe()
-LENDS = f"""
+EXPORT = f"""
 import sys
 sys.path[:] = {sys.path!r}
 import adversary, os, refarray
@@ -91,8 +90,8 @@ os.write({WRITER}, str(owned.leave()).encode())
 """
 
 
-def at_once(runs: list[Callable[[str], None]], body: str) -> None:
-    """In a thread each where interpreters have a GIL each."""
+def run_at_once(runs: list[Callable[[str], None]], body: str) -> None:
+    """Run `body` in each interpreter, in threads if every interpreter has its own GIL."""
     if sys.version_info < (3, 12):
         for run in runs:
             run(body)
@@ -104,9 +103,9 @@ def at_once(runs: list[Callable[[str], None]], body: str) -> None:
         thread.join()
 
 
-def lend(run: Callable[[str], None]) -> adversary.Owned:
-    """A managed tensor over memory that an object of the other interpreter owns."""
-    run(LENDS)
+def export_from(run: Callable[[str], None]) -> adversary.Owned:
+    """A managed tensor over memory owned by an object of the other interpreter."""
+    run(EXPORT)
     owned = adversary.adopt(int(os.read(READER, 100)))
     assert owned.read(4) == b"abcd"
     return owned
@@ -122,17 +121,17 @@ if mode == "round_trip":
     run.close()
 elif mode == "many":
     runs = [start() for _ in range(6)]
-    at_once(runs, BODY)
+    run_at_once(runs, BODY)
     for run in runs:
         run.close()
-elif mode == "drivers":  # which nobody has loaded yet
+elif mode == "drivers":  # no interpreter has loaded the drivers yet
     sys.path.append(str(Path(__file__).resolve().parents[1] / "fakegpu"))
     import fakegpu
 
-    # PyGILState_Check() says yes to every thread once there are two interpreters.
+    # PyGILState_Check() returns true in every thread once there are two interpreters.
     fakegpu.load(cuda=2, hip=0, check_gil=False)
     runs = [start() for _ in range(4)]
-    at_once(runs, DRIVERS)
+    run_at_once(runs, DRIVERS)
     for run in runs:
         run.close()
     assert len(fakegpu.trace("cuInit")) == 1
@@ -144,19 +143,19 @@ elif mode == "outlives":
 elif mode == "buffer_of_the_living":
     for in_thread in (False, True):
         run = start()
-        owned = lend(run)
+        owned = export_from(run)
         if in_thread:
             owned.drop_in_thread(False)
         else:
             owned.drop_without_gil()
         assert os.read(READER, 100) == b"released"
-        lend(run).drop()
+        export_from(run).drop()
         assert os.read(READER, 100) == b"released"
         run.close()
 elif mode == "buffer_of_the_dead":
     for drop in ("drop", "drop_without_gil", "drop_in_thread"):
         run = start()
-        owned = lend(run)
+        owned = export_from(run)
         run.close()
         getattr(owned, drop)(*[False] * (drop == "drop_in_thread"))
     os.close(WRITER)

@@ -1,5 +1,4 @@
-"""Four threads share arrays and hand each other capsules; at the end every managed tensor is given
-back."""
+"""Four threads share arrays and exchange capsules; every managed tensor is deleted exactly once."""
 
 import gc
 import queue

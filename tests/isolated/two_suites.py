@@ -1,5 +1,6 @@
-"""Runs the tests that need no partner in two sub-interpreters at once, each with a GIL of its own,
-and says what became of them."""
+"""Runs the partner-free tests in two sub-interpreters at once, each with its own GIL.
+
+Prints one JSON line with the results of each."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 TESTS = Path(__file__).resolve().parent.parent
-# What is about the repository, the process or other processes, and not about an interpreter.
+# Tests of the repository, of the process or of other processes, by stem.
 ELSEWHERE = (
     *("house", "docs", "package", "canary", "requirements", "bench_check", "bench_docs", "mutants"),
     *("gates", "oom", "hostile", "exit", "conformance", "cli", "adversary", "adapters"),
@@ -33,15 +34,15 @@ ELSEWHERE = (
     *("gpu", "gpu_copies", "gpu_faults", "gpu_first_use", "gpu_hardware", "gpu_kernels"),
 )
 PARTNER = re.compile(r"^\s*(import|from) (numpy|ml_dtypes|tvm_ffi|hypothesis)\b", re.MULTILINE)
-# What the interpreter itself refuses here is no finding: some of its modules, and signal handlers.
+# Errors by which the interpreter rejects some modules and signal handlers in a sub-interpreter.
 REFUSALS = (
     "does not support loading in subinterpreters",
     "halted; None in sys.modules",
     "signal only works in main thread of the main interpreter",
 )
-# CPython up to 3.13 crashes when two load these at once; GNU readline's state is the process's.
+# Two interpreters that import these at once crash CPython up to 3.13; readline has process state.
 CRASHING = ["_datetime", "_decimal", "readline"]
-if sys.version_info < (3, 13):  # it runs their initialisation, and refuses them only then
+if sys.version_info < (3, 13):  # runs their initialisation before it refuses them
     CRASHING += ["_ctypes", "_elementtree", "_lsprof", "pyexpat"]
 
 
@@ -56,7 +57,7 @@ def files() -> list[str]:
 
 
 class Suite:
-    """A pytest plugin: counts, keeps what failed, and leaves out what is refused here."""
+    """A pytest plugin: counts outcomes, keeps failures, and skips what the interpreter refuses."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -65,19 +66,19 @@ class Suite:
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         import conftest
 
-        # A sub-interpreter may not fork: what would run in a child runs here.
+        # A sub-interpreter must not fork: forked bodies run in place.
         conftest.run_forked = lambda body, seconds=0: body()
         items[:] = [item for item in items if "isolated" not in item.fixturenames]
 
     def pytest_make_collect_report(self, collector: Any) -> Iterator[Any]:
         report = yield
-        return self.judge(report, report.longrepr, collector.path)
+        return self.record(report, report.longrepr, collector.path)
 
     def pytest_runtest_makereport(self, item: Any, call: Any) -> Iterator[Any]:
         report = yield
-        return self.judge(report, call.excinfo and call.excinfo.value, item.path)
+        return self.record(report, call.excinfo and call.excinfo.value, item.path)
 
-    def judge(self, report: Any, error: Any, path: Path) -> Any:
+    def record(self, report: Any, error: Any, path: Path) -> Any:
         if report.failed and any(text in str(error) for text in REFUSALS):
             report.outcome, report.longrepr = "skipped", (str(path), 0, "refused")
         if report.failed:
@@ -88,24 +89,24 @@ class Suite:
 
 
 def count_no_blocks(work: Any, *_: Any) -> int:
-    """Instead of what counts the blocks of all interpreters."""
+    """Replaces blocks_left(), because block counts include all interpreters."""
     work()
     return 0
 
 
 def run_suite(descriptor: int, adversary: str) -> None:
-    """In a sub-interpreter; writes what became of it to `descriptor`."""
-    # It does not load here; our conftest asks it for nothing that matters in this process.
+    """Run the suite in a sub-interpreter; write the results to `descriptor` as JSON."""
+    # faulthandler does not load here; conftest only disables it in children.
     sys.modules.setdefault("faulthandler", types.SimpleNamespace(disable=lambda: None))  # type: ignore[arg-type]
     for name in CRASHING:
         sys.modules[name] = None  # type: ignore[assignment]
-    # The process has one environment, and pytest notes each test there: while one interpreter
-    # changes it, the other may fail to start a process. So each has a copy, and that one stays.
+    # The process has one environment, and pytest records each test in it: while one interpreter
+    # changes it, the other may fail to start a process. So each gets a private copy, for good.
     os.environ = dict(os.environ)  # type: ignore[assignment]  # noqa: B003
-    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # Hypothesis does not load either
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # Hypothesis does not load here
     sys.path.insert(0, str(TESTS))
-    import leaks
     import pytest
+    from helpers import leaks
     from native import build
 
     leaks.blocks_left = count_no_blocks
@@ -146,7 +147,7 @@ def run_in_interpreter(code: str) -> None:
 
 def main() -> None:
     pipes = [os.pipe() for _ in range(2)]
-    # The adversary counts for the whole process: each interpreter loads a copy of its own.
+    # The adversary counts per process: each interpreter loads its own copy.
     import adversary
 
     folders = [Path(f"adversary_of_{k}").absolute() for k in range(2)]

@@ -1,4 +1,4 @@
-"""Recipes for views, copies and the methods of Array, DType and Device."""
+"""Out-of-memory recipes for creation from arrays: views, copies, and methods of Array and DType."""
 
 from __future__ import annotations
 
@@ -106,14 +106,14 @@ recipe("Array._repr_html_", lambda x: x._repr_html_(), python=True)
 recipe("Array.__buffer__", lambda x: memoryview(x).tolist())
 recipe("Array.__buffer__", lambda x: bytes(x.T), label="copied")
 recipe("Array.__release_buffer__", lambda x: memoryview(x).release())
-UNBUILT = [
+UNSUPPORTED_OPERATORS = [
     "abs", "add", "and", "divmod", "eq", "floordiv", "ge", "gt", "iadd", "iand", "ifloordiv",
     "ilshift", "imatmul", "imod", "imul", "invert", "ior", "ipow", "irshift", "isub", "itruediv",
     "ixor", "le", "lshift", "lt", "matmul", "mod", "mul", "ne", "neg", "or", "pos", "pow", "radd",
     "rand", "rdivmod", "rfloordiv", "rlshift", "rmatmul", "rmod", "rmul", "ror", "rpow",
     "rrshift", "rshift", "rsub", "rtruediv", "rxor", "sub", "truediv", "xor",
 ]  # fmt: skip
-for _name in UNBUILT:
+for _name in UNSUPPORTED_OPERATORS:
     _dunder = f"__{_name}__"
     _unary = _name in ("abs", "invert", "neg", "pos")
     recipe(

@@ -1,5 +1,6 @@
-"""Recipes for streams and events, as far as they go without a driver: every call of a simulated one
-fails in tests/devices/simulated/sweep_faults.py."""
+"""Out-of-memory recipes for streams and events without a driver.
+
+tests/devices/simulated/sweep_faults.py fails every call of a simulated driver."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ recipe("_native._synchronize", lambda _: _native._synchronize("cpu"), raises=REF
 recipe("_native._stream_types", lambda _: _native._stream_types())
 recipe("_native._finish_foreign", lambda _: _native._finish_foreign())
 
-#: Members of objects that no process without a driver has, and what only such objects are given.
+#: Functions and members that need a stream or an event, which only exist with a driver.
 NEEDS_DRIVER = {
     *(f"Event.{name}" for name in ("done", "elapsed_ms", "record", "synchronize")),
     *(f"Stream.__{name}__" for name in ("cuda_stream", "eq", "ge", "gt", "hash", "le", "lt", "ne")),

@@ -1,4 +1,4 @@
-"""Recipes for making arrays and for exchanging them, in both directions."""
+"""Out-of-memory recipes for creation and for exchange in both directions."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import refarray
 from .recipe import capsule, failing, matrix, old, producer, recipe
 
 WITHOUT_NUMPY = () if find_spec("numpy") else (ModuleNotFoundError,)
-#: What NumPy makes of a buffer for which it has no memory: it tries to read a sequence instead.
-OF_NUMPY = (NotImplementedError, TypeError, ValueError)
+#: NumPy's errors when it has no memory for a buffer export and tries to read a sequence instead.
+NUMPY_ERRORS = (NotImplementedError, TypeError, ValueError)
 
 
-def described(x: Any, **fields: Any) -> Any:
-    """An object that describes the memory of an array, or lies about it."""
+def with_array_interface(x: Any, **fields: Any) -> Any:
+    """An object whose __array_interface__ describes the memory of `x`, with `fields` overridden."""
     members = {"__array_interface__": {**x.__array_interface__, **fields}, "kept": x}
     return type("Described", (), members)()
 
@@ -105,11 +105,13 @@ recipe(
     "from_buffer", refarray.from_buffer, lambda: adversary.exporter(shape=(-1,)), label="refused",
     raises=(BufferError,),
 )  # fmt: skip
-recipe("from_array_interface", refarray.from_array_interface, lambda: described(matrix()))
+recipe(
+    "from_array_interface", refarray.from_array_interface, lambda: with_array_interface(matrix())
+)
 recipe(
     "from_array_interface",
     refarray.from_array_interface,
-    lambda: described(matrix(), shape=(-1,)),
+    lambda: with_array_interface(matrix(), shape=(-1,)),
     label="refused",
     raises=(BufferError,),
 )
@@ -126,15 +128,15 @@ recipe(
     lambda x: refarray.from_numpy(x.numpy()),
     raises=WITHOUT_NUMPY,
     python=True,
-    instead=OF_NUMPY,
+    instead=NUMPY_ERRORS,
 )
-recipe("Array.numpy", lambda x: x.numpy(), raises=WITHOUT_NUMPY, python=True, instead=OF_NUMPY)
+recipe("Array.numpy", lambda x: x.numpy(), raises=WITHOUT_NUMPY, python=True, instead=NUMPY_ERRORS)
 recipe(
     "Array.__array__",
     lambda x: x.__array__(copy=True),
     raises=WITHOUT_NUMPY,
     python=True,
-    instead=OF_NUMPY,
+    instead=NUMPY_ERRORS,
 )
 recipe("to_capsule", refarray.to_capsule)
 recipe(
@@ -161,19 +163,19 @@ recipe(
 recipe("Array.__dlpack_c_exchange_api__", lambda x: type(x).__dlpack_c_exchange_api__)
 
 
-def through_to_py(tensor: Any) -> Any:
+def to_py(tensor: Any) -> Any:
     try:
         return adversary.api(refarray.Array).to_py(tensor)
     except BaseException:
         if tensor.issued:
-            tensor.delete()  # A-33: still the caller's
+            tensor.delete()  # A-33: after a failure the caller still owns it
         raise
 
 
 recipe("table.from_py", lambda x: adversary.api(refarray.Array).from_py(x))
-recipe("table.to_py", through_to_py, lambda: adversary.make(data=FLOATS))
+recipe("table.to_py", to_py, lambda: adversary.make(data=FLOATS))
 recipe(
-    "table.to_py", through_to_py, lambda: adversary.make(data=None), label="refused",
+    "table.to_py", to_py, lambda: adversary.make(data=None), label="refused",
     raises=(BufferError,),
 )  # fmt: skip
 recipe("table.dltensor", lambda x: adversary.api(refarray.Array).dltensor(x))
@@ -185,7 +187,7 @@ recipe(
 
 
 def allocate(prototype: Any) -> Any:
-    """The allocator reports by name; MemoryError is what it has to say here."""
+    """The allocator reports errors by type name; here it may only report MemoryError."""
     code, owned, errors = adversary.api(refarray.Array).allocate(prototype)
     if code == 0:
         return owned.fields()["shape"]

@@ -1,4 +1,4 @@
-"""Owns Recipe: one use of something public, and the objects that recipes begin with."""
+"""Recipe: one call of something public, for the out-of-memory sweep; and objects recipes use."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ import refarray
 
 @dataclass(frozen=True)
 class Recipe:
-    """`call(make())` is one use of what `name` names; `raises` is how it ends when it cannot end
-    otherwise. `python`: code of ours in Python runs too. `instead`: what the standard library makes
-    of a MemoryError on the way."""
+    """`call(make())` calls the public function `name`.
+
+    raises: the exceptions the call ends with even when memory suffices; empty if it returns.
+    python: the call also runs refarray's Python code.
+    instead: exceptions that the standard library or NumPy raises in place of a MemoryError."""
 
     name: str
     label: str
@@ -35,7 +37,7 @@ class Recipe:
         return FAMILIES.get(self.name.partition(".")[0], "creation, views, copies")
 
 
-#: What functions are counted as in the table that `make trust` prints.
+#: Row of the table that `make trust` prints, by the first part of the recipe's name.
 FAMILIES = {
     **dict.fromkeys(
         ["from_dlpack", "from_capsule", "from_buffer", "to_capsule", "asarray"],
@@ -70,7 +72,7 @@ def matrix() -> Any:
 
 
 def producer(**fields: Any) -> Any:
-    """Made before anything fails; answers any keywords."""
+    """A producer of one tensor, which is allocated here, before any allocation fails."""
     tensor = adversary.make(**{"shape": (2, 3), "data": FLOATS, **fields})
 
     class Producer:

@@ -1,5 +1,4 @@
-"""A recipe for every public call. What is public is read off the package, so that a new function
-without a recipe is noticed."""
+"""All out-of-memory recipes, and the list of public calls that need one, read from the package."""
 
 from __future__ import annotations
 
@@ -24,28 +23,33 @@ __all__ = ["NEEDS_DRIVER", "RECIPES", "Recipe", "arrays", "devices", "exchange",
 
 recipe("finfo", lambda _: repr(refarray.finfo("float32")), python=True)
 recipe("iinfo", lambda _: repr(refarray.iinfo("int8")), python=True)
-recipe("get_include", lambda _: suppressed(refarray.get_include), python=True, instead=(TypeError,))
+recipe(
+    "get_include",
+    lambda _: ignore_missing_headers(refarray.get_include),
+    python=True,
+    instead=(TypeError,),
+)
 recipe("build_info", lambda _: refarray.build_info(), python=True)
 recipe("inspect", lambda x: repr(refarray.inspect(x)), python=True)
 recipe("inspect", lambda c: repr(refarray.inspect(c)), capsule, label="capsule", python=True)
 
 
-def suppressed(function: Callable[[], Any]) -> None:
-    """A plain CMake build has installed no headers: then it says so."""
+def ignore_missing_headers(function: Callable[[], Any]) -> None:
+    """Ignores FileNotFoundError: a plain CMake build installs no headers."""
     with contextlib.suppress(FileNotFoundError):
         function()
 
 
-def in_options(x: Any) -> str:
+def repr_with_options(x: Any) -> str:
     with refarray.printoptions(precision=3, threshold=2):
         return repr(x)
 
 
-recipe("printoptions", in_options, python=True)
+recipe("printoptions", repr_with_options, python=True)
 
 
 def diagnose(_: Any) -> str:
-    """Without the partners: finding packages is the standard library's work."""
+    """doctor() without the partners, which only the standard library looks for."""
     before, _partners.PARTNERS = _partners.PARTNERS, ()
     try:
         return repr(refarray.doctor(partners=False))
@@ -55,7 +59,7 @@ def diagnose(_: Any) -> str:
 
 recipe("doctor", diagnose, python=True)
 
-# --- private, but native ---
+# --- private native functions ---
 
 recipe("_native._noop", _native._noop)
 recipe("_native._reinterpret", lambda x: _native._reinterpret(x, "int32"))
@@ -79,21 +83,21 @@ recipe(
     lambda: bytearray(8),
 )
 
-#: Names in a type that no call reaches.
-NO_CALLS = {"__doc__", "__module__", "__weakref__", "__dict__"}
+#: Members of a type that cannot be called.
+NOT_CALLABLE = {"__doc__", "__module__", "__weakref__", "__dict__"}
 
 
 def public_calls() -> set[str]:
-    """What the package offers, read off the package."""
+    """The names of everything public that can be called, read from the package."""
     out = {f"_native.{name}" for name, value in vars(_native).items() if is_private(name, value)}
     out |= {f"table.{name}" for name in ("allocator", "from_py", "to_py", "dltensor", "stream")}
     for name in refarray.__all__:
         value = getattr(refarray, name)
         if isinstance(value, type):
-            if value is not refarray.Array:  # it cannot be called
+            if value is not refarray.Array:  # has no constructor
                 out.add(name)
             if value.__module__ == "refarray" and value is not refarray.NoCopyError:
-                out |= {f"{name}.{member}" for member in vars(value) if member not in NO_CALLS}
+                out |= {f"{name}.{member}" for member in vars(value) if member not in NOT_CALLABLE}
         elif callable(value):
             out.add(name)
     return out

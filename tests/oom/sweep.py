@@ -1,4 +1,4 @@
-"""Lets allocation k of a call fail, for k = 0, 1, ... until none is left to fail."""
+"""Out-of-memory sweep: fails allocation k of a call, for k = 0, 1, ..., until none fails."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import Any, BinaryIO
 
-from hostile.runner import Balance, unbalanced
+from hostile.runner import LiveBlocks, wrong_deleter_counts
 
 import adversary
 import refarray
 
 from .recipes import Recipe
 
-RANKS = 5
-DEPTH = 40  # more than refarray keeps of anything
-MOST = 20_000  # allocations that no call makes
-NOISE = 4  # blocks that measuring itself may hold
+CACHED_RANKS = 5
+CACHE_DEPTH = 40  # more objects than any of refarray's caches holds
+MAX_ALLOCATIONS = 20_000  # no call makes as many
+NOISE = 4  # blocks the measurement itself may hold
 
-#: kind: (C heap?, how many fail); -1 is all from there on
+#: kind: (1 for the C heap or 0 for Python's allocator, number of failures; -1 means all later ones)
 KINDS = {"python": (0, 1), "heap": (1, 1), "python, all": (0, -1), "heap, all": (1, -1)}
 
-#: What the allocator's hook writes where it fails something; shared with children.
+#: Shared with the children: the allocator hook writes BELOW here if a failure is inside refarray.
 MARK = mmap.mmap(-1, mmap.PAGESIZE)
 BELOW = 1
 adversary.mark_failures(ctypes.addressof(ctypes.c_char.from_buffer(MARK)))
 
-PROGRESS: BinaryIO | None = None  # in a child: where the numbers go
-END = -1
-LOST = 70  # exit status of a child whose interpreter raises where nothing can
-PATIENCE = 300  # seconds for a child, which needs less than one
+PROGRESS: BinaryIO | None = None  # in a child: pipe for the numbers of survived allocations
+END = -1  # end of these numbers
+INTERPRETER_BROKEN = 70  # exit status of a child whose interpreter raised at an impossible place
+TIMEOUT = 300  # seconds for a child, which normally needs less than one
 Finding = tuple[str, str]
 
 
 @dataclass
 class Result:
-    """What became of one recipe: allocations failed, calls that did without one, crashes of the
-    interpreter itself, and what was off."""
+    """Result of one recipe: allocations failed, failures after which the call still succeeded,
+    crashes of the interpreter itself, and violations."""
 
     name: str
     family: str
@@ -60,10 +60,10 @@ class Result:
         return asdict(self)
 
 
-def drained() -> list[Any]:
-    """Takes all that refarray keeps for later, and the interpreter's free lists: what is made next
-    has to be allocated."""
-    held = [refarray.empty((1,) * rank) for rank in range(RANKS) for _ in range(DEPTH)]
+def empty_caches() -> list[Any]:
+    """Take every cached object of refarray, and empty the interpreter's free lists, so that the
+    next object has to be allocated."""
+    held = [refarray.empty((1,) * rank) for rank in range(CACHED_RANKS) for _ in range(CACHE_DEPTH)]
     gc.collect()
     return held
 
@@ -71,9 +71,9 @@ def drained() -> list[Any]:
 def attempt(
     recipe: Recipe, heap: int, first: int, count: int
 ) -> tuple[BaseException | None, int, int]:
-    """(exception, allocations that failed, those below refarray) of one call."""
+    """Call once. Returns the exception, the failed allocations, and those of them in refarray."""
     state = recipe.make()
-    held = drained()
+    held = empty_caches()
     call, arm, stop = recipe.call, adversary.fail_allocations, adversary.stop_failing
     error = None
     try:
@@ -87,40 +87,40 @@ def attempt(
 
 
 @cache
-def is_forgetful() -> bool:
-    """CPython loses an exception where it has no memory for a frame that the traceback needs: the
-    function's own in 3.11, its caller's from 3.12 on. Asked of this one, with no code of ours."""
+def interpreter_loses_exceptions() -> bool:
+    """CPython replaces an exception by SystemError if it cannot allocate a frame for the traceback:
+    the function's own in 3.11, its caller's from 3.12 on. Measured here without refarray."""
     control = Recipe("control", "", lambda _: {}[0], lambda: None, (KeyError,), False, ())
-    for number in range(MOST):
+    for number in range(MAX_ALLOCATIONS):
         error, failed, _ = attempt(control, 0, number, 1)
         if isinstance(error, SystemError) or not failed:
             break
     return isinstance(error, SystemError)
 
 
-def interpreter_forgot(error: BaseException, failed: int, below: int) -> bool:
-    """Only where a failure was not below our own code, or where it says itself that the function
-    was one written in Python."""
-    if not isinstance(error, SystemError) or not is_forgetful():
+def is_lost_exception(error: BaseException, failed: int, below: int) -> bool:
+    """Whether the interpreter lost the exception: a failure was outside refarray's native code, or
+    the message says that the function was written in Python."""
+    if not isinstance(error, SystemError) or not interpreter_loses_exceptions():
         return False
     return failed > below or str(error).startswith("<function ")
 
 
 def judge(recipe: Recipe, error: BaseException | None, failed: int, below: int) -> str | None:
-    """What is wrong with how a call ended, or None."""
+    """What is wrong with the call's outcome, or None."""
     if error is None:
         return "nothing was raised" if recipe.raises and not failed else None
     if isinstance(error, recipe.raises):
         return None
     if failed and isinstance(error, (MemoryError, *recipe.instead)):
         return None
-    if interpreter_forgot(error, failed, below):
+    if is_lost_exception(error, failed, below):
         return None
-    return described(error)
+    return format_error(error)
 
 
-def described(error: BaseException) -> str:
-    """With its traceback, where that can be formatted: one that memory ran out for may not be."""
+def format_error(error: BaseException) -> str:
+    """The error with its traceback, unless that cannot be formatted after an allocation failure."""
     try:
         return "".join(traceback.format_exception(error))[-1500:]
     except Exception as another:
@@ -128,109 +128,113 @@ def described(error: BaseException) -> str:
 
 
 def try_one(recipe: Recipe, kind: str, first: int) -> tuple[int, int, bool, list[Finding]]:
-    """(failed, failed below refarray, did without, what was off), allocation `first` failing."""
+    """Fail allocation `first`. Returns the failed allocations, those in refarray, whether the call
+    succeeded all the same, and violations."""
     heap, count = KINDS[kind]
     made = adversary.made()
-    MARK[0] = 0  # an interpreter may crash before the next allocation fails
+    MARK[0] = 0  # the interpreter may crash before the next allocation fails
     error, failed, below = attempt(recipe, heap, first, count)
     wrong = judge(recipe, error, failed, below)
     absorbed = bool(failed) and error is None
     error = None
     findings = [("other", f"{kind}, allocation {first}: {wrong}")] if wrong else []
     if recipe.python and failed and not below:
-        return failed, below, absorbed, findings  # CPython 3.11 drops the arguments of such calls
-    if unbalanced(adversary, made):
-        gc.collect()  # a traceback may hold the frame that holds the tensor
-    for which, text in unbalanced(adversary, made):
+        return failed, below, absorbed, findings  # CPython 3.11 leaks the arguments of such calls
+    if wrong_deleter_counts(adversary, made):
+        gc.collect()  # a traceback may keep the frame that keeps the tensor
+    for which, text in wrong_deleter_counts(adversary, made):
         findings.append((which, f"{kind}, allocation {first}: {text}"))
     return failed, below, absorbed, findings
 
 
 def sweep(recipe: Recipe, kind: str, result: Result, first: int = 0) -> list[int]:
-    """From allocation `first` on, until the call needs no more; which failed below our own code."""
-    mine = []
-    for number in range(first, MOST):
+    """Fail each allocation from `first` on, as long as there is one. Returns those in refarray."""
+    in_refarray = []
+    for number in range(first, MAX_ALLOCATIONS):
         failed, below, absorbed, findings = try_one(recipe, kind, number)
         result.findings += findings
         if below:
-            mine.append(number)
+            in_refarray.append(number)
         if findings or not failed:
-            return mine
+            return in_refarray
         result.failed += 1
         result.absorbed += absorbed
         if PROGRESS:
             PROGRESS.write(struct.pack("q", number))
-    result.findings.append(("other", f"{kind}: more than {MOST} allocations"))
-    return mine
+    result.findings.append(("other", f"{kind}: more than {MAX_ALLOCATIONS} allocations"))
+    return in_refarray
 
 
 def sweep_in_children(recipe: Recipe, kind: str, result: Result) -> list[int]:
-    """As sweep(), for recipes that run Python code of ours: CPython itself may crash when it has no
-    memory there (3.11 does for `for item in dict.items()`), or later: 3.12 and 3.13 at the
-    generator expression after one that had none, now and then with a fatal error's text, and 3.13
-    goes on with broken inline caches, so that calls return nonsense or raise where nothing can.
-    What ends a child or is off after something has failed in it is asked again in a new one, and
-    counted. A crash below our native code is a finding, and so is a call that does not end."""
-    mine: list[int] = []
+    """sweep() in child processes, for recipes that run Python code.
+
+    Without memory CPython itself may crash: 3.11 in `for item in dict.items()`, 3.12 and 3.13 at
+    the generator expression after one that had none, sometimes with a fatal error message. 3.13 may
+    also continue with broken inline caches, so that calls return nonsense or raise at impossible
+    places.
+
+    If a child dies or reports a violation after earlier failures in that child, the allocation is
+    repeated in a new child and the event counted as the interpreter's. A crash inside refarray's
+    native code and a timeout are findings."""
+    in_refarray: list[int] = []
     first = 0
-    while first < MOST:
-        status, answer, said = in_child(recipe, kind, first)
+    while first < MAX_ALLOCATIONS:
+        status, answer, stderr = in_child(recipe, kind, first)
         numbers = [number for (number,) in struct.iter_unpack("q", answer[: len(answer) // 8 * 8])]
         is_dead = END not in numbers
         survived = numbers if is_dead else numbers[: numbers.index(END)]
-        last = max([first - 1, *survived]) + 1  # crashed, or was off, or needed no more
-        is_alone = last == first  # nothing has failed before in this child
+        last = max([first - 1, *survived]) + 1  # where the child crashed, reported or finished
+        is_alone = last == first  # no earlier failure in this child
         if is_dead:
             result.failed += last - first + is_alone
             by = signal.Signals(os.WTERMSIG(status)) if os.WIFSIGNALED(status) else None
             if by and (MARK[0] == BELOW or (by == signal.SIGALRM and is_alone)):
-                result.findings.append(("crash", f"{kind}, allocation {last}: {by.name} {said}"))
-                return mine
+                result.findings.append(("crash", f"{kind}, allocation {last}: {by.name} {stderr}"))
+                return in_refarray
         else:
             part, below = pickle.loads(answer[len(survived) * 8 + 8 :])
             is_suspect = bool(part.findings) and last not in below and not is_alone
             if is_suspect:
                 part.findings.clear()
             merge(result, part)
-            mine += below
+            in_refarray += below
             if not is_suspect:
-                sys.stderr.write(said)
-                return mine
+                sys.stderr.write(stderr)
+                return in_refarray
         result.interpreter += 1
         first = last + 1 if is_dead and is_alone else last
-    result.findings.append(("other", f"{kind}: every child of {MOST} was lost"))
-    return mine
+    result.findings.append(("other", f"{kind}: all {MAX_ALLOCATIONS} children were lost"))
+    return in_refarray
 
 
 def in_child(recipe: Recipe, kind: str, first: int) -> tuple[int, bytes, str]:
-    """(status, all that it answered, what went to its stderr) of a child that sweeps from `first`
-    on."""
+    """Sweep from `first` on in a child. Returns its exit status, its answer and its stderr."""
     reader, writer = os.pipe()
-    with tempfile.TemporaryFile() as words:
+    with tempfile.TemporaryFile() as stderr:
         child = os.fork()
         if child == 0:
-            os.dup2(words.fileno(), 2)  # the last words of an interpreter are none of ours
+            os.dup2(stderr.fileno(), 2)  # the interpreter may print a fatal error
             work_in_child(recipe, kind, first, writer)
         os.close(writer)
         with os.fdopen(reader, "rb") as stream:
             answer = stream.read()
         status = os.waitpid(child, 0)[1]
-        words.seek(0)
-        return status, answer, words.read().decode(errors="replace")
+        stderr.seek(0)
+        return status, answer, stderr.read().decode(errors="replace")
 
 
 def work_in_child(recipe: Recipe, kind: str, first: int, writer: int) -> None:
-    """Tells the number of each allocation that was survived, then what was found."""
+    """Write the number of each allocation the call survived, then the pickled result."""
     global PROGRESS
     faulthandler.disable()
-    signal.alarm(PATIENCE)
+    signal.alarm(TIMEOUT)
     part = Result("", "")
     PROGRESS = os.fdopen(writer, "wb", buffering=0)
     try:
-        mine = sweep(recipe, kind, part, first)
-        PROGRESS.write(struct.pack("q", END) + pickle.dumps((part, mine)))
-    except BaseException:  # try_one() lets none through: the interpreter itself has lost its way
-        os._exit(LOST)
+        in_refarray = sweep(recipe, kind, part, first)
+        PROGRESS.write(struct.pack("q", END) + pickle.dumps((part, in_refarray)))
+    except BaseException:  # try_one() raises nothing: the interpreter is broken
+        os._exit(INTERPRETER_BROKEN)
     os._exit(0)
 
 
@@ -241,25 +245,25 @@ def merge(into: Result, part: Result) -> None:
 
 
 def sweep_all(recipe: Recipe, heap: bool) -> Result:
-    """All kinds of failure; then those below our own code again, to find what is left behind."""
+    """All kinds of failure; then those in refarray again, while counting blocks to find leaks."""
     result = Result(str(recipe), recipe.family)
     kinds = [kind for kind in KINDS if (heap or not kind.startswith("heap"))]
     if recipe.python:
         kinds = [kind for kind in kinds if "all" not in kind]
-    attempt(recipe, 0, MOST, 0)  # caches fill
+    attempt(recipe, 0, MAX_ALLOCATIONS, 0)  # fills caches
     again: list[tuple[str, int]] = []
     for kind in kinds:
         run = sweep_in_children if recipe.python and kind == "python" else sweep
         again += [(kind, number) for number in run(recipe, kind, result)]
         if result.findings:
             return result
-    balance = Balance(adversary, heap)
+    live = LiveBlocks(adversary, heap)
     left: tuple[int, int] = (0, 0)
     for _ in range(3):
-        before = balance.now()
+        before = live.now()
         for kind, number in again:
             try_one(recipe, kind, number)
-        after = balance.now()
+        after = live.now()
         left = (after[0] - before[0], after[1] - before[1])
         if left[0] < NOISE and left[1] <= 0:
             return result

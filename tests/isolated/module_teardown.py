@@ -1,4 +1,4 @@
-"""A module goes and its interpreter stays: what an array of that module borrowed is given back."""
+"""A module is torn down before its interpreter: buffers borrowed by its arrays are released."""
 
 import gc
 import importlib.util
@@ -18,7 +18,7 @@ class Exporter(bytearray):
 
 
 def another_module():
-    """The interpreter keeps the one that was imported last."""
+    """Import a new copy of the module; the interpreter keeps the last one alive."""
     module = importlib.util.module_from_spec(SPEC)
     SPEC.loader.exec_module(module)
     return module
@@ -30,7 +30,7 @@ gone = weakref.ref(first)
 del first
 another_module()
 gc.collect()
-# Without a GIL its types are immortal, and it with them.
+# Free-threaded builds make types immortal, and with them their module.
 assert gone() is None or not getattr(sys, "_is_gil_enabled", lambda: True)()
 assert (owned.read(4), released) == (b"abcd", [])
 owned.drop()

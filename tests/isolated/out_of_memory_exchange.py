@@ -1,4 +1,4 @@
-"""Lets the k-th allocation of Python fail, for every k, in one way of exchange at a time."""
+"""Fails the k-th Python allocation, for every k, in one kind of DLPack import or export."""
 
 import _testcapi
 import sys
@@ -8,7 +8,7 @@ import refarray
 from refarray import _native
 
 DATA = bytes(64)
-ROUNDS = 60  # more allocations than any way makes
+ROUNDS = 60  # more allocations than any scenario makes
 x = refarray.arange(6, dtype=refarray.float32)
 table = adversary.table().capsule()
 api = adversary.api(refarray.Array)
@@ -33,7 +33,7 @@ class Old(Producer):
 
 
 class Failing(Producer):
-    """Fails on the retry too, with an error that has a context of its own."""
+    """Raises on the retry too, with an error that has a context."""
 
     def __dlpack__(self, **keywords):
         try:
@@ -46,12 +46,12 @@ class WithTable(Producer):
     __dlpack_c_exchange_api__ = table
 
 
-def through_to_py(producer):
+def to_py(producer):
     try:
         return api.to_py(producer.tensor)
     except BaseException:
         assert producer.tensor.deleter_calls == 0
-        producer.tensor.delete()  # A-33: still the caller's
+        producer.tensor.delete()  # A-33: after a failure the caller still owns it
         raise
 
 
@@ -62,7 +62,7 @@ def export(producer):
     return api.from_py(x[1:])
 
 
-WAYS = {
+SCENARIOS = {
     "import": (Producer, refarray.from_dlpack),
     "legacy": (lambda: Producer(versioned=False), refarray.from_dlpack),
     "old": (Old, refarray.from_dlpack),
@@ -71,31 +71,31 @@ WAYS = {
     "no_copy": (Old, lambda producer: refarray.from_dlpack(producer, copy=False)),
     "both_fail": (Failing, refarray.from_dlpack),
     "table": (WithTable, _native._from_exchange_api),
-    "to_py": (Producer, through_to_py),
+    "to_py": (Producer, to_py),
     "export": (Producer, export),
 }
 REFUSALS = {"reject": BufferError, "no_copy": refarray.NoCopyError, "both_fail": TypeError}
 
 
 def report(unraisable):
-    """Python 3.13 says so itself when an import runs out of memory; all else is a finding."""
+    """Ignores reports that Python 3.13 makes itself when an import runs out of memory."""
     if "PySys_GetObject" not in (unraisable.err_msg or ""):
         sys.__unraisablehook__(unraisable)
 
 
 sys.unraisablehook = report
-make, way = WAYS[sys.argv[1]]
+make, call = SCENARIOS[sys.argv[1]]
 failures = 0
 for k in range(ROUNDS):
     producer, raised = make(), None
     _testcapi.set_nomemory(k, k + 1)
     try:
-        result = way(producer)
+        result = call(producer)
     except BaseException as error:
         raised = error
     _testcapi.remove_mem_hooks()
     if isinstance(raised, RuntimeError) and "can't allocate lock" in str(raised):
-        raised = MemoryError()  # CPython's own word for it, from an import
+        raised = MemoryError()  # CPython raises this from an import without memory
     if raised is not None:
         failures += isinstance(raised, MemoryError)
         expected = (MemoryError, REFUSALS.get(sys.argv[1], MemoryError))
@@ -103,6 +103,6 @@ for k in range(ROUNDS):
     result = raised = None
     calls, issued = producer.tensor.deleter_calls, producer.tensor.issued
     assert calls == int(issued), f"allocation {k}: issued {issued}, deleter calls {calls}"
-assert failures, "no allocation was reached: this test tests nothing"
+assert failures, "no allocation was reached: the test is void"
 assert refarray.from_dlpack(x).tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
 print("survived")

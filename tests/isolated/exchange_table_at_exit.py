@@ -1,4 +1,4 @@
-"""Lets C code call every function of our exchange table when the interpreter has gone."""
+"""C code calls every function of refarray's exchange table after the interpreter has ended."""
 
 import adversary
 import refarray

@@ -1,4 +1,5 @@
-"""What a producer does while it is asked, and producers whose types resist being looked at."""
+"""Hostile producers: re-entrancy and side effects during an import, and types that resist
+inspection."""
 
 from __future__ import annotations
 
@@ -14,15 +15,15 @@ from native.producers import Recorder
 
 import refarray
 
-from .case import case, deleted, expect, refused
-from .protocol import VALUES, gives
+from .case import case, expect, expect_deleter_calls, refused
+from .protocol import VALUES, producer_of
 
-# --- 72-76: what happens meanwhile ---
+# --- R72-R76: side effects during an import ---
 
 
 @case("R72 C37", "asks-us-about-itself", "protocol", repeats=1)
 def asks_itself(adv: Any) -> int:
-    """RecursionError at a cost that grows with the depth and no faster."""
+    """A producer that imports itself: RecursionError, with linear cost in the depth."""
     calls = 0
 
     def again(**_: Any) -> Any:
@@ -38,8 +39,8 @@ def asks_itself(adv: Any) -> int:
     return 1
 
 
-def meanwhile(adv: Any, work: Any, after: Any = None) -> None:
-    source = gives(adv)
+def import_with_side_effect(adv: Any, work: Any) -> None:
+    source = producer_of(adv)
 
     class Busy:
         def __dlpack_device__(self) -> Any:
@@ -52,9 +53,9 @@ def meanwhile(adv: Any, work: Any, after: Any = None) -> None:
 
     x = refarray.from_dlpack(Busy())
     gc.collect()
-    expect(x.tolist() == VALUES, "other values")
+    expect(x.tolist() == VALUES, "values differ")
     del x
-    deleted(source.tensors[0], 1)
+    expect_deleter_calls(source.tensors[0], 1)
 
 
 def _mutate(self: Any) -> None:
@@ -68,7 +69,7 @@ def _mutate(self: Any) -> None:
 
 
 def _rebase(self: Any) -> None:
-    """Another class for the object: the methods that were found stay alive."""
+    """Assigns another class to the object: the methods already looked up must stay alive."""
     old = type(self)
     self.__class__ = type("Other", (), {name: vars(old)[name] for name in ("__dlpack__",)})
 
@@ -81,7 +82,7 @@ def _thread(self: Any) -> None:
 
 def _fork(self: Any) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # JAX, if it is there, warns of threads left behind
+        warnings.simplefilter("ignore")  # JAX warns about forking a multi-threaded process
         child = os.fork()
     if child == 0:
         os._exit(0 if refarray.from_dlpack(refarray.arange(3)).tolist() == [0, 1, 2] else 1)
@@ -96,22 +97,26 @@ for _label, _work in {
     "imports": lambda self: refarray.from_dlpack(refarray.arange(9)),
     "forgets-itself": lambda self: vars(self).clear(),
 }.items():
-    case("R73 C37", f"meanwhile-{_label}", "protocol")(lambda adv, work=_work: meanwhile(adv, work))
-case("R73", "meanwhile-forks", "protocol", repeats=1)(lambda adv: meanwhile(adv, _fork))
+    case("R73 C37", f"meanwhile-{_label}", "protocol")(
+        lambda adv, work=_work: import_with_side_effect(adv, work)
+    )
+case("R73", "meanwhile-forks", "protocol", repeats=1)(
+    lambda adv: import_with_side_effect(adv, _fork)
+)
 
 
 @case("R73 C37", "mutates-its-tensor", "protocol")
 def mutates_its_tensor(adv: Any) -> None:
     tensor = adv.make(shape=(3,), data=FLOATS)
     capsule = tensor.capsule()
-    tensor.scramble()  # to -77, before we get it
-    with refused(BufferError, words="-77"):
+    tensor.scramble()  # sets ndim to -77 before the import
+    with refused(BufferError, message="-77"):
         refarray.from_dlpack(Recorder(lambda **_: capsule))
-    deleted(tensor, 1)
+    expect_deleter_calls(tensor, 1)
 
 
-def try_unnameable(adv: Any, attribute: str, value: Any) -> int:
-    """Errors have to be made although the type cannot be named."""
+def import_type_without_name(adv: Any, attribute: str, value: Any) -> int:
+    """The error message is built although the type's name cannot be read."""
 
     Meta: Any = type("Meta", (type,), {attribute: value})
     thing = Meta("Thing", (), {"__dlpack_device__": lambda self: (1, 0)})()
@@ -145,14 +150,16 @@ for _label, _attribute, _value in (
     ("raising-dict", "__dict__", property(_divide)),
 ):
     case("R74", _label, "protocol")(
-        lambda adv, attribute=_attribute, value=_value: try_unnameable(adv, attribute, value)
+        lambda adv, attribute=_attribute, value=_value: import_type_without_name(
+            adv, attribute, value
+        )
     )
 
 
 @case("R75", "overrides-half", "protocol")
 def overrides_half(adv: Any) -> int:
-    """Each method is the nearest one; a table behind an overridden method is not used."""
-    source = gives(adv)
+    """Methods follow the MRO; a subclass that overrides __dlpack__ disables the base's table."""
+    source = producer_of(adv)
 
     class Base:
         __dlpack_c_exchange_api__ = adv.table(from_py="raise").capsule()
@@ -161,7 +168,7 @@ def overrides_half(adv: Any) -> int:
             return (1, 0)
 
         def __dlpack__(self, **_: Any) -> Any:
-            raise AssertionError("the base was asked")
+            raise AssertionError("the base class was called")
 
     class Export(Base):
         def __dlpack__(self, **_: Any) -> Any:
@@ -171,7 +178,7 @@ def overrides_half(adv: Any) -> int:
         def __dlpack_device__(self) -> Any:
             return (2, 0)
 
-    expect(refarray.from_dlpack(Export()).tolist() == VALUES, "other values")
-    with refused(BufferError, words="(2, 0)"):
+    expect(refarray.from_dlpack(Export()).tolist() == VALUES, "values differ")
+    with refused(BufferError, message="(2, 0)"):
         refarray.from_dlpack(Device())
     return 2

@@ -1,4 +1,4 @@
-"""Calls the exchange table of refarray after everything else of refarray that can go has gone."""
+"""refarray's exchange table works after everything of refarray that can be freed is gone."""
 
 import gc
 import sys
@@ -8,7 +8,7 @@ import refarray
 
 
 class Foreign:
-    """A type whose table is remembered for as long as the interpreter lives."""
+    """A type whose exchange table refarray caches until the interpreter ends."""
 
     __dlpack_c_exchange_api__ = adversary.table().capsule()
 
@@ -17,7 +17,7 @@ class Foreign:
 
 
 assert refarray.from_dlpack(Foreign()).tolist() == [0.0] * 3
-api = adversary.api(refarray.Array)  # keeps the table's address, and nothing alive
+api = adversary.api(refarray.Array)  # stores the table's address, owns nothing
 address = api.members()["address"]
 for name in [name for name in sys.modules if name.partition(".")[0] == "refarray"]:
     del sys.modules[name]
@@ -34,7 +34,7 @@ def work(api=api, make=adversary.make) -> None:
 
 
 class Late:
-    """Dies with the modules."""
+    """Runs at finalization: it is deleted with sys.modules."""
 
     def __del__(self, work=work, write=sys.stdout.write, flush=sys.stdout.flush) -> None:
         work()
