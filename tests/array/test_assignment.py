@@ -1,4 +1,4 @@
-"""Writing through an index: numbers, arrays, broadcasting, overlap, conversion, misuse."""
+"""Array.__setitem__: numbers, arrays, broadcasting, overlap, dtype conversion, and errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DTYPES = [(kind, dtype) for kind, dtypes in KINDS.items() for dtype in dtypes]
 
 @settings(deadline=None)
 @given(st.data(), shapes)
-def test_a_number_goes_where_numpy_puts_it(data: st.DataObject, shape: tuple[int, ...]) -> None:
+def test_assigning_a_number_matches_numpy(data: st.DataObject, shape: tuple[int, ...]) -> None:
     _, memory = pair(shape)
     ours, theirs = refarray.from_dlpack(memory.copy()), memory.copy()
     index = data.draw(indices(shape))
@@ -37,7 +37,7 @@ def test_a_number_goes_where_numpy_puts_it(data: st.DataObject, shape: tuple[int
 
 @settings(deadline=None)
 @given(st.data(), shapes)
-def test_an_array_is_broadcast_as_numpy_does_it(
+def test_assigning_an_array_broadcasts_like_numpy(
     data: st.DataObject, shape: tuple[int, ...]
 ) -> None:
     _, memory = pair(shape, "float64")
@@ -48,7 +48,7 @@ def test_an_array_is_broadcast_as_numpy_does_it(
     source = source[data.draw(st.integers(0, len(source))) :]
     values = np.arange(-int(np.prod(source)), 0, dtype=np.float32).reshape(source)
     theirs[index] = values
-    as_lists = values.tolist() if values.size else values  # lists lose extents after a 0
+    as_lists = values.tolist() if values.size else values  # a list loses extents after a 0
     for value in (refarray.from_dlpack(values), values, as_lists):
         ours[...] = refarray.from_dlpack(memory)
         ours[index] = value
@@ -57,7 +57,7 @@ def test_an_array_is_broadcast_as_numpy_does_it(
 
 @settings(deadline=None, max_examples=2 * settings().max_examples)
 @given(st.data())
-def test_overlap_is_as_if_the_source_had_been_copied_first(data: st.DataObject) -> None:
+def test_overlapping_assignment_reads_the_source_before_writing(data: st.DataObject) -> None:
     _, memory = pair((4, 5))
     ours, theirs = refarray.from_dlpack(memory.copy()), memory.copy()
     target = data.draw(indices((4, 5)))
@@ -92,7 +92,7 @@ def test_overlapping_shifts_and_reversal(dtype: str, shift: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", PACKED)
-def test_a_packed_element_leaves_its_neighbours_alone(dtype: str) -> None:
+def test_writing_a_packed_element_keeps_its_neighbours(dtype: str) -> None:
     values = PACKED[dtype]
     for at, new in itertools.product(range(len(values)), (values[1], values[-1])):
         ours = refarray.asarray(values, dtype=dtype)
@@ -105,11 +105,11 @@ def test_a_packed_element_leaves_its_neighbours_alone(dtype: str) -> None:
         assert ours.tolist() == expected
 
 
-# Which kinds go into which.
+# --- Which kinds of dtype convert into which ---
 
 
 @pytest.mark.parametrize(("kind", "dtype"), DTYPES)
-def test_arrays_go_into_the_same_or_a_later_kind(kind: str, dtype: str) -> None:
+def test_arrays_convert_to_the_same_or_a_higher_kind(kind: str, dtype: str) -> None:
     for from_kind, from_dtype in DTYPES:
         target = refarray.zeros((3,), dtype=dtype)
         source = refarray.ones((3,), dtype=from_dtype)
@@ -130,7 +130,7 @@ NUMBERS = [("bool", True), ("uint", 1), ("float", 1.0), ("complex", 1 + 0j)]
 
 
 @pytest.mark.parametrize(("kind", "dtype"), DTYPES)
-def test_numbers_go_into_the_same_or_a_later_kind(kind: str, dtype: str) -> None:
+def test_numbers_convert_to_the_same_or_a_higher_kind(kind: str, dtype: str) -> None:
     for number_kind, number in NUMBERS:
         for value in (number, [number], (number,), [[number]] * 2, [number, number, number]):
             target = refarray.zeros((2, 3), dtype=dtype)
@@ -144,7 +144,7 @@ def test_numbers_go_into_the_same_or_a_later_kind(kind: str, dtype: str) -> None
 
 
 @pytest.mark.parametrize("dtype", [*KINDS["int"], *KINDS["uint"]])
-def test_an_int_must_be_in_range(dtype: str) -> None:
+def test_assigning_an_int_out_of_range_raises(dtype: str) -> None:
     info = np.iinfo(dtype)
     target = refarray.zeros((2,), dtype=dtype)
     target[0], target[1] = int(info.min), int(info.max)
@@ -184,7 +184,9 @@ def test_numbers_convert_as_astype_does() -> None:
         ("float64", [np.float32(1), 2, True], [1.0, 2.0, 1.0]),
     ],
 )
-def test_whatever_asarray_takes(dtype: str, value: Any, expected: list[Any] | None) -> None:
+def test_assignment_accepts_what_asarray_accepts(
+    dtype: str, value: Any, expected: list[Any] | None
+) -> None:
     target = refarray.zeros((3,), dtype=dtype)
     if expected is None:
         target[3:] = value
@@ -206,7 +208,7 @@ def test_vector_elements() -> None:
         refarray.zeros((3,), dtype="int64")[...] = target
 
 
-# What must fail, and leave the array as it was.
+# --- Assignments that fail must leave the array unchanged ---
 
 
 @pytest.mark.parametrize(
@@ -221,7 +223,9 @@ def test_vector_elements() -> None:
         ((0,), (2,)),
     ],
 )
-def test_shapes_that_do_not_broadcast(target: tuple[int, ...], value: tuple[int, ...]) -> None:
+def test_assigning_a_shape_that_does_not_broadcast_raises(
+    target: tuple[int, ...], value: tuple[int, ...]
+) -> None:
     array = refarray.zeros(target)
     with pytest.raises(ValueError) as caught:
         array[...] = refarray.ones(value)
@@ -247,7 +251,7 @@ def read_only_arrays() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", read_only_arrays())
-def test_a_read_only_array(name: str) -> None:
+def test_assigning_to_a_read_only_array_raises(name: str) -> None:
     array = read_only_arrays()[name]
     before = array.tolist()
     assert array.readonly is True
@@ -266,7 +270,7 @@ def test_elements_cannot_be_deleted() -> None:
                 del target[index]
 
 
-class Hostile:
+class RaisingProducer:
     def __init__(self, error: BaseException) -> None:
         self.error = error
 
@@ -280,7 +284,7 @@ class Hostile:
 @pytest.mark.parametrize(
     "value", ["1", None, object(), {}, {1}, [1, "2"], [[1], [2, 3]], ..., slice(1)]
 )
-def test_values_that_are_no_numbers(value: Any) -> None:
+def test_assigning_a_non_number_raises(value: Any) -> None:
     array = refarray.zeros((2,))
     with pytest.raises((TypeError, ValueError)):
         array[...] = value
@@ -289,15 +293,15 @@ def test_values_that_are_no_numbers(value: Any) -> None:
     assert array.tolist() == [0.0, 0.0]
 
 
-def test_what_the_value_raises_comes_through() -> None:
+def test_exceptions_of_the_value_propagate() -> None:
     array = refarray.zeros((2,))
     for error in (RuntimeError("mine"), KeyboardInterrupt("mine"), BufferError("mine")):
         with pytest.raises(type(error), match="mine"):
-            array[...] = Hostile(error)
+            array[...] = RaisingProducer(error)
     assert array.tolist() == [0.0, 0.0]
 
 
-def test_a_long_assignment_moves_every_element() -> None:
+def test_large_assignment_writes_every_element() -> None:
     target = refarray.zeros((1 << 16, 3), dtype="float64")
     source = refarray.arange(3 << 16, dtype="int32").reshape((3, 1 << 16))
     target[...] = refarray.permute_dims(source, (1, 0))

@@ -1,4 +1,4 @@
-"""astype and copy: new memory, other dtypes; NumPy is the oracle."""
+"""astype and copy: dtype conversion into new memory, compared with NumPy."""
 
 from __future__ import annotations
 

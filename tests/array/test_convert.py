@@ -1,5 +1,5 @@
-"""astype against NumPy and ml_dtypes: every pair of the 27 kinds, bit for bit, at every place where
-a result turns."""
+"""astype compared with NumPy and ml_dtypes: every pair of the 27 scalar dtypes, bit for bit, at
+every rounding and overflow boundary."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def numpy_dtype(name: str) -> Any:
 
 
 def stored(name: str) -> str:
-    """Our name of the type as ml_dtypes stores it."""
+    """The refarray name of the type, in the layout ml_dtypes uses (sub-byte types padded)."""
     return name + "_padded" if name in SUB_BYTE else name
 
 
-def taken(name: str, values: Values) -> refarray.Array:
+def as_refarray(name: str, values: Values) -> refarray.Array:
     return refarray.from_buffer(values.view(np.uint8), dtype=stored(name))
 
 
 def raw(array: refarray.Array) -> bytes:
-    """The bytes of a gapless array, read where its DLPack export says they are."""
+    """The bytes of a contiguous array, read at the address in its DLPack export."""
     capsule = refarray.to_capsule(array, max_version=(1, 0))
     seen = _native._inspect_capsule(capsule)
     return ctypes.string_at(seen["data"] + seen["byte_offset"], array.nbytes)
@@ -45,9 +45,9 @@ def codes(name: str) -> Values:
 
 
 @cache
-def turning_points() -> Values:
-    """Every finite value of every small type, the middles between neighbours, and what lies around
-    the ends of their ranges; as float64."""
+def boundary_values() -> Values:
+    """Every finite value of every small type, the midpoints between neighbours, and values around
+    the limits of the ranges, as float64."""
     points = []
     for name in SMALL:
         every = codes(name).astype(np.float32).astype(np.float64)
@@ -66,13 +66,13 @@ def turning_points() -> Values:
 def floats(name: str) -> Values:
     dtype = np.dtype(name).type
     info = np.finfo(dtype)
-    base = turning_points().astype(dtype)
+    base = boundary_values().astype(dtype)
     ends = np.array([0, np.inf, np.nan, info.max, info.tiny, info.smallest_subnormal], dtype)
     base = np.concatenate([base, ends])
     near = [base, np.nextafter(base, dtype(np.inf)), np.nextafter(base, dtype(-np.inf))]
     bits = np.random.default_rng(7).integers(0, 256, 80_000 * base.itemsize, dtype=np.uint8)
     patterns = bits.view(dtype)
-    near.append(patterns[~np.isnan(patterns)])  # payloads of NaN are nobody's promise
+    near.append(patterns[~np.isnan(patterns)])  # NaN payloads are unspecified
     every = np.concatenate(near)
     return np.concatenate([every, -every])
 
@@ -112,7 +112,7 @@ def values_of(name: str) -> Values:
 
 
 def to_integers(values: Values, name: str) -> Values:
-    """Towards zero, saturating, NaN to 0: what NumPy leaves undefined, we define."""
+    """Truncate towards zero, saturate, NaN to 0: refarray defines what NumPy leaves undefined."""
     info = np.iinfo(name)
     whole = np.trunc(values.astype(np.float64))
     above, below = whole >= 2.0 ** (info.max.bit_length()), whole < float(info.min)
@@ -127,17 +127,17 @@ def to_integers(values: Values, name: str) -> Values:
 def expected(values: Values, from_: str, to: str) -> Values:
     if to in INTEGERS and from_ not in ("bool", *INTEGERS):
         return to_integers(values, to)
-    if to == "bool" and from_ in COMPLEX:  # ml_dtypes asks the real part only, and as an integer
+    if to == "bool" and from_ in COMPLEX:  # ml_dtypes tests only the real part, as an integer
         return values.astype(np.complex128) != 0
-    if "float8_e8m0fnu" in (from_, to):  # ml_dtypes knows few of these casts; its rule is the same
+    if "float8_e8m0fnu" in (from_, to):  # ml_dtypes lacks many of these casts; same rounding rule
         values = values if from_ == "float32" else values.astype(np.float32)
     return values.astype(numpy_dtype(to))
 
 
 @np.errstate(all="ignore")
 def differing(seen: Values, wanted: Values, name: str) -> Values:
-    """Which elements differ in bits. NaN equals NaN, for its payload depends on the processor; its
-    sign counts."""
+    """Indices of elements whose bits differ. NaN payloads depend on the processor and are ignored;
+    the sign of a NaN is compared."""
     if name in COMPLEX:
         half = {"complex64": np.float32, "complex128": np.float64, "complex32": np.float16}[name]
         parts = [a.view(np.uint8).view(half).reshape(-1, 2) for a in (seen, wanted)]
@@ -155,9 +155,9 @@ def differing(seen: Values, wanted: Values, name: str) -> Values:
 
 
 @pytest.mark.parametrize("from_", NAMES)
-def test_every_pair_gives_the_same_bits(from_: str) -> None:
+def test_every_dtype_pair_gives_the_same_bits(from_: str) -> None:
     values = values_of(from_)
-    array = taken(from_, values)
+    array = as_refarray(from_, values)
     for to in NAMES:
         if from_ in COMPLEX and to not in (*COMPLEX, "bool"):
             with pytest.raises(TypeError, match=f"{from_}.* to {to}"):
@@ -174,10 +174,10 @@ def test_every_pair_gives_the_same_bits(from_: str) -> None:
 
 @pytest.mark.parametrize("name", SUB_BYTE)
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 5, 255, 256, 257, 1000])
-def test_packed_and_padded_forms_hold_the_same(name: str, count: int) -> None:
+def test_packed_and_padded_forms_hold_the_same_values(name: str, count: int) -> None:
     bits = SUB_BYTE[name]
     values = np.resize(np.random.default_rng(10).permutation(codes(name).view(np.uint8)), count)
-    padded = taken(name, values)
+    padded = as_refarray(name, values)
     packed = padded.astype(name)
     assert packed.nbytes == (count * bits + 7) // 8
     laid = np.unpackbits(values[:, None], axis=1, count=bits, bitorder="little").ravel()
@@ -187,7 +187,7 @@ def test_packed_and_padded_forms_hold_the_same(name: str, count: int) -> None:
         assert (
             raw(packed.astype("float64")) == values.view(numpy_dtype(name)).astype("f8").tobytes()
         )
-    for start in range(min(count, 5)):  # views that begin inside a byte
+    for start in range(min(count, 5)):  # views that start inside a byte
         assert (
             packed[start:].astype("float32").tolist() == padded[start:].astype("float32").tolist()
         )

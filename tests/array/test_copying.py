@@ -1,4 +1,4 @@
-"""Copies of strided data: every layout by every instruction set, overlaps, threads, Ctrl-C."""
+"""Strided copies: every layout with every instruction set, overlap, threads, signals, fork."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ import refarray
 from refarray import _native
 
 ISAS: tuple[str, ...] = _native._build_info()["isas"]
-# Kinds NumPy has, one for each size of a unit and one of each kind that converts.
+# NumPy dtypes: one for each element size, and one of each kind.
 NUMPY_DTYPES = ("bool", "int8", "uint16", "int32", "float32", "uint64", "float64", "complex128")
 
 
 @pytest.fixture(autouse=True)
-def same_process() -> Iterator[None]:
-    """Leaves the process as it was found."""
+def restore_settings() -> Iterator[None]:
+    """Restores the instruction set and the number of copy threads."""
     isa, threads = _native._build_info()["isa"], refarray.get_copy_threads()
     yield
     _native._use_isa(isa)
@@ -37,22 +37,22 @@ def same_process() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Layout:
-    """How an array of `shape` lies in memory: its axes from the outermost in, the step along each,
-    and the bytes before it."""
+    """Memory layout of an array: its axes from the outermost in, the step along each, and the
+    number of bytes before the first element."""
 
     order: tuple[int, ...]
     steps: tuple[int, ...]
-    misfit: int
+    offset: int
 
     def array(self, shape: tuple[int, ...], dtype: str, codes: np.random.Generator) -> np.ndarray:
-        """An array of that layout over memory of its own, of zeros and ones as bytes."""
+        """An array of this layout over new memory, whose bytes are random zeros and ones."""
         outer = [shape[axis] * abs(self.steps[axis]) for axis in self.order]
         nbytes = int(np.prod(outer, dtype=int)) * np.dtype(dtype).itemsize
-        memory = codes.integers(0, 2, self.misfit + nbytes, dtype="u1")
-        block = memory[self.misfit :].view(dtype).reshape(outer)
+        memory = codes.integers(0, 2, self.offset + nbytes, dtype="u1")
+        block = memory[self.offset :].view(dtype).reshape(outer)
         return block.transpose(np.argsort(self.order).astype(int))[
             (..., *(slice(None, None, step) for step in self.steps))
-        ]  # the dots keep an array of no axes an array
+        ]  # the Ellipsis keeps a 0-d result an array
 
 
 @st.composite
@@ -65,7 +65,7 @@ def layouts(draw: st.DrawFn, rank: int) -> Layout:
 
 @st.composite
 def pairs(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...], Layout, Layout]:
-    """A shape, the same with some axes of extent 1 that will be stretched, and two layouts."""
+    """A shape, the same shape with some axes of extent 1 to broadcast, and two layouts."""
     rank = draw(st.integers(0, 8))
     extents = st.integers(1, 3) if rank > 4 else st.integers(1, 6)
     shape = draw(st.lists(extents, min_size=rank, max_size=rank))
@@ -83,7 +83,7 @@ def memory_of(array: np.ndarray) -> bytes:
 
 @settings(deadline=None)
 @given(pair=pairs(), dtype=st.sampled_from(NUMPY_DTYPES), seed=st.integers(0, 2**32 - 1))
-def test_any_layout_by_any_instruction_set(
+def test_copies_of_any_layout_match_numpy(
     pair: tuple[tuple[int, ...], tuple[int, ...], Layout, Layout], dtype: str, seed: int
 ) -> None:
     shape, kept, dst_layout, src_layout = pair
@@ -99,7 +99,7 @@ def test_any_layout_by_any_instruction_set(
 
 @pytest.mark.parametrize("dtype", NAMES)
 @pytest.mark.parametrize("isa", ISAS)
-def test_every_dtype_by_every_instruction_set(dtype: str, isa: str) -> None:
+def test_copies_of_any_dtype_keep_values(dtype: str, isa: str) -> None:
     _native._use_isa(isa)
     codes = refarray.asarray(np.random.default_rng(1).integers(1, 3, (24, 36, 40), dtype="u1"))
     array = refarray.astype(codes, dtype)
@@ -131,7 +131,7 @@ OVERLAPS = {
 
 @pytest.mark.parametrize("name", OVERLAPS)
 @pytest.mark.parametrize("dtype", NUMPY_DTYPES)
-def test_an_overlap_is_as_if_the_source_had_been_copied_first(name: str, dtype: str) -> None:
+def test_overlapping_copy_reads_the_source_before_writing(name: str, dtype: str) -> None:
     to, of = OVERLAPS[name]
     for isa in ISAS:
         _native._use_isa(isa)
@@ -145,7 +145,7 @@ def test_an_overlap_is_as_if_the_source_had_been_copied_first(name: str, dtype: 
 
 
 @pytest.mark.parametrize("dtype", NUMPY_DTYPES)
-def test_transposed_onto_itself(dtype: str) -> None:
+def test_transposing_in_place(dtype: str) -> None:
     before = np.random.default_rng(3).integers(0, 2, (67, 67)).astype(dtype)
     seen = before.copy()
     array = refarray.asarray(seen)
@@ -159,8 +159,8 @@ def test_transposed_onto_itself(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("shift", [-9, -3, -1, 1, 2, 5, 8])
-def test_imported_views_that_share_parts_of_elements(shift: int) -> None:
-    """Two arrays over one memory, whose elements begin inside each other's."""
+def test_partially_overlapping_elements(shift: int) -> None:
+    """Two imported arrays over the same memory whose elements overlap in part."""
     before = np.random.default_rng(5).integers(0, 256, 4096, dtype="u1")
     for turned in (False, True):
         seen, expected = before.copy(), before.copy()
@@ -203,7 +203,7 @@ def test_large_copies_by_threads(threads: int) -> None:
     assert np.array_equal(seen[1:], whole[:-1]) and np.array_equal(seen[0], whole[0])
 
 
-def test_the_number_of_threads() -> None:
+def test_set_copy_threads_validates_its_argument() -> None:
     refarray.set_copy_threads(7)
     assert refarray.get_copy_threads() == 7
     for wrong in (0, -1, 257, 2**40):
@@ -240,13 +240,13 @@ def test_settings_from_the_environment() -> None:
         assert result.returncode == 1 and f"ValueError: {variable} is" in result.stderr
 
 
-def test_an_unknown_instruction_set() -> None:
+def test_unknown_instruction_set_raises() -> None:
     with pytest.raises(ValueError, match="plain"):
         _native._use_isa("none such")
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork to be safe under")
-def test_a_fork_between_threaded_copies() -> None:
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_threaded_copies_work_before_and_after_a_fork() -> None:
     code = """
 import os, refarray
 refarray.set_copy_threads(4)
@@ -264,43 +264,42 @@ print("done")
 
 
 class Interrupted(Exception):
-    """What the handler raises."""
+    """Raised by the signal handler."""
 
 
 def plain_transpose(size: int) -> object:
-    """Of size * 128 MiB."""
+    """Transpose size * 128 MiB with the plain instruction set."""
     _native._use_isa("plain")
     shape = (size << 15, 1 << 12)
     zeros = refarray.broadcast_to(refarray.zeros((1, 1 << 12), dtype="uint8"), shape)
     return refarray.copy(zeros.T)
 
 
-def packing(size: int) -> object:
-    """Of size * 128 Mi elements."""
+def pack(size: int) -> object:
+    """Pack size * 128 Mi elements."""
     zeros = refarray.broadcast_to(refarray.zeros((), dtype="uint8"), (size << 27,))
     return refarray.astype(zeros, "float4_e2m1fn")
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("long_copy", [plain_transpose, packing])
-def test_a_handler_ends_a_copy(long_copy: Callable[[int], object], threads: int) -> None:
-    """The third tick raises. A copy that runs no handlers cannot see it: ticks that come meanwhile
-    are one, and the next one is only started by the handler. A machine may be so fast that a copy
-    is done before: then a larger one is taken."""
+@pytest.mark.parametrize("long_copy", [plain_transpose, pack])
+def test_signal_handler_interrupts_a_copy(long_copy: Callable[[int], object], threads: int) -> None:
+    """The handler raises at its third signal and arms each next one. A copy that runs no handlers
+    sees at most one. On a fast machine a copy may finish first: then a larger one is tried."""
     refarray.set_copy_threads(threads)
-    assert any(is_ended_by_a_handler(lambda size=size: long_copy(size)) for size in (1, 4, 8))
-    # Whatever comes next is not disturbed.
+    assert any(is_interrupted(lambda size=size: long_copy(size)) for size in (1, 4, 8))
+    # The next copy works.
     assert refarray.copy(refarray.ones((2, 3))).tolist() == [[1.0] * 3] * 2
 
 
-def is_ended_by_a_handler(call: Callable[[], object]) -> bool:
+def is_interrupted(call: Callable[[], object]) -> bool:
     ticks = 0
     is_over = False
 
     def tick(number: int, frame: FrameType | None) -> None:
         nonlocal ticks
         ticks += 1
-        if is_over:  # the last tick comes when the copy is done
+        if is_over:  # the last signal arrived after the copy
             return
         if ticks == 3:
             raise Interrupted
@@ -321,7 +320,7 @@ def is_ended_by_a_handler(call: Callable[[], object]) -> bool:
 
 
 def test_other_threads_run_during_a_long_copy() -> None:
-    """They would stand still if it held the GIL: the copy is one call."""
+    """Other threads can only run if the copy, one call, releases the GIL."""
     ended = threading.Event()
     seen: list[float] = []
 

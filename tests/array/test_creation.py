@@ -1,5 +1,5 @@
-"""empty, zeros, ones, full, their _like forms and arange: against Python, NumPy and the array
-API."""
+"""empty, zeros, ones, full, their _like forms and arange, compared with Python, NumPy and the array
+API standard."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HUGE = 10**30
 
 
 class Raises:
-    """An object whose every conversion to a number raises."""
+    """Every conversion to a number raises."""
 
     def __index__(self) -> int:
         raise KeyError("index")
@@ -79,7 +79,7 @@ def test_creation_like_an_array(
         make([1], *fill)
 
 
-def test_the_dtype_without_a_zero() -> None:
+def test_zeros_of_a_dtype_without_zero_raises() -> None:
     assert refarray.ones(2, dtype="float8_e8m0fnu").tolist() == [1.0, 1.0]
     with pytest.raises(ValueError, match="float8_e8m0fnu has no zero"):
         refarray.zeros(2, dtype="float8_e8m0fnu")
@@ -99,7 +99,7 @@ def test_full_infers_the_dtype(value: Any, dtype: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "dtype", "error", "words"),
+    ("value", "dtype", "error", "message"),
     [
         (2**63, None, OverflowError, "int64"),
         (-1, "uint8", OverflowError, "-1 is out of range for uint8, which holds 0 to 255"),
@@ -112,19 +112,21 @@ def test_full_infers_the_dtype(value: Any, dtype: str) -> None:
         (Raises(), None, KeyError, "index"),
     ],
 )
-def test_full_refuses(value: Any, dtype: Any, error: type[Exception], words: str) -> None:
+def test_full_rejects_invalid_values(
+    value: Any, dtype: Any, error: type[Exception], message: str
+) -> None:
     for call in (
         lambda: refarray.full(2, value, dtype=dtype),
         lambda: refarray.full_like(refarray.zeros(2, dtype=dtype or "int64"), value),
     ):
         with pytest.raises(error) as caught:
             call()
-        assert words in str(caught.value)
+        assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(("make", "fill"), [(make, fill) for make, fill, _ in SHAPED])
 @pytest.mark.parametrize(
-    ("shape", "error", "words"),
+    ("shape", "error", "message"),
     [
         (-1, ValueError, "-1"),
         ((2, -3), ValueError, "-3"),
@@ -141,12 +143,12 @@ def test_full_refuses(value: Any, dtype: Any, error: type[Exception], words: str
         (Raises(), KeyError, "index"),
     ],
 )
-def test_shapes_that_are_none(
-    make: Any, fill: Any, shape: Any, error: type[Exception], words: str
+def test_invalid_shapes_raise(
+    make: Any, fill: Any, shape: Any, error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error) as caught:
         make(shape, *fill)
-    assert words in str(caught.value)
+    assert message in str(caught.value)
 
 
 CALLS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
@@ -159,7 +161,7 @@ CALLS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
 
 @pytest.mark.parametrize(("make", "arguments"), CALLS)
 @pytest.mark.parametrize(
-    ("keywords", "error", "words"),
+    ("keywords", "error", "message"),
     [
         ({"dtype": "int31"}, ValueError, "int31"),
         ({"dtype": 3}, TypeError, "int"),
@@ -170,12 +172,12 @@ CALLS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
         ({"order": "C"}, TypeError, "order"),
     ],
 )
-def test_keywords_that_are_wrong(
-    make: Any, arguments: Any, keywords: Any, error: type[Exception], words: str
+def test_invalid_keywords_raise(
+    make: Any, arguments: Any, keywords: Any, error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error) as caught:
         make(*arguments, **keywords)
-    assert words in str(caught.value)
+    assert message in str(caught.value)
 
 
 def lengths(start: Any, stop: Any, step: Any) -> int:
@@ -210,7 +212,7 @@ def test_arange_of_integers_is_exact(start: int, size: int, step: int, data: st.
 @settings(deadline=None)
 @given(
     st.floats(-1e6, 1e6),
-    st.floats(-1e6, 1e6, allow_subnormal=False),  # NumPy leaves the formula where it underflows
+    st.floats(-1e6, 1e6, allow_subnormal=False),  # NumPy deviates from the formula on underflow
     st.one_of(st.floats(1e-1, 1e6), st.floats(-1e6, -1e-1)).filter(bool),
 )
 def test_arange_of_floats_follows_the_formula(start: float, width: float, step: float) -> None:
@@ -240,13 +242,13 @@ def test_arange_of_floats_follows_the_formula(start: float, width: float, step: 
         ((np.int64(1), refarray.asarray(2.5), np.float32(0.5)), "float64", [1, 1.5, 2]),
     ],
 )
-def test_arange_takes(arguments: Any, dtype: str, values: list[Any]) -> None:
+def test_arange_values_and_dtype(arguments: Any, dtype: str, values: list[Any]) -> None:
     x = refarray.arange(*arguments)
     assert x.dtype == dtype
     assert x.tolist() == values
 
 
-def test_arange_into_a_dtype() -> None:
+def test_arange_with_dtype() -> None:
     assert refarray.arange(2**64 - 2, 2**64, dtype="uint64").tolist() == [2**64 - 2, 2**64 - 1]
     assert refarray.arange(3, 0, -1, dtype="uint64").tolist() == [3, 2, 1]
     assert refarray.arange(250, 256, dtype="uint8").tolist() == list(range(250, 256))
@@ -260,7 +262,7 @@ def test_arange_into_a_dtype() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "keywords", "error", "words"),
+    ("arguments", "keywords", "error", "message"),
     [
         ((0, 1, 0), {}, ValueError, "step is 0"),
         ((0, 1, 0.0), {}, ValueError, "step is 0"),
@@ -297,10 +299,12 @@ def test_arange_into_a_dtype() -> None:
         ((1, 2, 3, 4), {}, TypeError, "at most 3"),
     ],
 )
-def test_arange_refuses(arguments: Any, keywords: Any, error: type[Exception], words: str) -> None:
+def test_arange_rejects_invalid_arguments(
+    arguments: Any, keywords: Any, error: type[Exception], message: str
+) -> None:
     with pytest.raises(error) as caught:
         refarray.arange(*arguments, **keywords)
-    assert words in str(caught.value)
+    assert message in str(caught.value)
 
 
 SIGNATURES = {
@@ -319,7 +323,7 @@ SIGNATURES = {
 
 
 @pytest.mark.parametrize(("name", "signature"), SIGNATURES.items())
-def test_signatures_are_the_standards(name: str, signature: str) -> None:
+def test_signatures_match_the_array_api(name: str, signature: str) -> None:
     function = getattr(refarray, name)
     assert str(inspect.signature(function)) == signature
     assert "Raises" in function.__doc__ or "rrors" in function.__doc__
@@ -329,7 +333,7 @@ def test_signatures_are_the_standards(name: str, signature: str) -> None:
         function(1, y=1)
 
 
-def test_shapes_and_fill_values_may_be_named() -> None:
+def test_shape_and_fill_value_are_also_keywords() -> None:
     assert refarray.full(fill_value=2, shape=(1,)).tolist() == [2]
     assert refarray.full_like(refarray.zeros(1), fill_value=2).tolist() == [2.0]
     assert refarray.zeros(shape=2).tolist() == [0.0, 0.0]

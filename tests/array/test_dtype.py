@@ -1,4 +1,4 @@
-"""DType objects: names, attributes, equality, hashing, pickling, and every way to misuse them."""
+"""DType objects: names, attributes, equality, hashing, pickling, and invalid arguments."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_compound_dtype(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_text_equality_hash_and_copies(name: str) -> None:
+def test_str_equality_hash_and_copies(name: str) -> None:
     dtype = DType(name)
     assert str(dtype) == dtype.name == f"{dtype}" == name
     assert dtype == name and name == dtype and (dtype != name) is False
@@ -105,12 +105,12 @@ def test_equality_is_by_value() -> None:
 
 
 @pytest.mark.parametrize("other", [None, 2, 2.0, object(), float, b"float32", ["float32"]])
-def test_it_equals_nothing_else(other: object) -> None:
+def test_dtype_equals_only_dtypes_and_names(other: object) -> None:
     assert (refarray.float32 == other) is False and (refarray.float32 != other) is True
 
 
 @pytest.mark.parametrize("text", ["", "float", "Float32", "float32 ", "float32\0", "é", "\ud800"])
-def test_it_equals_no_other_text(text: str) -> None:
+def test_dtype_equals_no_other_string(text: str) -> None:
     assert (refarray.float32 == text) is False and (refarray.float32 != text) is True
 
 
@@ -118,7 +118,7 @@ def test_it_equals_no_other_text(text: str) -> None:
     ("python_type", "name"),
     [(bool, "bool"), (int, "int64"), (float, "float64"), (complex, "complex128")],
 )
-def test_python_types_stand_for_dtypes(python_type: type, name: str) -> None:
+def test_python_types_are_accepted_as_dtypes(python_type: type, name: str) -> None:
     assert DType(python_type) is getattr(refarray, name)
     assert refarray.zeros((1,), dtype=python_type).dtype is getattr(refarray, name)
     assert (DType(python_type) == python_type) is False  # equality is with names only
@@ -141,7 +141,7 @@ UNKNOWN = [
 
 
 @pytest.mark.parametrize("name", UNKNOWN, ids=range(len(UNKNOWN)))
-def test_an_unknown_name_is_a_value_error_that_shows_it(name: str) -> None:
+def test_unknown_name_raises_and_is_quoted(name: str) -> None:
     with pytest.raises(ValueError, match="no dtype is named") as caught:
         DType(name)
     assert repr(name)[:60] in str(caught.value)
@@ -152,7 +152,7 @@ def test_an_unknown_name_is_a_value_error_that_shows_it(name: str) -> None:
 
 class Meta(type):
     def __eq__(cls, other: object) -> bool:
-        raise AssertionError("dtypes are recognised without asking foreign code")
+        raise AssertionError("foreign code ran while a dtype was recognised")
 
     __hash__ = type.__hash__
 
@@ -171,7 +171,7 @@ class Meta(type):
         (Meta("Odd", (), {}), "the type Odd"),
     ],
 )
-def test_anything_else_is_a_type_error_that_names_its_type(wrong: object, shown: str) -> None:
+def test_other_objects_raise_and_their_type_is_named(wrong: object, shown: str) -> None:
     with pytest.raises(TypeError, match=f"dtype must be .*, not {shown}"):
         DType(wrong)  # type: ignore[arg-type]
 
@@ -180,24 +180,24 @@ def test_anything_else_is_a_type_error_that_names_its_type(wrong: object, shown:
     ("args", "keywords"),
     [((), {}), (("int8", "int8"), {}), (("int8",), {"name": "int8"}), ((), {"dtype": "int8"})],
 )
-def test_wrong_arguments(args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+def test_wrong_argument_count_raises(args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match="DType"):
         DType(*args, **keywords)
 
 
-def test_a_lone_surrogate_is_refused() -> None:
+def test_name_with_a_lone_surrogate_raises() -> None:
     with pytest.raises(ValueError):
         DType("\ud800")
 
 
-def test_it_has_no_order() -> None:
+def test_dtypes_are_unordered() -> None:
     for compare in ("__lt__", "__le__", "__gt__", "__ge__"):
         assert getattr(refarray.int8, compare)(refarray.int16) is NotImplemented
     with pytest.raises(TypeError, match="not supported between"):
         sorted([refarray.int8, refarray.int16])  # type: ignore[type-var]
 
 
-def test_it_is_final_and_immutable() -> None:
+def test_dtype_is_final_and_immutable() -> None:
     with pytest.raises(TypeError, match="not an acceptable base type"):
         type("Mine", (DType,), {})
     with pytest.raises(TypeError, match="immutable"):
@@ -215,7 +215,7 @@ def test_it_is_final_and_immutable() -> None:
         refarray.int8.__class__ = str  # type: ignore[assignment]
 
 
-def test_it_says_what_it_is() -> None:
+def test_dtype_metadata() -> None:
     assert DType.__module__ == "refarray" and DType.__qualname__ == "DType"
     assert str(signatures.signature(DType)) == "(name)"
     assert "Array API" in (DType.__doc__ or "")
@@ -225,7 +225,7 @@ def test_it_says_what_it_is() -> None:
         assert signatures.signature(getattr(DType, method)) is not None
 
 
-def test_an_array_gives_the_interned_object() -> None:
+def test_array_dtype_is_the_interned_object() -> None:
     for name in SCALARS:
         assert refarray.empty((2,), dtype=name).dtype is getattr(refarray, name)
     array = refarray.empty((2,), dtype="float32x4")

@@ -1,5 +1,5 @@
-"""Single numbers against NumPy and ml_dtypes: tolist, item, int() and friends, and what may be
-written where."""
+"""Single elements compared with NumPy and ml_dtypes: tolist, item, int(), float(), and which Python
+numbers convert to which dtype."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def numpy_dtype(name: str) -> Any:
     return np.dtype(getattr(ml_dtypes, name, None) or name)
 
 
-def rank(name: str) -> int:
+def kind_order(name: str) -> int:
     return 0 if name == "bool" else 1 if name in INTEGERS else 2 if name in REAL else 3
 
 
 def is_same(ours: Any, theirs: Any) -> bool:
-    """Equal, of one type; NaN equals NaN, and 0.0 is not -0.0."""
+    """Equal and of the same type; NaN equals NaN, and 0.0 differs from -0.0."""
     if type(ours) is not type(theirs):
         return False
     if isinstance(ours, complex):
@@ -38,13 +38,13 @@ def is_same(ours: Any, theirs: Any) -> bool:
     return bool(ours == theirs)
 
 
-def test_every_scalar_kind_is_listed() -> None:
+def test_every_scalar_dtype_is_listed() -> None:
     assert len(set(NAMES)) == 27
     assert {str(getattr(refarray, name)) for name in NAMES} == set(NAMES)
 
 
 @pytest.mark.parametrize("name", [name for name in REAL if name not in ("float32", "float64")])
-def test_every_code_is_read_as_ml_dtypes_reads_it(name: str) -> None:
+def test_every_bit_pattern_reads_as_in_ml_dtypes(name: str) -> None:
     dtype = numpy_dtype(name)
     codes = np.arange(1 << min(8 * dtype.itemsize, 16))
     memory = codes.astype(f"uint{8 * dtype.itemsize}")
@@ -58,7 +58,7 @@ def test_every_code_is_read_as_ml_dtypes_reads_it(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SUB_BYTE)
-def test_packed_elements_are_read_wherever_they_begin(name: str) -> None:
+def test_packed_elements_are_read_at_any_bit_offset(name: str) -> None:
     bits = SUB_BYTE[name]
     memory = bytes(range(1, 253, 7)) * 3
     whole = int.from_bytes(memory, "little")
@@ -73,12 +73,12 @@ def test_packed_elements_are_read_wherever_they_begin(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_list_goes_in_and_comes_out(name: str) -> None:
+def test_nested_list_round_trip(name: str) -> None:
     values: list[Any] = [[[True], [True], [True]], [[True], [True], [True]]]
     x = refarray.asarray(values, dtype=name)
     assert x.shape == (2, 3, 1)
     assert x.dtype == name
-    kind = (bool, int, float, complex)[rank(name)]
+    kind = (bool, int, float, complex)[kind_order(name)]
     assert x.tolist() == [[[kind(1)]] * 3] * 2
     assert all(type(v) is kind for row in x.tolist() for (v,) in row)
     assert refarray.asarray(x.tolist(), dtype=x.dtype).tolist() == x.tolist()
@@ -86,9 +86,7 @@ def test_a_list_goes_in_and_comes_out(name: str) -> None:
 
 @settings(deadline=None)
 @given(st.data(), st.sampled_from(REAL), st.floats())
-def test_a_float_is_rounded_as_ml_dtypes_rounds_it(
-    data: st.DataObject, name: str, value: float
-) -> None:
+def test_floats_round_as_in_ml_dtypes(data: st.DataObject, name: str, value: float) -> None:
     if name not in ("float32", "float64", "float16", "bfloat16") and data.draw(st.booleans()):
         value = math.ldexp(math.fmod(value, 4.0) if math.isfinite(value) else 1.1, 2)
     with np.errstate(all="ignore"):
@@ -101,7 +99,7 @@ def test_a_float_is_rounded_as_ml_dtypes_rounds_it(
 
 @settings(deadline=None)
 @given(st.sampled_from(INTEGERS), st.integers(-(2**65), 2**65))
-def test_an_int_fits_or_overflows(name: str, value: int) -> None:
+def test_ints_out_of_range_raise(name: str, value: int) -> None:
     info = np.iinfo(name)
     if info.min <= value <= info.max:
         assert refarray.asarray(value, dtype=name).item() == value
@@ -112,7 +110,7 @@ def test_an_int_fits_or_overflows(name: str, value: int) -> None:
 
 
 @pytest.mark.parametrize("name", INTEGERS)
-def test_the_ends_of_an_integer_range_fit_exactly(name: str) -> None:
+def test_integer_limits_are_exact(name: str) -> None:
     info = np.iinfo(name)
     low, high = int(info.min), int(info.max)
     assert refarray.asarray([low, high], dtype=name).tolist() == [low, high]
@@ -136,21 +134,19 @@ def test_the_ends_of_an_integer_range_fit_exactly(name: str) -> None:
         ("complex64", 2**127, 2**128),
     ],
 )
-def test_an_int_in_a_float_dtype_never_becomes_infinite(
-    name: str, largest: int, beyond: int
-) -> None:
+def test_int_too_large_for_a_float_dtype_raises(name: str, largest: int, beyond: int) -> None:
     assert math.isfinite(abs(refarray.asarray(largest, dtype=name).item()))
     with pytest.raises(OverflowError, match=f"out of range for {name}, which holds"):
         refarray.asarray(beyond, dtype=name)
 
 
-def test_a_float_beyond_the_range_converts_as_everywhere() -> None:
+def test_float_out_of_range_saturates_or_becomes_infinite() -> None:
     assert refarray.asarray(1e300, dtype="float32").item() == math.inf
     assert refarray.asarray(-100.0, dtype="float4_e2m1fn").item() == -6.0
     assert math.isnan(refarray.asarray(0.0, dtype="float8_e8m0fnu").item())
 
 
-def test_a_huge_int_is_not_printed_digit_by_digit() -> None:
+def test_error_message_abbreviates_a_huge_int() -> None:
     with pytest.raises(OverflowError) as caught:
         refarray.asarray(10**100_000)
     assert "int64" in str(caught.value)
@@ -159,9 +155,9 @@ def test_a_huge_int_is_not_printed_digit_by_digit() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("value", [True, 1, 1.0, math.nan, 1j])
-def test_kinds_convert_upwards_only(name: str, value: complex) -> None:
+def test_numbers_convert_only_to_the_same_or_a_higher_kind(name: str, value: complex) -> None:
     of_value = (bool, int, float, complex).index(type(value))
-    if of_value <= rank(name):
+    if of_value <= kind_order(name):
         kept = refarray.asarray([value], dtype=name).tolist()[0]
         assert kept == value or math.isnan(abs(value))
     else:
@@ -191,7 +187,7 @@ def test_vector_elements_are_tuples() -> None:
 
 
 @pytest.mark.parametrize("value", [False, True, 0, -3, 2**63 - 1, 0.0, -2.75, 1e300, 0j, 2 - 3j])
-def test_numbers_of_rank_0_convert_as_python_converts_them(value: Any) -> None:
+def test_0d_arrays_convert_like_python_numbers(value: Any) -> None:
     x = refarray.asarray(value)
     assert x.shape == ()
     assert type(x.item()) is type(value)
@@ -213,7 +209,7 @@ def test_numbers_of_rank_0_convert_as_python_converts_them(value: Any) -> None:
             operator.index(x)
 
 
-def test_int_of_what_is_no_integer() -> None:
+def test_int_of_non_integral_values() -> None:
     with pytest.raises(OverflowError):
         int(refarray.asarray(math.inf))
     with pytest.raises(ValueError):
@@ -225,7 +221,7 @@ def test_int_of_what_is_no_integer() -> None:
 
 @pytest.mark.parametrize("convert", [bool, int, float, complex, operator.index])
 @pytest.mark.parametrize("shape", [(1,), (1, 1), (2,), (0,), (3, 4)])
-def test_only_rank_0_is_a_number(convert: Any, shape: tuple[int, ...]) -> None:
+def test_conversion_to_a_number_requires_ndim_0(convert: Any, shape: tuple[int, ...]) -> None:
     x = refarray.zeros(shape, dtype="int32")
     with pytest.raises(TypeError, match=f"ndim 0.*and {math.prod(shape)} elements") as caught:
         convert(x)
@@ -233,7 +229,7 @@ def test_only_rank_0_is_a_number(convert: Any, shape: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (1, 1, 1)])
-def test_item_takes_any_rank(shape: tuple[int, ...]) -> None:
+def test_item_accepts_any_ndim(shape: tuple[int, ...]) -> None:
     assert refarray.full(shape, 7).item() == 7
 
 
@@ -244,7 +240,7 @@ def test_item_needs_one_element(shape: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("method", ["tolist", "item", "__complex__"])
-def test_methods_without_arguments_take_none(method: str) -> None:
+def test_methods_without_parameters_reject_arguments(method: str) -> None:
     with pytest.raises(TypeError):
         getattr(refarray.asarray(1), method)(0)
 
@@ -256,9 +252,9 @@ def strided(shape: tuple[int, ...]) -> st.SearchStrategy[Any]:
 
 @settings(deadline=None)
 @given(st.data(), st.lists(st.integers(0, 4), max_size=5).map(tuple), st.sampled_from(NAMES))
-def test_tolist_of_views(data: st.DataObject, shape: tuple[int, ...], name: str) -> None:
+def test_tolist_of_strided_views(data: st.DataObject, shape: tuple[int, ...], name: str) -> None:
     theirs = np.arange(math.prod(shape)).reshape(shape) % 2
-    kind = (bool, int, float, complex)[rank(name)]
+    kind = (bool, int, float, complex)[kind_order(name)]
     if name == "float8_e8m0fnu":
         theirs = theirs + 1
     theirs = theirs.astype(kind)
@@ -270,7 +266,7 @@ def test_tolist_of_views(data: st.DataObject, shape: tuple[int, ...], name: str)
     assert ours.tolist() == theirs.tolist()
 
 
-def test_broadcast_elements_are_read_from_one_place() -> None:
+def test_tolist_of_a_broadcast_array() -> None:
     x = refarray.broadcast_to(refarray.asarray([[1], [2]]), (2, 3))
     assert x.tolist() == [[1, 1, 1], [2, 2, 2]]
     with pytest.raises(MemoryError, match=f"a list of {2**56} items"):

@@ -1,4 +1,4 @@
-"""Reading through an index: integers, slices, '...', None, tuples; NumPy is the oracle."""
+"""Array.__getitem__: integers, slices, Ellipsis, None and tuples, compared with NumPy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from refarray import Array
 
 
 def pair(shape: tuple[int, ...], dtype: str = "int32") -> tuple[Array, np.ndarray[Any, Any]]:
-    """The same elements twice over the same memory: ours and NumPy's."""
+    """A refarray and a NumPy array over the same memory."""
     theirs = np.arange(int(np.prod(shape)), dtype=dtype).reshape(shape)
     return refarray.from_dlpack(theirs), theirs
 
@@ -40,7 +40,7 @@ slices = st.builds(slice, bounds, bounds, st.none() | steps)
 
 @st.composite
 def indices(draw: st.DrawFn, shape: tuple[int, ...]) -> Any:
-    """An index that fits `shape`: a tuple, or its only entry alone."""
+    """An index valid for `shape`: a tuple, or its only entry alone."""
     used = draw(st.integers(0, len(shape)))
     split = draw(st.integers(0, used)) if draw(st.booleans()) else None
     axes = list(range(used))
@@ -62,9 +62,7 @@ def indices(draw: st.DrawFn, shape: tuple[int, ...]) -> Any:
 
 @settings(deadline=None)
 @given(st.data(), shapes)
-def test_every_index_selects_what_numpy_selects(
-    data: st.DataObject, shape: tuple[int, ...]
-) -> None:
+def test_indexing_matches_numpy(data: st.DataObject, shape: tuple[int, ...]) -> None:
     ours, theirs = pair(shape)
     for _ in range(3):  # views of views
         index = data.draw(indices(ours.shape))
@@ -74,7 +72,7 @@ def test_every_index_selects_what_numpy_selects(
 
 @settings(deadline=None)
 @given(st.data(), shapes)
-def test_a_view_shares_memory(data: st.DataObject, shape: tuple[int, ...]) -> None:
+def test_indexing_returns_a_view(data: st.DataObject, shape: tuple[int, ...]) -> None:
     ours, theirs = pair(shape)
     view = ours[data.draw(indices(shape))]
     theirs += 1000
@@ -88,7 +86,7 @@ def test_every_slice_of_a_short_axis() -> None:
         assert_same(ours[start:stop:step], theirs[start:stop:step])
 
 
-class Index:
+class IntLike:
     def __init__(self, value: Any) -> None:
         self.value = value
 
@@ -98,14 +96,15 @@ class Index:
         return self.value
 
 
-class Whole(int):
+class IntSubclass(int):
     pass
 
 
 @pytest.mark.parametrize(
-    "index", [1, Whole(1), Index(1), np.int8(1), np.uint64(1), np.array(1), refarray.asarray(1)]
+    "index",
+    [1, IntSubclass(1), IntLike(1), np.int8(1), np.uint64(1), np.array(1), refarray.asarray(1)],
 )
-def test_whatever_is_an_integer(index: Any) -> None:
+def test_integer_like_objects_are_indices(index: Any) -> None:
     ours, theirs = pair((3, 4))
     assert_same(ours[index], theirs[1])
     assert_same(ours[index, index], theirs[1, 1])
@@ -113,7 +112,7 @@ def test_whatever_is_an_integer(index: Any) -> None:
     assert_same(ours[:, ::index], theirs)
 
 
-def test_an_integer_on_every_axis_gives_ndim_0() -> None:
+def test_integers_on_all_axes_give_a_0d_array() -> None:
     ours, _ = pair((2, 3))
     element = ours[1, 2]
     assert type(element) is Array and element.shape == () and element.ndim == 0
@@ -129,7 +128,7 @@ def test_integers_of_ndim_0_in_a_tuple(dtype: str) -> None:
     assert_same(ours[index], theirs[2, 3])
 
 
-def test_an_index_error_of_dunder_index_comes_through() -> None:
+def test_exceptions_of_dunder_index_propagate() -> None:
     ours, _ = pair((3,))
     for error in (
         RuntimeError("mine"),
@@ -138,19 +137,19 @@ def test_an_index_error_of_dunder_index_comes_through() -> None:
         KeyboardInterrupt("mine"),
     ):
         for index in (
-            Index(error),
-            (Index(error),),
-            slice(Index(error), None),
-            (..., Index(error)),
+            IntLike(error),
+            (IntLike(error),),
+            slice(IntLike(error), None),
+            (..., IntLike(error)),
         ):
             with pytest.raises(type(error), match="mine"):
                 ours[index]
 
 
-def test_dunder_index_must_give_an_int() -> None:
+def test_dunder_index_must_return_an_int() -> None:
     ours, _ = pair((3,))
     with pytest.raises(TypeError, match="__index__ returned non-int"):
-        ours[Index("1")]
+        ours[IntLike("1")]
 
 
 NOT_INDICES = [
@@ -163,7 +162,7 @@ NOT_INDICES = [
 
 
 @pytest.mark.parametrize("wrong", NOT_INDICES, ids=[type(wrong).__name__ for wrong in NOT_INDICES])
-def test_what_is_no_index_is_a_type_error(wrong: Any) -> None:
+def test_other_objects_as_index_raise(wrong: Any) -> None:
     ours, _ = pair((3, 4))
     entries = [(wrong,), (0, wrong), (..., wrong), (None, wrong, 0)]
     for index in entries if isinstance(wrong, tuple) else [wrong, *entries]:
@@ -174,7 +173,7 @@ def test_what_is_no_index_is_a_type_error(wrong: Any) -> None:
 
 
 @pytest.mark.parametrize("wrong", [True, [0], np.array([0, 1]), refarray.asarray([True] * 3)])
-def test_indexing_by_booleans_and_arrays_is_said_to_be_unsupported(wrong: Any) -> None:
+def test_boolean_and_array_indexing_is_reported_as_unsupported(wrong: Any) -> None:
     ours, _ = pair((3,))
     with pytest.raises(TypeError, match="by booleans and by arrays or lists is not supported"):
         ours[wrong]
@@ -183,7 +182,7 @@ def test_indexing_by_booleans_and_arrays_is_said_to_be_unsupported(wrong: Any) -
 @pytest.mark.parametrize(
     "wrong", [slice(None, None, 0), slice(0.5, None), slice("a"), slice(None, [1])]
 )
-def test_wrong_slices(wrong: slice) -> None:
+def test_invalid_slices_raise(wrong: slice) -> None:
     ours, _ = pair((3,))
     error = ValueError if wrong.step == 0 else TypeError
     for index in (wrong, (wrong,), (None, wrong)):
@@ -217,7 +216,7 @@ OUT_OF_RANGE: list[tuple[tuple[int, ...], Any, str]] = [
 
 
 @pytest.mark.parametrize(("shape", "index", "message"), OUT_OF_RANGE, ids=range(len(OUT_OF_RANGE)))
-def test_out_of_range(shape: tuple[int, ...], index: Any, message: str) -> None:
+def test_index_out_of_range_raises(shape: tuple[int, ...], index: Any, message: str) -> None:
     ours, _ = pair(shape)
     with pytest.raises(IndexError, match=message):
         ours[index]
@@ -225,7 +224,7 @@ def test_out_of_range(shape: tuple[int, ...], index: Any, message: str) -> None:
         ours[index] = 0
 
 
-def test_as_many_axes_as_there_may_be() -> None:
+def test_indexing_up_to_the_maximum_ndim() -> None:
     ours, theirs = pair((3, 4))
     full = ours[(None,) * 62]
     assert full.ndim == 64 and full.size == 12
@@ -237,7 +236,7 @@ def test_as_many_axes_as_there_may_be() -> None:
     assert full[..., None, 0].ndim == 64
 
 
-def test_bounds_beyond_the_axis_are_clipped() -> None:
+def test_slice_bounds_are_clipped() -> None:
     ours, theirs = pair((3,))
     assert_same(ours[-10:10], theirs)
     assert_same(ours[10:], theirs[10:])
@@ -245,10 +244,10 @@ def test_bounds_beyond_the_axis_are_clipped() -> None:
     assert_same(ours[2 : -(2**80) : -1], theirs[::-1])
 
 
-# Iteration, length.
+# --- Iteration and length ---
 
 
-def test_iteration_gives_views_of_the_first_axis() -> None:
+def test_iteration_yields_views_along_the_first_axis() -> None:
     ours, theirs = pair((3, 2))
     rows = list(ours)
     assert len(ours) == len(rows) == 3
@@ -277,7 +276,7 @@ def test_ndim_0_has_no_length_and_no_iterator() -> None:
         iter(scalar)
 
 
-# Elements of less than a byte lie packed: an index may begin inside a byte.
+# --- Packed sub-byte elements: a view may start inside a byte ---
 
 FP4 = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, -0.5, -1.0, -1.5, -2.0]
 FP6 = [0.0, 0.25, 0.5, 1.0, 1.25, 1.5, 2.0, 3.0, -0.25, -4.0, -5.0, 7.0]

@@ -1,5 +1,4 @@
-"""Asks whether finfo and iinfo know the limits that ml_dtypes, NumPy and the conversions themselves
-show."""
+"""finfo and iinfo report the limits of ml_dtypes, NumPy and refarray's own conversions."""
 
 from __future__ import annotations
 
@@ -56,16 +55,16 @@ def test_iinfo_agrees_with_numpy(name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [ra.float16, "float16", ra.zeros(2, dtype="float16")])
-def test_what_finfo_takes(kind: Any) -> None:
+def test_finfo_accepts_dtype_name_or_array(kind: Any) -> None:
     assert ra.finfo(kind) == ra.finfo(ra.float16)
 
 
 @pytest.mark.parametrize("kind", [ra.int16, "int16", ra.zeros(2, dtype="int16")])
-def test_what_iinfo_takes(kind: Any) -> None:
+def test_iinfo_accepts_dtype_name_or_array(kind: Any) -> None:
     assert ra.iinfo(kind).max == 32767
 
 
-def test_python_types_mean_what_they_mean_as_dtype() -> None:
+def test_python_types_are_accepted() -> None:
     assert ra.finfo(float) == ra.finfo(ra.float64)
     assert ra.iinfo(int) == ra.iinfo(ra.int64)
 
@@ -77,23 +76,23 @@ def test_lanes_and_padding_do_not_change_the_limits() -> None:
 
 
 @pytest.mark.parametrize("kind", [ra.int8, "uint64", ra.bool, bool, int, 1.0, None, [1.0]])
-def test_finfo_refuses(kind: Any) -> None:
+def test_finfo_rejects_other_types(kind: Any) -> None:
     with pytest.raises(TypeError, match=r"finfo\(\) takes"):
         ra.finfo(kind)
 
 
 @pytest.mark.parametrize("kind", [ra.float32, ra.bool, "complex64", "bfloat16", float, 1, None])
-def test_iinfo_refuses(kind: Any) -> None:
+def test_iinfo_rejects_other_types(kind: Any) -> None:
     with pytest.raises(TypeError, match=r"iinfo\(\) takes"):
         ra.iinfo(kind)
 
 
-def test_an_unknown_name_is_a_value_error() -> None:
+def test_unknown_name_raises() -> None:
     with pytest.raises(ValueError, match="float7"):
         ra.finfo("float7")
 
 
-def test_limits_do_not_change_and_print() -> None:
+def test_limits_are_immutable_and_have_a_repr() -> None:
     info: Any = ra.finfo("float32")
     with pytest.raises(AttributeError):
         info.max = 0

@@ -1,4 +1,4 @@
-"""Loops over elements answer signals: what a handler raises ends them, as Ctrl-C must."""
+"""Long loops over elements run signal handlers, so that Ctrl-C interrupts them."""
 
 from __future__ import annotations
 
@@ -11,51 +11,51 @@ import pytest
 
 import refarray
 
-# What each loop goes through: so much that dozens of ticks come before its end, and no memory that
-# is not touched until then.
+# Elements per loop: enough for dozens of signals before its end, without touching memory that is
+# not written until then.
 MANY = 1 << 26
-TICK = 0.001  # seconds
-TICKS = 3
+SIGNAL_INTERVAL = 0.001  # seconds
+RAISING_SIGNAL = 3  # the number of the signal whose handler raises
 
 
 class Interrupted(Exception):
-    """What the handler raises."""
+    """Raised by the signal handler."""
 
 
-def start_clock() -> None:
-    signal.setitimer(signal.ITIMER_REAL, TICK)
+def start_timer() -> None:
+    signal.setitimer(signal.ITIMER_REAL, SIGNAL_INTERVAL)
 
 
-def stop_clock() -> None:
+def stop_timer() -> None:
     signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-class StartsClock:
-    """A number that starts the clock when it is read."""
+class StartsTimer:
+    """A number that starts the timer when it is converted."""
 
     def __index__(self) -> int:
-        start_clock()
+        start_timer()
         return 0
 
 
 @pytest.fixture(autouse=True)
-def clock() -> Iterator[None]:
-    """The third tick raises. A loop that runs no handlers cannot see it: ticks that come meanwhile
-    are one, and the next one is only started by the handler. No collections: a handler that runs in
-    one of their callbacks raises into nothing."""
+def timer() -> Iterator[None]:
+    """The handler raises at its third signal and arms each next one: a loop that runs no handlers
+    sees at most one. Garbage collection is disabled, because a handler that runs in one of its
+    callbacks would raise there."""
     ticks = 0
 
     def tick(number: int, frame: FrameType | None) -> None:
         nonlocal ticks
         ticks += 1
-        if ticks == TICKS:
+        if ticks == RAISING_SIGNAL:
             raise Interrupted
-        start_clock()
+        start_timer()
 
     gc.disable()
     before = signal.signal(signal.SIGALRM, tick)
     yield
-    stop_clock()
+    stop_timer()
     signal.signal(signal.SIGALRM, before)
     gc.enable()
 
@@ -79,24 +79,24 @@ LOOPS: dict[str, Callable[[], object]] = {
 }
 
 
-def is_ended_by_handler(loop: Callable[[], object]) -> bool:
+def is_interrupted(loop: Callable[[], object]) -> bool:
     try:
         loop()
     except Interrupted:
         return True
     finally:
-        stop_clock()
+        stop_timer()
     return False
 
 
 @pytest.mark.parametrize("name", LOOPS)
-def test_a_handler_ends_the_loop(name: str) -> None:
-    start_clock()
-    assert is_ended_by_handler(LOOPS[name])
+def test_signal_handler_interrupts_the_loop(name: str) -> None:
+    start_timer()
+    assert is_interrupted(LOOPS[name])
 
 
-def test_a_handler_ends_the_writing_of_what_was_read() -> None:
-    """The last item starts the clock: all numbers are read by then."""
+def test_signal_handler_interrupts_writing_a_sequence() -> None:
+    """The last item starts the timer, after all other items were read."""
     items: list[object] = [0] * (MANY // 8)
-    items.append(StartsClock())
-    assert is_ended_by_handler(lambda: refarray.asarray(items))
+    items.append(StartsTimer())
+    assert is_interrupted(lambda: refarray.asarray(items))

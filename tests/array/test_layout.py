@@ -1,4 +1,4 @@
-"""What an array says of itself: shape, strides, sizes, rights; and layouts from foreign hands."""
+"""Array attributes: shape, strides, sizes, read-only flag; and layouts only a producer can make."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_new_array_is_row_major(shape: tuple[int, ...]) -> None:
         ("float32x3", 12, [0, 12, 24, 36, 48, 60]),
     ],
 )
-def test_bytes_are_counted_in_bits_and_rounded_up_once(
+def test_nbytes_rounds_up_the_total_number_of_bits(
     dtype: str, itemsize: int, nbytes: list[int]
 ) -> None:
     for count, expected in enumerate(nbytes):
@@ -95,12 +95,12 @@ def test_attributes_are_read_only_and_documented(name: str) -> None:
     assert len(getattr(Array, name).__doc__) > 30
 
 
-def test_an_array_takes_no_other_attributes() -> None:
+def test_arrays_have_no_other_attributes() -> None:
     with pytest.raises(AttributeError):
         refarray.zeros(()).mine = 1  # type: ignore[attr-defined]
 
 
-# T and mT.
+# --- T and mT ---
 
 
 @settings(deadline=None)
@@ -130,7 +130,7 @@ def test_transposes_share_memory() -> None:
     assert not x.T.is_contiguous() and x.T.T.is_contiguous()
 
 
-# Rights.
+# --- Read-only arrays ---
 
 VIEWS = {
     "index": lambda x: x[0],
@@ -155,7 +155,7 @@ VIEWS = {
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_read_only_is_sticky(name: str) -> None:
+def test_views_of_a_read_only_array_are_read_only(name: str) -> None:
     x = refarray.zeros((2, 3))
     fixed = x.as_readonly()
     assert fixed.readonly and not x.readonly and fixed is not x
@@ -166,14 +166,14 @@ def test_read_only_is_sticky(name: str) -> None:
     assert VIEWS[name](x).readonly is (name == "as_readonly")
 
 
-def test_a_read_only_view_sees_what_others_write() -> None:
+def test_read_only_view_shows_writes_through_other_views() -> None:
     x = refarray.zeros((2,))
     fixed = x.as_readonly()
     x[0] = 5
     assert fixed.tolist() == [5.0, 0.0]
 
 
-# Layouts that only a foreign producer makes.
+# --- Layouts that only a foreign producer makes ---
 
 
 def imported(adv: Any, **fields: Any) -> Array:
@@ -182,7 +182,7 @@ def imported(adv: Any, **fields: Any) -> Array:
 
 
 @pytest.mark.req("TENS-13")
-def test_zero_strides_keep_the_producers_flag(adv: Any) -> None:
+def test_zero_strides_keep_the_producers_read_only_flag(adv: Any) -> None:
     writable = imported(adv, shape=(3, 2), strides=(0, 1))
     assert not writable.readonly and writable.strides == (0, 1)
     writable[1, 0] = 9.0
@@ -193,7 +193,7 @@ def test_zero_strides_keep_the_producers_flag(adv: Any) -> None:
 
 @pytest.mark.req("TENS-14")
 @pytest.mark.parametrize("stride", [INT64_MIN, INT64_MAX, INT64_MIN + 1, 0, -1])
-def test_a_stride_of_an_axis_of_extent_1_means_nothing(adv: Any, stride: int) -> None:
+def test_stride_of_an_axis_of_extent_1_is_ignored(adv: Any, stride: int) -> None:
     x = imported(adv, shape=(2, 1, 3), strides=(3, stride, 1))
     expected = [[[0.0, 1.0, 2.0]], [[3.0, 4.0, 5.0]]]
     assert x.tolist() == expected and x.is_contiguous() and x.strides == (3, stride, 1)
@@ -222,7 +222,7 @@ def test_a_stride_of_an_axis_of_extent_1_means_nothing(adv: Any, stride: int) ->
 @pytest.mark.parametrize(
     "strides", [*itertools.product([INT64_MIN, INT64_MAX, 2**62 + 1], repeat=2)]
 )
-def test_strides_of_an_empty_array_mean_nothing(adv: Any, strides: tuple[int, int]) -> None:
+def test_strides_of_an_empty_array_are_ignored(adv: Any, strides: tuple[int, int]) -> None:
     x = imported(adv, shape=(5, 0), strides=strides)
     assert x.shape == (5, 0) and x.tolist() == [[]] * 5 and x.is_contiguous()
     for index in (
@@ -242,7 +242,7 @@ def test_strides_of_an_empty_array_mean_nothing(adv: Any, strides: tuple[int, in
     assert refarray.broadcast_to(x, (2, 5, 0)).tolist() == [[[]] * 5] * 2
 
 
-def test_overlapping_windows_of_a_producer(adv: Any) -> None:
+def test_overlapping_windows_can_be_imported(adv: Any) -> None:
     windows = imported(adv, shape=(4, 3), strides=(1, 1))
     assert windows.tolist() == [[float(i + j) for j in range(3)] for i in range(4)]
     assert windows.copy().is_contiguous() and not windows.is_contiguous()
@@ -251,11 +251,11 @@ def test_overlapping_windows_of_a_producer(adv: Any) -> None:
     assert windows.reshape((12,)).tolist() == [float(i + j) for i in range(4) for j in range(3)]
 
 
-# Packed elements: an address is a bit address.
+# --- Packed sub-byte elements: offsets and strides in bits ---
 
 
 @pytest.mark.parametrize("dtype", [name for name in PACKED if not name.endswith("padded")])
-def test_views_of_packed_elements_begin_at_any_bit(dtype: str) -> None:
+def test_views_of_packed_elements_start_at_any_bit(dtype: str) -> None:
     values = PACKED[dtype]
     x = refarray.asarray(values, dtype=dtype)
     for start, step in itertools.product(

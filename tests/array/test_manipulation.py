@@ -1,4 +1,5 @@
-"""Functions that give an array other axes, and how all manipulation functions may be misused."""
+"""Shape manipulation functions compared with NumPy: views, copies, signatures and invalid
+arguments."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ METHODS = {
 
 @st.composite
 def pairs(draw: st.DrawFn) -> tuple[Array, Any]:
-    """A view of an array, ours and NumPy's."""
+    """A view of an array, in refarray and in NumPy."""
     ours, theirs = pair(draw(shapes))
     index = draw(indices(ours.shape))
     return ours[index], np.asarray(theirs[index])
@@ -159,7 +160,7 @@ def test_reshape(arrays: tuple[Array, Any], data: st.DataObject) -> None:
         assert fresh.tolist() == expected.tolist()
 
 
-def test_reshape_says_whether_it_copies() -> None:
+def test_reshape_copies_only_if_needed_and_allowed() -> None:
     x = refarray.arange(6).reshape((2, 3))
     view = x.reshape((3, 2))
     view[0, 0] = 70
@@ -174,7 +175,7 @@ def test_reshape_says_whether_it_copies() -> None:
             refarray.reshape(x.T, (6,), copy=False)
     fixed = x.as_readonly()
     assert fixed.reshape((6,)).readonly and not fixed.reshape((6,), copy=True).readonly
-    assert not fixed.T.reshape((6,)).readonly  # a copy is nobody else's
+    assert not fixed.T.reshape((6,)).readonly  # a copy is writable
 
 
 @pytest.mark.parametrize("dtype", PACKED)
@@ -200,11 +201,11 @@ def test_packed_elements(dtype: str, data: st.DataObject) -> None:
         assert mine.shape == other.shape and mine.tolist() == other.tolist()
 
 
-# Signatures, docs, misuse.
+# --- Signatures, docstrings, invalid arguments ---
 
 
 @pytest.mark.parametrize("name", SIGNATURES)
-def test_functions_say_what_they_take(name: str) -> None:
+def test_function_signatures_and_docstrings(name: str) -> None:
     function = getattr(refarray, name)
     assert str(signatures.signature(function)) == SIGNATURES[name]
     assert "array API" in function.__doc__ or "Array API" in function.__doc__
@@ -212,14 +213,14 @@ def test_functions_say_what_they_take(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_methods_say_what_they_take(name: str) -> None:
+def test_method_signatures_and_docstrings(name: str) -> None:
     assert str(signatures.signature(getattr(Array, name))) == METHODS[name]
     assert len(getattr(Array, name).__doc__) > 60
 
 
 @pytest.mark.parametrize("name", SIGNATURES)
 @pytest.mark.parametrize("wrong", [None, 1, [1, 2], np.zeros(3), refarray.int8, Array])
-def test_only_arrays_are_taken(name: str, wrong: Any) -> None:
+def test_non_arrays_raise(name: str, wrong: Any) -> None:
     rest = {"moveaxis": (0, 0), "flip": (), "expand_dims": (), "copy": ()}.get(name, ("cpu",))
     with pytest.raises(
         TypeError, match=rf"{name}\(\) takes a refarray.Array, not {type(wrong).__name__}"
@@ -227,7 +228,7 @@ def test_only_arrays_are_taken(name: str, wrong: Any) -> None:
         getattr(refarray, name)(wrong, *rest)
 
 
-MISUSE = [
+INVALID_CALLS = [
     ("reshape", ((7,),), {}, ValueError, r"cannot reshape \(2, 3\) into \(7,\): 6 elements and 7"),
     ("reshape", ((-1, 4),), {}, ValueError, r"cannot reshape 6 elements into \(-1, 4\)"),
     ("reshape", ((-1, 0),), {}, ValueError, "no extent fits the place of -1"),
@@ -293,8 +294,10 @@ MISUSE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "args", "keywords", "error", "message"), MISUSE)
-def test_misuse(name: str, args: Any, keywords: Any, error: type[Exception], message: str) -> None:
+@pytest.mark.parametrize(("name", "args", "keywords", "error", "message"), INVALID_CALLS)
+def test_invalid_arguments_raise(
+    name: str, args: Any, keywords: Any, error: type[Exception], message: str
+) -> None:
     x = refarray.zeros((2, 3))
     with pytest.raises(error, match=message):
         getattr(refarray, name)(x, *args, **keywords)

@@ -1,4 +1,4 @@
-"""Arithmetic and comparison: not built, and every operator says so instead of guessing."""
+"""Arithmetic and comparison operators are not implemented and raise TypeError."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ UNARY = ["neg", "pos", "abs", "invert"]
 COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
 
 
-class Other:
-    """Something that leaves every operator to its partner."""
+class Plain:
+    """Implements no operator."""
 
 
-PARTNERS: dict[str, Callable[[], Any]] = {
+OTHER_OPERANDS: dict[str, Callable[[], Any]] = {
     "array": lambda: refarray.ones(3),
     "number": lambda: 2,
     "list": lambda: [1, 2, 3],
-    "object": Other,
+    "object": Plain,
 }
 
 
-@pytest.mark.parametrize("partner", PARTNERS)
+@pytest.mark.parametrize("other", OTHER_OPERANDS)
 @pytest.mark.parametrize("name", [*BINARY, *IN_PLACE])
-def test_arithmetic_is_refused(name: str, partner: str) -> None:
-    work, x, y = getattr(operator, name), refarray.ones(3), PARTNERS[partner]()
+def test_arithmetic_is_refused(name: str, other: str) -> None:
+    work, x, y = getattr(operator, name), refarray.ones(3), OTHER_OPERANDS[other]()
     with pytest.raises(TypeError, match="no arithmetic yet.*exchange the array"):
         work(x, y)
-    if not name.startswith("i") and partner != "list":
+    if not name.startswith("i") and other != "list":
         with pytest.raises(TypeError, match="no arithmetic yet"):
             work(y, x)
     assert x.tolist() == [1.0, 1.0, 1.0]
@@ -59,11 +59,11 @@ def test_functions_that_compute_are_refused() -> None:
             work()
 
 
-@pytest.mark.parametrize("partner", PARTNERS)
+@pytest.mark.parametrize("other", OTHER_OPERANDS)
 @pytest.mark.parametrize("name", COMPARISONS)
-def test_comparison_is_refused(name: str, partner: str) -> None:
-    """An answer by identity would be wrong, and one that is no bool surprises `if`."""
-    work, x, y = getattr(operator, name), refarray.ones(3), PARTNERS[partner]()
+def test_comparison_is_refused(name: str, other: str) -> None:
+    """Comparing identities would be wrong, and a result that is not a bool would break `if`."""
+    work, x, y = getattr(operator, name), refarray.ones(3), OTHER_OPERANDS[other]()
     for left, right in ((x, y), (y, x)):
         with pytest.raises(TypeError, match="cannot be compared yet.*tolist"):
             work(left, right)

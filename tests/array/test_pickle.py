@@ -1,4 +1,4 @@
-"""Pickling and the copy module: every protocol, every dtype, out of band, read-only, and forged
+"""pickle and copy: every protocol and dtype, out-of-band buffers, read-only arrays, forged
 pickles."""
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def assert_same(ours: refarray.Array, theirs: refarray.Array) -> None:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(), (5,), (2, 3), (0, 3), (1, 0)])
-def test_a_round_trip_keeps_everything_but_strides(
+def test_round_trip_keeps_all_but_strides(
     protocol: int, dtype: str, shape: tuple[int, ...]
 ) -> None:
     x = refarray.ones(shape, dtype=dtype)
@@ -67,7 +67,7 @@ def test_a_round_trip_keeps_everything_but_strides(
     st.lists(st.integers(1, 5), min_size=1, max_size=3),
     st.data(),
 )
-def test_views_of_any_layout(
+def test_round_trip_of_any_layout(
     protocol: int, dtype: str, shape: list[int], data: st.DataObject
 ) -> None:
     values = np.arange(math.prod(shape)).reshape(shape) % 4
@@ -81,7 +81,7 @@ def test_views_of_any_layout(
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_read_only_stays_read_only(protocol: int) -> None:
+def test_read_only_flag_survives_pickling(protocol: int) -> None:
     x = refarray.asarray([1, 2, 3]).as_readonly()
     for view in (x, x[::2]):
         y = pickle.loads(pickle.dumps(view, protocol))
@@ -92,7 +92,7 @@ def test_read_only_stays_read_only(protocol: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["int64", "bfloat16", "float4_e2m1fn"])
-def test_out_of_band_is_not_copied(dtype: str) -> None:
+def test_out_of_band_buffers_are_not_copied(dtype: str) -> None:
     x = refarray.ones((1000,), dtype=dtype)
     buffers: list[pickle.PickleBuffer] = []
     text = pickle.dumps(x, 5, buffer_callback=buffers.append)
@@ -108,7 +108,7 @@ def test_out_of_band_is_not_copied(dtype: str) -> None:
     assert y[:3].tolist() == [2, 3, 1]
 
 
-def test_out_of_band_buffers_say_whether_they_may_be_written() -> None:
+def test_read_only_out_of_band_buffer_gives_a_read_only_array() -> None:
     x = refarray.asarray([1, 2, 3])
     buffers: list[pickle.PickleBuffer] = []
     text = pickle.dumps(x, 5, buffer_callback=buffers.append)
@@ -122,7 +122,7 @@ def test_out_of_band_buffers_say_whether_they_may_be_written() -> None:
     assert int.from_bytes(memory[:8], sys.byteorder) == 9
 
 
-def test_a_strided_view_out_of_band_is_copied_once() -> None:
+def test_strided_view_is_copied_once_out_of_band() -> None:
     x = refarray.asarray([1, 2, 3, 4])
     buffers: list[pickle.PickleBuffer] = []
     text = pickle.dumps(x[::2], 5, buffer_callback=buffers.append)
@@ -132,7 +132,7 @@ def test_a_strided_view_out_of_band_is_copied_once() -> None:
     assert (x.tolist(), y.tolist()) == ([1, 2, 3, 4], [9, 3])
 
 
-def test_one_array_twice_is_one_array_again() -> None:
+def test_shared_references_stay_shared() -> None:
     x = refarray.asarray([1])
     a, b = pickle.loads(pickle.dumps([x, x]))
     assert a is b
@@ -140,7 +140,7 @@ def test_one_array_twice_is_one_array_again() -> None:
     assert a is b
 
 
-def test_a_pickled_array_releases_the_buffer_with_its_last_view() -> None:
+def test_unpickled_array_releases_the_buffer_with_its_last_view() -> None:
     class Memory(bytearray):
         pass
 
@@ -170,18 +170,18 @@ def test_copies_are_independent_and_writable(copied: Any) -> None:
         assert source.tolist() == before
 
 
-REBUILT: tuple[Any, ...] = (bytes(8), "int32", (2,), "cpu", False)
+REBUILD_ARGUMENTS: tuple[Any, ...] = (bytes(8), "int32", (2,), "cpu", False)
 
 
-def test_the_rebuilder_takes_what_is_right() -> None:
-    assert _native._rebuild(*REBUILT).tolist() == [0, 0]
-    assert _native._rebuild(*REBUILT).readonly
-    assert not _native._rebuild(bytearray(8), *REBUILT[1:]).readonly
-    assert _native._rebuild(bytearray(8), *REBUILT[1:4], True).readonly
+def test_rebuild_accepts_valid_arguments() -> None:
+    assert _native._rebuild(*REBUILD_ARGUMENTS).tolist() == [0, 0]
+    assert _native._rebuild(*REBUILD_ARGUMENTS).readonly
+    assert not _native._rebuild(bytearray(8), *REBUILD_ARGUMENTS[1:]).readonly
+    assert _native._rebuild(bytearray(8), *REBUILD_ARGUMENTS[1:4], True).readonly
 
 
 @pytest.mark.parametrize(
-    ("place", "value", "error", "words"),
+    ("position", "value", "error", "message"),
     [
         (0, "text", TypeError, "buffer protocol is needed, not str"),
         (0, None, TypeError, "NoneType"),
@@ -203,25 +203,25 @@ def test_the_rebuilder_takes_what_is_right() -> None:
         (4, None, TypeError, "NoneType"),
     ],
 )
-def test_a_forged_pickle_is_refused(
-    place: int, value: object, error: type[Exception], words: str
+def test_forged_pickle_raises(
+    position: int, value: object, error: type[Exception], message: str
 ) -> None:
-    arguments = list(REBUILT)
-    arguments[place] = value
+    arguments = list(REBUILD_ARGUMENTS)
+    arguments[position] = value
     with pytest.raises(error) as caught:
         _native._rebuild(*arguments)
     assert type(caught.value) is error
-    assert words in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("count", [0, 4, 6])
-def test_the_rebuilder_counts_its_arguments(count: int) -> None:
+def test_rebuild_checks_its_argument_count(count: int) -> None:
     with pytest.raises(TypeError, match=f"takes 5 arguments \\({count} given"):
-        _native._rebuild(*(*REBUILT, None)[:count])
+        _native._rebuild(*(*REBUILD_ARGUMENTS, None)[:count])
 
 
 @pytest.mark.parametrize("protocol", ["5", None, 2.0, 2**70])
-def test_a_protocol_is_an_integer(protocol: Any) -> None:
+def test_protocol_must_be_an_integer(protocol: Any) -> None:
     with pytest.raises((TypeError, OverflowError), match="protocol"):
         refarray.asarray(1).__reduce_ex__(protocol)
 
@@ -234,6 +234,6 @@ def test_nothing_leaks() -> None:
             pickle.loads(pickle.dumps(x[::2], protocol))
         copy.deepcopy(x)
         with pytest.raises(ValueError):
-            _native._rebuild(bytearray(7), *REBUILT[1:])
+            _native._rebuild(bytearray(7), *REBUILD_ARGUMENTS[1:])
 
     assert blocks_left(work) < 25

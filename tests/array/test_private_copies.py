@@ -1,4 +1,4 @@
-"""The functions that only the benchmarks call: they copy, and refuse what would not be a copy."""
+"""The private copy functions that only the benchmarks call, and their argument checks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import refarray
 from refarray import _native
 
 
-def test_copy_into_an_array() -> None:
+def test_copy_into_converts_and_checks_arguments() -> None:
     x = refarray.reshape(refarray.arange(6), (2, 3))
     out = refarray.zeros((3, 2), dtype="int64")
     _native._copy_into(out, x.T)
@@ -19,7 +19,7 @@ def test_copy_into_an_array() -> None:
         _native._copy_into(out)
 
 
-def test_copy_bytes() -> None:
+def test_memcpy_requires_equal_contiguous_arrays() -> None:
     x = refarray.arange(6)
     out = refarray.zeros((2, 3), dtype="int64")
     _native._memcpy(out, x)
@@ -31,8 +31,8 @@ def test_copy_bytes() -> None:
         _native._memcpy(out, x, x)
 
 
-def test_plans_of_copies() -> None:
-    """The sum of the axes that are left of each plan."""
+def test_plan_copies_counts_axes() -> None:
+    """_plan_copies returns the sum of the axes left in each plan."""
     x = refarray.reshape(refarray.arange(6), (2, 3))
     assert _native._plan_copies(refarray.empty((2, 3), dtype="int64"), x, 3) == 3
     assert _native._plan_copies(refarray.empty((3, 2), dtype="int64"), x.T, 1) == 2
@@ -43,7 +43,7 @@ def test_plans_of_copies() -> None:
         _native._plan_copies(x, x)
 
 
-def test_bytes_are_read_as_elements_of_the_same_size_only() -> None:
+def test_reinterpret_requires_elements_of_the_same_size() -> None:
     x = refarray.ones(3, dtype="float32")
     assert _native._reinterpret(x, "uint32").tolist() == [0x3F800000] * 3
     with pytest.raises(ValueError, match="float32 take 32 bits, those of float64 64"):

@@ -1,5 +1,5 @@
-"""Asks how arrays are written: aligned, as short as their dtype allows, and by their edges when
-they are large."""
+"""repr, str and the HTML card of arrays: alignment, shortest digits, abbreviation of large
+arrays."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ FLOATS = [name for name in SMALL if name != "float8_e8m0fnu"]
 
 
 def values_of(text: str) -> Any:
-    """The values in the text of an array, read back."""
+    """Evaluate the str() of an array."""
     return eval(text, {"nan": math.nan, "inf": math.inf})
 
 
-# --- what a reader sees
+# --- plain text
 
 
-def test_rows_are_aligned_below_each_other() -> None:
+def test_rows_are_aligned() -> None:
     x = ra.reshape(ra.arange(6, dtype="float32"), (2, 3))
     assert repr(x) == (
         "refarray.Array([[0., 1., 2.],\n"
@@ -57,7 +57,7 @@ def test_rows_are_aligned_below_each_other() -> None:
         ([6.0, -0.5, 1.5], "float4_e2m1fn", "[ 6. , -0.5,  1.5]"),
     ],
 )
-def test_one_row(values: list[Any], dtype: str, text: str) -> None:
+def test_str_of_one_row(values: list[Any], dtype: str, text: str) -> None:
     assert str(ra.asarray(values, dtype=dtype)) == text
 
 
@@ -65,46 +65,46 @@ def test_one_row(values: list[Any], dtype: str, text: str) -> None:
     ("value", "text"),
     [(3, "3"), (2.5, "2.5"), (True, "True"), (1j, "0.+1.j"), (math.inf, "inf")],
 )
-def test_no_axes(value: Any, text: str) -> None:
+def test_repr_of_a_0d_array(value: Any, text: str) -> None:
     x = ra.asarray(value)
     assert str(x) == text
     assert repr(x) == f"refarray.Array({text}, shape=(), dtype={x.dtype}, device='cpu')"
 
 
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (2, 0), (3, 0, 10**6)])
-def test_no_elements(shape: tuple[int, ...]) -> None:
+def test_repr_of_an_empty_array(shape: tuple[int, ...]) -> None:
     x = ra.zeros(shape, dtype="int8")
     assert str(x) == "[]"
     assert repr(x) == f"refarray.Array([], shape={shape}, dtype=int8, device='cpu')"
 
 
-def test_blocks_are_set_apart() -> None:
+def test_matrices_are_separated_by_blank_lines() -> None:
     x = ra.reshape(ra.arange(8), (2, 2, 2))
     assert str(x) == "[[[0, 1],\n  [2, 3]],\n\n [[4, 5],\n  [6, 7]]]"
 
 
-def test_read_only_is_told() -> None:
+def test_repr_shows_read_only() -> None:
     assert repr(ra.zeros(1).as_readonly()).endswith("device='cpu', readonly=True)")
     assert "readonly" not in repr(ra.zeros(1))
 
 
-def test_lanes_are_tuples() -> None:
+def test_vector_elements_print_as_tuples() -> None:
     x = ra.zeros(2, dtype=ra.DType("int8x3"))
     assert str(x) == "[(0, 0, 0), (0, 0, 0)]"
     assert "dtype=int8x3" in repr(x)
 
 
-def test_strides_do_not_show() -> None:
+def test_repr_does_not_depend_on_strides() -> None:
     x = ra.reshape(ra.arange(6), (2, 3))
     assert str(x.T) == str(ra.copy(x.T)) == "[[0, 3],\n [1, 4],\n [2, 5]]"
     assert str(ra.flip(x)) == "[[5, 4, 3],\n [2, 1, 0]]"
 
 
-# --- numbers are as short as their dtype allows, and exact
+# --- numbers: as short as the dtype allows, and exact
 
 
 @pytest.mark.parametrize("name", FLOATS)
-def test_every_value_of_a_small_float_reads_back(name: str) -> None:
+def test_every_value_of_a_small_float_dtype_round_trips(name: str) -> None:
     dtype = np.dtype(getattr(ml_dtypes, name, name))
     bits = ml_dtypes.finfo(dtype).bits
     codes = np.arange(2**bits, dtype="uint16" if bits == 16 else "uint8")
@@ -117,7 +117,7 @@ def test_every_value_of_a_small_float_reads_back(name: str) -> None:
     assert max(len(text.as_tuple().digits) for text in texts) <= 5
 
 
-def test_float32_is_as_short_as_numpys() -> None:
+def test_float32_is_at_most_as_long_as_in_numpy() -> None:
     rng = np.random.default_rng(20261120)
     values = rng.integers(0, 2**32, 2000, dtype=np.uint32).view(np.float32)
     for value in values[np.isfinite(values)]:
@@ -127,7 +127,7 @@ def test_float32_is_as_short_as_numpys() -> None:
         assert len(text.as_tuple().digits) <= sum(char.isdigit() for char in theirs)
 
 
-def test_float64_reads_back_with_all_its_digits() -> None:
+def test_float64_round_trips_at_full_precision() -> None:
     values = [0.1, 2 / 3, 1e22, 5e-324, 1.7976931348623157e308]
     for value in values:
         with ra.printoptions(precision=17):
@@ -136,7 +136,7 @@ def test_float64_reads_back_with_all_its_digits() -> None:
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32", "float64", "complex128"])
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3), (2, 1, 3)])
-def test_the_text_of_an_array_is_its_values(dtype: str, shape: tuple[int, ...]) -> None:
+def test_str_evaluates_to_the_values(dtype: str, shape: tuple[int, ...]) -> None:
     values = np.resize(np.array([0, 1, 2.5, 100, 0.125, 7]).astype(dtype), shape)
     assert values_of(str(ra.from_dlpack(values))) == values.tolist()
 
@@ -158,7 +158,7 @@ def test_the_threshold_counts_elements() -> None:
     assert str(ra.zeros(1001)) == "[0., 0., 0., ..., 0., 0., 0.]"
 
 
-def test_only_the_edges_are_read() -> None:
+def test_only_the_shown_elements_are_read() -> None:
     x = ra.broadcast_to(ra.asarray(7, dtype="int8"), (10**6, 10**6, 10**5))  # 10^17 elements
     assert str(x).count("7") == 6**3
 
@@ -166,14 +166,14 @@ def test_only_the_edges_are_read() -> None:
 @pytest.mark.parametrize(
     "shape", [(2,) * 20, (1,) * 60 + (2000,), (3,) * 12, (30,) * 5, (10**6, 1, 2, 1)]
 )
-def test_many_axes_stay_readable(shape: tuple[int, ...]) -> None:
+def test_output_is_bounded_for_many_axes(shape: tuple[int, ...]) -> None:
     text = str(ra.broadcast_to(ra.asarray(1, dtype="int8"), shape))
     assert text.count("1") <= 6**3
     assert text.count("\n") < 600
     assert text.count("[") == text.count("]")
 
 
-def test_lines_are_broken_at_the_width() -> None:
+def test_lines_break_at_the_line_width() -> None:
     text = repr(ra.arange(900))
     assert max(map(len, text.split("\n"))) <= 88
     assert values_of(str(ra.arange(900))) == list(range(900))
@@ -182,7 +182,7 @@ def test_lines_are_broken_at_the_width() -> None:
 # --- options
 
 
-def test_options_hold_inside_the_block_only() -> None:
+def test_printoptions_apply_inside_the_with_block() -> None:
     x = ra.asarray([1 / 3, 2 / 3, 1.0])
     with ra.printoptions(precision=2, threshold=2, edgeitems=1) as options:
         assert options.precision == 2
@@ -193,12 +193,12 @@ def test_options_hold_inside_the_block_only() -> None:
     assert str(x) == "[0.33333333, 0.66666667, 1.        ]"
 
 
-def test_line_width() -> None:
+def test_linewidth_option() -> None:
     with ra.printoptions(linewidth=20):
         assert str(ra.arange(8)) == "[0, 1, 2, 3, 4, 5,\n 6, 7]"
 
 
-def test_options_are_the_threads_own() -> None:
+def test_printoptions_are_per_thread() -> None:
     seen = []
     with ra.printoptions(precision=1):
         thread = threading.Thread(target=lambda: seen.append(str(ra.asarray([0.25]))))
@@ -208,12 +208,12 @@ def test_options_are_the_threads_own() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"edgeitems": 0}, {"precision": -1}, {"threshold": -5}])
-def test_impossible_options(wrong: dict[str, Any]) -> None:
+def test_out_of_range_options_raise(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))), ra.printoptions(**wrong):
         pass
 
 
-def test_options_are_ints() -> None:
+def test_options_must_be_ints() -> None:
     wrong: Any = "many"
     with pytest.raises(TypeError, match="precision"), ra.printoptions(precision=wrong):
         pass
@@ -222,7 +222,7 @@ def test_options_are_ints() -> None:
 # --- notebooks
 
 
-class Reader(HTMLParser):
+class CellReader(HTMLParser):
     """Collects the text of cells; fails on unbalanced tags."""
 
     def __init__(self, text: str) -> None:
@@ -246,11 +246,11 @@ class Reader(HTMLParser):
             self.cells.append(self.text)
 
 
-def html(array: Any) -> Reader:
-    return Reader(array._repr_html_())
+def html(array: Any) -> CellReader:
+    return CellReader(array._repr_html_())
 
 
-def test_the_card_shows_values_and_facts() -> None:
+def test_html_shows_values_and_attributes() -> None:
     cells = html(ra.reshape(ra.arange(6, dtype="uint8"), (2, 3)).as_readonly().T).cells
     assert cells[:6] == ["0", "3", "1", "4", "2", "5"]
     facts = dict(zip(cells[6::2], cells[7::2], strict=True))
@@ -264,7 +264,7 @@ def test_the_card_shows_values_and_facts() -> None:
     }
 
 
-def test_the_card_shows_edges_of_large_arrays() -> None:
+def test_html_abbreviates_large_arrays() -> None:
     cells = html(ra.zeros((2000, 2000), dtype="int8")).cells
     assert cells[:7] == ["0", "0", "0", "…", "0", "0", "0"]
     assert cells[21:28] == ["…"] * 7
@@ -272,12 +272,12 @@ def test_the_card_shows_edges_of_large_arrays() -> None:
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 0), (2, 2, 2), (4000,), (0, 0, 0)])
-def test_the_card_of_any_shape_is_well_formed(shape: tuple[int, ...]) -> None:
+def test_html_is_well_formed_for_any_shape(shape: tuple[int, ...]) -> None:
     assert "refarray.Array" in ra.ones(shape)._repr_html_()
     assert html(ra.ones(shape)).cells[-1] == "writable"
 
 
-def test_the_card_names_no_colour_of_its_own_and_loads_nothing() -> None:
+def test_html_sets_no_colours_and_loads_nothing() -> None:
     text = ra.zeros(3)._repr_html_()
     assert "#" not in text
     assert "http" not in text

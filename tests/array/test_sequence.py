@@ -1,4 +1,4 @@
-"""The sequence protocol: what asks an array for its length and for items by position."""
+"""The sequence protocol: len(), reversed(), C sequence calls, and arrays as shapes."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ def sequence_item(x: Any, index: int) -> Any:
 def test_the_length_is_the_first_extent(length: Any) -> None:
     x = refarray.asarray(ROWS)
     assert [length(view) for view in (x, x.T, x[:, :0], x[:0])] == [2, 3, 2, 0]
-    if length is not operator.length_hint:  # which takes TypeError for "no hint"
+    if length is not operator.length_hint:  # treats TypeError as "no hint"
         with pytest.raises(TypeError):
             length(refarray.asarray(1))
 
 
-def test_items_by_position() -> None:
-    """With a length the interpreter adds it to a negative position, once."""
+def test_sequence_item_returns_a_view() -> None:
+    """PySequence_GetItem adds the length to a negative index once."""
     x = refarray.asarray(ROWS)
     for index in (0, 1, -1, -2):
         assert sequence_item(x, index).tolist() == ROWS[index]
     for index in (2, -3, 2**40, -(2**40)):
         with pytest.raises(IndexError):
             sequence_item(x, index)
-    sequence_item(x, 1)[0] = 9  # a view, as x[1] is
+    sequence_item(x, 1)[0] = 9  # a view, like x[1]
     assert x.tolist() == [[1, 2, 3], [9, 5, 6]]
 
 
@@ -56,7 +56,7 @@ def test_reversed() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["int64", "uint8"])
-def test_an_array_of_ints_is_a_shape(dtype: str) -> None:
+def test_integer_array_is_accepted_as_shape(dtype: str) -> None:
     shape: Any = refarray.asarray([2, 3], dtype=dtype)
     assert refarray.zeros(shape).shape == (2, 3)
     assert refarray.full(shape, 7).tolist() == [[7, 7, 7]] * 2
@@ -69,7 +69,7 @@ def test_an_array_of_ints_is_a_shape(dtype: str) -> None:
     assert refarray.zeros(none).shape == ()
 
 
-def test_an_array_of_other_numbers_is_no_shape() -> None:
+def test_other_arrays_are_rejected_as_shape() -> None:
     for bad in (refarray.asarray([2.0, 3.0]), refarray.asarray([[2, 3]])):
         shape: Any = bad
         with pytest.raises(TypeError):

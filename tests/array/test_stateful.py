@@ -1,5 +1,7 @@
-"""Drives arrays through long random lives: after every step values, strides, read-only flags and
-what shares or holds memory must be what the model says."""
+"""Random sequences of array operations, checked after every step against a model.
+
+Values, strides, read-only flags, sharing and ownership of memory must match
+(tests/helpers/model.py)."""
 
 from __future__ import annotations
 
@@ -22,6 +24,7 @@ from hypothesis.stateful import (
 
 import refarray
 
+MAX_ARRAYS = 8  # few arrays alive at once, so that sharing is frequent
 MOST = 8  # arrays alive at once, so that sharing is frequent
 PICK = st.integers(0, 10**6)
 NUMBER = st.integers(0, 100)
@@ -31,7 +34,7 @@ SHAPE = st.lists(st.integers(0, 4), max_size=3).map(tuple)
 
 @st.composite
 def keys(draw: st.DrawFn, shape: tuple[int, ...]) -> tuple[Any, ...]:
-    """An index that is right for `shape`."""
+    """An index valid for `shape`."""
     edge = st.none() | st.integers(-6, 6)
     step = st.sampled_from([None, 1, 2, -1, -2, 5])
     key: list[Any] = []
@@ -42,42 +45,42 @@ def keys(draw: st.DrawFn, shape: tuple[int, ...]) -> tuple[Any, ...]:
             key.append(slice(draw(edge), draw(edge), draw(step)))
     for extra in (None, ...):
         if draw(st.integers(0, 3)) == 0:
-            # What follows an Ellipsis counts from the end: only slices are right there anyhow.
+            # After an Ellipsis, entries count from the end, where only slices are always valid.
             at = len(key) if extra is ... else draw(st.integers(0, len(key)))
             key.insert(at, extra)
     return tuple(key)
 
 
 class Arrays(RuleBasedStateMachine):
-    """Pairs of an array and its model, and what else keeps memory alive."""
+    """Pairs of an array and its model, and other objects that keep memory alive."""
 
     adversary: Any = None
 
     def __init__(self) -> None:
         super().__init__()
         self.arrays: list[tuple[refarray.Array, Model]] = []
-        self.holders: list[tuple[Any, Model]] = []  # capsules, taken tensors, memoryviews
+        self.holders: list[tuple[Any, Model]] = []  # capsules, managed tensors, memoryviews
         self.foreign: list[Memory] = []
 
     def keep(self, array: refarray.Array, model: Model) -> None:
         self.arrays.append((array, model))
-        if len(self.arrays) > MOST:
+        if len(self.arrays) > MAX_ARRAYS:
             self.arrays.pop(0)
 
     def pick(self, number: int) -> tuple[refarray.Array, Model]:
         return self.arrays[number % len(self.arrays)]
 
     def pick_held(self, kind: type, number: int) -> tuple[Any, Model] | None:
-        """Takes one holder of that kind out, if there is any."""
+        """Remove and return one holder of the given type, if there is any."""
         found = [held for held in self.holders if type(held[0]) is kind]
         if not found:
             return None
         chosen = found[number % len(found)]
-        # Not remove(), which asks for equality: two memoryviews of no elements are equal.
+        # Not remove(), which compares with ==: two empty memoryviews are equal.
         self.holders = [held for held in self.holders if held is not chosen]
         return chosen
 
-    # New memory
+    # --- New memory ---
 
     @rule(dtype=DTYPE, shape=SHAPE, number=NUMBER)
     def full(self, dtype: str, shape: tuple[int, ...], number: int) -> None:
@@ -94,7 +97,7 @@ class Arrays(RuleBasedStateMachine):
     def import_tensor(
         self, dtype: str, shape: tuple[int, ...], flipped: bool, readonly: bool, new: bool
     ) -> None:
-        """A stranger's tensor, its axes in column-major order or not."""
+        """Import a foreign tensor, in row-major or column-major order."""
         triple, letter = TYPES[dtype]
         size = math.prod(shape)
         strides = row_major(shape[::-1])[::-1] if flipped else row_major(shape)
@@ -120,7 +123,7 @@ class Arrays(RuleBasedStateMachine):
         model = Model(memory, dtype, (count,), (1,), readonly=not writable)
         self.keep(refarray.from_buffer(view if writable else view.toreadonly()), model)
 
-    # Views and copies
+    # --- Views and copies ---
 
     @precondition(lambda self: self.arrays)
     @rule(number=PICK, data=st.data())
@@ -187,7 +190,7 @@ class Arrays(RuleBasedStateMachine):
     def drop(self, number: int) -> None:
         self.arrays.pop(number % len(self.arrays))
 
-    # Writing
+    # --- Writing ---
 
     @precondition(lambda self: self.arrays)
     @rule(number=PICK, value=NUMBER, data=st.data())
@@ -199,7 +202,7 @@ class Arrays(RuleBasedStateMachine):
     @precondition(lambda self: self.arrays)
     @rule(number=PICK, other=PICK, data=st.data())
     def assign_array(self, number: int, other: int, data: st.DataObject) -> None:
-        """From an array that may share the memory: as if it had been copied first."""
+        """Assign an array that may share memory, as if it had been copied first."""
         array, model = self.pick(number)
         source, from_model = self.pick(other)
         key = data.draw(keys(model.shape))
@@ -226,7 +229,7 @@ class Arrays(RuleBasedStateMachine):
         array[key] = value
         model.indexed(key).assign(values)
 
-    # Exchange
+    # --- Exchange ---
 
     @precondition(lambda self: self.arrays)
     @rule(number=PICK, version=st.sampled_from([None, (1, 0), (1, 3)]), copy=st.booleans())
@@ -246,7 +249,7 @@ class Arrays(RuleBasedStateMachine):
 
     @rule(number=PICK)
     def take_capsule(self, number: int) -> None:
-        """A consumer takes the tensor; what it reads is what the array holds."""
+        """A consumer takes the managed tensor."""
         if held := self.pick_held(type(refarray.Array.__dlpack_c_exchange_api__), number):
             self.holders.append((self.adversary.take(held[0]), held[1]))
 
@@ -277,15 +280,15 @@ class Arrays(RuleBasedStateMachine):
             model.indexed(first).assign([value])
 
     @rule(number=PICK)
-    def let_go(self, number: int) -> None:
+    def release(self, number: int) -> None:
         if self.holders:
             holder, _ = self.holders.pop(number % len(self.holders))
-            let_go(holder)
+            release(holder)
 
-    # What always holds
+    # --- Invariants ---
 
     @invariant()
-    def arrays_are_as_their_models(self) -> None:
+    def arrays_match_their_models(self) -> None:
         for array, model in self.arrays:
             assert array.shape == model.shape
             assert array.dtype.name == model.dtype
@@ -298,28 +301,28 @@ class Arrays(RuleBasedStateMachine):
             assert array.tolist() == model.nested()
 
     @invariant()
-    def holders_see_the_same(self) -> None:
+    def memoryviews_match_their_models(self) -> None:
         for holder, model in self.holders:
             if type(holder) is memoryview:
                 assert holder.tolist() == model.nested()
 
     @invariant()
-    def memory_lives_as_long_as_somebody_holds_it(self) -> None:
+    def memory_lives_exactly_as_long_as_its_holders(self) -> None:
         used = {id(model.memory) for _, model in (*self.arrays, *self.holders)}
         for memory in self.foreign:
             assert memory.is_released is not None
-            # An empty array needs no memory, and may let go of it at once.
+            # An empty array needs no memory, and may release it at once.
             if memory.values:
                 assert memory.is_released() == (id(memory) not in used)
 
     def teardown(self) -> None:
         for holder, _ in self.holders:
-            let_go(holder)
+            release(holder)
         self.arrays.clear()
-        self.holders.clear()  # that the tensors are released too is the ledger's to say, at the end
+        self.holders.clear()  # the ledger fixture then checks that every tensor was deleted
 
 
-def let_go(holder: Any) -> None:
+def release(holder: Any) -> None:
     if type(holder) is memoryview:
         holder.release()
     elif hasattr(holder, "drop"):
@@ -327,7 +330,7 @@ def let_go(holder: Any) -> None:
 
 
 def is_resizable(source: bytearray) -> bool:
-    """Nobody holds a buffer of it any more."""
+    """Whether no buffer of `source` is exported."""
     try:
         source.append(0)
     except BufferError:
@@ -336,7 +339,7 @@ def is_resizable(source: bytearray) -> bool:
     return True
 
 
-def test_arrays_live_as_their_models(adv: Any) -> None:
+def test_arrays_match_their_models_after_every_step(adv: Any) -> None:
     machine = type("Arrays", (Arrays,), {"adversary": adv})
     examples = 2 * settings().max_examples  # 200, and more in `make test-long`
     run_state_machine_as_test(

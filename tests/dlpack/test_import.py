@@ -113,7 +113,7 @@ def test_metadata_is_copied(adv: Any, versioned: bool) -> None:
 
 
 @pytest.mark.req("FLAG-10", "FLAG-02", "FLAG-11")
-def test_read_only_is_sticky(adv: Any) -> None:
+def test_views_of_a_read_only_array_are_read_only(adv: Any) -> None:
     """Read-only on import: not writable, kept by views and re-exports, refused to legacy
     consumers."""
     array = refarray.from_dlpack(adv.make(shape=(4,), data=FLOATS, flags=1))

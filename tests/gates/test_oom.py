@@ -70,8 +70,9 @@ def test_the_sweep_makes_allocating_calls_fail(lines: list[dict[str, Any]]) -> N
 
 def test_the_sweep_separates_interpreter_crashes_from_ours(isolated: Any) -> None:
     """CPython 3.13 may abort with `Fatal Python error: Executing a cache` when a generator
-    expression has no memory. The sweep drops that message, counts the crash as the interpreter's, and repeats
-    the allocation. Other output of a child is passed on; a hanging child is a finding."""
+    expression has no memory. The sweep drops that message, counts the crash as the interpreter's,
+    and repeats the allocation. Other output of a child is passed on; a hanging child is a
+    finding."""
     found = json.loads(isolated("out_of_memory_children.py"))
     prints, hangs = found["prints"], found["hangs"]
     allocations = prints["failed"]

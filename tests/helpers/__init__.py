@@ -1,1 +1,1 @@
-"""What several test files share: models, leak counts, spies, the requirement marks."""
+"""Helpers shared by several test files: the array model, leak counts, spies, requirement marks."""

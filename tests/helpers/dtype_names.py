@@ -1,4 +1,4 @@
-"""The names of the scalar dtypes, by family, as every test spells them."""
+"""Names of all scalar dtypes, by family."""
 
 from __future__ import annotations
 
