@@ -1,4 +1,4 @@
-"""Capsules: their names, the one-consumer rule, and `from_capsule` / `to_capsule`."""
+"""Capsules: names, consumption by exactly one consumer, from_capsule and to_capsule."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ VALUES = [0.0, 1.0, 2.0]
 USED = {"dltensor": "used_dltensor", "dltensor_versioned": "used_dltensor_versioned"}
 
 
-def consume(capsule: Any, way: str) -> Any:
-    if way == "from_capsule":
+def consume(capsule: Any, function: str) -> Any:
+    if function == "from_capsule":
         return refarray.from_capsule(capsule)
     return refarray.from_dlpack(Recorder(lambda **_: capsule))
 
 
 @pytest.mark.req("CONS-11", "LIFE-10", "LIFE-12")
 @pytest.mark.parametrize("versioned", [True, False])
-@pytest.mark.parametrize("way", ["from_capsule", "from_dlpack"])
-def test_one_consumer(adv: Any, versioned: bool, way: str) -> None:
-    """The capsule is renamed when taken; a second attempt is refused and touches nothing."""
+@pytest.mark.parametrize("function", ["from_capsule", "from_dlpack"])
+def test_a_capsule_is_consumed_once(adv: Any, versioned: bool, function: str) -> None:
+    """Consuming renames the capsule; a second attempt is refused and changes nothing."""
     tensor = adv.make(data=FLOATS, versioned=versioned)
     capsule = tensor.capsule()
     name = adv.inspect(capsule)["name"]
-    array = consume(capsule, way)
+    array = consume(capsule, function)
     assert adv.name_of(capsule) == USED[name]
     for _ in range(3):
         with pytest.raises(BufferError, match="used|consumed|taken"):
-            consume(capsule, way)
+            consume(capsule, function)
     assert (array.tolist(), tensor.deleter_calls) == (VALUES, 0)
     del capsule
     assert tensor.deleter_calls == 0
@@ -44,8 +44,8 @@ def test_one_consumer(adv: Any, versioned: bool, way: str) -> None:
 
 
 @pytest.mark.req("CONS-11")
-def test_from_dlpack_refuses_capsules(adv: Any) -> None:
-    """A bare capsule is no producer: AttributeError that points to from_capsule; nothing is
+def test_from_dlpack_rejects_a_capsule(adv: Any) -> None:
+    """A capsule is not a producer: the AttributeError points to from_capsule, and nothing is
     consumed."""
     tensor = adv.make(data=FLOATS)
     capsule = tensor.capsule()
@@ -71,16 +71,17 @@ def test_from_dlpack_refuses_capsules(adv: Any) -> None:
         None,
     ],
 )
-@pytest.mark.parametrize("way", ["from_capsule", "from_dlpack"])
-def test_wrong_names(adv: Any, forked: Any, name: str | None, way: str) -> None:
-    """Row 33: any other name is refused without following the pointer; the deleter is not ours to
-    call."""
+@pytest.mark.parametrize("function", ["from_capsule", "from_dlpack"])
+def test_a_capsule_with_another_name_is_refused(
+    adv: Any, forked: Any, name: str | None, function: str
+) -> None:
+    """Row 33: the pointer of such a capsule is not followed, and its deleter is not called."""
 
     def body() -> None:
         tensor = adv.make(shape=None, ndim=2**31 - 1, data=None, name=name)
         capsule = tensor.capsule()
         with pytest.raises(BufferError):
-            consume(capsule, way)
+            consume(capsule, function)
         del capsule
         assert tensor.deleter_calls == 0
 
@@ -90,7 +91,7 @@ def test_wrong_names(adv: Any, forked: Any, name: str | None, way: str) -> None:
 
 @pytest.mark.req("CONS-05")
 @pytest.mark.parametrize("thing", [None, 0, 1, "dltensor", object(), b"", (), type])
-def test_from_capsule_takes_capsules_only(thing: Any) -> None:
+def test_from_capsule_rejects_other_objects(thing: Any) -> None:
     with pytest.raises(TypeError):
         refarray.from_capsule(thing)
     with pytest.raises(TypeError):
@@ -100,8 +101,8 @@ def test_from_capsule_takes_capsules_only(thing: Any) -> None:
 
 
 @pytest.mark.req("CONS-05")
-def test_names_are_compared_as_text(adv: Any) -> None:
-    """A name equal in text at another address is the name."""
+def test_capsule_names_are_compared_as_strings(adv: Any) -> None:
+    """An equal name at another address is accepted."""
     tensor = adv.make(data=FLOATS)
     capsule = tensor.capsule()
     adv.rename(capsule, "dltensor_versioned")
@@ -110,9 +111,8 @@ def test_names_are_compared_as_text(adv: Any) -> None:
 
 @pytest.mark.req("LIFE-10")
 @pytest.mark.parametrize("destructor", [True, False])
-def test_capsule_without_destructor(adv: Any, destructor: bool) -> None:
-    """Once taken the tensor is ours, whatever its capsule would have done; its destructor stays
-    (LIFE-11)."""
+def test_import_leaves_the_capsule_destructor_in_place(adv: Any, destructor: bool) -> None:
+    """The imported tensor is deleted once, with or without a capsule destructor (LIFE-11)."""
     tensor = adv.make(data=FLOATS, destructor=destructor)
     capsule = tensor.capsule()
     array = refarray.from_capsule(capsule)
@@ -124,9 +124,8 @@ def test_capsule_without_destructor(adv: Any, destructor: bool) -> None:
 
 @pytest.mark.req("LIFE-12", "LIFE-13", "LIFE-03")
 @pytest.mark.parametrize("versioned", [True, False])
-def test_refused_capsule_is_used_up_or_untouched(adv: Any, versioned: bool) -> None:
-    """After a refusal the deleter runs once in all: by us at once, or by the capsule when it
-    dies."""
+def test_refused_tensor_is_deleted_once(adv: Any, versioned: bool) -> None:
+    """After a refusal the deleter runs exactly once: at once, or when the capsule dies."""
     tensor = adv.make(data=None, versioned=versioned)
     capsule = tensor.capsule()
     for _ in range(2):
@@ -140,8 +139,8 @@ def test_refused_capsule_is_used_up_or_untouched(adv: Any, versioned: bool) -> N
 
 @pytest.mark.req("LIFE-24", "LIFE-12", "CONS-06")
 @pytest.mark.parametrize("versioned", [True, False])
-def test_two_threads_one_capsule(adv: Any, versioned: bool) -> None:
-    """Row 39: two threads meet at a barrier over one capsule; exactly one gets the array."""
+def test_two_threads_consume_one_capsule_once(adv: Any, versioned: bool) -> None:
+    """Row 39: two threads import one capsule at the same time; exactly one gets the array."""
     rounds = 200
     tensors = [adv.make(data=FLOATS, versioned=versioned) for _ in range(rounds)]
     capsules = [tensor.capsule() for tensor in tensors]
@@ -174,11 +173,12 @@ def test_two_threads_one_capsule(adv: Any, versioned: bool) -> None:
 @pytest.mark.parametrize(
     "fate", ["dropped", "taken", "taken, destructor cleared", "destructor cleared"]
 )
-def test_fates_of_our_capsule(adv: Any, version: Any, fate: str) -> None:
-    """The memory of the exported array is given back once, whichever way the consumer behaves
-    (LIFE-11)."""
+def test_exported_memory_is_released_once_whatever_the_consumer_does(
+    adv: Any, version: Any, fate: str
+) -> None:
+    """A consumer may rename the capsule and may clear its destructor (LIFE-11)."""
     tensor = adv.make(data=FLOATS)
-    x = refarray.from_dlpack(tensor)  # the deleter of `tensor` tells when the last export is gone
+    x = refarray.from_dlpack(tensor)  # the tensor's deleter runs when the last export is gone
     capsule = x.__dlpack__(max_version=version)
     del x
     assert tensor.deleter_calls == 0
@@ -195,22 +195,23 @@ def test_fates_of_our_capsule(adv: Any, version: Any, fate: str) -> None:
 
 @pytest.mark.req("LIFE-09")
 @pytest.mark.parametrize("name", ["foo", "used_dltensor", "used_dltensor_versioned"])
-def test_destructor_acts_on_its_own_name_only(adv: Any, unraisable: list[Any], name: str) -> None:
-    """Under a foreign name the tensor is the renamer's: the destructor is silent and deletes
-    nothing (A-39)."""
+def test_our_destructor_ignores_renamed_capsules(
+    adv: Any, unraisable: list[Any], name: str
+) -> None:
+    """Whoever renamed the capsule owns the tensor: the destructor does nothing, silently (A-39)."""
     tensor = adv.make(data=FLOATS)
     capsule = refarray.from_dlpack(tensor).__dlpack__(max_version=(1, 3))
     managed = adv.inspect(capsule)["managed"]
     adv.rename(capsule, name)
     del capsule
     assert (tensor.deleter_calls, unraisable) == (0, [])
-    adv.adopt(managed).drop()  # as the renamer has to
+    adv.adopt(managed).drop()  # the new owner's duty
     assert tensor.deleter_calls == 1
 
 
 @pytest.mark.req("CONS-11", "LIFE-06")
-def test_to_capsule(adv: Any) -> None:
-    """to_capsule is `__dlpack__` as a function, with the same keywords and errors."""
+def test_to_capsule_matches_dunder_dlpack(adv: Any) -> None:
+    """to_capsule() takes the same keywords and raises the same errors as `__dlpack__`."""
     x = refarray.arange(3, dtype=refarray.float32)
     assert adv.inspect(refarray.to_capsule(x))["name"] in USED
     assert adv.inspect(refarray.to_capsule(x, max_version=(1, 0)))["version"] == (1, 3)
@@ -231,9 +232,8 @@ def test_to_capsule(adv: Any) -> None:
 
 @pytest.mark.req("FLAG-11")
 @pytest.mark.parametrize("versioned", [True, False])
-def test_inspection_consumes_nothing(adv: Any, versioned: bool) -> None:
-    """_inspect_capsule agrees with the adversary's own reading, before and after consumption of
-    the capsule."""
+def test_inspection_does_not_consume_the_capsule(adv: Any, versioned: bool) -> None:
+    """_inspect_capsule reports the same fields as the adversary."""
     tensor = adv.make(shape=(2, 3), strides=None, data=FLOATS, versioned=versioned, byte_offset=4)
     capsule = tensor.capsule()
     mine, theirs = adv.inspect(capsule), _native._inspect_capsule(capsule)
@@ -258,8 +258,10 @@ def test_inspection_consumes_nothing(adv: Any, versioned: bool) -> None:
 
 
 @pytest.mark.req("ABI-02", "VERS-02")
-def test_inspection_of_a_foreign_major(adv: Any, forked: Any) -> None:
-    """Nothing behind `flags` is read when the major version is unknown."""
+def test_inspection_of_an_unknown_major_version_reads_the_header_only(
+    adv: Any, forked: Any
+) -> None:
+    """Nothing after `flags` is read if the major version is unknown."""
 
     def body() -> None:
         found = _native._inspect_capsule(

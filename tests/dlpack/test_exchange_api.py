@@ -1,4 +1,4 @@
-"""C exchange API: every member of our table, called from C++."""
+"""C exchange API: every function of refarray's exchange table, called from C++."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def api(adv: Any) -> Any:
 
 
 @pytest.mark.req("CAPI-01", "CAPI-02", "CAPI-03", "CAPI-05", "CAPI-06", "CAPI-07")
-def test_table(adv: Any, api: Any) -> None:
-    """On the type, in a capsule of the right name, version 1.3, no member missing, one address for
-    ever."""
+def test_table_is_on_the_type_and_complete(adv: Any, api: Any) -> None:
+    """The capsule on the type has the standard name; the table has version 1.3, all functions and a
+    constant address."""
     members = api.members()
     assert (members["version"], members["prev_api"]) == ((1, 3), False)
     assert all(members[name] for name in MEMBERS)
@@ -47,9 +47,9 @@ def test_table(adv: Any, api: Any) -> None:
 
 
 @pytest.mark.req("CAPI-03")
-def test_a_class_made_with_the_type_of_array_has_no_table() -> None:
-    """With the limited API a metaclass answers for Array: for a stranger's class it has nothing to
-    say. Otherwise that type is `type` itself, and the same holds."""
+def test_other_classes_of_the_metaclass_have_no_table() -> None:
+    """With the limited API, a metaclass provides Array's table and must not provide it to other
+    classes. Otherwise the metaclass is `type`, and the same holds."""
     made: Any = type(refarray.Array)("Made", (), {})
     assert hasattr(refarray.Array, "__dlpack_c_exchange_api__")
     assert not hasattr(made, "__dlpack_c_exchange_api__")
@@ -62,8 +62,8 @@ def test_a_class_made_with_the_type_of_array_has_no_table() -> None:
 
 @pytest.mark.req("CAPI-09", "CAPI-11", "CAPI-14", "VERS-01", "FLAG-02")
 @pytest.mark.parametrize("readonly", [False, True])
-def test_from_py(api: Any, readonly: bool) -> None:
-    """An owning versioned tensor: a view, flagged read-only when it is; it outlives the array."""
+def test_from_py_exports_a_view(api: Any, readonly: bool) -> None:
+    """An owning versioned tensor that shares memory, carries the read-only flag and outlives x."""
     x = refarray.reshape(refarray.arange(6, dtype=refarray.float32), (2, 3))
     x = refarray.permute_dims(x, (1, 0))
     x = x.as_readonly() if readonly else x
@@ -79,7 +79,7 @@ def test_from_py(api: Any, readonly: bool) -> None:
 
 @pytest.mark.req("CAPI-11", "CAPI-14", "TENS-03", "TENS-06")
 @pytest.mark.parametrize("shape", [(), (0,), (3, 0), (1, 1)])
-def test_from_py_shapes(api: Any, shape: tuple[int, ...]) -> None:
+def test_from_py_of_empty_and_0d_arrays(api: Any, shape: tuple[int, ...]) -> None:
     fields = api.from_py(refarray.zeros(shape)).fields()
     assert ((fields["shape"] or ()), fields["ndim"]) == (shape, len(shape))
     assert fields["strides"] is not None or shape == ()
@@ -90,15 +90,15 @@ def test_from_py_shapes(api: Any, shape: tuple[int, ...]) -> None:
 @pytest.mark.parametrize(
     "thing", [1, None, "x", object(), refarray.float32, [1.0], Recorder(lambda: None)]
 )
-def test_wrong_objects(api: Any, thing: Any) -> None:
-    """Objects of another type fail cleanly with TypeError, in both export functions."""
+def test_export_functions_reject_other_types(api: Any, thing: Any) -> None:
+    """Both export functions raise TypeError."""
     for function in (api.from_py, api.dltensor):
         with pytest.raises(TypeError):
             function(thing)
 
 
 @pytest.mark.req("CAPI-11", "DTYPE-09")
-def test_what_cannot_be_described(api: Any) -> None:
+def test_export_functions_refuse_layouts_inside_a_byte(api: Any) -> None:
     inside = refarray.zeros((4, 4), dtype="float4_e2m1fn")[:, 1:]
     for function in (api.from_py, api.dltensor):
         with pytest.raises(BufferError):
@@ -106,9 +106,9 @@ def test_what_cannot_be_described(api: Any) -> None:
 
 
 @pytest.mark.req("CAPI-15", "CAPI-16")
-def test_dltensor(adv: Any, api: Any) -> None:
-    """Borrowed: data, shape and strides are the array's own; read-only cannot be told, so it is
-    refused (A-37)."""
+def test_dltensor_borrows_the_array(adv: Any, api: Any) -> None:
+    """Data, shape and strides are the array's own. DLTensor has no flags, so read-only and padded
+    arrays are refused (A-37)."""
     x = refarray.reshape(refarray.arange(6, dtype=refarray.int16), (2, 3))[:, ::-1]
     first, second = api.dltensor(x), api.dltensor(x)
     assert first == second
@@ -116,13 +116,13 @@ def test_dltensor(adv: Any, api: Any) -> None:
     assert first["data"] + first["byte_offset"] == adv.inspect(x.__dlpack__())["data"]
     with pytest.raises(BufferError):
         api.dltensor(x.as_readonly())
-    with pytest.raises(BufferError):  # the padded flag cannot be told either
+    with pytest.raises(BufferError):  # no flag for padding either
         api.dltensor(refarray.zeros(3, dtype="float4_e2m1fn_padded"))
 
 
 @pytest.mark.req("CAPI-17", "CAPI-14", "LIFE-03")
-def test_to_py(adv: Any, api: Any) -> None:
-    """The tensor is stolen; the result is our type; the deleter runs when the result dies."""
+def test_to_py_takes_ownership(adv: Any, api: Any) -> None:
+    """The result is a refarray.Array; the deleter runs when its last view dies."""
     tensor = adv.make(data=FLOATS, flags=1)
     array = api.to_py(tensor)
     assert type(array) is refarray.Array
@@ -135,7 +135,7 @@ def test_to_py(adv: Any, api: Any) -> None:
 
 
 @pytest.mark.req("CAPI-17", "TENS-19")
-def test_round_trip(api: Any) -> None:
+def test_from_py_and_to_py_share_memory(api: Any) -> None:
     x = refarray.arange(4, dtype=refarray.int64)
     y = api.to_py(api.from_py(x))
     y[0] = 9
@@ -143,9 +143,9 @@ def test_round_trip(api: Any) -> None:
 
 
 @pytest.mark.req("CAPI-26", "CAPI-27")
-def test_stream(api: Any) -> None:
-    """NULL for the host, written; a device without streams or that we do not have is a ValueError
-    (A-27 row)."""
+def test_work_stream_of_the_cpu_is_null(api: Any) -> None:
+    """The output is written. Devices without streams and unknown devices raise ValueError
+    (A-27)."""
     assert api.stream(1, 0) == 0
     for device in ((99, 0), (-1, 0), (0, 0), (2**31 - 1, 0), (4, 0)):
         with pytest.raises((ValueError, BufferError)):
@@ -157,9 +157,10 @@ def test_stream(api: Any) -> None:
 
 @pytest.mark.req("CAPI-20", "CAPI-21", "CAPI-22", "CAPI-23", "TENS-02")
 @pytest.mark.parametrize("thread", [False, True], ids=["here", "thread"])
-def test_allocator(adv: Any, api: Any, forked: Any, thread: bool) -> None:
-    """Reads dtype, ndim, shape and device only; needs no GIL; compact, writable, no flags, no
-    error."""
+def test_allocator_makes_compact_writable_tensors(
+    adv: Any, api: Any, forked: Any, thread: bool
+) -> None:
+    """It reads dtype, ndim, shape and device only, and works on threads without the GIL."""
 
     def body() -> None:
         prototype = adv.make(
@@ -175,12 +176,12 @@ def test_allocator(adv: Any, api: Any, forked: Any, thread: bool) -> None:
         array = api.to_py(owned)
         assert (array.tolist(), array.readonly) == ([[0.0] * 3] * 2, False)
 
-    forked(body)  # with the GIL kept by this thread a deadlock would not end
+    forked(body)  # a deadlock over the GIL, which this thread holds, would time out
     body()
 
 
 @pytest.mark.req("CAPI-20", "TENS-03")
-def test_allocator_shapes(adv: Any, api: Any) -> None:
+def test_allocator_of_empty_and_0d_tensors(adv: Any, api: Any) -> None:
     for shape, data in (((), True), ((0,), False), ((3, 0, 2), False), ((1,) * 64, True)):
         code, owned, errors = api.allocate(adv.make(shape=shape, data=None))
         assert (code, errors) == (0, [])
@@ -190,7 +191,7 @@ def test_allocator_shapes(adv: Any, api: Any) -> None:
     assert (code, errors) == (0, [])
 
 
-HOSTILE: dict[str, dict[str, Any]] = {
+INVALID_PROTOTYPES: dict[str, dict[str, Any]] = {
     "dtype": {"dtype": (99, 8, 1)},
     "opaque": {"dtype": (3, 64, 1)},
     "bits": {"dtype": (2, 7, 1)},
@@ -210,13 +211,15 @@ HOSTILE: dict[str, dict[str, Any]] = {
 
 @pytest.mark.req("ABI-06", "CAPI-10", "CAPI-21", "CAPI-22", "CAPI-24")
 @pytest.mark.parametrize("thread", [False, True], ids=["here", "thread"])
-@pytest.mark.parametrize("name", HOSTILE)
-def test_allocator_failure(adv: Any, api: Any, forked: Any, name: str, thread: bool) -> None:
-    """-1, NULL, SetError exactly once with an exception's name; NULL SetError is tolerated
-    (A-34)."""
+@pytest.mark.parametrize("name", INVALID_PROTOTYPES)
+def test_allocator_reports_each_failure_once(
+    adv: Any, api: Any, forked: Any, name: str, thread: bool
+) -> None:
+    """It returns -1 and NULL and calls SetError exactly once with an exception's name; a NULL
+    SetError is tolerated (A-34)."""
 
     def body() -> None:
-        prototype = adv.make(guarded=True, **HOSTILE[name])
+        prototype = adv.make(guarded=True, **INVALID_PROTOTYPES[name])
         code, owned, errors = api.allocate(prototype, thread=thread)
         assert (code, owned, len(errors)) == (-1, None, 1)
         kind, message = errors[0]
@@ -229,7 +232,7 @@ def test_allocator_failure(adv: Any, api: Any, forked: Any, name: str, thread: b
     body()
 
 
-def test_arrays_with_a_table_still_pickle() -> None:
-    """CAPI-04: the capsule on the type is no obstacle to copies and pickles of its arrays."""
+def test_the_table_does_not_prevent_pickling() -> None:
+    """CAPI-04: the capsule on the type does not affect copies and pickles of arrays."""
     x = refarray.arange(3)
     assert pickle.loads(pickle.dumps(x)).tolist() == [0, 1, 2]

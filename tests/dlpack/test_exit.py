@@ -1,5 +1,4 @@
-"""The end of interpreters: of the process, with daemon threads inside refarray, and of
-sub-interpreters."""
+"""Exit of the process and of sub-interpreters with live arrays, daemon threads and device work."""
 
 from __future__ import annotations
 
@@ -17,10 +16,12 @@ MODES = [
 @pytest.mark.req("LIFE-05")
 @pytest.mark.parametrize("attempt", range(3))
 @pytest.mark.parametrize("mode", MODES)
-def test_daemon_threads(isolated: Any, mode: str, attempt: int) -> None:
-    """CPython before 3.14 unwinds a thread that comes back to a finalizing interpreter; our frames
-    must not turn that into std::terminate, whose text would be on stderr."""
-    # What such a thread had in its hands stays there (`leaks`).
+def test_daemon_threads_inside_refarray_do_not_abort_the_exit(
+    isolated: Any, mode: str, attempt: int
+) -> None:
+    """CPython before 3.14 unwinds a thread that re-enters a finalizing interpreter; in refarray's
+    frames that must not become std::terminate, whose text would be on stderr."""
+    # Such a thread leaks the objects it uses.
     assert isolated("finalization.py", mode, leaks=True) == "alive until here\n"
 
 
@@ -44,10 +45,9 @@ def test_daemon_threads(isolated: Any, mode: str, attempt: int) -> None:
         "atexit",
     ],
 )
-def test_finalization(isolated: Any, mode: str) -> None:
-    """Arrays, capsules and managed tensors that outlive the interpreter are let go or leaked,
-    never a crash."""
-    # Releasing a Python object needs an interpreter, and a daemon thread never comes to its end.
+def test_objects_that_outlive_the_interpreter_do_not_crash(isolated: Any, mode: str) -> None:
+    """Arrays, capsules and managed tensors that outlive the interpreter are released or leaked."""
+    # Releasing a Python object needs an interpreter, and a daemon thread is never joined.
     leaks = mode.startswith(("buffer_", "interface_", "daemon"))
     assert "alive until here\n" in isolated("finalization.py", mode, leaks=leaks)
 
@@ -57,16 +57,16 @@ def test_finalization(isolated: Any, mode: str) -> None:
     "mode",
     ["round_trip", "many", "outlives", "drivers", "buffer_of_the_living", "buffer_of_the_dead"],
 )
-def test_subinterpreters(isolated: Any, mode: str) -> None:
+def test_arrays_in_subinterpreters(isolated: Any, mode: str) -> None:
     """Each interpreter imports its own module, with its own GIL from 3.12 on; tensors may outlive
-    theirs."""
+    their interpreter."""
     leaks = mode == "buffer_of_the_dead"  # PyBuffer_Release needs its interpreter
     assert "main goes on\n" in isolated("subinterpreters.py", mode, leaks=leaks)
 
 
 @pytest.mark.req("LIFE-05")
-def test_a_module_goes_before_its_interpreter(isolated: Any) -> None:
-    """Memory that it borrowed is let go as long as the interpreter is there to do so."""
+def test_arrays_outlive_their_module(isolated: Any) -> None:
+    """A buffer borrowed by such an array is released as long as the interpreter lives."""
     assert isolated("module_teardown.py") == "given back\n"
 
 
@@ -76,10 +76,10 @@ def test_a_module_goes_before_its_interpreter(isolated: Any) -> None:
     [("unused", 3), ("busy", 3), ("lent", 3), ("module", 3), ("thread", 3), ("failing", 3),
      ("unloaded", 3), ("capture", 0), ("unregistered", 0)],
 )  # fmt: skip
-def test_producers_that_wait_for_a_device(isolated: Any, mode: str, calls: int) -> None:
-    """Each deleter behind work of ours is called once, at the latest at the end; not that of memory
-    whose capture never ends, nor where atexit cannot be had."""
-    said = isolated("gpu_exit.py", mode, leaks=True, seconds=300)
-    assert said.count("\x01\n") == calls, said
+def test_exit_waits_for_pending_device_work(isolated: Any, mode: str, calls: int) -> None:
+    """Each deleter with pending device work is called once, at exit at the latest; never for memory
+    in an unfinished graph capture, nor if atexit cannot be imported."""
+    output = isolated("gpu_exit.py", mode, leaks=True, seconds=300)
+    assert output.count("\x01\n") == calls, output
     waits = mode not in ("unused", "unregistered")
-    assert ("waited []\n" if waits else "did not wait []\n") in said
+    assert ("waited []\n" if waits else "did not wait []\n") in output

@@ -1,4 +1,4 @@
-"""Export: what `__dlpack__` of our arrays answers to every combination of its four keywords."""
+"""Export: `__dlpack__` with every combination of its four keywords, for every kind of array."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def pick(**keywords: Any) -> dict[str, Any]:
     "AAPI-03",
 )
 @pytest.mark.parametrize("kind", KINDS)
-def test_grid(adv: Any, kind: str) -> None:
-    """max_version x copy x dl_device x stream: name, version, flags, layout, alias or copy."""
+def test_every_combination_of_keywords(adv: Any, kind: str) -> None:
+    """max_version x copy x dl_device x stream: name, version, flags, layout, view or copy."""
     x = build_arrays()[kind]
     own = adv.inspect(x.__dlpack__(max_version=(1, 3), copy=False))
     devices = [ABSENT, None, (1, 0), (refarray.DLDeviceType.kDLCPU, 0), x.__dlpack_device__()]
@@ -99,7 +99,7 @@ def test_grid(adv: Any, kind: str) -> None:
 
 @pytest.mark.req("TENS-03")
 @pytest.mark.parametrize("shape", [(0,), (3, 0, 2), (0, 0)])
-def test_size_zero_exports_null(adv: Any, shape: tuple[int, ...]) -> None:
+def test_empty_arrays_export_null_data(adv: Any, shape: tuple[int, ...]) -> None:
     for version in (None, (1, 3)):
         for copy in (None, True):
             found = adv.inspect(refarray.zeros(shape).__dlpack__(max_version=version, copy=copy))
@@ -141,7 +141,7 @@ DTYPES = {
     "DTYPE-17",
 )
 @pytest.mark.parametrize("name", DTYPES)
-def test_dtypes(adv: Any, name: str) -> None:
+def test_every_dtype_is_exported(adv: Any, name: str) -> None:
     for lanes in (1, 2):
         dtype = refarray.DType(name if lanes == 1 else f"{name}x{lanes}")
         x = refarray.empty((2, 4), dtype=dtype)  # rows of whole bytes, packed or not
@@ -151,9 +151,9 @@ def test_dtypes(adv: Any, name: str) -> None:
 
 
 @pytest.mark.req("DTYPE-09", "FLAG-07", "FLAG-11", "PROD-04")
-def test_sub_byte(adv: Any) -> None:
-    """Packed is flag 0, padded flag 4; a layout that starts inside a byte, or legacy padding, is
-    refused."""
+def test_sub_byte_dtypes(adv: Any) -> None:
+    """Packed has flags 0, padded 4. A layout that starts inside a byte and a padded unversioned
+    tensor are refused."""
     packed = refarray.zeros((4, 4), dtype="float4_e2m1fn")
     assert adv.inspect(packed.__dlpack__(max_version=(1, 3)))["flags"] == 0
     assert adv.inspect(packed[1:, 2:].__dlpack__(max_version=(1, 3)))["shape"] == (3, 2)
@@ -170,9 +170,8 @@ def test_sub_byte(adv: Any) -> None:
 
 @pytest.mark.req("PROD-11", "FLAG-05", "COPY-05")
 @pytest.mark.parametrize("version", [None, (1, 3)])
-def test_copies_are_independent(adv: Any, version: Any) -> None:
-    """A flagged copy belongs to its consumer: neither side sees the other's writes, nor do two
-    copies."""
+def test_exported_copies_are_independent(adv: Any, version: Any) -> None:
+    """With copy=True, neither consumer nor producer sees the other's writes, nor do two copies."""
     x = refarray.arange(4, dtype=refarray.float32)
     first, second = (adv.take(x.__dlpack__(max_version=version, copy=True)) for _ in range(2))
     first.write(b"\0" * 16)
@@ -206,20 +205,20 @@ class Version(NamedTuple):
         {1: 0},
     ],
 )
-def test_malformed_max_version(bad: Any) -> None:
+def test_malformed_max_version_raises(bad: Any) -> None:
     with pytest.raises(TypeError, match="max_version"):
         refarray.zeros(3).__dlpack__(max_version=bad)
 
 
-def test_tuple_subclass_is_a_max_version(adv: Any) -> None:
-    """VERS-10: any tuple of two ints will do."""
+def test_tuple_subclass_is_accepted_as_max_version(adv: Any) -> None:
+    """VERS-10: any tuple of two ints is valid."""
     assert adv.inspect(refarray.zeros(3).__dlpack__(max_version=Version(1, 0)))["version"] == (1, 3)
 
 
 @pytest.mark.req("STRM-14", "STRM-16", "STRM-17", "PROD-10")
 @pytest.mark.parametrize("device", [ABSENT, None, (1, 0)])
-def test_streams_on_the_cpu(device: Any) -> None:
-    """Only None: an int is a ValueError (A-15, A-16), anything else a TypeError."""
+def test_only_stream_none_is_valid_on_the_cpu(device: Any) -> None:
+    """An int raises ValueError (A-15, A-16), anything else TypeError."""
     x = refarray.zeros(3)
     for stream in (-2, -1, 0, 1, 2, 3, 2**63, 2**64 - 1, 2**64, 2**70, -(2**70)):
         with pytest.raises(ValueError, match="stream"):
@@ -230,8 +229,8 @@ def test_streams_on_the_cpu(device: Any) -> None:
 
 
 @pytest.mark.req("PROD-04", "PROD-06", "PROD-07", "PROD-08")
-def test_dl_device() -> None:
-    """Malformed is a TypeError, out of int32 a ValueError, another device a BufferError."""
+def test_invalid_dl_device_raises() -> None:
+    """Malformed: TypeError; out of int32: ValueError; another device: BufferError."""
     x = refarray.zeros(3)
     for bad in (
         "cpu",
@@ -259,13 +258,13 @@ def test_dl_device() -> None:
 
 @pytest.mark.req("PROD-15")
 @pytest.mark.parametrize("bad", [0, 1, 2, "no", "", 1.0, [], object()])
-def test_copy_is_a_bool_or_none(bad: Any) -> None:
+def test_copy_must_be_a_bool_or_none(bad: Any) -> None:
     with pytest.raises(TypeError, match="copy"):
         refarray.zeros(3).__dlpack__(copy=bad)
 
 
 @pytest.mark.req("PROD-01", "PROD-02", "DEV-01", "AAPI-02")
-def test_signatures() -> None:
+def test_signatures_of_the_export_methods() -> None:
     x = refarray.zeros(3)
     names = ["stream", "max_version", "dl_device", "copy"]
     parameters = signatures.signature(x.__dlpack__).parameters
@@ -284,7 +283,7 @@ def test_signatures() -> None:
 
 
 def test_keywords_need_not_be_interned(adv: Any) -> None:
-    """PROD-03: names made at run time are as good as names in source."""
+    """PROD-03: keyword names are compared as text, not by identity."""
     keywords = {
         "".join(list(name)): value for name, value in {"max_version": (1, 0), "copy": True}.items()
     }
@@ -292,8 +291,8 @@ def test_keywords_need_not_be_interned(adv: Any) -> None:
 
 
 @pytest.mark.req("LIFE-07", "LIFE-20", "PROD-03")
-def test_exports_are_independent(adv: Any) -> None:
-    """Each call is a managed tensor of its own; the names are static text."""
+def test_every_export_is_a_separate_managed_tensor(adv: Any) -> None:
+    """The capsules share only the data and their static name."""
     x = refarray.zeros(3)
     for version in (None, (1, 3)):
         capsules = [x.__dlpack__(max_version=version) for _ in range(8)]
@@ -310,7 +309,7 @@ def test_exports_are_independent(adv: Any) -> None:
 @pytest.mark.skipif(
     not getattr(sys, "_is_gil_enabled", lambda: True)(), reason="reference counts are split"
 )
-def test_reference_counts() -> None:
+def test_exports_do_not_change_the_reference_count() -> None:
     x = refarray.zeros(3)
     before = sys.getrefcount(x)
     capsule = x.__dlpack__(max_version=(1, 3))
@@ -329,8 +328,8 @@ def test_reference_counts() -> None:
 
 
 @pytest.mark.req("LIFE-16", "TENS-16")
-def test_data_outlives_the_producer(adv: Any) -> None:
-    """The array dies; the managed tensor still holds its data, shape and strides."""
+def test_exported_data_outlives_the_array(adv: Any) -> None:
+    """The managed tensor keeps data, shape and strides alive."""
     x = refarray.reshape(refarray.arange(6, dtype=refarray.int8), (2, 3))
     owned = adv.take(refarray.permute_dims(x, (1, 0)).__dlpack__(max_version=(1, 3)))
     del x

@@ -1,4 +1,4 @@
-"""Foreign exchange tables: usable ones, wrong ones, and the way back to `__dlpack__`."""
+"""Other libraries' exchange tables: usable ones, invalid ones, and the fallback to `__dlpack__`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MEMBERS = ("allocator", "from_py", "to_py", "dltensor", "stream")
 
 
 def tables(adv: Any) -> dict[str, Any]:
-    """Row 41: tables that cannot be used; `from_dlpack` has to do without."""
+    """Row 41: unusable tables, for which `from_dlpack` must fall back to `__dlpack__`."""
     poisoned = {"from_py": "give", "poisoned": "from_py"}
     return {
         "major2": adv.table(version=(2, 0), unmapped=True),
@@ -53,8 +53,8 @@ TABLES = [
 
 @pytest.mark.req("CAPI-05", "CAPI-06", "CAPI-07", "CAPI-28")
 @pytest.mark.parametrize("name", TABLES)
-def test_unusable_tables(adv: Any, forked: Any, name: str) -> None:
-    """from_dlpack falls back to __dlpack__; the private direct way refuses; nothing unknown is
+def test_from_dlpack_falls_back_from_an_unusable_table(adv: Any, forked: Any, name: str) -> None:
+    """The private _from_exchange_api, without a fallback, refuses; no function of the table is
     called."""
 
     def body() -> None:
@@ -72,7 +72,9 @@ def test_unusable_tables(adv: Any, forked: Any, name: str) -> None:
 @pytest.mark.parametrize(
     "value", ["int", "other capsule", "none", "string", "managed tensor", "raises"]
 )
-def test_attribute_that_is_no_table(adv: Any, forked: Any, value: str) -> None:
+def test_from_dlpack_ignores_an_attribute_that_is_not_a_table(
+    adv: Any, forked: Any, value: str
+) -> None:
     """Rows 41, 82: only a capsule named dlpack_exchange_api is a table; an int is not a pointer."""
 
     def body() -> None:
@@ -91,7 +93,7 @@ def test_attribute_that_is_no_table(adv: Any, forked: Any, value: str) -> None:
         assert refarray.from_dlpack(thing).tolist() == VALUES
         with pytest.raises((BufferError, TypeError, AttributeError)):
             _native._from_exchange_api(thing)
-        # A class never dies on CPython 3.13 without a GIL.
+        # Free-threaded CPython 3.13 never frees a class.
         del type(thing).__dlpack_c_exchange_api__
 
     forked(body)
@@ -109,8 +111,8 @@ def test_table_on_the_instance_is_ignored(adv: Any) -> None:
 
 
 @pytest.mark.req("CAPI-06", "CAPI-08", "CAPI-30")
-def test_usable_tables(adv: Any) -> None:
-    """The optional member may be missing, and an older table in the chain is found."""
+def test_usable_tables_are_used(adv: Any) -> None:
+    """The optional function may be missing, and an older table in the chain is found."""
     newest = adv.table(
         version=(3, 0), prev=adv.table(version=(2, 0), prev=adv.table()), unmapped=True
     )
@@ -125,15 +127,15 @@ def test_usable_tables(adv: Any) -> None:
 
 @pytest.mark.req("CAPI-09", "CAPI-11")
 @pytest.mark.parametrize("how", ["raise", "silent", "null", "untouched", "positive"])
-def test_failing_functions(adv: Any, forked: Any, how: str) -> None:
-    """Rows 87-89: failure with or without an exception, or no tensor: always a clean error."""
+def test_a_failing_table_function_raises_cleanly(adv: Any, forked: Any, how: str) -> None:
+    """Rows 87-89: failure with or without an exception, or success without a tensor."""
 
     def body() -> None:
         thing = foreign(adv, adv.make(data=FLOATS), adv.table(from_py=how))
         with pytest.raises(BufferError, match="Foreign|refuses"):
             _native._from_exchange_api(thing)
         try:
-            assert refarray.from_dlpack(thing).tolist() == VALUES  # by falling back
+            assert refarray.from_dlpack(thing).tolist() == VALUES  # through the fallback
         except BufferError:
             assert thing.asked == []
         assert thing.tensor.deleter_calls == int(thing.tensor.issued)
@@ -143,8 +145,8 @@ def test_failing_functions(adv: Any, forked: Any, how: str) -> None:
 
 
 @pytest.mark.req("CAPI-09")
-def test_success_with_an_exception(adv: Any, unraisable: list[Any]) -> None:
-    """Row 88: 0 is success; the exception left behind is reported and goes no further."""
+def test_exception_despite_success_is_unraisable(adv: Any, unraisable: list[Any]) -> None:
+    """Row 88: the return value 0 is success; the exception goes to the unraisable hook."""
     thing = foreign(adv, adv.make(data=FLOATS), adv.table(from_py="give_and_raise"))
     assert _native._from_exchange_api(thing).tolist() == VALUES
     assert [kind for kind, _ in unraisable] == [RuntimeError]
@@ -152,9 +154,9 @@ def test_success_with_an_exception(adv: Any, unraisable: list[Any]) -> None:
 
 
 @pytest.mark.req("CAPI-28", "DTYPE-04")
-def test_complex_is_asked_again(adv: Any) -> None:
-    """A lazily conjugated tensor cannot say so in a table: complex results come through
-    __dlpack__."""
+def test_complex_data_is_imported_through_dunder_dlpack(adv: Any) -> None:
+    """A table cannot express that a tensor is lazily conjugated, so complex results are discarded
+    and requested again from __dlpack__."""
     through_table = adv.make(dtype=(5, 64, 1), shape=(1,), data=struct.pack("2f", 1.0, 2.0))
     through_dunder = adv.make(dtype=(5, 64, 1), shape=(1,), data=struct.pack("2f", 1.0, -2.0))
     thing = foreign(adv, through_table, answer=lambda **_: through_dunder.capsule())
@@ -166,9 +168,8 @@ def test_complex_is_asked_again(adv: Any) -> None:
 @pytest.mark.parametrize(
     "given", [{"copy": True}, {"copy": False}, {"device": "cpu"}, {"max_version": (1, 0)}]
 )
-def test_requests_reach_dunder_dlpack(adv: Any, given: dict[str, Any]) -> None:
-    """The table cannot carry copy, device or version: what the user asked is honoured either
-    way."""
+def test_import_with_keywords_bypasses_the_table(adv: Any, given: dict[str, Any]) -> None:
+    """A table cannot carry copy, device or max_version."""
     tensor = adv.make(data=FLOATS)
     thing = foreign(adv, tensor)
     adv.from_py_calls()
@@ -186,9 +187,9 @@ def test_requests_reach_dunder_dlpack(adv: Any, given: dict[str, Any]) -> None:
 
 @pytest.mark.req("CAPI-03", "CAPI-28")
 @pytest.mark.parametrize("first", ["numpy", "tables"])
-def test_more_types_than_are_remembered(adv: Any, forked: Any, first: str) -> None:
-    """What is known of a type never serves another, however many there are and wherever they lie
-    in memory. In a child: what is remembered stays remembered."""
+def test_more_producer_types_than_the_cache_holds(adv: Any, forked: Any, first: str) -> None:
+    """A cached entry is never used for another type, whatever their number and addresses. Runs in a
+    child, because the cache lives as long as the process."""
     np = pytest.importorskip("numpy")
 
     def import_numpy(number: int) -> None:
@@ -226,8 +227,8 @@ def test_more_types_than_are_remembered(adv: Any, forked: Any, first: str) -> No
 
 
 @pytest.mark.req("CAPI-05")
-def test_inspect_exchange_api(adv: Any) -> None:
-    """None without a table; of a foreign major nothing behind the header is read."""
+def test_inspection_of_an_unknown_table_version_reads_the_header_only(adv: Any) -> None:
+    """Inspection returns None without a table."""
     assert _native._inspect_exchange_api(int) is None
     assert tuple(_native._inspect_exchange_api(type(foreign(adv, None)))["version"]) == (1, 3)
     future = type(foreign(adv, None, adv.table(version=(2, 0), unmapped=True)))

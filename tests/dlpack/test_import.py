@@ -1,5 +1,4 @@
-"""Import: every row of the hostile corpus through every way in, and what an imported array
-keeps."""
+"""Import: the hostile corpus through every entry point, and the properties of imported arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from native.corpus import CASES, FLOATS, SUPPORTED, Case
 import refarray
 from refarray import _native
 
-Import = Callable[[Any, Any], Any]
+ImportFunction = Callable[[Any, Any], Any]
 
 
 def through_dunder(adv: Any, tensor: Any) -> Any:
@@ -27,7 +26,7 @@ def through_capsule(adv: Any, tensor: Any) -> Any:
 
 
 def through_table(adv: Any, tensor: Any) -> Any:
-    """Through a foreign type's exchange table, with no way back to __dlpack__."""
+    """Through a foreign type's exchange table, without a fallback to __dlpack__."""
     return _native._from_exchange_api(producers.foreign(adv, tensor))
 
 
@@ -61,7 +60,7 @@ def check_expected(array: Any, expect: dict[str, Any]) -> None:
         assert found == value, f"{name} is {found!r}, not {value!r}"
 
 
-def run_case(adv: Any, case: Case, route: Import) -> None:
+def run_case(adv: Any, case: Case, route: ImportFunction) -> None:
     tensor = adv.make(**case.fields)
     has_deleter = case.fields.get("deleter", True) is not None
     try:
@@ -79,16 +78,18 @@ def run_case(adv: Any, case: Case, route: Import) -> None:
 
 @pytest.mark.req("CAPI-10", "CAPI-18", "CAPI-19", "CONS-07", "LIFE-03", "LIFE-13")
 @pytest.mark.parametrize(("case", "route"), PAIRS)
-def test_corpus(adv: Any, forked: Any, case: Case, route: Import) -> None:
-    """First in a child, where a crash is a failure with a name; then in this process."""
+def test_corpus_is_accepted_or_refused_as_specified(
+    adv: Any, forked: Any, case: Case, route: ImportFunction
+) -> None:
+    """First in a child, where a crash is reported as a failure; then in this process."""
     forked(lambda: run_case(adv, case, route))
     run_case(adv, case, route)
 
 
 @pytest.mark.req("DTYPE-01", "DTYPE-03", "DTYPE-06", "DTYPE-07", "DTYPE-08", "DTYPE-13", "DTYPE-17")
 @pytest.mark.parametrize("code", range(32))
-def test_code_and_bits(adv: Any, code: int) -> None:
-    """Row 27: a (code, bits) pair names a supported type, which survives re-export, or is
+def test_every_dtype_code_and_width(adv: Any, code: int) -> None:
+    """Row 27: a (code, bits) pair is a supported type, which survives a re-export, or is
     refused."""
     for bits in range(256):
         tensor = adv.make(dtype=(code, bits, 1), shape=(1,), data=bytes(64))
@@ -103,8 +104,8 @@ def test_code_and_bits(adv: Any, code: int) -> None:
 
 
 @pytest.mark.parametrize("versioned", [True, False])
-def test_metadata_is_copied(adv: Any, versioned: bool) -> None:
-    """The producer rewrites its shape after the import; ours is unchanged."""
+def test_import_copies_shape_and_strides(adv: Any, versioned: bool) -> None:
+    """The array does not change when the producer rewrites its shape after the import."""
     tensor = adv.make(shape=(2, 3), data=FLOATS, versioned=versioned)
     array = refarray.from_dlpack(tensor)
     tensor.scramble()
@@ -113,9 +114,8 @@ def test_metadata_is_copied(adv: Any, versioned: bool) -> None:
 
 
 @pytest.mark.req("FLAG-10", "FLAG-02", "FLAG-11")
-def test_views_of_a_read_only_array_are_read_only(adv: Any) -> None:
-    """Read-only on import: not writable, kept by views and re-exports, refused to legacy
-    consumers."""
+def test_read_only_flag_is_kept_by_views_and_exports(adv: Any) -> None:
+    """Neither the import nor its views are writable; unversioned exports are refused."""
     array = refarray.from_dlpack(adv.make(shape=(4,), data=FLOATS, flags=1))
     for view in (array, array[1:], array[::-1], array.reshape((2, 2)), array.as_readonly()):
         assert view.readonly
@@ -131,19 +131,19 @@ def test_views_of_a_read_only_array_are_read_only(adv: Any) -> None:
 
 @pytest.mark.req("FLAG-08", "FLAG-01")
 @pytest.mark.parametrize("flags", [1 << 3, 1 << 63, 2, 2 | 1 << 40, 4 | 1 << 5])
-def test_strange_flags_are_not_exported_again(adv: Any, flags: int) -> None:
-    """IS_COPIED describes one export, and an unknown bit may mean anything: neither travels on."""
+def test_other_flags_are_not_re_exported(adv: Any, flags: int) -> None:
+    """IS_COPIED describes one export, and unknown bits have an unknown meaning."""
     tensor = adv.make(data=FLOATS, flags=flags)
     try:
         array = refarray.from_dlpack(tensor)
     except BufferError:
-        assert flags & 4, "only the padded bit has a meaning that float32 contradicts"
+        assert flags & 4, "only the padded flag may be refused: float32 is not a sub-byte type"
         return
     assert adv.inspect(array.__dlpack__(max_version=(1, 3)))["flags"] == 0
 
 
 @pytest.mark.req("FLAG-11")
-def test_legacy_is_writable(adv: Any) -> None:
+def test_unversioned_tensors_are_writable(adv: Any) -> None:
     tensor = adv.make(data=FLOATS, versioned=False)
     array = refarray.from_dlpack(tensor)
     assert not array.readonly
@@ -152,15 +152,15 @@ def test_legacy_is_writable(adv: Any) -> None:
 
 
 @pytest.mark.req("TENS-13")
-def test_zero_strides_keep_the_flag(adv: Any) -> None:
-    """A broadcast import is writable exactly when the producer says so."""
+def test_broadcast_import_keeps_the_read_only_flag(adv: Any) -> None:
+    """An import with zero strides is writable exactly if the producer says so."""
     for flags, readonly in ((0, False), (1, True)):
         array = refarray.from_dlpack(adv.make(shape=(3,), strides=(0,), data=FLOATS, flags=flags))
         assert (array.readonly, array.strides, array.tolist()) == (readonly, (0,), [0.0] * 3)
 
 
 @pytest.mark.req("TENS-18", "LIFE-17")
-def test_zero_copy(adv: Any) -> None:
+def test_import_shares_memory(adv: Any) -> None:
     """The import sees the producer's memory, in both directions."""
     tensor = adv.make(shape=(2, 2), strides=(1, 2), data=FLOATS, byte_offset=4)
     array = refarray.from_dlpack(tensor)
@@ -171,8 +171,8 @@ def test_zero_copy(adv: Any) -> None:
 
 
 @pytest.mark.req("DTYPE-10", "DTYPE-09")
-def test_packed_elements(adv: Any) -> None:
-    """0x21 0x43 holds the fp4 codes 1, 2, 3, 4: 0.5, 1.0, 1.5, 2.0."""
+def test_packed_and_padded_elements(adv: Any) -> None:
+    """The bytes 0x21 0x43 hold the fp4 codes 1, 2, 3, 4: 0.5, 1.0, 1.5, 2.0."""
     array = refarray.from_dlpack(adv.make(dtype=corpus.FP4, shape=(4,), data=b"\x21\x43"))
     assert array.tolist() == [0.5, 1.0, 1.5, 2.0]
     padded = refarray.from_dlpack(
@@ -183,8 +183,8 @@ def test_packed_elements(adv: Any) -> None:
 
 @pytest.mark.req("DEV-02", "DEV-03", "DEV-04", "DEV-09", "DEV-12", "COPY-02")
 @pytest.mark.parametrize(("device", "name"), [((3, 0), "cuda_host"), ((11, 0), "rocm_host")])
-def test_host_label_survives(adv: Any, device: tuple[int, int], name: str) -> None:
-    """Pinned memory keeps its label through views, the dunder and the next export."""
+def test_pinned_memory_keeps_its_device(adv: Any, device: tuple[int, int], name: str) -> None:
+    """The device is kept by views, __dlpack_device__ and the next export."""
     array = refarray.from_dlpack(adv.make(shape=(4,), data=FLOATS, device=device))
     for view in (array, array[1:3], array.reshape((2, 2))):
         assert str(view.device) == name
@@ -196,9 +196,8 @@ def test_host_label_survives(adv: Any, device: tuple[int, int], name: str) -> No
 @pytest.mark.parametrize(
     ("kind", "name"), [(2, "cuda"), (10, "rocm"), (13, "managed"), (8, "etal"), (99, "99")]
 )
-def test_unreachable_device_is_named(adv: Any, kind: int, name: str) -> None:
-    """The message tells which device it was; both when announced and when only the struct has
-    it."""
+def test_error_names_the_unsupported_device(adv: Any, kind: int, name: str) -> None:
+    """Both if __dlpack_device__ announces the device and if only the struct contains it."""
     for announced in ((kind, 0), (1, 0)):
         with pytest.raises(BufferError, match=f"(?i){name}"):
             refarray.from_dlpack(adv.make(data=FLOATS, device=(kind, 0), dunder_device=announced))
@@ -207,8 +206,8 @@ def test_unreachable_device_is_named(adv: Any, kind: int, name: str) -> None:
 @pytest.mark.skipif(
     not getattr(sys, "_is_gil_enabled", lambda: True)(), reason="reference counts are split"
 )
-def test_reference_counts(adv: Any) -> None:
-    """An import that fails or ends leaves the producer's reference count as it was."""
+def test_import_does_not_change_the_producers_reference_count(adv: Any) -> None:
+    """Neither a failed import nor one whose array has died."""
     for fields in ({}, {"data": None}, {"device": (99, 0)}, {"dtype": (99, 8, 1)}):
         tensor = adv.make(**fields)
         before = sys.getrefcount(tensor)
@@ -221,9 +220,8 @@ def test_reference_counts(adv: Any) -> None:
 
 
 @pytest.mark.req("LIFE-16", "CONS-12")
-def test_views_keep_the_memory(adv: Any) -> None:
-    """The producer object and the first array die; a view keeps the managed tensor, the last one
-    ends it."""
+def test_views_keep_the_managed_tensor_alive(adv: Any) -> None:
+    """The tensor is deleted with the last view, even if the producer and the array die earlier."""
     tensor = adv.make(shape=(4,), data=FLOATS)
     array = refarray.from_dlpack(producers.Recorder(lambda **_: tensor.capsule()))
     view = array[1:]

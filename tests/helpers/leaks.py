@@ -1,4 +1,4 @@
-"""Owns counting the memory blocks that a repeated piece of work leaves behind."""
+"""Counts the interpreter's memory blocks that repeated work leaves behind."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 
 def blocks_left(work: Callable[[], object], repeats: int = 50, rounds: int = 5) -> int:
-    """Blocks that `repeats` runs leave behind at least: the least of some rounds, because caches of
-    the interpreter fill at times of their own. A leak of one block a run is `repeats` or more."""
+    """Blocks that `repeats` calls leave behind: the minimum of some rounds, because the interpreter
+    fills caches at unpredictable times. A leak of one block per call gives at least `repeats`."""
     left = []
     work()
     for _ in range(rounds):

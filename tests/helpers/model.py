@@ -1,5 +1,4 @@
-"""Owns a model of arrays in pure Python: lists of numbers seen through offsets, shapes and strides,
-and which of them share memory."""
+"""A model of arrays in pure Python: offset, shape and strides over a shared list of numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-#: Type names to (DLPack's triple, the letter of `struct`); small whole numbers are exact in each.
+#: Type name: (DLPack's (code, bits, lanes), `struct` format). Small integers are exact in each.
 TYPES = {
     "uint8": ((1, 8, 1), "B"),
     "int16": ((0, 16, 1), "h"),
@@ -21,8 +20,8 @@ TYPES = {
 
 @dataclass(eq=False)
 class Memory:
-    """What a storage holds, element by element; `is_released` asks the producer of a foreign one
-    whether it has been let go."""
+    """The elements of one allocation. For foreign memory, `is_released` says whether its producer
+    has got it back."""
 
     values: list[int]
     is_released: Callable[[], bool] | None = None
@@ -38,7 +37,7 @@ def row_major(shape: Iterable[int]) -> tuple[int, ...]:
 
 @dataclass(eq=False, frozen=True)
 class Model:
-    """An array; like the real one it never changes, only its memory does."""
+    """A view of a Memory: immutable, like the attributes of an array; only the memory changes."""
 
     memory: Memory
     dtype: str
@@ -85,7 +84,7 @@ class Model:
         return build(self.shape, self.values())
 
     def meaningful_strides(self) -> list[int | None]:
-        """Strides that move: those of one element or of none carry no meaning (TENS-14)."""
+        """The strides, with None where a stride is never used (TENS-14)."""
         if not self.size:
             return [None] * len(self.shape)
         return [s if n > 1 else None for n, s in zip(self.shape, self.strides, strict=True)]
@@ -136,7 +135,7 @@ class Model:
         return Model(out.memory, out.dtype, out.shape, out.strides, out.offset, readonly=True)
 
     def reshaped(self, shape: Iterable[int]) -> Model:
-        """A view where the steps between elements are the same everywhere, else a copy."""
+        """A view if strides for the new shape exist, else a copy."""
         shape = tuple(shape)
         if not self.size:
             return self.view(shape, row_major(shape))
