@@ -1,5 +1,4 @@
-"""Lifetime: deleters that run once, anywhere, and disturb nothing; theirs under our care and ours
-under theirs."""
+"""Lifetime: every deleter runs once, on any thread, and leaves pending exceptions alone."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from native.producers import Recorder
 import refarray
 
 VALUES = [0.0, 1.0, 2.0]
-BAD: dict[str, dict[str, Any]] = {
+REFUSED_TENSORS: dict[str, dict[str, Any]] = {
     "null-data": {"data": None},
     "dtype": {"dtype": (99, 8, 1)},
     "device": {"device": (99, 0), "dunder_device": (1, 0)},
@@ -25,18 +24,20 @@ BAD: dict[str, dict[str, Any]] = {
 }
 
 
-# --- their deleters ---
+# --- foreign deleters ---
 
 
 @pytest.mark.req("LIFE-03")
 @pytest.mark.parametrize("versioned", [True, False])
-def test_deleter_that_raises(adv: Any, unraisable: list[Any], versioned: bool) -> None:
-    """Row 38: reported as unraisable, never to whoever dropped the array."""
+def test_exception_of_a_deleter_is_unraisable(
+    adv: Any, unraisable: list[Any], versioned: bool
+) -> None:
+    """Row 38: it does not reach the code that dropped the array."""
 
-    def refuse() -> None:
+    def raise_error() -> None:
         raise OwnError("from a deleter")
 
-    tensor = adv.make(data=FLOATS, versioned=versioned, deleter=refuse)
+    tensor = adv.make(data=FLOATS, versioned=versioned, deleter=raise_error)
     array = refarray.from_dlpack(tensor)
     del array
     assert tensor.deleter_calls == 1
@@ -49,13 +50,12 @@ class OwnError(Exception):
 
 @pytest.mark.req("LIFE-14", "LIFE-15")
 @pytest.mark.parametrize("last", ["array", "view", "capsule", "legacy capsule"])
-def test_deleter_that_raises_while_another_error_is_pending(
+def test_exception_of_a_deleter_leaves_the_pending_one(
     adv: Any, unraisable: list[Any], last: str
 ) -> None:
-    """Whatever holds the memory last: the pending exception stays pending, the deleter's is
-    reported."""
+    """The pending exception stays; the deleter's goes to the unraisable hook."""
 
-    def refuse() -> None:
+    def raise_error() -> None:
         raise OwnError("from a deleter")
 
     made_from: dict[str, Any] = {
@@ -64,31 +64,32 @@ def test_deleter_that_raises_while_another_error_is_pending(
         "capsule": lambda array: array.__dlpack__(max_version=(1, 3)),
         "legacy capsule": lambda array: array.__dlpack__(),
     }
-    dropped = [made_from[last](refarray.from_dlpack(adv.make(data=FLOATS, deleter=refuse)))]
+    dropped = [made_from[last](refarray.from_dlpack(adv.make(data=FLOATS, deleter=raise_error)))]
     pending = KeyError("pending")
     assert adv.drop_pending(dropped, pending) is pending
     assert unraisable == [(OwnError, "from a deleter")]
 
 
 @pytest.mark.req("LIFE-13")
-@pytest.mark.parametrize("name", BAD)
-def test_deleter_that_raises_on_an_error_path(adv: Any, unraisable: list[Any], name: str) -> None:
-    """The import's own error wins; the deleter's is reported."""
+@pytest.mark.parametrize("name", REFUSED_TENSORS)
+def test_exception_of_a_deleter_does_not_replace_the_imports(
+    adv: Any, unraisable: list[Any], name: str
+) -> None:
+    """The import's error propagates; the deleter's goes to the unraisable hook."""
 
-    def refuse() -> None:
+    def raise_error() -> None:
         raise OwnError("from a deleter")
 
-    tensor = adv.make(deleter=refuse, **BAD[name])
+    tensor = adv.make(deleter=raise_error, **REFUSED_TENSORS[name])
     with pytest.raises(BufferError):
         refarray.from_dlpack(tensor)
     assert (tensor.deleter_calls, unraisable) == (1, [(OwnError, "from a deleter")])
 
 
 @pytest.mark.req("LIFE-27", "LIFE-03")
-@pytest.mark.parametrize("name", ["good", *BAD])
-def test_deleter_that_comes_back(adv: Any, forked: Any, name: str) -> None:
-    """Row 38: it imports, exports, collects garbage and starts a thread that does, while it
-    runs."""
+@pytest.mark.parametrize("name", ["good", *REFUSED_TENSORS])
+def test_deleter_that_calls_refarray(adv: Any, forked: Any, name: str) -> None:
+    """Row 38: the deleter imports, exports, collects garbage, and starts a thread that does so."""
 
     def body() -> None:
         seen = []
@@ -100,14 +101,14 @@ def test_deleter_that_comes_back(adv: Any, forked: Any, name: str) -> None:
             seen.append(refarray.from_dlpack(inner).tolist())
             gc.collect()
 
-        def return_to_us() -> None:
+        def reenter() -> None:
             work()
             thread = threading.Thread(target=work)
             thread.start()
             thread.join()
 
-        tensor = adv.make(deleter=return_to_us, **BAD.get(name, {"data": FLOATS}))
-        if name in BAD:
+        tensor = adv.make(deleter=reenter, **REFUSED_TENSORS.get(name, {"data": FLOATS}))
+        if name in REFUSED_TENSORS:
             with pytest.raises(BufferError):
                 refarray.from_dlpack(tensor)
         else:
@@ -123,7 +124,7 @@ def test_deleter_that_comes_back(adv: Any, forked: Any, name: str) -> None:
 @pytest.mark.parametrize(
     "what", ["array", "view", "their capsule", "our capsule", "our legacy capsule", "dtype"]
 )
-def test_drops_leave_the_pending_exception_alone(adv: Any, what: str) -> None:
+def test_drops_keep_the_pending_exception(adv: Any, what: str) -> None:
     tensor = adv.make(data=FLOATS)
     if what == "their capsule":
         things = [tensor.capsule()]
@@ -145,9 +146,8 @@ def test_drops_leave_the_pending_exception_alone(adv: Any, what: str) -> None:
 
 
 @pytest.mark.req("LIFE-03", "LIFE-16")
-def test_random_order(adv: Any) -> None:
-    """Exports of one import, consumed or dropped in any order: the last of all gives the memory
-    back."""
+def test_memory_is_released_with_the_last_export_in_any_order(adv: Any) -> None:
+    """Exports of one import, consumed or dropped in random order."""
     choose = random.Random(7)
     for _ in range(50):
         tensor = adv.make(data=FLOATS)
@@ -174,8 +174,8 @@ def test_random_order(adv: Any) -> None:
 
 
 @pytest.mark.req("LIFE-03")
-def test_a_cycle_through_the_producer(adv: Any) -> None:
-    """A producer that keeps the array made from it is collected, array and all."""
+def test_reference_cycle_through_the_producer_is_collected(adv: Any) -> None:
+    """A producer that keeps the array imported from it."""
     tensor = adv.make(data=FLOATS)
     producer = Recorder(lambda **_: tensor.capsule())
     producer.array = refarray.from_dlpack(producer)  # type: ignore[attr-defined]
@@ -188,7 +188,7 @@ def test_a_cycle_through_the_producer(adv: Any) -> None:
 
 @pytest.mark.req("LIFE-13", "LIFE-03", "PROD-05")
 @pytest.mark.parametrize(
-    "way",
+    "scenario",
     [
         "import",
         "legacy",
@@ -202,27 +202,27 @@ def test_a_cycle_through_the_producer(adv: Any) -> None:
         "export",
     ],
 )
-def test_no_memory(isolated: Any, way: str) -> None:
-    """Allocation after allocation fails: MemoryError or the right answer, and every tensor
-    given back."""
+def test_exchange_survives_allocation_failures(isolated: Any, scenario: str) -> None:
+    """With each allocation failing in turn: MemoryError or the right result, and no leaked
+    tensor."""
     pytest.importorskip("_testcapi", reason="only test builds of CPython can make allocations fail")
-    # LSan cannot look for leaks in a process whose allocations were made to fail.
-    assert isolated("out_of_memory_exchange.py", way, leaks=True).endswith("survived\n")
+    # LSan does not work in a process whose allocations were made to fail.
+    assert isolated("out_of_memory_exchange.py", scenario, leaks=True).endswith("survived\n")
 
 
 @pytest.mark.req("LIFE-03", "CONS-02")
-def test_a_producer_comes_apart_while_it_is_asked(adv: Any, forked: Any) -> None:
-    """Its class loses both methods while the first one runs, the object its last other
-    reference."""
+def test_producer_deletes_its_methods_during_the_import(adv: Any, forked: Any) -> None:
+    """The first method deletes both methods of the class and the last other reference to the
+    producer."""
 
     def body() -> None:
         tensor = adv.make(data=FLOATS)
         held: list[Any] = []
 
-        class Falling:
+        class SelfDeleting:
             def __dlpack_device__(self) -> tuple[int, int]:
                 held.clear()
-                del Falling.__dlpack__, Falling.__dlpack_device__
+                del SelfDeleting.__dlpack__, SelfDeleting.__dlpack_device__
                 gc.collect()
                 return (1, 0)
 
@@ -230,7 +230,7 @@ def test_a_producer_comes_apart_while_it_is_asked(adv: Any, forked: Any) -> None
                 gc.collect()
                 return tensor.capsule()
 
-        held.append(Falling())
+        held.append(SelfDeleting())
         gone = weakref.ref(held[0])
         array = refarray.from_dlpack(held[0])
         assert gone() is None
@@ -242,23 +242,23 @@ def test_a_producer_comes_apart_while_it_is_asked(adv: Any, forked: Any) -> None
     body()
 
 
-# --- our deleters ---
+# --- refarray's deleters ---
 
 
 @pytest.mark.req("LIFE-04")
 @pytest.mark.parametrize("hold_gil", [True, False])
 @pytest.mark.parametrize("version", [None, (1, 3)])
 @pytest.mark.parametrize("copy", [None, True])
-def test_native_thread_deletes(
+def test_native_thread_runs_our_deleter_without_the_gil(
     adv: Any, forked: Any, version: Any, copy: Any, hold_gil: bool
 ) -> None:
-    """Our deleter needs no GIL: a native thread runs it while this one keeps the GIL."""
+    """The deleter needs no GIL: a native thread runs it while this thread holds the GIL."""
 
     def body() -> None:
         x = refarray.arange(3, dtype=refarray.float32)
         owned = adv.take(x.__dlpack__(max_version=version, copy=copy))
         if hold_gil:
-            del x  # the last reference to the memory ends in that thread
+            del x  # so that the native thread drops the last reference to the memory
         owned.drop_in_thread(hold_gil)
 
     forked(body)
@@ -266,8 +266,8 @@ def test_native_thread_deletes(
 
 
 @pytest.mark.req("LIFE-04", "LIFE-15", "LIFE-27")
-def test_native_thread_deletes_what_python_owns(adv: Any, forked: Any) -> None:
-    """Memory of a Python object is let go from a native thread, which takes the GIL for it."""
+def test_native_thread_releases_a_python_owner(adv: Any, forked: Any) -> None:
+    """The deleter acquires the GIL to release memory owned by a Python object."""
 
     class Exporter(bytearray):
         pass
@@ -289,8 +289,9 @@ def test_native_thread_deletes_what_python_owns(adv: Any, forked: Any) -> None:
 
 @pytest.mark.req("LIFE-04", "LIFE-27")
 @pytest.mark.parametrize("last", ["array", "capsule", "refused import"])
-def test_foreign_deleter_gives_up_the_gil_for_ours(adv: Any, forked: Any, last: str) -> None:
-    """We call it with the GIL; it calls ours without, and ours must release a Python object."""
+def test_foreign_deleter_calls_ours_without_the_gil(adv: Any, forked: Any, last: str) -> None:
+    """refarray calls the foreign deleter with the GIL; it calls ours without, which then has to
+    release a Python object."""
 
     class Exporter(bytearray):
         def __del__(self) -> None:
@@ -321,9 +322,9 @@ def test_foreign_deleter_gives_up_the_gil_for_ours(adv: Any, forked: Any, last: 
 
 
 @pytest.mark.req("LIFE-15")
-def test_deleter_of_ours_raises_nothing(adv: Any, unraisable: list[Any]) -> None:
-    """A Python owner whose end raises: the caller of our deleter sees no error (`drop` would raise
-    it)."""
+def test_our_deleter_does_not_raise(adv: Any, unraisable: list[Any]) -> None:
+    """The memory's Python owner raises in __del__: the caller of the deleter sees no exception
+    (`drop` would raise it)."""
 
     class Exporter(bytearray):
         def __del__(self) -> None:
@@ -337,8 +338,8 @@ def test_deleter_of_ours_raises_nothing(adv: Any, unraisable: list[Any]) -> None
 
 
 @pytest.mark.req("LIFE-24", "LIFE-20")
-def test_threads(isolated: Any) -> None:
-    """Four threads export and import one array, views of it and each other's capsules."""
+def test_threads_share_arrays_and_exchange_capsules(isolated: Any) -> None:
+    """Four threads export and import an array, its views and each other's capsules."""
     assert isolated("threads.py").endswith("balanced\n")
 
 
@@ -346,7 +347,7 @@ def test_threads(isolated: Any) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="os.fork and its exit status are used")
-def test_forked_child_uses_arrays_of_its_parent(adv: Any, forked: Any) -> None:
+def test_forked_child_can_use_its_parents_arrays(adv: Any, forked: Any) -> None:
     tensor = adv.make(data=FLOATS)
     array = refarray.from_dlpack(tensor)
 

@@ -1,5 +1,5 @@
-"""Two threads that act on one object at the same moment, thousands of times: on a free-threaded
-interpreter at once, elsewhere in every order that the GIL allows."""
+"""Races of two threads over one object, in lockstep for thousands of rounds: truly parallel on a
+free-threaded interpreter, otherwise in every order that the GIL allows."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from native.corpus import FLOATS
 import refarray
 from refarray import _native
 
-WON = {("ok", "BufferError"), ("BufferError", "ok")}
-GONE = {("ok", "ok"), ("IndexError", "ok")}  # the other thread may have emptied the list before
+ONE_WINNER = {("ok", "BufferError"), ("BufferError", "ok")}
+EMPTIED = {("ok", "ok"), ("IndexError", "ok")}  # the other thread may have emptied the list first
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def rounds(request: pytest.FixtureRequest) -> int:
 
 @pytest.fixture(autouse=True)
 def tally(request: pytest.FixtureRequest, adv: Any) -> Any:
-    """Every counted tensor that a test makes is deleted once."""
+    """Every counted tensor that a test makes is deleted exactly once."""
     before = adv.tally()
     yield
     after = adv.tally()
@@ -42,7 +42,7 @@ def check(outcomes: dict[tuple[str, str], int], allowed: set[tuple[str, str]], r
 
 
 def fresh_module() -> Any:
-    """Another instance of the extension module, with a state in which nothing was made yet."""
+    """A new instance of the extension module, with a fresh module state."""
     spec = importlib.util.spec_from_file_location("refarray._native", _native.__file__)
     assert spec is not None
     assert spec.loader is not None
@@ -53,7 +53,7 @@ def fresh_module() -> Any:
 
 @pytest.fixture(autouse=True)
 def our_module() -> Any:
-    """Puts the package's own module back where C callers find the one that was imported last."""
+    """Restores the package's module: C callers find the one that was imported last."""
     get_interpreter = ctypes.pythonapi.PyInterpreterState_Get
     get_interpreter.restype = ctypes.c_void_p
     get_dict = ctypes.pythonapi.PyInterpreterState_GetDict
@@ -69,16 +69,18 @@ def our_module() -> Any:
 
 @pytest.mark.req("LIFE-24", "LIFE-12", "LIFE-10", "LIFE-03")
 @pytest.mark.parametrize("versioned", [True, False])
-def test_one_capsule_has_one_consumer(adv: Any, rounds: int, versioned: bool) -> None:
-    """Exactly one thread gets the tensor, the other is told; the deleter runs once."""
+def test_one_capsule_is_imported_by_one_of_two_threads(
+    adv: Any, rounds: int, versioned: bool
+) -> None:
+    """One thread gets the tensor, the other a BufferError; the deleter runs once."""
     take = refarray.from_capsule
-    rounds *= 5  # the oldest of these races: five times as often
+    rounds *= 5  # the most important of these races
     outcomes = adv.lock_step(lambda: adv.counted(versioned), take, take, rounds)
-    check(outcomes, WON, rounds)
+    check(outcomes, ONE_WINNER, rounds)
 
 
 class Cached:
-    """A producer that gives the same capsule to everybody."""
+    """A producer that returns the same capsule from every call."""
 
     def __init__(self, capsule: Any) -> None:
         self.capsule = capsule
@@ -91,27 +93,27 @@ class Cached:
 
 
 @pytest.mark.req("LIFE-24", "LIFE-12", "CONS-11")
-def test_a_cached_capsule_has_one_consumer(adv: Any, rounds: int) -> None:
+def test_a_cached_capsule_is_imported_by_one_of_two_threads(adv: Any, rounds: int) -> None:
     def make() -> Cached:
         return Cached(adv.counted(True))
 
     outcomes = adv.lock_step(make, refarray.from_dlpack, refarray.from_dlpack, rounds)
-    check(outcomes, WON, rounds)
+    check(outcomes, ONE_WINNER, rounds)
 
 
 @pytest.mark.req("LIFE-24", "LIFE-08", "LIFE-09")
-def test_a_capsule_is_taken_while_it_is_dropped(adv: Any, rounds: int) -> None:
+def test_import_of_a_capsule_races_with_its_destruction(adv: Any, rounds: int) -> None:
     outcomes = adv.lock_step(
         lambda: [adv.counted(True)],
         lambda cell: refarray.from_capsule(cell[0]),
         lambda cell: cell.clear(),
         rounds,
     )
-    check(outcomes, GONE, rounds)
+    check(outcomes, EMPTIED, rounds)
 
 
 @pytest.mark.req("LIFE-24")
-def test_a_capsule_is_taken_while_it_is_looked_at(adv: Any, rounds: int) -> None:
+def test_import_of_a_capsule_races_with_its_inspection(adv: Any, rounds: int) -> None:
     outcomes = adv.lock_step(
         lambda: adv.counted(True), refarray.from_capsule, _native._inspect_capsule, rounds
     )
@@ -125,7 +127,7 @@ def exported(array: Any) -> Any:
     return array.__dlpack__(max_version=(1, 3))
 
 
-ACTS: dict[str, Callable[[Any], object]] = {
+ACTIONS: dict[str, Callable[[Any], object]] = {
     "export": exported,
     "legacy export": lambda array: array.__dlpack__(),
     "import": refarray.from_dlpack,
@@ -140,32 +142,33 @@ ACTS: dict[str, Callable[[Any], object]] = {
 
 
 @pytest.mark.req("LIFE-24", "LIFE-20")
-@pytest.mark.parametrize("second", ACTS)
-def test_one_array_is_used_twice(adv: Any, rounds: int, second: str) -> None:
-    """The array's storage is an import: its deleter runs once, whoever lets go last."""
+@pytest.mark.parametrize("second", ACTIONS)
+def test_two_threads_use_one_array(adv: Any, rounds: int, second: str) -> None:
+    """The array's storage is an import: its deleter runs once, whichever thread releases it
+    last."""
 
     def make() -> Any:
         return refarray.from_capsule(adv.counted(True))
 
-    outcomes = adv.lock_step(make, ACTS["round trip"], ACTS[second], rounds // 4)
+    outcomes = adv.lock_step(make, ACTIONS["round trip"], ACTIONS[second], rounds // 4)
     check(outcomes, {("ok", "ok")}, rounds // 4)
 
 
 @pytest.mark.req("LIFE-24", "LIFE-16")
-@pytest.mark.parametrize("first", ACTS)
-def test_one_array_is_used_while_it_is_dropped(adv: Any, rounds: int, first: str) -> None:
-    act = ACTS[first]
+@pytest.mark.parametrize("first", ACTIONS)
+def test_use_of_an_array_races_with_its_destruction(adv: Any, rounds: int, first: str) -> None:
+    action = ACTIONS[first]
     outcomes = adv.lock_step(
         lambda: [refarray.from_capsule(adv.counted(True))],
-        lambda cell: act(cell[0]),
+        lambda cell: action(cell[0]),
         lambda cell: cell.clear(),
         rounds // 4,
     )
-    check(outcomes, GONE, rounds // 4)
+    check(outcomes, EMPTIED, rounds // 4)
 
 
 @pytest.mark.req("LIFE-24", "LIFE-16")
-def test_a_weak_reference_is_asked_while_its_array_dies(adv: Any, rounds: int) -> None:
+def test_a_weak_reference_is_called_while_its_array_dies(adv: Any, rounds: int) -> None:
     def make() -> tuple[list[Any], Any]:
         array = refarray.from_capsule(adv.counted(True))
         return [array], weakref.ref(array)
@@ -180,7 +183,7 @@ def test_a_weak_reference_is_asked_while_its_array_dies(adv: Any, rounds: int) -
 
 
 @pytest.mark.req("LIFE-24", "LIFE-16")
-def test_weak_references_are_dropped_with_their_array(adv: Any, rounds: int) -> None:
+def test_an_array_and_its_weak_references_die_together(adv: Any, rounds: int) -> None:
     def make() -> tuple[list[Any], list[Any]]:
         array = refarray.from_capsule(adv.counted(True))
         return [array], [weakref.ref(array), weakref.ref(array, lambda _: None)]
@@ -192,8 +195,8 @@ def test_weak_references_are_dropped_with_their_array(adv: Any, rounds: int) -> 
 
 
 @pytest.mark.req("LIFE-24", "CAPI-14")
-def test_one_managed_tensor_is_read_while_another_is_deleted(adv: Any, rounds: int) -> None:
-    """Our deleter in one thread, the array over the same storage in the other."""
+def test_an_array_is_read_while_its_managed_tensor_is_deleted(adv: Any, rounds: int) -> None:
+    """One thread runs our deleter, the other reads an array over the same storage."""
 
     def make() -> tuple[Any, Any]:
         array = refarray.from_capsule(adv.counted(True))
@@ -205,11 +208,11 @@ def test_one_managed_tensor_is_read_while_another_is_deleted(adv: Any, rounds: i
     check(outcomes, {("ok", "ok")}, rounds // 4)
 
 
-# --- what the module keeps
+# --- module state
 
 
 @pytest.mark.req("LIFE-24", "DEV-01")
-def test_the_enum_is_made_once(adv: Any) -> None:
+def test_the_device_enum_is_created_once(adv: Any) -> None:
     seen: list[Any] = []
 
     def ask(array: Any) -> None:
@@ -223,8 +226,8 @@ def test_the_enum_is_made_once(adv: Any) -> None:
 
 
 @pytest.mark.req("LIFE-24", "CAPI-03")
-def test_a_type_is_remembered_once(adv: Any) -> None:
-    """Both threads are the first that show a module this producer type."""
+def test_a_producer_type_is_cached_once(adv: Any) -> None:
+    """Both threads are the first to show this producer type to a module."""
 
     def ask(module: Any) -> None:
         tensor = adv.make(data=FLOATS)
@@ -250,8 +253,8 @@ def test_a_class_changes_while_it_is_looked_up(adv: Any, rounds: int) -> None:
 
 
 @pytest.mark.req("LIFE-24", "CAPI-04")
-def test_the_module_is_imported_again_under_a_c_caller(adv: Any) -> None:
-    """The table finds the module that was imported last, which may be replaced meanwhile."""
+def test_the_module_is_reimported_during_a_c_call(adv: Any) -> None:
+    """The table looks up the module that was imported last, which may be replaced meanwhile."""
     api = adv.api(refarray.Array)
 
     def call(_: object) -> None:
@@ -262,21 +265,22 @@ def test_the_module_is_imported_again_under_a_c_caller(adv: Any) -> None:
     check(outcomes, {("ok", "ok")}, 100)
 
 
-# --- the harness itself
+# --- the test harness itself
 
 
-def test_the_harness_sees_two_winners(adv: Any) -> None:
-    """A consumer that checks first and renames later lets both threads win; so does one that does
-    not rename, without any race."""
+def test_lock_step_detects_two_winners(adv: Any) -> None:
+    """A consumer that does not rename the capsule lets both threads win, without any race."""
 
-    def careless(capsule: Any) -> None:
+    def take_without_renaming(capsule: Any) -> None:
         adv.take(capsule, rename=False).leave()
 
-    outcomes = adv.lock_step(lambda: adv.counted(True), careless, careless, 10)
+    outcomes = adv.lock_step(
+        lambda: adv.counted(True), take_without_renaming, take_without_renaming, 10
+    )
     assert outcomes == {("ok", "ok"): 10}
 
 
-def test_the_harness_passes_errors_on(adv: Any) -> None:
+def test_lock_step_propagates_exceptions(adv: Any) -> None:
     def fail() -> None:
         raise KeyError("made nothing")
 
@@ -285,10 +289,12 @@ def test_the_harness_passes_errors_on(adv: Any) -> None:
 
 
 @pytest.mark.skipif(
-    getattr(sys, "_is_gil_enabled", lambda: True)(), reason="with a GIL no thread counts beside us"
+    getattr(sys, "_is_gil_enabled", lambda: True)(),
+    reason="objects are immortal without a GIL only",
 )
-def test_what_all_threads_use_is_not_counted() -> None:
-    """Else threads with arrays of their own wait for each other at the count of their type."""
+def test_shared_objects_are_immortal() -> None:
+    """Otherwise threads with separate arrays would contend for the reference counts of their
+    types."""
     x = refarray.ones(1)
     shared = [type(x), type(x.dtype), type(x.device), x.dtype, x.device, x.__dlpack_device__()]
     assert [sys.getrefcount(it) for it in shared] == [sys.getrefcount(None)] * len(shared)

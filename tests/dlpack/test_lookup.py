@@ -1,5 +1,5 @@
-"""Look-up: both methods are found on the type, bound as the interpreter binds, and may do what
-they like."""
+"""Lookup of `__dlpack__` and `__dlpack_device__`: on the type, with the interpreter's binding
+rules."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ FIRST = {"max_version": (1, 3)}
 
 
 @pytest.mark.req("CONS-02", "PROD-18")
-def test_missing_methods(adv: Any) -> None:
-    """AttributeError that names what is missing; instances, metaclasses and __getattr__ do not
-    count."""
+def test_missing_methods_raise(adv: Any) -> None:
+    """The AttributeError names what is missing. Instance attributes, metaclasses and __getattr__ do
+    not count."""
 
     class Fabricates:
         def __getattr__(self, name: str) -> Any:
@@ -45,8 +45,8 @@ def test_missing_methods(adv: Any) -> None:
 
 
 @pytest.mark.req("CONS-02")
-def test_a_method_that_goes_while_it_is_looked_up() -> None:
-    """A class whose dict has it when asked, and no more when it is read: it is not there."""
+def test_a_method_that_disappears_during_the_lookup() -> None:
+    """The class __dict__ contains the method at first, but not when it is read."""
 
     class Fickle(dict):  # type: ignore[type-arg]
         def __contains__(self, key: object) -> bool:
@@ -63,7 +63,7 @@ def test_a_method_that_goes_while_it_is_looked_up() -> None:
 
 
 class Custom:
-    """A descriptor that is called the way the interpreter calls one."""
+    """A descriptor that checks that it is bound as by the interpreter."""
 
     def __init__(self, give: Any) -> None:
         self.give = give
@@ -77,8 +77,8 @@ class Custom:
 @pytest.mark.parametrize(
     "wrap", ["function", "static", "class", "property", "custom", "callable object"]
 )
-def test_descriptors(adv: Any, wrap: str) -> None:
-    """Both methods are bound as type(x) says, whatever kind of descriptor they are."""
+def test_any_descriptor_is_bound_on_the_type(adv: Any, wrap: str) -> None:
+    """Functions, static and class methods, properties, other descriptors and callable objects."""
     tensor = adv.make(data=FLOATS)
 
     def dlpack(**keywords: Any) -> Any:
@@ -107,8 +107,8 @@ def test_descriptors(adv: Any, wrap: str) -> None:
 
 @pytest.mark.req("CONS-03")
 @pytest.mark.parametrize("name", ["__dlpack__", "__dlpack_device__"])
-def test_property_that_raises(name: str) -> None:
-    """What a descriptor raises comes out; only an absent attribute is ours to report."""
+def test_exception_of_a_descriptor_propagates(name: str) -> None:
+    """Only a missing attribute becomes refarray's AttributeError."""
     error = RuntimeError("from the property")
 
     def refuse(self: Any) -> Any:
@@ -126,8 +126,8 @@ def test_property_that_raises(name: str) -> None:
 
 @pytest.mark.req("PROD-18")
 @pytest.mark.parametrize("method", ["__dlpack__", "__dlpack_device__"])
-def test_producer_mutates_its_class(adv: Any, method: str) -> None:
-    """Row 37: the method that runs deletes both from its type; nothing borrowed is used
+def test_producer_may_delete_its_methods(adv: Any, method: str) -> None:
+    """Row 37: a running method deletes both methods from the type; no borrowed reference is used
     afterwards."""
     tensor = adv.make(data=FLOATS)
 
@@ -147,8 +147,8 @@ def test_producer_mutates_its_class(adv: Any, method: str) -> None:
 
 
 @pytest.mark.req("CONS-03")
-def test_recursion(forked: Any) -> None:
-    """Row 37: a producer that imports itself ends in RecursionError, at linear cost."""
+def test_recursive_producer_raises_recursion_error(forked: Any) -> None:
+    """Row 37: a producer that imports itself, at linear cost."""
 
     class Endless:
         calls = 0
@@ -169,8 +169,8 @@ def test_recursion(forked: Any) -> None:
 
 
 @pytest.mark.req("CONS-01")
-def test_numpy_is_known_to_be_on_the_host() -> None:
-    """Exactly numpy.ndarray may be spared the device question; a subclass is asked."""
+def test_numpy_arrays_skip_the_device_query() -> None:
+    """Only exactly numpy.ndarray; subclasses are asked."""
     np = pytest.importorskip("numpy")
     calls = []
 

@@ -1,4 +1,4 @@
-"""Negotiation: what our `from_dlpack` asks a producer, and what it makes of every answer."""
+"""Negotiation: the calls `from_dlpack` makes on a producer, retries, and the errors it raises."""
 
 from __future__ import annotations
 
@@ -40,8 +40,10 @@ class OwnError(Exception):
         ({"max_version": (0, 8)}, {"max_version": (0, 8)}),
     ],
 )
-def test_first_call(recorder: Any, given: dict[str, Any], asked: dict[str, Any]) -> None:
-    """Device first, then one call with max_version and only what the user gave; never a stream."""
+def test_import_makes_one_call_with_the_given_keywords(
+    recorder: Any, given: dict[str, Any], asked: dict[str, Any]
+) -> None:
+    """__dlpack_device__, then __dlpack__ with max_version and the user's keywords; no stream."""
     producer = recorder(flags=2 if given.get("copy") else 0)
     assert refarray.from_dlpack(producer, **given).tolist() == VALUES
     assert producer.calls == [("__dlpack_device__", {}), ("__dlpack__", {**FIRST, **asked})]
@@ -50,8 +52,7 @@ def test_first_call(recorder: Any, given: dict[str, Any], asked: dict[str, Any])
 
 
 @pytest.mark.req("COPY-01", "COPY-11")
-def test_our_own_arguments(recorder: Any) -> None:
-    """Bad arguments are refused before the producer is called."""
+def test_bad_arguments_raise_before_the_producer_is_called(recorder: Any) -> None:
     producer = recorder()
     for bad in (
         {"copy": 1},
@@ -87,8 +88,10 @@ def test_our_own_arguments(recorder: Any) -> None:
 @pytest.mark.parametrize(
     "known", ["stream", "", "stream max_version", "max_version", "max_version dl_device"]
 )
-def test_old_producers(recorder: Any, known: str, copy: Any, device: str) -> None:
-    """One retry without the keywords it does not know; copy=True is then ours to do."""
+def test_producers_with_old_signatures_are_retried_once(
+    recorder: Any, known: str, copy: Any, device: str
+) -> None:
+    """The retry drops the unknown keywords; refarray then copies for copy=True itself."""
     given = {name: value for name, value in (("copy", copy), ("device", device)) if value != "no"}
     first = {
         **FIRST,
@@ -112,10 +115,10 @@ def test_old_producers(recorder: Any, known: str, copy: Any, device: str) -> Non
 @pytest.mark.parametrize("copy", [None, True])
 @pytest.mark.parametrize(("kind", "name"), [(3, "cuda_host"), (11, "rocm_host")])
 @pytest.mark.parametrize("known", ["", "stream max_version"])
-def test_old_producers_of_pinned_memory(
+def test_pinned_memory_of_an_old_producer_is_imported_as_cpu(
     adv: Any, known: str, kind: int, name: str, copy: bool | None
 ) -> None:
-    """Host memory of any label is the CPU's: a producer without dl_device= need not change it."""
+    """Pinned memory is CPU memory, so a producer without dl_device= has nothing to do."""
     versioned = "max_version" in known
     tensor = adv.make(data=FLOATS, device=(kind, 0), versioned=versioned)
     producer = Recorder(knowing(known, lambda **_: tensor.capsule()), device=(kind, 0))
@@ -131,8 +134,8 @@ def test_old_producers_of_pinned_memory(
 
 @pytest.mark.req("COPY-09", "COPY-06", "CONS-04")
 @pytest.mark.parametrize("known", ["", "stream", "stream max_version"])
-def test_copy_false_needs_a_producer_that_knows_it(recorder: Any, known: str) -> None:
-    """Without the keyword nobody promises a view: NoCopyError, chained to the producer's
+def test_copy_false_requires_support_of_the_producer(recorder: Any, known: str) -> None:
+    """Without the keyword nothing guarantees a view: NoCopyError, chained to the producer's
     TypeError."""
     producer = recorder(known)
     with pytest.raises(refarray.NoCopyError) as caught:
@@ -143,8 +146,8 @@ def test_copy_false_needs_a_producer_that_knows_it(recorder: Any, known: str) ->
 
 
 @pytest.mark.req("CONS-04")
-def test_a_genuine_type_error_surfaces(recorder: Any) -> None:
-    """At most one retry, and both errors are chained (A-41)."""
+def test_a_genuine_type_error_propagates(recorder: Any) -> None:
+    """After at most one retry, with both errors chained (A-41)."""
     producer = recorder()
     errors: list[TypeError] = []
 
@@ -162,8 +165,8 @@ def test_a_genuine_type_error_surfaces(recorder: Any) -> None:
 
 
 @pytest.mark.req("CONS-04")
-def test_the_second_error_keeps_its_own_context(recorder: Any) -> None:
-    """The first TypeError hangs below everything that the second error came from."""
+def test_the_first_error_ends_the_context_chain_of_the_second(recorder: Any) -> None:
+    """The first TypeError is appended to the context chain of the second error."""
     producer = recorder()
     first = TypeError("first")
 
@@ -186,8 +189,8 @@ def test_the_second_error_keeps_its_own_context(recorder: Any) -> None:
 
 
 @pytest.mark.req("CONS-04")
-def test_the_second_error_may_be_the_first_or_come_from_it(recorder: Any) -> None:
-    """Nothing is hung under itself: the chain stays finite."""
+def test_context_chain_of_related_errors_is_acyclic(recorder: Any) -> None:
+    """The second error is the first one, or was raised from it."""
     producer = recorder()
     first = TypeError("first")
 
@@ -217,8 +220,8 @@ def test_the_second_error_may_be_the_first_or_come_from_it(recorder: Any) -> Non
         "__dlpack__(): incompatible function arguments. These argument types are supported:",
     ],
 )
-def test_ways_to_refuse_a_keyword(recorder: Any, message: str) -> None:
-    """Interpreters and binding generators word it differently: each is retried bare, once."""
+def test_every_wording_of_an_unknown_keyword_error_is_retried(recorder: Any, message: str) -> None:
+    """Interpreters and binding generators use different messages; one retry without keywords."""
     producer = recorder()
     accepted = producer.answer
 
@@ -252,8 +255,10 @@ def test_ways_to_refuse_a_keyword(recorder: Any, message: str) -> None:
         RecursionError,
     ],
 )
-def test_errors_propagate(recorder: Any, kind: type[BaseException], where: str) -> None:
-    """The same object comes out, and nobody is asked again."""
+def test_exceptions_of_the_producer_propagate(
+    recorder: Any, kind: type[BaseException], where: str
+) -> None:
+    """The same exception object, without another call."""
     error = kind("mine")
     producer = recorder()
 
@@ -276,7 +281,7 @@ def test_errors_propagate(recorder: Any, kind: type[BaseException], where: str) 
 @pytest.mark.parametrize(
     "bad", [None, "cpu", [1, 0], (1,), (1, 0, 0), (1, None), ("cpu", 0), (1.0, 0), (1, "0"), {}, 1]
 )
-def test_malformed_device(recorder: Any, bad: Any) -> None:
+def test_malformed_device_raises(recorder: Any, bad: Any) -> None:
     producer = recorder(device=bad)
     with pytest.raises(TypeError, match="__dlpack_device__"):
         refarray.from_dlpack(producer)
@@ -285,13 +290,13 @@ def test_malformed_device(recorder: Any, bad: Any) -> None:
 
 @pytest.mark.req("ABI-03", "DEV-07")
 @pytest.mark.parametrize("huge", [(2**40, 0), (1, 2**40), (2**70, 0), (-(2**33), 0)])
-def test_huge_device(recorder: Any, huge: Any) -> None:
+def test_device_out_of_int32_raises(recorder: Any, huge: Any) -> None:
     with pytest.raises((BufferError, ValueError, TypeError)):
         refarray.from_dlpack(recorder(device=huge))
 
 
 @pytest.mark.req("DEV-01")
-def test_enum_device(recorder: Any) -> None:
+def test_device_type_may_be_an_enum(recorder: Any) -> None:
     class Kind(enum.IntEnum):
         kDLCPU = 1
 

@@ -1,4 +1,4 @@
-"""Export of packed elements: compact data in any shape, and what begins or steps inside a byte."""
+"""Export of packed sub-byte elements: contiguous arrays, and views that start inside a byte."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def filled(dtype: str, shape: tuple[int, ...]) -> refarray.Array:
 @pytest.mark.parametrize("copy", [None, True])
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("dtype", VALUES)
-def test_compact_data_round_trips(adv: Any, dtype: str, shape: Any, copy: bool | None) -> None:
+def test_contiguous_packed_arrays_round_trip(
+    adv: Any, dtype: str, shape: Any, copy: bool | None
+) -> None:
     """Rows need not be whole bytes: element i is at bits [i*b, (i+1)*b) of the data."""
     x = filled(dtype, shape)
     for version in (None, (1, 3)):
@@ -43,7 +45,7 @@ def test_compact_data_round_trips(adv: Any, dtype: str, shape: Any, copy: bool |
     assert owned.read(x.nbytes) == bits
 
 
-INSIDE: dict[str, Any] = {
+VIEWS_INSIDE_A_BYTE: dict[str, Any] = {
     "second row": lambda x: x[1:],
     "second column": lambda x: x[:, 1:],
     "one element": lambda x: x[0, 1],
@@ -55,10 +57,10 @@ INSIDE: dict[str, Any] = {
 
 
 @pytest.mark.req("DTYPE-09", "PROD-04", "PROD-11")
-@pytest.mark.parametrize("view", INSIDE)
-def test_layouts_inside_bytes_are_refused(adv: Any, view: str) -> None:
-    """A row of three takes 12 bits; only a copy of such a view can be exported."""
-    x = INSIDE[view](filled("float4_e2m1fn", (3, 3)))
+@pytest.mark.parametrize("view", VIEWS_INSIDE_A_BYTE)
+def test_views_inside_a_byte_are_only_exported_as_copies(adv: Any, view: str) -> None:
+    """A row of three takes 12 bits, so a view of it may start inside a byte."""
+    x = VIEWS_INSIDE_A_BYTE[view](filled("float4_e2m1fn", (3, 3)))
     for version in (None, (1, 3)):
         with pytest.raises(BufferError, match="copy"):
             x.__dlpack__(max_version=version)
@@ -67,7 +69,7 @@ def test_layouts_inside_bytes_are_refused(adv: Any, view: str) -> None:
 
 
 @pytest.mark.req("DTYPE-09")
-def test_views_that_begin_on_a_byte_are_exported(adv: Any) -> None:
+def test_views_that_start_on_a_byte_are_exported(adv: Any) -> None:
     x = filled("float4_e2m1fn", (3, 3))
     whole = filled("float4_e2m1fn", (3, 4))
     for view in (x[:2], x[2:], x[0, :2], whole[1:], whole[:, 2:], whole[::2]):

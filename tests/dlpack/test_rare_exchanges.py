@@ -1,4 +1,4 @@
-"""Exchanges that hardly anybody makes, each with the one outcome that is right."""
+"""Rare exchanges: pinned memory, table-only producers, tampered capsules, int-like arguments."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ VALUES = [0.0, 1.0, 2.0]
 
 @pytest.mark.req("PROD-04", "PROD-11")
 @pytest.mark.parametrize("kind", [3, 11])
-def test_a_copy_of_pinned_memory_is_exported_to_the_cpu_only(adv: Any, kind: int) -> None:
-    """We cannot allocate such memory, and a copy elsewhere was not asked for."""
+def test_pinned_memory_is_only_copied_to_the_cpu(adv: Any, kind: int) -> None:
+    """This build cannot allocate pinned memory, and a copy elsewhere was not requested."""
     x = refarray.from_dlpack(adv.make(data=FLOATS, device=(kind, 0)))
     with pytest.raises(BufferError, match=r"copy=True needs memory.*dl_device=\(1, 0\)"):
         x.__dlpack__(max_version=(1, 3), copy=True)
@@ -28,7 +28,7 @@ def test_a_copy_of_pinned_memory_is_exported_to_the_cpu_only(adv: Any, kind: int
 
 
 @pytest.mark.req("COPY-10")
-def test_pinned_memory_that_was_asked_for_and_not_delivered(adv: Any, recorder: Any) -> None:
+def test_requested_pinned_memory_that_is_not_delivered_raises(adv: Any, recorder: Any) -> None:
     producer = recorder(device=(1, 0))
     with pytest.raises(BufferError, match="cuda_host was asked for.*delivered cpu"):
         refarray.from_dlpack(producer, device="cuda_host")
@@ -37,7 +37,7 @@ def test_pinned_memory_that_was_asked_for_and_not_delivered(adv: Any, recorder: 
 
 
 @pytest.mark.req("COPY-02", "COPY-03", "DEV-09")
-def test_our_own_pinned_array_is_relabelled_on_request(adv: Any) -> None:
+def test_own_pinned_array_is_imported_as_cpu_on_request(adv: Any) -> None:
     x = refarray.from_dlpack(adv.make(data=FLOATS, device=(3, 0)))
     y = refarray.from_dlpack(x, device="cpu")
     assert (str(x.device), str(y.device), y.tolist()) == ("cuda_host", "cpu", VALUES)
@@ -48,8 +48,8 @@ def test_our_own_pinned_array_is_relabelled_on_request(adv: Any) -> None:
 
 @pytest.mark.req("CAPI-28")
 @pytest.mark.parametrize("dtype", [(2, 32, 1), (5, 64, 1)])
-def test_a_type_with_nothing_but_a_table(adv: Any, dtype: Any) -> None:
-    """Complex data too, which is asked for by the methods where there are any."""
+def test_type_with_only_an_exchange_table(adv: Any, dtype: Any) -> None:
+    """Also complex data, which is imported through the methods where they exist."""
 
     class Only:
         __dlpack_c_exchange_api__ = adv.table().capsule()
@@ -65,9 +65,9 @@ def test_a_type_with_nothing_but_a_table(adv: Any, dtype: Any) -> None:
 
 @pytest.mark.req("LIFE-08")
 @pytest.mark.parametrize("versioned", [True, False])
-def test_a_strangers_tensor_under_our_capsule(adv: Any, versioned: bool) -> None:
-    """Whatever pointer somebody has put there: its own deleter is called, once, and a pending
-    exception stays."""
+def test_capsule_destructor_deletes_a_replaced_tensor(adv: Any, versioned: bool) -> None:
+    """Someone replaced the pointer in our capsule: that tensor's deleter is called, once, and a
+    pending exception stays pending."""
     set_pointer = ctypes.pythonapi.PyCapsule_SetPointer
     set_pointer.argtypes, set_pointer.restype = [ctypes.py_object, ctypes.c_void_p], ctypes.c_int
     x = refarray.arange(3)
@@ -82,17 +82,17 @@ def test_a_strangers_tensor_under_our_capsule(adv: Any, versioned: bool) -> None
     del capsule
     assert adv.drop_pending(capsules, pending) is pending
     assert tensor.deleter_calls == 1
-    size = 8 if versioned else 48  # of what stands before manager_ctx
+    size = 8 if versioned else 48  # offset of manager_ctx; the deleter follows it
     deleter = ctypes.c_void_p.from_address(ours + size + 8).value
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(deleter)(ours)
     assert x.tolist() == [0, 1, 2]
 
 
-class One(enum.IntEnum):
+class OneEnum(enum.IntEnum):
     ONE = 1
 
 
-class Indexed:
+class IntLike:
     def __init__(self, value: int) -> None:
         self.value = value
 
@@ -100,42 +100,42 @@ class Indexed:
         return self.value
 
 
-def test_versions_and_devices_of_things_that_count(adv: Any) -> None:
-    """VERS-10: whatever has an __index__ is an int, in __dlpack__ and from_dlpack alike."""
+def test_versions_and_devices_may_be_int_like(adv: Any) -> None:
+    """VERS-10: anything with __index__ is an int, in __dlpack__ and from_dlpack."""
     x = refarray.zeros(3)
-    for major in (One.ONE, Indexed(1), True):
-        found = adv.inspect(x.__dlpack__(max_version=(major, Indexed(0))))
+    for major in (OneEnum.ONE, IntLike(1), True):
+        found = adv.inspect(x.__dlpack__(max_version=(major, IntLike(0))))
         assert found["version"] == (1, 3)
-    found = adv.inspect(x.__dlpack__(dl_device=(One.ONE, Indexed(0))))
+    found = adv.inspect(x.__dlpack__(dl_device=(OneEnum.ONE, IntLike(0))))
     assert found["device"] == (1, 0)
     with pytest.raises(BufferError):
-        x.__dlpack__(dl_device=(Indexed(2), 0))
+        x.__dlpack__(dl_device=(IntLike(2), 0))
 
 
-def test_numbers_of_a_subclass_of_int_are_ints() -> None:
+def test_int_subclasses_are_ints() -> None:
     for x in (
-        refarray.asarray(One.ONE),
-        refarray.full((), One.ONE),
-        refarray.asarray([One.ONE])[0],
+        refarray.asarray(OneEnum.ONE),
+        refarray.full((), OneEnum.ONE),
+        refarray.asarray([OneEnum.ONE])[0],
     ):
         assert (x.dtype, x.tolist()) == ("int64", 1)
 
 
-def test_a_buffer_without_a_place_for_it() -> None:
+def test_get_buffer_with_a_null_view_raises() -> None:
     get = ctypes.pythonapi.PyObject_GetBuffer
     get.argtypes = [ctypes.py_object, ctypes.c_void_p, ctypes.c_int]
     with pytest.raises(BufferError, match="to be filled in is NULL"):
         get(refarray.zeros(3), None, 0)
 
 
-def test_the_unit_of_the_benchmarks_returns_its_argument() -> None:
+def test_noop_returns_its_argument() -> None:
     thing = object()
     assert _native._noop(thing) is thing
 
 
 @pytest.mark.parametrize("first", [-3, 2**64 - 2])
-def test_ranges_of_uint64_go_round_no_end(first: int) -> None:
-    """What does not fit is refused, whatever the machine's numbers would wrap to."""
+def test_arange_of_uint64_does_not_wrap_around(first: int) -> None:
+    """A value that does not fit raises."""
     stop = first + 6
     if first >= 0:
         with pytest.raises((OverflowError, ValueError)):
@@ -146,8 +146,8 @@ def test_ranges_of_uint64_go_round_no_end(first: int) -> None:
             refarray.arange(first, stop, dtype="uint64")
 
 
-def test_complex_exports_hold_what_was_put_in(adv: Any) -> None:
-    """DTYPE-04 for lanes as well: two numbers to an element."""
+def test_export_of_complex_vector_elements(adv: Any) -> None:
+    """DTYPE-04 with lanes: two complex numbers per element."""
     x = refarray.zeros((2,), dtype="complex64x2")
     owned = adv.take(x.__dlpack__(max_version=(1, 3)))
     owned.write(struct.pack("8f", *range(8)))

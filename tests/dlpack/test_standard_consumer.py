@@ -1,4 +1,4 @@
-"""What the standards ask of a consumer and no other test shows, each by its own requirement."""
+"""Requirements on a consumer that no other test covers, one per test."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FP6 = (15, 6, 1)
 
 
 def end_of_a_page(contents: bytes) -> tuple[mmap.mmap, int]:
-    """Memory that ends with `contents`, right before a page that must not be touched."""
+    """Memory that ends with `contents`, directly before an inaccessible page."""
     size = mmap.PAGESIZE
     pages = mmap.mmap(-1, 2 * size)
     pages[size - len(contents) : size] = contents
@@ -42,10 +42,10 @@ def end_of_a_page(contents: bytes) -> tuple[mmap.mmap, int]:
     ],
     ids=["packed", "padded", "six bits"],
 )
-def test_not_a_byte_more_than_the_elements_take_is_read(
+def test_import_reads_no_byte_beyond_the_elements(
     adv: Any, forked: Any, dtype: Any, flags: int, contents: bytes, values: list[float]
 ) -> None:
-    """Packed bits are summed and rounded up once, padded elements take a byte each (A-05)."""
+    """The size of packed elements is rounded up once; padded elements take a byte each (A-05)."""
 
     def body() -> None:
         pages, address = end_of_a_page(contents)
@@ -71,7 +71,7 @@ def test_not_a_byte_more_than_the_elements_take_is_read(
     ("shape", "strides"),
     [((1, 3), (999, 1)), ((1, 3), (0, 1)), ((3, 1), (1, -7)), ((1, 1), (5, 0)), ((1,), (2**61,))],
 )
-def test_strides_of_short_axes_do_not_matter_on_a_round_trip(
+def test_round_trip_ignores_strides_of_axes_of_extent_1(
     adv: Any, shape: tuple[int, ...], strides: tuple[int, ...]
 ) -> None:
     x = refarray.from_dlpack(adv.make(data=FLOATS, shape=shape, strides=strides))
@@ -89,7 +89,7 @@ DTYPES = ["bool", "int8", "uint64", "float16", "bfloat16", "complex128", "float8
 @pytest.mark.req("TENS-19", "DTYPE-17", "AAPI-06")
 @settings(deadline=None)
 @given(st.data(), sides, st.sampled_from(DTYPES), st.booleans(), st.booleans())
-def test_a_round_trip_keeps_everything(
+def test_round_trip_keeps_all_attributes(
     data: st.DataObject, shape: tuple[int, ...], dtype: str, readonly: bool, by_capsule: bool
 ) -> None:
     x = refarray.ones(shape, dtype=dtype)
@@ -107,8 +107,8 @@ def test_a_round_trip_keeps_everything(
 
 @pytest.mark.req("LIFE-23", "LIFE-07")
 @pytest.mark.parametrize("versioned", [True, False])
-def test_the_capsule_is_used_up_inside_from_dlpack(adv: Any, versioned: bool) -> None:
-    """When from_dlpack returns nothing but the producer knows the capsule; its name is static."""
+def test_from_dlpack_consumes_and_drops_the_capsule(adv: Any, versioned: bool) -> None:
+    """After from_dlpack, the array has no reference to the capsule; the used name is static."""
     addresses = set()
     for _ in range(3):
         kept = adv.make(shape=(2, 2), data=FLOATS, versioned=versioned).capsule()
@@ -125,8 +125,8 @@ def test_the_capsule_is_used_up_inside_from_dlpack(adv: Any, versioned: bool) ->
 
 
 @pytest.mark.req("CAPI-30")
-def test_foreign_functions_are_called_with_a_thread_state(adv: Any) -> None:
-    """The adversary's function ends the process if it is not so; here in threads of Python too."""
+def test_foreign_table_functions_run_with_a_thread_state(adv: Any) -> None:
+    """The adversary's function aborts the process otherwise. Called from several threads."""
     seen = []
 
     def work() -> None:
@@ -145,16 +145,16 @@ def test_foreign_functions_are_called_with_a_thread_state(adv: Any) -> None:
 
 SUBCLASSES: dict[str, tuple[dict[str, Any], bool]] = {
     "plain": ({}, True),
-    "table taken back": ({"__dlpack_c_exchange_api__": None}, False),
-    "__dlpack__ of its own": ({"__dlpack__": lambda self, **_: self.tensor.capsule()}, False),
-    "device of its own": ({"__dlpack_device__": lambda self: (1, 0)}, True),
+    "table withdrawn": ({"__dlpack_c_exchange_api__": None}, False),
+    "own __dlpack__": ({"__dlpack__": lambda self, **_: self.tensor.capsule()}, False),
+    "own __dlpack_device__": ({"__dlpack_device__": lambda self: (1, 0)}, True),
 }
 
 
 @pytest.mark.req("CAPI-03", "CAPI-13", "PROD-18")
 @pytest.mark.parametrize("name", SUBCLASSES)
-def test_a_subclass_has_the_table_unless_it_says_otherwise(adv: Any, name: str) -> None:
-    """A table inherited from below an overridden method would skip the override (A-38)."""
+def test_subclass_inherits_the_table_unless_it_overrides_dlpack(adv: Any, name: str) -> None:
+    """An inherited table would bypass the overridden method (A-38)."""
     body, by_table = SUBCLASSES[name]
     base = type(foreign(adv, None))
     tensor = adv.make(data=FLOATS)
@@ -170,7 +170,7 @@ def test_a_subclass_has_the_table_unless_it_says_otherwise(adv: Any, name: str) 
     "make",
     [bytearray, bytes, memoryview],
 )
-def test_asarray_takes_buffers(make: Callable[[bytes], Any]) -> None:
+def test_asarray_imports_buffers(make: Callable[[bytes], Any]) -> None:
     obj = make(b"abc")
     x = refarray.asarray(obj)
     assert (x.dtype, x.tolist(), x.readonly) == ("uint8", [97, 98, 99], make is not bytearray)

@@ -1,4 +1,4 @@
-"""What the standards ask of a producer and no other test shows, each by its own requirement."""
+"""Requirements on a producer that no other test covers, one per test."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STANDARD_DTYPES = [
 
 
 @pytest.mark.req("ABI-05")
-def test_strides_count_elements_and_extents_take_64_bits(adv: Any) -> None:
+def test_strides_are_in_elements_and_extents_are_64_bit(adv: Any) -> None:
     table = refarray.reshape(refarray.arange(24, dtype="float64"), (4, 6))
     whole, column = (adv.inspect(x.__dlpack__(**NEW)) for x in (table, table[1:, 2]))
     assert (column["shape"], column["strides"]) == ((3,), (6,))
@@ -37,7 +37,7 @@ def test_strides_count_elements_and_extents_take_64_bits(adv: Any) -> None:
 
 @pytest.mark.req("DTYPE-04")
 @pytest.mark.parametrize(("dtype", "code"), [("complex64", "f"), ("complex128", "d")])
-def test_complex_numbers_lie_real_part_first(adv: Any, dtype: str, code: str) -> None:
+def test_complex_elements_store_the_real_part_first(adv: Any, dtype: str, code: str) -> None:
     x = refarray.asarray([1 - 2j, 3 + 4j], dtype=dtype)
     owned = adv.take(x.__dlpack__(**NEW))
     assert struct.unpack(f"4{code}", owned.read(x.nbytes)) == (1.0, -2.0, 3.0, 4.0)
@@ -51,9 +51,10 @@ def test_complex_numbers_lie_real_part_first(adv: Any, dtype: str, code: str) ->
         pytest.param(lambda np: np.zeros(3, dtype="i1,f4")["f1"], id="stride"),
     ],
 )
-def test_what_elements_cannot_count_never_becomes_an_array(make: Callable[[Any], Any]) -> None:
-    """An array of ours is in native order with strides in elements, so every export of it is: what
-    is not is refused on its way in, by the producer or by us."""
+def test_foreign_byte_order_and_odd_strides_are_refused_on_import(
+    make: Callable[[Any], Any],
+) -> None:
+    """So every array, and every export, has native byte order and strides in whole elements."""
     np = pytest.importorskip("numpy")
     theirs = make(np)
     if sys.byteorder == "big":
@@ -78,7 +79,7 @@ def host_arrays() -> dict[str, refarray.Array]:
 
 @pytest.mark.req("DEV-01", "DEV-02", "DEV-05", "DEV-03")
 @pytest.mark.parametrize("kind", host_arrays())
-def test_host_memory_is_announced_as_what_it_is(adv: Any, kind: str) -> None:
+def test_host_memory_is_announced_as_cpu(adv: Any, kind: str) -> None:
     x = host_arrays()[kind]
     announced = x.__dlpack_device__()
     assert announced == (1, 0)
@@ -89,18 +90,19 @@ def test_host_memory_is_announced_as_what_it_is(adv: Any, kind: str) -> None:
 
 
 @pytest.mark.req("DEV-02", "DEV-09", "DEV-12")
-@pytest.mark.parametrize("unit", [-1, 0, 7])
+@pytest.mark.parametrize("device_id", [-1, 0, 7])
 @pytest.mark.parametrize("kind", [1, 3, 11])
-def test_host_memory_has_unit_0_whatever_came_in(adv: Any, kind: int, unit: int) -> None:
-    """Also of a type, 11, that the array API's own list lacks (A-27, A-28)."""
-    x = refarray.from_dlpack(adv.make(data=bytes(16), device=(kind, unit)))
+def test_host_memory_has_device_id_0(adv: Any, kind: int, device_id: int) -> None:
+    """Also for device type 11, which the array API's list lacks (A-27, A-28)."""
+    x = refarray.from_dlpack(adv.make(data=bytes(16), device=(kind, device_id)))
     assert x.__dlpack_device__() == (kind, 0)
     assert adv.inspect(x[1:].__dlpack__(**NEW))["device"] == (kind, 0)
 
 
 @pytest.mark.req("LIFE-18")
-def test_exported_storage_is_not_resized(adv: Any) -> None:
-    """Neither by us, who have no operation for it, nor by the owner of a buffer below us."""
+def test_exported_storage_cannot_be_resized(adv: Any) -> None:
+    """Neither through refarray, which has no such operation, nor by the owner of an imported
+    buffer."""
     owner = bytearray(b"abcd")
     x = refarray.from_buffer(owner)
     owned = adv.take(x.__dlpack__(**NEW))
@@ -122,13 +124,13 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "inside a byte": lambda: refarray.zeros((3, 3), dtype="float4_e2m1fn")[1:].__dlpack__(**NEW),
     "padded, legacy": lambda: refarray.zeros(3, dtype="float4_e2m1fn_padded").__dlpack__(),
     "another device": lambda: refarray.zeros(3).__dlpack__(dl_device=(2, 0)),
-    "another unit": lambda: refarray.zeros(3).__dlpack__(dl_device=(1, 1), copy=False),
+    "another device id": lambda: refarray.zeros(3).__dlpack__(dl_device=(1, 1), copy=False),
 }
 
 
 @pytest.mark.req("PROD-04", "LIFE-21")
 @pytest.mark.parametrize("case", REFUSED)
-def test_a_refused_export_leaves_nothing_behind(case: str) -> None:
+def test_refused_export_does_not_leak(case: str) -> None:
     def work() -> None:
         with pytest.raises(BufferError):
             REFUSED[case]()
@@ -137,25 +139,25 @@ def test_a_refused_export_leaves_nothing_behind(case: str) -> None:
 
 
 @pytest.mark.req("PROD-17")
-def test_an_export_changes_nothing(adv: Any) -> None:
+def test_export_does_not_change_the_array(adv: Any) -> None:
     x = refarray.reshape(refarray.arange(6, dtype="int16"), (2, 3)).T
 
-    def look() -> tuple[Any, ...]:
+    def attributes() -> tuple[Any, ...]:
         device = x.__dlpack_device__()
         address = adv.api(refarray.Array).dltensor(x)["data"]
         return x.shape, x.strides, x.dtype, x.readonly, device, address, x.tolist(), repr(x)
 
-    before = look()
+    before = attributes()
     for version, copy in itertools.product((None, (1, 3)), (None, True, False)):
         capsule = x.__dlpack__(max_version=version, copy=copy)
-        assert look() == before
+        assert attributes() == before
         refarray.from_capsule(capsule)
         del capsule
-        assert look() == before
+        assert attributes() == before
 
 
 @pytest.mark.req("AAPI-01", "AAPI-02", "COPY-01", "COPY-12")
-def test_the_names_and_signatures_of_the_standard() -> None:
+def test_names_and_signatures_of_the_array_api() -> None:
     assert {"__dlpack__", "__dlpack_device__"} <= set(vars(refarray.Array))
     assert "from_dlpack" in refarray.__all__
     assert refarray.zeros(1).__array_namespace__().from_dlpack is refarray.from_dlpack
@@ -167,7 +169,7 @@ def test_the_names_and_signatures_of_the_standard() -> None:
 
 @pytest.mark.req("AAPI-03", "DTYPE-15")
 @pytest.mark.parametrize("dtype", STANDARD_DTYPES)
-def test_everything_that_the_array_api_suite_draws(adv: Any, dtype: str) -> None:
+def test_every_export_the_array_api_suite_makes(adv: Any, dtype: str) -> None:
     shapes = [(), *((side,) for side in range(3)), *itertools.product(range(3), repeat=2)]
     for shape, copy, version, device in itertools.product(
         shapes, (True, False, None), ((), (0, 0), (1, 0), (2, 0)), (None, (1, 0))
@@ -181,7 +183,7 @@ def test_everything_that_the_array_api_suite_draws(adv: Any, dtype: str) -> None
 
 
 @pytest.mark.req("AAPI-04", "STRM-16")
-def test_to_device_refuses_streams_where_there_are_none() -> None:
+def test_to_device_rejects_streams_on_the_cpu() -> None:
     x = refarray.zeros(3)
     assert x.to_device("cpu", stream=None).tolist() == [0.0] * 3
     for stream in (-1, 0, 1, 2, 2**40):
@@ -192,13 +194,14 @@ def test_to_device_refuses_streams_where_there_are_none() -> None:
 
 
 @pytest.mark.req("CAPI-04")
-def test_the_table_outlives_the_package(isolated: Any) -> None:
+def test_exchange_table_outlives_the_package(isolated: Any) -> None:
     assert isolated("exchange_table_lifetime.py") == "the table still works\nat the end too\n"
 
 
 @pytest.mark.req("CAPI-29")
-def test_the_name_of_dlpack_1_2_is_not_used(adv: Any, forked: Any) -> None:
-    """We publish the table under the name of 1.3 only, and follow no number under the old one."""
+def test_attribute_name_of_dlpack_1_2_is_ignored(adv: Any, forked: Any) -> None:
+    """The table is published under the name of 1.3 only; an int under the old name is not a
+    pointer."""
     assert not hasattr(refarray.Array, "__c_dlpack_exchange_api__")
 
     def body() -> None:

@@ -1,4 +1,4 @@
-"""The functions of our exchange table, called with the NULL pointers that C code may pass."""
+"""refarray's exchange table functions called with NULL pointers."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import pytest
 
 import refarray
 
-AT = {"allocator": 16, "from_py": 24, "to_py": 32, "dltensor": 40, "stream": 48}
+OFFSETS = {"allocator": 16, "from_py": 24, "to_py": 32, "dltensor": 40, "stream": 48}
 POINTER, INT = ctypes.c_void_p, ctypes.c_int
 
 
 def function(adv: Any, name: str, *kinds: Any) -> Any:
-    """PYFUNCTYPE keeps the thread state and raises what the function leaves behind."""
-    address = adv.api(refarray.Array).members()["address"] + AT[name]
+    """PYFUNCTYPE keeps the GIL and raises the exception that the function sets."""
+    address = adv.api(refarray.Array).members()["address"] + OFFSETS[name]
     pointer = ctypes.c_void_p.from_address(address).value
     return ctypes.PYFUNCTYPE(INT, *kinds)(pointer)
 
 
 @pytest.mark.req("CAPI-09", "CAPI-11")
-def test_there_is_nowhere_to_write_to(adv: Any) -> None:
+def test_null_output_raises(adv: Any) -> None:
     x = refarray.zeros(3)
     with pytest.raises(ValueError, match="out is NULL"):
         function(adv, "from_py", ctypes.py_object, POINTER)(x, None)
@@ -34,8 +34,8 @@ def test_there_is_nowhere_to_write_to(adv: Any) -> None:
 
 
 @pytest.mark.req("CAPI-09", "CAPI-13")
-def test_there_is_nothing_to_read_from(adv: Any) -> None:
-    """On failure what is written to is NULL (A-32)."""
+def test_null_input_raises(adv: Any) -> None:
+    """On failure the output is set to NULL (A-32)."""
     out = ctypes.c_void_p(0xDEAD0008)
     with pytest.raises(TypeError, match="not None"):
         function(adv, "from_py", POINTER, POINTER)(None, ctypes.addressof(out))
@@ -44,20 +44,20 @@ def test_there_is_nothing_to_read_from(adv: Any) -> None:
     with pytest.raises(ValueError, match="tensor is NULL"):
         function(adv, "to_py", POINTER, POINTER)(None, ctypes.addressof(out))
     assert out.value is None
-    lent = (ctypes.c_uint64 * 6)()
+    dltensor = (ctypes.c_uint64 * 6)()
     with pytest.raises(TypeError, match="not None"):
-        function(adv, "dltensor", POINTER, POINTER)(None, ctypes.addressof(lent))
+        function(adv, "dltensor", POINTER, POINTER)(None, ctypes.addressof(dltensor))
 
 
 @pytest.mark.req("CAPI-09", "CAPI-18")
-def test_an_interpreter_that_has_not_imported_the_package(adv: Any) -> None:
-    """It has no type to make an array of: RuntimeError, and the tensor stays the caller's."""
+def test_interpreter_without_the_package_raises(adv: Any) -> None:
+    """RuntimeError, because there is no array type; the caller still owns the tensor."""
     api = ctypes.pythonapi
     api.PyInterpreterState_Get.restype = ctypes.c_void_p
     api.PyInterpreterState_GetDict.argtypes = [ctypes.c_void_p]
     api.PyInterpreterState_GetDict.restype = ctypes.py_object
     known = api.PyInterpreterState_GetDict(api.PyInterpreterState_Get())
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(known))  # what was returned is borrowed
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(known))  # GetDict returned a borrowed reference
     tensor = adv.make(data=bytes(16))
     module = known.pop("refarray._native")
     try:

@@ -1,4 +1,4 @@
-"""Verification: an answer is believed for what it is, not for what was asked."""
+"""Verification of answers: refarray checks what a producer delivered instead of trusting it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ FIRST = {"max_version": (1, 3)}
 @pytest.mark.parametrize(
     "fields", [{}, {"versioned": False}, {"flags": 1}], ids=["view", "legacy", "read-only"]
 )
-def test_copy_true_answered_with_an_alias(recorder: Any, fields: dict[str, Any]) -> None:
-    """Row 40: no IS_COPIED, no trust: we copy, the copy is writable and the view is given back at
+def test_copy_true_answered_with_a_view_is_copied(recorder: Any, fields: dict[str, Any]) -> None:
+    """Row 40: without IS_COPIED, refarray copies; the copy is writable, and the view is deleted at
     once."""
     producer = recorder(**fields)
     array = refarray.from_dlpack(producer, copy=True)
@@ -30,9 +30,8 @@ def test_copy_true_answered_with_an_alias(recorder: Any, fields: dict[str, Any])
 
 @pytest.mark.req("COPY-07")
 @pytest.mark.parametrize("device", [(3, 0), (11, 0)])
-def test_our_copy_of_pinned_memory(recorder: Any, device: tuple[int, int]) -> None:
-    """Copies of host-readable memory work; asking for the CPU by name gives the CPU or the memory
-    itself (A-25)."""
+def test_copy_true_of_pinned_memory_is_copied(recorder: Any, device: tuple[int, int]) -> None:
+    """Host-readable memory can be copied by refarray itself (A-25)."""
     producer = recorder(device=device)
     array = refarray.from_dlpack(producer, copy=True)
     assert array.tolist() == VALUES
@@ -40,8 +39,7 @@ def test_our_copy_of_pinned_memory(recorder: Any, device: tuple[int, int]) -> No
 
 
 @pytest.mark.req("FLAG-05", "COPY-05")
-def test_copy_true_answered_with_a_copy(recorder: Any) -> None:
-    """A flagged copy is taken as it is."""
+def test_copy_true_answered_with_a_copy_is_not_copied_again(recorder: Any) -> None:
     producer = recorder(flags=2)
     array = refarray.from_dlpack(producer, copy=True)
     assert (array.tolist(), producer.tensors[0].deleter_calls) == (VALUES, 0)
@@ -50,8 +48,8 @@ def test_copy_true_answered_with_a_copy(recorder: Any) -> None:
 
 
 @pytest.mark.req("COPY-08", "COPY-06")
-def test_copy_false_answered_with_a_copy(recorder: Any) -> None:
-    """Row 40: what was asked not to be copied was; the tensor is given back."""
+def test_copy_false_answered_with_a_copy_raises(recorder: Any) -> None:
+    """Row 40: the refused copy is deleted."""
     producer = recorder(flags=2)
     with pytest.raises(refarray.NoCopyError):
         refarray.from_dlpack(producer, copy=False)
@@ -59,8 +57,8 @@ def test_copy_false_answered_with_a_copy(recorder: Any) -> None:
 
 
 @pytest.mark.parametrize("copy", [None, True, False])
-def test_device_that_cannot_be_met(recorder: Any, copy: Any) -> None:
-    """This build reaches the host only: another device is a BufferError, asked for or delivered."""
+def test_unavailable_device_raises(recorder: Any, copy: Any) -> None:
+    """Without a driver only the host is available, for foreign producers and refarray's arrays."""
     for device in ("cuda", "cuda:0", "rocm:1"):
         with pytest.raises(BufferError):
             refarray.from_dlpack(recorder(), device=device, copy=copy)
@@ -69,9 +67,8 @@ def test_device_that_cannot_be_met(recorder: Any, copy: Any) -> None:
 
 
 @pytest.mark.req("COPY-10", "COPY-03", "CONS-10")
-def test_cpu_answered_with_something_else(adv: Any) -> None:
-    """Asked for the CPU: pinned memory is the host's (A-25), device memory is refused and given
-    back."""
+def test_device_memory_delivered_for_the_cpu_is_refused(adv: Any) -> None:
+    """Pinned memory counts as CPU memory (A-25); device memory is deleted and refused."""
     pinned = adv.make(data=FLOATS, device=(3, 0))
     assert (
         refarray.from_dlpack(Recorder(lambda **_: pinned.capsule()), device="cpu").tolist()
@@ -85,8 +82,8 @@ def test_cpu_answered_with_something_else(adv: Any) -> None:
 
 
 @pytest.mark.req("COPY-03", "DEV-07")
-def test_gpu_producer_asked_for_the_cpu(adv: Any) -> None:
-    """device="cpu" lets the producer of an unreachable device deliver; no stream is passed."""
+def test_gpu_producer_may_deliver_cpu_memory(adv: Any) -> None:
+    """device="cpu" is passed on as dl_device, even for an unavailable device; without a stream."""
     tensor = adv.make(data=FLOATS, flags=2)
     producer = Recorder(lambda **_: tensor.capsule(), device=(2, 0))
     assert refarray.from_dlpack(producer, device="cpu").tolist() == VALUES
@@ -96,15 +93,17 @@ def test_gpu_producer_asked_for_the_cpu(adv: Any) -> None:
 @pytest.mark.req("VERS-08")
 @pytest.mark.parametrize("asked", [{}, {"max_version": (1, 0)}, {"max_version": (0, 8)}])
 @pytest.mark.parametrize("versioned", [True, False])
-def test_answer_of_another_version(recorder: Any, asked: dict[str, Any], versioned: bool) -> None:
-    """A producer that ignores max_version is understood by the capsule it gave."""
+def test_answers_of_any_version_are_accepted(
+    recorder: Any, asked: dict[str, Any], versioned: bool
+) -> None:
+    """A producer may ignore max_version: the capsule's name decides."""
     assert refarray.from_dlpack(recorder(versioned=versioned), **asked).tolist() == VALUES
 
 
 @pytest.mark.req("CONS-05")
 @pytest.mark.parametrize("answer", [None, 0, 12345, "dltensor", object(), b""])
-def test_answer_that_is_no_capsule(recorder: Any, answer: Any) -> None:
-    """Row 33: a TypeError that names the producer's type, without a second call."""
+def test_answer_that_is_not_a_capsule_raises(recorder: Any, answer: Any) -> None:
+    """Row 33: the TypeError names the producer's type; __dlpack__ is not called again."""
     producer = recorder()
     producer.answer = lambda **_: answer
     with pytest.raises(TypeError, match="Recorder"):
