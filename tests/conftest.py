@@ -81,7 +81,7 @@ def deselected_markers(config: pytest.Config) -> dict[str, str]:
     if config.getoption("--hardware") is None:
         left["hardware"] = "(tests/devices/hardware) need a GPU; `make gpu-hardware` runs them"
     if config.getoption("--long") <= 1:
-        left["long"] = "take minutes; `make test-long` runs them"
+        left["long"] = "take minutes; `make gate G=test-long` runs them"
     return left
 
 

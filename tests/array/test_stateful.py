@@ -341,7 +341,7 @@ def is_resizable(source: bytearray) -> bool:
 
 def test_arrays_match_their_models_after_every_step(adv: Any) -> None:
     machine = type("Arrays", (Arrays,), {"adversary": adv})
-    examples = 2 * settings().max_examples  # 200, and more in `make test-long`
+    examples = 2 * settings().max_examples  # 200, and more in `make gate G=test-long`
     run_state_machine_as_test(
         machine, settings=settings(deadline=None, max_examples=examples, stateful_step_count=40)
     )

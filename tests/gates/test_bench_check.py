@@ -1,4 +1,4 @@
-"""The judgement of `make bench-check`: over the budget, below it, or not to be compared."""
+"""`make bench-check`: instruction counts over budget, below budget, and not comparable."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks import budget, instructions
 BUDGET = {"cp311": {"versions": {"numpy": "2.4.6"}, "instructions": {"A1": 400.0, "A2": 900.0}}}
 
 
-def judged(
+def judge(
     capsys: pytest.CaptureFixture[str], a1: float, a2: float, numpy: str = "2.4.6"
 ) -> tuple[bool, str]:
     counts = {"cp311": {"A1": a1, "A2": a2}}
@@ -20,28 +20,28 @@ def judged(
     return passed, capsys.readouterr().out
 
 
-def test_one_per_cent_more_passes_and_what_is_above_fails(
+def test_counts_up_to_one_percent_over_budget_pass(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert judged(capsys, 404.0, 900.0) == (True, "")
-    passed, text = judged(capsys, 404.1, 900.0)
+    assert judge(capsys, 404.0, 900.0) == (True, "")
+    passed, text = judge(capsys, 404.1, 900.0)
     assert not passed
     assert text == "cp311 A1: 404.1 instructions, budget 400.0 (+1.0%): over budget\n"
 
 
-def test_what_is_below_is_named_and_passes(capsys: pytest.CaptureFixture[str]) -> None:
-    passed, text = judged(capsys, 380.0, 895.0)
+def test_counts_below_budget_pass_and_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    passed, text = judge(capsys, 380.0, 895.0)
     assert passed
     assert text.count("\n") == 1 and "A1" in text and "--update" in text
 
 
-def test_other_versions_are_named_both(capsys: pytest.CaptureFixture[str]) -> None:
-    passed, text = judged(capsys, 400.0, 900.0, numpy="2.5.2")
+def test_other_partner_versions_are_not_comparable(capsys: pytest.CaptureFixture[str]) -> None:
+    passed, text = judge(capsys, 400.0, 900.0, numpy="2.5.2")
     assert not passed
     assert "not comparable" in text and "numpy 2.4.6" in text and "numpy 2.5.2" in text
 
 
-def test_a_build_or_a_case_without_a_budget_fails(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_build_or_case_without_a_budget_fails(capsys: pytest.CaptureFixture[str]) -> None:
     facts = {"numpy": "2.4.6"}
     assert not budget.judge(BUDGET, {"cp312": facts}, {"cp312": {"A1": 1.0}})
     assert not budget.judge(BUDGET, {"cp311": facts}, {"cp311": {"A1": 400.0}})
@@ -50,7 +50,7 @@ def test_a_build_or_a_case_without_a_budget_fails(capsys: pytest.CaptureFixture[
     assert "A3: has no budget" in capsys.readouterr().out
 
 
-def test_the_table_shows_what_each_build_has() -> None:
+def test_table_shows_the_cases_of_each_build() -> None:
     text = budget.table({"cp311": {"no-op": 200.0, "A1": 400.0}, "cp312": {"no-op": 220.0}})
     assert [line.split() for line in text.splitlines()] == [
         ["case", "cp311", "cp312"],
@@ -59,7 +59,7 @@ def test_the_table_shows_what_each_build_has() -> None:
     ]
 
 
-def test_the_committed_budget_has_every_case_of_every_build() -> None:
+def test_committed_budget_covers_every_case_of_every_build() -> None:
     committed = json.loads(budget.BUDGET.read_text(encoding="utf-8"))
     assert committed.keys() == budget.BUILDS.keys()
     for abi, partners in budget.BUILDS.items():
@@ -69,7 +69,7 @@ def test_the_committed_budget_has_every_case_of_every_build() -> None:
         assert set(partners) <= committed[abi]["versions"].keys()
 
 
-def test_totals_are_read_from_the_files_that_callgrind_writes(tmp_path: Path) -> None:
+def test_totals_are_read_from_callgrinds_files(tmp_path: Path) -> None:
     for number, (label, total) in enumerate([("before", 7), ("A8 kw 1000", 1500), ("A1 2000", 9)]):
         text = f"# callgrind format\ndesc: Trigger: Client Request: {label}\nsummary: {total}\n"
         (tmp_path / f"counts.{number}").write_text(text)

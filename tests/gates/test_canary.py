@@ -1,5 +1,5 @@
-"""Asks whether the planted bugs still fit the sources, and what the canary runner answers to a gate
-that fails, passes or fails for another reason."""
+"""Canaries: every planted bug applies to the sources, and the runner tells a gate that catches it
+from one that passes or fails for another reason."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ canary = load_canary()
 
 
 @pytest.mark.parametrize("path", canary.canaries(), ids=lambda path: path.stem)
-def test_a_planted_bug_fits_the_sources(path: Path) -> None:
+def test_every_canary_patch_applies(path: Path) -> None:
     planted = canary.read(path)
     assert planted.bug and planted.expect.pattern
     assert planted.expect.search("") is None, "Expect matches any output"
     canary.plant(planted, ROOT, only_check=True)
 
 
-# A gate that fails when the sum is wrong, and what is planted there.
+# A gate that fails if the sum is wrong.
 MAKEFILE = """\
 gate:
-\t@test -z "$(CANARY)" || { echo "planted in the canary again"; exit 1; }
+\t@test -z "$(CANARY)" || { echo "CANARY is set in the copy"; exit 1; }
 \t@echo "environment $(VENV)"
 \t@grep -q 'one and one is two' sum.txt || { echo 'the sum is wrong: '; cat sum.txt; exit 1; }
 """
@@ -57,7 +57,7 @@ def patch(sum: str = "three", expect: str = "the sum is wrong", bug: str = "Bug:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A repository with one gate; ask(tree, patch) plants a bug in it."""
+    """A repository with one gate, `gate`."""
     root = tmp_path / "repository"
     (root / "tests" / "gates" / "canary").mkdir(parents=True)
     (root / "Makefile").write_text(MAKEFILE, encoding="utf-8")
@@ -67,64 +67,64 @@ def tree(tmp_path: Path) -> Path:
     return root
 
 
-def ask(tree: Path, text: str | None) -> int:
+def run_canary(tree: Path, text: str | None) -> int:
     if text is not None:
         (tree / "tests" / "gates" / "canary" / "gate.patch").write_text(text, encoding="utf-8")
-    answer = canary.ask_gate("gate", tree)
+    result = canary.run_canaries_of("gate", tree)
     assert (tree / "sum.txt").read_text(encoding="utf-8") == "one and one is two\n"
-    assert isinstance(answer, int)
-    return answer
+    assert isinstance(result, int)
+    return result
 
 
-def test_a_gate_that_reports_the_bug_is_alive(
+def test_gate_that_reports_the_bug_has_caught_it(
     tree: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CANARY", "1")
     monkeypatch.setenv("MAKEFLAGS", " -- CANARY=1")
-    assert ask(tree, patch(expect=r"^one and one is thr")) == 1
+    assert run_canary(tree, patch(expect=r"^one and one is thr")) == 1
     assert "caught by `make gate`: one and one is thr" in capsys.readouterr().out
     log = (tree / "build" / "canary" / "gate.log").read_text(encoding="utf-8")
     assert f"environment {sys.prefix}" in log
 
 
-def test_every_bug_of_a_gate_has_to_be_caught(
-    tree: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_bug_of_a_gate_must_be_caught(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tree / "tests" / "gates" / "canary"
     (folder / "gate-four.patch").write_text(patch(sum="four"), encoding="utf-8")
-    assert ask(tree, patch()) == 1
+    assert run_canary(tree, patch()) == 1
     assert capsys.readouterr().out.count("caught by `make gate`") == 2
     (folder / "gate-two.patch").write_text(patch(sum="two, nearly three"), encoding="utf-8")
-    assert ask(tree, patch()) == 0
+    assert run_canary(tree, patch()) == 0
     assert canary.gate_of(folder / "gate-two.patch") == "gate"
     (folder / "gate.patch").unlink()
-    assert ask(tree, None) == 2
+    assert run_canary(tree, None) == 2
 
 
-def test_a_gate_that_passes_is_not(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert ask(tree, patch(sum="two, nearly three")) == 0
+def test_gate_that_passes_has_not_caught_the_bug(
+    tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_canary(tree, patch(sum="two, nearly three")) == 0
     assert "NOT CAUGHT" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         (None, "there is no gate.patch"),
         (patch(bug="what is planted"), "no line `Bug:`"),
         (patch(expect=""), "no line `Expect:`"),
-        (patch(expect="("), "no regular expression"),
+        (patch(expect="("), "not a regular expression"),
         (patch().replace("-one and one is two", "-one and one is ten"), "does not apply"),
         (patch(expect="out of memory"), "failed (exit status 2) without the report"),
     ],
 )
-def test_everything_else_proves_nothing(
-    text: str | None, says: str, tree: Path, capsys: pytest.CaptureFixture[str]
+def test_other_failures_prove_nothing(
+    text: str | None, message: str, tree: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert ask(tree, text) == 2
-    assert says in capsys.readouterr().out
+    assert run_canary(tree, text) == 2
+    assert message in capsys.readouterr().out
 
 
-def test_the_copy_holds_what_git_would_and_nothing_older(tree: Path) -> None:
+def test_copy_has_the_files_git_would_add_and_nothing_else(tree: Path) -> None:
     (tree / "build").mkdir()
     (tree / "build" / "ignored").write_text("old\n", encoding="utf-8")
     copy = tree / "build" / "canary" / "gate"

@@ -1,5 +1,5 @@
-"""The gate `coverage` reads gcovr rightly, and its list of lines that are not reached is of real
-lines; `trust` counts what other gates found in the present sources."""
+"""The gates `coverage` and `trust`: reading gcovr's reports, reasons for unreached lines, and
+results of other gates."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def loaded(name: str) -> Any:
-    """tools/gates/NAME.py under a name of its own: another package is called coverage."""
+def load_gate(name: str) -> Any:
+    """tools/gates/NAME.py under another module name: a package `coverage` exists."""
     folder = ROOT / "tools" / "gates"
     spec = importlib.util.spec_from_file_location(f"{name}_gate", folder / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(folder))
     try:
-        sys.modules[spec.name] = module  # where dataclasses look for it
+        sys.modules[spec.name] = module  # dataclasses look the module up there
         spec.loader.exec_module(module)
     finally:
         sys.path.remove(str(folder))
@@ -32,7 +32,7 @@ def loaded(name: str) -> Any:
 
 @pytest.fixture(scope="module")
 def gate() -> Any:
-    return loaded("coverage")
+    return load_gate("coverage")
 
 
 def line(number: int, count: int) -> dict[str, int]:
@@ -41,7 +41,7 @@ def line(number: int, count: int) -> dict[str, int]:
 
 @pytest.fixture
 def reports(tmp_path: Path) -> Path:
-    """Line 1 is reached in one of two template instances, line 2 in none."""
+    """gcovr reports: line 1 is reached in one of two template instances, line 2 in none."""
     lines = [line(1, 0), line(1, 5), line(2, 0), line(2, 0), line(3, 1)]
     sums = {"line_covered": 2, "line_total": 3, "branch_covered": 1, "branch_total": 4}
     files = [{"file": "src/core/a.cpp", "lines": lines}]
@@ -55,13 +55,13 @@ def reports(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_instances_of_a_template_count_once(gate: Any, reports: Path) -> None:
+def test_template_instances_are_merged(gate: Any, reports: Path) -> None:
     (found,) = gate.read_counts(reports)
     assert (found.path, found.lines, found.branches) == ("src/core/a.cpp", (2, 3), (1, 4))
     assert found.missed == [2]
 
 
-def test_the_figures_are_those_of_all_files(
+def test_table_sums_over_all_files(
     gate: Any, reports: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines, branches = gate.table(gate.read_counts(reports))
@@ -72,32 +72,32 @@ def test_the_figures_are_those_of_all_files(
     assert ["all", "3", "66.67%", "4", "25.00%"] in rows
 
 
-def test_branches_of_kernels_are_shown_and_not_counted(gate: Any) -> None:
+def test_branches_of_kernels_are_not_counted(gate: Any) -> None:
     kernel = gate.File("src/core/kernels/a.hpp", (1, 1), (0, 100), [])
     other = gate.File("src/core/a.cpp", (0, 1), (9, 10), [1])
     assert gate.table([kernel, other]) == (50.0, 90.0)
 
 
-def test_a_line_without_a_reason_is_told(
+def test_unreached_line_without_a_reason_is_reported(
     gate: Any, reports: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = gate.read_counts(reports)
     assert gate.explain(files, [], reports) == ["src/core/a.cpp:2: return 1;"]
     other = gate.Left("src/core/b.cpp", "return 1;", "never")
     assert gate.explain(files, [other], reports) == ["src/core/a.cpp:2: return 1;"]
-    assert "reached now, or gone: src/core/b.cpp: return 1;" in capsys.readouterr().out
+    assert "reached now, or deleted: src/core/b.cpp: return 1;" in capsys.readouterr().out
 
 
-def test_a_line_with_a_reason_is_shown_with_it(
+def test_unreached_line_with_a_reason_is_printed_with_it(
     gate: Any, reports: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert not gate.Left("src/core/a.cpp", "return", "too short").names("  return 1;")
-    reason = gate.Left("src/core/a.cpp", "return...", "nobody calls f")
+    reason = gate.Left("src/core/a.cpp", "return...", "f is unused")
     assert gate.explain(gate.read_counts(reports), [reason], reports) == []
-    assert "src/core/a.cpp:2: return 1;\n      nobody calls f" in capsys.readouterr().out
+    assert "src/core/a.cpp:2: return 1;\n      f is unused" in capsys.readouterr().out
 
 
-def test_what_is_listed_is_in_the_sources(gate: Any) -> None:
+def test_listed_lines_exist_in_the_sources(gate: Any) -> None:
     left = gate.read_left(ROOT / "tests" / "gates" / "not_reached.toml")
     assert left
     for each in left:
@@ -106,19 +106,19 @@ def test_what_is_listed_is_in_the_sources(gate: Any) -> None:
         assert each.path.startswith(gate.FOLDERS) and len(each.why) > 10
 
 
-def test_what_other_gates_found_counts_until_a_source_is_changed(
+def test_other_gates_findings_count_until_a_source_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    trust = loaded("trust")
+    trust = load_gate("trust")
     monkeypatch.setattr(trust, "ROOT", tmp_path)
     for folder in ("src/core/copy", "include", "build/fuzz"):
         (tmp_path / folder).mkdir(parents=True)
-    source, note = tmp_path / "src/core/copy/copy.cpp", tmp_path / "build/fuzz/thrown.json"
+    source, result = tmp_path / "src/core/copy/copy.cpp", tmp_path / "build/fuzz/thrown.json"
     source.touch()
     assert trust.print_other_gates() == 0
-    note.write_text(json.dumps({"thrown": 7, "what": "inputs", "findings": 2}), encoding="utf-8")
+    result.write_text(json.dumps({"thrown": 7, "what": "inputs", "findings": 2}), encoding="utf-8")
     os.utime(source, (1000, 1000))
-    os.utime(note, (2000, 2000))
+    os.utime(result, (2000, 2000))
     assert trust.print_other_gates() == 2
     os.utime(source, (3000, 3000))
     capsys.readouterr()

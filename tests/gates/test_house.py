@@ -1,4 +1,4 @@
-"""Asks whether the repository keeps its house rules, and whether each rule notices a breach."""
+"""The house rules: the repository follows them, and each rule detects a violation."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ house = load_house()
 WIRE = "include/refarray/dlpack/wire.hpp"
 CAPSULE_NAMES = "\n".join(f'auto {name} = "{name}";' for name in house.CAPSULE_NAMES)
 GOOD = {
-    WIRE: f"// Owns the names.\n#include <dlpack/dlpack.h>\n{CAPSULE_NAMES}\n",
+    WIRE: f"// Capsule names.\n#include <dlpack/dlpack.h>\n{CAPSULE_NAMES}\n",
     "src/core/a.cpp": (
-        '// Owns a.\n#include "refarray/core/a.hpp"\n'
-        'const char* kText = "goto NULL";  // goto, NULL: words in a comment are no code\n'
+        '// Type A.\n#include "refarray/core/a.hpp"\n'
+        'const char* kText = "goto NULL";  // goto, NULL: comments are not code\n'
         "struct A {\n  explicit A(int n) : n_{n}, m_{1'000} {\n    use(n);\n  }\n};\n"
     ),
-    "src/extension/capi/errors.cpp": "// Owns.\n#include <Python.h>\n"
+    "src/extension/capi/errors.cpp": "// Error translator.\n#include <Python.h>\n"
     "void f() { try {} catch (...) {} }\n",
-    "src/extension/p.cpp": "// Owns p.\nstatic PyObject* call(PyObject*);\n"
+    "src/extension/p.cpp": "// Function f.\nstatic PyObject* call(PyObject*);\n"
     "void f() {\n  try {  // boundary: a reason\n  } catch (...) {}\n}\n",
-    "src/runtime/r.cpp": '// Owns r.\nvoid f() { dlopen("libcuda.so.1", 1); }\n',
-    "src/refarray/__init__.py": '"""Owns the package."""\n',
+    "src/runtime/r.cpp": '// Driver loader.\nvoid f() { dlopen("libcuda.so.1", 1); }\n',
+    "src/refarray/__init__.py": '"""The package."""\n',
     ".venv/lib/dlpack.h": "int elsewhere;\n",
     "build/x.cpp": "goto;\n",
 }
 
 
 def cpp(*lines: str) -> str:
-    return "\n".join(["// Owns a planted breach.", *lines, ""])
+    return "\n".join(["// Violates a rule.", *lines, ""])
 
 
-PLANTS: list[tuple[str, dict[str, str]]] = [
+VIOLATIONS: list[tuple[str, dict[str, str]]] = [
     ("layering", {"src/core/b.cpp": cpp('#include "refarray/dlpack/wire.hpp"')}),
     ("layering", {"include/refarray/runtime/b.hpp": cpp('#include "extension/capi/ref.hpp"')}),
     ("python-only-in-python", {"src/dlpack/b.cpp": cpp("#include <Python.h>")}),
@@ -59,7 +59,7 @@ PLANTS: list[tuple[str, dict[str, str]]] = [
     ("first-line", {"src/refarray/b.py": "import os\n"}),
     ("file-length", {"src/core/b.cpp": cpp(*["int a;"] * 350)}),
     ("file-length", {"include/refarray/core/b.hpp": cpp(*["int a;"] * 200)}),
-    ("file-length", {"src/refarray/b.py": '"""Owns b."""\n' + "a = 1\n" * 350}),
+    ("file-length", {"src/refarray/b.py": '"""Module b."""\n' + "a = 1\n" * 350}),
     ("function-length", {"src/core/b.cpp": cpp("int f() {", *["  g();"] * 59, "}")}),
     (
         "function-length",
@@ -89,7 +89,7 @@ PLANTS: list[tuple[str, dict[str, str]]] = [
     ("capsule-names-once", {"src/extension/b.cpp": cpp('auto name = "dltensor";')}),
     ("capsule-names-once", {WIRE: GOOD[WIRE].replace('"used_dltensor"', '"used"')}),
     ("nothing-local", {"docs/b.md": "see " + "/" + "work/notes\n"}),
-    ("nothing-local", {"Makefile": "# Owns.\nfetch https://" + "pypi" + ".org/simple\n"}),
+    ("nothing-local", {"Makefile": "# Downloads.\nfetch https://" + "pypi" + ".org/simple\n"}),
     ("nothing-vendored", {"third_party/dlpack.h": "int a;\n"}),
     ("nothing-unfinished", {"src/core/b.cpp": cpp("// TO" + "DO: later")}),
 ]
@@ -102,28 +102,28 @@ def write(root: Path, files: dict[str, str]) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def test_the_repository_keeps_its_rules() -> None:
+def test_repository_follows_the_rules() -> None:
     assert [str(finding) for finding in house.check(ROOT)] == []
 
 
-def test_a_tree_that_keeps_the_rules_passes(tmp_path: Path) -> None:
+def test_tree_that_follows_the_rules_passes(tmp_path: Path) -> None:
     write(tmp_path, GOOD)
     assert [str(finding) for finding in house.check(tmp_path)] == []
 
 
-@pytest.mark.parametrize(("rule", "files"), PLANTS, ids=[rule for rule, _ in PLANTS])
-def test_a_planted_breach_is_found(rule: str, files: dict[str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("rule", "files"), VIOLATIONS, ids=[rule for rule, _ in VIOLATIONS])
+def test_violation_is_found(rule: str, files: dict[str, str], tmp_path: Path) -> None:
     write(tmp_path, GOOD | files)
     findings = house.check(tmp_path)
     assert {finding.rule for finding in findings} == {rule}
     assert {finding.path for finding in findings} <= set(files)
 
 
-def test_every_rule_has_a_planted_breach() -> None:
-    assert {rule for rule, _ in PLANTS} == set(house.RULES)
+def test_every_rule_has_a_violation_here() -> None:
+    assert {rule for rule, _ in VIOLATIONS} == set(house.RULES)
 
 
-def test_the_command_fails_on_a_breach(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_fails_on_a_violation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path, GOOD)
     assert house.main([str(tmp_path)]) == 0
     write(tmp_path, {"src/core/b.cpp": cpp("void f() { goto out; out:; }")})

@@ -10,7 +10,7 @@ from typing import Any
 
 Body = Callable[[Any], Any]
 
-#: Kinds of violation, worst first; the columns of the table that `make trust` prints.
+#: Kinds of violation, worst first; the columns of the table that `make gate G=trust` prints.
 KINDS = ("crash", "double deleter", "leak", "silent accept", "other")
 
 

@@ -37,7 +37,7 @@ class Recipe:
         return FAMILIES.get(self.name.partition(".")[0], "creation, views, copies")
 
 
-#: Row of the table that `make trust` prints, by the first part of the recipe's name.
+#: Row of the table that `make gate G=trust` prints, by the first part of the recipe's name.
 FAMILIES = {
     **dict.fromkeys(
         ["from_dlpack", "from_capsule", "from_buffer", "to_capsule", "asarray"],
