@@ -1,4 +1,4 @@
-"""__array_interface__ both ways: what is said, what is taken, what is refused, and who is kept."""
+"""__array_interface__: export of arrays, import of other objects, errors, and ownership."""
 
 from __future__ import annotations
 
@@ -33,29 +33,29 @@ TYPESTRS = {
     "complex64": "<c8",
     "complex128": "<c16",
 }
-UNSAYABLE = ["bfloat16", "complex32", "float8_e5m2", "float4_e2m1fn", "float32x2"]
+DTYPES_WITHOUT_TYPESTR = ["bfloat16", "complex32", "float8_e5m2", "float4_e2m1fn", "float32x2"]
 
 
 class Memory(bytearray):
-    """Can be weakly referenced."""
+    """A bytearray that can be weakly referenced."""
 
 
-# --- out
+# --- export
 
 
 @pytest.mark.parametrize(("dtype", "typestr"), TYPESTRS.items())
 def test_numpy_reads_the_interface(dtype: str, typestr: str) -> None:
     x = refarray.asarray([[1, 0, 1], [0, 1, 1]]).astype(dtype)
-    said = x.__array_interface__
-    assert said["typestr"] == typestr == np.dtype(typestr).str
-    assert said == {
+    interface = x.__array_interface__
+    assert interface["typestr"] == typestr == np.dtype(typestr).str
+    assert interface == {
         "version": 3,
         "shape": (2, 3),
         "typestr": typestr,
         "strides": None,
         "data": (memoryview(x) and np.asarray(x).ctypes.data, False),
     }
-    theirs = np.array(SimpleNamespace(__array_interface__=said, keep=x), copy=False)
+    theirs = np.array(SimpleNamespace(__array_interface__=interface, keep=x), copy=False)
     assert (str(theirs.dtype), theirs.tolist()) == (dtype, x.tolist())
     theirs[0, 0] = 0
     assert x[0, 0].item() == 0
@@ -72,14 +72,14 @@ def test_strides_are_in_bytes_and_none_when_row_major() -> None:
     assert x[::-1].__array_interface__["data"][0] == first + 16
 
 
-def test_the_read_only_flag_is_said() -> None:
+def test_interface_has_the_read_only_flag() -> None:
     x = refarray.zeros(2)
     assert x.__array_interface__["data"][1] is False
     assert x.as_readonly().__array_interface__["data"][1] is True
     assert refarray.from_buffer(b"12").__array_interface__["data"][1] is True
 
 
-@pytest.mark.parametrize("dtype", UNSAYABLE)
+@pytest.mark.parametrize("dtype", DTYPES_WITHOUT_TYPESTR)
 def test_dtypes_without_a_typestr_have_no_interface(dtype: str) -> None:
     x = refarray.ones(4, dtype=dtype)
     assert not hasattr(x, "__array_interface__")
@@ -87,20 +87,20 @@ def test_dtypes_without_a_typestr_have_no_interface(dtype: str) -> None:
         x.__array_interface__  # noqa: B018
 
 
-def test_an_empty_array_has_an_address() -> None:
+def test_interface_of_an_empty_array_has_an_address() -> None:
     address, readonly = refarray.zeros((0, 3)).__array_interface__["data"]
     assert address != 0
     assert not readonly
 
 
-# --- in
+# --- import
 
 
 @pytest.mark.parametrize(("dtype", "typestr"), TYPESTRS.items())
-def test_every_dtype_comes_in(dtype: str, typestr: str) -> None:
+def test_every_dtype_is_imported(dtype: str, typestr: str) -> None:
     theirs = np.array([[1, 0, 1], [0, 1, 1]]).astype(dtype)
-    offer = SimpleNamespace(__array_interface__=theirs.__array_interface__, keep=theirs)
-    x = refarray.from_array_interface(offer)
+    owner = SimpleNamespace(__array_interface__=theirs.__array_interface__, keep=theirs)
+    x = refarray.from_array_interface(owner)
     assert (x.dtype, x.shape, x.tolist()) == (dtype, (2, 3), theirs.tolist())
     x[1, 1] = False
     assert theirs[1, 1] == 0
@@ -113,7 +113,7 @@ shapes = st.lists(st.integers(0, 4), max_size=5).map(tuple)
 @settings(deadline=None)
 @given(st.data(), shapes, st.sampled_from(sorted(TYPESTRS)))
 @pytest.mark.req("TENS-14")
-def test_layouts_survive_both_ways(data: st.DataObject, shape: tuple[int, ...], dtype: str) -> None:
+def test_any_layout_round_trips(data: st.DataObject, shape: tuple[int, ...], dtype: str) -> None:
     size = int(np.prod(shape, dtype=int))
     theirs: Any = np.arange(size).reshape(shape).astype(dtype)
     steps = [data.draw(st.sampled_from([1, 2, -1, -3])) for _ in shape]
@@ -129,7 +129,7 @@ def test_layouts_survive_both_ways(data: st.DataObject, shape: tuple[int, ...], 
         assert again.ctypes.data == theirs.ctypes.data
 
 
-TAKEN: list[tuple[dict[str, Any], Any]] = [
+VALID: list[tuple[dict[str, Any], Any]] = [
     ({"data": at(NUMBERS), "typestr": "<i4", "shape": (3,)}, [0, 1, 2]),
     ({"data": at(NUMBERS), "typestr": "<i4", "shape": ()}, 0),
     ({"data": at(NUMBERS), "typestr": "<i4", "strides": None}, [0, 1]),
@@ -151,14 +151,14 @@ TAKEN: list[tuple[dict[str, Any], Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("fields", "values"), TAKEN)
-def test_what_is_taken(fields: dict[str, Any], values: Any) -> None:
+@pytest.mark.parametrize(("fields", "values"), VALID)
+def test_valid_interfaces_are_imported(fields: dict[str, Any], values: Any) -> None:
     for take in (refarray.from_array_interface, refarray.asarray):
         assert take(Interface(**fields)).tolist() == values
 
 
-class Odd:
-    """An int only by __index__."""
+class IntLike:
+    """An int only through __index__."""
 
     def __init__(self, value: int) -> None:
         self.value = value
@@ -168,22 +168,22 @@ class Odd:
 
 
 @pytest.mark.parametrize("value", [(), 5, "text", [("version", 3)], SimpleNamespace()])
-def test_an_attribute_that_is_no_dict(value: Any) -> None:
-    offer = SimpleNamespace(__array_interface__=value)
+def test_interface_that_is_not_a_dict_raises(value: Any) -> None:
+    owner = SimpleNamespace(__array_interface__=value)
     for take in (refarray.from_array_interface, refarray.asarray):
         with pytest.raises(TypeError, match="of SimpleNamespace must be a dict"):
-            take(offer)
+            take(owner)
 
 
 @pytest.mark.parametrize(
     "obj", [object(), 1, None, b"ab", np.ndarray, SimpleNamespace(__array_interface__=None)]
 )
-def test_objects_without_an_interface(obj: Any) -> None:
+def test_object_without_an_interface_raises(obj: Any) -> None:
     with pytest.raises(TypeError, match="needs an object with __array_interface__"):
         refarray.from_array_interface(obj)
 
 
-def test_what_the_property_raises_comes_through() -> None:
+def test_exception_of_the_property_propagates() -> None:
     class Raises:
         @property
         def __array_interface__(self) -> Any:
@@ -194,25 +194,31 @@ def test_what_the_property_raises_comes_through() -> None:
             take(Raises())
 
 
-def test_ints_may_be_ints_by_index_only() -> None:
+def test_int_like_objects_are_accepted() -> None:
     x = refarray.from_array_interface(
-        Interface(version=Odd(3), shape=(Odd(2),), strides=(Odd(2),), data=b"abcd", offset=Odd(1))
+        Interface(
+            version=IntLike(3),
+            shape=(IntLike(2),),
+            strides=(IntLike(2),),
+            data=b"abcd",
+            offset=IntLike(1),
+        )
     )
     assert x.tolist() == [98, 100]
 
 
-def test_a_dict_that_changes_while_it_is_read() -> None:
+def test_dict_may_change_while_it_is_read() -> None:
     class Clears:
         def __index__(self) -> int:
-            offer.__array_interface__.clear()
+            owner.__array_interface__.clear()
             gc.collect()
             return 2
 
-    offer = Interface(shape=(Clears(),), data=b"ab")
-    assert refarray.from_array_interface(offer).tolist() == [97, 98]
+    owner = Interface(shape=(Clears(),), data=b"ab")
+    assert refarray.from_array_interface(owner).tolist() == [97, 98]
 
 
-def test_read_only_is_kept() -> None:
+def test_read_only_flag_is_imported() -> None:
     assert refarray.from_array_interface(Interface(data=b"ab")).readonly
     assert not refarray.from_array_interface(Interface(data=bytearray(2))).readonly
     assert refarray.from_array_interface(Interface(data=(ADDRESS, True))).readonly
@@ -220,12 +226,12 @@ def test_read_only_is_kept() -> None:
     assert not refarray.from_array_interface(Interface(data=(ADDRESS, 0))).readonly
 
 
-def test_the_object_behind_an_address_is_kept_until_the_last_view_is_gone() -> None:
-    offer = Interface(data=at(NUMBERS))
-    alive = weakref.ref(offer)
-    x = refarray.from_array_interface(offer)
+def test_owner_of_an_address_lives_until_the_last_view_is_gone() -> None:
+    owner = Interface(data=at(NUMBERS))
+    alive = weakref.ref(owner)
+    x = refarray.from_array_interface(owner)
     view = np.from_dlpack(x[1:])
-    del offer, x
+    del owner, x
     gc.collect()
     assert alive() is not None
     del view
@@ -233,7 +239,7 @@ def test_the_object_behind_an_address_is_kept_until_the_last_view_is_gone() -> N
     assert alive() is None
 
 
-def test_a_buffer_is_held_until_the_last_view_is_gone() -> None:
+def test_buffer_is_held_until_the_last_view_is_gone() -> None:
     memory = Memory(b"ab")
     alive = weakref.ref(memory)
     x = refarray.from_array_interface(Interface(data=memory))
@@ -251,7 +257,7 @@ def test_a_buffer_is_held_until_the_last_view_is_gone() -> None:
     assert alive() is None
 
 
-def test_data_none_is_the_objects_own_buffer() -> None:
+def test_data_none_means_the_objects_own_buffer() -> None:
     class Own(bytearray):
         def __init__(self) -> None:
             super().__init__(b"abcdef")

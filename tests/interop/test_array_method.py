@@ -1,4 +1,4 @@
-"""copy= of asarray by each way of offering memory, and __array__, the last of them."""
+"""copy= of asarray with every import protocol, and __array__, the last protocol tried."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ import refarray
 # --- copy
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_copy_true_is_a_copy_whatever_the_way(adv: Any, way: str) -> None:
-    x = offering(adv, way)
+@pytest.mark.parametrize("protocol", WAYS)
+def test_copy_true_copies_with_every_protocol(adv: Any, protocol: str) -> None:
+    x = offering(adv, protocol)
     y = refarray.asarray(x, copy=True)
     y[0] = 9.0
-    if way == "buffer":
+    if protocol == "buffer":
         assert list(x) == [3.0, 3.0]
-    elif way != "table":
-        assert x.kept[way].tolist() == [VALUES[way]] * 2
+    elif protocol != "table":
+        assert x.kept[protocol].tolist() == [VALUES[protocol]] * 2
     assert not y.readonly
 
 
-def test_copy_false_goes_on_to_a_way_that_shares(adv: Any) -> None:
+def test_copy_false_tries_the_next_protocol_that_shares(adv: Any) -> None:
     def old(self: Any, *, max_version: Any = None) -> Any:
         return self.kept["dlpack"].__dlpack__(max_version=max_version)
 
@@ -43,16 +43,16 @@ def test_copy_false_goes_on_to_a_way_that_shares(adv: Any) -> None:
         refarray.asarray(offering(adv, "table"), copy=False)
 
 
-def test_copy_false_is_asked_of_array(adv: Any) -> None:
+def test_copy_false_is_passed_to_dunder_array(adv: Any) -> None:
     seen: list[Any] = []
 
-    def knows(self: Any, dtype: Any = None, copy: Any = None) -> Any:
+    def with_copy_keyword(self: Any, dtype: Any = None, copy: Any = None) -> Any:
         seen.append((dtype, copy))
         if copy is False and len(seen) > 2:
             raise ValueError("only by copying")
         return self.kept["array"]
 
-    x = offering(adv, "array", array=knows)
+    x = offering(adv, "array", array=with_copy_keyword)
     y = refarray.asarray(x, copy=False)
     y[0] = 9.0
     assert x.kept["array"].tolist() == [9.0, 5.0]
@@ -69,7 +69,7 @@ def test_copy_false_is_asked_of_array(adv: Any) -> None:
 
 
 @pytest.mark.parametrize("result", [None, [1.0], 5, "text", refarray.zeros(1), np.float32(1)])
-def test_array_must_return_an_ndarray(adv: Any, result: Any) -> None:
+def test_dunder_array_must_return_an_ndarray(adv: Any, result: Any) -> None:
     x = offering(adv, "array", array=lambda self: result)
     with pytest.raises(
         TypeError, match=r"__array__\(\) of Offers returned .*, not a numpy.ndarray"
@@ -77,7 +77,7 @@ def test_array_must_return_an_ndarray(adv: Any, result: Any) -> None:
         refarray.asarray(x)
 
 
-def test_array_is_looked_up_on_the_type(adv: Any) -> None:
+def test_dunder_array_is_looked_up_on_the_type(adv: Any) -> None:
     x: Any = SimpleNamespace(__array__=lambda: data("array"))
     with pytest.raises(TypeError, match="SimpleNamespace"):
         refarray.asarray(x)
@@ -89,7 +89,7 @@ def test_array_is_looked_up_on_the_type(adv: Any) -> None:
         refarray.asarray(unset)
 
 
-def test_fabricated_attributes_are_not_offers() -> None:
+def test_fabricated_attributes_are_ignored() -> None:
     class Fabricates:
         def __getattr__(self, name: str) -> Any:
             return lambda *_, **__: data("array")
@@ -98,7 +98,7 @@ def test_fabricated_attributes_are_not_offers() -> None:
         refarray.asarray(Fabricates())
 
 
-def test_what_array_returned_is_kept(adv: Any) -> None:
+def test_result_of_dunder_array_is_kept_alive(adv: Any) -> None:
     class Memory(bytearray):
         pass
 
@@ -116,7 +116,7 @@ def test_what_array_returned_is_kept(adv: Any) -> None:
     assert alive() is None
 
 
-def test_array_that_asks_us_again(adv: Any) -> None:
+def test_recursive_dunder_array_raises(adv: Any) -> None:
     x = offering(adv, "array", array=refarray.asarray)
     with pytest.raises(RecursionError):
         refarray.asarray(x)

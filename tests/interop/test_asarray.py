@@ -1,4 +1,5 @@
-"""asarray against Python and NumPy: what is taken, shared, copied, and refused."""
+"""asarray: nested sequences, numbers and exporters; sharing, copying and errors, compared with
+NumPy."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ import refarray
 
 
 class Raises:
-    """An object whose every conversion to a number raises."""
+    """Every conversion to a number raises."""
 
     def __index__(self) -> int:
         raise KeyError("index")
@@ -34,7 +35,7 @@ class Number:
 
 
 class Sequence:
-    """A sequence by duck typing whose items come from a function."""
+    """A sequence by duck typing; a function makes its items."""
 
     def __init__(self, length: int, item: Callable[[int], Any]) -> None:
         self.length, self.item = length, item
@@ -69,7 +70,7 @@ def nested(leaves: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 @settings(deadline=None)
 @given(nested(numbers))
-def test_asarray_of_nested_sequences_is_numpys(values: Any) -> None:
+def test_nested_sequences_convert_like_numpy(values: Any) -> None:
     theirs = np.asarray(values)
     ours = refarray.asarray(values)
     assert ours.shape == theirs.shape
@@ -107,7 +108,7 @@ def test_asarray_of_nested_sequences_is_numpys(values: Any) -> None:
         (np.array([[1, 2], [3, 4]], "uint16").T, "uint16", [[1, 3], [2, 4]]),
     ],
 )
-def test_asarray_takes(obj: Any, dtype: str, values: Any) -> None:
+def test_asarray_values_and_dtype(obj: Any, dtype: str, values: Any) -> None:
     x = refarray.asarray(obj)
     assert x.dtype == dtype
     assert x.tolist() == values
@@ -123,15 +124,15 @@ def test_arrays_inside_sequences_keep_their_dtype() -> None:
     assert refarray.asarray([v, v]).tolist() == [[(1, 2), (3, 4)]] * 2
 
 
-@pytest.mark.parametrize("copy_of", [None, False])
-def test_asarray_shares_memory_where_it_can(copy_of: bool | None) -> None:
+@pytest.mark.parametrize("copy", [None, False])
+def test_asarray_shares_exported_memory(copy: bool | None) -> None:
     x = refarray.asarray([1, 2])
-    assert refarray.asarray(x, copy=copy_of) is x
+    assert refarray.asarray(x, copy=copy) is x
     for owner in (np.array([1, 2]), array.array("q", [1, 2]), bytearray(2)):
-        y = refarray.asarray(owner, copy=copy_of)
+        y = refarray.asarray(owner, copy=copy)
         y[1] = 7
         assert owner[1] == 7
-    assert refarray.asarray(b"ab", copy=copy_of).readonly
+    assert refarray.asarray(b"ab", copy=copy).readonly
 
 
 def test_copy_true_always_copies() -> None:
@@ -146,14 +147,14 @@ def test_copy_true_always_copies() -> None:
 
 
 @pytest.mark.parametrize("obj", [1, [1], (1.5,), range(3), Fraction(1, 2), Sequence(1, float)])
-def test_copy_false_of_what_exports_nothing(obj: Any) -> None:
+def test_copy_false_of_objects_without_memory_raises(obj: Any) -> None:
     with pytest.raises(refarray.NoCopyError, match="exports no memory"):
         refarray.asarray(obj, copy=False)
 
 
 @pytest.mark.req("AAPI-05")
 @pytest.mark.parametrize("obj", [refarray.asarray([1]), np.array([1]), array.array("q", [1])])
-def test_copy_false_refuses_a_conversion(obj: Any) -> None:
+def test_copy_false_with_a_conversion_raises(obj: Any) -> None:
     with pytest.raises(refarray.NoCopyError, match="int64 on cpu becomes one of float32") as caught:
         refarray.asarray(obj, dtype="float32", copy=False)
     assert isinstance(caught.value, ValueError)
@@ -170,7 +171,7 @@ for _ in range(64):
     deep = [deep]
 
 
-MISUSE: list[tuple[Any, type[Exception], str]] = [
+INVALID: list[tuple[Any, type[Exception], str]] = [
     ([[1], [2, 3]], ValueError, "item [1] has length 2, but the first of its level has 1"),
     ([[1, [2]]], ValueError, "item [0][1] has length 1, but the first of its level is a number"),
     ([[1], 2], ValueError, "item [1] is a number, but the first of its level has length 1"),
@@ -212,24 +213,26 @@ MISUSE: list[tuple[Any, type[Exception], str]] = [
 ]
 
 
-no_operator_new = pytest.mark.not_sanitized("operator new fails: ASAN ends the process there")
+no_operator_new = pytest.mark.not_sanitized("operator new fails, which ends the process under ASAN")
 
 
 @pytest.mark.parametrize(
-    ("obj", "error", "words"),
+    ("obj", "error", "message"),
     [
         pytest.param(*case, marks=no_operator_new if case[1] is MemoryError else ())
-        for case in MISUSE
+        for case in INVALID
     ],
 )
-def test_asarray_refuses(obj: Any, error: type[Exception], words: str) -> None:
+def test_asarray_rejects_invalid_objects(obj: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error) as caught:
         refarray.asarray(obj)
-    assert words in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("change", [list.clear, lambda v: v.append(1), lambda v: v.pop()])
-def test_a_list_that_changes_while_it_is_read(change: Callable[[list[Any]], object]) -> None:
+def test_list_that_changes_its_length_while_it_is_read_raises(
+    change: Callable[[list[Any]], object],
+) -> None:
     class Changer:
         def __float__(self) -> float:
             change(values)
@@ -257,7 +260,7 @@ def test_items_may_be_replaced_while_they_are_read() -> None:
 @no_operator_new
 def test_nothing_leaks() -> None:
     def work() -> None:
-        for obj, error, _ in MISUSE:
+        for obj, error, _ in INVALID:
             with contextlib.suppress(error):
                 refarray.asarray(obj)
         for take in (refarray.asarray, refarray.arange, lambda v: refarray.full(2, v)):

@@ -1,4 +1,4 @@
-"""The buffer protocol out: every request against NumPy, every format, layouts both ways."""
+"""Buffer protocol export: every request compared with NumPy, every format, and layouts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FORMATS = {
 }
 NO_FORMAT = ["bfloat16", "float8_e4m3fn", "float4_e2m1fn", "float6_e2m3fn", "float32x2"]
 
-# PyBUF_*, as in the C API's documentation.
+# PyBUF_* flags of the C API.
 SIMPLE, WRITABLE, FORMAT, ND, STRIDES = 0, 1, 4, 8, 0x18
 C_CONTIGUOUS, F_CONTIGUOUS, ANY_CONTIGUOUS, INDIRECT = 0x38, 0x58, 0x98, 0x118
 EXTRAS = [0, WRITABLE, FORMAT, WRITABLE | FORMAT]
@@ -66,8 +66,8 @@ class Buffer(ctypes.Structure):
     ]
 
 
-def requested(x: Any, flags: int) -> dict[str, Any]:
-    """What an exporter answers to one request."""
+def get_buffer(x: Any, flags: int) -> dict[str, Any]:
+    """The fields of the buffer that an exporter fills for one request."""
     view = Buffer()
     get = ctypes.pythonapi.PyObject_GetBuffer
     get.argtypes = [ctypes.py_object, ctypes.c_void_p, ctypes.c_int]
@@ -105,9 +105,7 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("flags", REQUESTS)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("readonly", [False, True])
-def test_every_request_is_answered_as_numpy_answers_it(
-    flags: int, layout: str, readonly: bool
-) -> None:
+def test_every_request_is_answered_like_numpy(flags: int, layout: str, readonly: bool) -> None:
     memory = np.arange(12, dtype="int32").reshape(3, 4)
     memory.flags.writeable = not readonly
     theirs = LAYOUTS[layout](memory)
@@ -116,21 +114,23 @@ def test_every_request_is_answered_as_numpy_answers_it(
     ours = LAYOUTS[layout](refarray.asarray(memory))
     plain = flags & ND == 0
     try:
-        expected = requested(theirs, flags)
-    except (ValueError, BufferError):  # NumPy raises the former for layouts
+        expected = get_buffer(theirs, flags)
+    except (ValueError, BufferError):  # NumPy raises ValueError for layouts
         with pytest.raises(BufferError):
-            requested(ours, flags)
+            get_buffer(ours, flags)
         return
-    if plain and flags & FORMAT:  # CPython's memoryview refuses it; NumPy gives a format
+    if (
+        plain and flags & FORMAT
+    ):  # NumPy gives a format; CPython's memoryview refuses, like refarray
         with pytest.raises(BufferError, match="format was asked for without a shape"):
-            requested(ours, flags)
+            get_buffer(ours, flags)
         return
-    seen = requested(ours, flags)
+    seen = get_buffer(ours, flags)
     if plain:
-        expected["ndim"] = 1  # as CPython's own exporters say; NumPy says 0
+        expected["ndim"] = 1  # like CPython's own exporters; NumPy gives 0
     if theirs.size == 0:
         del expected["buf"], expected["strides"], seen["buf"], seen["strides"]
-    elif expected["strides"] is not None:  # of extent 1 a stride means nothing
+    elif expected["strides"] is not None:  # strides of axes of extent 1 are unspecified
         real = [i for i, extent in enumerate(theirs.shape) if extent > 1]
         for row in (expected, seen):
             row["strides"] = [row["strides"][i] for i in real]
@@ -138,7 +138,7 @@ def test_every_request_is_answered_as_numpy_answers_it(
 
 
 @pytest.mark.parametrize(("dtype", "code"), FORMATS.items())
-def test_memoryview_sees_what_the_array_is(dtype: str, code: str) -> None:
+def test_memoryview_has_the_arrays_attributes(dtype: str, code: str) -> None:
     x = refarray.asarray([[True, False, True], [False, True, True]]).astype(dtype)
     view = memoryview(x)
     assert view.format == code
@@ -149,7 +149,7 @@ def test_memoryview_sees_what_the_array_is(dtype: str, code: str) -> None:
     if "Z" not in code:
         flat = [value for row in x.tolist() for value in row]
         assert list(struct.unpack(f"6{code}", view)) == flat
-    if "Z" not in code and code != "e":  # which memoryview itself cannot read everywhere
+    if "Z" not in code and code != "e":  # formats that memoryview cannot index
         assert view.tolist() == x.tolist()
         assert view[1, 0] == x[1, 0].item()
     y = refarray.from_buffer(x)
@@ -157,39 +157,39 @@ def test_memoryview_sees_what_the_array_is(dtype: str, code: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", NO_FORMAT)
-def test_dtypes_without_a_format_go_out_as_bytes_only(dtype: str) -> None:
+def test_dtypes_without_a_format_export_bytes_only(dtype: str) -> None:
     x = refarray.ones((4, 6), dtype=dtype)
     with pytest.raises(BufferError, match=f"no format for elements of {dtype}"):
         memoryview(x)
-    seen = requested(x, SIMPLE)
+    seen = get_buffer(x, SIMPLE)
     assert (seen["len"], seen["itemsize"], seen["format"]) == (x.nbytes, x.itemsize, None)
     assert bytes_of(x) == ctypes.string_at(seen["buf"], seen["len"])
-    seen = requested(x, C_CONTIGUOUS)
+    seen = get_buffer(x, C_CONTIGUOUS)
     packed = dtype in ("float4_e2m1fn", "float6_e2m3fn")
     assert seen["shape"] == ([x.nbytes] if packed else [4, 6])
     assert math.prod(seen["shape"]) * seen["itemsize"] == seen["len"] == x.nbytes
     with pytest.raises(BufferError):
-        requested(x[:, ::2], SIMPLE)
+        get_buffer(x[:, ::2], SIMPLE)
     if packed:
         with pytest.raises(BufferError, match="no whole bytes"):
-            requested(x[:, 1:], STRIDES)
+            get_buffer(x[:, 1:], STRIDES)
         with pytest.raises(BufferError, match="first at bit"):
-            requested(x[0, 1:2], SIMPLE)
+            get_buffer(x[0, 1:2], SIMPLE)
 
 
 def bytes_of(x: refarray.Array) -> bytes:
-    """Through pickling's flat buffer, which needs no format."""
+    """The bytes through pickling's flat buffer, which needs no format."""
     buffer = x.__reduce_ex__(2)[1][0]
     return bytes(buffer)
 
 
-def test_read_only_is_kept_both_ways() -> None:
+def test_read_only_flag_is_exported_and_imported() -> None:
     x = refarray.asarray([1, 2]).as_readonly()
     assert memoryview(x).readonly
     with pytest.raises(TypeError):
         memoryview(x)[0] = 1
     with pytest.raises(BufferError, match="read-only; a writable buffer was asked for"):
-        requested(x, WRITABLE)
+        get_buffer(x, WRITABLE)
     with pytest.raises(TypeError, match="read-write"):
         struct.pack_into("q", x, 0, 1)
     assert refarray.from_buffer(x).readonly
@@ -198,7 +198,7 @@ def test_read_only_is_kept_both_ways() -> None:
     assert not refarray.from_buffer(bytearray(2)).readonly
 
 
-def test_writing_goes_through_both_ways() -> None:
+def test_writes_are_shared_in_both_directions() -> None:
     x = refarray.zeros((2, 2), dtype="int32")
     memoryview(x).cast("B").cast("i", (2, 2))[1, 0] = 7
     assert x.tolist() == [[0, 0], [7, 0]]
@@ -213,7 +213,7 @@ shapes = st.lists(st.integers(0, 4), max_size=5).map(tuple)
 
 @settings(deadline=None)
 @given(st.data(), shapes, st.sampled_from(sorted(set(FORMATS) - {"complex32"})))
-def test_layouts_survive_both_ways(data: st.DataObject, shape: tuple[int, ...], dtype: str) -> None:
+def test_any_layout_round_trips(data: st.DataObject, shape: tuple[int, ...], dtype: str) -> None:
     theirs = np.arange(math.prod(shape)).reshape(shape).astype(dtype)
     steps = [data.draw(st.sampled_from([1, 2, -1, -3])) for _ in shape]
     theirs = theirs[(..., *(slice(None, None, step) for step in steps))]
@@ -228,7 +228,7 @@ def test_layouts_survive_both_ways(data: st.DataObject, shape: tuple[int, ...], 
         assert again.ctypes.data == theirs.ctypes.data
 
 
-def test_an_array_lives_as_long_as_its_buffers() -> None:
+def test_array_lives_as_long_as_its_buffers() -> None:
     x = refarray.asarray([1, 2, 3])
     alive = weakref.ref(x)
     view = memoryview(x)[1:]
@@ -240,8 +240,9 @@ def test_an_array_lives_as_long_as_its_buffers() -> None:
     assert alive() is None
 
 
-def test_a_huge_broadcast_array_has_a_buffer_of_its_size() -> None:
-    """Up to the largest size whose bits can be counted; CPython's memoryview counts with us."""
+def test_buffer_of_a_huge_broadcast_array() -> None:
+    """Up to the largest size whose number of bits fits int64; CPython's memoryview works with
+    it."""
     view = memoryview(refarray.broadcast_to(refarray.asarray(7, dtype="uint8"), (2**58, 2)))
     assert (view.nbytes, view.shape, view.strides) == (2**59, (2**58, 2), (0, 0))
     assert (view[0, 0], view[2**58 - 1, 1]) == (7, 7)
@@ -262,8 +263,8 @@ def test_a_huge_broadcast_array_has_a_buffer_of_its_size() -> None:
         ("float4_e2m1fn", (2**61,)),
     ],
 )
-def test_bytes_that_cannot_be_counted_are_refused(dtype: str, shape: tuple[int, ...]) -> None:
-    """There is no such array, so nobody is given a buffer of a wrapped size."""
+def test_array_whose_bits_overflow_int64_cannot_exist(dtype: str, shape: tuple[int, ...]) -> None:
+    """So no buffer can have a wrapped size."""
     x = refarray.asarray(1, dtype=dtype)
     with pytest.raises(OverflowError):
         refarray.broadcast_to(x, shape)
@@ -276,6 +277,6 @@ def test_nothing_leaks() -> None:
         for view in (x, x.T, x[:, :1], x.as_readonly(), x[0, 0], x[:0]):
             for flags in REQUESTS:
                 with contextlib.suppress(BufferError):
-                    requested(view, flags)
+                    get_buffer(view, flags)
 
     assert blocks_left(work) < 25

@@ -1,5 +1,5 @@
-"""Every value of a buffer request's flags, on every layout, against the exporter that CPython tests
-the protocol with; and what its stranger exporters give us."""
+"""Buffer requests with every value of the flags on every layout, compared with _testbuffer,
+CPython's own test exporter; and imports from that exporter."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from test_buffer import requested
+from test_buffer import get_buffer
 
 import refarray
 
-_testbuffer = pytest.importorskip("_testbuffer", reason="this CPython comes without its test suite")
+_testbuffer = pytest.importorskip("_testbuffer", reason="this CPython lacks its test modules")
 
 pytestmark = pytest.mark.req("LIFE-18", "FLAG-07")
 
-# Above these eight bits no request is defined; some of the values have no name, and are answered.
+# All defined flags are below this; some of the values have no name, but are answered.
 ALL_FLAGS = range(0x200)
 PLAIN_MASK = 0x08  # PyBUF_ND: without it a buffer is plain bytes
 ITEMS = list(range(24))
@@ -24,13 +24,19 @@ ROWS = refarray.from_buffer(array.array("i", ITEMS)).reshape((4, 6))
 
 
 def repeated() -> refarray.Array:
-    """Three times the second row, writable, which broadcast_to's result is not."""
+    """The second row three times, writable (a result of broadcast_to is read-only)."""
     address = ROWS[1].__array_interface__["data"]
-    said = {"version": 3, "shape": (3, 6), "typestr": "<i4", "data": address, "strides": (0, 4)}
-    return refarray.from_array_interface(SimpleNamespace(__array_interface__=said))
+    interface = {
+        "version": 3,
+        "shape": (3, 6),
+        "typestr": "<i4",
+        "data": address,
+        "strides": (0, 4),
+    }
+    return refarray.from_array_interface(SimpleNamespace(__array_interface__=interface))
 
 
-# name: our array, and the same for CPython's: shape, strides in bytes, offset in bytes
+# name: refarray's array, and for CPython's exporter: shape, strides in bytes, offset in bytes
 LAYOUTS: dict[str, tuple[refarray.Array, list[int], list[int], int]] = {
     "rows": (ROWS, [4, 6], [24, 4], 0),
     "columns": (ROWS.T, [6, 4], [4, 24], 0),
@@ -55,13 +61,13 @@ LAYOUTS: dict[str, tuple[refarray.Array, list[int], list[int], int]] = {
 
 
 def answer(exporter: Any, flags: int) -> dict[str, Any] | type[BaseException]:
-    """What is compared: a buffer's fields but its address, or the class of the refusal."""
+    """The buffer's fields except its address, or the class of the exception."""
     try:
-        seen = requested(exporter, flags)
+        seen = get_buffer(exporter, flags)
     except Exception as error:
         return type(error)
     del seen["buf"]
-    if seen["strides"] is not None:  # of extent 1 a stride means nothing
+    if seen["strides"] is not None:  # strides of axes of extent 1 are unspecified
         pairs = zip(seen["shape"], seen["strides"], strict=True)
         seen["strides"] = [stride for extent, stride in pairs if extent > 1]
     return seen
@@ -69,9 +75,7 @@ def answer(exporter: Any, flags: int) -> dict[str, Any] | type[BaseException]:
 
 @pytest.mark.parametrize("readonly", [False, True])
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_every_request_is_answered_as_cpythons_exporter_answers_it(
-    layout: str, readonly: bool
-) -> None:
+def test_every_request_is_answered_like_cpythons_exporter(layout: str, readonly: bool) -> None:
     ours, shape, strides, offset = LAYOUTS[layout]
     theirs = _testbuffer.ndarray(
         ITEMS if shape else [15],
@@ -90,8 +94,8 @@ def test_every_request_is_answered_as_cpythons_exporter_answers_it(
     assert different == {}
 
 
-def test_the_table_holds_both_answers() -> None:
-    """So that an exporter that refuses everything, or nothing, cannot pass for a right one."""
+def test_requests_include_refused_and_answered_ones() -> None:
+    """Otherwise an exporter that refuses everything, or nothing, would pass."""
     answers = [answer(array, flags) for array, *_ in LAYOUTS.values() for flags in ALL_FLAGS]
     assert answers.count(BufferError) > 1000
     assert sum(isinstance(one, dict) for one in answers) > 1000
@@ -105,7 +109,7 @@ INTEGERS = ["?", "b", "B", "h", "H", "i", "I", "l", "L", "q", "Q"]
     ("mode", "code"),
     [*((mode, code) for mode in ("", "@", "=", "<") for code in INTEGERS), ("", "n"), ("@", "N")],
 )
-def test_formats_of_cpythons_exporter(mode: str, code: str) -> None:
+def test_integer_formats_of_cpythons_exporter(mode: str, code: str) -> None:
     theirs = _testbuffer.ndarray([1, 0, 1], shape=[3], format=mode + code)
     x = refarray.from_buffer(theirs)
     assert x.tolist() == [1, 0, 1]
@@ -115,7 +119,7 @@ def test_formats_of_cpythons_exporter(mode: str, code: str) -> None:
 
 
 @pytest.mark.parametrize("code", ["e", "f", "d", "<f", "=d", "@e"])
-def test_floats_of_cpythons_exporter(code: str) -> None:
+def test_float_formats_of_cpythons_exporter(code: str) -> None:
     x = refarray.from_buffer(_testbuffer.ndarray([1.5, -2.0], shape=[2], format=code))
     assert x.dtype.kind == "float"
     assert x.tolist() == [1.5, -2.0]
@@ -138,7 +142,7 @@ def test_floats_of_cpythons_exporter(code: str) -> None:
         ([1.0], ">d"),
     ],
 )
-def test_formats_that_are_no_native_number_are_refused(items: list[Any], code: str) -> None:
+def test_other_formats_are_refused(items: list[Any], code: str) -> None:
     theirs = _testbuffer.ndarray(items, shape=[1], format=code)
     for take in (refarray.from_buffer, refarray.asarray):
         with pytest.raises(BufferError, match="is no single number in this machine's byte order"):
@@ -147,7 +151,7 @@ def test_formats_that_are_no_native_number_are_refused(items: list[Any], code: s
     assert bytes(raw) == theirs.tobytes()
 
 
-def test_elements_behind_pointers_are_refused() -> None:
+def test_suboffsets_are_refused() -> None:
     theirs = _testbuffer.ndarray(list(range(6)), shape=[2, 3], format="i", flags=_testbuffer.ND_PIL)
     assert theirs.suboffsets == (0, -1)
     for take in (refarray.from_buffer, refarray.asarray):
@@ -168,7 +172,7 @@ def test_layouts_of_cpythons_exporter() -> None:
         assert x.tolist() == theirs.tolist(), name
 
 
-def test_an_exporter_whose_getbuffer_fails() -> None:
+def test_exception_of_getbuffer_propagates() -> None:
     theirs = _testbuffer.ndarray([1], shape=[1], format="i", flags=_testbuffer.ND_GETBUF_FAIL)
     for take in (refarray.from_buffer, refarray.asarray):
         with pytest.raises(BufferError, match="forced test exception"):
@@ -176,8 +180,8 @@ def test_an_exporter_whose_getbuffer_fails() -> None:
 
 
 @pytest.mark.parametrize("request_", ["PyBUF_SIMPLE", "PyBUF_ND", "PyBUF_STRIDES"])
-def test_an_exporter_that_was_asked_for_less_itself(request_: str) -> None:
-    """It re-exports bytes, which need no format; whether it may say so of its own is its choice."""
+def test_re_exporter_of_a_plain_buffer(request_: str) -> None:
+    """Bytes need no format; whether the re-exporter provides a format depends on CPython."""
     theirs = _testbuffer.ndarray(b"\1\2\3", getbuf=getattr(_testbuffer, request_))
     assert refarray.from_buffer(theirs, dtype="uint8").tolist() == [1, 2, 3]
     try:
@@ -190,7 +194,7 @@ def test_an_exporter_that_was_asked_for_less_itself(request_: str) -> None:
 
 
 @pytest.mark.parametrize("request_", ["PyBUF_SIMPLE", "PyBUF_ND", "PyBUF_STRIDES", "PyBUF_FULL_RO"])
-def test_what_cpythons_exporter_gets_of_ours(request_: str) -> None:
+def test_cpythons_exporter_re_exports_an_array(request_: str) -> None:
     x = refarray.asarray([[1, 2, 3], [4, 5, 6]], dtype="int32")
     flags = getattr(_testbuffer, request_)
     copy = _testbuffer.ndarray(x, getbuf=flags)

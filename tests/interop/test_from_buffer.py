@@ -1,5 +1,5 @@
-"""from_buffer: formats, reinterpretation, exporters that cannot be described, and how long a buffer
-is held."""
+"""from_buffer: formats, reinterpretation as another dtype, errors, and how long a buffer is
+held."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ import refarray
         (b"", "uint8", []),
     ],
 )
-def test_from_buffer_takes(obj: Any, dtype: str, values: Any) -> None:
+def test_from_buffer_values_and_dtype(obj: Any, dtype: str, values: Any) -> None:
     x = refarray.from_buffer(obj)
     assert x.dtype == dtype
     assert x.tolist() == values
@@ -63,7 +63,7 @@ def test_from_buffer_takes(obj: Any, dtype: str, values: Any) -> None:
         (2, bool, 2),
     ],
 )
-def test_bytes_are_read_as_a_dtype(nbytes: int, dtype: Any, size: int) -> None:
+def test_bytes_are_reinterpreted_as_a_dtype(nbytes: int, dtype: Any, size: int) -> None:
     x = refarray.from_buffer(bytes(nbytes), dtype=dtype)
     assert (x.shape, x.nbytes) == ((size,), nbytes)
 
@@ -74,7 +74,7 @@ class Point(ctypes.Structure):
 
 overlapping = np.zeros(4, [("a", "u1"), ("b", "<u2")])["b"]
 
-MISUSE: list[tuple[Any, Any, type[Exception], str]] = [
+INVALID: list[tuple[Any, Any, type[Exception], str]] = [
     (1, None, TypeError, "needs an object with the buffer protocol, not int"),
     ("text", None, TypeError, "str"),
     ([1], "int8", TypeError, "list"),
@@ -100,22 +100,24 @@ MISUSE: list[tuple[Any, Any, type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("obj", "dtype", "error", "words"), MISUSE)
-def test_from_buffer_refuses(obj: Any, dtype: Any, error: type[Exception], words: str) -> None:
+@pytest.mark.parametrize(("obj", "dtype", "error", "message"), INVALID)
+def test_from_buffer_rejects_invalid_objects(
+    obj: Any, dtype: Any, error: type[Exception], message: str
+) -> None:
     with pytest.raises(error) as caught:
         refarray.from_buffer(obj, dtype=dtype)
     assert type(caught.value) is error
-    assert words in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_a_closed_exporter() -> None:
+def test_released_exporter_raises() -> None:
     view = memoryview(bytes(4))
     view.release()
     with pytest.raises(ValueError, match="released"):
         refarray.from_buffer(view)
 
 
-def test_the_buffer_is_held_until_the_last_view_is_gone() -> None:
+def test_buffer_is_held_until_the_last_view_is_gone() -> None:
     class Memory(bytearray):
         pass
 
@@ -152,9 +154,7 @@ RESIZABLE: list[tuple[Callable[[], Any], Resize]] = [
 
 @pytest.mark.req("LIFE-18")
 @pytest.mark.parametrize(("make", "resize"), RESIZABLE)
-def test_what_would_move_the_memory_is_refused_while_it_is_held(
-    make: Callable[[], Any], resize: Resize
-) -> None:
+def test_memory_cannot_be_resized_while_it_is_held(make: Callable[[], Any], resize: Resize) -> None:
     owner = make()
     x = refarray.from_buffer(owner.getbuffer() if isinstance(owner, io.BytesIO) else owner)
     view = x[1:]
@@ -172,24 +172,24 @@ def test_what_would_move_the_memory_is_refused_while_it_is_held(
     ("code", "dtype"), [("F", "complex64"), ("D", "complex128"), ("Zf", "complex64"), ("Ze", "")]
 )
 @pytest.mark.parametrize("mode", ["", "@", "^", "=", "<", ">"])
-def test_every_spelling_of_complex_numbers(adv: Any, mode: str, code: str, dtype: str) -> None:
-    """F and D are those of struct and ctypes in CPython 3.14."""
+def test_every_format_of_complex_numbers(adv: Any, mode: str, code: str, dtype: str) -> None:
+    """F and D are the formats of struct and ctypes in CPython 3.14."""
     dtype = dtype or "complex32"
     itemsize = refarray.DType(dtype).itemsize
     native = mode != (">" if sys.byteorder == "little" else "<")
-    offer = adv.exporter(
+    exporter = adv.exporter(
         data=bytes(2 * itemsize), format=mode + code, itemsize=itemsize, shape=(2,)
     )
     if native:
-        x = refarray.from_buffer(offer)
+        x = refarray.from_buffer(exporter)
         assert (x.dtype, x.tolist()) == (dtype, [0j, 0j])
     else:
         with pytest.raises(BufferError, match="byte order"):
-            refarray.from_buffer(offer)
+            refarray.from_buffer(exporter)
 
 
-def test_a_format_that_is_no_utf_8() -> None:
-    """It is quoted in the message, and must not break that."""
+def test_format_that_is_cut_inside_a_utf_8_sequence() -> None:
+    """The error message quotes it."""
     with pytest.raises(BufferError, match="buffer: format 'T"):
         refarray.from_buffer(np.zeros(1, [("\u00e4" * 40, "i4")]))
 
@@ -198,7 +198,7 @@ def test_nothing_leaks() -> None:
     def work() -> None:
         refarray.from_buffer(memoryview(bytes(8))[::-1])
         refarray.from_buffer(bytearray(8), dtype="int32")
-        for obj, dtype, error, _ in MISUSE:
+        for obj, dtype, error, _ in INVALID:
             with contextlib.suppress(error):
                 refarray.from_buffer(obj, dtype=dtype)
 

@@ -1,5 +1,5 @@
-"""The order in which asarray asks an object that offers its memory in several ways, and which
-refusals let the next way be asked."""
+"""The order in which asarray tries an object's import protocols, and which errors try the next
+one."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ import refarray
 PAIRS = list(itertools.combinations(WAYS, 2))
 
 
-# --- the order
+# --- order
 
 
 @pytest.mark.req("AAPI-05")
-@pytest.mark.parametrize("way", WAYS)
-def test_each_way_alone(adv: Any, way: str) -> None:
-    x = offering(adv, way)
-    assert refarray.asarray(x).tolist() == [VALUES[way]] * 2
-    assert x.asked == logged(way)
+@pytest.mark.parametrize("protocol", WAYS)
+def test_each_protocol_alone(adv: Any, protocol: str) -> None:
+    x = offering(adv, protocol)
+    assert refarray.asarray(x).tolist() == [VALUES[protocol]] * 2
+    assert x.asked == logged(protocol)
     assert (
-        refarray.asarray(x if way != "table" else offering(adv, way), dtype="int8").tolist()
-        == [int(VALUES[way])] * 2
+        refarray.asarray(
+            x if protocol != "table" else offering(adv, protocol), dtype="int8"
+        ).tolist()
+        == [int(VALUES[protocol])] * 2
     )
 
 
 @pytest.mark.parametrize(("first", "second"), PAIRS)
-def test_the_first_of_two_is_taken_and_the_second_not_asked(
-    adv: Any, first: str, second: str
-) -> None:
+def test_first_of_two_protocols_is_used(adv: Any, first: str, second: str) -> None:
     x = offering(adv, first, second)
     assert refarray.asarray(x).tolist() == [VALUES[first]] * 2
     assert x.asked == logged(first)
 
 
 @pytest.mark.parametrize(("first", "second"), PAIRS)
-def test_the_second_of_two_is_asked_when_the_first_refuses(
+def test_second_of_two_protocols_is_tried_after_a_refusal(
     adv: Any, first: str, second: str
 ) -> None:
     x = offering(adv, first, second, **{first: refusing(first)})
-    if (first, second) == ("table", "dlpack"):  # one offer: the table has spoken for both
+    if (first, second) == ("table", "dlpack"):  # both are DLPack: the table's refusal is final
         with pytest.raises(BufferError, match="table refuses"):
             refarray.asarray(x)
         assert x.asked == ["table"]
@@ -55,29 +55,31 @@ def test_the_second_of_two_is_asked_when_the_first_refuses(
     assert x.asked == logged(first, second)
 
 
-def test_all_ways_in_their_order(adv: Any) -> None:
-    ways = WAYS[1:]
-    for refused in range(len(ways) + 1):
-        x = offering(adv, *ways, **{way: refusing(way) for way in ways[:refused]})
-        if refused < len(ways):
-            assert refarray.asarray(x).tolist() == [VALUES[ways[refused]]] * 2
-            assert x.asked == logged(*ways[: refused + 1])
+def test_all_protocols_in_their_order(adv: Any) -> None:
+    protocols = WAYS[1:]
+    for refused in range(len(protocols) + 1):
+        x = offering(
+            adv, *protocols, **{protocol: refusing(protocol) for protocol in protocols[:refused]}
+        )
+        if refused < len(protocols):
+            assert refarray.asarray(x).tolist() == [VALUES[protocols[refused]]] * 2
+            assert x.asked == logged(*protocols[: refused + 1])
             continue
         with pytest.raises(BufferError, match="dlpack refuses") as caught:
             refarray.asarray(x)
-        assert x.asked == logged(*ways)
+        assert x.asked == logged(*protocols)
         notes = "\n".join(caught.value.__notes__)
-        told = [
+        expected_notes = [
             "asked next, the buffer protocol: BufferError: buffer: format 'T{",
             "asked next, __array_interface__: BufferError: interface refuses",
             "asked next, __array__: BufferError: array refuses",
         ]
-        places = [notes.find(text) for text in told]
+        places = [notes.find(text) for text in expected_notes]
         assert -1 not in places
         assert places == sorted(places)
 
 
-def test_items_of_sequences_are_asked_in_the_same_order(adv: Any) -> None:
+def test_items_of_sequences_use_the_same_order(adv: Any) -> None:
     items = [
         offering(adv, "dlpack", "interface"),
         offering(adv, "dlpack", "interface", dlpack=refusing("dlpack")),
@@ -88,7 +90,7 @@ def test_items_of_sequences_are_asked_in_the_same_order(adv: Any) -> None:
     assert [item.asked for item in items] == [["dlpack"], ["dlpack", "interface"], ["array"]]
 
 
-def test_an_offer_is_preferred_to_a_sequence_and_a_number(adv: Any) -> None:
+def test_protocols_precede_sequences_and_numbers(adv: Any) -> None:
     class Both(list[float]):
         __array__ = lambda self: data("array")  # noqa: E731
 
@@ -102,7 +104,7 @@ def test_an_offer_is_preferred_to_a_sequence_and_a_number(adv: Any) -> None:
     assert refarray.asarray(Number()).tolist() == [7.0, 8.0]
 
 
-# --- what lets the next way be asked, and what does not
+# --- which errors try the next protocol
 
 
 ERRORS = [
@@ -117,20 +119,20 @@ ERRORS = [
 
 @pytest.mark.req("CONS-03")
 @pytest.mark.parametrize("kind", ERRORS)
-@pytest.mark.parametrize("way", ["table", "dlpack", "interface"])
-def test_other_errors_end_the_asking(adv: Any, way: str, kind: type[BaseException]) -> None:
+@pytest.mark.parametrize("protocol", ["table", "dlpack", "interface"])
+def test_other_errors_propagate_at_once(adv: Any, protocol: str, kind: type[BaseException]) -> None:
     error = kind("no")
-    x = offering(adv, way, "array", **{way: raising(error)})
-    if way == "interface" and isinstance(error, AttributeError):  # a property that is not there
+    x = offering(adv, protocol, "array", **{protocol: raising(error)})
+    if protocol == "interface" and isinstance(error, AttributeError):  # means: no such attribute
         assert refarray.asarray(x).tolist() == [5.0, 5.0]
         return
     with pytest.raises(type(error)) as caught:
         refarray.asarray(x)
     assert caught.value is error
-    assert x.asked == [way]
+    assert x.asked == [protocol]
 
 
-def test_an_error_after_a_refusal_shows_the_refusal(adv: Any) -> None:
+def test_error_after_a_refusal_has_it_as_context(adv: Any) -> None:
     for error in (KeyError("mine"), KeyboardInterrupt()):
         x = offering(
             adv, "dlpack", "interface", dlpack=refusing("dlpack"), interface=raising(error)
@@ -148,8 +150,8 @@ def test_an_error_after_a_refusal_shows_the_refusal(adv: Any) -> None:
     assert str(caught.value.__context__) == "dlpack refuses"
 
 
-def test_array_is_a_courtesy_after_a_refusal(adv: Any) -> None:
-    """What it raises then adds to the refusal; the user and the machine are still obeyed."""
+def test_error_of_dunder_array_becomes_a_note_of_the_refusal(adv: Any) -> None:
+    """Except MemoryError and KeyboardInterrupt, which propagate."""
     x = offering(adv, "dlpack", "array", dlpack=refusing("dlpack"), array=raising(TypeError("no")))
     with pytest.raises(BufferError, match="dlpack refuses") as caught:
         refarray.asarray(x)
@@ -163,27 +165,27 @@ def test_array_is_a_courtesy_after_a_refusal(adv: Any) -> None:
         refarray.asarray(x)
 
 
-def test_refusals_that_are_hard_to_quote(adv: Any) -> None:
-    class Mute(BufferError):
+def test_refusals_without_a_usable_message(adv: Any) -> None:
+    class WithoutMessage(BufferError):
         def __str__(self) -> str:
-            raise ValueError("no words")
+            raise ValueError("no message")
 
-    for error in (Mute(), BufferError("half a pair \udc80"), BufferError()):
+    for error in (WithoutMessage(), BufferError("lone surrogate \udc80"), BufferError()):
         x = offering(
             adv, "dlpack", "interface", dlpack=refusing("dlpack"), interface=raising(error)
         )
         with pytest.raises(BufferError, match="dlpack refuses") as caught:
             refarray.asarray(x)
         notes = getattr(caught.value, "__notes__", [])
-        if isinstance(error, Mute):
+        if isinstance(error, WithoutMessage):
             assert notes == []
         else:
             assert notes == [f"asked next, __array_interface__: BufferError: {error}"]
 
 
 @pytest.mark.req("DEV-07", "CONS-07")
-def test_what_a_producer_says_of_its_device_is_final(adv: Any) -> None:
-    """Or a copy from another device would be made that nobody asked for."""
+def test_refused_device_is_final(adv: Any) -> None:
+    """Another protocol would silently copy from another device."""
     x = offering(adv, "dlpack", "interface", device=lambda self: (2, 0))
     with pytest.raises(BufferError, match="the producer's device is"):
         refarray.asarray(x)
@@ -194,7 +196,7 @@ def test_what_a_producer_says_of_its_device_is_final(adv: Any) -> None:
     assert x.asked == []
 
 
-def test_what_was_delivered_and_is_wrong_is_final(adv: Any) -> None:
+def test_invalid_data_is_final(adv: Any) -> None:
     tensor = adv.make(shape=(2,), data=None)
     x = offering(adv, "dlpack", "interface", dlpack=lambda self, **_: tensor.capsule())
     with pytest.raises(BufferError, match="data is NULL"):
@@ -207,15 +209,15 @@ def test_what_was_delivered_and_is_wrong_is_final(adv: Any) -> None:
     assert lying.releases == lying.gets == 1
 
 
-def test_the_other_functions_ask_one_way_only(adv: Any) -> None:
-    for way, take in (
+def test_other_functions_try_one_protocol_only(adv: Any) -> None:
+    for protocol, take in (
         ("dlpack", refarray.from_dlpack),
         ("interface", refarray.from_array_interface),
     ):
-        x = offering(adv, *WAYS[1:], **{way: refusing(way)})
-        with pytest.raises(BufferError, match=f"{way} refuses"):
+        x = offering(adv, *WAYS[1:], **{protocol: refusing(protocol)})
+        with pytest.raises(BufferError, match=f"{protocol} refuses"):
             take(x)
-        assert x.asked == [way]
+        assert x.asked == [protocol]
     x = offering(adv, *WAYS[1:], buffer=refusing("buffer"))
     with pytest.raises(BufferError, match="format"):
         refarray.from_buffer(x)
@@ -223,39 +225,39 @@ def test_the_other_functions_ask_one_way_only(adv: Any) -> None:
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="PEP 688 is in CPython from 3.12 on")
-def test_buffers_made_in_python(adv: Any) -> None:
-    """What __buffer__ raises decides as it does for the others; what it gave is released once."""
+def test_dunder_buffer_written_in_python(adv: Any) -> None:
+    """Its exceptions count like those of other protocols; its buffer is released once."""
     released: list[memoryview] = []
 
     def give(self: Any, flags: int) -> memoryview:
         return memoryview(data("buffer"))
 
-    def offer(answer: Answer, *ways: str) -> Any:
-        base = type(offering(adv, *ways, "array"))
+    def exporter(answer: Answer, *protocols: str) -> Any:
+        base = type(offering(adv, *protocols, "array"))
         names = {
             "__buffer__": answer,
             "__release_buffer__": lambda self, view: released.append(view),
         }
         return type("Offers", (base,), names)()
 
-    x = refarray.asarray(offer(give))
+    x = refarray.asarray(exporter(give))
     assert x.tolist() == [3.0, 3.0]
     assert released == []
     del x
     gc.collect()
     assert len(released) == 1
     for error in (BufferError("no"), ValueError("no"), TypeError("no")):
-        assert refarray.asarray(offer(raising(error), "interface")).tolist() == [4.0, 4.0]
-    assert refarray.asarray(offer(lambda self, flags: b"no view")).tolist() == [5.0, 5.0]
+        assert refarray.asarray(exporter(raising(error), "interface")).tolist() == [4.0, 4.0]
+    assert refarray.asarray(exporter(lambda self, flags: b"no view")).tolist() == [5.0, 5.0]
     for error in (KeyError("no"), MemoryError(), KeyboardInterrupt()):
         with pytest.raises(type(error)):
-            refarray.asarray(offer(raising(error), "interface"))
+            refarray.asarray(exporter(raising(error), "interface"))
     assert len(released) == 1
 
 
 @pytest.mark.parametrize(
-    "way",
+    "scenario",
     ["buffer", "bytes", "asarray", "interface", "outside", "fallback", "all_refuse", "export"],
 )
-def test_every_allocation_may_fail(isolated: Any, way: str) -> None:
-    assert isolated("out_of_memory_interop.py", way) == "survived\n"
+def test_imports_survive_allocation_failures(isolated: Any, scenario: str) -> None:
+    assert isolated("out_of_memory_interop.py", scenario) == "survived\n"

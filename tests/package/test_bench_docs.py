@@ -1,4 +1,4 @@
-"""The manual's page of figures says what the records in benchmarks/results say."""
+"""The manual's page of benchmark figures is generated from benchmarks/results and up to date."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks import pages
 from benchmarks.pages import exchange, records
 from benchmarks.pages.plots import Plot, digest_in
 
-AGAIN = "run `make bench-docs`"
+OUTDATED = "outdated: run `make bench-docs`"
 
 
 @pytest.fixture(scope="module")
@@ -20,17 +20,17 @@ def made() -> list[records.Section]:
     return pages.sections(pages.load())
 
 
-def test_the_page_is_what_the_records_say(made: list[records.Section]) -> None:
-    assert pages.PAGE.read_text(encoding="utf-8") == pages.page(made), AGAIN
+def test_page_is_up_to_date(made: list[records.Section]) -> None:
+    assert pages.PAGE.read_text(encoding="utf-8") == pages.page(made), OUTDATED
 
 
-def test_each_plot_was_drawn_from_the_records(made: list[records.Section]) -> None:
+def test_plots_are_up_to_date(made: list[records.Section]) -> None:
     expected = {name: plot.digest for name, plot in pages.plots(made).items()}
     there = {path.name: digest_in(path) for path in pages.IMAGES.glob("bench-*.svg")}
-    assert there == expected, AGAIN
+    assert there == expected, OUTDATED
 
 
-def test_another_figure_makes_another_page_and_another_plot() -> None:
+def test_changed_figure_changes_page_and_plot() -> None:
     found = pages.load()
     (before,) = [exchange.section(found)]
     changed = copy.deepcopy(found)
@@ -43,7 +43,7 @@ def test_another_figure_makes_another_page_and_another_plot() -> None:
     assert after.plots[exchange.IMAGE].digest != before.plots[exchange.IMAGE].digest
 
 
-def test_relative_targets_become_units_by_the_rows_own_figures() -> None:
+def test_relative_targets_are_converted_to_units() -> None:
     row = {
         "id": "A5",
         "title": "from_dlpack(np)",
@@ -66,7 +66,7 @@ def test_relative_targets_become_units_by_the_rows_own_figures() -> None:
     )
 
 
-def test_the_newest_record_is_the_last_of_its_day(tmp_path: Path) -> None:
+def test_newest_record_is_chosen_by_date_and_time(tmp_path: Path) -> None:
     for name, time in (("a", "10:00"), ("b", "09:00"), ("c", None)):
         record = {"date": "2026-11-21", "id": name, "rows": []} | ({"time": time} if time else {})
         (tmp_path / f"{name}.json").write_text(json.dumps(record))
@@ -76,7 +76,7 @@ def test_the_newest_record_is_the_last_of_its_day(tmp_path: Path) -> None:
     assert newest is not None and newest["id"] == "b"
 
 
-def test_a_plot_without_a_digest_is_not_taken_for_current(tmp_path: Path) -> None:
+def test_plot_without_a_digest_is_outdated(tmp_path: Path) -> None:
     path = tmp_path / "bench-x.svg"
     path.write_text("<svg/>")
     assert digest_in(path) is None

@@ -1,4 +1,4 @@
-"""Asks what the command line prints and with which status it ends, by both of its doors."""
+"""The command line: output and exit status of every command, in both ways of calling it."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def call(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
 Capture = pytest.CaptureFixture[str]
 
 
-# --- the doors
+# --- entry points, help, usage
 
 
-def test_both_doors_lead_to_the_same_place() -> None:
+def test_module_and_console_script_are_the_same() -> None:
     assert call("version").stdout == f"{refarray.__version__}\n"
     points = importlib.metadata.entry_points(group="console_scripts", name="refarray")
     assert all(point.load() is main for point in points)
@@ -52,14 +52,14 @@ def test_help_names_every_command(capsys: Capture) -> None:
 @pytest.mark.parametrize(
     "arguments", [[], ["fly"], ["inspect"], ["version", "--loud"], ["doctor", "x"]]
 )
-def test_wrong_usage(arguments: list[str], capsys: Capture) -> None:
+def test_wrong_usage_exits_with_status_2(arguments: list[str], capsys: Capture) -> None:
     assert main(arguments) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.startswith("usage: refarray")
 
 
-def test_a_reader_that_has_seen_enough() -> None:
+def test_closed_stdout_exits_silently() -> None:
     reader, writer = os.pipe()
     os.close(reader)
     command = [sys.executable, "-m", "refarray", "version"]
@@ -97,7 +97,7 @@ def test_include_without_headers(
 # --- inspect
 
 
-def test_inspect_prints_what_inspect_returns(capsys: Capture) -> None:
+def test_inspect_prints_the_inspection(capsys: Capture) -> None:
     assert main(["inspect", "numpy.arange(6)[::2]"]) == 0
     lines = capsys.readouterr().out.split("\n")
     assert lines[0] == "inspection of numpy.ndarray"
@@ -117,7 +117,9 @@ def test_inspect_prints_what_inspect_returns(capsys: Capture) -> None:
         ("numpy.ma.core.np.zeros(1)", [1]),
     ],
 )
-def test_inspect_imports_what_is_named(expression: str, shape: list[int], capsys: Capture) -> None:
+def test_inspect_imports_the_modules_in_the_expression(
+    expression: str, shape: list[int], capsys: Capture
+) -> None:
     assert main(["inspect", "--json", expression]) == 0
     assert json.loads(capsys.readouterr().out)["shape"] == shape
 
@@ -133,7 +135,7 @@ def test_inspect_imports_submodules(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("expression", "status", "words"),
+    ("expression", "status", "message"),
     [
         ("numpy.arange(", 2, "is not an expression"),
         ("x = 1", 2, "is not an expression"),
@@ -145,17 +147,17 @@ def test_inspect_imports_submodules(tmp_path: Path) -> None:
         ("numpy.ndarray", 1, "is a class"),
     ],
 )
-def test_inspect_says_what_is_wrong(
-    expression: str, status: int, words: str, capsys: Capture
+def test_inspect_reports_errors(
+    expression: str, status: int, message: str, capsys: Capture
 ) -> None:
     assert main(["inspect", expression]) == status
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert words in printed.err
+    assert message in printed.err
     assert "Traceback" not in printed.err
 
 
-def test_a_module_that_fails_to_import(tmp_path: Path) -> None:
+def test_inspect_reports_a_failing_import(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("raise OSError('out of order')\n")
     done = call("inspect", "broken.x", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
@@ -165,7 +167,7 @@ def test_a_module_that_fails_to_import(tmp_path: Path) -> None:
 # --- doctor
 
 
-def test_doctor_reports(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_prints_every_section(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith("REFARRAY_")]:
         monkeypatch.delenv(name)
     assert main(["doctor", "--quick"]) == 0
@@ -191,7 +193,7 @@ def test_doctor_as_json(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> Non
     assert report["ok"] is True
 
 
-def test_doctor_warns_of_variables_that_nothing_reads(
+def test_doctor_warns_of_unknown_variables(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REFARRAY_LIBCUDDA", "x")
@@ -199,22 +201,20 @@ def test_doctor_warns_of_variables_that_nothing_reads(
     assert "problem: REFARRAY_LIBCUDDA is set and nothing reads it" in capsys.readouterr().out
 
 
-def test_doctor_knows_every_variable_the_native_module_reads() -> None:
+def test_doctor_knows_every_variable_of_the_native_module() -> None:
     source = Path(__file__).resolve().parents[2] / "src"
-    words = [
-        word.strip('",')
+    names = [
+        name.strip('",')
         for path in source.rglob("*.cpp")
-        for word in path.read_text(encoding="utf-8").replace("{", " ").split()
-        if word.startswith('"REFARRAY_')
+        for name in path.read_text(encoding="utf-8").replace("{", " ").split()
+        if name.startswith('"REFARRAY_')
     ]
-    assert set(words) == set(_doctor.VARIABLES)
+    assert set(names) == set(_doctor.VARIABLES)
 
 
-@pytest.mark.not_sanitized(
-    "gives each partner's process 20 s, too little for one that is sanitized"
-)
+@pytest.mark.not_sanitized("each partner's process has 20 s, too little for a sanitized one")
 def test_doctor_measures_partners(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_partners, "SECONDS", 300.0)  # the machine may be busy with other tests
+    monkeypatch.setattr(_partners, "SECONDS", 300.0)  # other tests may slow the machine down
     found = {item.name: item for item in refarray.doctor().partners}
     assert set(found) == {partner.distribution for partner in _partners.PARTNERS}
     assert found["numpy"].level is not None
@@ -231,15 +231,15 @@ def test_doctor_measures_partners(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def partner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Makes a partner of a module's text the only one there is, and returns what is found."""
+    """Returns a function that makes a module with this source the only partner, and its finding."""
 
-    def find(text: str, array: str = "stranger.x") -> _partners.Finding:
-        (tmp_path / "stranger.py").write_text(text)
-        stranger = _partners.Partner("stranger", "stranger", array)
-        # The process that measures reads this list too: by a module that Python runs at its start.
+    def find(text: str, array: str = "partner_module.x") -> _partners.Finding:
+        (tmp_path / "partner_module.py").write_text(text)
+        partner = _partners.Partner("partner_module", "partner_module", array)
+        # The measuring process reads PARTNERS too: sitecustomize runs at its start.
         (tmp_path / "sitecustomize.py").write_text(
             "import refarray._partners as p\n"
-            f"p.PARTNERS = (p.Partner('stranger', 'stranger', {array!r}),)\n"
+            f"p.PARTNERS = (p.Partner('partner_module', 'partner_module', {array!r}),)\n"
         )
         path = [
             str(tmp_path),
@@ -247,7 +247,7 @@ def partner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
             os.environ.get("PYTHONPATH", ""),
         ]
         monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, path)))
-        monkeypatch.setattr(_partners, "PARTNERS", (stranger,))
+        monkeypatch.setattr(_partners, "PARTNERS", (partner,))
         monkeypatch.setattr(_partners, "installed_version", lambda _: "9.9")
         (finding,) = _partners.find_partners(measured=True)
         return finding
@@ -255,7 +255,7 @@ def partner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return find
 
 
-def test_a_partner_that_speaks_the_legacy_protocol(partner: Any) -> None:
+def test_partner_with_the_legacy_protocol(partner: Any) -> None:
     found = partner(
         "print('noise')\nimport refarray\n"
         "class Old:\n"
@@ -267,13 +267,13 @@ def test_a_partner_that_speaks_the_legacy_protocol(partner: Any) -> None:
     assert str(found) == "9.9: legacy DLPack only, no exchange API"
 
 
-def test_a_partner_that_speaks_all(partner: Any) -> None:
+def test_partner_with_every_protocol(partner: Any) -> None:
     found = partner("import refarray\nx = refarray.zeros(1)\n")
     assert found.level == found.exchange_api == refarray.build_info()["dlpack"]
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("import nowhere_to_be_found\n", "ModuleNotFoundError"),
         ("raise SystemExit(3)\n", "its process ended with status 3"),
@@ -284,21 +284,23 @@ def test_a_partner_that_speaks_all(partner: Any) -> None:
         ("x = 3\n", "TypeError: inspect() takes a DLPack producer"),
     ],
 )
-def test_a_partner_in_trouble(partner: Any, text: str, words: str) -> None:
+def test_partner_that_fails(partner: Any, text: str, message: str) -> None:
     found = partner(text)
     assert found.failed
     assert found.level is None
-    assert words in found.detail
+    assert message in found.detail
 
 
-def test_a_partner_that_does_not_answer(partner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_partner_that_times_out(partner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_partners, "SECONDS", 0.5)
     found = partner("import time\ntime.sleep(600)\n")
     assert found.failed
     assert found.detail == "did not answer within 0.5 s"
 
 
-def test_partners_that_are_not_installed(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+def test_partners_that_are_not_installed_are_listed(
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
     monkeypatch.setattr(_partners, "installed_version", lambda _: None)
     assert main(["doctor"]) == 0
     names = ", ".join(partner.distribution for partner in _partners.PARTNERS)

@@ -1,4 +1,4 @@
-"""Runs the code blocks of README.md and of the manual, each page in a process of its own."""
+"""The Python code of README.md and of the manual runs, each page in its own process."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def blocks(page: Path) -> Iterator[tuple[int, str]]:
-    """Line of the fence and text of each Python block."""
+    """(line of the fence, text) of each Python block."""
     text = page.read_text(encoding="utf-8")
     for match in BLOCK.finditer(text):
         yield text.count("\n", 0, match.start()) + 1, match[1]
 
 
 def run(page: Path) -> int:
-    """Runs the page's blocks in one namespace; those with prompts must print what they show."""
+    """Run the page's blocks in one namespace; blocks with prompts must print the output they
+    show."""
     names: dict[str, Any] = {"__name__": "__main__"}
     runner = doctest.DocTestRunner(
         verbose=False, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -33,7 +34,7 @@ def run(page: Path) -> int:
     for line, text in blocks(page):
         if text.lstrip().startswith(">>>"):
             test = doctest.DocTestParser().get_doctest(text, names, page.name, str(page), line)
-            test.globs = names  # not the copy it made: later blocks see what this one defines
+            test.globs = names  # shared, not copied: later blocks use earlier definitions
             runner.run(test, clear_globs=False)
         else:
             exec(compile("\n" * line + text, str(page), "exec"), names)
@@ -45,17 +46,17 @@ def run(page: Path) -> int:
     [page for page in PAGES if any(blocks(page))],
     ids=lambda page: page.relative_to(ROOT).as_posix(),
 )
-def test_the_code_of_a_page_runs(page: Path, tmp_path: Path) -> None:
+def test_code_of_a_page_runs(page: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-W", "error", __file__, str(page)]
     result = subprocess.run(command, check=False, capture_output=True, text=True, cwd=tmp_path)
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-def test_the_first_pages_show_code() -> None:
+def test_readme_and_quickstart_have_code() -> None:
     assert all(any(blocks(page)) for page in (ROOT / "README.md", ROOT / "docs" / "quickstart.md"))
 
 
-def test_a_page_with_a_wrong_result_fails(tmp_path: Path) -> None:
+def test_page_with_a_wrong_result_fails(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("```python\na = 2\n```\n\n```python\n>>> a\n2\n>>> b = 3\n```\n")
     assert run(page) == 0

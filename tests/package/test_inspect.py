@@ -1,5 +1,5 @@
-"""Asks whether inspect tells what a producer or a capsule really holds, and leaves everything as it
-found it."""
+"""inspect(): reports every field of producers, capsules and exchange tables without consuming
+them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def address_of(array: Any) -> int:
 # --- producers
 
 
-def test_an_array_of_our_own() -> None:
+def test_inspect_a_refarray_array() -> None:
     x = ra.reshape(ra.arange(6, dtype="float32"), (2, 3))
     found = ra.inspect(x)
     assert found.subject == "refarray.Array"
@@ -52,7 +52,7 @@ def test_an_array_of_our_own() -> None:
     assert (legacy.struct, legacy.version, legacy.error) == ("DLManagedTensor", None, None)
 
 
-def test_a_view_of_another_library() -> None:
+def test_inspect_a_numpy_view() -> None:
     x = np.arange(24, dtype="int16").reshape(4, 6)[1::2, ::-2]
     found = ra.inspect(x)
     assert found.subject == "numpy.ndarray"
@@ -64,7 +64,7 @@ def test_a_view_of_another_library() -> None:
     assert found.exchange_api is None
 
 
-def test_what_was_refused_is_told() -> None:
+def test_refused_exports_are_reported() -> None:
     found = ra.inspect(ra.zeros(3).as_readonly())
     assert found.flag_names == ("READ_ONLY",)
     versioned, legacy = found.answers
@@ -75,7 +75,7 @@ def test_what_was_refused_is_told() -> None:
     assert "read-only" in legacy.error
 
 
-def test_an_old_producer() -> None:
+def test_inspect_a_legacy_producer() -> None:
     producer = Recorder(knowing("stream", lambda **_: ra.to_capsule(ra.ones(2))))
     found = ra.inspect(producer)
     assert (found.struct, found.version, found.flags) == ("DLManagedTensor", None, None)
@@ -84,7 +84,7 @@ def test_an_old_producer() -> None:
     assert found.shape == (2,)
 
 
-def test_a_producer_that_only_raises() -> None:
+def test_inspect_a_producer_that_raises() -> None:
     def refuse(**_: Any) -> Any:
         raise RuntimeError("no")
 
@@ -97,27 +97,27 @@ def test_a_producer_that_only_raises() -> None:
 
 
 @pytest.mark.parametrize("answer", [None, 3, "capsule", object()])
-def test_a_producer_that_returns_no_capsule(answer: Any) -> None:
+def test_inspect_a_producer_that_returns_no_capsule(answer: Any) -> None:
     found = ra.inspect(Recorder(lambda **_: answer))
     assert found.struct is None
     assert all(it.error is not None and "not a capsule" in it.error for it in found.answers)
 
 
-def test_what_a_producer_is_asked() -> None:
+def test_producer_is_called_with_and_without_max_version() -> None:
     producer = Recorder(lambda **keywords: ra.zeros(1).__dlpack__(**keywords))
     ra.inspect(producer)
     assert producer.asked == [{"max_version": OURS}, {}]
 
 
 @pytest.mark.parametrize("answer", [(2, 0), (1, 5)])
-def test_a_device_that_differs(answer: tuple[int, int]) -> None:
+def test_mismatching_device_is_reported(answer: tuple[int, int]) -> None:
     producer = Recorder(lambda **keywords: ra.zeros(1).__dlpack__(**keywords), device=answer)
     found = ra.inspect(producer)
     assert (found.dlpack_device, found.dlpack_device_matches) == (answer, False)
     assert f"__dlpack_device__ says {answer}" in repr(found)
 
 
-def test_a_device_that_cannot_be_told() -> None:
+def test_exception_of_dunder_dlpack_device_is_reported() -> None:
     found = ra.inspect(Recorder(lambda **_: ra.to_capsule(ra.zeros(1)), device=None))
     assert found.dlpack_device is None
     assert found.dlpack_device_error is not None
@@ -125,7 +125,7 @@ def test_a_device_that_cannot_be_told() -> None:
     assert "__dlpack_device__ raised" in repr(found)
 
 
-# --- what a struct may say
+# --- fields of the struct
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,9 @@ def test_a_device_that_cannot_be_told() -> None:
     ],
     ids=str,
 )
-def test_fields(adv: Any, fields: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_every_field_is_reported(
+    adv: Any, fields: dict[str, Any], expected: dict[str, Any]
+) -> None:
     defaults = {"versioned": True, "version": (1, 3), "dtype": (2, 32, 1)}
     tensor = adv.make(**(defaults | fields))
     found = ra.inspect(tensor.capsule())
@@ -179,23 +181,23 @@ def test_fields(adv: Any, fields: dict[str, Any], expected: dict[str, Any]) -> N
 @pytest.mark.parametrize(
     "name", [str(getattr(ra, name)) for name in dir(ra) if isinstance(getattr(ra, name), ra.DType)]
 )
-def test_every_dtype_of_ours_is_named(name: str) -> None:
+def test_dtype_names_match_refarrays(name: str) -> None:
     assert ra.inspect(ra.empty(2, dtype=name)).dtype_name == name
 
 
 @pytest.mark.parametrize("name", ["float4_e2m1fn_padded", "float6_e2m3fn_padded", "int8x4"])
-def test_padding_and_lanes_are_named(name: str) -> None:
+def test_dtype_names_include_padding_and_lanes(name: str) -> None:
     found = ra.inspect(ra.zeros(2, dtype=name))
     assert found.dtype_name == name
     assert found.nbytes == ra.zeros(2, dtype=name).nbytes
 
 
-def test_device_names_are_those_of_our_devices() -> None:
+def test_device_names_match_refarrays() -> None:
     for name in ("cpu", "cuda:1", "cuda_host", "rocm:0", "rocm_host", "cuda_managed:2"):
         assert _inspect.device_name(ra.Device(name).dlpack) == name
 
 
-def test_versions_of_a_foreign_major_are_not_read_further(adv: Any) -> None:
+def test_unknown_major_version_is_not_read_further(adv: Any) -> None:
     tensor = adv.make(versioned=True, version=(2, 0), unmapped_body=True)
     found = ra.inspect(tensor.capsule())
     assert (found.version, found.data, found.dtype) == ((2, 0), None, None)
@@ -205,7 +207,7 @@ def test_versions_of_a_foreign_major_are_not_read_further(adv: Any) -> None:
 # --- exchange tables
 
 
-def test_a_foreign_table(adv: Any) -> None:
+def test_inspect_a_foreign_exchange_table(adv: Any) -> None:
     table = adv.table()
     found = ra.inspect(foreign(adv, adv.make(), table))
     assert found.exchange_api is not None
@@ -217,14 +219,14 @@ def test_a_foreign_table(adv: Any) -> None:
 # --- nothing is consumed
 
 
-def test_a_capsule_can_still_be_taken() -> None:
+def test_inspected_capsule_can_still_be_consumed() -> None:
     capsule = ra.to_capsule(ra.asarray([1, 2]))
     ra.inspect(capsule)
     ra.inspect(capsule)
     assert ra.from_capsule(capsule).tolist() == [1, 2]
 
 
-def test_every_capsule_asked_for_is_given_back(adv: Any) -> None:
+def test_capsules_requested_for_the_inspection_are_deleted(adv: Any) -> None:
     tensors: list[Any] = []
 
     def answer(**keywords: Any) -> Any:
@@ -235,7 +237,7 @@ def test_every_capsule_asked_for_is_given_back(adv: Any) -> None:
     assert [tensor.deleter_calls for tensor in tensors] == [1, 1]
 
 
-def test_a_capsule_alone_is_not_given_back(adv: Any) -> None:
+def test_inspected_capsule_is_not_deleted(adv: Any) -> None:
     tensor = adv.make()
     capsule = tensor.capsule()
     ra.inspect(capsule)
@@ -244,18 +246,18 @@ def test_a_capsule_alone_is_not_given_back(adv: Any) -> None:
     assert tensor.deleter_calls == 1
 
 
-def test_the_producers_memory_is_free_afterwards() -> None:
+def test_inspection_keeps_no_reference_to_the_memory() -> None:
     x = np.zeros(4)
     found = ra.inspect(x)
-    x.resize((8,))  # refuses while somebody refers to the memory
+    x.resize((8,))  # raises while the memory is referenced
     assert found.shape == (4,)
 
 
-# --- what is refused
+# --- invalid arguments
 
 
 @pytest.mark.parametrize(
-    ("wrong", "words"),
+    ("wrong", "message"),
     [
         (3, "int has no __dlpack__ and no __dlpack_device__"),
         ([1.0], "list has no __dlpack__"),
@@ -265,13 +267,13 @@ def test_the_producers_memory_is_free_afterwards() -> None:
         (None, "NoneType has no __dlpack__"),
     ],
 )
-def test_not_a_producer(wrong: Any, words: str) -> None:
+def test_non_producer_raises(wrong: Any, message: str) -> None:
     with pytest.raises(TypeError) as caught:
         ra.inspect(wrong)
-    assert words in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_half_a_producer() -> None:
+def test_producer_without_a_device_method_raises() -> None:
     class Half:
         def __dlpack__(self) -> None: ...
 
@@ -279,7 +281,7 @@ def test_half_a_producer() -> None:
         ra.inspect(Half())
 
 
-def test_methods_on_the_instance_do_not_count() -> None:
+def test_methods_on_the_instance_are_ignored() -> None:
     class Empty:
         pass
 
@@ -289,7 +291,7 @@ def test_methods_on_the_instance_do_not_count() -> None:
         ra.inspect(empty)
 
 
-def test_capsules_with_nothing_to_see(adv: Any) -> None:
+def test_other_capsules_raise(adv: Any) -> None:
     used = ra.to_capsule(ra.zeros(1))
     ra.from_capsule(used)
     with pytest.raises(ValueError, match="used_dltensor"):
@@ -299,7 +301,7 @@ def test_capsules_with_nothing_to_see(adv: Any) -> None:
             ra.inspect(adv.make(name=name, deleter=None).capsule())
 
 
-def test_what_a_producer_throws_past_exception_goes_on() -> None:
+def test_keyboard_interrupt_of_a_producer_propagates() -> None:
     def interrupt(**_: Any) -> Any:
         raise KeyboardInterrupt
 
@@ -307,10 +309,10 @@ def test_what_a_producer_throws_past_exception_goes_on() -> None:
         ra.inspect(Recorder(interrupt))
 
 
-# --- how it reads
+# --- text
 
 
-def test_the_text_of_an_inspection() -> None:
+def test_repr_of_an_inspection() -> None:
     x = ra.reshape(ra.arange(6, dtype=ra.bfloat16), (2, 3))
     lines = repr(ra.inspect(x.as_readonly())).split("\n")
     assert lines[0] == "inspection of refarray.Array"
@@ -331,7 +333,7 @@ def test_the_text_of_an_inspection() -> None:
     assert facts["legacy"].startswith("no max_version: BufferError: ")
 
 
-def test_ml_dtypes_have_no_dlpack_name_in_numpy() -> None:
+def test_numpy_does_not_export_ml_dtypes() -> None:
     found = ra.inspect(np.zeros(2, dtype=ml_dtypes.bfloat16))
-    assert found.struct is None  # NumPy exports no such dtype, and says so
+    assert found.struct is None  # NumPy's __dlpack__ raises for these dtypes
     assert all(answer.error for answer in found.answers)

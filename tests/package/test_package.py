@@ -1,4 +1,5 @@
-"""Asks what is installed, what the module exports and needs, and how the build finds dlpack.h."""
+"""The installed package: files, metadata, exported symbols, headers, and how CMake finds
+dlpack.h."""
 
 from __future__ import annotations
 
@@ -34,42 +35,42 @@ def output(*command: str | Path) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-# --- what is installed
+# --- installed files and metadata
 
 
-def test_the_version_has_one_source() -> None:
+def test_version_is_the_same_everywhere() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert refarray.__version__ == project["version"]
     assert importlib.metadata.version("refarray") == project["version"]
     assert refarray.build_info()["version"] == project["version"]
 
 
-def test_the_package_needs_no_other_at_run_time() -> None:
+def test_package_has_no_runtime_dependencies() -> None:
     requires = importlib.metadata.requires("refarray") or []
     assert [entry for entry in requires if "extra ==" not in entry] == []
 
 
-def test_the_licence_is_declared_and_shipped() -> None:
+def test_licence_is_declared_and_shipped() -> None:
     metadata = importlib.metadata.metadata("refarray")
     assert metadata["License-Expression"] == "Apache-2.0"
     assert set(metadata.get_all("License-File") or []) == {"LICENSE", "NOTICE"}
-    # DLPack's header travels with the terms it is under and with the names of its authors.
+    # DLPack's header is shipped with its licence and the names of its authors.
     assert (INCLUDE / "dlpack" / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
     assert "Copyright (c) 2017 by Contributors" in (INCLUDE / "dlpack" / "NOTICE").read_text()
 
 
-def test_the_typing_files_are_installed() -> None:
+def test_typing_files_are_installed() -> None:
     package = Path(refarray.__file__).parent
     assert (package / "py.typed").is_file()
     assert (package / "_native.pyi").is_file()
 
 
-def test_only_the_header_only_part_is_shipped() -> None:
+def test_only_header_only_code_is_shipped() -> None:
     headers = {path.relative_to(INCLUDE).as_posix() for path in INCLUDE.rglob("*.h*")}
     assert headers == SHIPPED_HEADERS
 
 
-def test_nothing_but_the_package_is_installed() -> None:
+def test_only_the_package_is_installed() -> None:
     files = importlib.metadata.files("refarray") or []
     tops = {path.parts[0] for path in files if ".." not in path.parts}
     assert tops - {"_editable_skbc_refarray.py", "_editable_skbc_refarray.pth", "__pycache__"} <= {
@@ -87,17 +88,17 @@ def test_entry_points() -> None:
     ]
 
 
-# --- what the extension module exports and needs
+# --- the extension module's symbols and libraries
 
 
-def test_the_module_exports_its_entry_point_and_nothing_else() -> None:
+def test_module_exports_only_its_init_function() -> None:
     symbols = [
         line.split()[-1] for line in output("nm", "-D", "--defined-only", MODULE).splitlines()
     ]
     assert symbols == ["PyInit__native"]
 
 
-def test_the_module_needs_only_the_c_library_and_the_unwinder() -> None:
+def test_module_links_only_the_c_library_and_the_unwinder() -> None:
     dynamic = output("readelf", "-d", MODULE).splitlines()
     needed = {line.split("[")[1].split(".so")[0] for line in dynamic if "(NEEDED)" in line}
     assert needed <= {
@@ -110,7 +111,7 @@ def test_the_module_needs_only_the_c_library_and_the_unwinder() -> None:
     }
 
 
-def test_build_info_names_this_build() -> None:
+def test_build_info_describes_this_build() -> None:
     info = refarray.build_info()
     limited = sys.version_info >= (3, 12) and not sysconfig.get_config_var("Py_GIL_DISABLED")
     assert (".abi3." in MODULE.name) == limited
@@ -123,14 +124,14 @@ def test_build_info_names_this_build() -> None:
     assert f"#define DLPACK_MINOR_VERSION {minor}\n" in header
 
 
-# --- a consumer in C++, built against what is installed
+# --- a C++ consumer built against the installed headers
 
 
 def test_a_consumer_builds_against_get_include_alone(tmp_path: Path) -> None:
     module = tmp_path / f"consumer{sysconfig.get_config_var('EXT_SUFFIX')}"
     compiler = os.environ.get("CXX", "g++").split()
     flags = ["-std=c++20", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror"]
-    # Python's own symbols are the interpreter's; every other one must be defined by the headers.
+    # Python's symbols come from the interpreter; the headers must define all others.
     flags += ["-Wl,--unresolved-symbols=ignore-all"]
     includes = [f"-I{INCLUDE}", f"-isystem{sysconfig.get_path('include')}"]
     source = ROOT / "tests" / "package" / "consumer" / "consumer.cpp"
@@ -147,10 +148,10 @@ def test_a_consumer_builds_against_get_include_alone(tmp_path: Path) -> None:
     capsule = array.__dlpack__(max_version=(1, 3))
     assert consumer.take(capsule) == "bfloat16 2"
     with pytest.raises(ValueError, match="PyCapsule_GetPointer"):
-        consumer.take(capsule)  # consumed: its name is the used one now
+        consumer.take(capsule)  # consumed: the capsule has the used name
 
 
-# --- how the build finds dlpack.h
+# --- how CMake finds dlpack.h
 
 PROJECT = """
 cmake_minimum_required(VERSION 3.25)
@@ -161,7 +162,7 @@ list(APPEND CMAKE_MODULE_PATH "{root}/cmake")
 find_package(DLPack 1.3 MODULE REQUIRED)
 message(STATUS "found ${{DLPack_VERSION}} ${{DLPack_ORIGIN}}")
 """
-WAYS = (
+OPTIONS = (
     "-DDLPACK_INCLUDE_DIR=",
     "libdlpack-dev",
     "apache-tvm-ffi>=0.1.12",
@@ -170,7 +171,7 @@ WAYS = (
 
 
 def header(folder: Path, major: int, minor: int) -> Path:
-    """An include folder whose dlpack.h says it is of this version."""
+    """An include folder with a dlpack.h of this version."""
     path = folder / "dlpack" / "dlpack.h"
     path.parent.mkdir(parents=True)
     lines = [f"#define DLPACK_MAJOR_VERSION {major}", f"#define DLPACK_MINOR_VERSION {minor}"]
@@ -179,7 +180,7 @@ def header(folder: Path, major: int, minor: int) -> Path:
 
 
 class Finder:
-    """Configures a project that only looks for dlpack.h, blind to what this machine has."""
+    """Configures a project that only finds dlpack.h, independent of this machine's copies."""
 
     def __init__(self, folder: Path) -> None:
         self.source, self.build = folder / "source", folder / "build"
@@ -215,7 +216,7 @@ def find(tmp_path: Path) -> Finder:
     return Finder(tmp_path)
 
 
-def test_a_given_folder_is_taken(find: Finder, tmp_path: Path) -> None:
+def test_given_folder_is_used(find: Finder, tmp_path: Path) -> None:
     folder = header(tmp_path / "given", 1, 3)
     other = header(tmp_path / "other" / "include", 1, 9).parent
     ok, text = find(f"DLPACK_INCLUDE_DIR={folder}", f"CMAKE_PREFIX_PATH={other}")
@@ -226,7 +227,7 @@ def test_a_given_folder_is_taken(find: Finder, tmp_path: Path) -> None:
     assert "found 1.3 given" in text
 
 
-def test_a_given_folder_without_the_header_is_refused(find: Finder, tmp_path: Path) -> None:
+def test_given_folder_without_the_header_is_an_error(find: Finder, tmp_path: Path) -> None:
     good = header(tmp_path / "good" / "include", 1, 3).parent
     ok, text = find(f"DLPACK_INCLUDE_DIR={tmp_path / 'missing'}", f"CMAKE_PREFIX_PATH={good}")
     assert not ok
@@ -234,7 +235,7 @@ def test_a_given_folder_without_the_header_is_refused(find: Finder, tmp_path: Pa
 
 
 @pytest.mark.parametrize(("major", "minor", "named"), [(0, 6, "0.6"), (1, 0, "1.0"), (1, 2, "1.2")])
-def test_a_header_that_is_too_old_is_named(
+def test_header_that_is_too_old_is_an_error(
     find: Finder, tmp_path: Path, major: int, minor: int, named: str
 ) -> None:
     folder = header(tmp_path / "include", major, minor)
@@ -242,16 +243,16 @@ def test_a_header_that_is_too_old_is_named(
         ok, text = find(setting)
         assert not ok
         assert f'too old: version "{named}"' in text
-        assert all(way in text for way in WAYS)
+        assert all(option in text for option in OPTIONS)
 
 
-def test_a_newer_header_is_taken(find: Finder, tmp_path: Path) -> None:
+def test_newer_header_is_used(find: Finder, tmp_path: Path) -> None:
     ok, text = find(f"DLPACK_INCLUDE_DIR={header(tmp_path / 'include', 1, 10)}")
     assert ok, text
     assert "found 1.10 given" in text
 
 
-def test_an_old_system_header_does_not_hide_the_build_requirement(
+def test_old_system_header_does_not_hide_the_build_requirement(
     find: Finder, tmp_path: Path
 ) -> None:
     header(tmp_path / "usr" / "include", 0, 6)
@@ -266,19 +267,19 @@ def test_an_old_system_header_does_not_hide_the_build_requirement(
     assert "found 1.4 system" in text
 
 
-def test_without_a_header_one_message_names_the_ways(find: Finder) -> None:
+def test_missing_header_message_names_the_options(find: Finder) -> None:
     ok, text = find()
     assert not ok
     assert text.count("CMake Error") == 1
-    assert all(way in text for way in WAYS)
+    assert all(option in text for option in OPTIONS)
 
 
-def test_the_download_is_checked(find: Finder, tmp_path: Path) -> None:
+def test_download_is_opt_in_and_verified(find: Finder, tmp_path: Path) -> None:
     file = header(tmp_path / "server", 1, 3) / "dlpack" / "dlpack.h"
     url = f"REFARRAY_DLPACK_URL={file.as_uri()}"
     right = f"REFARRAY_DLPACK_SHA256={hashlib.sha256(file.read_bytes()).hexdigest()}"
     ok, text = find(url, right)
-    assert not ok  # nothing is fetched unless it is asked for
+    assert not ok  # downloads are opt-in
     ok, text = find("REFARRAY_DOWNLOAD_DLPACK=ON", url, right)
     assert ok, text
     assert "found 1.3 download" in text

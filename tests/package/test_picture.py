@@ -1,5 +1,4 @@
-"""The picture of a memory layout: where each element is drawn, what lies between, what is left
-out."""
+"""The drawing of a memory layout: positions of elements, gaps, and abbreviation."""
 
 from __future__ import annotations
 
@@ -35,12 +34,12 @@ def drawn(shape: Any, strides: Any, dtype: Any = FLOAT32, offset: int = 0) -> Dr
     return out
 
 
-def words(svg: str) -> list[str]:
-    """Every text of a picture."""
+def texts(svg: str) -> list[str]:
+    """The texts in an SVG."""
     return [each.text or "" for each in ElementTree.fromstring(svg).iter(f"{SVG}text")]
 
 
-def test_each_element_lies_where_its_strides_put_it() -> None:
+def test_elements_are_drawn_at_their_strides() -> None:
     cells = drawn((2, 3), (1, 2)).cells
     assert [cell.elements for cell in cells] == [
         ((0, 0),),
@@ -53,7 +52,7 @@ def test_each_element_lies_where_its_strides_put_it() -> None:
     assert [cell.bit for cell in cells] == [0, 32, 64, 96, 128, 160]
 
 
-def test_gaps_overlaps_and_order_are_seen() -> None:
+def test_gaps_overlaps_and_order_are_drawn() -> None:
     backwards = drawn((3,), (-2,))
     assert [cell.elements for cell in backwards.cells] == [((2,),), (), ((1,),), (), ((0,),)]
     assert backwards.gaps and not backwards.overlap
@@ -63,7 +62,7 @@ def test_gaps_overlaps_and_order_are_seen() -> None:
     assert drawn((2, 2), None).strides == (2, 1)
 
 
-def test_packed_elements_take_bits() -> None:
+def test_packed_elements_are_measured_in_bits() -> None:
     narrow = drawn((3,), (1,), (17, 4, 1))
     assert [cell.bit for cell in narrow.cells] == [0, 4, 8] and narrow.span == 2
     padded = drawing(
@@ -73,15 +72,15 @@ def test_packed_elements_take_bits() -> None:
     assert drawn((2,), (1,), (2, 32, 4)).bits == 128
 
 
-def test_big_arrays_are_abbreviated_and_say_so() -> None:
+def test_large_arrays_are_abbreviated() -> None:
     big = drawn((1000, 700), (2100, 3))
     assert not big.whole and len(big.order) <= 15
     assert big.kept[0][-1] == 999 and big.kept[1][-1] == 699
     kinds = {cell.kind for cell in big.cells}
     assert kinds == {Kind.TAKEN, Kind.GAP, Kind.LEFT_OUT}
-    text = " ".join(words(ra.inspect(ra.zeros((1000, 700)))._repr_svg_()))
+    text = " ".join(texts(ra.inspect(ra.zeros((1000, 700)))._repr_svg_()))
     assert "12 of 700,000 elements are drawn" in text and "not drawn" in text
-    assert "gap" not in text  # row-major data has none
+    assert "gap" not in text  # row-major data has no gaps
 
 
 def test_a_long_gap_is_one_cell() -> None:
@@ -89,10 +88,10 @@ def test_a_long_gap_is_one_cell() -> None:
     assert gap.kind is Kind.GAP and not gap.scaled and gap.bits == 99 * 32
 
 
-def test_the_offset_is_drawn() -> None:
+def test_byte_offset_is_drawn() -> None:
     first = drawn((3,), (1,), offset=8).cells[0]
     assert first.kind is Kind.OFFSET and (first.bit, first.bits) == (-64, 64)
-    text = words(ra.inspect(give(shape=(3,), byte_offset=8))._repr_svg_())
+    text = texts(ra.inspect(give(shape=(3,), byte_offset=8))._repr_svg_())
     assert "8 B byte_offset" in text
     assert {"0", "8", "12", "16", "20", "bytes from data"} <= set(text)
 
@@ -102,13 +101,13 @@ shapes = st.lists(st.integers(1, 5), min_size=0, max_size=3).map(tuple)
 
 @settings(max_examples=200, deadline=None)
 @given(st.data(), shapes)
-def test_no_element_is_lost_or_misplaced(data: Any, shape: tuple[int, ...]) -> None:
+def test_every_element_is_drawn_in_its_place(data: Any, shape: tuple[int, ...]) -> None:
     strides = tuple(data.draw(st.integers(-9, 9)) for _ in shape)
     seen = drawn(shape, strides)
-    places = {index: cell for cell in seen.cells for index in cell.elements}
-    assert set(places) == set(seen.order)
+    positions = {index: cell for cell in seen.cells for index in cell.elements}
+    assert set(positions) == set(seen.order)
     assert seen.whole == (math.prod(shape) <= 24) or len(seen.order) == seen.size
-    for index, cell in places.items():
+    for index, cell in positions.items():
         assert cell.bit == 32 * sum(i * step for i, step in zip(index, strides, strict=True))
     ends = [cell.bit + cell.bits for cell in seen.cells]
     assert [cell.bit for cell in seen.cells[1:]] == ends[:-1]
@@ -116,7 +115,7 @@ def test_no_element_is_lost_or_misplaced(data: Any, shape: tuple[int, ...]) -> N
 
 @settings(max_examples=200, deadline=None)
 @given(st.data(), shapes)
-def test_memory_is_called_free_only_when_it_is(data: Any, shape: tuple[int, ...]) -> None:
+def test_is_taken_agrees_with_the_element_offsets(data: Any, shape: tuple[int, ...]) -> None:
     strides = tuple(data.draw(st.integers(-30, 30)) for _ in shape)
     steps = zip(shape, strides, strict=True)
     lowest = sum(min(0, (n - 1) * step) for n, step in steps)
@@ -141,7 +140,7 @@ def test_memory_is_called_free_only_when_it_is(data: Any, shape: tuple[int, ...]
     ],
     ids=lambda array: str(array.shape),
 )
-def test_every_picture_is_well_formed(array: ra.Array) -> None:
+def test_every_drawing_is_well_formed(array: ra.Array) -> None:
     found = ra.inspect(array)
     root = ElementTree.fromstring(found._repr_svg_())
     assert root.tag == f"{SVG}svg"
@@ -151,12 +150,12 @@ def test_every_picture_is_well_formed(array: ra.Array) -> None:
     assert "<script" not in found._repr_html_()
 
 
-def test_what_cannot_be_drawn_is_said() -> None:
-    assert words(ra.inspect(ra.empty(0))._repr_svg_()) == ["There are no elements to draw."]
-    assert words(Inspection("x")._repr_svg_()) == ["Nothing was exported."]
+def test_drawing_without_elements_says_so() -> None:
+    assert texts(ra.inspect(ra.empty(0))._repr_svg_()) == ["There are no elements to draw."]
+    assert texts(Inspection("x")._repr_svg_()) == ["Nothing was exported."]
 
 
-def test_the_page_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_inspect_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "layout.html"
     assert main(["inspect", "refarray.zeros((2, 3))[:, ::2]", "--html", str(path)]) == 0
     page = path.read_text(encoding="utf-8")
@@ -170,6 +169,6 @@ def test_the_page_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "--html" in capsys.readouterr().err
 
 
-def test_names_are_escaped() -> None:
+def test_names_are_html_escaped() -> None:
     page = Inspection("<b>", flags=0, dtype=FLOAT32, shape=(1,), strides=(1,))._repr_html_()
     assert "<b>," not in page and "&lt;b&gt;" in page

@@ -1,4 +1,4 @@
-"""Asks what the package shows: names, signatures and docs, and what importing it costs."""
+"""The public API: names, signatures and docstrings, and the modules that importing it loads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 import refarray
 
-# As the array API standard (2025.12) writes them; ours may have more keyword-only parameters.
+# From the array API standard (2025.12); refarray may have more keyword-only parameters.
 STANDARD = {
     "arange": "(start, /, stop=None, step=1, *, dtype=None, device=None)",
     "asarray": "(obj, /, *, dtype=None, device=None, copy=None)",
@@ -90,14 +90,16 @@ def parameters(text: str) -> list[inspect.Parameter]:
     return list(inspect.signature(names["f"]).parameters.values())
 
 
-def same(mine: inspect.Parameter, theirs: inspect.Parameter) -> bool:
+def is_same(mine: inspect.Parameter, theirs: inspect.Parameter) -> bool:
     return (mine.name, mine.kind, mine.default) == (theirs.name, theirs.kind, theirs.default)
 
 
 def check_signature(function: Any, text: str) -> None:
     mine = list(inspect.signature(function).parameters.values())
     theirs = parameters(text)
-    assert all(same(*pair) for pair in zip(mine, theirs, strict=False)), inspect.signature(function)
+    assert all(is_same(*pair) for pair in zip(mine, theirs, strict=False)), inspect.signature(
+        function
+    )
     assert len(mine) >= len(theirs)
     assert all(extra.kind is extra.KEYWORD_ONLY for extra in mine[len(theirs) :])
 
@@ -105,7 +107,7 @@ def check_signature(function: Any, text: str) -> None:
 # --- names
 
 
-def test_all_is_complete_and_true() -> None:
+def test_dunder_all_is_complete() -> None:
     assert len(refarray.__all__) == len(set(refarray.__all__))
     assert dir(refarray) == sorted(refarray.__all__)
     hidden = ("_", "@")  # pytest adds names with "@" to packages that bring a plugin
@@ -114,7 +116,7 @@ def test_all_is_complete_and_true() -> None:
     assert shown - submodules <= {*refarray.__all__, "TYPE_CHECKING"}
 
 
-def test_the_native_names_are_public() -> None:
+def test_native_names_are_public() -> None:
     from refarray import _native
 
     native = {name for name in vars(_native) if not name.startswith("_")}
@@ -122,13 +124,13 @@ def test_the_native_names_are_public() -> None:
     assert all(getattr(refarray, name) is getattr(_native, name) for name in native)
 
 
-def test_an_unknown_name() -> None:
+def test_unknown_name_raises() -> None:
     missing: Any = refarray
     with pytest.raises(AttributeError, match="module 'refarray' has no attribute 'nothing'"):
         missing.nothing  # noqa: B018
 
 
-def test_a_star_import_brings_everything() -> None:
+def test_star_import_has_all_names() -> None:
     names: dict[str, Any] = {}
     exec("from refarray import *", names)
     assert set(refarray.__all__) <= set(names)
@@ -143,7 +145,7 @@ def test_constants() -> None:
     assert set(STANDARD_CONSTANTS) <= set(refarray.__all__)
 
 
-def test_dtypes_are_attributes_of_their_name() -> None:
+def test_dtypes_are_module_attributes() -> None:
     dtypes = {name: value for name, value in PUBLIC if isinstance(value, refarray.DType)}
     assert len(dtypes) == 27
     assert set(STANDARD_DTYPES) <= set(dtypes)
@@ -151,7 +153,7 @@ def test_dtypes_are_attributes_of_their_name() -> None:
     assert all(repr(value) == f"refarray.{name}" for name, value in dtypes.items())
 
 
-def test_device_types_are_dlpacks() -> None:
+def test_device_types_match_dlpack() -> None:
     members = {int(member): member.name for member in refarray.DLDeviceType}
     assert members[1] == "kDLCPU"
     assert members[2] == "kDLCUDA"
@@ -161,15 +163,15 @@ def test_device_types_are_dlpacks() -> None:
     assert number == 0
 
 
-# --- docs and signatures
+# --- docstrings and signatures
 
 
 @pytest.mark.parametrize(("name", "value"), FUNCTIONS, ids=[name for name, _ in FUNCTIONS])
-def test_every_function_has_a_doc_and_a_signature(name: str, value: Any) -> None:
+def test_every_function_has_a_docstring_and_a_signature(name: str, value: Any) -> None:
     doc = inspect.getdoc(value)
     assert doc
     assert len(doc) > 40
-    assert not doc.startswith(f"{name}(")  # that would be the signature once more
+    assert not doc.startswith(f"{name}(")  # the signature is not repeated
     assert value.__name__ == name
     inspect.signature(value)
     if name in STANDARD:
@@ -177,7 +179,7 @@ def test_every_function_has_a_doc_and_a_signature(name: str, value: Any) -> None
 
 
 @pytest.mark.parametrize(("name", "value"), TYPES, ids=[name for name, _ in TYPES])
-def test_every_type_has_docs_all_the_way_down(name: str, value: Any) -> None:
+def test_every_type_and_member_has_a_docstring(name: str, value: Any) -> None:
     assert inspect.getdoc(value)
     assert value.__name__ == name
     assert value.__module__.partition(".")[0] == "refarray"
@@ -187,31 +189,31 @@ def test_every_type_has_docs_all_the_way_down(name: str, value: Any) -> None:
             "__new__",
         ):
             continue
-        if issubclass(value, int):  # an enum: its machinery is Python's
+        if issubclass(value, int):  # an enum: Python defines its members
             continue
         assert inspect.getdoc(member), attribute
         if inspect.isroutine(member):
             inspect.signature(member)
 
 
-def test_no_standard_name_that_is_here_goes_unchecked() -> None:
+def test_every_standard_function_is_checked() -> None:
     assert set(STANDARD) <= {name for name, _ in FUNCTIONS}
 
 
 @pytest.mark.req("AAPI-01", "AAPI-02", "PROD-01")
 @pytest.mark.parametrize("name", STANDARD_METHODS)
-def test_standard_methods(name: str) -> None:
+def test_standard_methods_have_standard_signatures(name: str) -> None:
     check_signature(getattr(refarray.Array, name), STANDARD_METHODS[name])
 
 
 @pytest.mark.parametrize("name", OWN_METHODS)
-def test_own_methods(name: str) -> None:
+def test_other_methods_have_docstrings_and_signatures(name: str) -> None:
     assert inspect.getdoc(getattr(refarray.Array, name))
     inspect.signature(getattr(refarray.Array, name))
 
 
 @pytest.mark.parametrize("name", STANDARD_ATTRIBUTES + OWN_ATTRIBUTES)
-def test_attributes(name: str) -> None:
+def test_attributes_are_read_only(name: str) -> None:
     x: Any = refarray.zeros((2, 2))
     getattr(x, name)
     with pytest.raises(AttributeError):
@@ -219,27 +221,27 @@ def test_attributes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["astype", "copy", "reshape", "to_device"])
-def test_methods_take_what_the_functions_take(name: str) -> None:
+def test_methods_have_the_parameters_of_the_functions(name: str) -> None:
     function = list(inspect.signature(getattr(refarray, name)).parameters.values())[1:]
     method = list(inspect.signature(getattr(refarray.Array, name)).parameters.values())[1:]
-    assert [same(*pair) for pair in zip(function, method, strict=True)] == [True] * len(function)
+    assert [is_same(*pair) for pair in zip(function, method, strict=True)] == [True] * len(function)
 
 
 @pytest.mark.parametrize("value", [refarray.Array, refarray.DType, refarray.Device])
-def test_native_types_are_closed(value: Any) -> None:
+def test_native_types_are_final_and_immutable(value: Any) -> None:
     with pytest.raises(TypeError, match="not an acceptable base type"):
         type("Derived", (value,), {})
     with pytest.raises(TypeError):
         value.surprise = 1
 
 
-def test_arrays_are_not_made_by_calling_their_type() -> None:
+def test_array_type_cannot_be_called() -> None:
     make: Any = refarray.Array
     with pytest.raises(TypeError, match="cannot create 'refarray.Array' instances"):
         make()
 
 
-def test_the_namespace_of_an_array_is_the_package() -> None:
+def test_array_namespace_is_the_package() -> None:
     x = refarray.zeros(1)
     assert x.__array_namespace__() is refarray
     for version in (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"):
@@ -253,16 +255,16 @@ def test_the_namespace_of_an_array_is_the_package() -> None:
         *(" 2025.12", "2025.12\0", "2025.1\uff12", b"2025.12", 2025.12, (2025, 12)),
     ],
 )
-def test_other_versions_of_the_namespace_are_refused(version: Any) -> None:
+def test_array_namespace_rejects_other_versions(version: Any) -> None:
     with pytest.raises(ValueError, match="api_version"):
         refarray.zeros(1).__array_namespace__(api_version=version)
 
 
-# --- what importing costs
+# --- imported modules
 
 
 def new_modules(code: str) -> set[str]:
-    """The modules that running `code` adds, in a process of its own, with a bare interpreter."""
+    """The modules that running `code` in a new, bare interpreter adds."""
     script = f"import sys; before = set(sys.modules)\n{code}\nprint(*(set(sys.modules) - before))"
     path = [str(path) for path in sys.path if path]
     start = f"import sys; sys.path[:0] = {path!r}\n"
@@ -275,11 +277,11 @@ def new_modules(code: str) -> set[str]:
     return set(done.stdout.split())
 
 
-def test_importing_loads_two_modules() -> None:
+def test_import_loads_two_modules() -> None:
     assert new_modules("import refarray") == {"refarray", "refarray._native"}
 
 
-def test_exchanging_loads_no_more() -> None:
+def test_exchange_loads_no_other_modules() -> None:
     code = (
         "import refarray as r\n"
         "r.from_capsule(r.to_capsule(r.asarray([1.0]), max_version=(1, 0))).tolist()"
@@ -287,11 +289,11 @@ def test_exchanging_loads_no_more() -> None:
     assert new_modules(code) == {"refarray", "refarray._native"}
 
 
-@pytest.mark.not_sanitized("isolated, so it ignores PYTHONMALLOC, and LSan takes arenas for leaks")
+@pytest.mark.not_sanitized("isolated mode ignores PYTHONMALLOC, and LSan reports arenas as leaks")
 @pytest.mark.parametrize(
     "name", ["finfo", "from_numpy", "inspect", "doctor", "DLDeviceType", "printoptions"]
 )
-def test_a_lazy_name_is_loaded_once(name: str) -> None:
+def test_lazy_name_is_loaded_on_first_use(name: str) -> None:
     code = (
         f"import refarray\nassert '{name}' not in vars(refarray)\n"
         f"refarray.{name}\nassert '{name}' in vars(refarray)"
