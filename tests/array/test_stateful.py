@@ -25,7 +25,6 @@ from hypothesis.stateful import (
 import refarray
 
 MAX_ARRAYS = 8  # few arrays alive at once, so that sharing is frequent
-MOST = 8  # arrays alive at once, so that sharing is frequent
 PICK = st.integers(0, 10**6)
 NUMBER = st.integers(0, 100)
 DTYPE = st.sampled_from(sorted(TYPES))

@@ -94,5 +94,5 @@ def test_an_unexpected_exception_is_not_a_refusal() -> None:
         raise BufferError("dtype")
 
 
-def test_once_counts_throws(adv: Any) -> None:
+def test_run_once_returns_the_number_of_attempts(adv: Any) -> None:
     assert run_once(adv, Case("three", "planted", (), lambda adv: 3)) == (3, [])

@@ -19,7 +19,7 @@ VALUES = [0.0, 1.0, 2.0]
 @pytest.mark.req("PROD-04", "PROD-11")
 @pytest.mark.parametrize("kind", [3, 11])
 def test_pinned_memory_is_only_copied_to_the_cpu(adv: Any, kind: int) -> None:
-    """This build cannot allocate pinned memory, and a copy elsewhere was not requested."""
+    """Without a driver pinned memory cannot be allocated; no copy elsewhere was requested."""
     x = refarray.from_dlpack(adv.make(data=FLOATS, device=(kind, 0)))
     with pytest.raises(BufferError, match=r"copy=True needs memory.*dl_device=\(1, 0\)"):
         x.__dlpack__(max_version=(1, 3), copy=True)

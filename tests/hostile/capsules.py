@@ -131,7 +131,7 @@ def twice_after_refusal(adv: Any) -> int:
 
 @case("R40 C39", "two-threads", "capsule", repeats=0)
 def two_threads(adv: Any) -> int:
-    """Two threads in lockstep; tests/dlpack/test_lifetime.py runs many more rounds."""
+    """Two threads in lockstep; tests/dlpack/test_lockstep.py runs many more rounds."""
     rounds = 200
     tensors = [adv.make(data=FLOATS) for _ in range(rounds)]
     capsules = [tensor.capsule() for tensor in tensors]

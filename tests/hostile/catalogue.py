@@ -111,7 +111,7 @@ ROWS = {
 #: Rows that a test cannot grade, with the reason.
 UNGRADED = {
     "R34": "without a GPU driver the location of a pointer cannot be checked; the device label is "
-    "checked instead (C32), and builds with a driver query the pointer",
+    "checked instead (C32), and a loaded driver is asked about the pointer",
     "R42": "a consumer may only rename the capsule; a destructor that ignores the name "
     "frees the tensor under its consumer, and clearing it would leak those that keep state",
     "R48": "undefined: a C callback must neither throw nor jump over frames that are not its own",

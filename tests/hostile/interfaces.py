@@ -137,12 +137,12 @@ for _number, (_fields, _error, _message) in enumerate(MALFORMED):
     )
 
 
-@case("RI", "lying-buffers", "interface")
-def lying_buffers(adv: Any) -> int:
+@case("RI", "false-buffers", "interface")
+def false_buffers(adv: Any) -> int:
     """Buffers with false fields as `data`: only buf, len and readonly are used; each buffer is
     released once."""
-    lies = ({"len": -1}, {"len": 2}, {"data": None, "len": 8}, {"len": -(2**63)})
-    for fields in lies:
+    fields_of_buffers = ({"len": -1}, {"len": 2}, {"data": None, "len": 8}, {"len": -(2**63)})
+    for fields in fields_of_buffers:
         for owner in (True, False):
             exporter = adv.exporter(**{"data": b"12345678", "owner": owner, **fields})
             with refused(BufferError):
@@ -150,4 +150,4 @@ def lying_buffers(adv: Any) -> int:
             gc.collect()
             releases = exporter.gets if owner else 0
             expect(exporter.releases == releases, f"{exporter.releases} releases", "leak")
-    return 2 * len(lies)
+    return 2 * len(fields_of_buffers)

@@ -26,7 +26,7 @@ Finding = tuple[str, str]  # (one of KINDS, text)
 TIMEOUT = 60.0  # seconds before a child counts as hung
 CACHED_RANKS = 5  # refarray caches the memory of arrays of ndim 0 to 4
 CACHE_DEPTH = 40  # more objects than any of refarray's caches holds
-NOISE = 4  # blocks the measurement itself may hold; a leak shows as at least one block per repeat
+NOISE = 4  # blocks the measurement itself may hold; repeated attempts leak more
 
 
 def fill_pools() -> None:

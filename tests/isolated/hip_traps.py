@@ -132,7 +132,7 @@ def streams() -> None:
 
     ra.from_dlpack(Producer())
     assert asked == [0], asked
-    # HIP has no handle 1 in common to all versions; refarray treats it as the default stream.
+    # 1 is hipStreamLegacy, which must not reach any HIP version: refarray uses the default stream.
     far = foreign("hipMalloc")
     for handle in (0, 1):
         got = ra.from_dlpack(with_table(far, handle))

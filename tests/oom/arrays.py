@@ -1,4 +1,4 @@
-"""Out-of-memory recipes for creation from arrays: views, copies, and methods of Array and DType."""
+"""Out-of-memory recipes for views, copies, and the methods of Array, DType and Device."""
 
 from __future__ import annotations
 
