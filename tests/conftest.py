@@ -89,8 +89,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left = deselected_markers(config)
     dropped = [item for item in items if any(item.get_closest_marker(name) for name in left)]
     config.hook.pytest_deselected(items=dropped)
-    gone = set(dropped)
-    items[:] = [item for item in items if item not in gone]
+    dropped_set = set(dropped)
+    items[:] = [item for item in items if item not in dropped_set]
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

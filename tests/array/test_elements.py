@@ -161,8 +161,8 @@ def test_numbers_convert_only_to_the_same_or_a_higher_kind(name: str, value: com
         kept = refarray.asarray([value], dtype=name).tolist()[0]
         assert kept == value or math.isnan(abs(value))
     else:
-        words = rf"\({type(value).__name__}\) cannot become an element of dtype {name}"
-        with pytest.raises(TypeError, match=words):
+        message = rf"\({type(value).__name__}\) cannot become an element of dtype {name}"
+        with pytest.raises(TypeError, match=message):
             refarray.asarray([value], dtype=name)
 
 

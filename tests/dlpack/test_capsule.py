@@ -236,7 +236,7 @@ def test_inspection_does_not_consume_the_capsule(adv: Any, versioned: bool) -> N
     """_inspect_capsule reports the same fields as the adversary."""
     tensor = adv.make(shape=(2, 3), strides=None, data=FLOATS, versioned=versioned, byte_offset=4)
     capsule = tensor.capsule()
-    mine, theirs = adv.inspect(capsule), _native._inspect_capsule(capsule)
+    expected, found = adv.inspect(capsule), _native._inspect_capsule(capsule)
     for key in (
         "name",
         "struct",
@@ -250,8 +250,8 @@ def test_inspection_does_not_consume_the_capsule(adv: Any, versioned: bool) -> N
         "strides",
         "byte_offset",
     ):
-        assert theirs[key] == mine[key], key
-    assert bool(theirs["deleter"]) is True
+        assert found[key] == expected[key], key
+    assert bool(found["deleter"]) is True
     assert tensor.deleter_calls == 0
     del capsule
     assert tensor.deleter_calls == 1

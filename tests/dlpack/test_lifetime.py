@@ -179,10 +179,10 @@ def test_reference_cycle_through_the_producer_is_collected(adv: Any) -> None:
     tensor = adv.make(data=FLOATS)
     producer = Recorder(lambda **_: tensor.capsule())
     producer.array = refarray.from_dlpack(producer)  # type: ignore[attr-defined]
-    gone = weakref.ref(producer)
+    reference = weakref.ref(producer)
     del producer
     gc.collect()
-    assert gone() is None
+    assert reference() is None
     assert tensor.deleter_calls == 1
 
 
@@ -231,9 +231,9 @@ def test_producer_deletes_its_methods_during_the_import(adv: Any, forked: Any) -
                 return tensor.capsule()
 
         held.append(SelfDeleting())
-        gone = weakref.ref(held[0])
+        reference = weakref.ref(held[0])
         array = refarray.from_dlpack(held[0])
-        assert gone() is None
+        assert reference() is None
         assert (array.tolist(), tensor.deleter_calls) == (VALUES, 0)
         del array
         assert tensor.deleter_calls == 1
@@ -274,14 +274,14 @@ def test_native_thread_releases_a_python_owner(adv: Any, forked: Any) -> None:
 
     def body() -> None:
         exporter = Exporter(b"abcd")
-        gone = weakref.ref(exporter)
+        reference = weakref.ref(exporter)
         x = refarray.from_buffer(exporter)
         owned = adv.take(x.__dlpack__(max_version=(1, 3)))
         del x, exporter
-        assert gone() is not None
+        assert reference() is not None
         assert owned.read(4) == b"abcd"
         owned.drop_in_thread(False)
-        assert gone() is None
+        assert reference() is None
 
     forked(body)
     body()

@@ -139,13 +139,14 @@ class Model:
         shape = tuple(shape)
         if not self.size:
             return self.view(shape, row_major(shape))
-        mine = self.addresses()
+        addresses = self.addresses()
         steps = row_major(shape)
         strides = [
-            mine[step] - mine[0] if n > 1 else 0 for n, step in zip(shape, steps, strict=True)
+            addresses[step] - addresses[0] if n > 1 else 0
+            for n, step in zip(shape, steps, strict=True)
         ]
         out = self.view(shape, strides)
-        return out if out.addresses() == mine else Model.new(self.dtype, shape, self.values())
+        return out if out.addresses() == addresses else Model.new(self.dtype, shape, self.values())
 
     def as_readonly(self) -> Model:
         return Model(self.memory, self.dtype, self.shape, self.strides, self.offset, True)

@@ -118,14 +118,14 @@ MALFORMED: list[tuple[dict[str, Any], type[Exception], str]] = [
 def import_interface(fields: dict[str, Any], error: type[BaseException], message: str) -> int:
     """The refusal drops the object, which owns the memory."""
     for take in (refarray.from_array_interface, refarray.asarray):
-        offer = Interface(**fields)
+        owner = Interface(**fields)
         with refused(error, message=message):
-            take(offer)
-        gone = weakref.ref(offer)
-        del offer
-        if gone() is not None:
+            take(owner)
+        reference = weakref.ref(owner)
+        del owner
+        if reference() is not None:
             gc.collect()
-        expect(gone() is None, "the object was kept", "leak")
+        expect(reference() is None, "the object was kept", "leak")
     return 2
 
 

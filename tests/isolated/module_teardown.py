@@ -26,12 +26,12 @@ def another_module():
 
 first = another_module()
 owned = adversary.take(first.from_buffer(Exporter(b"abcd")).__dlpack__(max_version=(1, 3)))
-gone = weakref.ref(first)
+reference = weakref.ref(first)
 del first
 another_module()
 gc.collect()
 # Free-threaded builds make types immortal, and with them their module.
-assert gone() is None or not getattr(sys, "_is_gil_enabled", lambda: True)()
+assert reference() is None or not getattr(sys, "_is_gil_enabled", lambda: True)()
 assert (owned.read(4), released) == (b"abcd", [])
 owned.drop()
 assert released == [b"abcd"]

@@ -1,4 +1,4 @@
-"""The command line: output and exit status of every command, in both ways of calling it."""
+"""The command line: output and exit status of every command, as a module and as a script."""
 
 from __future__ import annotations
 
