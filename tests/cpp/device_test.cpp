@@ -1,4 +1,4 @@
-// Owns the tests of refarray/core/device.hpp.
+// Tests of refarray/core/device.hpp.
 #include "refarray/core/device.hpp"
 
 #include <limits>

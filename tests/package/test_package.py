@@ -127,15 +127,17 @@ def test_build_info_describes_this_build() -> None:
 # --- a C++ consumer built against the installed headers
 
 
-def test_a_consumer_builds_against_get_include_alone(tmp_path: Path) -> None:
+def test_a_consumer_compiles_and_links_with_the_headers_alone(tmp_path: Path) -> None:
+    """One translation unit per header and one with all of them, in one module."""
     module = tmp_path / f"consumer{sysconfig.get_config_var('EXT_SUFFIX')}"
     compiler = os.environ.get("CXX", "g++").split()
-    flags = ["-std=c++20", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror"]
-    # Python's symbols come from the interpreter; the headers must define all others.
+    flags = ["-std=c++20", "-O2", "-fPIC", "-shared"]
+    flags += ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
+    # The interpreter defines Python's symbols; the headers must define every other one.
     flags += ["-Wl,--unresolved-symbols=ignore-all"]
     includes = [f"-I{INCLUDE}", f"-isystem{sysconfig.get_path('include')}"]
-    source = ROOT / "tests" / "package" / "consumer" / "consumer.cpp"
-    subprocess.run([*compiler, *flags, *includes, source, "-o", module], check=True, cwd=tmp_path)
+    sources = sorted((ROOT / "tests" / "package" / "consumer").glob("*.cpp"))
+    subprocess.run([*compiler, *flags, *includes, *sources, "-o", module], check=True, cwd=tmp_path)
     undefined = output("nm", "-DC", "--undefined-only", module)
     assert "refarray" not in undefined
 
@@ -146,9 +148,10 @@ def test_a_consumer_builds_against_get_include_alone(tmp_path: Path) -> None:
     spec.loader.exec_module(consumer)
     array = refarray.zeros((2, 3), dtype="bfloat16")
     capsule = array.__dlpack__(max_version=(1, 3))
-    assert consumer.take(capsule) == "bfloat16 2"
+    assert consumer.take(capsule) == "bfloat16 2 cpu"
+    assert consumer.use_headers()
     with pytest.raises(ValueError, match="PyCapsule_GetPointer"):
-        consumer.take(capsule)  # consumed: the capsule has the used name
+        consumer.take(capsule)  # already consumed, hence renamed
 
 
 # --- how CMake finds dlpack.h

@@ -1,5 +1,5 @@
-// Owns the element types: what a DType is, the 27 named kinds, and how many bits each takes in
-// memory. Header-only and free of Python and of dlpack.h; it is shipped in the wheel.
+// DType: the element type of an array, the 27 named scalar types, and their size in memory.
+// Header-only and free of Python and of dlpack.h; it is shipped in the wheel.
 #pragma once
 
 #include <array>
@@ -12,8 +12,7 @@
 
 namespace refarray::core {
 
-/// The family an element belongs to. The values are DLPack's type codes (checked in
-/// dlpack/wire.hpp).
+/// Type code of a scalar. The values are DLPack's (checked in dlpack/wire.hpp).
 enum class Kind : std::uint8_t {
   kInt = 0,
   kUInt = 1,
@@ -34,7 +33,7 @@ enum class Kind : std::uint8_t {
   kFloat4_e2m1fn = 17,
 };
 
-/// One row per scalar type: name as in the array API, else as in ml_dtypes; bits of one scalar.
+/// A named scalar type. Names follow the array API standard, and ml_dtypes for types outside it.
 struct ScalarInfo {
   Kind kind;
   std::uint8_t bits;
@@ -72,8 +71,7 @@ inline constexpr std::array<ScalarInfo, 27> kScalars{{
 }};
 
 namespace detail {
-/// Row of kScalars by type code and bits; -1 where the pair names nothing. A table, because every
-/// import asks.
+/// Index into kScalars by type code and bits, or -1. A lookup table, because every import uses it.
 inline constexpr auto kScalarRows = [] {
   std::array<std::array<std::int8_t, 129>, 18> rows{};
   for (auto& of_kind : rows) of_kind.fill(-1);
@@ -85,15 +83,18 @@ inline constexpr auto kScalarRows = [] {
 }();
 }  // namespace detail
 
-/// Row of kScalars for a type code and bits, or -1 when that pair names no type we carry.
+/// Index into kScalars for a type code and a number of bits, or -1 for an unsupported pair.
 constexpr int scalar_index(unsigned code, unsigned bits) noexcept {
   return code < detail::kScalarRows.size() && bits <= 128 ? detail::kScalarRows[code][bits] : -1;
 }
 
-/// The type of one element: `lanes` scalars of `bits` bits each. Elements of less than a byte lie
-/// packed, little end first, unless `padded`: then each starts on a byte of its own, its value in
-/// the low bits. Eight bytes, aligned, so that it is moved as one word: field by field stores that
-/// are read back as one word a moment later cost an exchange more than its checks.
+/// The type of one element: `lanes` scalars of `bits` bits each. Elements smaller than a byte are
+/// packed, least significant bits first. With `padded`, each starts on a byte of its own instead
+/// and its value is in the low bits.
+///
+/// Eight aligned bytes, so that it is loaded and stored as one word. Storing the fields one by one
+/// and loading the word right after defeats store forwarding, which costs an exchange more than all
+/// its checks.
 struct alignas(8) DType {
   Kind kind = Kind::kFloat;
   std::uint8_t bits = 64;
@@ -105,22 +106,22 @@ struct alignas(8) DType {
   constexpr bool is_complex() const noexcept { return kind == Kind::kComplex; }
   constexpr bool is_sub_byte() const noexcept { return bits < 8; }
 
-  /// Bits from one element to the next in memory.
+  /// Bits from one element to the next when they are contiguous.
   constexpr int stored_bits() const noexcept {
     const int bits_used = int{bits} * int{lanes};
     return padded ? (bits_used + 7) / 8 * 8 : bits_used;
   }
-  /// True when an element may begin inside a byte: element addresses are then bit addresses.
+  /// Elements may begin inside a byte, so they have bit addresses.
   constexpr bool is_packed() const noexcept { return stored_bits() % 8 != 0; }
-  /// Bytes of one element, rounded up; 1 for packed types (as in ml_dtypes).
+  /// Bytes of one element, rounded up: 1 for packed scalars, as in ml_dtypes.
   constexpr int itemsize() const noexcept { return (stored_bits() + 7) / 8; }
-  /// Row of kScalars, or -1.
+  /// Index into kScalars, or -1.
   constexpr int index() const noexcept { return scalar_index(static_cast<unsigned>(kind), bits); }
 };
 
 static_assert(sizeof(DType) == 8);
 
-/// Sets all four fields by one store (see above).
+/// Sets all four fields with one store (see DType).
 inline void set_dtype(DType& out, std::uint8_t code, std::uint8_t bits, std::uint16_t lanes,
                       bool padded) noexcept {
   if constexpr (std::endian::native == std::endian::little) {
@@ -141,7 +142,7 @@ inline std::string name(const DType& dtype) {
   return out;
 }
 
-/// The inverse of name(); nothing when the text names no type.
+/// The inverse of name(); empty when the text names no type.
 inline std::optional<DType> dtype_from_name(std::string_view text) {
   DType out;
   constexpr std::string_view kPadded = "_padded";

@@ -1,5 +1,5 @@
-// Owns Managed: a managed tensor, ours or a stranger's, whose deleter is called exactly once.
-// Header-only and free of Python; it is shipped in the wheel.
+// Managed: a smart pointer that calls the deleter of a managed tensor exactly once. Header-only and
+// free of Python; it is shipped in the wheel.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace refarray::dlpack {
 
-/// The deleter frees the struct itself too, and may be NULL when the producer has nothing to
+/// The deleter also frees the struct itself. It may be NULL when the producer has nothing to
 /// release (LIFE-01, LIFE-02).
 struct CallDeleter {
   template <class M>
@@ -17,7 +17,7 @@ struct CallDeleter {
   }
 };
 
-/// Owns one managed tensor. M is DLManagedTensor or DLManagedTensorVersioned.
+/// Owns a managed tensor of any producer. M is DLManagedTensor or DLManagedTensorVersioned.
 template <class M>
 using Managed = std::unique_ptr<M, CallDeleter>;
 

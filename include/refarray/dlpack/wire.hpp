@@ -1,5 +1,5 @@
-// Owns all that differs between DLPack's two managed structs, written once, and the proof that the
-// ABI is the one we know. Header-only and free of Python; it is shipped in the wheel.
+// DLPack on the wire: traits of the two managed structs, conversions to DLDataType and DLDevice,
+// and static assertions on the ABI. Header-only and free of Python; it is shipped in the wheel.
 #pragma once
 
 #include <dlpack/dlpack.h>
@@ -13,19 +13,16 @@
 
 namespace refarray::dlpack {
 
-/// The version we implement: what every struct we export carries (VERS-01).
+/// The DLPack version of every struct that refarray exports (VERS-01).
 inline constexpr DLPackVersion kVersion{DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
 static_assert(DLPACK_MAJOR_VERSION == 1 && DLPACK_MINOR_VERSION >= 3,
               "refarray needs dlpack.h 1.3 or later in 1.x");
 
-/// Since this minor version `strides` must not be NULL when ndim > 0.
-inline constexpr std::uint32_t kStridesRequiredSince = 2;
-
+/// What differs between the two managed structs.
 template <class M>
 struct Wire;
 
-/// The legacy struct: no version, no flags. Its capsule names are the only place where it is told
-/// apart.
+/// The legacy struct has no version and no flags; only the name of its capsule identifies it.
 template <>
 struct Wire<DLManagedTensor> {
   static constexpr const char* capsule = "dltensor";
@@ -45,7 +42,7 @@ struct Wire<DLManagedTensorVersioned> {
   static constexpr bool versioned = true;
   static std::uint64_t flags(const DLManagedTensorVersioned& m) noexcept { return m.flags; }
   static std::uint32_t minor(const DLManagedTensorVersioned& m) noexcept { return m.version.minor; }
-  /// Only an equal major may be read past `flags` (VERS-02, A-29).
+  /// With any other major version, fields after `flags` must not be read (VERS-02, A-29).
   static bool is_known_major(const DLManagedTensorVersioned& m) noexcept {
     return m.version.major == kVersion.major;
   }
@@ -60,23 +57,23 @@ inline constexpr std::uint64_t kIsCopied = DLPACK_FLAG_BITMASK_IS_COPIED;
 inline constexpr std::uint64_t kPadded = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
 inline constexpr std::uint64_t kKnownFlags = kReadOnly | kIsCopied | kPadded;
 
-/// One word out of one word: a DType begins with the three fields of a DLDataType.
+/// A DType begins with the three fields of a DLDataType, so this is one 32-bit move.
 constexpr DLDataType to_dlpack(const core::DType& dtype) noexcept {
-  struct Halves {
+  struct Prefix {
     DLDataType wire;
-    std::uint8_t rest[4];
+    std::uint8_t padding[4];
   };
   static_assert(offsetof(core::DType, kind) == offsetof(DLDataType, code));
   static_assert(offsetof(core::DType, bits) == offsetof(DLDataType, bits));
   static_assert(offsetof(core::DType, lanes) == offsetof(DLDataType, lanes));
-  return std::bit_cast<Halves>(dtype).wire;
+  return std::bit_cast<Prefix>(dtype).wire;
 }
-/// Host memory has id 0 whatever it was labelled with: it is made so (DEV-02).
+/// Devices of host memory always have id 0: the import normalizes it (DEV-02).
 constexpr DLDevice to_dlpack(const core::Device& device) noexcept {
   return std::bit_cast<DLDevice>(device);
 }
 
-// ABI-01: sizes and offsets on LP64, as the header lays them out.
+// ABI-01: sizes and offsets on LP64.
 static_assert(sizeof(DLPackVersion) == 8 && sizeof(DLDevice) == 8 && sizeof(DLDataType) == 4);
 static_assert(sizeof(DLDeviceType) == 4 && sizeof(DLTensor) == 48);
 static_assert(offsetof(DLTensor, data) == 0 && offsetof(DLTensor, device) == 8 &&
@@ -93,7 +90,7 @@ static_assert(offsetof(DLManagedTensorVersioned, dl_tensor) == 32);
 static_assert(sizeof(DLPackExchangeAPI) == 56 &&
               offsetof(DLPackExchangeAPI, current_work_stream) == 48);
 
-// The core spells the same numbers without seeing dlpack.h.
+// The core's enumerators are DLPack's values, declared without dlpack.h.
 static_assert(static_cast<int>(core::Kind::kInt) == kDLInt &&
               static_cast<int>(core::Kind::kUInt) == kDLUInt);
 static_assert(static_cast<int>(core::Kind::kFloat) == kDLFloat &&

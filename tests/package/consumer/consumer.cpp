@@ -1,36 +1,53 @@
-// Owns a C++ consumer outside the project: it is built against refarray.get_include() alone and
-// linked with nothing.
+// A Python module outside the project that consumes capsules. It is compiled against
+// refarray.get_include() and links to no library of refarray.
 #include <Python.h>
 
+#include <refarray/core/device.hpp>
 #include <refarray/core/dtype.hpp>
 #include <refarray/dlpack/managed.hpp>
+#include <refarray/dlpack/wire.hpp>
 #include <string>
+
+// One translation unit for each header, which includes no other.
+bool use_device();
+bool use_dtype();
+bool use_managed();
+bool use_wire();
 
 namespace {
 
+using refarray::core::DeviceKind;
 using refarray::core::DType;
 using refarray::core::Kind;
 using refarray::dlpack::Managed;
 using refarray::dlpack::Wire;
 
-/// take(capsule) -> "dtype ndim": owns the managed tensor for as long as it reads it, then drops
-/// it.
+/// take(capsule) -> "dtype ndim device": consumes the capsule and deletes its tensor.
 PyObject* take(PyObject*, PyObject* capsule) {
   using M = DLManagedTensorVersioned;
   auto* pointer = static_cast<M*>(PyCapsule_GetPointer(capsule, Wire<M>::capsule));
   if (pointer == nullptr || PyCapsule_SetName(capsule, Wire<M>::used) != 0) return nullptr;
   const Managed<M> managed(pointer);
   if (!Wire<M>::is_known_major(*managed)) {
-    PyErr_SetString(PyExc_BufferError, "a foreign major version");
+    PyErr_SetString(PyExc_BufferError, "unsupported DLPack major version");
     return nullptr;
   }
   const DLTensor& tensor = managed->dl_tensor;
   const DType dtype{static_cast<Kind>(tensor.dtype.code), tensor.dtype.bits, tensor.dtype.lanes};
-  const std::string text = name(dtype) + " " + std::to_string(tensor.ndim);
+  const refarray::core::Device device{static_cast<DeviceKind>(tensor.device.device_type),
+                                      tensor.device.device_id};
+  const std::string text = name(dtype) + " " + std::to_string(tensor.ndim) + " " + name(device);
   return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
 }
 
-PyMethodDef methods[] = {{"take", take, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
+/// use_headers() -> bool: whether every function of the four headers works.
+PyObject* use_headers(PyObject*, PyObject*) {
+  return PyBool_FromLong(use_device() && use_dtype() && use_managed() && use_wire());
+}
+
+PyMethodDef methods[] = {{"take", take, METH_O, nullptr},
+                         {"use_headers", use_headers, METH_NOARGS, nullptr},
+                         {nullptr, nullptr, 0, nullptr}};
 PyModuleDef_Slot slots[] = {{0, nullptr}};
 PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "consumer", nullptr, 0, methods, slots, nullptr, nullptr, nullptr};
