@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/error.hpp"
-#include "core/memory/kept_blocks.hpp"
+#include "core/memory/small_blocks.hpp"
 #include "runtime/runtime.hpp"
 
 namespace refarray::dlpack {
@@ -37,21 +37,22 @@ struct Exported {
   /// The memory of an export of `rank` axes. Throws std::bad_alloc.
   static Exported* allocate(std::size_t rank) {
     const bool keep = core::kKeepsMemory && rank <= kKeptRank;
-    void* block = keep ? Blocks::take() : nullptr;
-    if (block == nullptr) {
-      block = std::malloc(sizeof(Exported) + 2 * (keep ? kKeptRank : rank) * sizeof(std::int64_t));
-    }
+    void* block = keep ? core::SmallBlocks::allocate()
+                       : std::malloc(sizeof(Exported) + 2 * rank * sizeof(std::int64_t));
     if (block == nullptr) throw std::bad_alloc();
     auto* self = ::new (block) Exported;
     self->kept = keep;
     return self;
   }
-  static void free(Exported* self) noexcept { self->kept ? Blocks::give(self) : std::free(self); }
+  static void free(Exported* self) noexcept {
+    self->kept ? core::SmallBlocks::free(self) : std::free(self);
+  }
 
  private:
-  static constexpr std::size_t kKeptRank = 4;
-  using Blocks = core::KeptBlocks<Exported, 16>;
+  static constexpr std::size_t kKeptRank = 8;
 };
+static_assert(sizeof(Exported<DLManagedTensorVersioned>) + 16 * sizeof(std::int64_t) <=
+              core::kSmallBlockSize);
 
 /// strides count elements and byte_offset bytes, so packed data can be described when it is
 /// compact, or when its last axis that matters has unit stride and the others step over whole

@@ -1,4 +1,4 @@
-// Owns the tests of refarray/core/storage.hpp.
+// Tests of core/memory: storages, allocators and the caches of freed blocks.
 #include "core/memory/storage.hpp"
 
 #include <atomic>
@@ -25,7 +25,7 @@ bool all_zero(const StoragePtr& storage, std::size_t nbytes) {
   return true;
 }
 
-const Case sizes("every size is aligned, writable, and ours from end to end", [] {
+const Case sizes("storages of all sizes are aligned and writable", [] {
   for (const std::int64_t nbytes : {0,
                                     1,
                                     7,
@@ -61,13 +61,13 @@ const Case sizes("every size is aligned, writable, and ours from end to end", []
       check(storage->data() != nullptr && storage->writable() && !storage->foreign());
       check(storage->device() == Device{} && storage->is_last_reference());
       if (zeroed) check(all_zero(storage, size), text(nbytes));
-      std::memset(storage->data(), 0xA5, size);  // the header beyond must survive this
+      std::memset(storage->data(), 0xA5, size);  // must not overwrite the header after the data
       check(storage->is_last_reference() && storage->writable());
     }
   }
 });
 
-const Case zeroed_again("a reused block is cleared when asked", [] {
+const Case zeroed_again("a reused block is zeroed if requested", [] {
   for (const std::int64_t nbytes : {1, 16, 200, 201, 1024, 40000, 300000}) {
     for (int round = 0; round < 40; ++round) {
       const StoragePtr dirty = new_storage(nbytes, false);
@@ -79,14 +79,14 @@ const Case zeroed_again("a reused block is cleared when asked", [] {
   }
 });
 
-const Case alive_together("storages that live together do not share bytes", [] {
+const Case alive_together("storages do not share bytes", [] {
   std::vector<StoragePtr> storages;
   for (int i = 0; i < 300; ++i) {
     storages.push_back(new_storage(i, false));
     std::memset(storages.back()->data(), i & 0xFF, static_cast<std::size_t>(i));
   }
   for (std::size_t i = 0; i < storages.size(); i += 2)
-    storages[i] = StoragePtr();  // holes, then fill them again
+    storages[i] = StoragePtr();  // free every second one, then allocate it again
   for (std::size_t i = 0; i < storages.size(); i += 2) {
     storages[i] = new_storage(static_cast<std::int64_t>(i), false);
     std::memset(storages[i]->data(), static_cast<int>(i & 0xFF), i);
@@ -99,7 +99,7 @@ const Case alive_together("storages that live together do not share bytes", [] {
   }
 });
 
-const Case refused("sizes that cannot be", [] {
+const Case refused("invalid sizes are rejected", [] {
   fails(Fault::kValue, "-1", [] { new_storage(-1, false); });
   fails(Fault::kValue, "-9223372036854775808",
         [] { new_storage(std::numeric_limits<std::int64_t>::min(), true); });
@@ -127,7 +127,7 @@ const Case pointers("StoragePtr owns exactly one reference", [] {
           third.get() == &storage);  // NOLINT: a moved-from StoragePtr is empty, by contract
     second = StoragePtr();
     check(storage.is_last_reference());
-    third = *&third;  // to itself
+    third = *&third;  // self-assignment
     expect(destroyed, 0);
     Storage* raw = third.release();
     check(raw == &storage && !third);
@@ -140,79 +140,15 @@ const Case pointers("StoragePtr owns exactly one reference", [] {
   check(!StoragePtr::share(nullptr) && StoragePtr().get() == nullptr);
 });
 
-/// Counts how often it is destroyed; owns nothing.
-Storage counting(std::byte* bytes, bool foreign) {
-  destroyed = 0;
-  return Storage(bytes, Device{}, true, foreign, [](Storage*) noexcept { ++destroyed; });
-}
-
-const Case groups("Holders under one lock share references", [] {
-  for (const bool foreign : {false, true}) {
-    std::byte bytes[4]{};
-    Storage storage = counting(bytes, foreign);
-    check(!storage.has_holders());
-    storage.join_with_reference();
-    storage.join();
-    check(storage.has_holders() && storage.is_last_reference());
-    storage.lend();  // the group has one reference, which it needs: a new one
-    check(!storage.is_last_reference());
-    storage.take_back();
-    storage.lend();  // the one that came back
-    check(!storage.leave());
-    check(!storage.leave());  // the last holder, and somebody outside has a reference
-    check(!storage.has_holders() && storage.is_last_reference());
-    expect(destroyed, 0);
-    storage.release();
-    expect(destroyed, 1);
-  }
-});
-
-const Case last_holder("The last holder lets go of all that the group owns", [] {
-  for (const int surplus : {0, 1, 70000}) {  // more than a group keeps count of
-    std::byte bytes[4]{};
-    Storage storage = counting(bytes, false);
-    storage.join_with_reference();
-    for (int i = 0; i < surplus; ++i) storage.retain();
-    for (int i = 0; i < surplus; ++i) storage.take_back();
-    storage.retain();
-    storage.join_with_reference();
-    check(!storage.leave());
-    check(storage.leave());  // nobody else has one: the caller destroys
-    expect(destroyed, 0);
-  }
-});
-
-const Case group_and_threads("References lent by a group come home from any thread", [] {
-  constexpr int kRounds = 20000;
-  std::byte bytes[4]{};
-  Storage storage = counting(bytes, false);
-  storage.join_with_reference();
-  std::atomic<int> lent{0};
-  std::thread outside([&] {
-    for (int returned = 0; returned < kRounds;) {
-      if (lent.load(std::memory_order_acquire) > returned) {
-        storage.release();
-        ++returned;
-      }
-    }
-  });
-  for (int i = 0; i < kRounds; ++i) {
-    storage.lend();
-    lent.fetch_add(1, std::memory_order_release);
-  }
-  const bool ours_to_destroy = storage.leave();
-  outside.join();
-  expect(destroyed, ours_to_destroy ? 0 : 1);
-});
-
-/// An allocator that counts, can be told to fail, and checks that it gets back what it gave.
+/// An allocator that counts its calls, can be made to fail, and checks the arguments of
+/// deallocate().
 struct Counting {
-  std::atomic<long> given{0};
-  std::atomic<long> taken_back{0};
+  std::atomic<long> allocations{0};
+  std::atomic<long> deallocations{0};
   std::atomic<long> live_bytes{0};
   std::atomic<long> wrong{0};
   std::atomic<bool> exhausted{false};
-  std::atomic<std::size_t> shift{0};  // to hand out misaligned memory
+  std::atomic<std::size_t> shift{0};  // to return misaligned memory
   Allocator allocator{&allocate, &deallocate, this};
 
   static void* allocate(std::size_t nbytes, std::size_t alignment, bool zeroed,
@@ -220,13 +156,13 @@ struct Counting {
     auto& self = *static_cast<Counting*>(context);
     if (self.exhausted) return nullptr;
     if (alignment != kAlignment) ++self.wrong;
-    // One alignment in front holds the size, to be compared when the block comes back.
+    // The size is stored in front of the data, to be compared in deallocate().
     const std::size_t whole = (nbytes + 3 * alignment - 1) / alignment * alignment;
     auto* raw = static_cast<std::byte*>(std::aligned_alloc(alignment, whole));
     if (raw == nullptr) return nullptr;
     std::memset(raw, zeroed ? 0 : 0xCD, whole);
     std::memcpy(raw, &nbytes, sizeof nbytes);
-    ++self.given;
+    ++self.allocations;
     self.live_bytes += static_cast<long>(nbytes);
     return raw + alignment + self.shift;
   }
@@ -237,13 +173,13 @@ struct Counting {
     std::size_t was = 0;
     std::memcpy(&was, raw, sizeof was);
     if (was != nbytes) ++self.wrong;
-    ++self.taken_back;
+    ++self.deallocations;
     self.live_bytes -= static_cast<long>(nbytes);
     std::free(raw);
   }
 };
 
-const Case custom("each storage goes back to the allocator that it came from", [] {
+const Case custom("each storage is freed by the allocator that it came from", [] {
   Counting first;
   Counting second;
   const Allocator* built_in = &default_allocator();
@@ -257,17 +193,17 @@ const Case custom("each storage goes back to the allocator that it came from", [
   set_default_allocator(nullptr);
   check(&default_allocator() == built_in);
   StoragePtr d = new_storage(16, false);
-  expect(first.given.load(), 2);
-  expect(second.given.load(), 1);
+  expect(first.allocations.load(), 2);
+  expect(second.allocations.load(), 1);
   check(first.live_bytes >= 100016);
   a = b = c = d = StoragePtr();
-  expect(first.taken_back.load(), 2);
-  expect(second.taken_back.load(), 1);
+  expect(first.deallocations.load(), 2);
+  expect(second.deallocations.load(), 1);
   expect(first.live_bytes.load() + second.live_bytes.load(), 0);
   expect(first.wrong.load() + second.wrong.load(), 0);
 });
 
-const Case out_of_memory("an allocator that has nothing left is a kMemory error", [] {
+const Case out_of_memory("allocator failures are kMemory errors", [] {
   Counting counting;
   set_default_allocator(&counting.allocator);
   counting.exhausted = true;
@@ -276,12 +212,12 @@ const Case out_of_memory("an allocator that has nothing left is a kMemory error"
   counting.shift = 64;
   fails(Fault::kMemory, "aligned", [] { new_storage(16, false); });
   set_default_allocator(nullptr);
-  expect(counting.given.load(), 1);
-  expect(counting.taken_back.load(), 1);  // the misaligned block went back
+  expect(counting.allocations.load(), 1);
+  expect(counting.deallocations.load(), 1);  // the misaligned block was freed
   expect(counting.wrong.load(), 0);
 });
 
-const Case built_in_directly("the built-in allocator keeps its contract for any power of two", [] {
+const Case built_in_directly("the built-in allocator supports every power of two as alignment", [] {
   const Allocator& built_in = default_allocator();
   for (std::size_t alignment = 1; alignment <= 8192; alignment *= 2) {
     for (const std::size_t nbytes : {std::size_t{0}, std::size_t{1}, std::size_t{248},
@@ -300,40 +236,41 @@ const Case built_in_directly("the built-in allocator keeps its contract for any 
                           built_in.context) == nullptr);
 });
 
-const Case threads("references dropped on many threads free once, after all have read", [] {
-  Counting counting;
-  std::atomic<int> seen{0};
-  set_default_allocator(&counting.allocator);
-  constexpr int kThreads = 4;
-  constexpr int kRounds = 2000;
-  {
-    std::vector<StoragePtr> shared;
-    for (int i = 0; i < 8; ++i) shared.push_back(new_storage(16, true));
-    std::vector<std::thread> running;
-    for (int t = 0; t < kThreads; ++t) {
-      running.emplace_back([mine = shared, &seen]() mutable {
-        int sum = 0;
-        for (int round = 0; round < kRounds; ++round) {
-          StoragePtr again = mine[static_cast<std::size_t>(round) % mine.size()];
-          StoragePtr moved = std::move(again);
-          again = moved;
-          sum += std::to_integer<int>(*again->data());
-        }
-        seen += sum;
-        mine.clear();
-      });
-    }
-    shared.clear();  // so that the last reference falls on one of the threads
-    for (std::thread& each : running) each.join();
-  }
-  set_default_allocator(nullptr);
-  expect(counting.given.load(), 8);
-  expect(counting.taken_back.load(), 8);
-  expect(counting.wrong.load(), 0);
-  expect(seen.load(), 0);
-});
+const Case threads("references dropped on many threads destroy the storage once, after all reads",
+                   [] {
+                     Counting counting;
+                     std::atomic<int> seen{0};
+                     set_default_allocator(&counting.allocator);
+                     constexpr int kThreads = 4;
+                     constexpr int kRounds = 2000;
+                     {
+                       std::vector<StoragePtr> shared;
+                       for (int i = 0; i < 8; ++i) shared.push_back(new_storage(16, true));
+                       std::vector<std::thread> running;
+                       for (int t = 0; t < kThreads; ++t) {
+                         running.emplace_back([mine = shared, &seen]() mutable {
+                           int sum = 0;
+                           for (int round = 0; round < kRounds; ++round) {
+                             StoragePtr again = mine[static_cast<std::size_t>(round) % mine.size()];
+                             StoragePtr moved = std::move(again);
+                             again = moved;
+                             sum += std::to_integer<int>(*again->data());
+                           }
+                           seen += sum;
+                           mine.clear();
+                         });
+                       }
+                       shared.clear();  // so that one of the threads drops the last reference
+                       for (std::thread& each : running) each.join();
+                     }
+                     set_default_allocator(nullptr);
+                     expect(counting.allocations.load(), 8);
+                     expect(counting.deallocations.load(), 8);
+                     expect(counting.wrong.load(), 0);
+                     expect(seen.load(), 0);
+                   });
 
-const Case crossing("small storages made on one thread and dropped on others", [] {
+const Case crossing("small storages allocated on one thread and freed on another", [] {
   constexpr int kEach = 500;
   std::vector<std::vector<StoragePtr>> boxes(4);
   const auto run_all = [&](auto body) {
@@ -360,26 +297,27 @@ const Case crossing("small storages made on one thread and dropped on others", [
   }
 });
 
-/// Dropped by the destruction of a thread's thread_locals, before or after the allocator's own.
+/// Destroyed with the thread_locals of a thread, before or after the free list of that thread.
 struct Late {
   StoragePtr storage;
 };
 thread_local Late late_early;
 
-const Case thread_end("a storage may be dropped while its thread's thread_locals die", [] {
-  for (int round = 0; round < 3; ++round) {
-    std::thread([round] {
-      if (round == 0)
-        late_early.storage =
-            new_storage(16, false);  // constructed before the thread frees anything
-      {
-        const StoragePtr gone = new_storage(16, false);
-      }
-      static thread_local Late late_after;
-      late_after.storage = new_storage(round == 1 ? 16 : 5000, false);
-    }).join();
-  }
-  check(new_storage(16, true)->is_last_reference());
-});
+const Case thread_end("storages may be freed while the thread_locals of a thread are destroyed",
+                      [] {
+                        for (int round = 0; round < 3; ++round) {
+                          std::thread([round] {
+                            if (round == 0)
+                              late_early.storage =
+                                  new_storage(16, false);  // before the free list is registered
+                            {
+                              const StoragePtr gone = new_storage(16, false);
+                            }
+                            static thread_local Late late_after;
+                            late_after.storage = new_storage(round == 1 ? 16 : 5000, false);
+                          }).join();
+                        }
+                        check(new_storage(16, true)->is_last_reference());
+                      });
 
 }  // namespace

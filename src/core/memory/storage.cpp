@@ -1,9 +1,8 @@
-// Owns host storages of our own: their one block, the built-in allocator, and which allocator is
-// the default.
+// Host storages, their memory layout, the built-in allocator and the choice of the default one.
 //
-// A block is [data, rounded up][OwnStorage]: the header lies after the data, so that the data keeps
-// the block's alignment and a small array costs one allocation. The block belongs to the OwnStorage
-// in it, which gives it back to the allocator that it came from.
+// A host storage is one block: [data, rounded up][OwnStorage]. The header follows the data, so that
+// the data has the alignment of the block. OwnStorage owns the block and returns it to the
+// allocator that it came from.
 #include "core/memory/storage.hpp"
 
 #include <cstdlib>
@@ -12,8 +11,8 @@
 #include <new>
 
 #include "core/error.hpp"
-#include "core/memory/block_cache.hpp"
-#include "core/memory/kept_blocks.hpp"
+#include "core/memory/large_blocks.hpp"
+#include "core/memory/small_blocks.hpp"
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -43,27 +42,17 @@ class OwnStorage final : public Storage {
   const Allocator* allocator_;
 };
 
-/// Small blocks all have this size: with the 8 bytes that malloc keeps beside each, they pack at
-/// every 256 bytes.
-constexpr std::size_t kSmallBlock = kAlignment - sizeof(void*);
+static_assert(kSmallBlockAlignment == kAlignment);
 
-/// Aligned allocation takes several times as long as a plain one, so each thread keeps a few freed
-/// small blocks.
-struct SmallBlock;
-using SmallBlocks = KeptBlocks<SmallBlock, 32>;
-
-void* take_small_block(std::size_t alignment) noexcept {
-  if (alignment <= kAlignment) {
-    if (void* kept = SmallBlocks::take()) return kept;
-  }
+void* allocate_small(std::size_t alignment) noexcept {
+  if (alignment <= kSmallBlockAlignment) return SmallBlocks::allocate();
   void* block = nullptr;
-  const std::size_t at = alignment > kAlignment ? alignment : kAlignment;
-  return posix_memalign(&block, at, kSmallBlock) == 0 ? block : nullptr;
+  return posix_memalign(&block, alignment, kSmallBlockSize) == 0 ? block : nullptr;
 }
 
-/// Asks for huge pages, without which page faults dominate the first pass over a large array. The
-/// pages at both ends are left out: the headers there are written at once, and must not cost the
-/// clearing of a huge page each.
+/// Requests huge pages: with small ones, page faults dominate the first pass over a large array.
+/// The first and the last page are left out, because writing the headers there must not clear a
+/// whole huge page.
 void advise_huge_pages([[maybe_unused]] std::byte* data,
                        [[maybe_unused]] std::size_t nbytes) noexcept {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
@@ -73,34 +62,35 @@ void advise_huge_pages([[maybe_unused]] std::byte* data,
   const auto address = reinterpret_cast<std::uintptr_t>(data);
   const std::size_t skip = (kPage - address % kPage) % kPage;
   const std::size_t tail = (address + nbytes) % kPage + kPage;
-  madvise(data + skip, nbytes - skip - tail,
-          MADV_HUGEPAGE);  // advice only: failure costs nothing but time
+  madvise(data + skip, nbytes - skip - tail, MADV_HUGEPAGE);  // failure costs only time
 #endif
 }
 
-/// What stands right before the data of a large block: where malloc's block begins, and its size.
+/// Stored immediately before the data of a large block: the block that malloc returned, and its
+/// size.
 struct LargeHeader {
   void* block;
   std::size_t size;
 };
 
-/// What allocate_large asks malloc for; 0 when there is no such size.
+/// The size that allocate_large() requests from malloc; 0 when it would overflow.
 std::size_t large_size(std::size_t nbytes, std::size_t alignment) noexcept {
   std::size_t whole = 0;
-  const std::size_t extra = alignment + sizeof(LargeHeader) + kCachedStep;
+  const std::size_t extra = alignment + sizeof(LargeHeader) + kLargeBlockStep;
   if (__builtin_add_overflow(nbytes, extra, &whole)) return 0;
   if (whole > std::size_t{std::numeric_limits<std::ptrdiff_t>::max()}) return 0;
-  if (whole - kCachedStep < kCachedFrom) return whole - kCachedStep;
-  return (whole - 1) / kCachedStep * kCachedStep;
+  if (whole - kLargeBlockStep < kLargeBlockMin) return whole - kLargeBlockStep;
+  return (whole - 1) / kLargeBlockStep * kLargeBlockStep;
 }
 
-bool is_cached(std::size_t whole) noexcept { return kKeepsMemory && whole >= kCachedFrom; }
+bool is_cached(std::size_t whole) noexcept { return kKeepsMemory && whole >= kLargeBlockMin; }
 
-/// Aligned by hand, because calloc alone can hand out fresh pages without clearing them again.
+/// Aligns by hand instead of calling posix_memalign(), because only calloc() avoids clearing fresh
+/// pages a second time.
 void* allocate_large(std::size_t nbytes, std::size_t alignment, bool zeroed) noexcept {
   const std::size_t whole = large_size(nbytes, alignment);
   if (whole == 0) return nullptr;
-  void* block = is_cached(whole) && !zeroed ? take_cached_block(whole) : nullptr;
+  void* block = is_cached(whole) && !zeroed ? take_large_block(whole) : nullptr;
   const bool is_fresh = block == nullptr;
   if (is_fresh) block = zeroed ? std::calloc(1, whole) : std::malloc(whole);
   if (block == nullptr) return nullptr;
@@ -116,18 +106,18 @@ void* allocate_large(std::size_t nbytes, std::size_t alignment, bool zeroed) noe
 void free_large(void* data) noexcept {
   LargeHeader header;
   std::memcpy(&header, static_cast<std::byte*>(data) - sizeof header, sizeof header);
-  is_cached(header.size) ? give_cached_block(header.block, header.size) : std::free(header.block);
+  is_cached(header.size) ? free_large_block(header.block, header.size) : std::free(header.block);
 }
 
 void* allocate(std::size_t nbytes, std::size_t alignment, bool zeroed, void* /*context*/) noexcept {
-  if (nbytes > kSmallBlock) return allocate_large(nbytes, alignment, zeroed);
-  void* const block = take_small_block(alignment);
+  if (nbytes > kSmallBlockSize) return allocate_large(nbytes, alignment, zeroed);
+  void* const block = allocate_small(alignment);
   if (block != nullptr && zeroed) std::memset(block, 0, nbytes);
   return block;
 }
 
 void deallocate(void* pointer, std::size_t nbytes, void* /*context*/) noexcept {
-  nbytes > kSmallBlock ? free_large(pointer) : SmallBlocks::give(pointer);
+  nbytes > kSmallBlockSize ? free_large(pointer) : SmallBlocks::free(pointer);
 }
 
 constexpr Allocator kBuiltIn{&allocate, &deallocate, nullptr};

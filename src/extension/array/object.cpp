@@ -1,4 +1,4 @@
-// Owns the memory of array objects: allocation, the last drop, and nothing else.
+// Allocation and deallocation of array objects, and the release of their storage.
 #include "extension/array/object.hpp"
 
 #include "extension/array/pool.hpp"
@@ -16,20 +16,19 @@ static_assert(compat::kFreeThreading || sizeof(ArrayObject) == 64,
 
 ArrayObject* cast(PyObject* self) noexcept { return reinterpret_cast<ArrayObject*>(self); }
 
-/// nullptr with MemoryError set when there is no memory.
+/// nullptr with MemoryError set when out of memory.
 ArrayObject* allocate(const State& state, Py_ssize_t ndim) noexcept {
   ArrayObject* self = nullptr;
-  void* kept = state.pools_objects ? object_pool.take(ndim) : nullptr;
-  if (kept != nullptr) {
-    PyObject_InitVar(static_cast<PyVarObject*>(kept), state.array_type(), ndim);
-    self = static_cast<ArrayObject*>(kept);
+  void* pooled = state.pools_objects ? object_pool.take(ndim) : nullptr;
+  if (pooled != nullptr) {
+    PyObject_InitVar(static_cast<PyVarObject*>(pooled), state.array_type(), ndim);
+    self = static_cast<ArrayObject*>(pooled);
   } else {
     self = PyObject_NewVar(ArrayObject, state.array_type(), ndim);
     if (self == nullptr) return nullptr;
   }
   self->weakrefs = nullptr;
   self->pooled = state.pools_objects;
-  self->grouped = false;
   return self;
 }
 
@@ -39,16 +38,16 @@ ArrayObject* allocate(const State& state, Py_ssize_t ndim) noexcept {
   runtime::collect(runtime::Wait::kForNothing);
 }
 
-/// The last drop.
+/// After drop() returned true.
 void destroy_storage(core::Storage* storage) noexcept {
   if (!storage->foreign()) {
-    // A driver that is asked to free may wait for somebody who wants the GIL.
+    // Freeing device memory may wait for a thread that needs the GIL.
     return storage->tracked() ? destroy_without_gil(storage) : storage->destroy();
   }
   const ErrorGuard guard;
   const Attached here;
   storage->destroy();                   // [8] last drop
-  if (here.is_at_end()) [[unlikely]] {  // nobody else can run, and nobody will come by later
+  if (here.is_at_end()) [[unlikely]] {  // at interpreter exit nothing else collects later
     const runtime::MayWait now;
     runtime::collect_foreign();
   }
@@ -63,10 +62,7 @@ void drop_storage(core::StoragePtr storage) noexcept {
 }
 
 void set_storage(PyObject* array, core::StoragePtr storage) noexcept {
-  ArrayObject* self = cast(array);
-  self->storage = storage.release();  // ownership moves here: nothing after it can fail
-  // A storage that has a group gets its reference back, to be lent again; others are seldom shared.
-  if (self->pooled && self->storage != nullptr && self->storage->has_holders()) join_group(array);
+  cast(array)->storage = storage.release();  // ownership moves here: nothing after it can fail
 }
 
 Ref make_array(const State& state, const core::ArrayView& view, core::StoragePtr storage) {
@@ -98,12 +94,7 @@ Ref alias_array(const State& state, PyObject* object) {
   self->bit = from->bit;
   self->readonly = from->readonly;
   for (Py_ssize_t i = 0; i < 2 * ndim; ++i) self->dims()[i] = from->dims()[i];
-  if (self->pooled && join_group(object)) {
-    self->storage->join();
-    self->grouped = true;
-  } else {
-    self->storage->retain();
-  }
+  self->storage->retain();
   return Ref::steal(reinterpret_cast<PyObject*>(self));
 }
 
@@ -113,11 +104,8 @@ void array_dealloc(PyObject* object) noexcept {
   PyTypeObject* type = Py_TYPE(object);
   core::Storage* storage = self->storage;
   const Py_ssize_t ndim = Py_SIZE(object);
-  const bool grouped = self->grouped;
   if (!self->pooled || !object_pool.give(object, ndim)) PyObject_Free(object);
-  if (storage != nullptr && (grouped ? storage->leave() : storage->drop())) {
-    destroy_storage(storage);
-  }
+  if (storage != nullptr && storage->drop()) destroy_storage(storage);
   Py_DECREF(type);
 }
 

@@ -1,4 +1,4 @@
-// Owns giving the pool's memory back.
+// Emptying of the object pool.
 #include "extension/array/pool.hpp"
 
 namespace refarray::extension {

@@ -1,34 +1,32 @@
-// Owns the memory of arrays that died a moment ago, kept for the next ones: an exchange makes and
-// drops many small objects.
+// A free list of array objects, as CPython has for its own small objects.
 #pragma once
 
 #include <Python.h>
 
-#include "core/memory/kept_blocks.hpp"
+#include "core/memory/small_blocks.hpp"
 
 namespace refarray::extension {
 
 struct ArrayObject;
 
-/// For arrays of the main interpreter, and only where there is a GIL: that GIL is the pool's lock,
-/// since whoever makes or drops such an array holds it. Arrays of other interpreters and of
-/// free-threaded builds never come here.
+/// For arrays of the main interpreter in builds with a GIL: its GIL is held wherever such an array
+/// is allocated or deallocated, and protects the pool. Sub-interpreters and free-threaded builds do
+/// not use it (docs/adr/0010).
 class ObjectPool {
  public:
   static constexpr Py_ssize_t kRanks = 5;                            // ranks 0 to 4
-  static constexpr Py_ssize_t kDepth = core::kKeepsMemory ? 16 : 0;  // objects kept of each rank
+  static constexpr Py_ssize_t kDepth = core::kKeepsMemory ? 16 : 0;  // objects of each rank
 
-  /// A module of the main interpreter begins or ends to use the pool; with the last one the memory
-  /// goes back.
+  /// Registers and unregisters a module that uses the pool; the last close() frees its memory.
   void open() noexcept { ++users_; }
   void close() noexcept;
 
-  /// Memory for an array of `ndim`, uninitialised; nullptr when none is kept.
+  /// Uninitialized memory for an array of rank `ndim`; nullptr when the pool has none.
   void* take(Py_ssize_t ndim) noexcept {
     if (ndim >= kRanks || counts_[ndim] == 0) return nullptr;
     return blocks_[ndim][--counts_[ndim]];
   }
-  /// Keeps the memory of a dead array of `ndim`; false when there is no room for it.
+  /// Takes the memory of a deallocated array of rank `ndim`; false when the pool is full.
   bool give(void* memory, Py_ssize_t ndim) noexcept {
     if (users_ == 0 || ndim >= kRanks || counts_[ndim] == kDepth) return false;
     blocks_[ndim][counts_[ndim]++] = memory;

@@ -44,18 +44,13 @@ inline CapsuleName name_of(PyObject* capsule) noexcept {
 /// A capsule's destructor. Acts only while the capsule carries our own unused name: afterwards its
 /// consumer calls the deleter (LIFE-08, LIFE-09, A-39). It may run while an exception is pending,
 /// and leaves that untouched (LIFE-14).
-///
-/// kOfMain: the capsule was made in the main interpreter, so that its GIL is held here, and a
-/// reference can go back to the group of its arrays.
-template <class M, bool kOfMain = false>
+template <class M>
 void drop_unconsumed(PyObject* capsule) noexcept {
   if (!is_unconsumed<M>(capsule)) return;
   dlpack::Managed<M> tensor(
       static_cast<M*>(PyCapsule_GetPointer(capsule, dlpack::Wire<M>::capsule)));
   if (dlpack::own_storage(*tensor) != nullptr) {
-    core::StoragePtr storage = dlpack::open_own(std::move(tensor));
-    if (kOfMain && storage->has_holders()) return storage.release()->take_back();
-    return drop_storage(std::move(storage));
+    return drop_storage(dlpack::open_own(std::move(tensor)));
   }
   const ErrorGuard guard;  // one that a stranger put under a capsule of ours
   const Attached here;
@@ -65,8 +60,8 @@ void drop_unconsumed(PyObject* capsule) noexcept {
 /// Step 5: the capsule owns the tensor from here on. Throws ErrorSet, and then the tensor is let
 /// go.
 template <class M>
-Ref to_capsule(dlpack::Managed<M> tensor, PyCapsule_Destructor drop = &drop_unconsumed<M>) {
-  Ref capsule = check(PyCapsule_New(tensor.get(), dlpack::Wire<M>::capsule, drop));
+Ref to_capsule(dlpack::Managed<M> tensor) {
+  Ref capsule = check(PyCapsule_New(tensor.get(), dlpack::Wire<M>::capsule, &drop_unconsumed<M>));
   (void)tensor.release();  // [5] capsule: ownership moves here, nothing after it can fail
   return capsule;
 }

@@ -35,9 +35,8 @@ template <class M>
 template <class M>
 Ref export_as(PyObject* self, const core::ArrayView& array, const dlpack::ExportPlan& plan) {
   if (plan.copy) return export_copy<M>(array, plan);
-  auto tensor = dlpack::make_managed<M>(array, share_storage(self), plan.device, /*copied=*/false);
-  return is_of_main(self) ? to_capsule(std::move(tensor), &drop_unconsumed<M, true>)
-                          : to_capsule(std::move(tensor));
+  return to_capsule(
+      dlpack::make_managed<M>(array, share_storage(self), plan.device, /*copied=*/false));
 }
 
 Ref export_with(const State& state, PyObject* self, PyObject* stream, PyObject* max_version,

@@ -1,8 +1,8 @@
-// Owns the slots of the kept blocks.
+// The slots of the cache of large blocks.
 //
-// A block is owned by whoever took its pointer out of a slot, by one atomic exchange. Its size
-// stands in its first bytes.
-#include "core/memory/block_cache.hpp"
+// Taking a pointer out of a slot, by one atomic exchange, takes ownership of the block. The first
+// bytes of a cached block store its size.
+#include "core/memory/large_blocks.hpp"
 
 #include <array>
 #include <atomic>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kSlots = 8;
 constinit std::array<std::atomic<void*>, kSlots> slots{};
-constinit std::atomic<std::size_t> kept{0};  // bytes, in slots or on their way
+constinit std::atomic<std::size_t> cached_bytes{0};  // in slots or in transit
 constinit std::atomic<std::size_t> next_slot{0};
 
 std::size_t size_of_block(const void* block) noexcept {
@@ -29,8 +29,8 @@ std::size_t size_of_block(const void* block) noexcept {
   return size;
 }
 
-/// The pages may be taken when memory is short. Not the first one, which says the size.
-void offer_pages([[maybe_unused]] void* block, [[maybe_unused]] std::size_t size) noexcept {
+/// Allows the kernel to reclaim the pages, except the first one, which stores the size.
+void mark_reclaimable([[maybe_unused]] void* block, [[maybe_unused]] std::size_t size) noexcept {
 #if defined(__linux__) && defined(MADV_FREE)
   constexpr std::uintptr_t kPage = 4096;
   const auto address = reinterpret_cast<std::uintptr_t>(block);
@@ -42,11 +42,11 @@ void offer_pages([[maybe_unused]] void* block, [[maybe_unused]] std::size_t size
 
 void drop(void* block) noexcept {
   if (block == nullptr) return;
-  kept.fetch_sub(size_of_block(block), std::memory_order_relaxed);
+  cached_bytes.fetch_sub(size_of_block(block), std::memory_order_relaxed);
   std::free(block);
 }
 
-/// Puts the block where the oldest one is, or nowhere.
+/// Replaces the oldest block, which is freed.
 void put(void* block) noexcept {
   const std::size_t at = next_slot.fetch_add(1, std::memory_order_relaxed) % kSlots;
   drop(slots[at].exchange(block, std::memory_order_acq_rel));
@@ -54,13 +54,13 @@ void put(void* block) noexcept {
 
 }  // namespace
 
-void* take_cached_block(std::size_t size) noexcept {
+void* take_large_block(std::size_t size) noexcept {
   for (std::atomic<void*>& slot : slots) {
     if (slot.load(std::memory_order_relaxed) == nullptr) continue;
     void* const block = slot.exchange(nullptr, std::memory_order_acq_rel);
     if (block == nullptr) continue;
     if (size_of_block(block) == size) {
-      kept.fetch_sub(size, std::memory_order_relaxed);
+      cached_bytes.fetch_sub(size, std::memory_order_relaxed);
       return block;
     }
     put(block);
@@ -68,13 +68,14 @@ void* take_cached_block(std::size_t size) noexcept {
   return nullptr;
 }
 
-void give_cached_block(void* block, std::size_t size) noexcept {
-  if (size > kMostCached) return std::free(block);
+void free_large_block(void* block, std::size_t size) noexcept {
+  if (size > kMaxCachedBytes) return std::free(block);
   std::memcpy(block, &size, sizeof size);
-  offer_pages(block, size);
-  kept.fetch_add(size, std::memory_order_relaxed);
+  mark_reclaimable(block, size);
+  cached_bytes.fetch_add(size, std::memory_order_relaxed);
   put(block);
-  for (std::size_t i = 0; i < kSlots && kept.load(std::memory_order_relaxed) > kMostCached; ++i) {
+  for (std::size_t i = 0;
+       i < kSlots && cached_bytes.load(std::memory_order_relaxed) > kMaxCachedBytes; ++i) {
     const std::size_t at = (next_slot.load(std::memory_order_relaxed) + i) % kSlots;
     drop(slots[at].exchange(nullptr, std::memory_order_acq_rel));
   }
