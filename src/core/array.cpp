@@ -1,11 +1,10 @@
-// Owns how arrays come to be: new ones, other layouts over the same storage.
+// New arrays, views with another layout, and the overlap of address ranges.
 #include "core/array.hpp"
 
 namespace refarray::core {
 namespace {
 
-/// The bytes from the first to one past the last that an array touches; `begin == end` when it has
-/// no elements.
+/// Addresses [begin, end) of the bytes of an array's elements; `begin == end` if it has none.
 struct AddressRange {
   std::uintptr_t begin;
   std::uintptr_t end;
@@ -15,8 +14,8 @@ std::optional<AddressRange> address_range(const ArrayView& array) noexcept {
   const std::optional<BitRange> bits = bit_range(array.extents(), array.stride_span(), array.dtype);
   if (!bits) return std::nullopt;
   if (bits->begin == bits->end) return AddressRange{0, 0};
-  // Bit offsets to whole bytes, rounding outwards. Shifts first: adding array.bit to the full
-  // offset could overflow.
+  // From bits to whole bytes, rounded outwards. Shift first: adding array.bit to the full offset
+  // could overflow.
   const std::int64_t first = (bits->begin >> 3) + (((bits->begin & 7) + array.bit) >> 3);
   const std::int64_t last = (bits->end >> 3) + (((bits->end & 7) + array.bit + 7) >> 3);
   const auto origin = reinterpret_cast<std::uintptr_t>(array.data);
@@ -32,8 +31,7 @@ Array new_array(const DType& dtype, Extents shape, bool zeroed) {
   const std::int64_t nbytes = checked_nbytes(size, dtype);
   out.storage = new_storage(nbytes, zeroed);
   out.data = out.storage->data();
-  // The bits after the last packed element are nobody's; they are 0, so that equal arrays have
-  // equal bytes.
+  // Clear the unused bits after the last packed element, so that equal arrays have equal bytes.
   if (dtype.is_packed() && nbytes > 0) out.data[nbytes - 1] = std::byte{0};
   return out;
 }
@@ -41,15 +39,14 @@ Array new_array(const DType& dtype, Extents shape, bool zeroed) {
 Array with_layout(const ArrayView& array, const Layout& layout, std::int64_t offset) {
   const bool readonly = !array.writable();
   Array out{StoragePtr::share(array.storage), array.data, array.dtype, array.bit, readonly, layout};
-  // An empty view keeps the old address: where "element (0,...,0)" would lie may be outside the
-  // storage.
+  // An empty view keeps the address of `array`: `offset` may point outside of the storage.
   if (offset == 0 || array.data == nullptr || size_of(layout.extents()) == 0) return out;
   if (!array.dtype.is_packed()) {
     out.data += offset * array.dtype.itemsize();
     return out;
   }
   const std::int64_t position = array.bit + offset * array.dtype.stored_bits();
-  out.data += position >> 3;  // rounds down, for a negative position too
+  out.data += position >> 3;  // rounds down, also if negative
   out.bit = static_cast<std::uint8_t>(position & 7);
   return out;
 }

@@ -1,5 +1,5 @@
-// Owns Array: a storage seen through a dtype and a layout. Its metadata never changes; a view is a
-// new Array.
+// Array and ArrayView: a storage with a dtype and a layout. The metadata of an array is immutable;
+// a view is a new Array.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +11,13 @@
 
 namespace refarray::core {
 
-/// A borrowed look at an array: valid while the array it came from lives. Cheap to make; owns
-/// nothing.
+/// A non-owning view of an array, valid as long as that array.
 struct ArrayView {
-  Storage* storage =
-      nullptr;  // keeps the bytes; may be nullptr for memory that somebody else keeps alive
-  std::byte* data =
-      nullptr;  // the byte that holds the first bit of element (0,...,0); may be nullptr when empty
+  Storage* storage = nullptr;  // nullptr if the caller keeps the memory alive
+  std::byte* data = nullptr;   // of element (0,...,0); may be nullptr if the array is empty
   DType dtype;
-  std::uint8_t bit = 0;   // 0..7: where in that byte it begins; 0 unless dtype.is_packed()
-  bool readonly = false;  // sticky: every view of a read-only array is read-only
+  std::uint8_t bit = 0;   // 0..7: offset of that element in data[0]; 0 unless dtype.is_packed()
+  bool readonly = false;  // inherited by all views
   int ndim = 0;
   const std::int64_t* shape = nullptr;
   const std::int64_t* strides = nullptr;  // in elements
@@ -30,13 +27,13 @@ struct ArrayView {
   std::int64_t size() const noexcept { return size_of(extents()); }
   std::int64_t nbytes() const noexcept { return nbytes_of(size(), dtype); }
   Device device() const noexcept { return storage == nullptr ? Device{} : storage->device(); }
-  /// Neither the array nor the memory below it is read-only.
+  /// Neither the array nor its storage is read-only.
   bool writable() const noexcept {
     return !readonly && (storage == nullptr || storage->writable());
   }
 };
 
-/// The owning value.
+/// An array that owns a reference to its storage.
 struct Array {
   StoragePtr storage;
   std::byte* data = nullptr;
@@ -48,18 +45,16 @@ struct Array {
   ArrayView view() const noexcept {
     return {storage.get(), data, dtype, bit, readonly, layout.ndim, layout.shape, layout.strides};
   }
-  operator ArrayView() const noexcept {
-    return view();
-  }  // NOLINT: an Array may be passed where a look is enough
+  operator ArrayView() const noexcept { return view(); }  // NOLINT: implicit, as for string_view
 };
 
 /// A new row-major array of `shape` on the CPU. Throws kValue, kOverflow or kMemory.
 Array new_array(const DType& dtype, Extents shape, bool zeroed);
-/// The same elements through another layout whose element (0,...,0) lies `offset` elements from the
-/// old one's.
+/// A view of the same storage with another layout, whose element (0,...,0) is `offset` elements
+/// after that of `array`.
 Array with_layout(const ArrayView& array, const Layout& layout, std::int64_t offset);
 
-/// True when the two arrays' address ranges intersect.
+/// Whether the address ranges of the two arrays intersect.
 bool may_overlap(const ArrayView& a, const ArrayView& b) noexcept;
 
 }  // namespace refarray::core

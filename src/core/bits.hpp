@@ -1,20 +1,18 @@
-// Owns access to values of up to a byte that need not begin at a byte: how packed elements are read
-// and written.
+// Reading and writing packed elements: values of up to 8 bits at any bit offset.
 #pragma once
 
 #include <cstddef>
 
 namespace refarray::core {
 
-/// `width` <= 8 bits that begin `bit` bits into data[0]; touches data[1] only if they reach into
-/// it.
+/// Reads `width` <= 8 bits at bit offset `bit` < 8; accesses data[1] only if they extend into it.
 inline unsigned read_bits(const std::byte* data, int bit, int width) noexcept {
   unsigned value = std::to_integer<unsigned>(data[0]) >> bit;
   if (bit + width > 8) value |= std::to_integer<unsigned>(data[1]) << (8 - bit);
   return value & ((1U << width) - 1);
 }
 
-/// The inverse; `value` has no bits above `width`, and bits beside it survive.
+/// Writes them; `value` has no bits above `width`. All other bits are preserved.
 inline void write_bits(std::byte* data, int bit, int width, unsigned value) noexcept {
   const unsigned mask = ((1U << width) - 1) << bit;
   const unsigned shifted = value << bit;

@@ -1,5 +1,4 @@
-// Owns the C++ type that stands for each of the 27 scalar kinds, and the bit patterns of those that
-// C++ lacks.
+// The C++ type of each of the 27 scalar types, including the small floats that C++ lacks.
 #pragma once
 
 #include <array>
@@ -14,22 +13,20 @@
 
 namespace refarray::core {
 
-/// What tells one small float from another. Codes are the bit patterns of positive values.
+/// Parameters of a small float format. Codes are the bit patterns of positive values.
 struct FloatFormat {
-  int bits;           // sign, exponent, mantissa
-  int mantissa;       // bits of it
-  int bias;           // of the exponent
-  std::uint16_t max;  // largest finite value
-  std::uint16_t
-      over;  // what rounds beyond it: infinity, NaN, or `max` where the format has neither
-  std::uint16_t
-      nan;  // what NaN becomes; as in ml_dtypes a negative NaN then has its sign bit flipped
-  bool signed_zero;  // false in the "uz" formats, whose only NaN has the code of -0
+  int bits;            // sign, exponent, mantissa
+  int mantissa;        // bits of the mantissa
+  int bias;            // of the exponent
+  std::uint16_t max;   // largest finite value
+  std::uint16_t over;  // result of an overflow: infinity, NaN, or `max` if the format has neither
+  std::uint16_t nan;   // NaN; as in ml_dtypes, a negative NaN has its sign bit flipped
+  bool signed_zero;    // false in the "uz" formats, whose only NaN has the code of -0
 };
 
 namespace detail {
-/// `a < b ? yes : no` for a and b without a top bit. Given `?:`, g++ computes only the side it
-/// needs, and a branch with an addition of floats in it is a loop that does not vectorise.
+/// `a < b ? yes : no` for a and b whose top bit is 0, without a branch. For `?:` g++ emits a branch
+/// if one side adds floats, and such a loop is not vectorized.
 template <class U>
 constexpr U select_below(U a, U b, U yes, U no) noexcept {
   const U mask = static_cast<U>(static_cast<std::make_signed_t<U>>(a - b) >> (sizeof(U) * 8 - 1));
@@ -37,9 +34,9 @@ constexpr U select_below(U a, U b, U yes, U no) noexcept {
 }
 }  // namespace detail
 
-/// A binary float of 4 to 16 bits; rounds to nearest even. Both directions are free of branches, so
-/// loops vectorise, and no result is a subnormal float32, so a process that flushes those to zero
-/// gets the same codes and values.
+/// A binary float of 4 to 16 bits that rounds to nearest even. Conversions in both directions are
+/// branch-free, so that loops are vectorized. No intermediate result is a subnormal float32, so
+/// that flush-to-zero mode does not change results.
 template <FloatFormat F>
 struct SmallFloat {
   using Code = std::conditional_t<(F.bits > 8), std::uint16_t, std::uint8_t>;
@@ -57,8 +54,8 @@ struct SmallFloat {
     constexpr int kDrop = kMantissa - F.mantissa;
     constexpr U kInfinity = std::bit_cast<U>(std::numeric_limits<Wide>::infinity());
     constexpr U kMinNormal = (kBias - U(F.bias) + 1) << kMantissa;
-    // The power of two whose last place is this format's smallest step: adding it makes the sum
-    // round there.
+    // A power of two whose unit in the last place is this format's smallest subnormal: adding it
+    // rounds the sum to a multiple of that.
     constexpr U kMagic = (kBias + 1 - U(F.bias) + U(kDrop)) << kMantissa;
 
     const U bits = std::bit_cast<U>(value);
@@ -136,8 +133,8 @@ struct Float8_e8m0fnu {
   using Code = std::uint8_t;
   Code code = 0;
 
-  /// Ties go up, the even side; zero and negative values become NaN. Below 2^-126 the result is the
-  /// one ml_dtypes gives: exactly 2^-127 stays, what lies above it becomes 2^-126.
+  /// Ties round up; zero and negative values become NaN. Below 2^-126 the result is that of
+  /// ml_dtypes: 2^-127 is kept, larger values become 2^-126.
   static constexpr Float8_e8m0fnu from(float value) noexcept {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t rounded = (bits + 0x3FFFFFU + (bits >= 0x800000U ? 1U : 0U)) >> 23;
@@ -152,7 +149,7 @@ struct Float8_e8m0fnu {
   }
 };
 
-/// One byte, of which anything but zero is True.
+/// One byte; any value except zero is True.
 struct Bool {
   std::uint8_t byte = 0;
 };
@@ -162,8 +159,7 @@ struct Complex32 {
   Float16 imag;
 };
 
-/// A list of types; table(f) is the array of f's results, f being called as f.operator()<T>() for
-/// each.
+/// A list of types; table(f) is the array of the results of f.operator()<T>() for each type.
 template <class... Ts>
 struct ElementList {
   static constexpr std::size_t size = sizeof...(Ts);

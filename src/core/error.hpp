@@ -1,4 +1,4 @@
-// Owns the one exception the native layers throw: what went wrong (Fault) and a message with the
+// Error, the exception of the core, runtime and dlpack layers: a Fault and a message that names the
 // value and the limit.
 #pragma once
 
@@ -10,15 +10,14 @@
 
 namespace refarray::core {
 
-/// What kind of mistake it was. The python layer maps each to one Python exception type; nothing
-/// else does.
+/// The category of an error. The extension translates each to one Python exception type.
 enum class Fault {
   kType,      // TypeError
   kValue,     // ValueError
   kIndex,     // IndexError
   kOverflow,  // OverflowError
-  kBuffer,    // BufferError: data that cannot be exchanged as asked
-  kNoCopy,    // BufferError and ValueError at once: copy=False cannot be honoured (policy A-01)
+  kBuffer,    // BufferError: data that cannot be exchanged as requested
+  kNoCopy,    // BufferError and ValueError at once: copy=False is impossible (policy A-01)
   kMemory,    // MemoryError
   kDriver,    // DriverError, a RuntimeError: a GPU driver's call failed
 };

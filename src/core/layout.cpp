@@ -1,5 +1,4 @@
-// Owns the checked arithmetic of shapes and strides. No allocation on any path but that of a
-// failure's message.
+// Checked arithmetic of shapes and strides. Allocates memory only for error messages.
 #include "core/layout.hpp"
 
 #include <algorithm>
@@ -24,14 +23,15 @@ void check_rank(std::size_t rank) {
     fail(Fault::kValue, "ndim is ", rank, "; the limit is ", kMaxRank);
 }
 
-/// Whether the axes, visited from the fastest, are dense. `axis(i)` is the i-th fastest axis.
+/// Whether the elements are contiguous. `axis(i)` is the axis with the i-th smallest stride.
 template <class Axis>
 bool is_dense(Extents shape, Extents strides, Axis axis) noexcept {
   bool dense = true;
   std::int64_t expected = 1;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const std::size_t at = axis(i);
-    if (shape[at] == 0) return true;  // so no early exit on a wrong stride: a zero may follow
+    if (shape[at] == 0)
+      return true;  // hence no early exit on a mismatch: an extent of 0 may follow
     if (shape[at] == 1) continue;
     dense &= strides[at] == expected;
     expected = wrapped_product(expected, shape[at]);
@@ -67,7 +67,7 @@ std::string shape_text(Extents shape) {
 
 std::int64_t checked_size(Extents shape) {
   std::int64_t product = 1;
-  std::int64_t all_bits = 0;  // negative when any extent is
+  std::int64_t all_bits = 0;  // negative if any extent is
   bool overflow = false;
   bool empty = false;
   for (const std::int64_t extent : shape) {
@@ -112,18 +112,18 @@ Layout c_layout(Extents shape) {
   for (std::size_t i = shape.size(); i-- > 0;) {
     out.shape[i] = shape[i];
     out.strides[i] = stride;
-    stride *=
-        shape[i] == 0 ? 1 : shape[i];  // cannot overflow: the product of the non-zero extents fits
+    // Cannot overflow: checked_size() has checked the product of the non-zero extents.
+    stride *= shape[i] == 0 ? 1 : shape[i];
   }
   return out;
 }
 
 std::optional<BitRange> bit_range(Extents shape, Extents strides, const DType& dtype) noexcept {
-  std::int64_t lowest = 0;  // in elements, first
+  std::int64_t lowest = 0;  // in elements
   std::int64_t highest = 0;
   bool overflow = false;
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] == 0) return BitRange{0, 0};  // even after an overflow: no element, no range
+    if (shape[i] == 0) return BitRange{0, 0};  // even after an overflow
     std::int64_t reach = 0;
     overflow |= __builtin_mul_overflow(shape[i] - 1, strides[i], &reach);
     overflow |= __builtin_add_overflow(lowest, std::min(reach, std::int64_t{0}), &lowest);
@@ -171,15 +171,15 @@ std::optional<Layout> reshape_layout(Extents shape, Extents strides, Extents to_
          size, " elements and ", size_of(to_shape));
   }
   if (size <= 1) return out;
-  // StridedSpans: neighbouring axes that one stride walks are one. An axis of `to_shape` must lie
-  // within one run.
+  // Merge adjacent axes that form one run of equal stride. Each axis of `to_shape` must be part of
+  // one run.
   Layout runs;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] == 1) continue;
-    std::int64_t joined = 0;
-    const bool joins = runs.ndim > 0 && !__builtin_mul_overflow(shape[i], strides[i], &joined) &&
-                       runs.strides[runs.ndim - 1] == joined;
-    if (joins) {
+    std::int64_t reach = 0;
+    const bool continues = runs.ndim > 0 && !__builtin_mul_overflow(shape[i], strides[i], &reach) &&
+                           runs.strides[runs.ndim - 1] == reach;
+    if (continues) {
       runs.shape[runs.ndim - 1] *= shape[i];
       runs.strides[runs.ndim - 1] = strides[i];
     } else {
@@ -187,16 +187,16 @@ std::optional<Layout> reshape_layout(Extents shape, Extents strides, Extents to_
     }
   }
   int run = runs.ndim - 1;
-  std::int64_t left = runs.shape[run];
+  std::int64_t remaining = runs.shape[run];
   std::int64_t stride = runs.strides[run];
   for (std::size_t i = to_shape.size(); i-- > 0;) {
-    if (left == 1 && to_shape[i] != 1) {
-      left = runs.shape[--run];
+    if (remaining == 1 && to_shape[i] != 1) {
+      remaining = runs.shape[--run];
       stride = runs.strides[run];
     }
-    if (left % to_shape[i] != 0) return std::nullopt;
+    if (remaining % to_shape[i] != 0) return std::nullopt;
     out.strides[i] = stride;
-    left /= to_shape[i];
+    remaining /= to_shape[i];
     stride = wrapped_product(stride, to_shape[i]);
   }
   return out;

@@ -1,5 +1,5 @@
-// Owns the arithmetic of shapes and strides: every product of extents and every address range is
-// computed here, checked.
+// Shapes and strides: sizes, address ranges, contiguity, reshape and broadcast, with checked
+// arithmetic.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,19 @@
 
 namespace refarray::core {
 
-/// More axes than any partner uses (NumPy and PyTorch: 64), and small enough for a stack.
+/// The limit of NumPy and PyTorch too; small enough for arrays on the stack.
 inline constexpr int kMaxRank = 64;
 
 using Extents = std::span<const std::int64_t>;
 
 /// Extents and strides of up to kMaxRank axes; strides count ELEMENTS and may be negative or zero.
-/// A plain value without an allocation: entries past ndim are not initialised.
+/// Allocates nothing; entries past ndim are uninitialized.
 struct Layout {
   int ndim = 0;
   std::int64_t shape[kMaxRank];
   std::int64_t strides[kMaxRank];
 
-  Layout() noexcept {
-  }  // leaves the entries alone: 1 KiB that only the first ndim entries of are used
+  Layout() noexcept {}  // NOLINT: leaves 1 KiB uninitialized
   Layout(Extents shape, Extents strides) noexcept;
   Layout(const Layout& other) noexcept : Layout(other.extents(), other.stride_span()) {}
   Layout& operator=(const Layout& other) noexcept;
@@ -39,10 +38,10 @@ struct Layout {
   }
 };
 
-/// "(2, 3)", "(2,)", "()": for messages.
+/// "(2, 3)", "(2,)", "()": for error messages.
 std::string shape_text(Extents shape);
 
-/// Wraps instead of overflowing: for strides that no element uses, such as those of an empty array.
+/// Wraps around on overflow: for strides that no element uses, such as those of an empty array.
 inline std::int64_t wrapped_product(std::int64_t a, std::int64_t b) noexcept {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }
@@ -51,43 +50,40 @@ inline std::int64_t wrapped_sum(std::int64_t a, std::int64_t b) noexcept {
 }
 
 /// Number of elements: 1 for rank 0. Throws kValue on a negative extent and kOverflow when the
-/// product of the non-zero extents does not fit (so that a huge extent beside a zero is refused,
-/// never wrapped).
+/// product of the non-zero extents overflows, even if another extent is 0.
 std::int64_t checked_size(Extents shape);
-/// Number of elements of a shape that has been checked before.
+/// Number of elements of a shape that passed checked_size().
 std::int64_t size_of(Extents shape) noexcept;
-/// Bytes that `size` elements take, packed types rounded up once. Throws kOverflow.
+/// Bytes of `size` contiguous elements, rounded up. Throws kOverflow.
 std::int64_t checked_nbytes(std::int64_t size, const DType& dtype);
 std::int64_t nbytes_of(std::int64_t size, const DType& dtype) noexcept;
 
-/// The row-major layout of `shape`. Throws kValue for rank > kMaxRank and as checked_size does.
+/// The row-major layout of `shape`. Throws kValue if rank > kMaxRank, and as checked_size() does.
 Layout c_layout(Extents shape);
 
-/// Lowest and one-past-highest bit that any element touches, relative to element (0,...,0); {0, 0}
-/// when empty.
+/// Bits [begin, end) of all elements, relative to element (0,...,0); {0, 0} for an empty array.
 struct BitRange {
   std::int64_t begin;
   std::int64_t end;
 
   std::int64_t first_byte() const noexcept { return begin >> 3; }
-  /// One past the last byte; `end` may be as large as an int64, so nothing is added to it.
+  /// One past the last byte. `end` may be INT64_MAX, so rounding must not add to it.
   std::int64_t end_byte() const noexcept { return (end >> 3) + ((end & 7) != 0 ? 1 : 0); }
 };
-/// Nothing when an offset does not fit int64 bits.
+/// Empty when an offset in bits overflows.
 std::optional<BitRange> bit_range(Extents shape, Extents strides, const DType& dtype) noexcept;
-/// The same, throwing kOverflow.
+/// The same, but throws kOverflow.
 BitRange checked_bit_range(Extents shape, Extents strides, const DType& dtype);
 
-/// What one pass over a layout that came from outside finds; the import path's only look at it.
-/// When `sound` is false an extent is negative or a number does not fit, and the throwing functions
-/// above say which.
+/// Result of validating an imported layout in a single pass. If `sound` is false, an extent is
+/// negative or a number overflows; the throwing functions above then report which.
 struct Survey {
   std::int64_t size;  // elements
-  BitRange range;     // as checked_bit_range; meaningless for no elements
+  BitRange range;     // as checked_bit_range(); meaningless if size is 0
   bool sound;
 };
-/// Copies `ndim` extents and strides into `out`, each read once, and surveys the copy. `shape` and
-/// `strides` may be out's own.
+/// Copies `ndim` extents and strides to `out`, reading each once, and validates the copy. `shape`
+/// and `strides` may be those of `out`.
 inline Survey survey(const std::int64_t* shape, const std::int64_t* strides, int ndim,
                      const DType& dtype, Layout& out) noexcept {
   std::int64_t size = 1, low = 0, high = 0;
@@ -117,18 +113,18 @@ inline Survey survey(const std::int64_t* shape, const std::int64_t* strides, int
   return {empty ? 0 : size, {low, high}, signs >= 0 && !too_many && (empty || !too_far)};
 }
 
-/// Row-major without gaps. Strides of axes of extent 1 and of empty arrays carry no meaning
-/// (TENS-14).
+/// Row-major and contiguous. Strides of axes of extent 1 and of empty arrays are ignored (TENS-14).
 bool is_c_contiguous(Extents shape, Extents strides) noexcept;
 bool is_f_contiguous(Extents shape, Extents strides) noexcept;
 
-/// Axis in [-ndim, ndim) made non-negative. Throws kIndex naming the axis and the rank.
+/// Maps an axis in [-ndim, ndim) to [0, ndim). Throws kIndex.
 int normalize_axis(std::int64_t axis, int ndim);
 
-/// Strides by which `shape` can be read as `to_shape` without a copy, if there are such strides.
-/// Throws kValue when the numbers of elements differ, and as c_layout does for `to_shape`.
+/// The layout of a view with the shape `to_shape`, or empty if the reshape needs a copy. Throws
+/// kValue when the sizes differ, and as c_layout() does for `to_shape`.
 std::optional<Layout> reshape_layout(Extents shape, Extents strides, Extents to_shape);
-/// `shape` stretched to `to_shape` by zero strides. Throws kValue when it does not broadcast.
+/// The layout of `shape` broadcast to `to_shape`, with zero strides. Throws kValue if it does not
+/// broadcast.
 Layout broadcast_layout(Extents shape, Extents strides, Extents to_shape);
 
 }  // namespace refarray::core

@@ -1,4 +1,4 @@
-// Owns how a recipe is put together and how a run goes through its steps.
+// Selection of the kernels of a conversion chain, and its application to a span.
 #include "core/copy/conversion_chain.hpp"
 
 #include <algorithm>
@@ -8,9 +8,10 @@ namespace refarray::core {
 
 namespace {
 
-constexpr std::int64_t kChunk = 256;    // elements between two steps: the buffers stay in L1
-constexpr std::int64_t kWorthHalt = 8;  // elements from which a step is worth a gapless buffer
-constexpr std::size_t kMaxBytes = 16;   // of one element
+constexpr std::int64_t kChunk = 256;  // elements per buffer: the buffers fit the L1 cache
+constexpr std::int64_t kBufferingThreshold =
+    8;                                 // elements: shorter spans are not worth a contiguous buffer
+constexpr std::size_t kMaxBytes = 16;  // of one element
 
 constexpr int kFloat32 = DType{Kind::kFloat, 32}.index();
 constexpr int kComplex64 = DType{Kind::kComplex, 64}.index();
@@ -20,11 +21,11 @@ DType padded(DType dtype) noexcept {
   return dtype;
 }
 
-/// Elements of whole bytes as they are, between distances.
-void move_run(const kernels::Table& table, const StridedSpan& dst, const StridedSpan& src, int bits,
-              std::int64_t count) noexcept {
-  const int unit = std::countr_zero(static_cast<unsigned>(bits)) - 3;
-  table.strided[unit]({dst.data, src.data, count, dst.stride / 8, src.stride / 8, 1, 0, 0, false});
+/// Copies elements of whole bytes between two strided spans, without conversion.
+void copy_words(const kernels::Table& table, const StridedSpan& dst, const StridedSpan& src,
+                int bits, std::int64_t count) noexcept {
+  const int word = std::countr_zero(static_cast<unsigned>(bits)) - 3;
+  table.strided[word]({dst.data, src.data, count, dst.stride / 8, src.stride / 8, 1, 0, 0, false});
 }
 
 }  // namespace
@@ -36,10 +37,10 @@ ConversionChain::ConversionChain(const DType& to, const DType& from,
     push(move_kernel(to, from), to.stored_bits());
     return;
   }
-  gathers_ = !from.is_packed();
+  buffers_src_ = !from.is_packed();
   if (from.is_packed()) push(move_kernel(padded(from), from), 8);
   push_cast(to.index(), from.index());
-  scatters_ = !to.is_packed();
+  buffers_dst_ = !to.is_packed();
   if (to.is_packed()) push(move_kernel(to, padded(to)), to.stored_bits());
 }
 
@@ -49,9 +50,8 @@ void ConversionChain::push(Kernel kernel, int output_bits) noexcept {
   ++count_;
 }
 
-/// Pairs without a kernel of their own go through float32, which holds every small float exactly,
-/// or complex64. That is not only shorter: ml_dtypes does the same, so float64 and wide integers
-/// round twice here as they do there.
+/// Pairs without a direct kernel go through float32, which represents every small float exactly, or
+/// through complex64. ml_dtypes does the same: there too, float64 and wide integers round twice.
 void ConversionChain::push_cast(int to, int from) noexcept {
   const auto stored = [](int row) {
     return (int{kScalars[static_cast<std::size_t>(row)].bits} + 7) / 8 * 8;
@@ -68,18 +68,18 @@ void ConversionChain::push_cast(int to, int from) noexcept {
 
 void ConversionChain::apply(const StridedSpan& dst, const StridedSpan& src,
                             std::int64_t count) const noexcept {
-  const bool is_long = count >= kWorthHalt;
-  const bool gathers = gathers_ && is_long && src.stride != src_bits_;
-  const bool scatters = scatters_ && is_long && dst.stride != bits_[count_ - 1];
+  const bool is_long = count >= kBufferingThreshold;
+  const bool gathers = buffers_src_ && is_long && src.stride != src_bits_;
+  const bool scatters = buffers_dst_ && is_long && dst.stride != bits_[count_ - 1];
   if (count_ == 1 && !gathers && !scatters) return steps_[0](dst, src, count);
   alignas(64) std::byte buffers[3][kChunk * kMaxBytes];
   for (std::int64_t done = 0; done < count; done += kChunk) {
     const std::int64_t chunk = std::min(kChunk, count - done);
     StridedSpan input = src.at(done * src.stride);
     if (gathers) {
-      const StridedSpan gapless{buffers[2], src_bits_, 0, src.width};
-      move_run(*table_, gapless, input, src_bits_, chunk);
-      input = gapless;
+      const StridedSpan contiguous{buffers[2], src_bits_, 0, src.width};
+      copy_words(*table_, contiguous, input, src_bits_, chunk);
+      input = contiguous;
     }
     const int buffered = scatters ? count_ : count_ - 1;
     for (int step = 0; step < buffered; ++step) {
@@ -89,7 +89,7 @@ void ConversionChain::apply(const StridedSpan& dst, const StridedSpan& src,
     }
     const StridedSpan output = dst.at(done * dst.stride);
     if (scatters)
-      move_run(*table_, output, input, bits_[count_ - 1], chunk);
+      copy_words(*table_, output, input, bits_[count_ - 1], chunk);
     else
       steps_[count_ - 1](output, input, chunk);
   }

@@ -1,5 +1,4 @@
-// Owns what happens to the elements of one run when a copy is more than moving bytes: the chain of
-// kernels between two types.
+// ConversionChain: the sequence of kernels that converts a span of elements to another type.
 #pragma once
 
 #include "core/copy/strided_span.hpp"
@@ -8,13 +7,13 @@
 
 namespace refarray::core {
 
-/// For equal kind, bits and lanes; packed and padded forms may differ.
+/// The kernel between two types that differ at most in being packed or padded.
 Kernel move_kernel(const DType& to, const DType& from) noexcept;
 
-/// Up to four kernels, with buffers of kChunk elements between them.
+/// Up to four kernels, connected by buffers in L1.
 class ConversionChain {
  public:
-  /// Nothing can_convert refuses may be asked for.
+  /// Requires can_convert(from, to).
   ConversionChain(const DType& to, const DType& from, const kernels::Table& table) noexcept;
   void apply(const StridedSpan& dst, const StridedSpan& src, std::int64_t count) const noexcept;
 
@@ -25,12 +24,13 @@ class ConversionChain {
   static constexpr int kMaxSteps = 4;  // unpack, to float32, from float32, pack
   const kernels::Table* table_;
   Kernel steps_[kMaxSteps];
-  int bits_[kMaxSteps];  // of one element that a step leaves behind
+  int bits_[kMaxSteps];  // of one element of the output of a step
   int count_ = 0;
   int src_bits_;
-  // Conversions are vectors only between gapless elements: others are moved to or from such first.
-  bool gathers_ = false;
-  bool scatters_ = false;
+  // Conversion kernels are vectorized for contiguous elements only. Other spans are copied through
+  // a contiguous buffer first.
+  bool buffers_src_ = false;
+  bool buffers_dst_ = false;
 };
 
 }  // namespace refarray::core

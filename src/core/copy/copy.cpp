@@ -1,11 +1,10 @@
-// Owns what copy() promises: who may become what, equal shapes, and results that overlap cannot
-// spoil.
+// copy(): checks of dtypes and shapes, overlapping memory, and the fast path of small copies.
 #include "core/copy/copy.hpp"
 
 #include <algorithm>
 #include <cstring>
 
-#include "core/copy/pieces.hpp"
+#include "core/copy/chunks.hpp"
 #include "core/copy/plan.hpp"
 #include "core/error.hpp"
 
@@ -13,28 +12,30 @@ namespace refarray::core {
 
 namespace {
 
-/// Every element of one is the very same bits as that of the other.
+/// Each element of one array is at the same address as that of the other.
 bool is_same_memory(const ArrayView& a, const ArrayView& b) noexcept {
   return a.data == b.data && a.bit == b.bit && a.dtype == b.dtype &&
          std::ranges::equal(a.stride_span(), b.stride_span());
 }
 
-/// Bytes up to which a gapless copy needs no plan: making one takes as long as moving so many.
-constexpr std::int64_t kSmallCopy = 4096;
+/// Contiguous copies of up to this many bytes need no plan: making one takes as long.
+constexpr std::int64_t kSmallCopyBytes = 4096;
 
-bool is_gapless(const ArrayView& array) noexcept {
+bool is_contiguous(const ArrayView& array) noexcept {
   return is_c_contiguous(array.extents(), array.stride_span());
 }
 
-/// memmove in pieces: each is moved before a later one overwrites it.
+/// memmove() in chunks that can be interrupted, ordered so that none is overwritten before
+/// it is copied.
 bool move_overlapping(std::byte* dst, const std::byte* src, std::int64_t nbytes,
-                      const InterruptCheck& watch) noexcept {
-  constexpr std::int64_t kPiece = std::int64_t{8} << 20;
-  for (std::int64_t done = 0; done < nbytes; done += kPiece) {
-    const std::int64_t size = std::min(kPiece, nbytes - done);
+                      const InterruptCheck& interrupt) noexcept {
+  constexpr std::int64_t kChunkBytes = std::int64_t{8} << 20;
+  for (std::int64_t done = 0; done < nbytes; done += kChunkBytes) {
+    const std::int64_t size = std::min(kChunkBytes, nbytes - done);
     const std::int64_t at = dst < src ? done : nbytes - done - size;
     std::memmove(dst + at, src + at, static_cast<std::size_t>(size));
-    if (size < nbytes && watch.stops != nullptr && watch.stops(watch.context)) return false;
+    if (size < nbytes && interrupt.stops != nullptr && interrupt.stops(interrupt.context))
+      return false;
   }
   return true;
 }
@@ -48,12 +49,13 @@ bool move_overlapping(std::byte* dst, const std::byte* src, std::int64_t nbytes,
 }
 
 [[gnu::noinline]] bool copy_overlapping(const ArrayView& dst, const ArrayView& src,
-                                        const InterruptCheck& watch) {
+                                        const InterruptCheck& interrupt) {
   const Plan plan(dst, src);
-  if (plan.is_memmove()) return move_overlapping(plan.dst.data, plan.src.data, dst.nbytes(), watch);
+  if (plan.is_memmove())
+    return move_overlapping(plan.dst.data, plan.src.data, dst.nbytes(), interrupt);
   if (is_same_memory(dst, src)) return true;
   const Array temporary = new_array(src.dtype, src.extents(), false);
-  return run(Plan(temporary, src), watch) && run(Plan(dst, temporary), watch);
+  return run(Plan(temporary, src), interrupt) && run(Plan(dst, temporary), interrupt);
 }
 
 }  // namespace
@@ -69,17 +71,17 @@ void check_copy(const ArrayView& dst, const ArrayView& src) {
     refuse(dst, src);
 }
 
-bool copy(const ArrayView& dst, const ArrayView& src, const InterruptCheck& watch) {
+bool copy(const ArrayView& dst, const ArrayView& src, const InterruptCheck& interrupt) {
   check_copy(dst, src);
   const std::int64_t size = dst.size();
   if (size == 0) return true;
   if (dst.dtype == src.dtype && !dst.dtype.is_packed() &&
-      size <= kSmallCopy / dst.dtype.itemsize() && is_gapless(dst) && is_gapless(src)) {
+      size <= kSmallCopyBytes / dst.dtype.itemsize() && is_contiguous(dst) && is_contiguous(src)) {
     std::memmove(dst.data, src.data, static_cast<std::size_t>(size * dst.dtype.itemsize()));
     return true;
   }
-  if (may_overlap(dst, src)) return copy_overlapping(dst, src, watch);
-  return run(Plan(dst, src), watch);
+  if (may_overlap(dst, src)) return copy_overlapping(dst, src, interrupt);
+  return run(Plan(dst, src), interrupt);
 }
 
 }  // namespace refarray::core

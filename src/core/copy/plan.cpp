@@ -1,4 +1,4 @@
-// Owns the planner: how the plan of a copy is found.
+// Construction of a plan: sorts and merges axes, widens words and chooses the pattern.
 #include "core/copy/plan.hpp"
 
 #include <bit>
@@ -9,9 +9,9 @@ namespace refarray::core {
 
 namespace {
 
-constexpr std::int64_t kShortRun = 8;
-constexpr std::int64_t kMostParts = 4;   // of an interleave
-constexpr std::int64_t kMaxUnit = 128;   // bits
+constexpr std::int64_t kShortRun = 8;  // words
+constexpr std::int64_t kMaxParts = 4;  // of (de)interleaving
+constexpr std::int64_t kMaxWordBits = 128;
 constexpr std::int64_t kLineBits = 512;  // of a cache line
 constexpr std::int64_t kShortRow = 4 * kLineBits;
 
@@ -19,7 +19,7 @@ StridedSpan first_of(const ArrayView& view) noexcept {
   return {view.data, 0, view.bit, int{view.dtype.bits} * int{view.dtype.lanes}};
 }
 
-/// The elements stay the same bits, and those are whole bytes on both sides.
+/// Both types have the same representation, in whole bytes.
 bool is_move_of_bytes(const DType& to, const DType& from) noexcept {
   return to.kind == from.kind && to.bits == from.bits && to.stored_bits() == from.stored_bits() &&
          !to.is_packed();
@@ -36,21 +36,21 @@ Plan::Plan(const ArrayView& to_view, const ArrayView& from_view) noexcept
       dst_bits(to_view.dtype.stored_bits()),
       src_bits(from_view.dtype.stored_bits()) {
   for (int axis = 0; axis < to_view.ndim; ++axis) {
-    if (to_view.shape[axis] == 1) continue;  // its strides carry no meaning and may be huge
+    if (to_view.shape[axis] == 1) continue;  // its strides are meaningless and may be huge
     add_axis(to_view.shape[axis], to_view.strides[axis] * dst_bits,
              from_view.strides[axis] * src_bits);
   }
-  if (moves && (!std::has_single_bit(static_cast<unsigned>(dst_bits)) || dst_bits > kMaxUnit)) {
-    const int whole = dst_bits;  // an element becomes an axis of units
-    dst_bits = 1 << std::countr_zero(static_cast<unsigned>(whole));
-    if (dst_bits > kMaxUnit) dst_bits = kMaxUnit;
+  if (moves && (!std::has_single_bit(static_cast<unsigned>(dst_bits)) || dst_bits > kMaxWordBits)) {
+    const int element_bits = dst_bits;  // an element becomes an axis of words
+    dst_bits = 1 << std::countr_zero(static_cast<unsigned>(element_bits));
+    if (dst_bits > kMaxWordBits) dst_bits = kMaxWordBits;
     src_bits = dst_bits;
-    add_axis(whole / dst_bits, dst_bits, src_bits);
+    add_axis(element_bits / dst_bits, dst_bits, src_bits);
   }
   if (ndim == 0) add_axis(1, dst_bits, src_bits);
   sort_axes();
   merge_axes();
-  if (moves) widen_units();
+  if (moves) widen_words();
   choose_pattern();
   dst.stride = dst_strides[ndim - 1];
   src.stride = src_strides[ndim - 1];
@@ -61,11 +61,11 @@ void Plan::add_axis(std::int64_t extent, std::int64_t dst_stride,
   shape[ndim] = extent;
   dst_strides[ndim] = dst_stride;
   src_strides[ndim] = src_stride;
-  if (dst_stride < 0) flip(ndim);
+  if (dst_stride < 0) reverse(ndim);
   ++ndim;
 }
 
-void Plan::flip(int axis) noexcept {  // walk that axis from its other end
+void Plan::reverse(int axis) noexcept {
   dst = dst.at((shape[axis] - 1) * dst_strides[axis]);
   src = src.at((shape[axis] - 1) * src_strides[axis]);
   dst_strides[axis] = -dst_strides[axis];
@@ -88,13 +88,13 @@ void Plan::swap_axes(int a, int b) noexcept {
   std::swap(src_strides[a], src_strides[b]);
 }
 
-void Plan::move_to(int axis, int place) noexcept {
-  for (; axis < place; ++axis) swap_axes(axis, axis + 1);
+void Plan::move_axis(int axis, int position) noexcept {
+  for (; axis < position; ++axis) swap_axes(axis, axis + 1);
 }
 
-/// Rows of a tile that are shorter than a few lines go on in memory with another axis: that one
-/// shall vary next, and be cut last (see TileWalk).
-void Plan::bring_continuations() noexcept {
+/// Moves an axis that continues a short axis of the tile in memory right before the two tile axes:
+/// TileWalk appends it to the tile, and chunks cut it last.
+void Plan::place_continuations() noexcept {
   for (const bool in_src : {true, false}) {
     const std::int64_t* const strides = in_src ? src_strides : dst_strides;
     const int of = in_src ? ndim - 2 : ndim - 1;
@@ -102,70 +102,71 @@ void Plan::bring_continuations() noexcept {
     if (reach >= kShortRow) continue;
     for (int axis = ndim - 3; axis >= 0; --axis) {
       if (strides[axis] != reach) continue;
-      move_to(axis, ndim - 3);
+      move_axis(axis, ndim - 3);
       break;
     }
   }
 }
 
-/// And sees, while the axes are in order, whether units of dst share memory.
+/// Also detects whether words of dst share memory, which is visible while the axes are sorted.
 void Plan::merge_axes() noexcept {
-  int kept = 0;
+  int merged = 0;
   for (int axis = 1; axis < ndim; ++axis) {
     const std::int64_t dst_reach = wrapped_product(shape[axis], dst_strides[axis]);
-    const bool continues = dst_strides[kept] == dst_reach &&
-                           src_strides[kept] == wrapped_product(shape[axis], src_strides[axis]);
-    if (dst_strides[kept] < dst_reach) shares_dst = true;
+    const bool continues = dst_strides[merged] == dst_reach &&
+                           src_strides[merged] == wrapped_product(shape[axis], src_strides[axis]);
+    if (dst_strides[merged] < dst_reach) dst_overlaps_itself = true;
     if (continues) {
-      shape[kept] *= shape[axis];
+      shape[merged] *= shape[axis];
     } else {
-      ++kept;
-      shape[kept] = shape[axis];
+      ++merged;
+      shape[merged] = shape[axis];
     }
-    dst_strides[kept] = dst_strides[axis];
-    src_strides[kept] = src_strides[axis];
+    dst_strides[merged] = dst_strides[axis];
+    src_strides[merged] = src_strides[axis];
   }
-  ndim = kept + 1;
-  if (shape[kept] > 1 && dst_strides[kept] < dst_bits) shares_dst = true;
+  ndim = merged + 1;
+  if (shape[merged] > 1 && dst_strides[merged] < dst_bits) dst_overlaps_itself = true;
 }
 
-void Plan::widen_units() noexcept {
+void Plan::widen_words() noexcept {
   const int last = ndim - 1;
   const std::int64_t row = shape[last] * dst_bits;
-  if (ndim == 1 || row > kMaxUnit || !std::has_single_bit(static_cast<std::uint64_t>(row))) return;
+  if (ndim == 1 || row > kMaxWordBits || !std::has_single_bit(static_cast<std::uint64_t>(row)))
+    return;
   if (dst_strides[last] != dst_bits || src_strides[last] != src_bits) return;
   dst_bits = src_bits = static_cast<int>(row);
   ndim = last;
 }
 
-/// Of the axes but the last, the one along which src is densest; -1 when it repeats along them all.
-int Plan::nearest_in_src() const noexcept {
-  int nearest = -1;
+/// The axis before the last along which src is densest; -1 when src is broadcast along all of them.
+int Plan::densest_in_src() const noexcept {
+  int densest = -1;
   for (int axis = ndim - 2; axis >= 0; --axis) {
     if (src_strides[axis] == 0) continue;
-    if (nearest < 0 || std::abs(src_strides[axis]) < std::abs(src_strides[nearest])) nearest = axis;
+    if (densest < 0 || std::abs(src_strides[axis]) < std::abs(src_strides[densest])) densest = axis;
   }
-  return nearest;
+  return densest;
 }
 
-Pattern Plan::crossing_pattern(int nearest) const noexcept {
+Pattern Plan::transpose_pattern(int densest) const noexcept {
   const int last = ndim - 1;
-  const auto is_few = [](std::int64_t extent) { return extent >= 2 && extent <= kMostParts; };
-  if (!moves || dst_strides[last] != dst_bits || src_strides[nearest] != src_bits)
+  const auto is_part_count = [](std::int64_t extent) { return extent >= 2 && extent <= kMaxParts; };
+  if (!moves || dst_strides[last] != dst_bits || src_strides[densest] != src_bits)
     return Pattern::kTiles;
-  if (is_few(shape[last]) && dst_strides[nearest] == shape[last] * dst_bits)
+  if (is_part_count(shape[last]) && dst_strides[densest] == shape[last] * dst_bits)
     return Pattern::kInterleave;
-  if (is_few(shape[nearest]) && src_strides[last] == shape[nearest] * src_bits)
+  if (is_part_count(shape[densest]) && src_strides[last] == shape[densest] * src_bits)
     return Pattern::kDeinterleave;
   return Pattern::kTiles;
 }
 
-/// A few units across are not worth a tile, and what cannot be addressed by bytes has none.
-bool Plan::is_worth_tiles(int nearest) const noexcept {
-  if (src_bits % 8 != 0 || src_bits > kMaxUnit || dst_bits % 8 != 0) return false;
-  const std::int64_t fewer = shape[nearest] < shape[ndim - 1] ? shape[nearest] : shape[ndim - 1];
-  if (moves) return fewer * src_bits >= (src_bits <= 16 ? 32 : 64);
-  return fewer >= kShortRun && std::abs(src_strides[ndim - 1]) >= kLineBits;
+/// False for tiles of only a few words across, and for elements that are not whole bytes.
+bool Plan::is_worth_tiling(int densest) const noexcept {
+  if (src_bits % 8 != 0 || src_bits > kMaxWordBits || dst_bits % 8 != 0) return false;
+  const std::int64_t shorter = shape[densest] < shape[ndim - 1] ? shape[densest] : shape[ndim - 1];
+  if (moves) return shorter * src_bits >= (src_bits <= 16 ? 32 : 64);
+  return shorter >= kShortRun && std::abs(src_strides[ndim - 1]) >= kLineBits;
 }
 
 void Plan::choose_pattern() noexcept {
@@ -174,28 +175,28 @@ void Plan::choose_pattern() noexcept {
   if (dst_strides[last] == dst_bits && src_strides[last] == src_bits) {
     if (moves) return;  // kRuns
   } else if (step != 0) {
-    const int nearest = nearest_in_src();
-    if (nearest >= 0 && std::abs(src_strides[nearest]) < step) {
-      const Pattern crossing = crossing_pattern(nearest);
-      if (crossing != Pattern::kTiles || is_worth_tiles(nearest)) {
-        pattern = crossing;
-        move_to(nearest, last - 1);
-        if (src_strides[last - 1] < 0) flip(last - 1);
-        if (pattern == Pattern::kTiles) bring_continuations();
+    const int densest = densest_in_src();
+    if (densest >= 0 && std::abs(src_strides[densest]) < step) {
+      const Pattern transpose = transpose_pattern(densest);
+      if (transpose != Pattern::kTiles || is_worth_tiling(densest)) {
+        pattern = transpose;
+        move_axis(densest, last - 1);
+        if (src_strides[last - 1] < 0) reverse(last - 1);
+        if (pattern == Pattern::kTiles) place_continuations();
         return;
       }
     }
   }
   pattern = Pattern::kStrided;
-  // A run of a few elements costs more to start than its neighbourhood saves.
+  // Starting a kernel for a few words costs more than locality saves.
   if (ndim > 1 && shape[last] < kShortRun && shape[last - 1] > shape[last])
     swap_axes(last, last - 1);
 }
 
 std::int64_t Plan::size() const noexcept {
-  std::int64_t units = 1;
-  for (int axis = 0; axis < ndim; ++axis) units *= shape[axis];
-  return units;
+  std::int64_t words = 1;
+  for (int axis = 0; axis < ndim; ++axis) words *= shape[axis];
+  return words;
 }
 
 void Plan::narrow(int axis, std::int64_t begin, std::int64_t end) noexcept {

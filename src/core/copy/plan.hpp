@@ -1,5 +1,5 @@
-// Owns the plan of a copy: two strided arrays of equal shape as few axes, long runs and units as
-// wide as they can be, as data that a processor or a device can carry out.
+// Plan: two strided arrays of equal shape, reduced to few axes and wide copy words. Plain data,
+// which the CPU or a device carries out.
 #pragma once
 
 #include <cstddef>
@@ -10,68 +10,68 @@
 
 namespace refarray::core {
 
-/// What the last axes of a plan are to each other.
+/// How the last axes are copied.
 enum class Pattern : std::uint8_t {
-  kRuns,     // the last axis is gapless on both sides: rows of bytes
-  kStrided,  // the last axis is best walked unit by unit: steps of 0, -1, 2 ... on either side
-  kTiles,    // dst is densest along the last axis, src along the one before: a transpose; an axis
-             // that continues one of these two where it is short comes right before them
-  kInterleave,    // a transpose of 2 to 4 units: `shape[ndim - 1]` gapless sequences of src take
-                  // turns in dst
-  kDeinterleave,  // its inverse: `shape[ndim - 2]` gapless sequences of dst
+  kRuns,     // the last axis is contiguous on both sides: rows of bytes
+  kStrided,  // the last axis has any other strides: word by word
+  kTiles,  // dst is densest along the last axis and src along the one before: a blocked transpose.
+           // An axis that continues a short one of these two in memory comes right before them
+  kInterleave,    // a transpose whose last axis has 2 to 4 words: that many contiguous sequences of
+                  // src are interleaved in dst
+  kDeinterleave,  // the inverse, with 2 to 4 sequences of dst along the axis before the last
 };
 
-/// The copy is: for every index, the unit of src at the index becomes the unit of dst at the index.
+/// For every index, the word of src at that index is copied, or converted, to the word of dst.
 ///
-/// - There is at least one axis and one unit. Axes of extent 1 are gone, axes that continue each
-///   other on both sides are one.
-/// - dst strides are not negative, save that of the axis before the last in kTiles, where src's is
-///   positive instead. Axes go from the widest stride of dst to the narrowest, save for the last
-///   two, which are as `pattern` says.
-/// - When `moves`, units are whole bytes and stay as they are: 1, 2, 4, 8 or 16 of them, whatever
-/// the
-///   elements were. A float32x3 is three units of 4; rows of two float32 are single units of 8.
-///   Nothing is known of their alignment.
-/// - Otherwise a unit is an element, which becomes one of another type (or packed, or padded).
-/// - Distances are BITS; when `moves` they are multiples of 8.
+/// - There is at least one axis and one word. Axes of extent 1 are dropped, and axes that continue
+///   each other on both sides are merged.
+/// - dst strides are not negative, except that of the axis before the last in kTiles, whose src
+///   stride is positive instead. Axes are sorted by descending dst stride, except the last two,
+///   whose order depends on `pattern`.
+/// - If `moves`, a word is 1, 2, 4, 8 or 16 bytes, copied unchanged, and independent of the
+/// elements:
+///   a float32x3 is three words of 4 bytes, a row of two float32 is one word of 8. Words may be
+///   misaligned.
+/// - Otherwise a word is an element, which is converted, packed or unpacked.
+/// - Strides are in BITS, and multiples of 8 if `moves`.
 struct Plan {
   /// `to` and `from` have equal shapes and at least one element; can_convert holds.
   Plan(const ArrayView& to, const ArrayView& from) noexcept;
 
-  StridedSpan dst;  // of unit (0,...,0); its stride is that of the last axis
+  StridedSpan dst;  // begins at word (0,...,0); its stride is that of the last axis
   StridedSpan src;
   DType to;
   DType from;
   int ndim = 0;
   Pattern pattern = Pattern::kRuns;
-  bool moves;
-  bool shares_dst = false;  // some units of dst are the same memory, so their order matters
-  int dst_bits;             // of one unit
-  int src_bits;             // the same when `moves`
+  bool moves;                        // copies bytes; false: converts elements
+  bool dst_overlaps_itself = false;  // words of dst share memory, so the order of writes matters
+  int dst_bits;                      // of one word
+  int src_bits;                      // equal to dst_bits if `moves`
   std::int64_t shape[kMaxRank + 1];
   std::int64_t dst_strides[kMaxRank + 1];
   std::int64_t src_strides[kMaxRank + 1];
 
-  /// The number of units.
+  /// The number of words.
   std::int64_t size() const noexcept;
-  /// One gapless piece of bytes on both sides.
+  /// Both sides are one contiguous block of bytes.
   bool is_memmove() const noexcept { return moves && ndim == 1 && pattern == Pattern::kRuns; }
-  /// Leaves of that axis the indices [begin, end).
+  /// Restricts an axis to the indices [begin, end).
   void narrow(int axis, std::int64_t begin, std::int64_t end) noexcept;
 
  private:
   void add_axis(std::int64_t extent, std::int64_t dst_stride, std::int64_t src_stride) noexcept;
   void sort_axes() noexcept;
   void merge_axes() noexcept;
-  void widen_units() noexcept;
+  void widen_words() noexcept;
   void choose_pattern() noexcept;
-  int nearest_in_src() const noexcept;
-  bool is_worth_tiles(int nearest) const noexcept;
-  Pattern crossing_pattern(int nearest) const noexcept;
+  int densest_in_src() const noexcept;
+  bool is_worth_tiling(int densest) const noexcept;
+  Pattern transpose_pattern(int densest) const noexcept;
   void swap_axes(int a, int b) noexcept;
-  void move_to(int axis, int place) noexcept;
-  void bring_continuations() noexcept;
-  void flip(int axis) noexcept;
+  void move_axis(int axis, int position) noexcept;
+  void place_continuations() noexcept;
+  void reverse(int axis) noexcept;
 };
 
 }  // namespace refarray::core

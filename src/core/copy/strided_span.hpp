@@ -1,5 +1,4 @@
-// Owns StridedSpan: elements at equal distances, the piece of memory that one call of a conversion
-// kernel sees.
+// StridedSpan: elements at equal distances, the argument of the conversion kernels.
 #pragma once
 
 #include <cstddef>
@@ -7,12 +6,12 @@
 
 namespace refarray::core {
 
-/// Distances are in BITS, so that packed types need no second path.
+/// Distances are in BITS, so that packed types need no separate path.
 struct StridedSpan {
   std::byte* data = nullptr;
   std::int64_t stride = 0;  // bits from one element to the next
-  int bit = 0;    // 0..7: where in data[0] the first element begins; 0 unless the type is packed
-  int width = 0;  // bits of one element that carry its value
+  int bit = 0;    // 0..7: offset of the first element in data[0]; 0 unless the type is packed
+  int width = 0;  // bits of one element, without padding
 
   StridedSpan at(std::int64_t bits) const noexcept {
     const std::int64_t position = bit + bits;
@@ -20,7 +19,7 @@ struct StridedSpan {
   }
 };
 
-/// Moves `count` >= 1 elements of one run. The two runs share no memory.
+/// Copies `count` >= 1 elements. The two spans do not overlap.
 using Kernel = void (*)(const StridedSpan& dst, const StridedSpan& src,
                         std::int64_t count) noexcept;
 

@@ -1,4 +1,4 @@
-// Owns the walker, which hands the planes of a plan to the kernels.
+// Walks the planes of a plan and calls the kernels for them.
 #include "core/copy/walk.hpp"
 
 namespace refarray::core {
@@ -8,19 +8,19 @@ namespace {
 using kernels::Interleave;
 using kernels::Plane;
 
-constexpr std::int64_t kRowsAhead = 16;
+constexpr std::int64_t kPrefetchRows = 16;  // prefetch distance
 
-/// Rows of bytes, or of units at equal distances.
+/// kRuns and kStrided.
 void walk_planes(const Walk& walk) noexcept {
   const Plan& plan = walk.plan;
   const int last = plan.ndim - 1;
-  const bool is_gapless = plan.pattern == Pattern::kRuns;
+  const bool is_contiguous = plan.pattern == Pattern::kRuns;
   const kernels::PlaneKernel kernel =
-      is_gapless ? walk.table.rows : walk.table.strided[walk.unit()];
-  const std::int64_t unit = plan.dst_bits / 8;
+      is_contiguous ? walk.table.rows : walk.table.strided[walk.word_index()];
+  const std::int64_t word = plan.dst_bits / 8;
   Plane plane{plan.dst.data,
               plan.src.data,
-              is_gapless ? plan.shape[last] * unit : plan.shape[last],
+              is_contiguous ? plan.shape[last] * word : plan.shape[last],
               plan.dst_strides[last] / 8,
               plan.src_strides[last] / 8,
               1,
@@ -31,7 +31,7 @@ void walk_planes(const Walk& walk) noexcept {
   plane.rows = plan.shape[last - 1];
   plane.dst_pitch = plan.dst_strides[last - 1] / 8;
   plane.src_pitch = plan.src_strides[last - 1] / 8;
-  plane.ahead = kRowsAhead * plane.src_pitch;
+  plane.prefetch_distance = kPrefetchRows * plane.src_pitch;
   each_plane(plan, 2, [&](std::int64_t dst, std::int64_t src) {
     plane.dst = plan.dst.data + dst / 8;
     plane.src = plan.src.data + src / 8;
@@ -39,29 +39,32 @@ void walk_planes(const Walk& walk) noexcept {
   });
 }
 
-void walk_braids(const Walk& walk) noexcept {
+/// kInterleave and kDeinterleave.
+void walk_interleaved(const Walk& walk) noexcept {
   const Plan& plan = walk.plan;
   const int last = plan.ndim - 1;
-  const bool apart_in_src = plan.pattern == Pattern::kInterleave;
-  const kernels::InterleaveKernel kernel =
-      apart_in_src ? walk.table.interleave[walk.unit()] : walk.table.deinterleave[walk.unit()];
-  Interleave braid{nullptr,
-                   nullptr,
-                   apart_in_src ? plan.shape[last - 1] : plan.shape[last],
-                   (apart_in_src ? plan.src_strides[last] : plan.dst_strides[last - 1]) / 8,
-                   static_cast<int>(apart_in_src ? plan.shape[last] : plan.shape[last - 1]),
-                   walk.streams};
+  const bool is_interleave = plan.pattern == Pattern::kInterleave;
+  const kernels::InterleaveKernel kernel = is_interleave
+                                               ? walk.table.interleave[walk.word_index()]
+                                               : walk.table.deinterleave[walk.word_index()];
+  Interleave call{nullptr,
+                  nullptr,
+                  is_interleave ? plan.shape[last - 1] : plan.shape[last],
+                  (is_interleave ? plan.src_strides[last] : plan.dst_strides[last - 1]) / 8,
+                  static_cast<int>(is_interleave ? plan.shape[last] : plan.shape[last - 1]),
+                  walk.streams};
   each_plane(plan, 2, [&](std::int64_t dst, std::int64_t src) {
-    braid.dst = plan.dst.data + dst / 8;
-    braid.src = plan.src.data + src / 8;
-    kernel(braid);
+    call.dst = plan.dst.data + dst / 8;
+    call.src = plan.src.data + src / 8;
+    kernel(call);
   });
 }
 
-void walk_recipe(const Walk& walk) noexcept {
+/// Conversions, except transposes.
+void walk_conversion(const Walk& walk) noexcept {
   const Plan& plan = walk.plan;
   each_plane(plan, 1, [&](std::int64_t dst, std::int64_t src) {
-    walk.recipe->apply(plan.dst.at(dst), plan.src.at(src), plan.shape[plan.ndim - 1]);
+    walk.conversion->apply(plan.dst.at(dst), plan.src.at(src), plan.shape[plan.ndim - 1]);
   });
 }
 
@@ -70,9 +73,9 @@ void walk_recipe(const Walk& walk) noexcept {
 void walk(const Plan& plan, bool streams) noexcept {
   const kernels::Table& table = kernels::table();
   if (!plan.moves) {
-    const ConversionChain recipe(plan.to, plan.from, table);
-    const Walk whole{plan, table, &recipe, false};
-    plan.pattern == Pattern::kTiles ? walk_tiles(whole) : walk_recipe(whole);
+    const ConversionChain conversion(plan.to, plan.from, table);
+    const Walk whole{plan, table, &conversion, false};
+    plan.pattern == Pattern::kTiles ? walk_tiles(whole) : walk_conversion(whole);
     return;
   }
   const Walk whole{plan, table, nullptr, streams};
@@ -86,7 +89,7 @@ void walk(const Plan& plan, bool streams) noexcept {
       break;
     case Pattern::kInterleave:
     case Pattern::kDeinterleave:
-      walk_braids(whole);
+      walk_interleaved(whole);
       break;
   }
   if (streams) table.fence();

@@ -1,4 +1,4 @@
-// Owns how a plan is carried out on the calling thread.
+// Execution of a plan on the calling thread.
 #pragma once
 
 #include <bit>
@@ -9,24 +9,26 @@
 
 namespace refarray::core {
 
-/// What the walkers share.
+/// Arguments shared by the walkers of all patterns.
 struct Walk {
   const Plan& plan;
   const kernels::Table& table;
-  const ConversionChain* recipe;  // nullptr when the plan moves
-  bool streams;                   // the whole copy is larger than the caches
+  const ConversionChain* conversion;  // nullptr if the plan moves bytes
+  bool streams;                       // use non-temporal stores
 
-  /// Row of the kernel tables for the units of src.
-  int unit() const noexcept { return std::countr_zero(static_cast<unsigned>(plan.src_bits)) - 3; }
+  /// Index into the kernel tables for the word size of src.
+  int word_index() const noexcept {
+    return std::countr_zero(static_cast<unsigned>(plan.src_bits)) - 3;
+  }
 };
 
-/// StridedSpans the plan with the kernels in use.
+/// Carries out the plan with the kernels in use.
 void walk(const Plan& plan, bool streams) noexcept;
 
-/// The tiles of every plane of a kTiles plan.
+/// Carries out a plan with the pattern kTiles.
 void walk_tiles(const Walk& walk) noexcept;
 
-/// Calls `visit(dst, src)`, two distances in bits, for every index of the axes before the last
+/// Calls `visit(dst_offset, src_offset)`, in bits, for every index of all axes but the last
 /// `inner`.
 template <class Visit>
 inline void each_plane(const Plan& plan, int inner, Visit visit) noexcept {

@@ -1,5 +1,5 @@
-// Owns the table of conversion kernels: one cell per ordered pair of scalar kinds that convert in
-// one step.
+// The table of conversion kernels: one for each ordered pair of scalar types with a direct
+// conversion.
 #pragma once
 
 #include <array>
@@ -14,16 +14,16 @@
 namespace refarray::core::kernels {
 namespace {
 
-/// What C++ itself converts. The others have kernels to and from float32 only (see
-/// ConversionChain::push_cast).
+/// Types that C++ converts itself. The others have kernels to and from float32 or complex64 only
+/// (see ConversionChain::push_cast()).
 template <class T>
 concept Native = std::is_arithmetic_v<T> || is_bool<T> || WideComplex<T>;
 
-/// The table's rule: which pairs convert in one step.
+/// Whether the table has a kernel for a pair of types.
 template <class S, class D>
 constexpr bool is_direct() {
   if constexpr (std::is_same_v<S, D>)
-    return false;  // that is a move
+    return false;  // needs no conversion
   else if constexpr (Native<S> && Native<D>)
     return !WideComplex<S> || WideComplex<D> || is_bool<D>;
   else if constexpr (Small<S>)
@@ -50,7 +50,7 @@ inline void cast_strided(std::byte* __restrict dst, const std::byte* __restrict 
   }
 }
 
-/// Complex to complex is two reals to two reals.
+/// Complex to complex, as two conversions of reals.
 template <class S, class D>
 void cast_parts(const StridedSpan& dst, const StridedSpan& src, std::int64_t count) noexcept {
   using From = typename ComplexPart<S>::type;
@@ -65,30 +65,30 @@ void cast_parts(const StridedSpan& dst, const StridedSpan& src, std::int64_t cou
 }
 
 template <class S, class D>
-void cast_run(const StridedSpan& dst, const StridedSpan& src, std::int64_t count) noexcept {
+void cast_span(const StridedSpan& dst, const StridedSpan& src, std::int64_t count) noexcept {
   if constexpr (Complex<S> && Complex<D>) {
     cast_parts<S, D>(dst, src, count);
   } else if (dst.stride == sizeof(D) * 8 && src.stride == sizeof(S) * 8) {
     cast_strided<S, D>(dst.data, src.data, sizeof(D), sizeof(S),
-                       count);  // constant steps: this one vectorises
+                       count);  // constant strides: the compiler vectorizes this
   } else {
     cast_strided<S, D>(dst.data, src.data, dst.stride / 8, src.stride / 8, count);
   }
 }
 
-/// Between integers only the sizes matter, and the sign of the narrower: fewer kernels do the same
-/// work.
+/// An integer conversion depends only on the two sizes and, if it widens, on the signedness of the
+/// source, so several pairs share a kernel.
 template <class S, class D>
 constexpr CastKernel kernel() {
   constexpr bool kIntegers = std::is_integral_v<S> && std::is_integral_v<D>;
   if constexpr (!is_direct<S, D>()) {
     return nullptr;
   } else if constexpr (kIntegers && sizeof(D) <= sizeof(S)) {
-    return &cast_run<std::make_unsigned_t<S>, std::make_unsigned_t<D>>;
+    return &cast_span<std::make_unsigned_t<S>, std::make_unsigned_t<D>>;
   } else if constexpr (kIntegers) {
-    return &cast_run<S, std::make_unsigned_t<D>>;
+    return &cast_span<S, std::make_unsigned_t<D>>;
   } else {
-    return &cast_run<S, D>;
+    return &cast_span<S, D>;
   }
 }
 

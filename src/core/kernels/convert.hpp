@@ -1,5 +1,4 @@
-// Owns what one element becomes as another type: the rules that the host's conversion kernels and
-// the devices' share.
+// Conversion of one element to another type, shared by the kernels of the CPU and of the devices.
 #pragma once
 
 #include <array>
@@ -35,8 +34,8 @@ concept Small = requires {
 template <class T>
 constexpr bool is_bool = std::is_same_v<T, Bool>;
 
-/// Towards zero; the range's ends beyond it; 0 for NaN. Every conversion that is evaluated is in
-/// range.
+/// Truncates toward zero, saturates, and maps NaN to 0. The cast itself is always in range, hence
+/// defined.
 template <class I, class F>
 constexpr I saturate(F value) noexcept {
   constexpr F kEnd = static_cast<F>(std::uint64_t{1} << (std::numeric_limits<I>::digits - 1)) * 2;
@@ -47,8 +46,7 @@ constexpr I saturate(F value) noexcept {
   return value < kBegin ? std::numeric_limits<I>::min() : out;
 }
 
-/// The values of all codes of a type of one byte, among them those with stray bits above a narrower
-/// value.
+/// The values of all 256 codes of a type of one byte. Bits above a narrower value are ignored.
 template <Small S>
 constexpr auto kValues = [] {
   std::array<float, 256> values{};

@@ -1,5 +1,5 @@
-// Owns one table of copy kernels; compiled once for every instruction set, each time under its own
-// name (cmake/Kernels.cmake).
+// The kernel table of one instruction set. Compiled once per instruction set, each time under
+// another name (cmake/Kernels.cmake).
 #include "core/kernels/cast.hpp"
 #include "core/kernels/interleave.hpp"
 #include "core/kernels/rows.hpp"
@@ -21,8 +21,8 @@ void fence() noexcept {
 extern const Table REFARRAY_TABLE;
 const Table REFARRAY_TABLE{
     REFARRAY_LEVEL,
-    &move_rows,
-    {&move_strided<1>, &move_strided<2>, &move_strided<4>, &move_strided<8>, &move_strided<16>},
+    &copy_rows,
+    {&copy_strided<1>, &copy_strided<2>, &copy_strided<4>, &copy_strided<8>, &copy_strided<16>},
     {&transpose<1>, &transpose<2>, &transpose<4>, &transpose<8>, &transpose<16>},
     {&interleave<1>, &interleave<2>, &interleave<4>, &interleave<8>, &interleave<16>},
     {&deinterleave<1>, &deinterleave<2>, &deinterleave<4>, &deinterleave<8>, &deinterleave<16>},

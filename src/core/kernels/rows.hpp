@@ -1,5 +1,5 @@
-// Owns the kernel for gapless rows: short ones by two moves that overlap, long ones by memcpy or
-// around the caches.
+// Copy kernel for contiguous rows: two overlapping loads and stores for short rows, memcpy() or
+// non-temporal stores for long ones.
 #pragma once
 
 #include "core/kernels/table.hpp"
@@ -8,21 +8,22 @@
 namespace refarray::core::kernels {
 namespace {
 
-/// Rows of kPiece to 2 * kPiece bytes: their first and, unless that is all, their last kPiece
+/// Rows of kPiece to 2 * kPiece bytes: copies the first and, unless kIsWhole, the last kPiece
 /// bytes.
-template <int kPiece, bool kIsAll>
-inline void move_pieces(const Plane& plane) noexcept {
+template <int kPiece, bool kIsWhole>
+inline void copy_pieces(const Plane& plane) noexcept {
   using Piece = Vector<1, kPiece>;
   const std::int64_t last = plane.count - kPiece;
-  const std::int64_t ahead = plane.ahead;
+  const std::int64_t prefetch_distance = plane.prefetch_distance;
   std::byte* dst = plane.dst;
   const std::byte* src = plane.src;
   for (std::int64_t row = 0; row < plane.rows; ++row) {
-    if (ahead != 0) {
-      for (std::int64_t at = 0; at < plane.count; at += kLine) __builtin_prefetch(src + ahead + at);
+    if (prefetch_distance != 0) {
+      for (std::int64_t at = 0; at < plane.count; at += kLine)
+        __builtin_prefetch(src + prefetch_distance + at);
     }
     const Piece head = load<Piece>(src);
-    if constexpr (!kIsAll) {
+    if constexpr (!kIsWhole) {
       const Piece tail = load<Piece>(src + last);
       store(dst + last, tail);
     }
@@ -33,14 +34,14 @@ inline void move_pieces(const Plane& plane) noexcept {
 }
 
 template <int kPiece>
-void move_short_rows(const Plane& plane) noexcept {
-  plane.count == kPiece ? move_pieces<kPiece, true>(plane) : move_pieces<kPiece, false>(plane);
+void copy_short_rows(const Plane& plane) noexcept {
+  plane.count == kPiece ? copy_pieces<kPiece, true>(plane) : copy_pieces<kPiece, false>(plane);
 }
 
 void stream_bytes(std::byte* dst, const std::byte* src, std::int64_t count) noexcept {
   using Piece = Vector<1, (kPlain ? 16 : kWidth)>;
   constexpr std::int64_t kPiece = sizeof(Piece);
-  const std::int64_t head = to_line(dst);
+  const std::int64_t head = bytes_to_line(dst);
   __builtin_memcpy(dst, src, static_cast<std::size_t>(head));
   std::int64_t at = head;
   for (; at + 4 * kPiece <= count; at += 4 * kPiece) {
@@ -56,7 +57,7 @@ void stream_bytes(std::byte* dst, const std::byte* src, std::int64_t count) noex
   __builtin_memcpy(dst + at, src + at, static_cast<std::size_t>(count - at));
 }
 
-void move_long_rows(const Plane& plane) noexcept {
+void copy_long_rows(const Plane& plane) noexcept {
   constexpr std::int64_t kWorthStreaming = 512;
   const bool streams = plane.streams && plane.count >= kWorthStreaming;
   for (std::int64_t row = 0; row < plane.rows; ++row) {
@@ -69,17 +70,17 @@ void move_long_rows(const Plane& plane) noexcept {
   }
 }
 
-void move_rows(const Plane& plane) noexcept {
+void copy_rows(const Plane& plane) noexcept {
   const std::int64_t bytes = plane.count;
-  if (bytes > 256 || plane.rows == 1) return move_long_rows(plane);
-  if (bytes >= 128) return move_short_rows<128>(plane);
-  if (bytes >= 64) return move_short_rows<64>(plane);
-  if (bytes >= 32) return move_short_rows<32>(plane);
-  if (bytes >= 16) return move_short_rows<16>(plane);
-  if (bytes >= 8) return move_short_rows<8>(plane);
-  if (bytes >= 4) return move_short_rows<4>(plane);
-  if (bytes >= 2) return move_short_rows<2>(plane);
-  move_short_rows<1>(plane);
+  if (bytes > 256 || plane.rows == 1) return copy_long_rows(plane);
+  if (bytes >= 128) return copy_short_rows<128>(plane);
+  if (bytes >= 64) return copy_short_rows<64>(plane);
+  if (bytes >= 32) return copy_short_rows<32>(plane);
+  if (bytes >= 16) return copy_short_rows<16>(plane);
+  if (bytes >= 8) return copy_short_rows<8>(plane);
+  if (bytes >= 4) return copy_short_rows<4>(plane);
+  if (bytes >= 2) return copy_short_rows<2>(plane);
+  copy_short_rows<1>(plane);
 }
 
 }  // namespace

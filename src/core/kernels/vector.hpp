@@ -1,8 +1,8 @@
-// Owns the vectors the kernels compute with: as wide as the instruction set this file is compiled
-// for, made of the compiler's own vector types, so that one source serves every level.
+// Vector loads, stores and shuffles in terms of the compiler's vector types, as wide as the
+// instruction set that this file is compiled for.
 //
-// Everything has internal linkage: the linker must never take a function that was compiled for one
-// instruction set for another's.
+// Everything has internal linkage: otherwise the linker could use a function that was compiled for
+// one instruction set in another's kernels (a violation of the one-definition rule).
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 namespace refarray::core::kernels {
 namespace {
 
-/// Bytes of a vector; 8 stands for no vectors at all.
+/// Bytes of a vector; 8 means no vectorization.
 #if defined(REFARRAY_PLAIN)
 constexpr int kWidth = 8;
 #elif defined(__AVX512VBMI__)
@@ -30,39 +30,39 @@ constexpr bool kPlain = kWidth == 8;
 
 constexpr std::int64_t kLine = 64;  // bytes of a cache line
 
-template <int kUnit>
-struct UnitOf;
+template <int kWordSize>
+struct WordOf;
 template <>
-struct UnitOf<1> {
+struct WordOf<1> {
   using type = std::uint8_t;
 };
 template <>
-struct UnitOf<2> {
+struct WordOf<2> {
   using type = std::uint16_t;
 };
 template <>
-struct UnitOf<4> {
+struct WordOf<4> {
   using type = std::uint32_t;
 };
 template <>
-struct UnitOf<8> {
+struct WordOf<8> {
   using type = std::uint64_t;
 };
 template <>
-struct UnitOf<16> {
+struct WordOf<16> {
   typedef std::uint64_t type [[gnu::vector_size(16)]];
 };
 
-/// Vectors of 16-byte units are vectors of 8-byte lanes, shuffled in pairs.
-template <int kUnit>
-using Lane = typename UnitOf<(kUnit > 8 ? 8 : kUnit)>::type;
+/// Vectors of 16-byte words consist of 8-byte lanes that are shuffled in pairs.
+template <int kWordSize>
+using Lane = typename WordOf<(kWordSize > 8 ? 8 : kWordSize)>::type;
 
-template <int kUnit, int kBytes>
+template <int kWordSize, int kBytes>
 struct VectorOf {
-  typedef Lane<kUnit> type [[gnu::vector_size(kBytes)]];
+  typedef Lane<kWordSize> type [[gnu::vector_size(kBytes)]];
 };
-template <int kUnit, int kBytes>
-using Vector = typename VectorOf<kUnit, kBytes>::type;
+template <int kWordSize, int kBytes>
+using Vector = typename VectorOf<kWordSize, kBytes>::type;
 
 template <class T>
 [[gnu::always_inline]] inline T load(const std::byte* from) noexcept {
@@ -76,7 +76,7 @@ template <class T>
   __builtin_memcpy(to, &value, sizeof(T));
 }
 
-/// Around the caches; `to` is aligned to the vector.
+/// Non-temporal store, where the instruction set has one; `to` is aligned to the vector.
 template <class T>
 [[gnu::always_inline]] inline void stream(std::byte* to, T value) noexcept {
 #if defined(__AVX512F__)
@@ -95,36 +95,36 @@ template <class T>
 }
 
 template <bool kStreams, class T>
-[[gnu::always_inline]] inline void put(std::byte* to, T value) noexcept {
+[[gnu::always_inline]] inline void write(std::byte* to, T value) noexcept {
   if constexpr (kStreams)
     stream(to, value);
   else
     store(to, value);
 }
 
-/// The units that Indices::at(0), Indices::at(1) ... name.
-template <int kUnit, int kBytes, class Indices>
-[[gnu::always_inline]] inline Vector<kUnit, kBytes> shuffle(Vector<kUnit, kBytes> a,
-                                                            Vector<kUnit, kBytes> b) noexcept {
-  constexpr int kLaneBytes = kUnit > 8 ? 8 : kUnit;
-  constexpr int kEach = kUnit / kLaneBytes;
+/// Word i of the result is word Indices::at(i) of the concatenation of `a` and `b`.
+template <int kWordSize, int kBytes, class Indices>
+[[gnu::always_inline]] inline Vector<kWordSize, kBytes> shuffle(
+    Vector<kWordSize, kBytes> a, Vector<kWordSize, kBytes> b) noexcept {
+  constexpr int kLaneBytes = kWordSize > 8 ? 8 : kWordSize;
+  constexpr int kEach = kWordSize / kLaneBytes;
   return [&]<int... i>(std::integer_sequence<int, i...>) {
     return __builtin_shufflevector(a, b, (Indices::at(i / kEach) * kEach + i % kEach)...);
   }(std::make_integer_sequence<int, kBytes / kLaneBytes>{});
 }
 
-template <int kUnit, int kBytes>
-[[gnu::always_inline]] inline Vector<kUnit, kBytes> join(Vector<kUnit, kBytes / 2> low,
-                                                         Vector<kUnit, kBytes / 2> high) noexcept {
+template <int kWordSize, int kBytes>
+[[gnu::always_inline]] inline Vector<kWordSize, kBytes> join(
+    Vector<kWordSize, kBytes / 2> low, Vector<kWordSize, kBytes / 2> high) noexcept {
   return [&]<int... i>(std::integer_sequence<int, i...>) {
     return __builtin_shufflevector(low, high, i...);
-  }(std::make_integer_sequence<int, kBytes / (kUnit > 8 ? 8 : kUnit)>{});
+  }(std::make_integer_sequence<int, kBytes / (kWordSize > 8 ? 8 : kWordSize)>{});
 }
 
-inline std::int64_t least(std::int64_t a, std::int64_t b) noexcept { return a < b ? a : b; }
+inline std::int64_t min(std::int64_t a, std::int64_t b) noexcept { return a < b ? a : b; }
 
-/// Bytes from `to` on until the next cache line begins.
-inline std::int64_t to_line(const std::byte* to) noexcept {
+/// Bytes from `to` to the next cache line boundary.
+inline std::int64_t bytes_to_line(const std::byte* to) noexcept {
   return static_cast<std::int64_t>(-reinterpret_cast<std::uintptr_t>(to) & (kLine - 1));
 }
 

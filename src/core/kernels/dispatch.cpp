@@ -1,5 +1,5 @@
-// Owns the choice of an instruction set: which tables this build has, which of them this processor
-// runs, and which is in use.
+// Runtime dispatch: the kernel tables of this build that this processor supports, and the table in
+// use.
 #include <atomic>
 #include <cstring>
 
@@ -24,11 +24,11 @@ constinit std::atomic<const Table*> in_use{nullptr};
 
 Choices choices() noexcept {
   Choices out{{}, 0};
-  const auto add = [&out](const Table& table, bool runs) {
-    if (runs) out.tables[out.count++] = &table;
+  const auto add = [&out](const Table& table, bool supported) {
+    if (supported) out.tables[out.count++] = &table;
   };
 #if defined(__x86_64__)
-  __builtin_cpu_init();  // asks the operating system too: it must save the wide registers
+  __builtin_cpu_init();  // also checks that the operating system saves the wide registers
   add(kAvx512Table, __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
                         __builtin_cpu_supports("avx512vl") &&

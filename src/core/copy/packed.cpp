@@ -1,5 +1,5 @@
-// Owns the kernels that move elements which are not whole bytes: packed bits, and between packed
-// and padded.
+// Copy kernels for elements that are not whole bytes: packed to packed, and between packed and
+// padded.
 #include <cstring>
 
 #include "core/bits.hpp"
@@ -26,8 +26,8 @@ void copy_bits(StridedSpan dst, StridedSpan src, std::int64_t count) noexcept {
   }
 }
 
-/// Into a packed type: bits between elements belong to somebody else.
-void move_bits(const StridedSpan& dst, const StridedSpan& src, std::int64_t count) noexcept {
+/// To a packed type. Bits between the elements are preserved.
+void copy_elements(const StridedSpan& dst, const StridedSpan& src, std::int64_t count) noexcept {
   if (dst.stride == dst.width && src.stride == src.width) {
     copy_bits(dst, src, count * dst.width);
     return;
@@ -36,8 +36,9 @@ void move_bits(const StridedSpan& dst, const StridedSpan& src, std::int64_t coun
     copy_bits(dst.at(i * dst.stride), src.at(i * src.stride), dst.width);
 }
 
-/// Into a padded type: the rest of an element's last byte becomes zero.
-void move_bits_padded(const StridedSpan& dst, const StridedSpan& src, std::int64_t count) noexcept {
+/// To a padded type. The padding bits of each element become zero.
+void copy_elements_padded(const StridedSpan& dst, const StridedSpan& src,
+                          std::int64_t count) noexcept {
   for (std::int64_t i = 0; i < count; ++i) {
     const StridedSpan element = dst.at(i * dst.stride);
     element.data[dst.width / 8] = std::byte{0};
@@ -45,16 +46,15 @@ void move_bits_padded(const StridedSpan& dst, const StridedSpan& src, std::int64
   }
 }
 
-/// Gapless packed elements repeat their position in a byte after kGroup elements, which take
-/// kGroupBytes.
+/// A group is the smallest number of contiguous packed elements that is a whole number of bytes.
 template <int Width>
 constexpr int kGroup = Width % 4 == 0 ? 2 : 4;
 template <int Width>
 constexpr int kGroupBytes = Width * kGroup<Width> / 8;
 
-/// How many elements lie before the first that begins on a byte; `count` if none does.
+/// The number of elements before the first byte-aligned one; `count` if there is none.
 template <int Width>
-std::int64_t ragged_head(const StridedSpan& packed, std::int64_t count) noexcept {
+std::int64_t unaligned_head(const StridedSpan& packed, std::int64_t count) noexcept {
   std::int64_t head = 0;
   if (packed.stride != Width) return count;
   while (head < kGroup<Width> && packed.at(head * Width).bit != 0) ++head;
@@ -62,19 +62,19 @@ std::int64_t ragged_head(const StridedSpan& packed, std::int64_t count) noexcept
 }
 
 template <int Width>
-void unpack_some(const StridedSpan& dst, const StridedSpan& src, std::int64_t begin,
-                 std::int64_t end) noexcept {
+void unpack_range(const StridedSpan& dst, const StridedSpan& src, std::int64_t begin,
+                  std::int64_t end) noexcept {
   for (std::int64_t i = begin; i < end; ++i) {
     const StridedSpan from = src.at(i * src.stride);
     dst.data[i * (dst.stride / 8)] = std::byte(read_bits(from.data, from.bit, Width));
   }
 }
 
-/// Packed scalars into padded ones.
+/// Packed to padded scalars.
 template <int Width>
 void unpack(const StridedSpan& dst, const StridedSpan& src, std::int64_t count) noexcept {
-  std::int64_t i = ragged_head<Width>(src, count);
-  unpack_some<Width>(dst, src, 0, i);
+  std::int64_t i = unaligned_head<Width>(src, count);
+  unpack_range<Width>(dst, src, 0, i);
   const std::int64_t step = dst.stride / 8;
   const std::byte* from = src.at(i * src.stride).data;
   for (; i + kGroup<Width> <= count; i += kGroup<Width>, from += kGroupBytes<Width>) {
@@ -84,23 +84,23 @@ void unpack(const StridedSpan& dst, const StridedSpan& src, std::int64_t count) 
     for (int k = 0; k < kGroup<Width>; ++k)
       dst.data[(i + k) * step] = std::byte((bits >> (Width * k)) & ((1U << Width) - 1));
   }
-  unpack_some<Width>(dst, src, i, count);
+  unpack_range<Width>(dst, src, i, count);
 }
 
 template <int Width>
-void pack_some(const StridedSpan& dst, const StridedSpan& src, std::int64_t begin,
-               std::int64_t end) noexcept {
+void pack_range(const StridedSpan& dst, const StridedSpan& src, std::int64_t begin,
+                std::int64_t end) noexcept {
   for (std::int64_t i = begin; i < end; ++i) {
     const StridedSpan to = dst.at(i * dst.stride);
     write_bits(to.data, to.bit, Width, read_bits(src.data + i * (src.stride / 8), 0, Width));
   }
 }
 
-/// Padded scalars into packed ones.
+/// Padded to packed scalars.
 template <int Width>
 void pack(const StridedSpan& dst, const StridedSpan& src, std::int64_t count) noexcept {
-  std::int64_t i = ragged_head<Width>(dst, count);
-  pack_some<Width>(dst, src, 0, i);
+  std::int64_t i = unaligned_head<Width>(dst, count);
+  pack_range<Width>(dst, src, 0, i);
   const std::int64_t step = src.stride / 8;
   std::byte* to = dst.at(i * dst.stride).data;
   for (; i + kGroup<Width> <= count; i += kGroup<Width>, to += kGroupBytes<Width>) {
@@ -109,17 +109,17 @@ void pack(const StridedSpan& dst, const StridedSpan& src, std::int64_t count) no
       bits |= read_bits(src.data + (i + k) * step, 0, Width) << (Width * k);
     for (int k = 0; k < kGroupBytes<Width>; ++k) to[k] = std::byte((bits >> (8 * k)) & 0xFFU);
   }
-  pack_some<Width>(dst, src, i, count);
+  pack_range<Width>(dst, src, i, count);
 }
 
 }  // namespace
 
 Kernel move_kernel(const DType& to, const DType& from) noexcept {
   const int width = int{to.bits} * int{to.lanes};
-  if (to.is_packed() && from.is_packed()) return &move_bits;
+  if (to.is_packed() && from.is_packed()) return &copy_elements;
   if (width == 4) return to.is_packed() ? &pack<4> : &unpack<4>;
   if (width == 6) return to.is_packed() ? &pack<6> : &unpack<6>;
-  return to.is_packed() ? &move_bits : &move_bits_padded;
+  return to.is_packed() ? &copy_elements : &copy_elements_padded;
 }
 
 }  // namespace refarray::core

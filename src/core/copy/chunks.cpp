@@ -1,0 +1,159 @@
+// Cutting a plan into chunks, and the worker threads that carry them out.
+#include "core/copy/chunks.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+#include <system_error>
+#include <thread>
+
+#include "core/copy/walk.hpp"
+
+namespace refarray::core {
+
+namespace {
+
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+/// Takes a few milliseconds on slow memory.
+constexpr std::int64_t kChunkBytes = 8 * kMiB;
+constexpr std::int64_t kConversionChunkBytes = kMiB;
+constexpr std::int64_t kThreadingThreshold = 4 * kMiB;
+/// In copy words: keeps tiles whole and chunks aligned to cache lines.
+constexpr std::int64_t kChunkAlignment = 256;
+constexpr int kMaxThreads = 256;
+
+constinit std::atomic<int> requested_threads{1};
+constinit std::atomic<std::int64_t> streaming_threshold_bytes{kDefaultStreamingThreshold};
+
+std::int64_t bytes_of(const Plan& plan) noexcept {
+  return plan.size() * std::max(plan.dst_bits, plan.src_bits) / 8;
+}
+
+/// Threads that live only as long as one copy, so that none exists at a later fork().
+class WorkerThreads {
+ public:
+  template <class Work>
+  WorkerThreads(int extra, const Work& work) noexcept {
+    try {  // boundary: failing to start a thread is no error; the copy only takes longer
+      while (size_ < extra) {
+        threads_[size_] = std::thread(work);
+        ++size_;
+      }
+    } catch (const std::system_error&) {  // boundary: as above
+    } catch (const std::bad_alloc&) {     // boundary: as above
+    }
+  }
+  WorkerThreads(const WorkerThreads&) = delete;
+  WorkerThreads& operator=(const WorkerThreads&) = delete;
+  ~WorkerThreads() {
+    for (int i = 0; i < size_; ++i) threads_[i].join();
+  }
+
+ private:
+  int size_ = 0;
+  std::thread threads_[kMaxThreads];
+};
+
+}  // namespace
+
+void set_copy_threads(int count) noexcept {
+  requested_threads.store(std::clamp(count, 1, kMaxThreads), std::memory_order_relaxed);
+}
+int copy_threads() noexcept { return requested_threads.load(std::memory_order_relaxed); }
+
+void set_streaming_threshold(std::int64_t bytes) noexcept {
+  streaming_threshold_bytes.store(bytes, std::memory_order_relaxed);
+}
+std::int64_t streaming_threshold() noexcept {
+  return streaming_threshold_bytes.load(std::memory_order_relaxed);
+}
+
+/// The axes that may be cut, outermost first. Of the last two axes only one may: for tiles the
+/// longer one, for (de)interleaving the one that counts the words of a part.
+int Chunks::candidates(int* axes) const noexcept {
+  const int last = plan_.ndim - 1;
+  const bool is_transpose = plan_.pattern != Pattern::kRuns && plan_.pattern != Pattern::kStrided;
+  const int outer = is_transpose ? plan_.ndim - 2 : plan_.ndim;
+  for (int axis = 0; axis < outer; ++axis) axes[axis] = axis;
+  if (!is_transpose) return outer;
+  const bool cuts_last =
+      plan_.pattern == Pattern::kDeinterleave ||
+      (plan_.pattern == Pattern::kTiles && plan_.shape[last] > plan_.shape[last - 1]);
+  axes[outer] = cuts_last ? last : last - 1;
+  return outer + 1;
+}
+
+Chunks::Chunks(const Plan& plan, std::int64_t max_bytes) noexcept : plan_(plan) {
+  const int axes = candidates(axes_);
+  std::int64_t inner = bytes_of(plan) / plan.shape[axes_[0]];
+  while (cut_ < axes && inner > max_bytes)
+    inner = std::max<std::int64_t>(inner / plan.shape[axes_[cut_++]], 1);
+  const std::int64_t extent = plan.shape[axes_[cut_ - 1]];
+  extent_per_chunk_ = std::max<std::int64_t>(max_bytes / std::max<std::int64_t>(inner, 1), 1);
+  if (axes_[cut_ - 1] >= plan.ndim - 2)
+    extent_per_chunk_ =
+        (extent_per_chunk_ + kChunkAlignment - 1) / kChunkAlignment * kChunkAlignment;
+  extent_per_chunk_ = std::min(extent_per_chunk_, extent);
+  chunks_per_axis_ = (extent + extent_per_chunk_ - 1) / extent_per_chunk_;
+  count_ = chunks_per_axis_;
+  for (int i = 0; i < cut_ - 1; ++i) count_ *= plan.shape[axes_[i]];
+}
+
+Plan Chunks::at(std::int64_t index) const noexcept {
+  Plan out = plan_;
+  const int last = axes_[cut_ - 1];
+  const std::int64_t begin = index % chunks_per_axis_ * extent_per_chunk_;
+  out.narrow(last, begin, std::min(begin + extent_per_chunk_, plan_.shape[last]));
+  index /= chunks_per_axis_;
+  for (int i = cut_ - 2; i >= 0; --i) {
+    const std::int64_t extent = plan_.shape[axes_[i]];
+    out.narrow(axes_[i], index % extent, index % extent + 1);
+    index /= extent;
+  }
+  return out;
+}
+
+bool run(const Plan& plan, const InterruptCheck& interrupt) noexcept {
+  const std::int64_t bytes = bytes_of(plan);
+  const bool streams = plan.moves && bytes >= streaming_threshold();
+  std::int64_t max_bytes = plan.moves ? kChunkBytes : kConversionChunkBytes;
+  if (bytes <= std::min(max_bytes, kThreadingThreshold)) {
+    walk(plan, streams);
+    return true;
+  }
+  // Writes to overlapping words must stay in order, and neighbouring packed elements share bytes.
+  const bool needs_order = plan.dst_overlaps_itself || plan.dst_bits % 8 != 0;
+  const int threads = needs_order ? 1 : copy_threads();
+  if (threads > 1) max_bytes = std::clamp(bytes / (4 * threads), kMiB / 4, max_bytes);
+  const Chunks chunks(plan, max_bytes);
+  std::atomic<std::int64_t> next{0};
+  std::atomic<bool> stops{false};
+  const auto work = [&] {
+    for (std::int64_t i = 0; !stops.load(std::memory_order_relaxed);) {
+      i = next.fetch_add(1, std::memory_order_relaxed);
+      if (i >= chunks.count()) return;
+      walk(chunks.at(i), streams);
+    }
+  };
+  const auto work_and_poll = [&] {
+    for (;;) {
+      const std::int64_t i = next.fetch_add(1, std::memory_order_relaxed);
+      if (i >= chunks.count()) return;
+      walk(chunks.at(i), streams);
+      if (interrupt.stops != nullptr && interrupt.stops(interrupt.context)) {
+        stops.store(true, std::memory_order_relaxed);
+        return;
+      }
+    }
+  };
+  if (threads == 1) {
+    work_and_poll();
+  } else {
+    const WorkerThreads workers(
+        static_cast<int>(std::min<std::int64_t>(threads, chunks.count())) - 1, work);
+    work_and_poll();
+  }
+  return !stops.load(std::memory_order_relaxed);
+}
+
+}  // namespace refarray::core
