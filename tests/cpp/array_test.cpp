@@ -1,4 +1,4 @@
-// Owns the tests of refarray/core/array.hpp.
+// Tests of core/array.hpp.
 #include "core/array.hpp"
 
 #include <limits>
@@ -18,7 +18,7 @@ constexpr DType kFour{Kind::kFloat4_e2m1fn, 4, 1, false};
 constexpr DType kSix{Kind::kFloat6_e2m3fn, 6, 1, false};
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
-/// The bit address of an element; every test below compares such addresses.
+/// The bit address of an element.
 std::int64_t bit_of(const Array& array, const std::byte* origin, std::int64_t element) {
   return (array.data - origin) * 8 + array.bit + element * array.dtype.stored_bits();
 }
@@ -38,7 +38,7 @@ const Case fresh("a new array is row-major, aligned and writable", [] {
   check(ArrayView{}.device() == Device{} && ArrayView{}.size() == 1);
 });
 
-const Case fresh_edges("new arrays of no elements, of one, and of packed types", [] {
+const Case fresh_edges("empty, one-element and packed new arrays", [] {
   expect(new_array(kInt32, {}, false).view().size(), 1);
   expect(new_array(kInt32, List{0, 5}, false).view().nbytes(), 0);
   check(new_array(kInt32, List{0, 5}, false).data != nullptr);
@@ -50,7 +50,7 @@ const Case fresh_edges("new arrays of no elements, of one, and of packed types",
   }
 });
 
-const Case refused("arrays that cannot be", [] {
+const Case refused("invalid shapes and sizes are rejected", [] {
   fails(Fault::kValue, "axis 1 is -1", [] { new_array(kInt32, List{1, -1}, true); });
   fails(Fault::kValue, "ndim is 65", [] { new_array(kInt32, List(65, 1), true); });
   fails(Fault::kOverflow, "limit", [] { new_array(kInt32, List{kMost, 2}, true); });
@@ -58,22 +58,23 @@ const Case refused("arrays that cannot be", [] {
   fails(Fault::kMemory, "bytes", [] { new_array(kInt32, List{kMost / 32}, true); });
 });
 
-const Case views("with_layout finds the first element and keeps the storage", [] {
-  Array whole = new_array(kInt16, List{4, 5}, true);
-  const std::byte* origin = whole.data;
-  Storage* storage = whole.storage.get();
-  const Array row = with_layout(whole, Layout(List{5}, List{1}), 10);
-  expect(row.data - origin, 20);
-  const Array flipped = with_layout(row, Layout(List{5}, List{-1}), 4);
-  expect(flipped.data - origin, 28);
-  const Array back = with_layout(flipped, Layout(List{4, 5}, List{5, 1}), -14);
-  check(back.data == origin && back.storage.get() == storage);
-  check(!storage->is_last_reference());
-  whole = Array{};
-  check(back.storage->data() == origin);  // kept alive by the views alone
-});
+const Case views("with_layout() computes the address of the first element and shares the storage",
+                 [] {
+                   Array whole = new_array(kInt16, List{4, 5}, true);
+                   const std::byte* origin = whole.data;
+                   Storage* storage = whole.storage.get();
+                   const Array row = with_layout(whole, Layout(List{5}, List{1}), 10);
+                   expect(row.data - origin, 20);
+                   const Array flipped = with_layout(row, Layout(List{5}, List{-1}), 4);
+                   expect(flipped.data - origin, 28);
+                   const Array back = with_layout(flipped, Layout(List{4, 5}, List{5, 1}), -14);
+                   check(back.data == origin && back.storage.get() == storage);
+                   check(!storage->is_last_reference());
+                   whole = Array{};
+                   check(back.storage->data() == origin);  // only the views reference it
+                 });
 
-const Case views_of_nothing("an empty view keeps its address, whatever the offset", [] {
+const Case views_of_nothing("an empty view keeps its address at any offset", [] {
   const Array whole = new_array(kInt16, List{4}, true);
   const Array none = with_layout(whole, Layout(List{0}, List{1}), kMost);
   check(none.data == whole.data);
@@ -83,23 +84,23 @@ const Case views_of_nothing("an empty view keeps its address, whatever the offse
   check(with_layout(nowhere, Layout(List{0}, List{1}), -1).data == nullptr);
 });
 
-const Case sticky("read-only stays through every view, and follows the storage", [] {
+const Case readonly("views of read-only arrays and storages are read-only", [] {
   Array whole = new_array(kInt16, List{4}, true);
   check(!with_layout(whole, whole.layout, 0).readonly);
   whole.readonly = true;
   const Array view = with_layout(whole, whole.layout, 0);
   check(view.readonly && with_layout(view, whole.layout, 0).readonly);
-  check(view.storage->writable());  // the storage itself did not change
+  check(view.storage->writable());  // only the array is read-only
   std::byte bytes[8]{};
   Storage fixed(bytes, Device{}, false, true, [](Storage*) noexcept {});
   const ArrayView unmarked{
       &fixed, bytes, kInt16, 0, false, whole.layout.ndim, whole.layout.shape, whole.layout.strides};
   check(with_layout(unmarked, whole.layout, 0).readonly);
-  check(!unmarked.writable() && !view.view().writable());  // by its storage, by itself
+  check(!unmarked.writable() && !view.view().writable());  // due to its storage; due to the array
   check(new_array(kInt16, List{4}, true).view().writable() && ArrayView{}.writable());
 });
 
-const Case packed_views("packed elements begin at bit addresses", [] {
+const Case packed_views("packed elements have bit addresses", [] {
   for (const DType& dtype : {kFour, kSix, DType{Kind::kFloat4_e2m1fn, 4, 3, false},
                              DType{Kind::kFloat6_e3m2fn, 6, 7, false}}) {
     const Array whole = new_array(dtype, List{50}, true);
@@ -107,7 +108,8 @@ const Case packed_views("packed elements begin at bit addresses", [] {
       const Array one = with_layout(whole, Layout(List{1}, List{1}), first);
       expect(bit_of(one, whole.data, 0), first * dtype.stored_bits(), name(dtype));
       check(one.bit < 8 && one.data >= whole.data);
-      for (std::int64_t second = 0; second < 50; second += 7) {  // and on from there, backwards too
+      for (std::int64_t second = 0; second < 50;
+           second += 7) {  // relative to that view, in both directions
         const Array other = with_layout(one, Layout(List{1}, List{1}), second - first);
         expect(bit_of(other, whole.data, 0), second * dtype.stored_bits(), name(dtype));
         check(other.bit < 8);
@@ -116,7 +118,7 @@ const Case packed_views("packed elements begin at bit addresses", [] {
   }
 });
 
-const Case padded_views("padded and whole-byte elements never begin inside a byte", [] {
+const Case padded_views("padded and whole-byte elements are byte-aligned", [] {
   for (const DType& dtype : {DType{Kind::kFloat4_e2m1fn, 4, 1, true},
                              DType{Kind::kFloat6_e2m3fn, 6, 4, false}, kInt32}) {
     const Array whole = new_array(dtype, List{9}, true);
@@ -127,7 +129,7 @@ const Case padded_views("padded and whole-byte elements never begin inside a byt
   }
 });
 
-/// Every byte that an element of `array` has a bit in.
+/// All bytes that contain a bit of an element.
 std::set<std::int64_t> bytes_of(const Array& array, const std::byte* origin) {
   std::set<std::int64_t> out;
   for (const std::int64_t element : addresses(array.layout)) {
@@ -138,10 +140,10 @@ std::set<std::int64_t> bytes_of(const Array& array, const std::byte* origin) {
   return out;
 }
 
-const Case overlap_model("may_overlap is exact about ranges of bytes", [] {
+const Case overlap_model("may_overlap() compares byte ranges exactly", [] {
   Random random(5);
   int overlapping = 0;
-  int apart = 0;
+  int disjoint = 0;
   for (int round = 0; round < 6000; ++round) {
     const DType& dtype = round % 3 == 0 ? kFour : round % 3 == 1 ? kSix : kInt16;
     const Array whole = new_array(dtype, List{4000}, false);
@@ -157,24 +159,25 @@ const Case overlap_model("may_overlap is exact about ranges of bytes", [] {
                       *of_b.begin() <= *of_a.rbegin();
     expect(may_overlap(a, b), meet);
     expect(may_overlap(b, a), meet);
-    (meet ? overlapping : apart) += 1;
+    (meet ? overlapping : disjoint) += 1;
   }
-  check(overlapping > 500 && apart > 500, text(overlapping, " overlapping, ", apart, " apart"));
+  check(overlapping > 500 && disjoint > 500,
+        text(overlapping, " overlapping, ", disjoint, " disjoint"));
 });
 
-const Case overlap_edges("may_overlap of neighbours, of nothing, and of the impossible", [] {
+const Case overlap_edges("may_overlap() of adjacent, empty and overflowing ranges", [] {
   const Array whole = new_array(kFour, List{4}, true);
   const Array first = with_layout(whole, Layout(List{1}, List{1}), 0);
   const Array second = with_layout(whole, Layout(List{1}, List{1}), 1);
   const Array third = with_layout(whole, Layout(List{1}, List{1}), 2);
-  check(may_overlap(first, second));  // they share a byte, though no bit
+  check(may_overlap(first, second));  // share a byte, but no bit
   check(!may_overlap(second, third));
   check(!may_overlap(whole, new_array(kFour, List{4}, true)));
   check(!may_overlap(with_layout(whole, Layout(List{0}, List{1}), 0), whole));
   const Array inside = with_layout(second, Layout(List{0}, List{1}), 0);
   check(inside.bit == 4 && !may_overlap(inside, whole) && !may_overlap(whole, inside));
   const Array endless{whole.storage, whole.data, kFour, 0, false, Layout(List{kMost}, List{kMost})};
-  check(may_overlap(endless, third));  // its range does not fit: say yes
+  check(may_overlap(endless, third));  // its range overflows, hence true
 });
 
 }  // namespace

@@ -1,5 +1,4 @@
-// Owns the harness of the C++ tests: cases that register themselves, checks that print both values,
-// and main().
+// The harness of the C++ tests: self-registering cases, checks that print both values, and main().
 #pragma once
 
 #include <cstdio>
@@ -25,7 +24,7 @@ inline std::vector<const Case*>& all_cases() {
   return cases;
 }
 
-/// Make one at namespace scope: `const Case sizes("sizes of small shapes", [] { ... });`
+/// Defined at namespace scope: `const Case sizes("sizes of small shapes", [] { ... });`
 struct Case {
   std::string_view name;
   void (*body)();
@@ -34,12 +33,12 @@ struct Case {
   }
 };
 
-/// All checks belong on the main thread: the counters are plain.
+/// Call checks on the main thread only: the counters are not atomic.
 inline void check(bool holds, const std::string& note = "does not hold",
                   Where at = Where::current()) {
   ++checks_made;
   if (holds) return;
-  if (++checks_failed > 50) return;  // enough to see what is wrong
+  if (++checks_failed > 50) return;  // limits the output
   std::printf("%s:%u: %s\n", at.file_name(), static_cast<unsigned>(at.line()), note.c_str());
 }
 
@@ -59,17 +58,17 @@ void fails(core::Fault fault, std::string_view part, const Body& body,
   try {
     body();
   } catch (const core::Error& error) {
-    check(error.fault() == fault, std::string("another fault: ") + error.what(), at);
+    check(error.fault() == fault, std::string("wrong fault: ") + error.what(), at);
     check(std::string_view(error.what()).find(part) != std::string_view::npos, error.what(), at);
     return;
   }
-  check(false, "nothing was thrown; expected: " + std::string(part), at);
+  check(false, "no exception; expected: " + std::string(part), at);
 }
 
 }  // namespace refarray::check
 
-/// Under sanitizers too, a request that cannot be met is a nullptr to handle, not the program's
-/// end. Visible, or the sanitizer's shared library does not find them.
+/// Under sanitizers too, a failed allocation returns nullptr instead of aborting. Default
+/// visibility, so that the shared library of the sanitizer finds these functions.
 extern "C" [[gnu::visibility("default")]] const char* __asan_default_options() {
   return "allocator_may_return_null=1";
 }

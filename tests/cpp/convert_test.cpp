@@ -1,4 +1,4 @@
-// Owns the tests of what copy() makes of single values, and of what it refuses.
+// Tests of the conversion of single values by copy(), and of the conversions it rejects.
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -20,7 +20,7 @@ using check::fails;
 
 DType type(const char* text) { return dtype_from_name(text).value(); }
 
-/// All 27 kinds, and the three narrow ones padded.
+/// The 27 scalar types, and the padded form of the three sub-byte ones.
 std::vector<DType> all_types() {
   std::vector<DType> types;
   for (const ScalarInfo& row : kScalars) {
@@ -30,7 +30,7 @@ std::vector<DType> all_types() {
   return types;
 }
 
-const Case refusals("what is refused, and how", [] {
+const Case rejected("invalid conversions and shapes are rejected", [] {
   std::array<std::byte, 64> memory{};
   const std::array<std::int64_t, 2> extents{2, 3};
   const std::int64_t stride = 1;
@@ -50,7 +50,7 @@ const Case refusals("what is refused, and how", [] {
   fails(Fault::kValue, "(3,)", [&] { copy(real, array("float32", 1)); });
 });
 
-const Case rules("which kinds convert", [] {
+const Case rules("can_convert()", [] {
   for (const DType& from : all_types()) {
     for (const DType& to : all_types()) {
       const bool loses_a_part = from.is_complex() && !to.is_complex() && to.kind != Kind::kBool;
@@ -76,7 +76,7 @@ D converted(const char* to, const char* from, S value) {
   return out;
 }
 
-const Case saturation("floats to integers: towards zero, saturating, NaN to 0", [] {
+const Case saturation("float to integer truncates, saturates, and maps NaN to 0", [] {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   const auto to_int8 = [](double value) {
     return int{converted<std::int8_t>("int8", "float64", value)};
@@ -125,7 +125,7 @@ const Case numbers("integers, bool and complex", [] {
   check(half[0] == 0x3E00 && half[1] == 0xFC00);
 });
 
-/// A row of elements, from the first bit of `memory` on.
+/// A contiguous one-dimensional array at `memory`.
 ArrayView row_of(const char* name, std::byte* memory, const std::int64_t& count) {
   static const std::int64_t stride = 1;
   ArrayView view;
@@ -151,7 +151,7 @@ std::array<int, Size> repacked(const char* to, const char* from, std::int64_t co
 }
 
 const Case packing(
-    "packed elements lie little end first; padding is zero; bits past the end survive", [] {
+    "packed elements are little-endian; padding is zero; bits after the end are preserved", [] {
       using Bytes5 = std::array<int, 5>;
       check(repacked<5>("float4_e2m1fn_padded", "float4_e2m1fn", 3, {0x21, 0x43}) ==
             Bytes5{1, 2, 3, 255, 255});
@@ -167,9 +167,8 @@ const Case packing(
             Bytes5{0x81, 0x30, 0xFC, 255, 255});
     });
 
-const Case twice("small floats round through float32, float64 to float16 only once", [] {
-  const double above_tie =
-      1.0 + 0x1p-11 + 0x1p-40;  // in float32: the tie itself, which goes to even
+const Case double_rounding("small floats round via float32; float64 to float16 rounds once", [] {
+  const double above_tie = 1.0 + 0x1p-11 + 0x1p-40;  // rounds to the tie in float32
   expect(int{converted<std::uint16_t>("float16", "float64", above_tie)}, 0x3C01);
   expect(int{converted<std::uint16_t>("bfloat16", "float64", 1.0 + 0x1p-8 + 0x1p-40)}, 0x3F80);
   expect(int{converted<std::uint8_t>("float8_e4m3fn", "float64", 1.0 + 0x1p-4 + 0x1p-40)}, 0x38);

@@ -1,5 +1,5 @@
-// Owns the tests of how copy() finds its elements: random layouts against one element at a time,
-// overlap, packed bits, tiles.
+// Tests of copy() on random layouts, overlapping memory, packed types and transposes, compared with
+// copying element by element.
 #include "core/copy/copy.hpp"
 
 #include <algorithm>
@@ -17,17 +17,17 @@ namespace {
 using check::Case;
 using check::check;
 
-/// Kernels of a random instruction set while it lives, then the plain ones again.
-class AnyKernels {
+/// RAII: uses the kernels of a random instruction set, afterwards the plain ones.
+class RandomKernels {
  public:
-  AnyKernels() {
+  RandomKernels() {
     const kernels::Choices all = kernels::choices();
     kernels::use(all.tables[random_below(all.count)]->name);
   }
-  ~AnyKernels() { kernels::use("plain"); }
+  ~RandomKernels() { kernels::use("plain"); }
 };
 
-/// copy() must change exactly what a loop over single elements changes, and not one bit more.
+/// copy() must change exactly the bits that a loop over single elements changes.
 void expect_copy(const Placement& dst, const Placement& src) {
   Bytes source = random_bytes(src.nbytes);
   Bytes seen = random_bytes(dst.nbytes);
@@ -35,12 +35,12 @@ void expect_copy(const Placement& dst, const Placement& src) {
   for (std::int64_t rank = 0; rank < dst.size(); ++rank) {
     copy(dst.element(expected, rank), src.element(source, rank));
   }
-  const AnyKernels chosen;
+  const RandomKernels chosen;
   copy(dst.in(seen), src.in(source));
   check(seen == expected, describe(dst, src) + " by " + kernels::table().name);
 }
 
-const Case pairs("every pair of types through random layouts", [] {
+const Case pairs("every pair of types with random layouts", [] {
   for (const DType& from : all_types()) {
     for (const DType& to : all_types()) {
       if (!can_convert(from, to)) continue;
@@ -52,7 +52,7 @@ const Case pairs("every pair of types through random layouts", [] {
   }
 });
 
-const Case vectors("vector types: packed, padded, of odd sizes", [] {
+const Case vectors("vector types: packed, padded and of odd sizes", [] {
   for (const char* name : {"float32x4", "float64x3", "float16x3", "bfloat16x2", "int8x3",
                            "complex128x2", "float4_e2m1fnx2", "float4_e2m1fnx3", "float6_e2m3fnx4",
                            "float6_e3m2fnx3", "float6_e3m2fnx7", "boolx8"}) {
@@ -67,7 +67,7 @@ const Case vectors("vector types: packed, padded, of odd sizes", [] {
   }
 });
 
-const Case long_runs("gapless runs longer than a buffer, from every packed position", [] {
+const Case long_runs("contiguous runs longer than a buffer, at every bit offset", [] {
   const std::vector<DType> narrow = {type("float4_e2m1fn"), type("float6_e2m3fn"),
                                      type("float6_e3m2fn")};
   const std::vector<DType> others = {type("float4_e2m1fn"), type("float4_e2m1fn_padded"),
@@ -88,13 +88,13 @@ const Case long_runs("gapless runs longer than a buffer, from every packed posit
   }
 });
 
-const Case transposes("transposes larger than a tile, of every size of element", [] {
-  const std::vector<std::pair<const char*, const char*>> crossings = {
+const Case transposes("transposes larger than a tile, for every element size", [] {
+  const std::vector<std::pair<const char*, const char*>> type_pairs = {
       {"int8", "int8"},           {"float16", "float16"},       {"float32", "float32"},
       {"float64", "float64"},     {"complex128", "complex128"}, {"float64", "float32"},
       {"float8_e5m2", "int64"},   {"float4_e2m1fn", "float32"}, {"float32", "float6_e2m3fn"},
       {"float32x3", "float32x3"}, {"complex64", "complex32"}};
-  for (const auto& [from, to] : crossings) {
+  for (const auto& [from, to] : type_pairs) {
     for (const Numbers& shape :
          {Numbers{70, 131}, Numbers{3, 64, 65}, Numbers{129, 5, 40}, Numbers{200, 3}}) {
       Placement source = row_major(type(from), Numbers(shape.rbegin(), shape.rend()), 3);
@@ -102,17 +102,17 @@ const Case transposes("transposes larger than a tile, of every size of element",
       std::reverse(source.strides.begin(), source.strides.end());
       expect_copy(row_major(type(to), shape, 1), source);
       if (can_convert(type(to), type(from))) {
-        Placement turned = source;
-        turned.dtype = type(to);
-        turned.origin = 3 * turned.dtype.stored_bits();
-        turned.nbytes = tight_size(turned);
-        expect_copy(turned, row_major(type(from), shape, 1));
+        Placement transposed = source;
+        transposed.dtype = type(to);
+        transposed.origin = 3 * transposed.dtype.stored_bits();
+        transposed.nbytes = tight_size(transposed);
+        expect_copy(transposed, row_major(type(from), shape, 1));
       }
     }
   }
 });
 
-/// Both placements in one block: the result must be what copying through a snapshot gives.
+/// Both placements are in one block; the result must equal copying from a snapshot.
 void expect_overlapping_copy(Placement dst, Placement src) {
   const std::int64_t nbytes = std::max(dst.nbytes, src.nbytes);
   Bytes seen = random_bytes(nbytes);
@@ -121,12 +121,12 @@ void expect_overlapping_copy(Placement dst, Placement src) {
   for (std::int64_t rank = 0; rank < dst.size(); ++rank) {
     copy(dst.element(expected, rank), src.element(snapshot, rank));
   }
-  const AnyKernels chosen;
+  const RandomKernels chosen;
   copy(dst.in(seen), src.in(seen));
   check(seen == expected, "overlapping " + describe(dst, src) + " by " + kernels::table().name);
 }
 
-const Case overlaps("overlapping memory behaves as if src had been copied first", [] {
+const Case overlaps("overlapping copies behave as if src had been copied first", [] {
   const std::vector<DType> types = all_types();
   for (const DType& from : types) {
     for (int round = 0; round < 60; ++round) {
@@ -137,7 +137,7 @@ const Case overlaps("overlapping memory behaves as if src had been copied first"
       expect_overlapping_copy(random_placement(to, shape, false),
                               random_placement(from, shape, true));
     }
-    for (const std::int64_t shift : {0, 1, 2, 3, 7}) {  // a shifted copy of itself, both ways
+    for (const std::int64_t shift : {0, 1, 2, 3, 7}) {  // shifted in both directions
       expect_overlapping_copy(row_major(from, {300}, shift), row_major(from, {300}, 3));
       Placement reversed = row_major(from, {300}, 302);
       reversed.strides[0] = -1;
@@ -146,7 +146,7 @@ const Case overlaps("overlapping memory behaves as if src had been copied first"
   }
 });
 
-const Case same_memory("an array copied onto itself stays as it is", [] {
+const Case same_memory("copying an array onto itself changes nothing", [] {
   for (const DType& dtype : all_types()) {
     const Placement place = random_placement(dtype, {3, 4, 5}, false);
     Bytes memory = random_bytes(place.nbytes);
@@ -156,7 +156,7 @@ const Case same_memory("an array copied onto itself stays as it is", [] {
   }
 });
 
-const Case many_axes("64 axes, most of extent 1 with strides that mean nothing", [] {
+const Case many_axes("64 axes, most of extent 1 with meaningless strides", [] {
   Numbers shape(64, 1);
   shape[0] = 3;
   shape[20] = 2;
@@ -170,7 +170,7 @@ const Case many_axes("64 axes, most of extent 1 with strides that mean nothing",
   }
 });
 
-const Case nothing("no elements: no memory is touched", [] {
+const Case empty("copying an empty array accesses no memory", [] {
   const Numbers shape = {3, 0, 2};
   const Numbers strides = {std::int64_t{1} << 62, -5, 9};
   ArrayView dst;

@@ -1,5 +1,5 @@
-// Owns the tests of copies and fills on a device: the plan's launches, carried out by the device's
-// own kernels compiled for the host, give what core::copy gives, bit by bit.
+// Tests of device copies and fills: the planned launches, executed by the device kernels compiled
+// for the host, must give the same bits as core::copy().
 #include "runtime/copy/device_plan.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using runtime::DeviceStep;
 using runtime::DeviceSteps;
 namespace kernels = runtime::kernels;
 
-// Packed elements are written by words: a few bytes around them are read and written back.
+// Kernels for packed elements read and write whole words around them.
 constexpr std::int64_t kMargin = 16;
 
 std::uint64_t address_of(const std::byte* data) {
@@ -32,10 +32,10 @@ void expect_inside(const kernels::Range& range, const Bytes& memory, const char*
   if (range.begin == range.end) return;
   const std::uint64_t begin = address_of(memory.data());
   check(range.begin >= begin && range.end <= begin + memory.size(),
-        std::string(what) + " reaches outside of its memory");
+        std::string(what) + " accesses memory outside of its block");
 }
 
-/// Does what a driver and a device do with the steps.
+/// Executes the steps as a driver and a device do.
 void run_steps(const DeviceSteps& steps, const Bytes& to, const Bytes& from) {
   for (const DeviceStep& step : steps) {
     if (step.kind == DeviceStep::Kind::kMemcpy) {
@@ -44,9 +44,9 @@ void run_steps(const DeviceSteps& steps, const Bytes& to, const Bytes& from) {
                   static_cast<std::size_t>(step.nbytes));
       continue;
     }
-    const kernels::Footprint hull = kernels::footprint(step.name(), step.params);
-    expect_inside(hull.dst, to, step.name());
-    expect_inside(hull.src, from, step.name());
+    const kernels::Footprint footprint = kernels::footprint(step.name(), step.params);
+    expect_inside(footprint.dst, to, step.name());
+    expect_inside(footprint.src, from, step.name());
     const kernels::HostKernel* kernel = kernels::host_kernel(step.name());
     check(kernel != nullptr && step.grid > 0, step.name());
     if (kernel != nullptr) kernel->run(step.params, step.grid);
@@ -60,7 +60,8 @@ std::string names_of(const DeviceSteps& steps) {
   return out;
 }
 
-/// The placement some bytes further on: device memory is aligned, but nobody must rely on it.
+/// Shifts the placement by kMargin bytes, so that no kernel can rely on the alignment of the
+/// memory.
 Placement with_margin(Placement place) {
   place.origin += 8 * kMargin;
   place.nbytes += 2 * kMargin;
@@ -86,7 +87,7 @@ bool launches(const DeviceSteps& steps, const char* name) {
   });
 }
 
-const Case pairs("every pair of types through random layouts", [] {
+const Case pairs("every pair of types with random layouts", [] {
   for (const DType& from : all_types()) {
     for (const DType& to : all_types()) {
       if (!can_convert(from, to)) continue;
@@ -98,7 +99,7 @@ const Case pairs("every pair of types through random layouts", [] {
   }
 });
 
-const Case values("every value of 16 bits, and random ones of more, become the same bits", [] {
+const Case values("all 16-bit values and random wider ones convert to the same bits", [] {
   for (const DType& from : all_types()) {
     const std::int64_t count = from.bits <= 16 ? 65536 : 4096;
     const Placement source = with_margin(row_major(from, {count}, 0));
@@ -118,7 +119,7 @@ const Case values("every value of 16 bits, and random ones of more, become the s
   }
 });
 
-const Case specials("NaNs of every kind, infinities and ties become the same bits", [] {
+const Case specials("NaNs, infinities and ties convert to the same bits", [] {
   const std::uint64_t wide[] = {0x7FF0000000000000, 0xFFF0000000000000, 0x7FF8000000000000,
                                 0xFFF8000000000001, 0x7FF0000000000001, 0xFFF4000020000000,
                                 0x7FF7FFFFFFFFFFFF, 0x8000000000000000, 0x0000000000000001,
@@ -148,7 +149,7 @@ const Case specials("NaNs of every kind, infinities and ties become the same bit
   }
 });
 
-const Case vectors("vector types: packed, padded, of odd sizes", [] {
+const Case vectors("vector types: packed, padded and of odd sizes", [] {
   for (const char* name : {"float32x4", "float64x3", "float16x3", "bfloat16x2", "int8x3",
                            "complex128x2", "float4_e2m1fnx2", "float4_e2m1fnx3", "float6_e2m3fnx4",
                            "float6_e3m2fnx3", "float6_e3m2fnx7", "boolx8"}) {
@@ -163,7 +164,7 @@ const Case vectors("vector types: packed, padded, of odd sizes", [] {
   }
 });
 
-/// The elements of `shape` as they lie, in memory, in the reverse order of axes.
+/// A column-major placement of `shape`.
 Placement transposed(const DType& dtype, const Numbers& shape, std::int64_t first) {
   Placement out = row_major(dtype, Numbers(shape.rbegin(), shape.rend()), first);
   std::reverse(out.shape.begin(), out.shape.end());
@@ -171,7 +172,7 @@ Placement transposed(const DType& dtype, const Numbers& shape, std::int64_t firs
   return out;
 }
 
-const Case transposes("transposes go by tiles, from any byte on and of any size", [] {
+const Case transposes("transposes of any size and alignment use the tiled kernel", [] {
   const std::vector<std::pair<const char*, const char*>> types = {
       {"uint8", "refarray_tiled_1"},
       {"float16", "refarray_tiled_2"},
@@ -196,7 +197,7 @@ const Case transposes("transposes go by tiles, from any byte on and of any size"
   }
 });
 
-const Case short_rows("transposes of few units across, in every order of the axes", [] {
+const Case short_rows("transposes of only a few words across, in every axis order", [] {
   for (const char* dtype : {"uint8", "float16", "float32", "float64"}) {
     Numbers shape = {2, 3, 70, 40};
     Numbers order = {0, 1, 2, 3};
@@ -214,7 +215,7 @@ const Case short_rows("transposes of few units across, in every order of the axe
   }
 });
 
-const Case large("random layouts of many blocks and tiles", [] {
+const Case large("random layouts of many thread blocks and tiles", [] {
   for (const char* dtype : {"uint8", "float16", "float32", "float64", "complex128", "float16x3"}) {
     for (int round = 0; round < 80; ++round) {
       Numbers shape(static_cast<std::size_t>(1 + random_below(4)));
@@ -225,7 +226,7 @@ const Case large("random layouts of many blocks and tiles", [] {
   }
 });
 
-const Case rows("gapless rows that begin on any byte", [] {
+const Case rows("contiguous rows at any byte offset", [] {
   for (const std::int64_t length : {64, 65, 79, 80, 81, 127, 1000, 1021}) {
     for (const std::int64_t gap : {1, 2, 3, 5}) {
       for (std::int64_t first = 0; first < 5; ++first) {
@@ -241,7 +242,7 @@ const Case rows("gapless rows that begin on any byte", [] {
   }
 });
 
-const Case packed_rows("gapless packed rows are moved as bytes but for their ends", [] {
+const Case packed_rows("contiguous packed rows are copied as bytes, except their ends", [] {
   for (const char* dtype : {"float4_e2m1fn", "float6_e2m3fn"}) {
     for (const std::int64_t count : {1, 2, 3, 8, 255, 256, 257, 1000}) {
       for (std::int64_t first = 0; first < 5; ++first) {
@@ -258,25 +259,27 @@ const Case packed_rows("gapless packed rows are moved as bytes but for their end
   }
 });
 
-const Case many_axes("more axes than a kernel takes become several launches", [] {
-  for (const std::size_t rank : {16U, 17U, 18U, 19U}) {
-    const Numbers shape(rank, 2);
-    for (const char* from : {"int8", "float32"}) {
-      for (const char* to : {"float32", "int8"}) {
-        const DeviceSteps steps = expect_device_copy(random_placement(type(to), shape, false),
-                                                     random_placement(type(from), shape, true));
-        check(!steps.empty());
-      }
-    }
-  }
-  Numbers shape(64, 1);
-  shape[3] = 5;
-  shape[63] = 7;
-  expect_device_copy(random_placement(type("float32"), shape, false),
-                     random_placement(type("float32"), shape, true));
-});
+const Case many_axes("copies with more axes than a kernel supports are split into several launches",
+                     [] {
+                       for (const std::size_t rank : {16U, 17U, 18U, 19U}) {
+                         const Numbers shape(rank, 2);
+                         for (const char* from : {"int8", "float32"}) {
+                           for (const char* to : {"float32", "int8"}) {
+                             const DeviceSteps steps =
+                                 expect_device_copy(random_placement(type(to), shape, false),
+                                                    random_placement(type(from), shape, true));
+                             check(!steps.empty());
+                           }
+                         }
+                       }
+                       Numbers shape(64, 1);
+                       shape[3] = 5;
+                       shape[63] = 7;
+                       expect_device_copy(random_placement(type("float32"), shape, false),
+                                          random_placement(type("float32"), shape, true));
+                     });
 
-/// A view of memory that is not there, for plans that nobody carries out.
+/// A view of memory that does not exist, for plans that are not executed.
 struct Nowhere {
   Numbers shape;
   Numbers strides;
@@ -293,9 +296,9 @@ struct Nowhere {
   }
 };
 
-/// All units of the steps, and that none has numbers that do not fit 31 bits.
-std::int64_t units_of(const DeviceSteps& steps) {
-  std::int64_t units = 0;
+/// The number of words that the steps copy. Also checks that all parameters fit 31 bits.
+std::int64_t words_of(const DeviceSteps& steps) {
+  std::int64_t words = 0;
   for (const DeviceStep& step : steps) {
     std::int64_t here = 1;
     for (int i = 0; i < step.params.axes; ++i) here *= step.params.axis[i].extent.value;
@@ -303,39 +306,39 @@ std::int64_t units_of(const DeviceSteps& steps) {
     if (step.params.plane.rows > 0) here *= std::int64_t{step.params.plane.columns};
     check(step.params.count < kernels::kMaxCount, step.name());
     check(std::uint64_t{step.grid} * kernels::kBlock < (std::uint64_t{1} << 32), step.name());
-    units += here;
+    words += here;
   }
-  return units;
+  return words;
 }
 
-const Case huge("copies of more than 2^31 units are cut, and nothing is lost", [] {
+const Case huge("copies of more than 2^31 words are split completely", [] {
   constexpr std::int64_t kSide = std::int64_t{1} << 17;
   const DType byte = type("uint8");
   const Nowhere source{{kSide, kSide}, {2 * kSide, 2}, byte, 1 << 20};
   const Nowhere result{{kSide, kSide}, {3 * kSide, 3}, byte, std::uint64_t{1} << 40};
   const DeviceSteps strided = runtime::plan_device_copy(result.view(), source.view());
-  check::expect(units_of(strided), kSide * kSide, "units");
+  check::expect(words_of(strided), kSide * kSide, "words");
   check::expect(strided.size(), std::size_t{16}, "launches");
   const Nowhere turned{{kSide * 64, kSide * 64}, {1, kSide * 64}, byte, 1 << 20};
   const Nowhere straight{{kSide * 64, kSide * 64}, {kSide * 64, 1}, byte, std::uint64_t{1} << 50};
   const DeviceSteps tiled = runtime::plan_device_copy(straight.view(), turned.view());
-  check::expect(units_of(tiled), kSide * 64 * kSide * 64, "units of tiles");
-  check(launches(tiled, "refarray_tiled_1") && tiled.size() == 512, "launches of tiles");
+  check::expect(words_of(tiled), kSide * 64 * kSide * 64, "words of tiles");
+  check(launches(tiled, "refarray_tiled_1") && tiled.size() == 512, "launches of the tiled kernel");
   const Nowhere line{{kSide * kSide}, {1}, byte, 1 << 20};
   const DeviceSteps moved = runtime::plan_device_copy(line.view(), line.view());
-  check(moved.size() == 1 && moved[0].kind == DeviceStep::Kind::kMemcpy, "gapless: one memcpy");
+  check(moved.size() == 1 && moved[0].kind == DeviceStep::Kind::kMemcpy, "contiguous: one memcpy");
   check::expect(moved[0].nbytes, kSide * kSide, "bytes");
 });
 
-const Case wide_units("what is gapless and aligned is moved by 16 bytes", [] {
+const Case wide_words("contiguous aligned memory is copied in words of 16 bytes", [] {
   const Nowhere source{{100, 64}, {128, 1}, type("float32"), 1 << 20};
   const Nowhere result{{100, 64}, {96, 1}, type("float32"), 1 << 30};
   const DeviceSteps steps = runtime::plan_device_copy(result.view(), source.view());
   check(steps.size() == 1 && launches(steps, "refarray_strided_16"), names_of(steps));
-  check::expect(units_of(steps), std::int64_t{100 * 16}, "units");
+  check::expect(words_of(steps), std::int64_t{100 * 16}, "words");
 });
 
-const Case repeats("elements of dst that share memory: one of them stays", [] {
+const Case shared_dst("if elements of dst share memory, one of their values remains", [] {
   for (const char* dtype : {"float32", "complex128", "float4_e2m1fn", "float16x3"}) {
     Placement result = row_major(type(dtype), {7}, 0);
     result.shape = {6, 7};
@@ -356,7 +359,7 @@ const Case repeats("elements of dst that share memory: one of them stays", [] {
   }
 });
 
-const Case fills("fills of every type through random layouts", [] {
+const Case fills("fills of every type with random layouts", [] {
   std::vector<DType> types = all_types();
   for (const char* name : {"float32x3", "int8x3", "float16x3", "float4_e2m1fnx3", "float32x4",
                            "float6_e3m2fnx7", "int8x12"})
@@ -376,22 +379,22 @@ const Case fills("fills of every type through random layouts", [] {
       const DeviceSteps steps = runtime::plan_device_fill(place.in(seen), value.data());
       run_steps(steps, seen, seen);
       if (dtype.padded)
-        continue;  // the value's own padding is filled in, the host's copy clears it
+        continue;  // a fill keeps the padding bits of the value; a host copy clears them
       check(seen == expected, describe(place, one) + names_of(steps));
     }
   }
   check(!runtime::can_fill(type("float64x3")) && !runtime::can_fill(type("float4_e2m1fnx17")));
 });
 
-const Case wide_fills("gapless memory is filled by 16 bytes whatever the elements are", [] {
+const Case wide_fills("contiguous memory is filled in words of 16 bytes for every type", [] {
   const Nowhere place{{1000, 1600}, {1600, 1}, type("uint8"), 1 << 20};
   const std::byte value{7};
   const DeviceSteps steps = runtime::plan_device_fill(place.view(), &value);
   check(steps.size() == 1 && launches(steps, "refarray_fill_16"), names_of(steps));
-  check::expect(units_of(steps), std::int64_t{100000}, "units");
+  check::expect(words_of(steps), std::int64_t{100000}, "words");
 });
 
-const Case divisors("division by magic numbers", [] {
+const Case divisors("division by multiplication with magic numbers", [] {
   std::vector<std::uint32_t> numbers = {1, 2, 3, 5, 7, 10, 641, 65535, 65536, 65537, 2147483647};
   for (int i = 0; i < 300; ++i)
     numbers.push_back(

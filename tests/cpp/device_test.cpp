@@ -10,7 +10,7 @@ namespace {
 using namespace refarray::core;
 using namespace refarray::check;
 
-constexpr std::int32_t kMostUnits = std::numeric_limits<std::int32_t>::max();
+constexpr std::int32_t kMaxId = std::numeric_limits<std::int32_t>::max();
 constexpr DeviceKind kKinds[] = {DeviceKind::kCpu,      DeviceKind::kCuda,
                                  DeviceKind::kCudaHost, DeviceKind::kRocm,
                                  DeviceKind::kRocmHost, DeviceKind::kCudaManaged};
@@ -27,7 +27,7 @@ const Case spelling("names are spelled as documented", [] {
 
 const Case round_trip("every name parses back to its device", [] {
   for (const DeviceKind kind : kKinds) {
-    for (const std::int32_t id : {0, 1, 9, 10, 127, kMostUnits}) {
+    for (const std::int32_t id : {0, 1, 9, 10, 127, kMaxId}) {
       const Device device{kind, id};
       const std::optional<Device> back = device_from_name(name(device));
       check(back.has_value() && *back == device, name(device));
@@ -35,7 +35,7 @@ const Case round_trip("every name parses back to its device", [] {
   }
 });
 
-const Case short_names("a name without a unit means unit 0", [] {
+const Case short_names("a name without an ordinal means device 0", [] {
   check(device_from_name("cuda") == Device{DeviceKind::kCuda, 0});
   check(device_from_name("rocm") == Device{DeviceKind::kRocm, 0});
   check(device_from_name("cuda_managed") == Device{DeviceKind::kCudaManaged, 0});
@@ -43,7 +43,7 @@ const Case short_names("a name without a unit means unit 0", [] {
   check(device_from_name("cuda_host:0") == Device{DeviceKind::kCudaHost, 0});
 });
 
-const Case malformed("malformed names name nothing", [] {
+const Case malformed("malformed names are rejected", [] {
   for (const std::string_view text : {"",
                                       ":",
                                       ":0",
@@ -75,7 +75,7 @@ const Case malformed("malformed names name nothing", [] {
   check(!device_from_name(std::string_view("cpu\0", 4)), "a NUL byte");
 });
 
-const Case host("host memory is what the CPU reads without a driver", [] {
+const Case host("is_host()", [] {
   check(Device{}.is_host());
   check(Device{DeviceKind::kCudaHost, 0}.is_host());
   check(Device{DeviceKind::kRocmHost, 0}.is_host());
@@ -84,7 +84,7 @@ const Case host("host memory is what the CPU reads without a driver", [] {
   check(!Device{DeviceKind::kCudaManaged, 0}.is_host());
 });
 
-const Case equality("devices differ by kind and by unit", [] {
+const Case equality("devices differ by kind and by id", [] {
   check(Device{} == Device{DeviceKind::kCpu, 0});
   check(Device{DeviceKind::kCuda, 0} != Device{DeviceKind::kCuda, 1});
   check(Device{DeviceKind::kCuda, 0} != Device{DeviceKind::kRocm, 0});

@@ -1,4 +1,4 @@
-// Owns the tests of refarray/core/dtype.hpp.
+// Tests of refarray/core/dtype.hpp.
 #include "refarray/core/dtype.hpp"
 
 #include "check.hpp"
@@ -18,7 +18,7 @@ const Case round_trip("every name parses back to its dtype", [] {
         const std::string text = name(dtype);
         const std::optional<DType> back = dtype_from_name(text);
         if (padded && row.bits >= 8) {
-          check(!back, text);  // padding means nothing for whole bytes
+          check(!back, text);  // whole-byte types cannot be padded
         } else {
           check(back.has_value() && *back == dtype, text);
         }
@@ -36,7 +36,7 @@ const Case spelling("names are spelled as documented", [] {
   expect(name(DType{Kind::kInt, 24, 1, false}), "unknown");
 });
 
-const Case malformed("malformed names name nothing", [] {
+const Case malformed("malformed names are rejected", [] {
   for (const std::string_view text : {"",
                                       " ",
                                       "x",
@@ -94,7 +94,7 @@ const Case malformed("malformed names name nothing", [] {
   check(!dtype_from_name(std::string_view("int8x4\0", 7)), "a NUL byte after lanes");
 });
 
-const Case rows("the table has no row twice and finds each", [] {
+const Case rows("scalar_index() finds every row of kScalars, and all rows differ", [] {
   for (std::size_t i = 0; i < kScalars.size(); ++i) {
     expect(scalar_index(static_cast<unsigned>(kScalars[i].kind), kScalars[i].bits),
            static_cast<int>(i));
@@ -102,7 +102,7 @@ const Case rows("the table has no row twice and finds each", [] {
   }
   expect(scalar_index(static_cast<unsigned>(Kind::kFloat), 8), -1);
   expect(scalar_index(static_cast<unsigned>(Kind::kBool), 1), -1);
-  // Codes and widths as they may come from a foreign struct: any value is answered.
+  // An imported struct may contain any code and any number of bits.
   for (unsigned code = 0; code < 300; ++code) {
     for (unsigned bits = 0; bits < 300; ++bits) {
       const int row = scalar_index(code, bits);
@@ -146,7 +146,7 @@ const Case sizes("stored bits, itemsize and packing", [] {
   check(DType{Kind::kFloat6_e2m3fn, 6, 1, false}.is_sub_byte() && !DType{}.is_sub_byte());
 });
 
-const Case equality("dtypes differ when any member does", [] {
+const Case equality("dtypes differ if any member differs", [] {
   const DType base{Kind::kFloat4_e2m1fn, 4, 1, false};
   check(base == DType{Kind::kFloat4_e2m1fn, 4, 1, false});
   check(base != DType{Kind::kFloat4_e2m1fn, 4, 1, true});

@@ -1,5 +1,4 @@
-// Owns the tests of the small floats: every code of every format, and every place where rounding
-// turns.
+// Tests of the small floats: every code of every format, and rounding at every midpoint.
 #include "core/element.hpp"
 
 #include <cmath>
@@ -50,7 +49,7 @@ bool is_same(double a, double b) {
   return std::isnan(a) ? std::isnan(b) : a == b && std::signbit(a) == std::signbit(b);
 }
 
-const Case values("every code has the value its definition gives", [] {
+const Case values("every code has the value that the definition gives", [] {
   for_each_format([]<class T>(Tested<T> format) {
     for (int code = 0; code < 2 * sign_bit(format.definition); ++code) {
       const double seen = double{T{static_cast<typename T::Code>(code)}.value()};
@@ -60,7 +59,7 @@ const Case values("every code has the value its definition gives", [] {
   });
 });
 
-const Case round_trips("every value comes back as its own code", [] {
+const Case round_trips("every value converts back to its code", [] {
   for_each_format([]<class T>(Tested<T> format) {
     for (int code = 0; code < 2 * sign_bit(format.definition); ++code) {
       const float value = T{static_cast<typename T::Code>(code)}.value();
@@ -71,7 +70,7 @@ const Case round_trips("every value comes back as its own code", [] {
   });
 });
 
-const Case stray_bits("bits above a narrow value are ignored", [] {
+const Case unused_bits("unused bits above a sub-byte value are ignored", [] {
   for (unsigned code = 0; code < 256; ++code) {
     const auto byte = static_cast<std::uint8_t>(code);
     const auto low = [code](unsigned bits) {
@@ -86,7 +85,7 @@ const Case stray_bits("bits above a narrow value are ignored", [] {
 template <class T, class Wide>
 void expect_code(const Definition& d, double value, int code) {
   const Wide wide = static_cast<Wide>(value);
-  if (static_cast<double>(wide) != value) return;  // this point does not exist in Wide
+  if (static_cast<double>(wide) != value) return;  // not representable in Wide
   const bool unsigned_zero = d.specials == Definition::kUnsignedZero;
   const int negative =
       unsigned_zero && (code == 0 || code == sign_bit(d)) ? code : code ^ sign_bit(d);
@@ -95,8 +94,7 @@ void expect_code(const Definition& d, double value, int code) {
   expect(int{T::from(-wide).code}, negative, "minus: " + note);
 }
 
-/// Around the midpoint of each code and the next: below it goes down, above it up, on it to the
-/// even code.
+/// At the midpoint of two adjacent codes: below it rounds down, above it rounds up, at it to even.
 template <class T, class Wide>
 void expect_rounding(const Definition& d) {
   const int top = largest_finite(d);
@@ -110,14 +108,15 @@ void expect_rounding(const Definition& d) {
   }
 }
 
-const Case rounding("rounding turns at every midpoint, from float32 and from float64", [] {
-  for_each_format([]<class T>(Tested<T> format) {
-    expect_rounding<T, float>(format.definition);
-    expect_rounding<T, double>(format.definition);
-  });
-});
+const Case rounding("values round to nearest even at every midpoint, from float32 and from float64",
+                    [] {
+                      for_each_format([]<class T>(Tested<T> format) {
+                        expect_rounding<T, float>(format.definition);
+                        expect_rounding<T, double>(format.definition);
+                      });
+                    });
 
-const Case beyond("what lies far outside the range", [] {
+const Case out_of_range("values far outside of the range", [] {
   for_each_format([]<class T>(Tested<T> format) {
     const Definition& d = format.definition;
     for (const double huge : {1e6, 3e38, double{kInf}}) {
@@ -142,7 +141,7 @@ void expect_specials(const char* name, const SpecialCodes& codes) {
   expect(int{T::from(-0.0F).code}, codes.minus_zero, name);
 }
 
-/// The codes that ml_dtypes 0.6 was seen to give.
+/// The codes that ml_dtypes 0.6 gives.
 const Case specials("NaN, infinities and -0", [] {
   expect_specials<Float16>("float16", {0x7E00, 0xFE00, 0x7C00, 0xFC00, 0x8000});
   expect_specials<BFloat16>("bfloat16", {0x7FC0, 0xFFC0, 0x7F80, 0xFF80, 0x8000});
@@ -159,7 +158,7 @@ const Case specials("NaN, infinities and -0", [] {
   expect_specials<Float4_e2m1fn>("float4_e2m1fn", {0x08, 0x00, 0x07, 0x0F, 0x08});
 });
 
-const Case bfloat16("bfloat16: every code, every midpoint", [] {
+const Case bfloat16("bfloat16: every code and every midpoint", [] {
   for (unsigned code = 0; code < 0x10000; ++code) {
     const float value = BFloat16{static_cast<std::uint16_t>(code)}.value();
     expect(std::bit_cast<std::uint32_t>(value), code << 16);
@@ -174,7 +173,7 @@ const Case bfloat16("bfloat16: every code, every midpoint", [] {
   }
 });
 
-const Case powers("float8_e8m0fnu holds powers of two", [] {
+const Case powers("float8_e8m0fnu represents powers of two", [] {
   for (int code = 0; code < 255; ++code) {
     const float value = Float8_e8m0fnu{static_cast<std::uint8_t>(code)}.value();
     expect(double{value}, std::ldexp(1.0, code - 127));
@@ -191,7 +190,7 @@ const Case powers("float8_e8m0fnu holds powers of two", [] {
   expect(int{Float8_e8m0fnu::from(std::numeric_limits<float>::denorm_min()).code}, 0);
 });
 
-const Case payloads("float16 keeps what fits of a NaN's payload, and makes it quiet", [] {
+const Case payloads("float16 NaNs are quiet and keep the upper bits of the payload", [] {
   expect(std::bit_cast<std::uint32_t>(Float16{0xFE15}.value()), 0xFFC2A000U);
   expect(int{Float16::from(std::bit_cast<float>(0xFFC2A000U)).code}, 0xFE15);
   expect(int{Float16::from(std::bit_cast<float>(0x7F800001U)).code}, 0x7E00);

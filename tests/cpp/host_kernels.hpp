@@ -1,5 +1,4 @@
-// Owns the host's way of running the device kernels: how they are proven without a device. No part
-// of the extension module.
+// Runs the device kernels on the host, to test them without a device.
 #pragma once
 
 #include <string_view>
@@ -22,7 +21,7 @@ inline void run_phase(const Params& params, std::uint32_t block,
     Body::template run<kPhase>(params, block, thread, shared);
 }
 
-/// A barrier is where one loop over the threads ends and the next begins.
+/// Each phase is a loop over the threads of a block, so that barriers lie between two loops.
 template <class Body>
 inline void run_on_host(const Params& params, std::uint32_t grid) noexcept {
   typename Body::Shared shared;
@@ -62,7 +61,7 @@ inline constexpr std::array<HostKernel, kKernelNames.size()> kHostKernels{{
     {"refarray_cast", &detail::run_on_host<Cast>},
 }};
 
-/// nullptr: no kernel has that name.
+/// nullptr for an unknown name.
 inline const HostKernel* host_kernel(std::string_view name) noexcept {
   for (const HostKernel& kernel : kHostKernels) {
     if (kernel.name == name) return &kernel;
@@ -70,8 +69,7 @@ inline const HostKernel* host_kernel(std::string_view name) noexcept {
   return nullptr;
 }
 
-/// Addresses [begin, end) that hold every byte a launch touches on one side; empty when it touches
-/// none.
+/// Addresses [begin, end) of all bytes that a launch accesses; empty if it accesses none.
 struct Range {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
@@ -83,7 +81,8 @@ struct Footprint {
 
 namespace detail {
 
-/// How far, counted as the kernel counts, the units reach before and behind unit (0,...,0).
+/// The lowest and the highest offset of a word relative to word (0,...,0), in the units of the
+/// kernel: bytes or bits.
 struct Reach {
   std::int64_t low = 0;
   std::int64_t high = 0;
@@ -92,8 +91,8 @@ struct Reach {
     const std::int64_t farthest = (std::int64_t{extent} - 1) * stride;
     (farthest < 0 ? low : high) += farthest;
   }
-  Range bytes(std::uint64_t base, std::int64_t unit) const noexcept {
-    return {base + static_cast<std::uint64_t>(low), base + static_cast<std::uint64_t>(high + unit)};
+  Range bytes(std::uint64_t base, std::int64_t word) const noexcept {
+    return {base + static_cast<std::uint64_t>(low), base + static_cast<std::uint64_t>(high + word)};
   }
   Range bits(std::uint64_t base, std::int64_t first, std::int64_t width) const noexcept {
     return {base + static_cast<std::uint64_t>((first + low) >> 3),
@@ -103,7 +102,7 @@ struct Reach {
 
 }  // namespace detail
 
-/// In the addresses that `params` carries.
+/// The memory that a launch with `params` accesses.
 inline Footprint footprint(std::string_view name, const Params& params) noexcept {
   detail::Reach dst;
   detail::Reach src;
@@ -117,18 +116,18 @@ inline Footprint footprint(std::string_view name, const Params& params) noexcept
     out = {dst.bits(params.dst, params.dst_bit, params.dst_width),
            src.bits(params.src, params.src_bit, params.src_width)};
   } else {
-    std::int64_t unit = params.dst_width / 8;
-    if (name.starts_with("refarray_rows")) unit = params.plane.columns;
+    std::int64_t word = params.dst_width / 8;
+    if (name.starts_with("refarray_rows")) word = params.plane.columns;
     if (name.starts_with("refarray_tiled")) {
       const Plane& plane = params.plane;
-      dst.add(plane.rows, unit);
+      dst.add(plane.rows, word);
       dst.add(plane.column_part.value, plane.dst_pitch);
       dst.add(plane.columns / plane.column_part.value, plane.dst_leap);
-      src.add(plane.columns, unit);
+      src.add(plane.columns, word);
       src.add(plane.row_part.value, plane.src_pitch);
       src.add(plane.rows / plane.row_part.value, plane.src_leap);
     }
-    out = {dst.bytes(params.dst, unit), src.bytes(params.src, unit)};
+    out = {dst.bytes(params.dst, word), src.bytes(params.src, word)};
   }
   if (name.starts_with("refarray_fill")) out.src = {};
   return out;

@@ -1,4 +1,4 @@
-// Owns the tests of the device kernels' images as the runtime layer carries them.
+// Tests of the device kernel images that are embedded in the runtime layer.
 #include "runtime/kernels/images.hpp"
 
 #include <cstdint>
@@ -18,7 +18,7 @@ std::string_view text_of(std::span<const std::byte> image) {
 }
 
 #if defined(__linux__)
-const Case ptx("the PTX is text that ends with a zero byte, with every kernel in it", [] {
+const Case ptx("the PTX is NUL-terminated and contains every kernel", [] {
   const std::string_view image = text_of(runtime::kernels::ptx_image());
   check(image.size() > 1 && image.find('\0') == image.size() - 1);
   check(image.find(".version 6.0") != image.npos);
@@ -26,7 +26,7 @@ const Case ptx("the PTX is text that ends with a zero byte, with every kernel in
     check(image.find(std::string(".entry ") + name + "(") != image.npos, name);
 });
 
-const Case amd("the code objects are an aligned bundle of more than a page", [] {
+const Case amd("the AMD code objects are a page-aligned offload bundle", [] {
   const auto image = runtime::kernels::amd_image();
   check(text_of(image).starts_with("__CLANG_OFFLOAD_BUNDLE__") && image.size() >= 4096);
   check(reinterpret_cast<std::uintptr_t>(image.data()) % 4096 == 0, "aligned");

@@ -1,5 +1,5 @@
-// Owns the tests that every instruction set gives the same bytes: moves against one unit at a time,
-// conversions against the plain kernels.
+// Tests that the kernels of all instruction sets give identical results: copies are compared with
+// memcpy() of single elements, conversions with the plain kernels.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "check.hpp"
+#include "core/copy/chunks.hpp"
 #include "core/copy/copy.hpp"
-#include "core/copy/pieces.hpp"
 #include "core/copy/plan.hpp"
 #include "core/kernels/table.hpp"
 #include "naive.hpp"
@@ -41,7 +41,7 @@ void for_each_table(const std::function<void(const kernels::Table&)>& body) {
   kernels::use(all.tables[0]->name);
 }
 
-/// A layout over a block of its own: elements from `origin` on, which is no multiple of anything.
+/// A layout in a memory block of its own; `origin` is the byte offset of element (0,...,0).
 struct Placed {
   List strides;
   std::int64_t origin = 0;
@@ -75,8 +75,8 @@ std::string describe(const char* table, const DType& dtype, const List& shape, c
          shape_text(dst.strides) + " src " + shape_text(src.strides);
 }
 
-/// Every table, with ordinary and with non-temporal stores, against memcpy of one element after the
-/// other. The shifts are bytes before the block's first element.
+/// Compares every kernel table, with ordinary and with non-temporal stores, with memcpy() of single
+/// elements. The shifts are byte offsets of the first element in its block.
 void expect_move(Random& random, const DType& dtype, const List& shape, const List& dst_strides,
                  const List& src_strides, std::int64_t dst_shift, std::int64_t src_shift) {
   const std::int64_t size = dtype.itemsize();
@@ -119,8 +119,8 @@ std::vector<DType> move_types() {
   return types;
 }
 
-/// Strides of an array whose axes lie in `order` in memory, outermost first, with `gap` elements
-/// after the innermost axis and `step` between its elements.
+/// Strides of an array whose axes are in `order` in memory, outermost first; the innermost axis has
+/// the stride `step` and is followed by `gap` elements.
 List strides_of(const List& shape, const std::vector<std::size_t>& order, std::int64_t step,
                 std::int64_t gap) {
   List out(shape.size());
@@ -161,7 +161,7 @@ const Case layouts("random layouts of up to 8 axes", [] {
   }
 });
 
-const Case transposes("transposes around the edges of blocks, lines and tiles", [] {
+const Case transposes("transposes of sizes around those of blocks, cache lines and tiles", [] {
   Random random(8);
   for (const DType& dtype : move_types()) {
     for (int round = 0; round < 60; ++round) {
@@ -175,20 +175,20 @@ const Case transposes("transposes around the edges of blocks, lines and tiles", 
       if (round % 5 == 0) src[2] = -src[2];
       expect_move(random, dtype, shape, dst, src);
     }
-    // Rows that fall on the same lines of the caches, and dst on whole lines.
+    // src rows that map to the same cache sets, and dst columns aligned to cache lines.
     expect_move(random, dtype, {64, 96}, {128, 1}, {1, 1024});
   }
 });
 
-const Case braids("two, three and four sequences that take turns, and their inverse", [] {
+const Case interleaving("interleaving and deinterleaving of two to five sequences", [] {
   Random random(9);
   for (const DType& dtype : move_types()) {
     for (std::int64_t parts = 2; parts <= 5; ++parts) {
       for (const std::int64_t count : {1, 2, 7, 15, 16, 17, 31, 33, 63, 64, 65, 100, 129, 1000}) {
-        const std::int64_t apart = count + random.between(0, 2);
-        expect_move(random, dtype, {count, parts}, {parts, 1}, {1, apart});
-        expect_move(random, dtype, {parts, count}, {apart, 1}, {1, parts});
-        expect_move(random, dtype, {count, parts}, {parts, 1}, {1, -apart});
+        const std::int64_t part_stride = count + random.between(0, 2);
+        expect_move(random, dtype, {count, parts}, {parts, 1}, {1, part_stride});
+        expect_move(random, dtype, {parts, count}, {part_stride, 1}, {1, parts});
+        expect_move(random, dtype, {count, parts}, {parts, 1}, {1, -part_stride});
       }
     }
   }
@@ -207,9 +207,10 @@ const Case steps("rows with every pair of small steps", [] {
   }
 });
 
-// Non-temporal stores need whole cache lines, so the kernels write a head and a tail apart. Every
-// misalignment of dst, and lengths around those from which a kernel streams.
-const Case misaligned("streaming rows from and to every misalignment of a cache line", [] {
+// Non-temporal stores write whole cache lines, so the kernels write the head and the tail of a row
+// separately. Covers every misalignment of dst, and lengths around the streaming threshold of the
+// kernels.
+const Case misaligned("non-temporal stores to rows at every offset in a cache line", [] {
   Random random(14);
   for (const char* text : {"int8", "float16", "float32", "float64", "complex128"}) {
     const DType dtype = dtype_from_name(text).value();
@@ -231,14 +232,14 @@ const Case misaligned("streaming rows from and to every misalignment of a cache 
   }
 });
 
-const Case rows("gapless rows of every length up to a few lines", [] {
+const Case rows("contiguous rows of every length up to a few cache lines", [] {
   Random random(11);
   const DType byte = dtype_from_name("uint8").value();
   for (std::int64_t count = 1; count <= 300; ++count)
     expect_move(random, byte, {5, count}, {count, 1}, {count + 3, 1});
 });
 
-const Case conversions("conversions give the bits of the plain kernels", [] {
+const Case conversions("conversions give the same bits as the plain kernels", [] {
   Random random(12);
   const List shape = {37, 41};
   const std::vector<List> choices = {{41, 1}, {1, 37}, {82, 2}, {-41, -1}, {0, 1}};
@@ -267,51 +268,55 @@ const Case conversions("conversions give the bits of the plain kernels", [] {
   }
 });
 
-const Case large("results that go around the caches, in pieces, by one thread and by three", [] {
-  Random random(13);
-  const std::vector<std::pair<List, std::vector<std::size_t>>> shapes = {
-      {{17, 1000, 1100}, {0, 1, 2}},   {{17, 1000, 1100}, {0, 2, 1}}, {{2100, 9000}, {1, 0}},
-      {{130, 128, 1200}, {1, 0, 2}},   {{6000003, 3}, {1, 0}},        {{3, 6000003}, {1, 0}},
-      {{70, 65, 66, 67}, {3, 2, 1, 0}}};
-  const DType byte = dtype_from_name("uint8").value();
-  for (const auto& [shape, order] : shapes) {
-    const std::int64_t size = size_of(shape);
-    Bytes source(static_cast<std::size_t>(size));
-    for (std::size_t i = 0; i < source.size(); ++i)
-      source[i] = static_cast<std::byte>(i * 2654435761U >> 13);
-    const Placed src{strides_of(shape, order, 1, 0), 0, size};
-    const Layout packed = c_layout(shape);
-    const Placed dst{List(packed.stride_span().begin(), packed.stride_span().end()), 64, size + 64};
-    Bytes expected(static_cast<std::size_t>(dst.nbytes));
-    const List from = addresses(shape, src.strides);
-    for (std::size_t i = 0; i < from.size(); ++i)
-      expected[64 + i] = source[static_cast<std::size_t>(from[i])];
-    for (const int threads : {1, 3}) {
-      set_copy_threads(threads);
-      for_each_table([&](const kernels::Table& table) {
-        Bytes seen(static_cast<std::size_t>(dst.nbytes));
-        copy(view(seen, dst, shape, byte), view(source, src, shape, byte));
-        check(seen == expected, describe(table.name, byte, shape, dst, src));
-      });
-    }
-    set_copy_threads(1);
-  }
-});
+const Case large("large copies with non-temporal stores, in chunks, on one and on three threads",
+                 [] {
+                   Random random(13);
+                   const std::vector<std::pair<List, std::vector<std::size_t>>> shapes = {
+                       {{17, 1000, 1100}, {0, 1, 2}},   {{17, 1000, 1100}, {0, 2, 1}},
+                       {{2100, 9000}, {1, 0}},          {{130, 128, 1200}, {1, 0, 2}},
+                       {{6000003, 3}, {1, 0}},          {{3, 6000003}, {1, 0}},
+                       {{70, 65, 66, 67}, {3, 2, 1, 0}}};
+                   const DType byte = dtype_from_name("uint8").value();
+                   for (const auto& [shape, order] : shapes) {
+                     const std::int64_t size = size_of(shape);
+                     Bytes source(static_cast<std::size_t>(size));
+                     for (std::size_t i = 0; i < source.size(); ++i)
+                       source[i] = static_cast<std::byte>(i * 2654435761U >> 13);
+                     const Placed src{strides_of(shape, order, 1, 0), 0, size};
+                     const Layout packed = c_layout(shape);
+                     const Placed dst{
+                         List(packed.stride_span().begin(), packed.stride_span().end()), 64,
+                         size + 64};
+                     Bytes expected(static_cast<std::size_t>(dst.nbytes));
+                     const List from = addresses(shape, src.strides);
+                     for (std::size_t i = 0; i < from.size(); ++i)
+                       expected[64 + i] = source[static_cast<std::size_t>(from[i])];
+                     for (const int threads : {1, 3}) {
+                       set_copy_threads(threads);
+                       for_each_table([&](const kernels::Table& table) {
+                         Bytes seen(static_cast<std::size_t>(dst.nbytes));
+                         copy(view(seen, dst, shape, byte), view(source, src, shape, byte));
+                         check(seen == expected, describe(table.name, byte, shape, dst, src));
+                       });
+                     }
+                     set_copy_threads(1);
+                   }
+                 });
 
-const Case watch("a copy asks now and then, and stops when told to", [] {
+const Case interrupts("a long copy polls for interrupts and can be stopped", [] {
   const List shape = {8, 4 << 20};
   const Placed place{{4 << 20, 1}, 0, 32 << 20};
   const DType byte = dtype_from_name("uint8").value();
   Bytes source(static_cast<std::size_t>(place.nbytes), std::byte{1});
   Bytes seen(static_cast<std::size_t>(place.nbytes));
-  int asked = 0;
+  int polls = 0;
   const InterruptCheck counts{[](void* context) noexcept {
                                 ++*static_cast<int*>(context);
                                 return false;
                               },
-                              &asked};
+                              &polls};
   check(copy(view(seen, place, shape, byte), view(source, place, shape, byte), counts));
-  check(asked >= 3, std::to_string(asked));
+  check(polls >= 3, std::to_string(polls));
   check(seen == source);
   std::fill(seen.begin(), seen.end(), std::byte{0});
   const InterruptCheck refuses{[](void*) noexcept { return true; }, nullptr};
@@ -320,11 +325,11 @@ const Case watch("a copy asks now and then, and stops when told to", [] {
   check(moved > 0 && moved < place.nbytes, std::to_string(moved));
 });
 
-const Case names("tables are chosen by name", [] {
+const Case names("kernel tables are selected by name", [] {
   const kernels::Choices all = kernels::choices();
   check(all.count >= 1);
   expect(std::string(all.tables[all.count - 1]->name), std::string("plain"));
-  check(!kernels::use("none such"));
+  check(!kernels::use("unknown"));
   check(kernels::use("plain"));
   expect(std::string(kernels::table().name), std::string("plain"));
   check(kernels::use(all.tables[0]->name));

@@ -1,5 +1,4 @@
-// Owns the tests of refarray/core/layout.hpp: tables of edges, and a seeded comparison with the
-// naive model.
+// Tests of core/layout.hpp: edge cases, and random layouts compared with the naive model.
 #include "core/layout.hpp"
 
 #include <algorithm>
@@ -26,14 +25,14 @@ constexpr DType kWidest{Kind::kComplex, 128, 65535, false};
 constexpr DType kTypes[] = {kByte, kDouble, kFour,
                             kSix,  kWidest, {Kind::kFloat6_e2m3fn, 6, 3, true}};
 
-const Case copies("a Layout copies the axes that it has", [] {
+const Case copies("copying a Layout copies only its axes", [] {
   Layout a(List{2, 3}, List{3, 1});
   Layout b(a);
   check(b.ndim == 2 && same(b.extents(), a.extents()) && same(b.stride_span(), a.stride_span()));
   Layout c(List{9, 9, 9}, List{81, 9, 1});
   c = a;
   check(c.ndim == 2 && same(c.extents(), a.extents()) &&
-        c.shape[2] == 9);  // the third entry was not touched
+        c.shape[2] == 9);  // the third entry is not copied
   const Layout& alias = c;
   c = alias;
   check(same(c.extents(), a.extents()));
@@ -45,13 +44,13 @@ const Case copies("a Layout copies the axes that it has", [] {
   check(same(Layout(widest).extents(), full));
 });
 
-const Case text_of_shapes("shapes are written as Python writes tuples", [] {
+const Case text_of_shapes("shape_text() formats shapes like Python tuples", [] {
   expect(shape_text({}), "()");
   expect(shape_text(List{7}), "(7,)");
   expect(shape_text(List{-1, 0, kLeast}), "(-1, 0, -9223372036854775808)");
 });
 
-const Case size_table("checked_size at the edges", [] {
+const Case size_table("checked_size() edge cases", [] {
   expect(checked_size({}), 1);
   expect(checked_size(List{0}), 0);
   expect(checked_size(List{kMost}), kMost);
@@ -62,49 +61,50 @@ const Case size_table("checked_size at the edges", [] {
   expect(checked_size(List{49, 73, 127, 337, 92737, 649657}), kMost);
 });
 
-const Case size_refused("checked_size refuses with the value", [] {
+const Case size_refused("checked_size() errors name the value", [] {
   fails(Fault::kValue, "axis 1 is -3", [] { checked_size(List{2, -3}); });
   fails(Fault::kValue, "axis 0 is -9223372036854775808", [] { checked_size(List{kLeast}); });
   fails(Fault::kValue, "axis 1 is -1", [] { checked_size(List{0, -1}); });
   fails(Fault::kValue, "axis 2 is -1",
-        [] { checked_size(List{kTwo62, kTwo62, -1}); });  // before the overflow
+        [] { checked_size(List{kTwo62, kTwo62, -1}); });  // reported instead of the overflow
   fails(Fault::kValue, "axis 0 is -2", [] { checked_size(List{-2, -3}); });
   fails(Fault::kOverflow, "(4611686018427387904, 2)", [] { checked_size(List{kTwo62, 2}); });
   fails(Fault::kOverflow, "(4611686018427387904, 0, 2)", [] { checked_size(List{kTwo62, 0, 2}); });
   fails(Fault::kOverflow, "(0, ", [] { checked_size(List{0, kMost, kMost}); });
-  // 2^32 four times wraps to 0, and 2^33 * 2^31 to 0: neither may pass.
+  // These products wrap around to 0.
   fails(Fault::kOverflow, "limit",
         [] { checked_size(List{kTwo31 * 2, kTwo31 * 2, kTwo31 * 2, kTwo31 * 2}); });
   fails(Fault::kOverflow, "limit", [] { checked_size(List{kTwo31 * 4, kTwo31}); });
 });
 
-const Case nbytes_table("bytes: packed types are rounded once, padded ones per element", [] {
-  expect(checked_nbytes(0, kDouble), 0);
-  expect(checked_nbytes(3, kDouble), 24);
-  expect(checked_nbytes(3, kFour), 2);
-  expect(checked_nbytes(1, kFour), 1);
-  expect(checked_nbytes(4, kSix), 3);
-  expect(checked_nbytes(5, kSix), 4);
-  expect(checked_nbytes(5, DType{Kind::kFloat6_e2m3fn, 6, 1, true}), 5);
-  expect(checked_nbytes(3, DType{Kind::kFloat4_e2m1fn, 4, 3, false}), 5);
-  expect(checked_nbytes(3, DType{Kind::kFloat4_e2m1fn, 4, 3, true}), 6);
-  expect(checked_nbytes(1, kWidest), 1048560);
-  expect(checked_nbytes(kTwo60 - 1, kByte), kTwo60 - 1);
-  expect(checked_nbytes(kMost / 4, kFour), kMost / 8 + 1);
-  expect(checked_nbytes(0, kWidest), 0);
-  fails(Fault::kOverflow, "1152921504606846976 elements of uint8",
-        [] { checked_nbytes(kTwo60, kByte); });
-  fails(Fault::kOverflow, "complex128x65535", [] { checked_nbytes(kTwo60, kWidest); });
-  fails(Fault::kOverflow, "limit", [] { checked_nbytes(kMost, kFour); });
-  for (const DType& dtype : kTypes) {
-    for (std::int64_t size = 0; size < 40; ++size)
-      expect(nbytes_of(size, dtype), checked_nbytes(size, dtype), name(dtype));
-  }
-});
+const Case nbytes_table(
+    "sizes in bytes: packed types are rounded up once, padded ones per element", [] {
+      expect(checked_nbytes(0, kDouble), 0);
+      expect(checked_nbytes(3, kDouble), 24);
+      expect(checked_nbytes(3, kFour), 2);
+      expect(checked_nbytes(1, kFour), 1);
+      expect(checked_nbytes(4, kSix), 3);
+      expect(checked_nbytes(5, kSix), 4);
+      expect(checked_nbytes(5, DType{Kind::kFloat6_e2m3fn, 6, 1, true}), 5);
+      expect(checked_nbytes(3, DType{Kind::kFloat4_e2m1fn, 4, 3, false}), 5);
+      expect(checked_nbytes(3, DType{Kind::kFloat4_e2m1fn, 4, 3, true}), 6);
+      expect(checked_nbytes(1, kWidest), 1048560);
+      expect(checked_nbytes(kTwo60 - 1, kByte), kTwo60 - 1);
+      expect(checked_nbytes(kMost / 4, kFour), kMost / 8 + 1);
+      expect(checked_nbytes(0, kWidest), 0);
+      fails(Fault::kOverflow, "1152921504606846976 elements of uint8",
+            [] { checked_nbytes(kTwo60, kByte); });
+      fails(Fault::kOverflow, "complex128x65535", [] { checked_nbytes(kTwo60, kWidest); });
+      fails(Fault::kOverflow, "limit", [] { checked_nbytes(kMost, kFour); });
+      for (const DType& dtype : kTypes) {
+        for (std::int64_t size = 0; size < 40; ++size)
+          expect(nbytes_of(size, dtype), checked_nbytes(size, dtype), name(dtype));
+      }
+    });
 
 const Case c_layout_table("row-major layouts", [] {
   check(same(c_layout(List{2, 3, 4}).stride_span(), List{12, 4, 1}));
-  check(same(c_layout(List{2, 0, 4}).stride_span(), List{4, 4, 1}));  // a zero counts as 1
+  check(same(c_layout(List{2, 0, 4}).stride_span(), List{4, 4, 1}));  // an extent of 0 counts as 1
   check(same(c_layout(List{1, 5, 1}).stride_span(), List{5, 1, 1}));
   check(c_layout({}).ndim == 0);
   check(same(c_layout(List{kTwo62, 0}).stride_span(), List{1, 1}));
@@ -121,13 +121,13 @@ void check_range(const List& shape, const List& strides, const DType& dtype, std
   expect(range.end, end, show(shape, strides));
 }
 
-const Case range_table("bit ranges at the edges of int64", [] {
+const Case range_table("bit ranges at the limits of int64", [] {
   constexpr DType kBit{Kind::kUInt, 1, 1,
-                       false};  // names no type of ours, but reaches the last bit
+                       false};  // not a supported type, but it reaches the last bit
   check_range({}, {}, kDouble, 0, 64);
   check_range({0}, {kLeast}, kWidest, 0, 0);
   check_range({kMost, 0}, {kLeast, 1}, kWidest, 0,
-              0);  // empty, though the axis before would overflow
+              0);  // empty, although the axis before overflows
   check_range({1}, {kLeast}, kWidest, 0, 8388480);
   check_range({1, 1, 1}, {kLeast, kMost, 0}, kFour, 0, 4);
   check_range({2}, {kLeast}, kBit, kLeast, 1);
@@ -140,14 +140,14 @@ const Case range_table("bit ranges at the edges of int64", [] {
   check_range({3, 4}, {-4, 1}, kFour, -32, 16);
 });
 
-const Case range_refused("bit ranges that do not fit", [] {
+const Case range_refused("overflowing bit ranges are rejected", [] {
   fails(Fault::kOverflow, "(2,) with strides (-9223372036854775808,)",
         [] { checked_bit_range(List{2}, List{kLeast}, kFour); });
   fails(Fault::kOverflow, "bits", [] { checked_bit_range(List{3}, List{kLeast}, kFour); });
   fails(Fault::kOverflow, "bits", [] { checked_bit_range(List{kMost}, List{kLeast}, kWidest); });
   fails(Fault::kOverflow, "bits", [] { checked_bit_range(List{kMost}, List{kMost}, kWidest); });
   fails(Fault::kOverflow, "bits",
-        [] { checked_bit_range(List{kTwo60}, List{1}, kByte); });  // only the end does not fit
+        [] { checked_bit_range(List{kTwo60}, List{1}, kByte); });  // only the end overflows
   fails(Fault::kOverflow, "bits", [] { checked_bit_range(List{2}, List{-kTwo60 - 1}, kByte); });
   fails(Fault::kOverflow, "bits",
         [] { checked_bit_range(List{2, 2, 2}, List{kTwo62, kTwo62, kTwo62}, kFour); });
@@ -164,7 +164,7 @@ const Case model("ranges, sizes and contiguity agree with the naive model", [] {
     const auto rank = static_cast<std::size_t>(random.between(0, 4));
     const List shape = random.list(rank, round % 5 == 0 ? 0 : 1, 4);
     List strides = random.list(rank, -6, 6);
-    if (round % 2 == 0) {  // near a contiguous one, which random strides seldom are
+    if (round % 2 == 0) {  // similar to a contiguous layout, which random strides seldom are
       const Layout near = c_layout(shape);
       strides.assign(near.strides, near.strides + rank);
       if (round % 4 == 0) std::reverse(strides.begin(), strides.end());
@@ -189,7 +189,7 @@ const Case model("ranges, sizes and contiguity agree with the naive model", [] {
   }
 });
 
-const Case contiguous_table("contiguity ignores strides that carry no meaning", [] {
+const Case contiguous_table("contiguity ignores meaningless strides", [] {
   check(is_c_contiguous({}, {}) && is_f_contiguous({}, {}));
   check(is_c_contiguous(List{1, 5}, List{12345, 1}) && is_f_contiguous(List{1, 5}, List{12345, 1}));
   check(is_c_contiguous(List{5, 1}, List{1, -7}));
@@ -201,7 +201,7 @@ const Case contiguous_table("contiguity ignores strides that carry no meaning", 
   check(is_c_contiguous(List{1, 1}, List{kLeast, kMost}));
 });
 
-const Case axes("axes count from either end", [] {
+const Case axes("negative axes count from the end", [] {
   for (int ndim = 1; ndim <= kMaxRank; ndim += 7) {
     for (int axis = 0; axis < ndim; ++axis) {
       expect(normalize_axis(axis, ndim), axis);

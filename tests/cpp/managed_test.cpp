@@ -1,4 +1,4 @@
-// Owns the tests of the DLPack structs and of the managed tensors that we make, without Python.
+// Tests of the DLPack structs and of exported managed tensors, without Python.
 #include "refarray/dlpack/managed.hpp"
 
 #include <malloc.h>
@@ -34,7 +34,7 @@ Managed<M> export_of(const Array& array) {
 }
 
 // req: ABI-01
-const Case layout("sizes and offsets of the structs, as LP64 lays out the header", [] {
+const Case layout("sizes and offsets of the structs on LP64", [] {
   expect(sizeof(DLPackVersion), 8U);
   expect(sizeof(DLDevice), 8U);
   expect(sizeof(DLDataType), 4U);
@@ -63,7 +63,7 @@ const Case layout("sizes and offsets of the structs, as LP64 lays out the header
 });
 
 // req: LIFE-22, LIFE-04
-const Case one_reference("an export holds one reference to the storage, and its deleter returns it",
+const Case one_reference("an export holds one reference to the storage, which its deleter drops",
                          [] {
                            const Array array = new_array(kFloat, kShape, true);
                            check(array.storage->is_last_reference());
@@ -91,7 +91,7 @@ const Case outlives("the tensor's data, shape and strides outlive the array", []
   check(managed->dl_tensor.data == values && values[14] == 0.0F);
 });
 
-/// Bytes that the heap has lent out; sanitizers replace the heap and report leaks themselves.
+/// Allocated bytes of the heap; 0 under sanitizers, which replace the heap and detect leaks.
 std::size_t heap_in_use() { return mallinfo2().uordblks; }
 
 template <class M>
@@ -101,7 +101,8 @@ void export_and_drop_often() {
   const std::size_t before = heap_in_use();
   for (int i = 0; i < 100'000; ++i) export_of<M>(array).reset();
   const std::size_t after = heap_in_use();
-  check(after < before + 1000, "100000 exports left " + std::to_string(after - before) + " bytes");
+  check(after < before + 1000,
+        "100000 exports leaked " + std::to_string(after - before) + " bytes");
 }
 
 // req: LIFE-01
@@ -118,10 +119,10 @@ void collect(void* context, const char* kind, const char* message) {
   auto& errors = *static_cast<Errors*>(context);
   ++errors.count;
   errors.kind = kind;
-  check(*message != '\0', "a message without words");
+  check(*message != '\0', "empty error message");
 }
 
-/// A tensor of (3, 5) floats that says nothing else.
+/// A prototype of (3, 5) floats.
 DLTensor prototype_of(std::int64_t* shape) {
   DLTensor out{};
   out.device = {kDLCPU, 0};
@@ -132,7 +133,7 @@ DLTensor prototype_of(std::int64_t* shape) {
 }
 
 // req: CAPI-20, CAPI-21, CAPI-23, CAPI-24
-const Case allocates("the allocator needs no Python, and reports once when it cannot", [] {
+const Case allocates("the allocator needs no Python, and reports a failure exactly once", [] {
   using refarray::dlpack::allocate_managed;
   std::int64_t shape[] = {3, 5};
   DLTensor prototype = prototype_of(shape);
@@ -155,7 +156,7 @@ const Case allocates("the allocator needs no Python, and reports once when it ca
 });
 
 // req: CAPI-21, CAPI-24
-const Case no_memory("the allocator says MemoryError when there is none", [] {
+const Case no_memory("the allocator reports MemoryError when out of memory", [] {
   static const Allocator none{
       [](std::size_t, std::size_t, bool, void*) noexcept -> void* { return nullptr; },
       [](void*, std::size_t, void*) noexcept {}, nullptr};
@@ -172,7 +173,7 @@ const Case no_memory("the allocator says MemoryError when there is none", [] {
 });
 
 // req: LIFE-02
-const Case no_deleter("a tensor without a deleter is let go of", [] {
+const Case no_deleter("a tensor without a deleter can be dropped", [] {
   DLManagedTensorVersioned tensor{};
   Managed<DLManagedTensorVersioned>(&tensor).reset();
   check(tensor.deleter == nullptr);

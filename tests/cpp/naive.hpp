@@ -1,5 +1,4 @@
-// Owns the slow and obvious model of a layout that the fast code is compared with: a list of every
-// element's address.
+// A naive model of a layout, for comparison: the list of the addresses of all elements.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +13,7 @@ namespace refarray::check {
 
 using List = std::vector<std::int64_t>;
 
-/// The offsets of all elements, in elements, in row-major order of their indices; or in
-/// column-major order.
+/// The offsets of all elements, in elements, in row-major or column-major order of their indices.
 inline List addresses(core::Extents shape, core::Extents strides, bool row_major = true) {
   List out{0};
   const std::size_t rank = shape.size();
@@ -43,7 +41,7 @@ inline List addresses(const core::Layout& layout) {
   return addresses(layout.extents(), layout.stride_span());
 }
 
-/// Repeatable random numbers; a seed per case, so that a failing case fails again.
+/// Reproducible random numbers, with one seed per case.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
@@ -60,17 +58,17 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-/// What slicing, flipping, transposing and stretching make of a row-major array.
+/// A random view: a row-major layout that is sliced, reversed, transposed and broadcast.
 inline core::Layout random_view(Random& random, std::size_t rank) {
   const List whole = random.list(rank, 1, 6);
   core::Layout out = core::c_layout(whole);
   for (std::size_t i = 0; i < rank; ++i) {
     const std::int64_t step = random.between(0, 3) == 0 ? 2 : 1;
-    const bool flipped = random.between(0, 4) == 0;
-    const bool stretched = random.between(0, 9) == 0;
+    const bool reversed = random.between(0, 4) == 0;
+    const bool broadcast = random.between(0, 9) == 0;
     out.shape[i] = random.between(0, 2) == 0 ? random.between(0, whole[i]) / step
                                              : (whole[i] + step - 1) / step;
-    out.strides[i] *= stretched ? 0 : flipped ? -step : step;
+    out.strides[i] *= broadcast ? 0 : reversed ? -step : step;
   }
   if (rank > 1 && random.between(0, 2) == 0) {
     const auto a = static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(rank) - 1));

@@ -1,5 +1,4 @@
-// Owns what the definitions of the small floats say about each code, written down independently of
-// SmallFloat.
+// The definitions of the small float formats, independent of SmallFloat, for comparison.
 #pragma once
 
 #include <cmath>
@@ -7,7 +6,7 @@
 
 namespace refarray::check {
 
-/// What the format's definition says about one code, written down independently of SmallFloat.
+/// Parameters of a format.
 struct Definition {
   const char* name;
   int exponent_bits;
@@ -18,7 +17,7 @@ struct Definition {
 
 inline int sign_bit(const Definition& d) { return 1 << (d.exponent_bits + d.mantissa_bits); }
 
-/// The value a positive code would have if no code were special; also for the one past the largest.
+/// The value of a positive code if no code were special. Also valid for largest_finite() + 1.
 inline double plain_value(const Definition& d, int code) {
   const int mantissa = code & ((1 << d.mantissa_bits) - 1);
   const int exponent = code >> d.mantissa_bits;
@@ -48,12 +47,12 @@ inline int largest_finite(const Definition& d) {
   return code;
 }
 
-/// The code of the finite value nearest to `magnitude` >= 0, the even one of two; one past the
-/// largest finite code when the value rounds beyond it.
+/// The code of the finite value nearest to `magnitude` >= 0, ties to even; largest_finite() + 1 if
+/// the value overflows.
 inline int nearest_code(const Definition& d, double magnitude) {
   int low = 0, high = largest_finite(d) + 1;
   if (magnitude >= plain_value(d, high)) return high;
-  while (high - low > 1) {  // plain_value rises with the code
+  while (high - low > 1) {  // plain_value() is monotonic
     const int middle = (low + high) / 2;
     (plain_value(d, middle) <= magnitude ? low : high) = middle;
   }

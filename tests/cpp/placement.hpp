@@ -1,4 +1,4 @@
-// Owns what the tests of copies are made of: elements placed at random in a block of memory.
+// Random placements of elements in a block of memory, for the tests of copies.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ inline Bytes random_bytes(std::int64_t count) {
 
 inline DType type(const char* text) { return dtype_from_name(text).value(); }
 
-/// All 27 kinds, and the three narrow ones padded.
+/// The 27 scalar types, and the padded form of the three sub-byte ones.
 inline std::vector<DType> all_types() {
   std::vector<DType> types;
   for (const ScalarInfo& row : kScalars) {
@@ -42,13 +42,13 @@ inline std::vector<DType> all_types() {
   return types;
 }
 
-/// Where elements lie inside a block of memory; `origin` is the bit of element (0,...,0).
+/// A layout in a block of memory; `origin` is the bit offset of element (0,...,0).
 struct Placement {
   DType dtype;
   Numbers shape;
   Numbers strides;
   std::int64_t origin = 0;
-  std::int64_t nbytes = 0;  // the block's size
+  std::int64_t nbytes = 0;  // size of the block
 
   ArrayView in(Bytes& memory) const {
     ArrayView view;
@@ -63,12 +63,12 @@ struct Placement {
   std::int64_t size() const {
     return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
   }
-  /// The element of that row-major rank, as an array of rank 0.
-  ArrayView element(Bytes& memory, std::int64_t rank) const {
+  /// The element at a row-major index, as an array of rank 0.
+  ArrayView element(Bytes& memory, std::int64_t index) const {
     std::int64_t bit = origin;
     for (std::size_t axis = shape.size(); axis-- > 0;) {
-      bit += rank % shape[axis] * strides[axis] * dtype.stored_bits();
-      rank /= shape[axis];
+      bit += index % shape[axis] * strides[axis] * dtype.stored_bits();
+      index /= shape[axis];
     }
     ArrayView view;
     view.data = memory.data() + bit / 8;
@@ -78,7 +78,7 @@ struct Placement {
   }
 };
 
-/// Bytes up to the last bit of the last element: under a sanitizer one byte beyond it is an error.
+/// Size of the smallest block, so that sanitizers detect any access beyond the last element.
 inline std::int64_t tight_size(const Placement& place) {
   std::int64_t last = place.origin + place.dtype.stored_bits();
   for (std::size_t axis = 0; axis < place.shape.size(); ++axis) {
@@ -89,9 +89,8 @@ inline std::int64_t tight_size(const Placement& place) {
   return (last + 7) / 8;
 }
 
-/// Axes in a random order, with random gaps and directions, from a random byte (or, packed, a
-/// random element) on. With `broadcast` some strides are zero; otherwise no two elements share
-/// memory.
+/// A random placement: axis order, gaps, directions and origin. With `broadcast`, some strides are
+/// zero; otherwise no two elements share memory.
 inline Placement random_placement(const DType& dtype, const Numbers& shape, bool broadcast) {
   Placement out{dtype, shape, Numbers(shape.size()), 0, 0};
   std::vector<std::size_t> order(shape.size());

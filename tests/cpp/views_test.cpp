@@ -1,4 +1,4 @@
-// Owns the tests of the layouts that are made from others: reshape_layout and broadcast_layout.
+// Tests of reshape_layout() and broadcast_layout().
 #include <algorithm>
 #include <limits>
 
@@ -15,7 +15,7 @@ constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kTwo62 = std::int64_t{1} << 62;
 
-/// The only strides that could read `all`, if `all` can be read through strides at all.
+/// The strides of the list of addresses `all`, if it is strided at all.
 std::optional<List> naive_strides(const List& all, const List& to_shape) {
   List strides(to_shape.size(), 0);
   std::size_t step = 1;
@@ -26,7 +26,7 @@ std::optional<List> naive_strides(const List& all, const List& to_shape) {
   return addresses(to_shape, strides) == all ? std::optional(strides) : std::nullopt;
 }
 
-/// A shape of `size` elements with some axes of 1 thrown in.
+/// A random shape of `size` elements, with some axes of extent 1.
 List random_shape_of(Random& random, std::int64_t size) {
   List out;
   while (size > 1) {
@@ -41,7 +41,7 @@ List random_shape_of(Random& random, std::int64_t size) {
   return out;
 }
 
-const Case reshape_model("reshape finds strides exactly when there are some", [] {
+const Case reshape_model("reshape_layout() finds strides if and only if they exist", [] {
   Random random(42);
   int possible = 0;
   int impossible = 0;
@@ -63,7 +63,7 @@ const Case reshape_model("reshape finds strides exactly when there are some", []
         text(possible, " possible, ", impossible, " impossible"));
 });
 
-const Case reshape_table("reshape of edges", [] {
+const Case reshape_table("reshape_layout() edge cases", [] {
   const auto strides_of = [](const List& shape, const List& strides, const List& to) {
     const std::optional<Layout> out = reshape_layout(shape, strides, to);
     return out ? shape_text(out->stride_span()) : std::string("none");
@@ -90,7 +90,7 @@ const Case reshape_table("reshape of edges", [] {
         [] { reshape_layout(List{1}, List{1}, List(kMaxRank + 1, 1)); });
 });
 
-/// Random, and often one that `shape` broadcasts to.
+/// A random shape; `shape` often broadcasts to it.
 List random_target(Random& random, Extents shape) {
   List out = random.list(static_cast<std::size_t>(random.between(0, 2)), 0, 3);
   for (const std::int64_t extent : shape) {
@@ -101,7 +101,7 @@ List random_target(Random& random, Extents shape) {
   return out;
 }
 
-const Case broadcast_model("broadcasting repeats elements as the naive model does", [] {
+const Case broadcast_model("broadcast_layout() agrees with the naive model", [] {
   Random random(99);
   int possible = 0;
   int impossible = 0;
@@ -122,8 +122,7 @@ const Case broadcast_model("broadcasting repeats elements as the naive model doe
       continue;
     }
     const Layout to = broadcast_layout(from.extents(), from.stride_span(), to_shape);
-    List expected{
-        0};  // the address of index (i, j, ...) is that of the index with stretched axes at 0
+    List expected{0};  // the address of an index is that with 0 for the broadcast axes
     for (std::size_t axis = 0; axis < to_shape.size(); ++axis) {
       List longer;
       for (const std::int64_t base : expected) {
@@ -140,7 +139,7 @@ const Case broadcast_model("broadcasting repeats elements as the naive model doe
         text(possible, " possible, ", impossible, " impossible"));
 });
 
-const Case broadcast_table("broadcasting of edges", [] {
+const Case broadcast_table("broadcast_layout() edge cases", [] {
   expect(shape_text(broadcast_layout({}, {}, {}).stride_span()), "()");
   expect(shape_text(broadcast_layout(List{1}, List{9}, List{4}).stride_span()), "(0,)");
   expect(shape_text(broadcast_layout(List{1}, List{9}, List{0}).stride_span()), "(0,)");

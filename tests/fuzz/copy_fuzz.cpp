@@ -1,5 +1,5 @@
-// Owns the fuzz target of the copy: any two layouts, types and placements, apart or overlapping,
-// give what copying one element at a time gives, and each single element what its definition says.
+// Fuzz target of copy(): compares copies between random layouts and types, overlapping or not, with
+// copying element by element, and conversions of single elements with the definitions of the types.
 #include <algorithm>
 #include <vector>
 
@@ -16,15 +16,15 @@ namespace {
 
 using check::List;
 using Bytes = std::vector<std::byte>;
-constexpr std::int64_t kMostElements = 600;
+constexpr std::int64_t kMaxElements = 600;
 
-/// An array inside a block of memory; `origin` is the bit of its element (0, ..., 0).
+/// A layout in a block of memory; `origin` is the bit offset of element (0,...,0).
 struct Placement {
   core::DType dtype;
   List shape;
   List strides;
   std::int64_t origin = 0;
-  std::int64_t nbytes = 0;  // of the smallest block that holds it
+  std::int64_t nbytes = 0;  // of the smallest block that contains it
 
   core::ArrayView in(Bytes& memory) const {
     core::ArrayView view = at(memory, 0);
@@ -33,7 +33,7 @@ struct Placement {
     view.strides = strides.data();
     return view;
   }
-  /// The element that far from the first, as an array of rank 0.
+  /// The element at an offset in elements, as an array of rank 0.
   core::ArrayView at(Bytes& memory, std::int64_t address) const {
     const std::int64_t bit = origin + address * dtype.stored_bits();
     core::ArrayView view;
@@ -59,13 +59,13 @@ List shape_from(Input& input) {
   std::int64_t size = 1;
   for (std::int64_t& extent : shape) {
     const std::int64_t wanted = input.one_in(8) ? input.byte() : input.below(6);
-    extent = size * wanted <= kMostElements ? wanted : 1;
+    extent = size * wanted <= kMaxElements ? wanted : 1;
     size *= std::max<std::int64_t>(extent, 1);
   }
   return shape;
 }
 
-/// Axes in any order with any gaps and directions. `may_share` allows elements to share memory.
+/// Any axis order, gaps and directions. `may_share` allows elements to share memory.
 Placement placement_from(Input& input, const core::DType& dtype, const List& shape,
                          bool may_share) {
   Placement out{dtype, shape, List(shape.size()), 0, 0};
@@ -94,7 +94,7 @@ Placement placement_from(Input& input, const core::DType& dtype, const List& sha
   return out;
 }
 
-/// The input's last bytes, over and over, a little different each time round.
+/// Repeats the last bytes of the input, modified in each repetition.
 Bytes content_from(const Input& input, std::int64_t nbytes, unsigned salt) {
   Bytes out(static_cast<std::size_t>(nbytes));
   const std::span<const std::uint8_t> seeds = input.rest();
@@ -131,14 +131,14 @@ void check_values(const Placement& dst, Bytes& to, const Placement& src, Bytes& 
   }
 }
 
-/// Copies with the kernels of this input's choice, which the processor has.
+/// Copies with kernels selected by the input, among those that the processor supports.
 void copy_at_once(const core::ArrayView& dst, const core::ArrayView& src, unsigned choice) {
   static const core::kernels::Choices all = core::kernels::choices();
   core::kernels::use(all.tables[choice % static_cast<unsigned>(all.count)]->name);
   require(core::copy(dst, src), "nobody stopped this copy");
 }
 
-/// What copying element by element makes of `target`; `source` is a snapshot.
+/// Copies element by element; `source` is a snapshot.
 void copy_slowly(const Placement& dst, Bytes& target, const Placement& src, Bytes& source) {
   core::kernels::use("plain");
   const List targets = dst.addresses();
@@ -174,7 +174,8 @@ void copy_overlapping(const Input& input, const Placement& dst, const Placement&
   require(seen == expected, [&] { return "overlapping copy of " + describe(dst, src); });
 }
 
-/// Where elements of the target share memory the winner is open; what no element covers must stay.
+/// If elements of the target share memory, any of their values may remain. Bits of no element must
+/// be preserved.
 void copy_onto_shared(const Input& input, const Placement& dst, const Placement& src,
                       unsigned choice) {
   Bytes source = content_from(input, src.nbytes, 0);

@@ -1,5 +1,5 @@
-// Owns the fuzz target of the import: any managed tensor, legacy or versioned, is judged as the
-// rules say, is never read beyond what they allow, and its deleter is called once.
+// Fuzz target of the import: compares the validation of any managed tensor, legacy or versioned,
+// with judge(), and checks memory accesses and that the deleter is called once.
 #include <algorithm>
 #include <cstring>
 
@@ -12,7 +12,7 @@
 namespace refarray::fuzz {
 namespace {
 
-/// The bytes that a well-formed tensor points into; aligned, so that addresses repeat.
+/// The memory that valid tensors point to; aligned, for reproducible addresses.
 alignas(kBlock) std::byte block[kBlock];
 
 bool lies_in_block(const Fields& fields, const Verdict& verdict) {
@@ -58,7 +58,7 @@ bool same_bits(const std::byte* a, std::int64_t a_bit, const std::byte* b, std::
   return (difference & 1) == 0;
 }
 
-/// Copies the elements out and compares each with the bits at the address that the rules give it.
+/// Copies the elements and compares each with the bits at its expected address.
 void read_elements(const core::Array& array) {
   const std::int64_t size = array.view().size();
   if (size > 128) return;
@@ -76,10 +76,10 @@ void read_elements(const core::Array& array) {
   }
 }
 
-/// The array goes out again and comes back: what it says must not change, and it is opened, not
-/// kept.
+/// Exports the array and imports it again: the result must be equal and share the storage, instead
+/// of wrapping the exported tensor.
 template <class M>
-void send_on(const core::Array& array) {
+void round_trip(const core::Array& array) {
   dlpack::ExportPlan plan;
   try {
     plan = dlpack::decide_export(array, {dlpack::Wire<M>::versioned, dlpack::Copy::kNever, {}});
@@ -100,7 +100,7 @@ void send_on(const core::Array& array) {
           "strides after a round trip");
 }
 
-/// A prototype is judged by its dtype, device and shape alone.
+/// Of a prototype, only dtype, device and shape matter.
 void allocate_like(const Fields& fields, const DLTensor& prototype) {
   Fields alone = fields;
   alone.has_strides = false;
@@ -110,15 +110,15 @@ void allocate_like(const Fields& fields, const DLTensor& prototype) {
   Wide size = 1;
   for (std::size_t axis = 0; verdict && axis < fields.entries(); ++axis) {
     size *= fields.shape[axis];
-    if (size > kBlock) return;  // sound, but too much memory for a fuzzer
+    if (size > kBlock) return;  // valid, but too large for a fuzzer
   }
   try {
     const core::Array made = dlpack::allocate_like(prototype);
     require(verdict.has_value(), "a prototype was accepted");
     require(made.view().size() == size, "size of what was allocated");
   } catch (const core::Error& error) {
-    // What the address space refuses, judge() refuses too, though a prototype has no address.
-    // Pinned memory is its vendor's driver's to give, and a fuzzer has none.
+    // judge() also rejects sizes beyond the address space, although a prototype has no address.
+    // Pinned memory needs a driver, which the fuzzer does not have.
     const bool no_driver =
         prototype.device.device_type != kDLCPU && error.fault() == core::Fault::kBuffer;
     require(!verdict || no_driver || error.fault() == core::Fault::kMemory, error.what());
@@ -151,8 +151,8 @@ void import_one(const Fields& fields, bool drop_early) {
     if (!verdict->empty && lies_in_block(fields, *verdict)) read_elements(seen.array);
     core::StoragePtr last = seen.array.storage;
     if (drop_early) last = {};
-    send_on<DLManagedTensorVersioned>(seen.array);
-    send_on<DLManagedTensor>(seen.array);
+    round_trip<DLManagedTensorVersioned>(seen.array);
+    round_trip<DLManagedTensor>(seen.array);
     require(calls == 0, "the deleter was called while the array lives");
   }
   require(calls == expected_calls, "deleter calls after the last drop");

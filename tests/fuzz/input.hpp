@@ -1,4 +1,4 @@
-// Owns how a fuzzer's bytes become numbers, and how a target says that an answer is wrong.
+// Input: numbers from the bytes of a fuzzer. require(): aborts on a wrong result.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace refarray::fuzz {
 
-/// Takes numbers from the front; zeros when nothing is left, so that every input means something.
+/// Consumes bytes from the front, then zeros, so that every input is valid.
 class Input {
  public:
   Input(const std::uint8_t* data, std::size_t size) noexcept : rest_(data, size) {}
@@ -28,9 +28,9 @@ class Input {
     return value;
   }
   std::uint8_t byte() noexcept { return take<std::uint8_t>(); }
-  /// 0 to `count` - 1.
+  /// In [0, count).
   int below(int count) noexcept { return byte() % count; }
-  /// One time in `count`.
+  /// True with a probability of 1 / count.
   bool one_in(int count) noexcept { return below(count) == count - 1; }
   std::span<const std::uint8_t> rest() const noexcept { return rest_; }
 
@@ -38,8 +38,8 @@ class Input {
   std::span<const std::uint8_t> rest_;
 };
 
-/// A wrong answer ends the process: that is what a fuzzer takes for a finding. `what` is a text, or
-/// makes one: only then is it made.
+/// Aborts the process on a wrong result, which a fuzzer reports as a crash. `what` is a message or
+/// a function that makes one, called only on failure.
 template <class What>
 void require(bool holds, What&& what, std::source_location at = std::source_location::current()) {
   if (holds) return;
@@ -56,5 +56,5 @@ void require(bool holds, What&& what, std::source_location at = std::source_loca
 
 }  // namespace refarray::fuzz
 
-/// What libFuzzer and replay.cpp call.
+/// The entry point that libFuzzer and replay.cpp call.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

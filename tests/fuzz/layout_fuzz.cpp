@@ -1,5 +1,5 @@
-// Owns the fuzz target of the layout arithmetic: small shapes against a list of every address, huge
-// ones against 128-bit numbers.
+// Fuzz target of the layout arithmetic: compares small shapes with the list of all addresses, and
+// huge ones with 128-bit arithmetic.
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -26,7 +26,7 @@ core::DType dtype_from(Input& input) {
   return out;
 }
 
-/// A result, or the fault of the exception that came instead.
+/// A result, or the fault of the exception that was thrown.
 template <class F>
 auto attempt(F f, core::Fault& fault) -> std::optional<decltype(f())> {
   try {
@@ -37,7 +37,7 @@ auto attempt(F f, core::Fault& fault) -> std::optional<decltype(f())> {
   }
 }
 
-/// Any numbers: sizes, bytes and address ranges either are exact or are refused.
+/// Any numbers: sizes and address ranges are exact, or rejected.
 void check_huge(Input& input) {
   const core::DType dtype = dtype_from(input);
   List shape(static_cast<std::size_t>(input.below(5))), strides(shape.size());
@@ -67,7 +67,7 @@ void check_huge(Input& input) {
   require(!bytes || Wide{*bytes} == (bits + 7) / 8, "bytes");
   require(bytes.has_value() == fits(bits), "checked_nbytes");
   const auto range = core::bit_range(shape, strides, dtype);
-  if (!near) low = high = 0;  // too far already; the products below have to fit 128 bits
+  if (!near) low = high = 0;  // out of range already; keeps the products below within 128 bits
   const Wide begin = low * dtype.stored_bits(), end = (high + 1) * dtype.stored_bits();
   if (empty) {
     require(range && range->begin == 0 && range->end == 0, "the range of no elements");
@@ -115,7 +115,7 @@ void check_range(const List& shape, const List& strides, const core::DType& dtyp
   require(right, [&] { return "bit_range " + check::show(shape, strides); });
 }
 
-/// The strides that the unit steps suggest, if they reach every address.
+/// The strides implied by the address of index 1 of each axis, if they give every address.
 bool has_strides(const List& all, const List& to) {
   const core::Layout rows = core::c_layout(to);
   List strides(to.size());
@@ -169,7 +169,7 @@ void check_broadcast(Input& input, const List& shape, const List& strides) {
   require(addresses(*made) == addresses(to, stretched), [&] { return "addresses of " + what(); });
 }
 
-/// Address ranges intersect: what may_overlap has to say, from the lists.
+/// The expected result of may_overlap(), from the lists of addresses.
 void check_overlap(Input& input, const List& shape, const List& strides, const core::DType& dtype) {
   alignas(16) static std::byte memory[16384];
   const List other = small_shape(input, 4);

@@ -1,5 +1,5 @@
-// Owns the second opinion on the conversion of one element: decoded to numbers, and encoded again,
-// by the definitions of the formats.
+// An independent implementation of the conversion of one element: decodes to numbers and encodes
+// again, by the definitions of the formats.
 #pragma once
 
 #include <bit>
@@ -15,13 +15,13 @@ namespace refarray::fuzz {
 
 using core::Kind;
 
-/// The low bits of one scalar, as they lie in memory.
+/// The bits of one scalar, as in memory.
 struct Bits {
   std::uint64_t low = 0;
   std::uint64_t high = 0;  // the imaginary part of a complex128
 };
 
-/// One scalar as a number: an integer, or one or two reals.
+/// The value of a scalar: an integer, or one or two reals.
 struct Number {
   bool is_integer = false;
   __int128 integer = 0;
@@ -29,7 +29,7 @@ struct Number {
   double imag = 0;
 };
 
-/// The definition of a float that C++ does not have; nullptr for every other kind.
+/// The definition of a float type that C++ lacks; nullptr for all other types.
 inline const check::Definition* small_float(Kind kind, int bits) {
   using D = check::Definition;
   static constexpr D kFloat16{"float16", 5, 10, 15, D::kIeee};
@@ -42,7 +42,7 @@ inline const check::Definition* small_float(Kind kind, int bits) {
       {"float8_e4m3fnuz", 4, 3, 8, D::kUnsignedZero},
       {"float8_e5m2", 5, 2, 15, D::kIeee},
       {"float8_e5m2fnuz", 5, 2, 16, D::kUnsignedZero},
-      {"float8_e8m0fnu", 8, 0, 127, D::kOneNan},  // without a sign: never encoded through this row
+      {"float8_e8m0fnu", 8, 0, 127, D::kOneNan},  // unsigned: never encoded by this row
       {"float6_e2m3fn", 2, 3, 1, D::kFinite},
       {"float6_e3m2fn", 3, 2, 3, D::kFinite},
       {"float4_e2m1fn", 2, 1, 1, D::kFinite},
@@ -53,7 +53,7 @@ inline const check::Definition* small_float(Kind kind, int bits) {
   return row >= 0 ? &kOthers[row] : nullptr;
 }
 
-/// Bits of a part: a complex number is two floats of half its bits.
+/// Bits of a part: a complex number is two floats of half the size.
 inline double decode_real(Kind kind, int bits, std::uint64_t code) {
   if (kind == Kind::kFloat && bits == 64) return std::bit_cast<double>(code);
   if (kind == Kind::kFloat && bits == 32)
@@ -96,7 +96,7 @@ inline Number decode(const core::DType& dtype, Bits code) {
   }
 }
 
-/// NaN apart, which the caller compares by its class.
+/// Excludes NaN, which the caller handles.
 inline std::uint64_t encode_small(const check::Definition& d, double value) {
   using D = check::Definition;
   const int sign = std::signbit(value) ? check::sign_bit(d) : 0;
@@ -112,7 +112,7 @@ inline std::uint64_t encode_small(const check::Definition& d, double value) {
   return static_cast<std::uint64_t>(code | sign);
 }
 
-/// 2^n has the code n + 127; ties go up; zero and what is negative have none (NaN, 0xFF).
+/// 2^n has the code n + 127. Ties round up; zero and negative values are NaN (0xFF).
 inline std::uint64_t encode_power(double value) {
   if (!(value > 0) || std::isinf(value)) return 0xFF;
   if (value < std::ldexp(1.0, -126)) return value <= std::ldexp(1.0, -127) ? 0 : 1;
@@ -122,7 +122,7 @@ inline std::uint64_t encode_power(double value) {
   return static_cast<std::uint64_t>(std::min(code, 0xFF));
 }
 
-/// The integer nearest towards zero; the ends of the range beyond it; 0 for NaN.
+/// Truncates toward zero and saturates; 0 for NaN.
 inline std::uint64_t encode_integer(const core::DType& dtype, const Number& number) {
   const int bits = dtype.bits;
   const std::uint64_t mask = bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
@@ -135,7 +135,7 @@ inline std::uint64_t encode_integer(const core::DType& dtype, const Number& numb
   return static_cast<std::uint64_t>(static_cast<__int128>(std::trunc(number.real))) & mask;
 }
 
-/// Whether `seen` is what `from` has to become as a real of `bits` bits.
+/// Whether `seen` is the correct conversion of `from` to a real of `bits` bits.
 inline bool is_real(Kind kind, int bits, std::uint64_t seen, const Number& from, double value,
                     bool from_double) {
   const double narrow = from.is_integer ? static_cast<double>(static_cast<float>(from.integer))
@@ -153,14 +153,14 @@ inline bool is_real(Kind kind, int bits, std::uint64_t seen, const Number& from,
     return seen == (std::isnan(wanted) ? 0xFF : encode_power(wanted));
   const check::Definition& d = *small_float(kind, bits);
   if (!std::isnan(wanted)) return seen == encode_small(d, wanted);
-  if (d.specials == check::Definition::kFinite)  // no NaN: minus zero, its sign turned round
+  if (d.specials == check::Definition::kFinite)  // without NaN: -0 with the sign flipped
     return seen == (std::signbit(wanted) ? 0U : static_cast<std::uint64_t>(check::sign_bit(d)));
   const double got = decode_real(kind, bits, seen);
   return std::isnan(got) && (d.specials == check::Definition::kUnsignedZero ||
                              std::signbit(wanted) == ((seen >> (bits - 1) & 1) != 0));
 }
 
-/// Whether `seen` is what an element `given` of another type has to become.
+/// Whether `seen` is the correct conversion of the element `given`.
 inline bool is_converted(const core::DType& to, Bits seen, const core::DType& from, Bits given) {
   const Number number = decode(from, given);
   const bool from_double = (from.kind == Kind::kFloat && from.bits == 64);
@@ -180,7 +180,7 @@ inline bool is_converted(const core::DType& to, Bits seen, const core::DType& fr
       const std::uint64_t imag = half == 64 ? seen.high : seen.low >> half & mask;
       Number second = number;
       if (number.is_integer) second.integer = 0;
-      // Into complex32 by way of complex64: rounded twice where a float64 comes in.
+      // To complex32 via complex64: float64 parts are rounded twice.
       return is_real(Kind::kFloat, half, real, number, number.real, false) &&
              is_real(Kind::kFloat, half, imag, second, number.imag, false);
     }

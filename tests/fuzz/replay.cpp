@@ -1,4 +1,4 @@
-// Owns the replay of a kept corpus without a fuzzer: one input per line, in hexadecimal digits.
+// Replays a corpus without a fuzzer: one input per line, in hexadecimal.
 #include <fstream>
 #include <iostream>
 #include <string>
@@ -6,8 +6,8 @@
 
 #include "input.hpp"
 
-/// A request that cannot be met is an exception to test. Visible, or the shared library of the
-/// sanitizer does not find it.
+/// A failed allocation returns nullptr instead of aborting. Default visibility, so that the shared
+/// library of the sanitizer finds the function.
 extern "C" [[gnu::visibility("default")]] const char* __asan_default_options() {
   return "allocator_may_return_null=1";
 }
@@ -29,5 +29,5 @@ int main(int count, char** arguments) {
     }
   }
   std::cout << runs << " inputs replayed\n";
-  return runs > 0 ? 0 : 1;  // a corpus that was not found proves nothing
+  return runs > 0 ? 0 : 1;  // an empty or missing corpus is a failure
 }

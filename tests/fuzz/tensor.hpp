@@ -1,5 +1,4 @@
-// Owns a producer's managed tensor for the fuzzer: fields from its bytes, and a count of the
-// deleter's calls.
+// The managed tensor of a producer, made from fuzzer input; counts the calls of its deleter.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +11,9 @@
 
 namespace refarray::fuzz {
 
-inline constexpr std::int64_t kBlock = 256;  // bytes of real memory that `data` may lie in
+inline constexpr std::int64_t kBlock = 256;  // bytes of actual memory that `data` may point to
 
-/// What the producer says, before it becomes a struct; shape and strides as it points at them.
+/// The fields of the tensor, before the struct is built.
 struct Fields {
   DLPackVersion version{1, 3};
   std::uint64_t flags = 0;
@@ -30,13 +29,13 @@ struct Fields {
   std::uintptr_t data = 0;
   std::uint64_t byte_offset = 0;
 
-  /// Entries that may be read: none where ndim is out of range, which has to be seen first.
+  /// Entries of shape and strides that may be read: none if ndim is out of range.
   std::size_t entries() const noexcept {
     return ndim < 0 || ndim > 64 ? 0 : static_cast<std::size_t>(ndim);
   }
 };
 
-/// Usually a number that makes sense, sometimes one at the edge of its range, sometimes any.
+/// Usually a plausible number, sometimes one at the limit of its range, sometimes any.
 inline std::int64_t extent_from(Input& input) {
   switch (input.below(8)) {
     case 0:
@@ -101,7 +100,7 @@ inline Fields fields_from(Input& input, std::uintptr_t block) {
   if (input.one_in(8)) {
     const auto type =
         static_cast<std::int32_t>(input.one_in(3) ? input.take<std::int32_t>() : input.below(20));
-    std::memcpy(&out.device.device_type, &type, sizeof type);  // any number, as a producer may
+    std::memcpy(&out.device.device_type, &type, sizeof type);  // may not be an enumerator
     out.device.device_id = input.take<std::int32_t>();
   }
   out.dtype = dtype_from(input);
@@ -115,8 +114,8 @@ inline Fields fields_from(Input& input, std::uintptr_t block) {
   return out;
 }
 
-/// A managed tensor on the heap whose shape and strides are blocks of exactly their size, and whose
-/// struct ends behind `flags` where nothing after it may be read: ASAN sees a read beyond.
+/// A managed tensor on the heap. Shape and strides are blocks of exactly their size, and the struct
+/// ends after `flags` where later fields must not be read, so that ASan detects any access beyond.
 template <class M>
 class Producer {
  public:
@@ -155,7 +154,7 @@ class Producer {
     std::copy_n(values, count, out.get());
     return out;
   }
-  /// Frees all that a consumer could still look at.
+  /// Frees everything that a consumer could still access.
   void release() noexcept {
     ::operator delete(managed_);
     managed_ = nullptr;

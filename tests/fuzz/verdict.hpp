@@ -1,5 +1,5 @@
-// Owns the second opinion on a managed tensor: the rules of docs/exchange.md once more, in 128-bit
-// arithmetic and without a line of the validator.
+// judge(): an independent implementation of the rules for imported tensors (docs/exchange.md), in
+// 128-bit arithmetic.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@ namespace refarray::fuzz {
 
 using Wide = __int128;
 
-/// What an importer must make of a tensor that it accepts.
+/// The expected import of an accepted tensor.
 struct Verdict {
   bool empty = false;
   Wide low_bit = 0;   // of the elements, relative to element (0, ..., 0)
@@ -38,7 +38,7 @@ inline Wide stored_bits(const DLDataType& dtype, bool padded) {
 
 inline bool fits(Wide value) { return value >= INT64_MIN && value <= INT64_MAX; }
 
-/// Everything before shape is looked at.
+/// Checks the fields that come before shape.
 inline bool header_is_sound(const Fields& fields, bool versioned) {
   if (versioned && fields.version.major != 1) return false;
   const std::uint64_t flags = versioned ? fields.flags : 0;
@@ -54,8 +54,7 @@ inline bool header_is_sound(const Fields& fields, bool versioned) {
   return fields.ndim == 0 || fields.has_shape;
 }
 
-/// Row-major where strides are missing or mean nothing; a product that does not fit is refused
-/// before it is used.
+/// Row-major strides if strides are missing or meaningless; rejects overflowing products.
 inline void write_strides(const Fields& fields, Verdict& out) {
   Wide step = 1;
   for (std::size_t axis = fields.entries(); axis-- > 0;) {
@@ -65,7 +64,7 @@ inline void write_strides(const Fields& fields, Verdict& out) {
   }
 }
 
-/// Nothing when the tensor has to be refused.
+/// Empty if the tensor must be rejected.
 inline std::optional<Verdict> judge(const Fields& fields, bool versioned) {
   if (!header_is_sound(fields, versioned)) return std::nullopt;
   const Wide bits = stored_bits(fields.dtype, versioned && (fields.flags & 4) != 0);
@@ -91,7 +90,8 @@ inline std::optional<Verdict> judge(const Fields& fields, bool versioned) {
   if (!fits(out.low_bit) || !fits(out.high_bit) || !fits(high + 1)) return std::nullopt;
   const Wide first = Wide{fields.data} + fields.byte_offset;
   const Wide end = first + (out.high_bit + 7) / 8;
-  const Wide begin = first + (out.low_bit - 7) / 8;  // towards zero: rounds outwards for <= 0
+  const Wide begin =
+      first + (out.low_bit - 7) / 8;  // truncation rounds outwards, because it is <= 0
   const bool inside = begin >= 0 && end <= Wide{UINTPTR_MAX} && first <= Wide{UINTPTR_MAX};
   if (fields.data == 0 || fields.byte_offset > INT64_MAX || !inside) return std::nullopt;
   return out;
