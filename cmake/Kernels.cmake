@@ -1,6 +1,6 @@
 # The copy kernels: one source, compiled once per instruction set.
 
-# The level is selected at run time (src/core/kernels/choose.cpp). x86-64-v3 is AVX2 with FMA and BMI. The last level is
+# The level is selected at run time (src/core/kernels/dispatch.cpp). x86-64-v3 is AVX2 with FMA and BMI. The last level is
 # x86-64-v4 plus VBMI, the byte shuffles of the generation after it; without them byte copies gain nothing over AVX2.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
   set(kernel_levels plain sse4 avx2 avx512)
