@@ -1,6 +1,7 @@
 // Tests of core/memory: storages, allocators and the caches of freed blocks.
 #include "core/memory/storage.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
@@ -76,6 +77,22 @@ const Case zeroed_again("a reused block is zeroed if requested", [] {
     for (int round = 0; round < 40; ++round) {
       check(all_zero(new_storage(nbytes, true), static_cast<std::size_t>(nbytes)), text(nbytes));
     }
+  }
+});
+
+const Case large_blocks("large freed blocks are reused, and zeroed if requested", [] {
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  for (int round = 0; round < 3; ++round) {
+    std::vector<StoragePtr> storages;
+    for (const std::size_t size : {32 * kMiB, 40 * kMiB, 48 * kMiB, 64 * kMiB, 160 * kMiB}) {
+      storages.push_back(new_storage(static_cast<std::int64_t>(size), false));
+      storages.back()->data()[0] = storages.back()->data()[size - 1] = std::byte{0xFF};
+    }
+    // Frees more than the cache keeps, in an order that changes.
+    if (round % 2 == 1) std::reverse(storages.begin(), storages.end());
+    for (StoragePtr& each : storages) each = StoragePtr();
+    const StoragePtr zeroed = new_storage(static_cast<std::int64_t>(40 * kMiB), true);
+    check(zeroed->data()[0] == std::byte{0} && zeroed->data()[40 * kMiB - 1] == std::byte{0});
   }
 });
 
