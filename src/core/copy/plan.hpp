@@ -28,10 +28,9 @@ enum class Pattern : std::uint8_t {
 /// - dst strides are not negative, except that of the axis before the last in kTiles, whose src
 ///   stride is positive instead. Axes are sorted by descending dst stride, except the last two,
 ///   whose order depends on `pattern`.
-/// - If `moves`, a word is 1, 2, 4, 8 or 16 bytes, copied unchanged, and independent of the
-/// elements:
-///   a float32x3 is three words of 4 bytes, a row of two float32 is one word of 8. Words may be
-///   misaligned.
+/// - If `moves`, words are copied unchanged. A word is 1, 2, 4, 8 or 16 bytes and need not be an
+///   element: a float32x3 is three words of 4 bytes, a row of two float32 is one word of 8.
+///   Words may be misaligned.
 /// - Otherwise a word is an element, which is converted, packed or unpacked.
 /// - Strides are in BITS, and multiples of 8 if `moves`.
 struct Plan {

@@ -44,7 +44,7 @@ template <int kWordSize, int kBytes, int kParts, int kIndex>
 struct Interleaved {
   using V = Vector<kWordSize, kBytes>;
   static constexpr int kCount = kBytes / kWordSize;
-  static constexpr int kFirst = kIndex * kCount;  // the first word of the result
+  static constexpr int kFirst = kIndex * kCount;  // index of the first word of the result
 
   struct Alternate2 {
     static constexpr int at(int i) { return i % 2 * kCount + (kFirst + i) / 2; }

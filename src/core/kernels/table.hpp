@@ -68,8 +68,8 @@ struct Table {
   InterleaveKernel interleave[kNumWordSizes];    // the parts are in src
   InterleaveKernel deinterleave[kNumWordSizes];  // the parts are in dst
   void (*fence)() noexcept;                      // orders non-temporal stores before later stores
-  CastKernel (*cast)(int to,
-                     int from) noexcept;  // indices into kScalars; nullptr: no direct conversion
+  /// Takes indices into kScalars; nullptr if there is no direct conversion.
+  CastKernel (*cast)(int to, int from) noexcept;
 };
 
 /// The table in use: the best that the processor supports, unless use() chose another.

@@ -1,7 +1,7 @@
 // Host storages, their memory layout, the built-in allocator and the choice of the default one.
 //
-// A host storage is one block: [data, rounded up][OwnStorage]. The header follows the data, so that
-// the data has the alignment of the block. OwnStorage owns the block and returns it to the
+// A host storage is one block: [data, rounded up][HostStorage]. The header follows the data, so
+// that the data has the alignment of the block. HostStorage owns the block and returns it to the
 // allocator that it came from.
 #include "core/memory/storage.hpp"
 
@@ -23,18 +23,18 @@ namespace {
 
 static_assert(sizeof(void*) != 8 || sizeof(Storage) == 32);
 
-class OwnStorage final : public Storage {
+class HostStorage final : public Storage {
  public:
-  OwnStorage(std::byte* data, std::size_t block, const Allocator* allocator, bool foreign) noexcept
+  HostStorage(std::byte* data, std::size_t block, const Allocator* allocator, bool foreign) noexcept
       : Storage(data, Device{}, true, foreign, &destroy), block_(block), allocator_(allocator) {}
 
  private:
   static void destroy(Storage* storage) noexcept {
-    auto* own = static_cast<OwnStorage*>(storage);
-    void* const data = own->data();
-    const std::size_t block = own->block_;
-    const Allocator* const allocator = own->allocator_;
-    own->~OwnStorage();
+    auto* host = static_cast<HostStorage*>(storage);
+    void* const data = host->data();
+    const std::size_t block = host->block_;
+    const Allocator* const allocator = host->allocator_;
+    host->~HostStorage();
     allocator->deallocate(data, block, allocator->context);
   }
 
@@ -57,8 +57,8 @@ void advise_huge_pages([[maybe_unused]] std::byte* data,
                        [[maybe_unused]] std::size_t nbytes) noexcept {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
   constexpr std::size_t kPage = 4096;
-  constexpr std::size_t kFrom = std::size_t{4} << 20;
-  if (nbytes < kFrom) return;
+  constexpr std::size_t kMinBytes = std::size_t{4} << 20;
+  if (nbytes < kMinBytes) return;
   const auto address = reinterpret_cast<std::uintptr_t>(data);
   const std::size_t skip = (kPage - address % kPage) % kPage;
   const std::size_t tail = (address + nbytes) % kPage + kPage;
@@ -138,9 +138,9 @@ StoragePtr new_storage(std::int64_t nbytes, bool zeroed) {
   constexpr std::int64_t kMost = std::numeric_limits<std::ptrdiff_t>::max() - 4096;
   if (nbytes > kMost)
     fail(Fault::kMemory, "cannot allocate ", nbytes, " bytes; the limit is ", kMost);
-  constexpr std::size_t kRound = alignof(OwnStorage) - 1;
+  constexpr std::size_t kRound = alignof(HostStorage) - 1;
   const std::size_t data_size = (static_cast<std::size_t>(nbytes) + kRound) & ~kRound;
-  const std::size_t block = data_size + sizeof(OwnStorage);
+  const std::size_t block = data_size + sizeof(HostStorage);
   const Allocator& from = default_allocator();
   void* const data = from.allocate(block, kAlignment, zeroed, from.context);
   if (data == nullptr) fail(Fault::kMemory, "cannot allocate ", nbytes, " bytes");
@@ -150,7 +150,7 @@ StoragePtr new_storage(std::int64_t nbytes, bool zeroed) {
   }
   std::byte* const bytes = static_cast<std::byte*>(data);
   return StoragePtr::steal(::new (bytes + data_size)
-                               OwnStorage(bytes, block, &from, &from != &kBuiltIn));
+                               HostStorage(bytes, block, &from, &from != &kBuiltIn));
 }
 
 }  // namespace refarray::core
