@@ -280,7 +280,7 @@ const Case many_axes("copies with more axes than a kernel supports are split int
                      });
 
 /// A view of memory that does not exist, for plans that are not executed.
-struct Nowhere {
+struct Unmapped {
   Numbers shape;
   Numbers strides;
   DType dtype;
@@ -314,25 +314,25 @@ std::int64_t words_of(const DeviceSteps& steps) {
 const Case huge("copies of more than 2^31 words are split completely", [] {
   constexpr std::int64_t kSide = std::int64_t{1} << 17;
   const DType byte = type("uint8");
-  const Nowhere source{{kSide, kSide}, {2 * kSide, 2}, byte, 1 << 20};
-  const Nowhere result{{kSide, kSide}, {3 * kSide, 3}, byte, std::uint64_t{1} << 40};
+  const Unmapped source{{kSide, kSide}, {2 * kSide, 2}, byte, 1 << 20};
+  const Unmapped result{{kSide, kSide}, {3 * kSide, 3}, byte, std::uint64_t{1} << 40};
   const DeviceSteps strided = runtime::plan_device_copy(result.view(), source.view());
   check::expect(words_of(strided), kSide * kSide, "words");
   check::expect(strided.size(), std::size_t{16}, "launches");
-  const Nowhere turned{{kSide * 64, kSide * 64}, {1, kSide * 64}, byte, 1 << 20};
-  const Nowhere straight{{kSide * 64, kSide * 64}, {kSide * 64, 1}, byte, std::uint64_t{1} << 50};
-  const DeviceSteps tiled = runtime::plan_device_copy(straight.view(), turned.view());
+  const Unmapped transposed{{kSide * 64, kSide * 64}, {1, kSide * 64}, byte, 1 << 20};
+  const Unmapped straight{{kSide * 64, kSide * 64}, {kSide * 64, 1}, byte, std::uint64_t{1} << 50};
+  const DeviceSteps tiled = runtime::plan_device_copy(straight.view(), transposed.view());
   check::expect(words_of(tiled), kSide * 64 * kSide * 64, "words of tiles");
   check(launches(tiled, "refarray_tiled_1") && tiled.size() == 512, "launches of the tiled kernel");
-  const Nowhere line{{kSide * kSide}, {1}, byte, 1 << 20};
+  const Unmapped line{{kSide * kSide}, {1}, byte, 1 << 20};
   const DeviceSteps moved = runtime::plan_device_copy(line.view(), line.view());
   check(moved.size() == 1 && moved[0].kind == DeviceStep::Kind::kMemcpy, "contiguous: one memcpy");
   check::expect(moved[0].nbytes, kSide * kSide, "bytes");
 });
 
 const Case wide_words("contiguous aligned memory is copied in words of 16 bytes", [] {
-  const Nowhere source{{100, 64}, {128, 1}, type("float32"), 1 << 20};
-  const Nowhere result{{100, 64}, {96, 1}, type("float32"), 1 << 30};
+  const Unmapped source{{100, 64}, {128, 1}, type("float32"), 1 << 20};
+  const Unmapped result{{100, 64}, {96, 1}, type("float32"), 1 << 30};
   const DeviceSteps steps = runtime::plan_device_copy(result.view(), source.view());
   check(steps.size() == 1 && launches(steps, "refarray_strided_16"), names_of(steps));
   check::expect(words_of(steps), std::int64_t{100 * 16}, "words");
@@ -387,7 +387,7 @@ const Case fills("fills of every type with random layouts", [] {
 });
 
 const Case wide_fills("contiguous memory is filled in words of 16 bytes for every type", [] {
-  const Nowhere place{{1000, 1600}, {1600, 1}, type("uint8"), 1 << 20};
+  const Unmapped place{{1000, 1600}, {1600, 1}, type("uint8"), 1 << 20};
   const std::byte value{7};
   const DeviceSteps steps = runtime::plan_device_fill(place.view(), &value);
   check(steps.size() == 1 && launches(steps, "refarray_fill_16"), names_of(steps));

@@ -101,10 +101,10 @@ void expect_rounding(const Definition& d) {
   for (int code = 0; code <= top; ++code) {
     const double middle = (plain_value(d, code) + plain_value(d, code + 1)) / 2;
     const int up = code < top ? code + 1 : int{T::format.over};
-    const auto near = static_cast<Wide>(middle);
-    expect_code<T, Wide>(d, static_cast<double>(std::nextafter(near, Wide{0})), code);
+    const auto wide_middle = static_cast<Wide>(middle);
+    expect_code<T, Wide>(d, static_cast<double>(std::nextafter(wide_middle, Wide{0})), code);
     expect_code<T, Wide>(d, middle, code % 2 == 0 ? code : up);
-    expect_code<T, Wide>(d, static_cast<double>(std::nextafter(near, Wide{kInf})), up);
+    expect_code<T, Wide>(d, static_cast<double>(std::nextafter(wide_middle, Wide{kInf})), up);
   }
 }
 

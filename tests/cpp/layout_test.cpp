@@ -164,9 +164,9 @@ const Case model("ranges, sizes and contiguity agree with the naive model", [] {
     const auto rank = static_cast<std::size_t>(random.between(0, 4));
     const List shape = random.list(rank, round % 5 == 0 ? 0 : 1, 4);
     List strides = random.list(rank, -6, 6);
-    if (round % 2 == 0) {  // similar to a contiguous layout, which random strides seldom are
-      const Layout near = c_layout(shape);
-      strides.assign(near.strides, near.strides + rank);
+    if (round % 2 == 0) {  // similar to a contiguous layout, which random strides rarely are
+      const Layout contiguous = c_layout(shape);
+      strides.assign(contiguous.strides, contiguous.strides + rank);
       if (round % 4 == 0) std::reverse(strides.begin(), strides.end());
       if (rank > 0 && round % 3 == 0)
         strides[static_cast<std::size_t>(random.between(0, 9)) % rank] = random.between(-6, 6);

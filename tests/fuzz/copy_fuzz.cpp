@@ -135,7 +135,7 @@ void check_values(const Placement& dst, Bytes& to, const Placement& src, Bytes& 
 void copy_at_once(const core::ArrayView& dst, const core::ArrayView& src, unsigned choice) {
   static const core::kernels::Choices all = core::kernels::choices();
   core::kernels::use(all.tables[choice % static_cast<unsigned>(all.count)]->name);
-  require(core::copy(dst, src), "nobody stopped this copy");
+  require(core::copy(dst, src), "an uninterrupted copy returns true");
 }
 
 /// Copies element by element; `source` is a snapshot.
@@ -160,7 +160,7 @@ void copy_apart(const Input& input, const Placement& dst, const Placement& src, 
   const Bytes before = source;
   copy_at_once(dst.in(seen), src.in(source), choice);
   require(seen == expected, [&] { return "copy of " + describe(dst, src); });
-  require(source == before, [&] { return "the source has changed: " + describe(dst, src); });
+  require(source == before, [&] { return "the source was modified: " + describe(dst, src); });
   check_values(dst, seen, src, source);
 }
 
@@ -190,7 +190,7 @@ void copy_onto_shared(const Input& input, const Placement& dst, const Placement&
   }
   for (std::size_t i = 0; i < seen.size(); ++i)
     require(((seen[i] ^ before[i]) & ~covered[i]) == std::byte{0},
-            [&] { return "beside " + describe(dst, src); });
+            [&] { return "bits of no element were modified: " + describe(dst, src); });
 }
 
 void run(Input& input) {
@@ -206,7 +206,7 @@ void run(Input& input) {
         target(static_cast<std::size_t>(dst.nbytes));
     try {
       core::copy(dst.in(target), src.in(source));
-      require(false, [&] { return "a conversion that does not exist: " + describe(dst, src); });
+      require(false, [&] { return "an invalid conversion was accepted: " + describe(dst, src); });
     } catch (const core::Error& error) {
       require(error.fault() == core::Fault::kType, error.what());
     }

@@ -33,15 +33,16 @@ void check_metadata(const Fields& fields, const Verdict& verdict, const dlpack::
   }
   const std::uint64_t flags = versioned ? fields.flags : 0;
   require(array.readonly == ((flags & 1) != 0), "readonly");
-  require(array.storage->writable() != array.readonly, "the storage's readonly");
+  require(array.storage->writable() != array.readonly, "writability of the storage");
   require(seen.copied == ((flags & 2) != 0), "copied");
   const bool padded = (flags & 4) != 0;
-  require(array.dtype.stored_bits() == stored_bits(fields.dtype, padded), "bits of an element");
+  require(array.dtype.stored_bits() == stored_bits(fields.dtype, padded),
+          "stored bits of the dtype");
   require(static_cast<unsigned>(array.dtype.kind) == fields.dtype.code, "kind");
   std::int32_t type = 0;
   std::memcpy(&type, &fields.device.device_type, sizeof type);
   require(static_cast<std::int32_t>(seen.device.kind) == (fields.as_cpu ? 1 : type), "device");
-  require(seen.device.id == 0, "the id of host memory");
+  require(seen.device.id == 0, "device id of host memory");
   const std::uintptr_t first = verdict.empty ? 0 : fields.data + fields.byte_offset;
   require(reinterpret_cast<std::uintptr_t>(array.data) == first, "data");
 }
@@ -72,7 +73,7 @@ void read_elements(const core::Array& array) {
       from += rest % array.layout.shape[axis] * array.layout.strides[axis] * bits;
       rest /= array.layout.shape[axis];
     }
-    require(same_bits(dense.data, rank * bits, array.data, from, bits), "an element's bits");
+    require(same_bits(dense.data, rank * bits, array.data, from, bits), "bits of an element");
   }
 }
 
@@ -91,7 +92,7 @@ void round_trip(const core::Array& array) {
   require(managed->dl_tensor.byte_offset == 0, "byte_offset of an export");
   dlpack::Imported back;
   dlpack::to_array(std::move(managed), back);
-  require(back.array.storage.get() == array.storage.get(), "an own tensor is opened");
+  require(back.array.storage.get() == array.storage.get(), "an own tensor shares the storage");
   require(back.array.data == array.data, "data after a round trip");
   require(back.array.dtype == array.dtype, "dtype after a round trip");
   const auto before = array.layout.stride_span();
@@ -114,8 +115,8 @@ void allocate_like(const Fields& fields, const DLTensor& prototype) {
   }
   try {
     const core::Array made = dlpack::allocate_like(prototype);
-    require(verdict.has_value(), "a prototype was accepted");
-    require(made.view().size() == size, "size of what was allocated");
+    require(verdict.has_value(), "an invalid prototype was accepted");
+    require(made.view().size() == size, "size of the allocated array");
   } catch (const core::Error& error) {
     // judge() also rejects sizes beyond the address space, although a prototype has no address.
     // Pinned memory needs a driver, which the fuzzer does not have.
@@ -141,21 +142,22 @@ void import_one(const Fields& fields, bool drop_early) {
       dlpack::to_array(dlpack::Managed<M>(producer.managed()), seen);
     } catch (const core::Error& error) {
       require(error.fault() == core::Fault::kBuffer, error.what());
-      require(!verdict, [&] { return std::string("a sound tensor was refused: ") + error.what(); });
-      require(calls == expected_calls, "deleter calls after a refusal");
+      require(!verdict,
+              [&] { return std::string("a valid tensor was rejected: ") + error.what(); });
+      require(calls == expected_calls, "deleter calls after a rejection");
       return;
     }
-    require(verdict.has_value(), "an unsound tensor was accepted");
-    require(calls == 0, "the deleter was called while the array lives");
+    require(verdict.has_value(), "an invalid tensor was accepted");
+    require(calls == 0, "the deleter was called while the array is alive");
     check_metadata(fields, *verdict, seen, kVersioned);
     if (!verdict->empty && lies_in_block(fields, *verdict)) read_elements(seen.array);
     core::StoragePtr last = seen.array.storage;
     if (drop_early) last = {};
     round_trip<DLManagedTensorVersioned>(seen.array);
     round_trip<DLManagedTensor>(seen.array);
-    require(calls == 0, "the deleter was called while the array lives");
+    require(calls == 0, "the deleter was called while the array is alive");
   }
-  require(calls == expected_calls, "deleter calls after the last drop");
+  require(calls == expected_calls, "deleter calls after the last reference was dropped");
 }
 
 }  // namespace

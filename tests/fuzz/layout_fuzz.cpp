@@ -42,7 +42,7 @@ void check_huge(Input& input) {
   const core::DType dtype = dtype_from(input);
   List shape(static_cast<std::size_t>(input.below(5))), strides(shape.size());
   Wide size = 1, low = 0, high = 0;
-  bool negative = false, empty = false, sound = true, near = true;
+  bool negative = false, empty = false, sound = true, in_range = true;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     shape[i] = input.one_in(2) ? input.below(5) - 1 : input.take<std::int64_t>() >> input.below(64);
     strides[i] =
@@ -52,8 +52,8 @@ void check_huge(Input& input) {
     if (shape[i] != 0 && sound) size *= shape[i];
     sound &= fits(size);
     const Wide reach = (Wide{shape[i]} - 1) * strides[i];
-    if (near) (reach < 0 ? low : high) += reach;
-    near &= fits(reach) && fits(low) && fits(high);
+    if (in_range) (reach < 0 ? low : high) += reach;
+    in_range &= fits(reach) && fits(low) && fits(high);
   }
   core::Fault fault{};
   const auto counted = attempt([&] { return core::checked_size(shape); }, fault);
@@ -61,20 +61,21 @@ void check_huge(Input& input) {
           [&] { return "checked_size " + core::shape_text(shape); });
   require(counted || fault == (negative ? core::Fault::kValue : core::Fault::kOverflow), "fault");
   if (!counted) return;
-  require(Wide{*counted} == (empty ? Wide{0} : size), "the number of elements");
+  require(Wide{*counted} == (empty ? Wide{0} : size), "number of elements");
   const Wide bits = Wide{*counted} * dtype.stored_bits();
   const auto bytes = attempt([&] { return core::checked_nbytes(*counted, dtype); }, fault);
   require(!bytes || Wide{*bytes} == (bits + 7) / 8, "bytes");
   require(bytes.has_value() == fits(bits), "checked_nbytes");
   const auto range = core::bit_range(shape, strides, dtype);
-  if (!near) low = high = 0;  // out of range already; keeps the products below within 128 bits
+  if (!in_range) low = high = 0;  // out of range already; keeps the products below within 128 bits
   const Wide begin = low * dtype.stored_bits(), end = (high + 1) * dtype.stored_bits();
   if (empty) {
-    require(range && range->begin == 0 && range->end == 0, "the range of no elements");
+    require(range && range->begin == 0 && range->end == 0, "range of an empty array");
     return;
   }
-  require(range.has_value() == (near && fits(begin) && fits(end) && fits(high + 1)), "bit_range");
-  require(!range || (range->begin == begin && range->end == end), "the range");
+  require(range.has_value() == (in_range && fits(begin) && fits(end) && fits(high + 1)),
+          "bit_range");
+  require(!range || (range->begin == begin && range->end == end), "range");
 }
 
 List small_shape(Input& input, int most) {
@@ -162,11 +163,11 @@ void check_broadcast(Input& input, const List& shape, const List& strides) {
   const auto what = [&] { return check::show(shape, strides) + " to " + core::shape_text(to); };
   require(made.has_value() == fits_shape, [&] { return "broadcast of " + what(); });
   if (!made) return require(fault == core::Fault::kValue, [&] { return "fault of " + what(); });
-  List stretched(to.size());
+  List broadcast(to.size());
   const std::size_t added = to.size() - shape.size();
   for (std::size_t axis = 0; axis < shape.size(); ++axis)
-    stretched[added + axis] = shape[axis] == 1 ? 0 : strides[axis];
-  require(addresses(*made) == addresses(to, stretched), [&] { return "addresses of " + what(); });
+    broadcast[added + axis] = shape[axis] == 1 ? 0 : strides[axis];
+  require(addresses(*made) == addresses(to, broadcast), [&] { return "addresses of " + what(); });
 }
 
 /// The expected result of may_overlap(), from the lists of addresses.
