@@ -195,7 +195,7 @@ OUT_OF_RANGE: list[tuple[tuple[int, ...], Any, str]] = [
     ((3,), -4, "index -4 is out of range"),
     ((3,), 2**63, f"index {2**63} is out of range"),
     ((3,), -(2**200), f"index -{str(2**200)[:20]}"),
-    ((3,), 10**5000, "index an int of too many digits to print is out of range"),
+    ((3,), 10**5000, "index an int with too many digits to print is out of range"),
     ((3,), np.uint64(2**64 - 1), f"index {2**64 - 1} is out of range"),
     ((3, 4), (0, 4), "index 4 is out of range for axis 1 of extent 4"),
     ((3, 4), (..., -5), "index -5 is out of range for axis 1"),

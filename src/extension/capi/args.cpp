@@ -1,4 +1,4 @@
-// Owns the slow paths of argument binding: unequal-but-equal keyword names, and the errors.
+// Slow paths of argument binding: keyword names that are not interned, and errors.
 #include "extension/capi/args.hpp"
 
 namespace refarray::extension::detail {
@@ -19,7 +19,7 @@ void raise_missing(const char* function, PyObject* name) {
 
 Py_ssize_t find_equal_key(const Key* keys, Py_ssize_t count, PyObject* name) noexcept {
   for (Py_ssize_t i = 0; i < count; ++i) {
-    // Keyword names are strings, and comparing a string with ASCII cannot fail.
+    // Cannot fail: keyword names are always str.
     if (PyUnicode_CompareWithASCIIString(name, kKeywordTexts[static_cast<std::size_t>(keys[i])]) ==
         0)
       return i;

@@ -1,5 +1,4 @@
-// Owns binding of arguments: a Python signature as data, and what a call gave for each of its
-// parameters.
+// Argument binding for METH_FASTCALL functions: a signature as data, and its parameters' values.
 #pragma once
 
 #include <Python.h>
@@ -12,8 +11,8 @@
 
 namespace refarray::extension {
 
-/// A signature: parameter names in order; the first `positional` may be given by position; the
-/// first `positional_only` of those by position only; the first `required` must be given.
+/// A Python signature. The first `positional` parameters may be passed by position, the first
+/// `positional_only` only by position; the first `required` have no default.
 template <std::size_t N>
 struct Signature {
   const char* function;
@@ -28,10 +27,10 @@ namespace detail {
 [[noreturn]] void raise_unexpected(const char* function, PyObject* name);
 [[noreturn]] void raise_twice(const char* function, PyObject* name);
 [[noreturn]] void raise_missing(const char* function, PyObject* name);
-/// Index of `name` among `count` keys by equality, or -1: for names that are not interned.
+/// Index of `name` among `count` keys, compared by value, or -1. For names that are not interned.
 Py_ssize_t find_equal_key(const Key* keys, Py_ssize_t count, PyObject* name) noexcept;
 
-/// By identity first: keyword names in source code are interned, and so are ours.
+/// Compares by identity first: keyword names in source code are interned, and so are ours.
 inline Py_ssize_t find_key(const State& state, const Key* keys, Py_ssize_t count,
                            PyObject* name) noexcept {
   for (Py_ssize_t i = 0; i < count; ++i) {
@@ -41,8 +40,8 @@ inline Py_ssize_t find_key(const State& state, const Key* keys, Py_ssize_t count
 }
 }  // namespace detail
 
-/// Borrowed references in the signature's order, nullptr where nothing was given. Throws TypeError
-/// like Python does.
+/// The arguments in the signature's order, as borrowed references; nullptr for one not passed.
+/// Raises the TypeErrors of a Python function.
 template <std::size_t N>
 std::array<PyObject*, N> bind(const Signature<N>& signature, const State& state,
                               PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
@@ -54,13 +53,13 @@ std::array<PyObject*, N> bind(const Signature<N>& signature, const State& state,
   for (Py_ssize_t i = 0; i < named; ++i) {
     PyObject* name = compat::tuple_item(kwnames, i);
     const Py_ssize_t at = detail::find_key(state, signature.keys.data(), N, name);
-    // -1, no such key, is beyond N too: said so that the compiler sees the index is inside.
+    // Cast to size_t, -1 (no such key) is also >= N, so the compiler can see that the index fits.
     if (at < signature.positional_only || static_cast<std::size_t>(at) >= N) {
       detail::raise_unexpected(signature.function, name);
     }
-    PyObject*& place = out[static_cast<std::size_t>(at)];
-    if (place != nullptr) detail::raise_twice(signature.function, name);
-    place = args[nargs + i];
+    PyObject*& argument = out[static_cast<std::size_t>(at)];
+    if (argument != nullptr) detail::raise_twice(signature.function, name);
+    argument = args[nargs + i];
   }
   for (Py_ssize_t i = 0; i < signature.required; ++i) {
     const auto at = static_cast<std::size_t>(i);
@@ -70,7 +69,7 @@ std::array<PyObject*, N> bind(const Signature<N>& signature, const State& state,
   return out;
 }
 
-/// "Not given" and None mean the same for most parameters.
+/// False for None too: most parameters have None as their default.
 inline bool is_given(PyObject* argument) noexcept {
   return argument != nullptr && argument != Py_None;
 }

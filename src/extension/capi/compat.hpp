@@ -1,5 +1,4 @@
-// Owns every difference between Python versions, and between the limited and the full API; nobody
-// else tests for them.
+// The only file that depends on the Python version, on the limited API or on free threading.
 #pragma once
 
 #include <Python.h>
@@ -14,7 +13,7 @@ inline constexpr bool kFreeThreading = true;
 inline constexpr bool kFreeThreading = false;
 #endif
 
-/// A tuple that is known to be one: the full API reads it without a call.
+/// Unchecked: `tuple` must be a tuple. With the full API these compile to plain loads.
 inline Py_ssize_t tuple_size(PyObject* tuple) noexcept {
 #if defined(Py_LIMITED_API)
   return PyTuple_Size(tuple);
@@ -30,7 +29,8 @@ inline PyObject* tuple_item(PyObject* tuple, Py_ssize_t index) noexcept {
 #endif
 }
 
-/// The tp_dealloc of a type, by which an array of ours is known in any interpreter.
+/// tp_dealloc of a type. It identifies our types across interpreters, each of which has its own
+/// type objects.
 inline void* dealloc_of(PyTypeObject* type) noexcept {
 #if defined(Py_LIMITED_API)
   return PyType_GetSlot(type, Py_tp_dealloc);
@@ -39,7 +39,8 @@ inline void* dealloc_of(PyTypeObject* type) noexcept {
 #endif
 }
 
-/// The pending exception, taken out of the thread state; nullptr when there is none.
+/// Clears the error indicator and returns the exception as a new reference; nullptr if none was
+/// set.
 inline PyObject* take_raised() noexcept {
 #if PY_VERSION_HEX >= 0x030C0000
   return PyErr_GetRaisedException();
@@ -55,7 +56,7 @@ inline PyObject* take_raised() noexcept {
 #endif
 }
 
-/// Puts an exception back; steals the reference. nullptr clears.
+/// Sets the error indicator; steals the reference. nullptr clears it.
 inline void restore_raised(PyObject* exception) noexcept {
 #if PY_VERSION_HEX >= 0x030C0000
   PyErr_SetRaisedException(exception);
@@ -66,31 +67,27 @@ inline void restore_raised(PyObject* exception) noexcept {
 #endif
 }
 
-/// Whether the interpreter is going away, so that no thread may attach to it any more. Finalization
-/// begins with this.
+/// Whether finalization has begun. From then on no thread may attach.
 inline bool is_finalizing() noexcept { return !Py_IsInitialized(); }
 
-/// Waits for ever.
+/// Blocks the calling thread forever.
 [[noreturn]] inline void park() noexcept {
   for (;;) pause();
 }
 
-/// Runs `body`, which may give up the GIL and take it again. While the interpreter is being
-/// finalized CPython before 3.14 ends a daemon thread where it takes the GIL, by unwinding its
-/// stack; our frames must not run their destructors then, without a GIL: the thread is parked
-/// instead, as CPython 3.14 does itself.
+/// Runs `body`, which may release and reacquire the GIL. During finalization, CPython before 3.14
+/// ends a daemon thread that acquires the GIL with pthread_exit(), which unwinds the stack. Our
+/// destructors would then run without the GIL, so the thread is parked instead, as in CPython 3.14.
 template <class Body>
 auto park_at_exit(Body body) {
-  try {  // boundary: pthread_exit() comes as an exception of its own kind
+  try {  // boundary: glibc implements pthread_exit() as a forced unwind
     return body();
-  } catch (
-      const abi::__forced_unwind&) {  // boundary: as above; it cannot be ended, only kept waiting
+  } catch (const abi::__forced_unwind&) {  // boundary: as above; must not be swallowed
     park();
   }
 }
 
-/// Attaches the calling thread to some interpreter for as long as it lives; a no-op for a thread
-/// that is attached.
+/// RAII: attaches the calling thread to an interpreter, unless it is already attached to one.
 class AnyThreadState {
  public:
   AnyThreadState() noexcept : ensured_(!is_attached()) {
@@ -105,8 +102,7 @@ class AnyThreadState {
  private:
   static bool is_attached() noexcept {
 #if defined(Py_LIMITED_API)
-    return false;  // cannot be asked; from 3.12 on PyGILState_Ensure sees an attached thread of any
-                   // interpreter itself
+    return false;  // No such function. From 3.12 on, PyGILState_Ensure() handles attached threads.
 #elif PY_VERSION_HEX >= 0x030D0000
     return PyThreadState_GetUnchecked() != nullptr;
 #else
@@ -118,24 +114,25 @@ class AnyThreadState {
   PyGILState_STATE held_ = PyGILState_UNLOCKED;
 };
 
-/// PyType_FromModuleAndSpec(); CPython 3.11 may run out of memory in there without saying so.
+/// PyType_FromModuleAndSpec(). On memory exhaustion CPython 3.11 may fail without an exception.
 inline PyObject* new_type(PyObject* module, PyType_Spec* spec) noexcept {
   PyObject* type = PyType_FromModuleAndSpec(module, spec, nullptr);
   if (type == nullptr && PyErr_Occurred() == nullptr) PyErr_NoMemory();
   return type;
 }
 
-/// Whether the type's own dict holds the attribute (full API), so that instances find it there too.
+/// Whether make_type_with_attribute() puts the attribute into the type's dict, where instances find
+/// it too.
 #if defined(Py_LIMITED_API)
 inline constexpr bool kTypeKeepsAttribute = false;
 #else
 inline constexpr bool kTypeKeepsAttribute = true;
 #endif
 
-/// Makes the array type. The exchange table must be found on the type; an immutable type cannot be
-/// given an attribute after it was made, so: with the full API it goes into the dict before anybody
-/// sees the type, with the limited API the type gets a metaclass whose property answers.
-/// `metaclass_spec` is used by the latter only.
+/// Creates an immutable type with a class attribute (the exchange table of Array). Immutable types
+/// reject attributes after creation. With the full API the attribute is written into the type's
+/// dict before the type is published; with the limited API a metaclass made from `metaclass_spec`
+/// has a property that returns it.
 inline PyObject* make_type_with_attribute(PyObject* module, PyType_Spec* spec,
                                           PyType_Spec* metaclass_spec, const char* attribute,
                                           PyObject* value) noexcept {
@@ -144,8 +141,8 @@ inline PyObject* make_type_with_attribute(PyObject* module, PyType_Spec* spec,
   (void)value;
   PyObject* bases = PyTuple_Pack(1, &PyType_Type);
   if (bases == nullptr) return nullptr;
-  // Without the module: a metaclass that holds it could never be collected, since no type visits
-  // its metaclass.
+  // Not associated with the module: types do not traverse their metaclass, so a reference from the
+  // metaclass to the module could never be collected.
   PyObject* metaclass = PyType_FromSpecWithBases(metaclass_spec, bases);
   Py_DECREF(bases);
   if (metaclass == nullptr) return nullptr;
@@ -167,7 +164,7 @@ inline PyObject* make_type_with_attribute(PyObject* module, PyType_Spec* spec,
 #endif
 }
 
-/// Keeps other threads out of code that locks the same object: a no-op where the GIL already does.
+/// RAII: a critical section on `object`. A no-op in builds with a GIL.
 class ObjectLock {
  public:
 #if defined(Py_GIL_DISABLED)
@@ -185,8 +182,8 @@ class ObjectLock {
 #endif
 };
 
-/// The slots that declare sub-interpreters with their own GIL and free threading, as far as this
-/// Python knows them.
+/// Module slots that declare support for per-interpreter GILs and free threading, where this Python
+/// version has them.
 inline const PyModuleDef_Slot kConcurrencySlots[] = {
 #if PY_VERSION_HEX >= 0x030C0000
     {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},

@@ -1,4 +1,4 @@
-// Owns the mapping from C++ exceptions to Python exceptions.
+// The mapping from C++ exceptions to Python exceptions.
 #include "extension/capi/errors.hpp"
 
 #include <new>
@@ -10,8 +10,8 @@
 namespace refarray::extension {
 namespace {
 
-/// A DriverError with what a program may want to know as attributes. The indicator is set in any
-/// case.
+/// Raises refarray.DriverError with the attributes code, name and call. If that fails, the error
+/// indicator holds the failure instead.
 void set_driver_error(const runtime::DriverError& error) noexcept {
   const Ref module = State::module_of_current_interpreter();
   PyObject* type = module ? State::of_module(module.get()).get(Slot::kDriverError) : nullptr;
@@ -30,14 +30,14 @@ void set_driver_error(const runtime::DriverError& error) noexcept {
   PyErr_SetObject(type, made.get());
 }
 
-/// NoCopyError lives in the module state; without a module (it is being torn down) its base serves.
+/// NoCopyError from the module state, or its base class BufferError after module teardown.
 Ref no_copy_error() noexcept {
   const Ref module = State::module_of_current_interpreter();
   PyObject* type = module ? State::of_module(module.get()).get(Slot::kNoCopyError) : nullptr;
   return Ref::borrow(type == nullptr ? PyExc_BufferError : type);
 }
 
-/// For every fault but kNoCopy.
+/// The built-in exception type of every fault except kNoCopy.
 PyObject* builtin_type(core::Fault fault) noexcept {
   switch (fault) {
     case core::Fault::kType:
@@ -62,23 +62,22 @@ PyObject* builtin_type(core::Fault fault) noexcept {
 }  // namespace
 
 void translate_current_exception() noexcept {
-  try {  // boundary: the one translator
+  try {  // boundary: the only translator
     throw;
-  } catch (const ErrorSet&) {                    // boundary: the indicator is set already
-  } catch (const runtime::DriverError& error) {  // boundary: a driver's
+  } catch (const ErrorSet&) {                    // boundary: already set
+  } catch (const runtime::DriverError& error) {  // boundary: a driver call failed
     set_driver_error(error);
-  } catch (const core::Error& error) {  // boundary: the core's faults
+  } catch (const core::Error& error) {  // boundary: errors of the core
     if (PyErr_Occurred() != nullptr)
-      PyErr_WriteUnraisable(nullptr);  // left by a deleter that ran meanwhile
+      PyErr_WriteUnraisable(nullptr);  // left set by a deleter that ran during the unwinding
     const Ref type = error.fault() == core::Fault::kNoCopy
                          ? no_copy_error()
                          : Ref::borrow(builtin_type(error.fault()));
-    // Not PyErr_SetString: what a message quotes of somebody's text need not be UTF-8.
+    // Not PyErr_SetString(): a message may quote foreign text that is not valid UTF-8.
     PyErr_Format(type.get(), "%s", error.what());
-  } catch (const std::bad_alloc&) {  // boundary: allocation
+  } catch (const std::bad_alloc&) {  // boundary: out of memory
     PyErr_NoMemory();
-  } catch (
-      const std::exception& error) {  // boundary: anything else is a defect of ours, and says so
+  } catch (const std::exception& error) {  // boundary: anything else is a bug in refarray
     PyErr_Format(PyExc_SystemError, "refarray: unexpected C++ exception: %s", error.what());
   }
 }

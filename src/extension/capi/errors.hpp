@@ -1,5 +1,4 @@
-// Owns the border between C++ exceptions and Python's: check, raise, and slot, which makes a C
-// function of a C++ one.
+// C++ exceptions ↔ Python exceptions: check() and raise() for C-API calls, slot<> for callbacks.
 #pragma once
 
 #include <Python.h>
@@ -11,22 +10,22 @@
 
 namespace refarray::extension {
 
-/// Thrown when Python's error indicator is set; carries nothing.
+/// Thrown when Python's error indicator is set. The indicator holds the exception.
 struct ErrorSet {};
 
-/// A C-API call that may run Python code, and so give up the GIL and take it again
-/// (compat::park_at_exit).
+/// Calls a C-API function that may run Python code and therefore release the GIL; see
+/// compat::park_at_exit().
 template <auto Function, class... Args>
 auto calling(Args... args) {
   return compat::park_at_exit([&] { return Function(args...); });
 }
 
-/// A new reference from a C-API call; throws when the call failed.
+/// Wraps the new reference that a C-API function returned. Throws ErrorSet for nullptr.
 inline Ref check(PyObject* object) {
   if (object == nullptr) throw ErrorSet{};
   return Ref::steal(object);
 }
-/// A C-API call that returns -1 on failure.
+/// For C-API functions that return -1 on failure.
 template <class T>
   requires std::is_integral_v<T>
 T check(T status) {
@@ -34,18 +33,18 @@ T check(T status) {
   return status;
 }
 
-/// Sets a Python exception (PyErr_Format's format) and throws ErrorSet.
+/// Sets a Python exception with PyErr_Format() and throws ErrorSet.
 template <class... Args>
 [[noreturn, gnu::cold]] void raise(PyObject* type, const char* format, Args... args) {
   PyErr_Format(type, format, args...);
   throw ErrorSet{};
 }
 
-/// The one ladder from C++ exceptions to Python's; to be called in a catch block.
+/// Sets the Python exception for the C++ exception that is being handled. Call it in a catch block.
 [[gnu::cold]] void translate_current_exception() noexcept;
 
-/// Keeps a pending exception safe while foreign code runs; what that code leaves behind is reported
-/// as unraisable.
+/// RAII: saves the pending exception while foreign code runs. An exception that the foreign code
+/// leaves set is reported as unraisable.
 class ErrorGuard {
  public:
   ErrorGuard() noexcept : pending_(compat::take_raised()) {}
@@ -82,8 +81,7 @@ struct SlotOf<Fn> {
   static typename SlotResult<R>::type call(Args... args) noexcept {
     try {  // boundary: no C++ exception may reach the interpreter
       return SlotResult<R>::pass(Fn(args...));
-    } catch (
-        const abi::__forced_unwind&) {  // boundary: a daemon thread at exit, see park_at_exit()
+    } catch (const abi::__forced_unwind&) {  // boundary: see compat::park_at_exit()
       compat::park();
     } catch (...) {  // boundary: as above
       translate_current_exception();
@@ -97,8 +95,7 @@ struct SlotOf<Fn> {
     try {  // boundary: no C++ exception may reach the interpreter
       Fn(args...);
       return 0;
-    } catch (
-        const abi::__forced_unwind&) {  // boundary: a daemon thread at exit, see park_at_exit()
+    } catch (const abi::__forced_unwind&) {  // boundary: see compat::park_at_exit()
       compat::park();
     } catch (...) {  // boundary: as above
       translate_current_exception();
@@ -108,16 +105,16 @@ struct SlotOf<Fn> {
 };
 }  // namespace detail
 
-/// A noexcept C function for a type slot or a getter: Ref becomes PyObject* (nullptr on error),
-/// void becomes 0 or -1.
+/// `Fn` as a noexcept C function for a type slot or a getter. A Ref result becomes PyObject*
+/// (nullptr on error), void becomes 0 or -1.
 template <auto Fn>
 inline constexpr auto slot = &detail::SlotOf<Fn>::call;
-/// The same, as PyType_Slot wants it.
+/// slot<Fn> with the type of PyType_Slot::pfunc.
 template <auto Fn>
 void* slot_pointer() noexcept {
   return reinterpret_cast<void*>(slot<Fn>);
 }
-/// The same, as PyMethodDef wants it.
+/// slot<Fn> with the type of PyMethodDef::ml_meth.
 template <auto Fn>
 PyCFunction method() noexcept {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(slot<Fn>));

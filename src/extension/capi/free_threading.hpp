@@ -1,5 +1,4 @@
-// Owns what a build without a GIL needs in the GIL's place: code under an object's lock, and care
-// where CPython takes none.
+// Helpers for the free-threaded build: object locks, immortal objects, CPython workarounds.
 #pragma once
 
 #include <Python.h>
@@ -9,31 +8,33 @@
 
 namespace refarray::extension::compat {
 
-/// Runs `body` under the lock of `object`.
+/// Runs `body` in a critical section on `object`.
 template <class Body>
 auto with_object_locked(PyObject* object, Body body) noexcept {
   [[maybe_unused]] const ObjectLock lock(object);
   return body();
 }
 
-/// Clears the weak references to a dying object, whose list of them is `list`. Without a GIL the
-/// list may not be looked at: a thread that drops a weak reference writes there.
+/// Clears the weak references to an object that is being deallocated; `list` is its weak-reference
+/// list. Free-threaded builds must not read `list`: other threads write to it when they drop a weak
+/// reference.
 inline void clear_weakrefs(PyObject* object, PyObject* const& list) noexcept {
   if (kFreeThreading || list != nullptr) PyObject_ClearWeakRefs(object);
 }
 
-/// An object that the calling thread has made, to be used by all. Without a GIL threads wait for
-/// each other where they count the references of one object, a type's instances those of the type;
-/// of what is made at run time CPython 3.13 itself makes only functions, modules and classes
-/// immortal. A count over 32 bits does it, and the object stays until the process ends.
+/// Makes an object immortal in free-threaded builds; it then lives until the process ends. Without
+/// this, threads contend on the reference count of each shared object, and on that of a type
+/// whenever they create its instances. CPython 3.13 does so itself only for functions, modules and
+/// classes. A reference count above 32 bits marks an object as immortal. Call it before publishing
+/// the object.
 inline Ref make_immortal(Ref object) noexcept {
   if (kFreeThreading && object) Py_SET_REFCNT(object.get(), PY_SSIZE_T_MAX);
   return object;
 }
 
-/// A list of `length` items that are yet to be set; empty, with MemoryError set, when there is no
-/// memory. CPython 3.13 without a GIL then frees a pointer that PyList_New never wrote; repeating a
-/// list of one goes another way.
+/// A list of `length` items, which the caller must set. Returns an empty Ref with MemoryError set
+/// when memory runs out. In that case PyList_New() of the free-threaded CPython 3.13 frees an
+/// uninitialized pointer; repeating a list of one item avoids that code.
 inline Ref new_list(Py_ssize_t length) noexcept {
   if (!kFreeThreading || length == 0) return Ref::steal(PyList_New(length));
   const Ref one = Ref::steal(PyList_New(0));

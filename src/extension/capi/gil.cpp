@@ -1,4 +1,4 @@
-// Owns what refarray keeps in the dict of an interpreter, and so for as long as that is there.
+// InterpreterLease: a capsule in the interpreter's dict, whose destructor marks the end.
 #include "extension/capi/gil.hpp"
 
 #include <memory>
@@ -12,7 +12,7 @@ constexpr const char* kLeaseKey = "refarray._native.lease";
 
 PyObject* interpreter_dict() {
   PyObject* dict = PyInterpreterState_GetDict(PyInterpreterState_Get());
-  if (dict == nullptr) {  // it is made when first asked for, and CPython drops why it could not be
+  if (dict == nullptr) {  // CPython creates it lazily, and clears the MemoryError if that fails
     PyErr_NoMemory();
     throw ErrorSet{};
   }
@@ -23,14 +23,14 @@ InterpreterLease* InterpreterLease::of_current_interpreter() {
   PyObject* dict = interpreter_dict();
   std::unique_ptr<InterpreterLease> fresh(new InterpreterLease(PyInterpreterState_Get()));
   const Ref capsule = check(PyCapsule_New(fresh.get(), kLeaseKey, &end));
-  (void)fresh.release();  // the capsule's from here on
-  // setdefault, because another thread may be importing us too: the capsule that comes second goes
-  // at the end of this function, and its lease with it.
+  (void)fresh.release();  // the capsule owns it from here on
+  // setdefault(), because another thread may be importing the module too. The capsule that loses
+  // the race is destroyed at the end of this function, together with its lease.
   const Ref kept = check(PyObject_CallMethod(dict, "setdefault", "sO", kLeaseKey, capsule.get()));
   return static_cast<InterpreterLease*>(PyCapsule_GetPointer(kept.get(), kLeaseKey))->share();
 }
 
-/// The capsule's destructor: the interpreter goes away.
+/// Destructor of the capsule: the interpreter is ending.
 void InterpreterLease::end(PyObject* capsule) noexcept {
   auto* lease = static_cast<InterpreterLease*>(PyCapsule_GetPointer(capsule, kLeaseKey));
   lease->alive_.store(false, std::memory_order_release);

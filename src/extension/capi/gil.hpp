@@ -1,5 +1,4 @@
-// Owns entering and leaving the interpreter: letting other threads run during long copies, and
-// getting in from a deleter.
+// Releasing the GIL around long operations, and attaching to an interpreter from a deleter.
 #pragma once
 
 #include <Python.h>
@@ -12,21 +11,22 @@
 
 namespace refarray::extension {
 
-/// Copies of fewer bytes than this keep the GIL: giving it up costs more than they take.
+/// Copies of fewer bytes keep the GIL: releasing it would cost more than the copy.
 inline constexpr std::int64_t kReleaseGilAbove = std::int64_t{1} << 16;
 
-/// Lets other Python threads run while it lives. No PyObject may be touched meanwhile.
+/// RAII: releases the GIL, or detaches the thread state in free-threaded builds. No PyObject may be
+/// used in the scope.
 class GilRelease {
  public:
-  explicit GilRelease(bool really) noexcept : state_(really ? PyEval_SaveThread() : nullptr) {}
+  explicit GilRelease(bool release) noexcept : state_(release ? PyEval_SaveThread() : nullptr) {}
   GilRelease(const GilRelease&) = delete;
   GilRelease& operator=(const GilRelease&) = delete;
   ~GilRelease() {
     if (state_ != nullptr) take();
   }
 
-  /// Takes the GIL for as long as pending signal handlers run; true when one raised. Only after a
-  /// real release.
+  /// Reacquires the GIL while pending signal handlers run; true if one raised. Only valid if the
+  /// GIL was released.
   bool run_handlers() noexcept {
     take();
     const bool raised = compat::park_at_exit([] { return PyErr_CheckSignals(); }) < 0;
@@ -42,9 +42,9 @@ class GilRelease {
   PyThreadState* state_;
 };
 
-/// Says, while it lives, that the calling thread runs in `interpreter` although that is being
-/// finalized: a borrowed object let go meanwhile may be released. Costs nothing at any other time,
-/// when a thread can simply be asked.
+/// RAII: records that the calling thread is attached to an interpreter that is being finalized, so
+/// that a storage destroyed in this scope may release its Python objects. Before finalization it
+/// does nothing, since InterpreterLease::enter() can then query the thread state.
 class Attached {
  public:
   Attached() noexcept : finalizing_(compat::is_finalizing()) {
@@ -64,19 +64,21 @@ class Attached {
   PyInterpreterState* before_ = nullptr;
 };
 
-/// What extensions keep for an interpreter, borrowed; goes when that ends. Throws ErrorSet.
+/// The interpreter's dict for extension modules, borrowed. It is cleared late in finalization.
+/// Throws ErrorSet.
 PyObject* interpreter_dict();
 
-/// Whether one interpreter is still there, shared by its modules and by every storage that borrows
-/// a Python object. It ends with the interpreter's dict, after all that Python can reach; a storage
-/// that outlives that leaves its Python object alone: there is no interpreter any more that could
-/// release it. (Before PEP 788 an interpreter that ends between the question and the answer cannot
-/// be excluded from a thread that is not attached; from 3.15 on it can.)
-/// A module must not end it: an immortal type keeps its module for as long as the process runs.
+/// Reference-counted flag: is this interpreter still alive? Shared by its modules and by every
+/// storage that borrows a Python object. It is cleared when the interpreter's dict is destroyed,
+/// which is after everything that Python code can reach; module teardown would not do, because an
+/// immortal type keeps its module alive until the process ends. A storage that outlives the
+/// interpreter leaks its Python object on purpose: nobody is left to release it to.
+/// A thread that is not attached can still race with the end of the interpreter between the check
+/// and the attach. Before PEP 788 (Python 3.15) CPython has no way to exclude that.
 class InterpreterLease {
  public:
-  /// The one of the interpreter that the caller runs in, made when first asked for: a new
-  /// reference. Throws ErrorSet, std::bad_alloc.
+  /// A new reference to the current interpreter's lease, which the first call creates. Throws
+  /// ErrorSet, std::bad_alloc.
   static InterpreterLease* of_current_interpreter();
 
   InterpreterLease* share() noexcept {
@@ -87,17 +89,17 @@ class InterpreterLease {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
 
-  /// Runs `body` in this lease's interpreter if it can still be entered; false when it was left
-  /// alone.
+  /// Attaches to this lease's interpreter and runs `body`. Returns false, without running it, if
+  /// the interpreter can no longer be entered.
   template <class Body>
   bool enter(Body body) noexcept {
     if (!alive_.load(std::memory_order_acquire)) return false;
-    if (compat::is_finalizing()) {  // nobody can attach any more; who is attached may go on
+    if (compat::is_finalizing()) {  // threads cannot attach now, but attached ones may continue
       if (Attached::current() != interpreter_) return false;
       body();
       return true;
     }
-    const compat::AnyThreadState attached;  // some interpreter of this process
+    const compat::AnyThreadState attached;  // possibly to another interpreter of this process
     if (PyInterpreterState_Get() == interpreter_) {
       body();
       return true;
@@ -109,7 +111,7 @@ class InterpreterLease {
   explicit InterpreterLease(PyInterpreterState* interpreter) noexcept : interpreter_(interpreter) {}
   static void end(PyObject* capsule) noexcept;
 
-  /// From a thread that is attached to another interpreter, perhaps with a GIL of its own.
+  /// For a thread that is attached to another interpreter, which may have its own GIL.
   template <class Body>
   bool enter_other(Body body) noexcept {
     PyThreadState* fresh = PyThreadState_New(interpreter_);

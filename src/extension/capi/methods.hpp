@@ -1,5 +1,5 @@
-// Owns the list of C++ functions behind the Python names: module functions and array methods, by
-// the file they live in.
+// Declarations of the method tables, slots and types that make up the module, by the source file
+// that defines them.
 #pragma once
 
 #include <Python.h>
@@ -10,65 +10,66 @@
 
 namespace refarray::extension {
 
-/// Tables for PyModule_AddFunctions, each ended by an all-null entry; every doc begins with the
-/// text signature.
-extern PyMethodDef kCreationFunctions[];      // creation.cpp, asarray.cpp
-extern PyMethodDef kManipulationFunctions[];  // manipulation.cpp
-extern PyMethodDef kBufferFunctions[];        // buffer_in.cpp: from_buffer
-extern PyMethodDef kInterfaceFunctions[];     // interface_in.cpp: from_array_interface
-extern PyMethodDef kNumpyFunctions[];         // numpy.cpp: the private ones
-extern PyMethodDef kExchangeFunctions[];      // from_dlpack.cpp: from_dlpack, from_capsule
-extern PyMethodDef kProducerFunctions[];      // array_dlpack.cpp: to_capsule
-extern PyMethodDef kCopyingFunctions[];       // copying.cpp: settings of copies
-extern PyMethodDef kStreamFunctions[];        // stream_type.cpp: streams, events; private
-extern PyMethodDef kDeviceFunctions[];        // devices.cpp: the end of the interpreter; private
-extern PyMethodDef kInspectFunctions[];       // inspect.cpp: the private ones
-extern PyMethodDef kPickleFunctions[];        // pickle.cpp: the private rebuilders
+// Module functions: null-terminated tables for PyModule_AddFunctions(). Every docstring begins with
+// the text signature.
+extern PyMethodDef kCreationFunctions[];      // creation/creation.cpp
+extern PyMethodDef kManipulationFunctions[];  // array/manipulation.cpp
+extern PyMethodDef kBufferFunctions[];        // interop/buffer_import.cpp: from_buffer
+extern PyMethodDef kInterfaceFunctions[];     // interop/array_interface_import.cpp
+extern PyMethodDef kNumpyFunctions[];         // interop/numpy.cpp: private
+extern PyMethodDef kExchangeFunctions[];      // dlpack/import.cpp: from_dlpack, from_capsule
+extern PyMethodDef kProducerFunctions[];      // dlpack/export.cpp: to_capsule
+extern PyMethodDef kCopyingFunctions[];       // array/copying.cpp: copy settings
+extern PyMethodDef kStreamFunctions[];        // devices/stream_type.cpp: private
+extern PyMethodDef kDeviceFunctions[];        // devices/devices.cpp: private
+extern PyMethodDef kInspectFunctions[];       // module/inspect.cpp: private
+extern PyMethodDef kPickleFunctions[];        // array/pickle.cpp: private
 
-/// Tables for the array type; every doc begins with the text signature.
-extern PyMethodDef
-    kManipulationMethods[];             // reshape astype copy to_device as_readonly is_contiguous
-extern PyMethodDef kElementMethods[];   // tolist item
-extern PyMethodDef kPickleMethods[];    // __reduce_ex__ __copy__ __deepcopy__
-extern PyMethodDef kProducerMethods[];  // __dlpack__ __dlpack_device__
-extern PyMethodDef kNumpyMethods[];     // __array__ numpy
-extern PyGetSetDef
-    kArrayGetters[];  // shape strides dtype device ndim size nbytes itemsize readonly T mT
-Ref cuda_array_interface(PyObject* self, void*);  // cuda_interface.cpp: a getter likewise
-Ref array_interface(PyObject* self, void*);  // interface_out.cpp: the getter __array_interface__
+// Methods and getters of the array type.
+extern PyMethodDef kManipulationMethods[];  // array/manipulation.cpp
+extern PyMethodDef kElementMethods[];       // array/element_methods.cpp: tolist, item
+extern PyMethodDef kPickleMethods[];    // array/pickle.cpp: __reduce_ex__, __copy__, __deepcopy__
+extern PyMethodDef kProducerMethods[];  // dlpack/export.cpp: __dlpack__, __dlpack_device__
+extern PyMethodDef kNumpyMethods[];     // interop/numpy.cpp: __array__, numpy
+extern PyGetSetDef kArrayGetters[];     // array/getters.cpp
+Ref cuda_array_interface(PyObject* self, void*);  // interop/cuda_array_interface.cpp
+Ref array_interface(PyObject* self, void*);       // interop/array_interface_export.cpp
 
-// Slots of the array type.
-Ref array_subscript(PyObject* self, PyObject* index);  // indexing.cpp
-void array_assign(PyObject* self, PyObject* index,
-                  PyObject* value);                // indexing.cpp; value nullptr: del
-Ref array_item(PyObject* self, Py_ssize_t index);  // indexing.cpp: sequence item, for iteration
-Py_ssize_t array_length(PyObject* self);           // indexing.cpp
-Ref array_iter(PyObject* self);                    // indexing.cpp
-int array_truth(PyObject* self);                   // element_methods.cpp; -1 never returned: throws
-Ref array_int(PyObject* self);                     // element_methods.cpp
-Ref array_float(PyObject* self);                   // element_methods.cpp
-Ref array_index(PyObject* self);                   // element_methods.cpp
-Ref array_complex(PyObject* self, PyObject*);      // element_methods.cpp: the __complex__ method
-int array_getbuffer(PyObject* self, Py_buffer* view, int flags) noexcept;  // buffer_out.cpp
-void array_releasebuffer(PyObject* self, Py_buffer* view) noexcept;        // buffer_out.cpp
+// Slots of the array type. Those that return Ref, void or an integer throw on error.
+Ref array_subscript(PyObject* self, PyObject* index);  // array/indexing.cpp
+/// `value` nullptr: `del self[index]`.
+void array_assign(PyObject* self, PyObject* index, PyObject* value);  // array/indexing.cpp
+Ref array_item(PyObject* self, Py_ssize_t index);                     // array/indexing.cpp
+Py_ssize_t array_length(PyObject* self);                              // array/indexing.cpp
+Ref array_iter(PyObject* self);                                       // array/indexing.cpp
+int array_truth(PyObject* self);                                      // array/element_methods.cpp
+Ref array_int(PyObject* self);                                        // array/element_methods.cpp
+Ref array_float(PyObject* self);                                      // array/element_methods.cpp
+Ref array_index(PyObject* self);                                      // array/element_methods.cpp
+Ref array_complex(PyObject* self, PyObject*);                         // array/element_methods.cpp
+int array_getbuffer(PyObject* self, Py_buffer* view,
+                    int flags) noexcept;                             // interop/buffer_export.cpp
+void array_releasebuffer(PyObject* self, Py_buffer* view) noexcept;  // interop/buffer_export.cpp
 
-// Types; each returns the new type object and leaves filling the state to module.cpp.
-Ref make_dtype_type(PyObject* module);                // dtype_type.cpp
-Ref make_device_type(PyObject* module);               // device_type.cpp
-Ref make_array_type(PyObject* module, State& state);  // array_type.cpp
+// Each creates a type. module.cpp stores it in the module state.
+Ref make_dtype_type(PyObject* module);                // array/dtype_type.cpp
+Ref make_device_type(PyObject* module);               // devices/device_type.cpp
+Ref make_array_type(PyObject* module, State& state);  // array/array_type.cpp
 
-/// An array from anything asarray takes, for functions that accept "array-likes" (setitem, full):
-/// the array itself, or a new one; of `dtype` unless that is nullptr. Throws what asarray throws.
-Ref as_array(State& state, PyObject* object, const core::DType* dtype);  // asarray.cpp
-/// A read-only or writable array over an object's buffer, through the one validator
-/// (buffer_in.cpp). Returns an empty Ref when the object has no buffer protocol; throws when it has
-/// one and it cannot be described.
+/// Converts an array-like argument (setitem, full) as asarray() does: an Array is returned as it
+/// is, or converted to `dtype` if that is not nullptr. Throws what asarray() throws.
+/// creation/asarray.cpp.
+Ref as_array(State& state, PyObject* object, const core::DType* dtype);
+/// A validated view of an object's buffer; read-only if the buffer is. Returns an empty Ref if the
+/// object has no buffer protocol, throws if its buffer cannot be represented.
+/// interop/buffer_import.cpp.
 Ref array_from_buffer(State& state, PyObject* object);
-/// from_dlpack as a C++ call (from_dlpack.cpp); `device`, `copy`, `max_version` may be nullptr.
+/// from_dlpack() for C++ callers. `device`, `copy` and `max_version` may be nullptr.
+/// dlpack/import.cpp.
 Ref array_from_dlpack(State& state, PyObject* producer, PyObject* device, PyObject* copy,
                       PyObject* max_version);
-/// What of DLPack the object's type has: both dunders, or nothing but a usable exchange table,
-/// which can be told of no wishes (producer.cpp).
+/// How an object's type supports DLPack: not at all; only by a usable exchange table, which takes
+/// neither a device nor a copy argument; or by both dunder methods. dlpack/producer.cpp.
 enum class Producing { kNot, kByTableOnly, kFully };
 Producing producing(State& state, PyObject* object);
 

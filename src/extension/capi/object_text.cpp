@@ -1,4 +1,4 @@
-// Owns the wording of Python objects in messages.
+// Text about Python objects for error messages.
 #include "extension/capi/object_text.hpp"
 
 #include "extension/capi/errors.hpp"
@@ -18,13 +18,13 @@ std::string type_name(PyObject* object) {
 }
 
 std::string short_repr(PyObject* object) {
-  constexpr Py_ssize_t kLongest = 60;  // characters, so that a message stays one line
+  constexpr Py_ssize_t kLongest = 60;  // characters
   if (!PyLong_CheckExact(object) && !PyUnicode_CheckExact(object)) return type_name(object);
   Ref text = Ref::steal(calling<PyObject_Repr>(object));
   if (!text) {
     if (PyErr_ExceptionMatches(PyExc_ValueError) == 0) throw ErrorSet{};
     PyErr_Clear();  // more digits than sys.set_int_max_str_digits() allows
-    return "an int of too many digits to print";
+    return "an int with too many digits to print";
   }
   if (PyUnicode_GetLength(text.get()) <= kLongest) return utf8(text.get());
   return utf8(check(PyUnicode_Substring(text.get(), 0, kLongest)).get()) + "...";

@@ -1,4 +1,4 @@
-// Owns words about Python objects for messages: the name of an object's type, and a short repr.
+// Text about Python objects for error messages: type names and short reprs.
 #pragma once
 
 #include <Python.h>
@@ -7,14 +7,14 @@
 
 namespace refarray::extension {
 
-/// The text of a str. Throws ErrorSet when it has no UTF-8 form (lone surrogates).
+/// A str as UTF-8. Throws ErrorSet if it has lone surrogates.
 std::string utf8(PyObject* text);
 
 /// The qualified name of the object's type: "float", "list", "Array".
 std::string type_name(PyObject* object);
 
-/// The repr of an int or a str, cut where it gets long; of anything else, the name of its type.
-/// Runs no code of the object's own, so it may stand in any message.
+/// The repr of an exact int or str, truncated to one line; for any other object its type name.
+/// Never runs the object's own code, so it is safe in every message.
 std::string short_repr(PyObject* object);
 
 }  // namespace refarray::extension

@@ -1,5 +1,4 @@
-// Owns Ref: one strong reference to a Python object, or nothing. `Ref` owns, `PyObject*` borrows;
-// there is no third kind.
+// Ref: a strong reference to a Python object, or empty. Everywhere `Ref` owns, `PyObject*` borrows.
 #pragma once
 
 #include <Python.h>

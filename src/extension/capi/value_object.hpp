@@ -1,5 +1,5 @@
-// Owns what the DType and Device objects have in common: a final, immutable Python object around
-// one C++ value with a name, equal to another such object of the same value and to its name.
+// Common base of DType and Device: a final, immutable Python object that wraps a C++ value with a
+// name. It equals objects of the same value, and the str of its name.
 #pragma once
 
 #include <Python.h>
@@ -7,19 +7,19 @@
 #include <atomic>
 #include <string>
 
+#include "extension/capi/docstrings.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/free_threading.hpp"
 #include "extension/capi/ref.hpp"
 
 namespace refarray::extension {
 
-/// The collector knows these objects although they refer to nothing but their type: the module's
-/// state keeps some, and type -> module -> object -> type is a cycle that only the collector can
-/// see through when the interpreter ends.
+/// GC-tracked although it refers to its type only: the module state holds some of these objects,
+/// and the collector must see the cycle type -> module -> object -> type when the interpreter ends.
 template <class Value>
 struct ValueObject {
   PyObject head;
-  std::atomic<Py_hash_t> hash;  // -1: not computed yet; whoever computes it gets the same
+  std::atomic<Py_hash_t> hash;  // -1: not computed yet; racing threads compute the same value
   Value value;
 
   static ValueObject* cast(PyObject* self) noexcept { return reinterpret_cast<ValueObject*>(self); }
@@ -47,12 +47,12 @@ inline int traverse_value(PyObject* self, visitproc visit, void* arg) noexcept {
 
 inline void dealloc_value(PyObject* self) noexcept {
   const Ref type =
-      Ref::steal(reinterpret_cast<PyObject*>(Py_TYPE(self)));  // a heap type: its objects own it
+      Ref::steal(reinterpret_cast<PyObject*>(Py_TYPE(self)));  // instances own their heap type
   PyObject_GC_UnTrack(self);
   PyObject_GC_Del(self);
 }
 
-/// The value's name, as str() gives it.
+/// tp_str: the value's name.
 template <class Value>
 Ref value_text(PyObject* self) {
   const std::string text = core::name(value_in<Value>(self));
@@ -66,7 +66,7 @@ Py_hash_t value_hash(PyObject* self) {
   Py_hash_t hash = cached.load(std::memory_order_relaxed);
   if (hash != -1) return hash;
   hash = PyObject_Hash(value_text<Value>(self).get());
-  if (hash == -1) throw ErrorSet{};  // other negative hashes are hashes
+  if (hash == -1) throw ErrorSet{};
   cached.store(hash, std::memory_order_relaxed);
   return hash;
 }
@@ -83,14 +83,14 @@ Ref value_compare(PyObject* self, PyObject* other, int operation) {
   return Ref::borrow(equal == (operation == Py_EQ) ? Py_True : Py_False);
 }
 
-/// Pickled by name: the name is the whole value.
+/// __reduce__(): pickles the name, which determines the value.
 template <class Value>
 Ref value_reduce(PyObject* self, PyObject*) {
   const Ref text = value_text<Value>(self);
   return check(Py_BuildValue("(O(O))", reinterpret_cast<PyObject*>(Py_TYPE(self)), text.get()));
 }
 
-/// The one argument of DType(name) and Device(name).
+/// Parses the argument of DType(name) and Device(name); returns it as a borrowed reference.
 inline PyObject* only_argument(PyObject* args, PyObject* kwargs, const char* format) {
   char name[] = "name";
   char* names[] = {name, nullptr};
@@ -99,12 +99,11 @@ inline PyObject* only_argument(PyObject* args, PyObject* kwargs, const char* for
   return out;
 }
 
-/// The final type of such objects; `kNew` is its tp_new, `kRepr` its repr().
+/// Creates the type of such objects; `kNew` is its tp_new, `kRepr` its tp_repr.
 template <class Value, auto kNew, auto kRepr>
 Ref make_value_type(PyObject* module, const char* name, const char* doc, PyGetSetDef* getters) {
   static PyMethodDef methods[] = {
-      {"__reduce__", method<&value_reduce<Value>>(), METH_NOARGS,
-       "__reduce__($self, /)\n--\n\nPickle support: the object is pickled as its name."},
+      {"__reduce__", method<&value_reduce<Value>>(), METH_NOARGS, kValueReduceDoc},
       {nullptr, nullptr, 0, nullptr},
   };
   PyType_Slot slots[] = {
