@@ -1,5 +1,4 @@
-// Owns the private looks inside: what a capsule holds without taking it, what a type's table
-// offers, how we were built.
+// Private introspection: capsules and exchange tables as dicts, installed drivers, build info.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -12,19 +11,20 @@
 #include "extension/capi/methods.hpp"
 #include "extension/dlpack/capsule.hpp"
 #include "extension/dlpack/producer.hpp"
+#include "extension/module/docstrings.hpp"
 #include "refarray/dlpack/managed.hpp"
 #include "runtime/runtime.hpp"
 
 namespace refarray::extension {
 namespace {
 
-/// A dict under construction; every value is stolen.
+/// Builds a dict. set() steals its value; nullptr means that creating the value failed.
 class Dict {
  public:
   Dict() : dict_(check(PyDict_New())) {}
   void set(const char* key, PyObject* value) {
-    const Ref held = check(value);
-    check(PyDict_SetItemString(dict_.get(), key, held.get()));
+    const Ref owned = check(value);
+    check(PyDict_SetItemString(dict_.get(), key, owned.get()));
   }
   void set_text(const char* key, const char* text) { set(key, PyUnicode_FromString(text)); }
   void set_bool(const char* key, bool value) { set(key, PyBool_FromLong(value)); }
@@ -37,7 +37,7 @@ class Dict {
 
 PyObject* address(const void* pointer) { return PyLong_FromVoidPtr(const_cast<void*>(pointer)); }
 
-/// At most kMaxRank entries: a hostile ndim must not be believed.
+/// None for an ndim outside [0, kMaxRank], which must not be trusted.
 PyObject* dims_or_none(const std::int64_t* dims, std::int32_t ndim) {
   if (dims == nullptr || ndim < 0 || ndim > core::kMaxRank) return Ref::borrow(Py_None).release();
   return make_int_tuple({dims, static_cast<std::size_t>(ndim)}).release();
@@ -55,34 +55,34 @@ void describe_tensor(const DLTensor& tensor, Dict& out) {
   out.set("byte_offset", PyLong_FromUnsignedLongLong(tensor.byte_offset));
 }
 
-/// A managed tensor as it was when the capsule was looked at: what is made of it below may let
-/// another thread take the capsule, and delete the tensor.
+/// A copy of a managed tensor. Creating the dict may release the GIL, and another thread may then
+/// consume the capsule and delete the tensor.
 template <class M>
-struct Look {
+struct Snapshot {
   M tensor;
   std::int64_t shape[core::kMaxRank];
   std::int64_t strides[core::kMaxRank];
 
-  /// Copies `dims` if they can be believed, and puts the copy in their place.
-  void keep(std::int64_t*& dims, std::int64_t* copy) const noexcept {
+  /// Copies `dims` if ndim is valid, and makes `dims` point to the copy.
+  void copy_dims(std::int64_t*& dims, std::int64_t* copy) const noexcept {
     const std::int32_t ndim = tensor.dl_tensor.ndim;
     if (dims == nullptr || ndim <= 0 || ndim > core::kMaxRank) return;
     dims = std::copy_n(dims, ndim, copy) - ndim;
   }
 };
 
-/// False when the capsule holds no unconsumed M. Of a foreign major version only the header is
-/// read.
+/// False if the capsule holds no unconsumed M. Of an unknown major version only the fields before
+/// dl_tensor are read.
 template <class M>
-bool look_into(PyObject* capsule, Look<M>& out) noexcept {
+bool take_snapshot(PyObject* capsule, Snapshot<M>& out) noexcept {
   return compat::with_object_locked(capsule, [&]() noexcept {
     if (PyCapsule_IsValid(capsule, dlpack::Wire<M>::capsule) == 0) return false;
-    const void* held = PyCapsule_GetPointer(capsule, dlpack::Wire<M>::capsule);
-    const bool whole = dlpack::Wire<M>::is_known_major(*static_cast<const M*>(held));
-    std::memcpy(&out.tensor, held, whole ? sizeof(M) : offsetof(M, dl_tensor));
+    const void* managed = PyCapsule_GetPointer(capsule, dlpack::Wire<M>::capsule);
+    const bool whole = dlpack::Wire<M>::is_known_major(*static_cast<const M*>(managed));
+    std::memcpy(&out.tensor, managed, whole ? sizeof(M) : offsetof(M, dl_tensor));
     if (!whole) return true;
-    out.keep(out.tensor.dl_tensor.shape, out.shape);
-    out.keep(out.tensor.dl_tensor.strides, out.strides);
+    out.copy_dims(out.tensor.dl_tensor.shape, out.shape);
+    out.copy_dims(out.tensor.dl_tensor.strides, out.strides);
     return true;
   });
 }
@@ -110,12 +110,12 @@ Ref inspect_capsule(PyObject*, PyObject* capsule) {
   if (!PyCapsule_CheckExact(capsule)) {
     raise(PyExc_TypeError, "not a capsule: %R", reinterpret_cast<PyObject*>(Py_TYPE(capsule)));
   }
-  Look<DLManagedTensorVersioned> versioned;
-  if (look_into(capsule, versioned)) return describe(versioned.tensor);
-  Look<DLManagedTensor> legacy;
-  if (look_into(capsule, legacy)) return describe(legacy.tensor);
+  Snapshot<DLManagedTensorVersioned> versioned;
+  if (take_snapshot(capsule, versioned)) return describe(versioned.tensor);
+  Snapshot<DLManagedTensor> legacy;
+  if (take_snapshot(capsule, legacy)) return describe(legacy.tensor);
   const CapsuleName name = name_of(capsule);
-  raise(PyExc_ValueError, "the capsule's name is \"%s\": no unconsumed DLPack tensor is in it",
+  raise(PyExc_ValueError, "the capsule's name is \"%s\"; it holds no unconsumed DLPack tensor",
         name.given ? name.text : "(none)");
 }
 
@@ -197,19 +197,11 @@ Ref noop(PyObject*, PyObject* x) { return Ref::borrow(x); }
 }  // namespace
 
 PyMethodDef kInspectFunctions[] = {
-    {"_inspect_capsule", method<&inspect_capsule>(), METH_O,
-     "_inspect_capsule($module, capsule, /)\n--\n\nWhat an unconsumed capsule holds, as a dict; it "
-     "stays unconsumed."},
-    {"_inspect_exchange_api", method<&inspect_exchange_api>(), METH_O,
-     "_inspect_exchange_api($module, type, /)\n--\n\nWhat a type's C exchange table offers, as a "
-     "dict, or None."},
-    {"_probe_drivers", method<&probe_drivers>(), METH_NOARGS,
-     "_probe_drivers($module, /)\n--\n\nOne dict per GPU vendor: whether its driver is there, and "
-     "why not."},
-    {"_build_info", method<&build_info>(), METH_NOARGS,
-     "_build_info($module, /)\n--\n\nHow this extension was built, as a dict."},
-    {"_noop", method<&noop>(), METH_O,
-     "_noop($module, x, /)\n--\n\nReturns x: the unit of the benchmarks is one such call."},
+    {"_inspect_capsule", method<&inspect_capsule>(), METH_O, kInspectCapsuleDoc},
+    {"_inspect_exchange_api", method<&inspect_exchange_api>(), METH_O, kInspectExchangeApiDoc},
+    {"_probe_drivers", method<&probe_drivers>(), METH_NOARGS, kProbeDriversDoc},
+    {"_build_info", method<&build_info>(), METH_NOARGS, kBuildInfoDoc},
+    {"_noop", method<&noop>(), METH_O, kNoopDoc},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace refarray::extension

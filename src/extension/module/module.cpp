@@ -1,5 +1,4 @@
-// Owns the module: putting types, functions and constants into it, its state's life, and the PEP
-// 489 entry.
+// The module refarray._native (PEP 489 multi-phase initialization): its contents and its state.
 #include "extension/array/dtype_type.hpp"
 #include "extension/array/pool.hpp"
 #include "extension/array/values.hpp"
@@ -8,19 +7,11 @@
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/devices/device_type.hpp"
+#include "extension/module/docstrings.hpp"
 #include "extension/module/state.hpp"
 
 namespace refarray::extension {
 namespace {
-
-constexpr const char* kNoCopyDoc =
-    "copy=False was asked for and cannot be had.\n\n"
-    "Both a BufferError, as __dlpack__ must raise, and a ValueError, as asarray and reshape must "
-    "(policy A-01).";
-
-constexpr const char* kDriverErrorDoc =
-    "A GPU driver's call failed, for another reason than memory (which is a MemoryError).\n\n"
-    "code: the driver's number, an int. name: its name for that. call: what was being done, a str.";
 
 void add_exception(PyObject* module, State& state) {
   const Ref bases = check(PyTuple_Pack(2, PyExc_BufferError, PyExc_ValueError));
@@ -61,14 +52,13 @@ void add_functions(PyObject* module) {
   }
 }
 
-/// C callers (the exchange table) have no module in hand: they find it in the interpreter they run
-/// in.
-void remember_in_interpreter(PyObject* module) {
+/// For callers from C (the exchange table), which have no module object at hand.
+void register_in_interpreter(PyObject* module) {
   check(PyDict_SetItemString(interpreter_dict(), State::kInterpreterKey, module));
 }
 
 void fill(PyObject* module) {
-  static const bool settings_are_read = (read_copy_settings(), true);  // once for the process
+  static const bool settings_are_read = (read_copy_settings(), true);  // once per process
   static_cast<void>(settings_are_read);
   State& state = *::new (PyModule_GetState(module)) State;
   state.lease = InterpreterLease::of_current_interpreter();
@@ -86,7 +76,7 @@ void fill(PyObject* module) {
   add_dtypes(module, state);
   add_functions(module);
   check(PyModule_AddStringConstant(module, "__version__", REFARRAY_VERSION));
-  remember_in_interpreter(module);
+  register_in_interpreter(module);
 }
 
 int traverse(PyObject* module, visitproc visit, void* argument) noexcept {
@@ -101,22 +91,21 @@ int clear(PyObject* module) noexcept {
 void free_module(void* module) noexcept { clear(static_cast<PyObject*>(module)); }
 
 PyModuleDef* definition() noexcept {
-  // Once for the process, never changed afterwards: the interpreters share it.
+  // One definition per process, shared by all interpreters and immutable from here on.
   static PyModuleDef_Slot slots[4] = {{Py_mod_exec, reinterpret_cast<void*>(slot<&fill>)},
                                       {0, nullptr}};
   static PyModuleDef module = [] {
     std::size_t at = 1;
     for (const PyModuleDef_Slot& extra : compat::kConcurrencySlots) slots[at++] = extra;
-    PyModuleDef out{
-        PyModuleDef_HEAD_INIT,
-        "refarray._native",
-        "The native half of refarray; its names are public through the package refarray.",
-        sizeof(State),
-        nullptr,
-        slots,
-        traverse,
-        clear,
-        free_module};
+    PyModuleDef out{PyModuleDef_HEAD_INIT,
+                    "refarray._native",
+                    kModuleDoc,
+                    sizeof(State),
+                    nullptr,
+                    slots,
+                    traverse,
+                    clear,
+                    free_module};
     return out;
   }();
   return &module;
@@ -126,8 +115,8 @@ PyModuleDef* definition() noexcept {
 }  // namespace refarray::extension
 
 PyMODINIT_FUNC PyInit__native() {
-  // Once for the process: two interpreters with a GIL each may import us at the same moment, and
-  // this writes into the definition.
+  // Only once per process: PyModuleDef_Init() writes to the definition, and two interpreters with
+  // their own GILs may import the module at the same time.
   static PyObject* const ready = PyModuleDef_Init(refarray::extension::definition());
   return ready;
 }

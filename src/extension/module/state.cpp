@@ -1,5 +1,4 @@
-// Owns the life of the module state: filling the names, remembering producers, traverse and clear
-// as folds over one list.
+// Module state: names, the producer cache, GC traversal and clearing.
 #include "extension/module/state.hpp"
 
 #include <memory>
@@ -12,12 +11,13 @@
 #include "extension/capi/gil.hpp"
 
 namespace refarray::extension {
+
 Ref State::module_of_current_interpreter() noexcept {
   PyObject* dict = PyInterpreterState_GetDict(PyInterpreterState_Get());  // borrowed
   if (dict == nullptr) return {};
   return compat::with_object_locked(dict, [dict]() noexcept -> Ref {
-    PyObject *key,
-        *value;  // borrowed; looked through by hand because a look-up by text would need memory
+    // A linear search, because PyDict_GetItemString() would allocate the key.
+    PyObject *key, *value;  // borrowed
     for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value) != 0;) {
       if (PyUnicode_Check(key) && PyUnicode_CompareWithASCIIString(key, kInterpreterKey) == 0)
         return Ref::borrow(value);
@@ -71,7 +71,7 @@ const Producer* State::find_producer(PyObject* type) const noexcept {
     const Producer* found =
         producers_[(first + i) % kProducerSlots].load(std::memory_order_acquire);
     if (found == nullptr || found->type == type)
-      return found;  // slots are filled in this order and never emptied
+      return found;  // linear probing; entries are never removed
   }
   return nullptr;
 }
@@ -79,18 +79,19 @@ const Producer* State::find_producer(PyObject* type) const noexcept {
 void State::remember_producer(const Producer& producer) noexcept {
   std::unique_ptr<Producer> entry(new (std::nothrow) Producer(producer));
   if (!entry) return;
-  // Before anybody can see the entry: a collector that stops this thread counts what it refers to.
-  Ref held[] = {Ref::borrow(producer.type), Ref::borrow(producer.dlpack),
-                Ref::borrow(producer.dlpack_device)};
+  // The references must exist before the entry is published: a collection in another thread would
+  // otherwise count references that nobody holds yet.
+  Ref references[] = {Ref::borrow(producer.type), Ref::borrow(producer.dlpack),
+                      Ref::borrow(producer.dlpack_device)};
   const std::size_t first = producer_slot(producer.type);
   for (std::size_t i = 0; i < kProducerSlots; ++i) {
-    Producer* there = nullptr;
+    Producer* present = nullptr;
     auto& slot = producers_[(first + i) % kProducerSlots];
-    if (slot.compare_exchange_strong(there, entry.get(), std::memory_order_acq_rel)) {
-      for (Ref& reference : held) (void)reference.release();
-      return (void)entry.release();  // the state owns it now, and the three references
+    if (slot.compare_exchange_strong(present, entry.get(), std::memory_order_acq_rel)) {
+      for (Ref& reference : references) (void)reference.release();
+      return (void)entry.release();  // the state owns the entry and its references from here on
     }
-    if (there->type == producer.type) return;  // another thread was faster
+    if (present->type == producer.type) return;  // another thread was first
   }
 }
 

@@ -1,5 +1,4 @@
-// Owns the module state: every Python object that a module instance keeps, in one list, and how to
-// reach it.
+// Module state: every Python object that a module instance owns, and how to look the state up.
 #pragma once
 
 #include <Python.h>
@@ -19,8 +18,8 @@ namespace refarray::extension {
 
 class InterpreterLease;
 
-/// Keyword names, interned, so that binding compares pointers first. kKeywordTexts has their
-/// spelling in this order.
+/// Interned keyword names, which argument binding compares by pointer first. kKeywordTexts holds
+/// their spelling in the same order.
 enum class Key : std::uint8_t {
   kStream,
   kMaxVersion,
@@ -48,7 +47,7 @@ inline constexpr std::array<const char*, static_cast<std::size_t>(Key::kCount)> 
     "obj",    "shape",       "fill_value",  "start",   "stop",       "step",  "axes",
     "axis",   "source",      "destination", "capsule", "api_version"};
 
-/// The other objects of the state.
+/// The other objects in the state.
 enum class Slot : std::uint8_t {
   kArrayType,
   kDTypeType,
@@ -69,21 +68,21 @@ enum class Slot : std::uint8_t {
   kKwCopy,             // ("copy",)
   kOurVersion,         // (major, minor) of our DLPack
   kKwMaxVersion,       // ("max_version",)
-  kCpuPair,            // (1, 0): kDLCPU as a dl_device names it
-  kExchangeCapsule,    // our own table
-  kCpuDlpackDevice,    // (DLDeviceType.kDLCPU, 0), made at the first __dlpack_device__()
-  kExitHook,           // what atexit calls, once memory of a device has come in
+  kCpuPair,            // (1, 0): kDLCPU as a dl_device argument
+  kExchangeCapsule,    // of our own exchange table
+  kCpuDlpackDevice,    // (DLDeviceType.kDLCPU, 0), created by the first __dlpack_device__()
+  kExitHook,           // atexit callback, registered with the first import of device memory
   kCount
 };
 
-/// What is known about a type whose objects came in before. Written once, never changed: read
-/// without a lock.
+/// Cached facts about a type whose objects were imported before. Immutable once published, so it is
+/// read without a lock.
 struct Producer {
-  PyObject* type;           // strong, so that the address cannot be another type's one day
-  PyObject* dlpack;         // strong: the __dlpack__ descriptor of an immutable type, or nullptr
-  PyObject* dlpack_device;  // strong: likewise
-  const DLPackExchangeAPI* table;  // usable, or nullptr
-  bool host_only;  // its arrays are in host memory by definition: no stream to choose
+  PyObject* type;           // strong, so that no other type can get the same address
+  PyObject* dlpack;         // strong; the __dlpack__ descriptor of an immutable type, or nullptr
+  PyObject* dlpack_device;  // strong; the __dlpack_device__ descriptor, likewise
+  const DLPackExchangeAPI* table;  // a usable exchange table, or nullptr
+  bool host_only;  // arrays of this type are always in host memory, so they need no stream
 };
 
 class State {
@@ -91,14 +90,15 @@ class State {
   static State& of_module(PyObject* module) noexcept {
     return *static_cast<State*>(PyModule_GetState(module));
   }
-  /// From an array, a dtype or a device: their types are final, so the type's module is ours.
+  /// The state of an Array, DType or Device. These types are final, so Py_TYPE() is our type.
   static State& of_object(PyObject* object) noexcept {
     return *static_cast<State*>(PyType_GetModuleState(Py_TYPE(object)));
   }
-  /// Where the interpreter's dict keeps the module.
+  /// Key of the module in the interpreter's dict.
   static constexpr const char* kInterpreterKey = "refarray._native";
-  /// The module that this interpreter imported last; empty when it has none. For C callers only:
-  /// its state lives as long as the reference does, since another thread may import a new one.
+  /// The module that the current interpreter imported last, or empty. For C callers, which have no
+  /// module object. Hold the reference while using its state: another thread may import the module
+  /// anew and drop this one.
   static Ref module_of_current_interpreter() noexcept;
 
   PyObject* get(Slot slot) const noexcept {
@@ -114,24 +114,24 @@ class State {
   PyTypeObject* device_type() const noexcept {
     return reinterpret_cast<PyTypeObject*>(get(Slot::kDeviceType));
   }
-  /// The interned object of a scalar dtype: `row` of core::kScalars.
+  /// The DType object for entry `row` of core::kScalars.
   PyObject* scalar_dtype(int row) const noexcept { return dtypes_[static_cast<std::size_t>(row)]; }
 
   void set(Slot slot, Ref object) noexcept;
-  /// For what is made when first needed: the first object stays, whoever made it. Returns the one
-  /// that stayed.
+  /// For objects created lazily: stores `object` unless another thread was first. Returns the
+  /// stored object.
   PyObject* set_once(Slot slot, Ref object) noexcept;
   void set_scalar_dtype(int row, Ref object) noexcept;
-  /// Keywords, names, versions: all that needs no type of ours. Throws ErrorSet.
+  /// Creates all keywords, names and version tuples. Throws ErrorSet.
   void fill_names();
 
-  /// A remembered producer type, or nullptr.
+  /// The cache entry of a producer type, or nullptr.
   const Producer* find_producer(PyObject* type) const noexcept;
-  /// Remembers one if there is room; references are taken, not stolen.
+  /// Adds a cache entry if there is a free slot. Takes new references to its objects.
   void remember_producer(const Producer& producer) noexcept;
 
-  InterpreterLease* lease = nullptr;  // one reference, given back by clear()
-  bool pools_objects = false;         // the main interpreter's, and a build with a GIL (pool.hpp)
+  InterpreterLease* lease = nullptr;  // owns one reference, until clear()
+  bool pools_objects = false;         // main interpreter of a build with a GIL only; see pool.hpp
 
   int traverse(visitproc visit, void* argument) noexcept;
   void clear() noexcept;
@@ -142,7 +142,7 @@ class State {
     return (reinterpret_cast<std::uintptr_t>(type) >> 4) % kProducerSlots;
   }
 
-  // Zeroed by the interpreter before the module runs, and again here.
+  // CPython zeroes the state before the module's exec slot runs: traverse() may be called earlier.
   std::array<std::atomic<PyObject*>, static_cast<std::size_t>(Slot::kCount)> slots_{};
   std::array<PyObject*, static_cast<std::size_t>(Key::kCount)> keys_{};
   std::array<PyObject*, core::kScalars.size()> dtypes_{};

@@ -1,0 +1,55 @@
+// Docstrings of the module, its exceptions and its private introspection functions.
+#pragma once
+
+namespace refarray::extension {
+
+inline constexpr char kModuleDoc[] =
+    R"doc(The native part of refarray. Use its names through the package refarray.)doc";
+
+inline constexpr char kNoCopyDoc[] = R"doc(copy=False was requested, but a copy is required.
+
+This is both a BufferError, which __dlpack__() must raise, and a ValueError, which
+asarray() and reshape() must raise (policy A-01).)doc";
+
+inline constexpr char kDriverErrorDoc[] =
+    R"doc(A GPU driver call failed for a reason other than lack of memory.
+
+Lack of memory raises MemoryError instead.
+
+Attributes:
+    code: the driver's error code, an int.
+    name: the driver's name for that code, a str.
+    call: the operation that failed, a str.)doc";
+
+inline constexpr char kInspectCapsuleDoc[] = R"doc(_inspect_capsule($module, capsule, /)
+--
+
+Return the fields of the managed tensor in an unconsumed DLPack capsule as a dict.
+
+The capsule stays unconsumed. Of an unknown major version only the fields before
+dl_tensor are read. Raises TypeError if the argument is not a capsule, ValueError if
+its name is not that of an unconsumed DLPack capsule.)doc";
+
+inline constexpr char kInspectExchangeApiDoc[] = R"doc(_inspect_exchange_api($module, type, /)
+--
+
+Describe the C exchange table of a type as a dict, or return None if it has none.
+
+The dict says which functions are set; none is called.)doc";
+
+inline constexpr char kProbeDriversDoc[] = R"doc(_probe_drivers($module, /)
+--
+
+Return one dict per GPU vendor: its driver library, the number of devices, errors.)doc";
+
+inline constexpr char kBuildInfoDoc[] = R"doc(_build_info($module, /)
+--
+
+Return how this extension was built, as a dict.)doc";
+
+inline constexpr char kNoopDoc[] = R"doc(_noop($module, x, /)
+--
+
+Return x. Benchmarks measure in units of one such call.)doc";
+
+}  // namespace refarray::extension
