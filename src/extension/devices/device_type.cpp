@@ -1,4 +1,4 @@
-// Owns the Device type: what Python code sees of a device.
+// The Python type Device.
 #include "extension/devices/device_type.hpp"
 
 #include <string>
@@ -8,6 +8,7 @@
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/value_object.hpp"
+#include "extension/devices/docstrings.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 using core::Device;
 
 Ref device_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-  const State& state = *static_cast<State*>(PyType_GetModuleState(type));  // final: `type` is ours
+  const State& state = *static_cast<State*>(PyType_GetModuleState(type));  // final, so ours
   return make_device(state, to_device_value(state, only_argument(args, kwargs, "O:Device")));
 }
 
@@ -37,28 +38,10 @@ Ref get_dlpack(PyObject* self, void*) {
   return check(Py_BuildValue("(ii)", static_cast<int>(device.kind), static_cast<int>(device.id)));
 }
 
-constexpr const char* kTypeDoc =
-    "Device(name)\n--\n\n"
-    "Where an array's elements are: immutable, hashable, picklable.\n\n"
-    "name is a Device or a name: 'cpu', 'cuda:1', 'rocm:0', 'cuda_managed:0', or 'cuda_host' and "
-    "'rocm_host' for pinned\n"
-    "host memory; 'cuda' means 'cuda:0'. Naming a device does not ask whether this machine has "
-    "it.\n"
-    "A Device equals its name as str() gives it, and has the hash of it.\n\n"
-    "Raises TypeError for anything else, ValueError for a name of no device. Array API: device "
-    "objects.";
-
 PyGetSetDef device_getters[] = {
-    {"kind", slot<&get_kind>, nullptr,
-     "The kind of memory, a str: 'cpu', 'cuda', 'cuda_host', 'cuda_managed', 'rocm' or "
-     "'rocm_host'.",
-     nullptr},
-    {"id", slot<&get_id>, nullptr, "Which unit of that kind, an int; 0 where there is one only.",
-     nullptr},
-    {"dlpack", slot<&get_dlpack>, nullptr,
-     "The pair (device type, device id) of ints that DLPack calls it by, as __dlpack_device__() "
-     "gives it.",
-     nullptr},
+    {"kind", slot<&get_kind>, nullptr, kDeviceKindDoc, nullptr},
+    {"id", slot<&get_id>, nullptr, kDeviceIdDoc, nullptr},
+    {"dlpack", slot<&get_dlpack>, nullptr, kDeviceDlpackDoc, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
@@ -71,7 +54,7 @@ Ref new_device_object(PyTypeObject* type, const core::Device& device) {
 core::Device device_value(PyObject* object) noexcept { return value_in<Device>(object); }
 
 Ref make_device_type(PyObject* module) {
-  return make_value_type<Device, &device_new, &device_repr>(module, "refarray.Device", kTypeDoc,
+  return make_value_type<Device, &device_new, &device_repr>(module, "refarray.Device", kDeviceDoc,
                                                             device_getters);
 }
 

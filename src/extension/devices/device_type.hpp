@@ -1,4 +1,4 @@
-// Owns what others may ask of the Device type: making an object of it, and the device in one.
+// Device objects: creation and access to the wrapped core::Device.
 #pragma once
 
 #include <Python.h>
@@ -8,9 +8,9 @@
 
 namespace refarray::extension {
 
-/// A new Device object. To get an object, call make_device, which keeps one for the CPU.
+/// Creates a Device object. Prefer make_device(), which shares the object for the CPU.
 Ref new_device_object(PyTypeObject* type, const core::Device& device);
-/// The value of a Device object, which the caller has checked to be one.
+/// The device in a Device object. Unchecked: `object` must be a Device.
 core::Device device_value(PyObject* object) noexcept;
 
 }  // namespace refarray::extension

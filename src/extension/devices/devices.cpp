@@ -1,17 +1,17 @@
-// Owns loading drivers without the GIL, and what an interpreter does at its end with the memory
-// that producers wait for.
+// Opening devices without the GIL, and the exit hook that returns imported device memory.
 #include "extension/devices/devices.hpp"
 
 #include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
+#include "extension/devices/docstrings.hpp"
 #include "extension/module/state.hpp"
 
 namespace refarray::extension {
 namespace {
 
-/// Registered with atexit: producers' deleters that wait for our work are called while there is an
-/// interpreter to run them in.
+/// atexit callback: waits for our pending work on imported memory and calls the producers' deleters
+/// while the interpreter can still run them.
 Ref finish_foreign(PyObject*, PyObject*) {
   {
     const DriverCalls here;
@@ -34,7 +34,7 @@ void register_at_exit() {
 }  // namespace
 
 void open_without_gil(const core::Device& device) noexcept {
-  const GilRelease others_run(true);
+  const GilRelease released(true);
   runtime::open(device);
 }
 
@@ -61,7 +61,7 @@ void open_device(DLDevice device) noexcept {
 void prepare_for(DLDevice device) noexcept {
   if (const std::optional<core::Device> used = streamed(device)) open_device(*used);
   const ErrorGuard guard;
-  try {  // boundary: without the hook the end of the interpreter is less tidy, and that is all
+  try {  // boundary: not fatal, without the hook the memory is not returned at exit
     register_at_exit();
   } catch (const ErrorSet&) {  // boundary: as above
     PyErr_Clear();
@@ -69,9 +69,7 @@ void prepare_for(DLDevice device) noexcept {
 }
 
 PyMethodDef kDeviceFunctions[] = {
-    {"_finish_foreign", method<&finish_foreign>(), METH_NOARGS,
-     "_finish_foreign($module, /)\n--\n\n"
-     "Waits for work on producers' memory that has been let go of, and calls their deleters."},
+    {"_finish_foreign", method<&finish_foreign>(), METH_NOARGS, kFinishForeignDoc},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace refarray::extension

@@ -1,5 +1,5 @@
-// Owns what comes before a device is used from Python: its driver is loaded without the GIL, and
-// the end of the interpreter will wait for what producers of device memory are owed.
+// Driver calls from Python: the GIL is released around them, and an exit hook waits for work on
+// imported device memory.
 #pragma once
 
 #include <Python.h>
@@ -14,38 +14,38 @@
 
 namespace refarray::extension {
 
-/// Calls of drivers that may wait: other Python threads run while it lives. Producers' deleters may
-/// be called meanwhile; a pending exception is kept from them, and one that they leave behind is
-/// reported and not taken for ours. `release`: false where no other thread can run any more.
+/// RAII: releases the GIL around driver calls that may block. Producers' deleters may run in this
+/// scope: they do not see the pending exception, and an exception that they leave set is reported
+/// as unraisable. Pass `release` false during finalization, when no other thread can run.
 class DriverCalls {
  public:
-  explicit DriverCalls(bool release = true) noexcept : others_run_(release) {}
+  explicit DriverCalls(bool release = true) noexcept : gil_(release) {}
 
  private:
   const ErrorGuard pending_;
-  const GilRelease others_run_;
+  const GilRelease gil_;
   const runtime::MayWait here_;
 };
 
 [[gnu::cold, gnu::noinline]] void open_without_gil(const core::Device& device) noexcept;
 
-/// Loading a driver and entering a device for the first time may take seconds. What fails is said
-/// by whoever needs the device.
+/// Loads the device's driver and initializes the device, without the GIL: the first time may take
+/// seconds. Errors are reported later, by the operation that uses the device.
 inline void open_device(const core::Device& device) noexcept {
   if (!runtime::is_open(device)) open_without_gil(device);
 }
 
-/// The device of a tensor's memory, where that memory has streams to be used on.
+/// The device whose streams can use this memory; nothing for host memory and unknown device types.
 std::optional<core::Device> streamed(DLDevice device) noexcept;
 
-/// The same for a device as DLPack names it; nothing for kinds of memory that are not ours.
+/// The same for a DLDevice. Does nothing for unsupported device types.
 void open_device(DLDevice device) noexcept;
 
-/// Producers of memory that devices use may have to wait for our work on it, at last at the end of
-/// this interpreter. Leaves no exception behind.
+/// Opens the device and registers the exit hook: the deleters of imported device memory wait for
+/// our pending work, and must run before the interpreter ends. Leaves no exception set.
 [[gnu::cold, gnu::noinline]] void prepare_for(DLDevice device) noexcept;
 
-/// Before a tensor is validated; reads what a tensor of our major version has.
+/// Call this before validating a tensor. Does nothing for an unknown major version.
 template <class M>
 void prepare_import(const M& tensor) noexcept {
   if (!dlpack::Wire<M>::is_known_major(tensor)) return;

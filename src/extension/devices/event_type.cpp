@@ -1,8 +1,9 @@
-// Owns the Event type: a moment in a stream, as Python code sees it.
+// The Python type Event.
 #include "core/error.hpp"
 #include "extension/array/values.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
+#include "extension/devices/docstrings.hpp"
 #include "extension/devices/stream_type.hpp"
 
 namespace refarray::extension {
@@ -52,26 +53,13 @@ Ref event_done(PyObject* self, void*) {
 }
 
 PyMethodDef event_methods[] = {
-    {"record", method<&event_record>(), METH_O,
-     "record($self, stream, /)\n--\n\n"
-     "The event stands for what is in the stream now. Who waited for it before waits for the old "
-     "moment."},
-    {"synchronize", method<&event_synchronize>(), METH_NOARGS,
-     "synchronize($self, /)\n--\n\nWaits until what it stands for is done."},
-    {"elapsed_ms", method<&event_elapsed>(), METH_O,
-     "elapsed_ms($self, end, /)\n--\n\n"
-     "Milliseconds from this event to `end`, a float; both must have been made with timing=True "
-     "and be done."},
+    {"record", method<&event_record>(), METH_O, kEventRecordDoc},
+    {"synchronize", method<&event_synchronize>(), METH_NOARGS, kEventSynchronizeDoc},
+    {"elapsed_ms", method<&event_elapsed>(), METH_O, kEventElapsedMsDoc},
     {nullptr, nullptr, 0, nullptr}};
 
-PyGetSetDef event_getters[] = {
-    {"done", slot<&event_done>, nullptr, "Whether what it stands for is done.", nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr}};
-
-constexpr const char* kEventDoc =
-    "Event(device, *, timing=False)\n--\n\n"
-    "A moment in a stream. timing: elapsed_ms() can be asked between two of them.\n\n"
-    "Raises BufferError for a device that cannot be used, DriverError.";
+PyGetSetDef event_getters[] = {{"done", slot<&event_done>, nullptr, kEventDoneDoc, nullptr},
+                               {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Owns the Stream type, and the private functions of current streams. The types of streams and
-// events are made when they are first asked for, since most programs have no device.
+// The Python type Stream, and the module functions on current streams. The types Stream and Event
+// are created on first use, since most programs use no device.
 #include "extension/devices/stream_type.hpp"
 
 #include <array>
@@ -10,6 +10,7 @@
 #include "extension/capi/args.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
+#include "extension/devices/docstrings.hpp"
 #include "extension/dlpack/keywords.hpp"
 
 namespace refarray::extension {
@@ -21,7 +22,7 @@ std::uint64_t handle_of(const StreamPtr& stream) noexcept {
   return reinterpret_cast<std::uintptr_t>(stream->handle());
 }
 
-// --- Stream.
+// --- The Stream type
 
 Ref stream_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   char device_name[] = "device";
@@ -37,7 +38,7 @@ Ref stream_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   const runtime::GivenStream given = to_stream(handle);
   if (given.negative) core::fail(Fault::kValue, "handle is -", given.value, "; the least is 0");
   if (given.owner && *given.owner != on) {
-    core::fail(Fault::kBuffer, "the stream is of ", core::name(*given.owner), ", not of ",
+    core::fail(Fault::kBuffer, "the stream belongs to ", core::name(*given.owner), ", not to ",
                core::name(on));
   }
   return wrap(type, without_gil([&] { return runtime::external_stream(on, given.value); }));
@@ -120,40 +121,19 @@ Ref stream_wait(PyObject* self, PyObject* object) {
 }
 
 PyMethodDef stream_methods[] = {
-    {"__cuda_stream__", method<&stream_protocol>(), METH_NOARGS,
-     "__cuda_stream__($self, /)\n--\n\n(0, handle): how other libraries ask for the handle."},
-    {"synchronize", method<&stream_synchronize>(), METH_NOARGS,
-     "synchronize($self, /)\n--\n\nWaits until all work in the stream is done. Raises BufferError "
-     "while it captures a graph."},
-    {"record", method<&stream_record>(), METH_NOARGS,
-     "record($self, /)\n--\n\nAn Event for what is in the stream now."},
-    {"wait", method<&stream_wait>(), METH_O,
-     "wait($self, other, /)\n--\n\n"
-     "Work put into this stream from now on waits for an Event, or for what is in another Stream "
-     "now. The host does\nnot wait."},
+    {"__cuda_stream__", method<&stream_protocol>(), METH_NOARGS, kStreamProtocolDoc},
+    {"synchronize", method<&stream_synchronize>(), METH_NOARGS, kStreamSynchronizeDoc},
+    {"record", method<&stream_record>(), METH_NOARGS, kStreamRecordDoc},
+    {"wait", method<&stream_wait>(), METH_O, kStreamWaitDoc},
     {nullptr, nullptr, 0, nullptr}};
 
 PyGetSetDef stream_getters[] = {
-    {"device", slot<&stream_device>, nullptr, "The Device that the stream is of.", nullptr},
-    {"handle", slot<&stream_handle>, nullptr,
-     "The driver's handle, an int: 1 and 2 are CUDA's default streams, 0 is ROCm's.", nullptr},
-    {"done", slot<&stream_done>, nullptr,
-     "Whether all work in the stream is done. Raises BufferError while it captures a graph.",
-     nullptr},
+    {"device", slot<&stream_device>, nullptr, kStreamDeviceDoc, nullptr},
+    {"handle", slot<&stream_handle>, nullptr, kStreamHandleDoc, nullptr},
+    {"done", slot<&stream_done>, nullptr, kStreamDoneDoc, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-constexpr const char* kStreamDoc =
-    "Stream(device, handle=None)\n--\n\n"
-    "An order in which a device works; work in different streams runs side by side.\n\n"
-    "device: a Device or its name. handle: None makes a new stream, destroyed with the last use of "
-    "it; an int or an\n"
-    "object with __cuda_stream__ names one that somebody else owns, who must keep it while arrays "
-    "are used on it.\n"
-    "0 names the legacy default stream. Raises BufferError for a device that cannot be used or a "
-    "stream of another\n"
-    "one, ValueError for a handle that the vendor does not have, DriverError.";
-
-/// Both types, the same ones at every call.
+/// Creates both types on the first call.
 void ensure_types(PyObject* module, State& state) {
   if (state.get(Slot::kStreamType) != nullptr) return;
   state.set_once(Slot::kEventType, make_event_type(module));
@@ -171,7 +151,7 @@ Ref stream_types(PyObject* module, PyObject*) {
   return check(PyTuple_Pack(2, state.get(Slot::kStreamType), state.get(Slot::kEventType)));
 }
 
-// --- The calling thread's current streams.
+// --- The calling thread's current streams
 
 Ref current_stream(PyObject* module, PyObject* device) {
   State& state = State::of_module(module);
@@ -181,7 +161,7 @@ Ref current_stream(PyObject* module, PyObject* device) {
               without_gil([&] { return runtime::current_stream(on); }));
 }
 
-/// Returns what was chosen before, or None.
+/// Returns the previous choice, or None.
 Ref set_current_stream(PyObject* module, PyObject* object) {
   State& state = State::of_module(module);
   ensure_types(module, state);
@@ -210,7 +190,6 @@ Ref synchronize_device(PyObject* module, PyObject* device) {
 
 }  // namespace
 
-/// The stream in an argument that must be a Stream. Throws kType.
 const StreamPtr& to_stream_object(const State& state, PyObject* object) {
   if (Py_TYPE(object) == type_in(state, Slot::kStreamType)) return stream_in(object);
   core::fail(core::Fault::kType, "stream must be a refarray.Stream, not ", type_name(object));
@@ -220,23 +199,16 @@ core::Device to_streamed_device(const State& state, PyObject* object) {
   const core::Device device = to_device_value(state, object);
   if (!device.is_host() && device.kind != core::DeviceKind::kCudaManaged) return device;
   core::fail(core::Fault::kValue, "device ", core::name(device),
-             " has no streams; 'cuda:0' and 'rocm:0' have");
+             " has no streams; use a device such as 'cuda:0' or 'rocm:0'");
 }
 
 PyMethodDef kStreamFunctions[] = {
-    {"_stream_types", method<&stream_types>(), METH_NOARGS,
-     "_stream_types($module, /)\n--\n\nThe types Stream and Event."},
-    {"_current_stream", method<&current_stream>(), METH_O,
-     "_current_stream($module, device, /)\n--\n\nThe calling thread's stream of a device."},
-    {"_set_current_stream", method<&set_current_stream>(), METH_O,
-     "_set_current_stream($module, stream, /)\n--\n\n"
-     "Chooses the calling thread's stream; returns the one chosen before, or None."},
+    {"_stream_types", method<&stream_types>(), METH_NOARGS, kStreamTypesDoc},
+    {"_current_stream", method<&current_stream>(), METH_O, kCurrentStreamDoc},
+    {"_set_current_stream", method<&set_current_stream>(), METH_O, kSetCurrentStreamDoc},
     {"_reset_current_stream", method<&reset_current_stream>(), METH_FASTCALL,
-     "_reset_current_stream($module, device, before, /)\n--\n\n"
-     "What _set_current_stream() returned is chosen again; None: nothing."},
-    {"_synchronize", method<&synchronize_device>(), METH_O,
-     "_synchronize($module, device, /)\n--\n\n"
-     "Waits for all work on a device, then gives back memory that waited for it."},
+     kResetCurrentStreamDoc},
+    {"_synchronize", method<&synchronize_device>(), METH_O, kSynchronizeDoc},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace refarray::extension

@@ -91,7 +91,7 @@ Ref array_from_cuda_interface(State& state, PyObject* object) {
   in.array.storage =
       runtime::new_foreign_storage(in.array.data, in.device, !in.array.readonly, &let_go, keeper);
   if (named) {
-    const GilRelease others_run(true);
+    const GilRelease released(true);
     runtime::adopt_from(*in.array.storage.get(), stream.handle);
   }
   return make_array(state, std::move(in.array));

@@ -152,7 +152,7 @@ Ref inspect_exchange_api(PyObject* module, PyObject* type) {
 
 Ref probe_drivers(PyObject*, PyObject*) {
   const auto reports = [] {
-    const GilRelease others_run(true);
+    const GilRelease released(true);
     return runtime::probe_drivers();
   }();
   Ref list = check(PyList_New(0));
