@@ -49,10 +49,11 @@ Ref from_exporter(State& state, PyObject* object, const Wish& wish) {
   // A conversion copies anyway: the producer need not do so before. Whether it did not, from_dlpack
   // makes sure.
   const bool copies_once = wish.dtype == nullptr || copy != Copy::kAlways;
-  Offered offered = ask_for_memory(state, object, wish.device, copies_once ? wish.copy : nullptr,
-                                   copy == Copy::kNever);
-  if (!offered.array) return {};
-  return settle(state, std::move(offered.array), wish, offered.done && wish.dtype == nullptr);
+  ProtocolResult imported = try_protocols(state, object, wish.device,
+                                          copies_once ? wish.copy : nullptr, copy == Copy::kNever);
+  if (!imported.array) return {};
+  return settle(state, std::move(imported.array), wish,
+                imported.request_honored && wish.dtype == nullptr);
 }
 
 Ref to_array(State& state, PyObject* object, const Wish& wish) {

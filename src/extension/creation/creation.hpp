@@ -17,10 +17,6 @@ extern const char* const kAsarrayDoc;
 Ref arange(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
 extern const char* const kArangeDoc;
 
-/// The object itself when it is an array, else a view of what it exports by DLPack or else by the
-/// buffer protocol; an empty Ref when it exports nothing. Never copies.
-Ref array_over(State& state, PyObject* object);
-
 /// Numbers, or sequences of sequences of ... numbers and arrays, as a fresh array. A vector dtype
 /// (lanes > 1) takes its lanes from the innermost level, or from the one number that there is.
 /// `dtype` nullptr: inferred.

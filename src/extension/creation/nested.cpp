@@ -17,6 +17,7 @@
 #include "extension/capi/errors.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/creation/creation.hpp"
+#include "extension/interop/protocol_order.hpp"
 
 namespace refarray::extension {
 namespace {

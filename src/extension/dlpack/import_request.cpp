@@ -79,7 +79,7 @@ bool blames_newer_keyword(PyObject* error) {
 /// asked again if what was asked for cannot be dropped: no copy, or a device that it is not on
 /// (COPY-09).
 Ref take_type_error(const State& state, const ImportRequest& request, bool device_differs) {
-  if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw_exporters();
+  if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw_exporter_error();
   Ref error = Ref::steal(compat::take_raised());
   const bool no_copy = request.copy == dlpack::Copy::kNever;
   if (!no_copy && !device_differs) return error;
@@ -91,7 +91,7 @@ Ref take_type_error(const State& state, const ImportRequest& request, bool devic
   PyException_SetContext(refusal.get(), Ref::borrow(error.get()).release());
   PyException_SetCause(refusal.get(), error.release());
   compat::restore_raised(refusal.release());
-  throw OfferRefused{};
+  throw ProtocolRefused{};
 }
 
 /// The second and last try; when it fails too, the first error is its context.
@@ -106,7 +106,7 @@ Ref retry(const State& state, PyObject* x, PyObject* dlpack, PyObject* version, 
     PyObject* second = compat::take_raised();
     chain_errors(second, std::move(first));
     compat::restore_raised(second);
-    throw_exporters();
+    throw_exporter_error();
   }
 }
 
@@ -221,7 +221,7 @@ namespace {
   void* stream = nullptr;
   if (table.current_work_stream(device.device_type, device.device_id, &stream) != 0) {
     drop_storage(std::move(in.array.storage));
-    if (PyErr_Occurred() != nullptr) throw_exporters();
+    if (PyErr_Occurred() != nullptr) throw_exporter_error();
     raise(PyExc_BufferError, "the exchange table of %R does not tell its stream",
           reinterpret_cast<PyObject*>(Py_TYPE(x)));
   }
@@ -235,7 +235,7 @@ void import_by_table(const DLPackExchangeAPI& table, PyObject* x, dlpack::Import
   DLManagedTensorVersioned* raw = nullptr;
   const int status = table.managed_tensor_from_py_object_no_sync(x, &raw);
   if (status != 0) {  // CAPI-11; what it left in raw is not ours
-    if (PyErr_Occurred() != nullptr) throw_exporters();
+    if (PyErr_Occurred() != nullptr) throw_exporter_error();
     raise(PyExc_BufferError, "the exchange table of %R failed (%d) without saying why",
           reinterpret_cast<PyObject*>(Py_TYPE(x)), status);
   }

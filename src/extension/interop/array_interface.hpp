@@ -1,4 +1,4 @@
-// Owns what both directions of __array_interface__ share: its typestr codes.
+// __array_interface__ and __cuda_array_interface__: typestr codes, import, byte strides.
 #pragma once
 
 #include <Python.h>
@@ -14,26 +14,25 @@
 
 namespace refarray::extension {
 
-/// The version of the interface that is spoken here, in both directions.
+/// The version that we export and the highest that we import.
 inline constexpr int kInterfaceVersion = 3;
 
-/// "<f4": byte order, kind, bytes. Nothing when the interface has no word for the dtype.
+/// The typestr of a dtype: byte order, kind, bytes, as in "<f4". Nothing if the dtype has none.
 std::optional<std::string> typestr_of(const core::DType& dtype);
-/// The dtype of a typestr; nothing when it is no number that we carry, or not in this machine's
-/// byte order.
+/// The dtype of a typestr. Nothing for unsupported types and for non-native byte order.
 std::optional<core::DType> dtype_of_typestr(std::string_view typestr) noexcept;
 
-/// An array over the host memory that the object's __array_interface__ describes, through the one
-/// validator. An empty Ref when it has none. Never a copy. Throws OfferRefused for what we have no
-/// words for (a dtype, a mask, odd strides), BufferError for a malformed description, TypeError
-/// when it is no dict.
+/// A validated view of the host memory that the object's __array_interface__ describes; an empty
+/// Ref if the object has no such attribute. Throws ProtocolRefused for unsupported contents (dtype,
+/// mask, strides that are not multiples of the item size), BufferError for a malformed dict,
+/// TypeError if the attribute is not a dict.
 Ref array_from_interface(State& state, PyObject* object);
 
-/// The same for CUDA memory that the object's __cuda_array_interface__ describes; our work on it
-/// comes after what is in the stream that it names.
+/// The same for CUDA memory and __cuda_array_interface__. Our work on the memory is ordered after
+/// the work in the stream that the dict names.
 Ref array_from_cuda_interface(State& state, PyObject* object);
 
-/// Strides in bytes, or None where the array is row-major.
+/// A tuple of strides in bytes, or None for a row-major array.
 Ref byte_strides_of(const core::ArrayView& array);
 
 }  // namespace refarray::extension

@@ -1,4 +1,4 @@
-// Owns __array_interface__ out, and the typestr codes of both directions.
+// Array.__array_interface__, and the typestr codes of import and export.
 #include <array>
 #include <bit>
 #include <vector>
@@ -17,11 +17,11 @@ namespace {
 using core::DType;
 using core::Kind;
 
-struct Code {
+struct TypeCode {
   DType dtype;
   std::string_view text;  // without the byte order
 };
-constexpr std::array<Code, 14> kCodes{{
+constexpr std::array<TypeCode, 14> kCodes{{
     {{Kind::kBool, 8}, "b1"},
     {{Kind::kInt, 8}, "i1"},
     {{Kind::kUInt, 8}, "u1"},
@@ -42,7 +42,7 @@ constexpr char kNative = std::endian::native == std::endian::little ? '<' : '>';
 }  // namespace
 
 std::optional<std::string> typestr_of(const DType& dtype) {
-  for (const Code& code : kCodes) {
+  for (const TypeCode& code : kCodes) {
     if (code.dtype == dtype) {
       return std::string(1, dtype.bits == 8 ? '|' : kNative).append(code.text);
     }
@@ -54,10 +54,10 @@ std::optional<DType> dtype_of_typestr(std::string_view typestr) noexcept {
   if (typestr.empty()) return std::nullopt;
   const char order = typestr[0];
   if (std::string_view("<>|").find(order) == std::string_view::npos) return std::nullopt;
-  for (const Code& code : kCodes) {
+  for (const TypeCode& code : kCodes) {
     if (code.text != typestr.substr(1)) continue;
-    const bool readable = code.dtype.bits == 8 || order == kNative;  // single bytes have no order
-    return readable ? std::optional(code.dtype) : std::nullopt;
+    const bool native = code.dtype.bits == 8 || order == kNative;  // single bytes have no order
+    return native ? std::optional(code.dtype) : std::nullopt;
   }
   return std::nullopt;
 }
@@ -79,11 +79,11 @@ Ref array_interface(PyObject* self, void*) {
   }
   if (!array.device().is_host()) {
     raise(PyExc_AttributeError,
-          "__array_interface__ is for host memory; the array is on %s; x.to_device(\"cpu\") makes "
-          "a copy there",
+          "__array_interface__ requires host memory, but the array is on %s; copy it with "
+          "x.to_device(\"cpu\")",
           core::name(array.device()).c_str());
   }
-  require_host(array, "__array_interface__", array.writable());  // of pinned memory, waits
+  require_host(array, "__array_interface__", array.writable());  // pinned memory: waits for devices
   const Ref shape = make_int_tuple(array.extents());
   const Ref strides = byte_strides_of(array);
   const Ref address = check(PyLong_FromVoidPtr(address_of(array)));

@@ -1,5 +1,4 @@
-// Owns arrays over host memory that a Python object answers for: a buffer that is held, or an owner
-// that is kept alive.
+// Arrays over host memory that a Python object owns: a PEP 3118 buffer or any other object.
 #pragma once
 
 #include <Python.h>
@@ -14,38 +13,39 @@
 
 namespace refarray::extension {
 
-/// Releasing runs the exporter's code, which must neither see nor change the exception that is on
-/// its way.
-struct ReleaseBuffer {
+/// Calls PyBuffer_Release(), which runs the exporter's code. A pending exception is saved
+/// meanwhile.
+struct BufferDeleter {
   void operator()(Py_buffer* buffer) const noexcept;
 };
-/// Owns a buffer; on the heap, because exporters may point into the struct.
-using HeldBuffer = std::unique_ptr<Py_buffer, ReleaseBuffer>;
+/// Owns an acquired buffer. On the heap, because exporters may store pointers into the struct.
+using BufferPtr = std::unique_ptr<Py_buffer, BufferDeleter>;
 
-/// What the exporter gives for `flags`. Throws what it raises: OfferRefused for a BufferError, and
-/// for ValueError and TypeError, by which NumPy says the same; BufferError when it fails in
-/// silence.
-HeldBuffer hold_buffer(PyObject* exporter, int flags);
+/// PyObject_GetBuffer(). If the exporter raises BufferError, ValueError or TypeError (NumPy raises
+/// the latter two), throws ProtocolRefused with that exception set; any other exception propagates.
+/// Raises BufferError if the exporter fails without an exception.
+BufferPtr acquire_buffer(PyObject* exporter, int flags);
 
-/// Host memory, and who keeps it.
-struct Borrowed {
-  HeldBuffer buffer;  // empty when `owner` alone keeps the memory
-  Ref owner;          // empty when the buffer does
+/// Host memory and the object that keeps it alive: `buffer` or `owner`.
+struct BorrowedMemory {
+  BufferPtr buffer;
+  Ref owner;
   void* data = nullptr;
   bool readonly = false;
-  std::int64_t offset = 0;              // bytes from data to the first element; not negative
-  std::optional<std::int64_t> nbytes;   // bytes from data on that are known to be there
-  std::optional<std::int64_t> payload;  // bytes of all elements together, by the exporter's word
+  std::int64_t offset = 0;             // bytes from `data` to the first element; not negative
+  std::optional<std::int64_t> nbytes;  // bytes that are accessible from `data` on, if known
+  std::optional<std::int64_t> len;     // Py_buffer::len: bytes of all elements together
 };
 
-/// The one way from borrowed memory to an array: described as a DLTensor, through the validator
-/// (CONS-07). `strides` in elements; nullptr: row-major. Throws BufferError.
-Ref array_over_borrowed(State& state, Borrowed memory, const core::DType& dtype,
+/// Creates an array over borrowed memory: describes it as a DLTensor, which goes through the same
+/// validator as every DLPack import (CONS-07). `strides` are in elements; nullptr means row-major.
+/// Throws BufferError.
+Ref array_over_borrowed(State& state, BorrowedMemory memory, const core::DType& dtype,
                         core::Extents shape, const std::int64_t* strides);
 
-/// Makes elements of the strides in `layout`, which are in bytes. Where a stride carries no meaning
-/// (one element or none on the axis) it may be anything; elsewhere it is refused unless a multiple
-/// of `itemsize`, which is not 0. `from` begins the message.
-void count_strides_in_elements(const char* from, std::int64_t itemsize, core::Layout& layout);
+/// Converts the strides in `layout` from bytes to elements. Throws ProtocolRefused for a stride
+/// that is not a multiple of `itemsize` (nonzero), except on axes of extent 0 or 1, where strides
+/// have no meaning. `source` is the prefix of the error message.
+void convert_strides_to_elements(const char* source, std::int64_t itemsize, core::Layout& layout);
 
 }  // namespace refarray::extension

@@ -1,5 +1,4 @@
-// Owns what the buffer protocol's files share with each other and with __array_interface__: format
-// codes, addresses and strides in bytes, and arrays over plain bytes.
+// Buffer protocol (PEP 3118): format codes, exported addresses and strides, arrays over raw bytes.
 #pragma once
 
 #include <Python.h>
@@ -13,22 +12,22 @@
 
 namespace refarray::extension {
 
-/// The native format of a dtype, or nullptr when PEP 3118 has none for it.
+/// The native format code of a dtype, or nullptr if PEP 3118 has none.
 const char* buffer_format(const core::DType& dtype) noexcept;
-/// The dtype of a format; nothing when it is no single number, or not in this machine's byte order.
+/// The dtype of a format. Nothing unless it is a single number in native byte order.
 std::optional<core::DType> dtype_of_format(std::string_view format) noexcept;
 
-/// Where the elements begin, for consumers that take NULL for an error: of an empty array the
-/// address of some byte, which nobody reads.
+/// The address of element (0,...,0). Never NULL, which some consumers take for an error: an empty
+/// array without storage gives the address of a static byte.
 void* address_of(const core::ArrayView& array) noexcept;
-/// Strides in bytes, one for each axis; those that carry no meaning are the row-major ones. Not for
-/// packed elements.
+/// Writes one stride in bytes per axis. Strides without meaning (of axes of extent 0 or 1 and of
+/// empty arrays) are the row-major ones. Not for packed elements.
 void byte_strides(const core::ArrayView& array, Py_ssize_t* out) noexcept;
 
-/// An array over the C-contiguous bytes that `exporter` exports, which are exactly as many as
-/// `shape` takes; without a shape one axis of as many elements as there are. Read-only when the
-/// bytes are, or when asked for. Throws TypeError when it exports none, ValueError when the number
-/// of bytes is wrong.
+/// An array over the C-contiguous bytes that `exporter` exports. Their number must match `shape`;
+/// without a shape the result is one-dimensional. Read-only if the buffer is or if `readonly` is
+/// set. Throws TypeError if `exporter` has no buffer protocol, ValueError if the number of bytes
+/// does not match.
 Ref array_over_bytes(State& state, PyObject* exporter, const core::DType& dtype,
                      std::optional<core::Extents> shape, bool readonly);
 

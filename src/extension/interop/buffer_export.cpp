@@ -1,5 +1,4 @@
-// Owns the buffer protocol out: which of a consumer's requests an array can honour, and the
-// Py_buffer that does.
+// Buffer protocol export: checks the consumer's request and fills in the Py_buffer.
 #include <array>
 #include <cstdint>
 #include <string>
@@ -16,10 +15,10 @@ namespace {
 
 using core::Fault;
 
-/// A consumer's flags. Several of PyBUF_*'s are more than one bit and include others.
+/// A consumer's flags. Several PyBUF_* constants are multi-bit and include others.
 struct BufferRequest {
   int flags;
-  bool has(int wanted) const noexcept { return (flags & wanted) == wanted; }
+  bool has(int mask) const noexcept { return (flags & mask) == mask; }
 };
 
 std::array<std::byte, 1> no_bytes;
@@ -28,29 +27,28 @@ void check_contents(const core::ArrayView& array, BufferRequest request) {
   const core::Device device = array.device();
   if (!device.is_host()) {
     core::fail(Fault::kBuffer, "the array is on ", core::name(device),
-               "; a buffer is host memory: "
-               "x.to_device(\"cpu\") makes a copy there");
+               ", but a buffer is host memory; copy it with x.to_device(\"cpu\")");
   }
   if (request.has(PyBUF_WRITABLE) && !array.writable()) {
-    core::fail(Fault::kBuffer, "the array is read-only; a writable buffer was asked for");
+    core::fail(Fault::kBuffer, "the array is read-only; a writable buffer was requested");
   }
   if (request.has(PyBUF_FORMAT) && buffer_format(array.dtype) == nullptr) {
     core::fail(Fault::kBuffer, "PEP 3118 has no format for elements of ", core::name(array.dtype),
-               "; only a buffer without a format can be had");
+               "; request a buffer without PyBUF_FORMAT");
   }
   if (request.has(PyBUF_FORMAT) && !request.has(PyBUF_ND)) {
     core::fail(Fault::kBuffer,
-               "a format was asked for without a shape; without one a buffer is plain bytes");
+               "PyBUF_FORMAT was requested without PyBUF_ND; a buffer without a shape is bytes");
   }
 }
 
 void check_order(const core::ArrayView& array, BufferRequest request) {
   const bool rows = core::is_c_contiguous(array.extents(), array.stride_span());
   const bool columns = core::is_f_contiguous(array.extents(), array.stride_span());
-  const auto refuse = [&array](const char* wanted) {
+  const auto refuse = [&array](const char* requested) {
     core::fail(Fault::kBuffer, "strides are ", core::shape_text(array.stride_span()),
-               " elements for shape ", core::shape_text(array.extents()), "; ", wanted,
-               " was asked for");
+               " elements for shape ", core::shape_text(array.extents()), "; ", requested,
+               " was requested");
   };
   if (request.has(PyBUF_C_CONTIGUOUS) && !rows) refuse("a C-contiguous buffer");
   if (request.has(PyBUF_F_CONTIGUOUS) && !columns) refuse("a Fortran-contiguous buffer");
@@ -59,12 +57,13 @@ void check_order(const core::ArrayView& array, BufferRequest request) {
     refuse("a buffer without strides, which is C-contiguous,");
 }
 
-/// Shape, and strides in bytes.
+/// Fills in shape and strides (in bytes), allocated together and freed by array_releasebuffer().
 void fill_axes(const core::ArrayView& array, BufferRequest request, Py_buffer& out) {
   const auto ndim = static_cast<std::size_t>(array.ndim);
   auto* axes = static_cast<Py_ssize_t*>(PyMem_Malloc(2 * ndim * sizeof(Py_ssize_t)));
   if (axes == nullptr)
-    core::fail(Fault::kMemory, "no memory for the shape of a buffer, ndim ", array.ndim);
+    core::fail(Fault::kMemory, "no memory for the shape and strides of a buffer, ndim ",
+               array.ndim);
   out.internal = axes;
   out.shape = axes;
   for (std::size_t axis = 0; axis < ndim; ++axis)
@@ -73,14 +72,16 @@ void fill_axes(const core::ArrayView& array, BufferRequest request, Py_buffer& o
   if (request.has(PyBUF_STRIDES)) out.strides = axes + ndim;
 }
 
-/// Elements that begin inside a byte have no strides in bytes: they go out as the bytes they fill.
+/// Packed elements have no strides in bytes. They are exported as a one-dimensional uint8 view,
+/// which refers to `nbytes` and `stride`.
 core::ArrayView as_bytes(const core::ArrayView& array, const std::int64_t& nbytes,
                          const std::int64_t& stride) {
   const bool rows = core::is_c_contiguous(array.extents(), array.stride_span());
   if (!rows || array.bit != 0) {
-    core::fail(Fault::kBuffer, "elements of ", core::name(array.dtype), " with strides ",
-               core::shape_text(array.stride_span()), " elements, the first at bit ",
-               int{array.bit}, ", are no whole bytes; only C-contiguous ones from bit 0 on are");
+    core::fail(Fault::kBuffer, "strides are ", core::shape_text(array.stride_span()),
+               " elements and the first element is at bit ", int{array.bit},
+               "; a buffer of packed ", core::name(array.dtype),
+               " elements must be C-contiguous and begin at bit 0");
   }
   core::ArrayView out = array;
   out.dtype = {core::Kind::kUInt, 8};
@@ -98,21 +99,21 @@ void fill_buffer(PyObject* self, Py_buffer* out, int flags) {
   const std::int64_t one = 1;
   if (array.dtype.is_packed()) array = as_bytes(array, nbytes, one);
   check_order(array, request);
-  require_host(array, "a buffer", array.writable());  // of pinned memory, waits for devices
+  require_host(array, "a buffer", array.writable());  // pinned memory: waits for devices
   *out = Py_buffer{};
   out->buf = address_of(array);
   out->len = static_cast<Py_ssize_t>(nbytes);
   out->readonly = array.writable() ? 0 : 1;
-  out->itemsize = array.dtype.itemsize();  // the format's, whether that was asked for or not
+  out->itemsize = array.dtype.itemsize();  // the format's, even if no format was requested
   if (request.has(PyBUF_ND)) {
     out->ndim = array.ndim;
     if (array.ndim > 0) fill_axes(array, request, *out);
     if (request.has(PyBUF_FORMAT))
-      out->format = const_cast<char*>(buffer_format(array.dtype));  // consumers only read
-  } else {  // plain bytes: one axis without a shape
+      out->format = const_cast<char*>(buffer_format(array.dtype));  // only read
+  } else {  // plain bytes: one-dimensional without a shape
     out->ndim = 1;
   }
-  out->obj = Ref::borrow(self).release();  // last: from here the consumer owns all of it
+  out->obj = Ref::borrow(self).release();  // last: from here on the consumer owns the buffer
 }
 
 }  // namespace

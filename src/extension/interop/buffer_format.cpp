@@ -1,4 +1,4 @@
-// Owns the table of PEP 3118's format codes.
+// PEP 3118 format codes ↔ dtypes.
 #include <array>
 #include <bit>
 
@@ -10,12 +10,12 @@ namespace {
 using core::DType;
 using core::Kind;
 
-/// The codes that we export: of each size the one that memoryview reads, and '@' (native) left out.
-struct Exported {
+/// The exported code of each dtype: one that memoryview can read, without the default prefix '@'.
+struct ExportedFormat {
   DType dtype;
   const char* format;
 };
-constexpr std::array<Exported, 15> kExported{{
+constexpr std::array<ExportedFormat, 15> kExported{{
     {{Kind::kBool, 8}, "?"},
     {{Kind::kInt, 8}, "b"},
     {{Kind::kUInt, 8}, "B"},
@@ -38,10 +38,9 @@ constexpr std::uint8_t bits_of(std::size_t bytes) noexcept {
   return static_cast<std::uint8_t>(bytes * 8);
 }
 
-/// Other spellings of what we export, of the same size in every mode: a char, and the complex
-/// numbers of CPython 3.14's struct and ctypes (PEP 3118, NumPy and CPython from 3.15 on say Zf and
-/// Zd).
-std::optional<DType> other_spelling(char code) noexcept {
+/// Accepted aliases, with the same size in native and standard mode: 'c', and the complex codes of
+/// struct and ctypes in CPython 3.14. PEP 3118, NumPy and CPython 3.15 use Zf and Zd.
+std::optional<DType> alias(char code) noexcept {
   switch (code) {
     case 'c':
       return DType{Kind::kUInt, 8};
@@ -54,9 +53,9 @@ std::optional<DType> other_spelling(char code) noexcept {
   }
 }
 
-/// Only these have a size of their own in native mode ('@', and '^' without padding), or exist in
-/// it alone (n, N).
-std::optional<DType> native_only(char code) noexcept {
+/// Codes whose size differs in native mode ('@', or '^' without padding), or that exist only there
+/// (n, N).
+std::optional<DType> native_mode(char code) noexcept {
   switch (code) {
     case 'l':
       return DType{Kind::kInt, bits_of(sizeof(long))};
@@ -74,7 +73,7 @@ std::optional<DType> native_only(char code) noexcept {
 }  // namespace
 
 const char* buffer_format(const DType& dtype) noexcept {
-  for (const Exported& row : kExported) {
+  for (const ExportedFormat& row : kExported) {
     if (row.dtype == dtype) return row.format;
   }
   return nullptr;
@@ -94,12 +93,12 @@ std::optional<DType> dtype_of_format(std::string_view format) noexcept {
   }
   if (format == "l" && standard_sizes) return DType{Kind::kInt, 32};
   if (format == "L" && standard_sizes) return DType{Kind::kUInt, 32};
-  for (const Exported& row : kExported) {
+  for (const ExportedFormat& row : kExported) {
     if (format == row.format) return row.dtype;
   }
   if (format.size() != 1) return std::nullopt;
-  if (const auto dtype = other_spelling(format[0])) return dtype;
-  return standard_sizes ? std::nullopt : native_only(format[0]);
+  if (const auto dtype = alias(format[0])) return dtype;
+  return standard_sizes ? std::nullopt : native_mode(format[0]);
 }
 
 }  // namespace refarray::extension

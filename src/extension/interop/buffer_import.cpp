@@ -1,4 +1,4 @@
-// Owns arrays over other objects' buffers: what an exporter says, and whether it can be believed.
+// Buffer protocol import: from_buffer(), and the checks of an exporter's Py_buffer.
 #include <cstdint>
 #include <string>
 
@@ -10,6 +10,7 @@
 #include "extension/capi/object_text.hpp"
 #include "extension/interop/borrowed_storage.hpp"
 #include "extension/interop/buffer.hpp"
+#include "extension/interop/docstrings.hpp"
 #include "extension/interop/protocol_order.hpp"
 
 namespace refarray::extension {
@@ -17,25 +18,23 @@ namespace {
 
 using core::Fault;
 
-/// The memory behind a buffer. An exporter that names no object to release it to is kept itself.
-Borrowed borrow(PyObject* exporter, HeldBuffer buffer, bool readonly) {
-  Borrowed out;
-  if (buffer->obj == nullptr) out.owner = Ref::borrow(exporter);
+BorrowedMemory borrow(PyObject* exporter, BufferPtr buffer, bool readonly) {
+  BorrowedMemory out;
+  if (buffer->obj == nullptr) out.owner = Ref::borrow(exporter);  // the buffer holds no reference
   out.data = buffer->buf;
   out.readonly = readonly || buffer->readonly != 0;
   out.buffer = std::move(buffer);
   return out;
 }
 
-/// What an exporter says about its elements, in our words.
-core::DType described_dtype(const Py_buffer& buffer) {
+/// The dtype that format and itemsize describe.
+core::DType dtype_of(const Py_buffer& buffer) {
   const char* format = buffer.format == nullptr ? "B" : buffer.format;
   const auto dtype = dtype_of_format(format);
   if (!dtype) {
     constexpr std::size_t kLongest = 60;
-    refuse_offer("buffer: format '", std::string_view(format).substr(0, kLongest),
-                 "' is no single number in this machine's byte order; give dtype= to read its "
-                 "bytes");
+    refuse_protocol("buffer: format '", std::string_view(format).substr(0, kLongest),
+                    "' is not a single number in native byte order; pass dtype= to read the bytes");
   }
   if (buffer.itemsize != dtype->itemsize()) {
     core::fail(Fault::kBuffer, "buffer: itemsize is ", buffer.itemsize, "; format '", format,
@@ -44,7 +43,8 @@ core::DType described_dtype(const Py_buffer& buffer) {
   return *dtype;
 }
 
-core::Layout described_layout(const Py_buffer& buffer) {
+/// Shape and strides (in elements) of a buffer.
+core::Layout layout_of(const Py_buffer& buffer) {
   if (buffer.ndim < 0 || buffer.ndim > core::kMaxRank) {
     core::fail(Fault::kBuffer, "buffer: ndim is ", buffer.ndim, "; it must be 0 to ",
                core::kMaxRank);
@@ -56,25 +56,25 @@ core::Layout described_layout(const Py_buffer& buffer) {
   for (int axis = 0; axis < out.ndim; ++axis) {
     out.shape[axis] = buffer.shape[axis];
     if (buffer.suboffsets != nullptr && buffer.suboffsets[axis] >= 0) {
-      refuse_offer("buffer: suboffsets[", axis, "] is ", buffer.suboffsets[axis],
-                   "; elements behind pointers cannot be described");
+      refuse_protocol("buffer: suboffsets[", axis, "] is ", buffer.suboffsets[axis],
+                      "; indirect buffers are not supported");
     }
   }
   if (buffer.strides == nullptr) return out;
   for (int axis = 0; axis < out.ndim; ++axis) out.strides[axis] = buffer.strides[axis];
-  count_strides_in_elements("buffer", buffer.itemsize, out);
+  convert_strides_to_elements("buffer", buffer.itemsize, out);
   return out;
 }
 
-/// Number of elements of `dtype` in `nbytes` bytes.
+/// The number of elements of `dtype` in `nbytes` bytes.
 std::int64_t count_elements(std::int64_t nbytes, const core::DType& dtype) {
-  const std::int64_t step = dtype.stored_bits();
+  const std::int64_t element_bits = dtype.stored_bits();
   if (nbytes > INT64_MAX / 8)
     core::fail(Fault::kOverflow, "the buffer has ", nbytes, " bytes; the limit is 2**60");
-  if (nbytes * 8 % step == 0) return nbytes * 8 / step;
-  core::fail(Fault::kValue, "the buffer has ", nbytes, " bytes, ", nbytes * 8,
-             " bits; an element of ", core::name(dtype), " takes ", step,
-             " bits, which must divide that");
+  if (nbytes * 8 % element_bits == 0) return nbytes * 8 / element_bits;
+  core::fail(Fault::kValue, "the buffer has ", nbytes, " bytes (", nbytes * 8,
+             " bits), not a multiple of the ", element_bits, " bits of a ", core::name(dtype),
+             " element");
 }
 
 Ref from_buffer(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
@@ -93,12 +93,12 @@ Ref from_buffer(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObj
 
 Ref array_from_buffer(State& state, PyObject* object) {
   if (PyObject_CheckBuffer(object) == 0) return {};
-  HeldBuffer buffer = hold_buffer(object, PyBUF_FULL_RO);
-  const core::DType dtype = described_dtype(*buffer);
-  const core::Layout layout = described_layout(*buffer);
+  BufferPtr buffer = acquire_buffer(object, PyBUF_FULL_RO);
+  const core::DType dtype = dtype_of(*buffer);
+  const core::Layout layout = layout_of(*buffer);
   const std::int64_t* strides = buffer->strides == nullptr ? nullptr : layout.strides;
-  Borrowed memory = borrow(object, std::move(buffer), false);
-  memory.payload = memory.buffer->len;
+  BorrowedMemory memory = borrow(object, std::move(buffer), false);
+  memory.len = memory.buffer->len;
   return array_over_borrowed(state, std::move(memory), dtype, layout.extents(), strides);
 }
 
@@ -108,7 +108,7 @@ Ref array_over_bytes(State& state, PyObject* exporter, const core::DType& dtype,
     core::fail(Fault::kType, "an object with the buffer protocol is needed, not ",
                type_name(exporter));
   }
-  HeldBuffer buffer = hold_buffer(exporter, PyBUF_SIMPLE);
+  BufferPtr buffer = acquire_buffer(exporter, PyBUF_SIMPLE);
   if (!shape) {
     const std::int64_t count[] = {count_elements(buffer->len, dtype)};
     return array_over_borrowed(state, borrow(exporter, std::move(buffer), readonly), dtype, count,
@@ -124,22 +124,7 @@ Ref array_over_bytes(State& state, PyObject* exporter, const core::DType& dtype,
 }
 
 PyMethodDef kBufferFunctions[] = {
-    {"from_buffer", method<from_buffer>(), METH_FASTCALL | METH_KEYWORDS,
-     "from_buffer($module, obj, /, *, dtype=None)\n--\n\n"
-     "An array over the memory that obj exports by the buffer protocol (PEP 3118), never a "
-     "copy.\n\n"
-     "dtype: None takes shape, strides and dtype from the exporter; its format must be one number "
-     "('c' is uint8) in\n"
-     "    this machine's byte order. A dtype reads C-contiguous bytes as one axis of such "
-     "elements, whatever the\n"
-     "    format; their size in bits must divide the buffer's.\n"
-     "The array is read-only if the buffer is. It holds the buffer until its last view is gone: a "
-     "bytearray cannot be\n"
-     "resized nor an mmap closed meanwhile. Raises TypeError when obj has no buffer, BufferError "
-     "for one that cannot\n"
-     "be described (naming the field, the value and the limit), ValueError when the size does not "
-     "divide, and what\n"
-     "the exporter raises."},
+    {"from_buffer", method<from_buffer>(), METH_FASTCALL | METH_KEYWORDS, kFromBufferDoc},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace refarray::extension

@@ -1,5 +1,5 @@
-// Owns __cuda_array_interface__, version 3, in both directions: the description of device memory
-// that Numba, CuPy and cuDF exchange, which names the producer's stream.
+// __cuda_array_interface__, version 3, import and export: the dict that describes device memory and
+// the producer's stream. Numba, CuPy and cuDF exchange arrays by it.
 #include <string>
 #include <vector>
 
@@ -20,39 +20,41 @@ namespace {
 
 constexpr const char* kName = "__cuda_array_interface__";
 
-/// Keeps the object that the memory is of.
-struct Keeper {
-  InterpreterLease* lease;  // one reference
-  Ref owner;
+/// Keeps the object that owns the memory alive.
+struct MemoryOwner {
+  InterpreterLease* lease;  // owns one reference
+  Ref object;
 };
 
-void let_go(void* opaque) noexcept {
-  auto* keeper = static_cast<Keeper*>(opaque);
-  const bool entered = keeper->lease->enter([keeper] {
+/// The deleter of the storage.
+void release_owner(void* context) noexcept {
+  auto* owner = static_cast<MemoryOwner*>(context);
+  const bool entered = owner->lease->enter([owner] {
     const ErrorGuard guard;
-    compat::park_at_exit([keeper] { keeper->owner = Ref(); });
+    compat::park_at_exit([owner] { owner->object = Ref(); });
   });
-  if (!entered) (void)keeper->owner.release();  // its interpreter has gone
-  keeper->lease->drop();
-  delete keeper;
+  if (!entered) (void)owner->object.release();  // leaked: its interpreter has ended
+  owner->lease->drop();
+  delete owner;
 }
 
-/// The stream that the producer names; false when it names none, because all is done.
+/// The producer's stream; false if the dict has none, which means that no work is pending.
 bool read_stream(const InterfaceReader& reader, const Fields& fields, std::int64_t version,
                  runtime::StreamChoice& out) {
-  PyObject* given = version < kInterfaceVersion ? nullptr : fields.get("stream");
-  if (given == nullptr) return false;
-  const std::int64_t handle = reader.to_integer(given, "stream");
+  PyObject* stream = version < kInterfaceVersion ? nullptr : fields.get("stream");
+  if (stream == nullptr) return false;
+  const std::int64_t handle = reader.to_integer(stream, "stream");
   if (handle <= 0) {
-    reader.malformed("stream is ", handle, "; it must be None, 1, 2 or a handle");
+    reader.fail_malformed("stream is ", handle, "; it must be None, 1, 2 or a stream handle");
   }
   out = {runtime::StreamChoice::Kind::kStream,
          reinterpret_cast<void*>(static_cast<std::uintptr_t>(handle))};
   return true;
 }
 
-void describe(const Borrowed& memory, const core::DType& dtype, core::Layout& layout, bool strided,
-              dlpack::Imported& out) {
+/// Validates the description as a DLTensor.
+void validate(const BorrowedMemory& memory, const core::DType& dtype, core::Layout& layout,
+              bool strided, dlpack::Imported& out) {
   DLTensor tensor{};
   tensor.data = memory.data;
   tensor.device = dlpack::to_dlpack(core::Device{core::DeviceKind::kCuda, 0});
@@ -68,29 +70,29 @@ void describe(const Borrowed& memory, const core::DType& dtype, core::Layout& la
 
 Ref array_from_cuda_interface(State& state, PyObject* object) {
   const InterfaceReader reader(kName);
-  const Ref interface = reader.look_up(object, state.get(Slot::kCudaInterfaceName));
+  const Ref interface = reader.find(object, state.get(Slot::kCudaInterfaceName));
   if (!interface) return {};
   const Fields fields(interface.get());
   const std::int64_t version = reader.to_integer(fields.get("version"), "version");
-  if (version < 2 || version > kInterfaceVersion) {  // PyTorch's is 2, which has no stream
-    reader.malformed("version is ", version, "; it must be 2 or ", kInterfaceVersion);
+  if (version < 2 || version > kInterfaceVersion) {  // PyTorch exports version 2, without a stream
+    reader.fail_malformed("version is ", version, "; it must be 2 or ", kInterfaceVersion);
   }
-  reader.refuse_mask(fields);
+  reader.reject_mask(fields);
   const core::DType dtype = reader.read_typestr(fields);
   core::Layout layout;
   const bool strided = reader.read_layout(fields, dtype, layout);
   PyObject* data = fields.get("data");
-  if (data == nullptr || PyTuple_Check(data) == 0) reader.malformed("data must be a tuple");
-  Borrowed memory = reader.at_address(object, data, 0);
+  if (data == nullptr || PyTuple_Check(data) == 0) reader.fail_malformed("data must be a tuple");
+  BorrowedMemory memory = reader.memory_at_address(object, data, 0);
   runtime::StreamChoice stream;
-  const bool named = read_stream(reader, fields, version, stream);
+  const bool has_stream = read_stream(reader, fields, version, stream);
   dlpack::Imported in;
   prepare_for(dlpack::to_dlpack(core::Device{core::DeviceKind::kCuda, 0}));
-  describe(memory, dtype, layout, strided, in);
-  auto* keeper = new Keeper{state.lease->share(), std::move(memory.owner)};
-  in.array.storage =
-      runtime::new_foreign_storage(in.array.data, in.device, !in.array.readonly, &let_go, keeper);
-  if (named) {
+  validate(memory, dtype, layout, strided, in);
+  auto* owner = new MemoryOwner{state.lease->share(), std::move(memory.owner)};
+  in.array.storage = runtime::new_foreign_storage(in.array.data, in.device, !in.array.readonly,
+                                                  &release_owner, owner);
+  if (has_stream) {
     const GilRelease released(true);
     runtime::adopt_from(*in.array.storage.get(), stream.handle);
   }
@@ -101,7 +103,7 @@ Ref cuda_array_interface(PyObject* self, void*) {
   const core::ArrayView array = view_of(self);
   const core::Device device = array.device();
   if (device.kind != core::DeviceKind::kCuda && device.kind != core::DeviceKind::kCudaManaged) {
-    raise(PyExc_AttributeError, "%s is for CUDA's memory; the array is on %s", kName,
+    raise(PyExc_AttributeError, "%s requires CUDA memory, but the array is on %s", kName,
           core::name(device).c_str());
   }
   const auto typestr = typestr_of(array.dtype);
@@ -109,7 +111,7 @@ Ref cuda_array_interface(PyObject* self, void*) {
     raise(PyExc_AttributeError, "%s has no typestr for elements of %s", kName,
           core::name(array.dtype).c_str());
   }
-  // Waiting for this one stream must be enough: all other work is put before it.
+  // The dict names one stream, so all pending work is ordered before the current stream.
   Ref stream = Ref::borrow(Py_None);
   const bool busy = runtime::is_busy(array);
   const runtime::StreamPtr current = runtime::current_stream(device);

@@ -1,5 +1,4 @@
-// Owns reading what __array_interface__ and __cuda_array_interface__ have in common: a dict, and
-// what of it is refused.
+// Reads the fields that the dicts of __array_interface__ and __cuda_array_interface__ share.
 #pragma once
 
 #include <Python.h>
@@ -16,12 +15,12 @@
 
 namespace refarray::extension {
 
-/// A private copy of the dict: whatever code runs while it is read, its values stay.
+/// A copy of the dict, so that code that runs while it is read cannot change or drop its values.
 class Fields {
  public:
   explicit Fields(PyObject* dict) : dict_(check(PyDict_Copy(dict))) {}
 
-  /// Borrowed; nullptr when the key is not there or its value is None, which mean the same.
+  /// The value as a borrowed reference; nullptr if the key is missing or its value is None.
   PyObject* get(const char* key) const {
     const Ref name = check(PyUnicode_InternFromString(key));
     PyObject* value = calling<PyDict_GetItemWithError>(dict_.get(), name.get());
@@ -33,35 +32,34 @@ class Fields {
   Ref dict_;
 };
 
-/// Reads one of the two interfaces; errors begin with its name.
+/// Reads one of the two interfaces. Its error messages begin with the interface's name.
 class InterfaceReader {
  public:
   explicit InterfaceReader(const char* name) noexcept : name_(name) {}
 
-  /// BufferError about the dict.
+  /// Throws a BufferError about the dict.
   template <class... Parts>
-  [[noreturn]] void malformed(const Parts&... parts) const {
+  [[noreturn]] void fail_malformed(const Parts&... parts) const {
     core::fail(core::Fault::kBuffer, name_, ": ", parts...);
   }
 
-  /// The dict under the interned `name`; an empty Ref when there is none: no such attribute, or
-  /// None.
-  Ref look_up(PyObject* object, PyObject* name) const;
+  /// The object's dict under the interned `name`; an empty Ref if it has no such attribute or the
+  /// attribute is None.
+  Ref find(PyObject* object, PyObject* name) const;
   std::int64_t to_integer(PyObject* object, const std::string& what) const;
   core::DType read_typestr(const Fields& fields) const;
-  /// Shape and, unless there are none, strides in elements; returns whether there are.
+  /// Reads shape and strides (in elements). Returns false if there are no strides.
   bool read_layout(const Fields& fields, const core::DType& dtype, core::Layout& out) const;
-  /// (address, read-only): the object itself keeps the memory, as the interface asks consumers to
-  /// arrange.
-  Borrowed at_address(PyObject* object, PyObject* pair, std::int64_t offset) const;
-  /// What "data" says, or without it the object's own buffer.
-  Borrowed read_data(PyObject* object, const Fields& fields) const;
-  /// Throws OfferRefused when a mask is given.
-  void refuse_mask(const Fields& fields) const;
+  /// Memory given as (address, read-only). The interface requires consumers to keep `object` alive.
+  BorrowedMemory memory_at_address(PyObject* object, PyObject* pair, std::int64_t offset) const;
+  /// The memory in the "data" field; without that field, the object's own buffer.
+  BorrowedMemory read_data(PyObject* object, const Fields& fields) const;
+  /// Throws ProtocolRefused if there is a mask.
+  void reject_mask(const Fields& fields) const;
 
  private:
   int read_tuple(PyObject* tuple, const char* what, std::int64_t* out) const;
-  Borrowed in_buffer(PyObject* exporter, std::int64_t offset) const;
+  BorrowedMemory memory_in_buffer(PyObject* exporter, std::int64_t offset) const;
 
   const char* name_;
 };

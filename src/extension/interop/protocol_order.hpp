@@ -1,5 +1,4 @@
-// Owns the difference between an offer of memory that is refused, after which another may be asked
-// for, and an error, which ends the asking.
+// The order in which asarray() tries an object's protocols, and which errors let it go on.
 #pragma once
 
 #include <Python.h>
@@ -11,40 +10,45 @@
 
 namespace refarray::extension {
 
-/// Thrown while a Python exception is set that says: this object cannot describe its memory in this
-/// way, or it describes it by something that we have no words for. Another way may do. Whoever is
-/// asked for one way only lets it pass as the error that it is.
-struct OfferRefused : ErrorSet {};
+/// Thrown with a Python exception set: the exporter declined, or its format is unsupported.
+/// asarray() tries the next protocol; functions that use one protocol only let the exception
+/// propagate.
+struct ProtocolRefused : ErrorSet {};
 
-/// Sets a BufferError of `parts` and throws OfferRefused.
+/// Sets a BufferError with the message `parts` and throws ProtocolRefused.
 template <class... Parts>
-[[noreturn, gnu::cold, gnu::noinline]] void refuse_offer(const Parts&... parts) {
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_protocol(const Parts&... parts) {
   PyErr_Format(PyExc_BufferError, "%s", core::text(parts...).c_str());
-  throw OfferRefused{};
+  throw ProtocolRefused{};
 }
 
-/// Throws what the pending exception is when it came out of an exporter's own code: a refusal if it
-/// is a BufferError, else an error.
-[[noreturn]] inline void throw_exporters() {
-  if (PyErr_ExceptionMatches(PyExc_BufferError) != 0) throw OfferRefused{};
+/// For a pending exception that an exporter's own code raised: throws ProtocolRefused if it is a
+/// BufferError, else ErrorSet.
+[[noreturn]] inline void throw_exporter_error() {
+  if (PyErr_ExceptionMatches(PyExc_BufferError) != 0) throw ProtocolRefused{};
   throw ErrorSet{};
 }
 
-/// Hangs `first` under the oldest exception that `second` came from, as `raise` in an except block
+/// Appends `first` to the end of `second`'s chain of __context__, as `raise` in an except block
 /// does.
 void chain_errors(PyObject* second, Ref first) noexcept;
 
-/// What an object gave when its ways were asked in the order of docs/neighbours.md.
-struct Offered {
-  Ref array;  // empty: the object offers no memory in any way
-  bool done =
-      false;  // the exporter was told device= and copy=, and the answer was checked for both
+/// The result of try_protocols().
+struct ProtocolResult {
+  Ref array;  // empty: the object supports no protocol
+  /// The exporter received device= and copy=, and its result was checked against both.
+  bool request_honored = false;
 };
 
-/// An array over what `object`, which is not one of ours, offers: DLPack, the buffer protocol,
-/// __array_interface__, __array__. `device` and `copy` as asarray got them, or nullptr; `no_copy`:
-/// copy=False. Throws the first refusal when every offer was refused, and any other error at once.
-Offered ask_for_memory(State& state, PyObject* object, PyObject* device, PyObject* copy,
-                       bool no_copy);
+/// Imports `object`, which is not an Array, by the first protocol that succeeds: DLPack, the buffer
+/// protocol, __array_interface__, __cuda_array_interface__, __array__. `device` and `copy` are
+/// asarray()'s arguments or nullptr; `no_copy` means copy=False. If every protocol refuses, raises
+/// the first refusal; any other error is raised at once.
+ProtocolResult try_protocols(State& state, PyObject* object, PyObject* device, PyObject* copy,
+                             bool no_copy);
+
+/// The object itself if it is an Array, else a view of its memory by the first protocol that
+/// succeeds. An empty Ref if the object supports none. Copies only if __array__() does.
+Ref array_over(State& state, PyObject* object);
 
 }  // namespace refarray::extension
