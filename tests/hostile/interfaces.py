@@ -90,7 +90,7 @@ MALFORMED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"data": (str(ADDRESS), False)}, BufferError, "data[0] must be an int, not str"),
     ({"data": (None, False)}, BufferError, "data[0] must be an int, not NoneType"),
     ({"data": (True, False)}, BufferError, "data[0] must be an int, not bool"),
-    ({"data": (2**64, False)}, BufferError, "which is no address"),
+    ({"data": (2**64, False)}, BufferError, "which is not a valid address"),
     ({"data": (2**64 - 1, False)}, BufferError, "leave the address space"),
     ({"data": (-1, False)}, BufferError, ""),
     ({"data": (ADDRESS, Broken())}, KeyError, "bool"),

@@ -119,10 +119,8 @@ def test_every_request_is_answered_like_numpy(flags: int, layout: str, readonly:
         with pytest.raises(BufferError):
             get_buffer(ours, flags)
         return
-    if (
-        plain and flags & FORMAT
-    ):  # NumPy gives a format; CPython's memoryview refuses, like refarray
-        with pytest.raises(BufferError, match="format was asked for without a shape"):
+    if plain and flags & FORMAT:  # CPython's memoryview refuses it; NumPy gives a format
+        with pytest.raises(BufferError, match="PyBUF_FORMAT was requested without PyBUF_ND"):
             get_buffer(ours, flags)
         return
     seen = get_buffer(ours, flags)
@@ -171,7 +169,7 @@ def test_dtypes_without_a_format_export_bytes_only(dtype: str) -> None:
     with pytest.raises(BufferError):
         get_buffer(x[:, ::2], SIMPLE)
     if packed:
-        with pytest.raises(BufferError, match="no whole bytes"):
+        with pytest.raises(BufferError, match="must be C-contiguous and begin at bit 0"):
             get_buffer(x[:, 1:], STRIDES)
         with pytest.raises(BufferError, match="first at bit"):
             get_buffer(x[0, 1:2], SIMPLE)
@@ -188,7 +186,7 @@ def test_read_only_flag_is_exported_and_imported() -> None:
     assert memoryview(x).readonly
     with pytest.raises(TypeError):
         memoryview(x)[0] = 1
-    with pytest.raises(BufferError, match="read-only; a writable buffer was asked for"):
+    with pytest.raises(BufferError, match="read-only; a writable buffer was requested"):
         get_buffer(x, WRITABLE)
     with pytest.raises(TypeError, match="read-write"):
         struct.pack_into("q", x, 0, 1)

@@ -70,9 +70,9 @@ def test_all_protocols_in_their_order(adv: Any) -> None:
         assert x.asked == logged(*protocols)
         notes = "\n".join(caught.value.__notes__)
         expected_notes = [
-            "asked next, the buffer protocol: BufferError: buffer: format 'T{",
-            "asked next, __array_interface__: BufferError: interface refuses",
-            "asked next, __array__: BufferError: array refuses",
+            "tried next, the buffer protocol: BufferError: buffer: format 'T{",
+            "tried next, __array_interface__: BufferError: interface refuses",
+            "tried next, __array__: BufferError: array refuses",
         ]
         places = [notes.find(text) for text in expected_notes]
         assert -1 not in places
@@ -155,7 +155,7 @@ def test_error_of_dunder_array_becomes_a_note_of_the_refusal(adv: Any) -> None:
     x = offering(adv, "dlpack", "array", dlpack=refusing("dlpack"), array=raising(TypeError("no")))
     with pytest.raises(BufferError, match="dlpack refuses") as caught:
         refarray.asarray(x)
-    assert caught.value.__notes__ == ["asked next, __array__: TypeError: no"]
+    assert caught.value.__notes__ == ["tried next, __array__: TypeError: no"]
     for error in (MemoryError(), KeyboardInterrupt()):
         x = offering(adv, "dlpack", "array", dlpack=refusing("dlpack"), array=raising(error))
         with pytest.raises(type(error)):
@@ -180,7 +180,7 @@ def test_refusals_without_a_usable_message(adv: Any) -> None:
         if isinstance(error, WithoutMessage):
             assert notes == []
         else:
-            assert notes == [f"asked next, __array_interface__: BufferError: {error}"]
+            assert notes == [f"tried next, __array_interface__: BufferError: {error}"]
 
 
 @pytest.mark.req("DEV-07", "CONS-07")
