@@ -1,5 +1,4 @@
-// Owns Api: a caller for every member of a real exchange table, which checks what the header
-// promises.
+// Api: calls the functions of a real exchange table and checks them against dlpack.h.
 #include <unistd.h>
 
 #include <string>
@@ -25,8 +24,8 @@ ModuleState& state_from(PyObject* self) {
   return *static_cast<ModuleState*>(PyType_GetModuleState(Py_TYPE(self)));
 }
 
-/// A function of the table succeeded or failed the way the header says, or this raises
-/// AssertionError.
+/// Checks a return code: 0 without an exception, or -1 with one, which is raised. Anything else
+/// raises AssertionError.
 bool succeeded(int code) {
   PyObject* pending = PyErr_Occurred();
   if (code == 0 && pending == nullptr) return true;
@@ -64,8 +63,8 @@ PyObject* api_from_py(PyObject* self, PyObject* object) {
   });
 }
 
-/// On failure the tensor stays the argument's: a Tensor has to be deleted by the test, an
-/// Owned deletes.
+/// On failure the caller keeps the tensor: the test must delete a Tensor; an Owned deletes
+/// itself.
 PyObject* api_to_py(PyObject* self, PyObject* from) {
   return guarded([&] {
     const bool owned = PyObject_TypeCheck(from, state_from(self).owned_type) != 0;
@@ -79,7 +78,7 @@ PyObject* api_to_py(PyObject* self, PyObject* from) {
   });
 }
 
-/// The borrowed description, with the addresses of its shape and strides.
+/// The borrowed DLTensor as a dict, with the addresses of its shape and strides.
 PyObject* api_dltensor(PyObject* self, PyObject* object) {
   return guarded([&] {
     DLManagedTensor holder{};
@@ -100,8 +99,8 @@ extern "C" void collect_error(void* context, const char* kind, const char* messa
   static_cast<Errors*>(context)->emplace_back(kind, message);
 }
 
-/// (code, Owned or None, [(kind, message), ...]). `thread`: in a native thread while this one keeps
-/// the GIL.
+/// Returns (code, Owned or None, [(kind, message), ...]). `thread`: call it in a native thread
+/// while this thread keeps the GIL.
 PyObject* api_allocate(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded([&] {
     static const char* names[] = {"prototype", "set_error", "thread", nullptr};
@@ -116,7 +115,7 @@ PyObject* api_allocate(PyObject* self, PyObject* args, PyObject* kwargs) {
     Errors errors;
     DLManagedTensorVersioned* made = nullptr;
     int code = 1;
-    DLTensor* tensor = reinterpret_cast<TensorObject*>(prototype)->record->tensor();
+    DLTensor* tensor = reinterpret_cast<TensorObject*>(prototype)->tensor->dl_tensor();
     const auto allocate = [&, table = &api_of(self)] {
       code = table->managed_tensor_allocator(tensor, &made, &errors,
                                              with_set_error != 0 ? collect_error : nullptr);
@@ -137,7 +136,7 @@ PyObject* api_allocate(PyObject* self, PyObject* args, PyObject* kwargs) {
   });
 }
 
-/// The stream as an int; AssertionError when the function wrote nothing.
+/// The stream as an int. AssertionError if the function did not write it.
 PyObject* api_stream(PyObject* self, PyObject* args) {
   return guarded([&] {
     int type = 0;
@@ -164,28 +163,28 @@ PyObject* api_members(PyObject* self, PyObject*) {
                        PyLong_FromVoidPtr(const_cast<DLPackExchangeAPI*>(&api)));
 }
 
-/// Calls every function of a table when the process ends: there is no interpreter any more, and
-/// each has to work without one or to fail.
+/// Calls every function of a table in a static destructor, after the interpreter's end. Each must
+/// work or fail cleanly; a wrong result ends the process with status 70.
 class LateCaller {
  public:
   explicit LateCaller(const DLPackExchangeAPI& table) : table_(table) {}
   LateCaller(const LateCaller&) = delete;
   LateCaller& operator=(const LateCaller&) = delete;
   ~LateCaller() {
-    Record& prototype = Record::make(Spec{});
+    FakeTensor& prototype = FakeTensor::make(TensorFields{});
     DLManagedTensorVersioned* made = nullptr;
     int codes[5] = {};
-    codes[0] = table_.managed_tensor_allocator(prototype.tensor(), &made, nullptr, nullptr);
+    codes[0] = table_.managed_tensor_allocator(prototype.dl_tensor(), &made, nullptr, nullptr);
     void* object = made;
     codes[1] = table_.managed_tensor_to_py_object_no_sync(made, &object);
-    if (made != nullptr) call_deleter(made, true);  // still ours
+    if (made != nullptr) call_deleter(made, true);  // we still own it
     codes[2] = table_.managed_tensor_from_py_object_no_sync(nullptr, &made);
     DLTensor borrowed{};
     codes[3] = table_.dltensor_from_py_object_no_sync(nullptr, &borrowed);
     codes[4] = table_.current_work_stream(kDLCUDA, 0, &object);
-    const bool right = codes[0] == 0 && codes[1] == -1 && codes[2] == -1 && codes[3] == -1 &&
-                       codes[4] == -1 && object == nullptr && made == nullptr;
-    if (!right) _exit(70);
+    const bool correct = codes[0] == 0 && codes[1] == -1 && codes[2] == -1 && codes[3] == -1 &&
+                         codes[4] == -1 && object == nullptr && made == nullptr;
+    if (!correct) _exit(70);
     constexpr std::string_view kLine = "called without an interpreter\n";
     [[maybe_unused]] const auto written = ::write(STDOUT_FILENO, kLine.data(), kLine.size());
   }
@@ -202,15 +201,20 @@ PyObject* api_call_at_exit(PyObject* self, PyObject*) {
 void dealloc(PyObject* self) { release(self); }
 
 PyMethodDef api_methods[] = {
-    {"from_py", api_from_py, METH_O, "Owned, from an object of the table's type."},
-    {"to_py", api_to_py, METH_O, "An object of the table's type, from a Tensor or an Owned."},
-    {"dltensor", api_dltensor, METH_O, "The borrowed description, as a dict."},
+    {"from_py", api_from_py, METH_O,
+     "Call managed_tensor_from_py_object_no_sync; return an Owned."},
+    {"to_py", api_to_py, METH_O,
+     "Call managed_tensor_to_py_object_no_sync with a Tensor or an Owned."},
+    {"dltensor", api_dltensor, METH_O,
+     "Call dltensor_from_py_object_no_sync; return the fields as a dict."},
     {"allocate", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(api_allocate)),
-     METH_VARARGS | METH_KEYWORDS, "(code, Owned or None, errors)."},
-    {"stream", api_stream, METH_VARARGS, "The current work stream of (device type, id)."},
+     METH_VARARGS | METH_KEYWORDS,
+     "Call managed_tensor_allocator; return (code, Owned or None, errors)."},
+    {"stream", api_stream, METH_VARARGS, "Return the current work stream of (device type, id)."},
     {"members", api_members, METH_NOARGS,
-     "Version, which members are set, and the table's address."},
-    {"call_at_exit", api_call_at_exit, METH_NOARGS, "Calls them all after the interpreter."},
+     "Return the version, which members are set, and the table's address."},
+    {"call_at_exit", api_call_at_exit, METH_NOARGS,
+     "Call all functions after the interpreter's end."},
     {nullptr, nullptr, 0, nullptr},
 };
 PyType_Slot api_slots[] = {
@@ -222,7 +226,7 @@ PyType_Spec api_spec = {"adversary.Api", sizeof(ApiObject), 0,
                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, api_slots};
 
 PyMethodDef functions[] = {
-    {"api", api_new, METH_O, "A caller for the exchange table of a type."},
+    {"api", api_new, METH_O, "Return an Api for the exchange table of a type."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -1,4 +1,4 @@
-// Owns the consumer's functions: looking into capsules, and taking them, carefully or not.
+// A DLPack consumer: inspects capsules and consumes them, correctly or carelessly.
 #include <cstring>
 #include <string>
 #include <vector>
@@ -28,8 +28,8 @@ void describe_tensor(const Ref& out, const DLTensor& tensor) {
   set(out, "byte_offset", Ref(PyLong_FromUnsignedLongLong(tensor.byte_offset)));
 }
 
-/// Which unused name the capsule carries; throws otherwise.
-bool kind_of(PyObject* capsule) {
+/// Whether an unconsumed capsule is versioned. Throws for any other object.
+bool is_versioned(PyObject* capsule) {
   if (!PyCapsule_CheckExact(capsule)) fail(PyExc_TypeError, "%R is not a capsule", capsule);
   for (const bool versioned : {false, true}) {
     if (PyCapsule_IsValid(capsule, kNames[versioned]) != 0) return versioned;
@@ -69,7 +69,7 @@ PyObject* take(PyObject* module, PyObject* args, PyObject* kwargs) {
                                     &rename, &clear) == 0) {
       throw PythonError{};
     }
-    const bool versioned = kind_of(capsule);
+    const bool versioned = is_versioned(capsule);
     void* managed = PyCapsule_GetPointer(capsule, kNames[versioned]);
     if (clear != 0 && PyCapsule_SetDestructor(capsule, nullptr) != 0) throw PythonError{};
     if (rename != 0 && PyCapsule_SetName(capsule, kUsedNames[versioned]) != 0) throw PythonError{};
@@ -81,14 +81,15 @@ PyObject* rename_capsule(PyObject*, PyObject* args) {
   PyObject* capsule = nullptr;
   const char* name = nullptr;
   if (PyArg_ParseTuple(args, "Os", &capsule, &name) == 0) return nullptr;
-  static std::vector<std::string*>& kept =
-      *new std::vector<std::string*>;  // names outlive capsules
-  kept.push_back(new std::string(name));
-  if (PyCapsule_SetName(capsule, kept.back()->c_str()) != 0) return nullptr;
+  // Never freed: capsule names must outlive capsules.
+  static std::vector<std::string*>& names = *new std::vector<std::string*>;
+  names.push_back(new std::string(name));
+  if (PyCapsule_SetName(capsule, names.back()->c_str()) != 0) return nullptr;
   Py_RETURN_NONE;
 }
 
-/// Drops the last item of a list while `error` is pending; returns what is pending afterwards.
+/// Drops the last item of a list while `error` is pending. Returns the exception pending
+/// afterwards.
 PyObject* drop_pending(PyObject*, PyObject* args) {
   PyObject* list = nullptr;
   PyObject* error = nullptr;
@@ -113,13 +114,14 @@ PyObject* drop_pending(PyObject*, PyObject* args) {
 
 PyMethodDef functions[] = {
     {"inspect", inspect, METH_O,
-     "The fields behind a capsule of any name, as a dict; consumes nothing."},
-    {"name_of", name_of, METH_O, "The capsule's name; what it points to is not looked at."},
+     "Return the fields of the tensor in a capsule of any name as a dict; does not consume it."},
+    {"name_of", name_of, METH_O, "Return the capsule's name without reading its contents."},
     {"take", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(take)),
-     METH_VARARGS | METH_KEYWORDS, "Takes a capsule as consumers do, or as careless ones do."},
-    {"rename", rename_capsule, METH_VARARGS, "Gives a capsule another name."},
+     METH_VARARGS | METH_KEYWORDS,
+     "Consume a capsule; rename=False and clear_destructor=True do so incorrectly."},
+    {"rename", rename_capsule, METH_VARARGS, "Rename a capsule."},
     {"drop_pending", drop_pending, METH_VARARGS,
-     "Drops a list's last item with an exception pending."},
+     "Drop a list's last item with an exception pending; return the exception left."},
     {nullptr, nullptr, 0, nullptr},
 };
 

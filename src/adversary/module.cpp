@@ -1,5 +1,4 @@
-// Owns what every build of the adversary is made of: the module's state and the helpers its files
-// share.
+// The adversary module: definition, state and shared helpers.
 #include "module.hpp"
 
 namespace adversary {
@@ -37,7 +36,7 @@ PyTypeObject* add_type(PyObject* module, PyType_Spec& spec) {
   Ref type(PyType_FromModuleAndSpec(module, &spec, nullptr));
   if (PyModule_AddType(module, reinterpret_cast<PyTypeObject*>(type.get())) < 0)
     throw PythonError{};
-  return reinterpret_cast<PyTypeObject*>(type.release());  // lives in the module state
+  return reinterpret_cast<PyTypeObject*>(type.release());  // the module state owns it
 }
 
 PyObject* allocate(PyTypeObject* type) {
@@ -62,8 +61,8 @@ int execute(PyObject* module) {
     add_owned(module, state);
     add_table(module, state);
     add_api(module, state);
-    add_watch(module, state);
-    add_offer(module);
+    add_stand_in(module, state);
+    add_spy_table(module);
     add_parts(module, state);
     return Py_None;
   });
@@ -76,7 +75,7 @@ int traverse(PyObject* module, visitproc visit, void* arg) {
   Py_VISIT(state.owned_type);
   Py_VISIT(state.table_type);
   Py_VISIT(state.api_type);
-  Py_VISIT(state.watched_type);
+  Py_VISIT(state.stand_in_type);
   Py_VISIT(state.exporter_type);
   return 0;
 }
@@ -87,7 +86,7 @@ int clear(PyObject* module) {
   Py_CLEAR(state.owned_type);
   Py_CLEAR(state.table_type);
   Py_CLEAR(state.api_type);
-  Py_CLEAR(state.watched_type);
+  Py_CLEAR(state.stand_in_type);
   Py_CLEAR(state.exporter_type);
   return 0;
 }
@@ -106,7 +105,7 @@ PyModuleDef_Slot slots[] = {
 PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     "adversary",
-    "Malformed DLPack producers and demanding consumers.",
+    "Malformed DLPack producers and strict consumers, for tests.",
     sizeof(ModuleState),
     nullptr,
     slots,

@@ -1,5 +1,4 @@
-// Owns what the adversary's Python-facing files share: references, errors, numbers and the object
-// layouts.
+// Common parts of the adversary's Python types: references, errors, conversions, object layouts.
 #pragma once
 
 #include <Python.h>
@@ -9,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "record.hpp"
+#include "fake_tensor.hpp"
 
 namespace adversary {
 
@@ -17,10 +16,10 @@ inline constexpr const char* kNames[2] = {"dltensor", "dltensor_versioned"};
 inline constexpr const char* kUsedNames[2] = {"used_dltensor", "used_dltensor_versioned"};
 inline constexpr const char* kTableName = "dlpack_exchange_api";
 
-/// Thrown while a Python exception is set; it is the exception.
+/// Thrown with a Python exception set.
 struct PythonError {};
 
-/// An owned reference.
+/// A strong reference. The constructor throws PythonError for nullptr.
 class Ref {
  public:
   explicit Ref(PyObject* object) : object_(object) {
@@ -39,7 +38,7 @@ class Ref {
   PyObject* object_;
 };
 
-/// Runs the body of a function that Python calls; C++ exceptions become Python ones.
+/// Runs the body of a function that Python calls; turns C++ exceptions into Python exceptions.
 template <class Body>
 PyObject* guarded(Body&& body) noexcept {
   try {
@@ -59,18 +58,18 @@ template <class... Values>
   throw PythonError{};
 }
 
-/// An int in [low, high]; the tests' own mistakes must not wrap silently.
+/// An int in [low, high]; OverflowError otherwise, so that mistakes in a test do not wrap silently.
 std::int64_t to_int(PyObject* object, std::int64_t low, std::int64_t high);
 std::uint64_t to_uint64(PyObject* object);
 Ref shape_tuple(const std::int64_t* entries, std::int32_t count);
 
-/// Python's handle on a record; `device` is what __dlpack_device__ answers.
+/// The Python object of a FakeTensor; __dlpack_device__() returns `device`.
 struct TensorObject {
-  PyObject_HEAD Record* record;
+  PyObject_HEAD FakeTensor* tensor;
   PyObject* device;
 };
 
-/// A managed tensor that this module took as a consumer and must delete.
+/// A managed tensor that this module consumed and whose deleter it must call.
 struct OwnedObject {
   PyObject_HEAD void* managed;
   bool versioned;
@@ -81,34 +80,35 @@ struct ModuleState {
   PyTypeObject* owned_type;
   PyTypeObject* table_type;
   PyTypeObject* api_type;
-  PyTypeObject* watched_type;
+  PyTypeObject* stand_in_type;
   PyTypeObject* exporter_type;
 };
 ModuleState& state_of(PyObject* module);
 
-/// The managed struct of a tensor, which now belongs to whoever receives it; once only.
+/// Transfers ownership of the tensor's managed struct to the caller. Raises RuntimeError on a
+/// second call.
 void* issue(TensorObject& tensor);
 bool is_tensor(PyObject* object) noexcept;
 Ref new_owned(PyTypeObject* type, void* managed, bool versioned);
 const DLTensor& tensor_in(void* managed, bool versioned);
-/// All fields of a managed struct; nothing behind `flags` when the major version is foreign.
+/// All fields of a managed struct as a dict; only those up to `flags` for an unknown major version.
 Ref describe(void* managed, bool versioned, const char* name);
 
-/// Each file adds its types and functions.
+// Each file adds its types and functions.
 void add_tensor(PyObject* module, ModuleState& state);
 void add_consumer(PyObject* module);
 void add_owned(PyObject* module, ModuleState& state);
 void add_table(PyObject* module, ModuleState& state);
 void add_api(PyObject* module, ModuleState& state);
-void add_watch(PyObject* module, ModuleState& state);
-void add_offer(PyObject* module);
-/// What one build has besides; parts.cpp, of which each build has its own, says what.
+void add_stand_in(PyObject* module, ModuleState& state);
+void add_spy_table(PyObject* module);
+/// Adds the parts that only one build has. Each build has its own parts.cpp.
 void add_parts(PyObject* module, ModuleState& state);
 PyTypeObject* add_type(PyObject* module, PyType_Spec& spec);
-/// What PyInit_… of a build returns.
+/// The module definition, for PyInit_….
 PyObject* new_module();
 
-/// An instance with all fields zero, and the end of one: what heap types do in the limited API.
+/// tp_alloc and tp_dealloc of a heap type in the limited API. Fields are zero-initialized.
 PyObject* allocate(PyTypeObject* type);
 void release(PyObject* self) noexcept;
 

@@ -1,4 +1,5 @@
-// Owns the managed tensors that were taken: read, written, and deleted at awkward moments.
+// Owned: a consumed managed tensor. Reads and writes its memory, and calls its deleter in unusual
+// threads and at unusual times.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -15,41 +16,42 @@ namespace {
 
 OwnedObject& self_of(PyObject* self) { return *reinterpret_cast<OwnedObject*>(self); }
 
-/// The limited API has no name for it before 3.13; every CPython exports one of these two.
+/// Looked up by dlsym(): before 3.13 the limited API has no such function, but every CPython
+/// exports one of the two.
 bool finalizing() noexcept {
-  using Ask = int (*)();
-  static const Ask ask = [] {
+  using Function = int (*)();
+  static const Function is_finalizing = [] {
     void* found = ::dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
     if (found == nullptr) found = ::dlsym(RTLD_DEFAULT, "_Py_IsFinalizing");
-    return reinterpret_cast<Ask>(found);
+    return reinterpret_cast<Function>(found);
   }();
-  return ask != nullptr && ask() != 0;
+  return is_finalizing != nullptr && is_finalizing() != 0;
 }
 
-/// The managed tensor leaves the Python object; NULL when it left before.
-void* let_go(OwnedObject& owned) noexcept { return std::exchange(owned.managed, nullptr); }
+/// Takes the managed tensor out of the Python object; NULL if it was taken before.
+void* release_managed(OwnedObject& owned) noexcept { return std::exchange(owned.managed, nullptr); }
 
-void* held(OwnedObject& owned) {
+void* managed_of(OwnedObject& owned) {
   if (owned.managed == nullptr) fail(PyExc_RuntimeError, "this managed tensor was dropped before");
   return owned.managed;
 }
 
-/// As let_go(), for methods.
-void* taken(PyObject* self) {
-  held(self_of(self));
-  return let_go(self_of(self));
+/// As release_managed(), but raises RuntimeError if it was taken before.
+void* take_managed(PyObject* self) {
+  managed_of(self_of(self));
+  return release_managed(self_of(self));
 }
 
-/// Deletes what it was given when the process ends, long after the interpreter did.
-class Graveyard {
+/// Joins threads and calls deleters in a static destructor, after the interpreter's end.
+class ExitQueue {
  public:
-  Graveyard() = default;
-  Graveyard(const Graveyard&) = delete;
-  Graveyard& operator=(const Graveyard&) = delete;
-  ~Graveyard() {
+  ExitQueue() = default;
+  ExitQueue(const ExitQueue&) = delete;
+  ExitQueue& operator=(const ExitQueue&) = delete;
+  ~ExitQueue() {
     for (std::thread& thread : threads_) thread.join();
     for (const auto& [managed, versioned] : tensors_) call_deleter(managed, versioned);
-    const std::string line = "graveyard: " + std::to_string(threads_.size()) + " threads, " +
+    const std::string line = "exit queue: " + std::to_string(threads_.size()) + " threads, " +
                              std::to_string(tensors_.size()) + " tensors\n";
     [[maybe_unused]] const auto written = ::write(STDOUT_FILENO, line.data(), line.size());
   }
@@ -68,25 +70,26 @@ class Graveyard {
   std::vector<std::thread> threads_;
 };
 
-Graveyard& graveyard() {
-  static Graveyard it;
+ExitQueue& exit_queue() {
+  static ExitQueue it;
   return it;
 }
 
 PyObject* drop(PyObject* self, PyObject*) {
   return guarded([&] {
-    call_deleter(taken(self), self_of(self).versioned);
-    return PyErr_Occurred() != nullptr ? nullptr
-                                       : Py_NewRef(Py_None);  // LIFE-15: raises what was left set
+    call_deleter(take_managed(self), self_of(self).versioned);
+    // LIFE-15: raises an exception that the deleter left set.
+    return PyErr_Occurred() != nullptr ? nullptr : Py_NewRef(Py_None);
   });
 }
 
-/// The deleter runs in a thread that Python does not know; the caller keeps or releases the GIL
-/// meanwhile.
+/// Calls the deleter in a thread without a Python thread state. The caller keeps or releases the
+/// GIL meanwhile.
 PyObject* drop_in_thread(PyObject* self, PyObject* hold_gil) {
   return guarded([&] {
     const bool versioned = self_of(self).versioned;
-    std::thread thread([managed = taken(self), versioned] { call_deleter(managed, versioned); });
+    std::thread thread(
+        [managed = take_managed(self), versioned] { call_deleter(managed, versioned); });
     if (hold_gil == Py_True) {
       thread.join();
     } else {
@@ -98,10 +101,11 @@ PyObject* drop_in_thread(PyObject* self, PyObject* hold_gil) {
   });
 }
 
-/// As a deleter may that forwards to ours: in a thread of Python's, but without the GIL.
+/// Calls the deleter in a thread that has a thread state but not the GIL, as a library that wraps
+/// our tensor may do.
 PyObject* drop_without_gil(PyObject* self, PyObject*) {
   return guarded([&] {
-    void* managed = taken(self);
+    void* managed = take_managed(self);
     PyThreadState* saved = PyEval_SaveThread();
     call_deleter(managed, self_of(self).versioned);
     PyEval_RestoreThread(saved);
@@ -109,9 +113,9 @@ PyObject* drop_without_gil(PyObject* self, PyObject*) {
   });
 }
 
-/// A managed tensor changes interpreters: its address leaves one and is owned in the other.
+// leave() and adopt() move a managed tensor to another interpreter by its address.
 PyObject* leave(PyObject* self, PyObject*) {
-  return guarded([&] { return PyLong_FromVoidPtr(taken(self)); });
+  return guarded([&] { return PyLong_FromVoidPtr(take_managed(self)); });
 }
 PyObject* adopt(PyObject* module, PyObject* address) {
   return guarded([&] {
@@ -123,17 +127,17 @@ PyObject* adopt(PyObject* module, PyObject* address) {
 
 PyObject* keep_until_exit(PyObject* self, PyObject*) {
   return guarded([&] {
-    graveyard().keep(taken(self), self_of(self).versioned);
+    exit_queue().keep(take_managed(self), self_of(self).versioned);
     return Py_NewRef(Py_None);
   });
 }
 
-/// A native thread deletes when finalization has begun (False) or is over (True).
+/// Calls the deleter in a native thread once finalization has begun (False) or ended (True).
 PyObject* drop_at_finalization(PyObject* self, PyObject* over) {
   return guarded([&] {
     const bool versioned = self_of(self).versioned;
     const bool wait_for_end = over == Py_True;
-    graveyard().add(std::thread([managed = taken(self), versioned, wait_for_end] {
+    exit_queue().add(std::thread([managed = take_managed(self), versioned, wait_for_end] {
       while (Py_IsInitialized() != 0 && (wait_for_end || !finalizing())) std::this_thread::yield();
       call_deleter(managed, versioned);
     }));
@@ -143,7 +147,7 @@ PyObject* drop_at_finalization(PyObject* self, PyObject* over) {
 
 PyObject* read_bytes(PyObject* self, PyObject* count) {
   return guarded([&] {
-    const DLTensor& tensor = tensor_in(held(self_of(self)), self_of(self).versioned);
+    const DLTensor& tensor = tensor_in(managed_of(self_of(self)), self_of(self).versioned);
     const auto* at = static_cast<const char*>(tensor.data) + tensor.byte_offset;
     return PyBytes_FromStringAndSize(at, to_int(count, 0, 1 << 20));
   });
@@ -151,7 +155,7 @@ PyObject* read_bytes(PyObject* self, PyObject* count) {
 
 PyObject* write_bytes(PyObject* self, PyObject* bytes) {
   return guarded([&] {
-    const DLTensor& tensor = tensor_in(held(self_of(self)), self_of(self).versioned);
+    const DLTensor& tensor = tensor_in(managed_of(self_of(self)), self_of(self).versioned);
     const Ref text(PyBytes_FromObject(bytes));
     std::memcpy(static_cast<char*>(tensor.data) + tensor.byte_offset, PyBytes_AsString(text.get()),
                 static_cast<std::size_t>(PyBytes_Size(text.get())));
@@ -161,25 +165,30 @@ PyObject* write_bytes(PyObject* self, PyObject* bytes) {
 
 PyObject* fields(PyObject* self, PyObject*) {
   return guarded(
-      [&] { return describe(held(self_of(self)), self_of(self).versioned, "").release(); });
+      [&] { return describe(managed_of(self_of(self)), self_of(self).versioned, "").release(); });
 }
 
 void dealloc(PyObject* self) {
-  if (void* managed = let_go(self_of(self)); managed != nullptr)
+  if (void* managed = release_managed(self_of(self)); managed != nullptr)
     call_deleter(managed, self_of(self).versioned);
   release(self);
 }
 
 PyMethodDef owned_methods[] = {
-    {"drop", drop, METH_NOARGS, "Calls the deleter."},
-    {"drop_in_thread", drop_in_thread, METH_O, "... in a native thread; keep the GIL meanwhile?"},
-    {"drop_without_gil", drop_without_gil, METH_NOARGS, "... here, the GIL given up."},
-    {"leave", leave, METH_NOARGS, "The managed tensor's address; `adopt` owns it again."},
-    {"drop_at_finalization", drop_at_finalization, METH_O, "... once exit began; or ended?"},
-    {"keep_until_exit", keep_until_exit, METH_NOARGS, "... from a C++ static destructor."},
-    {"read", read_bytes, METH_O, "That many bytes from element (0,...,0) on."},
-    {"write", write_bytes, METH_O, "Puts bytes there, read-only or not."},
-    {"fields", fields, METH_NOARGS, "All fields, as `inspect` gives them."},
+    {"drop", drop, METH_NOARGS, "Call the deleter."},
+    {"drop_in_thread", drop_in_thread, METH_O,
+     "Call the deleter in a native thread; the argument says whether to keep the GIL meanwhile."},
+    {"drop_without_gil", drop_without_gil, METH_NOARGS,
+     "Call the deleter in this thread without the GIL."},
+    {"leave", leave, METH_NOARGS,
+     "Give up ownership and return the managed tensor's address, for adopt()."},
+    {"drop_at_finalization", drop_at_finalization, METH_O,
+     "Call the deleter once finalization has begun or, if the argument is True, ended."},
+    {"keep_until_exit", keep_until_exit, METH_NOARGS,
+     "Call the deleter in a C++ static destructor."},
+    {"read", read_bytes, METH_O, "Return that many bytes from element (0,...,0) on."},
+    {"write", write_bytes, METH_O, "Write bytes there, even if the tensor is read-only."},
+    {"fields", fields, METH_NOARGS, "Return all fields, as inspect() does."},
     {nullptr, nullptr, 0, nullptr},
 };
 PyType_Slot owned_slots[] = {
@@ -191,7 +200,7 @@ PyType_Spec owned_spec = {"adversary.Owned", sizeof(OwnedObject), 0,
                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, owned_slots};
 
 PyMethodDef functions[] = {
-    {"adopt", adopt, METH_O, "Owned, from the address of a versioned managed tensor."},
+    {"adopt", adopt, METH_O, "Return an Owned for the address of a versioned managed tensor."},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -199,7 +208,7 @@ PyMethodDef functions[] = {
 
 Ref new_owned(PyTypeObject* type, void* managed, bool versioned) {
   PyObject* made = PyType_GenericAlloc(type, 0);
-  if (made == nullptr) call_deleter(managed, versioned);  // it came to us all the same
+  if (made == nullptr) call_deleter(managed, versioned);  // we own it already
   Ref out(made);
   OwnedObject& owned = self_of(out.get());
   owned.managed = managed, owned.versioned = versioned;

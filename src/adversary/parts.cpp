@@ -1,5 +1,4 @@
-// Owns the shipped build of the adversary: refarray.conformance._adversary, without the tests'
-// parts.
+// Entry point of the shipped build, refarray.conformance._adversary, which has no extra parts.
 #include "module.hpp"
 
 namespace adversary {

@@ -1,4 +1,4 @@
-// Owns Table: exchange tables with missing, wrong or poisoned members.
+// Table: exchange tables with missing, wrong or invalid members.
 #include <atomic>
 #include <cstdlib>
 #include <string>
@@ -11,13 +11,13 @@ namespace adversary {
 namespace {
 
 struct TableObject {
-  PyObject_HEAD DLPackExchangeAPI* table;  // lives as long as the process, as CAPI-04 asks
+  PyObject_HEAD DLPackExchangeAPI* table;  // lives as long as the process (CAPI-04)
 };
 
 constexpr std::uintptr_t kPoison = 0xDDDDDDDDDDDDDDDD;
 std::atomic<int> from_py_calls{0};
 
-/// The limited API can tell only whether the thread has a state, not whether it holds the GIL.
+/// With the limited API: only whether the thread has a thread state, not whether it holds the GIL.
 bool attached() noexcept {
 #ifdef Py_LIMITED_API
   return PyGILState_GetThisThreadState() != nullptr;
@@ -26,9 +26,9 @@ bool attached() noexcept {
 #endif
 }
 
-/// Gives the managed tensor of the object's attribute `tensor`.
+/// Exports the managed tensor of the object's attribute `tensor`.
 int from_py_give(void* object, DLManagedTensorVersioned** out) {
-  if (!attached()) std::abort();  // CAPI-30: the interpreter is about to be used
+  if (!attached()) std::abort();  // CAPI-30: the caller must be attached
   ++from_py_calls;
   PyObject* done = guarded([&] {
     const Ref tensor(PyObject_GetAttrString(static_cast<PyObject*>(object), "tensor"));
@@ -83,7 +83,7 @@ int to_py_refuse(DLManagedTensorVersioned*, void** out) {
   return -1;
 }
 int dltensor_refuse(void*, DLTensor*) {
-  PyErr_SetString(PyExc_BufferError, "this table lends nothing");
+  PyErr_SetString(PyExc_BufferError, "this table exports no DLTensor");
   return -1;
 }
 int stream_null(DLDeviceType, std::int32_t, void** out) {
@@ -109,13 +109,13 @@ DLPackManagedTensorFromPyObjectNoSync choose_from_py(std::string_view name) {
   for (const NamedFromPy& row : kFromPy) {
     if (row.name == name) return row.function;
   }
-  fail(PyExc_ValueError, "no from_py is called that");
+  fail(PyExc_ValueError, "unknown from_py function");
 }
 
 TableObject& table_of(PyObject* self) { return *reinterpret_cast<TableObject*>(self); }
 
-/// Keywords: version, prev (a Table or "self"), from_py (a name above), missing and poisoned
-/// (member names), unmapped (everything after the header faults).
+/// Keywords: version, prev (a Table or "self"), from_py (a name in kFromPy), missing and poisoned
+/// (member names), unmapped (everything after the header is inaccessible).
 PyObject* table(PyObject* module, PyObject* args, PyObject* kwargs) {
   return guarded([&] {
     static const char* names[] = {"version",  "prev",     "from_py", "missing",
@@ -164,9 +164,9 @@ PyObject* table(PyObject* module, PyObject* args, PyObject* kwargs) {
 PyObject* table_capsule(PyObject* self, PyObject* args) {
   const char* name = kTableName;
   if (PyArg_ParseTuple(args, "|s", &name) == 0) return nullptr;
-  static std::vector<std::string*>& kept = *new std::vector<std::string*>;
-  kept.push_back(new std::string(name));
-  return PyCapsule_New(table_of(self).table, kept.back()->c_str(), nullptr);
+  static std::vector<std::string*>& names = *new std::vector<std::string*>;  // never freed
+  names.push_back(new std::string(name));
+  return PyCapsule_New(table_of(self).table, names.back()->c_str(), nullptr);
 }
 PyObject* table_address(PyObject* self, void*) { return PyLong_FromVoidPtr(table_of(self).table); }
 
@@ -175,7 +175,7 @@ PyObject* calls(PyObject*, PyObject*) { return PyLong_FromLong(from_py_calls.exc
 void dealloc(PyObject* self) { release(self); }
 
 PyMethodDef table_methods[] = {
-    {"capsule", table_capsule, METH_VARARGS, "The table in a capsule of the given name."},
+    {"capsule", table_capsule, METH_VARARGS, "Return the table in a capsule of the given name."},
     {nullptr, nullptr, 0, nullptr},
 };
 PyGetSetDef table_getset[] = {
@@ -193,9 +193,9 @@ PyType_Spec table_spec = {"adversary.Table", sizeof(TableObject), 0,
 
 PyMethodDef functions[] = {
     {"table", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(table)),
-     METH_VARARGS | METH_KEYWORDS, "An exchange table, well or ill formed."},
+     METH_VARARGS | METH_KEYWORDS, "Return a Table, valid or malformed."},
     {"from_py_calls", calls, METH_NOARGS,
-     "How often our tables' from_py ran since the last question."},
+     "Return the number of from_py calls of all Tables since the last call."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -1,5 +1,4 @@
-// Owns the type Tensor: a record as Python sees it, and `make`, which reads its fields from
-// keywords.
+// The Python type Tensor, which wraps a FakeTensor, and make(), which takes its fields as keywords.
 #include <cstring>
 #include <limits>
 #include <string_view>
@@ -14,11 +13,11 @@ constexpr std::int64_t kMax32 = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kMin64 = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kMax64 = std::numeric_limits<std::int64_t>::max();
 
-/// What `make` fills before there is a record.
+/// The keywords of make().
 struct Draft {
-  Spec spec;
-  PyObject* device = nullptr;   // borrowed: the answer of __dlpack_device__
-  PyObject* deleter = nullptr;  // borrowed: a callable to run in the deleter
+  TensorFields fields;
+  PyObject* device = nullptr;   // borrowed; the result of __dlpack_device__()
+  PyObject* deleter = nullptr;  // borrowed; a callable to run in the deleter
   const char* name = nullptr;
   bool nameless = false;
   bool destructor = true;
@@ -31,7 +30,7 @@ bool to_bool(PyObject* value) {
   return value == Py_True;
 }
 
-/// None is NULL, an int a wild address, a sequence our own entries.
+/// None means NULL, an int is a wild address, a sequence holds the entries.
 Entries to_entries(PyObject* value) {
   Entries out;
   if (value == Py_None) return out;
@@ -57,16 +56,16 @@ std::int64_t item(PyObject* tuple, Py_ssize_t count, Py_ssize_t i, std::int64_t 
 }
 
 void set_data(Draft& draft, PyObject* value) {
-  draft.spec.bytes.reset();
-  draft.spec.address = 0;
+  draft.fields.bytes.reset();
+  draft.fields.address = 0;
   if (value == Py_None) return;
   if (PyLong_Check(value)) {
-    draft.spec.address = to_uint64(value);
+    draft.fields.address = to_uint64(value);
     return;
   }
   const Ref copy(PyBytes_FromObject(value));
   const auto* begin = reinterpret_cast<const std::byte*>(PyBytes_AsString(copy.get()));
-  draft.spec.bytes.emplace(begin, begin + PyBytes_Size(copy.get()));
+  draft.fields.bytes.emplace(begin, begin + PyBytes_Size(copy.get()));
 }
 
 void set_name(Draft& draft, PyObject* value) {
@@ -77,7 +76,7 @@ void set_name(Draft& draft, PyObject* value) {
 }
 
 void set_deleter(Draft& draft, PyObject* value) {
-  draft.spec.deleter = value != Py_None;
+  draft.fields.deleter = value != Py_None;
   if (PyCallable_Check(value)) draft.deleter = value;
 }
 
@@ -87,46 +86,46 @@ struct Field {
 };
 
 constexpr Field kFields[] = {
-    {"versioned", [](Draft& d, PyObject* v) { d.spec.versioned = to_bool(v); }},
+    {"versioned", [](Draft& d, PyObject* v) { d.fields.versioned = to_bool(v); }},
     {"version",
      [](Draft& d, PyObject* v) {
-       d.spec.version = {static_cast<std::uint32_t>(item(v, 2, 0, 0, 0xFFFFFFFF)),
-                         static_cast<std::uint32_t>(item(v, 2, 1, 0, 0xFFFFFFFF))};
+       d.fields.version = {static_cast<std::uint32_t>(item(v, 2, 0, 0, 0xFFFFFFFF)),
+                           static_cast<std::uint32_t>(item(v, 2, 1, 0, 0xFFFFFFFF))};
      }},
-    {"flags", [](Draft& d, PyObject* v) { d.spec.flags = to_uint64(v); }},
+    {"flags", [](Draft& d, PyObject* v) { d.fields.flags = to_uint64(v); }},
     {"device",
      [](Draft& d, PyObject* v) {
-       d.spec.device_type = static_cast<std::int32_t>(item(v, 2, 0, kMin32, kMax32));
-       d.spec.device_id = static_cast<std::int32_t>(item(v, 2, 1, kMin32, kMax32));
+       d.fields.device_type = static_cast<std::int32_t>(item(v, 2, 0, kMin32, kMax32));
+       d.fields.device_id = static_cast<std::int32_t>(item(v, 2, 1, kMin32, kMax32));
      }},
     {"dunder_device", [](Draft& d, PyObject* v) { d.device = v; }},
     {"ndim",
      [](Draft& d, PyObject* v) {
-       d.spec.ndim = static_cast<std::int32_t>(to_int(v, kMin32, kMax32));
+       d.fields.ndim = static_cast<std::int32_t>(to_int(v, kMin32, kMax32));
      }},
-    {"shape", [](Draft& d, PyObject* v) { d.spec.shape = to_entries(v); }},
-    {"strides", [](Draft& d, PyObject* v) { d.spec.strides = to_entries(v); }},
+    {"shape", [](Draft& d, PyObject* v) { d.fields.shape = to_entries(v); }},
+    {"strides", [](Draft& d, PyObject* v) { d.fields.strides = to_entries(v); }},
     {"dtype",
      [](Draft& d, PyObject* v) {
-       d.spec.dtype = {static_cast<std::uint8_t>(item(v, 3, 0, 0, 255)),
-                       static_cast<std::uint8_t>(item(v, 3, 1, 0, 255)),
-                       static_cast<std::uint16_t>(item(v, 3, 2, 0, 65535))};
+       d.fields.dtype = {static_cast<std::uint8_t>(item(v, 3, 0, 0, 255)),
+                         static_cast<std::uint8_t>(item(v, 3, 1, 0, 255)),
+                         static_cast<std::uint16_t>(item(v, 3, 2, 0, 65535))};
      }},
     {"data", set_data},
-    {"data_offset", [](Draft& d, PyObject* v) { d.spec.data_offset = to_uint64(v); }},
-    {"byte_offset", [](Draft& d, PyObject* v) { d.spec.byte_offset = to_uint64(v); }},
-    {"manager_ctx", [](Draft& d, PyObject* v) { d.spec.manager_ctx = to_bool(v); }},
+    {"data_offset", [](Draft& d, PyObject* v) { d.fields.data_offset = to_uint64(v); }},
+    {"byte_offset", [](Draft& d, PyObject* v) { d.fields.byte_offset = to_uint64(v); }},
+    {"manager_ctx", [](Draft& d, PyObject* v) { d.fields.manager_ctx = to_bool(v); }},
     {"deleter", set_deleter},
-    {"guarded", [](Draft& d, PyObject* v) { d.spec.guarded = to_bool(v); }},
-    {"frozen", [](Draft& d, PyObject* v) { d.spec.frozen = to_bool(v); }},
-    {"unmapped_body", [](Draft& d, PyObject* v) { d.spec.unmapped_body = to_bool(v); }},
+    {"guarded", [](Draft& d, PyObject* v) { d.fields.guarded = to_bool(v); }},
+    {"frozen", [](Draft& d, PyObject* v) { d.fields.frozen = to_bool(v); }},
+    {"unmapped_body", [](Draft& d, PyObject* v) { d.fields.unmapped_body = to_bool(v); }},
     {"name", set_name},
     {"destructor", [](Draft& d, PyObject* v) { d.destructor = to_bool(v); }},
 };
 
 void read_fields(Draft& draft, PyObject* kwargs) {
-  draft.spec.shape.values = std::vector<std::int64_t>{3};
-  draft.spec.bytes.emplace(std::size_t{64});
+  draft.fields.shape.values = std::vector<std::int64_t>{3};
+  draft.fields.bytes.emplace(std::size_t{64});
   PyObject* key = nullptr;
   PyObject* value = nullptr;
   Py_ssize_t position = 0;
@@ -142,7 +141,7 @@ void read_fields(Draft& draft, PyObject* kwargs) {
   }
 }
 
-/// Runs `callable` with the GIL and leaves what it raised set, as a careless deleter would.
+/// Calls `callable` with the GIL and leaves its exception set, as a careless deleter would.
 void run_hook(PyObject* callable) noexcept {
   const PyGILState_STATE gil = PyGILState_Ensure();
   Py_XDECREF(PyObject_CallNoArgs(callable));
@@ -155,20 +154,20 @@ PyObject* make(PyObject* module, PyObject* args, PyObject* kwargs) {
     if (PyTuple_Size(args) != 0) fail(PyExc_TypeError, "make() takes keywords only");
     Draft draft;
     read_fields(draft, kwargs);
-    const bool versioned = draft.spec.versioned;
-    const auto type = draft.spec.device_type;
-    const auto id = draft.spec.device_id;
+    const bool versioned = draft.fields.versioned;
+    const auto type = draft.fields.device_type;
+    const auto id = draft.fields.device_id;
     PyTypeObject* tensor_type = state_of(module).tensor_type;
     Ref out(allocate(tensor_type));
     TensorObject& self = self_of(out.get());
     self.device = draft.device == nullptr ? Ref(Py_BuildValue("(ii)", type, id)).release()
                                           : Py_NewRef(draft.device);
-    self.record = &Record::make(std::move(draft.spec));
-    self.record->name = draft.name == nullptr ? kNames[versioned] : draft.name;
-    self.record->nameless = draft.nameless;
-    self.record->destructor = draft.destructor;
+    self.tensor = &FakeTensor::make(std::move(draft.fields));
+    self.tensor->name = draft.name == nullptr ? kNames[versioned] : draft.name;
+    self.tensor->nameless = draft.nameless;
+    self.tensor->destructor = draft.destructor;
     if (draft.deleter != nullptr) {
-      self.record->hook = [callable = Py_NewRef(draft.deleter)] { run_hook(callable); };
+      self.tensor->hook = [callable = Py_NewRef(draft.deleter)] { run_hook(callable); };
     }
     return out.release();
   });
@@ -184,14 +183,14 @@ void destroy_capsule(PyObject* capsule) noexcept {
 
 PyObject* capsule(PyObject* self, PyObject*) {
   return guarded([&] {
-    Record& record = *self_of(self).record;
-    const char* name = record.nameless ? nullptr : record.name.c_str();
+    FakeTensor& fake = *self_of(self).tensor;
+    const char* name = fake.nameless ? nullptr : fake.name.c_str();
     for (const char* known : kNames) {
-      if (!record.nameless && record.name == known) name = known;  // static, as LIFE-07 asks
+      if (!fake.nameless && fake.name == known) name = known;  // static, as LIFE-07 asks
     }
     void* managed = issue(self_of(self));
-    PyObject* out = PyCapsule_New(managed, name, record.destructor ? destroy_capsule : nullptr);
-    if (out == nullptr) record.issued = false;  // no memory: it never left us
+    PyObject* out = PyCapsule_New(managed, name, fake.destructor ? destroy_capsule : nullptr);
+    if (out == nullptr) fake.issued = false;  // no memory: the tensor was not exported
     return out;
   });
 }
@@ -202,41 +201,41 @@ PyObject* dunder_device(PyObject* self, PyObject*) { return Py_NewRef(self_of(se
 
 PyObject* delete_now(PyObject* self, PyObject*) {
   return guarded([&] {
-    const Record& record = *self_of(self).record;
-    call_deleter(record.managed(), record.versioned());
+    const FakeTensor& fake = *self_of(self).tensor;
+    call_deleter(fake.managed(), fake.versioned());
     return Py_NewRef(Py_None);
   });
 }
 
 PyObject* expect_deletes(PyObject* self, PyObject* count) {
   return guarded([&] {
-    self_of(self).record->expected_calls = static_cast<int>(to_int(count, 0, 1000));
+    self_of(self).tensor->expected_calls = static_cast<int>(to_int(count, 0, 1000));
     return Py_NewRef(self);
   });
 }
 
 PyObject* own_bytes(PyObject* self, PyObject*) {
-  const Record& record = *self_of(self).record;
-  return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(record.data()),
-                                   static_cast<Py_ssize_t>(record.data_size()));
+  const FakeTensor& fake = *self_of(self).tensor;
+  return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(fake.data()),
+                                   static_cast<Py_ssize_t>(fake.data_size()));
 }
 
-/// Rewrites shape entry 0 and stride entry 0 behind the consumer's back.
+/// Overwrites the first shape and stride entries after the export.
 PyObject* scramble(PyObject* self, PyObject*) {
-  const DLTensor& tensor = *self_of(self).record->tensor();
+  const DLTensor& tensor = *self_of(self).tensor->dl_tensor();
   if (tensor.shape != nullptr) tensor.shape[0] = -77;
   if (tensor.strides != nullptr) tensor.strides[0] = -77;
   return Py_NewRef(Py_None);
 }
 
 PyObject* get_calls(PyObject* self, void*) {
-  return PyLong_FromLong(self_of(self).record->deleter_calls());
+  return PyLong_FromLong(self_of(self).tensor->deleter_calls());
 }
 PyObject* get_issued(PyObject* self, void*) {
-  return PyBool_FromLong(self_of(self).record->issued);
+  return PyBool_FromLong(self_of(self).tensor->issued);
 }
 PyObject* get_address(PyObject* self, void*) {
-  return PyLong_FromVoidPtr(self_of(self).record->data());
+  return PyLong_FromVoidPtr(self_of(self).tensor->data());
 }
 
 void dealloc(PyObject* self) {
@@ -246,22 +245,22 @@ void dealloc(PyObject* self) {
 
 PyMethodDef tensor_methods[] = {
     {"__dlpack__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(dunder_dlpack)),
-     METH_VARARGS | METH_KEYWORDS, "The capsule, whatever was asked for."},
-    {"__dlpack_device__", dunder_device, METH_NOARGS, "`dunder_device`, else the struct's device."},
-    {"capsule", capsule, METH_NOARGS, "The capsule; a second call raises RuntimeError."},
+     METH_VARARGS | METH_KEYWORDS, "Return the capsule, ignoring all arguments."},
+    {"__dlpack_device__", dunder_device, METH_NOARGS,
+     "Return dunder_device, by default the struct's device."},
+    {"capsule", capsule, METH_NOARGS, "Return the capsule; a second call raises RuntimeError."},
     {"delete", delete_now, METH_NOARGS,
-     "Calls the deleter, as a caller that still owns the tensor."},
-    {"expect_deletes", expect_deletes, METH_O,
-     "Tells the ledger how often the deleter has to run."},
-    {"bytes", own_bytes, METH_NOARGS, "What the data buffer holds now."},
-    {"scramble", scramble, METH_NOARGS, "Overwrites the first shape and stride entries."},
+     "Call the deleter, as a caller that still owns the tensor."},
+    {"expect_deletes", expect_deletes, METH_O, "Set how often the deleter must run, for ledger()."},
+    {"bytes", own_bytes, METH_NOARGS, "Return the current contents of the data buffer."},
+    {"scramble", scramble, METH_NOARGS, "Overwrite the first shape and stride entries."},
     {nullptr, nullptr, 0, nullptr},
 };
 
 PyGetSetDef tensor_getset[] = {
     {"deleter_calls", get_calls, nullptr, nullptr, nullptr},
     {"issued", get_issued, nullptr, nullptr, nullptr},
-    {"address", get_address, nullptr, "Address of our bytes, 0 without.", nullptr},
+    {"address", get_address, nullptr, "The address of the data buffer, or 0.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
@@ -274,34 +273,34 @@ PyType_Slot tensor_slots[] = {
 PyType_Spec tensor_spec = {"adversary.Tensor", sizeof(TensorObject), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, tensor_slots};
 
-/// What the record owes: the deleter runs once if the tensor left us under a name consumers accept.
-int expected_calls(const Record& record) {
-  if (record.expected_calls >= 0) return record.expected_calls;
-  const bool reachable = !record.nameless && record.name == kNames[record.versioned()];
-  return record.issued && record.spec().deleter && record.destructor && reachable ? 1 : 0;
+/// How often the deleter must run: once, if the tensor was exported under a name that consumers
+/// accept.
+int expected_calls(const FakeTensor& fake) {
+  if (fake.expected_calls >= 0) return fake.expected_calls;
+  const bool reachable = !fake.nameless && fake.name == kNames[fake.versioned()];
+  return fake.issued && fake.fields().deleter && fake.destructor && reachable ? 1 : 0;
 }
 
 PyObject* ledger(PyObject*, PyObject* first) {
   return guarded([&] {
     Ref out(PyList_New(0));
     auto number = static_cast<Py_ssize_t>(to_int(first, 0, kMax64));
-    for (const Record* record : Record::since(static_cast<std::size_t>(number))) {
-      const Ref row(
-          Py_BuildValue("(nii)", number++, expected_calls(*record), record->deleter_calls()));
+    for (const FakeTensor* fake : FakeTensor::since(static_cast<std::size_t>(number))) {
+      const Ref row(Py_BuildValue("(nii)", number++, expected_calls(*fake), fake->deleter_calls()));
       if (PyList_Append(out.get(), row.get()) < 0) throw PythonError{};
     }
     return out.release();
   });
 }
 
-PyObject* made(PyObject*, PyObject*) { return PyLong_FromSize_t(Record::count()); }
+PyObject* made(PyObject*, PyObject*) { return PyLong_FromSize_t(FakeTensor::count()); }
 
 PyMethodDef functions[] = {
     {"make", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(make)),
-     METH_VARARGS | METH_KEYWORDS, "A Tensor from the fields of its managed struct."},
+     METH_VARARGS | METH_KEYWORDS, "Return a Tensor with the given fields of its managed struct."},
     {"ledger", ledger, METH_O,
-     "(number, expected deleter calls, deleter calls) of every record from a number on."},
-    {"made", made, METH_NOARGS, "How many records there are."},
+     "Return (number, expected, actual deleter calls) of every tensor from that number on."},
+    {"made", made, METH_NOARGS, "Return how many tensors were made."},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -312,10 +311,10 @@ bool is_tensor(PyObject* object) noexcept {
 }
 
 void* issue(TensorObject& tensor) {
-  if (tensor.record->issued.exchange(true)) {
-    fail(PyExc_RuntimeError, "this managed tensor was handed out before");
+  if (tensor.tensor->issued.exchange(true)) {
+    fail(PyExc_RuntimeError, "this managed tensor was exported before");
   }
-  return tensor.record->managed();
+  return tensor.tensor->managed();
 }
 
 void add_tensor(PyObject* module, ModuleState& state) {

@@ -102,7 +102,7 @@ class NamesOnTheHeap(Owner):
 @breaks("LIFE-09")
 class TouchesForeign(Owner):
     def own(self, version: Any) -> Any:
-        return adversary.destroy_by(self.given(version), "scribble")
+        return adversary.set_destructor(self.given(version), "scribble")
 
 
 @breaks("LIFE-11")
@@ -125,7 +125,7 @@ class ForgetsErrors(Owner):
     layout = ((3,), (2,))
 
     def own(self, version: Any) -> Any:
-        return adversary.destroy_by(self.given(version), "forget")
+        return adversary.set_destructor(self.given(version), "forget")
 
 
 @breaks("LIFE-15")

@@ -17,7 +17,7 @@ class Tabled(Array):
 
 
 for _name in (NAME, "__c_dlpack_exchange_api__"):
-    setattr(Tabled, _name, adversary.twisted(ra.Array, Tabled, "none"))
+    setattr(Tabled, _name, adversary.mutant_table(ra.Array, Tabled, "none"))
 clean = producer(Tabled)
 
 TWISTS = {
@@ -60,7 +60,7 @@ class Lazily:
 
     def __get__(self, _: Any, kind: Any) -> Any:
         if kind not in self.made:
-            self.made[kind] = adversary.twisted(ra.Array, kind, kind.twist, kind.name)
+            self.made[kind] = adversary.mutant_table(ra.Array, kind, kind.twist, kind.name)
         return self.made[kind]
 
 
@@ -96,7 +96,7 @@ class Anew:
 
     def __get__(self, _: Any, kind: Any) -> Any:
         if self.made is None:
-            tables = [adversary.twisted(ra.Array, kind, "none") for _ in range(2)]
+            tables = [adversary.mutant_table(ra.Array, kind, "none") for _ in range(2)]
             self.made = itertools.cycle(tables)
         return next(self.made)
 
@@ -119,7 +119,7 @@ class Ages(Twisted):
         super().__init__(source)
         Ages.made += 1
         if Ages.made > 32:
-            adversary.age()
+            adversary.change_version()
 
 
 @breaks("CAPI-29")

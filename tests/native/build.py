@@ -1,5 +1,4 @@
-"""Compiles the extension `adversary` on first use and keeps it in a cache folder keyed by
-content."""
+"""Builds the extension `adversary` on first use, in a cache folder keyed by a hash of its inputs."""
 
 from __future__ import annotations
 
@@ -23,13 +22,13 @@ FLAGS = (
 
 
 def compiler_environment() -> dict[str, str]:
-    """Without what is preloaded: a sanitizer would report what the compiler leaks."""
+    """The environment without LD_PRELOAD: a preloaded sanitizer would report the compiler's leaks."""
     return {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
 
 
 def dlpack_include() -> Path:
-    """The folder above dlpack/dlpack.h: the one that the environment names, as for our own build;
-    else from tvm_ffi when it is installed, else from refarray."""
+    """The folder that contains dlpack/dlpack.h: $DLPACK_INCLUDE_DIR, as for the package's own build,
+    else tvm_ffi's copy, else refarray's."""
     if given := os.environ.get("DLPACK_INCLUDE_DIR"):
         return Path(given)
     found = importlib.util.find_spec("tvm_ffi")
@@ -46,14 +45,14 @@ def dlpack_include() -> Path:
 
 
 def sources(suffix: str) -> list[Path]:
-    """The shipped adversary's, but for its parts.cpp: the tests' build has its own, and more."""
+    """The sources of the shipped adversary without its parts.cpp, and those in this folder."""
     shared = (path for path in SHIPPED.glob(f"*{suffix}") if path.name != "parts.cpp")
     return sorted([*shared, *HERE.glob(f"*{suffix}")])
 
 
 def command() -> list[str]:
-    """The compiler call without its output; CXX and CXXFLAGS count, so that sanitizer runs reach
-    us."""
+    """The compiler command without the output. $CXX and $CXXFLAGS apply, so that sanitizer runs cover
+    the adversary."""
     include = [sysconfig.get_path("include"), str(dlpack_include())]
     return [
         *shlex.split(os.environ.get("CXX", "g++")),
@@ -71,7 +70,7 @@ def cache_folder() -> Path:
 
 
 def build() -> Path:
-    """The folder that holds the built module; compiles when sources, flags or Python changed."""
+    """The folder of the built module. Compiles it if sources, flags or Python changed."""
     line = command()
     digest = hashlib.sha256(repr((line, sys.version)).encode())
     for source in [*sources(".cpp"), *sources(".hpp")]:
@@ -84,12 +83,12 @@ def build() -> Path:
         handle, unfinished = tempfile.mkstemp(suffix=".so", dir=folder)
         os.close(handle)
         subprocess.run([*line, "-o", unfinished], check=True, env=compiler_environment())
-        Path(unfinished).replace(folder / name)  # atomic: two test runs may build at once
+        Path(unfinished).replace(folder / name)  # atomic: several test runs may build at once
     return folder
 
 
 def build_heap_faults() -> Path:
-    """The library to preload for failing the C heap; compiled when its source or flags changed."""
+    """The LD_PRELOAD library that makes C heap allocations fail. Compiles it if needed."""
     source = HERE / "preload" / "heap_faults.cpp"
     line = [*shlex.split(os.environ.get("CXX", "g++")), *shlex.split(FLAGS), str(source)]
     digest = hashlib.sha256(repr(line).encode() + source.read_bytes()).hexdigest()[:20]
@@ -98,8 +97,8 @@ def build_heap_faults() -> Path:
         library.parent.mkdir(parents=True, exist_ok=True)
         handle, unfinished = tempfile.mkstemp(suffix=".so", dir=library.parent)
         os.close(handle)
-        hidden = "-fvisibility=hidden"  # all that it has is for others
-        command = [*(word for word in line if word != hidden), "-o", unfinished]
+        hidden = "-fvisibility=hidden"  # a preload library must export its functions
+        command = [*(flag for flag in line if flag != hidden), "-o", unfinished]
         subprocess.run(command, check=True, env=compiler_environment())
         Path(unfinished).replace(library)
     return library

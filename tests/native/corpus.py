@@ -1,5 +1,4 @@
-"""The hostile-input corpus: managed tensors by row number, each with the one outcome that is
-right."""
+"""The corpus of managed tensors for import tests: valid and malformed, each with its outcome."""
 
 from __future__ import annotations
 
@@ -9,11 +8,11 @@ from typing import Any
 
 FLOATS = struct.pack("16f", *range(16))
 CPU, CUDA, CUDA_HOST, ROCM, ROCM_HOST, MANAGED = 1, 2, 3, 10, 11, 13
-WILD = 0xDEAD0008  # never mapped: reading it faults
+WILD = 0xDEAD0008  # an unmapped address
 FP4 = (17, 4, 1)
 INT64_MIN = -(2**63)
 
-#: (code, bits) that name a type; every other pair must be refused.
+#: The supported pairs (code, bits). An import must reject every other pair.
 SUPPORTED = {
     *((code, bits) for code in (0, 1) for bits in (8, 16, 32, 64)),
     *((2, bits) for bits in (16, 32, 64)),
@@ -29,7 +28,7 @@ SUPPORTED = {
 
 @dataclass(frozen=True)
 class Case:
-    """One managed tensor: what `adversary.make` gets and what an importer has to do with it."""
+    """One managed tensor: the keywords of adversary.make() and the required outcome of an import."""
 
     row: int
     name: str
@@ -37,7 +36,7 @@ class Case:
     outcome: str  # "import", "reject" (BufferError) or "either"
     expect: dict[str, Any] = field(
         default_factory=dict
-    )  # attributes of the array; "values" is tolist()
+    )  # attributes of the imported array; "values" means tolist()
     req: tuple[str, ...] = ()
 
     @property
@@ -103,7 +102,7 @@ accept(
     data=None,
     versioned=False,
 )
-# 5-6: NULL data, and size zero on a device this build cannot reach
+# 5-6: NULL data, and size zero on a device that is not available
 reject(5, "null-data", "TENS-05", shape=(3,), data=None)
 reject(5, "null-data-offset", "TENS-05", shape=(3,), data=None, byte_offset=64)
 reject(5, "null-data-scalar", "TENS-05", shape=(), data=None)
@@ -215,7 +214,7 @@ VERSIONS: dict[str, dict[str, Any]] = {
     "minor3": {"version": (1, 3)},
 }
 for name, fields in VERSIONS.items():
-    clauses = "" if name in ("minor2", "minor3") else "VERS-11 TENS-07"  # there by policy, A-02
+    clauses = "" if name in ("minor2", "minor3") else "VERS-11 TENS-07"  # here by policy A-02
     accept(19, f"strides-null-{name}", clauses, MATRIX, shape=(2, 3), strides=None, **fields)
 for major in (0, 2, 2**32 - 1):
     reject(20, f"major{major}", "VERS-02 ABI-02", version=(major, 3), unmapped_body=True)
@@ -255,7 +254,7 @@ accept(25, "unknown-top-bit", "FLAG-08", ROW, flags=1 << 63)
 accept(25, "unknown-bit-read-only", "FLAG-08", {"readonly": True, **ROW}, flags=1 << 3 | 1)
 reject(25, "unknown-bit-new-minor", "FLAG-08", flags=1 << 3, version=(1, 4))
 reject(25, "unknown-bit-fp4", "FLAG-08", flags=1 << 3, dtype=FP4, shape=(8,))
-# 26-28: dtypes (27 continues in test_import, which tries every code with every width)
+# 26-28: dtypes (27 is in test_import, which tries every code with every width)
 reject(26, "lanes0", "DTYPE-12", dtype=(2, 32, 0))
 accept(26, "lanes2", "DTYPE-12", {"dtype": "float32x2", "shape": (3,)}, dtype=(2, 32, 2))
 either(
@@ -271,7 +270,7 @@ accept(26, "fp4-lanes2", "DTYPE-08", {"dtype": "float4_e2m1fnx2"}, dtype=(17, 4,
 for code, bits in ((3, 64), (3, 8), (18, 16), (18, 32), (19, 8), (99, 8), (255, 8), (255, 255)):
     clauses = "DTYPE-13 DTYPE-14" if code == 3 else "ABI-04 DTYPE-13"
     reject(28, f"code{code}-{bits}", clauses, dtype=(code, bits, 1))
-# 29-32: devices, on a build that reaches only the host
+# 29-32: devices, on a machine without a GPU
 for kind in (-1, 0, 4, 5, 6, 7, 8, 9, 12, 14, 15, 16, 17, 18, 19, 22, 99, 2**31 - 1, -(2**31)):
     clauses = "DEV-07 DEV-10" if kind in (4, 7, 8) else "ABI-03 DEV-07"
     reject(29, f"device{kind}", clauses, device=(kind, 0), data=WILD)
@@ -295,7 +294,7 @@ accept(
     device=(CPU, 0),
     dunder_device=(CUDA_HOST, 0),
 )
-# 42: nothing behind the claimed entries is read, nothing of the producer's is written
+# 42: the consumer reads nothing beyond the entries and writes nothing of the producer's
 accept(42, "guarded", "ABI-05", MATRIX, shape=(2, 3), guarded=True)
 accept(42, "guarded-legacy", "ABI-05", MATRIX, shape=(2, 3), guarded=True, versioned=False)
 accept(42, "frozen", "LIFE-19", MATRIX, shape=(2, 3), frozen=True)

@@ -1,5 +1,5 @@
-// Owns Exporter: an object whose buffer fields (PEP 3118) may all lie, that counts its releases and
-// poisons what it lent.
+// Exporter: an object with the buffer protocol whose Py_buffer fields the test chooses, valid or
+// not. It counts releases and poisons released memory.
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -16,40 +16,41 @@ constexpr std::int64_t kMin64 = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kMax64 = std::numeric_limits<std::int64_t>::max();
 constexpr int kPoison = 0xDD;
 
-/// How bf_getbuffer answers.
+/// The behaviour of bf_getbuffer.
 enum class Answer { kFill, kRaise, kFailSilently, kFillAndRaise };
 
-struct Lent {
-  Py_ssize_t* entries = nullptr;  // ends where an unmapped page begins
+/// The target of shape, strides or suboffsets.
+struct IndexArray {
+  Py_ssize_t* entries = nullptr;  // end at an inaccessible page
   std::size_t count = 0;
 };
 
 struct BufferSpec {
   std::vector<std::byte> bytes = std::vector<std::byte>(64);
-  std::optional<std::uintptr_t> address;  // `buf`, instead of our bytes
+  std::optional<std::uintptr_t> address;  // `buf`, instead of `bytes`
   Py_ssize_t data_offset = 0;
   std::optional<Py_ssize_t> len;
   Py_ssize_t itemsize = 4;
   std::optional<std::string> format = "f";
   int ndim = 1;
   bool readonly = false;
-  bool owner = true;  // `obj` is the exporter
-  Lent shape, strides, suboffsets;
+  bool owner = true;  // whether `obj` is the exporter or NULL
+  IndexArray shape, strides, suboffsets;
   Answer answer = Answer::kFill;
   int gets = 0;
   int releases = 0;
 };
 
 struct ExporterObject {
-  PyObject_HEAD BufferSpec* spec;  // lives as long as the process: a late release must not crash
+  PyObject_HEAD BufferSpec* spec;  // never freed, so that a late release does not crash
   PyObject* on_release;            // a callable or NULL
 };
 
 ExporterObject& self_of(PyObject* self) { return *reinterpret_cast<ExporterObject*>(self); }
 
-/// None is NULL; a sequence becomes entries on a page of their own.
-Lent to_lent(PyObject* value) {
-  Lent out;
+/// None means NULL. The entries of a sequence get their own pages.
+IndexArray to_index_array(PyObject* value) {
+  IndexArray out;
   if (value == Py_None) return out;
   const Ref items(PySequence_Tuple(value));
   out.count = static_cast<std::size_t>(PyTuple_GET_SIZE(items.get()));
@@ -69,7 +70,7 @@ Answer to_answer(PyObject* value) {
   for (int i = 0; i < 4; ++i) {
     if (kNames[i] == text) return static_cast<Answer>(i);
   }
-  fail(PyExc_ValueError, "no answer is called %R", value);
+  fail(PyExc_ValueError, "unknown answer %R", value);
 }
 
 void set_bytes(BufferSpec& spec, PyObject* value) {
@@ -106,9 +107,9 @@ constexpr Field kFields[] = {
        s.ndim = static_cast<int>(
            to_int(v, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
      }},
-    {"shape", [](BufferSpec& s, PyObject* v) { s.shape = to_lent(v); }},
-    {"strides", [](BufferSpec& s, PyObject* v) { s.strides = to_lent(v); }},
-    {"suboffsets", [](BufferSpec& s, PyObject* v) { s.suboffsets = to_lent(v); }},
+    {"shape", [](BufferSpec& s, PyObject* v) { s.shape = to_index_array(v); }},
+    {"strides", [](BufferSpec& s, PyObject* v) { s.strides = to_index_array(v); }},
+    {"suboffsets", [](BufferSpec& s, PyObject* v) { s.suboffsets = to_index_array(v); }},
     {"readonly", [](BufferSpec& s, PyObject* v) { s.readonly = PyObject_IsTrue(v) == 1; }},
     {"owner", [](BufferSpec& s, PyObject* v) { s.owner = PyObject_IsTrue(v) == 1; }},
     {"answer", [](BufferSpec& s, PyObject* v) { s.answer = to_answer(v); }},
@@ -143,7 +144,7 @@ PyObject* exporter(PyObject* module, PyObject* args, PyObject* kwargs) {
   });
 }
 
-/// Ignores what was asked for: an exporter that lies about everything does that too.
+/// Ignores the requested flags.
 int get_buffer(PyObject* self, Py_buffer* out, int) noexcept {
   BufferSpec& spec = *self_of(self).spec;
   out->obj = nullptr;
@@ -171,13 +172,13 @@ int get_buffer(PyObject* self, Py_buffer* out, int) noexcept {
 void release_buffer(PyObject* self, Py_buffer*) noexcept {
   BufferSpec& spec = *self_of(self).spec;
   ++spec.releases;
-  for (const Lent& lent : {spec.shape, spec.strides, spec.suboffsets}) {
-    if (lent.entries != nullptr)
-      std::memset(lent.entries, kPoison, lent.count * sizeof(Py_ssize_t));
+  for (const IndexArray& field : {spec.shape, spec.strides, spec.suboffsets}) {
+    if (field.entries != nullptr)
+      std::memset(field.entries, kPoison, field.count * sizeof(Py_ssize_t));
   }
   std::memset(spec.bytes.data(), kPoison, spec.bytes.size());
   if (self_of(self).on_release == nullptr) return;
-  Py_XDECREF(PyObject_CallNoArgs(self_of(self).on_release));  // what it raised stays set
+  Py_XDECREF(PyObject_CallNoArgs(self_of(self).on_release));  // leaves its exception set
 }
 
 PyObject* get_gets(PyObject* self, void*) { return PyLong_FromLong(self_of(self).spec->gets); }
@@ -193,8 +194,8 @@ void dealloc(PyObject* self) {
 }
 
 PyGetSetDef exporter_getset[] = {
-    {"gets", get_gets, nullptr, "Buffers lent.", nullptr},
-    {"releases", get_releases, nullptr, "Buffers given back.", nullptr},
+    {"gets", get_gets, nullptr, "How many buffers were exported.", nullptr},
+    {"releases", get_releases, nullptr, "How many buffers were released.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 PyType_Slot exporter_slots[] = {
@@ -210,7 +211,7 @@ PyType_Spec exporter_spec = {"adversary.Exporter", sizeof(ExporterObject), 0,
 
 PyMethodDef functions[] = {
     {"exporter", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(exporter)),
-     METH_VARARGS | METH_KEYWORDS, "An exporter of the buffer that the keywords describe."},
+     METH_VARARGS | METH_KEYWORDS, "Return an Exporter with the given Py_buffer fields."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -1,5 +1,5 @@
-// Owns letting allocations fail: the interpreter's by its own hooks, the C heap's through the
-// preloaded library beside this folder; and where in refarray they failed.
+// Fault injection: makes allocations fail, the interpreter's by its allocator hooks and the C
+// heap's by preload/heap_faults.cpp, and records where in refarray they failed.
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <link.h>
@@ -17,17 +17,18 @@ namespace {
 struct Range {
   std::uintptr_t first = 0;
   std::uintptr_t end = 0;
-  bool holds(std::uintptr_t at) const noexcept { return at >= first && at < end; }
+  bool contains(std::uintptr_t at) const noexcept { return at >= first && at < end; }
 };
-struct Loaded {
-  std::string_view name;  // the path has to contain it; empty: the object that holds `inside`
+/// A search for a loaded object.
+struct ObjectSearch {
+  std::string_view name;  // part of its path; ignored if `inside` is set
   const void* inside = nullptr;
   Range found;
 };
 
-/// The addresses of a loaded object.
+/// Callback of dl_iterate_phdr().
 int visit(dl_phdr_info* info, std::size_t, void* data) {
-  auto& wanted = *static_cast<Loaded*>(data);
+  auto& search = *static_cast<ObjectSearch*>(data);
   Range whole;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const auto& header = info->dlpi_phdr[i];
@@ -36,47 +37,50 @@ int visit(dl_phdr_info* info, std::size_t, void* data) {
     if (whole.end == 0) whole.first = first;
     whole.end = first + header.p_memsz;
   }
-  const auto at = reinterpret_cast<std::uintptr_t>(wanted.inside);
-  const bool match = wanted.inside != nullptr
+  const auto at = reinterpret_cast<std::uintptr_t>(search.inside);
+  const bool match = search.inside != nullptr
                          ? at >= whole.first && at < whole.end
-                         : std::string_view(info->dlpi_name).find(wanted.name) != std::string::npos;
-  if (match) wanted.found = whole;
+                         : std::string_view(info->dlpi_name).find(search.name) != std::string::npos;
+  if (match) search.found = whole;
   return match ? 1 : 0;
 }
 
+/// The address range of a loaded object.
 Range range_of(std::string_view name, const void* inside = nullptr) {
-  Loaded wanted{name, inside, {}};
-  dl_iterate_phdr(visit, &wanted);
-  return wanted.found;
+  ObjectSearch search{name, inside, {}};
+  dl_iterate_phdr(visit, &search);
+  return search.found;
 }
 
-/// The interpreter's loop: frames inside it run Python code.
+/// The interpreter's evaluation loop: frames inside it run Python code.
 Range loop_range() {
   const void* loop = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
   Dl_info info{};
   void* symbol = nullptr;
   if (loop == nullptr || dladdr1(loop, &info, &symbol, RTLD_DL_SYMENT) == 0)
-    fail(PyExc_RuntimeError, "the interpreter's loop was not found");
+    fail(PyExc_RuntimeError, "the interpreter's evaluation loop was not found");
   const auto first = reinterpret_cast<std::uintptr_t>(loop);
   return {first, first + static_cast<const ElfW(Sym)*>(symbol)->st_size};
 }
 
-/// The places in refarray below which an allocation failed, as offsets into its extension.
+/// The innermost return addresses in refarray below which an allocation failed, as offsets.
 struct Sites {
   std::mutex mutex;
   std::set<std::uintptr_t> offsets;
   Range native;
-  Range loop;  // the interpreter's: what lies between it and the failure is not called by refarray
-  volatile unsigned char* mark = nullptr;  // survives a crash: 1 below refarray, 2 elsewhere
+  Range loop;  // the evaluation loop; frames above it were called by Python code, not by refarray
+  volatile unsigned char* mark = nullptr;  // shared memory, so that it survives a crash; 1: below
+                                           // refarray, 2: elsewhere
 };
 Sites& sites() {
   static Sites& it = *new Sites;
   return it;
 }
 
-thread_local long below;  // failures below refarray's own code since something was armed
+thread_local long below;  // failures below refarray since arming
 
-void note_site() noexcept {
+/// Records the site of the current failure.
+void record_site() noexcept {
   constexpr int kDeepest = 64;
   void* frames[kDeepest];
   const int depth = backtrace(frames, kDeepest);
@@ -84,8 +88,8 @@ void note_site() noexcept {
   if (all.mark != nullptr) *all.mark = 2;
   for (int i = 0; i < depth; ++i) {
     const auto at = reinterpret_cast<std::uintptr_t>(frames[i]);
-    if (all.loop.holds(at)) return;
-    if (!all.native.holds(at)) continue;
+    if (all.loop.contains(at)) return;
+    if (!all.native.contains(at)) continue;
     if (all.mark != nullptr) *all.mark = 1;
     ++below;
     const std::lock_guard lock(all.mutex);
@@ -94,7 +98,7 @@ void note_site() noexcept {
   }
 }
 
-/// The interpreter's three allocators, with a fault planned for the arming thread.
+/// The interpreter's three allocator domains. Faults apply to the arming thread only.
 constexpr PyMemAllocatorDomain kDomains[] = {PYMEM_DOMAIN_RAW, PYMEM_DOMAIN_MEM, PYMEM_DOMAIN_OBJ};
 PyMemAllocatorEx originals[3];
 bool hooked = false;
@@ -106,8 +110,8 @@ bool fails() noexcept {
   const long number = seen++;
   if (number < first_failing || (failing >= 0 && number >= first_failing + failing)) return false;
   ++failed;
-  armed = false;  // noting allocates
-  note_site();
+  armed = false;  // record_site() allocates
+  record_site();
   armed = true;
   return true;
 }
@@ -129,7 +133,7 @@ void hook_free(void* context, void* block) {
   to.free(to.ctx, block);
 }
 
-/// Once; the hooks stay, and pass everything on while nothing is armed.
+/// Installed once. While nothing is armed, the hooks forward every call.
 void install_hooks() {
   if (hooked) return;
   for (int i = 0; i < 3; ++i) {
@@ -147,7 +151,8 @@ Function preloaded(const char* name) {
   return reinterpret_cast<Function>(found);
 }
 
-/// Learns where refarray lies. With the library preloaded its blocks are counted from now on.
+/// Sets the extension whose failures and, with the library preloaded, heap blocks are tracked.
+/// Returns whether the library is preloaded.
 PyObject* watch(PyObject*, PyObject* path) {
   return guarded([&] {
     const char* text = PyUnicode_AsUTF8(path);
@@ -167,16 +172,17 @@ PyObject* watch(PyObject*, PyObject* path) {
     };
     set(watch_range, 0, sites().native);
     set(exempt_range, 0, range_of("", reinterpret_cast<const void*>(&PyMem_Malloc)));
-    set(exempt_range, 1, range_of("", reinterpret_cast<const void*>(&note_site)));
-    set(exempt_range, 2, range_of("/libstdc++.so"));  // the adversary's; refarray has one inside
+    set(exempt_range, 1, range_of("", reinterpret_cast<const void*>(&record_site)));
+    set(exempt_range, 2,
+        range_of("/libstdc++.so"));  // the adversary's; refarray links it statically
     set(exempt_range, 3,
-        range_of("/ld-linux"));  // without memory for thread-locals it ends the process
+        range_of("/ld-linux"));  // aborts the process if it cannot allocate thread-locals
     return Py_NewRef(Py_True);
   });
 }
 
-/// fail_allocations(heap, first, count): `count` allocations of this thread from number `first` on
-/// fail, the interpreter's or the C heap's.
+/// fail_allocations(heap, first, count): makes `count` allocations of this thread from number
+/// `first` on fail (all if negative): the C heap's if `heap`, else the interpreter's.
 PyObject* fail_allocations(PyObject*, PyObject* args) {
   return guarded([&] {
     int heap = 0;
@@ -186,7 +192,7 @@ PyObject* fail_allocations(PyObject*, PyObject* args) {
     below = 0;
     if (heap != 0) {
       const auto arm = preloaded<void (*)(long, long, void (*)())>("heap_faults_arm");
-      arm(first, count, [] { note_site(); });
+      arm(first, count, [] { record_site(); });
       return Py_NewRef(Py_None);
     }
     install_hooks();
@@ -198,7 +204,8 @@ PyObject* fail_allocations(PyObject*, PyObject* args) {
   });
 }
 
-/// (allocations seen, failed, failed below refarray's own code) since fail_allocations().
+/// Returns the numbers of allocations seen, failed, and failed below refarray since
+/// fail_allocations().
 PyObject* stop_failing(PyObject*, PyObject*) {
   return guarded([] {
     if (std::exchange(armed, false)) return Py_BuildValue("(lll)", seen, failed, below);
@@ -210,7 +217,7 @@ PyObject* stop_failing(PyObject*, PyObject*) {
   });
 }
 
-/// Where each failure shall leave a mark, in memory that outlives the process.
+/// Sets the address of a byte in shared memory that each failure marks.
 PyObject* mark_failures(PyObject*, PyObject* address) {
   return guarded([&] {
     sites().mark = reinterpret_cast<volatile unsigned char*>(to_uint64(address));
@@ -234,14 +241,18 @@ PyObject* failing_sites(PyObject*, PyObject*) {
 }
 
 PyMethodDef functions[] = {
-    {"watch", watch, METH_O, "Names refarray's extension; is the C heap's library preloaded?"},
-    {"fail_allocations", fail_allocations, METH_VARARGS, "(heap, first, count)"},
+    {"watch", watch, METH_O,
+     "Track the extension at this path; return whether heap_faults is preloaded."},
+    {"fail_allocations", fail_allocations, METH_VARARGS,
+     "(heap, first, count): make allocations fail."},
     {"stop_failing", stop_failing, METH_NOARGS,
-     "(allocations seen, failed, failed below refarray)"},
-    {"mark_failures", mark_failures, METH_O, "An address for marks: 1 below refarray, else 2."},
-    {"live_heap_blocks", live_heap_blocks, METH_NOARGS, "Blocks that refarray has on the C heap."},
+     "Stop; return (allocations seen, failed, failed below refarray)."},
+    {"mark_failures", mark_failures, METH_O,
+     "Set the address that failures mark: 1 below refarray, else 2."},
+    {"live_heap_blocks", live_heap_blocks, METH_NOARGS,
+     "Return how many C heap blocks refarray holds."},
     {"failing_sites", failing_sites, METH_NOARGS,
-     "Offsets in refarray below which something failed."},
+     "Return the offsets in refarray below which allocations failed."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -1,5 +1,5 @@
-// Owns a thread that rewrites the fields of one managed tensor between two states as fast as it
-// can, while others import it.
+// A native thread that alternates a managed tensor's fields between valid and invalid values while
+// other threads import it.
 #include <atomic>
 #include <cstring>
 #include <memory>
@@ -23,40 +23,40 @@ struct Flipper {
 };
 std::unique_ptr<Flipper> flipper;
 
-/// Between the tensor as it was made and one that nobody may accept.
-void flip(Flipper& self, DLTensor& tensor, const DLTensor& honest) noexcept {
-  const std::int64_t length = honest.shape[0];
+/// Alternates between the `valid` fields and fields that every consumer must reject.
+void flip(Flipper& self, DLTensor& tensor, const DLTensor& valid) noexcept {
+  const std::int64_t length = valid.shape[0];
   while (!self.stop.load(std::memory_order_relaxed)) {
     store(tensor.ndim, -1);
     store(tensor.shape, static_cast<std::int64_t*>(nullptr));
     store(tensor.strides, static_cast<std::int64_t*>(nullptr));
-    store(honest.shape[0], std::int64_t{1} << 62);
+    store(valid.shape[0], std::int64_t{1} << 62);
     store(tensor.byte_offset, ~std::uint64_t{0});
     store(tensor.data, static_cast<void*>(nullptr));
-    store(tensor.byte_offset, honest.byte_offset);
-    store(tensor.data, honest.data);
-    store(tensor.strides, honest.strides);
-    store(honest.shape[0], length);
-    store(tensor.shape, honest.shape);
-    store(tensor.ndim, honest.ndim);
+    store(tensor.byte_offset, valid.byte_offset);
+    store(tensor.data, valid.data);
+    store(tensor.strides, valid.strides);
+    store(valid.shape[0], length);
+    store(tensor.shape, valid.shape);
+    store(tensor.ndim, valid.ndim);
     self.turns.fetch_add(1, std::memory_order_relaxed);
   }
 }
 
 PyObject* start_flipping(PyObject*, PyObject* tensor) {
   return guarded([&] {
-    if (!is_tensor(tensor)) fail(PyExc_TypeError, "%R is no adversary.Tensor", tensor);
+    if (!is_tensor(tensor)) fail(PyExc_TypeError, "%R is not an adversary.Tensor", tensor);
     if (flipper) fail(PyExc_RuntimeError, "a tensor is being flipped already");
-    DLTensor& fields = *reinterpret_cast<TensorObject*>(tensor)->record->tensor();
+    DLTensor& fields = *reinterpret_cast<TensorObject*>(tensor)->tensor->dl_tensor();
     flipper = std::make_unique<Flipper>();
     flipper->thread = std::thread(
-        [&self = *flipper, &fields, honest = fields]() noexcept { flip(self, fields, honest); });
+        [&self = *flipper, &fields, valid = fields]() noexcept { flip(self, fields, valid); });
     while (flipper->turns.load() == 0) std::this_thread::yield();
     return Py_NewRef(Py_None);
   });
 }
 
-/// Ends the thread; the tensor is honest again. How often it was flipped.
+/// Stops the thread, with valid fields in place. Returns how often they were rewritten.
 PyObject* stop_flipping(PyObject*, PyObject*) {
   return guarded([] {
     if (!flipper) fail(PyExc_RuntimeError, "nothing is being flipped");
@@ -69,8 +69,10 @@ PyObject* stop_flipping(PyObject*, PyObject*) {
 }
 
 PyMethodDef functions[] = {
-    {"start_flipping", start_flipping, METH_O, "Rewrites a tensor's fields in a native thread."},
-    {"stop_flipping", stop_flipping, METH_NOARGS, "Ends that; how often they were rewritten."},
+    {"start_flipping", start_flipping, METH_O,
+     "Start to rewrite a tensor's fields in a native thread."},
+    {"stop_flipping", stop_flipping, METH_NOARGS,
+     "Stop; return how often the fields were rewritten."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -1,5 +1,5 @@
-// Owns the lock-step harness: two threads that meet at a native spin barrier and act on one object
-// at the same moment, and managed tensors by the million that count how often they are deleted.
+// Race tests: two threads that use one object at the same moment after a spin barrier, and
+// lightweight managed tensors that count their deletions.
 #include <sched.h>
 
 #include <atomic>
@@ -17,7 +17,7 @@
 namespace adversary {
 namespace {
 
-// --- counted tensors: as light as can be; a Record is kept for ever, and a million would not fit
+// --- Counted tensors. A FakeTensor is never freed, which would be too much for a million of them.
 
 struct Counted {
   std::atomic<int> deletions{0};
@@ -35,22 +35,22 @@ struct Tally {
 };
 Tally tally;
 
-/// A deleted tensor stays readable for a while, so that a second deletion is counted and no crash.
+/// Delays the freeing of deleted tensors, so that a second deletion is counted and does not crash.
 class Quarantine {
  public:
   void put(Counted* counted) {
     const std::lock_guard lock(mutex_);
-    held_.emplace_back(counted);
-    if (held_.size() > kMost) held_.pop_front();
+    tensors_.emplace_back(counted);
+    if (tensors_.size() > kMost) tensors_.pop_front();
   }
 
  private:
   static constexpr std::size_t kMost = 4096;
   std::mutex mutex_;
-  std::deque<std::unique_ptr<Counted>> held_;
+  std::deque<std::unique_ptr<Counted>> tensors_;
 };
 
-/// Never destroyed: deleters run after static destructors too.
+/// Never destroyed: deleters may run after static destructors.
 Quarantine& quarantine() {
   static Quarantine& it = *new Quarantine;
   return it;
@@ -89,7 +89,7 @@ PyObject* counted(PyObject*, PyObject* versioned) {
     const bool modern = versioned == Py_True;
     void* managed = modern ? static_cast<void*>(&made->versioned) : &made->legacy;
     Ref capsule(PyCapsule_New(managed, kNames[modern], drop_counted));
-    (void)made.release();  // the capsule's from here on
+    (void)made.release();  // the capsule owns it from here on
     tally.made.fetch_add(1);
     return capsule.release();
   });
@@ -100,14 +100,14 @@ PyObject* tally_of(PyObject*, PyObject*) {
                        "deleted_again", tally.deleted_again.load());
 }
 
-// --- two threads in lock step
+// --- Two threads in lock step
 
 void relax() noexcept { __builtin_ia32_pause(); }
 
-/// A barrier for two threads that can be met at again and again.
-class Meeting {
+/// A reusable spin barrier for two threads.
+class Barrier {
  public:
-  /// Waits without the GIL, and for as long as it takes.
+  /// Waits without the GIL, without a limit.
   void wait(unsigned long long number) {
     PyThreadState* saved = PyEval_SaveThread();
     arrived_.fetch_add(1);
@@ -116,9 +116,9 @@ class Meeting {
     }
     PyEval_RestoreThread(saved);
   }
-  /// Where both can run Python at once: comes closer still, attached; not for long, since a
-  /// collector may be waiting for this thread.
-  void close_up([[maybe_unused]] unsigned long long number) noexcept {
+  /// In free-threaded builds: a second, tighter barrier while attached. Bounded, because the
+  /// garbage collector may be waiting for this thread to detach.
+  void wait_attached([[maybe_unused]] unsigned long long number) noexcept {
 #if defined(Py_GIL_DISABLED)
     attached_.fetch_add(1);
     for (int spins = 0; attached_.load() < 2 * number && spins < 3000; ++spins) relax();
@@ -130,39 +130,40 @@ class Meeting {
   std::atomic<unsigned long long> attached_{0};
 };
 
-/// What a call came to: nullptr for a value (dropped at once), or the type of what it raised.
+/// Calls function(object). Returns nullptr if it returned a value, else the exception's type.
 PyTypeObject* call(PyObject* function, PyObject* object) {
   PyObject* result = PyObject_CallOneArg(function, object);
   if (result != nullptr) {
     Py_DECREF(result);
     return nullptr;
   }
-  PyTypeObject* type = reinterpret_cast<PyTypeObject*>(PyErr_Occurred());  // builtin, or kept alive
-  Py_INCREF(type);  // for the rest of the process: there are few
+  PyTypeObject* type = reinterpret_cast<PyTypeObject*>(PyErr_Occurred());
+  Py_INCREF(type);  // leaked: there are few types
   PyErr_Clear();
   return type;
 }
 
 struct Round {
-  PyObject* object = nullptr;  // borrowed; NULL ends the helper
-  PyTypeObject* second = nullptr;
+  PyObject* object = nullptr;      // borrowed; nullptr ends the second thread
+  PyTypeObject* second = nullptr;  // the second thread's outcome
 };
 
-/// The later of the two arrives some instructions late, another number of them each round.
+/// Delays a thread by a pseudo-random number of instructions that differs in each round.
 void stagger(unsigned long long number, unsigned long long salt) noexcept {
   const unsigned long long mixed = (number + salt) * 0x9E3779B97F4A7C15ULL;
   for (unsigned long long i = mixed >> 58; i > 0; --i) relax();
 }
 
-void help(PyInterpreterState* interpreter, PyObject* second, Meeting& meeting, Round& round) {
+/// The second thread.
+void follow(PyInterpreterState* interpreter, PyObject* second, Barrier& barrier, Round& round) {
   PyEval_RestoreThread(PyThreadState_New(interpreter));
   for (unsigned long long number = 1;; number += 2) {
-    meeting.wait(number);
+    barrier.wait(number);
     if (round.object == nullptr) break;
-    meeting.close_up(number / 2 + 1);
+    barrier.wait_attached(number / 2 + 1);
     stagger(number, 1);
     round.second = call(second, round.object);
-    meeting.wait(number + 1);
+    barrier.wait(number + 1);
   }
   PyThreadState_Clear(PyThreadState_Get());
   PyThreadState_DeleteCurrent();
@@ -182,20 +183,19 @@ PyObject* to_dict(const Outcomes& outcomes) {
   return out.release();
 }
 
-/// Plays the first thread until the rounds are over; false with an exception set when one could not
-/// begin.
-bool lead(PyObject* make, PyObject* first, long long rounds, Meeting& meeting, Round& round,
+/// The first thread: runs all rounds. Returns false with an exception set if one could not begin.
+bool lead(PyObject* make, PyObject* first, long long rounds, Barrier& barrier, Round& round,
           unsigned long long& number, Outcomes& outcomes) {
   for (long long i = 0; i < rounds; ++i, number += 2) {
     if (i % 1024 == 0 && PyErr_CheckSignals() < 0) return false;
     PyObject* object = PyObject_CallNoArgs(make);
     if (object == nullptr) return false;
     round.object = object;
-    meeting.wait(number);
-    meeting.close_up(number / 2 + 1);
+    barrier.wait(number);
+    barrier.wait_attached(number / 2 + 1);
     stagger(number, 2);
     PyTypeObject* outcome = call(first, object);
-    meeting.wait(number + 1);
+    barrier.wait(number + 1);
     ++outcomes[{outcome, round.second}];
     Py_DECREF(object);
   }
@@ -207,28 +207,31 @@ PyObject* lock_step(PyObject*, PyObject* args) {
     PyObject *make, *first, *second;
     long long rounds;
     if (PyArg_ParseTuple(args, "OOOL", &make, &first, &second, &rounds) == 0) throw PythonError{};
-    Meeting meeting;
+    Barrier barrier;
     Round round;
     Outcomes outcomes;
     unsigned long long number = 1;
-    std::thread helper(help, PyInterpreterState_Get(), second, std::ref(meeting), std::ref(round));
-    const bool done = lead(make, first, rounds, meeting, round, number, outcomes);
+    std::thread follower(follow, PyInterpreterState_Get(), second, std::ref(barrier),
+                         std::ref(round));
+    const bool done = lead(make, first, rounds, barrier, round, number, outcomes);
     round.object = nullptr;
     PyObject* pending = done ? nullptr : PyErr_Occurred();
-    meeting.wait(number);
+    barrier.wait(number);
     PyThreadState* saved = PyEval_SaveThread();
-    helper.join();
+    follower.join();
     PyEval_RestoreThread(saved);
     return pending != nullptr ? nullptr : to_dict(outcomes);
   });
 }
 
 PyMethodDef functions[] = {
-    {"counted", counted, METH_O, "A capsule, versioned or not, whose deletions are counted."},
-    {"tally", tally_of, METH_NOARGS, "How many counted tensors were made, deleted, deleted again."},
+    {"counted", counted, METH_O,
+     "Return a capsule, versioned or not, whose deletions are counted."},
+    {"tally", tally_of, METH_NOARGS,
+     "Return how many counted tensors were made, deleted and deleted again."},
     {"lock_step", lock_step, METH_VARARGS,
-     "make, first, second, rounds: two threads call first(object) and second(object) at the same "
-     "moment; {(outcome, outcome): rounds}, an outcome being 'ok' or the name of an exception."},
+     "(make, first, second, rounds): two threads call first(object) and second(object) at the same "
+     "moment. Returns {(outcome, outcome): rounds}; an outcome is 'ok' or an exception's name."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -1,5 +1,4 @@
-"""Objects that offer their memory in chosen ways, tell which were asked, and refuse as they are
-told."""
+"""Objects that support chosen protocols of asarray(), log which are tried, and refuse on demand."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-# In the order of docs/neighbours.md. Each way gives a value of its own, which tells the way.
+# In asarray()'s order. Each protocol exports a distinct value, which identifies it.
 WAYS = ("table", "dlpack", "buffer", "interface", "array")
 VALUES = {"table": 1.0, "dlpack": 2.0, "buffer": 3.0, "interface": 4.0, "array": 5.0}
 
@@ -17,7 +16,7 @@ Answer = Callable[..., Any]
 
 
 class Described(ctypes.Structure):
-    """Exports a buffer whose format has no dtype."""
+    """Exports a buffer whose format is a struct, which no dtype represents."""
 
     _fields_ = [("x", ctypes.c_float), ("y", ctypes.c_float)]
 
@@ -38,17 +37,18 @@ def refusing(way: str) -> Answer:
 
 
 def offering(adv: Any, *ways: str, **instead: Answer) -> Any:
-    """An object that offers these ways; `asked` lists those that were asked, in order. A way in
-    `instead` answers by that function. The buffer protocol is not Python's before 3.12: a ctypes
-    array offers it, and a structure offers one that is refused."""
+    """An object that supports the protocols `ways`. Its attribute `asked` lists those that were tried,
+    in order. `instead` maps a protocol to a function that replaces its implementation. Before Python
+    3.12 a Python class cannot implement the buffer protocol: a ctypes array serves instead, and a
+    ctypes structure for a buffer that is refused."""
     asked: list[str] = []
 
-    def answer(way: str, usual: Answer) -> Answer:
-        def give(*arguments: Any, **keywords: Any) -> Any:
+    def answer(way: str, default: Answer) -> Answer:
+        def call(*arguments: Any, **keywords: Any) -> Any:
             asked.append(way)
-            return instead.get(way, usual)(*arguments, **keywords)
+            return instead.get(way, default)(*arguments, **keywords)
 
-        return give
+        return call
 
     kept = {way: data(way) for way in ways}
     tensor = adv.make(shape=(2,), data=data("table").tobytes()) if "table" in ways else None
@@ -60,8 +60,8 @@ def offering(adv: Any, *ways: str, **instead: Answer) -> Any:
         names["__dlpack__"] = answer("dlpack", lambda self, **k: kept["dlpack"].__dlpack__(**k))
         names["__dlpack_device__"] = instead.get("device", lambda self: (1, 0))
     if "interface" in ways:
-        said = kept["interface"].__array_interface__
-        names["__array_interface__"] = property(answer("interface", lambda self: said))
+        interface = kept["interface"].__array_interface__
+        names["__array_interface__"] = property(answer("interface", lambda self: interface))
     if "array" in ways:
         names["__array__"] = answer("array", lambda self: kept["array"])
     if "buffer" not in ways:
@@ -73,5 +73,5 @@ def offering(adv: Any, *ways: str, **instead: Answer) -> Any:
 
 
 def logged(*ways: str) -> list[str]:
-    """What `asked` can show of these."""
+    """The protocols whose use `asked` can show."""
     return [way for way in ways if way != "buffer"]

@@ -1,5 +1,4 @@
-// Owns the tests' build of the adversary: the shipped one with lying buffers, failing allocators
-// and a flipper.
+// Entry point of the tests' build of the adversary: the shipped one plus the files in this folder.
 #include "parts.hpp"
 
 namespace adversary {
@@ -9,7 +8,7 @@ void add_parts(PyObject* module, ModuleState& state) {
   add_faults(module);
   add_flipper(module);
   add_lockstep(module);
-  add_twist(module);
+  add_mutants(module);
 }
 
 }  // namespace adversary

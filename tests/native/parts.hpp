@@ -1,4 +1,4 @@
-// Owns the names of the parts that only the tests' build of the adversary has.
+// The parts that only the tests' build of the adversary has.
 #pragma once
 
 #include "module.hpp"
@@ -9,6 +9,6 @@ void add_exporter(PyObject* module, ModuleState& state);
 void add_faults(PyObject* module);
 void add_flipper(PyObject* module);
 void add_lockstep(PyObject* module);
-void add_twist(PyObject* module);
+void add_mutants(PyObject* module);
 
 }  // namespace adversary

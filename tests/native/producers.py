@@ -1,4 +1,4 @@
-"""Python producers that log what a consumer asks, refuse chosen keywords, or hide their methods."""
+"""DLPack producers in Python that log calls, reject chosen keywords or export chosen tensors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Answer = Callable[..., Any]
 
 
 class Recorder:
-    """Logs every call with its keywords; `answer(**keywords)` makes the capsule or raises."""
+    """Logs every call with its keywords. `answer(**keywords)` returns the capsule or raises."""
 
     def __init__(self, answer: Answer, device: Any = (1, 0)) -> None:
         self.answer = answer
@@ -31,8 +31,8 @@ class Recorder:
 
 
 def knowing(known: str, answer: Answer) -> Answer:
-    """`answer` behind a signature that knows these keywords only, with the interpreter's own
-    message."""
+    """Wraps `answer` in a signature with only these keywords; others raise the interpreter's own
+    TypeError."""
     names = known.split()
 
     def call(**keywords: Any) -> Any:
@@ -45,8 +45,8 @@ def knowing(known: str, answer: Answer) -> Answer:
 
 
 def foreign(adv: Any, tensor: Any, table: Any = None, answer: Answer | None = None) -> Any:
-    """An object whose type has an exchange table that gives `tensor`; __dlpack__ gives it too or
-    `answer`s."""
+    """An object whose type has an exchange table that exports `tensor`. Its __dlpack__() exports the
+    same tensor, or calls `answer` if given."""
     value = (table or adv.table()).capsule()
 
     class Foreign(Recorder):
@@ -58,8 +58,8 @@ def foreign(adv: Any, tensor: Any, table: Any = None, answer: Answer | None = No
 
 
 def check_independent(array: Any, tensor: Any) -> None:
-    """Neither side sees the other's writes; the producer's tensor may have been given back
-    already."""
+    """Asserts that the array does not share memory with the tensor and is writable. The tensor may
+    already be released."""
     before = tensor.bytes()
     array[0] = 99.0
     assert tensor.bytes() == before

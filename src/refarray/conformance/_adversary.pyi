@@ -1,10 +1,10 @@
-"""Owns the types of the native adversary: malformed producers and demanding consumers."""
+"""Type stubs of the native adversary: malformed producers and strict consumers."""
 
 from typing import Any, final
 
 @final
 class Tensor:
-    """One managed tensor, well or ill formed, that counts its deleter calls."""
+    """A managed tensor, valid or malformed, that counts its deleter calls."""
 
     deleter_calls: int
     issued: bool
@@ -19,7 +19,7 @@ class Tensor:
 
 @final
 class Owned:
-    """A managed tensor that was taken; its deleter is called when this goes."""
+    """A consumed managed tensor. Calls its deleter when it is deallocated."""
 
     def drop(self) -> None: ...
     def drop_in_thread(self, keep_gil: bool, /) -> None: ...
@@ -33,7 +33,7 @@ class Owned:
 
 @final
 class Api:
-    """A caller for every member of an exchange table, which checks what the header promises."""
+    """Calls the functions of an exchange table and checks them against dlpack.h."""
 
     def from_py(self, array: object, /) -> Owned: ...
     def to_py(self, tensor: Tensor | Owned, /) -> object: ...
@@ -47,15 +47,15 @@ class Api:
 
 @final
 class Table:
-    """An exchange table with missing, wrong or poisoned members."""
+    """An exchange table with missing, wrong or invalid members."""
 
     @property
     def address(self) -> int: ...
     def capsule(self, name: str = ..., /) -> object: ...
 
 @final
-class Watched:
-    """A real producer's managed tensor behind a stand-in that writes down what becomes of it."""
+class StandIn:
+    """Replaces a real producer's managed tensor and records how it is released."""
 
     deleter_calls: int
     has_deleter: bool
@@ -64,10 +64,10 @@ class Watched:
     producer_wrote: bool
     def capsule(self) -> object: ...
     def events(self) -> list[tuple[str, int, int, bool, bool, bool, str]]: ...
-    def settle(self) -> None: ...
+    def release_capsule(self) -> None: ...
 
-def watch(capsule: object, /) -> Watched: ...
-def offer(array_type: type, /) -> object: ...
+def stand_in(capsule: object, /) -> StandIn: ...
+def spy_table(array_type: type, /) -> object: ...
 def has_destructor(capsule: object, /) -> bool: ...
 def make(**fields: Any) -> Tensor: ...
 def made() -> int: ...

@@ -42,7 +42,7 @@ class Call:
     error: BaseException | None = None
     held: Mapping[str, Any] | None = None
     """What the capsule held when it left the producer."""
-    watched: _adversary.Watched | None = None
+    watched: _adversary.StandIn | None = None
     left_as: str | None = None
     """The capsule's name when it was last seen."""
     cleared: bool | None = None

@@ -97,7 +97,7 @@ class Spy:
     def _watched(self, call: Call, capsule: Any) -> Any:
         try:
             call.held = _native._inspect_capsule(capsule)
-            call.watched = _adversary.watch(capsule)
+            call.watched = _adversary.stand_in(capsule)
         except (TypeError, ValueError, NotImplementedError):  # passed on as it is
             call.answer = capsule if call.held is None else None
             return capsule
@@ -176,7 +176,7 @@ class Spy:
             time.sleep(0.01)
         for call in self.calls:
             if call.watched is not None:
-                call.watched.settle()
+                call.watched.release_capsule()
         self.finished = True
         return self.findings
 
@@ -233,7 +233,7 @@ def spy_type(array_type: type) -> type[Spy]:
     """The type of the spies on arrays of a type: with an exchange table where that type has one."""
     if array_type not in _with_tables:
         try:
-            table = _adversary.offer(array_type)
+            table = _adversary.spy_table(array_type)
         except (AttributeError, TypeError, ValueError, NotImplementedError):
             return Spy
         _with_tables[array_type] = type("Spy", (Spy,), {TABLE: table, "__module__": __name__})

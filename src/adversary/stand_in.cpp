@@ -1,5 +1,5 @@
-// Owns the memory and the deleters of watched tensors: how the real one stays behind its stand-in.
-#include "watch.hpp"
+// StandIn: the copies that the consumer gets, the original's release, the recorded events.
+#include "stand_in.hpp"
 
 #include <dlfcn.h>
 
@@ -18,72 +18,73 @@ namespace {
 constexpr int kPoison = 0xDD;
 constexpr std::int32_t kMostAxes = 64;
 
-/// Both of a kind, so that one function serves two structs: the deleter's argument is its address.
+/// The deleters of both structs take a pointer to the struct, so one type serves both.
 using Deleter = void (*)(void*);
 
 struct Registry {
   std::mutex mutex;
-  std::vector<std::unique_ptr<Watch>> watches;
-  std::unordered_map<const void*, Watch*> by_original;  // of tensors that are not released
+  std::vector<std::unique_ptr<StandIn>> stand_ins;
+  std::unordered_map<const void*, StandIn*> by_original;  // until the original is released
 };
 
-/// Never destroyed: deleters run after static destructors too.
+/// Never destroyed: deleters may run after static destructors.
 Registry& registry() {
   static Registry& it = *new Registry;
   return it;
 }
 
-/// The limited API has no names for these.
-bool ask(const char* name, const char* other, int absent) noexcept {
-  using Ask = int (*)();
+/// Calls a predicate of CPython that the limited API lacks; false if neither name exists.
+bool call_predicate(const char* name, const char* other) noexcept {
+  using Predicate = int (*)();
   void* found = ::dlsym(RTLD_DEFAULT, name);
   if (found == nullptr && other != nullptr) found = ::dlsym(RTLD_DEFAULT, other);
-  return (found == nullptr ? absent : reinterpret_cast<Ask>(found)()) != 0;
+  return found != nullptr && reinterpret_cast<Predicate>(found)() != 0;
 }
 
 }  // namespace
 
-Event here() noexcept {
+Event event_here() noexcept {
   const bool interpreter =
-      Py_IsInitialized() != 0 && !ask("Py_IsFinalizing", "_Py_IsFinalizing", 0);
+      Py_IsInitialized() != 0 && !call_predicate("Py_IsFinalizing", "_Py_IsFinalizing");
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return {"",
           std::chrono::duration_cast<std::chrono::nanoseconds>(now).count(),
           PyThread_get_thread_ident(),
-          interpreter && ask("PyGILState_Check", nullptr, 0),
+          interpreter && call_predicate("PyGILState_Check", nullptr),
           interpreter,
           false,
           {}};
 }
 
-Watch& Watch::make(PyObject* capsule, void* managed, bool versioned) {
-  std::unique_ptr<Watch> made(new Watch(capsule, managed, versioned));
+StandIn& StandIn::make(PyObject* capsule, void* managed, bool versioned) {
+  std::unique_ptr<StandIn> made(new StandIn(capsule, managed, versioned));
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
-  Watch& out = *all.watches.emplace_back(std::move(made));
+  StandIn& out = *all.stand_ins.emplace_back(std::move(made));
   out.capsule_ = Py_NewRef(capsule);
-  Watch*& owner = all.by_original[managed];
-  out.twin_ = owner != nullptr;
-  if (!out.twin_) {
+  StandIn*& owner = all.by_original[managed];
+  out.duplicate_ = owner != nullptr;
+  if (!out.duplicate_) {
     owner = &out;
-    if (out.deleter_ != nullptr) out.set_deleter(managed, relayed);  // the producer's own calls
+    if (out.deleter_ != nullptr)
+      out.set_deleter(managed, relayed);  // records calls by the producer
   }
   return out;
 }
 
-DLTensor& Watch::tensor_in(void* managed) const noexcept {
+DLTensor& StandIn::tensor_in(void* managed) const noexcept {
   return versioned_ ? static_cast<DLManagedTensorVersioned*>(managed)->dl_tensor
                     : static_cast<DLManagedTensor*>(managed)->dl_tensor;
 }
 
-Deleter Watch::deleter_in(const void* managed) const noexcept {
+Deleter StandIn::deleter_in(const void* managed) const noexcept {
   return versioned_
              ? reinterpret_cast<Deleter>(
                    static_cast<const DLManagedTensorVersioned*>(managed)->deleter)
              : reinterpret_cast<Deleter>(static_cast<const DLManagedTensor*>(managed)->deleter);
 }
 
-void Watch::set_deleter(void* managed, Deleter deleter) const noexcept {
+void StandIn::set_deleter(void* managed, Deleter deleter) const noexcept {
   if (versioned_) {
     auto& self = *static_cast<DLManagedTensorVersioned*>(managed);
     self.deleter = reinterpret_cast<decltype(self.deleter)>(deleter);
@@ -93,14 +94,14 @@ void Watch::set_deleter(void* managed, Deleter deleter) const noexcept {
   }
 }
 
-Watch::Watch(PyObject* capsule, void* managed, bool versioned)
+StandIn::StandIn(PyObject* capsule, void* managed, bool versioned)
     : capsule_(capsule), original_(managed), deleter_(nullptr), versioned_(versioned) {
   deleter_ = deleter_in(managed);
-  std::memset(ours_, 0, sizeof ours_);
-  std::memcpy(ours_, managed,
+  std::memset(copy_, 0, sizeof copy_);
+  std::memcpy(copy_, managed,
               versioned ? sizeof(DLManagedTensorVersioned) : sizeof(DLManagedTensor));
   const DLTensor& tensor = tensor_in(managed);
-  if (tensor.ndim > 0 && tensor.ndim <= kMostAxes) {  // what is malformed passes as it is
+  if (tensor.ndim > 0 && tensor.ndim <= kMostAxes) {  // a malformed tensor is passed on unchanged
     if (tensor.shape != nullptr) kept_shape_.assign(tensor.shape, tensor.shape + tensor.ndim);
     if (tensor.strides != nullptr) {
       kept_strides_.assign(tensor.strides, tensor.strides + tensor.ndim);
@@ -108,16 +109,16 @@ Watch::Watch(PyObject* capsule, void* managed, bool versioned)
   }
   shape_ = kept_shape_;
   strides_ = kept_strides_;
-  DLTensor& given = tensor_in(ours_);
-  if (!shape_.empty()) given.shape = shape_.data();
-  if (!strides_.empty()) given.strides = strides_.data();
-  if (deleter_ != nullptr) set_deleter(ours_, called);
-  std::memcpy(pristine_, ours_, sizeof ours_);
+  DLTensor& exported = tensor_in(copy_);
+  if (!shape_.empty()) exported.shape = shape_.data();
+  if (!strides_.empty()) exported.strides = strides_.data();
+  if (deleter_ != nullptr) set_deleter(copy_, called);
+  std::memcpy(pristine_, copy_, sizeof copy_);
 }
 
-/// Before the tensor goes: afterwards neither side's memory says anything.
-void Watch::compare() noexcept {
-  consumer_wrote_ = consumer_wrote_ || std::memcmp(ours_, pristine_, sizeof ours_) != 0 ||
+/// Must run before the original is released, while both copies are valid.
+void StandIn::compare() noexcept {
+  consumer_wrote_ = consumer_wrote_ || std::memcmp(copy_, pristine_, sizeof copy_) != 0 ||
                     shape_ != kept_shape_ || strides_ != kept_strides_;
   const DLTensor& tensor = tensor_in(original_);
   const auto differs = [&](const std::int64_t* at, const std::vector<std::int64_t>& kept) {
@@ -127,14 +128,14 @@ void Watch::compare() noexcept {
                     differs(tensor.strides, kept_strides_);
 }
 
-void Watch::run(const char* kind) noexcept {
-  Event event = here();
+void StandIn::run(const char* kind) noexcept {
+  Event event = event_here();
   event.kind = kind;
   bool first = false;
   {
     const std::lock_guard lock(mutex_);
     ++calls_;
-    first = !std::exchange(released_, true) && !twin_;
+    first = !std::exchange(released_, true) && !duplicate_;
     if (first) compare();
   }
   if (first) {
@@ -145,20 +146,20 @@ void Watch::run(const char* kind) noexcept {
     }
     const bool pending = event.attached && PyErr_Occurred() != nullptr;
     set_deleter(original_, deleter_);
-    deleter_(original_);  // the real one; the struct has gone with it
+    deleter_(original_);  // frees the original struct
     event.raised = event.attached && !pending && PyErr_Occurred() != nullptr;
     std::fill(shape_.begin(), shape_.end(), kPoison);
     std::fill(strides_.begin(), strides_.end(), kPoison);
-    std::memset(ours_, kPoison, sizeof ours_);
-    set_deleter(ours_, called);  // a second call has to be counted
+    std::memset(copy_, kPoison, sizeof copy_);
+    set_deleter(copy_, called);  // so that a second call is counted
   }
-  note(std::move(event));
+  record(std::move(event));
 }
 
-void Watch::called(void* managed) noexcept { static_cast<Watch*>(managed)->run("deleter"); }
+void StandIn::called(void* managed) noexcept { static_cast<StandIn*>(managed)->run("deleter"); }
 
-void Watch::relayed(void* managed) noexcept {
-  Watch* found = nullptr;
+void StandIn::relayed(void* managed) noexcept {
+  StandIn* found = nullptr;
   {
     Registry& all = registry();
     const std::lock_guard lock(all.mutex);
@@ -167,42 +168,42 @@ void Watch::relayed(void* managed) noexcept {
   found->run("destructor");
 }
 
-void Watch::note(Event event) noexcept {
+void StandIn::record(Event event) noexcept {
   const std::lock_guard lock(mutex_);
   events_.push_back(std::move(event));
 }
 
-std::vector<Event> Watch::events() {
+std::vector<Event> StandIn::events() {
   const std::lock_guard lock(mutex_);
   return events_;
 }
 
-int Watch::deleter_calls() {
+int StandIn::deleter_calls() {
   const std::lock_guard lock(mutex_);
   return calls_;
 }
 
-bool Watch::consumer_wrote() {
+bool StandIn::consumer_wrote() {
   const std::lock_guard lock(mutex_);
-  if (!released_ && !twin_) compare();
+  if (!released_ && !duplicate_) compare();
   return consumer_wrote_;
 }
 
-bool Watch::producer_wrote() {
+bool StandIn::producer_wrote() {
   const std::lock_guard lock(mutex_);
-  if (!released_ && !twin_) compare();
+  if (!released_ && !duplicate_) compare();
   return producer_wrote_;
 }
 
-void Watch::let_go(bool taken) noexcept {
+void StandIn::release_capsule(bool taken) noexcept {
   PyObject* capsule = std::exchange(capsule_, nullptr);
   if (capsule == nullptr) return;
-  if (!taken && deleter_calls() > 0) {  // deleted without a rename: the destructor deletes again
+  if (!taken && deleter_calls() > 0) {  // deleted but not renamed: its destructor deletes again
     run("destructor");
   } else if (!taken) {
     PyCapsule_SetName(capsule, kNames[versioned_]);
   }
-  Py_DECREF(capsule);  // its own destructor decides
+  Py_DECREF(capsule);  // its own destructor decides whether to call the deleter
 }
 
 }  // namespace adversary

@@ -1,6 +1,5 @@
-// Owns the memory of hostile managed tensors: where their structs lie, when it is poisoned, and the
-// registry.
-#include "record.hpp"
+// FakeTensor: memory layout, poisoning and the registry.
+#include "fake_tensor.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -16,26 +15,26 @@ namespace adversary {
 namespace {
 
 constexpr int kPoison = 0xDD;
-constexpr std::size_t kWithPages = 4000;  // records that keep them: mappings are limited
-constexpr std::size_t kAlignment = 256;   // what dlpack.h asks of `data`
+constexpr std::size_t kWithPages = 4000;  // tensors that keep pages: mappings are limited
+constexpr std::size_t kAlignment = 256;   // of `data`, as dlpack.h requires
 
 struct Registry {
   std::mutex mutex;
-  std::vector<std::unique_ptr<Record>> records;
-  std::unordered_map<const void*, Record*> by_address;
+  std::vector<std::unique_ptr<FakeTensor>> tensors;
+  std::unordered_map<const void*, FakeTensor*> by_address;
 };
 
-/// Never destroyed: deleters run after static destructors too. Reachable, so no leak checker
-/// reports it.
+/// Never destroyed: deleters may run after static destructors. Still reachable, so leak checkers do
+/// not report it.
 Registry& registry() {
   static Registry& it = *new Registry;
   return it;
 }
 
-extern "C" void delete_versioned(DLManagedTensorVersioned* self) { Record::deleted(self); }
-extern "C" void delete_legacy(DLManagedTensor* self) { Record::deleted(self); }
+extern "C" void delete_versioned(DLManagedTensorVersioned* self) { FakeTensor::deleted(self); }
+extern "C" void delete_legacy(DLManagedTensor* self) { FakeTensor::deleted(self); }
 
-/// Row-major strides of any shape; unsigned, because hostile extents overflow.
+/// Row-major strides; computed unsigned, because malformed extents overflow.
 Entries row_major(const Entries& shape) {
   Entries out;
   if (!shape.values) return out;
@@ -72,81 +71,81 @@ void Pages::unmap() const noexcept {
   ::munmap(begin_, static_cast<std::size_t>(end_ - begin_) + page);
 }
 
-Record& Record::make(Spec spec) {
-  std::unique_ptr<Record> made(new Record(std::move(spec)));
+FakeTensor& FakeTensor::make(TensorFields fields) {
+  std::unique_ptr<FakeTensor> made(new FakeTensor(std::move(fields)));
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
-  Record& out = *all.records.emplace_back(std::move(made));
+  FakeTensor& out = *all.tensors.emplace_back(std::move(made));
   all.by_address.emplace(out.struct_, &out);
-  if (all.records.size() > kWithPages) all.records[all.records.size() - kWithPages]->retire();
+  if (all.tensors.size() > kWithPages) all.tensors[all.tensors.size() - kWithPages]->retire();
   return out;
 }
 
-std::vector<Record*> Record::since(std::size_t first) {
+std::vector<FakeTensor*> FakeTensor::since(std::size_t first) {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
-  std::vector<Record*> out;
-  for (std::size_t i = first; i < all.records.size(); ++i) out.push_back(all.records[i].get());
+  std::vector<FakeTensor*> out;
+  for (std::size_t i = first; i < all.tensors.size(); ++i) out.push_back(all.tensors[i].get());
   return out;
 }
 
-std::size_t Record::count() {
+std::size_t FakeTensor::count() {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
-  return all.records.size();
+  return all.tensors.size();
 }
 
-void Record::deleted(const void* managed) noexcept {
-  Record* record = nullptr;
+void FakeTensor::deleted(const void* managed) noexcept {
+  FakeTensor* fake = nullptr;
   {
     Registry& all = registry();
     const std::lock_guard lock(all.mutex);
-    record = all.by_address.at(managed);  // another address is memory corruption: terminate
+    fake = all.by_address.at(managed);  // another address is memory corruption: terminate
   }
-  if (record->calls_.fetch_add(1) != 0) return;
-  record->poison();
-  if (record->hook) record->hook();
+  if (fake->calls_.fetch_add(1) != 0) return;
+  fake->poison();
+  if (fake->hook) fake->hook();
 }
 
-Record::Record(Spec spec) : spec_(std::move(spec)) {
-  if (spec_.unmapped_body && !spec_.versioned) {
-    throw std::invalid_argument("only the versioned struct has a body that may be foreign");
+FakeTensor::FakeTensor(TensorFields fields) : fields_(std::move(fields)) {
+  if (fields_.unmapped_body && !fields_.versioned) {
+    throw std::invalid_argument("unmapped_body needs a versioned struct");
   }
-  if (spec_.bytes) {
-    void* raw = ::operator new(spec_.bytes->size() + 1, std::align_val_t{kAlignment});
-    std::memcpy(raw, spec_.bytes->data(), spec_.bytes->size());
+  if (fields_.bytes) {
+    void* raw = ::operator new(fields_.bytes->size() + 1, std::align_val_t{kAlignment});
+    std::memcpy(raw, fields_.bytes->data(), fields_.bytes->size());
     data_ = static_cast<std::byte*>(raw);
   }
-  if (!spec_.strides) spec_.strides = row_major(spec_.shape);
-  shape_ = place(spec_.shape, shape_heap_);
-  strides_ = place(*spec_.strides, strides_heap_);
-  if (spec_.unmapped_body) {
+  if (!fields_.strides) fields_.strides = row_major(fields_.shape);
+  shape_ = place(fields_.shape, shape_heap_);
+  strides_ = place(*fields_.strides, strides_heap_);
+  if (fields_.unmapped_body) {
     struct_ = pages_.emplace_back(sizeof(DLManagedTensorVersioned))
                   .last(offsetof(DLManagedTensorVersioned, dl_tensor));
-  } else if (spec_.frozen) {
+  } else if (fields_.frozen) {
     struct_ = pages_.emplace_back(sizeof in_place_).last(sizeof in_place_);
   } else {
     struct_ = in_place_;
   }
   write_struct();
-  if (spec_.frozen) {
+  if (fields_.frozen) {
     for (const Pages& pages : pages_) pages.freeze(true);
     for (const Pages& pages : entries_) pages.freeze(true);
   }
 }
 
-/// Long after its deleter ran: whoever reads the shape now faults.
-void Record::retire() noexcept {
+/// Unmaps shape and strides long after the deleter ran, so that a late read faults.
+void FakeTensor::retire() noexcept {
   if (calls_.load() == 0) return;
   for (const Pages& pages : entries_) pages.unmap();
   entries_.clear();
 }
 
-std::int64_t* Record::place(const Entries& entries, std::unique_ptr<std::int64_t[]>& heap) {
+std::int64_t* FakeTensor::place(const Entries& entries, std::unique_ptr<std::int64_t[]>& heap) {
   if (!entries.values) return reinterpret_cast<std::int64_t*>(entries.address);
   const std::size_t bytes = entries.values->size() * sizeof(std::int64_t);
   std::int64_t* out = nullptr;
-  if (spec_.guarded || spec_.frozen) {
+  if (fields_.guarded || fields_.frozen) {
     out = reinterpret_cast<std::int64_t*>(entries_.emplace_back(bytes + 1).last(bytes));
   } else {
     heap = std::make_unique<std::int64_t[]>(entries.values->size() + 1);
@@ -156,55 +155,57 @@ std::int64_t* Record::place(const Entries& entries, std::unique_ptr<std::int64_t
   return out;
 }
 
-DLTensor Record::described() const noexcept {
+DLTensor FakeTensor::described() const noexcept {
   DLTensor out{};
-  out.data = data_ == nullptr ? reinterpret_cast<void*>(spec_.address) : data_ + spec_.data_offset;
-  std::memcpy(&out.device.device_type, &spec_.device_type, sizeof spec_.device_type);
-  out.device.device_id = spec_.device_id;
-  const std::size_t entries = spec_.shape.values ? spec_.shape.values->size() : 0;
-  out.ndim = spec_.ndim.value_or(static_cast<std::int32_t>(entries));
-  out.dtype = spec_.dtype;
+  out.data =
+      data_ == nullptr ? reinterpret_cast<void*>(fields_.address) : data_ + fields_.data_offset;
+  std::memcpy(&out.device.device_type, &fields_.device_type, sizeof fields_.device_type);
+  out.device.device_id = fields_.device_id;
+  const std::size_t entries = fields_.shape.values ? fields_.shape.values->size() : 0;
+  out.ndim = fields_.ndim.value_or(static_cast<std::int32_t>(entries));
+  out.dtype = fields_.dtype;
   out.shape = shape_;
   out.strides = strides_;
-  out.byte_offset = spec_.byte_offset;
+  out.byte_offset = fields_.byte_offset;
   return out;
 }
 
-void Record::write_struct() noexcept {
-  void* context = spec_.manager_ctx ? this : nullptr;
-  if (!spec_.versioned) {
-    const DLManagedTensor out{described(), context, spec_.deleter ? delete_legacy : nullptr};
+void FakeTensor::write_struct() noexcept {
+  void* context = fields_.manager_ctx ? this : nullptr;
+  if (!fields_.versioned) {
+    const DLManagedTensor out{described(), context, fields_.deleter ? delete_legacy : nullptr};
     std::memcpy(struct_, &out, sizeof out);
     return;
   }
-  const DLManagedTensorVersioned out{
-      spec_.version, context, spec_.deleter ? delete_versioned : nullptr, spec_.flags, described()};
+  const DLManagedTensorVersioned out{fields_.version, context,
+                                     fields_.deleter ? delete_versioned : nullptr, fields_.flags,
+                                     described()};
   std::memcpy(struct_, &out,
-              spec_.unmapped_body ? offsetof(DLManagedTensorVersioned, dl_tensor) : sizeof out);
+              fields_.unmapped_body ? offsetof(DLManagedTensorVersioned, dl_tensor) : sizeof out);
 }
 
-DLTensor* Record::tensor() const noexcept {
-  if (!spec_.versioned) return &reinterpret_cast<DLManagedTensor*>(struct_)->dl_tensor;
+DLTensor* FakeTensor::dl_tensor() const noexcept {
+  if (!fields_.versioned) return &reinterpret_cast<DLManagedTensor*>(struct_)->dl_tensor;
   return &reinterpret_cast<DLManagedTensorVersioned*>(struct_)->dl_tensor;
 }
 
-void Record::poison() noexcept {
-  if (spec_.frozen) {
+void FakeTensor::poison() noexcept {
+  if (fields_.frozen) {
     for (const Pages& pages : pages_) pages.freeze(false);
     for (const Pages& pages : entries_) pages.freeze(false);
   }
   const auto fill = [](void* at, const Entries& entries) {
     if (entries.values) std::memset(at, kPoison, entries.values->size() * sizeof(std::int64_t));
   };
-  fill(shape_, spec_.shape);
-  fill(strides_, *spec_.strides);
-  if (data_ != nullptr) std::memset(data_, kPoison, spec_.bytes->size());
+  fill(shape_, fields_.shape);
+  fill(strides_, *fields_.strides);
+  if (data_ != nullptr) std::memset(data_, kPoison, fields_.bytes->size());
   std::memset(struct_, kPoison,
-              spec_.unmapped_body ? offsetof(DLManagedTensorVersioned, dl_tensor)
-              : spec_.versioned   ? sizeof(DLManagedTensorVersioned)
-                                  : sizeof(DLManagedTensor));
-  // A second call has to be counted, so the deleter alone stays what it was.
-  if (spec_.versioned) {
+              fields_.unmapped_body ? offsetof(DLManagedTensorVersioned, dl_tensor)
+              : fields_.versioned   ? sizeof(DLManagedTensorVersioned)
+                                    : sizeof(DLManagedTensor));
+  // Keep the deleter, so that a second call is counted.
+  if (fields_.versioned) {
     reinterpret_cast<DLManagedTensorVersioned*>(struct_)->deleter = delete_versioned;
   } else {
     reinterpret_cast<DLManagedTensor*>(struct_)->deleter = delete_legacy;

@@ -1,5 +1,5 @@
-// Owns exchange tables that do what a real one does, but for one twist, and capsules whose
-// destructor is wrong: what the zoo's animals are made of.
+// Building blocks of the mutant libraries: exchange tables with one defect each, and capsules with
+// wrong destructors or deleters.
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -14,9 +14,9 @@
 namespace adversary {
 namespace {
 
-const DLPackExchangeAPI* real = nullptr;  // the table that every twist starts from
-PyObject* wrap = nullptr;                 // the animal's class; both live as long as the process
-/// Every table and the name of its capsule: a table lives as long as the process.
+const DLPackExchangeAPI* real = nullptr;  // the correct table that all mutants forward to
+PyObject* array_class = nullptr;          // the mutant's array class; never released
+/// Every table and its capsule's name. Never freed: a table must live as long as the process.
 std::deque<std::pair<DLPackExchangeAPI, std::string>>& tables() {
   static auto& all = *new std::deque<std::pair<DLPackExchangeAPI, std::string>>;
   return all;
@@ -25,7 +25,7 @@ std::deque<std::pair<DLPackExchangeAPI, std::string>>& tables() {
 using Managed = DLManagedTensorVersioned;
 using SetError = void (*)(void*, const char*, const char*);
 
-/// The animal's arrays hold a real one in `source`; anything else is passed on as it is.
+/// The real array in a mutant array's attribute `source`; other objects are returned unchanged.
 Ref source_of(void* object) {
   PyObject* source = PyObject_GetAttrString(static_cast<PyObject*>(object), "source");
   if (source == nullptr) PyErr_Clear();
@@ -41,11 +41,11 @@ int to_py(Managed* managed, void** out) {
   if (const int code = real->managed_tensor_to_py_object_no_sync(managed, &made); code != 0) {
     return code;
   }
-  *out = PyObject_CallFunctionObjArgs(wrap, static_cast<PyObject*>(made), nullptr);
+  *out = PyObject_CallFunctionObjArgs(array_class, static_cast<PyObject*>(made), nullptr);
   Py_DECREF(static_cast<PyObject*>(made));
   return *out == nullptr ? -1 : 0;
 }
-int lend(void* object, DLTensor* out) {
+int borrow(void* object, DLTensor* out) {
   return real->dltensor_from_py_object_no_sync(source_of(object).get(), out);
 }
 int allocate_real(DLTensor* prototype, Managed** out, void* context, SetError set_error) {
@@ -55,9 +55,11 @@ int stream_of(DLDeviceType type, std::int32_t id, void** out) {
   return real->current_work_stream(type, id, out);
 }
 
+/// A new managed tensor with the default fields.
 Managed* fresh() {
   Managed* made = nullptr;
-  real->managed_tensor_allocator(Record::make(Spec{}).tensor(), &made, nullptr, nullptr);
+  real->managed_tensor_allocator(FakeTensor::make(TensorFields{}).dl_tensor(), &made, nullptr,
+                                 nullptr);
   return made;
 }
 
@@ -78,13 +80,13 @@ int from_writable(void* object, Managed** out) {
   if (code == 0) (*out)->flags = 0;
   return code;
 }
-int lend_shifted(void* object, DLTensor* out) {
-  const int code = lend(object, out);
+int borrow_shifted(void* object, DLTensor* out) {
+  const int code = borrow(object, out);
   out->byte_offset += 4;
   return code;
 }
-int lend_anything(void* object, DLTensor* out) {
-  if (lend(object, out) == 0) return 0;
+int borrow_anything(void* object, DLTensor* out) {
+  if (borrow(object, out) == 0) return 0;
   PyErr_Clear();
   Managed* kept = nullptr;
   if (from_py(object, &kept) != 0) return -1;
@@ -162,7 +164,7 @@ int stream_anywhere(DLDeviceType type, std::int32_t id, void** out) {
   *out = nullptr;
   return 0;
 }
-/// Waits for all work on the current device of the CUDA driver that the process uses.
+/// Synchronizes the current device before the export. $REFARRAY_LIBCUDA names the driver library.
 int from_synchronises(void* object, Managed** out) {
   const char* name = std::getenv("REFARRAY_LIBCUDA");
   void* driver = ::dlopen(name == nullptr ? "libcuda.so.1" : name, RTLD_NOW);
@@ -174,7 +176,7 @@ int from_synchronises(void* object, Managed** out) {
   }
   return from_py(object, out);
 }
-/// The legacy default stream of CUDA, whichever is worked on.
+/// Always returns CUDA's legacy default stream.
 int stream_legacy(DLDeviceType type, std::int32_t id, void** out) {
   const int code = stream_of(type, id, out);
   if (code == 0 && type == kDLCUDA) *out = reinterpret_cast<void*>(1);
@@ -182,11 +184,11 @@ int stream_legacy(DLDeviceType type, std::int32_t id, void** out) {
 }
 
 using Table = DLPackExchangeAPI;
-struct Twist {
+struct Mutation {
   std::string_view name;
   void (*apply)(Table&);
 };
-constexpr Twist kTwists[] = {
+constexpr Mutation kMutations[] = {
     {"none", [](Table&) {}},
     {"no-stream", [](Table& t) { t.current_work_stream = nullptr; }},
     {"major", [](Table& t) { t.header.version = {2, 0}; }},
@@ -194,8 +196,8 @@ constexpr Twist kTwists[] = {
     {"from-positive", [](Table& t) { t.managed_tensor_from_py_object_no_sync = from_positive; }},
     {"from-future", [](Table& t) { t.managed_tensor_from_py_object_no_sync = from_future; }},
     {"from-writable", [](Table& t) { t.managed_tensor_from_py_object_no_sync = from_writable; }},
-    {"lend-shifted", [](Table& t) { t.dltensor_from_py_object_no_sync = lend_shifted; }},
-    {"lend-anything", [](Table& t) { t.dltensor_from_py_object_no_sync = lend_anything; }},
+    {"lend-shifted", [](Table& t) { t.dltensor_from_py_object_no_sync = borrow_shifted; }},
+    {"lend-anything", [](Table& t) { t.dltensor_from_py_object_no_sync = borrow_anything; }},
     {"to-keeps", [](Table& t) { t.managed_tensor_to_py_object_no_sync = to_py_keeps; }},
     {"to-deletes", [](Table& t) { t.managed_tensor_to_py_object_no_sync = to_py_deletes; }},
     {"to-swallows", [](Table& t) { t.managed_tensor_to_py_object_no_sync = to_py_swallows; }},
@@ -213,35 +215,36 @@ constexpr Twist kTwists[] = {
     {"stream-anywhere", [](Table& t) { t.current_work_stream = stream_anywhere; }},
 };
 
-/// (the type with the real table, the animal's class, the twist, the capsule's name).
-PyObject* twisted(PyObject*, PyObject* args) {
+/// Arguments: the type with the correct table, the mutant's array class, the mutation's name, and
+/// optionally the capsule's name.
+PyObject* mutant_table(PyObject*, PyObject* args) {
   return guarded([&] {
     PyObject *type = nullptr, *kind = nullptr;
-    const char *twist = nullptr, *name = kTableName;
-    if (PyArg_ParseTuple(args, "OOs|s", &type, &kind, &twist, &name) == 0) throw PythonError{};
+    const char *mutation = nullptr, *name = kTableName;
+    if (PyArg_ParseTuple(args, "OOs|s", &type, &kind, &mutation, &name) == 0) throw PythonError{};
     const Ref found(PyObject_GetAttrString(type, "__dlpack_c_exchange_api__"));
     real = static_cast<const Table*>(PyCapsule_GetPointer(found.get(), kTableName));
     if (real == nullptr) throw PythonError{};
-    wrap = Py_NewRef(kind);
-    const Table plain{real->header, allocate_real, from_py, to_py, lend, stream_of};
+    array_class = Py_NewRef(kind);
+    const Table plain{real->header, allocate_real, from_py, to_py, borrow, stream_of};
     auto& [made, kept_name] = tables().emplace_back(plain, name);
     made.header.prev_api = nullptr;
-    for (const Twist& each : kTwists) {
-      if (each.name != twist) continue;
+    for (const Mutation& each : kMutations) {
+      if (each.name != mutation) continue;
       each.apply(made);
       return PyCapsule_New(&made, kept_name.c_str(), nullptr);
     }
-    fail(PyExc_ValueError, "no twist is called %s", twist);
+    fail(PyExc_ValueError, "unknown mutation %s", mutation);
   });
 }
 
-/// The latest table is of another minor version from now on.
-PyObject* age(PyObject*, PyObject*) {
+/// Increments the minor version of the latest table, which must be constant.
+PyObject* change_version(PyObject*, PyObject*) {
   if (!tables().empty()) ++tables().back().first.header.version.minor;
   return Py_NewRef(Py_None);
 }
 
-/// A destructor that writes over the data of a tensor whose capsule has a foreign name.
+/// A destructor that overwrites the tensor's data if the consumer gave the capsule a foreign name.
 void scribble(PyObject* capsule) noexcept {
   const char* name = PyCapsule_GetName(capsule);
   void* managed = PyCapsule_GetPointer(capsule, name);
@@ -250,15 +253,15 @@ void scribble(PyObject* capsule) noexcept {
   const DLTensor& tensor = static_cast<Managed*>(managed)->dl_tensor;
   std::memset(static_cast<char*>(tensor.data) + tensor.byte_offset, 0xDD, 16);
 }
-/// A destructor that forgets the pending exception.
+/// A destructor that clears the pending exception.
 void forget(PyObject* capsule) noexcept {
   PyErr_Clear();
   if (PyCapsule_IsValid(capsule, kNames[1]) == 0) return;
   call_deleter(PyCapsule_GetPointer(capsule, kNames[1]), true);
 }
 
-/// Gives a versioned capsule a destructor: "scribble" or "forget".
-PyObject* destroy_by(PyObject*, PyObject* args) {
+/// Replaces the destructor of a versioned capsule: "scribble" or "forget".
+PyObject* set_destructor(PyObject*, PyObject* args) {
   return guarded([&] {
     PyObject* capsule = nullptr;
     const char* how = nullptr;
@@ -269,7 +272,7 @@ PyObject* destroy_by(PyObject*, PyObject* args) {
   });
 }
 
-/// Writes a versioned capsule's deleter: an address that is none.
+/// Replaces the deleter in a versioned capsule by an invalid address.
 PyObject* break_deleter(PyObject*, PyObject* capsule) {
   return guarded([&] {
     void* managed = PyCapsule_GetPointer(capsule, kNames[1]);
@@ -281,16 +284,18 @@ PyObject* break_deleter(PyObject*, PyObject* capsule) {
 }
 
 PyMethodDef functions[] = {
-    {"twisted", twisted, METH_VARARGS, "A capsule of a table with a twist."},
-    {"age", age, METH_NOARGS, "Changes the latest twisted table."},
-    {"destroy_by", destroy_by, METH_VARARGS, "Gives a capsule a wrong destructor."},
-    {"break_deleter", break_deleter, METH_O, "Gives a tensor a deleter that is no function."},
+    {"mutant_table", mutant_table, METH_VARARGS,
+     "Return a capsule with an exchange table that has the named defect."},
+    {"change_version", change_version, METH_NOARGS,
+     "Change the version of the latest mutant table."},
+    {"set_destructor", set_destructor, METH_VARARGS, "Give a capsule a wrong destructor."},
+    {"break_deleter", break_deleter, METH_O, "Give a tensor an invalid deleter address."},
     {nullptr, nullptr, 0, nullptr},
 };
 
 }  // namespace
 
-void add_twist(PyObject* module) {
+void add_mutants(PyObject* module) {
   if (PyModule_AddFunctions(module, functions) < 0) throw PythonError{};
 }
 
