@@ -68,9 +68,9 @@ struct Sites {
   std::mutex mutex;
   std::set<std::uintptr_t> offsets;
   Range native;
-  Range loop;  // the evaluation loop; frames above it were called by Python code, not by refarray
-  volatile unsigned char* mark = nullptr;  // shared memory, so that it survives a crash; 1: below
-                                           // refarray, 2: elsewhere
+  Range loop;  // the evaluation loop: if it called the allocation, refarray did not
+  // In shared memory, so that it survives a crash. 1: failed below refarray, 2: elsewhere.
+  volatile unsigned char* mark = nullptr;
 };
 Sites& sites() {
   static Sites& it = *new Sites;
@@ -79,7 +79,8 @@ Sites& sites() {
 
 thread_local long below;  // failures below refarray since arming
 
-/// Records the site of the current failure.
+/// Records the site of the current failure: walks the stack outwards to the first frame in refarray
+/// or in the evaluation loop.
 void record_site() noexcept {
   constexpr int kDeepest = 64;
   void* frames[kDeepest];

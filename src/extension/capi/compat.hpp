@@ -91,12 +91,12 @@ auto park_at_exit(Body body) {
 class AnyThreadState {
  public:
   AnyThreadState() noexcept : ensured_(!is_attached()) {
-    if (ensured_) held_ = PyGILState_Ensure();
+    if (ensured_) state_ = PyGILState_Ensure();
   }
   AnyThreadState(const AnyThreadState&) = delete;
   AnyThreadState& operator=(const AnyThreadState&) = delete;
   ~AnyThreadState() {
-    if (ensured_) PyGILState_Release(held_);
+    if (ensured_) PyGILState_Release(state_);
   }
 
  private:
@@ -111,7 +111,7 @@ class AnyThreadState {
   }
 
   bool ensured_;
-  PyGILState_STATE held_ = PyGILState_UNLOCKED;
+  PyGILState_STATE state_ = PyGILState_UNLOCKED;
 };
 
 /// PyType_FromModuleAndSpec(). On memory exhaustion CPython 3.11 may fail without an exception.
