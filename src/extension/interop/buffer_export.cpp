@@ -79,9 +79,8 @@ core::ArrayView as_bytes(const core::ArrayView& array, const std::int64_t& nbyte
   const bool rows = core::is_c_contiguous(array.extents(), array.stride_span());
   if (!rows || array.bit != 0) {
     core::fail(Fault::kBuffer, "strides are ", core::shape_text(array.stride_span()),
-               " elements and the first element is at bit ", int{array.bit},
-               "; a buffer of packed ", core::name(array.dtype),
-               " elements must be C-contiguous and begin at bit 0");
+               " elements, the first at bit ", int{array.bit}, "; a buffer of packed ",
+               core::name(array.dtype), " elements must be C-contiguous and begin at bit 0");
   }
   core::ArrayView out = array;
   out.dtype = {core::Kind::kUInt, 8};

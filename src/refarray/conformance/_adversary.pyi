@@ -1,10 +1,11 @@
-"""Type stubs of the native adversary: malformed producers and strict consumers."""
+"""Stubs of the native adversary: malformed tensors and tables, and consumers that control every
+step."""
 
 from typing import Any, final
 
 @final
 class Tensor:
-    """A managed tensor, valid or malformed, that counts its deleter calls."""
+    """A managed tensor with arbitrary fields that counts its deleter calls."""
 
     deleter_calls: int
     issued: bool
@@ -19,7 +20,7 @@ class Tensor:
 
 @final
 class Owned:
-    """A consumed managed tensor. Calls its deleter when it is deallocated."""
+    """A consumed managed tensor; destroying this object calls the deleter."""
 
     def drop(self) -> None: ...
     def drop_in_thread(self, keep_gil: bool, /) -> None: ...
@@ -33,7 +34,7 @@ class Owned:
 
 @final
 class Api:
-    """Calls the functions of an exchange table and checks them against dlpack.h."""
+    """Calls the functions of an exchange table and checks the guarantees of dlpack.h."""
 
     def from_py(self, array: object, /) -> Owned: ...
     def to_py(self, tensor: Tensor | Owned, /) -> object: ...
@@ -47,7 +48,7 @@ class Api:
 
 @final
 class Table:
-    """An exchange table with missing, wrong or invalid members."""
+    """An exchange table with missing, invalid or trapping members."""
 
     @property
     def address(self) -> int: ...
@@ -55,7 +56,7 @@ class Table:
 
 @final
 class StandIn:
-    """Replaces a real producer's managed tensor and records how it is released."""
+    """A proxy for a real producer's managed tensor that records its use."""
 
     deleter_calls: int
     has_deleter: bool
