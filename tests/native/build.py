@@ -1,4 +1,4 @@
-"""Builds the extension `adversary` on first use, in a cache folder keyed by a hash of its inputs."""
+"""Builds the extension `adversary` on first use, in a cache folder keyed by its inputs."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ FLAGS = (
 
 
 def compiler_environment() -> dict[str, str]:
-    """The environment without LD_PRELOAD: a preloaded sanitizer would report the compiler's leaks."""
+    """The environment without LD_PRELOAD: a sanitizer would report the compiler's leaks."""
     return {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
 
 
 def dlpack_include() -> Path:
-    """The folder that contains dlpack/dlpack.h: $DLPACK_INCLUDE_DIR, as for the package's own build,
+    """The folder that contains dlpack/dlpack.h: $DLPACK_INCLUDE_DIR, as for the package's build,
     else tvm_ffi's copy, else refarray's."""
     if given := os.environ.get("DLPACK_INCLUDE_DIR"):
         return Path(given)
@@ -51,8 +51,8 @@ def sources(suffix: str) -> list[Path]:
 
 
 def command() -> list[str]:
-    """The compiler command without the output. $CXX and $CXXFLAGS apply, so that sanitizer runs cover
-    the adversary."""
+    """The compiler command without the output. $CXX and $CXXFLAGS apply, so that sanitizer runs
+    cover the adversary."""
     include = [sysconfig.get_path("include"), str(dlpack_include())]
     return [
         *shlex.split(os.environ.get("CXX", "g++")),

@@ -28,7 +28,7 @@ SUPPORTED = {
 
 @dataclass(frozen=True)
 class Case:
-    """One managed tensor: the keywords of adversary.make() and the required outcome of an import."""
+    """One managed tensor: keywords of adversary.make() and the required outcome of an import."""
 
     row: int
     name: str

@@ -37,10 +37,10 @@ def refusing(way: str) -> Answer:
 
 
 def offering(adv: Any, *ways: str, **instead: Answer) -> Any:
-    """An object that supports the protocols `ways`. Its attribute `asked` lists those that were tried,
-    in order. `instead` maps a protocol to a function that replaces its implementation. Before Python
-    3.12 a Python class cannot implement the buffer protocol: a ctypes array serves instead, and a
-    ctypes structure for a buffer that is refused."""
+    """An object that supports the protocols `ways`. Its attribute `asked` lists those that were
+    tried, in order. `instead` maps a protocol to a function that replaces its implementation.
+    Before Python 3.12 a Python class cannot implement the buffer protocol: a ctypes array serves
+    instead, and a ctypes structure for a buffer that is refused."""
     asked: list[str] = []
 
     def answer(way: str, default: Answer) -> Answer:

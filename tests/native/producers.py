@@ -45,8 +45,8 @@ def knowing(known: str, answer: Answer) -> Answer:
 
 
 def foreign(adv: Any, tensor: Any, table: Any = None, answer: Answer | None = None) -> Any:
-    """An object whose type has an exchange table that exports `tensor`. Its __dlpack__() exports the
-    same tensor, or calls `answer` if given."""
+    """An object whose type has an exchange table that exports `tensor`. Its __dlpack__() exports
+    the same tensor, or calls `answer` if given."""
     value = (table or adv.table()).capsule()
 
     class Foreign(Recorder):
