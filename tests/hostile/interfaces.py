@@ -46,7 +46,7 @@ MALFORMED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"version": 2**70}, BufferError, "version does not fit 64 bits"),
     ({"typestr": None}, BufferError, "typestr must be a str, not missing"),
     ({"typestr": b"|u1"}, BufferError, "typestr must be a str, not bytes"),
-    ({"typestr": ">i4"}, BufferError, "typestr '>i4' is no number"),
+    ({"typestr": ">i4"}, BufferError, "typestr '>i4' is not a numeric type"),
     ({"typestr": "|i4"}, BufferError, "typestr '|i4'"),
     ({"typestr": "=i4"}, BufferError, "typestr '=i4'"),
     ({"typestr": "i4"}, BufferError, "typestr 'i4'"),
