@@ -7,9 +7,9 @@
 #include <mutex>
 #include <vector>
 
-#include "runtime/copy/kernel_modules.hpp"
 #include "runtime/copy/staging.hpp"
 #include "runtime/drivers/driver.hpp"
+#include "runtime/kernels/kernel_module.hpp"
 
 namespace refarray::runtime {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "runtime/copy/transfer.hpp"
+#include "runtime/copy/operation.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/streams/pending_work.hpp"
 #include "runtime/streams/stream_key.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/copy/copy.hpp"
-#include "runtime/copy/transfer.hpp"
+#include "runtime/copy/operation.hpp"
 #include "runtime/device_context.hpp"
 #include "runtime/streams/relaxed_capture.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "core/error.hpp"
 #include "runtime/drivers/cuda_abi.hpp"
-#include "runtime/drivers/loaded.hpp"
+#include "runtime/drivers/load.hpp"
 
 namespace refarray::runtime {
 namespace {

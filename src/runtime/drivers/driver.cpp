@@ -9,7 +9,7 @@
 
 #include "core/error.hpp"
 #include "runtime/device_context.hpp"
-#include "runtime/drivers/loaded.hpp"
+#include "runtime/drivers/load.hpp"
 #include "runtime/runtime.hpp"
 
 namespace refarray::runtime {

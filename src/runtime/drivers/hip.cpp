@@ -6,7 +6,7 @@
 
 #include "core/error.hpp"
 #include "runtime/drivers/hip_abi.hpp"
-#include "runtime/drivers/loaded.hpp"
+#include "runtime/drivers/load.hpp"
 
 namespace refarray::runtime {
 namespace {

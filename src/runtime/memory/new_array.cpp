@@ -1,7 +1,7 @@
 // Owns which devices arrays can be on, and new arrays there.
 #include "core/error.hpp"
 #include "runtime/device_context.hpp"
-#include "runtime/memory/memory.hpp"
+#include "runtime/memory/device_storage.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/streams/pending_work.hpp"
 

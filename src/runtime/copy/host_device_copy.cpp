@@ -1,6 +1,6 @@
 // Owns the choice between a driver's own copy, its copy of rows, pinned memory piece by piece, and
 // one temporary array.
-#include "runtime/copy/host_copy.hpp"
+#include "runtime/copy/host_device_copy.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -8,7 +8,7 @@
 #include "core/copy/copy.hpp"
 #include "core/copy/plan.hpp"
 #include "runtime/copy/device_copy.hpp"
-#include "runtime/copy/transfer.hpp"
+#include "runtime/copy/operation.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/streams/pending_work.hpp"
 

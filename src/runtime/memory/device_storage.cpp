@@ -1,6 +1,6 @@
 // Owns the device, pinned and managed memory that we allocate: which of a driver's allocators it
 // comes from, and the order in which it goes back.
-#include "runtime/memory/memory.hpp"
+#include "runtime/memory/device_storage.hpp"
 
 #include <exception>
 

@@ -1,15 +1,15 @@
 // Owns copies that involve a device: what they wait for, which way the bytes go, and what they
 // leave behind in the books of both arrays.
-#include "runtime/copy/transfer.hpp"
+#include "core/copy/copy.hpp"
 
 #include <algorithm>
 #include <exception>
 
-#include "core/copy/copy.hpp"
 #include "core/error.hpp"
 #include "runtime/copy/device_copy.hpp"
-#include "runtime/copy/host_copy.hpp"
-#include "runtime/memory/memory.hpp"
+#include "runtime/copy/host_device_copy.hpp"
+#include "runtime/copy/operation.hpp"
+#include "runtime/memory/device_storage.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/streams/pending_work.hpp"
 

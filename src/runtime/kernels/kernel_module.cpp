@@ -1,5 +1,5 @@
 // Owns how the device kernels come onto a device, and which failures mean that they never will.
-#include "runtime/copy/kernel_modules.hpp"
+#include "runtime/kernels/kernel_module.hpp"
 
 #include <algorithm>
 
