@@ -1,4 +1,4 @@
-// Owns what is kept for one device: the pool, the reaper stream and events.
+// The lazily created resources of a device, and the graph captures seen on it.
 #include "runtime/device_context.hpp"
 
 #include <algorithm>
@@ -8,31 +8,24 @@
 #include "runtime/streams/stream_key.hpp"
 
 namespace refarray::runtime {
-namespace {
-
-constexpr unsigned kNonBlocking = 1;    // of streams: not ordered with the legacy default stream
-constexpr unsigned kWithoutTiming = 2;  // of events
-
-}  // namespace
-
 Handle DeviceContext::pool() {
   const std::lock_guard guard(lock_);
   if (pool_ == nullptr) {
-    const Relaxed whatever_is_captured(api());
+    const RelaxedCaptureMode relaxed(api());
     Handle made = nullptr;
-    check(api().pool_create(&made, id), "making the memory pool");
+    check(api().pool_create(&made, id), "creating a memory pool");
     pool_ = made;
   }
   return pool_;
 }
 
-Handle DeviceContext::reaper() noexcept {
+Handle DeviceContext::free_stream() noexcept {
   const std::lock_guard guard(lock_);
-  if (reaper_ == nullptr) {
+  if (free_stream_ == nullptr) {
     Handle made = nullptr;
-    if (api().stream_create(&made, kNonBlocking) == kSuccess) reaper_ = made;
+    if (api().stream_create(&made, kStreamNonBlocking) == kSuccess) free_stream_ = made;
   }
-  return reaper_;
+  return free_stream_;
 }
 
 Handle DeviceContext::take_event() {
@@ -45,12 +38,12 @@ Handle DeviceContext::take_event() {
     }
   }
   Handle event = nullptr;
-  check(api().event_create(&event, kWithoutTiming), "making an event");
+  check(api().event_create(&event, kEventDisableTiming), "creating an event");
   return event;
 }
 
-void DeviceContext::give_event(Handle event) noexcept {
-  try {  // boundary: an event without a place in the list is destroyed instead
+void DeviceContext::return_event(Handle event) noexcept {
+  try {  // boundary: an event that cannot be cached is destroyed
     const std::lock_guard guard(lock_);
     events_.push_back(event);
     return;
@@ -60,22 +53,22 @@ void DeviceContext::give_event(Handle event) noexcept {
 }
 
 void DeviceContext::note_capture(Handle stream, bool captures) noexcept {
-  if (!captures && !captures_.load(std::memory_order_relaxed)) return;
-  captures_.store(true, std::memory_order_relaxed);
+  if (!captures && !has_seen_capture_.load(std::memory_order_relaxed)) return;
+  has_seen_capture_.store(true, std::memory_order_relaxed);
   const std::lock_guard guard(streams_lock_);
   std::erase(capturing_, stream);
-  // The default streams and our own can be asked again.
+  // Default streams and our own can be queried again.
   if (!captures || StreamKey(*this, stream).is_default() ||
       std::ranges::find(streams_, stream) != streams_.end()) {
     return;
   }
-  try {  // boundary: a capture that is not remembered is spoilt by calls that are made rarely
+  try {  // boundary: a forgotten capture may be invalidated by a rare call
     capturing_.push_back(stream);
   } catch (const std::bad_alloc&) {  // boundary: as above
   }
 }
 
-bool DeviceContext::captures_now() noexcept {
+bool DeviceContext::has_active_capture() noexcept {
   const auto captures = [this](Handle stream) noexcept {
     int state = 0;
     unsigned long long capture = 0;
@@ -84,18 +77,18 @@ bool DeviceContext::captures_now() noexcept {
   return captures(legacy_handle(driver.vendor)) || std::ranges::any_of(streams_, captures);
 }
 
-bool DeviceContext::may_spoil_capture() noexcept {
-  if (captures_.load(std::memory_order_relaxed)) return true;
+bool DeviceContext::may_invalidate_capture() noexcept {
+  if (has_seen_capture_.load(std::memory_order_relaxed)) return true;
   const std::lock_guard guard(streams_lock_);
-  return captures_now();
+  return has_active_capture();
 }
 
-bool DeviceContext::is_capturing(bool ours) noexcept {
+bool DeviceContext::may_be_capturing(bool own_streams_only) noexcept {
   const std::lock_guard guard(streams_lock_);
-  return captures_now() || (!ours && !capturing_.empty());
+  return has_active_capture() || (!own_streams_only && !capturing_.empty());
 }
 
-void DeviceContext::forget_captures() noexcept {
+void DeviceContext::clear_captures() noexcept {
   const std::lock_guard guard(streams_lock_);
   capturing_.clear();
 }

@@ -1,5 +1,5 @@
-// Owns DeviceContext: one device of a driver, with what is kept for it: its memory pool, events to
-// use again, a stream for frees, kernels, and pinned memory for transfers.
+// DeviceContext: one device of a driver, with its memory pool, event cache, kernels, staging memory
+// and known graph captures.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "runtime/copy/staging.hpp"
+#include "runtime/drivers/devices.hpp"
 #include "runtime/drivers/driver.hpp"
+#include "runtime/drivers/registry.hpp"
 #include "runtime/kernels/kernel_module.hpp"
 
 namespace refarray::runtime {
@@ -18,57 +20,59 @@ class DeviceContext {
   Driver& driver;
   const int id;
   const bool has_pools;
-  Modules modules;
+  KernelModule kernel_module;
   StagingRing staging;
-  std::atomic<bool> is_ready{false};  // it has been entered, which takes long the first time
+  // the device has been made current once; the first time is slow
+  std::atomic<bool> is_ready{false};
 
-  DeviceContext(Driver& of, int number, bool pools) noexcept
-      : driver(of), id(number), has_pools(pools) {}
+  DeviceContext(Driver& owner, int number, bool pools) noexcept
+      : driver(owner), id(number), has_pools(pools) {}
 
-  const Api& api() const noexcept { return driver.api; }
+  const DriverTable& api() const noexcept { return driver.api; }
   std::uint64_t bit() const noexcept { return std::uint64_t{1} << (id & 63); }
   void check(Status status, const char* call) const { driver.check(status, call); }
 
-  /// The pool, made at first use. The device must be current. Throws.
+  /// Our memory pool, created on first use. The device must be current. Throws.
   Handle pool();
-  /// The stream that frees wait on when no stream of anybody's may be used; made at first use.
-  /// nullptr when it cannot be made.
-  Handle reaper() noexcept;
+  /// The stream that frees are ordered on when no other stream may be used; created on first use.
+  /// nullptr if it cannot be created.
+  Handle free_stream() noexcept;
 
-  /// An event without timing: one that is free, or a new one. Throws.
+  /// An event without timing, from the cache or new. Throws.
   Handle take_event();
-  void give_event(Handle event) noexcept;
+  void return_event(Handle event) noexcept;
 
-  /// A stream of the device has been seen to capture a graph, or not to: once one did, calls that
-  /// would spoil a capture are avoided, even where that costs waiting.
+  /// Records whether `stream` was found capturing. After the first capture, calls that would
+  /// invalidate captures are avoided, even where that means waiting.
   void note_capture(Handle stream, bool captures) noexcept;
-  /// Whether calls that concern all of the device's streams may spoil a capture. Captures of other
-  /// libraries in streams that do not order themselves with the default one, and that were never
-  /// given to us, cannot be seen. The device must be current.
-  bool may_spoil_capture() noexcept;
-  /// Whether a capture that was seen may still be under way. Streams of others are not asked, since
-  /// they may be gone: theirs count, unless `ours` alone are asked for. The device must be current.
-  bool is_capturing(bool ours) noexcept;
-  /// Nothing on the device captures: it could be waited for as a whole.
-  void forget_captures() noexcept;
+  /// Whether calls that affect all streams of the device may invalidate a capture. Other libraries'
+  /// captures are invisible in non-blocking streams that were never passed to us. The device must
+  /// be current.
+  bool may_invalidate_capture() noexcept;
+  /// Whether a capture may be active. Other libraries' streams are not queried, since they may have
+  /// been destroyed: they count as capturing if they were when last seen, unless
+  /// `own_streams_only`. The device must be current.
+  bool may_be_capturing(bool own_streams_only) noexcept;
+  /// The device has been synchronized, so nothing on it captures.
+  void clear_captures() noexcept;
 
-  /// Streams of our own, which may be asked at any time.
+  /// Registers streams that we created and may therefore query at any time.
   void add_stream(Handle stream);
   void remove_stream(Handle stream) noexcept;
 
  private:
-  /// Under the lock: whether one of our own streams captures, or the default stream must not be
-  /// used because another one does.
-  bool captures_now() noexcept;
+  /// Whether one of our own streams captures, or the legacy default stream may not be used because
+  /// another stream captures. streams_lock_ is held.
+  bool has_active_capture() noexcept;
 
   std::mutex lock_;
   Handle pool_ = nullptr;
-  Handle reaper_ = nullptr;
+  Handle free_stream_ = nullptr;
   std::vector<Handle> events_;
-  std::mutex streams_lock_;  // of what follows
+  std::mutex streams_lock_;  // of the members below
   std::vector<Handle> streams_;
-  std::vector<Handle> capturing_;  // streams of others, when they were asked last
-  std::atomic<bool> captures_{false};
+  std::vector<Handle> capturing_;  // other libraries' streams that captured when last seen
+  std::atomic<bool> has_seen_capture_{false};
 };
 
 }  // namespace refarray::runtime

@@ -1,5 +1,4 @@
-// Owns the axes of a copy on their way from the host's plan to launches: what a kernel's parameters
-// are made of.
+// DeviceAxes: the axes of a device copy, between the host's plan and kernel parameters.
 #pragma once
 
 #include <bit>
@@ -10,20 +9,20 @@
 
 namespace refarray::runtime {
 
-/// Axes from the slowest to the fastest, as core::Plan has them. Distances are bytes, or bits for
-/// the kernels of bits and of conversions.
+/// Axes from slowest to fastest, as in core::Plan. Strides and offsets are in bytes, or in bits for
+/// the bit and conversion kernels.
 struct DeviceAxes {
-  struct One {
+  struct Axis {
     std::int64_t extent = 1;
     std::int64_t dst = 0;
     std::int64_t src = 0;
   };
-  std::uint64_t dst;        // addresses
-  std::uint64_t src;        //
-  std::int64_t dst_offset;  // distances from there to unit (0,...,0)
-  std::int64_t src_offset;  //
+  std::uint64_t dst;        // address
+  std::uint64_t src;        // address
+  std::int64_t dst_offset;  // from `dst` to element (0,...,0)
+  std::int64_t src_offset;  // likewise from `src`
   int count = 0;
-  One axis[core::kMaxRank + 2];
+  Axis axis[core::kMaxRank + 2];
 
   DeviceAxes(const core::Plan& plan, bool in_bits) noexcept
       : dst(address_of(plan.dst.data)),
@@ -34,22 +33,22 @@ struct DeviceAxes {
     for (int i = 0; i < plan.ndim; ++i)
       push({plan.shape[i], plan.dst_strides[i] / bits, plan.src_strides[i] / bits});
   }
-  One& last() noexcept { return axis[count - 1]; }
-  const One& last() const noexcept { return axis[count - 1]; }
-  void push(const One& one) noexcept { axis[count++] = one; }
-  /// The copy has at least one axis, always.
+  Axis& last() noexcept { return axis[count - 1]; }
+  const Axis& last() const noexcept { return axis[count - 1]; }
+  void push(const Axis& added) noexcept { axis[count++] = added; }
+  /// At least one axis always remains.
   void erase(int at) noexcept {
     --count;
     for (int i = at; i < count; ++i) axis[i] = axis[i + 1];
     if (count == 0) push({1, 0, 0});
   }
-  /// Leaves `extent` indices of that axis, from `begin` on.
+  /// Restricts an axis to `extent` indices starting at `begin`.
   void narrow(int at, std::int64_t begin, std::int64_t extent) noexcept {
     dst_offset += begin * axis[at].dst;
     src_offset += begin * axis[at].src;
     axis[at].extent = extent;
   }
-  /// Indices of the first `end` axes; INT64_MAX when they are more.
+  /// The product of the first `end` extents; INT64_MAX if it overflows.
   std::int64_t product(int end) const noexcept {
     std::int64_t out = 1;
     for (int i = 0; i < end; ++i) {
@@ -57,8 +56,8 @@ struct DeviceAxes {
     }
     return out;
   }
-  /// The largest power of two up to `most` that divides what is counted from address 0: both
-  /// beginnings and the distances along the first `end` axes. For distances of bytes.
+  /// The largest power of two up to `most` that divides both start addresses and all strides of the
+  /// first `end` axes. Strides are in bytes.
   std::int64_t alignment(int end, std::uint64_t most) const noexcept {
     const std::uint64_t begins = (dst + static_cast<std::uint64_t>(dst_offset)) |
                                  (src + static_cast<std::uint64_t>(src_offset));

@@ -1,4 +1,4 @@
-// Owns copies that the device kernels carry out: within a device, and between two of one driver.
+// Copies and fills by kernels: within one device and between two devices of one driver.
 #pragma once
 
 #include "core/array.hpp"
@@ -7,26 +7,26 @@
 
 namespace refarray::runtime {
 
-/// Whether kernels run on the device; loads them at the first call. Throws.
-bool has_kernels(DeviceContext& unit);
+/// Whether our kernels run on the device; the first call loads them. Throws.
+bool has_kernels(DeviceContext& context);
 
-/// dst and src are in memory that one device reaches, of equal shape; overlap is allowed. On
-/// `stream` when it is of that device, else on its current one, and then `stream` waits for it.
-/// has_kernels is true. Throws as copy().
+/// Copies between memory that one device can access; shapes are equal, overlap is allowed. Runs on
+/// `stream` if it belongs to that device, else on the device's current stream, and then `stream`
+/// waits for it. Requires has_kernels(). Throws as copy().
 void copy_by_kernels(const core::ArrayView& dst, const core::ArrayView& src,
                      const StreamPtr& stream);
 
-/// dst and src are on two devices of one driver that both have kernels.
+/// Copies between two devices of one driver. Requires has_kernels() for both.
 void copy_between(const core::ArrayView& dst, const core::ArrayView& src, const StreamPtr& stream);
 
-/// Every element of dst becomes the one at `value`: host memory, read before the call returns.
-/// can_fill and has_kernels are true.
+/// Fills dst with the element at `value`: host memory, read before the call returns. Requires
+/// can_fill() and has_kernels().
 void fill_by_kernels(const core::ArrayView& dst, const std::byte* value, const StreamPtr& stream);
 
-/// A stream of `unit`: `wanted`, or else the current one.
-StreamPtr stream_at(DeviceContext& unit, const StreamPtr& wanted);
+/// `wanted` if it belongs to the device, else the device's current stream.
+StreamPtr stream_on(DeviceContext& context, const StreamPtr& wanted);
 
-/// The unit whose kernels reach both: that of device memory, if one of them is managed memory.
-DeviceContext& kernel_unit(const core::ArrayView& dst, const core::ArrayView& src);
+/// The device whose kernels can access both: the one with device memory, if the other's is managed.
+DeviceContext& kernel_context(const core::ArrayView& dst, const core::ArrayView& src);
 
 }  // namespace refarray::runtime

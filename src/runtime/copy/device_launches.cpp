@@ -1,4 +1,4 @@
-// Owns how a copy that is too large for one launch is cut, and what each launch is given.
+// Splits copies that exceed a launch's limits, and fills in each launch's parameters.
 #include "runtime/copy/device_launches.hpp"
 
 #include <algorithm>
@@ -11,16 +11,16 @@ namespace {
 
 using kernels::Divisor;
 
-/// HIP counts a launch's threads, blocks by kBlock, in 32 bits.
+/// HIP limits a launch to 2^32 threads.
 constexpr std::int64_t kMaxBlocks = (std::int64_t{1} << 32) / kernels::kBlock - 1;
 
-/// Takes out of `outer` the axis that goes on in memory where `axis` ends, if that is before the
-/// end of a tile.
-DeviceAxes::One take_continuation(DeviceAxes& outer, const DeviceAxes::One& axis, std::int64_t tile,
-                                  bool in_dst) noexcept {
+/// Removes from `outer` the axis that continues `axis` in memory, if `axis` is shorter than a tile;
+/// an axis of extent 1 if there is none.
+DeviceAxes::Axis take_continuing_axis(DeviceAxes& outer, const DeviceAxes::Axis& axis,
+                                      std::int64_t tile, bool in_dst) noexcept {
   const std::int64_t reach = axis.extent * (in_dst ? axis.dst : axis.src);
   for (int i = 0; i < outer.count && axis.extent < tile; ++i) {
-    const DeviceAxes::One one = outer.axis[i];
+    const DeviceAxes::Axis one = outer.axis[i];
     if (one.extent == 1 || (in_dst ? one.dst : one.src) != reach) continue;
     outer.erase(i);
     return one;
@@ -30,61 +30,62 @@ DeviceAxes::One take_continuation(DeviceAxes& outer, const DeviceAxes::One& axis
 
 }  // namespace
 
-void Launches::units(const DeviceAxes& axes) {
+void Launches::words(const DeviceAxes& axes) {
   const std::int64_t count = axes.product(axes.count);
-  if (!cut(axes, count, [this](const DeviceAxes& part) { units(part); }))
+  if (!split(axes, count, [this](const DeviceAxes& part) { words(part); }))
     launch(axes, count, false);
 }
 
 void Launches::rows(const DeviceAxes& axes, std::int64_t nbytes) {
-  // A row that begins inside a piece ends inside of one more.
+  // A row that starts inside a piece also ends inside one.
   const std::int64_t pieces = ceil_div(nbytes, kernels::kPiece) + 1;
   std::int64_t count = 0;
   if (__builtin_mul_overflow(axes.product(axes.count), pieces, &count)) count = INT64_MAX;
-  if (cut(axes, count, [&](const DeviceAxes& part) { rows(part, nbytes); })) return;
+  if (split(axes, count, [&](const DeviceAxes& part) { rows(part, nbytes); })) return;
   params_.plane.columns = static_cast<std::uint32_t>(nbytes);
   params_.plane.row_tiles = Divisor(static_cast<std::uint32_t>(pieces));
   launch(axes, count, false);
 }
 
-void Launches::tiles(const DeviceAxes& axes, std::int64_t unit) {
-  const std::int64_t word = std::max<std::int64_t>(unit, 4);
-  const std::int64_t tile_rows = 512 / word;
-  const std::int64_t tile_columns = 32 * word / unit;
+void Launches::tiles(const DeviceAxes& axes, std::int64_t word) {
+  const std::int64_t access = std::max<std::int64_t>(word, 4);  // bytes per load and store
+  const std::int64_t tile_rows = 512 / access;
+  const std::int64_t tile_columns = 32 * access / word;
   DeviceAxes outer = axes;
-  const DeviceAxes::One rows = axes.last();
-  const DeviceAxes::One columns = axes.axis[axes.count - 2];
+  const DeviceAxes::Axis rows = axes.last();
+  const DeviceAxes::Axis columns = axes.axis[axes.count - 2];
   outer.erase(outer.count - 1);
   outer.erase(outer.count - 1);
-  const DeviceAxes::One more_columns = take_continuation(outer, columns, tile_columns, false);
-  const DeviceAxes::One more_rows = take_continuation(outer, rows, tile_rows, true);
-  const std::int64_t all_rows = rows.extent * more_rows.extent;
-  const std::int64_t all_columns = columns.extent * more_columns.extent;
-  const std::int64_t down = ceil_div(all_rows, tile_rows);
-  const std::int64_t across = ceil_div(all_columns, tile_columns);
+  const DeviceAxes::Axis next_columns = take_continuing_axis(outer, columns, tile_columns, false);
+  const DeviceAxes::Axis next_rows = take_continuing_axis(outer, rows, tile_rows, true);
+  const std::int64_t all_rows = rows.extent * next_rows.extent;
+  const std::int64_t all_columns = columns.extent * next_columns.extent;
+  const std::int64_t tiles_down = ceil_div(all_rows, tile_rows);
+  const std::int64_t tiles_across = ceil_div(all_columns, tile_columns);
   std::int64_t count = 0;
-  if (__builtin_mul_overflow(outer.product(outer.count), down * across, &count) ||
+  if (__builtin_mul_overflow(outer.product(outer.count), tiles_down * tiles_across, &count) ||
       std::max(all_rows, all_columns) >= kernels::kMaxCount || count > kMaxBlocks)
     count = INT64_MAX;
-  if (cut(axes, count, [&](const DeviceAxes& part) { tiles(part, unit); })) return;
+  if (split(axes, count, [&](const DeviceAxes& part) { tiles(part, word); })) return;
   params_.plane = {static_cast<std::uint32_t>(all_rows),
                    static_cast<std::uint32_t>(all_columns),
-                   Divisor(static_cast<std::uint32_t>(down)),
-                   Divisor(static_cast<std::uint32_t>(across)),
+                   Divisor(static_cast<std::uint32_t>(tiles_down)),
+                   Divisor(static_cast<std::uint32_t>(tiles_across)),
                    Divisor(static_cast<std::uint32_t>(rows.extent)),
                    Divisor(static_cast<std::uint32_t>(columns.extent)),
                    rows.src,
-                   more_rows.src,
+                   next_rows.src,
                    columns.dst,
-                   more_columns.dst};
+                   next_columns.dst};
   launch(outer, count, true);
 }
 
-/// Calls `again` for the parts of a copy that has too many units or axes; false: it has not.
+/// Calls `again` for each part of a copy with too many axes or elements. Returns false if the copy
+/// fits one launch.
 template <class Again>
-bool Launches::cut(const DeviceAxes& axes, std::int64_t count, Again again) {
+bool Launches::split(const DeviceAxes& axes, std::int64_t count, Again again) {
   if (axes.count > kernels::kMaxAxes) {
-    int shortest = 0;  // of the axes but the last two, which may be those of tiles
+    int shortest = 0;  // not the last two, which may be the tile's
     for (int i = 1; i < axes.count - 2; ++i) {
       if (axes.axis[i].extent < axes.axis[shortest].extent) shortest = i;
     }
@@ -128,7 +129,7 @@ void Launches::launch(const DeviceAxes& axes, std::int64_t count, bool is_blocks
   step.params.count = static_cast<std::uint32_t>(count);
   step.params.axes = axes.count;
   for (int i = 0; i < axes.count; ++i) {
-    const DeviceAxes::One& one = axes.axis[i];
+    const DeviceAxes::Axis& one = axes.axis[i];
     step.params.axis[i] = {Divisor(static_cast<std::uint32_t>(one.extent)), 0, one.dst, one.src};
   }
   steps_.push_back(step);

@@ -1,4 +1,4 @@
-// Owns Launches: axes become the parameters of launches, as many as their numbers need.
+// Launches: turns axes into kernel parameters, splitting copies that exceed a launch's limits.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,23 @@ constexpr std::int64_t ceil_div(std::int64_t count, std::int64_t by) noexcept {
   return (count + by - 1) / by;
 }
 
-/// Writes down the launches of one kernel. A copy of too many units or axes is cut.
+/// Appends the launches of one kernel to a plan.
 class Launches {
  public:
   Launches(DeviceSteps& steps, int kernel, const kernels::Params& params, bool in_bits) noexcept
       : steps_(steps), kernel_(kernel), params_(params), in_bits_(in_bits) {}
 
-  /// A thread for each kPerThread units.
-  void units(const DeviceAxes& axes);
-  /// Units are rows of `nbytes` bytes, and a thread has kPerThread pieces of them.
+  /// One thread per kPerThread words or elements.
+  void words(const DeviceAxes& axes);
+  /// Rows of `nbytes` bytes; one thread per kPerThread pieces of them.
   void rows(const DeviceAxes& axes, std::int64_t nbytes);
-  /// A block for each tile of the last two axes, and of those that continue them if they are short.
-  void tiles(const DeviceAxes& axes, std::int64_t unit);
+  /// One block per tile of the last two axes. Short ones are joined with the axes that continue
+  /// them.
+  void tiles(const DeviceAxes& axes, std::int64_t word);
 
  private:
   template <class Again>
-  bool cut(const DeviceAxes& axes, std::int64_t count, Again again);
+  bool split(const DeviceAxes& axes, std::int64_t count, Again again);
   void launch(const DeviceAxes& axes, std::int64_t count, bool is_blocks);
 
   DeviceSteps& steps_;

@@ -1,5 +1,4 @@
-// Owns how a copy or a fill inside one device becomes launches of kernels: plain data that needs no
-// driver to be made or looked at.
+// Plans copies and fills within one device as kernel launches. Pure data: needs no driver.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +11,12 @@
 
 namespace refarray::runtime {
 
-/// One thing to ask a driver for. Steps may run in any order and beside each other, save that where
-/// elements of dst share memory the order decides which of them stay.
+/// One driver call. Steps may run in any order and concurrently. Where elements of dst overlap, the
+/// order decides which value remains.
 struct DeviceStep {
   enum class Kind : std::uint8_t {
-    kMemcpy,  // `nbytes` gapless bytes from params.src to params.dst
-    kLaunch,  // `grid` blocks of kernels::kBlock threads of kernel `kernel`, given `params`
+    kMemcpy,  // `nbytes` contiguous bytes from params.src to params.dst
+    kLaunch,  // `grid` blocks of kernels::kBlock threads of kernel `kernel`, with `params`
   };
   Kind kind = Kind::kLaunch;
   int kernel = 0;  // row of kernels::kKernelNames
@@ -32,17 +31,17 @@ struct DeviceStep {
 
 using DeviceSteps = std::vector<DeviceStep>;
 
-/// What core::copy does, as steps. The views' data are addresses on one device and are not looked
-/// at; shapes are equal, can_convert holds, and the memory of the two does not overlap. Where
-/// elements of dst share memory, each unit of up to 16 bytes is whole. Throws kMemory.
+/// Plans a core::copy. Data pointers are device addresses and are not dereferenced; shapes are
+/// equal, can_convert holds, and dst and src do not overlap. Where elements of dst overlap each
+/// other, words of up to 16 bytes are written whole. Throws kMemory.
 DeviceSteps plan_device_copy(const core::ArrayView& dst, const core::ArrayView& src);
 
-/// Whether plan_device_fill can be asked for elements of that type: up to 16 bytes, or packed into
-/// up to 64 bits. Others are filled by a copy of one element with strides of zero.
+/// Whether plan_device_fill supports the dtype: up to 16 bytes, or packed with up to 64 bits.
+/// Others are filled by copying one element with strides of zero.
 bool can_fill(const core::DType& dtype) noexcept;
 
-/// Steps that give every element the bits of the one at `value`, which is host memory and begins on
-/// a byte. can_fill holds. Throws kMemory.
+/// Plans to fill dst with the element at `value`: byte-aligned host memory. Requires can_fill.
+/// Throws kMemory.
 DeviceSteps plan_device_fill(const core::ArrayView& dst, const std::byte* value);
 
 }  // namespace refarray::runtime

@@ -1,5 +1,4 @@
-// Owns copies between host memory and a device: what is gathered, converted and spread on which
-// side.
+// Copies between host memory and a device: where elements are gathered, converted and scattered.
 #pragma once
 
 #include "core/array.hpp"
@@ -7,13 +6,13 @@
 
 namespace refarray::runtime {
 
-/// dst is in device memory, src in host memory; any layouts, any conversion. Memory of the CPU's
-/// own has been read when it returns. False, having done nothing, when the device would need
-/// kernels and has none. Throws as copy().
+/// dst is device memory, src host memory; any layouts, any conversion. Pageable memory has been
+/// read on return. Returns false, without side effects, if the copy needs kernels and the device
+/// has none. Throws as copy().
 bool copy_to_device(const core::ArrayView& dst, const core::ArrayView& src,
                     const StreamPtr& stream);
 
-/// The other way; memory of the CPU's own has been written when it returns.
+/// The same from device to host; pageable memory has been written on return.
 bool copy_to_host(const core::ArrayView& dst, const core::ArrayView& src, const StreamPtr& stream);
 
 }  // namespace refarray::runtime

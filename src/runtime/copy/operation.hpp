@@ -1,24 +1,25 @@
-// Owns Operation: one piece of work on a stream, ordered behind everything that it conflicts with
-// and noted in the books of the arrays that it uses.
+// Operation: RAII for one piece of work on a stream; contiguous copies by the driver.
 #pragma once
 
 #include "core/array.hpp"
-#include "runtime/streams/pending_work.hpp"
+#include "runtime/memory/tracked_storage.hpp"
 #include "runtime/streams/stream.hpp"
 
 namespace refarray::runtime {
 
-/// Made before the work is enqueued, finished after it. Without finish() (something threw) the host
-/// waits for the stream, so that no half-made work runs on.
+/// Construct before enqueueing work that reads `src` and writes `dst`; call finish() after. If
+/// finish() is not called (an exception), the destructor waits for the stream, so that no partial
+/// work is left running.
 class Operation {
  public:
-  /// Makes the stream wait. Throws kBuffer when a graph capture would be spoilt.
+  /// Makes the stream wait for conflicting work. Throws kBuffer if that would invalidate a graph
+  /// capture.
   Operation(const core::ArrayView& dst, const core::ArrayView& src, StreamPtr stream);
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
   ~Operation();
-  /// Marks the end of the work; waits for it where memory of the CPU's own was used, unless the
-  /// work that is left uses other memory.
+  /// Records the end of the work in both arrays. Waits for it if pageable memory is involved,
+  /// unless `host_is_done`: the remaining work does not touch that memory.
   void finish(bool host_is_done = false);
 
  private:
@@ -31,10 +32,10 @@ class Operation {
 };
 
 bool is_on_device(const core::ArrayView& array) noexcept;
-/// Row-major without gaps, and nothing beside the elements is in their bytes.
+/// C-contiguous, and every bit of its bytes belongs to an element.
 bool is_gapless(const core::ArrayView& array) noexcept;
 
-/// `nbytes` gapless bytes from one array's data to the other's, between any memory of one driver.
+/// Copies `nbytes` contiguous bytes between any memory of one driver.
 void copy_bytes(const core::ArrayView& dst, const core::ArrayView& src, std::int64_t nbytes,
                 const StreamPtr& stream);
 

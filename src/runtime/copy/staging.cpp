@@ -1,5 +1,4 @@
-// Owns how an array is cut into pieces that fit pinned memory, and what waits for what between
-// them.
+// Splits arrays into chunks, and overlaps CPU copies with transfers.
 #include "runtime/copy/staging.hpp"
 
 #include <algorithm>
@@ -14,7 +13,7 @@ namespace {
 
 using core::ArrayView;
 
-/// The view with its first element `elements` further on.
+/// The view advanced by `elements` along contiguous memory.
 ArrayView advanced(ArrayView view, std::int64_t elements) noexcept {
   const std::int64_t bits = elements * view.dtype.stored_bits() + view.bit;
   view.data += bits >> 3;
@@ -23,9 +22,9 @@ ArrayView advanced(ArrayView view, std::int64_t elements) noexcept {
 }
 
 /// Calls `visit(part, offset)` for parts of at most `most` elements, in row-major order; `offset`
-/// counts the elements before.
+/// is the number of elements before the part.
 template <class Visit>
-void each_part(const ArrayView& view, std::int64_t most, std::int64_t offset, const Visit& visit) {
+void each_chunk(const ArrayView& view, std::int64_t most, std::int64_t offset, const Visit& visit) {
   const std::int64_t size = view.size();
   if (size <= most) return visit(view, offset);
   const std::int64_t inner = size / view.shape[0];
@@ -46,7 +45,7 @@ void each_part(const ArrayView& view, std::int64_t most, std::int64_t offset, co
     --part.ndim;
     ++part.shape;
     ++part.strides;
-    each_part(part, most, offset + i * inner, visit);
+    each_chunk(part, most, offset + i * inner, visit);
   }
 }
 
@@ -56,87 +55,88 @@ core::Array gapless_at(Address memory, const core::DType& dtype, core::Extents s
 
 }  // namespace
 
-/// The device must be current. What there is already is kept when more cannot be had.
-bool StagingRing::prepare(DeviceContext& unit) {
-  const Relaxed whatever_is_captured(unit.api());
-  for (Piece& piece : pieces_) {
-    if (piece.memory == 0) {
+/// The device must be current. Returns false if pinned memory runs out; chunks allocated so far are
+/// kept.
+bool StagingRing::allocate_chunks(DeviceContext& context) {
+  const RelaxedCaptureMode relaxed(context.api());
+  for (Chunk& chunk : chunks_) {
+    if (chunk.memory == 0) {
       Address made = 0;
-      const Status status = unit.api().allocate_host(&made, std::size_t{kPieceBytes});
+      const Status status = context.api().allocate_host(&made, std::size_t{kChunkBytes});
       if (status == kOutOfMemory) return false;
-      unit.check(status, "allocating pinned memory");
-      piece.memory = made;
+      context.check(status, "allocating pinned memory");
+      chunk.memory = made;
     }
-    if (piece.event == nullptr) piece.event = unit.take_event();
+    if (chunk.event == nullptr) chunk.event = context.take_event();
   }
   return true;
 }
 
-void StagingRing::await(DeviceContext& unit, Piece& piece) {
-  if (!piece.busy) return;
-  const Relaxed whatever_is_captured(unit.api());
-  unit.check(unit.api().event_synchronize(piece.event), "waiting for a transfer");
-  piece.busy = false;
+void StagingRing::wait_for(DeviceContext& context, Chunk& chunk) {
+  if (!chunk.busy) return;
+  const RelaxedCaptureMode relaxed(context.api());
+  context.check(context.api().event_synchronize(chunk.event), "waiting for a transfer");
+  chunk.busy = false;
 }
 
-bool StagingRing::send(const ArrayView& to, const ArrayView& from, const StreamPtr& stream) {
+bool StagingRing::upload(const ArrayView& to, const ArrayView& from, const StreamPtr& stream) {
   const std::lock_guard guard(lock_);
-  DeviceContext& unit = stream->unit();
+  DeviceContext& context = stream->context();
   Operation operation(to, from, stream);
-  const OnDevice here(unit);
-  if (!prepare(unit)) {
+  const DeviceGuard on_device(context);
+  if (!allocate_chunks(context)) {
     operation.finish(/*host_is_done=*/true);
     return false;
   }
   const std::int64_t itemsize = to.dtype.itemsize();
-  each_part(from, kPieceBytes / itemsize, 0, [&](const ArrayView& part, std::int64_t offset) {
-    Piece& piece = pieces_[next_++ % pieces_.size()];
-    await(unit, piece);
-    core::copy(gapless_at(piece.memory, to.dtype, part.extents()), part);
+  each_chunk(from, kChunkBytes / itemsize, 0, [&](const ArrayView& part, std::int64_t offset) {
+    Chunk& chunk = chunks_[next_++ % chunks_.size()];
+    wait_for(context, chunk);
+    core::copy(gapless_at(chunk.memory, to.dtype, part.extents()), part);
     const auto target = reinterpret_cast<Address>(to.data + offset * itemsize);
     const auto nbytes = static_cast<std::size_t>(part.size() * itemsize);
-    unit.check(
-        unit.api().copy(target, piece.memory, nbytes, Direction::kHostToDevice, stream->handle()),
-        "copying memory");
-    unit.check(unit.api().event_record(piece.event, stream->handle()), "recording an event");
-    piece.busy = true;
+    context.check(context.api().copy(target, chunk.memory, nbytes, Direction::kHostToDevice,
+                                     stream->handle()),
+                  "copying memory");
+    context.check(context.api().event_record(chunk.event, stream->handle()), "recording an event");
+    chunk.busy = true;
   });
   operation.finish(/*host_is_done=*/true);
   return true;
 }
 
-void StagingRing::spread(DeviceContext& unit, Piece& piece, const core::DType& dtype) {
-  if (!piece.busy) return;
-  await(unit, piece);
-  core::copy(piece.part, gapless_at(piece.memory, dtype, piece.part.layout.extents()));
+void StagingRing::scatter(DeviceContext& context, Chunk& chunk, const core::DType& dtype) {
+  if (!chunk.busy) return;
+  wait_for(context, chunk);
+  core::copy(chunk.part, gapless_at(chunk.memory, dtype, chunk.part.layout.extents()));
 }
 
-bool StagingRing::fetch(const ArrayView& to, const ArrayView& from, const StreamPtr& stream) {
+bool StagingRing::download(const ArrayView& to, const ArrayView& from, const StreamPtr& stream) {
   const std::lock_guard guard(lock_);
-  DeviceContext& unit = stream->unit();
+  DeviceContext& context = stream->context();
   Operation operation(to, from, stream);
-  const OnDevice here(unit);
-  if (!prepare(unit)) {
+  const DeviceGuard on_device(context);
+  if (!allocate_chunks(context)) {
     operation.finish();
     return false;
   }
-  for (Piece& piece : pieces_) await(unit, piece);  // what was sent before means nothing here
+  for (Chunk& chunk : chunks_) wait_for(context, chunk);  // uploads have no data to scatter
   const std::int64_t itemsize = from.dtype.itemsize();
-  each_part(to, kPieceBytes / itemsize, 0, [&](const ArrayView& part, std::int64_t offset) {
-    Piece& piece = pieces_[next_++ % pieces_.size()];
-    spread(unit, piece, from.dtype);
+  each_chunk(to, kChunkBytes / itemsize, 0, [&](const ArrayView& part, std::int64_t offset) {
+    Chunk& chunk = chunks_[next_++ % chunks_.size()];
+    scatter(context, chunk, from.dtype);
     const auto source = reinterpret_cast<Address>(from.data + offset * itemsize);
     const auto nbytes = static_cast<std::size_t>(part.size() * itemsize);
-    unit.check(
-        unit.api().copy(piece.memory, source, nbytes, Direction::kDeviceToHost, stream->handle()),
-        "copying memory");
-    unit.check(unit.api().event_record(piece.event, stream->handle()), "recording an event");
-    piece.part = {{},       part.data, part.dtype,
+    context.check(context.api().copy(chunk.memory, source, nbytes, Direction::kDeviceToHost,
+                                     stream->handle()),
+                  "copying memory");
+    context.check(context.api().event_record(chunk.event, stream->handle()), "recording an event");
+    chunk.part = {{},       part.data, part.dtype,
                   part.bit, false,     core::Layout(part.extents(), part.stride_span())};
-    piece.busy = true;
+    chunk.busy = true;
   });
-  for (std::size_t i = 0; i < pieces_.size(); ++i)
-    spread(unit, pieces_[(next_ + i) % pieces_.size()], from.dtype);
+  for (std::size_t i = 0; i < chunks_.size(); ++i)
+    scatter(context, chunks_[(next_ + i) % chunks_.size()], from.dtype);
   operation.finish();
   return true;
 }

@@ -1,5 +1,4 @@
-// Owns StagingRing: the pinned memory through which large transfers from and to other host memory
-// go, piece by piece, while the processor gathers or spreads the elements of the next piece.
+// StagingRing: pinned chunks through which large transfers of pageable memory are pipelined.
 #pragma once
 
 #include <array>
@@ -12,33 +11,34 @@
 
 namespace refarray::runtime {
 
-/// One for each device, made at first use and never given back. One thread at a time.
+/// One per device. The CPU gathers or scatters one chunk while the device transfers another. Chunks
+/// are allocated on first use and never freed. Used by one thread at a time.
 class StagingRing {
  public:
-  /// From host memory, any layout and any type that converts, into gapless device memory. The
-  /// host's memory has been read when it returns; the work on the stream goes on. False, having
-  /// done nothing, when there is no pinned memory to be had. Throws as copy().
-  bool send(const core::ArrayView& to, const core::ArrayView& from, const StreamPtr& stream);
-  /// The other way; the host's memory has been written when it returns.
-  bool fetch(const core::ArrayView& to, const core::ArrayView& from, const StreamPtr& stream);
+  /// Uploads host memory of any layout and convertible dtype to contiguous device memory. Host
+  /// memory has been read on return; work on the stream continues. Returns false, without side
+  /// effects, if pinned memory cannot be allocated. Throws as copy().
+  bool upload(const core::ArrayView& to, const core::ArrayView& from, const StreamPtr& stream);
+  /// Downloads the other way; host memory has been written on return.
+  bool download(const core::ArrayView& to, const core::ArrayView& from, const StreamPtr& stream);
 
  private:
-  static constexpr std::int64_t kPieceBytes = std::int64_t{4} << 20;
+  static constexpr std::int64_t kChunkBytes = std::int64_t{4} << 20;
 
-  struct Piece {
+  struct Chunk {
     Address memory = 0;
-    Handle event = nullptr;  // what the piece's last transfer ends with
+    Handle event = nullptr;  // end of the chunk's last transfer
     bool busy = false;
-    // What came in, until it is spread: the part of the result it becomes.
+    // A downloaded chunk's destination, until it is scattered.
     core::Array part;
   };
 
-  bool prepare(DeviceContext& unit);
-  void await(DeviceContext& unit, Piece& piece);
-  void spread(DeviceContext& unit, Piece& piece, const core::DType& dtype);
+  bool allocate_chunks(DeviceContext& context);
+  void wait_for(DeviceContext& context, Chunk& chunk);
+  void scatter(DeviceContext& context, Chunk& chunk, const core::DType& dtype);
 
   std::mutex lock_;
-  std::array<Piece, 4> pieces_;
+  std::array<Chunk, 4> chunks_;
   std::size_t next_ = 0;
 };
 

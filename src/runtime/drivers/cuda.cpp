@@ -1,36 +1,36 @@
-// Owns the CUDA half of the driver table: versioned symbols of libcuda.so.1 by cuGetProcAddress,
-// and the few calls whose form is not the neutral one.
+// Loads libcuda and fills the DriverTable, with adapters for functions whose signatures differ from
+// the table's.
 #include <dlfcn.h>
 
 #include <array>
 #include <atomic>
 #include <mutex>
 
-#include "core/error.hpp"
 #include "runtime/drivers/cuda_abi.hpp"
-#include "runtime/drivers/load.hpp"
+#include "runtime/drivers/load_common.hpp"
 
 namespace refarray::runtime {
 namespace {
 
-cuda::Calls calls;  // written by load_cuda, once
+cuda::Calls calls;  // written once, by load_cuda
 
-constexpr int kMostDevices = 64;
+constexpr int kMaxDevices = 64;
 
-/// The primary contexts, which cudart, PyTorch, CuPy and JAX use too. Retained at first use and
-/// never released: whoever resets a device takes ours away as well.
-struct Contexts {
+/// The devices' primary contexts, which cudart, PyTorch, CuPy and JAX use too. Retained at first
+/// use and never released. Resetting a device (cudaDeviceReset) destroys its context for us as
+/// well.
+struct PrimaryContexts {
   std::mutex lock;
-  std::array<std::atomic<void*>, kMostDevices> handles{};
+  std::array<std::atomic<void*>, kMaxDevices> handles{};
 };
-Contexts& contexts() {
-  static auto& all = *new Contexts;  // outlives every thread
+PrimaryContexts& primary_contexts() {
+  static auto& all = *new PrimaryContexts;  // outlives every thread
   return all;
 }
 
-Status context_of(int device, void** out) {
-  Contexts& all = contexts();
-  if (device < 0 || device >= kMostDevices) return kInvalidValue;
+Status primary_context(int device, void** out) {
+  PrimaryContexts& all = primary_contexts();
+  if (device < 0 || device >= kMaxDevices) return kInvalidValue;
   auto& kept = all.handles[static_cast<std::size_t>(device)];
   *out = kept.load(std::memory_order_acquire);
   if (*out != nullptr) return kSuccess;
@@ -45,21 +45,15 @@ Status context_of(int device, void** out) {
 }
 
 Status enter(int device, std::intptr_t* before) {
-  *before = 0;  // the driver keeps a stack of contexts itself
+  *before = 0;  // unused: the driver has a context stack
   void* context = nullptr;
-  if (const Status status = context_of(device, &context); status != kSuccess) return status;
+  if (const Status status = primary_context(device, &context); status != kSuccess) return status;
   return calls.context_push(context);
 }
 
 Status leave(std::intptr_t) {
   void* ours = nullptr;
   return calls.context_pop(&ours);
-}
-
-Status device_name(char* out, int size, int device) {
-  int number = 0;
-  const Status status = calls.device_get(&number, device);
-  return status != kSuccess ? status : calls.device_name(out, size, number);
 }
 
 Status has_pools(int* out, int device) {
@@ -73,8 +67,8 @@ Status has_pools(int* out, int device) {
   return status != kSuccess ? status : calls.device_attribute(out, cuda::kPoolsSupported, number);
 }
 
-/// A pool of our own: the default one belongs to the user, and gives memory back at every
-/// synchronisation.
+/// A pool of our own, because the device's default pool belongs to the user. Unlimited release
+/// threshold: by default a pool returns its free memory to the system at every synchronisation.
 Status pool_create(Handle* out, int device) {
   cuda::PoolProperties properties;
   properties.location_id = device;
@@ -83,21 +77,12 @@ Status pool_create(Handle* out, int device) {
   return calls.pool_set(*out, cuda::kReleaseThreshold, &keep_all);
 }
 
-Status allocate_host(Address* out, std::size_t nbytes) {
-  void* address = nullptr;
-  const Status status = calls.allocate_host(&address, nbytes, cuda::kHostPortable);
-  *out = reinterpret_cast<Address>(address);
-  return status;
-}
-
-Status free_host(Address address) { return calls.free_host(reinterpret_cast<void*>(address)); }
-
 Status allocate_managed(Address* out, std::size_t nbytes) {
   return calls.allocate_managed(out, nbytes, cuda::kManagedGlobal);
 }
 
-Status copy(Address to, Address from, std::size_t nbytes, Direction way, Handle stream) {
-  switch (way) {
+Status copy(Address to, Address from, std::size_t nbytes, Direction direction, Handle stream) {
+  switch (direction) {
     case Direction::kHostToDevice:
       return calls.copy_to_device(to, reinterpret_cast<const void*>(from), nbytes, stream);
     case Direction::kDeviceToHost:
@@ -111,20 +96,20 @@ Status copy(Address to, Address from, std::size_t nbytes, Direction way, Handle 
 }
 
 Status copy_rows(Address to, std::size_t to_pitch, Address from, std::size_t from_pitch,
-                 std::size_t width, std::size_t height, Direction way, Handle stream) {
+                 std::size_t width, std::size_t height, Direction direction, Handle stream) {
   const auto type_of = [](bool host) { return host ? cuda::kMemoryHost : cuda::kMemoryDevice; };
   cuda::Copy2D rows;
-  rows.from_type = type_of(way == Direction::kHostToDevice);
+  rows.from_type = type_of(direction == Direction::kHostToDevice);
   rows.from_host = reinterpret_cast<const void*>(from);
   rows.from_device = from;
   rows.from_pitch = from_pitch;
-  rows.to_type = type_of(way == Direction::kDeviceToHost);
+  rows.to_type = type_of(direction == Direction::kDeviceToHost);
   rows.to_host = reinterpret_cast<void*>(to);
   rows.to_device = to;
   rows.to_pitch = to_pitch;
   rows.width = width;
   rows.height = height;
-  if (way == Direction::kAny) rows.from_type = rows.to_type = cuda::kUnifiedMemory;
+  if (direction == Direction::kAny) rows.from_type = rows.to_type = cuda::kUnifiedMemory;
   return calls.copy_2d(&rows, stream);
 }
 
@@ -132,13 +117,14 @@ Status copy_peer(Address to, int to_device, Address from, int from_device, std::
                  Handle stream) {
   void* to_context = nullptr;
   void* from_context = nullptr;
-  Status status = context_of(to_device, &to_context);
-  if (status == kSuccess) status = context_of(from_device, &from_context);
+  Status status = primary_context(to_device, &to_context);
+  if (status == kSuccess) status = primary_context(from_device, &from_context);
   if (status != kSuccess) return status;
   return calls.copy_peer(to, to_context, from, from_context, nbytes, stream);
 }
 
-/// The plural form: it succeeds for memory that CUDA does not know, with type 0.
+/// cuPointerGetAttributes, unlike cuPointerGetAttribute, succeeds with type 0 for memory that CUDA
+/// does not know.
 Status pointer_facts(Address address, PointerFacts* out) {
   unsigned type = 0;
   unsigned managed = 0;
@@ -146,7 +132,7 @@ Status pointer_facts(Address address, PointerFacts* out) {
   int wanted[] = {cuda::kPointerMemoryType, cuda::kPointerIsManaged, cuda::kPointerDevice};
   void* into[] = {&type, &managed, &device};
   const Status status = calls.pointer_attributes(3, wanted, into, address);
-  if (status == kInvalidValue) return kSuccess;  // older drivers: not CUDA's
+  if (status == kInvalidValue) return kSuccess;  // older drivers: unknown memory
   if (status != kSuccess) return status;
   using Memory = PointerFacts::Memory;
   if (managed != 0) {
@@ -174,21 +160,18 @@ Status stream_device(Handle stream, int* out) {
 
 Status record_all(int device, Handle event) {
   void* context = nullptr;
-  const Status status = context_of(device, &context);
+  const Status status = primary_context(device, &context);
   return status == kSuccess ? calls.record_context(context, event) : status;
 }
 
-void fill_memory(Api& api) {
-  api.allocate = calls.allocate;
-  api.free = calls.free;
+void fill_memory(DriverTable& api) {
   if (calls.pool_create != nullptr) {
     api.pool_create = pool_create;
-    api.pool_trim = calls.pool_trim;
     api.allocate_async = calls.allocate_from_pool;
     api.free_async = calls.free_async;
   }
-  api.allocate_host = allocate_host;
-  api.free_host = free_host;
+  api.allocate_host = allocate_pinned<calls, cuda::kHostPortable>;
+  api.free_host = free_pinned<calls>;
   api.allocate_managed = allocate_managed;
   api.set_bytes = calls.set_bytes;
   api.copy = copy;
@@ -197,53 +180,36 @@ void fill_memory(Api& api) {
   api.pointer_facts = pointer_facts;
 }
 
-Api table() {
-  Api api;
+DriverTable table() {
+  DriverTable api = common_table(calls);
   api.error_name = calls.error_name;
   api.error_text = calls.error_text;
-  api.device_name = device_name;
   api.has_pools = has_pools;
   api.enter = enter;
   api.leave = leave;
   api.device_synchronize = calls.context_synchronize;
   fill_memory(api);
-  api.stream_create = calls.stream_create;
-  api.stream_destroy = calls.stream_destroy;
-  api.stream_synchronize = calls.stream_synchronize;
-  api.stream_query = calls.stream_query;
-  api.stream_wait = calls.stream_wait;
   api.stream_device = stream_device;
-  api.stream_capture = calls.stream_capture;
-  api.exchange_capture_mode = calls.exchange_capture_mode;
-  api.event_create = calls.event_create;
-  api.event_destroy = calls.event_destroy;
-  api.event_record = calls.event_record;
-  api.event_query = calls.event_query;
-  api.event_synchronize = calls.event_synchronize;
-  api.event_elapsed = calls.event_elapsed;
   if (calls.record_context != nullptr) api.record_all = record_all;
-  api.module_load = calls.module_load;
-  api.module_function = calls.module_function;
-  api.launch = calls.launch;
   return api;
 }
 
-/// What of cuInit's answers a person can do something about.
+/// A hint for the statuses of cuInit that the user can act on.
 const char* advice(Status status) noexcept {
   switch (status) {
-    case 3:
+    case cuda::kNotInitialized:
       return " (the driver is not initialised: was this process forked after its parent had used "
              "it?)";
-    case 34:
+    case cuda::kStubLibrary:
       return " (this is the CUDA Toolkit's stub library, which stands in for the driver at link "
              "time)";
-    case 35:
+    case cuda::kInsufficientDriver:
       return " (the driver is older than its library)";
-    case 100:
+    case kNoDevice:
       return " (no device)";
-    case 803:
+    case cuda::kSystemDriverMismatch:
       return " (the driver and its library are of different versions)";
-    case 999:
+    case cuda::kUnknownError:
       return " (unknown error: is the kernel module loaded?)";
     default:
       return "";
@@ -252,15 +218,12 @@ const char* advice(Status status) noexcept {
 
 }  // namespace
 
-Loaded load_cuda() {
-  Loaded out;
+LoadedDriver load_cuda() {
   const Library library = open_cuda_library();
-  out.library = library.file;
-  out.why = library.why;
-  out.retriable = library.handle == nullptr;
+  LoadedDriver out = loaded_from(library);
   if (library.handle == nullptr) return out;
-  // Before anything else is asked: a stub has every name, answers each call with 34 and writes no
-  // result, the result of cuGetProcAddress included.
+  // cuInit comes first. The toolkit's stub library exports every function, and each returns
+  // kStubLibrary without writing its results; so does cuGetProcAddress.
   const auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(library.handle, "cuInit"));
   if (init == nullptr) {
     out.why = "the library has no cuInit";
@@ -274,15 +237,7 @@ Loaded load_cuda() {
   out.found = cuda::resolve(library.handle, calls, out.why);
   if (!out.found) return out;
   out.api = table();
-  Status status = calls.driver_version(&out.version);
-  int devices = 0;
-  if (status == kSuccess) status = calls.device_count(&devices);
-  if (status != kSuccess) {
-    out.why = core::text("cuDeviceGetCount returned ", status, advice(status));
-    return out;
-  }
-  out.devices = devices;
-  if (devices == 0) out.why = "the driver counts no device";
+  count_devices(out, calls.driver_version, calls.device_count, "cuDeviceGetCount", advice);
   return out;
 }
 

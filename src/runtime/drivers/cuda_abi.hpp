@@ -1,6 +1,5 @@
-// Owns what we know of libcuda's binary interface: its functions as we call them, and the two
-// structs and the numbers that they take. Declared here, so that building needs no CUDA; a test
-// holds it against NVIDIA's own header where there is one.
+// The part of libcuda's ABI that we use: functions, structs and constants. Declared here so that
+// the build needs no CUDA toolkit; tests/devices/abi compares it with NVIDIA's header.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +10,12 @@ namespace refarray::runtime::cuda {
 
 /// CUmemPoolProps_v1.
 struct PoolProperties {
-  int allocation_type = 1;  // pinned, the only one there is
-  int handle_types = 0;     // not for other processes
-  int location_type = 1;    // a device
+  int allocation_type = 1;  // CU_MEM_ALLOCATION_TYPE_PINNED
+  int handle_types = 0;     // not shareable between processes
+  int location_type = 1;    // CU_MEM_LOCATION_TYPE_DEVICE
   int location_id = 0;
   void* security = nullptr;
-  std::size_t most = 0;  // the system's own limit
+  std::size_t max_size = 0;  // 0: the system's limit
   unsigned short usage = 0;
   unsigned char reserved[54] = {};
 };
@@ -55,11 +54,18 @@ inline constexpr unsigned kHostPortable = 1;     // CU_MEMHOSTALLOC_PORTABLE
 inline constexpr unsigned kManagedGlobal = 1;    // CU_MEM_ATTACH_GLOBAL
 inline constexpr std::uint64_t kLegacyFlag = 1;  // CU_GET_PROC_ADDRESS_LEGACY_STREAM
 
+/// Statuses that advice() in cuda.cpp explains.
+inline constexpr int kNotInitialized = 3;          // CUDA_ERROR_NOT_INITIALIZED
+inline constexpr int kStubLibrary = 34;            // CUDA_ERROR_STUB_LIBRARY
+inline constexpr int kInsufficientDriver = 35;     // cudaErrorInsufficientDriver, a runtime code
+inline constexpr int kSystemDriverMismatch = 803;  // CUDA_ERROR_SYSTEM_DRIVER_MISMATCH
+inline constexpr int kUnknownError = 999;          // CUDA_ERROR_UNKNOWN
+
 /// cuGetProcAddress of CUDA 11.3, and cuGetProcAddress_v2 of CUDA 12.
 using ProcAddress = int (*)(const char*, void**, int, std::uint64_t);
 using ProcAddress2 = int (*)(const char*, void**, int, std::uint64_t, int*);
 
-/// The functions, each in the version that it is asked for in cuda_symbols.cpp.
+/// Each function in the version that cuda_symbols.cpp requests.
 struct Calls {
   int (*init)(unsigned) = nullptr;
   int (*driver_version)(int*) = nullptr;
@@ -67,7 +73,6 @@ struct Calls {
   int (*error_text)(int, const char**) = nullptr;
   int (*device_count)(int*) = nullptr;
   int (*device_get)(int*, int) = nullptr;
-  int (*device_name)(char*, int, int) = nullptr;
   int (*device_attribute)(int*, int, int) = nullptr;
   int (*context_retain)(void**, int) = nullptr;
   int (*context_push)(void*) = nullptr;
@@ -81,7 +86,6 @@ struct Calls {
   int (*allocate_managed)(std::uintptr_t*, std::size_t, unsigned) = nullptr;
   int (*pool_create)(void**, const PoolProperties*) = nullptr;
   int (*pool_set)(void*, int, void*) = nullptr;
-  int (*pool_trim)(void*, std::size_t) = nullptr;
   int (*allocate_from_pool)(std::uintptr_t*, std::size_t, void*, void*) = nullptr;
   int (*free_async)(std::uintptr_t, void*) = nullptr;
   int (*copy)(std::uintptr_t, std::uintptr_t, std::size_t, void*) = nullptr;
@@ -99,7 +103,6 @@ struct Calls {
   int (*stream_context)(void*, void**) = nullptr;
   int (*stream_device)(void*, int*) = nullptr;
   int (*stream_capture)(void*, int*, unsigned long long*) = nullptr;
-  int (*stream_is_capturing)(void*, int*) = nullptr;
   int (*exchange_capture_mode)(int*) = nullptr;
   int (*event_create)(void**, unsigned) = nullptr;
   int (*event_destroy)(void*) = nullptr;
@@ -115,8 +118,8 @@ struct Calls {
                 void**, void**) = nullptr;
 };
 
-/// Finds every function in an opened library. False, with the reason, when one that we need is not
-/// there; an optional one is null then.
+/// Resolves every function of an opened library; optional functions it lacks stay null. Returns
+/// false, with the reason, if a required one is missing.
 bool resolve(void* library, Calls& calls, std::string& why);
 
 }  // namespace refarray::runtime::cuda

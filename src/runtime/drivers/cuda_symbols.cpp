@@ -1,30 +1,24 @@
-// Owns the symbols of libcuda.so.1: which version of each function is asked for, by
-// cuGetProcAddress.
+// The functions we request from libcuda by cuGetProcAddress, and the version of each.
 #include <dlfcn.h>
 
 #include <array>
 #include <string>
 
-#include "core/error.hpp"
 #include "runtime/drivers/cuda_abi.hpp"
-#include "runtime/drivers/driver_table.hpp"
+#include "runtime/drivers/load_common.hpp"
 
 namespace refarray::runtime::cuda {
 namespace {
 
-/// A function, and the version of CUDA whose form of it is meant: a bare name may mean the form of
-/// CUDA 3, and the newest form may have other parameters.
+/// A function and the CUDA version whose signature we use. Neither dlsym nor the newest version
+/// will do: cuMemAlloc, say, is exported with its CUDA 3 signature, and later versions may add
+/// parameters.
 struct Symbol {
   const char* name;
   int version;
   bool required;
   void** slot;
 };
-
-template <class F>
-void** slot(F*& function) noexcept {
-  return reinterpret_cast<void**>(&function);
-}
 
 auto symbols(Calls& calls) {
   return std::to_array<Symbol>({
@@ -34,7 +28,6 @@ auto symbols(Calls& calls) {
       {"cuGetErrorString", 6000, true, slot(calls.error_text)},
       {"cuDeviceGetCount", 2000, true, slot(calls.device_count)},
       {"cuDeviceGet", 2000, true, slot(calls.device_get)},
-      {"cuDeviceGetName", 2000, true, slot(calls.device_name)},
       {"cuDeviceGetAttribute", 2000, true, slot(calls.device_attribute)},
       {"cuDevicePrimaryCtxRetain", 7000, true, slot(calls.context_retain)},
       {"cuCtxPushCurrent", 4000, true, slot(calls.context_push)},
@@ -48,7 +41,6 @@ auto symbols(Calls& calls) {
       {"cuMemAllocManaged", 6000, true, slot(calls.allocate_managed)},
       {"cuMemPoolCreate", 11020, false, slot(calls.pool_create)},
       {"cuMemPoolSetAttribute", 11020, false, slot(calls.pool_set)},
-      {"cuMemPoolTrimTo", 11020, false, slot(calls.pool_trim)},
       {"cuMemAllocFromPoolAsync", 11020, false, slot(calls.allocate_from_pool)},
       {"cuMemFreeAsync", 11020, false, slot(calls.free_async)},
       {"cuMemcpyAsync", 4000, true, slot(calls.copy)},
@@ -66,7 +58,6 @@ auto symbols(Calls& calls) {
       {"cuStreamGetCtx", 9020, true, slot(calls.stream_context)},
       {"cuStreamGetDevice", 12080, false, slot(calls.stream_device)},
       {"cuStreamGetCaptureInfo", 10010, true, slot(calls.stream_capture)},
-      {"cuStreamIsCapturing", 10000, true, slot(calls.stream_is_capturing)},
       {"cuThreadExchangeStreamCaptureMode", 10010, true, slot(calls.exchange_capture_mode)},
       {"cuEventCreate", 2000, true, slot(calls.event_create)},
       {"cuEventDestroy", 4000, true, slot(calls.event_destroy)},
@@ -82,7 +73,7 @@ auto symbols(Calls& calls) {
   });
 }
 
-/// cuGetProcAddress has had two forms, and each symbol has the one of its own name.
+/// cuGetProcAddress has two signatures, each under a symbol of its own.
 class Resolver {
  public:
   explicit Resolver(void* library) noexcept
@@ -91,8 +82,8 @@ class Resolver {
 
   explicit operator bool() const noexcept { return newer_ != nullptr || older_ != nullptr; }
 
-  /// nullptr when the driver does not have it. Legacy: stream 0 is the legacy default stream in
-  /// every form.
+  /// nullptr if the driver does not have the function. kLegacyFlag: in every version stream 0 is
+  /// the legacy, not the per-thread default stream.
   void* find(const Symbol& symbol) const noexcept {
     void* found = nullptr;
     int ignored = 0;

@@ -1,8 +1,6 @@
-// Owns Driver: one vendor's driver in this process, how its failures become errors, and being on a
-// device for a while without the user noticing.
+// Driver: one vendor's driver and its devices; guards that make a device current.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,31 +10,31 @@
 
 namespace refarray::runtime {
 
-enum class Vendor { kCuda, kHip };
+class DeviceContext;
 
-/// The vendor behind a kind of memory; the CPU has none and must not be asked for.
+/// The vendor behind a device kind; not for the CPU, which has none.
 constexpr Vendor vendor_of(core::DeviceKind kind) noexcept {
   return kind == core::DeviceKind::kRocm || kind == core::DeviceKind::kRocmHost ? Vendor::kHip
                                                                                 : Vendor::kCuda;
 }
+constexpr const char* vendor_name(Vendor vendor) noexcept {
+  return vendor == Vendor::kCuda ? "CUDA" : "ROCm";
+}
 
-class DeviceContext;
-
-/// A driver that is loaded, initialised and has a device. Made at first use, never destroyed.
+/// A loaded and initialised driver that has at least one device. Created by find_driver(), never
+/// destroyed.
 class Driver {
  public:
   Vendor vendor;
-  Api api;
-  int version = 0;
-  std::string library;
-  std::vector<std::unique_ptr<DeviceContext>> units;  // by device id
+  DriverTable api;
+  std::vector<std::unique_ptr<DeviceContext>> contexts;  // indexed by device id
 
   explicit Driver(Vendor which) noexcept : vendor(which) {}
 
-  const char* name() const noexcept { return vendor == Vendor::kCuda ? "CUDA" : "ROCm"; }
-  DeviceContext& unit(int id) const noexcept { return *units[static_cast<std::size_t>(id)]; }
-  /// "CUDA: cuMemAllocAsync ..." is not known here: `call` says what was done in plain words.
-  /// Throws kMemory for out of memory, else DriverError with the driver's name for the status.
+  const char* name() const noexcept { return vendor_name(vendor); }
+  DeviceContext& context(int id) const noexcept { return *contexts[static_cast<std::size_t>(id)]; }
+  /// Throws unless `status` is kSuccess: kMemory for kOutOfMemory, else DriverError with the
+  /// driver's name for the status. `call` is the operation in plain English, for the message.
   void check(Status status, const char* call) const {
     if (status != kSuccess) [[unlikely]]
       fail(status, call);
@@ -44,36 +42,27 @@ class Driver {
   [[noreturn, gnu::cold]] void fail(Status status, const char* call) const;
 };
 
-/// The vendor's driver, loaded at the first call; nullptr, with the reason in `why`, when there is
-/// none or when this process was forked from one that had initialised it.
-Driver* find_driver(Vendor vendor, std::string* why = nullptr);
-/// Likewise, but nothing is loaded: nullptr unless somebody did before.
-Driver* loaded_driver(Vendor vendor) noexcept;
-/// The unit behind a device that arrays can be on. Throws kBuffer naming the device and the reason.
-DeviceContext& unit_of(const core::Device& device);
-/// Whether this process is a child of one that had initialised a driver: then nothing of it works.
-bool is_forked() noexcept;
-
-/// Makes a device current for the calling thread while it lives, and gives back the user's own.
-class OnDevice {
+/// RAII: makes a device current in the calling thread, then restores the caller's. Throws
+/// DriverError.
+class DeviceGuard {
  public:
-  explicit OnDevice(const DeviceContext& unit);
-  OnDevice(const OnDevice&) = delete;
-  OnDevice& operator=(const OnDevice&) = delete;
-  ~OnDevice();
+  explicit DeviceGuard(const DeviceContext& context);
+  DeviceGuard(const DeviceGuard&) = delete;
+  DeviceGuard& operator=(const DeviceGuard&) = delete;
+  ~DeviceGuard();
 
  private:
   const Driver& driver_;
   std::intptr_t before_ = 0;
 };
 
-/// The same for code that must not throw: ask whether it worked.
-class TryOnDevice {
+/// DeviceGuard for code that must not throw; false if the device could not be made current.
+class TryDeviceGuard {
  public:
-  explicit TryOnDevice(const DeviceContext& unit) noexcept;
-  TryOnDevice(const TryOnDevice&) = delete;
-  TryOnDevice& operator=(const TryOnDevice&) = delete;
-  ~TryOnDevice();
+  explicit TryDeviceGuard(const DeviceContext& context) noexcept;
+  TryDeviceGuard(const TryDeviceGuard&) = delete;
+  TryDeviceGuard& operator=(const TryDeviceGuard&) = delete;
+  ~TryDeviceGuard();
   explicit operator bool() const noexcept { return entered_; }
 
  private:

@@ -1,5 +1,5 @@
-// Owns the neutral table of driver functions that everything above is written over: filled from
-// libcuda in cuda.cpp and from libamdhip64 in hip.cpp, with the signatures that both vendors share.
+// DriverTable: the driver functions we call, with one signature for both vendors. Filled from
+// libcuda in cuda.cpp and from libamdhip64 in hip.cpp.
 #pragma once
 
 #include <cstddef>
@@ -7,80 +7,175 @@
 
 namespace refarray::runtime {
 
-using Status = int;              // the vendor's own code; the few below are the same for both
-using Address = std::uintptr_t;  // an address in device, managed or pinned memory
-using Handle = void*;            // a stream, an event, a pool, a module or a kernel
+enum class Vendor : std::uint8_t { kCuda, kHip };
+
+using Status = int;              // the vendor's own code; those named below are the same for both
+using Address = std::uintptr_t;  // an address in device, managed or host memory
+using Handle = void*;            // a stream, event, memory pool, module or kernel
 
 inline constexpr Status kSuccess = 0;
 inline constexpr Status kInvalidValue = 1;
 inline constexpr Status kOutOfMemory = 2;
-inline constexpr Status kNotReady = 600;
+inline constexpr Status kNoDevice = 100;
+inline constexpr Status kNotReady = 600;  // of a query: the work has not finished
+/// A graph capture forbids the call, which was not carried out. kCaptureImplicit: the legacy
+/// default stream was used while a stream that is ordered with it captures.
+inline constexpr Status kFirstCaptureError = 900;
+inline constexpr Status kCaptureImplicit = 906;
+inline constexpr Status kLastCaptureError = 908;
 
-/// What a driver knows of an address.
+inline constexpr unsigned kStreamNonBlocking = 1;  // not ordered with the legacy default stream
+inline constexpr unsigned kEventDefault = 0;
+inline constexpr unsigned kEventDisableTiming = 2;
+inline constexpr int kCaptureStatusActive = 1;  // 0 is none, 2 invalidated
+inline constexpr int kCaptureModeRelaxed = 2;
+
+/// The driver's record of an address.
 struct PointerFacts {
   enum class Memory { kUnknown, kHost, kDevice, kManaged };
-  Memory memory = Memory::kUnknown;
-  int device = -1;
+  Memory memory = Memory::kUnknown;  // kUnknown: not allocated or registered with this driver
+  int device = -1;                   // valid unless kUnknown
 };
 
-/// The way of a copy, with HIP's numbers; CUDA finds it out by itself.
+/// The direction of a copy, numbered as hipMemcpyKind; kAny lets the driver infer it.
 enum class Direction : int { kHostToDevice = 1, kDeviceToHost = 2, kDeviceToDevice = 3, kAny = 4 };
 
-/// Null where the driver is too old for it and there is another way; all else is there or the
-/// driver is not used.
-struct Api {
-  // Errors and devices.
+/// Contract, unless an entry says otherwise:
+/// - The entry is never null; a driver that lacks it is not used.
+/// - The device in question is current in the calling thread (enter()), and the call does not
+/// block.
+/// - It is legal during a graph capture. On a capturing stream, enqueueing calls become graph
+/// nodes.
+/// - Outputs are written only on kSuccess. Sizes are bytes.
+/// - Handles and addresses in an output belong to the caller until the matching destroy or free.
+/// - Any status but kSuccess may also report the failure of earlier asynchronous work.
+/// "Unsafe in captures": fails with a capture error, and may invalidate the capture, while any
+/// thread captures in global mode, unless the calling thread is in kCaptureModeRelaxed.
+struct DriverTable {
+  // --- Errors and devices.
+
+  /// cuGetErrorName, hipGetErrorName: a static string, nullptr or kInvalidValue if unknown. Needs
+  /// no current device.
   Status (*error_name)(Status status, const char** out) = nullptr;
+  /// cuGetErrorString, hipGetErrorString: as error_name().
   Status (*error_text)(Status status, const char** out) = nullptr;
-  Status (*device_name)(char* out, int size, int device) = nullptr;
+  /// Whether the stream-ordered allocator may be used:
+  /// cuDeviceGetAttribute(MEMORY_POOLS_SUPPORTED); always 0 on HIP. Needs no current device.
   Status (*has_pools)(int* out, int device) = nullptr;
-  /// Makes the device the calling thread's current one; `before` is what leave() puts back.
+  /// Makes `device` current in the calling thread: cuCtxPushCurrent of its primary context, which
+  /// the first call retains for good (slow), or hipSetDevice. Stores the state for leave().
   Status (*enter)(int device, std::intptr_t* before) = nullptr;
+  /// Restores the device that was current before enter(): cuCtxPopCurrent, hipSetDevice.
   Status (*leave)(std::intptr_t before) = nullptr;
+  /// cuCtxSynchronize, hipDeviceSynchronize: blocks until all streams of the device are idle. Fails
+  /// and invalidates captures while one of its streams captures.
   Status (*device_synchronize)() = nullptr;
 
-  // Memory.
+  // --- Memory. `out` of the allocators is owned by the caller; kOutOfMemory is the only failure
+  // --- that freeing memory can cure.
+
+  /// cuMemAlloc, hipMalloc: device memory. May block. Unsafe in captures.
   Status (*allocate)(Address* out, std::size_t nbytes) = nullptr;
+  /// cuMemFree, hipFree, of allocate() and allocate_managed(). May block: hipFree waits for the
+  /// device, cuMemFree need not. Unsafe in captures. A status outside the capture errors reports
+  /// earlier work: the memory has been freed.
   Status (*free)(Address address) = nullptr;
+  /// cuMemPoolCreate, for `device`, set to keep freed memory (release threshold: unlimited). Null
+  /// on HIP and before CUDA 11.2. Unsafe in captures.
   Status (*pool_create)(Handle* out, int device) = nullptr;
-  Status (*pool_trim)(Handle pool, std::size_t keep) = nullptr;
+  /// cuMemAllocFromPoolAsync: usable by work that comes after this call in stream order. On a
+  /// capturing stream it would allocate a graph node's memory; callers refuse that. Null as
+  /// pool_create.
   Status (*allocate_async)(Address* out, std::size_t nbytes, Handle pool, Handle stream) = nullptr;
+  /// cuMemFreeAsync: frees after all earlier work on `stream`. Fails on a capturing stream, for
+  /// memory that the capture did not allocate. Null as pool_create.
   Status (*free_async)(Address address, Handle stream) = nullptr;
+  /// cuMemHostAlloc, hipHostMalloc: pinned memory, portable to all devices. May block. Unsafe in
+  /// captures.
   Status (*allocate_host)(Address* out, std::size_t nbytes) = nullptr;
+  /// cuMemFreeHost, hipHostFree. May block until the device is idle. Unsafe in captures. The status
+  /// is to be read as free()'s.
   Status (*free_host)(Address address) = nullptr;
+  /// cuMemAllocManaged, attached to all devices; freed with free(). May block. Unsafe in captures.
+  /// Null on HIP: DLPack has no managed ROCm device type.
   Status (*allocate_managed)(Address* out, std::size_t nbytes) = nullptr;
+  /// cuMemsetD8Async, hipMemsetAsync.
   Status (*set_bytes)(Address to, unsigned char value, std::size_t nbytes, Handle stream) = nullptr;
-  Status (*copy)(Address to, Address from, std::size_t nbytes, Direction way,
+  /// cuMemcpyHtoDAsync and its siblings, hipMemcpyAsync. Blocks for pageable host memory, which is
+  /// therefore not legal on a capturing stream. Ranges must not overlap.
+  Status (*copy)(Address to, Address from, std::size_t nbytes, Direction direction,
                  Handle stream) = nullptr;
+  /// cuMemcpy2DAsync, hipMemcpy2DAsync: `height` rows of `width` bytes, pitches >= width. Blocks
+  /// as copy().
   Status (*copy_rows)(Address to, std::size_t to_pitch, Address from, std::size_t from_pitch,
-                      std::size_t width, std::size_t height, Direction way,
+                      std::size_t width, std::size_t height, Direction direction,
                       Handle stream) = nullptr;
+  /// cuMemcpyPeerAsync, hipMemcpyPeerAsync: between two devices; needs no peer access.
   Status (*copy_peer)(Address to, int to_device, Address from, int from_device, std::size_t nbytes,
                       Handle stream) = nullptr;
+  /// cuPointerGetAttributes, hipPointerGetAttributes. kSuccess with Memory::kUnknown for addresses
+  /// that are not the driver's; `out` must be default-initialised.
   Status (*pointer_facts)(Address address, PointerFacts* out) = nullptr;
 
-  // Streams and events.
+  // --- Streams and events. A stream handle is one from stream_create(), another library's, or a
+  // --- default stream: 1 and 2 on CUDA, nullptr on HIP, which crashes on 1 and 2. A destroyed
+  // handle
+  // --- is undefined behaviour.
+
+  /// cuStreamCreate, hipStreamCreateWithFlags; `flags`: kStreamNonBlocking. Unsafe in captures.
   Status (*stream_create)(Handle* out, unsigned flags) = nullptr;
+  /// cuStreamDestroy, hipStreamDestroy: enqueued work still runs.
   Status (*stream_destroy)(Handle stream) = nullptr;
+  /// cuStreamSynchronize, hipStreamSynchronize: blocks until the stream is idle. A capturing stream
+  /// fails, and its capture is invalidated.
   Status (*stream_synchronize)(Handle stream) = nullptr;
+  /// cuStreamQuery, hipStreamQuery: kSuccess if idle, kNotReady if not. Captures as
+  /// stream_synchronize(). Unsafe in captures.
   Status (*stream_query)(Handle stream) = nullptr;
+  /// cuStreamWaitEvent, hipStreamWaitEvent: later work in `stream` waits for the event as recorded
+  /// now. The event may be of another device. `flags` is 0. If exactly one of the two belongs to a
+  /// capture, the call fails and invalidates it or pulls the stream into it.
   Status (*stream_wait)(Handle stream, Handle event, unsigned flags) = nullptr;
+  /// cuStreamGetDevice, hipStreamGetDevice: the device id. Null before HIP 5.6.
   Status (*stream_device)(Handle stream, int* out) = nullptr;
-  /// The state of a capture (0 none, 1 active, 2 invalidated) and its number.
+  /// cuStreamGetCaptureInfo, hipStreamGetCaptureInfo: the capture status (0 none, 1 active, 2
+  /// invalidated) and, if active, the capture's id. kCaptureImplicit: `stream` is the legacy
+  /// default stream and one that is ordered with it captures. Never disturbs a capture.
   Status (*stream_capture)(Handle stream, int* state, unsigned long long* id) = nullptr;
+  /// cuThreadExchangeStreamCaptureMode, hipThreadExchangeStreamCaptureMode: swaps `*mode` with the
+  /// calling thread's. Needs no current device.
   Status (*exchange_capture_mode)(int* mode) = nullptr;
+  /// cuEventCreate, hipEventCreateWithFlags; `flags`: kEventDefault or kEventDisableTiming.
   Status (*event_create)(Handle* out, unsigned flags) = nullptr;
+  /// cuEventDestroy, hipEventDestroy: also while pending; waiters still wait. No current device
+  /// needed.
   Status (*event_destroy)(Handle event) = nullptr;
+  /// cuEventRecord, hipEventRecord: the event now stands for all earlier work in `stream`, which
+  /// must be of the event's device. Waits already enqueued keep the previous record.
   Status (*event_record)(Handle event, Handle stream) = nullptr;
+  /// cuEventQuery, hipEventQuery: kSuccess if the recorded work has finished, else kNotReady. Not
+  /// legal for events recorded in a capture. Unsafe in captures. No current device needed.
   Status (*event_query)(Handle event) = nullptr;
+  /// cuEventSynchronize, hipEventSynchronize: blocks until the recorded work has finished. Captures
+  /// as event_query(). No current device needed.
   Status (*event_synchronize)(Handle event) = nullptr;
+  /// cuEventElapsedTime, hipEventElapsedTime: milliseconds between two finished events with timing;
+  /// kNotReady before that. No current device needed.
   Status (*event_elapsed)(float* milliseconds, Handle begin, Handle end) = nullptr;
-  /// One event for all that was put into any stream of the device so far (CUDA 12.5).
+  /// cuCtxRecordEvent: the event stands for all earlier work in every stream of `device`.
+  /// Invalidates the device's captures. Null on HIP and before CUDA 12.5.
   Status (*record_all)(int device, Handle event) = nullptr;
 
-  // Kernels.
+  // --- Kernels.
+
+  /// cuModuleLoadData, hipModuleLoadData: loads an image for the current device, compiling PTX; may
+  /// take seconds. `image` is not used after the call. Unsafe in captures.
   Status (*module_load)(Handle* out, const void* image) = nullptr;
+  /// cuModuleGetFunction, hipModuleGetFunction: the kernel belongs to the module. Unsafe in
+  /// captures.
   Status (*module_function)(Handle* out, Handle module, const char* name) = nullptr;
+  /// cuLaunchKernel, hipModuleLaunchKernel. `parameters` points to each argument, which is copied
+  /// during the call; `extra` is nullptr.
   Status (*launch)(Handle kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                    Handle stream, void** parameters, void** extra) = nullptr;

@@ -1,6 +1,5 @@
-// Owns what we know of libamdhip64's binary interface, from HIP 5 to HIP 10: only functions,
-// structs and numbers that have kept their form over these versions, and the one set of numbers
-// that moved.
+// The part of libamdhip64's ABI that we use, for HIP 5 to HIP 10: functions, structs and constants
+// that are the same in all these versions, and the memory types, which HIP 6 renumbered.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +7,7 @@
 
 namespace refarray::runtime::hip {
 
-/// hipPointerAttribute_t, the same 32 bytes in every version.
+/// hipPointerAttribute_t.
 struct HipPointer {
   int type = 0;
   int device = 0;
@@ -19,24 +18,23 @@ struct HipPointer {
 };
 static_assert(sizeof(HipPointer) == 32);
 
-/// hipMemoryType, renumbered in HIP 6.
+/// hipMemoryType.
 inline constexpr int kHostBefore6 = 0;
 inline constexpr int kDeviceBefore6 = 1;
 inline constexpr int kHostFrom6 = 1;
 inline constexpr int kDeviceFrom6 = 2;
 inline constexpr int kManagedFrom6 = 3;
 inline constexpr int kVersionUnit = 10000000;  // hipRuntimeGetVersion: major * 10^7 + minor * 10^5
+inline constexpr int kInvalidDevice = 101;     // hipErrorInvalidDevice
 inline constexpr unsigned kHostPortable = 1;   // hipHostMallocPortable
 
-/// The functions; none is ever given the stream handles 1 and 2, which released versions
-/// dereference.
+/// Never pass stream handles 1 and 2: released versions of HIP dereference them.
 struct Calls {
   int (*init)(unsigned) = nullptr;
   int (*runtime_version)(int*) = nullptr;
   const char* (*error_name)(int) = nullptr;
   const char* (*error_text)(int) = nullptr;
   int (*device_count)(int*) = nullptr;
-  int (*device_name)(char*, int, int) = nullptr;
   int (*get_device)(int*) = nullptr;
   int (*set_device)(int) = nullptr;
   int (*device_synchronize)() = nullptr;

@@ -1,11 +1,10 @@
-// Owns the search for libcuda and libamdhip64 in the process, beside us and in the system.
+// Searches for libcuda and libamdhip64: in the process, next to our package and in the system.
 #include "runtime/drivers/library.hpp"
 
 #include <dlfcn.h>
 #include <link.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
@@ -33,7 +32,7 @@ bool open(const std::string& file, Library& out, int flags = 0) {
   return false;
 }
 
-/// The path of a library of that name which the process has mapped; empty when there is none.
+/// The path of a mapped library whose file name begins with `name`; empty if there is none.
 std::string find_mapped(std::string_view name) {
   struct Search {
     std::string_view name;
@@ -52,7 +51,7 @@ std::string find_mapped(std::string_view name) {
   return search.path;
 }
 
-/// The N of libamdhip64.so.N; -1 for the name without one and for other files.
+/// The N of libamdhip64.so.N; -1 without a number and for other files.
 long version_of(std::string_view file) {
   if (!file.starts_with(kHip) || file.size() < kHip.size() + 2) return -1;
   const std::string digits(file.substr(kHip.size() + 1));
@@ -61,10 +60,10 @@ long version_of(std::string_view file) {
   return end == digits.c_str() ? -1 : number;
 }
 
-/// The HIP libraries in a folder, the highest version first: by number, since "10" < "9" as text.
-std::vector<std::string> in_folder(const fs::path& folder) {
+/// The paths of the HIP libraries in a folder, the highest version first (10 before 9).
+std::vector<std::string> hip_libraries_in(const fs::path& folder) {
   std::vector<std::string> found;
-  std::error_code ignored;  // a folder that is not there or not ours to read has none
+  std::error_code ignored;  // missing or unreadable folders count as empty
   for (fs::directory_iterator at(folder, ignored), end; !ignored && at != end;
        at.increment(ignored)) {
     const std::string name = at->path().filename().string();
@@ -77,9 +76,8 @@ std::vector<std::string> in_folder(const fs::path& folder) {
   return found;
 }
 
-/// The folder that our own package stands in: site-packages, where AMD's wheels and PyTorch are
-/// too.
-fs::path beside_us() {
+/// site-packages: the parent of our package, which AMD's and PyTorch's wheels share.
+fs::path site_packages() {
   Dl_info self{};
   if (dladdr(reinterpret_cast<void*>(&open_hip_library), &self) == 0 || self.dli_fname == nullptr) {
     return {};
@@ -91,47 +89,43 @@ bool open_first(const std::vector<std::string>& files, Library& out) {
   return std::ranges::any_of(files, [&](const std::string& file) { return open(file, out); });
 }
 
-/// Higher than any version there is; a name that the loader does not know costs microseconds.
+/// SONAME versions to try. kHighest is beyond any release; a failed dlopen costs microseconds.
 constexpr int kHighest = 99;
 constexpr int kLowest = 5;
 
 }  // namespace
 
-std::string chosen_library(int vendor) {
-  static constexpr std::array<const char*, 2> kVariables = {
-      "REFARRAY_LIBCUDA",
-      "REFARRAY_LIBHIP",
-  };
-  const char* chosen = std::getenv(kVariables[static_cast<std::size_t>(vendor)]);
+std::string chosen_library(Vendor vendor) {
+  const char* chosen =
+      std::getenv(vendor == Vendor::kCuda ? "REFARRAY_LIBCUDA" : "REFARRAY_LIBHIP");
   return chosen == nullptr ? "" : chosen;
 }
 
 Library open_cuda_library() {
   Library out;
-  const std::string chosen = chosen_library(0);
+  const std::string chosen = chosen_library(Vendor::kCuda);
   open(chosen.empty() ? "libcuda.so.1" : chosen, out);
   return out;
 }
 
 Library open_hip_library() {
   Library out;
-  if (const std::string chosen = chosen_library(1); !chosen.empty()) {
+  if (const std::string chosen = chosen_library(Vendor::kHip); !chosen.empty()) {
     open(chosen, out);
     return out;
   }
   if (const std::string mapped = find_mapped(kHip); !mapped.empty()) {
     if (open(mapped, out, RTLD_NOLOAD)) return out;
   }
-  if (const fs::path site = beside_us(); !site.empty()) {
-    if (open_first(in_folder(site / "_rocm_sdk_core" / "lib"), out)) return out;
-    if (open_first(in_folder(site / "torch" / "lib"), out)) return out;
+  if (const fs::path site = site_packages(); !site.empty()) {
+    if (open_first(hip_libraries_in(site / "_rocm_sdk_core" / "lib"), out)) return out;
+    if (open_first(hip_libraries_in(site / "torch" / "lib"), out)) return out;
   }
-  out.why.clear();  // of a version that nobody asked for
   for (int version = kHighest; version >= kLowest; --version) {
     out.why.clear();
     if (open(core::text(kHip, ".", version), out)) return out;
   }
-  if (open_first(in_folder("/opt/rocm/lib"), out)) return out;
+  if (open_first(hip_libraries_in("/opt/rocm/lib"), out)) return out;
   out.why.clear();
   open(std::string(kHip), out);
   return out;

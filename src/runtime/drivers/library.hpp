@@ -1,32 +1,33 @@
-// Owns finding a vendor's driver library: which files are tried, in which order, and what is said
-// when none can be opened.
+// Finds and opens a vendor's driver library.
 #pragma once
 
 #include <string>
 
+#include "runtime/drivers/driver_table.hpp"
+
 namespace refarray::runtime {
 
-/// An opened library, never closed: a driver that was initialised does not expect to be unloaded.
+/// An opened library. Never closed: an initialised driver cannot be unloaded.
 struct Library {
   void* handle = nullptr;
-  std::string file;  // what was opened, or what was tried last
-  std::string why;   // the loader's words when nothing could be opened
+  std::string file;  // the file that was opened, or the last one tried
+  std::string why;   // the loader's message if nothing could be opened
 };
 
-/// What REFARRAY_LIBCUDA (vendor 0) or REFARRAY_LIBHIP (1) names now; empty: nothing.
-std::string chosen_library(int vendor);
+/// The value of REFARRAY_LIBCUDA or REFARRAY_LIBHIP; empty if unset.
+std::string chosen_library(Vendor vendor);
 
-/// The file that REFARRAY_LIBCUDA names, else libcuda.so.1. Never libcuda.so: that name is the
-/// toolkit's stub, whose functions fail without writing their results.
+/// Opens the file in REFARRAY_LIBCUDA, else libcuda.so.1. Never libcuda.so: that is the CUDA
+/// Toolkit's stub, whose functions fail without writing their results.
 Library open_cuda_library();
 
-/// The file that REFARRAY_LIBHIP names, else a copy that is mapped already (streams and pointers
-/// belong to one loaded HIP: a second copy would know none of PyTorch's), else what the wheels
-/// beside us brought, else the highest version that the loader finds.
+/// Opens the first of: the file in REFARRAY_LIBHIP; a copy that is already mapped, since a second
+/// copy would not know the streams and pointers of the one PyTorch uses; a copy from AMD's or
+/// PyTorch's wheel in our site-packages; the highest version that the dynamic loader finds.
 Library open_hip_library();
 
-/// Grows whenever a library is loaded into the process: after a failure, asking again before that
-/// is useless.
+/// Grows whenever a library is loaded into the process. While it is unchanged, a failed search need
+/// not be repeated.
 unsigned long long loaded_libraries() noexcept;
 
 }  // namespace refarray::runtime

@@ -1,5 +1,4 @@
-// Owns what loading a vendor's library comes to: a table of its functions, or the reason why there
-// is none.
+// Loading a vendor's driver: a filled DriverTable, or the reason why there is none.
 #pragma once
 
 #include <string>
@@ -9,19 +8,19 @@
 
 namespace refarray::runtime {
 
-struct Loaded {
-  Api api;
-  std::string library;
-  std::string why;         // empty: it can be used
-  bool found = false;      // it could be opened and has every function that we need
+struct LoadedDriver {
+  DriverTable api;
+  std::string library;     // the file that was opened, or the last one tried
+  std::string why;         // why the driver cannot be used; empty if it can
+  bool found = false;      // the library was opened and has every function we need
   int version = 0;         // 12020 is CUDA 12.2; 50221153 is HIP 5.2.21153
-  int devices = -1;        // -1: it could not be asked
-  bool retriable = false;  // no library was there; one may come with a package imported later
+  int devices = -1;        // -1: could not be queried
+  bool retriable = false;  // no library was found; a package imported later may bring one
 };
 
-/// Opens the library, resolves the functions, initialises it and counts its devices. Once each per
-/// process after success; after a failure they may be called again.
-Loaded load_cuda();
-Loaded load_hip();
+/// Opens the library, resolves its functions, initialises it and counts its devices. Not to be
+/// called again after success. Not thread-safe.
+LoadedDriver load_cuda();
+LoadedDriver load_hip();
 
 }  // namespace refarray::runtime

@@ -1,4 +1,4 @@
-// Owns the conversion kernel: any element type into any other that the host converts it into.
+// The conversion kernel: any element type to any other that the host can convert.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace refarray::runtime::kernels {
 
-/// Calls `body.operator()<T>()` for the type that row of kScalars stands for. Every thread of a
-/// launch goes the same way.
+/// Calls `body.operator()<T>()` for the type in that row of core::Elements. All threads of a launch
+/// take the same branch.
 template <class Body, class... Ts>
 inline void with_type(std::uint8_t row, core::ElementList<Ts...> /*types*/, Body body) noexcept {
   std::uint8_t here = 0;
@@ -21,8 +21,8 @@ inline void with_type(std::uint8_t row, core::ElementList<Ts...> /*types*/, Body
   static_cast<void>((is_done.template operator()<Ts>() || ...));
 }
 
-/// `bytes` of them, one by one: where elements do not lie on multiples of their size.
-inline Raw load_loose(std::uint64_t at, std::uint32_t bytes) noexcept {
+/// Loads and stores byte by byte, for elements that are not aligned to their size.
+inline Raw load_unaligned(std::uint64_t at, std::uint32_t bytes) noexcept {
   Raw raw;
   for (std::uint32_t byte = 0; byte < bytes; ++byte) {
     std::uint64_t& word = byte < 8 ? raw.low : raw.high;
@@ -30,7 +30,7 @@ inline Raw load_loose(std::uint64_t at, std::uint32_t bytes) noexcept {
   }
   return raw;
 }
-inline void store_loose(std::uint64_t at, std::uint32_t bytes, const Raw& raw) noexcept {
+inline void store_unaligned(std::uint64_t at, std::uint32_t bytes, const Raw& raw) noexcept {
   for (std::uint32_t byte = 0; byte < bytes; ++byte) {
     const std::uint64_t word = byte < 8 ? raw.low : raw.high;
     store(at + byte, static_cast<std::uint8_t>(word >> (byte % 8 * 8)));
@@ -42,9 +42,9 @@ inline Raw load_element(const Params& params, std::int64_t bit) noexcept {
   switch (params.src_access) {
     case Access::kBits:
       return {load_bits(params.src, bit, params.src_width), 0};
-    case Access::kLoose:
-      return load_loose(at, params.src_width / 8);
-    case Access::kWhole:
+    case Access::kUnaligned:
+      return load_unaligned(at, params.src_width / 8);
+    case Access::kAligned:
       break;
   }
   switch (params.src_width) {
@@ -66,9 +66,9 @@ inline void store_element(const Params& params, std::int64_t bit, const Raw& raw
   switch (params.dst_access) {
     case Access::kBits:
       return store_bits(params.dst, bit, params.dst_width, static_cast<std::uint32_t>(raw.low));
-    case Access::kLoose:
-      return store_loose(at, params.dst_width / 8, raw);
-    case Access::kWhole:
+    case Access::kUnaligned:
+      return store_unaligned(at, params.dst_width / 8, raw);
+    case Access::kAligned:
       break;
   }
   switch (params.dst_width) {
@@ -86,9 +86,9 @@ inline void store_element(const Params& params, std::int64_t bit, const Raw& raw
   }
 }
 
-/// Converts elements of params.src_type into params.dst_type.
+/// Converts elements of params.src_type to params.dst_type.
 struct Cast {
-  using Shared = Nothing;
+  using Shared = NoShared;
   static constexpr int kPhases = 1;
 
   template <int kPhase>
@@ -100,24 +100,24 @@ struct Cast {
     const std::uint32_t first = block * (kBlock * kPerThread) + thread;
     each_turn([&](std::uint32_t turn) {
       if (first + turn * kBlock >= params.count) return;
-      const Place place = place_of(params, first + turn * kBlock);
-      to[turn] = params.dst_bit + place.dst;
-      raw[turn] = load_element(params, params.src_bit + place.src);
+      const Offsets offsets = offsets_of(params, first + turn * kBlock);
+      to[turn] = params.dst_bit + offsets.dst;
+      raw[turn] = load_element(params, params.src_bit + offsets.src);
     });
-    Form form = Form::kSigned;
+    Intermediate type = Intermediate::kSigned;
     with_type(params.src_type, core::Elements{}, [&]<class T>() __attribute__((always_inline)) {
-      form = form_of<T>();
+      type = intermediate_of<T>();
       each_turn([&](std::uint32_t turn) { parts[turn] = decode<T>(raw[turn]); });
     });
-    Form wanted = form;
+    Intermediate target = type;
     with_type(params.dst_type, core::Elements{},
-              [&]<class T>() __attribute__((always_inline)) { wanted = wanted_form<T>(form); });
+              [&]<class T>() __attribute__((always_inline)) { target = encoder_type<T>(type); });
     each_turn([&](std::uint32_t turn) {
-      parts[turn] = {in_form(wanted, form, parts[turn].real),
-                     in_form(wanted, form, parts[turn].imag)};
+      parts[turn] = {converted(target, type, parts[turn].real),
+                     converted(target, type, parts[turn].imag)};
     });
     with_type(params.dst_type, core::Elements{}, [&]<class T>() __attribute__((always_inline)) {
-      each_turn([&](std::uint32_t turn) { raw[turn] = encode<T>(wanted, parts[turn]); });
+      each_turn([&](std::uint32_t turn) { raw[turn] = encode<T>(target, parts[turn]); });
     });
     each_turn([&](std::uint32_t turn) {
       if (first + turn * kBlock < params.count) store_element(params, to[turn], raw[turn]);

@@ -1,5 +1,5 @@
-// Owns what an element is between its old type and its new one, on a device: with the host's rules
-// and bits (core/kernels/convert.hpp).
+// Decoding and encoding of one element on a device, bit for bit as on the host
+// (core/kernels/convert.hpp).
 #pragma once
 
 #include <bit>
@@ -10,25 +10,25 @@
 
 namespace refarray::runtime::kernels {
 
-/// What an element is on its way: the narrowest of four types that holds every value of its own. So
-/// there are loads and stores for each type instead of one kernel for each pair.
-enum class Form : std::uint8_t { kSigned, kUnsigned, kFloat32, kFloat64 };
+/// The type an element has between decoding and encoding: the narrowest of four that holds all its
+/// values. So N decoders and N encoders replace N² kernels.
+enum class Intermediate : std::uint8_t { kSigned, kUnsigned, kFloat32, kFloat64 };
 
-/// The bits of one int64, uint64, float32 or float64, and of the imaginary part: +0 unless there is
-/// one.
+/// The bits of an Intermediate's real and imaginary part; the imaginary part of a real element is
+/// +0.
 struct Parts {
   std::uint64_t real = 0;
   std::uint64_t imag = 0;
 };
 
-/// Up to 16 bytes of one element as they lie in memory.
+/// The bytes of one element as in memory.
 struct Raw {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
 };
 
-// The host's processor keeps sign and payload of a NaN when it narrows or widens it, and makes it
-// quiet; NVIDIA's devices give one NaN for all. So NaNs are converted as integers.
+// CPUs keep a NaN's sign and payload in float conversions and make it quiet; NVIDIA's GPUs return
+// one canonical NaN. To match the host, NaNs are converted by integer operations.
 
 inline double widened(float value) noexcept {
   const auto bits = std::bit_cast<std::uint32_t>(value);
@@ -55,18 +55,18 @@ inline std::uint64_t small_value(std::uint64_t bits) noexcept {
 }
 
 template <class T>
-constexpr Form form_of() noexcept {
+constexpr Intermediate intermediate_of() noexcept {
   if constexpr (core::kernels::is_bool<T>)
-    return Form::kUnsigned;
+    return Intermediate::kUnsigned;
   else if constexpr (std::is_integral_v<T>)
-    return std::is_signed_v<T> ? Form::kSigned : Form::kUnsigned;
+    return std::is_signed_v<T> ? Intermediate::kSigned : Intermediate::kUnsigned;
   else if constexpr (std::is_same_v<T, double> || std::is_same_v<T, std::complex<double>>)
-    return Form::kFloat64;
+    return Intermediate::kFloat64;
   else
-    return Form::kFloat32;
+    return Intermediate::kFloat32;
 }
 
-/// One element of type T in its form.
+/// Decodes one element of type T.
 template <class T>
 inline Parts decode(const Raw& raw) noexcept {
   if constexpr (core::kernels::is_bool<T>) {
@@ -88,61 +88,63 @@ inline Parts decode(const Raw& raw) noexcept {
   }
 }
 
-inline float to_float32(Form form, std::uint64_t part) noexcept {
-  switch (form) {
-    case Form::kSigned:
+inline float to_float32(Intermediate type, std::uint64_t part) noexcept {
+  switch (type) {
+    case Intermediate::kSigned:
       return static_cast<float>(static_cast<std::int64_t>(part));
-    case Form::kUnsigned:
+    case Intermediate::kUnsigned:
       return static_cast<float>(part);
-    case Form::kFloat32:
+    case Intermediate::kFloat32:
       return float32_of(part);
-    case Form::kFloat64:
+    case Intermediate::kFloat64:
       break;
   }
   return narrowed(std::bit_cast<double>(part));
 }
 
-inline double to_float64(Form form, std::uint64_t part) noexcept {
-  switch (form) {
-    case Form::kSigned:
+inline double to_float64(Intermediate type, std::uint64_t part) noexcept {
+  switch (type) {
+    case Intermediate::kSigned:
       return static_cast<double>(static_cast<std::int64_t>(part));
-    case Form::kUnsigned:
+    case Intermediate::kUnsigned:
       return static_cast<double>(part);
-    case Form::kFloat32:
+    case Intermediate::kFloat32:
       return widened(float32_of(part));
-    case Form::kFloat64:
+    case Intermediate::kFloat64:
       break;
   }
   return std::bit_cast<double>(part);
 }
 
-/// What encode<T> takes elements of `form` in: integers and bool take integers as they are and
-/// floats as float64, which holds them all; float16 takes float64 at once, as on the host; every
-/// other small type by way of float32.
+/// The type in which encode<T> takes an element decoded as `type`. Integers and bool take integers
+/// unchanged and floats as float64, which holds them all. float16 takes float64 directly, as on the
+/// host; the other small types take float32.
 template <class T>
-constexpr Form wanted_form(Form form) noexcept {
+constexpr Intermediate encoder_type(Intermediate type) noexcept {
   constexpr bool kIsWhole = std::is_integral_v<T> || core::kernels::is_bool<T>;
-  if (kIsWhole && form == Form::kFloat32) return Form::kFloat64;
-  if (kIsWhole || (std::is_same_v<T, core::Float16> && form == Form::kFloat64)) return form;
-  return form_of<T>();
+  if (kIsWhole && type == Intermediate::kFloat32) return Intermediate::kFloat64;
+  if (kIsWhole || (std::is_same_v<T, core::Float16> && type == Intermediate::kFloat64)) return type;
+  return intermediate_of<T>();
 }
 
-inline std::uint64_t in_form(Form wanted, Form form, std::uint64_t part) noexcept {
-  if (wanted == form) return part;
-  if (wanted == Form::kFloat32) return bits_of(to_float32(form, part));
-  return std::bit_cast<std::uint64_t>(to_float64(form, part));
+inline std::uint64_t converted(Intermediate target, Intermediate type,
+                               std::uint64_t part) noexcept {
+  if (target == type) return part;
+  if (target == Intermediate::kFloat32) return bits_of(to_float32(type, part));
+  return std::bit_cast<std::uint64_t>(to_float64(type, part));
 }
 
-/// What wanted_form asked for as one element of type T; bits above the element mean nothing.
+/// Encodes one element of type T from an intermediate of encoder_type<T>(). Bits above the
+/// element's size are unspecified.
 template <class T>
-inline Raw encode(Form form, const Parts& parts) noexcept {
-  const bool is_wide = form == Form::kFloat64;
+inline Raw encode(Intermediate type, const Parts& parts) noexcept {
+  const bool is_wide = type == Intermediate::kFloat64;
   const auto wide = std::bit_cast<double>(parts.real);
   if constexpr (core::kernels::is_bool<T>) {
     if (!is_wide) return {parts.real != 0 ? 1U : 0U, 0};
     return {wide != 0 || std::bit_cast<double>(parts.imag) != 0 ? 1U : 0U, 0};
   } else if constexpr (std::is_integral_v<T>) {
-    if (!is_wide) return {parts.real, 0};  // modulo 2^n: the bits above are not stored
+    if (!is_wide) return {parts.real, 0};  // modulo 2^n: only the low bits are stored
     return {static_cast<std::uint64_t>(core::kernels::saturate<T>(wide)), 0};
   } else if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double> ||
                        std::is_same_v<T, std::complex<double>>) {

@@ -1,9 +1,9 @@
-// Owns the bytes of the compiled device kernels (tools/gpu_kernels.py makes them;
-// cmake/Images.cmake says where they are).
+// Embeds the compiled device kernels (made by tools/gpu/gpu_kernels.py, located by
+// cmake/Images.cmake).
 #include "runtime/kernels/images.hpp"
 
-// The assembler reads the files: as a list of numbers they would take a compiler longer than all
-// the rest. Drivers, and so images, are for Linux.
+// Included by the assembler: as C arrays they would dominate the compile time. Drivers exist on
+// Linux only.
 #if defined(__linux__)
 asm(R"(
   .pushsection .rodata.refarray_images, "a"

@@ -1,4 +1,4 @@
-// Owns the device kernels as drivers take them: compiled ahead, and lying in the extension module.
+// The compiled device kernels, embedded in the extension module.
 #pragma once
 
 #include <cstddef>
@@ -6,10 +6,10 @@
 
 namespace refarray::runtime::kernels {
 
-/// PTX, ended by a zero byte, which is part of the span; empty where there are no drivers.
+/// PTX, including its terminating zero byte; empty on platforms without drivers.
 std::span<const std::byte> ptx_image() noexcept;
 
-/// A bundle of AMD code objects; begins on a multiple of 4096.
+/// A bundle of AMD code objects, aligned to 4096 bytes; empty likewise.
 std::span<const std::byte> amd_image() noexcept;
 
 }  // namespace refarray::runtime::kernels

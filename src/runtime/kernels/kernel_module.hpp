@@ -1,4 +1,4 @@
-// Owns Modules: the device kernels as a driver has loaded them for one device.
+// KernelModule: our compiled kernels, loaded on one device.
 #pragma once
 
 #include <array>
@@ -11,10 +11,11 @@ namespace refarray::runtime {
 
 class Driver;
 
-class Modules {
+/// Thread-safe.
+class KernelModule {
  public:
-  /// The kernel of that row of kKernelNames, loaded at first use and never unloaded; nullptr when
-  /// none of our images is for this device. The device must be current. Throws kMemory,
+  /// The kernel in that row of kKernelNames. The module is loaded on first use and never unloaded.
+  /// nullptr if no image of ours fits the device. The device must be current. Throws kMemory,
   /// DriverError.
   Handle kernel(const Driver& driver, int number);
 
@@ -23,7 +24,7 @@ class Modules {
 
   std::mutex lock_;
   Handle module_ = nullptr;
-  bool refused_ = false;
+  bool unsupported_ = false;
   std::array<Handle, kernels::kKernelNames.size()> kernels_{};
 };
 

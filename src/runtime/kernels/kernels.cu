@@ -1,12 +1,13 @@
-// Owns the entry points of the device kernels: this file, compiled by clang for each kind of device
-// (tools/gpu/gpu_kernels.py), is what refarray runs there.
+// Entry points of the device kernels, compiled by clang for each GPU family
+// (tools/gpu/gpu_kernels.py).
 
-// What clang's own wrappers around the standard headers expect of a vendor's, which is not used.
+// clang's wrappers around the standard headers expect these macros of a vendor toolkit.
 #define __host__ __attribute__((host))
 #define __device__ __attribute__((device))
 #include <stdlib.h>
 
-// Every standard header that ours include: what is in them stays the host's but for constexpr.
+// All standard headers that ours include, outside the pragma below: their functions stay host-only
+// unless constexpr.
 #include <array>
 #include <bit>
 #include <complex>
@@ -46,8 +47,8 @@ __device__ inline void barrier() {
 template <class Body>
 __device__ inline void run_on_device(const Params& params) {
   if constexpr (Body::kPhases == 1) {
-    Nothing nothing;
-    Body::template run<0>(params, block_index(), thread_index(), nothing);
+    NoShared no_shared;
+    Body::template run<0>(params, block_index(), thread_index(), no_shared);
   } else {
     static_assert(Body::kPhases == 2);
     __attribute__((shared)) static typename Body::Shared shared;

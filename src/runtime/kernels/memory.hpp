@@ -1,13 +1,12 @@
-// Owns how a kernel touches memory: typed loads and stores at addresses, and the bits of packed
-// elements.
+// Loads and stores of kernels: typed words, and bits of packed elements.
 #pragma once
 
 #include <cstdint>
 
 namespace refarray::runtime::kernels {
 
-// Devices have several address spaces; where the compiler does not know that a pointer is into
-// global memory it emits slower instructions.
+// GPUs have several address spaces. Unless the compiler knows that a pointer is to global memory,
+// it emits slower generic accesses.
 #if defined(__NVPTX__) || defined(__AMDGCN__)
 template <class T>
 using Global = T __attribute__((address_space(1)));
@@ -36,13 +35,13 @@ struct UnitOf<8> {
 };
 template <>
 struct UnitOf<16> {
-  // A vector of the compiler's: one load, one store.
+  // a vector type: one load, one store
   using type = std::uint32_t __attribute__((vector_size(16)));
 };
 template <int kBytes>
 using CopyWord = typename UnitOf<kBytes>::type;
 
-/// `address` is a multiple of T's size.
+/// `address` is aligned to sizeof(T).
 template <class T>
 inline T load(std::uint64_t address) noexcept {
   return *reinterpret_cast<const Global<T>*>(address);
@@ -52,8 +51,8 @@ inline void store(std::uint64_t address, T value) noexcept {
   *reinterpret_cast<Global<T>*>(address) = value;
 }
 
-/// `width` <= 32 bits that begin `bit` bits after the byte at `address`; touches no byte without
-/// one of them.
+/// Loads `width` <= 32 bits that start `bit` bits after the byte at `address`; accesses no byte
+/// outside them.
 inline std::uint32_t load_bits(std::uint64_t address, std::int64_t bit,
                                std::uint32_t width) noexcept {
   address += static_cast<std::uint64_t>(bit >> 3);
@@ -65,16 +64,16 @@ inline std::uint32_t load_bits(std::uint64_t address, std::int64_t bit,
          static_cast<std::uint32_t>((std::uint64_t{1} << width) - 1);
 }
 
-/// Sets the bits of one aligned word that `mask` names. Other threads may set its other bits
-/// meanwhile: each operation leaves those alone.
+/// Sets the masked bits of an aligned word. Other threads may set other bits concurrently: both
+/// operations are atomic and leave those unchanged.
 inline void store_masked(std::uint64_t address, std::uint32_t mask, std::uint32_t bits) noexcept {
   auto* const word = reinterpret_cast<Global<std::uint32_t>*>(address);
   __atomic_fetch_and(word, ~mask, __ATOMIC_RELAXED);
   __atomic_fetch_or(word, bits, __ATOMIC_RELAXED);
 }
 
-/// The inverse of load_bits, and safe beside threads that write the neighbours. The words around
-/// the bits are touched whole.
+/// The inverse of load_bits; safe while other threads store neighbouring bits. Accesses the whole
+/// words around the bits.
 inline void store_bits(std::uint64_t address, std::int64_t bit, std::uint32_t width,
                        std::uint32_t value) noexcept {
   address += static_cast<std::uint64_t>(bit >> 3);

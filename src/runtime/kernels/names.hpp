@@ -1,4 +1,4 @@
-// Owns the list of the device kernels: their names in a loaded module, and their numbers in a plan.
+// The device kernels: their names in the module and their numbers in a plan.
 #pragma once
 
 #include <array>
@@ -7,8 +7,8 @@
 
 namespace refarray::runtime::kernels {
 
-/// Of families with a kernel for each size of unit, the number is that of 1-byte units: log2 of the
-/// unit is added.
+/// Row of kKernelNames. For kernels with a variant per word size, the number is that of 1-byte
+/// words; add log2 of the word size.
 enum class Kernel : std::uint8_t {
   kStrided = 0,  // 1, 2, 4, 8, 16 bytes
   kFill = 5,     // 1, 2, 4, 8, 16 bytes

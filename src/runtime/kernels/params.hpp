@@ -1,5 +1,4 @@
-// Owns what the device kernels are called with: one structure of plain numbers for all of them, and
-// the arithmetic by which a number of a unit becomes its place.
+// Kernel parameters: one plain struct for all kernels; mapping an element's index to its offsets.
 #pragma once
 
 #include <cstddef>
@@ -8,17 +7,17 @@
 
 namespace refarray::runtime::kernels {
 
-/// Threads of every block; blocks lie along x.
+/// Threads per block; grids and blocks are one-dimensional.
 inline constexpr std::uint32_t kBlock = 256;
-/// Units that a thread moves, in kernels that are not about tiles.
+/// Elements per thread, except in tiled kernels.
 inline constexpr std::uint32_t kPerThread = 4;
-/// More axes than that become several launches.
+/// A copy with more axes is split into several launches.
 inline constexpr int kMaxAxes = 16;
-/// Numbers of units and of blocks stay below this, so that dividing them needs 32 bits.
+/// Element and block counts stay below this, so that 32-bit divisions suffice.
 inline constexpr std::int64_t kMaxCount = std::int64_t{1} << 31;
 
-/// Divides numbers below 2^31 by a constant: (high half of n * magic, plus n) >> shift. A division
-/// would take a device some thirty instructions.
+/// Divides n < 2^31 by a constant as (high half of n * magic, plus n) >> shift. A GPU has no
+/// integer division instruction: dividing takes about thirty.
 struct Divisor {
   std::uint32_t value = 1;
   std::uint32_t magic = 1;
@@ -36,14 +35,14 @@ struct Divisor {
   }
 };
 
-/// How elements lie, in the kernels of bits and of conversions.
+/// The alignment of elements, in the bit and conversion kernels.
 enum class Access : std::uint8_t {
-  kWhole,  // on multiples of their size
-  kLoose,  // on bytes
-  kBits,   // inside of bytes that they share with others
+  kAligned,    // aligned to their size
+  kUnaligned,  // at any byte
+  kBits,       // packed: they share bytes
 };
 
-/// One axis of units; distances as the kernel counts them.
+/// One axis; strides in the kernel's unit (see Params).
 struct Axis {
   Divisor extent;
   std::uint32_t unused = 0;
@@ -51,9 +50,10 @@ struct Axis {
   std::int64_t src = 0;
 };
 
-/// What the tiles of a transpose need beside their axes. Rows are gapless runs of units in src,
-/// columns in dst. Both may be two axes in one, of which the second continues the first where it is
-/// gapless: row `i` begins `i % row_part * src_pitch + i / row_part * src_leap` bytes into src.
+/// The plane of a tiled transpose, besides the other axes. Rows are contiguous in src, columns in
+/// dst. Each dimension may join two axes, where the second continues the first in the other array:
+/// row `i` starts `i % row_part * src_pitch + i / row_part * src_leap` bytes into src, column `j`
+/// likewise in dst.
 struct Plane {
   std::uint32_t rows = 0;
   std::uint32_t columns = 0;
@@ -67,23 +67,26 @@ struct Plane {
   std::int64_t dst_leap = 0;
 };
 
-/// The only parameter of every kernel, by value. Axes go from the slowest to the fastest; there is
-/// at least one. Distances are bytes, in the kernels of bits and of conversions bits.
+/// The only parameter of every kernel, passed by value. An element is what a kernel processes at
+/// once: a copy word, a piece of a row, or one packed or converted element. Axes run from slowest
+/// to fastest; there is at least one. Strides are in bytes, in the bit and conversion kernels in
+/// bits.
 struct Params {
-  std::uint64_t dst = 0;  // address of unit (0,...,0); must stay the first two fields
+  // address of element (0,...,0); dst and src must stay the first two fields
+  std::uint64_t dst = 0;
   std::uint64_t src = 0;
-  std::uint32_t count = 0;  // units; blocks where there are tiles
+  std::uint32_t count = 0;  // elements; blocks in tiled kernels
   std::int32_t axes = 1;
-  std::uint8_t dst_bit = 0;  // where in its byte the first unit begins
+  std::uint8_t dst_bit = 0;  // bit offset of the first element in its byte
   std::uint8_t src_bit = 0;
-  std::uint8_t dst_type = 0;  // rows of kScalars
+  std::uint8_t dst_type = 0;  // rows of core::Elements
   std::uint8_t src_type = 0;
-  Access dst_access = Access::kWhole;
-  Access src_access = Access::kWhole;
+  Access dst_access = Access::kAligned;
+  Access src_access = Access::kAligned;
   std::uint16_t unused = 0;
-  std::uint32_t dst_width = 0;  // bits of an element that are written
-  std::uint32_t src_width = 0;  // bits of an element that are read
-  std::uint64_t value[2] = {};  // what a fill fills with, the first byte lowest
+  std::uint32_t dst_width = 0;  // bits written per element
+  std::uint32_t src_width = 0;  // bits read per element
+  std::uint64_t value[2] = {};  // fill value, the first byte lowest
   Plane plane;
   Axis axis[kMaxAxes];
 };
@@ -92,14 +95,14 @@ static_assert(std::is_trivially_copyable_v<Params> && std::is_standard_layout_v<
 static_assert(offsetof(Params, dst) == 0 && offsetof(Params, src) == 8);
 static_assert(sizeof(Axis) == 32 && sizeof(Params) == 656);
 
-/// Distances of one unit from unit (0,...,0).
-struct Place {
+/// Offsets of an element from element (0,...,0).
+struct Offsets {
   std::int64_t dst = 0;
   std::int64_t src = 0;
 };
 
-inline Place place_of(const Params& params, std::uint32_t index) noexcept {
-  Place out;
+inline Offsets offsets_of(const Params& params, std::uint32_t index) noexcept {
+  Offsets out;
   for (int a = params.axes - 1; a > 0; --a) {
     const Axis& axis = params.axis[a];
     const std::uint32_t next = axis.extent.divide(index);

@@ -1,4 +1,4 @@
-// Owns the kernel of gapless rows that begin on any byte: pieces of 16 bytes, whole on dst's side.
+// Kernel for contiguous rows at unaligned addresses: 16-byte pieces, aligned in dst.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace refarray::runtime::kernels {
 
-/// Bytes of a piece.
+/// Bytes per piece.
 inline constexpr std::uint32_t kPiece = 16;
 
-/// Moves rows of `plane.columns` bytes. A unit is a piece between two multiples of 16 of dst's
-/// addresses: `plane.row_tiles` of them cover any row, and the first and the last may be partly,
-/// or wholly, outside of it.
+/// Copies rows of `plane.columns` bytes. A piece lies between two multiples of 16 of dst's
+/// addresses. `plane.row_tiles` pieces cover a row at any alignment; the first and the last may lie
+/// partly or wholly outside of it.
 struct Rows {
-  using Shared = Nothing;
+  using Shared = NoShared;
   static constexpr int kPhases = 1;
 
   static void move_bytes(std::uint64_t dst, std::uint64_t src, std::uint32_t count) noexcept {
@@ -22,7 +22,8 @@ struct Rows {
       store(dst + byte, load<std::uint8_t>(src + byte));
   }
 
-  /// A whole piece out of the words that hold it; no word without one of its bytes is read.
+  /// Assembles a whole piece from aligned words of src. Every word read contains a byte of the
+  /// piece.
   static void move_piece(std::uint64_t dst, std::uint64_t src) noexcept {
     const auto shift = static_cast<std::uint32_t>(src & 3) * 8;
     const std::uint64_t base = src & ~std::uint64_t{3};
@@ -41,13 +42,13 @@ struct Rows {
   template <int kPhase>
   static void run(const Params& params, std::uint32_t block, std::uint32_t thread,
                   Shared& /*shared*/) noexcept {
-    each_unit(params, block, thread, [&](std::uint32_t index) {
+    each_element(params, block, thread, [&](std::uint32_t index) {
       const Divisor& pieces = params.plane.row_tiles;
       const std::uint32_t row = pieces.divide(index);
       const std::uint32_t piece = index - row * pieces.value;
-      const Place place = place_of(params, row);
-      const std::uint64_t dst = params.dst + static_cast<std::uint64_t>(place.dst);
-      const std::uint64_t src = params.src + static_cast<std::uint64_t>(place.src);
+      const Offsets offsets = offsets_of(params, row);
+      const std::uint64_t dst = params.dst + static_cast<std::uint64_t>(offsets.dst);
+      const std::uint64_t src = params.src + static_cast<std::uint64_t>(offsets.src);
       const auto skew = static_cast<std::int64_t>(dst % kPiece);
       const std::int64_t length = params.plane.columns;
       const std::int64_t first = std::int64_t{piece} * kPiece - skew;
@@ -56,7 +57,7 @@ struct Rows {
       if (begin >= end) return;
       const auto to = dst + static_cast<std::uint64_t>(begin);
       const auto from = src + static_cast<std::uint64_t>(begin);
-      // The words around the piece reach outside of the row only at its ends.
+      // Only at the row's ends can the words around a piece lie outside the row.
       const bool is_inside = first >= 4 && first + kPiece + 4 <= length;
       if (end - begin == kPiece && (is_inside || from % 4 == 0))
         move_piece(to, from);

@@ -1,5 +1,4 @@
-// Owns the kernels that take units one by one through any layout: moves, fills, and elements of
-// bits.
+// Kernels that process elements one by one in any layout: copies, fills and packed elements.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +8,8 @@
 
 namespace refarray::runtime::kernels {
 
-/// Calls `body(turn)` for the turns of one thread, which shall not wait for each other's memory.
+/// Calls `body(turn)` for each of a thread's elements. Unrolled, so that the loads of several turns
+/// overlap.
 template <class Body>
 inline void each_turn(Body body) noexcept {
 #if defined(__clang__)
@@ -18,47 +18,49 @@ inline void each_turn(Body body) noexcept {
   for (std::uint32_t turn = 0; turn < kPerThread; ++turn) body(turn);
 }
 
-/// Calls `body(index)` for the units of one thread; neighbouring threads have neighbouring units.
+/// Calls `body(index)` for each of a thread's elements; neighbouring threads get neighbouring
+/// elements.
 template <class Body>
-inline void each_unit(const Params& params, std::uint32_t block, std::uint32_t thread,
-                      Body body) noexcept {
+inline void each_element(const Params& params, std::uint32_t block, std::uint32_t thread,
+                         Body body) noexcept {
   const std::uint32_t first = block * (kBlock * kPerThread) + thread;
   each_turn([&](std::uint32_t turn) {
     if (first + turn * kBlock < params.count) body(first + turn * kBlock);
   });
 }
 
-/// A kernel is a type: what its threads share, and what each does between two barriers.
-struct Nothing {};
+/// A kernel is a type with its block's shared memory, the number of phases between barriers, and
+/// run(), which executes one thread's part of a phase. NoShared: the kernel has no shared memory.
+struct NoShared {};
 
-/// Moves units of kBytes. Addresses and distances are multiples of it.
+/// Copies words of kBytes. Addresses and strides are multiples of kBytes.
 template <int kBytes>
 struct Strided {
-  using Shared = Nothing;
+  using Shared = NoShared;
   static constexpr int kPhases = 1;
 
   template <int kPhase>
   static void run(const Params& params, std::uint32_t block, std::uint32_t thread,
                   Shared& /*shared*/) noexcept {
-    CopyWord<kBytes> units[kPerThread] = {};
+    CopyWord<kBytes> words[kPerThread] = {};
     std::uint64_t to[kPerThread] = {};
     const std::uint32_t first = block * (kBlock * kPerThread) + thread;
     each_turn([&](std::uint32_t turn) {  // all loads before any store
       if (first + turn * kBlock >= params.count) return;
-      const Place place = place_of(params, first + turn * kBlock);
-      to[turn] = params.dst + static_cast<std::uint64_t>(place.dst);
-      units[turn] = load<CopyWord<kBytes>>(params.src + static_cast<std::uint64_t>(place.src));
+      const Offsets offsets = offsets_of(params, first + turn * kBlock);
+      to[turn] = params.dst + static_cast<std::uint64_t>(offsets.dst);
+      words[turn] = load<CopyWord<kBytes>>(params.src + static_cast<std::uint64_t>(offsets.src));
     });
     each_turn([&](std::uint32_t turn) {
-      if (first + turn * kBlock < params.count) store(to[turn], units[turn]);
+      if (first + turn * kBlock < params.count) store(to[turn], words[turn]);
     });
   }
 };
 
-/// Writes the first kBytes of params.value to every unit.
+/// Fills with words of kBytes from params.value.
 template <int kBytes>
 struct Fill {
-  using Shared = Nothing;
+  using Shared = NoShared;
   static constexpr int kPhases = 1;
 
   static CopyWord<kBytes> value_of(const Params& params) noexcept {
@@ -76,52 +78,52 @@ struct Fill {
   static void run(const Params& params, std::uint32_t block, std::uint32_t thread,
                   Shared& /*shared*/) noexcept {
     const CopyWord<kBytes> value = value_of(params);
-    each_unit(params, block, thread, [&](std::uint32_t index) {
-      store(params.dst + static_cast<std::uint64_t>(place_of(params, index).dst), value);
+    each_element(params, block, thread, [&](std::uint32_t index) {
+      store(params.dst + static_cast<std::uint64_t>(offsets_of(params, index).dst), value);
     });
   }
 };
 
-/// One element of bits, packed or padded; what pads it becomes zero.
-inline void move_element(const Params& params, const Place& place) noexcept {
+/// Copies one packed or padded element of any bit width; padding becomes zero.
+inline void move_element(const Params& params, const Offsets& offsets) noexcept {
   for (std::uint32_t done = 0; done < params.dst_width; done += 8) {
-    const auto of_piece = [done](std::uint32_t width) {
+    const auto bits_from = [done](std::uint32_t width) {
       return width < done ? 0 : width - done < 8 ? width - done : 8;
     };
-    const std::uint32_t width = of_piece(params.src_width);
+    const std::uint32_t width = bits_from(params.src_width);
     std::uint32_t bits = 0;
-    if (width > 0) bits = load_bits(params.src, params.src_bit + place.src + done, width);
-    const std::int64_t to = params.dst_bit + place.dst + done;
+    if (width > 0) bits = load_bits(params.src, params.src_bit + offsets.src + done, width);
+    const std::int64_t to = params.dst_bit + offsets.dst + done;
     if (params.dst_access == Access::kBits)
-      store_bits(params.dst, to, of_piece(params.dst_width), bits);
+      store_bits(params.dst, to, bits_from(params.dst_width), bits);
     else
       store(params.dst + static_cast<std::uint64_t>(to >> 3), static_cast<std::uint8_t>(bits));
   }
 }
 
-/// Elements that are not whole bytes on one side at least, without a change of their value.
+/// Copies elements that are not whole bytes on at least one side, without conversion.
 struct Bits {
-  using Shared = Nothing;
+  using Shared = NoShared;
   static constexpr int kPhases = 1;
 
   template <int kPhase>
   static void run(const Params& params, std::uint32_t block, std::uint32_t thread,
                   Shared& /*shared*/) noexcept {
-    each_unit(params, block, thread,
-              [&](std::uint32_t index) { move_element(params, place_of(params, index)); });
+    each_element(params, block, thread,
+                 [&](std::uint32_t index) { move_element(params, offsets_of(params, index)); });
   }
 };
 
-/// Writes params.value to every packed element of up to 64 bits.
+/// Fills packed elements of up to 64 bits with params.value.
 struct FillBits {
-  using Shared = Nothing;
+  using Shared = NoShared;
   static constexpr int kPhases = 1;
 
   template <int kPhase>
   static void run(const Params& params, std::uint32_t block, std::uint32_t thread,
                   Shared& /*shared*/) noexcept {
-    each_unit(params, block, thread, [&](std::uint32_t index) {
-      const std::int64_t to = params.dst_bit + place_of(params, index).dst;
+    each_element(params, block, thread, [&](std::uint32_t index) {
+      const std::int64_t to = params.dst_bit + offsets_of(params, index).dst;
       for (std::uint32_t done = 0; done < params.dst_width; done += 8) {
         const std::uint32_t left = params.dst_width - done;
         const std::uint32_t width = left < 8 ? left : 8;

@@ -1,5 +1,5 @@
-// Owns the kernel of transposes: tiles go through the memory that the threads of a block share, so
-// that both reading and writing walk along what is gapless.
+// Blocked transpose: load a tile along src's rows, transpose in shared memory, store along dst's
+// columns.
 #pragma once
 
 #include <cstdint>
@@ -10,34 +10,35 @@
 
 namespace refarray::runtime::kernels {
 
-/// Units of kBytes that are gapless along j in src and along i in dst (see Plane).
+/// Transposes elements of kBytes that are contiguous along j in src and along i in dst (see Plane).
 ///
-/// Whatever the units, memory is read and written by words of at least 4 bytes on multiples of
-/// their size: rows of single bytes too, from any byte on. So a row of a tile is kept as it lies
-/// between such words, and its skew, the units before it in its first word, is added when it is
-/// read.
+/// Global memory is accessed by aligned words of at least 4 bytes, even for single bytes at odd
+/// addresses. A tile row is therefore kept in shared memory as in its aligned words; its skew, the
+/// number of elements before it in the first word, is added when it is read.
 template <int kBytes>
 struct Tiled {
   using Word = std::conditional_t<(kBytes > 4), std::uint64_t, std::uint32_t>;
-  static constexpr std::uint32_t kLanes = 32;  // threads that walk along one row
+  static constexpr std::uint32_t kLanes = 32;  // threads per row
   static constexpr std::uint32_t kGroups = kBlock / kLanes;
   static constexpr std::uint32_t kPerWord = sizeof(Word) / kBytes;
-  static constexpr std::uint32_t kColumns = kLanes * kPerWord;  // 128 bytes of src; 256 of 8 each
+  // a row is 128 bytes of src, or 256 with 8-byte words
+  static constexpr std::uint32_t kColumns = kLanes * kPerWord;
   static constexpr std::uint32_t kRows = 512 / sizeof(Word);
   static constexpr std::uint32_t kWordsDown = kRows / kPerWord;
-  static constexpr std::uint32_t kPitch = kLanes + 1;  // words; odd: lanes find 32 banks
+  // words; odd, so that the lanes of a column hit 32 different banks
+  static constexpr std::uint32_t kPitch = kLanes + 1;
 
   struct Shared {
     Word words[kRows * kPitch];
   };
   static constexpr int kPhases = 2;
 
-  /// Where a block works.
+  /// A block's part of the plane.
   struct Tile {
-    std::uint64_t dst;  // of unit (0, 0) of its plane
+    std::uint64_t dst;  // of element (0, 0) of the plane
     std::uint64_t src;
-    std::uint32_t row;     // i of the tile's first unit
-    std::uint32_t column;  // j of it
+    std::uint32_t row;     // i of the tile's first element
+    std::uint32_t column;  // j of the tile's first element
     std::uint32_t rows;
     std::uint32_t columns;
   };
@@ -48,9 +49,9 @@ struct Tiled {
     const std::uint32_t column_tile = block - row_band * plane.column_tiles.value;
     const std::uint32_t index = plane.row_tiles.divide(row_band);
     const std::uint32_t row_tile = row_band - index * plane.row_tiles.value;
-    const Place place = place_of(params, index);
-    Tile tile{params.dst + static_cast<std::uint64_t>(place.dst),
-              params.src + static_cast<std::uint64_t>(place.src),
+    const Offsets offsets = offsets_of(params, index);
+    Tile tile{params.dst + static_cast<std::uint64_t>(offsets.dst),
+              params.src + static_cast<std::uint64_t>(offsets.src),
               row_tile * kRows,
               column_tile * kColumns,
               0,
@@ -60,8 +61,9 @@ struct Tiled {
     return tile;
   }
 
-  /// Rows that are read together lie together in the order of words of dst: those that end up as
-  /// first units of words, then as second ones ... Lanes that gather words then read 32 banks.
+  /// The shared-memory row of a tile row. Rows are ordered by their position in a word of dst:
+  /// first all rows whose elements come first in a word, then the second ones, … so that lanes
+  /// gathering words hit 32 different banks.
   static std::uint32_t slot_of(std::uint32_t row) noexcept {
     return row % kPerWord * kWordsDown + row / kPerWord;
   }
@@ -87,24 +89,24 @@ struct Tiled {
   static std::uint32_t skew_of(std::uint64_t address) noexcept {
     return static_cast<std::uint32_t>(address % sizeof(Word)) / kBytes;
   }
-  static Word placed(CopyWord<kBytes> unit, std::uint32_t place) noexcept {
-    return static_cast<Word>(static_cast<Word>(unit) << (place * kBytes * 8));
+  static Word shifted(CopyWord<kBytes> element, std::uint32_t position) noexcept {
+    return static_cast<Word>(static_cast<Word>(element) << (position * kBytes * 8));
   }
 
-  /// A word of which only units [begin, end) belong to the row.
+  /// A word of which only elements [begin, end) belong to the row.
   static Word load_part(std::uint64_t address, std::uint32_t begin, std::uint32_t end) noexcept {
     Word word = 0;
-    for (std::uint32_t unit = 0; unit < kPerWord; ++unit) {
-      if (unit >= begin && unit < end)
-        word |= placed(load<CopyWord<kBytes>>(address + unit * kBytes), unit);
+    for (std::uint32_t element = 0; element < kPerWord; ++element) {
+      if (element >= begin && element < end)
+        word |= shifted(load<CopyWord<kBytes>>(address + element * kBytes), element);
     }
     return word;
   }
 
-  /// Word `index` of a row, as far as the row reaches.
+  /// Word `index` of a row, up to the row's end.
   static Word load_word(std::uint64_t begin, std::uint32_t skew, std::uint32_t columns,
                         std::uint32_t index) noexcept {
-    const std::uint32_t first = index * kPerWord;  // counted from the first word, skew included
+    const std::uint32_t first = index * kPerWord;  // relative to the first word, including the skew
     const std::uint64_t address = begin + first * kBytes;
     const std::uint32_t end = skew + columns;
     if (first >= end) return 0;
@@ -127,7 +129,7 @@ struct Tiled {
       const std::uint32_t skew = skew_of(address);
       const std::uint64_t begin = address - skew * kBytes;
       words[turn] = load_word(begin, skew, tile.columns, lane);
-      // What skew pushes out of the last word.
+      // The skew moves a row's end into one more word.
       if (skew > 0 && lane == 0) {
         shared.words[slot_of(row) * kPitch + kLanes] = load_word(begin, skew, tile.columns, kLanes);
       }
@@ -139,30 +141,31 @@ struct Tiled {
       shared.words[slot_of(thread / kLanes + turn * kGroups) * kPitch + lane] = words[turn];
   }
 
-  static CopyWord<kBytes> unit_at(const Params& params, const Tile& tile, std::uint32_t row,
-                                  std::uint32_t column, const Shared& shared) noexcept {
+  static CopyWord<kBytes> element_at(const Params& params, const Tile& tile, std::uint32_t row,
+                                     std::uint32_t column, const Shared& shared) noexcept {
     std::uint32_t at = column;
     if constexpr (kPerWord > 1) at += skew_of(row_address(params, tile, row));
     const Word word = shared.words[slot_of(row) * kPitch + at / kPerWord];
     return static_cast<CopyWord<kBytes>>(word >> (at % kPerWord * kBytes * 8));
   }
 
-  /// The word of a column of dst whose first unit is row `first`, which may lie before the tile.
+  /// Stores the word of a dst column whose first element is row `first`, which may precede the
+  /// tile.
   static void store_word(const Params& params, const Tile& tile, std::uint64_t address,
                          std::int32_t first, std::uint32_t column, const Shared& shared) noexcept {
     const auto rows = static_cast<std::int32_t>(tile.rows);
-    constexpr auto kUnits = static_cast<std::int32_t>(kPerWord);
-    const bool is_whole = first >= 0 && first + kUnits <= rows;
+    constexpr auto kElements = static_cast<std::int32_t>(kPerWord);
+    const bool is_whole = first >= 0 && first + kElements <= rows;
     Word word = 0;
-    for (std::int32_t unit = 0; unit < kUnits; ++unit) {
-      const std::int32_t row = first + unit;
+    for (std::int32_t element = 0; element < kElements; ++element) {
+      const std::int32_t row = first + element;
       if (row < 0 || row >= rows) continue;
       const CopyWord<kBytes> value =
-          unit_at(params, tile, static_cast<std::uint32_t>(row), column, shared);
+          element_at(params, tile, static_cast<std::uint32_t>(row), column, shared);
       if (is_whole)
-        word |= placed(value, static_cast<std::uint32_t>(unit));
+        word |= shifted(value, static_cast<std::uint32_t>(element));
       else
-        store(address + static_cast<std::uint64_t>(unit) * kBytes, value);
+        store(address + static_cast<std::uint64_t>(element) * kBytes, value);
     }
     if (is_whole) store(address, word);
   }

@@ -1,4 +1,4 @@
-// Owns the list of retired storages of the process, and when it is gone through.
+// The process-wide list of deferred frees, and when it is processed.
 #include "runtime/memory/deferred_free.hpp"
 
 #include <array>
@@ -8,65 +8,69 @@
 
 #include "core/error.hpp"
 #include "runtime/device_context.hpp"
-#include "runtime/runtime.hpp"
+#include "runtime/memory/tracked_storage.hpp"
 
 namespace refarray::runtime {
 namespace {
 
-// Above these whole devices are waited for, and above so many times as much whatever that costs.
-constexpr std::size_t kMost = 64;
-constexpr std::size_t kMostBytes = std::size_t{64} << 20;
-constexpr std::size_t kMuch = 16;
+// Past either limit collect() synchronizes the devices. Past kUrgentFactor times the limit, it does
+// so even if that may invalidate another library's capture.
+constexpr std::size_t kMaxCount = 64;
+constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
+constexpr std::size_t kUrgentFactor = 16;
 
-thread_local int waiting_allowed = 0;
+thread_local int may_wait_depth = 0;
 
 }  // namespace
 
-/// Linked through the storages themselves, so that retiring one cannot fail.
-class RetiredList {
+/// An intrusive list, so that adding to it cannot fail.
+class DeferredFreeList {
  public:
   void add(TrackedStorage* storage, std::size_t nbytes) noexcept {
     const std::lock_guard guard(lock_);
-    storage->retired_bytes_ = nbytes;
-    storage->next_ = std::exchange(first_, storage);
+    storage->deferred_bytes_ = nbytes;
+    storage->next_ = std::exchange(head_, storage);
     ++count_;
     bytes_ += nbytes;
   }
-  /// What to wait for before more memory is asked for.
+  /// What an allocation should wait for first.
   Wait urgency() noexcept {
     const std::lock_guard guard(lock_);
-    if (count_ >= kMuch * kMost || bytes_ >= kMuch * kMostBytes) return Wait::kForSure;
-    return count_ >= kMost || bytes_ >= kMostBytes ? Wait::kForDevices : Wait::kForNothing;
+    if (count_ >= kUrgentFactor * kMaxCount || bytes_ >= kUrgentFactor * kMaxBytes)
+      return Wait::kForSure;
+    return count_ >= kMaxCount || bytes_ >= kMaxBytes ? Wait::kForDevices : Wait::kForNothing;
   }
-  /// Goes through what is there now; what is given back may retire others, which wait for the next
-  /// time.
+  /// Processes the frees deferred so far. Freeing may defer others, which stay for the next call.
   void collect(Wait wait) noexcept {
-    Devices idle{};
-    each([wait, &idle](TrackedStorage& storage) {
-      if (wait != Wait::kForNothing && wait_for(storage, wait, idle) != Waited::kYes) return false;
-      return storage.uses.lent_to() == 0 && storage.uses.is_finished();
+    Devices synchronized{};
+    free_each([wait, &synchronized](TrackedStorage& storage) {
+      if (wait != Wait::kForNothing &&
+          wait_until_idle(storage, wait, synchronized) != Outcome::kDone)
+        return false;
+      return storage.pending.exported_to() == 0 && storage.pending.is_finished();
     });
   }
   void collect_foreign() noexcept {
-    Devices idle{};
-    each([&idle](TrackedStorage& storage) {
-      return storage.foreign() && wait_for(storage, Wait::kForSure, idle) != Waited::kRefused;
+    Devices synchronized{};
+    free_each([&synchronized](TrackedStorage& storage) {
+      return storage.foreign() &&
+             wait_until_idle(storage, Wait::kForSure, synchronized) != Outcome::kRefused;
     });
   }
 
  private:
-  enum class Waited : std::uint8_t { kYes, kFailed, kRefused };
-  /// Those of either vendor that have been waited for since the list was taken: once is enough.
+  enum class Outcome : std::uint8_t { kDone, kFailed, kRefused };
+  /// Bits of the devices synchronized by this call, per vendor: once is enough.
   using Devices = std::array<std::uint64_t, 2>;
 
-  template <class IsIdle>
-  void each(IsIdle is_idle) noexcept {
+  template <class IsUnused>
+  void free_each(IsUnused is_unused) noexcept {
     TrackedStorage* next = take_all();
     while (next != nullptr) {
       TrackedStorage* storage = next;
       next = std::exchange(storage->next_, nullptr);
-      const std::size_t nbytes = storage->retired_bytes_;
-      if (!is_idle(*storage) || !storage->finish_(storage)) add(storage, nbytes);
+      const std::size_t nbytes = storage->deferred_bytes_;
+      if (!is_unused(*storage) || !storage->free_now_(storage)) add(storage, nbytes);
     }
   }
 
@@ -74,75 +78,79 @@ class RetiredList {
     const std::lock_guard guard(lock_);
     count_ = 0;
     bytes_ = 0;
-    return std::exchange(first_, nullptr);
+    return std::exchange(head_, nullptr);
   }
 
-  /// Waits for the devices on which somebody may be using the memory, and for what we did to it.
-  static Waited wait_for(TrackedStorage& storage, Wait wait, Devices& idle) noexcept {
+  /// Waits for the devices the memory was exported to, then for our own work on it.
+  static Outcome wait_until_idle(TrackedStorage& storage, Wait wait,
+                                 Devices& synchronized) noexcept {
     const Driver* driver = loaded_driver(vendor_of(storage.device().kind));
-    if (driver == nullptr) return Waited::kFailed;
-    if (storage.uses.lent_to() != 0) {
-      if (wait == Wait::kForOurs) return Waited::kRefused;
-      std::uint64_t& done = idle[static_cast<std::size_t>(driver->vendor)];
-      const Waited devices = wait_for_devices(*driver, storage.uses.lent_to(), wait, done);
-      if (devices != Waited::kYes) return devices;
-      storage.uses.end_lending();
+    if (driver == nullptr) return Outcome::kFailed;
+    if (storage.pending.exported_to() != 0) {
+      if (wait == Wait::kForOurs) return Outcome::kRefused;
+      std::uint64_t& done = synchronized[static_cast<std::size_t>(driver->vendor)];
+      const Outcome devices =
+          synchronize_devices(*driver, storage.pending.exported_to(), wait, done);
+      if (devices != Outcome::kDone) return devices;
+      storage.pending.clear_exported();
     }
-    try {  // boundary: a driver that fails keeps the memory, and is asked again another time
-      storage.uses.wait_on_host(/*writes=*/true);
-      return Waited::kYes;
+    try {  // boundary: on a driver failure the storage stays in the list
+      storage.pending.wait_on_host(/*writes=*/true);
+      return Outcome::kDone;
     } catch (const core::Error& error) {  // boundary: as above
-      return error.fault() == core::Fault::kBuffer ? Waited::kRefused : Waited::kFailed;
+      return error.fault() == core::Fault::kBuffer ? Outcome::kRefused : Outcome::kFailed;
     } catch (const std::exception&) {  // boundary: as above
-      return Waited::kFailed;
+      return Outcome::kFailed;
     }
   }
 
-  static Waited wait_for_devices(const Driver& driver, std::uint64_t devices, Wait wait,
-                                 std::uint64_t& done) noexcept {
-    for (const auto& unit : driver.units) {
-      if ((devices & ~done & unit->bit()) == 0) continue;
-      const TryOnDevice here(*unit);
-      if (!here) return Waited::kFailed;
-      if (unit->is_capturing(/*ours=*/wait == Wait::kForSure)) return Waited::kRefused;
-      if (driver.api.device_synchronize() != kSuccess) return Waited::kFailed;
-      unit->forget_captures();
-      done |= unit->bit();
+  static Outcome synchronize_devices(const Driver& driver, std::uint64_t devices, Wait wait,
+                                     std::uint64_t& done) noexcept {
+    for (const auto& context : driver.contexts) {
+      if ((devices & ~done & context->bit()) == 0) continue;
+      const TryDeviceGuard on_device(*context);
+      if (!on_device) return Outcome::kFailed;
+      if (context->may_be_capturing(/*own_streams_only=*/wait == Wait::kForSure))
+        return Outcome::kRefused;
+      if (driver.api.device_synchronize() != kSuccess) return Outcome::kFailed;
+      context->clear_captures();
+      done |= context->bit();
     }
-    return Waited::kYes;
+    return Outcome::kDone;
   }
 
   std::mutex lock_;
-  TrackedStorage* first_ = nullptr;
+  TrackedStorage* head_ = nullptr;
   std::size_t count_ = 0;
   std::size_t bytes_ = 0;
 };
 
 namespace {
 
-RetiredList& retired() {
-  static auto& list = *new RetiredList;  // outlives every array
+DeferredFreeList& deferred_frees() {
+  // never destroyed: arrays may outlive every static object
+  static auto& list = *new DeferredFreeList;
   return list;
 }
 
 }  // namespace
 
-MayWait::MayWait() noexcept { ++waiting_allowed; }
-MayWait::~MayWait() { --waiting_allowed; }
-bool may_wait() noexcept { return waiting_allowed > 0; }
+MayWait::MayWait() noexcept { ++may_wait_depth; }
+MayWait::~MayWait() { --may_wait_depth; }
+bool may_wait() noexcept { return may_wait_depth > 0; }
 
-void retire(TrackedStorage* storage, std::size_t nbytes) noexcept {
-  retired().add(storage, nbytes);
+void defer_free(TrackedStorage* storage, std::size_t nbytes) noexcept {
+  deferred_frees().add(storage, nbytes);
 }
 
 void collect(Wait wait) noexcept {
-  if (may_wait() && !is_forked()) retired().collect(wait);
+  if (may_wait() && !is_forked()) deferred_frees().collect(wait);
 }
 
 void collect_foreign() noexcept {
-  if (may_wait() && !is_forked()) retired().collect_foreign();
+  if (may_wait() && !is_forked()) deferred_frees().collect_foreign();
 }
 
-void collect_before_allocation() noexcept { collect(retired().urgency()); }
+void collect_before_allocation() noexcept { collect(deferred_frees().urgency()); }
 
 }  // namespace refarray::runtime

@@ -1,17 +1,45 @@
-// Owns storages whose last reference is gone while work on their memory is not: they wait in a list
-// until they can be given back.
+// Deferred frees: storages whose last reference is gone while a device may still use their memory.
 #pragma once
 
 #include <cstddef>
-
-#include "runtime/streams/pending_work.hpp"
+#include <cstdint>
 
 namespace refarray::runtime {
 
-/// Keeps a storage until its work is done. Allocates nothing and waits for nothing.
-void retire(TrackedStorage* storage, std::size_t nbytes) noexcept;
+class TrackedStorage;
 
-/// Before an allocation: collect(), waiting when much has gathered.
+/// RAII: the calling thread holds no lock that others need (not the GIL), so it may wait for a
+/// device. Memory is freed by blocking calls only while one of these lives.
+class MayWait {
+ public:
+  MayWait() noexcept;
+  MayWait(const MayWait&) = delete;
+  MayWait& operator=(const MayWait&) = delete;
+  ~MayWait();
+};
+bool may_wait() noexcept;
+
+/// What collect() waits for before it frees.
+enum class Wait : std::uint8_t {
+  kForNothing,
+  kForOurs,     // our own work on the memory
+  kForDevices,  // also synchronizes devices on which consumers may use the memory, unless a graph
+                // capture seen there may still be active
+  kForSure,     // likewise, unless a stream we can query is capturing now; this may invalidate
+                // another library's capture
+};
+/// Frees memory that is no longer in use, and calls the deleters of foreign memory that waited for
+/// our work. Does nothing without a MayWait.
+void collect(Wait wait) noexcept;
+/// For interpreter shutdown, foreign memory only: waits for our work on it and for the devices it
+/// was exported to, then calls the deleters. Work on a failed driver counts as finished. Does
+/// nothing without a MayWait.
+void collect_foreign() noexcept;
+/// collect(), to be called before an allocation; waits if many frees are deferred.
 void collect_before_allocation() noexcept;
+
+/// Takes over a storage of `nbytes` bytes and frees it once the work on it is finished. Does not
+/// allocate and does not wait.
+void defer_free(TrackedStorage* storage, std::size_t nbytes) noexcept;
 
 }  // namespace refarray::runtime

@@ -1,12 +1,12 @@
-// Owns the device, pinned and managed memory that we allocate: which of a driver's allocators it
-// comes from, and the order in which it goes back.
+// DeviceStorage: the allocator its memory comes from, and freeing it after all work on it.
 #include "runtime/memory/device_storage.hpp"
 
 #include <exception>
 
 #include "core/error.hpp"
+#include "runtime/device_context.hpp"
 #include "runtime/memory/deferred_free.hpp"
-#include "runtime/runtime.hpp"
+#include "runtime/memory/tracked_storage.hpp"
 #include "runtime/streams/pending_work.hpp"
 #include "runtime/streams/relaxed_capture.hpp"
 
@@ -15,187 +15,189 @@ namespace {
 
 using core::DeviceKind;
 
-enum class Source : std::uint8_t { kNone, kPool, kPlain, kHost };
+enum class Allocator : std::uint8_t { kNone, kPool, kPlain, kHost };
 
 class DeviceStorage final : public TrackedStorage {
  public:
-  DeviceStorage(DeviceContext& unit, core::Device device, Source source, Address address,
-                std::size_t nbytes, StreamPtr home) noexcept
+  DeviceStorage(DeviceContext& context, core::Device device, Allocator allocator, Address address,
+                std::size_t nbytes, StreamPtr allocation_stream) noexcept
       : TrackedStorage(reinterpret_cast<std::byte*>(address), device, /*writable=*/true,
-                       /*foreign=*/false, &destroy, &finish),
-        unit_(unit),
-        source_(source),
+                       /*foreign=*/false, &destroy, &free_now),
+        context_(context),
+        allocator_(allocator),
         nbytes_(nbytes),
-        home_(std::move(home)) {}
+        allocation_stream_(std::move(allocation_stream)) {}
 
  private:
   static void destroy(Storage* base) noexcept {
     auto* self = static_cast<DeviceStorage*>(base);
-    if (self->source_ == Source::kNone || is_forked()) return delete self;
-    if (self->source_ == Source::kPool ? self->free_in_order() : self->free_if_idle()) {
+    if (self->allocator_ == Allocator::kNone || is_forked()) return delete self;
+    if (self->allocator_ == Allocator::kPool ? self->free_stream_ordered() : self->free_if_idle()) {
       return delete self;
     }
-    self->uses.mark_all();
-    retire(self, self->nbytes_);
+    self->pending.record_events();
+    defer_free(self, self->nbytes_);
   }
 
-  /// All is done: which stream it goes back on does not matter, as long as that captures nothing.
-  static bool finish(TrackedStorage* base) noexcept {
+  /// All work has finished, so any stream that is not capturing will do.
+  static bool free_now(TrackedStorage* base) noexcept {
     auto* self = static_cast<DeviceStorage*>(base);
     Handle stream = nullptr;
-    if (self->source_ == Source::kPool) {
-      const TryOnDevice here(self->unit_);
-      stream = here ? self->unit_.reaper() : nullptr;
+    if (self->allocator_ == Allocator::kPool) {
+      const TryDeviceGuard on_device(self->context_);
+      stream = on_device ? self->context_.free_stream() : nullptr;
       if (stream == nullptr) return false;
     }
-    if (!self->give_back(stream)) return false;
+    if (!self->release_memory(stream)) return false;
     delete self;
     return true;
   }
 
-  /// All work is done, or comes before what is in the stream. False when the memory is still there.
-  bool give_back(Handle stream) const noexcept {
-    const Api& api = unit_.api();
-    const TryOnDevice here(unit_);
-    if (!here) return false;
+  /// Frees the memory. All work on it has finished or precedes `stream`'s next work. Returns false
+  /// if the memory is still allocated.
+  bool release_memory(Handle stream) const noexcept {
+    const DriverTable& api = context_.api();
+    const TryDeviceGuard on_device(context_);
+    if (!on_device) return false;
     const auto address = reinterpret_cast<Address>(data());
-    if (source_ == Source::kPool) return is_gone(api.free_async(address, stream));
-    const Relaxed whatever_is_captured(api);
-    return is_gone(source_ == Source::kHost ? api.free_host(address) : api.free(address));
+    if (allocator_ == Allocator::kPool) return is_freed(api.free_async(address, stream));
+    const RelaxedCaptureMode relaxed(api);
+    return is_freed(allocator_ == Allocator::kHost ? api.free_host(address) : api.free(address));
   }
 
-  /// Only where a capture forbade it did a free certainly not happen. Every other status may be the
-  /// error of earlier work, and a second free would hit whoever has the memory by then.
-  static bool is_gone(Status status) noexcept {
-    constexpr Status kFirstOfCapture = 900;
-    constexpr Status kLastOfCapture = 908;
-    return status < kFirstOfCapture || status > kLastOfCapture;
+  /// Only after a capture error is the memory certainly not freed. Any other status may report
+  /// earlier work; freeing again could then free somebody else's memory.
+  static bool is_freed(Status status) noexcept {
+    return status < kFirstCaptureError || status > kLastCaptureError;
   }
 
-  /// Memory of the pool goes back in the order of a stream that waits for every use; the host does
-  /// not wait.
-  bool free_in_order() noexcept {
-    try {  // boundary: what fails here is tried again when the device is idle
-      const OnDevice here(unit_);
-      std::erase_if(uses.last(), is_past);
-      for (const Use& use : uses.last()) {
+  /// Frees pool memory on a stream that waits for all pending work. The host does not wait.
+  bool free_stream_ordered() noexcept {
+    try {  // boundary: freed later, when the work has finished
+      const DeviceGuard on_device(context_);
+      std::erase_if(pending.uses(), is_from_ended_capture);
+      for (const PendingUse& use : pending.uses()) {
         if (use.capture != 0) return false;
       }
-      const Handle stream = prepared_stream();
-      return stream != nullptr && give_back(stream);
+      const Handle stream = stream_for_free();
+      return stream != nullptr && release_memory(stream);
     } catch (const std::exception&) {  // boundary: as above
       return false;
     }
   }
 
-  /// A stream on which all that used the memory has been waited for; nullptr when there is none.
-  Handle prepared_stream() {
-    const std::uint64_t lent = uses.lent_to();
-    const bool own_home =
-        home_->kind() == Stream::Kind::kOwn || home_->kind() == Stream::Kind::kLegacy;
-    Handle stream = home_->handle();
-    if (lent == 0 && own_home && !capture_of(unit_, stream).active) {
-      return wait_for_uses(stream, /*all=*/true);
+  /// A stream that waits for all pending work and all consumers; nullptr if there is none.
+  Handle stream_for_free() {
+    const std::uint64_t exported = pending.exported_to();
+    const bool is_queryable = allocation_stream_->kind() == Stream::Kind::kOwn ||
+                              allocation_stream_->kind() == Stream::Kind::kLegacy;
+    Handle stream = allocation_stream_->handle();
+    if (exported == 0 && is_queryable && !capture_of(context_, stream).active) {
+      return wait_for_pending(stream, /*all=*/true);
     }
-    stream = unit_.reaper();
+    stream = context_.free_stream();
     if (stream == nullptr) return nullptr;
-    if (lent != 0) {
-      // The consumers' streams may be gone by now: their work is reached through the device.
-      if (lent != unit_.bit() || unit_.api().record_all == nullptr || unit_.may_spoil_capture()) {
+    if (exported != 0) {
+      // Consumers' streams may have been destroyed: wait for their work through the device.
+      if (exported != context_.bit() || context_.api().record_all == nullptr ||
+          context_.may_invalidate_capture()) {
         return nullptr;
       }
-      const EventPtr all = pooled_event(unit_);
-      unit_.check(unit_.api().record_all(unit_.id, all->handle()), "recording a device's work");
-      unit_.check(unit_.api().stream_wait(stream, all->handle(), 0), "making a stream wait");
+      const EventPtr all = pooled_event(context_);
+      context_.check(context_.api().record_all(context_.id, all->handle()),
+                     "recording a device's work");
+      context_.check(context_.api().stream_wait(stream, all->handle(), 0),
+                     "making a stream wait for an event");
     }
-    return wait_for_uses(stream, /*all=*/lent == 0);
+    return wait_for_pending(stream, /*all=*/exported == 0);
   }
 
-  /// `all`: also for those on our own device.
-  Handle wait_for_uses(Handle stream, bool all) {
-    const StreamKey key(unit_, stream);
-    for (Use& use : uses.last()) {
-      if (use.key == key || (!all && use.key.unit == &unit_)) continue;
-      unit_.check(unit_.api().stream_wait(stream, event_of(use)->handle(), 0),
-                  "making a stream wait");
+  /// `all`: also for work on our own device.
+  Handle wait_for_pending(Handle stream, bool all) {
+    const StreamKey key(context_, stream);
+    for (PendingUse& use : pending.uses()) {
+      if (use.key == key || (!all && use.key.context == &context_)) continue;
+      context_.check(context_.api().stream_wait(stream, event_of(use)->handle(), 0),
+                     "making a stream wait for an event");
     }
     return stream;
   }
 
-  /// Other memory goes back by calls that may wait, and only where waiting is allowed.
+  /// Frees memory that is not from the pool, by a call that may block.
   bool free_if_idle() noexcept {
     if (!may_wait()) return false;
-    const std::uint64_t elsewhere = uses.lent_to() & ~unit_.bit();
-    const bool waits_itself = source_ == Source::kPlain && unit_.driver.vendor == Vendor::kHip;
-    if (elsewhere != 0 || (uses.lent_to() != 0 && !waits_itself)) return false;
-    uses.mark_all();
-    return uses.is_finished() && give_back(nullptr);
+    const std::uint64_t other_devices = pending.exported_to() & ~context_.bit();
+    const bool free_waits =
+        allocator_ == Allocator::kPlain && context_.driver.vendor == Vendor::kHip;
+    if (other_devices != 0 || (pending.exported_to() != 0 && !free_waits)) return false;
+    pending.record_events();
+    return pending.is_finished() && release_memory(nullptr);
   }
 
-  DeviceContext& unit_;
-  Source source_;
+  DeviceContext& context_;
+  Allocator allocator_;
   std::size_t nbytes_;
-  StreamPtr home_;  // pool memory only: the stream in whose order it was allocated
+  StreamPtr allocation_stream_;  // pool memory only
 };
 
-Source source_of(const DeviceContext& unit, DeviceKind kind) noexcept {
+Allocator allocator_for(const DeviceContext& context, DeviceKind kind) noexcept {
   switch (kind) {
     case DeviceKind::kCudaHost:
     case DeviceKind::kRocmHost:
-      return Source::kHost;
+      return Allocator::kHost;
     case DeviceKind::kCuda:
-      return unit.has_pools ? Source::kPool : Source::kPlain;
+      return context.has_pools ? Allocator::kPool : Allocator::kPlain;
     default:
-      return Source::kPlain;
+      return Allocator::kPlain;
   }
 }
 
-Status allocate(DeviceContext& unit, DeviceKind kind, Source source, Address* out,
+Status allocate(DeviceContext& context, DeviceKind kind, Allocator allocator, Address* out,
                 std::size_t nbytes, Handle stream) {
-  const Api& api = unit.api();
-  if (source == Source::kPool) return api.allocate_async(out, nbytes, unit.pool(), stream);
-  const Relaxed whatever_is_captured(api);
-  if (source == Source::kHost) return api.allocate_host(out, nbytes);
+  const DriverTable& api = context.api();
+  if (allocator == Allocator::kPool) return api.allocate_async(out, nbytes, context.pool(), stream);
+  const RelaxedCaptureMode relaxed(api);
+  if (allocator == Allocator::kHost) return api.allocate_host(out, nbytes);
   return kind == DeviceKind::kCudaManaged ? api.allocate_managed(out, nbytes)
                                           : api.allocate(out, nbytes);
 }
 
-/// What allocate() gave, until a storage has it.
-class Fresh {
+/// RAII: a new allocation until a storage takes it over.
+class Allocation {
  public:
-  Fresh(DeviceContext& unit, const core::Device& device, Source source, std::size_t nbytes,
-        Handle stream)
-      : unit_(unit), source_(source), stream_(stream) {
-    Status status = allocate(unit, device.kind, source, &address_, nbytes, stream);
+  Allocation(DeviceContext& context, const core::Device& device, Allocator allocator,
+             std::size_t nbytes, Handle stream)
+      : context_(context), allocator_(allocator), stream_(stream) {
+    Status status = allocate(context, device.kind, allocator, &address_, nbytes, stream);
     for (const Wait wait : {Wait::kForOurs, Wait::kForSure}) {
       if (status != kOutOfMemory) break;
-      collect(wait);  // what waits to be given back may be enough
-      status = allocate(unit, device.kind, source, &address_, nbytes, stream);
+      collect(wait);  // deferred frees may be enough
+      status = allocate(context, device.kind, allocator, &address_, nbytes, stream);
     }
     if (status == kOutOfMemory) {
       core::fail(core::Fault::kMemory, "cannot allocate ", nbytes, " bytes on ",
                  core::name(device));
     }
-    unit.check(status, "allocating memory");
+    context.check(status, "allocating memory");
   }
-  Fresh(const Fresh&) = delete;
-  Fresh& operator=(const Fresh&) = delete;
-  ~Fresh() {
+  Allocation(const Allocation&) = delete;
+  Allocation& operator=(const Allocation&) = delete;
+  ~Allocation() {
     if (address_ == 0) return;
-    const Api& api = unit_.api();
-    if (source_ == Source::kPool) {
+    const DriverTable& api = context_.api();
+    if (allocator_ == Allocator::kPool) {
       api.free_async(address_, stream_);
     } else {
-      const Relaxed whatever_is_captured(api);
-      source_ == Source::kHost ? api.free_host(address_) : api.free(address_);
+      const RelaxedCaptureMode relaxed(api);
+      allocator_ == Allocator::kHost ? api.free_host(address_) : api.free(address_);
     }
   }
   Address address() const noexcept { return address_; }
-  void keep() noexcept { address_ = 0; }
+  void release() noexcept { address_ = 0; }
 
  private:
-  DeviceContext& unit_;
-  Source source_;
+  DeviceContext& context_;
+  Allocator allocator_;
   Handle stream_;
   Address address_ = 0;
 };
@@ -204,30 +206,30 @@ class Fresh {
 
 core::StoragePtr new_device_storage(const core::Device& device, std::int64_t nbytes,
                                     const StreamPtr& stream) {
-  DeviceContext& unit = unit_of(device);
+  DeviceContext& context = context_of(device);
   if (nbytes == 0) {
-    return core::StoragePtr::steal(new DeviceStorage(unit, device, Source::kNone, 0, 0, nullptr));
+    return core::StoragePtr::steal(
+        new DeviceStorage(context, device, Allocator::kNone, 0, 0, nullptr));
   }
-  const Source source = source_of(unit, device.kind);
+  const Allocator allocator = allocator_for(context, device.kind);
   const auto size = static_cast<std::size_t>(nbytes);
-  const OnDevice here(unit);
-  refuse_capture(unit, stream->handle(), "allocating memory");
+  const DeviceGuard on_device(context);
+  refuse_capture(context, stream->handle(), "allocating memory");
   collect_before_allocation();
-  Fresh fresh(unit, device, source, size, stream->handle());
-  const bool ordered = source == Source::kPool;
-  auto* storage =
-      new DeviceStorage(unit, device, source, fresh.address(), size, ordered ? stream : nullptr);
-  fresh.keep();  // ownership moves here: the storage frees it, whatever fails from here on
+  Allocation allocation(context, device, allocator, size, stream->handle());
+  const bool ordered = allocator == Allocator::kPool;
+  auto* storage = new DeviceStorage(context, device, allocator, allocation.address(), size,
+                                    ordered ? stream : nullptr);
+  allocation.release();  // ownership moves here: from now on the storage frees the memory
   core::StoragePtr out = core::StoragePtr::steal(storage);
   if (ordered) {
     using Kind = Stream::Kind;
-    // Until the allocation is marked in its stream, a free must come after all of the device's
-    // work.
-    storage->uses.lend(unit);
-    storage->uses.add(promise(stream, /*writes=*/true));
-    storage->uses.end_lending();
+    // Until the allocation is recorded in its stream, only a device-wide wait makes a free safe.
+    storage->pending.mark_exported(context);
+    storage->pending.add(unrecorded_use(stream, /*writes=*/true));
+    storage->pending.clear_exported();
     if (stream->kind() == Kind::kOwn || stream->kind() == Kind::kLegacy) {
-      storage->uses.set_home(StreamKey(unit, stream->handle()));
+      storage->pending.set_allocation_stream(StreamKey(context, stream->handle()));
     }
   }
   return out;

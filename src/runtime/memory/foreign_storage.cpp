@@ -1,9 +1,11 @@
-// Owns storages over somebody else's device memory: the producer gets it back when our work on it
-// is done, and not before.
+// Storage over a producer's memory: its deleter runs after our work on the memory has finished.
+#include "runtime/memory/foreign_storage.hpp"
+
 #include <exception>
 
+#include "runtime/device_context.hpp"
 #include "runtime/memory/deferred_free.hpp"
-#include "runtime/runtime.hpp"
+#include "runtime/memory/tracked_storage.hpp"
 #include "runtime/streams/pending_work.hpp"
 
 namespace refarray::runtime {
@@ -12,62 +14,61 @@ namespace {
 class ForeignStorage final : public TrackedStorage {
  public:
   ForeignStorage(std::byte* data, core::Device device, bool writable,
-                 void (*let_go)(void*) noexcept, void* keeper) noexcept
-      : TrackedStorage(data, device, writable, /*foreign=*/true, &destroy, &finish),
-        let_go_(let_go),
-        keeper_(keeper) {}
+                 void (*deleter)(void*) noexcept, void* owner) noexcept
+      : TrackedStorage(data, device, writable, /*foreign=*/true, &destroy, &free_now),
+        deleter_(deleter),
+        owner_(owner) {}
 
  private:
   static void destroy(Storage* base) noexcept {
     auto* self = static_cast<ForeignStorage*>(base);
-    if (is_forked()) return delete self;  // its memory and its deleter are the parent's business
-    // What was only promised (an import) is no work of ours: the producer itself said that it is
-    // ready.
-    std::erase_if(self->uses.last(), [](const Use& use) { return use.event == nullptr; });
-    self->cover_consumers();
-    if (self->uses.lent_to() == 0 && self->uses.is_finished()) {
-      return static_cast<void>(finish(self));
+    if (is_forked()) return delete self;  // memory and deleter belong to the parent process
+    // An import's use without an event is not our work: the producer said the data is ready.
+    std::erase_if(self->pending.uses(), [](const PendingUse& use) { return use.event == nullptr; });
+    self->record_consumers_work();
+    if (self->pending.exported_to() == 0 && self->pending.is_finished()) {
+      return static_cast<void>(free_now(self));
     }
-    retire(self, 0);
+    defer_free(self, 0);
   }
 
-  static bool finish(TrackedStorage* base) noexcept {
+  static bool free_now(TrackedStorage* base) noexcept {
     auto* self = static_cast<ForeignStorage*>(base);
-    const auto let_go = self->let_go_;
-    void* const keeper = self->keeper_;
+    const auto deleter = self->deleter_;
+    void* const owner = self->owner_;
     delete self;
-    let_go(keeper);  // [8] last drop: the producer's deleter
+    deleter(owner);  // [8] last release: the producer's deleter
     return true;
   }
 
-  /// Consumers that we lent the memory to work on streams that only they know: an event for all
-  /// that the device has to do covers them.
-  void cover_consumers() noexcept {
-    const std::uint64_t lent = uses.lent_to();
+  /// Consumers work on streams only they know. One event for all work of the device covers them.
+  void record_consumers_work() noexcept {
+    const std::uint64_t exported = pending.exported_to();
     const Driver* driver = loaded_driver(vendor_of(device().kind));
-    if (lent == 0 || driver == nullptr || driver->api.record_all == nullptr) return;
-    DeviceContext& unit = driver->unit(device().id);
-    if (lent != unit.bit()) return;
-    try {  // boundary: what fails here is waited for by the host later
-      const OnDevice here(unit);
-      if (unit.may_spoil_capture()) return;
-      EventPtr all = pooled_event(unit);
-      unit.check(unit.api().record_all(unit.id, all->handle()), "recording a device's work");
-      uses.last().push_back({std::move(all), nullptr, StreamKey(unit, nullptr), true});
-      uses.end_lending();
+    if (exported == 0 || driver == nullptr || driver->api.record_all == nullptr) return;
+    DeviceContext& context = driver->context(device().id);
+    if (exported != context.bit()) return;
+    try {  // boundary: the host waits for the device later instead
+      const DeviceGuard on_device(context);
+      if (context.may_invalidate_capture()) return;
+      EventPtr all = pooled_event(context);
+      context.check(context.api().record_all(context.id, all->handle()),
+                    "recording a device's work");
+      pending.uses().push_back({std::move(all), nullptr, StreamKey(context, nullptr), true});
+      pending.clear_exported();
     } catch (const std::exception&) {  // boundary: as above
     }
   }
 
-  void (*let_go_)(void*) noexcept;
-  void* keeper_;
+  void (*deleter_)(void*) noexcept;
+  void* owner_;
 };
 
 }  // namespace
 
 core::StoragePtr new_foreign_storage(std::byte* data, const core::Device& device, bool writable,
-                                     void (*let_go)(void* keeper) noexcept, void* keeper) {
-  return core::StoragePtr::steal(new ForeignStorage(data, device, writable, let_go, keeper));
+                                     void (*deleter)(void* owner) noexcept, void* owner) {
+  return core::StoragePtr::steal(new ForeignStorage(data, device, writable, deleter, owner));
 }
 
 }  // namespace refarray::runtime

@@ -1,9 +1,12 @@
-// Owns step 3, ordering an exchange: what a consumer's stream= means, what is waited for, and what
-// an import is known to come after.
-#include <exception>
+// Stream ordering of exchanges: resolves stream=, makes consumers wait for pending work, and
+// records when imported data is ready.
+#include "runtime/streams/order.hpp"
+
+#include <string>
 
 #include "core/error.hpp"
-#include "runtime/runtime.hpp"
+#include "runtime/device_context.hpp"
+#include "runtime/memory/tracked_storage.hpp"
 #include "runtime/streams/pending_work.hpp"
 
 namespace refarray::runtime {
@@ -21,7 +24,8 @@ std::string text_of(const GivenStream& given) {
   return core::text(given.negative ? "-" : "", given.value);
 }
 
-/// Memory that only the device reads: there `None` means a stream, elsewhere the host.
+/// Whether only devices access the memory. For it stream=None means the legacy default stream; for
+/// other memory, that the host waits.
 bool is_device_memory(DeviceKind kind) noexcept {
   return kind == DeviceKind::kCuda || kind == DeviceKind::kRocm;
 }
@@ -31,7 +35,7 @@ std::uint64_t checked_number(const Device& device, const GivenStream& given) {
   if (given.negative) {
     core::fail(core::Fault::kValue, "stream is ", text_of(given), "; the least is -1");
   }
-  // An object says which stream it means: its 0 is not the ambiguous number.
+  // An object with __cuda_stream__ may mean 0, the legacy default stream.
   if (cuda && given.value == 0 && given.kind == Given::kNumber) {
     core::fail(core::Fault::kValue,
                "stream is 0, which is ambiguous with CUDA: pass 1 for the legacy default stream, 2 "
@@ -44,21 +48,21 @@ std::uint64_t checked_number(const Device& device, const GivenStream& given) {
   return given.value;
 }
 
-/// Whether only the driver can tell which device a stream is of.
-bool is_asked_for_device(const DeviceContext& home, const StreamKey& key) noexcept {
-  const Driver& driver = home.driver;
-  return driver.units.size() > 1 && !key.is_default() && driver.api.stream_device != nullptr;
+/// Whether only the driver knows the device of a stream.
+bool needs_driver_for_device(const DeviceContext& context, const StreamKey& key) noexcept {
+  const Driver& driver = context.driver;
+  return driver.contexts.size() > 1 && !key.is_default() && driver.api.stream_device != nullptr;
 }
 
-/// The device that a foreign stream's work is on, for the day when the memory is given back.
-const DeviceContext& unit_of_stream(const DeviceContext& home, void* handle) noexcept {
-  const Driver& driver = home.driver;
-  if (!is_asked_for_device(home, StreamKey(home, handle))) return home;
-  int id = home.id;
-  const TryOnDevice here(home);
+/// The device of a consumer's stream, which has to be waited for before the memory is freed.
+const DeviceContext& context_of_stream(const DeviceContext& context, void* handle) noexcept {
+  const Driver& driver = context.driver;
+  if (!needs_driver_for_device(context, StreamKey(context, handle))) return context;
+  int id = context.id;
+  const TryDeviceGuard on_device(context);
   const bool known = driver.api.stream_device(handle, &id) == kSuccess && id >= 0 &&
-                     id < static_cast<int>(driver.units.size());
-  return known ? driver.unit(id) : home;
+                     id < static_cast<int>(driver.contexts.size());
+  return known ? driver.context(id) : context;
 }
 
 }  // namespace
@@ -85,12 +89,12 @@ StreamChoice choose_stream(const Device& device, const GivenStream& given) {
 }
 
 StreamPtr stream_of(const Device& device, const StreamChoice& choice) {
-  DeviceContext& unit = unit_of(device);
-  if (choice.handle == legacy_handle(unit.driver.vendor)) return legacy_stream(device);
-  if (unit.driver.vendor == Vendor::kCuda && choice.handle == kPerThreadHandle) {
+  DeviceContext& context = context_of(device);
+  if (choice.handle == legacy_handle(context.driver.vendor)) return legacy_stream(device);
+  if (context.driver.vendor == Vendor::kCuda && choice.handle == kPerThreadHandle) {
     return per_thread_stream(device);
   }
-  return std::make_shared<Stream>(unit, Stream::Kind::kExternal, choice.handle);
+  return std::make_shared<Stream>(context, Stream::Kind::kExternal, choice.handle);
 }
 
 bool order_at_once(const core::ArrayView& array, const StreamChoice& choice) {
@@ -98,53 +102,53 @@ bool order_at_once(const core::ArrayView& array, const StreamChoice& choice) {
   if (storage == nullptr) return true;
   if (is_forked()) return false;
   const Driver* driver = loaded_driver(vendor_of(array.device().kind));
-  if (driver == nullptr) return true;  // there has been no work
+  if (driver == nullptr) return true;  // no driver, so no work
   if (choice.kind == Choice::kHost) return !is_busy(array);
-  const DeviceContext& unit = driver->unit(array.device().id);
+  const DeviceContext& context = driver->context(array.device().id);
   if (choice.kind == Choice::kStream) {
-    const StreamKey key(unit, choice.handle);
-    if (!storage->uses.is_ready_on(key, array.writable())) return false;
-    if (storage->uses.is_home(key)) return true;
-    if (is_asked_for_device(unit, key)) return false;
+    const StreamKey key(context, choice.handle);
+    if (!storage->pending.is_ready_on(key, array.writable())) return false;
+    if (storage->pending.is_allocation_stream(key)) return true;
+    if (needs_driver_for_device(context, key)) return false;
   }
-  storage->uses.lend(unit);
+  storage->pending.mark_exported(context);
   return true;
 }
 
 void order(const core::ArrayView& array, const StreamChoice& choice) {
   TrackedStorage* storage = tracked(array.storage);
   if (storage == nullptr) return;
-  if (is_forked()) require(array.device());  // says why not
+  if (is_forked()) require(array.device());  // throws: drivers do not survive a fork
   const Driver* driver = loaded_driver(vendor_of(array.device().kind));
   if (driver == nullptr) return;
-  DeviceContext& unit = driver->unit(array.device().id);
+  DeviceContext& context = driver->context(array.device().id);
   if (choice.kind == Choice::kHost) wait_on_host(array, array.writable());
-  if (choice.kind != Choice::kStream) return storage->uses.lend(unit);
-  const StreamKey key(unit, choice.handle);
-  if (!storage->uses.is_ready_on(key, array.writable())) {
-    const OnDevice here(unit);
-    storage->uses.order_before(unit, choice.handle, array.writable());
+  if (choice.kind != Choice::kStream) return storage->pending.mark_exported(context);
+  const StreamKey key(context, choice.handle);
+  if (!storage->pending.is_ready_on(key, array.writable())) {
+    const DeviceGuard on_device(context);
+    storage->pending.make_stream_wait(context, choice.handle, array.writable());
   }
-  if (!storage->uses.is_home(key)) {
-    storage->uses.lend(unit);
-    storage->uses.lend(unit_of_stream(unit, choice.handle));
+  if (!storage->pending.is_allocation_stream(key)) {
+    storage->pending.mark_exported(context);
+    storage->pending.mark_exported(context_of_stream(context, choice.handle));
   }
 }
 
 bool is_busy(const core::ArrayView& array) {
   TrackedStorage* storage = tracked(array.storage);
-  return storage != nullptr && !storage->uses.is_empty();
+  return storage != nullptr && !storage->pending.is_empty();
 }
 
 void wait_on_host(const core::ArrayView& array, bool writes) {
-  if (TrackedStorage* storage = tracked(array.storage)) storage->uses.wait_on_host(writes);
+  if (TrackedStorage* storage = tracked(array.storage)) storage->pending.wait_on_host(writes);
 }
 
 std::int64_t stream_to_pass(const Device& device) {
-  DeviceContext& unit = unit_of(device);
-  const StreamPtr stream = current_stream_of(unit);
-  const OnDevice here(unit);
-  const Capture capture = capture_of(unit, stream->handle());
+  DeviceContext& context = context_of(device);
+  const StreamPtr stream = current_stream_of(context);
+  const DeviceGuard on_device(context);
+  const Capture capture = capture_of(context, stream->handle());
   if (capture.active && capture.id == 0) {
     core::fail(core::Fault::kBuffer,
                "the current stream cannot be used while a graph is captured: work in it would "
@@ -156,11 +160,11 @@ std::int64_t stream_to_pass(const Device& device) {
 
 namespace {
 
-/// What came in is ready where the stream is now.
-void note_arrival(TrackedStorage& into, const StreamPtr& stream) {
-  DeviceContext& unit = stream->unit();
-  const OnDevice here(unit);
-  into.uses.add(promise(stream, /*writes=*/true, capture_of(unit, stream->handle())));
+/// The imported data is ready once the work now in `stream` has finished.
+void add_import(TrackedStorage& into, const StreamPtr& stream) {
+  DeviceContext& context = stream->context();
+  const DeviceGuard on_device(context);
+  into.pending.add(unrecorded_use(stream, /*writes=*/true, capture_of(context, stream->handle())));
 }
 
 }  // namespace
@@ -168,64 +172,22 @@ void note_arrival(TrackedStorage& into, const StreamPtr& stream) {
 void adopt(core::Storage& storage) {
   TrackedStorage* into = tracked(&storage);
   if (into == nullptr || storage.data() == nullptr) return;
-  if (!into->uses.is_empty()) return;  // one of our own came back: its books are better
-  note_arrival(*into, current_stream_of(unit_of(storage.device())));
+  // our own array came back: its pending work is more precise
+  if (!into->pending.is_empty()) return;
+  add_import(*into, current_stream_of(context_of(storage.device())));
 }
 
 void adopt_from(core::Storage& storage, void* handle) {
   TrackedStorage* into = tracked(&storage);
-  if (into == nullptr || storage.data() == nullptr || !into->uses.is_empty()) return;
-  DeviceContext& unit = unit_of(storage.device());
-  // A table may write the default stream either way. HIP is never passed 1 (hipStreamLegacy), which
-  // released versions dereference.
-  if (handle == nullptr || handle == kLegacyHandle) handle = legacy_handle(unit.driver.vendor);
-  const StreamKey key(unit, handle);
-  const StreamPtr current = current_stream_of(unit);
-  if (key == StreamKey(unit, current->handle())) return adopt(storage);
-  note_arrival(*into, stream_of(device_of(unit), {Choice::kStream, handle}));
-}
-
-namespace {
-
-/// Pinned memory's label does not say what the CPU would find there.
-void refuse_device_memory(const Device& labelled, const void* data) {
-  const Driver* driver = loaded_driver(vendor_of(labelled.kind));
-  if (driver == nullptr) return;
-  PointerFacts facts;
-  const OnDevice here(driver->unit(0));
-  driver->check(driver->api.pointer_facts(reinterpret_cast<Address>(data), &facts),
-                "asking about an address");
-  if (facts.memory != PointerFacts::Memory::kDevice) return;
-  core::fail(core::Fault::kBuffer, "device: the tensor says ", core::name(labelled),
-             ", but its data is on device ", facts.device, " of ", driver->name(),
-             ", where the CPU cannot read it");
-}
-
-}  // namespace
-
-Device confirm(const Device& labelled, const void* data) {
-  if (labelled.is_host()) {
-    refuse_device_memory(labelled, data);
-    return labelled;
-  }
-  DeviceContext& unit = unit_of(labelled);
-  PointerFacts facts;
-  const OnDevice here(unit);
-  unit.check(unit.api().pointer_facts(reinterpret_cast<Address>(data), &facts),
-             "asking about an address");
-  using Memory = PointerFacts::Memory;
-  if (facts.memory != Memory::kDevice && facts.memory != Memory::kManaged) {
-    core::fail(core::Fault::kBuffer, "device: the tensor says ", core::name(labelled),
-               ", but its data is no device memory that ", unit.driver.name(), " knows",
-               facts.memory == Memory::kHost ? ": it is in host memory" : "");
-  }
-  if (labelled.kind == DeviceKind::kCudaManaged) return labelled;
-  const auto count = static_cast<int>(unit.driver.units.size());
-  if (facts.device < 0 || facts.device >= count) {
-    core::fail(core::Fault::kBuffer, "device: the tensor's data is on device ", facts.device,
-               "; this process sees ", count);
-  }
-  return {labelled.kind, facts.device};
+  if (into == nullptr || storage.data() == nullptr || !into->pending.is_empty()) return;
+  DeviceContext& context = context_of(storage.device());
+  // An exchange table may return either handle for the default stream. HIP must not be passed 1
+  // (hipStreamLegacy), which released versions dereference.
+  if (handle == nullptr || handle == kLegacyHandle) handle = legacy_handle(context.driver.vendor);
+  const StreamKey key(context, handle);
+  const StreamPtr current = current_stream_of(context);
+  if (key == StreamKey(context, current->handle())) return adopt(storage);
+  add_import(*into, stream_of(device_of(context), {Choice::kStream, handle}));
 }
 
 }  // namespace refarray::runtime

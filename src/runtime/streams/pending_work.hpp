@@ -1,5 +1,4 @@
-// Owns Uses: the work on a storage that may be unfinished, what new work has to wait for, and who
-// outside may still be using the memory.
+// PendingWork: the unfinished work on one storage, and what new work has to wait for.
 #pragma once
 
 #include <atomic>
@@ -8,132 +7,110 @@
 #include <optional>
 #include <vector>
 
-#include "core/memory/storage.hpp"
 #include "runtime/streams/stream.hpp"
 #include "runtime/streams/stream_key.hpp"
 
 namespace refarray::runtime {
 
-/// One piece of work. Without an event its end has not been marked yet: the stream is one that can
-/// be asked to mark it at any time, and then marks what came after it too.
-struct Use {
+/// One read or write by work in a stream. `event` marks the end of the work. It may be null for a
+/// stream that can be queried at any time; it is then recorded when someone has to wait, and covers
+/// later work in the stream too.
+struct PendingUse {
   EventPtr event;
-  StreamPtr stream;  // kept alive while it has work of ours; nullptr for a stranger's
+  StreamPtr stream;  // kept alive until the work has finished; nullptr for other libraries' work
   StreamKey key;
   bool writes;
-  unsigned long long capture = 0;  // the graph capture that it belongs to; 0: none
+  unsigned long long capture = 0;  // id of the graph capture the work belongs to; 0: none
 };
 
-/// Is the stream capturing a graph, and which?
+/// A stream's graph capture.
 struct Capture {
   bool active = false;
-  unsigned long long id =
-      0;  // 0 while active: a capture that was invalidated, or of another stream
+  unsigned long long id = 0;  // 0 while active: the capture is invalidated, or is another stream's
 };
-/// Does not disturb a capture. The device must be current. Throws.
-Capture capture_of(DeviceContext& unit, Handle stream);
-/// Throws kBuffer when the stream captures: `what` cannot become part of a graph.
-void refuse_capture(DeviceContext& unit, Handle stream, const char* what);
+/// Never disturbs a capture. The device must be current. Throws DriverError.
+Capture capture_of(DeviceContext& context, Handle stream);
+/// Throws kBuffer if the stream is capturing; `what` names the operation that cannot be captured.
+void refuse_capture(DeviceContext& context, Handle stream, const char* what);
 
-/// Thread-safe. Whoever calls must not hold the GIL, except for is_ready_on().
-class Uses {
+/// Thread-safe. The caller must not hold the GIL, except for is_ready_on().
+class PendingWork {
  public:
-  /// Whether work on that stream need not wait for anything. Takes no lock where all work is on it.
+  /// Whether new work on `stream` need not wait. Lock-free if all pending work is on one stream.
   bool is_ready_on(const StreamKey& stream, bool writes) {
-    const void* only = only_on_.load(std::memory_order_acquire);
-    if (only == kIdle || (only != nullptr && only == token_of(stream))) return true;
-    return is_ready_by_each(stream, writes);
+    const void* only = sole_stream_.load(std::memory_order_acquire);
+    if (only == kIdle || (only != nullptr && only == identity_of(stream))) return true;
+    return is_ready_on_slow_path(stream, writes);
   }
-  /// Throws kBuffer, having done nothing, when order_before() would spoil a graph capture. The
-  /// stream's device must be current.
-  void check_before(DeviceContext& unit, Handle stream, bool writes);
-  /// Makes the stream wait for every use that the new one conflicts with. The stream's device must
-  /// be current. Throws kBuffer, having done nothing, when that would spoil a graph capture.
-  void order_before(DeviceContext& unit, Handle stream, bool writes);
-  /// Waits on the host. Throws.
+  /// Throws kBuffer, without side effects, if make_stream_wait() would invalidate a graph capture.
+  /// The stream's device must be current.
+  void check_can_wait(DeviceContext& context, Handle stream, bool writes);
+  /// Makes `stream` wait for all pending work that conflicts with a read or, with `writes`, a
+  /// write. The stream's device must be current. Throws kBuffer, without side effects, if that
+  /// would invalidate a graph capture.
+  void make_stream_wait(DeviceContext& context, Handle stream, bool writes);
+  /// Blocks until the host may read or, with `writes`, write. Throws kBuffer, DriverError.
   void wait_on_host(bool writes);
-  /// Adds a use; one that writes takes the place of those before it, because it waited for them.
-  void add(Use use);
-  /// Marks the ends of all uses, as far as that can be done now.
-  void mark_all() noexcept;
+  /// Adds work that has already waited for conflicting work: a write replaces everything before it.
+  void add(PendingUse use);
+  /// Records the missing events, as far as possible now.
+  void record_events() noexcept;
   bool is_empty();
-  /// Memory allocated in a stream's order goes back in it: consumers on that stream are ordered
-  /// before that without being known.
-  void set_home(const StreamKey& stream) { home_ = stream; }
-  bool is_home(const StreamKey& stream) const { return home_ && *home_ == stream; }
+  /// Stream-ordered memory is freed on its allocation stream. Consumers that work on that stream
+  /// are ordered before the free, so they need not be tracked with mark_exported().
+  void set_allocation_stream(const StreamKey& stream) { allocation_stream_ = stream; }
+  bool is_allocation_stream(const StreamKey& stream) const {
+    return allocation_stream_ && *allocation_stream_ == stream;
+  }
 
-  /// A consumer of ours works on that device, on streams that only it knows.
-  void lend(const DeviceContext& unit) noexcept;
-  std::uint64_t lent_to() const noexcept { return lent_.load(std::memory_order_acquire); }
+  /// The memory was exported to a consumer that works on the device, on streams only it knows.
+  void mark_exported(const DeviceContext& context) noexcept;
+  std::uint64_t exported_to() const noexcept { return exported_.load(std::memory_order_acquire); }
 
-  /// Whether all is known to be done, lent memory not counted.
+  /// Whether all pending work is known to have finished; exports are not considered.
   bool is_finished() noexcept;
-  /// Forgets to whom it was lent: the devices have been waited for.
-  void end_lending() noexcept { lent_.store(0, std::memory_order_release); }
-  /// For the last drop, when the uses are nobody else's.
-  std::vector<Use>& last() noexcept { return uses_; }
+  /// Forgets all exports, once their devices have been synchronized.
+  void clear_exported() noexcept { exported_.store(0, std::memory_order_release); }
+  /// For the destructor's use, when no other thread can reach the storage.
+  std::vector<PendingUse>& uses() noexcept { return uses_; }
 
  private:
-  /// What stands for a stream alone among those that work on one storage; nullptr where more would
-  /// have to be compared. A default stream's handle is the same on every device of its vendor.
-  static const void* token_of(const StreamKey& stream) noexcept {
+  /// Identifies a stream among those used with one storage; nullptr if only a full comparison can
+  /// tell. Default streams have the same handle on every device, so their context stands for them.
+  static const void* identity_of(const StreamKey& stream) noexcept {
     if (stream.thread != 0) return nullptr;
-    return stream.is_default() ? static_cast<const void*>(stream.unit) : stream.handle;
+    return stream.is_default() ? static_cast<const void*>(stream.context) : stream.handle;
   }
-  bool is_ready_by_each(const StreamKey& stream, bool writes);
-  /// Whether the stream has something to wait for, and the capture that it is in. Whatever may be
-  /// refused is refused here. Under the lock.
-  bool has_to_wait(DeviceContext& unit, Handle stream, bool writes, Capture& capture);
-  /// After each change of what is unfinished. Under the lock.
-  void note_change() noexcept;
+  bool is_ready_on_slow_path(const StreamKey& stream, bool writes);
+  /// Whether `stream` has to wait, and the capture it belongs to. Performs all checks that can
+  /// fail. The lock is held.
+  bool prepare_wait(DeviceContext& context, Handle stream, bool writes, Capture& capture);
+  /// Updates sole_stream_ after `uses_` changed. The lock is held.
+  void update_sole_stream() noexcept;
 
   static constexpr char kNothing = 0;
   static constexpr const void* kIdle = &kNothing;
 
   std::mutex lock_;
-  std::vector<Use> uses_;
-  /// What an export has to know, without the lock: the stream that all uses are on, kIdle when
-  /// there are none, nullptr when only `uses_` can tell.
-  std::atomic<const void*> only_on_{kIdle};
-  std::atomic<std::uint64_t> lent_{0};  // a bit for each device
-  std::optional<StreamKey> home_;       // written before anybody shares the storage
+  std::vector<PendingUse> uses_;
+  /// For lock-free exports: the stream of all pending work, kIdle if there is none, nullptr if
+  /// `uses_` has to be searched.
+  std::atomic<const void*> sole_stream_{kIdle};
+  std::atomic<std::uint64_t> exported_{0};      // bit per device id
+  std::optional<StreamKey> allocation_stream_;  // set before the storage is shared
 };
 
-/// Marks the end of a use on its stream, if that was not done. Throws kBuffer, having done nothing,
-/// when the stream has begun a graph capture since.
-const EventPtr& event_of(Use& use);
-/// What is in the stream now, as a use. promise() marks its end only when somebody has to wait for
-/// it, if the stream can still be asked then. Throw.
-Use mark(const StreamPtr& stream, bool writes, unsigned long long capture = 0);
-Use promise(const StreamPtr& stream, bool writes, const Capture& capture = {});
-/// Whether it is part of a graph whose capture has ended. Such work runs when somebody launches the
-/// graph, unseen by us: whoever launches orders it, and nothing here waits for it any more.
-bool is_past(const Use& use) noexcept;
-/// Whether the work is known to be done; false when it cannot be asked.
-bool is_finished(const Use& use) noexcept;
-
-/// Storage whose memory is used by work that may be unfinished: all but the CPU's own.
-class TrackedStorage : public core::Storage {
- public:
-  /// Gives the memory back and deletes the object; false, having done neither, when that failed and
-  /// may be tried again. All work is done by then. It may wait, and runs without the GIL.
-  using Finish = bool (*)(TrackedStorage*) noexcept;
-
-  TrackedStorage(std::byte* data, core::Device device, bool writable, bool foreign,
-                 Destroy destroyer, Finish finish) noexcept
-      : Storage(data, device, writable, foreign, destroyer, /*tracked=*/true), finish_(finish) {}
-  Uses uses;
-
- private:
-  friend class RetiredList;
-  Finish finish_;
-  TrackedStorage* next_ = nullptr;  // in the list of those that wait for their work
-  std::size_t retired_bytes_ = 0;
-};
-
-/// nullptr for memory of the CPU's own.
-inline TrackedStorage* tracked(core::Storage* storage) noexcept {
-  return storage != nullptr && storage->tracked() ? static_cast<TrackedStorage*>(storage) : nullptr;
-}
+/// Records the event of a use that has none yet. Throws kBuffer, without side effects, if the
+/// stream has begun a graph capture since.
+const EventPtr& event_of(PendingUse& use);
+/// A use that covers all work in the stream so far. unrecorded_use() defers recording the event
+/// until someone has to wait, if the stream can still be queried then. Both throw.
+PendingUse recorded_use(const StreamPtr& stream, bool writes, unsigned long long capture = 0);
+PendingUse unrecorded_use(const StreamPtr& stream, bool writes, const Capture& capture = {});
+/// Whether the use belongs to a graph capture that has ended. Such work runs when the graph is
+/// launched, by someone else; whoever launches the graph orders it, so nothing waits for it here.
+bool is_from_ended_capture(const PendingUse& use) noexcept;
+/// Whether the work is known to have finished; false if it cannot be queried.
+bool is_finished(const PendingUse& use) noexcept;
 
 }  // namespace refarray::runtime

@@ -1,27 +1,27 @@
-// Owns Relaxed: asking a driver for things that a graph capture under way would forbid.
+// RelaxedCaptureMode: RAII for the calling thread's stream capture mode.
 #pragma once
 
 #include "runtime/drivers/driver_table.hpp"
 
 namespace refarray::runtime {
 
-/// While it lives, calls of this thread that have nothing to do with a capture are allowed.
-class Relaxed {
+/// While this lives, the calling thread may make driver calls that are unsafe in captures (see
+/// DriverTable), provided that they concern no capturing stream.
+class RelaxedCaptureMode {
  public:
-  explicit Relaxed(const Api& api) noexcept : api_(api) {
-    entered_ = api_.exchange_capture_mode(&mode_) == kSuccess;
+  explicit RelaxedCaptureMode(const DriverTable& api) noexcept : api_(api) {
+    exchanged_ = api_.exchange_capture_mode(&mode_) == kSuccess;
   }
-  Relaxed(const Relaxed&) = delete;
-  Relaxed& operator=(const Relaxed&) = delete;
-  ~Relaxed() {
-    if (entered_) api_.exchange_capture_mode(&mode_);
+  RelaxedCaptureMode(const RelaxedCaptureMode&) = delete;
+  RelaxedCaptureMode& operator=(const RelaxedCaptureMode&) = delete;
+  ~RelaxedCaptureMode() {
+    if (exchanged_) api_.exchange_capture_mode(&mode_);
   }
 
  private:
-  static constexpr int kRelaxed = 2;  // the same number in both vendors' headers
-  const Api& api_;
-  int mode_ = kRelaxed;
-  bool entered_;
+  const DriverTable& api_;
+  int mode_ = kCaptureModeRelaxed;
+  bool exchanged_;
 };
 
 }  // namespace refarray::runtime

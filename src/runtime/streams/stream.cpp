@@ -1,5 +1,4 @@
-// Owns streams and events: making and ending them, the calling thread's current stream of each
-// device, and waiting.
+// Creates, destroys and waits for streams and events; the calling thread's current streams.
 #include "runtime/streams/stream.hpp"
 
 #include <utility>
@@ -15,40 +14,38 @@
 namespace refarray::runtime {
 namespace {
 
-constexpr unsigned kNonBlocking = 1;
-constexpr unsigned kWithTiming = 0;
-
-/// One entry for each device that the thread chose a stream for.
-std::vector<StreamPtr>& chosen() {
+/// The calling thread's current streams: one entry for each device that it set one for.
+std::vector<StreamPtr>& thread_streams() {
   static thread_local std::vector<StreamPtr> streams;
   return streams;
 }
 
-StreamPtr* find_chosen(const DeviceContext& unit) noexcept {
-  for (StreamPtr& stream : chosen()) {
-    if (&stream->unit() == &unit) return &stream;
+StreamPtr* find_thread_stream(const DeviceContext& context) noexcept {
+  for (StreamPtr& stream : thread_streams()) {
+    if (&stream->context() == &context) return &stream;
   }
   return nullptr;
 }
 
-StreamPtr legacy_of(DeviceContext& unit) {
-  return std::make_shared<Stream>(unit, Stream::Kind::kLegacy, legacy_handle(unit.driver.vendor));
+StreamPtr legacy_of(DeviceContext& context) {
+  return std::make_shared<Stream>(context, Stream::Kind::kLegacy,
+                                  legacy_handle(context.driver.vendor));
 }
 
-void check_device_of(const DeviceContext& unit, Handle handle) {
-  if (unit.driver.units.size() < 2 || unit.api().stream_device == nullptr) return;
-  int device = unit.id;
-  unit.check(unit.api().stream_device(handle, &device), "asking for a stream's device");
-  if (device == unit.id) return;
+void check_device_of(const DeviceContext& context, Handle handle) {
+  if (context.driver.contexts.size() < 2 || context.api().stream_device == nullptr) return;
+  int device = context.id;
+  context.check(context.api().stream_device(handle, &device), "querying a stream's device");
+  if (device == context.id) return;
   core::fail(core::Fault::kBuffer, "the stream is of device ", device, ", not of ",
-             core::name(device_of(unit)));
+             core::name(device_of(context)));
 }
 
 }  // namespace
 
-core::Device device_of(const DeviceContext& unit) noexcept {
-  const bool cuda = unit.driver.vendor == Vendor::kCuda;
-  return {cuda ? core::DeviceKind::kCuda : core::DeviceKind::kRocm, unit.id};
+core::Device device_of(const DeviceContext& context) noexcept {
+  const bool cuda = context.driver.vendor == Vendor::kCuda;
+  return {cuda ? core::DeviceKind::kCuda : core::DeviceKind::kRocm, context.id};
 }
 
 std::uint32_t thread_number() noexcept {
@@ -59,72 +56,75 @@ std::uint32_t thread_number() noexcept {
 
 Stream::~Stream() {
   if (kind_ != Kind::kOwn || is_forked()) return;
-  unit_.remove_stream(handle_);
-  const TryOnDevice here(unit_);
-  unit_.api().stream_destroy(handle_);
+  context_.remove_stream(handle_);
+  const TryDeviceGuard on_device(context_);
+  context_.api().stream_destroy(handle_);
 }
 
-core::Device Stream::device() const noexcept { return device_of(unit_); }
+core::Device Stream::device() const noexcept { return device_of(context_); }
 
 Event::~Event() {
   if (is_forked()) return;
   if (pooled_) {
-    unit_.give_event(handle_);
+    context_.return_event(handle_);
   } else {
-    unit_.api().event_destroy(handle_);
+    context_.api().event_destroy(handle_);
   }
 }
 
 StreamPtr new_stream(const core::Device& device) {
-  DeviceContext& unit = unit_of(device);
-  const OnDevice here(unit);
+  DeviceContext& context = context_of(device);
+  const DeviceGuard on_device(context);
   Handle handle = nullptr;
-  unit.check(unit.api().stream_create(&handle, kNonBlocking), "making a stream");
-  const auto stream = std::make_shared<Stream>(unit, Stream::Kind::kOwn, handle);
-  unit.add_stream(handle);
+  context.check(context.api().stream_create(&handle, kStreamNonBlocking), "creating a stream");
+  const auto stream = std::make_shared<Stream>(context, Stream::Kind::kOwn, handle);
+  context.add_stream(handle);
   return stream;
 }
 
-StreamPtr legacy_stream(const core::Device& device) { return legacy_of(unit_of(device)); }
+StreamPtr legacy_stream(const core::Device& device) { return legacy_of(context_of(device)); }
 
 StreamPtr per_thread_stream(const core::Device& device) {
-  DeviceContext& unit = unit_of(device);
-  if (unit.driver.vendor != Vendor::kCuda) {
+  DeviceContext& context = context_of(device);
+  if (context.driver.vendor != Vendor::kCuda) {
     core::fail(core::Fault::kValue, "ROCm has no per-thread default stream that can be exchanged");
   }
-  return std::make_shared<Stream>(unit, Stream::Kind::kPerThread, kPerThreadHandle);
+  return std::make_shared<Stream>(context, Stream::Kind::kPerThread, kPerThreadHandle);
 }
 
 StreamPtr external_stream(const core::Device& device, std::uint64_t handle) {
-  DeviceContext& unit = unit_of(device);
-  const bool cuda = unit.driver.vendor == Vendor::kCuda;
-  if (handle == 0 || (cuda && handle == 1)) return legacy_of(unit);
+  DeviceContext& context = context_of(device);
+  const bool cuda = context.driver.vendor == Vendor::kCuda;
+  if (handle == 0 || (cuda && handle == 1)) return legacy_of(context);
   if (cuda && handle == 2) return per_thread_stream(device);
   if (handle <= 2) {
     core::fail(core::Fault::kValue, "stream is ", handle,
                "; on ROCm the values 1 and 2 mean nothing");
   }
-  const OnDevice here(unit);
+  const DeviceGuard on_device(context);
   const auto raw = reinterpret_cast<Handle>(static_cast<std::uintptr_t>(handle));
-  check_device_of(unit, raw);
-  return std::make_shared<Stream>(unit, Stream::Kind::kExternal, raw);
+  check_device_of(context, raw);
+  return std::make_shared<Stream>(context, Stream::Kind::kExternal, raw);
 }
 
-StreamPtr current_stream_of(DeviceContext& unit) {
-  const StreamPtr* found = find_chosen(unit);
-  return found != nullptr ? *found : legacy_of(unit);
+StreamPtr current_stream_of(DeviceContext& context) {
+  const StreamPtr* found = find_thread_stream(context);
+  return found != nullptr ? *found : legacy_of(context);
 }
 
-StreamPtr current_stream(const core::Device& device) { return current_stream_of(unit_of(device)); }
+StreamPtr current_stream(const core::Device& device) {
+  return current_stream_of(context_of(device));
+}
 
 StreamPtr set_current_stream(const StreamPtr& stream) {
-  if (StreamPtr* found = find_chosen(stream->unit())) return std::exchange(*found, stream);
-  chosen().push_back(stream);
+  if (StreamPtr* found = find_thread_stream(stream->context()))
+    return std::exchange(*found, stream);
+  thread_streams().push_back(stream);
   return nullptr;
 }
 
 void reset_current_stream(const core::Device& device, const StreamPtr& before) noexcept {
-  std::vector<StreamPtr>& all = chosen();
+  std::vector<StreamPtr>& all = thread_streams();
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i]->device() != device) continue;
     if (before != nullptr) {
@@ -137,87 +137,88 @@ void reset_current_stream(const core::Device& device, const StreamPtr& before) n
 }
 
 void synchronize(const Stream& stream) {
-  DeviceContext& unit = stream.unit();
-  const OnDevice here(unit);
-  refuse_capture(unit, stream.handle(), "waiting for a stream");
-  unit.check(unit.api().stream_synchronize(stream.handle()), "waiting for a stream");
+  DeviceContext& context = stream.context();
+  const DeviceGuard on_device(context);
+  refuse_capture(context, stream.handle(), "waiting for a stream");
+  context.check(context.api().stream_synchronize(stream.handle()), "waiting for a stream");
 }
 
 void synchronize(const core::Device& device) {
-  DeviceContext& unit = unit_of(device);
-  const OnDevice here(unit);
-  unit.check(unit.api().device_synchronize(), "waiting for a device");
-  unit.forget_captures();
+  DeviceContext& context = context_of(device);
+  const DeviceGuard on_device(context);
+  context.check(context.api().device_synchronize(), "waiting for a device");
+  context.clear_captures();
 }
 
 void synchronize(const Event& event) {
-  const DeviceContext& unit = event.unit();
-  const Relaxed whatever_is_captured(unit.api());
-  unit.check(unit.api().event_synchronize(event.handle()), "waiting for an event");
+  const DeviceContext& context = event.context();
+  const RelaxedCaptureMode relaxed(context.api());
+  context.check(context.api().event_synchronize(event.handle()), "waiting for an event");
 }
 
 namespace {
 
-/// The answer of a query: done, or not yet.
-bool is_success(const DeviceContext& unit, Status status, const char* call) {
+/// A query's status: finished, or not yet.
+bool is_success(const DeviceContext& context, Status status, const char* call) {
   if (status == kNotReady) return false;
-  unit.check(status, call);
+  context.check(status, call);
   return true;
 }
 
 }  // namespace
 
 bool is_done(const Stream& stream) {
-  const OnDevice here(stream.unit());
-  refuse_capture(stream.unit(), stream.handle(), "asking a stream");
-  return is_success(stream.unit(), stream.unit().api().stream_query(stream.handle()),
-                    "asking a stream");
+  const DeviceGuard on_device(stream.context());
+  refuse_capture(stream.context(), stream.handle(), "querying a stream");
+  return is_success(stream.context(), stream.context().api().stream_query(stream.handle()),
+                    "querying a stream");
 }
 
 bool is_done(const Event& event) {
-  const Relaxed whatever_is_captured(event.unit().api());
-  return is_success(event.unit(), event.unit().api().event_query(event.handle()),
-                    "asking an event");
+  const RelaxedCaptureMode relaxed(event.context().api());
+  return is_success(event.context(), event.context().api().event_query(event.handle()),
+                    "querying an event");
 }
 
 EventPtr new_event(const core::Device& device, bool timing) {
-  DeviceContext& unit = unit_of(device);
-  const OnDevice here(unit);
-  if (!timing) return pooled_event(unit);
+  DeviceContext& context = context_of(device);
+  const DeviceGuard on_device(context);
+  if (!timing) return pooled_event(context);
   Handle handle = nullptr;
-  unit.check(unit.api().event_create(&handle, kWithTiming), "making an event");
-  return std::make_shared<Event>(unit, handle, /*pooled=*/false);
+  context.check(context.api().event_create(&handle, kEventDefault), "creating an event");
+  return std::make_shared<Event>(context, handle, /*pooled=*/false);
 }
 
-EventPtr pooled_event(DeviceContext& unit) {
-  const Handle handle = unit.take_event();
-  return std::make_shared<Event>(unit, handle, /*pooled=*/true);
+EventPtr pooled_event(DeviceContext& context) {
+  const Handle handle = context.take_event();
+  return std::make_shared<Event>(context, handle, /*pooled=*/true);
 }
 
 void record(const Event& event, const Stream& stream) {
-  if (&event.unit() != &stream.unit()) {
-    core::fail(core::Fault::kValue, "an event of ", core::name(device_of(event.unit())),
+  if (&event.context() != &stream.context()) {
+    core::fail(core::Fault::kValue, "an event of ", core::name(device_of(event.context())),
                " cannot be recorded on a stream of ", core::name(stream.device()));
   }
-  const OnDevice here(stream.unit());
-  stream.unit().check(stream.unit().api().event_record(event.handle(), stream.handle()),
-                      "recording an event");
+  const DeviceGuard on_device(stream.context());
+  stream.context().check(stream.context().api().event_record(event.handle(), stream.handle()),
+                         "recording an event");
 }
 
 void wait(const Stream& stream, const Event& event) {
-  if (&event.unit().driver != &stream.unit().driver) {
+  if (&event.context().driver != &stream.context().driver) {
     core::fail(core::Fault::kValue, "a stream of ", core::name(stream.device()),
-               " cannot wait for an event of ", core::name(device_of(event.unit())));
+               " cannot wait for an event of ", core::name(device_of(event.context())));
   }
-  const OnDevice here(stream.unit());
-  stream.unit().check(stream.unit().api().stream_wait(stream.handle(), event.handle(), 0),
-                      "making a stream wait");
+  const DeviceGuard on_device(stream.context());
+  stream.context().check(stream.context().api().stream_wait(stream.handle(), event.handle(), 0),
+                         "making a stream wait for an event");
 }
 
 float elapsed_ms(const Event& begin, const Event& end) {
   float milliseconds = 0;
-  begin.unit().check(begin.unit().api().event_elapsed(&milliseconds, begin.handle(), end.handle()),
-                     "asking for the time between two events");
+  begin.context().check(
+      begin.context().api().event_elapsed(&milliseconds, begin.handle(), end.handle()),
+      "measuring the time between two events");
   return milliseconds;
 }
 

@@ -1,4 +1,4 @@
-// Owns streams and events as the layers above see them: what work on a device is ordered by.
+// Stream and Event: the driver's streams and events as the layers above use them.
 #pragma once
 
 #include <cstdint>
@@ -10,79 +10,80 @@ namespace refarray::runtime {
 
 class DeviceContext;
 
-/// A stream of a device: one of our own, a default stream, or a handle that somebody else owns and
-/// keeps alive for as long as arrays are used on it. Safe to share between threads.
+/// A stream of a device: created by us, a default stream, or another library's handle, which its
+/// owner must keep alive while arrays are used on it. Thread-safe.
 class Stream {
  public:
   enum class Kind : std::uint8_t { kOwn, kExternal, kLegacy, kPerThread };
 
-  Stream(DeviceContext& unit, Kind kind, void* handle) noexcept
-      : unit_(unit), kind_(kind), handle_(handle) {}
+  Stream(DeviceContext& context, Kind kind, void* handle) noexcept
+      : context_(context), kind_(kind), handle_(handle) {}
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
-  ~Stream();  // an own stream is destroyed; work that is in it goes on
+  ~Stream();  // destroys the handle if we created it; enqueued work still runs
 
-  DeviceContext& unit() const noexcept { return unit_; }
+  DeviceContext& context() const noexcept { return context_; }
   Kind kind() const noexcept { return kind_; }
-  /// As the driver takes it: 1 and 2 for CUDA's default streams, nullptr for ROCm's.
+  /// The driver's handle: 1 and 2 for CUDA's default streams, nullptr for ROCm's.
   void* handle() const noexcept { return handle_; }
   core::Device device() const noexcept;
 
  private:
-  DeviceContext& unit_;
+  DeviceContext& context_;
   Kind kind_;
   void* handle_;
 };
 using StreamPtr = std::shared_ptr<Stream>;
 
-/// A moment in a stream. Recording again moves it; whoever waited before waits for the old moment.
+/// An event. Recording it again does not affect waits that are already enqueued.
 class Event {
  public:
-  Event(DeviceContext& unit, void* handle, bool pooled) noexcept
-      : unit_(unit), handle_(handle), pooled_(pooled) {}
+  Event(DeviceContext& context, void* handle, bool pooled) noexcept
+      : context_(context), handle_(handle), pooled_(pooled) {}
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
-  ~Event();  // also while work waits for it
+  ~Event();  // legal while work waits for the event
 
-  DeviceContext& unit() const noexcept { return unit_; }
+  DeviceContext& context() const noexcept { return context_; }
   void* handle() const noexcept { return handle_; }
 
  private:
-  DeviceContext& unit_;
+  DeviceContext& context_;
   void* handle_;
   bool pooled_;
 };
 using EventPtr = std::shared_ptr<Event>;
 
-/// All of these throw kBuffer when the device cannot be used, and DriverError.
+/// All functions below throw kBuffer if the device cannot be used, and DriverError.
 
-/// A stream that nobody else orders work by: it does not wait for the legacy default stream.
+/// A new non-blocking stream: not ordered with the legacy default stream.
 StreamPtr new_stream(const core::Device& device);
-/// The legacy default stream; with CUDA also the calling thread's own default stream.
+/// The legacy default stream; on CUDA also the calling thread's per-thread default stream.
 StreamPtr legacy_stream(const core::Device& device);
 StreamPtr per_thread_stream(const core::Device& device);
-/// A handle as another library gives it: 0 is the legacy default stream. Throws kValue for the
-/// values that a vendor does not have, kBuffer when the driver says it is of another device.
+/// Another library's handle; 0 is the legacy default stream. Throws kValue for values the vendor
+/// does not define, kBuffer if the driver reports another device.
 StreamPtr external_stream(const core::Device& device, std::uint64_t handle);
 
-/// The stream that the calling thread works on; the legacy default stream unless it chose another.
+/// The calling thread's current stream of the device; initially the legacy default stream.
 StreamPtr current_stream(const core::Device& device);
-/// Chooses for the stream's device; returns what was chosen before, nullptr for nothing.
+/// Sets the current stream of the stream's device. Returns the previous one; nullptr if none was
+/// set.
 StreamPtr set_current_stream(const StreamPtr& stream);
 void reset_current_stream(const core::Device& device, const StreamPtr& before) noexcept;
 
-/// Waits on the host. The caller must not hold the GIL.
+/// Blocks the host. The caller must not hold the GIL.
 void synchronize(const Stream& stream);
 void synchronize(const core::Device& device);
 void synchronize(const Event& event);
-/// Whether all work so far is done; does not wait.
+/// Whether all work so far has finished; does not block.
 bool is_done(const Stream& stream);
 bool is_done(const Event& event);
 
-/// `timing`: elapsed_ms() can be asked between two of such.
+/// `timing`: the event may be passed to elapsed_ms().
 EventPtr new_event(const core::Device& device, bool timing);
 void record(const Event& event, const Stream& stream);
-/// Work put into `stream` from now on waits for the event, which may be of another device.
+/// Work enqueued on `stream` from now on waits for the event, which may be of another device.
 void wait(const Stream& stream, const Event& event);
 float elapsed_ms(const Event& begin, const Event& end);
 

@@ -1,4 +1,4 @@
-// Owns what makes two streams the same one, and what streams are made of inside this layer.
+// StreamKey: stream identity; helpers of the runtime layer for streams.
 #pragma once
 
 #include <cstdint>
@@ -16,34 +16,34 @@ inline Handle legacy_handle(Vendor vendor) noexcept {
   return vendor == Vendor::kCuda ? kLegacyHandle : nullptr;
 }
 
-/// A number of the calling thread's that no other thread ever has.
+/// A number that is unique to the calling thread for the life of the process.
 std::uint32_t thread_number() noexcept;
 
-/// A stream to compare with: the default streams are another one on each device, and the per-thread
-/// one another one in each thread.
+/// Identifies a stream. Handles of default streams are shared: each device has its own legacy
+/// stream, and each thread its own per-thread default stream on each device.
 struct StreamKey {
-  const DeviceContext* unit;
+  const DeviceContext* context;
   Handle handle;
   std::uint32_t thread = 0;
 
   StreamKey(const DeviceContext& of, Handle stream) noexcept
-      : unit(&of),
+      : context(&of),
         handle(stream),
         thread(of.driver.vendor == Vendor::kCuda && stream == kPerThreadHandle ? thread_number()
                                                                                : 0) {}
 
   bool is_default() const noexcept {
-    return handle == legacy_handle(unit->driver.vendor) || thread != 0;
+    return handle == legacy_handle(context->driver.vendor) || thread != 0;
   }
   friend bool operator==(const StreamKey& a, const StreamKey& b) noexcept {
     if (a.handle != b.handle || a.thread != b.thread) return false;
-    return a.is_default() ? a.unit == b.unit : &a.unit->driver == &b.unit->driver;
+    return a.is_default() ? a.context == b.context : &a.context->driver == &b.context->driver;
   }
 };
 
-core::Device device_of(const DeviceContext& unit) noexcept;
-StreamPtr current_stream_of(DeviceContext& unit);
+core::Device device_of(const DeviceContext& context) noexcept;
+StreamPtr current_stream_of(DeviceContext& context);
 /// The device must be current.
-EventPtr pooled_event(DeviceContext& unit);
+EventPtr pooled_event(DeviceContext& context);
 
 }  // namespace refarray::runtime

@@ -1,0 +1,15 @@
+// new_array(): new row-major arrays on any device.
+#pragma once
+
+#include "core/array.hpp"
+#include "runtime/streams/stream.hpp"
+
+namespace refarray::runtime {
+
+/// A new row-major array on `device`. Device memory is allocated, and zeroed, in stream order on
+/// `stream` (nullptr: the current stream). Throws kBuffer naming the device and the reason if it
+/// cannot be used, kMemory, DriverError.
+core::Array new_array(const core::DType& dtype, core::Extents shape, const core::Device& device,
+                      bool zeroed, const StreamPtr& stream = nullptr);
+
+}  // namespace refarray::runtime

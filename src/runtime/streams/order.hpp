@@ -1,0 +1,58 @@
+// Stream ordering of DLPack exchanges: the consumer's stream= argument, and events between streams.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/array.hpp"
+#include "runtime/streams/stream.hpp"
+
+namespace refarray::runtime {
+
+/// Waits until the CPU may read the array's memory or, with `writes`, write it: then also until all
+/// reads have finished. The CPU can address the memory. The caller must not hold the GIL.
+void wait_on_host(const core::ArrayView& array, bool writes);
+/// Whether wait_on_host() has something to wait for.
+bool is_busy(const core::ArrayView& array);
+
+/// A consumer's stream= argument, parsed but not yet checked against a device.
+struct GivenStream {
+  enum class Kind : std::uint8_t { kNone, kNumber, kObject };
+  Kind kind = Kind::kNone;
+  bool negative = false;    // the number is -value
+  std::uint64_t value = 0;  // for an object: the handle from its __cuda_stream__
+  std::optional<core::Device> owner = std::nullopt;  // for a refarray Stream: its device
+};
+
+/// The meaning of stream= for one device: the table in docs/gpu.md.
+struct StreamChoice {
+  enum class Kind : std::uint8_t { kHost, kNoSync, kStream };
+  Kind kind = Kind::kHost;  // the host waits; no-op for CPU memory, which has no unfinished work
+  void* handle = nullptr;   // the driver's handle
+};
+/// Throws kValue naming the stream: STRM-05 to STRM-14, A-12, A-15 to A-17.
+StreamChoice choose_stream(const core::Device& device, const GivenStream& given);
+/// A Stream for that handle on the device. The handle stays owned by whoever created it.
+StreamPtr stream_of(const core::Device& device, const StreamChoice& choice);
+
+/// Step 3 of an export: orders all work on the array so far before the consumer's. Calls no driver
+/// function if all work is on the consumer's stream. Throws kBuffer, without side effects, if that
+/// would invalidate a graph capture.
+void order(const core::ArrayView& array, const StreamChoice& choice);
+/// order() for CPU memory: only stream=None is legal (STRM-14, A-15).
+inline void order_cpu(const GivenStream& given) {
+  if (given.kind != GivenStream::Kind::kNone) choose_stream(core::Device{}, given);
+}
+/// order(), if that needs neither a driver call nor a wait; else returns false without side
+/// effects.
+bool order_at_once(const core::ArrayView& array, const StreamChoice& choice);
+
+/// The stream= value to pass to a producer whose memory is on `device`: our current stream.
+std::int64_t stream_to_pass(const core::Device& device);
+/// Records that an imported array is ready on our current stream, so that other streams of ours
+/// wait for it.
+void adopt(core::Storage& storage);
+/// The same for a producer that works on a stream of its own, `stream`.
+void adopt_from(core::Storage& storage, void* stream);
+
+}  // namespace refarray::runtime
