@@ -46,7 +46,6 @@ def test_every_function_is_declared_and_asked_for() -> None:
     assert {member for _, member in hip} == declared.members("hip_abi.hpp")
     assert len(cuda) > 45 and len(hip) > 30
     assert len({name for name, _, _ in cuda}) == len(cuda)
-    assert len(list(declared.numbers())) == len(declared.NUMBERS)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +54,7 @@ def test_every_function_is_declared_and_asked_for() -> None:
         ("(*event_elapsed)(float*, void*, void*)", "(*event_elapsed)(double*, void*, void*)"),
         ("int (*free)(std::uintptr_t)", "int (*free)(unsigned)"),
         ("int (*context_pop)(void**)", "int (*context_pop)(void**, int)"),
-        ("int location_type = 1;    // a device\n  int location_id = 0;",
+        ("int location_type = 1;    // CU_MEM_LOCATION_TYPE_DEVICE\n  int location_id = 0;",
          "int location_id = 0;\n  int location_type = 1;"),
         ("kPointerDevice = 9;", "kPointerDevice = 8;"),
     ],

@@ -1,5 +1,5 @@
-// Owns the comparison of the binary interface that we declare for libcuda with NVIDIA's own
-// headers: compiled, never run. declared.py writes the two files that it includes from our sources.
+// Compares our declarations of libcuda's ABI with NVIDIA's headers. Compiled, never run;
+// declared.py generates functions.inc from our sources.
 #include "runtime/drivers/cuda_abi.hpp"
 
 #include <cuda.h>
@@ -12,10 +12,10 @@
 
 namespace {
 
+using namespace refarray::runtime;
 using namespace refarray::runtime::cuda;
 
 #include "functions.inc"
-#include "numbers.inc"
 
 static_assert(same<ProcAddress, PFN_cuGetProcAddress_v11030>);
 #if CUDA_VERSION >= 12000
@@ -62,15 +62,23 @@ static_assert(kPointerDevice == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
 static_assert(kHostPortable == CU_MEMHOSTALLOC_PORTABLE);
 static_assert(kManagedGlobal == CU_MEM_ATTACH_GLOBAL);
 static_assert(kLegacyFlag == CU_GET_PROC_ADDRESS_LEGACY_STREAM);
-static_assert(kNonBlocking == CU_STREAM_NON_BLOCKING);
-static_assert(kWithoutTiming == CU_EVENT_DISABLE_TIMING);
-static_assert(kRelaxed == CU_STREAM_CAPTURE_MODE_RELAXED);
-static_assert(kCapturing == CU_STREAM_CAPTURE_STATUS_ACTIVE);
-static_assert(kImplicit == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING);
+static_assert(kEventDisableTiming == CU_EVENT_DISABLE_TIMING);
+static_assert(kCaptureModeRelaxed == CU_STREAM_CAPTURE_MODE_RELAXED);
+static_assert(kCaptureStatusActive == CU_STREAM_CAPTURE_STATUS_ACTIVE);
+static_assert(kCaptureImplicit == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
 
-static_assert(refarray::runtime::kSuccess == CUDA_SUCCESS);
-static_assert(refarray::runtime::kInvalidValue == CUDA_ERROR_INVALID_VALUE);
-static_assert(refarray::runtime::kOutOfMemory == CUDA_ERROR_OUT_OF_MEMORY);
-static_assert(refarray::runtime::kNotReady == CUDA_ERROR_NOT_READY);
+static_assert(kSuccess == CUDA_SUCCESS);
+static_assert(kInvalidValue == CUDA_ERROR_INVALID_VALUE);
+static_assert(kOutOfMemory == CUDA_ERROR_OUT_OF_MEMORY);
+static_assert(kNotReady == CUDA_ERROR_NOT_READY);
+static_assert(kNoDevice == CUDA_ERROR_NO_DEVICE);
+static_assert(kFirstCaptureError == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+static_assert(kLastCaptureError == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+static_assert(kEventDefault == CU_EVENT_DEFAULT);
+static_assert(kNotInitialized == CUDA_ERROR_NOT_INITIALIZED);
+static_assert(kStubLibrary == CUDA_ERROR_STUB_LIBRARY);
+static_assert(kSystemDriverMismatch == CUDA_ERROR_SYSTEM_DRIVER_MISMATCH);
+static_assert(kUnknownError == CUDA_ERROR_UNKNOWN);
 
 }  // namespace

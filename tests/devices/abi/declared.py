@@ -1,5 +1,5 @@
-"""Turns what we declare of the vendors' binary interfaces into assertions, and compiles them with
-the vendors' own headers."""
+"""Generates static assertions from our declarations of the drivers' ABIs, and compiles them against
+the vendors' headers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,6 @@ RUNTIME = SOURCES / "runtime"
 MEMBER = re.compile(r"^  .*\(\*(\w+)\)\(", re.MULTILINE)
 CUDA_SYMBOL = re.compile(r'\{"(cu\w+)", (\d+), \w+, slot\(calls\.(\w+)\)\}')
 HIP_SYMBOL = re.compile(r'\{"(hip\w+)", (?:nullptr|"hip\w+"), \w+, slot\(calls\.(\w+)\)\}')
-CONSTANT = re.compile(r"^\s*(?:static |inline )?constexpr \w+ (k\w+) = (\d+);", re.MULTILINE)
-#: Numbers that we pass or read, beside those of the declared interface itself.
-NUMBERS = ("kNonBlocking", "kWithoutTiming", "kRelaxed", "kCapturing", "kImplicit")
 
 
 def text_of(name: str) -> str:
@@ -33,7 +30,7 @@ def members(header: str) -> set[str]:
 
 
 def cuda_symbols() -> list[tuple[str, int, str]]:
-    """(name, the version that is asked for, the member of Calls)."""
+    """(name, requested version, member of Calls)."""
     rows = CUDA_SYMBOL.findall(text_of("cuda_symbols.cpp"))
     return [(name, int(version), member) for name, version, member in rows]
 
@@ -42,19 +39,8 @@ def hip_symbols() -> list[tuple[str, str]]:
     return HIP_SYMBOL.findall(text_of("hip.cpp"))
 
 
-def numbers() -> Iterator[str]:
-    """Those of NUMBERS with the values that they have in the sources, each the same everywhere."""
-    found: dict[str, set[str]] = {}
-    for path in sorted(RUNTIME.rglob("*.?pp")):
-        for name, value in CONSTANT.findall(path.read_text(encoding="utf-8")):
-            found.setdefault(name, set()).add(value)
-    for name in NUMBERS:
-        (value,) = found[name]
-        yield f"inline constexpr int {name} = {value};"
-
-
 def cuda_functions() -> Iterator[str]:
-    """Each function in the version that it is asked for, where the headers have that version."""
+    """Assertions for each function in its requested version, if the headers declare that version."""
     for name, version, member in cuda_symbols():
         yield f"#if CUDA_VERSION >= {version}"
         yield f"static_assert(same<decltype(Calls::{member}), PFN_{name}_v{version}>);"
@@ -70,9 +56,8 @@ def hip_functions() -> Iterator[str]:
 
 
 def errors(vendor: str, include: Path, folder: Path) -> str:
-    """What the compiler says of our declarations with the headers in `include`; nothing is well."""
+    """The compiler's errors with the headers in `include`; empty if all declarations agree."""
     functions = cuda_functions() if vendor == "cuda" else hip_functions()
-    (folder / "numbers.inc").write_text("\n".join(numbers()) + "\n", encoding="utf-8")
     (folder / "functions.inc").write_text("\n".join(functions) + "\n", encoding="utf-8")
     compiler = os.environ.get("CXX", "g++").split()
     command = [*compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"]

@@ -1,9 +1,9 @@
-// Owns the comparison of the binary interface that we declare for libamdhip64 with AMD's own
-// header: compiled, never run. declared.py writes the two files that it includes from our sources.
+// Compares our declarations of libamdhip64's ABI with AMD's header. Compiled, never run;
+// declared.py generates functions.inc from our sources.
 #include "runtime/drivers/hip_abi.hpp"
 
-#define __HIP_PLATFORM_AMD__           // which the header asks for
-#define __HIP_DISABLE_CPP_FUNCTIONS__  // templates of the same names
+#define __HIP_PLATFORM_AMD__           // required by the header
+#define __HIP_DISABLE_CPP_FUNCTIONS__  // they have the same names
 #include <hip/hip_runtime_api.h>
 
 #include <cstddef>
@@ -13,11 +13,10 @@
 
 namespace {
 
+using namespace refarray::runtime;
 using namespace refarray::runtime::hip;
-using refarray::runtime::Direction;
 
 #include "functions.inc"
-#include "numbers.inc"
 
 static_assert(kVersionUnit == 10000000 && HIP_VERSION / kVersionUnit == HIP_VERSION_MAJOR);
 
@@ -44,16 +43,19 @@ static_assert(static_cast<int>(Direction::kDeviceToHost) == hipMemcpyDeviceToHos
 static_assert(static_cast<int>(Direction::kDeviceToDevice) == hipMemcpyDeviceToDevice);
 static_assert(static_cast<int>(Direction::kAny) == hipMemcpyDefault);
 static_assert(kHostPortable == hipHostMallocPortable);
-static_assert(kNonBlocking == hipStreamNonBlocking);
-static_assert(kWithoutTiming == hipEventDisableTiming);
-static_assert(kRelaxed == hipStreamCaptureModeRelaxed);
-static_assert(kCapturing == hipStreamCaptureStatusActive);
-static_assert(kImplicit == hipErrorStreamCaptureImplicit);
+static_assert(kStreamNonBlocking == hipStreamNonBlocking);
+static_assert(kEventDisableTiming == hipEventDisableTiming);
+static_assert(kCaptureModeRelaxed == hipStreamCaptureModeRelaxed);
+static_assert(kCaptureStatusActive == hipStreamCaptureStatusActive);
+static_assert(kCaptureImplicit == hipErrorStreamCaptureImplicit);
 
-static_assert(refarray::runtime::kSuccess == hipSuccess);
-static_assert(refarray::runtime::kInvalidValue == hipErrorInvalidValue);
-static_assert(refarray::runtime::kOutOfMemory == hipErrorOutOfMemory);
-static_assert(refarray::runtime::kNotReady == hipErrorNotReady);
-static_assert(hipErrorNoDevice == 100 && hipErrorInvalidDevice == 101);  // as load_hip says them
+static_assert(kSuccess == hipSuccess);
+static_assert(kInvalidValue == hipErrorInvalidValue);
+static_assert(kOutOfMemory == hipErrorOutOfMemory);
+static_assert(kNotReady == hipErrorNotReady);
+static_assert(kNoDevice == hipErrorNoDevice && kInvalidDevice == hipErrorInvalidDevice);
+static_assert(kFirstCaptureError == hipErrorStreamCaptureUnsupported);
+static_assert(kLastCaptureError == hipErrorStreamCaptureWrongThread);
+static_assert(kEventDefault == hipEventDefault);
 
 }  // namespace

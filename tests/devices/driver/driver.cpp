@@ -1,5 +1,5 @@
-// Owns a driver library of either vendor that counts devices as the environment says and answers
-// every other call with success, or like NVIDIA's stub: no device is behind it.
+// A driver library for both vendors without a device: counts devices as the environment says, and
+// answers all other calls with success or like NVIDIA's stub.
 #include <unistd.h>
 
 #include <cstdint>
@@ -28,10 +28,10 @@ int version(int* out) {
   *out = number("STUB_VERSION");
   return 0;
 }
-/// Any other call: nothing is written, whatever the status.
+/// Any other call: writes no result, whatever the status.
 int answer() { return number("STUB_CALL_STATUS"); }
 
-/// Leaves a file to say that it is here, and goes on when the one that it is told of is gone.
+/// With STUB_PAUSE=FILE: creates FILE.here, then blocks until FILE is deleted.
 int initialise() {
   if (const char* file = std::getenv("STUB_PAUSE")) {
     if (std::FILE* here = std::fopen((std::string(file) + ".here").c_str(), "w")) {
@@ -44,8 +44,8 @@ int initialise() {
 
 struct Entry {
   const char* name;
-  int from;   // the first version whose form is the one that is meant
-  int below;  // the first whose form is yet another one
+  int from;   // first version with the signature we use
+  int below;  // first version with a different signature
   int (*function)();
 };
 template <class F>
@@ -54,9 +54,9 @@ Entry entry(const char* name, int from, F* function, int below = 1 << 30) {
 }
 
 int find(const char* name, void** out, int asked, std::uint64_t flags) {
-  if (number("STUB_INIT_STATUS") == 34) return 34;  // as NVIDIA's: nothing is written
+  if (number("STUB_INIT_STATUS") == 34) return 34;  // like NVIDIA's stub: writes nothing
   if (is("STUB_LACKS", name)) return 500;
-  if (flags != 1) std::abort();  // else stream 0 is not the legacy default stream everywhere
+  if (flags != 1) std::abort();  // otherwise stream 0 is not the legacy default stream everywhere
   const Entry known[] = {
       entry("cuDeviceGetCount", 2000, count),
       entry("cuDriverGetVersion", 2020, version),
@@ -77,7 +77,7 @@ int find(const char* name, void** out, int asked, std::uint64_t flags) {
   *out = reinterpret_cast<void*>(&answer);
   for (const Entry& row : known) {
     if (std::strcmp(row.name, name) != 0) continue;
-    if (asked < row.from || asked >= row.below) std::abort();  // another form was asked for
+    if (asked < row.from || asked >= row.below) std::abort();  // wrong version requested
     *out = reinterpret_cast<void*>(row.function);
   }
   return 0;
@@ -100,7 +100,7 @@ int cuGetProcAddress_v2(const char* name, void** out, int asked, std::uint64_t f
 #endif
 #endif
 
-// The names without a version: the forms of CUDA 3, which nobody may call.
+// The unsuffixed names have CUDA 3 signatures: they must not be called.
 int cuMemAlloc(unsigned*, unsigned) { std::abort(); }
 int cuMemFree(unsigned) { std::abort(); }
 int cuEventDestroy(void*) { std::abort(); }
@@ -114,19 +114,18 @@ int hipInit(unsigned) { return initialise(); }
 int hipGetDeviceCount(int* out) { return count(out); }
 #endif
 int hipRuntimeGetVersion(int* out) { return version(out); }
-// The layout of what they take or give has changed: nobody may call them.
+// Their structs have changed between versions: they must not be called.
 int hipGetDeviceProperties() { std::abort(); }
 int hipGetDevicePropertiesR0600() { std::abort(); }
 int hipGetLastError() { std::abort(); }
 const char* hipGetErrorName(int) { return "hipErrorOfTheStub"; }
-const char* hipGetErrorString(int) { return "the stub has no words for it"; }
-int hipDeviceGetName() { return 0; }
+const char* hipGetErrorString(int) { return "no description"; }
 int hipGetDevice() { return answer(); }
 int hipSetDevice() { return 0; }
 int hipDeviceSynchronize() { return 0; }
 int hipMalloc() { return 0; }
 int hipFree() { return 0; }
-#if defined(STUB_HIP_NEWER)  // the names that later versions prefer
+#if defined(STUB_HIP_NEWER)  // the names in later versions
 int hipHostAlloc() { return 0; }
 int hipFreeHost() { return 0; }
 #else

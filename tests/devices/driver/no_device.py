@@ -1,5 +1,5 @@
-"""Asks for everything that a device is needed for, where a driver is and no device, and prints what
-was said: `no_device.py DEVICE …` in a process of its own, which then ends in the ordinary way."""
+"""Tries every operation that needs a device where there is none, and prints the errors as JSON:
+`no_device.py DEVICE …`. Run in a process of its own, which must exit normally."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def threads() -> int:
 
 
 def descriptors() -> list[str]:
-    found = list(Path("/proc/self/fd").iterdir())  # one of them is this reading's own
+    found = list(Path("/proc/self/fd").iterdir())  # includes the descriptor of this listing
     return sorted(str(path.readlink()) for path in found if path.is_symlink())
 
 
@@ -25,7 +25,7 @@ import refarray as ra  # noqa: E402
 
 
 class Labelled:
-    """Somebody's array that says it is on a device."""
+    """A producer whose array claims to be on a device."""
 
     def __init__(self, device: ra.Device) -> None:
         self.device = device
@@ -34,7 +34,7 @@ class Labelled:
         return self.device.dlpack
 
     def __dlpack__(self, **keywords: Any) -> object:
-        raise AssertionError("asked for an array that nobody could use")
+        raise AssertionError("__dlpack__ was called for an unusable device")
 
 
 def attempts(name: str) -> dict[str, Callable[[], object]]:

@@ -1,5 +1,5 @@
-"""Compiles drivers with no device behind them, and asks refarray about them in processes of their
-own: a process opens a driver once."""
+"""Compiles driver libraries without devices, and probes them with refarray in new processes, since a
+process loads a driver only once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROBE = "import json, refarray._native as n; print(json.dumps(n._probe_drivers()
 
 
 def compiled(path: Path, *flags: str, source: Path = SOURCE) -> Path:
-    """A shared library at that path."""
+    """Compiles `source` to a shared library at `path`."""
     compiler = os.environ.get("CXX", "g++").split()
     command = [*compiler, "-std=c++20", "-shared", "-fPIC", "-o", path, source, *flags]
     subprocess.run(command, check=True, env=compiler_environment())
@@ -28,7 +28,7 @@ def compiled(path: Path, *flags: str, source: Path = SOURCE) -> Path:
 
 
 def run(code: str, **environment: object) -> Any:
-    """What `code` prints, as JSON."""
+    """Runs `code` in a new process and parses its JSON output."""
     variables = {name: str(value) for name, value in environment.items()}
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -48,6 +48,6 @@ def of_vendor(vendor: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def report(vendor: str, library: Path | str, **answers: object) -> Any:
-    """What `doctor` is told of that library, which answers as STUB_* says."""
+    """The driver report for `library`, which behaves as the STUB_* variables say."""
     variables = {f"STUB_{name.upper()}": value for name, value in answers.items()}
     return of_vendor(vendor, run(PROBE, **{VARIABLES[vendor]: library}, **variables))

@@ -1,4 +1,4 @@
-"""What has to be true of refarray with a driver that has no device, whichever library it is."""
+"""How refarray must behave with any driver library that has no device."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEVICES = {"CUDA": ["cuda:0", "cuda_host", "cuda_managed:0"], "ROCm": ["rocm:0",
 
 
 def ended(command: list[str], variables: dict[str, str]) -> str:
-    """What the process printed; it ended in the ordinary way, and complained of nothing."""
+    """Runs refarray's Python; returns stdout after a clean exit with empty stderr."""
     done = subprocess.run(
         [sys.executable, "-X", "faulthandler", *command],
         env={**os.environ, **variables},
@@ -28,7 +28,7 @@ def ended(command: list[str], variables: dict[str, str]) -> str:
 
 
 def check(vendor: str, variables: dict[str, str], library: str, reason: str) -> dict[str, Any]:
-    """Every way to a device is refused with the reason, and nothing is left of the attempt."""
+    """Every operation raises with the reason, and leaves no thread or file open."""
     seen = json.loads(ended([str(SCRIPT), *DEVICES[vendor]], variables))
     for name, answers in seen["said"].items():
         for what, (kind, text) in answers.items():
@@ -36,7 +36,7 @@ def check(vendor: str, variables: dict[str, str], library: str, reason: str) -> 
             assert f"device {name} cannot be used: " in text, (what, text)
             assert reason in text and "refarray doctor" in text, (name, what, text)
     before, after = seen["threads"]
-    assert after == before, f"{after - before} threads more than before"
+    assert after == before, f"{after - before} more threads than before"
     before, after = seen["descriptors"]
     assert after == before, f"left open: {set(after) - set(before)}"
     (driver,) = [row for row in seen["drivers"] if row["name"] == vendor]

@@ -1,4 +1,4 @@
-// Gives the simulated drivers refarray's own device kernels, compiled for the host.
+// Registers refarray's device kernels, compiled for the host, with the simulated drivers.
 #include <cstring>
 
 #include "../../cpp/host_kernels.hpp"

@@ -1,4 +1,4 @@
-// Does what the functions that give and take memory do, at once or in a stream's order.
+// Allocation and free functions of both drivers, immediate and stream-ordered.
 #include "capture.hpp"
 #include "driver.hpp"
 
@@ -7,7 +7,7 @@ namespace {
 
 bool fits(const Device& device, std::size_t bytes) { return bytes <= device.total - device.used; }
 
-Snapshot everything_of(Call& call, const Device& device) {
+Snapshot all_work_of(Call& call, const Device& device) {
   Snapshot all;
   for (const auto& context : call.machine.contexts.all()) {
     if (!context->alive || context->device != &device) continue;
@@ -18,12 +18,13 @@ Snapshot everything_of(Call& call, const Device& device) {
   return all;
 }
 
-/// The live allocation that begins at the pointer; reports what is wrong when there is none.
-Allocation* living(Call& call, Handle pointer) {
+/// The live allocation starting at the pointer; reports a violation if there is none.
+Allocation* live_allocation(Call& call, Handle pointer) {
   call.note("pointer", pointer);
   Allocation* allocation = call.machine.memory.find(pointer);
   if (allocation == nullptr || allocation->begin != pointer) {
-    call.violation("bad-pointer", "a free of something that was not allocated", 0, pointer);
+    call.violation("bad-pointer", "freed an address that is not the start of an allocation", 0,
+                   pointer);
     return nullptr;
   }
   if (allocation->freed) {
@@ -35,7 +36,7 @@ Allocation* living(Call& call, Handle pointer) {
   return allocation;
 }
 
-void give_back(Call& call, Allocation& allocation) {
+void mark_freed(Call& call, Allocation& allocation) {
   if (allocation.kind == MemoryKind::kDevice) allocation.device->used -= allocation.bytes;
   call.machine.memory.free(allocation);
 }
@@ -65,13 +66,13 @@ int memory_allocate(Call& call, Handle* out, std::size_t bytes, MemoryKind kind,
 
 int memory_free(Call& call, Handle pointer, MemoryKind kind, bool waits) {
   if (pointer == 0) return kSuccess;
-  Allocation* allocation = living(call, pointer);
+  Allocation* allocation = live_allocation(call, pointer);
   if (allocation == nullptr) return kInvalidValue;
   const bool host = allocation->kind == MemoryKind::kPinned;
   if (host != (kind == MemoryKind::kPinned) || allocation->adopted) return kInvalidValue;
-  if (waits) call.wait(everything_of(call, *allocation->device));
+  if (waits) call.wait(all_work_of(call, *allocation->device));
   check_free(call, accessor_of_host(call), *allocation);
-  give_back(call, *allocation);
+  mark_freed(call, *allocation);
   if (call.machine.memory.unmaps())
     Memory::unmap(allocation->reserved_begin, allocation->reserved_bytes);
   else
@@ -91,7 +92,7 @@ int memory_allocate_async(Call& call, Handle* out, std::size_t bytes, Pool* pool
   if (!fits(*pool->device, bytes)) return kOutOfMemory;
   if (const int code = refuse_implicit(*stream, true)) return code;
   const MemoryKind kind = MemoryKind::kDevice;
-  Clock seen = stream->clock;  // what the new piece of work will follow
+  Clock seen = stream->clock;  // the clock of the operation that is about to be queued
   seen.join(machine.clock());
   Allocation* allocation = machine.memory.allocate(bytes, kind, pool->device, seen, false);
   if (allocation == nullptr) return kOutOfMemory;
@@ -111,7 +112,7 @@ int memory_allocate_async(Call& call, Handle* out, std::size_t bytes, Pool* pool
 int memory_free_async(Call& call, Handle pointer, Handle stream_handle) {
   Stream* stream = nullptr;
   if (const int code = find_stream(call, stream_handle, stream)) return code;
-  Allocation* allocation = living(call, pointer);
+  Allocation* allocation = live_allocation(call, pointer);
   if (allocation == nullptr || allocation->pool == nullptr) return kInvalidValue;
   if (allocation->graph != stream->capture) return kInvalidValue;
   if (const int code = refuse_implicit(*stream, true)) return code;
@@ -125,7 +126,7 @@ int memory_free_async(Call& call, Handle pointer, Handle stream_handle) {
           {}};
   if (const int code = submit(call, *stream, std::move(job))) return code;
   if (allocation->graph == nullptr) check_free(call, accessor_of(call, *stream), *allocation);
-  give_back(call, *allocation);
+  mark_freed(call, *allocation);
   return kSuccess;
 }
 
@@ -140,11 +141,11 @@ int host_register(Call& call, void* pointer, std::size_t bytes) {
 }
 
 int host_unregister(Call& call, void* pointer) {
-  Allocation* allocation = living(call, reinterpret_cast<Handle>(pointer));
+  Allocation* allocation = live_allocation(call, reinterpret_cast<Handle>(pointer));
   if (allocation == nullptr) return kInvalidValue;
   if (!allocation->adopted) return 713;
   check_free(call, accessor_of_host(call), *allocation);
-  give_back(call, *allocation);
+  mark_freed(call, *allocation);
   return kSuccess;
 }
 

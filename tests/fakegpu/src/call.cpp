@@ -1,4 +1,4 @@
-// Decides whether a call may happen at all, and tells the trace what became of it.
+// Checks that precede every driver call, and its trace line.
 #include "call.hpp"
 
 #include <dlfcn.h>
@@ -51,15 +51,15 @@ Call::Call(Vendor vendor_called, const char* name, unsigned traits, const void* 
       name_(name),
       traits_(traits),
       caller_(caller) {
-  if (machine.forked) return;  // the lock may have been held by a thread that is no more
+  if (machine.forked) return;  // a thread that does not exist in the child may have held the lock
   gil_ = holds_gil();
   guard_ = std::unique_lock(machine.lock);
   number = log.begin_call();
 }
 
-int Call::forbidden() {
+int Call::check_state() {
   if (in_host_function()) {
-    violation("call-in-host-function", "a host function calls the driver that runs it");
+    violation("call-in-host-function", "a host function calls the driver");
     return kNotPermitted;
   }
   if (machine.deinitialized) return kDeinitialized;
@@ -70,13 +70,13 @@ int Call::forbidden() {
   return kSuccess;
 }
 
-int Call::refused() {
+int Call::check() {
   if (machine.forked) return kNotInitialized;
   if (machine.settings.check_gil && gil_ && (traits_ & kBlocks) != 0)
     violation("gil-held", "a call that may block is made with the GIL held");
   if (machine.settings.stub) return kStubLibrary;
   if ((traits_ & kQuiet) != 0) return kSuccess;
-  if (const int code = forbidden()) return code;
+  if (const int code = check_state()) return code;
   injected_ = log.fault(name_);
   if (injected_ != 0 && (traits_ & kReleases) == 0) return injected_;
   return (traits_ & kUnsafe) != 0 ? refuse_unsafe(*this) : kSuccess;
@@ -115,8 +115,7 @@ void Call::wait(const Snapshot& what) {
     if (op->wait(machine.settings.hang_milliseconds)) continue;
     {
       const std::lock_guard guard(machine.lock);
-      violation("hang", "the host waits for work that is held back; everything is let go",
-                op->call);
+      violation("hang", "the host waits for held work; all held work is released", op->call);
       for (const auto& stream : machine.streams.all()) stream->worker->release();
     }
     while (!op->wait(1000)) continue;

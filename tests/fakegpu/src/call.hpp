@@ -1,4 +1,4 @@
-// Owns one call of a driver's function: the lock, what forbids it, its faults, its trace line.
+// Call: RAII for one driver call: the lock, preconditions, injected faults and the trace line.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,18 @@
 
 namespace fakegpu {
 
-/// What is true of a function, whatever its arguments.
+/// Properties of a driver function, whatever its arguments.
 enum Trait : unsigned {
   kPlain = 0,
-  kBlocks = 1,      // may wait for the device: never with the GIL held
-  kReleases = 2,    // gives something back, and does so even when it reports an error
-  kBeforeInit = 4,  // allowed before cuInit
-  kUnsafe = 8,      // forbidden to a thread with a stream capture that is not relaxed
-  kQuiet = 16,      // names of errors and the like: no fault, no sticky error
+  kBlocks = 1,      // may block; must not be called with the GIL held
+  kReleases = 2,    // releases a resource, even if it returns an error
+  kBeforeInit = 4,  // legal before cuInit
+  // illegal while a stream capture affects this thread, unless the thread is in relaxed mode
+  kUnsafe = 8,
+  kQuiet = 16,  // pure query such as cuGetErrorName: no injected faults, no sticky errors
 };
 
-/// True in a thread that runs a host function, from which no driver may be called.
+/// True in a thread that is running a host function, which must not call the driver.
 bool& in_host_function();
 /// True while this thread is inside a `_ptsz` entry point.
 bool& null_is_per_thread();
@@ -31,9 +32,9 @@ class Call {
  public:
   Call(Vendor vendor, const char* name, unsigned traits, const void* caller);
 
-  /// The code with which the call ends before it has done anything, or 0.
-  int refused();
-  /// Writes the trace line; what the function returns.
+  /// The status if the call fails before doing anything, else 0.
+  int check();
+  /// Writes the trace line. Returns the status that the function returns.
   int finish(int code);
 
   template <class T>
@@ -47,9 +48,10 @@ class Call {
   void violation(std::string_view kind, std::string_view message, std::uint64_t first = 0,
                  std::uint64_t address = 0, std::uint64_t bytes = 0);
 
-  /// Blocks the host until the work is done, without the lock; the host's clock then knows it.
+  /// Blocks the host until the work has finished, without the lock; then joins its clock to the
+  /// host's.
   void wait(const Snapshot& what);
-  /// The host has learnt that the work is done.
+  /// Joins the clock of finished work to the host's.
   void join(const Clock& clock);
 
   Machine& machine;
@@ -58,7 +60,7 @@ class Call {
   std::uint64_t number;
 
  private:
-  int forbidden();
+  int check_state();
 
   const char* name_;
   unsigned traits_;
@@ -69,12 +71,12 @@ class Call {
   Json json_;
 };
 
-/// The shape of every entry point. Inlined, so that the return address is the program's.
+/// The body of every entry point. Inlined, so that the return address is the program's.
 template <class Body>
 [[gnu::always_inline]] inline int call(Vendor vendor, const char* name, unsigned traits,
                                        Body&& body) {
   Call at(vendor, name, traits, __builtin_return_address(0));
-  if (const int code = at.refused()) return at.finish(code);
+  if (const int code = at.check()) return at.finish(code);
   return at.finish(std::forward<Body>(body)(at));
 }
 

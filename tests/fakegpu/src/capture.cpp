@@ -1,4 +1,4 @@
-// Runs the state machine of stream capture: none, active, invalidated.
+// The state machine of stream capture: none, active, invalidated.
 #include "capture.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace {
 
 bool active(const Capture* capture) { return capture != nullptr && capture->status == kActive; }
 
-bool concerns(const Capture& capture, const Thread& thread) {
+bool affects(const Capture& capture, const Thread& thread) {
   if (capture.origin == nullptr || capture.mode == kRelaxed || thread.mode == kRelaxed)
     return false;
   if (capture.thread == thread.id) return true;
@@ -24,7 +24,7 @@ void join(Stream& stream, Capture& capture, const std::set<std::uint64_t>& nodes
   stream.captured.insert(nodes.begin(), nodes.end());
 }
 
-int lose(Capture& capture, Code code) {
+int invalidate_with(Capture& capture, Code code) {
   invalidate(capture);
   return code;
 }
@@ -36,16 +36,17 @@ void invalidate(Capture& capture) { capture.status = kInvalidated; }
 int refuse_unsafe(Call& call) {
   int code = kSuccess;
   for (const auto& capture : call.machine.captures)
-    if (concerns(*capture, call.machine.thread())) code = lose(*capture, kCaptureUnsupported);
+    if (affects(*capture, call.machine.thread()))
+      code = invalidate_with(*capture, kCaptureUnsupported);
   return code;
 }
 
-int refuse_implicit(const Stream& stream, bool lose_them) {
+int refuse_implicit(const Stream& stream, bool invalidates) {
   if (!stream.legacy) return kSuccess;
   int code = kSuccess;
   for (const Stream* other : stream.context->streams) {
     if (!other->blocking() || other->capture == nullptr) continue;
-    if (lose_them) invalidate(*other->capture);
+    if (invalidates) invalidate(*other->capture);
     code = kCaptureImplicit;
   }
   return code;
@@ -54,13 +55,13 @@ int refuse_implicit(const Stream& stream, bool lose_them) {
 int refuse_wait(const Stream& stream) {
   if (stream.capture == nullptr) return refuse_implicit(stream, true);
   if (!active(stream.capture)) return kCaptureInvalidated;
-  return lose(*stream.capture, kCaptureUnsupported);
+  return invalidate_with(*stream.capture, kCaptureUnsupported);
 }
 
 int refuse_wait(const Context& context) {
   int code = kSuccess;
   for (const Stream* stream : context.streams)
-    if (stream->capture != nullptr) code = lose(*stream->capture, kCaptureUnsupported);
+    if (stream->capture != nullptr) code = invalidate_with(*stream->capture, kCaptureUnsupported);
   return code;
 }
 
@@ -87,15 +88,15 @@ int capture_wait(Stream& stream, Event& event, bool external, bool& handled) {
   if (stream.capture != nullptr && !active(stream.capture)) return kCaptureInvalidated;
   if (event.capture == nullptr) {
     handled = stream.capture != nullptr && !external;
-    return handled ? lose(*stream.capture, kCaptureIsolation) : int{kSuccess};
+    return handled ? invalidate_with(*stream.capture, kCaptureIsolation) : int{kSuccess};
   }
   auto* capture = const_cast<Capture*>(event.capture);
-  if (capture->origin == nullptr) return kCapturedEvent;  // that capture has ended
+  if (capture->origin == nullptr) return kCapturedEvent;  // the event's capture has ended
   if (!active(capture)) return kCaptureInvalidated;
-  if (stream.legacy) return lose(*capture, kCaptureImplicit);
+  if (stream.legacy) return invalidate_with(*capture, kCaptureImplicit);
   if (stream.capture != nullptr && stream.capture != capture) {
     invalidate(*stream.capture);
-    return lose(*capture, kCaptureMerge);
+    return invalidate_with(*capture, kCaptureMerge);
   }
   join(stream, *capture, event.captured);
   return kSuccess;
@@ -122,7 +123,7 @@ int end_capture(Call& call, Stream& stream, Graph*& graph) {
   if (capture == nullptr) return kIllegalState;
   if (capture->mode != kRelaxed && capture->thread != call.machine.thread().id)
     return kCaptureWrongThread;
-  if (capture->origin != &stream) return lose(*capture, kCaptureUnmatched);
+  if (capture->origin != &stream) return invalidate_with(*capture, kCaptureUnmatched);
   int code = capture->status == kActive ? kSuccess : kCaptureInvalidated;
   if (code == kSuccess && stream.captured.size() < capture->nodes) code = kCaptureUnjoined;
   if (code == kSuccess)

@@ -1,4 +1,4 @@
-// Finds pairs of conflicting accesses that no edge of the driver's model puts in an order.
+// The race detector: finds conflicting accesses that the driver's rules do not order.
 #include "checker.hpp"
 
 #include <algorithm>
@@ -33,8 +33,9 @@ const char* name_of(Kind earlier, Kind later) {
   return "race";
 }
 
-void remember(Allocation& allocation, const Access& access, const Clock& clock) {
-  // What lies before this access and within it is ordered with whatever is ordered with this one.
+void record_access(Allocation& allocation, const Access& access, const Clock& clock) {
+  // An earlier access that happens before this one and lies within its bytes can be forgotten:
+  // whatever is ordered after this access is ordered after it too.
   std::erase_if(allocation.history, [&](const Access& old) {
     const bool within = access.begin <= old.begin && old.end <= access.end;
     const bool as_strong = access.kind != Kind::kRead || old.kind == Kind::kRead;
@@ -67,15 +68,15 @@ void check_place(Call& call, const Accessor& accessor, const Allocation& allocat
                  const Touch& touch) {
   const std::uint64_t bytes = touch.end - touch.begin;
   if (touch.end > allocation.end())
-    call.violation("out-of-bounds", "an access runs over the end of its allocation", 0, touch.begin,
-                   bytes);
+    call.violation("out-of-bounds", "an access extends past the end of its allocation", 0,
+                   touch.begin, bytes);
   if (accessor.context == nullptr) return;
   if (accessor.context->device->vendor != allocation.device->vendor)
-    call.violation("wrong-vendor", "memory of one vendor is given to the other's driver", 0,
+    call.violation("wrong-vendor", "memory of one vendor is passed to the other vendor's driver", 0,
                    touch.begin, bytes);
   else if (accessor.kernel && !reachable(accessor, allocation))
     call.violation("no-peer-access",
-                   "a kernel touches another device's memory without access to it", 0, touch.begin,
+                   "a kernel accesses another device's memory without peer access", 0, touch.begin,
                    bytes);
 }
 
@@ -91,20 +92,20 @@ void check_touch(Call& call, const Accessor& accessor, const Touch& touch) {
   Allocation* allocation = machine.memory.find(touch.begin);
   if (allocation == nullptr) {
     if (Memory::is_device_address(touch.begin))
-      call.violation("bad-pointer", "a device address that belongs to no allocation", 0,
-                     touch.begin, touch.end - touch.begin);
-    return;  // pageable memory of the program: ThreadSanitizer's to watch
+      call.violation("bad-pointer", "a device address outside all allocations", 0, touch.begin,
+                     touch.end - touch.begin);
+    return;  // pageable memory; ThreadSanitizer checks it
   }
   if (allocation->freed) {
-    call.violation("use-after-free", "an access of memory that has been freed",
-                   allocation->released.call, touch.begin, touch.end - touch.begin);
+    call.violation("use-after-free", "an access to freed memory", allocation->released.call,
+                   touch.begin, touch.end - touch.begin);
     return;
   }
   check_place(call, accessor, *allocation, touch);
   const Access access{touch.begin, touch.end, touch.write ? Kind::kWrite : Kind::kRead,
                       accessor.moment, call.number};
   check_order(call, accessor, *allocation, access);
-  remember(*allocation, access, *accessor.clock);
+  record_access(*allocation, access, *accessor.clock);
 }
 
 void check_allocation(Call& call, const Accessor& accessor, Allocation& allocation) {

@@ -1,21 +1,21 @@
-// Owns the proof of order: every access is held against all earlier ones of the same bytes.
+// The race detector: compares every access with all earlier ones of the same bytes.
 #pragma once
 
 #include "call.hpp"
 
 namespace fakegpu {
 
-/// Who makes the accesses that a check is about.
+/// The stream or host thread that makes an access.
 struct Accessor {
   Moment moment;
   const Clock* clock = nullptr;
-  const Context* context = nullptr;  // of the stream; a null pointer for the host
-  bool kernel = false;               // it dereferences, so that peer access counts
+  const Context* context = nullptr;  // the stream's context; nullptr for the host
+  bool kernel = false;               // it dereferences pointers, so it needs peer access
 };
 
-/// Reports what is not ordered, not inside its allocation, or not accessible, and remembers it.
+/// Reports accesses that are unordered, out of bounds or not permitted, and records this one.
 void check_touch(Call& call, const Accessor& accessor, const Touch& touch);
-/// A new allocation's first access, and a dying one's last.
+/// The first access of an allocation, and its last.
 void check_allocation(Call& call, const Accessor& accessor, Allocation& allocation);
 void check_free(Call& call, const Accessor& accessor, Allocation& allocation);
 Accessor accessor_of(Call& call, const Stream& stream, bool kernel = false);

@@ -1,4 +1,4 @@
-// Owns the vector clock: what one stream or host thread has seen of every other one.
+// Vector clocks: what a stream or host thread knows of every other one.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class Clock {
   std::vector<std::uint32_t> at_;
 };
 
-/// One moment of one stream or host thread: it lies before a clock that has reached it.
+/// A point in time of one stream or host thread. It happened before a clock that has reached it.
 struct Moment {
   std::size_t component = 0;
   std::uint32_t time = 0;

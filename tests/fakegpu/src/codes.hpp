@@ -1,4 +1,4 @@
-// Owns the result codes and flags that the CUDA driver API and the HIP API share by number.
+// Result codes and flags with the same values in the CUDA driver API and the HIP API.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Steers the simulated machine for tests.
+// The control functions of the simulated machine.
 #include "control.hpp"
 
 #include <algorithm>
@@ -55,7 +55,7 @@ Stream* stream_of(Machine& machine, std::uint64_t handle) {
   return machine.primary(machine.devices(Vendor::kCuda).front())->legacy;
 }
 
-/// Waits until the piece is done, or until it is clear that it waits for held work.
+/// Waits until the operation has finished or is known to depend on held work.
 bool finished_or_stuck(Machine& machine, const Op* op) {
   while (!op->wait(2)) {
     const std::lock_guard guard(machine.lock);

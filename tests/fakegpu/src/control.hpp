@@ -1,35 +1,37 @@
-// Owns the C functions by which a test steers the machine: what the Python module `fakegpu` calls.
+// C functions that control the machine; the Python module `fakegpu` calls them.
 #pragma once
 
 #include <cstdint>
 
 extern "C" {
 
-/// Sets one setting by name; 0, or -1 when there is none of that name.
+/// Sets a setting by name. Returns 0, or -1 if there is no such setting.
 int fakegpu_configure(const char* name, std::int64_t value);
-/// Ends all work and forgets all objects; the settings then hold for new devices.
+/// Finishes all work and destroys all objects. Settings for new devices take effect.
 void fakegpu_restart();
-/// Runs everything, then clears the trace, the violations, the faults and the counts.
+/// Runs all work, then clears the trace, violations, faults and counters.
 void fakegpu_reset();
-/// From now on the stream runs nothing by itself; 0 for the legacy stream of device 0.
+/// Holds the stream: work queued from now on does not run by itself. 0: the legacy stream of device
+/// 0.
 int fakegpu_hold(std::uint64_t stream);
-/// Lets the stream run at most `count` pieces; how many have run, or -1 for no such stream.
+/// Runs at most `count` held operations of the stream. Returns how many ran, or -1 if there is no
+/// such stream.
 std::int64_t fakegpu_step(std::uint64_t stream, std::int64_t count);
-/// Lets everything run, and waits for it.
+/// Releases all held work and waits for it.
 void fakegpu_run();
 void fakegpu_fail(const char* name, std::uint64_t k, int code, int sticky);
-/// How often a function has been called since the last reset; "*" for all.
+/// Number of calls of a function since the last reset; "*": of all functions.
 std::uint64_t fakegpu_calls(const char* name);
-/// JSON: one object on each line. Valid until the thread's next such call.
+/// JSON lines. Valid until the thread's next call of one of these functions.
 const char* fakegpu_trace();
 const char* fakegpu_violations();
 const char* fakegpu_live();
-/// A text that every call of this thread carries in the trace; empty for none.
+/// A label for the trace lines of this thread's calls; empty: none.
 void fakegpu_label(const char* text);
-/// The host reads or writes bytes by itself: the checker is told.
+/// Declares to the race detector that the host reads or writes the bytes.
 void fakegpu_touch(const void* pointer, std::uint64_t bytes, int write);
-/// Reads device memory behind every driver's back, for tests to look at; 0, or -1.
+/// Reads device memory without any driver call or ordering, for tests. Returns 0 or -1.
 int fakegpu_peek(std::uint64_t pointer, void* out, std::uint64_t bytes);
-/// Every call from now on ends as it does after the driver has been taken down.
+/// All later calls fail as after the driver's shutdown.
 void fakegpu_deinitialize();
 }

@@ -1,4 +1,4 @@
-// Does what the functions that copy and fill do: pageable memory is staged, all else is queued.
+// Copies and fills of both drivers: pageable memory is staged, everything else is queued.
 #include <cstring>
 
 #include "capture.hpp"
@@ -11,10 +11,10 @@ unsigned char* bytes_at(Handle address) {
   return reinterpret_cast<unsigned char*>(Memory::alias(address));
 }
 
-struct Region {  // rows of one side, as the driver sees them
+struct Region {  // one side of a 2-D copy
   Handle begin = 0;
   std::size_t pitch = 0;
-  bool pageable = false;  // memory that no driver knows
+  bool pageable = false;  // memory unknown to the driver
 };
 
 struct Shape {
@@ -31,7 +31,7 @@ int look_up(Call& call, Handle address, Side side, std::size_t pitch, Region& re
   region = {address, pitch, allocation == nullptr};
   const bool device = Memory::is_device_address(address);
   if (side == Side::kHost && device) {
-    call.violation("device-pointer-as-host", "a device address is given as host memory", 0,
+    call.violation("device-pointer-as-host", "a device address is passed as host memory", 0,
                    address);
     return kInvalidValue;
   }

@@ -1,4 +1,4 @@
-// Owns the declarations of the CUDA driver API that the simulated libcuda.so.1 exports.
+// The functions of the CUDA driver API that the simulated libcuda.so.1 exports.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct CudaMemAccessDesc {
   int flags;
 };
 
-struct CudaMemcpy2D {  // CUDA_MEMCPY2D of the `_v2` functions
+struct CudaMemcpy2D {  // CUDA_MEMCPY2D_v2
   std::size_t from_x, from_y;
   int from_type;
   const void* from_host;
@@ -51,7 +51,7 @@ using fakegpu::CudaMemcpy2D;
 using fakegpu::CudaMemPoolProps;
 using fakegpu::Handle;
 
-// The library itself, devices, contexts.
+// Initialisation, devices, contexts.
 int cuInit(unsigned flags);
 int cuDriverGetVersion(int* version);
 int cuGetErrorName(int code, const char** name);

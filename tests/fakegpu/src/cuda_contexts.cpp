@@ -1,4 +1,4 @@
-// Exports the functions of the CUDA driver API about the library, devices and contexts.
+// CUDA driver API: initialisation, devices and contexts.
 #include <cstring>
 
 #include "cuda.hpp"

@@ -1,4 +1,4 @@
-// Exports the functions of the CUDA driver API that copy and fill memory.
+// CUDA driver API: copies and fills.
 #include "cuda.hpp"
 
 using namespace fakegpu;
@@ -25,7 +25,7 @@ int plain_copy(Call& at, const CudaMemcpy2D& copy, Handle stream, bool wait) {
                  copy.width, copy.height, stream, wait);
 }
 
-/// Both contexts must be there; the copy itself needs no peer access.
+/// Both contexts must exist; the copy itself needs no peer access.
 int peer_copy(Call& at, Handle to, Handle to_context, Handle from, Handle from_context,
               std::size_t bytes, Handle stream, bool wait) {
   const bool there = at.machine.contexts.alive(to_context) != nullptr &&
@@ -60,7 +60,8 @@ int cuMemcpyDtoH_v2(void* to, Handle from, std::size_t bytes) {
 }
 
 int cuMemcpyDtoD_v2(Handle to, Handle from, std::size_t bytes) {
-  return call(kCuda, "cuMemcpyDtoD", kPlain, [&](Call& at) {  // the one that does not wait
+  // host-to-device copies return before the data has arrived
+  return call(kCuda, "cuMemcpyDtoD", kPlain, [&](Call& at) {
     return copy(at, to, Side::kDevice, from, Side::kDevice, bytes, 0, false);
   });
 }

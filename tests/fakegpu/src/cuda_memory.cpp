@@ -1,4 +1,4 @@
-// Exports the functions of the CUDA driver API about memory, pools and pointers.
+// CUDA driver API: memory, pools and pointers.
 #include "cuda.hpp"
 #include "pointers.hpp"
 

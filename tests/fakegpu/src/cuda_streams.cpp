@@ -1,4 +1,4 @@
-// Exports the functions of the CUDA driver API about streams, events, captures and kernels.
+// CUDA driver API: streams, events, captures and kernels.
 #include "cuda.hpp"
 
 using namespace fakegpu;

@@ -1,4 +1,4 @@
-// Answers cuGetProcAddress: which function a name means to a program of a given CUDA version.
+// cuGetProcAddress: maps a name and a CUDA version to a function.
 #include <cstring>
 
 #include "cuda.hpp"
@@ -10,9 +10,9 @@ namespace {
 
 struct Symbol {
   const char* name;
-  int version;  // from which on the name means this function
+  int version;  // the first version in which the name means this function
   void* function;
-  void* per_thread;  // the same with the null stream meaning the thread's own
+  void* per_thread;  // the variant in which stream 0 is the per-thread default stream
 };
 
 class NullIsPerThread {
@@ -43,7 +43,7 @@ Symbol plain(const char* name, int version) {
   return {name, version, reinterpret_cast<void*>(Function), reinterpret_cast<void*>(Function)};
 }
 
-/// A function that takes a stream, or copies on the null stream.
+/// A function that takes a stream, or uses the null stream implicitly.
 template <auto Function>
 Symbol streamed(const char* name, int version) {
   return {name, version, reinterpret_cast<void*>(Function),
@@ -234,7 +234,7 @@ int cuGetProcAddress_v2(const char* name, void** function, int version, std::uin
     Status status = kFound;
     const int code = get_address(at, name, function, version, flags, status);
     if (status_out != nullptr) *status_out = status;
-    // A name that is known, but not to this version, is no error: the status tells.
+    // A known name that this version lacks is not an error; `status` reports it.
     return status == kVersionNotSufficient ? int{kSuccess} : code;
   });
 }

@@ -1,4 +1,5 @@
-// Exports the unsuffixed names of old ABIs, which nobody may call: each says so and aborts.
+// Unsuffixed names of functions with an old ABI. Programs must not call them: each prints a message
+// and aborts.
 #include "cuda_traps.hpp"
 
 #include <cstdio>
@@ -8,8 +9,8 @@ namespace {
 
 int trap(const char* name) {
   std::fprintf(stderr,
-               "fakegpu: %s without a version is the function of an old ABI: ask cuGetProcAddress "
-               "for it, with the version that is meant\n",
+               "fakegpu: %s without a version has an old ABI: request it by "
+               "cuGetProcAddress with a version\n",
                name);
   std::abort();
 }

@@ -1,4 +1,4 @@
-// Owns the list of old functions that share a name with a newer one of another ABI.
+// Old functions that share their name with a newer one of another ABI.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@ struct Trap {
   void* function;
 };
 
-/// Each ends the process with a message: a real driver would take 32-bit arguments from the call.
+/// Each aborts with a message. A real driver would misread the arguments as 32-bit.
 const std::vector<Trap>& traps();
 
 }  // namespace fakegpu

@@ -1,4 +1,4 @@
-// Does what the functions about devices and the current context do, and names the errors.
+// Devices, the current context and error names, for both drivers.
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -65,7 +65,7 @@ const std::map<int, int>& attributes(Vendor vendor) {
       {75, 9},    {76, 0},       {78, 1},    {81, 49152},      {83, 1},         {84, 0},
       {85, 0},    {88, 1},       {89, 1},    {91, 1},          {95, 1},         {97, 49152},
       {99, 1},    {100, 0},      {101, 1},   {102, 1},         {115, 1},        {119, 1}};
-  // hipDeviceAttribute_t, whose numbers are the same in 5.2, 6.3 and 7.1.
+  // hipDeviceAttribute_t; these numbers are the same in HIP 5.2, 6.3 and 7.1.
   static const std::map<int, int> hip = {
       {3, 1},      {8, 1},           {9, 1},     {16, 0},          {23, 9},     {24, 1},
       {26, 1024},  {27, 1024},       {28, 1024}, {29, 2147483647}, {30, 65535}, {31, 65535},
@@ -109,7 +109,7 @@ int device_attribute(Call& call, int* value, int attribute, int ordinal) {
   const bool cuda = call.vendor == Vendor::kCuda;
   if (attribute == (cuda ? 115 : 88)) *value = settings.pools;
   if (attribute == (cuda ? 83 : 24) || attribute == (cuda ? 89 : 9)) *value = settings.managed;
-  if (attribute == (cuda ? 33 : 67)) *value = ordinal + 1;  // the bus
+  if (attribute == (cuda ? 33 : 67)) *value = ordinal + 1;  // PCI bus id
   return kSuccess;
 }
 

@@ -1,4 +1,4 @@
-// Owns what both vendors' functions do, in the terms of the machine; the fronts only name them.
+// The driver functions in vendor-neutral form; cuda_*.cpp and hip_*.cpp are thin wrappers.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@ namespace fakegpu {
 
 using Handle = std::uint64_t;
 
-// Contexts, and finding things by their handles. Each notes what it found in the trace.
+// Contexts, and objects by handle. Each function notes what it found in the trace.
 Context* current_context(Call& call);
 int find_stream(Call& call, Handle handle, Stream*& stream);
 int find_event(Call& call, Handle handle, Event*& event);
 int find_device(Call& call, int ordinal, Device*& device);
 
-/// Queues or captures work; every touch is checked.
+/// Queues or captures work, after checking each declared access.
 int submit(Call& call, Stream& stream, Job job, bool kernel = false);
 
 // Streams.
@@ -64,7 +64,7 @@ struct Plane {  // one side of a 2-D copy
   Handle base = 0;
   std::size_t pitch = 0;
 };
-enum class Side { kAny, kHost, kDevice };  // what the caller says that a pointer is
+enum class Side { kAny, kHost, kDevice };  // the memory type that the caller declares
 int copy(Call& call, Handle to, Side to_side, Handle from, Side from_side, std::size_t bytes,
          Handle stream, bool wait);
 int copy_2d(Call& call, const Plane& to, Side to_side, const Plane& from, Side from_side,

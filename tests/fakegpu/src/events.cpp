@@ -1,4 +1,4 @@
-// Does what the functions about events do: the moment of the record counts, not that of the wait.
+// Events of both drivers: a wait refers to the latest record at the time of the call.
 #include <algorithm>
 
 #include "capture.hpp"
@@ -18,7 +18,7 @@ int find_event(Call& call, Handle handle, Event*& event) {
   call.note("event", handle);
   event = call.machine.events.alive(handle);
   if (event != nullptr && event->context->device->vendor == call.vendor) return kSuccess;
-  call.violation("bad-handle", "no such event, or one that has been destroyed", 0, handle);
+  call.violation("bad-handle", "no such event, or it has been destroyed", 0, handle);
   return kInvalidHandle;
 }
 
@@ -37,7 +37,7 @@ int event_create(Call& call, Handle* out, unsigned flags) {
 int event_destroy(Call& call, Handle handle) {
   Event* event = nullptr;
   if (const int code = find_event(call, handle, event)) return code;
-  event->alive = false;  // legal while work is pending
+  event->alive = false;  // legal while the event is pending
   event->snapshot = {};
   return kSuccess;
 }
@@ -78,7 +78,7 @@ int event_synchronize(Call& call, Handle handle) {
   Event* event = nullptr;
   if (const int code = find_event(call, handle, event)) return code;
   if (event->capture != nullptr) return kCapturedEvent;
-  const Snapshot what = event->snapshot;  // it may be recorded again meanwhile
+  const Snapshot what = event->snapshot;  // the event may be recorded again while the host waits
   call.wait(what);
   return kSuccess;
 }

@@ -1,17 +1,17 @@
-// Owns the declarations of the HIP API that the simulated libamdhip64.so exports.
+// The functions of the HIP API that the simulated libamdhip64.so exports.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "cuda.hpp"  // HIP's copy and pool structs are the same
+#include "cuda.hpp"  // HIP's copy and pool structs are identical
 #include "pointers.hpp"
 
 extern "C" {
 
 using fakegpu::HipPointerAttributes;
 
-// The library itself and devices.
+// Initialisation and devices.
 int hipInit(unsigned flags);
 int hipRuntimeGetVersion(int* version);
 int hipDriverGetVersion(int* version);

@@ -1,4 +1,4 @@
-// Exports the functions of the HIP API about the library and devices.
+// HIP API: initialisation and devices.
 #include <dlfcn.h>
 
 #include "hip.hpp"
@@ -129,7 +129,7 @@ int hipGetProcAddress(const char* name, void** function, int version, std::uint6
     if (name == nullptr || function == nullptr) return kInvalidValue;
     at.note("symbol", name).note("version", version);
     Dl_info here{};
-    dladdr(reinterpret_cast<void*>(&hipInit), &here);  // this library, not another one
+    dladdr(reinterpret_cast<void*>(&hipInit), &here);  // this library, not another copy of HIP
     void* library = dlopen(here.dli_fname, RTLD_NOW | RTLD_NOLOAD);
     *function = library != nullptr ? dlsym(library, name) : nullptr;
     if (status != nullptr) *status = *function != nullptr ? 0 : 1;

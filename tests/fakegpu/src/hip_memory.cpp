@@ -1,4 +1,4 @@
-// Exports the functions of the HIP API about memory, pools, pointers, copies and fills.
+// HIP API: memory, pools, pointers, copies and fills.
 #include "hip.hpp"
 
 using namespace fakegpu;
@@ -29,7 +29,7 @@ int sided_copy(Call& at, const void* to, const void* from, std::size_t bytes, in
   return copy(at, number(to), to_side(kind), number(from), from_side(kind), bytes, stream, wait);
 }
 
-/// From HIP 7 on, a free of stream-ordered memory waits for nothing.
+/// From HIP 7 on, freeing stream-ordered memory does not wait.
 bool free_waits(Call& at, const void* pointer) {
   const Allocation* allocation = at.machine.memory.find(number(pointer));
   const bool pooled = allocation != nullptr && allocation->pool != nullptr;

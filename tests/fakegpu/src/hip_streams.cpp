@@ -1,4 +1,4 @@
-// Exports the functions of the HIP API about streams, events, captures and kernels.
+// HIP API: streams, events, captures and kernels.
 #include "hip.hpp"
 
 using namespace fakegpu;

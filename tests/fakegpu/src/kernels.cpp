@@ -1,4 +1,4 @@
-// Keeps the registered kernels by name.
+// The registry of kernels, by name.
 #include "kernels.hpp"
 
 #include <map>

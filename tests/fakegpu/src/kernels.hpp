@@ -1,4 +1,4 @@
-// Owns the list of kernels, compiled for the host, that modules of the simulated drivers offer.
+// Kernels compiled for the host, which every module of the simulated drivers offers.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ extern "C" {
 
 struct FakegpuKernel;
 
-/// How a kernel was launched. `parameters` are copies, valid while it runs.
+/// A kernel launch. `parameters` are copies, valid while the kernel runs.
 struct FakegpuLaunch {
   const FakegpuKernel* kernel;
   unsigned grid[3];
@@ -19,15 +19,15 @@ struct FakegpuLaunch {
   void** parameters;
 };
 
-/// Bytes [begin, end) of public addresses that a launch reads or writes.
+/// Public addresses [begin, end) that a launch reads or writes.
 struct FakegpuTouch {
   std::uint64_t begin;
   std::uint64_t end;
   int write;
 };
 
-/// A kernel of the host: what it is called, the sizes of its parameters, its body, and what a
-/// launch touches (fills at most `room` entries, returns how many there are).
+/// A kernel: its name, parameter sizes, body and accesses. `touches` fills at most `room` entries
+/// and returns how many there are.
 struct FakegpuKernel {
   const char* name;
   const std::size_t* parameter_bytes;
@@ -36,10 +36,10 @@ struct FakegpuKernel {
   std::size_t (*touches)(const FakegpuLaunch* launch, FakegpuTouch* out, std::size_t room);
 };
 
-/// Adds a kernel, or replaces the one of that name. The text and arrays must stay.
+/// Registers a kernel, replacing one with the same name. The pointers must stay valid.
 void fakegpu_register_kernel(const FakegpuKernel* kernel);
 
-/// Where a kernel finds the bytes of an address that a program handed to it.
+/// Translates an address that the program passed to a kernel into one the kernel can access.
 void* fakegpu_translate(const void* address);
 }
 

@@ -1,4 +1,4 @@
-// Does what modules, kernel launches and host functions do: kernels run as the host's code.
+// Modules, kernel launches and host functions: kernels run as host code.
 #include <cstring>
 
 #include "capture.hpp"
@@ -7,9 +7,9 @@
 namespace fakegpu {
 namespace {
 
-/// Copies of a launch's parameters, with the addresses of each.
+/// Copies of a launch's parameters, and the address of each.
 struct Parameters {
-  std::vector<std::vector<std::uint64_t>> values;  // aligned for anything of 8 bytes
+  std::vector<std::vector<std::uint64_t>> values;  // aligned to 8 bytes
   std::vector<void*> addresses;
 };
 
@@ -24,7 +24,7 @@ std::shared_ptr<Parameters> copy_parameters(const Kernel& kernel, void** paramet
   return copies;
 }
 
-/// The other way to hand parameters over: one buffer, each at its natural alignment.
+/// The other form of parameters (`extra`): one buffer, each parameter at its natural alignment.
 bool from_buffer(const Kernel& kernel, void** extra, std::vector<void*>& parameters) {
   char* buffer = nullptr;
   for (; reinterpret_cast<std::uintptr_t>(*extra) == 1 ||

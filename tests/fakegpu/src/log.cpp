@@ -1,4 +1,4 @@
-// Writes the trace and the violations as JSON objects, and counts down to injected faults.
+// The trace and the violations as JSON objects; the countdown of injected faults.
 #include "log.hpp"
 
 #include "codes.hpp"
@@ -53,7 +53,7 @@ Json& Json::add(std::string_view name, bool value) {
 }
 
 Log& Log::get() {
-  static auto* log = new Log;  // outlives main, as the machine does
+  static auto* log = new Log;  // never destroyed, like the machine
   return *log;
 }
 

@@ -1,4 +1,4 @@
-// Owns what is told to the tests: the trace of calls, the violations found, the faults to inject.
+// Log: the trace of calls, the violations found and the faults to inject.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class Json {
 };
 
 struct Fault {
-  std::string name;  // of a function, or "*"
+  std::string name;  // a function's name, or "*"
   std::uint64_t k = 0;
   int code = 0;
   bool sticky = false;
@@ -42,10 +42,10 @@ class Log {
 
   std::uint64_t begin_call() { return ++calls_; }
   void end_call(std::string line) { trace_.push_back(std::move(line)); }
-  /// `first` and `second` are numbers of calls; the same finding is told once.
+  /// `first` and `second` are call numbers. The same violation is recorded once.
   void violation(std::string_view kind, std::string_view message, std::uint64_t first,
                  std::uint64_t second, std::uint64_t address, std::uint64_t bytes);
-  /// The code that a call of this name must return, or 0.
+  /// The status that a call of this function must return, or 0.
   int fault(const std::string& name);
   int sticky() const { return sticky_; }
   void add_fault(Fault fault) { faults_.push_back(std::move(fault)); }

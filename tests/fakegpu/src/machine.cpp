@@ -1,4 +1,4 @@
-// Keeps the order of work: which earlier pieces a new one follows, and what its clock then knows.
+// The order of queued work: which earlier operations a new one follows, and its clock.
 #include "machine.hpp"
 
 #include <pthread.h>
@@ -14,7 +14,8 @@ void in_child() { Machine::get().forked = true; }
 }  // namespace
 
 Machine& Machine::get() {
-  static auto* machine = new Machine;  // never destroyed: deleters may run after main has returned
+  // never destroyed: deleters may run after main() has returned
+  static auto* machine = new Machine;
   return *machine;
 }
 
@@ -62,7 +63,7 @@ void Machine::apply() {
 void Machine::switch_off() {
   for (const auto& stream : streams.all()) stream->worker->release();
   for (const auto& stream : streams.all()) stream->worker->finish();
-  streams.clear();  // joins
+  streams.clear();  // joins its thread
   contexts.clear();
   events.clear();
   pools.clear();
@@ -94,7 +95,7 @@ Thread& Machine::thread() {
     own.per_thread.clear();
     own.mode = kGlobal;
     own.hip_device = 0;
-    own.component = ++next_component_;  // number 0 is the clock that all share
+    own.component = ++next_component_;  // number 0 is the clock shared by all host threads
   }
   return own;
 }
@@ -125,7 +126,7 @@ Context* Machine::add_context(Device& device) {
 }
 
 Stream* Machine::add_stream(Context& context, unsigned flags, int priority) {
-  thread();  // its component comes first
+  thread();  // its own clock component first
   Stream* stream = streams.add();
   stream->context = &context;
   stream->flags = flags;
@@ -140,7 +141,7 @@ Stream* Machine::add_stream(Context& context, unsigned flags, int priority) {
 void Machine::destroy_stream(Stream& stream) {
   stream.alive = false;
   std::erase(stream.context->streams, &stream);
-  // Its worker stays: what is queued still runs, also when it is held back at the moment.
+  // Its worker stays alive: queued work still runs, even if it is held now.
 }
 
 void Machine::destroy_context(Context& context) {
@@ -172,7 +173,7 @@ const Op* Machine::enqueue(Stream& stream, Op::Work work, const Snapshot& extra)
   };
   stream.clock.join(clock());
   stream.clock.join(extra.clock);
-  if (stream.last == nullptr) {  // what its context has been made to wait for before it was there
+  if (stream.last == nullptr) {  // what its context had to wait for before the stream existed
     const Snapshot& before = stream.context->waits;
     waits_for.insert(waits_for.end(), before.ops.begin(), before.ops.end());
     stream.clock.join(before.clock);
@@ -193,7 +194,7 @@ const Op* Machine::enqueue(Stream& stream, Op::Work work, const Snapshot& extra)
 }
 
 Snapshot Machine::snapshot(Stream& stream) {
-  // A piece of its own, so that the moment lies behind the legacy stream's work as well.
+  // An operation of its own, so that it is also ordered after the legacy stream's work.
   const Op* mark = enqueue(stream, {}, {});
   return {{mark}, stream.clock};
 }
@@ -224,7 +225,7 @@ bool Machine::stuck(const Op* op, int depth) const {
   for (const auto& stream : streams.all()) {
     const Op* head = stream->worker->head();
     if (head == nullptr || stream->last == nullptr) continue;
-    // Held pieces are the last ones of the queue: nothing behind a held head can run.
+    // Held operations are at the end of the queue: nothing behind a held operation can run.
     if (stream->last == op && stream->worker->kept_back() > 0) return true;
     if (head != op && stream->last != op) continue;
     for (const Op* before : head->waits_for())

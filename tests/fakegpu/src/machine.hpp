@@ -1,4 +1,4 @@
-// Owns the one simulated machine: its settings, its devices, every object and the order of work.
+// The simulated machine: settings, devices, all objects and the order of work.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ namespace fakegpu {
 
 enum class Order { kThreads, kLatest, kEarliest, kRandom };
 
-/// What `fakegpu_configure` sets.
+/// The settings of fakegpu_configure().
 struct Settings {
   int cuda_devices = 2;
   int hip_devices = 1;
@@ -26,23 +26,24 @@ struct Settings {
   std::uint64_t device_bytes = std::uint64_t{2} << 30;
   bool pools = true;
   bool managed = true;
-  bool peers = true;             // cuDeviceCanAccessPeer says yes
-  bool cuda_free_waits = false;  // "may perform implicit synchronization": not to be relied on
+  bool peers = true;  // cuDeviceCanAccessPeer returns 1
+  // CUDA documents "may perform implicit synchronization", so programs must not rely on it
+  bool cuda_free_waits = false;
   bool hip_free_waits = true;
-  bool stub = false;                 // every function returns 34 and writes nothing
-  bool crash_on_bad_handle = false;  // as real drivers would
-  bool hip_crash_on_one = true;      // hipStreamLegacy is dereferenced
-  bool reuse = false;                // a freed address is given again at once, where the driver may
-  bool unmap = false;                // freed memory traps in the workers, too
+  bool stub = false;                 // every function returns kStubLibrary and writes nothing
+  bool crash_on_bad_handle = false;  // crash like real drivers
+  bool hip_crash_on_one = true;      // crash on hipStreamLegacy, which HIP dereferences
+  bool reuse = false;                // reuse freed addresses at once, where the driver may
+  bool unmap = false;                // unmap freed memory, so that device accesses trap too
   bool check_gil = true;
-  bool each_thread = false;  // a clock of its own for every host thread
+  bool each_thread = false;  // one clock per host thread
   Order order = Order::kThreads;
-  unsigned delay = 0;  // microseconds at most, before each piece of work
+  unsigned delay = 0;  // maximum delay before each operation, in microseconds
   std::uint64_t seed = 1;
   std::int64_t hang_milliseconds = 30'000;
 };
 
-/// What a host thread has of its own.
+/// Per-thread state of the host.
 struct Thread {
   std::uint64_t id = 0;
   std::size_t component = 0;
@@ -61,7 +62,7 @@ class Machine {
   std::mutex lock;
   Settings settings;
   Memory memory;
-  Clock host_clock;  // of all host threads, unless each has its own
+  Clock host_clock;  // shared by all host threads, unless each_thread is set
   std::map<std::size_t, Clock> thread_clocks;
   Table<Context> contexts{0x10};
   Table<Stream> streams{0x20};
@@ -77,12 +78,12 @@ class Machine {
 
   std::vector<Device>& devices(Vendor vendor) { return vendor == Vendor::kCuda ? cuda_ : hip_; }
   Device* device(Vendor vendor, int ordinal);
-  void switch_on();   // makes the devices that the settings ask for
-  void apply();       // the settings that hold at once
-  void switch_off();  // ends every worker and forgets every object; tests start anew
+  void switch_on();   // creates the configured devices
+  void apply();       // settings that take effect immediately
+  void switch_off();  // ends all workers and destroys all objects
 
   Thread& thread();
-  Clock& clock();  // of the calling host thread
+  Clock& clock();  // the calling host thread's
   Moment host_moment();
   Context* primary(Device& device);
   Context* add_context(Device& device);
@@ -91,17 +92,17 @@ class Machine {
   void destroy_context(Context& context);
   Stream* per_thread_stream(Context& context);
 
-  std::uint64_t next_call = 0;  // the number of the call that queues work at the moment
-  /// Queues work behind everything that it must follow; `extra` is what it waits for besides.
+  std::uint64_t next_call = 0;  // number of the call that is queueing work
+  /// Queues work after everything it must follow, and after `extra`.
   const Op* enqueue(Stream& stream, Op::Work work, const Snapshot& extra);
   Snapshot snapshot(Stream& stream);
-  /// What synchronizing with the stream waits for; queues nothing.
+  /// The work that synchronizing with the stream waits for; queues nothing.
   Snapshot everything(const Stream& stream);
   Snapshot snapshot(Context& context);
   Moment moment(const Stream& stream) const;
-  /// Runs held work in the settings' order until `op` is done; nothing with free threads.
+  /// Runs held work in the configured order until `op` has finished; no-op in the order "threads".
   void pump(const Op* op);
-  bool stuck(const Op* op, int depth = 0) const;  // it waits for work that is held back
+  bool stuck(const Op* op, int depth = 0) const;  // the operation waits for held work
 
   std::size_t ops_queued() const { return ops_.size(); }
 

@@ -1,4 +1,5 @@
-// Reserves two ranges of addresses once: the one handed out never has memory, its alias does.
+// Reserves two address ranges: public device addresses are never backed by memory, their aliases
+// are.
 #include "memory.hpp"
 
 #include <sys/mman.h>
@@ -12,13 +13,13 @@ namespace fakegpu {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kAlignment = 256;  // of every address handed out, as cuMemAlloc promises
+constexpr std::size_t kAlignment = 256;  // alignment of device addresses, as cuMemAlloc guarantees
 constexpr std::uint64_t kArena = std::uint64_t{64} << 30;
 constexpr std::size_t kFreedPages = std::size_t{512} << 20;
 constexpr int kFresh = 0xCD;
 constexpr int kFreed = 0xDD;
 
-// Written once, before the first allocation; read by workers without a lock.
+// Written once, before the first allocation; workers read it without a lock.
 std::uint64_t arena_base = 0;
 std::uint64_t arena_next = 0;
 
@@ -39,7 +40,7 @@ std::uint64_t map_device(std::size_t bytes) {
   if (arena_next + bytes + kPage > arena_base + kArena) return 0;
   const std::uint64_t at = arena_next;
   if (mprotect(bytes_at(at + kArena), bytes, PROT_READ | PROT_WRITE) != 0) return 0;
-  arena_next += bytes + kPage;  // a guard page between neighbours
+  arena_next += bytes + kPage;  // guard page between neighbours
   return at;
 }
 
@@ -49,7 +50,7 @@ Memory::Memory() {
   if (arena_base != 0) return;
   void* at =
       mmap(nullptr, 2 * kArena, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (at == MAP_FAILED) std::abort();  // nothing at all can be simulated
+  if (at == MAP_FAILED) std::abort();  // without address space nothing can be simulated
   arena_base = arena_next = reinterpret_cast<std::uint64_t>(at);
 }
 
@@ -91,7 +92,7 @@ Allocation* Memory::reused(std::size_t reserved, MemoryKind kind, const Device* 
 
 Allocation* Memory::add(Allocation allocation) {
   allocation.id = next_id_++;
-  auto& slot = books_[allocation.reserved_begin];
+  auto& slot = allocations_[allocation.reserved_begin];
   slot = std::make_unique<Allocation>(std::move(allocation));
   return slot.get();
 }
@@ -108,7 +109,7 @@ Allocation* Memory::allocate(std::size_t bytes, MemoryKind kind, Device* device,
   }
   if (fill_now) fill(fresh.reserved_begin, reserved);
   fresh.reserved_bytes = reserved;
-  // As near to the guard page behind it as the alignment lets it be.
+  // As close to the guard page at the end as the alignment allows.
   fresh.begin = fresh.reserved_begin + (reserved - round_up(bytes, kAlignment));
   fresh.bytes = bytes;
   fresh.kind = kind;
@@ -128,7 +129,7 @@ Allocation* Memory::adopt(void* pointer, std::size_t bytes, Device* device) {
 
 void Memory::free(Allocation& allocation) {
   if (allocation.adopted) {
-    books_.erase(allocation.reserved_begin);  // the program may hand it to malloc's next caller
+    allocations_.erase(allocation.reserved_begin);  // malloc may reuse it
     return;
   }
   allocation.freed = true;
@@ -137,7 +138,8 @@ void Memory::free(Allocation& allocation) {
   trim();
 }
 
-/// A long run must not keep every page that it has freed. A late look at the oldest finds zeros.
+/// Bound the memory of long runs: the oldest freed allocations invalidate_with their pages and read
+/// as zeros.
 void Memory::trim() {
   for (; freed_bytes_ > kFreedPages && trimmed_ < freed_.size(); ++trimmed_) {
     const Allocation& oldest = *freed_[trimmed_];
@@ -147,8 +149,8 @@ void Memory::trim() {
 }
 
 Allocation* Memory::find(std::uint64_t address) const {
-  auto it = books_.upper_bound(address);
-  if (it == books_.begin()) return nullptr;
+  auto it = allocations_.upper_bound(address);
+  if (it == allocations_.begin()) return nullptr;
   Allocation* found = std::prev(it)->second.get();
   const bool inside = address >= found->begin && address < found->end();
   return inside ? found : nullptr;
@@ -156,20 +158,20 @@ Allocation* Memory::find(std::uint64_t address) const {
 
 std::vector<Allocation*> Memory::alive() const {
   std::vector<Allocation*> result;
-  for (const auto& [begin, allocation] : books_)
+  for (const auto& [begin, allocation] : allocations_)
     if (!allocation->freed) result.push_back(allocation.get());
   return result;
 }
 
 void Memory::forget() {
-  for (const auto& [begin, allocation] : books_) {
+  for (const auto& [begin, allocation] : allocations_) {
     if (allocation->adopted) continue;
     if (is_device_address(begin))
       unmap(begin, allocation->reserved_bytes);
     else
       munmap(bytes_at(begin), allocation->reserved_bytes + kPage);
   }
-  books_.clear();
+  allocations_.clear();
   freed_.clear();
   freed_bytes_ = trimmed_ = 0;
 }

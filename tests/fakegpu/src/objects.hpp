@@ -1,4 +1,4 @@
-// Owns what a driver's handles stand for: devices, contexts, streams, events, pools, modules.
+// The objects behind driver handles: devices, contexts, streams, events, pools, modules.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Pool {
   Device* device = nullptr;
   bool is_default = false;
   std::uint64_t release_threshold = 0;
-  std::set<int> readable_from{};  // devices given access by cuMemPoolSetAccess
+  std::set<int> readable_from{};  // devices granted access by cuMemPoolSetAccess
 };
 
 struct Device {
@@ -36,7 +36,7 @@ struct Device {
   Pool* pool = nullptr;
 };
 
-/// What an event, or a wait, refers to: the work queued up to one moment.
+/// The work an event or a wait refers to: everything queued up to one point.
 struct Snapshot {
   std::vector<const Op*> ops{};
   Clock clock{};
@@ -51,12 +51,12 @@ struct Context {
   bool primary = false;
   int retained = 0;
   Stream* legacy = nullptr;
-  std::set<const Device*> peers{};  // devices whose memory kernels may touch from here
-  std::vector<Stream*> streams{};   // alive, the legacy one included
-  Snapshot waits{};                 // what a stream that is made now waits for first
+  std::set<const Device*> peers{};  // devices whose memory this context's kernels may access
+  std::vector<Stream*> streams{};   // live streams, including the legacy one
+  Snapshot waits{};                 // what new streams wait for first
 };
 
-/// A stream capture in progress, shared by the streams that take part.
+/// A stream capture in progress, shared by its streams.
 struct Capture {
   std::uint64_t id = 0;
   CaptureMode mode = kGlobal;
@@ -68,14 +68,14 @@ struct Capture {
   std::vector<Stream*> members{};
 };
 
-/// What an access declares: bytes [begin, end), read or written.
+/// An access: bytes [begin, end), read or written.
 struct Touch {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   bool write = false;
 };
 
-/// Work as a caller describes it, before it is queued or captured.
+/// Work before it is queued or captured.
 struct Job {
   Op::Work run{};
   std::vector<Touch> touches{};
@@ -99,7 +99,7 @@ struct Stream {
   Clock clock{};
   const Op* last = nullptr;
   Capture* capture = nullptr;
-  std::set<std::uint64_t> captured{};  // the nodes of the capture that its next one would follow
+  std::set<std::uint64_t> captured{};  // the capture nodes its next node follows
   std::unique_ptr<Worker> worker = std::make_unique<Worker>();
 
   bool blocking() const { return !legacy && (flags & kNonBlocking) == 0; }
@@ -112,9 +112,9 @@ struct Event {
   unsigned flags = 0;
   bool recorded = false;
   Snapshot snapshot{};
-  const Stream* stream = nullptr;      // of the latest record, when it was one
-  const Capture* capture = nullptr;    // set when the latest record was captured
-  std::set<std::uint64_t> captured{};  // the nodes before it
+  const Stream* stream = nullptr;      // number of the latest record, if it was captured
+  const Capture* capture = nullptr;    // set if the latest record was captured
+  std::set<std::uint64_t> captured{};  // the nodes it depends on
 };
 
 struct Module {
@@ -130,7 +130,7 @@ struct Function {
   const Kernel* kernel = nullptr;
 };
 
-/// Handles are numbers that are never given twice, so that a stale one is noticed.
+/// Handles are never reused, so that stale ones are detected.
 template <class T>
 class Table {
  public:
@@ -142,7 +142,7 @@ class Table {
     return items_.back().get();
   }
 
-  T* find(std::uint64_t handle) const {  // dead or alive
+  T* find(std::uint64_t handle) const {  // live or destroyed
     const std::uint64_t index = (handle - base_) / 64 - 1;
     return (handle - base_) % 64 == 0 && index < items_.size() ? items_[index].get() : nullptr;
   }

@@ -1,4 +1,5 @@
-// Runs queued work: futexes for "done", a semaphore for "may run", nothing shared besides.
+// Queued operations and their workers: a futex for "done", a semaphore for "may run", no other
+// shared state.
 #include "op.hpp"
 
 #include <linux/futex.h>
@@ -68,7 +69,7 @@ void Worker::push(Op* op) {
 void Worker::start() {
   sigset_t all;
   sigset_t before;
-  sigfillset(&all);  // signals are for the program's threads
+  sigfillset(&all);  // signals are delivered to the program's threads
   pthread_sigmask(SIG_SETMASK, &all, &before);
   thread_ = std::thread([this] { loop(); });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -109,7 +110,7 @@ void Worker::loop() {
   while (true) {
     while (sem_wait(&tokens_) != 0) continue;
     Op* op = at->next_.load(std::memory_order_acquire);
-    if (op == nullptr) return;  // the token of finish()
+    if (op == nullptr) return;  // finish()'s token
     if (const unsigned limit = delay_.load(std::memory_order_relaxed)) {
       random = (random ^ seed_.load(std::memory_order_relaxed)) * 6364136223846793005U +
                1442695040888963407U;

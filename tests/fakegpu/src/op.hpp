@@ -1,4 +1,4 @@
-// Owns one piece of queued work and the worker thread that runs a stream's pieces in order.
+// Op: one queued operation; Worker: the thread that runs a stream's operations in order.
 #pragma once
 
 #include <semaphore.h>
@@ -14,8 +14,8 @@
 
 namespace fakegpu {
 
-/// Queued work. All edges between threads go through `done` and the worker's tokens: one-way, so
-/// that ThreadSanitizer sees exactly the order that the driver's rules give, and no more.
+/// A queued operation. Threads synchronize only through `done` and the worker's tokens, which are
+/// one-way, so that ThreadSanitizer sees exactly the order that the driver's rules establish.
 class Op {
  public:
   using Work = std::function<void()>;
@@ -24,7 +24,7 @@ class Op {
       : work_(std::move(work)), waits_for_(std::move(waits_for)), clock_(std::move(clock)) {}
 
   void run();
-  /// False when it was not done after `milliseconds`.
+  /// False on timeout.
   bool wait(std::int64_t milliseconds) const;
   bool done() const { return done_.load(std::memory_order_acquire) != 0; }
   bool ready() const;
@@ -32,19 +32,19 @@ class Op {
   const Clock& clock() const { return clock_; }
   std::int64_t finished_at() const { return finished_at_; }
 
-  std::uint64_t call = 0;  // the number of the call that queued it, in the trace
+  std::uint64_t call = 0;  // number of the call that queued it
 
  private:
   friend class Worker;
   Work work_;
   std::vector<const Op*> waits_for_;
   Clock clock_;
-  std::int64_t finished_at_ = 0;  // nanoseconds of the steady clock
+  std::int64_t finished_at_ = 0;  // steady clock, nanoseconds
   std::atomic<std::uint32_t> done_{0};
   std::atomic<Op*> next_{nullptr};
 };
 
-/// The thread of a stream. It runs one piece for every token; a held stream gets none.
+/// The thread of a stream. It runs one operation per token; a held stream gets no tokens.
 class Worker {
  public:
   Worker();
@@ -55,12 +55,12 @@ class Worker {
   void push(Op* op);
   void hold() { held_ = true; }
   bool held() const { return held_; }
-  void let(std::uint64_t count);  // give out that many of the tokens kept back
-  void release();                 // give out all, and keep none back any more
+  void let(std::uint64_t count);  // releases that many held tokens
+  void release();                 // releases all tokens and stops holding
   std::uint64_t kept_back() const { return kept_back_; }
-  Op* head() const;  // the first piece that has not run, among those kept back or running
+  Op* head() const;  // the first operation that has not finished
   void set_delay(unsigned microseconds, std::uint64_t seed);
-  void finish();  // the thread ends after what is queued; the object may go when it has
+  void finish();  // the thread exits after its queue; then the object may be destroyed
 
  private:
   void start();
@@ -69,7 +69,7 @@ class Worker {
   sem_t tokens_;
   Op first_;
   Op* last_;          // the host's end of the queue
-  mutable Op* seen_;  // the host's idea of the first unfinished piece
+  mutable Op* seen_;  // the host's view of the first unfinished operation
   std::uint64_t kept_back_ = 0;
   bool held_ = false;
   std::atomic<unsigned> delay_{0};

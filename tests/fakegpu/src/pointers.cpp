@@ -1,4 +1,4 @@
-// Answers what a pointer is, in each vendor's own words and numbers.
+// Pointer attributes, in each vendor's form.
 #include "pointers.hpp"
 
 #include <cstring>
@@ -69,7 +69,7 @@ int put_default(void* data, int attribute) {
     case kIsLegacyIpcCapable:
       return put(data, 0U);
     case kDeviceOrdinal:
-      return put(data, -2);  // as the driver says of memory that is not its own
+      return put(data, -2);  // what the driver reports for unknown memory
     default:
       return put(data, Handle{0});
   }

@@ -1,11 +1,11 @@
-// Owns the questions about pointers, and the struct in which HIP answers them.
+// Pointer attributes, and HIP's struct for them.
 #pragma once
 
 #include "driver.hpp"
 
 namespace fakegpu {
 
-struct HipPointerAttributes {  // hipPointerAttribute_t: 32 bytes in every version
+struct HipPointerAttributes {  // hipPointerAttribute_t; 32 bytes in every version
   int type;
   int device;
   void* device_pointer;

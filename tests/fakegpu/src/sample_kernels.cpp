@@ -1,4 +1,4 @@
-// Owns the few kernels that every module has: enough to try streams without writing one's own.
+// Kernels that every module offers: enough to test streams without registering one.
 #include <cstring>
 
 #include "kernels.hpp"
@@ -12,7 +12,7 @@ T parameter(const FakegpuLaunch* launch, int index) {
   return value;
 }
 
-/// fakegpu_increment(uint32* at, uint64 count): adds 1 to each.
+/// fakegpu_increment(uint32* at, uint64 count): adds 1 to each number.
 void increment(const FakegpuLaunch* launch) {
   auto* at = static_cast<std::uint32_t*>(fakegpu_translate(parameter<void*>(launch, 0)));
   const auto count = parameter<std::uint64_t>(launch, 1);

@@ -1,4 +1,4 @@
-// Does what the functions about streams, graphs and whole contexts do.
+// Streams, graphs and context-wide calls of both drivers.
 #include <csignal>
 
 #include "capture.hpp"
@@ -109,7 +109,7 @@ int stream_wait_event(Call& call, Handle handle, Handle event_handle, unsigned f
   if (handled) return kSuccess;
   if (const int code = refuse_implicit(*stream, true)) return code;
   const bool dead = event->stream != nullptr && !event->stream->alive;
-  // HIP's runtime waits for nothing when the stream of the record has been destroyed.
+  // HIP does not wait for an event whose recording stream has been destroyed.
   if (call.vendor == Vendor::kHip && dead) return kSuccess;
   call.machine.next_call = call.number;
   call.machine.enqueue(*stream, {}, event->snapshot);
