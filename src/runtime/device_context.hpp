@@ -22,7 +22,7 @@ class DeviceContext {
   const bool has_pools;
   KernelModule kernel_module;
   StagingRing staging;
-  // the device has been made current once; the first time is slow
+  // Whether the device has been made current once; the first time is slow.
   std::atomic<bool> is_ready{false};
 
   DeviceContext(Driver& owner, int number, bool pools) noexcept

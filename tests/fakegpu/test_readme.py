@@ -1,4 +1,4 @@
-"""The README's first scenario, run as it stands there."""
+"""The README's example runs and prints what the README says."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 
 
-def test_the_first_scenario_prints_what_the_readme_says() -> None:
+def test_readme_example_prints_what_the_readme_says() -> None:
     text = (HERE / "README.md").read_text(encoding="utf-8")
     code = re.search(r"```python\n(.*?)```", text, re.DOTALL)
-    said = re.search(r"It prints `([^`]*)`", text)
-    assert code and said
+    expected = re.search(r"It prints `([^`]*)`", text)
+    assert code and expected
     done = subprocess.run(
         [sys.executable, "-c", code[1]], cwd=HERE, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == said[1]
+    assert done.stdout.strip() == expected[1]

@@ -1,5 +1,5 @@
-"""The simulator's own rules, each file of rules/ in a process of its own: they switch the machine
-on and off, which a test session that uses it as well would not survive."""
+"""Tests of the simulator itself. Each file of rules/ runs in a new process, because it restarts the
+machine, which would break other tests of this session that use it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 HERE = Path(__file__).resolve().parent
 
 
-@pytest.mark.not_sanitized("what kills a process there is a report in one with a sanitizer")
+@pytest.mark.not_sanitized("under a sanitizer, expected crashes become reports")
 @pytest.mark.parametrize("rules", ["order", "memory", "capture", "drivers"])
 def test_the_rules_hold(rules: str) -> None:
     command = [sys.executable, "-X", "faulthandler", "-m", "pytest", "-q", "-c", os.devnull]

@@ -1,5 +1,5 @@
-"""The simulator under ThreadSanitizer: a missing edge is a data race, in every run, even where the
-numbers came out right."""
+"""The simulator under ThreadSanitizer: a missing wait is a data race in every run, even if the
+result is right."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RACE_FOUND = 66
 
 @pytest.fixture(scope="module")
 def sanitized() -> dict[str, str]:
-    """The environment of a process whose simulated drivers ThreadSanitizer watches."""
+    """The environment of a process that loads simulated drivers built with ThreadSanitizer."""
     environment = os.environ | {"CXXFLAGS": "-fsanitize=thread -g"}
     build = "from fakegpu import _libraries; _libraries.folder()"
     subprocess.run([sys.executable, "-c", build], cwd=HERE, env=environment, check=True)
@@ -25,17 +25,17 @@ def sanitized() -> dict[str, str]:
     return environment | {"LD_PRELOAD": library, "TSAN_OPTIONS": f"exitcode={RACE_FOUND}"}
 
 
-@pytest.mark.not_sanitized("a process holds one sanitizer")
+@pytest.mark.not_sanitized("only one sanitizer can be loaded in a process")
 @pytest.mark.parametrize(
-    ("scenario", "status", "told"),
+    ("scenario", "status", "reports"),
     [
         ("ordered", 0, []),
         ("missing-wait", RACE_FOUND, ["data race"]),
         ("early-free", RACE_FOUND, ["data race"]),
     ],
 )
-def test_only_a_missing_edge_is_reported(
-    sanitized: dict[str, str], scenario: str, status: int, told: list[str]
+def test_only_missing_waits_are_reported(
+    sanitized: dict[str, str], scenario: str, status: int, reports: list[str]
 ) -> None:
     done = subprocess.run(
         [sys.executable, "rules/race.py", scenario],
@@ -46,5 +46,5 @@ def test_only_a_missing_edge_is_reported(
         timeout=300,
     )
     assert done.returncode == status, done.stderr
-    assert all(word in done.stderr for word in told)
-    assert bool(told) == ("WARNING: ThreadSanitizer" in done.stderr)
+    assert all(word in done.stderr for word in reports)
+    assert bool(reports) == ("WARNING: ThreadSanitizer" in done.stderr)

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Compiles the device kernels ahead: PTX for NVIDIA, one bundle of code objects for AMD.
+"""Compiles the device kernels ahead of time: PTX for NVIDIA, a bundle of code objects for AMD.
 
-`gpu_kernels.py` writes src/runtime/kernels/images, which the build puts into the extension module.
-`gpu_kernels.py --check` compiles again and compares; without clang 19 it says how to get it and
-checks the rest: that the images are those of the sources as they are, and that ptxas assembles
-the PTX.
+`gpu_kernels.py` writes src/runtime/kernels/images, which the build embeds in the extension module.
+`gpu_kernels.py --check` checks that the images match the sources and that ptxas assembles the PTX.
+If clang 19 is installed, it also recompiles and compares.
 """
 
 from __future__ import annotations
@@ -28,35 +27,35 @@ PTX, BUNDLE, MANIFEST = "refarray.ptx", "refarray.hipfb", "manifest.json"
 
 CLANG = "clang++-19"
 PACKAGES = "clang-19 lld-19"
-# No toolkit of a vendor, whichever is installed: the same bytes on every machine. Conversions give
-# the bits of the host, so no multiplication and addition becomes one instruction. Everything is
-# inlined, because a call would put the parameters into slow memory.
+# Reproducible on every machine: an installed vendor toolkit is ignored. No fused multiply-add, so
+# that conversions give the same bits as on the host. Everything is inlined, because calls would
+# pass the parameters through slow local memory.
 FLAGS = [
     *("--cuda-device-only", "-std=c++20", "-O3", "-ffp-contract=off"),
     *("-mllvm", "-inline-threshold=1000000"),
     *("-Wall", "-Wextra", "-Werror", "-Wno-unknown-cuda-version", "-Isrc", "-Iinclude"),
 ]
-# The oldest that drivers from CUDA 9 on take, and translate for every later device.
+# The oldest target: drivers from CUDA 9 on accept it, and compile it for every later device.
 NVIDIA = [
     *("-x", "cuda", "--cuda-gpu-arch=sm_60", "-nocudainc", "-nocudalib"),
     *("--cuda-path=/nonexistent", "--cuda-feature=+ptx60", "-S"),
 ]
 AMD = [
     *("-x", "hip", "-nogpuinc", "-nogpulib", "-mcode-object-version=5"),
-    *("-fuse-cuid=none", "--no-gpu-bundle-output"),  # else objects differ from run to run
+    *("-fuse-cuid=none", "--no-gpu-bundle-output"),  # otherwise objects differ between runs
 ]
 ARCHITECTURES = (
     *("gfx906", "gfx908", "gfx90a", "gfx942", "gfx1030"),
     *("gfx1100", "gfx1101", "gfx1151", "gfx1200", "gfx1201"),
 )
-ALIGNMENT = 4096  # of code objects in the bundle; the HIP runtime reads at least so much at once
+ALIGNMENT = 4096  # of code objects in the bundle: the HIP runtime reads at least this much at once
 
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 
 
 def sources() -> list[Path]:
-    """The kernels' file and every header of ours that it includes, directly or not."""
+    """kernels.cu and all of our headers that it includes, directly or indirectly."""
     found, waiting = set(), [SOURCE]
     while waiting:
         path = waiting.pop()
@@ -70,7 +69,7 @@ def sources() -> list[Path]:
 
 
 def fingerprint() -> str:
-    """Of what the images depend on; comments and the layout of lines are no part of it."""
+    """Hash of everything the images depend on, ignoring comments and whitespace."""
     digest = hashlib.sha256("\n".join((*FLAGS, *NVIDIA, *AMD, *ARCHITECTURES)).encode())
     for path in sources():
         code = COMMENT.sub(" ", path.read_text(encoding="utf-8"))
@@ -90,14 +89,14 @@ def run(command: list[str | Path]) -> str:
 
 
 def compiler() -> str | None:
-    """The compiler with its version, when it and its linker are there."""
+    """The compiler's version; None if it or its linker is not installed."""
     if shutil.which(CLANG) is None or shutil.which("ld.lld-19") is None:
         return None
     return run([CLANG, "--version"]).splitlines()[0]
 
 
 def bundle(objects: dict[str, bytes]) -> bytes:
-    """A clang offload bundle: what hipModuleLoadData picks the device's own code object from."""
+    """A clang offload bundle: hipModuleLoadData picks the code object for the device."""
     triples = ["host-x86_64-unknown-linux-gnu-"]
     triples += [f"hipv4-amdgcn-amd-amdhsa--{name}" for name in objects]
     contents = [b"", *objects.values()]
@@ -113,7 +112,7 @@ def bundle(objects: dict[str, bytes]) -> bytes:
 
 
 def entries(image: bytes) -> Iterator[tuple[str, bytes]]:
-    """The parts of a bundle, with the triple of each."""
+    """The entries of a bundle: (triple, code object)."""
     count = struct.unpack_from("<Q", image, 24)[0]
     at = 32
     for _ in range(count):
@@ -123,7 +122,7 @@ def entries(image: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def compile_to(folder: Path, version: str) -> None:
-    """Both images and what they were made of."""
+    """Compile both images into `folder`, with the manifest."""
     folder.mkdir(parents=True, exist_ok=True)
     run([CLANG, *FLAGS, *NVIDIA, SOURCE, "-o", folder / PTX])
     objects = {}
@@ -143,59 +142,61 @@ def compile_to(folder: Path, version: str) -> None:
 
 
 def stale() -> list[str]:
-    """What is wrong with the images without compiling anything."""
+    """Problems of the images that can be found without compiling."""
     if not (IMAGES / MANIFEST).is_file():
-        return [f"there is no {IMAGES.relative_to(ROOT)}: `make gpu-kernels` makes it"]
+        return [f"{IMAGES.relative_to(ROOT)} is missing: run `make gpu-kernels`"]
     manifest = json.loads((IMAGES / MANIFEST).read_text(encoding="utf-8"))
     found = []
     if manifest["sources"] != fingerprint():
         found.append(
-            "the kernels have changed and their images have not: `make gpu-kernels`, with "
-            f"{PACKAGES}, makes new ones"
+            "the kernels have changed and their images have not: install "
+            f"{PACKAGES} and run `make gpu-kernels`"
         )
     for name in (PTX, BUNDLE):
         if not (IMAGES / name).is_file() or manifest[name] != sha256(IMAGES / name):
-            found.append(f"{name} is not the file that was compiled")
+            found.append(f"{name} does not match the manifest")
     return found
 
 
 def ptxas() -> Path | None:
-    """NVIDIA's assembler: that of a wheel (nvidia-cuda-nvcc), else of an installed toolkit."""
+    """NVIDIA's assembler, from the wheel nvidia-cuda-nvcc or an installed toolkit."""
     wheels = sorted(Path(sysconfig.get_path("purelib")).glob("nvidia/*/bin/ptxas"))
     found = wheels[-1:] or [Path(path) for path in [shutil.which("ptxas")] if path is not None]
     if not found:
         return None
-    if not found[0].stat().st_mode & 0o100:  # pip does not always keep the bit that lets it run
+    if not found[0].stat().st_mode & 0o100:  # pip does not always keep the executable bit
         found[0].chmod(0o755)
     return found[0]
 
 
 def assembled_for(tool: Path) -> list[str]:
-    """Every architecture that this assembler knows."""
+    """All architectures that this assembler supports."""
     return sorted(set(re.findall(r"'(sm_\d+)'", run([tool, "--help"]))), key=lambda n: int(n[3:]))
 
 
 def assemble(tool: Path, architecture: str) -> str:
-    """What the assembler says of the PTX; ends the check when it refuses it."""
+    """Assembles the PTX and returns the assembler's statistics; exits if it fails."""
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "out.cubin"
         command = [tool, "-v", f"-arch={architecture}", IMAGES / PTX, "-o", out]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        sys.exit(f"{done.stderr}ptxas refuses {PTX} for {architecture}")
+        sys.exit(f"{done.stderr}ptxas cannot assemble {PTX} for {architecture}")
     return done.stderr
 
 
 def check_assembly() -> None:
     tool = ptxas()
     if tool is None:
-        print("no ptxas here: `pip install nvidia-cuda-nvcc` brings it; the PTX was not assembled")
+        print(
+            "the PTX was not assembled: no ptxas found; `pip install nvidia-cuda-nvcc` installs it"
+        )
         return
     architectures = assembled_for(tool)
     for architecture in architectures:
         spills = re.findall(r"(\d+) bytes spill stores", assemble(tool, architecture))
         if any(int(each) > 0 for each in spills):
-            sys.exit(f"registers spill to memory on {architecture}")
+            sys.exit(f"registers spill to local memory on {architecture}")
     print(f"{PTX} assembles for {', '.join(architectures)} without a spill")
 
 
@@ -203,15 +204,15 @@ def check() -> None:
     found = stale()
     if found:
         sys.exit("\n".join(found))
-    print(f"the images are those of {len(sources())} sources as they are")
+    print(f"the images match their {len(sources())} sources")
     check_assembly()
     version = compiler()
     manifest = json.loads((IMAGES / MANIFEST).read_text(encoding="utf-8"))
     if version is None:
-        print(f"not compiled again: that needs {CLANG} and its linker, on Debian {PACKAGES}")
+        print(f"not recompiled: needs {CLANG} and its linker (Debian: {PACKAGES})")
         return
     if version != manifest["compiler"]:
-        print(f"not compared: {manifest['compiler']} made the images, and here is {version}")
+        print(f"not compared: the images were made by {manifest['compiler']}, this is {version}")
         return
     with tempfile.TemporaryDirectory() as scratch:
         again = Path(scratch)
@@ -219,8 +220,8 @@ def check() -> None:
         different = [name for name in (PTX, BUNDLE, MANIFEST)
                      if (again / name).read_bytes() != (IMAGES / name).read_bytes()]  # fmt: skip
     if different:
-        sys.exit(f"compiled again, {' and '.join(different)} came out different")
-    print(f"compiled again by {version}: the same bytes")
+        sys.exit(f"recompiled: {' and '.join(different)} differ")
+    print(f"recompiled by {version}: identical")
 
 
 def main(arguments: list[str]) -> None:
@@ -231,7 +232,7 @@ def main(arguments: list[str]) -> None:
         sys.exit("usage: gpu_kernels.py [--check]")
     version = compiler()
     if version is None:
-        sys.exit(f"the kernels are compiled by {CLANG} and its linker: on Debian {PACKAGES}")
+        sys.exit(f"compiling the kernels needs {CLANG} and its linker (Debian: {PACKAGES})")
     compile_to(IMAGES, version)
     sizes = ", ".join(f"{name} {(IMAGES / name).stat().st_size}" for name in (PTX, BUNDLE))
     print(f"{IMAGES.relative_to(ROOT)}: {sizes} bytes")

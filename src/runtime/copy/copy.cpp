@@ -68,7 +68,7 @@ void copy_through_host(const ArrayView& dst, const ArrayView& src, const StreamP
     return;
   }
   const StreamPtr on = stream_for(dst, stream);
-  if (is_gapless(dst)) {
+  if (is_contiguous(dst)) {
     const core::Array packed = core::new_array(dst.dtype, dst.extents(), /*zeroed=*/false);
     core::copy(packed, from);
     return copy_bytes(dst, packed, dst.nbytes(), on);
@@ -106,7 +106,7 @@ void copy(const ArrayView& dst, const ArrayView& src, const StreamPtr& stream) {
   if (!is_one_driver(dst, src)) return copy_through_host(dst, src, stream);
   DeviceContext& context = is_on_device(dst) ? kernel_context(dst, src) : context_of(src.device());
   const bool is_small = dst.nbytes() < kDriverCopyMax || (is_on_device(dst) && is_on_device(src));
-  if (is_small && dst.dtype == src.dtype && is_gapless(dst) && is_gapless(src) &&
+  if (is_small && dst.dtype == src.dtype && is_contiguous(dst) && is_contiguous(src) &&
       !core::may_overlap(dst, src)) {
     return copy_bytes(dst, src, dst.nbytes(),
                       stream != nullptr ? stream : current_stream_of(context));

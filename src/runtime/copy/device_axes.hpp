@@ -20,7 +20,7 @@ struct DeviceAxes {
   std::uint64_t dst;        // address
   std::uint64_t src;        // address
   std::int64_t dst_offset;  // from `dst` to element (0,...,0)
-  std::int64_t src_offset;  // likewise from `src`
+  std::int64_t src_offset;  // from `src` to element (0,...,0)
   int count = 0;
   Axis axis[core::kMaxRank + 2];
 

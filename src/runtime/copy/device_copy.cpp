@@ -98,12 +98,12 @@ void copy_between(const ArrayView& dst, const ArrayView& src, const StreamPtr& s
   const StreamPtr dst_stream = stream_on(context_of(dst.device()), stream);
   core::Array packed;  // in dst's dtype, on src's device
   ArrayView from = src;
-  if (dst.dtype != src.dtype || !is_gapless(src)) {
+  if (dst.dtype != src.dtype || !is_contiguous(src)) {
     packed = new_array(dst.dtype, src.extents(), src.device(), /*zeroed=*/false, src_stream);
     copy_by_kernels(packed, src, src_stream);
     from = packed;
   }
-  if (is_gapless(dst)) {
+  if (is_contiguous(dst)) {
     copy_bytes(dst, from, dst.nbytes(), dst_stream);
   } else {
     const core::Array staged =

@@ -19,7 +19,7 @@ using core::ArrayView;
 using core::DType;
 using core::Plan;
 
-// bytes; drivers stage smaller copies themselves
+// In bytes; drivers stage smaller copies themselves.
 constexpr std::int64_t kMinStagedBytes = 64 * 1024;
 constexpr std::int64_t kMinPitchedRow = 512;  // bytes per row, for a pitched copy to be worth it
 constexpr std::int64_t kMaxPitch = std::int64_t{1} << 31;
@@ -85,9 +85,9 @@ bool copy_directly(const ArrayView& dst, const ArrayView& src, const ArrayView& 
   return true;
 }
 
-bool should_stage(const ArrayView& gapless) noexcept {
-  return !gapless.dtype.is_packed() && gapless.nbytes() >= kMinStagedBytes &&
-         gapless.dtype.itemsize() <= 4096;
+bool should_stage(const ArrayView& array) noexcept {
+  return !array.dtype.is_packed() && array.nbytes() >= kMinStagedBytes &&
+         array.dtype.itemsize() <= 4096;
 }
 
 /// To contiguous device memory.
@@ -146,7 +146,7 @@ bool copy_to_device(const ArrayView& dst, const ArrayView& src, const StreamPtr&
   std::int64_t shape[core::kMaxRank];
   const ArrayView distinct = without_broadcast(src, shape);
   const DType& transferred = transfer_dtype(dst, src);
-  if (distinct.size() == src.size() && is_gapless(dst) && transferred == dst.dtype) {
+  if (distinct.size() == src.size() && is_contiguous(dst) && transferred == dst.dtype) {
     upload(dst, src, on);
     return true;
   }
@@ -168,7 +168,7 @@ bool copy_to_host(const ArrayView& dst, const ArrayView& src, const StreamPtr& s
   const StreamPtr on = stream_on(context, stream);
   if (copy_directly(dst, src, dst, Direction::kDeviceToHost, on)) return true;
   const DType& transferred = transfer_dtype(dst, src);
-  if (is_gapless(src) && transferred == src.dtype) {
+  if (is_contiguous(src) && transferred == src.dtype) {
     download(dst, src, on);
     return true;
   }

@@ -28,7 +28,7 @@ Direction direction_of(const ArrayView& dst, const ArrayView& src) noexcept {
 
 bool is_on_device(const ArrayView& array) noexcept { return !array.device().is_host(); }
 
-bool is_gapless(const ArrayView& array) noexcept {
+bool is_contiguous(const ArrayView& array) noexcept {
   const bool whole = !array.dtype.is_packed() ||
                      (array.bit == 0 && array.size() * array.dtype.stored_bits() % 8 == 0);
   return whole && core::is_c_contiguous(array.extents(), array.stride_span());

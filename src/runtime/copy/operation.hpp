@@ -33,7 +33,7 @@ class Operation {
 
 bool is_on_device(const core::ArrayView& array) noexcept;
 /// C-contiguous, and every bit of its bytes belongs to an element.
-bool is_gapless(const core::ArrayView& array) noexcept;
+bool is_contiguous(const core::ArrayView& array) noexcept;
 
 /// Copies `nbytes` contiguous bytes between any memory of one driver.
 void copy_bytes(const core::ArrayView& dst, const core::ArrayView& src, std::int64_t nbytes,

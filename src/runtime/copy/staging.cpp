@@ -49,7 +49,7 @@ void each_chunk(const ArrayView& view, std::int64_t most, std::int64_t offset, c
   }
 }
 
-core::Array gapless_at(Address memory, const core::DType& dtype, core::Extents shape) {
+core::Array contiguous_at(Address memory, const core::DType& dtype, core::Extents shape) {
   return {{}, reinterpret_cast<std::byte*>(memory), dtype, 0, false, core::c_layout(shape)};
 }
 
@@ -92,7 +92,7 @@ bool StagingRing::upload(const ArrayView& to, const ArrayView& from, const Strea
   each_chunk(from, kChunkBytes / itemsize, 0, [&](const ArrayView& part, std::int64_t offset) {
     Chunk& chunk = chunks_[next_++ % chunks_.size()];
     wait_for(context, chunk);
-    core::copy(gapless_at(chunk.memory, to.dtype, part.extents()), part);
+    core::copy(contiguous_at(chunk.memory, to.dtype, part.extents()), part);
     const auto target = reinterpret_cast<Address>(to.data + offset * itemsize);
     const auto nbytes = static_cast<std::size_t>(part.size() * itemsize);
     context.check(context.api().copy(target, chunk.memory, nbytes, Direction::kHostToDevice,
@@ -108,7 +108,7 @@ bool StagingRing::upload(const ArrayView& to, const ArrayView& from, const Strea
 void StagingRing::scatter(DeviceContext& context, Chunk& chunk, const core::DType& dtype) {
   if (!chunk.busy) return;
   wait_for(context, chunk);
-  core::copy(chunk.part, gapless_at(chunk.memory, dtype, chunk.part.layout.extents()));
+  core::copy(chunk.part, contiguous_at(chunk.memory, dtype, chunk.part.layout.extents()));
 }
 
 bool StagingRing::download(const ArrayView& to, const ArrayView& from, const StreamPtr& stream) {

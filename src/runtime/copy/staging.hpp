@@ -19,7 +19,7 @@ class StagingRing {
   /// memory has been read on return; work on the stream continues. Returns false, without side
   /// effects, if pinned memory cannot be allocated. Throws as copy().
   bool upload(const core::ArrayView& to, const core::ArrayView& from, const StreamPtr& stream);
-  /// Downloads the other way; host memory has been written on return.
+  /// Downloads contiguous device memory to host memory, which has been written on return.
   bool download(const core::ArrayView& to, const core::ArrayView& from, const StreamPtr& stream);
 
  private:

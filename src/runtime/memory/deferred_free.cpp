@@ -128,7 +128,7 @@ class DeferredFreeList {
 namespace {
 
 DeferredFreeList& deferred_frees() {
-  // never destroyed: arrays may outlive every static object
+  // Never destroyed: arrays may outlive every static object.
   static auto& list = *new DeferredFreeList;
   return list;
 }

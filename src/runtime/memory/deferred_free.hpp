@@ -25,8 +25,9 @@ enum class Wait : std::uint8_t {
   kForOurs,     // our own work on the memory
   kForDevices,  // also synchronizes devices on which consumers may use the memory, unless a graph
                 // capture seen there may still be active
-  kForSure,     // likewise, unless a stream we can query is capturing now; this may invalidate
-                // another library's capture
+  // as kForDevices, unless a stream we can query is capturing now; this may invalidate another
+  // library's capture
+  kForSure,
 };
 /// Frees memory that is no longer in use, and calls the deleters of foreign memory that waited for
 /// our work. Does nothing without a MayWait.

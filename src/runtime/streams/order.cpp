@@ -172,7 +172,7 @@ void add_import(TrackedStorage& into, const StreamPtr& stream) {
 void adopt(core::Storage& storage) {
   TrackedStorage* into = tracked(&storage);
   if (into == nullptr || storage.data() == nullptr) return;
-  // our own array came back: its pending work is more precise
+  // Our own array came back: its pending work is more precise.
   if (!into->pending.is_empty()) return;
   add_import(*into, current_stream_of(context_of(storage.device())));
 }

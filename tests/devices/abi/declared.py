@@ -40,7 +40,7 @@ def hip_symbols() -> list[tuple[str, str]]:
 
 
 def cuda_functions() -> Iterator[str]:
-    """Assertions for each function in its requested version, if the headers declare that version."""
+    """Assertions for each function in its requested version, if the headers declare it."""
     for name, version, member in cuda_symbols():
         yield f"#if CUDA_VERSION >= {version}"
         yield f"static_assert(same<decltype(Calls::{member}), PFN_{name}_v{version}>);"

@@ -1,5 +1,5 @@
-"""Compiles driver libraries without devices, and probes them with refarray in new processes, since a
-process loads a driver only once."""
+"""Compiles driver libraries without devices, and probes them with refarray, each in a new process,
+since a process loads a driver only once."""
 
 from __future__ import annotations
 

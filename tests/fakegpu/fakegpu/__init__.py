@@ -1,4 +1,4 @@
-"""Simulated CUDA and HIP drivers with streams that can be stopped, and a proof of their order."""
+"""Simulated CUDA and HIP drivers: streams that can be held, and a race detector."""
 
 from __future__ import annotations
 
@@ -37,29 +37,29 @@ __all__ = [
     "write_trace",
 ]
 
-#: Simulated CUDA drivers that are tested; any number in between works as well.
+#: Tested CUDA driver versions; versions in between work too.
 CUDA_VERSIONS = (11040, 12000, 12040, 12050, 12080, 13000)
-#: What hipRuntimeGetVersion answers, by the name of the personality.
+#: Results of hipRuntimeGetVersion, by HIP version.
 HIP_VERSIONS = {"5.2": 50221153, "6.3": 60342131, "7.0": 70051831, "10.0": 100000000}
 ORDERS = {"threads": 0, "latest": 1, "earliest": 2, "random": 3}
 
-#: What `configure` sets, and what holds when nothing is said.
+#: The settings of `configure` and their defaults.
 DEFAULTS: dict[str, int | bool | str] = {
     "device_bytes": 2**31,  # the memory of each device
     "pools": True,
     "managed": True,
     "peers": True,
-    "cuda_free_waits": False,  # a synchronous free may wait, or not: not to be relied on
+    "cuda_free_waits": False,  # cuMemFree may wait; programs must not rely on it
     "hip_free_waits": True,
-    "stub": False,  # every function returns 34 and writes nothing
+    "stub": False,  # every function returns 34 (stub library) and writes nothing
     "crash_on_bad_handle": False,
     "hip_crash_on_one": True,  # HIP dereferences the stream value 1
-    "reuse": False,  # give a freed address again at once
-    "unmap": False,  # freed memory traps the device's work, too
+    "reuse": False,  # reuse freed addresses at once
+    "unmap": False,  # freed memory traps device accesses too
     "check_gil": True,
-    "each_thread": False,  # host threads are not ordered by themselves
+    "each_thread": False,  # one clock per host thread: threads are not ordered with each other
     "order": "threads",
-    "delay": 0,  # microseconds before each piece of work, at most
+    "delay": 0,  # maximum delay before each operation, in microseconds
     "seed": 1,
     "hang_milliseconds": 30_000,
 }
@@ -75,7 +75,7 @@ class Drivers(NamedTuple):
 
     @classmethod
     def here(cls, cuda_version: int = 12080, hip_version: str = "6.3") -> Drivers:
-        """Those of two versions, on the machine as it is."""
+        """The libraries of two versions, without restarting the machine."""
         folder = _libraries.folder()
         name = f"libamdhip64.so.{hip_version.partition('.')[0]}"
         return cls(
@@ -113,11 +113,11 @@ def _lines(text: bytes) -> list[Record]:
 
 
 def configure(**settings: int | bool | str) -> None:
-    """Set what the machine does from now on; the numbers of devices hold after `restart()`.
+    """Change settings; device counts take effect at the next `restart()`.
 
-    `order` is "threads" (every stream runs by itself) or the order in which held work runs while
-    the host waits: "latest" (the consumer before its producer, wherever the driver's rules let
-    it), "earliest" or "random" (see `seed`).
+    `order` is "threads" (streams run concurrently) or the order in which held work runs while the
+    host waits: "latest" (consumers before producers where the driver's rules allow it), "earliest"
+    or "random" (see `seed`).
     """
     for name, value in settings.items():
         number = ORDERS[value] if isinstance(value, str) else int(value)
@@ -132,10 +132,10 @@ def load(
     hip_version: str = "6.3",
     **settings: int | bool | str,
 ) -> Drivers:
-    """Switch the machine on with that many devices, and point refarray's loaders at it.
+    """Start the machine with the given devices, and make refarray load its drivers.
 
-    Sets `REFARRAY_LIBCUDA` and `REFARRAY_LIBHIP`; call it before the program opens a driver.
-    All objects of an earlier `load()` are gone.
+    Sets `REFARRAY_LIBCUDA` and `REFARRAY_LIBHIP`; call it before the program loads a driver.
+    Destroys all objects of an earlier `load()`.
     """
     configure(cuda_devices=cuda, hip_devices=hip, cuda_version=cuda_version)
     configure(**(DEFAULTS | settings))
@@ -148,25 +148,25 @@ def load(
 
 
 def restart() -> None:
-    """Forget every object of both drivers, as after a reboot."""
+    """Destroy all objects of both drivers, as by a reboot."""
     _core().fakegpu_restart()
 
 
 def reset() -> None:
-    """Let all work finish, then forget trace, violations, faults and counts; objects stay."""
+    """Finish all work, then clear trace, violations, faults and counters; objects stay."""
     _core().fakegpu_reset()
 
 
 def hold(stream: int = 0) -> None:
-    """What is queued on the stream from now on waits for `step` or `run`."""
+    """Hold work queued on the stream from now on until `step` or `run`."""
     if _core().fakegpu_hold(stream) != 0:
         raise ValueError(f"no stream {stream:#x}")
 
 
 def step(stream: int = 0, n: int = 1) -> int:
-    """Run at most `n` held pieces of the stream's work; how many have run.
+    """Run at most `n` held operations of the stream, and return how many ran.
 
-    Fewer than `n` when there were no more, or when the next one waits for a held stream.
+    Fewer than `n` if there are no more, or if the next one waits for a held stream.
     """
     done = int(_core().fakegpu_step(stream, n))
     if done < 0:
@@ -175,37 +175,37 @@ def step(stream: int = 0, n: int = 1) -> int:
 
 
 def run() -> None:
-    """Hold nothing any more, and wait until all work is done. No order is proven by it."""
+    """Release all held work and wait for it. The race detector does not count this as ordering."""
     _core().fakegpu_run()
 
 
 def fail(name: str, k: int = 1, code: int = 999, *, sticky: bool = False) -> None:
-    """Let the k-th call from now of the function (or of any, "*") return the code.
+    """Make the k-th call from now of the function (`"*"`: of any function) return the code.
 
-    What gives something back does so all the same, as the real drivers do. Errors 700 to 719 are
-    sticky, as they are there.
+    Functions that release a resource still release it, and errors 700 to 719 are sticky, as with
+    the real drivers.
     """
     _core().fakegpu_fail(name.encode(), k, code, int(sticky))
 
 
 def calls(name: str = "*") -> int:
-    """How many calls of the function could have been made to fail since the last reset."""
+    """The number of calls of the function since the last reset that `fail` can target."""
     return int(_core().fakegpu_calls(name.encode()))
 
 
 def trace(*names: str) -> list[Record]:
-    """Every call since the last reset, or those of some functions, in order."""
+    """The calls since the last reset, in order; of the given functions only, if any."""
     records = _lines(_core().fakegpu_trace())
     return [record for record in records if not names or record["call"] in names]
 
 
 def write_trace(path: Path | str) -> None:
-    """Every call since the last reset, as JSON lines."""
+    """Write all calls since the last reset as JSON lines."""
     Path(path).write_bytes(_core().fakegpu_trace())
 
 
 def violations(*kinds: str) -> list[Record]:
-    """What the program did that a real driver may punish; `first` and `second` are the calls."""
+    """Errors that a real driver may punish; `first` and `second` are the calls involved."""
     found = _lines(_core().fakegpu_violations())
     by_number = {record["seq"]: record for record in trace()}
     for violation in found:
@@ -215,14 +215,14 @@ def violations(*kinds: str) -> list[Record]:
 
 
 def live(*what: str) -> list[Record]:
-    """What is allocated, created or retained at the moment, of both drivers."""
+    """Everything allocated, created or retained now, in both drivers."""
     records = _lines(_core().fakegpu_live())
     return [record for record in records if not what or record["what"] in what]
 
 
 @contextlib.contextmanager
 def label(text: str) -> Iterator[None]:
-    """Calls of this thread carry the text in the trace."""
+    """Label this thread's calls in the trace."""
     _core().fakegpu_label(text.encode())
     try:
         yield
@@ -231,18 +231,18 @@ def label(text: str) -> Iterator[None]:
 
 
 def touch(pointer: int, size: int, *, write: bool = False) -> None:
-    """Tell the checker that the host reads or writes pinned or managed memory here."""
+    """Declare to the race detector that the host accesses pinned or managed memory."""
     _core().fakegpu_touch(pointer, size, int(write))
 
 
 def peek(pointer: int, size: int) -> bytes:
-    """The bytes of device memory as they are now, past every driver and every order."""
+    """Read device memory now, without any driver call or ordering."""
     out = ctypes.create_string_buffer(size)
     if _core().fakegpu_peek(pointer, out, size) != 0:
-        raise ValueError(f"{pointer:#x} is no memory of a simulated device")
+        raise ValueError(f"{pointer:#x} is not memory of a simulated device")
     return out.raw
 
 
 def deinitialize() -> None:
-    """Every call from now on fails with 4, as at the end of a process."""
+    """Make all later calls fail with 4, as at the end of a process."""
     _core().fakegpu_deinitialize()

@@ -1,4 +1,4 @@
-"""Finds the simulated drivers: installed beside this package, or compiled once into a cache."""
+"""Finds the simulated drivers: installed with this package, or compiled once into a cache."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SOURCE = PACKAGE.parent
 
 
 def tool(name: str) -> str:
-    """The program of this interpreter's environment, else of the path."""
+    """The program from this interpreter's environment, else from PATH."""
     beside = shutil.which(name, path=str(Path(sys.executable).parent))
     found = beside or shutil.which(name)
     if found is None:
@@ -25,7 +25,7 @@ def tool(name: str) -> str:
 
 
 def sources() -> list[Path]:
-    """What the build reads, the kernels of the repository around us included."""
+    """The build's inputs, including refarray's kernels if this is a checkout of the repository."""
     repository = SOURCE.parent.parent
     folders = [
         SOURCE / "src",
@@ -61,16 +61,16 @@ def build(folder: Path) -> None:
 
 @cache
 def folder() -> Path:
-    """The folder that holds libfakegpu.so and a folder for each driver."""
+    """The folder of libfakegpu.so, with a subfolder per driver."""
     installed = PACKAGE / "lib"
     if installed.is_dir():
         return installed
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fakegpu"
     base.mkdir(parents=True, exist_ok=True)
-    place = base / digest()
+    target = base / digest()
     with (base / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (place / "complete").is_file():
-            build(place)
-            (place / "complete").touch()
-    return place
+        if not (target / "complete").is_file():
+            build(target)
+            (target / "complete").touch()
+    return target

@@ -1,4 +1,4 @@
-"""Drives a CUDA or HIP driver by hand through ctypes: enough for tests and for examples."""
+"""Calls a CUDA or HIP driver through ctypes, for tests and examples."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DISABLE_TIMING = 2
 
 
 class DriverError(Exception):
-    """A driver's function returned something else than success."""
+    """A driver function failed."""
 
     def __init__(self, name: str, code: int) -> None:
         super().__init__(f"{name} returned {code}")
@@ -23,14 +23,14 @@ def _argument(value: Any) -> Any:
     if isinstance(value, int):
         return Number(value % 2**64)
     if isinstance(value, ctypes._SimpleCData):
-        return ctypes.byref(value)  # something for the driver to fill
+        return ctypes.byref(value)  # an output parameter
     return value
 
 
 class Driver:
-    """The functions of a library by name; a code other than 0 is an exception.
+    """Calls a library's functions by name; a status other than 0 raises DriverError.
 
-    Whole numbers are passed as they are, `ctypes` numbers by address, everything else untouched.
+    Integers are passed by value, `ctypes` numbers by address, everything else unchanged.
     """
 
     def __init__(self, library: Path | str, *, with_gil: bool = False) -> None:
@@ -45,14 +45,14 @@ class Driver:
             raise DriverError(name, code)
 
     def made(self, name: str, *arguments: Any) -> int:
-        """What the function writes to its first argument."""
+        """Calls a function and returns the handle that it writes to its first argument."""
         out = Number()
         self(name, out, *arguments)
         return out.value
 
 
 class Cuda(Driver):
-    """The CUDA driver with device 0's primary context current."""
+    """The CUDA driver; device 0's primary context is current."""
 
     def __init__(self, library: Path | str, *, with_gil: bool = False) -> None:
         super().__init__(library, with_gil=with_gil)
@@ -96,7 +96,7 @@ class Cuda(Driver):
         self("cuStreamWaitEvent", stream, event, 0)
 
     def after(self, consumer: int, producer: int) -> None:
-        """Lets the consumer's work from now on follow the producer's until now."""
+        """Orders the consumer's later work after the producer's work so far."""
         event = self.event()
         self.record(event, producer)
         self.wait(consumer, event)
@@ -110,7 +110,7 @@ class Cuda(Driver):
         return self.made("cuModuleGetFunction", module, name.encode())
 
     def launch(self, function: int, stream: int, *values: int) -> None:
-        """Runs a kernel of one block; its parameters are 64-bit numbers."""
+        """Launches a kernel with one block; its parameters are 64-bit numbers."""
         numbers = [Number(value) for value in values]
         addresses = (ctypes.c_void_p * len(numbers))(*(ctypes.addressof(n) for n in numbers))
         self("cuLaunchKernel", function, 1, 1, 1, 1, 1, 1, 0, stream, addresses, None)

@@ -1,4 +1,4 @@
-"""What stream capture forbids, and what it does to a capture when that is done nevertheless."""
+"""Calls that stream capture forbids, and their effect on the capture."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def memory(cuda: Cuda) -> int:
 
 @pytest.fixture
 def stream(cuda: Cuda, memory: int) -> int:
-    """A stream that captures; the memory was there before."""
+    """A capturing stream; `memory` was allocated before."""
     stream = cuda.stream()
     cuda("cuStreamBeginCapture_v2", stream, THREAD_LOCAL)
     return stream
@@ -129,17 +129,17 @@ def test_two_captures_do_not_mix(cuda: Cuda, stream: int) -> None:
     assert (status(cuda, stream), status(cuda, other)) == (2, 2)
 
 
-def test_the_legacy_stream_is_out_of_bounds_while_a_blocking_stream_captures(cuda: Cuda) -> None:
+def test_the_legacy_stream_fails_while_a_blocking_stream_captures(cuda: Cuda) -> None:
     blocking, memory = cuda.stream(0), cuda.memory()
     cuda("cuStreamBeginCapture_v2", blocking, THREAD_LOCAL)
     probe = ctypes.c_int()
-    assert cuda.code("cuStreamIsCapturing", LEGACY, probe) == IMPLICIT  # a probe: harmless
+    assert cuda.code("cuStreamIsCapturing", LEGACY, probe) == IMPLICIT  # does not invalidate
     assert status(cuda, blocking) == 1
     assert cuda.code("cuMemsetD8Async", memory, 0, 1, LEGACY) == IMPLICIT
     assert status(cuda, blocking) == 2
 
 
-def test_the_legacy_stream_is_free_while_a_non_blocking_one_captures(
+def test_the_legacy_stream_works_while_a_non_blocking_one_captures(
     cuda: Cuda, stream: int, memory: int
 ) -> None:
     cuda.fill(memory, LEGACY)
@@ -151,7 +151,7 @@ def test_the_legacy_stream_does_not_capture(cuda: Cuda) -> None:
     assert cuda.code("cuStreamBeginCapture_v2", LEGACY, GLOBAL) == UNSUPPORTED
 
 
-def test_a_captured_event_is_neither_asked_nor_waited_for(cuda: Cuda, stream: int) -> None:
+def test_a_captured_event_cannot_be_queried_or_waited_for(cuda: Cuda, stream: int) -> None:
     event = cuda.event()
     cuda.record(event, stream)
     mode = ctypes.c_int(RELAXED)
@@ -185,9 +185,7 @@ def test_a_relaxed_capture_allows_unsafe_calls(cuda: Cuda) -> None:
     assert status(cuda, stream) == 1
 
 
-def test_another_thread_is_concerned_by_a_global_capture_alone(
-    cuda: Cuda, elsewhere: Elsewhere
-) -> None:
+def test_only_a_global_capture_affects_other_threads(cuda: Cuda, elsewhere: Elsewhere) -> None:
     for mode, code in ((GLOBAL, UNSUPPORTED), (THREAD_LOCAL, 0)):
         stream = cuda.stream()
         cuda("cuStreamBeginCapture_v2", stream, mode)
@@ -195,21 +193,21 @@ def test_another_thread_is_concerned_by_a_global_capture_alone(
         assert end(cuda, stream) == (INVALIDATED if code else 0)
 
 
-def test_another_thread_may_end_a_relaxed_capture_alone(cuda: Cuda, elsewhere: Elsewhere) -> None:
+def test_another_thread_may_end_only_a_relaxed_capture(cuda: Cuda, elsewhere: Elsewhere) -> None:
     for mode, code in ((GLOBAL, WRONG_THREAD), (RELAXED, 0)):
         stream = cuda.stream()
         cuda("cuStreamBeginCapture_v2", stream, mode)
         assert elsewhere(partial(end, cuda, stream)) == code
 
 
-def test_context_calls_invalidate_what_they_would_have_to_wait_for(cuda: Cuda, stream: int) -> None:
+def test_context_wide_calls_invalidate_captures(cuda: Cuda, stream: int) -> None:
     event = cuda.event()
     assert cuda.code("cuCtxRecordEvent", cuda.contexts[0], event) == UNSUPPORTED
     assert status(cuda, stream) == 2
     assert cuda.code("cuCtxSynchronize") == UNSUPPORTED
 
 
-def test_memory_of_a_capture_is_the_graphs(cuda: Cuda, stream: int) -> None:
+def test_memory_allocated_in_a_capture_belongs_to_the_graph(cuda: Cuda, stream: int) -> None:
     inside = cuda.pooled(stream)
     cuda("cuMemFreeAsync", inside, stream)
     assert end(cuda, stream) == 0
@@ -219,7 +217,7 @@ def test_memory_of_a_capture_is_the_graphs(cuda: Cuda, stream: int) -> None:
     assert end(cuda, other) == 0
 
 
-def test_a_copy_to_pageable_memory_is_not_for_captures(cuda: Cuda, stream: int) -> None:
+def test_a_copy_to_pageable_memory_cannot_be_captured(cuda: Cuda, stream: int) -> None:
     own = ctypes.create_string_buffer(256)
     memory = cuda.made("cuMemAllocFromPoolAsync", 256, cuda.made("cuDeviceGetMemPool", 0), LEGACY)
     assert cuda.code("cuMemcpyDtoHAsync_v2", own, memory, 256, stream) == UNSUPPORTED

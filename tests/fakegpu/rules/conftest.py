@@ -1,4 +1,4 @@
-"""Fixtures of the rules: a machine that has just been switched on, driven by hand."""
+"""Fixtures: a freshly started machine and its drivers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def hip() -> Iterator[Hip]:
 
 @pytest.fixture
 def refused() -> Refused:
-    """Makes the call and gives the code that it was refused with."""
+    """Makes a call that must fail, and returns its status."""
 
     def run(call: Callable[..., object], *arguments: object) -> int:
         with pytest.raises(DriverError) as caught:
@@ -44,7 +44,7 @@ def refused() -> Refused:
 
 @pytest.fixture
 def elsewhere(cuda: Cuda) -> Elsewhere:
-    """Runs something in another thread, in device 0's context, and gives its result."""
+    """Runs a function in another thread with device 0's context, and returns its result."""
 
     def run(body: Callable[[], int]) -> int:
         results: list[int] = []

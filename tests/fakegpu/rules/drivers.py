@@ -1,4 +1,4 @@
-"""What the libraries themselves are like: versions, symbols, faults, handles, processes."""
+"""The driver libraries: versions, symbols, injected faults, handles, processes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def address(cuda: Driver, name: str, version: int, flags: int = LEGACY_STREAM) -
 
 
 @pytest.mark.parametrize("version", fakegpu.CUDA_VERSIONS)
-def test_a_cuda_driver_has_its_version_and_symbols(version: int) -> None:
+def test_a_cuda_driver_has_the_symbols_of_its_version(version: int) -> None:
     library = Driver(fakegpu.load(cuda_version=version).cuda)
     said = ctypes.c_int()
     library("cuDriverGetVersion", said)
@@ -51,7 +51,7 @@ def test_a_cuda_driver_has_its_version_and_symbols(version: int) -> None:
     assert (code, bool(out.value)) == ((0, True) if version >= 12050 else (500, False))
 
 
-def test_a_name_means_what_it_meant_in_the_version_asked_for(cuda: Cuda) -> None:
+def test_a_symbol_is_resolved_in_the_requested_version(cuda: Cuda) -> None:
     fakegpu.configure(cuda_version=13000)
     assert address(cuda, "cuCtxSynchronize", 2000) != address(cuda, "cuCtxSynchronize", 13000)
     infos = {address(cuda, "cuStreamGetCaptureInfo", v) for v in (10010, 11030, 12030)}
@@ -80,7 +80,7 @@ def test_an_old_version_of_a_name_aborts_as_well() -> None:
     assert script(body).returncode == -signal.SIGABRT
 
 
-def test_the_null_stream_is_the_threads_own_behind_a_per_thread_entry(cuda: Cuda) -> None:
+def test_the_null_stream_of_a_ptsz_function_is_the_per_thread_stream(cuda: Cuda) -> None:
     memory = cuda.memory()
     kind = ctypes.CFUNCTYPE(ctypes.c_int, Number, ctypes.c_ubyte, Number, Number)
     fill = kind(address(cuda, "cuMemsetD8Async", 3020, PER_THREAD_STREAM) or 0)
@@ -92,14 +92,14 @@ def test_the_null_stream_is_the_threads_own_behind_a_per_thread_entry(cuda: Cuda
 
 
 @pytest.mark.parametrize("devices", [1, 2, 8])
-def test_there_are_as_many_devices_as_asked_for(devices: int) -> None:
+def test_there_are_as_many_devices_as_configured(devices: int) -> None:
     cuda = Cuda(fakegpu.load(cuda=devices).cuda)
     assert len(cuda.contexts) == len(set(cuda.contexts)) == devices
     assert cuda.code("cuDeviceGet", ctypes.c_int(), devices) == 101
     assert cuda.code("cuDeviceGet", ctypes.c_int(), -1 % 2**32) == 101
 
 
-def test_without_a_device_both_say_so() -> None:
+def test_both_drivers_report_that_there_is_no_device() -> None:
     drivers = fakegpu.load(cuda=0, hip=0)
     cuda, hip, count = Driver(drivers.cuda), Driver(drivers.hip), ctypes.c_int(77)
     assert cuda.code("cuInit", 0) == 100
@@ -124,7 +124,7 @@ def test_a_stub_returns_34_and_writes_nothing() -> None:
     assert name.value == 77
 
 
-def test_the_kth_call_fails_and_only_that(cuda: Cuda) -> None:
+def test_only_the_kth_call_fails(cuda: Cuda) -> None:
     fakegpu.fail("cuEventCreate", 2, 999)
     assert [cuda.code("cuEventCreate", Number(), 2) for _ in range(3)] == [0, 999, 0]
     assert [record.get("injected", False) for record in fakegpu.trace("cuEventCreate")] == [
@@ -134,7 +134,7 @@ def test_the_kth_call_fails_and_only_that(cuda: Cuda) -> None:
     ]
 
 
-def test_any_call_may_be_made_to_fail(cuda: Cuda) -> None:
+def test_a_fault_can_target_any_function(cuda: Cuda) -> None:
     fakegpu.reset()
     cuda.event()
     cuda.stream()
@@ -144,7 +144,7 @@ def test_any_call_may_be_made_to_fail(cuda: Cuda) -> None:
     assert cuda.code("cuStreamCreate", Number(), 1) == 2
 
 
-def test_a_failed_call_has_done_nothing_but_a_failed_release_has(cuda: Cuda) -> None:
+def test_a_failed_call_has_no_effect_except_a_release(cuda: Cuda) -> None:
     stream, memory = cuda.stream(), cuda.memory()
     fakegpu.fail("cuMemsetD8Async", 1, 1)
     assert cuda.code("cuMemsetD8Async", memory, 1, 256, stream) == 1
@@ -154,7 +154,7 @@ def test_a_failed_call_has_done_nothing_but_a_failed_release_has(cuda: Cuda) -> 
     assert not fakegpu.live("memory")
 
 
-def test_an_illegal_address_poisons_every_call_after_it(cuda: Cuda) -> None:
+def test_an_illegal_address_makes_all_later_calls_fail(cuda: Cuda) -> None:
     fakegpu.fail("cuStreamSynchronize", 1, 700)
     stream = cuda.stream()
     assert cuda.code("cuStreamSynchronize", stream) == 700
@@ -163,7 +163,7 @@ def test_an_illegal_address_poisons_every_call_after_it(cuda: Cuda) -> None:
     assert cuda.code("cuStreamQuery", stream) == 0
 
 
-def test_a_blocking_call_with_the_gil_is_told(cuda: Cuda) -> None:
+def test_a_blocking_call_with_the_gil_is_reported(cuda: Cuda) -> None:
     impatient = Driver(fakegpu.Drivers.here().cuda, with_gil=True)
     impatient("cuStreamSynchronize", cuda.stream())
     assert kinds() == ["gil-held"]
@@ -171,21 +171,21 @@ def test_a_blocking_call_with_the_gil_is_told(cuda: Cuda) -> None:
     assert kinds() == ["gil-held"]
 
 
-def test_an_asynchronous_call_with_the_gil_is_not(cuda: Cuda) -> None:
+def test_an_asynchronous_call_with_the_gil_is_allowed(cuda: Cuda) -> None:
     impatient = Driver(fakegpu.Drivers.here().cuda, with_gil=True)
     impatient("cuMemsetD8Async", cuda.memory(), 1, 256, cuda.stream())
     assert not kinds()
     assert fakegpu.trace("cuMemsetD8Async")[0]["gil"] is True
 
 
-def test_a_copy_that_has_to_wait_with_the_gil_is_told(cuda: Cuda) -> None:
+def test_a_synchronous_copy_with_the_gil_is_reported(cuda: Cuda) -> None:
     impatient = Driver(fakegpu.Drivers.here().cuda, with_gil=True)
     own = ctypes.create_string_buffer(256)
     impatient("cuMemcpyDtoHAsync_v2", own, cuda.memory(), 256, cuda.stream())
     assert kinds() == ["gil-held"]
 
 
-def test_stale_and_foreign_handles_are_noticed(cuda: Cuda) -> None:
+def test_stale_and_foreign_handles_are_detected(cuda: Cuda) -> None:
     stream, event = cuda.stream(), cuda.event()
     hip = Hip(fakegpu.Drivers.here().hip)
     assert hip.code("hipStreamQuery", stream) == 709
@@ -197,7 +197,7 @@ def test_stale_and_foreign_handles_are_noticed(cuda: Cuda) -> None:
     assert kinds() == ["bad-handle"] * 4
 
 
-def test_handles_crash_when_asked_for() -> None:
+def test_bad_handles_crash_if_configured() -> None:
     body = "cuda = Cuda(drivers.cuda)\nfakegpu.configure(crash_on_bad_handle=True)\n"
     assert script(body + "cuda.synchronize(0x1234)\n").returncode == -signal.SIGSEGV
 
@@ -242,7 +242,7 @@ def test_a_host_function_runs_in_its_stream_and_may_not_call_the_driver(cuda: Cu
     assert kinds() == ["call-in-host-function"]
 
 
-def test_a_retained_context_is_one_until_it_is_released(cuda: Cuda) -> None:
+def test_a_primary_context_is_shared_until_it_is_released(cuda: Cuda) -> None:
     assert cuda.made("cuDevicePrimaryCtxRetain", 0) == cuda.contexts[0]
     stream = cuda.stream()
     cuda("cuDevicePrimaryCtxRelease_v2", 0)
@@ -251,7 +251,7 @@ def test_a_retained_context_is_one_until_it_is_released(cuda: Cuda) -> None:
     assert cuda.code("cuStreamQuery", stream) == 400
 
 
-def test_contexts_are_a_stack_of_each_thread(cuda: Cuda) -> None:
+def test_each_thread_has_a_context_stack(cuda: Cuda) -> None:
     device, popped = ctypes.c_int(), Number()
     cuda("cuCtxPushCurrent_v2", cuda.contexts[1])
     cuda("cuCtxGetDevice", device)
@@ -261,7 +261,7 @@ def test_contexts_are_a_stack_of_each_thread(cuda: Cuda) -> None:
     assert (popped.value, device.value) == (cuda.contexts[1], 0)
 
 
-def test_a_forked_child_gets_nothing_but_errors(cuda: Cuda) -> None:
+def test_every_call_fails_in_a_forked_child(cuda: Cuda) -> None:
     stream = cuda.stream()
     child = os.fork()
     if child == 0:
@@ -271,14 +271,14 @@ def test_a_forked_child_gets_nothing_but_errors(cuda: Cuda) -> None:
     cuda.synchronize(stream)
 
 
-def test_after_the_end_every_call_says_deinitialized(cuda: Cuda) -> None:
+def test_every_call_fails_after_deinitialize(cuda: Cuda) -> None:
     memory = cuda.memory()
     fakegpu.deinitialize()
     assert cuda.code("cuMemFree_v2", memory) == 4
     fakegpu.restart()
 
 
-def test_a_process_ends_with_work_held_back() -> None:
+def test_a_process_can_exit_with_held_work() -> None:
     body = (
         "cuda = Cuda(drivers.cuda)\nstream = cuda.stream()\nfakegpu.hold(stream)\n"
         "cuda.fill(cuda.memory(), stream)\n"
@@ -286,7 +286,7 @@ def test_a_process_ends_with_work_held_back() -> None:
     assert script(body).returncode == 0
 
 
-def test_pools_and_managed_memory_may_be_missing() -> None:
+def test_pools_and_managed_memory_can_be_disabled() -> None:
     cuda = Cuda(fakegpu.load(pools=False, managed=False).cuda)
     has = ctypes.c_int(77)
     cuda("cuDeviceGetAttribute", has, 115, 0)
@@ -296,7 +296,7 @@ def test_pools_and_managed_memory_may_be_missing() -> None:
 
 
 @pytest.mark.parametrize("version", fakegpu.HIP_VERSIONS)
-def test_hip_numbers_memory_by_its_version(version: str) -> None:
+def test_hip_numbers_memory_types_by_version(version: str) -> None:
     hip = Hip(fakegpu.load(hip_version=version, hip=2).hip)
     said = ctypes.c_int()
     hip("hipRuntimeGetVersion", said)
@@ -314,7 +314,7 @@ def test_hip_numbers_memory_by_its_version(version: str) -> None:
     assert code == (0 if said.value >= 70_000_000 else 1)
 
 
-def test_hip_5_lacks_what_came_later() -> None:
+def test_hip_5_lacks_later_functions() -> None:
     old = Driver(fakegpu.load(hip_version="5.2").hip).library
     new = Driver(fakegpu.Drivers.here(hip_version="6.3").hip).library
     for name in ("hipGetProcAddress", "hipLaunchHostFunc", "hipStreamGetDevice"):
@@ -330,7 +330,7 @@ def test_hip_dereferences_the_value_1() -> None:
     assert kinds() == ["hip-stream-one"]
 
 
-def test_hip_waits_for_nothing_when_the_recording_stream_is_gone(hip: Hip) -> None:
+def test_hip_does_not_wait_if_the_recording_stream_is_destroyed(hip: Hip) -> None:
     producer, consumer, memory = hip.stream(), hip.stream(), hip.memory()
     event = hip.event()
     hip.fill(memory, producer)
@@ -349,7 +349,7 @@ def test_hip_free_waits_for_the_device(hip: Hip) -> None:
     assert hip.code("hipMalloc", Number(77), 0) == 0
 
 
-def test_a_call_tells_who_made_it_and_on_what(cuda: Cuda, tmp_path: Path) -> None:
+def test_a_trace_line_names_the_caller_and_the_objects(cuda: Cuda, tmp_path: Path) -> None:
     stream, memory = cuda.stream(), cuda.memory()
     with fakegpu.label("here"):
         cuda.fill(memory, stream)

@@ -1,4 +1,4 @@
-"""What memory is: where it may be touched, when it is there and when it is gone."""
+"""Memory: valid accesses, allocation and free."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def attributes(cuda: Cuda, pointer: int) -> tuple[int, int, int]:
 
 
 def run_script(body: str) -> int:
-    """The exit status of a process that gets as far as `body` with a driver at hand."""
+    """Runs `body` in a new process with a driver, and returns the exit status."""
     script = (
         "import ctypes, fakegpu\nfrom fakegpu.driving import Cuda, Hip\n"
         "drivers = fakegpu.load(hip=2)\n" + body
@@ -40,23 +40,23 @@ def run_script(body: str) -> int:
     return done.returncode
 
 
-def test_a_host_that_reads_a_device_address_dies() -> None:
+def test_a_host_read_of_a_device_address_crashes() -> None:
     body = "ctypes.string_at(Cuda(drivers.cuda).memory(), 1)\n"
     assert run_script(body) == -signal.SIGSEGV
 
 
-def test_a_host_that_writes_a_device_address_dies() -> None:
+def test_a_host_write_to_a_device_address_crashes() -> None:
     body = "ctypes.memset(Cuda(drivers.cuda).memory(), 0, 1)\n"
     assert run_script(body) == -signal.SIGSEGV
 
 
-def test_pinned_and_managed_memory_are_the_hosts_as_well(cuda: Cuda) -> None:
+def test_the_host_can_access_pinned_and_managed_memory(cuda: Cuda) -> None:
     for pointer in (cuda.pinned(), cuda.managed()):
         ctypes.memset(pointer, 3, 256)
         assert ctypes.string_at(pointer, 256) == b"\3" * 256
 
 
-def test_fresh_memory_is_cd_and_freed_memory_dd(cuda: Cuda) -> None:
+def test_new_memory_is_cd_and_freed_memory_dd(cuda: Cuda) -> None:
     memory = cuda.memory()
     assert fakegpu.peek(memory, 256) == b"\xcd" * 256
     cuda("cuMemFree_v2", memory)
@@ -85,7 +85,7 @@ def test_addresses_are_aligned_and_end_near_a_page_that_traps(cuda: Cuda) -> Non
         assert 4096 - (memory + size) % 4096 < 256 or (memory + size) % 4096 == 0
 
 
-def test_an_access_over_the_end_is_told(cuda: Cuda) -> None:
+def test_an_access_past_the_end_is_reported(cuda: Cuda) -> None:
     stream, memory = cuda.stream(), cuda.memory(100)
     cuda.fill(memory, stream, size=101)
     assert kinds() == ["out-of-bounds"]
@@ -104,7 +104,7 @@ def test_a_free_before_a_pending_use_is_early(cuda: Cuda) -> None:
     assert early["second"]["call"] == "cuMemFreeAsync"
 
 
-def test_a_free_behind_every_use_is_none(cuda: Cuda) -> None:
+def test_a_free_after_all_uses_is_not_early(cuda: Cuda) -> None:
     owner, user = cuda.stream(), cuda.stream()
     memory = cuda.pooled(owner)
     cuda.after(user, owner)
@@ -114,14 +114,14 @@ def test_a_free_behind_every_use_is_none(cuda: Cuda) -> None:
     assert not kinds()
 
 
-def test_pooled_memory_is_not_there_before_its_streams_allocation(cuda: Cuda) -> None:
+def test_pooled_memory_must_not_be_used_before_its_allocation(cuda: Cuda) -> None:
     owner, user = cuda.stream(), cuda.stream()
     memory = cuda.pooled(owner)
     cuda.fill(memory, user)
     assert kinds() == ["use-before-allocation"]
 
 
-def test_a_use_after_a_free_is_told(cuda: Cuda) -> None:
+def test_a_use_after_free_is_reported(cuda: Cuda) -> None:
     stream = cuda.stream()
     memory = cuda.pooled(stream)
     cuda("cuMemFreeAsync", memory, stream)
@@ -129,18 +129,18 @@ def test_a_use_after_a_free_is_told(cuda: Cuda) -> None:
     assert kinds() == ["use-after-free"]
 
 
-def test_a_second_free_is_refused(cuda: Cuda) -> None:
+def test_a_second_free_fails(cuda: Cuda) -> None:
     memory = cuda.memory()
     cuda("cuMemFree_v2", memory)
     assert cuda.code("cuMemFree_v2", memory) == 1
     assert kinds() == ["double-free"]
 
 
-def test_a_free_of_something_else_is_refused(cuda: Cuda) -> None:
+def test_a_free_of_another_address_fails(cuda: Cuda) -> None:
     memory = cuda.memory()
     assert cuda.code("cuMemFree_v2", memory + 8) == 1
     assert cuda.code("cuMemFreeHost", memory) == 1
-    assert cuda.code("cuMemFreeAsync", memory, cuda.stream()) == 1  # not of a pool
+    assert cuda.code("cuMemFreeAsync", memory, cuda.stream()) == 1  # not from a pool
     assert "bad-pointer" in kinds()
 
 
@@ -162,7 +162,7 @@ def test_a_free_of_pinned_memory_does_not_wait(cuda: Cuda) -> None:
     assert kinds() == ["early-free"]
 
 
-def test_an_address_comes_back_at_once_when_asked_for(cuda: Cuda) -> None:
+def test_addresses_are_reused_at_once_if_configured(cuda: Cuda) -> None:
     stream = cuda.stream()
     assert cuda.memory() != cuda.memory()
     fakegpu.configure(reuse=True)
@@ -172,7 +172,7 @@ def test_an_address_comes_back_at_once_when_asked_for(cuda: Cuda) -> None:
     assert not kinds()
 
 
-def test_an_address_does_not_come_back_where_its_free_is_not_ordered(cuda: Cuda) -> None:
+def test_an_address_is_not_reused_before_its_free_is_ordered(cuda: Cuda) -> None:
     fakegpu.configure(reuse=True)
     one, other = cuda.stream(), cuda.stream()
     first = cuda.pooled(one)
@@ -182,7 +182,7 @@ def test_an_address_does_not_come_back_where_its_free_is_not_ordered(cuda: Cuda)
     assert cuda.pooled(other) == first
 
 
-def test_a_late_use_of_a_reused_address_is_told(cuda: Cuda) -> None:
+def test_a_late_use_of_a_reused_address_is_reported(cuda: Cuda) -> None:
     fakegpu.configure(reuse=True)
     owner, late = cuda.stream(), cuda.stream()
     memory = cuda.pooled(owner)
@@ -193,7 +193,7 @@ def test_a_late_use_of_a_reused_address_is_told(cuda: Cuda) -> None:
     assert kinds() == ["use-before-allocation"]
 
 
-def test_freed_memory_traps_the_worker_when_asked_for() -> None:
+def test_freed_memory_traps_device_accesses_if_configured() -> None:
     body = (
         "cuda = Cuda(drivers.cuda)\nfakegpu.configure(unmap=True)\n"
         "stream, memory = cuda.stream(), cuda.memory()\nfakegpu.hold(stream)\n"
@@ -202,7 +202,7 @@ def test_freed_memory_traps_the_worker_when_asked_for() -> None:
     assert run_script(body) == -signal.SIGSEGV
 
 
-def test_a_device_has_no_more_than_its_memory(cuda: Cuda) -> None:
+def test_allocation_fails_when_the_device_is_full(cuda: Cuda) -> None:
     total, free = Number(), Number()
     cuda("cuMemGetInfo_v2", free, total)
     assert free.value == total.value == 2**31
@@ -214,7 +214,7 @@ def test_a_device_has_no_more_than_its_memory(cuda: Cuda) -> None:
     assert cuda.code("cuMemAlloc_v2", Number(), 0) == 1
 
 
-def test_a_pointer_says_what_it_is(cuda: Cuda) -> None:
+def test_pointer_attributes(cuda: Cuda) -> None:
     cuda.use(1)
     assert attributes(cuda, cuda.memory() + 17) == (2, 0, 1)
     assert attributes(cuda, cuda.pinned()) == (1, 0, 1)
@@ -235,7 +235,7 @@ def test_every_allocation_has_an_id_of_its_own(cuda: Cuda) -> None:
     assert ids[0][0] == ids[1][0] and ids[0][1] != ids[1][1]
 
 
-def test_pageable_memory_is_read_at_the_call(cuda: Cuda) -> None:
+def test_pageable_memory_is_read_during_the_call(cuda: Cuda) -> None:
     stream, memory = cuda.stream(), cuda.memory()
     own = ctypes.create_string_buffer(b"a" * 256, 256)
     fakegpu.hold(stream)
@@ -264,7 +264,7 @@ def test_rows_are_copied_with_their_pitch(hip: Hip) -> None:
     assert hip.code("hipMemcpy2DAsync", memory, 1, own, 2, 2, 4, 1, stream) == 1
 
 
-def test_a_device_address_is_no_host_memory_to_a_copy(cuda: Cuda) -> None:
+def test_a_copy_rejects_a_device_address_as_host_memory(cuda: Cuda) -> None:
     stream, memory, other = cuda.stream(), cuda.memory(), cuda.memory()
     with pytest.raises(DriverError, match="returned 1"):
         cuda("cuMemcpyHtoDAsync_v2", other, memory, 256, stream)
@@ -286,13 +286,13 @@ def test_a_kernel_needs_access_to_another_devices_memory(cuda: Cuda) -> None:
     assert fakegpu.peek(far, 4) == b"\xcf\xcd\xcd\xcd"
 
 
-def test_memory_of_one_vendor_is_not_the_others(cuda: Cuda) -> None:
+def test_memory_of_another_vendor_is_reported(cuda: Cuda) -> None:
     hip = Hip(fakegpu.Drivers.here(hip_version="6.3").hip)
     hip.fill(cuda.memory(), hip.stream())
     assert kinds() == ["wrong-vendor"]
 
 
-def test_the_host_may_declare_what_it_does(cuda: Cuda) -> None:
+def test_declared_host_accesses_are_checked(cuda: Cuda) -> None:
     pinned, stream = cuda.pinned(), cuda.stream()
     cuda.copy(pinned, cuda.memory(), stream)
     fakegpu.touch(pinned, 256)
@@ -316,7 +316,7 @@ def test_registered_memory_is_ordered_like_any_other(cuda: Cuda) -> None:
     assert attributes(cuda, address)[0] == 0
 
 
-def test_what_lives_is_listed(cuda: Cuda) -> None:
+def test_live_lists_all_objects(cuda: Cuda) -> None:
     before = len(fakegpu.live())
     stream, event, memory = cuda.stream(), cuda.event(), cuda.memory()
     assert {item["what"] for item in fakegpu.live()} == {"context", "event", "memory", "stream"}

@@ -1,4 +1,4 @@
-"""What is ordered and what is not: streams, events, the legacy stream, the host."""
+"""Ordering: streams, events, the legacy stream, the host."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_missing_wait_is_a_race_between_the_two_calls(cuda: Cuda) -> None:
     assert race["pointer"] == memory and race["bytes"] == 256
 
 
-def test_a_race_is_told_even_if_the_producer_was_done_long_ago(cuda: Cuda) -> None:
+def test_a_race_is_reported_even_if_the_producer_finished_long_ago(cuda: Cuda) -> None:
     producer, consumer, memory = cuda.stream(), cuda.stream(), cuda.memory()
     cuda.fill(memory, producer)
     fakegpu.run()
@@ -61,7 +61,7 @@ def test_record_and_wait_order_two_streams(cuda: Cuda) -> None:
     assert not kinds()
 
 
-def test_order_is_handed_on_from_stream_to_stream(cuda: Cuda) -> None:
+def test_order_is_transitive(cuda: Cuda) -> None:
     first, second, third, memory = cuda.stream(), cuda.stream(), cuda.stream(), cuda.memory()
     cuda.fill(memory, first)
     cuda.after(second, first)
@@ -93,18 +93,18 @@ def test_other_bytes_of_the_same_memory_are_no_race(cuda: Cuda) -> None:
     assert kinds() == ["race"]
 
 
-def test_a_wait_means_the_record_before_it_not_a_later_one(cuda: Cuda) -> None:
+def test_a_wait_refers_to_the_record_before_it(cuda: Cuda) -> None:
     producer, consumer, memory = cuda.stream(), cuda.stream(), cuda.memory()
     event = cuda.event()
     cuda.record(event, producer)
     cuda.wait(consumer, event)
     cuda.fill(memory, producer)
-    cuda.record(event, producer)  # after the wait: changes nothing for it
+    cuda.record(event, producer)  # after the wait: does not affect it
     cuda.fill(memory, consumer)
     assert kinds() == ["race"]
 
 
-def test_a_wait_on_a_recorded_again_event_does_not_stall_behind_the_new_record(cuda: Cuda) -> None:
+def test_a_wait_does_not_wait_for_a_later_record(cuda: Cuda) -> None:
     producer, consumer = cuda.stream(), cuda.stream()
     event = cuda.event()
     cuda.record(event, producer)
@@ -112,7 +112,7 @@ def test_a_wait_on_a_recorded_again_event_does_not_stall_behind_the_new_record(c
     cuda.wait(consumer, event)
     cuda.fill(cuda.memory(), producer)
     cuda.record(event, producer)
-    cuda.synchronize(consumer)  # the first record is all that it waits for
+    cuda.synchronize(consumer)  # waits for the first record only
     assert cuda.code("cuEventQuery", event) == 600
 
 
@@ -137,7 +137,7 @@ def test_a_pending_event_may_be_destroyed(cuda: Cuda) -> None:
 
 
 @pytest.mark.parametrize("how", ["cuStreamSynchronize", "cuEventSynchronize", "cuCtxSynchronize"])
-def test_a_host_that_waits_orders_what_it_queues_next(cuda: Cuda, how: str) -> None:
+def test_a_host_wait_orders_later_calls(cuda: Cuda, how: str) -> None:
     one, other, memory = cuda.stream(), cuda.stream(), cuda.memory()
     event = cuda.event()
     cuda.fill(memory, one)
@@ -152,7 +152,7 @@ def test_a_host_that_waits_orders_what_it_queues_next(cuda: Cuda, how: str) -> N
     assert not kinds()
 
 
-def test_a_query_orders_only_when_it_says_done(cuda: Cuda) -> None:
+def test_a_query_orders_only_if_it_succeeds(cuda: Cuda) -> None:
     one, other, memory = cuda.stream(), cuda.stream(), cuda.memory()
     fakegpu.hold(one)
     cuda.fill(memory, one)
@@ -205,7 +205,7 @@ def test_an_event_on_the_legacy_stream_covers_blocking_streams(cuda: Cuda) -> No
     assert not kinds()
 
 
-def test_the_per_thread_stream_is_one_of_its_own_in_every_thread(cuda: Cuda) -> None:
+def test_each_thread_has_its_own_per_thread_stream(cuda: Cuda) -> None:
     memory = cuda.memory()
     cuda.fill(memory, PER_THREAD)
 
@@ -269,7 +269,7 @@ def test_a_context_record_covers_all_its_streams_and_no_other_device(cuda: Cuda)
     assert kinds() == ["race"]
 
 
-def test_a_context_wait_covers_streams_of_the_present_and_the_future(cuda: Cuda) -> None:
+def test_a_context_wait_covers_existing_and_later_streams(cuda: Cuda) -> None:
     producer, present, memory = cuda.stream(), cuda.stream(), cuda.memory()
     event = cuda.event()
     cuda.fill(memory, producer)
@@ -291,7 +291,7 @@ def test_the_consumer_runs_first_in_the_latest_order(cuda: Cuda) -> None:
     assert kinds() == ["race"]
 
 
-def test_every_legal_order_gives_the_same_when_a_wait_is_there(cuda: Cuda) -> None:
+def test_with_a_wait_every_order_gives_the_same_result(cuda: Cuda) -> None:
     for order, seed in [
         ("latest", 1),
         ("earliest", 1),
@@ -310,7 +310,7 @@ def test_every_legal_order_gives_the_same_when_a_wait_is_there(cuda: Cuda) -> No
     assert not kinds()
 
 
-def test_delays_change_the_time_and_nothing_else(cuda: Cuda) -> None:
+def test_delays_change_only_the_timing(cuda: Cuda) -> None:
     fakegpu.configure(delay=2000, seed=7)
     producer, consumer, memory = cuda.stream(), cuda.stream(), cuda.memory()
     pinned = cuda.pinned()
@@ -336,7 +336,7 @@ def test_step_stops_at_work_that_waits_for_a_held_stream(cuda: Cuda) -> None:
     assert fakegpu.step(consumer, 5) == 2
 
 
-def test_a_host_that_waits_for_held_work_is_told_so(cuda: Cuda) -> None:
+def test_a_host_wait_for_held_work_is_a_hang(cuda: Cuda) -> None:
     fakegpu.configure(hang_milliseconds=50)
     stream = cuda.stream()
     fakegpu.hold(stream)
@@ -345,7 +345,7 @@ def test_a_host_that_waits_for_held_work_is_told_so(cuda: Cuda) -> None:
     assert kinds() == ["hang"]
 
 
-def test_threads_share_a_clock_unless_each_is_given_one(cuda: Cuda) -> None:
+def test_threads_share_a_clock_unless_configured(cuda: Cuda) -> None:
     fakegpu.configure(each_thread=True)
     one, other, memory = cuda.stream(), cuda.stream(), cuda.memory()
 
@@ -357,5 +357,5 @@ def test_threads_share_a_clock_unless_each_is_given_one(cuda: Cuda) -> None:
     thread = threading.Thread(target=other_thread)
     thread.start()
     thread.join()
-    cuda.fill(memory, other)  # this thread has synchronised with nothing
+    cuda.fill(memory, other)  # this thread has not synchronized with anything
     assert "race" in kinds()

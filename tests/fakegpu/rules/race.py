@@ -1,5 +1,5 @@
-"""One exchange between two streams, for ThreadSanitizer: `race.py SCENARIO` plays it, and exits 3
-if the consumer saw other bytes than the producer wrote."""
+"""An exchange between two streams, for ThreadSanitizer: `race.py SCENARIO`. Exits with 3 if the
+consumer read other bytes than the producer wrote."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SIZE = 1 << 16
 
 
 def exchange(cuda: Cuda, scenario: str) -> bytes:
-    """What the consumer got; in every scenario the producer is done long before it begins."""
+    """The bytes the consumer read. The producer always finishes long before it starts."""
     producer, consumer = cuda.stream(), cuda.stream()
     memory, got = cuda.pooled(producer, SIZE), cuda.memory(SIZE)
     event = cuda.event()
