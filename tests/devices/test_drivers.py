@@ -24,7 +24,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("vendor", VARIABLES)
-@pytest.mark.parametrize(("devices", "detail"), [(3, ""), (0, "the driver counts no device")])
+@pytest.mark.parametrize(("devices", "detail"), [(3, ""), (0, "the driver reports no device")])
 def test_a_driver_counts_its_devices(driver: Path, vendor: str, devices: int, detail: str) -> None:
     found = report(vendor, driver, devices=devices)
     assert (found["found"], found["devices"] or 0) == (True, devices)
@@ -157,7 +157,7 @@ print(json.dumps(seen))
 
 
 @pytest.mark.parametrize("vendor", VARIABLES)
-@pytest.mark.parametrize(("unit", "why"), [(2, "counts 2 devices"), (2147483647, "counts 2")])
+@pytest.mark.parametrize(("unit", "why"), [(2, "has 2 devices"), (2147483647, "has 2")])
 def test_a_device_past_the_last(driver: Path, vendor: str, unit: int, why: str) -> None:
     name = DEVICES[vendor].replace("0", str(unit))
     code = f"""
@@ -168,7 +168,7 @@ except BufferError as error:
     print(json.dumps(str(error)))
 """
     text = run(code, **{VARIABLES[vendor]: driver}, STUB_DEVICES=2)
-    assert text.startswith(f"device {name} is not there: ") and why in text
+    assert text.startswith(f"device {name} does not exist: ") and why in text
 
 
 @pytest.mark.parametrize("vendor", VARIABLES)

@@ -43,7 +43,7 @@ void require(const core::Device& device) {
   if (device == core::Device{}) return;
   if (device.kind == core::DeviceKind::kCpu) {
     core::fail(core::Fault::kBuffer, "device ", core::name(device),
-               " is not there: the CPU is one device, cpu");
+               " does not exist: the only CPU device is cpu");
   }
   context_of(device);
 }
@@ -53,16 +53,16 @@ DeviceContext& context_of(const core::Device& device) {
   Driver* driver = find_driver(vendor_of(device.kind), &why);
   if (driver == nullptr) {
     core::fail(core::Fault::kBuffer, "device ", core::name(device), " cannot be used: ", why,
-               "; `refarray doctor` tells more");
+               "; run `refarray doctor` for details");
   }
   const auto count = static_cast<int>(driver->contexts.size());
   const bool numbered =
       device.kind == core::DeviceKind::kCuda || device.kind == core::DeviceKind::kRocm;
   if (device.id < 0 || device.id >= (numbered ? count : 1)) {
-    core::fail(core::Fault::kBuffer, "device ", core::name(device), " is not there: ",
+    core::fail(core::Fault::kBuffer, "device ", core::name(device), " does not exist: ",
                numbered
-                   ? core::text(driver->name(), " counts ", count, " device", count == 1 ? "" : "s")
-                   : core::text("memory of this kind has the number 0 only"));
+                   ? core::text(driver->name(), " has ", count, " device", count == 1 ? "" : "s")
+                   : core::text("memory of this kind has only device number 0"));
   }
   return driver->context(device.id);
 }

@@ -73,7 +73,7 @@ void count_devices(LoadedDriver& out, Status (*version)(int*), Status (*count)(i
     return;
   }
   out.devices = devices;
-  if (devices == 0) out.why = "the driver counts no device";
+  if (devices == 0) out.why = "the driver reports no device";
 }
 
 }  // namespace refarray::runtime

@@ -21,7 +21,7 @@ void refuse_device_memory(const Device& labelled, const void* data) {
                 "querying an address");
   if (facts.memory != PointerFacts::Memory::kDevice) return;
   core::fail(core::Fault::kBuffer, "device: the tensor says ", core::name(labelled),
-             ", but its data is on device ", facts.device, " of ", driver->name(),
+             ", but its data is on ", driver->name(), " device ", facts.device,
              ", where the CPU cannot read it");
 }
 
@@ -40,14 +40,14 @@ Device confirm(const Device& labelled, const void* data) {
   using Memory = PointerFacts::Memory;
   if (facts.memory != Memory::kDevice && facts.memory != Memory::kManaged) {
     core::fail(core::Fault::kBuffer, "device: the tensor says ", core::name(labelled),
-               ", but its data is no device memory that ", context.driver.name(), " knows",
-               facts.memory == Memory::kHost ? ": it is in host memory" : "");
+               ", but its data is not device memory known to ", context.driver.name(),
+               facts.memory == Memory::kHost ? ": it is host memory" : "");
   }
   if (labelled.kind == DeviceKind::kCudaManaged) return labelled;
   const auto count = static_cast<int>(context.driver.contexts.size());
   if (facts.device < 0 || facts.device >= count) {
     core::fail(core::Fault::kBuffer, "device: the tensor's data is on device ", facts.device,
-               "; this process sees ", count);
+               "; this process has ", count, count == 1 ? " device" : " devices");
   }
   return {labelled.kind, facts.device};
 }

@@ -37,13 +37,14 @@ std::uint64_t checked_number(const Device& device, const GivenStream& given) {
   }
   // An object with __cuda_stream__ may mean 0, the legacy default stream.
   if (cuda && given.value == 0 && given.kind == Given::kNumber) {
-    core::fail(core::Fault::kValue,
-               "stream is 0, which is ambiguous with CUDA: pass 1 for the legacy default stream, 2 "
-               "for the calling thread's");
+    core::fail(
+        core::Fault::kValue,
+        "stream is 0, which is ambiguous on CUDA: pass 1 for the legacy default stream, 2 for "
+        "the per-thread default stream");
   }
   if (!cuda && (given.value == 1 || given.value == 2)) {
     core::fail(core::Fault::kValue, "stream is ", text_of(given),
-               "; with ROCm 0 is the default stream, and 1 and 2 mean nothing");
+               "; on ROCm 0 is the default stream, and 1 and 2 are not defined");
   }
   return given.value;
 }
@@ -152,7 +153,7 @@ std::int64_t stream_to_pass(const Device& device) {
   if (capture.active && capture.id == 0) {
     core::fail(core::Fault::kBuffer,
                "the current stream cannot be used while a graph is captured: work in it would "
-               "invalidate the capture; choose the stream that captures with use_stream(), or "
+               "invalidate the capture; select the capturing stream with use_stream(), or "
                "import before the capture begins");
   }
   return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(stream->handle()));

@@ -98,8 +98,7 @@ StreamPtr external_stream(const core::Device& device, std::uint64_t handle) {
   if (handle == 0 || (cuda && handle == 1)) return legacy_of(context);
   if (cuda && handle == 2) return per_thread_stream(device);
   if (handle <= 2) {
-    core::fail(core::Fault::kValue, "stream is ", handle,
-               "; on ROCm the values 1 and 2 mean nothing");
+    core::fail(core::Fault::kValue, "stream is ", handle, "; on ROCm 1 and 2 are not defined");
   }
   const DeviceGuard on_device(context);
   const auto raw = reinterpret_cast<Handle>(static_cast<std::uintptr_t>(handle));
