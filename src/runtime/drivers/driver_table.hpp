@@ -41,16 +41,17 @@ struct PointerFacts {
 enum class Direction : int { kHostToDevice = 1, kDeviceToHost = 2, kDeviceToDevice = 3, kAny = 4 };
 
 /// Contract, unless an entry says otherwise:
-/// - The entry is never null; a driver that lacks it is not used.
-/// - The device in question is current in the calling thread (enter()), and the call does not
-/// block.
-/// - It is legal during a graph capture. On a capturing stream, enqueueing calls become graph
-/// nodes.
-/// - Outputs are written only on kSuccess. Sizes are bytes.
+/// - The entry is never null: a driver that lacks the function is not used.
+/// - The device in question is current in the calling thread (enter()).
+/// - The call does not block.
+/// - It is legal during a graph capture. Work enqueued on a capturing stream is captured.
+/// - Outputs are written only on kSuccess.
+/// - Sizes are in bytes.
 /// - Handles and addresses in an output belong to the caller until the matching destroy or free.
 /// - Any status but kSuccess may also report the failure of earlier asynchronous work.
-/// "Unsafe in captures": fails with a capture error, and may invalidate the capture, while any
-/// thread captures in global mode, unless the calling thread is in kCaptureModeRelaxed.
+/// "Unsafe in captures": fails with a capture error, and may invalidate the capture, while a
+/// global-mode capture is active in any thread or a thread-local one in the calling thread, unless
+/// the calling thread is in kCaptureModeRelaxed.
 struct DriverTable {
   // --- Errors and devices.
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 namespace refarray::runtime::kernels {
 
@@ -15,31 +16,14 @@ template <class T>
 using Global = T;
 #endif
 
+/// The word of kBytes that one load or store moves.
+using Word16 = std::uint32_t __attribute__((vector_size(16)));
 template <int kBytes>
-struct UnitOf;
-template <>
-struct UnitOf<1> {
-  using type = std::uint8_t;
-};
-template <>
-struct UnitOf<2> {
-  using type = std::uint16_t;
-};
-template <>
-struct UnitOf<4> {
-  using type = std::uint32_t;
-};
-template <>
-struct UnitOf<8> {
-  using type = std::uint64_t;
-};
-template <>
-struct UnitOf<16> {
-  // a vector type: one load, one store
-  using type = std::uint32_t __attribute__((vector_size(16)));
-};
-template <int kBytes>
-using CopyWord = typename UnitOf<kBytes>::type;
+using CopyWord = std::conditional_t<
+    kBytes == 1, std::uint8_t,
+    std::conditional_t<kBytes == 2, std::uint16_t,
+                       std::conditional_t<kBytes == 4, std::uint32_t,
+                                          std::conditional_t<kBytes == 8, std::uint64_t, Word16>>>>;
 
 /// `address` is aligned to sizeof(T).
 template <class T>
