@@ -39,7 +39,7 @@ def numpy_run() -> Run:
 
 @pytest.mark.not_sanitized("ASAN ends a process by a signal of its own")
 def test_a_crash_is_a_finding_and_the_rest_goes_on() -> None:
-    run = run_subject("mutants.odd:crashing", engine.selected(ids=["VERS-05", "VERS-06"]))
+    run = run_subject("mutants.misbehaving:crashing", engine.selected(ids=["VERS-05", "VERS-06"]))
     outcomes = {found.case: found.outcome for found in run.findings}
     assert outcomes["max-version-1-0"] is Outcome.CRASH
     assert outcomes["max-version-1-3"] is outcomes["max-version-1-1"] is Outcome.PASS
@@ -66,7 +66,10 @@ def test_a_subject_that_cannot_be_tried_is_told(
     name: str, why: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """... on a row of its own, by exit status 3, and the others are tried."""
-    assert main(["check", f"mutants.odd:{name}", "refarray", "--only", "VERS-05", "--all"]) == 3
+    assert (
+        main(["check", f"mutants.misbehaving:{name}", "refarray", "--only", "VERS-05", "--all"])
+        == 3
+    )
     out = capsys.readouterr().out
     assert "could not be tried: " in out and why in out
     assert "4 pass" in out
@@ -74,19 +77,19 @@ def test_a_subject_that_cannot_be_tried_is_told(
 
 def test_a_subject_that_hangs_at_import_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_process, "IMPORT_SECONDS", 0.5)
-    run = run_subject("mutants.odd:sleeping", engine.selected(ids=["VERS-05"]))
+    run = run_subject("mutants.misbehaving:sleeping", engine.selected(ids=["VERS-05"]))
     assert run.broken.startswith("no answer in 0.5 s") and not run.findings
 
 
 def test_what_a_subject_prints_is_not_taken_for_an_answer() -> None:
-    run = run_subject("mutants.odd:printing", engine.selected(ids=["VERS-05"]))
+    run = run_subject("mutants.misbehaving:printing", engine.selected(ids=["VERS-05"]))
     assert [found.outcome for found in run.findings] == [Outcome.PASS] * 4
 
 
 @pytest.mark.parametrize("name", ["leaving", "vanishing"])
 def test_a_subject_that_leaves_in_a_case_is_told(name: str) -> None:
     """The case is a crash, with a repro; those after it are tried in a new process."""
-    run = run_subject(f"mutants.odd:{name}", engine.selected(ids=["PROD-11", "VERS-05"]))
+    run = run_subject(f"mutants.misbehaving:{name}", engine.selected(ids=["PROD-11", "VERS-05"]))
     left = [found for found in run.findings if found.outcome is Outcome.CRASH]
     assert [found.id for found in left] == ["PROD-11"]
     assert "exit status 4" in left[0].observed and "copy=True" in left[0].repro
@@ -95,13 +98,13 @@ def test_a_subject_that_leaves_in_a_case_is_told(name: str) -> None:
 
 def test_a_subject_that_hangs_in_a_case_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_process, "SECONDS", 2.0)
-    run = run_subject("mutants.odd:hanging", engine.selected(ids=["PROD-11", "PROD-13"]))
+    run = run_subject("mutants.misbehaving:hanging", engine.selected(ids=["PROD-11", "PROD-13"]))
     assert [found.outcome for found in run.findings] == [Outcome.HANG, Outcome.PASS]
 
 
 def test_a_hang_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_process, "SECONDS", 0.5)
-    run = run_subject("mutants.odd:stuck", engine.selected(ids=["VERS-01"]))
+    run = run_subject("mutants.misbehaving:stuck", engine.selected(ids=["VERS-01"]))
     assert [found.outcome for found in run.findings] == [Outcome.HANG]
 
 
@@ -109,7 +112,7 @@ def test_a_subject_that_never_answers_is_given_up(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(worker_process, "SECONDS", 0.5)
-    assert main(["check", "mutants.odd:stuck", "--only", "VERS", "LIFE-06"]) == 3
+    assert main(["check", "mutants.misbehaving:stuck", "--only", "VERS", "LIFE-06"]) == 3
     assert "3 cases hung one after the other" in capsys.readouterr().out
 
 
@@ -219,7 +222,7 @@ def test_version_ranges() -> None:
 def test_exit_statuses(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["check", "refarray", "--only", "VERS"]) == 0
     assert main(["check", "numpy", "--only", "COPY-07"]) == 1
-    assert main(["check", "mutants.odd:missing", "--only", "VERS"]) == 3
+    assert main(["check", "mutants.misbehaving:missing", "--only", "VERS"]) == 3
     stale = tmp_path / "stale.toml"
     stale.write_text(EXPECT.format("FLAG-03"))
     assert main(["check", "numpy", "--only", "FLAG-03", "--expect", str(stale)]) == 2

@@ -1,5 +1,5 @@
-"""The conformance kit on devices: without the simulated drivers' proof, as on a real device, and
-where there are none."""
+"""The conformance kit on devices: without the simulated drivers' race detection, as on a real
+device, and on machines without devices."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ WRONG = {Outcome.FAIL, Outcome.WARN, Outcome.INFO, Outcome.CRASH, Outcome.HANG}
 
 
 pytestmark = pytest.mark.not_sanitized(
-    "the drivers and their processes are tried by make gpu-sim-tsan"
+    "the drivers and their processes are tested by make gpu-sim-tsan"
 )
 
 
 @pytest.fixture(autouse=True)
-def animals_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def mutants_are_importable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", f"{HERE}:{HERE / 'fakegpu'}", prepend=":")
 
 
 def found(subject: str, *ids: str, where: str = "real") -> dict[str, Outcome]:
-    """The worst of each requirement's cases that need a device."""
+    """Requirement → the worst outcome of its cases that need a device."""
     chosen = [c for c in checks(full=True) if c.devices and (not ids or c.id in ids)]
     run = run_subject(subject, chosen, devices=where)
     assert not run.broken, run.broken
@@ -39,31 +39,31 @@ def found(subject: str, *ids: str, where: str = "real") -> dict[str, Outcome]:
     return out
 
 
-def test_a_clean_library_has_no_findings_without_the_proof() -> None:
-    outcomes = found("mutants.machine:clean")
+def test_a_correct_library_passes_without_race_detection() -> None:
+    outcomes = found("mutants.as_real_devices:clean")
     assert not {name: o for name, o in outcomes.items() if o in WRONG}
     assert sum(each is Outcome.PASS for each in outcomes.values()) > 28
 
 
 @pytest.mark.parametrize(
-    ("animal", "name"),
+    ("mutant", "name"),
     [
         ("handle_ignored", "STRM-02"),
-        ("none_is_nothing", "STRM-06"),
-        ("minus_one_waits", "STRM-04"),
-        ("host_waits", "STRM-03"),
-        ("copies_before", "PROD-14"),
-        ("moves_anywhere", "AAPI-04"),
-        ("never_waits", "STRM-20"),
-        ("deletes_at_once", "LIFE-26"),
+        ("none_is_no_sync", "STRM-06"),
+        ("minus_one_syncs", "STRM-04"),
+        ("blocks_host", "STRM-03"),
+        ("copy_not_ordered", "PROD-14"),
+        ("to_device_ignores_stream", "AAPI-04"),
+        ("passes_minus_one", "STRM-20"),
+        ("deletes_before_work_ends", "LIFE-26"),
     ],
 )
-def test_an_animal_is_caught_without_the_proof(animal: str, name: str) -> None:
-    """By what a stopped stream shows: the same that can be seen of a real device."""
-    assert found(f"mutants.machine:{animal}", name)[name] in WRONG
+def test_a_mutant_fails_without_race_detection(mutant: str, name: str) -> None:
+    """The kit stops a stream and observes what waits for it, as it does on a real device."""
+    assert found(f"mutants.as_real_devices:{mutant}", name)[name] in WRONG
 
 
-def test_a_library_without_devices_needs_no_process_for_them(
+def test_a_library_without_devices_starts_no_device_process(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     modes: list[str] = []
@@ -74,19 +74,19 @@ def test_a_library_without_devices_needs_no_process_for_them(
         begin(self, subject, mode, where)
 
     monkeypatch.setattr(engine.Worker, "__init__", note)
-    run = run_subject("mutants.producers:clean", engine.selected(ids=["STRM-06"]))
+    run = run_subject("mutants.producer_fields:clean", engine.selected(ids=["STRM-06"]))
     assert [each.outcome for each in run.findings] == [Outcome.NOT_APPLICABLE]
     assert "has no arrays on devices that the kit knows of" in run.findings[0].observed
     assert modes == ["forks"]
 
 
-def test_none_were_asked_for() -> None:
+def test_devices_none_skips_device_checks() -> None:
     run = run_subject("refarray", engine.selected(ids=["STRM-06"]), devices="none")
     assert [each.observed for each in run.findings] == ["no devices were asked for"]
 
 
 def test_a_machine_without_drivers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """refarray may use any: only its own process finds out that there is none."""
+    """refarray supports both vendors, so only its process can find out that there is no driver."""
     for name in ("REFARRAY_LIBCUDA", "REFARRAY_LIBHIP"):
         monkeypatch.delenv(name, raising=False)
     run = run_subject("refarray", engine.selected(ids=["STRM-06"]), devices="real")
@@ -102,7 +102,9 @@ def test_a_machine_without_drivers(monkeypatch: pytest.MonkeyPatch) -> None:
         ("simulated:/nowhere", "/nowhere holds no package fakegpu"),
     ],
 )
-def test_a_choice_that_is_none(where: str, why: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_choice_of_devices(
+    where: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["check", "refarray", "--only", "STRM-06", "--devices", where]) == 3
     assert why in capsys.readouterr().err
 
@@ -116,8 +118,9 @@ def test_simulated_drivers_that_are_not_installed(
     assert devices.resolved("auto", devices.REFARRAY) == "real"
 
 
-def test_drivers_are_compiled_before_anything_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A source tree's fakegpu compiles them at first use, for longer than an import may."""
+def test_drivers_are_compiled_before_imports_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a source tree fakegpu compiles its drivers at first use, which takes longer than the
+    import timeout."""
     begun: list[tuple[str, str]] = []
 
     def note(command: list[str], *, env: dict[str, str], **_: object) -> None:

@@ -99,6 +99,6 @@ def test_what_crashes_goes_on_in_a_process_of_the_nursery(monkeypatch: pytest.Mo
         begun.append(isinstance(self.process, Forked))
 
     monkeypatch.setattr(Worker, "__init__", note)
-    run = run_subject("mutants.odd:crashing", engine.selected(ids=["VERS-05", "VERS-06"]))
+    run = run_subject("mutants.misbehaving:crashing", engine.selected(ids=["VERS-05", "VERS-06"]))
     assert sum(found.outcome is Outcome.CRASH for found in run.findings) == 1
     assert begun == [False, True]

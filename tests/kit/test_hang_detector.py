@@ -87,11 +87,11 @@ def after_the_interpreter(subject: str) -> Finding:
 def test_a_process_that_never_ends_is_not_a_cases_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing can be told of a library that keeps every process from ending."""
     monkeypatch.setattr(processes, "SECONDS", 3.0)
-    found = after_the_interpreter("mutants.odd:lingering")
+    found = after_the_interpreter("mutants.misbehaving:lingering")
     assert found.outcome is Outcome.NOT_APPLICABLE
     assert found.observed.startswith("a process that has imported it does not end by itself")
 
 
 def test_a_process_that_does_not_end_after_a_case_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "SECONDS", 3.0)
-    assert after_the_interpreter("mutants.odd:blocking").outcome is Outcome.HANG
+    assert after_the_interpreter("mutants.misbehaving:blocking").outcome is Outcome.HANG

@@ -1,4 +1,4 @@
-"""The grid of producers and consumers: what its cells say, and what a pair that dies comes to."""
+"""The matrix of producers and consumers: its cells and reports, and pairs that crash or hang."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ HERE = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(autouse=True)
-def zoo_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def mutants_are_importable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(HERE), prepend=":")
 
 
 @pytest.mark.not_sanitized("ASAN answers a SIGSEGV itself, and aborts")
-def test_a_pair_that_crashes_goes_on_behind_the_crash() -> None:
-    """NumPy asks for version 1.0, of which this producer dies: every array that it has."""
-    cell = measure("mutants.pairs:deadly", "numpy")
+def test_a_pair_continues_after_a_crash() -> None:
+    """Two of the producer's arrays crash when NumPy asks for version 1.0; the others are
+    measured."""
+    cell = measure("mutants.misbehaving:crashes_numpy", "numpy")
     arrivals = {each.case: each.arrival for each in cell.exchanges}
     assert arrivals == {
         "plain": Arrival.SHARED,
@@ -37,21 +38,21 @@ def test_a_pair_that_crashes_goes_on_behind_the_crash() -> None:
     assert cell.failed and not cell.broken and cell.text == "2/4 2X!"
 
 
-def test_a_pair_that_hangs_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pair_continues_after_a_hang(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matrix, "SECONDS", 2.0)
-    cell = measure("mutants.pairs:endless", "refarray")
+    cell = measure("mutants.misbehaving:hangs_in_device", "refarray")
     assert [each.arrival for each in cell.exchanges] == [Arrival.HUNG, Arrival.SHARED]
     assert cell.failed
 
 
 @pytest.mark.parametrize("name", ["missing", "stopping", "dying"])
-def test_a_library_that_does_not_import_is_told(name: str) -> None:
-    cell = measure(f"mutants.odd:{name}", "refarray")
+def test_a_library_that_fails_to_import_is_reported(name: str) -> None:
+    cell = measure(f"mutants.misbehaving:{name}", "refarray")
     assert cell.broken and not cell.failed and cell.text == "not tried"
 
 
 def row() -> list[Cell]:
-    """Cells of every kind of end."""
+    """A row whose first cell has every outcome."""
     each = [Exchange("a", "b", what, what, "seen | so", "import a") for what in Arrival]
     return [
         Cell("refarray", "refarray", ("1", "1"), each),
@@ -59,7 +60,7 @@ def row() -> list[Cell]:
     ]
 
 
-def test_markdown_and_page_say_the_same() -> None:
+def test_markdown_and_page_agree() -> None:
     rows = [row(), [Cell("torch", "refarray", ("2", "1")), Cell("torch", "torch", ("2", "2"))]]
     text = grid.markdown(rows)
     assert "| **refarray 1** | 1/8 1c 1r 1w! 1W! 1X! 1H! 1? | not tried |" in text

@@ -1,4 +1,4 @@
-"""`refarray trace`: one exchange in a process of its own, told step by step and judged."""
+"""`refarray trace`: one exchange in a separate process, its timeline and findings."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ HERE = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(autouse=True)
-def zoo_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def mutants_are_importable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(HERE), prepend=":")
 
 
 def traced(producer: str, consumer: str, **keywords: Any) -> Iterator[tuple[str, Outcome]]:
+    """The failed requirements of one exchange."""
     seen = trace(producer, consumer, **keywords)
     assert not seen.broken and seen.steps
     yield from ((f.id, f.outcome) for f in seen.findings if f.outcome is not Outcome.PASS)
@@ -31,26 +32,32 @@ def traced(producer: str, consumer: str, **keywords: Any) -> Iterator[tuple[str,
     ("producer", "consumer", "ids"),
     [
         ("refarray", "refarray", set()),
-        ("mutants.producers:pinnedbyname", "refarray", {"DEV-03"}),
-        ("mutants.producers:devicelist", "refarray", {"DEV-01"}),
-        ("mutants.producers:straybit", "refarray", {"FLAG-01"}),
-        ("refarray", "mutants.consumers:all_keywords_", {"CONS-09"}),
-        ("refarray", "mutants.consumers:never_newest_", {"VERS-09"}),
+        ("mutants.producer_fields:structsayspinned", "refarray", {"DEV-03"}),
+        ("mutants.producer_fields:devicelist", "refarray", {"DEV-01"}),
+        ("mutants.producer_fields:unknownflag", "refarray", {"FLAG-01"}),
+        ("refarray", "mutants.consumer_negotiation:passes_default_keywords_", {"CONS-09"}),
+        ("refarray", "mutants.consumer_negotiation:asks_without_version_first_", {"VERS-09"}),
     ],
 )
-def test_trace_catches_animals(producer: str, consumer: str, ids: set[str]) -> None:
+def test_trace_finds_mutants(producer: str, consumer: str, ids: set[str]) -> None:
     assert {id for id, _ in traced(producer, consumer)} == ids
 
 
 def test_trace_of_read_only_data() -> None:
     assert not list(traced("refarray", "refarray", array="readonly"))
-    laundered = dict(traced("refarray", "mutants.consumers:launders_", array="readonly"))
+    laundered = dict(
+        traced(
+            "refarray",
+            "mutants.consumer_negotiation:exports_read_only_as_writable_",
+            array="readonly",
+        )
+    )
     assert laundered["FLAG-10"] is Outcome.FAIL
 
 
 @pytest.mark.not_sanitized("ASAN answers a SIGSEGV itself, and aborts")
-def test_trace_tells_of_a_crash() -> None:
-    seen = trace("mutants.odd:crashing", "numpy")
+def test_trace_reports_a_crash() -> None:
+    seen = trace("mutants.misbehaving:crashing", "numpy")
     assert isinstance(seen, Trace) and seen.failed
     assert seen.died.startswith("SIGSEGV")
     assert seen.steps[-1].text.startswith("calls __dlpack__(")

@@ -1,1 +1,1 @@
-"""Owns the zoo: producers and consumers that each break one requirement, and that one only."""
+"""Mutants: producers, consumers and exchange tables that each break exactly one requirement."""

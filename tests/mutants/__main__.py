@@ -1,4 +1,4 @@
-"""Owns `make zoo`: every animal is caught by its own requirement, and by no other."""
+"""`make mutants`: runs the kit on every mutant; exactly its own requirement has to fail."""
 
 from __future__ import annotations
 
@@ -6,47 +6,47 @@ import sys
 from collections import defaultdict
 from importlib import import_module
 
-from mutants.base import ANIMALS
+from mutants.base import MUTANTS
 from refarray.conformance import Outcome, checks
 from refarray.conformance.runner.engine import Run, run_subject
 
-HOMES = {
-    "producers": "producer",
-    "answers": "producer",
-    "edges": "producer",
-    "owners": "producer",
-    "consumers": "consumer",
-    "eaters": "consumer",
-    "guests": "consumer",
-    "tables": "exchange-api",
-    "couples": "pair",
-    "devices": "producer",
-    "receivers": "consumer",
-    "queues": "exchange-api",
+ROLES = {
+    "producer_fields": "producer",
+    "producer_methods": "producer",
+    "producer_edge_cases": "producer",
+    "producer_lifetime": "producer",
+    "consumer_negotiation": "consumer",
+    "consumer_malformed": "consumer",
+    "consumer_results": "consumer",
+    "exchange_table": "exchange-api",
+    "pair_with_refarray": "pair",
+    "producer_devices": "producer",
+    "consumer_devices": "consumer",
+    "exchange_table_streams": "exchange-api",
 }
-"""The modules of animals, and the role that they are tried in."""
+"""Module of mutants → the role in which they are checked."""
 
 
 def load() -> None:
-    """Enters every animal."""
-    for name in HOMES:
+    """Registers every mutant."""
+    for name in ROLES:
         import_module(f"mutants.{name}")
 
 
-ON_DEVICES = {"devices", "receivers", "queues"}
-"""The modules of animals that go wrong on devices, and are as refarray is elsewhere."""
+ON_DEVICES = {"producer_devices", "consumer_devices", "exchange_table_streams"}
+"""Modules whose mutants are wrong on devices only; device checks alone run on them."""
 
 
-def tried(animal: str) -> Run:
-    """The findings on one animal, in its role; on simulated devices, or without any."""
-    home = animal.partition(":")[0].removeprefix("mutants.")
-    there = home in ON_DEVICES
-    chosen = [c for c in checks(full=True) if c.role == HOMES[home] and c.devices == there]
-    return run_subject(animal, chosen, devices="simulated" if there else "none")
+def run_mutant(mutant: str) -> Run:
+    """Runs the checks of the mutant's role, on simulated devices if its module needs them."""
+    module = mutant.partition(":")[0].removeprefix("mutants.")
+    on_devices = module in ON_DEVICES
+    chosen = [c for c in checks(full=True) if c.role == ROLES[module] and c.devices == on_devices]
+    return run_subject(mutant, chosen, devices="simulated" if on_devices else "none")
 
 
-def caught(run: Run) -> dict[str, list[str]]:
-    """What was found wrong: cases by requirement."""
+def failures(run: Run) -> dict[str, list[str]]:
+    """Requirement → its failed cases, with the observations."""
     out = defaultdict(list)
     for found in run.findings:
         if found.outcome not in {Outcome.PASS, Outcome.NOT_APPLICABLE}:
@@ -55,19 +55,19 @@ def caught(run: Run) -> dict[str, list[str]]:
 
 
 def main(names: list[str]) -> int:
-    """Tries the animals whose names hold one of `names`, all without."""
+    """Runs the mutants whose names contain one of `names`; all of them when it is empty."""
     load()
-    chosen = [a for a in ANIMALS if not names or any(name in a for name in names)]
+    chosen = [m for m in MUTANTS if not names or any(name in m for name in names)]
     killed = 0
-    for animal in chosen:
-        run = tried(animal)
-        found = caught(run)
-        right = set(found) == {ANIMALS[animal]}
+    for mutant in chosen:
+        run = run_mutant(mutant)
+        failed = failures(run)
+        right = set(failed) == {MUTANTS[mutant]}
         killed += right
-        print(f"{'caught' if right else 'MISSED'}  {ANIMALS[animal]:<8}  {animal}", flush=True)
+        print(f"{'killed' if right else 'MISSED'}  {MUTANTS[mutant]:<8}  {mutant}", flush=True)
         if not right:
-            print(f"        found instead: {found or run.broken or 'nothing'}", flush=True)
-    print(f"kill rate: {killed}/{len(chosen)}")
+            print(f"        failed instead: {failed or run.broken or 'nothing'}", flush=True)
+    print(f"mutants killed: {killed}/{len(chosen)}")
     return 0 if killed == len(chosen) else 1
 
 

@@ -1,4 +1,4 @@
-"""Owns the animals' common ground: a clean producer, forging capsules, and the register."""
+"""Shared parts of the mutants: a correct producer, forged capsules, and the registry of mutants."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from refarray.conformance import Subject, _adversary
 from refarray.conformance.subjects.subject import REFARRAY
 from refarray.conformance.suite.producer.lifetime import BIG
 
-ANIMALS: dict[str, str] = {}
-"""The requirement that each animal breaks, by the address of its Subject."""
-KEPT: list[Any] = []  # what forged capsules point into; the process is short
+MUTANTS: dict[str, str] = {}
+"""Subject name (`module:attribute`) of each mutant → the requirement that it breaks."""
+KEPT: list[Any] = []  # keeps the memory of forged capsules alive until the process exits
 
 
 class Array:
-    """A clean producer: it does what refarray's arrays do."""
+    """A correct producer: forwards both methods to a refarray array."""
 
     def __init__(self, source: ra.Array) -> None:
         self.source = source
@@ -42,7 +42,7 @@ class Array:
 
 
 def native() -> Any:
-    """The tests' build of the adversary, which has more than the shipped one."""
+    """The adversary as built for the tests, with functions that the shipped module lacks."""
     folder = Path(__file__).resolve().parent.parent / "native"
     sys.path.insert(0, str(folder))
     build = importlib.import_module("build")
@@ -51,7 +51,7 @@ def native() -> Any:
 
 
 def fields(capsule: Any) -> dict[str, Any]:
-    """What a capsule holds, as the adversary takes it."""
+    """The fields of a capsule's tensor, as keyword arguments for `_adversary.make`."""
     held = _native._inspect_capsule(capsule)
     out = {name: held[name] for name in ("device", "ndim", "dtype", "byte_offset")}
     out["shape"] = held["shape"] if held["ndim"] else ()
@@ -64,7 +64,8 @@ def fields(capsule: Any) -> dict[str, Any]:
 
 
 def forge(capsule: Any, **changes: Any) -> Any:
-    """A capsule like another one, with other fields. Big data is given back by the deleter."""
+    """A copy of a capsule with some fields changed. The deleter releases tensors of BIG elements or
+    more; smaller ones stay alive until the process exits."""
     held = {**fields(capsule), **changes}
     if max(held["shape"] or (0,)) < BIG:
         KEPT.append(capsule)
@@ -74,7 +75,8 @@ def forge(capsule: Any, **changes: Any) -> Any:
 
 
 def producer(kind: type, **more: Any) -> Subject:
-    """A subject whose arrays are all of one class, and of its kinds in `lacks`."""
+    """A subject whose arrays are instances of `kind`, including the kinds that its `lacks`
+    names."""
     wrap = f"{kind.__name__}({{}})"
     arrays = {name: wrap.format(text) for name, text in REFARRAY.arrays.items()}
     for name in getattr(kind, "lacks", ()):
@@ -94,7 +96,7 @@ def producer(kind: type, **more: Any) -> Subject:
 
 
 def consumer(function: Callable[..., Any], **more: Any) -> Subject:
-    """A subject that imports by one function, and has refarray's arrays."""
+    """A subject that imports with `function` and makes refarray's arrays."""
     return Subject(
         f"{function.__module__}:{function.__name__}_",
         f"import refarray as ra; from {function.__module__} import {function.__name__} as take",
@@ -106,13 +108,13 @@ def consumer(function: Callable[..., Any], **more: Any) -> Subject:
 
 
 def breaks(name: str, **more: Any) -> Callable[[Any], Any]:
-    """Enters a class as a producer, or a function as a consumer, that breaks a requirement; `more`
-    is what its Subject has besides."""
+    """Registers a class (a producer) or a function (a consumer) as a mutant that breaks the
+    requirement `name`; `more` are further fields of its Subject."""
 
-    def enter(animal: Any) -> Any:
-        made = (producer if isinstance(animal, type) else consumer)(animal, **more)
-        ANIMALS[made.name] = name
-        vars(sys.modules[animal.__module__])[made.name.partition(":")[2]] = made
-        return animal
+    def register(mutant: Any) -> Any:
+        made = (producer if isinstance(mutant, type) else consumer)(mutant, **more)
+        MUTANTS[made.name] = name
+        vars(sys.modules[mutant.__module__])[made.name.partition(":")[2]] = made
+        return mutant
 
-    return enter
+    return register

@@ -1,5 +1,5 @@
-"""Owns asking every check that needs a device with its judgement turned round, of refarray's arrays
-on simulated drivers: prints the names of those that then report something."""
+"""Runs every device check on refarray with its verdict inverted, on simulated drivers, and prints
+the names of the checks that then fail."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from refarray.conformance.subjects.subject import REFARRAY
 
 
 def main() -> None:
-    """Prints a name a line."""
+    """Prints one name a line."""
     start("simulated")
     producer = Producer(REFARRAY)
     probes = probes_of(producer, Consumer(REFARRAY, producer.namespace))

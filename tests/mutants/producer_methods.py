@@ -1,4 +1,4 @@
-"""Owns the producers of the zoo that do the wrong thing: copies, devices, streams, references."""
+"""Producers that mishandle the methods of the protocol: signature, keywords, copies, references."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import refarray as ra
 from mutants.base import Array, breaks, forge
 from refarray.conformance import _adversary
 
-HELD: list[Any] = []
+LEAKED: list[Any] = []
 
 
-class Asked(Array):
-    """A producer that looks at its keywords first."""
+class Exporter(Array):
+    """A correct producer; mutants override `export`, which receives all keywords as a dict."""
 
-    def answer(self, keywords: dict[str, Any]) -> Any:
+    def export(self, keywords: dict[str, Any]) -> Any:
         return self.source.__dlpack__(**keywords)
 
     def __dlpack__(
@@ -31,64 +31,64 @@ class Asked(Array):
 
 
 @breaks("PROD-11")
-class CopyIgnored(Asked):
-    def answer(self, keywords: dict[str, Any]) -> Any:
+class CopyIgnored(Exporter):
+    def export(self, keywords: dict[str, Any]) -> Any:
         plain = keywords["copy"] is True and keywords["max_version"] and not self.source.readonly
         if plain and keywords["max_version"][0] == 1 and not hasattr(self, "asked"):
-            self.asked = True  # the second copy of an array is one, so that two differ
+            self.asked = True  # later exports are real copies, as FLAG-05 compares two of them
             return forge(self.source.__dlpack__(**{**keywords, "copy": None}), flags=2)
-        return super().answer(keywords)
+        return super().export(keywords)
 
 
 @breaks("PROD-16")
-class LegacyCopyIgnored(Asked):
-    def answer(self, keywords: dict[str, Any]) -> Any:
+class LegacyCopyIgnored(Exporter):
+    def export(self, keywords: dict[str, Any]) -> Any:
         if keywords["copy"] is True and keywords["max_version"] is None:
             keywords["copy"] = None
-        return super().answer(keywords)
+        return super().export(keywords)
 
 
 @breaks("FLAG-05")
-class CopyCached(Asked):
-    def answer(self, keywords: dict[str, Any]) -> Any:
+class CopyCached(Exporter):
+    def export(self, keywords: dict[str, Any]) -> Any:
         if keywords["copy"] is True and keywords["max_version"]:
             if not hasattr(self, "copied"):
                 self.copied = ra.copy(self.source)
             return forge(self.copied.__dlpack__(max_version=(1, 3)), flags=2)
-        return super().answer(keywords)
+        return super().export(keywords)
 
 
 @breaks("PROD-12")
-class CopiesAnyway(Asked):
-    def answer(self, keywords: dict[str, Any]) -> Any:
-        return super().answer(
+class CopiesDespiteCopyFalse(Exporter):
+    def export(self, keywords: dict[str, Any]) -> Any:
+        return super().export(
             {**keywords, "copy": True if keywords["copy"] is False else keywords["copy"]}
         )
 
 
 @breaks("PROD-12")
-class NoCopyIsValueError(Asked):
-    def answer(self, keywords: dict[str, Any]) -> Any:
+class CopyFalseRaisesValueError(Exporter):
+    def export(self, keywords: dict[str, Any]) -> Any:
         if keywords["copy"] is False:
             raise ValueError("cannot")
-        return super().answer(keywords)
+        return super().export(keywords)
 
 
 @breaks("PROD-06")
-class DeviceIgnored(Asked):
-    def answer(self, keywords: dict[str, Any]) -> Any:
+class DeviceIgnored(Exporter):
+    def export(self, keywords: dict[str, Any]) -> Any:
         device = keywords["dl_device"]
         legal = isinstance(device, tuple) and all(isinstance(part, int) for part in device)
-        return super().answer(
+        return super().export(
             {**keywords, "dl_device": None if legal and len(device) == 2 else device}
         )
 
 
 @breaks("PROD-06")
-class ForeignDeviceIsTypeError(Asked):
-    def answer(self, keywords: dict[str, Any]) -> Any:
+class OtherDeviceRaisesRuntimeError(Exporter):
+    def export(self, keywords: dict[str, Any]) -> Any:
         try:
-            return super().answer(keywords)
+            return super().export(keywords)
         except BufferError as error:
             if keywords["dl_device"] is None:
                 raise
@@ -96,39 +96,39 @@ class ForeignDeviceIsTypeError(Asked):
 
 
 @breaks("PROD-07")
-class LaxDevice(Asked):
-    def answer(self, keywords: dict[str, Any]) -> Any:
+class AcceptsDeviceList(Exporter):
+    def export(self, keywords: dict[str, Any]) -> Any:
         device = keywords["dl_device"]
-        return super().answer(
+        return super().export(
             {**keywords, "dl_device": tuple(device) if isinstance(device, list) else device}
         )
 
 
 @breaks("PROD-15")
-class LaxCopy(Asked):
-    def answer(self, keywords: dict[str, Any]) -> Any:
+class AcceptsTruthyCopy(Exporter):
+    def export(self, keywords: dict[str, Any]) -> Any:
         copy = keywords["copy"]
-        return super().answer({**keywords, "copy": copy if copy is None else bool(copy)})
+        return super().export({**keywords, "copy": copy if copy is None else bool(copy)})
 
 
 @breaks("STRM-14")
-class StreamIgnored(Asked):
-    def answer(self, keywords: dict[str, Any]) -> Any:
+class StreamIgnored(Exporter):
+    def export(self, keywords: dict[str, Any]) -> Any:
         stream = keywords["stream"]
         legal = isinstance(stream, int) and -1 <= stream < 3
-        return super().answer({**keywords, "stream": None if legal else stream})
+        return super().export({**keywords, "stream": None if legal else stream})
 
 
 @breaks("STRM-05")
-class StreamConverted(Asked):
-    def answer(self, keywords: dict[str, Any]) -> Any:
+class AcceptsInvalidStream(Exporter):
+    def export(self, keywords: dict[str, Any]) -> Any:
         stream = keywords["stream"]
         bad = stream is not None and (not isinstance(stream, int) or stream < -1 or stream > 2**64)
-        return super().answer({**keywords, "stream": None if bad else stream})
+        return super().export({**keywords, "stream": None if bad else stream})
 
 
 @breaks("PROD-01")
-class Positional(Array):
+class PositionalKeywords(Array):
     def __dlpack__(
         self, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
     ) -> Any:
@@ -138,7 +138,7 @@ class Positional(Array):
 
 
 @breaks("PROD-02")
-class TakesEverything(Array):
+class AcceptsUnknownKeywords(Array):
     def __dlpack__(
         self,
         *,
@@ -154,7 +154,7 @@ class TakesEverything(Array):
 
 
 @breaks("AAPI-02")
-class OtherDefault(Array):
+class DefaultIsNotNone(Array):
     def __dlpack__(
         self,
         *,
@@ -172,42 +172,42 @@ class OtherDefault(Array):
 
 
 @breaks("AAPI-02")
-class Unreadable(Array):
+class OpaqueSignature(Array):
     def __dlpack__(self, **keywords: Any) -> Any:
         return self.source.__dlpack__(**keywords)
 
 
 @breaks("PROD-17")
-class Forgetful(Asked):
-    def answer(self, keywords: dict[str, Any]) -> Any:
-        capsule = super().answer(keywords)
+class ReshapesOnExport(Exporter):
+    def export(self, keywords: dict[str, Any]) -> Any:
+        capsule = super().export(keywords)
         if self.source.strides == (2,):
             self.source = ra.reshape(self.source, (3, 1))
         return capsule
 
 
 @breaks("LIFE-22")
-class LeaksItself(Asked):
-    def answer(self, keywords: dict[str, Any]) -> Any:
-        capsule = super().answer(keywords)
-        if self.source.shape == (6,):  # not of the big ones, whose memory is another question
-            HELD.append(self)
+class LeaksArray(Exporter):
+    def export(self, keywords: dict[str, Any]) -> Any:
+        capsule = super().export(keywords)
+        if self.source.shape == (6,):  # leaking big arrays would also break LIFE-01
+            LEAKED.append(self)
         return capsule
 
 
 @breaks("LIFE-21")
-class LeaksRefusals(Asked):
-    def answer(self, keywords: dict[str, Any]) -> Any:
+class LeaksOnRefusal(Exporter):
+    def export(self, keywords: dict[str, Any]) -> Any:
         try:
-            return super().answer(keywords)
+            return super().export(keywords)
         except BufferError:
-            HELD.append(self)
+            LEAKED.append(self)
             raise
 
 
 @breaks("CONS-02")
-class NoDevice:
-    """It has one of the two methods."""
+class NoDeviceMethod:
+    """Has `__dlpack__` but no `__dlpack_device__`."""
 
     def __init__(self, source: ra.Array) -> None:
         self.source = source
@@ -226,11 +226,11 @@ class NoDevice:
 
 
 @breaks("TENS-16")
-class ShapeDies(Asked):
-    """Its shape is overwritten once the array is gone: it lives in what the array owns."""
+class ShapeDiesWithArray(Exporter):
+    """The exported shape is owned by the array and is overwritten when the array is destroyed."""
 
-    def answer(self, keywords: dict[str, Any]) -> Any:
-        capsule = super().answer(keywords)
+    def export(self, keywords: dict[str, Any]) -> Any:
+        capsule = super().export(keywords)
         if self.source.shape != (3, 2):
             return capsule
         from mutants.base import KEPT, fields

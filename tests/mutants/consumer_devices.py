@@ -1,4 +1,4 @@
-"""Owns the consumers of the zoo that go wrong with memory of devices: wrappers around refarray."""
+"""Consumers that mishandle device memory: wrappers around refarray.from_dlpack."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ from typing import Any
 
 import refarray as ra
 from mutants.base import KEPT, Array, breaks
-from mutants.devices import driver
+from mutants.producer_devices import driver
 from refarray.conformance import _adversary
 from refarray.conformance.subjects import devices
 
-ON = {"cuda": devices.of_refarray("cuda")}
+DEVICES = {"cuda": devices.of_refarray("cuda")}
 
 
 def on_cuda(name: str) -> Any:
-    """Enters the decorated function as a consumer with refarray's arrays on devices."""
-    return breaks(name, devices=ON)
+    """Decorator: registers a function as a consumer with refarray's arrays on CUDA devices."""
+    return breaks(name, devices=DEVICES)
 
 
-class Through:
-    """A producer that passes on what another one says, with other streams."""
+class StreamProxy:
+    """A producer that forwards to another one and replaces the stream by `stream(value)`; "none"
+    leaves the keyword out."""
 
     def __init__(self, array: Any, stream: Any) -> None:
         self.array, self.stream = array, stream
@@ -36,9 +37,9 @@ class Through:
 
 
 @on_cuda("STRM-01")
-def passes_the_default(array: Any) -> Any:
-    """And lets its own stream wait for that."""
-    got = ra.from_dlpack(Through(array, lambda given: 1 if given > 2 else given))
+def passes_legacy_default_stream(array: Any) -> Any:
+    """Correct data, as its own stream then waits for the default stream, but the wrong handle."""
+    got = ra.from_dlpack(StreamProxy(array, lambda given: 1 if given > 2 else given))
     own = ra.current_stream(got.device).handle if got.device.kind == "cuda" else 0
     if own > 2:
         driver("cuda").after(own, 1)
@@ -46,31 +47,31 @@ def passes_the_default(array: Any) -> Any:
 
 
 @on_cuda("STRM-18")
-def passes_nothing_for_the_default(array: Any) -> Any:
-    return ra.from_dlpack(Through(array, lambda given: "none" if given == 1 else given))
+def omits_stream_for_default(array: Any) -> Any:
+    return ra.from_dlpack(StreamProxy(array, lambda given: "none" if given == 1 else given))
 
 
 @on_cuda("STRM-20")
-def never_waits(array: Any) -> Any:
-    return ra.from_dlpack(Through(array, lambda given: -1))
+def passes_minus_one(array: Any) -> Any:
+    return ra.from_dlpack(StreamProxy(array, lambda given: -1))
 
 
 @on_cuda("STRM-19")
-def leaves_its_device(array: Any) -> Any:
+def changes_current_device(array: Any) -> Any:
     got = ra.from_dlpack(array)
     driver("cuda").use(got.device.id)
     return got
 
 
 @on_cuda("DEV-11")
-def refuses_null(array: Any) -> Any:
+def refuses_null_data(array: Any) -> Any:
     if array.fields.get("data") is None:
-        raise BufferError("no pointer to ask the driver about")
+        raise BufferError("data is NULL")
     return ra.from_dlpack(array)
 
 
-class Believed(Array):
-    """An array under the number that its producer gave it."""
+class AnnouncedDevice(Array):
+    """An array exported under the device that its producer announced."""
 
     def __init__(self, source: Any, place: Any) -> None:
         super().__init__(source)
@@ -83,23 +84,23 @@ class Believed(Array):
 
 
 @on_cuda("DEV-06")
-def believes(array: Any) -> Any:
+def trusts_announced_device(array: Any) -> Any:
     got, place = ra.from_dlpack(array), array.__dlpack_device__()
-    return got if got.device.dlpack == tuple(place) else Believed(got, place)
+    return got if got.device.dlpack == tuple(place) else AnnouncedDevice(got, place)
 
 
 @on_cuda("LIFE-26")
-def deletes_at_once(array: Any) -> Any:
-    """It works on memory that it has given back already."""
+def deletes_before_work_ends(array: Any) -> Any:
+    """Calls the deleter while work on the memory is still enqueued."""
     got = ra.from_dlpack(array)
     KEPT.append(got)
     stream = ra.current_stream("cuda:0").handle
     owned = _adversary.take(array.__dlpack__(stream=stream, max_version=(1, 3)))
-    return Early(got, owned)
+    return EarlyDeleted(got, owned)
 
 
-class Early:
-    """An array of which copies are made, and whose tensor is deleted when it goes."""
+class EarlyDeleted:
+    """An array that can be copied; its tensor is deleted when it is destroyed."""
 
     def __init__(self, source: Any, owned: Any) -> None:
         self.source, self.owned = source, owned

@@ -1,4 +1,4 @@
-"""Owns the animals whose C exchange table breaks one requirement: refarray's own with a twist."""
+"""Producers whose C exchange table has one defect: refarray's table with one function replaced."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ adversary = native()
 NAME = "__dlpack_c_exchange_api__"
 
 
-class Tabled(Array):
-    """A producer with a table that breaks nothing."""
+class CleanTable(Array):
+    """A producer with a correct table."""
 
 
 for _name in (NAME, "__c_dlpack_exchange_api__"):
-    setattr(Tabled, _name, adversary.mutant_table(ra.Array, Tabled, "none"))
-clean = producer(Tabled)
+    setattr(CleanTable, _name, adversary.mutant_table(ra.Array, CleanTable, "none"))
+clean = producer(CleanTable)
 
-TWISTS = {
+DEFECTS = {
     "no-stream": "CAPI-07",
     "major": "CAPI-05",
     "from-positive": "CAPI-09",
@@ -44,52 +44,53 @@ TWISTS = {
 }
 
 
-class Twisted(Array):
-    """A producer with a table of its own, made when it is first looked at: there is one twist to a
-    process."""
+class BrokenTable(Array):
+    """A producer with a table of its own. The table is built at its first lookup, because the
+    native code supports one defect per process."""
 
-    twist = "none"
+    defect = "none"
     name = "dlpack_exchange_api"
 
 
-class Lazily:
-    """A descriptor: the table of a class, the same at every look."""
+class LazyTable:
+    """Descriptor: builds the table of a class at the first lookup and returns the same one
+    afterwards."""
 
     def __init__(self) -> None:
         self.made: dict[type, Any] = {}
 
     def __get__(self, _: Any, kind: Any) -> Any:
         if kind not in self.made:
-            self.made[kind] = adversary.mutant_table(ra.Array, kind, kind.twist, kind.name)
+            self.made[kind] = adversary.mutant_table(ra.Array, kind, kind.defect, kind.name)
         return self.made[kind]
 
 
-setattr(Twisted, NAME, Lazily())
+setattr(BrokenTable, NAME, LazyTable())
 
 
-def enter(twist: str, requirement: str) -> None:
-    """An animal of one twist."""
-    name = "".join(word.title() for word in twist.split("-"))
-    kind = type(name, (Twisted,), {"twist": twist, "__module__": __name__})
+def add(defect: str, requirement: str) -> None:
+    """Registers the mutant with this defect."""
+    name = "".join(word.title() for word in defect.split("-"))
+    kind = type(name, (BrokenTable,), {"defect": defect, "__module__": __name__})
     globals()[name] = breaks(requirement)(kind)
 
 
-for _twist, _requirement in TWISTS.items():
-    enter(_twist, _requirement)
+for _defect, _requirement in DEFECTS.items():
+    add(_defect, _requirement)
 
 
 @breaks("CAPI-01")
 class NoTable(Array):
-    """It has none."""
+    """Has no exchange table."""
 
 
 @breaks("CAPI-02")
-class OtherName(Twisted):
+class WrongCapsuleName(BrokenTable):
     name = "dlpack_exchange_api_v1"
 
 
-class Anew:
-    """A descriptor: another table at every look."""
+class AlternatingTables:
+    """Descriptor: alternates between two tables."""
 
     def __init__(self) -> None:
         self.made: Any = None
@@ -102,26 +103,26 @@ class Anew:
 
 
 @breaks("CAPI-03")
-class OtherEachTime(Twisted):
-    """Its tables alternate."""
+class NewTableEachTime(BrokenTable):
+    """Returns a different table at every lookup."""
 
 
-setattr(OtherEachTime, NAME, Anew())
+setattr(NewTableEachTime, NAME, AlternatingTables())
 
 
 @breaks("CAPI-04")
-class Ages(Twisted):
-    """Its table changes when many arrays have been made."""
+class TableChanges(BrokenTable):
+    """The table changes after 32 arrays have been created."""
 
     made = 0
 
     def __init__(self, source: ra.Array) -> None:
         super().__init__(source)
-        Ages.made += 1
-        if Ages.made > 32:
+        TableChanges.made += 1
+        if TableChanges.made > 32:
             adversary.change_version()
 
 
 @breaks("CAPI-29")
-class OldNameHoldsText(Twisted):
-    __c_dlpack_exchange_api__ = "here"
+class OldNameIsNoCapsule(BrokenTable):
+    __c_dlpack_exchange_api__ = "no capsule"

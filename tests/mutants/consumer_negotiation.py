@@ -1,4 +1,4 @@
-"""Owns the consumers of the zoo: each imports as refarray does, but for one thing."""
+"""Consumers that negotiate wrongly with the producer: calls, keywords, retries, copies, errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from refarray.conformance import _adversary
 
 
 class Proxy:
-    """A producer that passes everything on; subclasses change what is asked or answered."""
+    """A producer that forwards to another one; subclasses change the request or the result."""
 
     def __init__(self, real: Any) -> None:
         self.real = real
@@ -23,18 +23,18 @@ class Proxy:
     def __dlpack__(self, **keywords: Any) -> Any:
         return self.answer(**keywords)
 
-    def answer(self, **keywords: Any) -> Any:
+    def export(self, **keywords: Any) -> Any:
         return type(self.real).__dlpack__(self.real, **keywords)
 
 
-def complete(x: Any) -> None:
-    """AttributeError for what is no producer, as refarray raises it."""
+def require_producer(x: Any) -> None:
+    """Raises refarray's AttributeError for an object that is no DLPack producer."""
     if not hasattr(type(x), "__dlpack__") or not hasattr(type(x), "__dlpack_device__"):
         ra.from_dlpack(x)
 
 
 def clean(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    """Breaks nothing."""
+    """A correct consumer."""
     return ra.from_dlpack(x, device=device, copy=copy)
 
 
@@ -42,88 +42,88 @@ clean_ = consumer(clean)
 
 
 @breaks("CONS-01")
-def device_last(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+def asks_device_last(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     class Late(Proxy):
         asked = False
 
         def __dlpack_device__(self) -> Any:
             return (1, 0)
 
-        def answer(self, **keywords: Any) -> Any:
-            return super().answer(**keywords)
+        def export(self, **keywords: Any) -> Any:
+            return super().export(**keywords)
 
-    complete(x)
+    require_producer(x)
     taken = ra.from_dlpack(Late(x), device=device, copy=copy)
     type(x).__dlpack_device__(x)
     return taken
 
 
 @breaks("VERS-09")
-def never_newest(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+def asks_without_version_first(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     class First(Proxy):
-        def answer(self, **keywords: Any) -> Any:
+        def export(self, **keywords: Any) -> Any:
             version = keywords.get("max_version")
-            if version is not None:  # a bare call first, thrown away
+            if version is not None:  # a call without keywords first, its result discarded
                 with contextlib.suppress(BufferError):
-                    super().answer()
-            return super().answer(**keywords)
+                    super().export()
+            return super().export(**keywords)
 
-    complete(x)
+    require_producer(x)
     return ra.from_dlpack(First(x), device=device, copy=copy)
 
 
 @breaks("VERS-09")
-def never_asks_again(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+def never_retries_old_producer(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     class Once(Proxy):
-        def answer(self, **keywords: Any) -> Any:
+        def export(self, **keywords: Any) -> Any:
             try:
-                return super().answer(**keywords)
+                return super().export(**keywords)
             except TypeError as error:
                 if "unexpected keyword" not in str(error) or copy is not None:
                     raise
                 raise ValueError("too old") from error
 
-    complete(x)
+    require_producer(x)
     return ra.from_dlpack(Once(x), device=device, copy=copy)
 
 
 @breaks("CONS-08")
-def stream_on_cpu(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+def passes_stream_on_cpu(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     class Streams(Proxy):
-        def answer(self, **keywords: Any) -> Any:
-            return super().answer(**{**keywords, "stream": -1})
+        def export(self, **keywords: Any) -> Any:
+            return super().export(**{**keywords, "stream": -1})
 
-    complete(x)
+    require_producer(x)
     return ra.from_dlpack(Streams(x), device=device, copy=copy)
 
 
 @breaks("CONS-09")
-def all_keywords(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+def passes_default_keywords(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     class Every(Proxy):
-        def answer(self, **keywords: Any) -> Any:
+        def export(self, **keywords: Any) -> Any:
             if "max_version" not in keywords:
-                return super().answer(**keywords)
+                return super().export(**keywords)
             try:
-                return super().answer(**{"copy": None, **keywords})
+                return super().export(**{"copy": None, **keywords})
             except TypeError as error:
                 if "unexpected keyword" not in str(error):
                     raise
-                return super().answer(**keywords)
+                return super().export(**keywords)
 
-    complete(x)
+    require_producer(x)
     return ra.from_dlpack(Every(x), device=device, copy=copy)
 
 
 @breaks("CONS-03")
 def wraps_errors(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     class Wraps(Proxy):
-        def answer(self, **keywords: Any) -> Any:
+        def export(self, **keywords: Any) -> Any:
             try:
-                return super().answer(**keywords)
+                return super().export(**keywords)
             except MemoryError as error:
                 raise RuntimeError("the producer failed") from error
 
-    complete(x)
+    require_producer(x)
     return ra.from_dlpack(Wraps(x), device=device, copy=copy)
 
 
@@ -136,59 +136,59 @@ def swallows_interrupts(x: Any, /, *, device: Any = None, copy: Any = None) -> A
 
 
 @breaks("CONS-04")
-def asks_four_times(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+def retries_type_errors(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     class Stubborn(Proxy):
-        def answer(self, **keywords: Any) -> Any:
+        def export(self, **keywords: Any) -> Any:
             for _ in range(2):
                 try:
-                    return super().answer(**keywords)
+                    return super().export(**keywords)
                 except TypeError as error:
                     if "unexpected keyword" in str(error):
                         raise
-            return super().answer(**keywords)
+            return super().export(**keywords)
 
-    complete(x)
+    require_producer(x)
     return ra.from_dlpack(Stubborn(x), device=device, copy=copy)
 
 
 @breaks("CONS-02")
-def type_error_for_nothing(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+def raises_type_error_for_non_producer(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     try:
-        complete(x)
+        require_producer(x)
     except AttributeError as error:
         raise TypeError("not an array") from error
     return ra.from_dlpack(x, device=device, copy=copy)
 
 
 @breaks("CONS-05")
-def any_name(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+def accepts_any_capsule_name(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     class Renames(Proxy):
-        def answer(self, **keywords: Any) -> Any:
-            capsule = super().answer(**keywords)
+        def export(self, **keywords: Any) -> Any:
+            capsule = super().export(**keywords)
             if type(capsule).__name__ == "PyCapsule" and _adversary.name_of(capsule) == "foo":
                 _adversary.rename(capsule, "dltensor_versioned")
             return capsule
 
-    complete(x)
+    require_producer(x)
     return ra.from_dlpack(Renames(x), device=device, copy=copy)
 
 
 @breaks("CONS-05")
-def none_is_empty(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+def imports_none_as_empty(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     class Nothing(Proxy):
-        def answer(self, **keywords: Any) -> Any:
-            capsule = super().answer(**keywords)
+        def export(self, **keywords: Any) -> Any:
+            capsule = super().export(**keywords)
             return ra.empty(0).__dlpack__(max_version=(1, 3)) if capsule is None else capsule
 
-    complete(x)
+    require_producer(x)
     return ra.from_dlpack(Nothing(x), device=device, copy=copy)
 
 
 @breaks("LIFE-12")
-def takes_used(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+def accepts_used_capsule(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     class Again(Proxy):
-        def answer(self, **keywords: Any) -> Any:
-            capsule = super().answer(**keywords)
+        def export(self, **keywords: Any) -> Any:
+            capsule = super().export(**keywords)
             known = type(capsule).__name__ == "PyCapsule"
             if (
                 known
@@ -199,7 +199,7 @@ def takes_used(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
             SEEN.append(capsule)
             return capsule
 
-    complete(x)
+    require_producer(x)
     return ra.from_dlpack(Again(x), device=device, copy=copy)
 
 
@@ -207,20 +207,20 @@ SEEN: list[Any] = []
 
 
 @breaks("FLAG-11")
-def careful_with_legacy(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+def makes_legacy_read_only(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     taken = ra.from_dlpack(x, device=device, copy=copy)
     legacy = getattr(x, "fields", {}).get("versioned") is False and taken.shape == (3,)
     return taken.as_readonly() if legacy and copy is None and not taken.readonly else taken
 
 
 @breaks("FLAG-10")
-def launders(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+def exports_read_only_as_writable(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     taken = ra.from_dlpack(x, device=device, copy=copy)
     return Writable(taken) if taken.readonly else taken
 
 
 class Writable(Array):
-    """An array that exports what is read-only as writable."""
+    """An array that exports read-only data as writable."""
 
     def __dlpack__(
         self,
@@ -236,14 +236,14 @@ class Writable(Array):
 
 
 @breaks("TENS-18")
-def always_copies(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+def copies_by_default(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     taken = ra.from_dlpack(x, device=device, copy=copy)
     plain = copy is None and taken.shape == (3,) and taken.strides == (1,) and not taken.readonly
     return Copied(taken) if plain else taken
 
 
 class Copied(Array):
-    """An array whose memory is a copy, and that keeps what it was copied from."""
+    """An array whose memory is a copy of `source`, which it keeps alive."""
 
     def __init__(self, source: Any) -> None:
         self.kept = source
@@ -254,31 +254,31 @@ class Copied(Array):
 
 
 @breaks("COPY-04")
-def copies_itself(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+def makes_its_own_copy(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     if copy is True:
         return ra.copy(ra.from_dlpack(x, device=device))
     return ra.from_dlpack(x, device=device, copy=copy)
 
 
 @breaks("COPY-07")
-def believes_copy(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+def trusts_copy_true(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     class Believes(Proxy):
         old = False
 
-        def answer(self, **keywords: Any) -> Any:
+        def export(self, **keywords: Any) -> Any:
             try:
-                return super().answer(**keywords)
+                return super().export(**keywords)
             except TypeError:
                 self.old = True
                 raise
 
-    complete(x)
+    require_producer(x)
     if copy is not True:
         return ra.from_dlpack(x, device=device, copy=copy)
 
     class Flagged(Believes):
-        def answer(self, **keywords: Any) -> Any:
-            capsule = super().answer(**keywords)
+        def export(self, **keywords: Any) -> Any:
+            capsule = super().export(**keywords)
             if self.old or _adversary.name_of(capsule) != "dltensor_versioned":
                 return capsule
             KEPT.append(capsule)
@@ -289,13 +289,13 @@ def believes_copy(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
 
 
 @breaks("COPY-08")
-def no_matter_copied(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+def ignores_copied_flag(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     if copy is not False:
         return ra.from_dlpack(x, device=device, copy=copy)
 
     class Unflagged(Proxy):
-        def answer(self, **keywords: Any) -> Any:
-            capsule = super().answer(**keywords)
+        def export(self, **keywords: Any) -> Any:
+            capsule = super().export(**keywords)
             if _adversary.name_of(capsule) != "dltensor_versioned":
                 return capsule
             KEPT.append(capsule)
@@ -306,18 +306,18 @@ def no_matter_copied(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
 
 
 @breaks("COPY-09")
-def forgets_copy_of_old(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+def drops_copy_for_old_producers(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     class Old(Proxy):
         refused = False
 
-        def answer(self, **keywords: Any) -> Any:
+        def export(self, **keywords: Any) -> Any:
             try:
-                return super().answer(**keywords)
+                return super().export(**keywords)
             except TypeError as error:
                 self.refused = "unexpected keyword" in str(error)
                 raise
 
-    complete(x)
+    require_producer(x)
     proxy = Old(x)
     try:
         return ra.from_dlpack(proxy, device=device, copy=copy)
@@ -328,15 +328,15 @@ def forgets_copy_of_old(x: Any, /, *, device: Any = None, copy: Any = None) -> A
 
 
 @breaks("COPY-01")
-def other_names(x: Any, /, *, where: Any = None, copy: Any = None) -> Any:
+def renames_device_keyword(x: Any, /, *, where: Any = None, copy: Any = None) -> Any:
     return ra.from_dlpack(x, device=where, copy=copy)
 
 
 @breaks("CONS-10")
-def dunder_wins(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+def trusts_dlpack_device(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     class Trusting(Proxy):
-        def answer(self, **keywords: Any) -> Any:
-            capsule = super().answer(**keywords)
+        def export(self, **keywords: Any) -> Any:
+            capsule = super().export(**keywords)
             if type(capsule).__name__ != "PyCapsule" or not str(
                 _adversary.name_of(capsule)
             ).startswith("dltensor"):
@@ -348,5 +348,5 @@ def dunder_wins(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
             KEPT.append(capsule)
             return ra.empty(3).__dlpack__(max_version=(1, 3))
 
-    complete(x)
+    require_producer(x)
     return ra.from_dlpack(Trusting(x), device=device, copy=copy)

@@ -1,7 +1,12 @@
-"""Owns subjects that are no libraries: they die, hang, print, leave or do not import."""
+"""Subjects that disrupt their process: they crash, hang, exit, print or fail to import."""
 
 from __future__ import annotations
 
+import atexit
+import os
+import signal
+import sys
+import time
 from typing import Any
 
 from mutants.base import Array
@@ -9,7 +14,7 @@ from refarray.conformance import Subject
 
 
 class Crashing(Array):
-    """Dies at every export for an older consumer."""
+    """Crashes at every export with max_version=(1, 0)."""
 
     def __dlpack__(
         self,
@@ -20,11 +25,8 @@ class Crashing(Array):
         copy: Any = None,
     ) -> Any:
         if max_version == (1, 0):
-            import os
-            import signal
-
             os.kill(os.getpid(), signal.SIGSEGV)
-        print("this is no message")  # must not be taken for one
+        print("this is no message")  # must not be mistaken for a message of the worker
         return super().__dlpack__(
             stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
         )
@@ -33,14 +35,15 @@ class Crashing(Array):
 def subject(
     name: str, imports: str, plain: str = "Crashing(ra.arange(6, dtype=ra.float32))"
 ) -> Subject:
+    """A subject with one plain array."""
     return Subject(name, imports, arrays={"plain": plain})
 
 
-crashing = subject("crashing", "import refarray as ra; from mutants.odd import Crashing")
+crashing = subject("crashing", "import refarray as ra; from mutants.misbehaving import Crashing")
 
 
 class Leaving(Array):
-    """Leaves the process when it is asked for a copy, by the door that `how` names."""
+    """Exits the process, by the function `how`, when it is asked for a copy."""
 
     how = "sys.exit"
 
@@ -53,9 +56,6 @@ class Leaving(Array):
         copy: Any = None,
     ) -> Any:
         if copy is True:
-            import os
-            import sys
-
             sys.exit(4) if self.how == "sys.exit" else os._exit(4)
         return super().__dlpack__(
             stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
@@ -67,48 +67,41 @@ class Vanishing(Leaving):
 
 
 class Hanging(Leaving):
-    """Does not answer when it is asked for a copy."""
+    """Never returns when it is asked for a copy."""
 
     def __dlpack__(self, *, copy: Any = None, **keywords: Any) -> Any:
         while copy is True:
-            import time
-
             time.sleep(1)
         return super().__dlpack__(**keywords)
 
 
 class Stuck(Array):
-    """Never answers."""
+    """Never returns from an export."""
 
     def __dlpack__(self, **keywords: Any) -> Any:
-        import time
-
         time.sleep(3600)
 
 
-def one(name: str) -> Subject:
-    """A subject whose arrays are of a class of ours."""
+def array_of(name: str) -> Subject:
+    """A subject whose array is an instance of the class `name`."""
     return subject(
         name.lower(),
-        f"import refarray as ra; from mutants.odd import {name}",
+        f"import refarray as ra; from mutants.misbehaving import {name}",
         f"{name}(ra.arange(6, dtype=ra.float32))",
     )
 
 
 class Blocking(Array):
-    """Keeps its process from ending once it has been exported."""
+    """After an export, blocks the exit of the process."""
 
     def __dlpack__(self, **keywords: Any) -> Any:
-        import atexit
-        import time
-
         atexit.register(time.sleep, 3600)
         return super().__dlpack__(**keywords)
 
 
 blocking = subject(
     "blocking",
-    "import refarray as ra; from mutants.odd import Blocking",
+    "import refarray as ra; from mutants.misbehaving import Blocking",
     "Blocking(ra.arange(6, dtype=ra.float32))",
 )
 lingering = subject(
@@ -128,5 +121,43 @@ printing = Subject(
     "print('{\"held\": true}'); import os; os.write(1, b'{}\\n'); import refarray as ra",
     arrays={"plain": "print('plain') or ra.arange(6, dtype=ra.float32)"},
 )
-leaving, vanishing = one("Leaving"), one("Vanishing")
-hanging, stuck = one("Hanging"), one("Stuck")
+leaving, vanishing = array_of("Leaving"), array_of("Vanishing")
+hanging, stuck = array_of("Hanging"), array_of("Stuck")
+
+# Subjects of which only some arrays crash or hang, for the matrix.
+
+
+class CrashesNumpy(Array):
+    """Crashes when a consumer asks for version 1.0, as NumPy does."""
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        if keywords.get("max_version") == (1, 0):
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return self.source.__dlpack__(**keywords)
+
+
+class HangsInDevice(Array):
+    """Never returns from __dlpack_device__."""
+
+    def __dlpack_device__(self) -> Any:
+        time.sleep(3600)
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        return self.source.__dlpack__(**keywords)
+
+
+IMPORTS = f"import refarray as ra; from {__name__} import CrashesNumpy, HangsInDevice"
+SIX = "ra.arange(6, dtype=ra.float32)"
+crashes_numpy = Subject(
+    "crashes_numpy",
+    IMPORTS,
+    arrays={
+        "plain": SIX,
+        "strided": f"CrashesNumpy({SIX}[::2])",
+        "reversed": f"{SIX}[::-1]",
+        "scalar": "CrashesNumpy(ra.asarray(1.0))",
+    },
+)
+hangs_in_device = Subject(
+    "hangs_in_device", IMPORTS, arrays={"plain": f"HangsInDevice({SIX})", "strided": SIX}
+)

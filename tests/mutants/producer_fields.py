@@ -1,4 +1,4 @@
-"""Owns the producers of the zoo that answer wrongly: versions, dtypes, devices, layouts, flags."""
+"""Producers that export a wrong struct: version, dtype, device, layout or flags."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ clean = producer(Clean)
 
 
 class Forger(Array):
-    """Changes what a capsule holds by `changes`, where `applies`."""
+    """Replaces the fields that `changes` returns in the tensors that `applies` selects."""
 
     def applies(self, held: dict[str, Any], keywords: dict[str, Any]) -> bool:
         return True
@@ -63,7 +63,7 @@ class EchoesVersion(Forger):
 
 
 class Legacy(Array):
-    """Gives the legacy struct, with what it cannot say, for the versions in `old`."""
+    """Exports the legacy struct for the versions that `old` accepts, even where it loses a flag."""
 
     def old(self, version: Any) -> bool:
         return False
@@ -96,7 +96,7 @@ class LegacyForOlder(Legacy):
 
 
 @breaks("VERS-04")
-class VersionedForNobody(Array):
+class VersionedWithoutMaxVersion(Array):
     def __dlpack__(
         self,
         *,
@@ -117,7 +117,7 @@ class VersionedForNobody(Array):
 
 
 @breaks("VERS-07")
-class VersionedForOld(Array):
+class VersionedForMajorZero(Array):
     def __dlpack__(
         self,
         *,
@@ -136,7 +136,7 @@ class VersionedForOld(Array):
 
 
 @breaks("VERS-10")
-class LaxVersion(Array):
+class AcceptsInvalidMaxVersion(Array):
     def __dlpack__(
         self,
         *,
@@ -157,7 +157,7 @@ class LaxVersion(Array):
 def mistyped(
     requirement: str, name: str, right: tuple[int, int, int], wrong: tuple[int, int, int]
 ) -> None:
-    """A producer that calls one dtype by another triple."""
+    """A producer that exports dtype `right` as `wrong`."""
 
     def applies(self: Any, held: dict[str, Any], keywords: dict[str, Any]) -> bool:
         return bool(held["dtype"] == right)
@@ -172,13 +172,13 @@ def mistyped(
 mistyped("DTYPE-01", "BoolAsByte", (6, 8, 1), (1, 8, 1))
 mistyped("DTYPE-02", "SignedAsUnsigned", (0, 32, 1), (1, 32, 1))
 mistyped("DTYPE-03", "DoubleAsInt", (2, 64, 1), (0, 64, 1))
-mistyped("DTYPE-04", "ComplexOfItsHalf", (5, 128, 1), (5, 64, 1))
-mistyped("DTYPE-05", "BrainAsHalf", (4, 16, 1), (2, 16, 1))
-mistyped("DTYPE-06", "SmallFloatsMixed", (10, 8, 1), (8, 8, 1))
+mistyped("DTYPE-04", "Complex128As64Bits", (5, 128, 1), (5, 64, 1))
+mistyped("DTYPE-05", "Bfloat16AsHalf", (4, 16, 1), (2, 16, 1))
+mistyped("DTYPE-06", "Float8Swapped", (10, 8, 1), (8, 8, 1))
 
 
 @breaks("DTYPE-15")
-class NoShorts(Array):
+class RefusesInt16(Array):
     def __dlpack__(
         self,
         *,
@@ -201,7 +201,7 @@ class DeviceList(Array):
 
 
 @breaks("DEV-03")
-class PinnedByName(Forger):
+class StructSaysPinned(Forger):
     def applies(self, held: dict[str, Any], keywords: dict[str, Any]) -> bool:
         return keywords["dl_device"] is None
 
@@ -210,7 +210,7 @@ class PinnedByName(Forger):
 
 
 @breaks("TENS-03")
-class LiveEmpty(Forger):
+class EmptyWithDataPointer(Forger):
     def applies(self, held: dict[str, Any], keywords: dict[str, Any]) -> bool:
         return 0 in held["shape"]
 
@@ -219,7 +219,7 @@ class LiveEmpty(Forger):
 
 
 @breaks("TENS-06")
-class NoStrides(Forger):
+class NullStrides(Forger):
     def applies(self, held: dict[str, Any], keywords: dict[str, Any]) -> bool:
         return held["shape"] == (1, 1)
 
@@ -228,7 +228,7 @@ class NoStrides(Forger):
 
 
 @breaks("TENS-08")
-class NoShape(Forger):
+class NullShape(Forger):
     def applies(self, held: dict[str, Any], keywords: dict[str, Any]) -> bool:
         return held["shape"] == (1, 1)
 
@@ -237,7 +237,7 @@ class NoShape(Forger):
 
 
 @breaks("TENS-18")
-class AlwaysCopies(Array):
+class CopiesByDefault(Array):
     def __dlpack__(
         self,
         *,
@@ -264,7 +264,7 @@ class ByteStrides(Forger):
 
 
 @breaks("TENS-01")
-class OneOff(Forger):
+class ShiftedByteOffset(Forger):
     def applies(self, held: dict[str, Any], keywords: dict[str, Any]) -> bool:
         return held["shape"] == (6,) and held["strides"] == (1,) and not held.get("flags")
 
@@ -272,8 +272,8 @@ class OneOff(Forger):
         return {"byte_offset": 4}
 
 
-class Flagged(Forger):
-    """Changes the flags of versioned structs."""
+class FlagChanger(Forger):
+    """Replaces the flags of versioned structs."""
 
     def applies(self, held: dict[str, Any], keywords: dict[str, Any]) -> bool:
         return bool(held["versioned"])
@@ -286,43 +286,43 @@ class Flagged(Forger):
 
 
 @breaks("FLAG-01")
-class StrayBit(Flagged):
+class UnknownFlag(FlagChanger):
     def flags(self, flags: int, held: dict[str, Any], keywords: dict[str, Any]) -> int:
         return flags | 1 << 40
 
 
 @breaks("FLAG-02")
-class ForgetsReadOnly(Flagged):
+class DropsReadOnly(FlagChanger):
     def flags(self, flags: int, held: dict[str, Any], keywords: dict[str, Any]) -> int:
         return flags & ~1
 
 
 @breaks("FLAG-02")
-class AlwaysReadOnly(Flagged):
+class AlwaysReadOnly(FlagChanger):
     def flags(self, flags: int, held: dict[str, Any], keywords: dict[str, Any]) -> int:
         return flags if flags & 2 else flags | 1
 
 
 @breaks("FLAG-03")
-class SilentCopies(Flagged):
+class CopiesWithoutFlag(FlagChanger):
     def flags(self, flags: int, held: dict[str, Any], keywords: dict[str, Any]) -> int:
         return flags & ~2
 
 
 @breaks("FLAG-04")
-class ClaimsCopies(Flagged):
+class FlagsScalarsAsCopies(FlagChanger):
     def flags(self, flags: int, held: dict[str, Any], keywords: dict[str, Any]) -> int:
         return flags | 2 if held["shape"] == () else flags
 
 
 @breaks("FLAG-06")
-class ReadOnlyCopies(Flagged):
+class ReadOnlyCopies(FlagChanger):
     def flags(self, flags: int, held: dict[str, Any], keywords: dict[str, Any]) -> int:
         return flags | 1 if flags & 2 and self.source.readonly else flags
 
 
 @breaks("FLAG-02")
-class LaundersReadOnly(Array):
+class ExportsReadOnlyAsLegacy(Array):
     def __dlpack__(
         self,
         *,

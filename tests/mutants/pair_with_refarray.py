@@ -1,0 +1,40 @@
+"""Mutants whose defect shows only in an exchange with refarray as the other library."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import refarray as ra
+from mutants.base import breaks, fields
+from mutants.consumer_negotiation import exports_read_only_as_writable
+from mutants.producer_methods import Exporter
+
+
+@breaks("DTYPE-15")
+class Int16BecomesZero(Exporter):
+    """Sets the data of int16 arrays to zero on export."""
+
+    def export(self, keywords: dict[str, Any]) -> Any:
+        if self.source.dtype == ra.int16:
+            self.source[...] = ra.zeros(3, dtype=ra.int16)
+        return super().export(keywords)
+
+
+@breaks("TENS-19")
+def undoes_transposition(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+    taken = ra.from_dlpack(x, device=device, copy=copy)
+    return taken.T if isinstance(x, ra.Array) and x.shape == (3, 2) else taken
+
+
+@breaks("FLAG-10")
+def loses_read_only(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+    return exports_read_only_as_writable(x, device=device, copy=copy)
+
+
+@breaks("LIFE-16")
+def overwrites_data(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+    taken = ra.from_dlpack(x, device=device, copy=copy)
+    if isinstance(x, ra.Array) and x.shape == (6,):
+        ctypes.memset(fields(x.__dlpack__())["data"], 0, 24)
+    return taken
