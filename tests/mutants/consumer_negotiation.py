@@ -21,7 +21,7 @@ class Proxy:
         return type(self.real).__dlpack_device__(self.real)
 
     def __dlpack__(self, **keywords: Any) -> Any:
-        return self.answer(**keywords)
+        return self.export(**keywords)
 
     def export(self, **keywords: Any) -> Any:
         return type(self.real).__dlpack__(self.real, **keywords)

@@ -25,7 +25,7 @@ class Exporter(Array):
         dl_device: Any = None,
         copy: Any = None,
     ) -> Any:
-        return self.answer(
+        return self.export(
             {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
         )
 

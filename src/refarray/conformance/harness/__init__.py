@@ -1,1 +1,1 @@
-"""The kit's own producers and consumers, and the corpus of managed tensors that it hands out."""
+"""Call wrappers for the library under test, the kit's own producers, and the corpus of tensors."""

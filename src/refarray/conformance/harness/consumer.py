@@ -1,4 +1,5 @@
-"""Owns a subject as a consumer: what it is given, what came of it, how often the deleter ran."""
+"""The library under test as a consumer: imports through its from_dlpack, and `give`, the kit's
+producer of tensors with arbitrary fields."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ GIVE = "from refarray.conformance import give"
 
 @dataclass(slots=True)
 class Import:
-    """What a consumer made of one producer: an array, or an exception."""
+    """The result of one import: an array or an exception."""
 
     array: Any = None
     error: BaseException | None = None
@@ -33,12 +34,13 @@ class Import:
 
     @property
     def refused(self) -> bool:
-        """Whether an exception, and not one of the interpreter's own complaints, was raised."""
+        """Whether the consumer raised. A SystemError does not count: it reports a bug of the
+        consumer, not a refusal."""
         return self.error is not None and not isinstance(self.error, SystemError)
 
     def held(self) -> dict[str, Any]:
-        """What the array exports, read without consuming it. NotApplicable when it cannot be
-        exported again, so nothing can be told of it."""
+        """The fields that the imported array exports; its capsule is not consumed. NotApplicable if
+        the import failed or the array cannot be exported again."""
         if self.error is not None:
             raise NotApplicable(f"refused: {raised(self.error)}")
         for keywords in ({"max_version": (1, 3)}, {}):
@@ -47,23 +49,23 @@ class Import:
                 return dict(_native._inspect_capsule(capsule))
             except Exception as error:
                 reason = raised(error)
-        raise NotApplicable(f"imported, and cannot be looked at: {reason}")
+        raise NotApplicable(f"imported, but cannot be exported again: {reason}")
 
     @property
     def address(self) -> int:
-        """Of its first element."""
+        """Address of its first element."""
         held = self.held()
         return int(held["data"]) + int(held["byte_offset"])
 
     @property
     def values(self) -> Any:
-        """Its elements, as nested lists."""
+        """Its elements as nested lists."""
         self.held()
         return refarray.from_dlpack(self.array).tolist()
 
     @property
     def readonly(self) -> bool:
-        """Whether it is exported with READ_ONLY, or refuses to be exported without a flag."""
+        """Whether it exports READ_ONLY. NotApplicable if its export has no flags."""
         flags = self.held().get("flags")
         if flags is None:
             raise NotApplicable("its export has no flags")
@@ -71,72 +73,72 @@ class Import:
 
 
 def described(array: Any) -> str:
-    """An array in a few words, without its data."""
+    """The type, shape and dtype of an array."""
     parts = [type(array).__name__]
     for name in ("shape", "dtype"):
         try:
             value = getattr(array, name)
             parts.append(f"{name} {tuple(value) if name == 'shape' else value}")
-        except Exception as error:  # of what was let in although it is broken
+        except Exception as error:  # the array may be an accepted malformed tensor
             parts.append(f"whose {name} raises {type(error).__name__}")
     return ", ".join(parts)
 
 
 class Consumer:
-    """One subject, imported. Probes are given one each."""
+    """A subject in the role of the consumer; the argument of consumer checks."""
 
     def __init__(self, subject: Subject, namespace: dict[str, Any]) -> None:
         self.subject = subject
         self.namespace = namespace
 
     def function(self) -> Any:
-        """What imports. NotApplicable when there is none."""
+        """The subject's import function. NotApplicable if it has none."""
         name = self.subject.from_dlpack.partition("(")[0]
         if not name:
-            raise NotApplicable(f"{self.subject.name} imports nothing")
+            raise NotApplicable(f"{self.subject.name} has no import function")
         try:
             return eval(name, self.namespace)
         except (AttributeError, NameError) as error:
-            raise NotApplicable(f"{self.subject.name} imports nothing: {error}") from error
+            raise NotApplicable(f"{self.subject.name} has no import function: {error}") from error
 
     @cached_property
     def takes_legacy(self) -> bool:
-        """Whether it takes a well-formed legacy capsule at all."""
+        """Whether it imports a well-formed legacy capsule."""
         given = Given({"data": FLOATS, "shape": (3,), "versioned": False})
         return self.take(given).error is None
 
     def own(self, *kinds: str) -> tuple[str, Any]:
-        """An array of the subject's own, of the first of these kinds that it has, and its
-        expression. NotApplicable when it makes none."""
+        """(expression, array) of the first of these kinds that the subject has. NotApplicable if it
+        has none."""
         source = next(filter(None, map(self.subject.arrays.get, kinds or ("plain",))), None)
         if source is None:
-            raise NotApplicable(f"{self.subject.name} makes no arrays")
+            raise NotApplicable(f"{self.subject.name} makes no arrays of its own")
         try:
             return source, eval(source, self.namespace)
         except Exception as error:
             raise NotApplicable(f"{source} raised {raised(error)}") from error
 
     def take(self, given: Any, **keywords: Any) -> Import:
-        """What from_dlpack makes of a producer."""
+        """Imports `given`, a producer, through the subject's from_dlpack."""
         self.function()
         if isinstance(given, Given):
             about(self.repro(given.text, **keywords))
-        more = "".join(f", {name}=_{name}" for name in keywords)
-        call = self.subject.from_dlpack.format(f"_given{more}")
+        arguments = "".join(f", {name}=_{name}" for name in keywords)
+        call = self.subject.from_dlpack.format(f"_given{arguments}")
         values = {f"_{name}": value for name, value in keywords.items()}
         try:
             return Import(eval(call, {**self.namespace, **values, "_given": given}))
-        except BaseException as error:  # a producer's KeyboardInterrupt too
+        except BaseException as error:  # includes the KeyboardInterrupt that a producer raises
             return Import(error=error)
 
     def look(self, array: Any) -> dict[str, Any]:
-        """What an array of the subject's own exports."""
+        """The fields that one of the subject's arrays exports."""
         return Import(array).held()
 
     def repro(self, given: str, **keywords: Any) -> str:
-        """How to hand it the same; `given` is a Python expression."""
-        more = "".join(f", {name}={value!r}" for name, value in keywords.items())
-        call = self.subject.from_dlpack.format(f"{given}{more}")
+        """Code that repeats the import; `given` is the producer as a Python expression."""
+        arguments = "".join(f", {name}={value!r}" for name, value in keywords.items())
+        call = self.subject.from_dlpack.format(f"{given}{arguments}")
         lines = [f"{GIVE}; {self.subject.imports}", f"print({call})"]
         if "with_table(" in given:
             lines[:1] = [
@@ -147,29 +149,30 @@ class Consumer:
         return "\n".join(lines)
 
     def seen(self, held: bool | None, observed: str, given: str, **keywords: Any) -> CheckResult:
-        """What a case showed."""
+        """The result of a case, with its repro."""
         return CheckResult(held, observed, self.repro(given, **keywords))
 
 
 def settle(done: Callable[[], bool]) -> None:
-    """Lets go of what only cycles still hold, if anything is still to be let go of."""
+    """Runs the garbage collector unless `done`: objects in reference cycles are still to be
+    freed."""
     if not done():
         gc.collect()
 
 
 def text(fields: Mapping[str, Any]) -> str:
-    """`give(shape=(3,), ndim=-1)`: the call that makes a producer of these fields."""
-    told = {name: value for name, value in fields.items() if name != "data" or value != FLOATS}
-    return "give({})".format(", ".join(f"{name}={value!r}" for name, value in told.items()))
+    """The call that makes a producer with these fields: `give(shape=(3,), ndim=-1)`."""
+    shown = {name: value for name, value in fields.items() if name != "data" or value != FLOATS}
+    return "give({})".format(", ".join(f"{name}={value!r}" for name, value in shown.items()))
 
 
 class Given:
-    """A producer that hands out one managed tensor, made field by field by native code, and keeps
-    a record of what it was asked and of its deleter."""
+    """A producer whose managed tensors have exactly the given fields. Records the requests and the
+    deleter calls."""
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
         self.text = text(fields)
-        """The call that makes it."""
+        """The call that makes this producer."""
         self.fields = dict(fields)
         self.knows: str | None = self.fields.pop("knows", None)
         self.raises: BaseException | None = self.fields.pop("raises", None)
@@ -178,11 +181,11 @@ class Given:
         self.tensors: list[Any] = []
         self.asked: list[dict[str, Any]] = []
         self.capsule: Any = None
-        """The last one, when `keep` is set: to see what became of its name."""
+        """The last capsule if `keep` is set; checks read its name after the import."""
         self.keep = False
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """What the struct says, unless `dunder_device` was given, which may be an exception."""
+        """The struct's device, or `dunder_device`, which may be an exception to raise."""
         if isinstance(self.device, BaseException):
             raise self.device
         out: tuple[int, int] = self.device
@@ -195,9 +198,9 @@ class Given:
         max_version: tuple[int, int] | None = None,
         **others: Any,
     ) -> Any:
-        """The versioned struct for who asks for it, else the legacy one: what both have in common
-        is the same. BufferError where the legacy struct cannot say what was asked of us, TypeError
-        for what an old producer does not know."""
+        """A capsule with the versioned struct if `max_version` is at least 1.0, else with the
+        legacy struct. BufferError if the fields do not exist in the legacy struct; TypeError for
+        keywords that `knows` leaves out."""
         self.asked.append({"stream": stream, "max_version": max_version, **others})
         if self.raises is not None:
             raise self.raises
@@ -213,7 +216,9 @@ class Given:
             if {"version", "flags", "unmapped_body"} & set(fields) or fields.get(
                 "versioned"
             ) is True:
-                raise BufferError("this tensor has a versioned struct only, and none was asked for")
+                raise BufferError(
+                    "this tensor needs the versioned struct; max_version must be at least (1, 0)"
+                )
             fields["versioned"] = False
         self.tensors.append(_adversary.make(**fields))
         capsule = self.tensors[-1].capsule()
@@ -223,31 +228,33 @@ class Given:
 
     @property
     def unasked(self) -> bool:
-        """Whether it refused a consumer that knows the legacy struct only."""
+        """Whether __dlpack__ was called but no tensor was exported: the consumer asked for the
+        legacy struct only."""
         return bool(self.asked) and not self.tensors
 
     @property
     def deleter_calls(self) -> int:
-        """Of every tensor that was handed out."""
+        """Deleter calls of all exported tensors."""
         return sum(tensor.deleter_calls for tensor in self.tensors)
 
     @property
     def address(self) -> int:
-        """Of the last tensor's own bytes."""
+        """Address of the last tensor's memory."""
         return int(self.tensors[-1].address)
 
     @property
     def bytes(self) -> bytes:
-        """What the last tensor's memory holds now."""
+        """Current contents of the last tensor's memory."""
         data: bytes = self.tensors[-1].bytes()
         return data
 
 
 def give(**fields: Any) -> Given:
-    """A producer whose managed tensor has exactly these fields, however wrong: shape, strides,
-    data, dtype (code, bits, lanes), device (type, id), byte_offset, ndim, flags, version,
-    versioned … `knows="stream"` names the keywords that its `__dlpack__` takes, `raises` is what it
-    raises, `returns` what it returns instead of a capsule, `dunder_device` what `__dlpack_device__`
-    says or raises. `.deleter_calls` counts what the consumer did. The data is 0.0, 1.0 … 15.0 as
-    float32 when none is given."""
+    """A producer whose managed tensor has exactly these fields, valid or not: shape, strides, data,
+    dtype (code, bits, lanes), device (type, id), byte_offset, ndim, flags, version, versioned …
+
+    `knows="stream"` lists the keywords that its `__dlpack__` accepts, `raises` is an exception that
+    it raises, `returns` an object that it returns instead of a capsule; `dunder_device` is the
+    result of `__dlpack_device__`, or an exception. `.deleter_calls` counts the deleter calls. The
+    default data is 0.0, 1.0 … 15.0 as float32."""
     return Given({"data": FLOATS, **fields})

@@ -1,5 +1,5 @@
-"""Owns what consumers are given: managed tensors field by field, the requirement that each tries,
-and what has to come of it."""
+"""The corpus of managed tensors for consumers: fields, the requirement each one tests, and the
+expected result. This file: empty tensors, ndim, arithmetic, layouts."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from typing import Any
 
 FLOATS = struct.pack("16f", *range(16))
 CPU, CUDA, CUDA_HOST, ROCM = 1, 2, 3, 10
-WILD = 0xDEAD0008  # never mapped: reading it faults
+WILD = 0xDEAD0008  # an unmapped address: access faults
 INT64_MIN = -(2**63)
 
 
 @dataclass(frozen=True)
 class Given:
-    """One managed tensor. `right` says what a consumer has to do: import it, with these values and
-    this shape; refuse it; or either, as long as the values are right."""
+    """One managed tensor and the expected result: `import` it with this shape and these values,
+    `refuse` it, or `either`, as long as imported values are right."""
 
     id: str
     case: str
     right: str
-    """import, refuse or either."""
+    """"import", "refuse" or "either"."""
     fields: dict[str, Any]
     shape: tuple[int, ...] | None = None
     values: Any = None
     may_refuse: bool = False
-    """For `import`: a refusal is the consumer's limit, not a broken requirement."""
+    """For `import`: a refusal is a limit of the consumer and breaks no requirement."""
     expected: str = ""
 
     @property
     def foreign(self) -> bool:
-        """Whether it is refused only because the consumer has no such dtype or device. The widths
-        of fp6 and fp4 are the header's, so a wrong one is foreign to everybody."""
+        """Whether a consumer that supports the dtype or device may import it. fp6 and fp4 of a
+        wrong width are never valid, as dlpack.h fixes their widths."""
         code, bits, _ = self.fields.get("dtype", (2, 32, 1))
         device = self.fields.get("device", (1, 0))[0]
         return self.right == "refuse" and (
@@ -43,7 +43,7 @@ class Given:
         )
 
     def carried(self, device: str) -> bool:
-        """Whether an array that calls its device so shows that the consumer knows it."""
+        """Whether an imported array on `device` shows that the consumer supports that device."""
         return self.id in {"DEV-07", "DEV-10"} and device not in {"", "cpu"}
 
 
@@ -61,13 +61,13 @@ def accept(
     may_refuse: bool = False,
     **fields: Any,
 ) -> None:
-    """A case that has to be imported."""
+    """Adds a tensor that has to be imported."""
     fields.setdefault("data", FLOATS)
     GIVEN.append(Given(name, case, "import", fields, right_shape, values, may_refuse, expected))
 
 
 def refuse(name: str, case: str, expected: str, /, **fields: Any) -> None:
-    """A case that has to be refused."""
+    """Adds a tensor that has to be refused."""
     fields.setdefault("data", FLOATS)
     GIVEN.append(Given(name, case, "refuse", fields, expected=expected))
 
@@ -75,7 +75,7 @@ def refuse(name: str, case: str, expected: str, /, **fields: Any) -> None:
 def either(
     name: str, case: str, expected: str, right_shape: Any, values: Any = None, /, **fields: Any
 ) -> None:
-    """A case that may be refused, and has to have the right values when it is not."""
+    """Adds a tensor that may be refused, but has to have the right values if it is imported."""
     fields.setdefault("data", FLOATS)
     GIVEN.append(Given(name, case, "either", fields, right_shape, values, expected=expected))
 
@@ -84,7 +84,7 @@ ROW = ((3,), [0.0, 1.0, 2.0])
 MATRIX = ((2, 3), [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
 
 # Tensors without elements.
-EMPTY = "no elements: imported, whatever data and strides are"
+EMPTY = "no elements: imported for any data and strides"
 accept("TENS-04", "null-data", EMPTY, (0,), [], shape=(0,), data=None)
 accept("TENS-04", "null-data-legacy", EMPTY, (0,), [], shape=(0,), data=None, versioned=False)
 accept("TENS-04", "wild-data", EMPTY, (0,), [], shape=(0,), data=1)
@@ -101,8 +101,8 @@ refuse(
     byte_offset=64,
 )
 refuse("TENS-05", "null-data-scalar", "an element at NULL: refused", shape=(), data=None)
-# ndim against shape.
-SCALAR = "ndim 0: one element; shape and strides are not looked at"
+# ndim and shape.
+SCALAR = "ndim 0: one element; shape and strides are not read"
 accept("TENS-08", "scalar-null", SCALAR, (), 0.0, shape=None, strides=None, ndim=0)
 accept("TENS-08", "scalar-wild", SCALAR, (), 0.0, shape=WILD, strides=WILD, ndim=0)
 for _ndim in (-1, 65536, 2**31 - 1, -(2**31)):
@@ -144,7 +144,7 @@ refuse(
 refuse(
     "TENS-10",
     "bytes",
-    "a number of bytes above 2**63: refused",
+    "a size of more than 2**63 bytes: refused",
     shape=(2**61,),
     strides=(0,),
     dtype=(2, 64, 1),
@@ -152,14 +152,14 @@ refuse(
 refuse(
     "TENS-10",
     "stride",
-    "a stride whose bytes are above 2**63: refused",
+    "a stride of more than 2**63 bytes: refused",
     shape=(2,),
     strides=(2**62,),
 )
 refuse(
     "TENS-10",
     "stride-min",
-    "the smallest stride there is: refused",
+    "stride -2**63: refused",
     shape=(2,),
     strides=(INT64_MIN,),
 )
@@ -200,7 +200,7 @@ either(
 either(
     "TENS-12",
     "negative",
-    "stride -1: backwards, or refused",
+    "stride -1: reversed, or refused",
     (4,),
     [3.0, 2.0, 1.0, 0.0],
     shape=(4,),
@@ -210,7 +210,7 @@ either(
 either(
     "TENS-13", "zero", "stride 0: repeated, or refused", (4,), [0.0] * 4, shape=(4,), strides=(0,)
 )
-UNIT = "strides of axes of extent 1 mean nothing"
+UNIT = "strides of axes of extent 1 are ignored"
 accept(
     "TENS-14", "row", UNIT, (1, 5), [[0.0, 1.0, 2.0, 3.0, 4.0]], shape=(1, 5), strides=(12345, 1)
 )
@@ -238,7 +238,7 @@ accept(
 accept(
     "ABI-05",
     "every-second",
-    "strides count elements: every second",
+    "strides count elements: every second element",
     (3,),
     [0.0, 2.0, 4.0],
     shape=(3,),

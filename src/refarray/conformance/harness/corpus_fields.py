@@ -1,11 +1,11 @@
-"""Owns the part of the corpus that is about versions, NULL members, dtypes, devices and pages."""
+"""The rest of the corpus: versions, NULL members, dtypes, devices, guard pages."""
 
 from __future__ import annotations
 
 from refarray.conformance.harness.corpus import GIVEN, MATRIX, ROW, WILD, accept, either, refuse
 
 __all__ = ["GIVEN"]
-"""The whole corpus, once this part has been added to it."""
+"""The whole corpus: importing this module adds its tensors."""
 
 # NULL strides, versions, NULL members.
 accept(
@@ -38,7 +38,7 @@ accept(
 either(
     "VERS-11",
     "minor3",
-    "NULL strides from 1.2 on are illegal: row-major, or refused",
+    "NULL strides are invalid since 1.2: row-major, or refused",
     *MATRIX,
     shape=(2, 3),
     strides=None,
@@ -48,7 +48,7 @@ for _major in (0, 2, 2**32 - 1):
     refuse(
         "VERS-02",
         f"major{_major}",
-        f"major version {_major}: refused, nothing but the deleter touched",
+        f"major version {_major}: refused; only the deleter is used",
         version=(_major, 3),
         unmapped_body=True,
     )
@@ -71,7 +71,7 @@ accept("LIFE-02", "no-deleter", "a NULL deleter: imported, never called", *ROW, 
 refuse(
     "LIFE-02",
     "no-deleter-refused",
-    "a NULL deleter on the way of refusal: never called",
+    "a NULL deleter of a refused tensor: never called",
     shape=(3,),
     dtype=(99, 32, 1),
     deleter=None,
@@ -79,7 +79,7 @@ refuse(
 accept(
     "LIFE-28",
     "no-context",
-    "manager_ctx NULL: none of the consumer's business",
+    "manager_ctx NULL: imported",
     *ROW,
     manager_ctx=False,
 )
@@ -108,7 +108,7 @@ either(
 )
 refuse("DTYPE-07", "fp6-bits8", "fp6 of 8 bits: refused", dtype=(15, 8, 1))
 refuse("DTYPE-08", "fp4-bits8", "fp4 of 8 bits: refused", dtype=(17, 8, 1))
-# Devices that no CPU build reaches: the data must not be touched.
+# Devices that a CPU build cannot access: data must not be read.
 for _kind in (-1, 0, 4, 5, 6, 7, 8, 9, 12, 14, 15, 16, 17, 18, 22, 2**31 - 1):
     _name = (
         "DEV-10"
@@ -120,22 +120,22 @@ for _kind in (-1, 0, 4, 5, 6, 7, 8, 9, 12, 14, 15, 16, 17, 18, 22, 2**31 - 1):
     refuse(
         _name,
         f"device{_kind}",
-        f"device type {_kind}: refused, its data not touched",
+        f"device type {_kind}: refused without reading data",
         device=(_kind, 0),
         data=WILD,
     )
 either(
     "DEV-12",
     "rocm-host",
-    "memory that ROCm pinned, which the array API's list lacks: right values, or refused",
+    "ROCm pinned memory, which the array API does not list: right values, or refused",
     *ROW,
     device=(11, 0),
 )
-# Guard pages behind what is claimed, read-only pages under what is the producer's.
+# `guarded`: shape and strides end at a guard page. `frozen`: the struct is on read-only pages.
 accept(
     "TENS-16",
     "guarded",
-    "nothing behind the entries of shape and strides is read",
+    "nothing past the end of shape and strides is read",
     *MATRIX,
     shape=(2, 3),
     guarded=True,
@@ -151,7 +151,7 @@ accept(
 accept(
     "LIFE-19",
     "frozen-no-strides",
-    "NULL strides are not filled in in the producer's struct",
+    "NULL strides are not replaced in the producer's struct",
     *MATRIX,
     shape=(2, 3),
     strides=None,

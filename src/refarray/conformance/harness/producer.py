@@ -1,5 +1,5 @@
-"""Owns a subject as a producer: making its arrays, asking for capsules, reading what they hold, and
-writing both down as a repro."""
+"""The library under test as a producer: makes its arrays, exports capsules, reads their structs,
+and writes repros."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from refarray.conformance.subjects.subject import Subject
 
 
 class Absent(enum.Enum):
-    """A keyword that is left out, which is not the same as None."""
+    """Marks a keyword that is not passed, as opposed to None."""
 
     ABSENT = 1
 
@@ -22,8 +22,8 @@ class Absent(enum.Enum):
 ABSENT = Absent.ABSENT
 VERSIONED = {"max_version": (1, 3)}
 
-# Where a repro finds a field of the struct in the capsule `c`, by ctypes: (offset in the versioned
-# struct, offset in the legacy one, ctypes name).
+# How a repro reads a field of the struct with ctypes: (offset in DLManagedTensorVersioned, offset
+# in DLManagedTensor or None, ctypes type).
 FIELDS = {
     "version.major": (0, None, "c_uint32"),
     "version.minor": (4, None, "c_uint32"),
@@ -47,14 +47,14 @@ POINTER = (
 
 @dataclass(slots=True)
 class Export:
-    """What one call of `__dlpack__` gave: a capsule that is held and what it holds, or an
-    exception."""
+    """The result of one call of `__dlpack__`: a capsule, which is kept alive, and the fields of its
+    struct, or an exception."""
 
     call: str
-    """The call as Python text: `torch.ones(3).__dlpack__(copy=True)`."""
+    """The call as Python code: `torch.ones(3).__dlpack__(copy=True)`."""
     capsule: Any = None
     held: Mapping[str, Any] | None = None
-    """As `_native._inspect_capsule` tells it."""
+    """The struct's fields, as `_native._inspect_capsule` returns them."""
     error: Exception | None = None
 
     def __str__(self) -> str:
@@ -66,7 +66,7 @@ class Export:
         return f"{self.held['name']}{f' {version[0]}.{version[1]}' if version else ''}"
 
     def __getitem__(self, field: str) -> Any:
-        """A field of the struct. NotApplicable when there is none: another check says so."""
+        """A field of the struct. NotApplicable if the export failed: another check reports that."""
         if self.held is None:
             raise NotApplicable(f"{self.call} gave {self}")
         return self.held.get(field)
@@ -78,19 +78,19 @@ class Export:
 
     @property
     def flags(self) -> int:
-        """The flags. NotApplicable for the legacy struct, which has none."""
+        """The flags. NotApplicable for the legacy struct, which has no flags."""
         if not self.versioned:
             raise NotApplicable(f"{self.call} gave {self}, which has no flags")
         return int(self["flags"])
 
     @property
     def address(self) -> int:
-        """Of element (0, ..., 0)."""
+        """Address of element (0, ..., 0)."""
         return int(self["data"] or 0) + int(self["byte_offset"] or 0)
 
 
 def raised(error: BaseException) -> str:
-    """An exception as a report shows it, on one line and of a bearable length."""
+    """An exception as reports show it: one line, the message cut after 160 characters."""
     text = " ".join(str(error).split())
     return (
         f"{type(error).__name__}: {text[:160]}{'…' if len(text) > 160 else ''}"
@@ -100,12 +100,12 @@ def raised(error: BaseException) -> str:
 
 
 def keywords_text(keywords: Mapping[str, Any]) -> str:
-    """The keywords of a call as Python text."""
+    """The keywords of a call as Python code."""
     return ", ".join(f"{name}={value!r}" for name, value in keywords.items())
 
 
 class Producer:
-    """One subject, imported. Probes are given one each."""
+    """A subject in the role of the producer; the argument of producer checks."""
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
@@ -113,55 +113,59 @@ class Producer:
         exec(subject.imports, self.namespace)
 
     def text(self, kind: str = "plain") -> str:
-        """The expression of a kind of array. NotApplicable when the subject has none."""
+        """The expression for an array of a kind. NotApplicable if the subject has no such
+        arrays."""
         found = self.subject.arrays.get(kind)
         if found is None:
             raise NotApplicable(f"{self.subject.name} has no such arrays ({kind})")
         return found
 
     def typed(self, dtype: str) -> str:
-        """The expression of three ones of a dtype. NotApplicable when the subject has none."""
+        """The expression for three ones of a dtype. NotApplicable if the subject lacks the
+        dtype."""
         if dtype not in self.subject.dtypes or not self.subject.dtype:
             raise NotApplicable(f"{self.subject.name} has no {dtype}")
         return self.subject.dtype.format(dtype)
 
     def big(self, count: int) -> str:
-        """The expression of `count` float32 elements. NotApplicable when none is known."""
+        """The expression for `count` float32 elements. NotApplicable if the adapter has none."""
         if not self.subject.big:
-            raise NotApplicable(f"no way to make big arrays of {self.subject.name} is known")
+            raise NotApplicable(
+                f"the adapter of {self.subject.name} has no expression for big arrays"
+            )
         return self.subject.big.format(count)
 
     def make(self, text: str) -> Any:
-        """The array that an expression makes. NotApplicable when the library refuses to make it."""
+        """The value of an array expression. NotApplicable if it raises."""
         try:
             return eval(text, self.namespace)
         except Exception as error:
             raise NotApplicable(f"{text} raised {raised(error)}") from error
 
     def export(self, text: str, /, array: Any = ABSENT, **keywords: Any) -> Export:
-        """Calls `__dlpack__` of a fresh array, or of `array`, whose expression is `text`.
-        NotApplicable for what is no DLPack capsule: that is LIFE-06's business."""
+        """Calls `__dlpack__` of a new array made by `text`, or of `array`, whose expression is
+        `text`. NotApplicable if the result is no DLPack capsule: LIFE-06 checks that."""
         export = self.ask(text, array, **keywords)
         if export.error is None and export.held is None:
             raise NotApplicable(f"{export.call} gave {export.capsule!r}")
         return export
 
     def ask(self, text: str, /, array: Any = ABSENT, **keywords: Any) -> Export:
-        """As export, whatever `__dlpack__` returns."""
+        """Like export, but accepts any result of `__dlpack__`."""
         made = self.make(text) if array is ABSENT else array
         given = {name: value for name, value in keywords.items() if value is not ABSENT}
         call = f"{text}.__dlpack__({keywords_text(given)})"
         about(self.repro(f"print({call})"))
         try:
             capsule = type(made).__dlpack__(made, **given)
-        except Exception as error:  # its traceback would keep the array alive
+        except Exception as error:  # without its traceback, which would keep the array alive
             return Export(call, error=error.with_traceback(None))
         return Export(call, capsule, self.read(capsule))
 
     @staticmethod
     def device(array: Any) -> tuple[int, ...]:
-        """What `__dlpack_device__()` says, as ints. NotApplicable when there is no such method:
-        that is CONS-02's business."""
+        """The result of `__dlpack_device__()` as ints. NotApplicable if there is no such method:
+        CONS-02 checks that."""
         method = getattr(type(array), "__dlpack_device__", None)
         if method is None:
             raise NotApplicable(f"{type(array).__name__} has no __dlpack_device__")
@@ -169,20 +173,21 @@ class Producer:
 
     @staticmethod
     def read(capsule: Any) -> Mapping[str, Any] | None:
-        """What a capsule holds; None for what is no DLPack capsule."""
+        """The fields of a capsule's struct; None if it is no unconsumed DLPack capsule."""
         try:
             return _native._inspect_capsule(capsule)
         except (TypeError, ValueError):
             return None
 
     def repro(self, *lines: str) -> str:
-        """Lines of Python, after the subject's imports."""
+        """Lines of Python after the subject's imports."""
         return "\n".join([self.subject.imports, *lines])
 
     def seen(
         self, held: bool, export: Export, observed: str = "", *, field: str = ""
     ) -> CheckResult:
-        """What an export showed; `field` is the one that a repro reads."""
+        """The result of a case about an export; its repro prints `field`, if given, or the
+        capsule."""
         text = observed or f"{export}"
         if export.error is not None or not field:
             return CheckResult(held, text, self.repro(f"print({export.call})"))

@@ -1,4 +1,4 @@
-"""Owns a well-behaved producer that writes down how it is asked, and answers as it is told."""
+"""A correct producer that records the consumer's calls and can be given its own `__dlpack__`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from refarray.conformance.harness.producer import raised
 
 FIELDS: dict[str, Any] = {"shape": (3,), "data": FLOATS}
 PLAIN = "give(shape=(3,))"
-"""What a repro gives instead."""
+"""The producer that repros use in place of a Recorder."""
 
 
 class Recorder(Given):
-    """A well-behaved producer that answers through a function of ours."""
+    """A correct producer of three floats that records its calls. `answer`, if given, replaces
+    `__dlpack__`."""
 
     def __init__(self, answer: Callable[..., Any] | None = None, **fields: Any) -> None:
         super().__init__({**FIELDS, **fields})
@@ -24,12 +25,12 @@ class Recorder(Given):
         self.calls: list[tuple[str, dict[str, Any]]] = []
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """Noted."""
+        """Records the call."""
         self.calls.append(("__dlpack_device__", {}))
         return super().__dlpack_device__()
 
     def __dlpack__(self, **keywords: Any) -> Any:
-        """Noted, with the keywords that were given and no others."""
+        """Records the call with exactly the keywords that were passed."""
         self.calls.append(("__dlpack__", keywords))
         return super().__dlpack__(**keywords) if self.answer is None else self.answer(**keywords)
 
@@ -40,7 +41,7 @@ class Recorder(Given):
 
 
 def asked(recorder: Recorder) -> str:
-    """The calls that were seen, in their order."""
+    """The recorded calls as text, in order."""
     return (
         "; ".join(
             f"{name}({', '.join(f'{key}={value!r}' for key, value in keywords.items())})"
@@ -51,12 +52,13 @@ def asked(recorder: Recorder) -> str:
 
 
 def old(known: str) -> Recorder:
-    """A producer of before 2023.12, whose __dlpack__ knows these keywords only."""
+    """A producer as before array API 2023.12: its `__dlpack__` accepts only the keywords
+    `known`."""
     return Recorder(knows=known)
 
 
 def imported(consumer: Consumer, recorder: Recorder, **keywords: Any) -> Import:
-    """An import, or NotApplicable with the reason that there is none."""
+    """Imports from the recorder. NotApplicable if the consumer refuses."""
     found = consumer.take(recorder, **keywords)
     if found.error is not None:
         raise NotApplicable(f"it refuses: {raised(found.error)}")
