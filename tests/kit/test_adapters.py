@@ -1,5 +1,5 @@
-"""The adapters of libraries: found by name, well formed, and answerable only for what a library
-does itself."""
+"""The adapters of libraries: lookup, well-formed expressions, and checks that do not apply to a
+library."""
 
 from __future__ import annotations
 
@@ -12,14 +12,12 @@ import pytest
 import refarray as ra
 from refarray.conformance import Outcome, Subject, _adversary, checks
 from refarray.conformance.runner.engine import run_subject
-from refarray.conformance.subjects.adapters import OTHERS, Sent, excused
-from refarray.conformance.subjects.lookup import subject, version_of
-from refarray.conformance.subjects.subject import KINDS, SUBJECTS
-
-ALL = {**SUBJECTS, **OTHERS}
+from refarray.conformance.subjects.capsule_libraries import CapsuleProducer, excused
+from refarray.conformance.subjects.lookup import ADAPTERS, subject, version_of
+from refarray.conformance.subjects.subject import KINDS
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", ADAPTERS)
 def test_an_adapter_is_well_formed(name: str) -> None:
     found = subject(name)
     assert found.name == name and set(found.arrays) <= set(KINDS)
@@ -30,19 +28,19 @@ def test_an_adapter_is_well_formed(name: str) -> None:
         ast.parse(text, mode="eval")
 
 
-ON_DEVICES = [(name, vendor) for name in ALL for vendor in subject(name).devices]
+ON_DEVICES = [(name, vendor) for name in ADAPTERS for vendor in subject(name).devices]
 
 
-def test_adapters_that_know_devices() -> None:
+def test_adapters_with_devices() -> None:
     assert {name for name, _ in ON_DEVICES} == {"refarray", "torch", "cupy"}
 
 
 @pytest.mark.parametrize(("name", "vendor"), ON_DEVICES)
-def test_what_an_adapter_says_of_devices_needs_its_imports_alone(name: str, vendor: str) -> None:
+def test_device_expressions_use_only_the_imports_of_the_adapter(name: str, vendor: str) -> None:
     found = subject(name)
     known = {alias.asname or alias.name for alias in imported(found.imports)} | {"a", "b", "s"}
-    spoken = found.devices[vendor]
-    texts = [getattr(spoken, field.name) for field in dataclasses.fields(spoken)]
+    on_device = found.devices[vendor]
+    texts = [getattr(on_device, field.name) for field in dataclasses.fields(on_device)]
     for text in (each for each in texts if isinstance(each, str)):
         tree = ast.parse(text.format("a", "b", "s"))
         assert {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} <= known
@@ -53,8 +51,8 @@ def imported(lines: str) -> list[ast.alias]:
     return [alias for node in nodes if isinstance(node, ast.Import) for alias in node.names]
 
 
-def test_libraries_that_the_kit_has_an_adapter_for() -> None:
-    assert set(ALL) >= {
+def test_libraries_with_an_adapter() -> None:
+    assert set(ADAPTERS) >= {
         *("numpy", "torch", "jax", "tvm_ffi", "array_api_strict", "pyarrow", "refarray"),
         *("cupy", "tvm", "mpi4py", "tensorflow", "mxnet", "dgl", "dali", "mlx", "memoryview"),
     }
@@ -65,7 +63,7 @@ def test_versions() -> None:
     assert version_of("dgl") == version_of("") == ""
 
 
-def test_a_library_of_capsules_is_not_held_to_what_its_caller_does() -> None:
+def test_negotiation_checks_do_not_apply_to_capsule_libraries() -> None:
     both = Subject("x", "", takes_capsules=True, gives_capsules=True)
     for each in checks(full=True):
         reason = excused(both, each)
@@ -74,7 +72,7 @@ def test_a_library_of_capsules_is_not_held_to_what_its_caller_does() -> None:
             assert not reason
         if family in {"COPY", "PROD", "AAPI", "STRM"}:
             assert "bare capsules" in reason
-        assert not excused(SUBJECTS["numpy"], each)
+        assert not excused(ADAPTERS["numpy"], each)
 
 
 def test_excused_cases_are_not_applicable() -> None:
@@ -88,7 +86,7 @@ def test_excused_cases_are_not_applicable() -> None:
 
 
 class Old:
-    """A library whose doors are two functions: to_dlpack and from_dlpack of a capsule."""
+    """An array of a library that exports legacy capsules by to_dlpack()."""
 
     def __init__(self, array: Any) -> None:
         self.array = array
@@ -97,16 +95,16 @@ class Old:
         return self.array.__dlpack__()
 
 
-def take(x: Any) -> Sent:
-    """Its import."""
-    return Sent(Old(ra.from_capsule(x.__dlpack__())), "to_dlpack")
+def take(x: Any) -> CapsuleProducer:
+    """The import function of that library."""
+    return CapsuleProducer(Old(ra.from_capsule(x.__dlpack__())), "to_dlpack")
 
 
 LEGACY = Subject(
     "legacy",
     "import refarray as ra; from test_adapters import Old, take; "
-    "from refarray.conformance.subjects.adapters import Sent",
-    arrays={"plain": "Sent(Old(ra.arange(6, dtype=ra.float32)), 'to_dlpack')"},
+    "from refarray.conformance.subjects.capsule_libraries import CapsuleProducer",
+    arrays={"plain": "CapsuleProducer(Old(ra.arange(6, dtype=ra.float32)), 'to_dlpack')"},
     from_dlpack="take({})",
     array_api=False,
     takes_capsules=True,
@@ -115,27 +113,27 @@ LEGACY = Subject(
 
 
 @pytest.fixture(autouse=True)
-def tests_are_found(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+def tests_are_importable(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     monkeypatch.setenv("PYTHONPATH", str(request.path.parent), prepend=":")
 
 
-def test_what_a_bare_capsule_cannot_answer_is_refused() -> None:
-    sent = Sent(Old(ra.arange(3)), "to_dlpack")
+def test_a_capsule_library_refuses_copies_devices_and_streams() -> None:
+    sent = CapsuleProducer(Old(ra.arange(3)), "to_dlpack")
     assert ra.from_dlpack(sent).tolist() == [0, 1, 2]
     for keywords in ({"copy": True}, {"dl_device": (2, 0)}, {"stream": 5}):
         with pytest.raises(BufferError):
             sent.__dlpack__(**keywords)
 
 
-def test_a_library_without_dlpack_is_said_to_have_none() -> None:
+def test_a_library_without_dlpack_is_reported() -> None:
     assert "has no __dlpack__" in run_subject("memoryview", checks(ids=["TENS-01"])).broken
 
 
-# --- what a library is not blamed for
+# --- conduct that breaks no requirement
 
 
 class Enumerated:
-    """A member as pybind11 makes them: no int, and int() takes it."""
+    """An enum member as pybind11 makes them: not an int, but int() converts it."""
 
     __members__: ClassVar[dict[str, int]] = {"kDLCPU": 1}
 
@@ -144,7 +142,7 @@ class Enumerated:
 
 
 class Older:
-    """A producer of before 2023, whose struct has no strides where they are row-major."""
+    """A producer as before 2023: its struct has NULL strides for row-major data."""
 
     def __dlpack_device__(self) -> Any:
         return (Enumerated(), 0)
@@ -160,7 +158,7 @@ OLDER = Subject(
 
 
 class Membered(Older):
-    """A producer that takes the members of its enumeration, and no ints."""
+    """A producer whose dl_device accepts members of its enumeration, but no ints."""
 
     def __dlpack__(
         self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None
@@ -174,7 +172,7 @@ MEMBERED = Subject("membered", "from test_adapters import Membered", {"plain": "
 
 
 def take_loosely(x: Any) -> Any:
-    """An import that takes no legacy capsules, asks for no copy and does not rename."""
+    """An import that accepts no legacy capsules, passes copy=False and does not rename."""
     return _adversary.inspect(x.__dlpack__(max_version=(1, 3), copy=False)) and ra.zeros(3)
 
 
@@ -186,7 +184,7 @@ LOOSE = Subject(
     overloads=True,
     through="numpy",
 )
-BLAMELESS = [
+NOT_APPLICABLE = [
     ("OLDER", "TENS-06", "plain", "before 1.2 NULL strides mean row-major order"),
     ("OLDER", "PROD-06", "own-device", "PROD-01 judges that"),
     ("OLDER", "PROD-06", "vpi", "PROD-01 judges that"),
@@ -204,14 +202,14 @@ BLAMELESS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "id", "case", "why"), BLAMELESS)
-def test_what_a_library_is_not_blamed_for(name: str, id: str, case: str, why: str) -> None:
+@pytest.mark.parametrize(("name", "id", "case", "why"), NOT_APPLICABLE)
+def test_a_check_is_not_applicable(name: str, id: str, case: str, why: str) -> None:
     chosen = [each for each in checks(ids=[id]) if each.case == case]
     [found] = run_subject(f"test_adapters:{name}", chosen).findings
     assert found.outcome is Outcome.NOT_APPLICABLE and why in found.observed
 
 
-def test_the_member_of_any_enumeration_names_a_device() -> None:
+def test_a_member_of_any_enumeration_names_a_device() -> None:
     [found] = run_subject("test_adapters:OLDER", checks(ids=["DEV-01"])).findings
     assert found.outcome is Outcome.PASS
     assert run_subject("refarray", checks(ids=["DEV-01"])).findings[0].outcome is Outcome.PASS

@@ -1,4 +1,4 @@
-"""The adversary itself: it makes what it was told to, and each of its traps catches a planted
+"""The adversary module: its tensors have the given fields, and each of its traps catches a planted
 fault."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def read_pointer(address: int) -> int:
 
 
 @pytest.mark.parametrize("versioned", [True, False])
-def test_every_field_arrives(adv: Any, versioned: bool) -> None:
+def test_every_field_is_exported(adv: Any, versioned: bool) -> None:
     fields = {
         "device": (-5, 2**31 - 1),
         "dtype": (255, 254, 65533),
@@ -34,7 +34,7 @@ def test_every_field_arrives(adv: Any, versioned: bool) -> None:
     )
     capsule = tensor.capsule()
     found = adv.inspect(capsule)
-    if versioned:  # a foreign major version: the body is not shown
+    if versioned:  # an unknown major version: inspect does not read the body
         assert (found["version"], found["flags"], "shape" in found) == (
             (2**32 - 1, 9),
             2**63,
@@ -78,11 +78,11 @@ def test_memory_is_poisoned(adv: Any) -> None:
     del capsule
     assert tensor.deleter_calls == 1
     assert tensor.bytes() == b"\xdd" * len(FLOATS)
-    assert read_pointer(managed + 8) == 0xDDDDDDDDDDDDDDDD  # all but the deleter, at 16
+    assert read_pointer(managed + 8) == 0xDDDDDDDDDDDDDDDD  # all members but the deleter, at 16
 
 
 def plant(adv: Any, fault: str) -> None:
-    """Does what no consumer may do."""
+    """Commits a fault that a consumer must not commit."""
     if fault == "read behind the shape":
         capsule = adv.make(shape=(2, 3), guarded=True).capsule()
         shape = read_pointer(adv.inspect(capsule)["managed"] + SHAPE_AT)
@@ -111,14 +111,14 @@ def plant(adv: Any, fault: str) -> None:
         "call a foreign table",
     ],
 )
-def test_traps_close(adv: Any, forked: Any, fault: str) -> None:
-    """Each planted fault kills the child, and `forked` says so."""
+def test_a_trap_catches_a_fault(adv: Any, forked: Any, fault: str) -> None:
+    """Each planted fault kills the child process, and `forked` reports it."""
     with pytest.raises(pytest.fail.Exception, match="SIGSEGV|SIGBUS|SIGABRT"):
         forked(lambda: plant(adv, fault))
 
 
 def test_forked_reports(forked: Any) -> None:
-    """An exception, an exit status and a child that does not end are failures."""
+    """An exception, an exit status and a child process that hangs are failures."""
     with pytest.raises(AssertionError, match="ZeroDivisionError"):
         forked(lambda: 1 / 0)
     with pytest.raises(AssertionError):
@@ -127,7 +127,7 @@ def test_forked_reports(forked: Any) -> None:
         forked(lambda: time.sleep(60), seconds=0.2)
 
 
-def test_ledger_notices_a_forgotten_deleter(adv: Any) -> None:
+def test_ledger_shows_a_missing_deleter_call(adv: Any) -> None:
     before = adv.made()
     owned = adv.take(adv.make().capsule())
     assert [row[1:] for row in adv.ledger(before)] == [(1, 0)]
@@ -136,7 +136,7 @@ def test_ledger_notices_a_forgotten_deleter(adv: Any) -> None:
 
 
 @pytest.mark.parametrize("versioned", [True, False])
-def test_ledger_notices_a_second_deleter_call(adv: Any, versioned: bool) -> None:
+def test_ledger_shows_a_second_deleter_call(adv: Any, versioned: bool) -> None:
     before = adv.made()
     tensor = adv.make(versioned=versioned)
     for calls in (1, 2):
@@ -145,8 +145,9 @@ def test_ledger_notices_a_second_deleter_call(adv: Any, versioned: bool) -> None
     tensor.expect_deletes(2)
 
 
-def test_drop_pending_notices_a_lost_exception(adv: Any) -> None:
-    """The adversary's capsules do not shield a deleter: it disturbs what was pending."""
+def test_drop_pending_detects_a_lost_exception(adv: Any) -> None:
+    """The adversary's capsule destructors do not save the pending exception, so a deleter that
+    raises replaces it."""
 
     def refuse() -> None:
         raise RuntimeError("from a deleter")
@@ -168,7 +169,7 @@ def test_owned_reads_and_writes(adv: Any) -> None:
 
 
 @pytest.mark.parametrize("how", ["silent", "null", "untouched", "give_and_raise", "positive"])
-def test_api_notices_dishonest_functions(adv: Any, how: str) -> None:
+def test_api_detects_broken_table_functions(adv: Any, how: str) -> None:
     class Foreign:
         __dlpack_c_exchange_api__ = adv.table(from_py=how).capsule()
         tensor = adv.make().expect_deletes(0)

@@ -1,7 +1,7 @@
 """The HTML reports in a real browser: filter, anchors, copy buttons, dark mode, no script errors.
 
-Runs where a Chromium is, found as `chromium`, `chromium-browser` or `google-chrome`, or named by
-CHROMIUM; elsewhere it is skipped, and says so."""
+Needs Chromium: `chromium`, `chromium-browser` or `google-chrome` in PATH, or the executable that
+the environment variable CHROMIUM names; without it the tests are skipped."""
 
 from __future__ import annotations
 
@@ -28,27 +28,26 @@ from refarray.conformance.runner.engine import Run
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), "")
 pytestmark = [
-    pytest.mark.skipif(
-        not CHROMIUM, reason="there is no Chromium here to look at the reports with"
-    ),
-    pytest.mark.not_sanitized("a browser does not start with another's ASAN preloaded"),
+    pytest.mark.skipif(not CHROMIUM, reason="needs Chromium"),
+    pytest.mark.not_sanitized("a browser does not start with a preloaded ASAN runtime"),
 ]
 
 PROBE = """
 <script>
 addEventListener("error", event => console.error(event.message));
-const told = {{}};
+const result = {{}};
 {body}
 const out = document.createElement("pre");
-Promise.resolve(told.wait).then(() => {{
-  delete told.wait;
-  out.id = "told"; out.textContent = JSON.stringify(told); document.body.append(out);
+Promise.resolve(result.wait).then(() => {{
+  delete result.wait;
+  out.id = "result"; out.textContent = JSON.stringify(result); document.body.append(out);
 }});
 </script></body>"""
 
 
 def opened(tmp_path: Path, page: str, body: str, fragment: str = "", dark: bool = False) -> Any:
-    """What a script that is added to a page tells, once the page's own has run."""
+    """Opens a page and returns the object `result` that the JavaScript `body` fills, which runs
+    after the page's own script."""
     path = tmp_path / "page.html"
     path.write_text(page.replace("</body>", PROBE.format(body=body)), encoding="utf-8")
     scheme = ["--blink-settings=preferredColorScheme=0"] if dark else []
@@ -65,14 +64,14 @@ def opened(tmp_path: Path, page: str, body: str, fragment: str = "", dark: bool 
     )
     console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
     assert not console
-    found = re.search(r'<pre id="told">(.*?)</pre>', done.stdout, re.DOTALL)
+    found = re.search(r'<pre id="result">(.*?)</pre>', done.stdout, re.DOTALL)
     assert found, done.stderr[-2000:]
     return json.loads(unescape(found[1]))
 
 
 @pytest.fixture(scope="module")
 def report() -> str:
-    """A page on findings of every outcome."""
+    """A report with two findings of each outcome."""
     ends = {
         "VERS-01": Outcome.FAIL,
         "TENS-09": Outcome.CRASH,
@@ -100,15 +99,13 @@ def report() -> str:
     return html.text([Run("lib", "1.0", findings=findings)])
 
 
-COUNT = "told.shown = [...document.querySelectorAll('details[data-outcome]')]"
+COUNT = "result.shown = [...document.querySelectorAll('details[data-outcome]')]"
 COUNT += ".filter(each => each.offsetParent !== null && !each.hidden).map(each => each.id);"
 
 
-def test_the_first_look_shows_what_is_wrong_and_the_musts_first(
-    report: str, tmp_path: Path
-) -> None:
-    told = opened(tmp_path, report, COUNT)
-    assert told["shown"] == ["lib-VERS-01", "lib-TENS-09", "lib-TENS-03", "lib-CONS-01"]
+def test_only_failures_are_shown_at_first_and_musts_lead(report: str, tmp_path: Path) -> None:
+    result = opened(tmp_path, report, COUNT)
+    assert result["shown"] == ["lib-VERS-01", "lib-TENS-09", "lib-TENS-03", "lib-CONS-01"]
 
 
 def test_the_filter(report: str, tmp_path: Path) -> None:
@@ -116,8 +113,8 @@ def test_the_filter(report: str, tmp_path: Path) -> None:
     const field = document.querySelector("nav input[type=search]");
     field.value = "tens SECOND"; field.dispatchEvent(new Event("input"));
     """
-    told = opened(tmp_path, report, f"{typed}{COUNT}told.said = shownCount.textContent;")
-    assert told == {"shown": ["lib-TENS-09", "lib-TENS-03"], "said": "2 of 6 shown"}
+    result = opened(tmp_path, report, f"{typed}{COUNT}result.text = shownCount.textContent;")
+    assert result == {"shown": ["lib-TENS-09", "lib-TENS-03"], "text": "2 of 6 shown"}
     ticked = """
     for (const box of document.querySelectorAll("nav input[type=checkbox]")) {
       box.checked = box.value === "pass"; box.dispatchEvent(new Event("change"));
@@ -131,10 +128,10 @@ def test_an_anchor_opens_its_requirement_even_if_it_is_filtered(
 ) -> None:
     body = """
     const row = document.getElementById("lib-LIFE-06");
-    told.open = row.open; told.hidden = row.hidden;
+    result.open = row.open; result.hidden = row.hidden;
     """
-    told = opened(tmp_path, report, body, "#lib-LIFE-06")
-    assert told == {"open": True, "hidden": False}
+    result = opened(tmp_path, report, body, "#lib-LIFE-06")
+    assert result == {"open": True, "hidden": False}
     assert opened(tmp_path, report, body) == {"open": False, "hidden": True}
 
 
@@ -143,25 +140,25 @@ def test_the_copy_button_copies_or_selects_the_repro(report: str, tmp_path: Path
     document.getElementById("open").click();
     const button = document.querySelector(".repro button");
     button.click();
-    told.wait = new Promise(done => setTimeout(done, 500)).then(() => {
-      told.text = button.textContent;
-      told.selected = getSelection().toString();
-      told.lines = button.nextElementSibling.textContent;
+    result.wait = new Promise(done => setTimeout(done, 500)).then(() => {
+      result.text = button.textContent;
+      result.selected = getSelection().toString();
+      result.lines = button.nextElementSibling.textContent;
     });
     """
-    told = opened(tmp_path, report, body)
-    assert told["lines"] == "import lib\nprint(1 < 2)"
-    assert told["text"] in {"copied", "selected"}
-    assert told["text"] == "copied" or told["selected"].strip() == told["lines"]
+    result = opened(tmp_path, report, body)
+    assert result["lines"] == "import lib\nprint(1 < 2)"
+    assert result["text"] in {"copied", "selected"}
+    assert result["text"] == "copied" or result["selected"].strip() == result["lines"]
 
 
 def test_open_all_and_close_all(report: str, tmp_path: Path) -> None:
     body = """
     const button = document.getElementById("open");
     const opened = () => rows.filter(row => row.open).length;
-    told.counts = [opened()];
-    button.click(); told.counts.push(opened());
-    button.click(); told.counts.push(opened());
+    result.counts = [opened()];
+    button.click(); result.counts.push(opened());
+    button.click(); result.counts.push(opened());
     """
     assert opened(tmp_path, report, body) == {"counts": [0, 6, 0]}
 
@@ -175,9 +172,9 @@ const light = name => {
   return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
 };
 const back = light(getComputedStyle(document.body).backgroundColor);
-told.back = back;
+result.back = back;
 const texts = document.querySelectorAll("p, .outcome, .level, .count, .seen, a");
-told.contrast = [...texts].map(each => {
+result.contrast = [...texts].map(each => {
   const front = light(getComputedStyle(each).color);
   return (Math.max(front, back) + 0.05) / (Math.min(front, back) + 0.05);
 });
@@ -186,25 +183,25 @@ told.contrast = [...texts].map(each => {
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_light_and_dark_are_readable(report: str, tmp_path: Path, dark: bool) -> None:
-    told = opened(tmp_path, report, CONTRAST, dark=dark)
-    assert (told["back"] < 0.1) is dark
-    assert len(told["contrast"]) > 20 and min(told["contrast"]) >= 4.5  # WCAG AA
+    result = opened(tmp_path, report, CONTRAST, dark=dark)
+    assert (result["back"] < 0.1) is dark
+    assert len(result["contrast"]) > 20 and min(result["contrast"]) >= 4.5  # WCAG AA
 
 
-def test_the_matrix_leads_to_its_pairs(tmp_path: Path) -> None:
+def test_matrix_cells_link_to_their_pairs(tmp_path: Path) -> None:
     exchanges = [Exchange("a", "b", what, what, "seen", "import a") for what in Arrival]
     cells = [[Cell("a", "a", ("1", "1"), exchanges[:1]), Cell("a", "b", ("1", "2"), exchanges)]]
     page = grid.page(cells)
     body = """
     const link = document.querySelector("table.matrix a[href='#a-b']");
-    told.text = link.textContent;
+    result.text = link.textContent;
     link.click();
-    told.wait = new Promise(done => setTimeout(done, 500)).then(() => {
-      told.open = document.getElementById("a-b").open;
+    result.wait = new Promise(done => setTimeout(done, 500)).then(() => {
+      result.open = document.getElementById("a-b").open;
     });
     """
-    told = opened(tmp_path, page, body)
-    assert told == {"text": cells[0][1].text, "open": True}
+    result = opened(tmp_path, page, body)
+    assert result == {"text": cells[0][1].text, "open": True}
 
 
 def test_the_picture_of_a_layout_fits_its_page(tmp_path: Path) -> None:
@@ -215,7 +212,7 @@ def test_the_picture_of_a_layout_fits_its_page(tmp_path: Path) -> None:
       const box = each.getBoundingClientRect();
       return box.left >= svg.left - 1 && box.right <= svg.right + 1 && box.bottom <= svg.bottom + 1;
     });
-    told.outside = document.querySelectorAll("svg rect, svg text").length - inside.length;
-    told.wide = document.documentElement.scrollWidth <= innerWidth;
+    result.outside = document.querySelectorAll("svg rect, svg text").length - inside.length;
+    result.wide = document.documentElement.scrollWidth <= innerWidth;
     """
     assert opened(tmp_path, page, body) == {"outside": 0, "wide": True}

@@ -99,7 +99,7 @@ def test_a_machine_without_drivers(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("gpu", "'gpu' is no choice of devices"),
         ("real:here", "'real:here' is no choice of devices"),
-        ("simulated:/nowhere", "/nowhere holds no package fakegpu"),
+        ("simulated:/nowhere", "/nowhere contains no package fakegpu"),
     ],
 )
 def test_an_invalid_choice_of_devices(

@@ -107,7 +107,7 @@ def test_every_check_fails_when_its_verdict_is_inverted() -> None:
     from refarray.conformance.harness.consumer import Consumer
     from refarray.conformance.harness.producer import Producer
     from refarray.conformance.runner.worker import probes_of
-    from refarray.conformance.subjects.subject import REFARRAY
+    from refarray.conformance.subjects.libraries import REFARRAY
 
     selected = [c for c in checks(full=True) if not (c.part_of or c.exits or c.devices)]
     silent, judged = [], set()

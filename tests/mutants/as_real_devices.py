@@ -7,7 +7,7 @@ import dataclasses
 
 from mutants import consumer_devices, producer_devices
 from refarray.conformance import Subject
-from refarray.conformance.subjects.subject import REFARRAY
+from refarray.conformance.subjects.libraries import REFARRAY
 
 LOAD_DRIVERS = "import fakegpu; fakegpu.load(cuda=2, hip=2); "
 

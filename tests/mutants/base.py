@@ -11,7 +11,7 @@ from typing import Any
 import refarray as ra
 from refarray import _native
 from refarray.conformance import Subject, _adversary
-from refarray.conformance.subjects.subject import REFARRAY
+from refarray.conformance.subjects.libraries import REFARRAY
 from refarray.conformance.suite.producer.lifetime import BIG
 
 MUTANTS: dict[str, str] = {}

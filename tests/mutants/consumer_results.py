@@ -13,7 +13,7 @@ from mutants.base import KEPT, MUTANTS, Array, breaks, fields
 from mutants.consumer_negotiation import Proxy, require_producer
 from refarray.conformance import Subject, _adversary, give
 from refarray.conformance.harness.recorder import Recorder
-from refarray.conformance.subjects.subject import REFARRAY
+from refarray.conformance.subjects.libraries import REFARRAY
 
 FP4 = (17, 4, 1)
 Handler = Callable[[Any, Any, Any], Any]

@@ -8,7 +8,7 @@ from refarray.conformance.harness.consumer import Consumer
 from refarray.conformance.harness.producer import Producer
 from refarray.conformance.runner.worker import judge, probes_of
 from refarray.conformance.subjects.devices import start
-from refarray.conformance.subjects.subject import REFARRAY
+from refarray.conformance.subjects.libraries import REFARRAY
 
 
 def main() -> None:

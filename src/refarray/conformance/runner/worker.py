@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from refarray.conformance.cases import CHECKS, Check, CheckResult, NotApplicable, announce
 from refarray.conformance.runner.fork_server import tend
 from refarray.conformance.runner.forked_case import Leave, in_child
-from refarray.conformance.subjects.adapters import excused
+from refarray.conformance.subjects.capsule_libraries import excused
 from refarray.conformance.subjects.devices import resolved, start
 
 if TYPE_CHECKING:

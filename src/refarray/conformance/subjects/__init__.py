@@ -1,1 +1,1 @@
-"""The libraries that the kit knows, and how an adapter is found by name."""
+"""Adapters: how the kit imports each library, makes its arrays, and calls its from_dlpack."""

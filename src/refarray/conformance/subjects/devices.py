@@ -1,5 +1,5 @@
-"""Owns what the kit knows of a library on devices with streams, as Python text, and where the
-drivers come from: the machine's, or the simulated ones of refarray-fakegpu."""
+"""OnDevice: expressions for a library's arrays and streams on CUDA and ROCm devices; and the choice
+between the machine's drivers and the simulated ones of refarray-fakegpu."""
 
 from __future__ import annotations
 
@@ -15,40 +15,41 @@ from types import MappingProxyType, ModuleType
 
 CHOICES = "auto, none, real, simulated or simulated:FOLDER"
 COUNT = 256
-"""Elements of an array on a device: float32."""
+"""Number of float32 elements of an array on a device."""
 
 
 @dataclass(frozen=True)
 class OnDevice:
-    """A library's arrays and streams on one vendor's devices: expressions, with `{}` for the number
-    of a device, a stream or an array."""
+    """Expressions for a library's arrays and streams on one vendor's devices; `{}` stands for a
+    device id, a stream or an array."""
 
     array: str
-    """COUNT elements that are written when it returns, or soon after."""
+    """An array of COUNT initialized elements; the work may still be enqueued."""
     there: str = "True"
-    """Whether a device may be there, asked without starting its driver."""
+    """Whether there may be a device; must not initialize the driver."""
     stream: str = ""
-    """A stream of a device."""
+    """A stream on a device."""
     handle: str = "{}.handle"
-    """Its number."""
+    """The handle of a stream, as an int."""
     use: str = ""
-    """A context manager: the calling thread works on that stream."""
+    """A context manager that makes a stream the current one of the calling thread."""
     write: str = ""
-    """A statement: copies an array's elements, `{1}`, over another's, `{0}`, in that stream."""
+    """A statement that copies array `{1}` into array `{0}` on the current stream."""
     read: str = ""
-    """A copy of an array, made in that stream."""
+    """A copy of an array, made on the current stream."""
     pinned: str = ""
-    """COUNT elements of pinned host memory."""
+    """An array of COUNT elements in pinned host memory."""
     managed: str = ""
-    """COUNT elements of managed memory."""
+    """An array of COUNT elements in managed memory."""
     move: str = ""
-    """An array, `{0}`, on another device, `{1}`, copied on a stream, `{2}`."""
+    """A copy of array `{0}` on device `{1}`, made on stream `{2}`."""
     simulated: bool = False
-    """Whether it opens the driver that REFARRAY_LIBCUDA or REFARRAY_LIBHIP names."""
+    """Whether the library can run on the simulated drivers: it opens the driver that
+    REFARRAY_LIBCUDA or REFARRAY_LIBHIP names."""
 
 
 def of_refarray(vendor: str) -> OnDevice:
-    """refarray's own."""
+    """refarray's arrays."""
     return OnDevice(
         array=f"ra.ones({COUNT}, dtype=ra.float32, device='{vendor}:{{}}')",
         stream=f"ra.Stream('{vendor}:{{}}')",
@@ -65,7 +66,8 @@ def of_refarray(vendor: str) -> OnDevice:
 
 
 def of_torch(version: str) -> OnDevice:
-    """PyTorch's, whose names are the same with CUDA and ROCm; torch.version tells which it is."""
+    """PyTorch's arrays. Its names are the same for CUDA and ROCm; torch.version tells the builds
+    apart."""
     return OnDevice(
         array=f"torch.ones({COUNT}, dtype=torch.float32, device='cuda:{{}}')",
         there=f"torch.version.{version} is not None and torch.cuda.device_count() > 0",
@@ -79,7 +81,7 @@ def of_torch(version: str) -> OnDevice:
 
 
 def of_cupy(rocm: str) -> OnDevice:
-    """CuPy's. It makes arrays and streams on the current device, so that is set first."""
+    """CuPy's arrays. It allocates on the current device, so the expressions set it first."""
     return OnDevice(
         array=f"(cp.cuda.Device({{}}).use(), cp.ones({COUNT}, dtype=cp.float32))[1]",
         there=f"{rocm}cp.cuda.runtime.is_hip and cp.cuda.is_available()",
@@ -95,29 +97,29 @@ REFARRAY = MappingProxyType({vendor: of_refarray(vendor) for vendor in ("cuda", 
 TORCH = MappingProxyType({"cuda": of_torch("cuda"), "rocm": of_torch("hip")})
 CUPY = MappingProxyType({"cuda": of_cupy("not "), "rocm": of_cupy("")})
 
-_simulation: list[ModuleType] = []  # the simulated drivers, once this process runs on them
+_simulation: list[ModuleType] = []  # fakegpu, once this process has loaded its drivers
 
 
 def simulation() -> ModuleType | None:
-    """fakegpu, in a process that runs on the simulated drivers."""
+    """The module fakegpu if this process runs on simulated drivers, else None."""
     return _simulation[0] if _simulation else None
 
 
 def chosen(where: str) -> str:
-    """The same choice. ValueError for what is none, or not there."""
+    """Returns `where`. ValueError if it is no valid choice or its drivers are missing."""
     kind, _, folder = where.partition(":")
     if kind not in {"auto", "none", "real", "simulated"} or (folder and kind != "simulated"):
-        raise ValueError(f"{where!r} is no choice of devices: write {CHOICES}")
+        raise ValueError(f"{where!r} is no choice of devices: expected {CHOICES}")
     if folder and not (Path(folder) / "fakegpu" / "__init__.py").is_file():
-        raise ValueError(f"{folder} holds no package fakegpu")
+        raise ValueError(f"{folder} contains no package fakegpu")
     if kind == "simulated" and not folder and find_spec("fakegpu") is None:
         raise ValueError("the simulated drivers are not installed: pip install refarray-fakegpu")
     return where
 
 
 def resolved(where: str, devices: Mapping[str, OnDevice]) -> str:
-    """What "auto" stands for: the simulated drivers, which judge the order of all work, where they
-    are installed and a library can use them; else the machine's."""
+    """Resolves "auto": the simulated drivers, which detect races, if they are installed and the
+    library supports them; else the machine's drivers."""
     if where != "auto":
         return where
     simulated = any(on.simulated for on in devices.values()) and find_spec("fakegpu") is not None
@@ -125,21 +127,21 @@ def resolved(where: str, devices: Mapping[str, OnDevice]) -> str:
 
 
 def prepare(where: str) -> None:
-    """Lets fakegpu compile its drivers, as it does out of a source tree: that takes longer than the
-    import of a subject may."""
+    """Makes fakegpu compile its drivers, if it runs from a source tree: compiling them during the
+    import of a subject would exceed the import timeout."""
     kind, _, folder = where.partition(":")
     if kind == "simulated" or (kind == "auto" and find_spec("fakegpu") is not None):
         path = os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH", "")]))
         script = "import fakegpu; fakegpu.Drivers.here()"
         command = [sys.executable, "-c", script]
         environment = {**os.environ, "PYTHONPATH": path}
-        # What is wrong with them the subject's process tells.
+        # Errors are reported later, by the subject's process.
         subprocess.run(command, env=environment, check=False, capture_output=True)
 
 
 def start(where: str) -> None:
-    """Puts the simulated drivers, two devices of each vendor, in place of the machine's, if that is
-    what was chosen. Before the subject is imported."""
+    """Loads the simulated drivers, two devices of each vendor, if they were chosen. Must be called
+    before the subject is imported."""
     kind, _, folder = where.partition(":")
     if kind == "simulated":
         sys.path[:0] = [folder] if folder else []

@@ -1,15 +1,21 @@
-"""Owns the way from a library's name to the adapter that the kit tries it by."""
+"""Looks up adapters by library name, `module:attribute` or entry point."""
 
 from __future__ import annotations
 
 from importlib import import_module, metadata
 
-from refarray.conformance.subjects.adapters import OTHERS
-from refarray.conformance.subjects.subject import SUBJECTS, Subject, array_api
+from refarray.conformance.subjects.capsule_libraries import CAPSULE_LIBRARIES
+from refarray.conformance.subjects.libraries import LIBRARIES
+from refarray.conformance.subjects.subject import Subject, array_api
+
+ADAPTERS = {**LIBRARIES, **CAPSULE_LIBRARIES}
+"""The adapters that come with the kit, by name."""
+GROUP = "refarray.conformance.subjects"
+"""The entry point group under which packages register adapters."""
 
 
 def generic(module: str) -> Subject:
-    """An adapter for a module with the array API's names, under its own."""
+    """An adapter for a module that follows the array API."""
     return Subject(
         module,
         f"import {module}",
@@ -20,16 +26,14 @@ def generic(module: str) -> Subject:
 
 
 def subject(name: str) -> Subject:
-    """The adapter of that name: ours; `module:attribute`; one that an installed package registers
-    under the entry point group `refarray.conformance.subjects.subject`; or the generic one."""
-    if name in SUBJECTS:
-        return SUBJECTS[name]
-    if name in OTHERS:
-        return OTHERS[name]
+    """The adapter named `name`: one of the kit's; `module:attribute`; one that an installed package
+    registers under the entry point group GROUP; or the generic adapter for a module."""
+    if name in ADAPTERS:
+        return ADAPTERS[name]
     module, _, attribute = name.partition(":")
     if attribute:
         return _checked(getattr(import_module(module), attribute), name)
-    for entry in metadata.entry_points(group="refarray.conformance.subjects.subject", name=name):
+    for entry in metadata.entry_points(group=GROUP, name=name):
         return _checked(entry.load(), entry.value)
     return generic(name)
 
@@ -41,5 +45,5 @@ def _checked(found: object, where: str) -> Subject:
 
 
 def version_of(name: str) -> str:
-    """The installed version of a library by its own or its adapter's name; empty when unknown."""
-    return {**SUBJECTS, **OTHERS}.get(name, Subject(name, "")).version
+    """The installed version of a library, by its name or its adapter's; empty if unknown."""
+    return ADAPTERS.get(name, Subject(name, "")).version

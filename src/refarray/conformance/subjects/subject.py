@@ -1,4 +1,4 @@
-"""Owns what the kit knows of each library: how its arrays are made, as Python text."""
+"""Subject: the adapter of a library, as Python expressions that make and import its arrays."""
 
 from __future__ import annotations
 
@@ -12,22 +12,24 @@ from refarray.conformance.subjects import devices as on_devices
 
 KINDS = {
     "plain": "six contiguous float32 values, 0 to 5",
-    "strided": "every second of six",
-    "reversed": "six backwards",
+    "strided": "every second of six values",
+    "reversed": "six values in reverse order",
     "transposed": "two rows of three, transposed",
-    "broadcast": "one value repeated three times without a copy",
+    "broadcast": "one value repeated three times, without a copy",
     "scalar": "a 0-d array",
     "empty": "no elements",
     "empty2": "shape (2, 0)",
     "one": "shape (1, 1)",
-    "readonly": "six values that must not be written",
-    "unaligned-strides": "strides that are no multiple of the item size",
-    "unexportable": "data that DLPack has no words for",
-    "sparse": "data without strides",
+    "readonly": "six read-only values",
+    "unaligned-strides": "strides that are not a multiple of the item size",
+    "unexportable": "data that DLPack cannot describe",
+    "sparse": "a sparse array",
     "swapped": "data in the other byte order",
 }
-"""The kinds of arrays that probes ask for. A subject that lacks one leaves it out."""
+"""The kinds of arrays that checks use. A subject without a kind leaves it out."""
 
+CONTIGUOUS = ("plain", "scalar", "empty", "empty2", "one")
+"""The kinds that are contiguous and writable."""
 DTYPES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float32", "float64", "complex64", "complex128"),
@@ -37,12 +39,12 @@ DTYPES = (
 
 @dataclass(frozen=True)
 class Subject:
-    """A library as the kit meets it. Everything is text, so what a probe runs is what a repro
-    prints.
+    """The adapter of a library. All members are Python code, so that a repro is exactly the code
+    that a check ran.
 
-    `arrays` maps KINDS to expressions; `dtype` is an expression with `{}` for a dtype's name, or
-    empty; `imports` the lines that these need; `from_dlpack` an expression with `{}` for the
-    producer, or empty when it does not import.
+    `imports` are the statements that the expressions need; `arrays` maps KINDS to expressions;
+    `dtype` is an expression with `{}` for the name of a dtype; `from_dlpack` an expression with
+    `{}` for the producer, empty if the library imports nothing.
     """
 
     name: str
@@ -51,47 +53,48 @@ class Subject:
     dtype: str = ""
     dtypes: tuple[str, ...] = DTYPES
     big: str = ""
-    """An expression with `{}` for a number of float32 elements, all of them written."""
+    """An expression with `{}` for a number of float32 elements, all initialized."""
     from_dlpack: str = ""
     distribution: str = ""
     subclass: bool = False
-    """Whether its array type may be subclassed."""
+    """Whether its array type can be subclassed."""
     carrier: bool = False
-    """Whether it passes on every dtype and device without looking at the data, so none is foreign
-    to it."""
+    """Whether it accepts every dtype and device because it never reads the data."""
     array_api: bool = True
-    """Whether it claims to follow the array API: from_dlpack's keywords and exceptions are its."""
+    """Whether it claims to follow the array API standard, including the keywords and exceptions of
+    from_dlpack."""
     immutable: bool = False
-    """Whether its arrays can never be written."""
+    """Whether all of its arrays are read-only."""
     takes_capsules: bool = False
-    """Whether its import takes a bare capsule, so that asking the producer is not its part."""
+    """Whether its import function takes a capsule: its caller calls the producer's `__dlpack__`."""
     gives_capsules: bool = False
-    """Whether its export is a bare legacy capsule, without methods that could be asked."""
+    """Whether its export function returns a legacy capsule and its arrays have no `__dlpack__`."""
     overloads: bool = False
-    """Whether its import is the argument of a bound function, which asks for what it needs: what
-    fits no overload is a TypeError."""
+    """Whether it imports through the arguments of overloaded functions (nanobind): it requests what
+    an overload needs, and raises TypeError if no overload fits."""
     through: str = ""
-    """The library that its own is made of or cannot be imported without: what becomes of that one
-    cannot be told from what becomes of it."""
+    """Another library that this one imports or wraps. Results that depend on the process, such as
+    sub-interpreter support, cannot be attributed to one of the two."""
     devices: Mapping[str, on_devices.OnDevice] = field(default_factory=lambda: MappingProxyType({}))
     """Its arrays and streams on devices, by vendor: "cuda", "rocm"."""
     note: str = ""
-    """What a reader of the report should know of the adapter."""
+    """A remark on the adapter, shown in reports."""
 
     @property
     def version(self) -> str:
-        """The installed version; empty when there is none to read."""
+        """The installed version; empty if it is not known."""
         name = self.distribution or self.name
         if name == "refarray":
-            return refarray.__version__  # of a build that was not installed too
+            return refarray.__version__  # the build may not be installed
         try:
             return metadata.version(name)
-        except (metadata.PackageNotFoundError, ValueError):  # an empty name is no name
+        except (metadata.PackageNotFoundError, ValueError):  # ValueError: an empty name
             return ""
 
 
 def array_api(module: str, **others: str) -> dict[str, str]:
-    """The expressions of a library with the array API's names."""
+    """The array expressions of a library that follows the array API; an empty string in `others`
+    removes a kind."""
     arrays = {
         "plain": f"{module}.arange(6, dtype={module}.float32)",
         "strided": f"{module}.arange(6, dtype={module}.float32)[::2]",
@@ -107,98 +110,6 @@ def array_api(module: str, **others: str) -> dict[str, str]:
     return {kind: text for kind, text in arrays.items() if text}
 
 
-NUMPY = Subject(
-    "numpy",
-    "import numpy as np",
-    arrays=array_api(
-        "np",
-        readonly="np.broadcast_to(np.arange(6, dtype=np.float32), 6)",
-        unexportable="np.array(['a', 'b'])",
-        swapped="np.arange(6, dtype=np.dtype('f4').newbyteorder())",
-        **{"unaligned-strides": "np.zeros(3, dtype=[('a', 'i1'), ('b', 'f4')])['b']"},
-    ),
-    big="np.ones({}, dtype=np.float32)",
-    dtype="np.ones(3, dtype='{}')",
-    dtypes=DTYPES[:14],
-    from_dlpack="np.from_dlpack({})",
-    subclass=True,
-)
-TORCH = Subject(
-    "torch",
-    "import torch",
-    arrays=array_api(
-        "torch",
-        reversed="",
-        unexportable="torch.ones(3, requires_grad=True)",
-        sparse="torch.eye(3).to_sparse()",
-    ),
-    big="torch.ones({}, dtype=torch.float32)",
-    dtype="torch.ones(3, dtype=torch.float32).to(torch.{})",
-    from_dlpack="torch.from_dlpack({})",
-    subclass=True,
-    devices=on_devices.TORCH,
-)
-JAX = Subject(
-    "jax",
-    "import jax, jax.numpy as jnp; jax.config.update('jax_enable_x64', True)",
-    # jax has no strided arrays: slices are copies
-    arrays=array_api("jnp", strided="", reversed="", transposed="", broadcast=""),
-    big="jnp.ones({}, dtype=jnp.float32)",
-    dtype="jnp.ones(3, dtype='{}')",
-    from_dlpack="jnp.from_dlpack({})",
-    immutable=True,
-)
-TVM_FFI = Subject(
-    "tvm_ffi",
-    "import tvm_ffi, numpy as np",
-    arrays={
-        kind: f"tvm_ffi.from_dlpack({text})" for kind, text in array_api("np", broadcast="").items()
-    },
-    big="tvm_ffi.from_dlpack(np.ones({}, dtype=np.float32))",
-    dtype="tvm_ffi.from_dlpack(np.ones(3, dtype='{}'))",
-    dtypes=DTYPES[:11],
-    from_dlpack="tvm_ffi.from_dlpack({})",
-    distribution="apache-tvm-ffi",
-    through="numpy",
-    carrier=True,
-    array_api=False,
-    note="it makes no arrays: what is exported was imported from NumPy",
-)
-ARRAY_API_STRICT = Subject(
-    "array_api_strict",
-    "import array_api_strict as xp",
-    arrays=array_api("xp", broadcast="xp.broadcast_to(xp.ones(1, dtype=xp.float32), (3,))"),
-    big="xp.ones({}, dtype=xp.float32)",
-    dtype="xp.ones(3, dtype=xp.{})",
-    dtypes=DTYPES[:13],
-    from_dlpack="xp.from_dlpack({})",
-    distribution="array-api-strict",
-    through="numpy",
-)
-PYARROW = Subject(
-    "pyarrow",
-    "import pyarrow as pa",
-    arrays={
-        "plain": "pa.array([0, 1, 2, 3, 4, 5], pa.float32())",
-        "empty": "pa.array([], pa.float32())",
-    },
-    dtype="pa.array([1, 1, 1]).cast('{}')",
-    dtypes=("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-    array_api=False,
-    immutable=True,
-    note="a producer only",
-)
-REFARRAY = Subject(
-    "refarray",
-    "import refarray as ra",
-    arrays=array_api("ra", readonly="ra.arange(6, dtype=ra.float32).as_readonly()"),
-    big="ra.ones({}, dtype=ra.float32)",
-    dtype="ra.ones(3, dtype='{}')",
-    from_dlpack="ra.from_dlpack({})",
-    devices=on_devices.REFARRAY,
-)
-SUBJECTS = {
-    subject.name: subject
-    for subject in (NUMPY, TORCH, JAX, TVM_FFI, ARRAY_API_STRICT, PYARROW, REFARRAY)
-}
-"""The adapters that come with the kit, by the name that the command line takes."""
+def of_numpy(wrap: str, *kinds: str) -> dict[str, str]:
+    """Expressions that convert NumPy's arrays of these kinds by `wrap`, an expression with `{}`."""
+    return {kind: wrap.format(text) for kind, text in array_api("np").items() if kind in kinds}
