@@ -1,4 +1,4 @@
-"""Spies, consumers and producers that the tests of the live validator share."""
+"""Spies, consumers and producers shared by the tests of the live validator."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Consumer = Callable[[Any], Any]
 
 
 def broken(watched: Spy, role: str = "") -> dict[str, Outcome]:
-    """What a spy found wrong, by requirement; of one role, where the other is played by a test."""
+    """Broken requirement → outcome; only those of `role`, if a test plays the other one."""
     wrong = (f for f in watched.findings if f.outcome is not Outcome.PASS)
     return {f.id: f.outcome for f in wrong if role in {"", f.role}}
 
 
 def through(array: Any, consumer: Consumer, table: bool = False, **keywords: Any) -> Spy:
-    """One exchange to its end; by the methods, where no table is offered."""
+    """A spy after one complete exchange; through the methods unless `table`."""
     watched = spy(array, producer="refarray", consumer="refarray", table=table)
     taken = watched.take(consumer, **keywords)
     watched.dropped()
@@ -28,8 +28,8 @@ def through(array: Any, consumer: Consumer, table: bool = False, **keywords: Any
     return watched
 
 
-def taking(then: Callable[[Any], object], **options: Any) -> Consumer:
-    """A consumer that asks as it should and then does something of its own with the tensor."""
+def consuming(then: Callable[[Any], object], **options: Any) -> Consumer:
+    """A consumer that negotiates correctly, then calls `then` with the tensor."""
 
     def consume(x: Any) -> Any:
         x.__dlpack_device__()
@@ -41,18 +41,19 @@ def taking(then: Callable[[Any], object], **options: Any) -> Consumer:
 
 
 def delete_twice(owned: Any) -> None:
+    """Calls the deleter of a tensor twice."""
     address = owned.leave()
     _adversary.adopt(address).drop()
     _adversary.adopt(address).drop()
 
 
 def by_table(watched: Spy) -> Any:
-    """A caller for the table that a spy's type offers."""
+    """Calls functions of the exchange table of a spy's type."""
     return _adversary.api(type(watched))
 
 
-class Loose:
-    """Gives one managed tensor, made by native code, to whoever asks, however it is asked."""
+class Unchecked:
+    """A producer that exports a tensor with the given fields and ignores all keywords."""
 
     def __init__(self, device: Any = (1, 0), fields_device: Any = (1, 0), **fields: Any) -> None:
         self.device = device

@@ -1,5 +1,5 @@
-"""The live validator between a producer and a consumer: what it sees of calls, capsules and
-deleters, and that it tells who broke what."""
+"""The live validator between a producer and a consumer: recorded calls, capsules and deleters, and
+the rules that find broken requirements."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.spies import VERSIONED, Consumer, Loose, broken, delete_twice, taking, through
+from helpers.spies import VERSIONED, Consumer, Unchecked, broken, consuming, delete_twice, through
 
 import refarray as ra
 from refarray.conformance import Outcome, _adversary, spy
-from refarray.conformance.live_validator.rules import RULES
+from refarray.conformance.live_validator import judge
 
 HERE = Path(__file__).resolve().parents[1]
 TESTS_OF_RULES = ("test_spy.py", "test_spy_table.py", "test_trace.py")
 
 
-# --- what it sees
+# --- records
 
 
 def test_a_clean_exchange_breaks_nothing() -> None:
@@ -36,7 +36,7 @@ def test_a_clean_exchange_breaks_nothing() -> None:
     assert times == sorted(times)
 
 
-def test_keywords_are_passed_on_as_they_came() -> None:
+def test_keywords_are_forwarded_unchanged() -> None:
     watched = spy(ra.arange(3))
     watched.__dlpack__(stream=None, copy=True, max_version=(1, 0))
     assert watched.calls[0].keywords == {"stream": None, "copy": True, "max_version": (1, 0)}
@@ -54,21 +54,21 @@ def test_the_data_is_shared() -> None:
     assert array.tolist() == [7, 0, 0]
 
 
-def test_the_deleter_is_seen_in_the_thread_that_called_it() -> None:
-    watched = through(ra.arange(3), taking(lambda owned: owned.drop_in_thread(False)))
+def test_the_thread_of_a_deleter_call_is_recorded() -> None:
+    watched = through(ra.arange(3), consuming(lambda owned: owned.drop_in_thread(False)))
     last = next(step for step in watched.timeline if "deleter" in step.text)
     assert last.text == "calls the deleter, without the GIL"
     assert last.thread not in {thread.name for thread in threading.enumerate()}
 
 
-def test_a_capsule_that_nobody_takes_ends_with_the_producers_destructor() -> None:
+def test_an_unconsumed_capsule_calls_the_producers_destructor() -> None:
     watched = spy(ra.arange(3))
     watched.__dlpack__(**VERSIONED)
     assert [event[0] for event in watched.calls[0].events()] == ["capsule", "destructor"]
     assert not broken(watched, "producer")
 
 
-def test_the_tensor_lives_as_long_as_what_was_imported() -> None:
+def test_the_tensor_lives_as_long_as_the_imported_array() -> None:
     watched = spy(ra.arange(3), table=False)
     with watched:
         taken = ra.from_dlpack(watched)
@@ -77,19 +77,19 @@ def test_the_tensor_lives_as_long_as_what_was_imported() -> None:
     assert len(watched.calls[1].deletions()) == 1
 
 
-def test_what_the_producer_raises_comes_through() -> None:
+def test_exceptions_of_the_producer_are_propagated() -> None:
     class Refusing:
         def __dlpack_device__(self) -> tuple[int, int]:
             return (1, 0)
 
         def __dlpack__(self, **_: Any) -> Any:
-            raise BufferError("not today")
+            raise BufferError("refused")
 
     watched = spy(Refusing(), consumer="refarray")
-    with pytest.raises(BufferError, match="not today"):
+    with pytest.raises(BufferError, match="refused"):
         watched.take(ra.from_dlpack)
     assert not broken(watched)
-    assert any("raises BufferError: not today" in step.text for step in watched.timeline)
+    assert any("raises BufferError: refused" in step.text for step in watched.timeline)
 
     def swallowing(x: Any) -> Any:
         x.__dlpack_device__()
@@ -104,19 +104,19 @@ def test_what_the_producer_raises_comes_through() -> None:
     assert broken(watched) == {"CONS-03": Outcome.FAIL}
 
 
-def test_what_is_no_producer_is_refused() -> None:
+def test_spy_raises_for_an_object_without_dlpack() -> None:
     with pytest.raises(TypeError, match="list has no __dlpack__ and no __dlpack_device__"):
         spy([1, 2])
 
 
-def test_it_prints() -> None:
+def test_text_and_repr() -> None:
     text = str(through(ra.arange(3), ra.from_dlpack))
     assert text.splitlines()[0].split() == ["ms", "thread", "who", "what"]
     assert text.splitlines()[-1].endswith(" requirements judged, 0 broken")
     assert "refarray.Array: 0 calls" in repr(spy(ra.arange(3)))
 
 
-# --- consumers that break something
+# --- consumers that break a requirement
 
 
 def write_flags(owned: Any) -> None:
@@ -132,13 +132,13 @@ def write_strides(owned: Any) -> None:
     _adversary.adopt(address).drop()
 
 
-def early(x: Any) -> Any:
+def deletes_early(x: Any) -> Any:
     x.__dlpack_device__()
     _adversary.take(x.__dlpack__(**VERSIONED)).drop()
-    return x._array  # what it has is still there; a real consumer's memory would be gone
+    return x._array  # keeps the data alive; a real consumer would read freed memory
 
 
-def untaken(x: Any) -> Any:
+def not_renamed(x: Any) -> Any:
     x.__dlpack_device__()
     capsule = x.__dlpack__(**VERSIONED)
     owned = _adversary.take(capsule, rename=False, clear_destructor=True)
@@ -151,13 +151,13 @@ def with_stream(x: Any) -> Any:
     return _adversary.take(x.__dlpack__(stream=1, **VERSIONED))
 
 
-def asks_first(x: Any) -> Any:
+def device_last(x: Any) -> Any:
     out = _adversary.take(x.__dlpack__(**VERSIONED))
     x.__dlpack_device__()
     return out
 
 
-def old(x: Any) -> Any:
+def asks_without_version(x: Any) -> Any:
     x.__dlpack_device__()
     return _adversary.take(x.__dlpack__())
 
@@ -165,45 +165,45 @@ def old(x: Any) -> Any:
 @pytest.mark.parametrize(
     ("consumer", "id", "outcome"),
     [
-        (taking(delete_twice), "LIFE-03", Outcome.FAIL),
-        (taking(lambda owned: owned.leave()), "LIFE-03", Outcome.FAIL),
-        (taking(write_flags), "LIFE-19", Outcome.INFO),
-        (taking(write_strides), "LIFE-19", Outcome.INFO),
-        (early, "CONS-12", Outcome.FAIL),
-        (untaken, "LIFE-10", Outcome.FAIL),
-        (asks_first, "CONS-01", Outcome.INFO),
-        (old, "VERS-09", Outcome.WARN),
+        (consuming(delete_twice), "LIFE-03", Outcome.FAIL),
+        (consuming(lambda owned: owned.leave()), "LIFE-03", Outcome.FAIL),
+        (consuming(write_flags), "LIFE-19", Outcome.INFO),
+        (consuming(write_strides), "LIFE-19", Outcome.INFO),
+        (deletes_early, "CONS-12", Outcome.FAIL),
+        (not_renamed, "LIFE-10", Outcome.FAIL),
+        (device_last, "CONS-01", Outcome.INFO),
+        (asks_without_version, "VERS-09", Outcome.WARN),
     ],
 )
-def test_a_consumer_is_caught(
+def test_a_broken_consumer_is_found(
     consumer: Consumer, id: str, outcome: Outcome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("refarray.conformance.live_validator.spy.PATIENCE", 0.05)
+    monkeypatch.setattr("refarray.conformance.live_validator.spy.DELETER_SECONDS", 0.05)
     watched = through(ra.arange(3), consumer)
     assert broken(watched) == {id: outcome}
     (found,) = (f for f in watched.findings if f.id == id)
     assert found.role == "consumer" and found.observed and found.expected
 
 
-def test_a_stream_for_the_cpu_is_caught() -> None:
-    watched = spy(Loose(), consumer="refarray")
+def test_a_stream_for_cpu_data_is_found() -> None:
+    watched = spy(Unchecked(), consumer="refarray")
     watched.take(with_stream)
     assert broken(watched) == {"CONS-08": Outcome.FAIL}
 
 
-def test_a_gpu_without_a_stream_is_caught() -> None:
-    watched = spy(Loose(device=(2, 0), fields_device=(2, 0)), consumer="refarray")
-    watched.take(taking(lambda _: None))
+def test_a_missing_stream_for_gpu_data_is_found() -> None:
+    watched = spy(Unchecked(device=(2, 0), fields_device=(2, 0)), consumer="refarray")
+    watched.take(consuming(lambda _: None))
     assert broken(watched, "consumer") == {"STRM-01": Outcome.FAIL}
 
 
-def test_copy_that_is_not_passed_on_is_caught() -> None:
+def test_a_copy_keyword_that_is_not_passed_is_found() -> None:
     watched = through(ra.arange(3), lambda x, copy: ra.from_dlpack(x), copy=True)
     assert broken(watched) == {"COPY-04": Outcome.FAIL}
 
 
-def test_asking_again_after_a_refusal_is_caught() -> None:
-    class Refusing(Loose):
+def test_a_retry_after_a_buffer_error_is_found() -> None:
+    class Refusing(Unchecked):
         def __dlpack__(self, **keywords: Any) -> Any:
             if keywords:
                 raise BufferError("not so")
@@ -222,7 +222,7 @@ def test_asking_again_after_a_refusal_is_caught() -> None:
     assert broken(watched) == {"CONS-04": Outcome.WARN}
 
 
-# --- producers that break something
+# --- producers that break a requirement
 
 
 def raising() -> None:
@@ -232,79 +232,79 @@ def raising() -> None:
 @pytest.mark.parametrize(
     ("producer", "id"),
     [
-        (Loose(name="dltensor_wrong"), "LIFE-06"),
-        (Loose(device=[1, 0]), "DEV-01"),
-        (Loose(device=(1, 1)), "DEV-03"),
-        (Loose(shape=(0,), strides=(1,)), "TENS-03"),
-        (Loose(shape=(3,), strides=None), "TENS-06"),
-        (Loose(shape=None, ndim=1, strides=(1,)), "TENS-08"),
-        (Loose(flags=8), "FLAG-01"),
-        (Loose(versioned=False), "VERS-05"),
-        (Loose(destructor=False), "LIFE-08"),
+        (Unchecked(name="dltensor_wrong"), "LIFE-06"),
+        (Unchecked(device=[1, 0]), "DEV-01"),
+        (Unchecked(device=(1, 1)), "DEV-03"),
+        (Unchecked(shape=(0,), strides=(1,)), "TENS-03"),
+        (Unchecked(shape=(3,), strides=None), "TENS-06"),
+        (Unchecked(shape=None, ndim=1, strides=(1,)), "TENS-08"),
+        (Unchecked(flags=8), "FLAG-01"),
+        (Unchecked(versioned=False), "VERS-05"),
+        (Unchecked(destructor=False), "LIFE-08"),
     ],
 )
-def test_a_producer_is_caught(producer: Loose, id: str) -> None:
-    watched = spy(producer, producer="loose")
+def test_a_broken_producer_is_found(producer: Unchecked, id: str) -> None:
+    watched = spy(producer, producer="unchecked")
     watched.__dlpack_device__()
     watched.__dlpack__(**VERSIONED)
     assert list(broken(watched, "producer")) == [id]
 
 
-def test_a_copy_that_is_not_marked_is_caught() -> None:
-    watched = spy(Loose())
+def test_a_copy_without_the_flag_is_found() -> None:
+    watched = spy(Unchecked())
     watched.__dlpack__(copy=True, **VERSIONED)
     watched.__dlpack__(copy=False, **VERSIONED)
     assert list(broken(watched, "producer")) == ["FLAG-03"]
-    marked = spy(Loose(flags=2))
+    marked = spy(Unchecked(flags=2))
     marked.__dlpack__(copy=False, **VERSIONED)
     assert list(broken(marked, "producer")) == ["PROD-12"]
 
 
-def test_a_versioned_struct_that_nobody_asked_for_is_caught() -> None:
-    watched = spy(Loose())
+def test_a_versioned_struct_without_max_version_is_found() -> None:
+    watched = spy(Unchecked())
     watched.__dlpack__()
     assert list(broken(watched, "producer")) == ["VERS-04"]
 
 
-def test_a_producer_that_knows_no_max_version_is_caught() -> None:
-    class Old(Loose):
+def test_a_producer_without_max_version_is_found() -> None:
+    class Old(Unchecked):
         def __dlpack__(self, *, stream: Any = None) -> Any:
             return _adversary.make(versioned=False).capsule()
 
     watched = spy(Old(), consumer="refarray")
-    watched.take(ra.from_dlpack)  # which asks again
+    watched.take(ra.from_dlpack)  # which retries without max_version
     assert broken(watched) == {"PROD-01": Outcome.FAIL}
 
 
-def test_an_exception_that_the_deleter_leaves_is_caught() -> None:
-    watched = spy(Loose(deleter=raising))
+def test_an_exception_left_by_the_deleter_is_found() -> None:
+    watched = spy(Unchecked(deleter=raising))
     owned = _adversary.take(watched.__dlpack__(**VERSIONED))
     with pytest.raises(ValueError, match="raised in the deleter"):
         owned.drop()
     assert list(broken(watched, "producer")) == ["LIFE-15"]
 
 
-def test_shape_that_the_producer_changes_is_caught() -> None:
-    class Restless(Loose):
+def test_a_shape_changed_by_the_producer_is_found() -> None:
+    class ChangesShape(Unchecked):
         def __dlpack__(self, **_: Any) -> Any:
             self.tensor = _adversary.make()
             return self.tensor.capsule()
 
-    producer = Restless()
+    producer = ChangesShape()
     watched = spy(producer)
     owned = _adversary.take(watched.__dlpack__(**VERSIONED))
     producer.tensor.scramble()
-    assert owned.fields()["shape"] == (3,)  # the consumer has its own
+    assert owned.fields()["shape"] == (3,)  # the consumer has a copy
     owned.drop()
     assert list(broken(watched, "producer")) == ["TENS-16"]
 
 
-def test_one_tensor_in_two_capsules_is_caught() -> None:
+def test_one_tensor_in_two_capsules_is_found() -> None:
     new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
         ("PyCapsule_New", ctypes.pythonapi)
     )
 
-    class Twice(Loose):
+    class Twice(Unchecked):
         def __init__(self) -> None:
             super().__init__()
             self.capsule = _adversary.make().capsule()
@@ -323,6 +323,6 @@ def test_one_tensor_in_two_capsules_is_caught() -> None:
     assert list(broken(watched, "producer")) == ["LIFE-20"]
 
 
-def test_every_rule_is_caught_by_some_test_here() -> None:
+def test_every_rule_has_a_test() -> None:
     texts = [(HERE / "kit" / name).read_text(encoding="utf-8") for name in TESTS_OF_RULES]
-    assert not [name for name, *_ in RULES if not any(f'"{name}"' in text for text in texts)]
+    assert not [name for name, *_ in judge.RULES if not any(f'"{name}"' in text for text in texts)]

@@ -1,30 +1,30 @@
-"""A spy stands for the producer's C exchange table too: who takes it is seen, and judged."""
+"""The spy's C exchange table: calls through it are recorded and checked too."""
 
 from __future__ import annotations
 
 import pytest
-from helpers.spies import Loose, broken, by_table, delete_twice, through
+from helpers.spies import Unchecked, broken, by_table, delete_twice, through
 
 import refarray as ra
 from refarray.conformance import Outcome, _adversary, spy
 from refarray.conformance.live_validator.spy import Spy
 
 
-def test_a_consumer_that_takes_the_table_is_seen() -> None:
+def test_a_consumer_that_uses_the_table_is_recorded() -> None:
     watched = through(ra.arange(6), ra.from_dlpack, table=True)
     assert not broken(watched)
     assert [call.method for call in watched.calls] == ["from_py"]
     texts = [step.text for step in watched.timeline]
     assert texts[0] == "call from_dlpack(x)"
     assert texts[1] == "calls the table's from_py(x)"
-    assert texts[2].startswith("answers dltensor_versioned 1.3, int64 shape (6,)")
+    assert texts[2].startswith("returns dltensor_versioned 1.3, int64 shape (6,)")
     assert texts[-2:] == ["drop the array", "calls the deleter, with the GIL"]
     judged = {found.id for found in watched.findings}
     assert {"LIFE-03", "LIFE-19", "TENS-06", "FLAG-01", "CONS-12"} <= judged
-    assert not judged & {"CONS-01", "VERS-09", "LIFE-10"}  # of the methods and capsules
+    assert not judged & {"CONS-01", "VERS-09", "LIFE-10"}  # these concern methods and capsules
 
 
-def test_the_data_that_comes_by_the_table_is_shared() -> None:
+def test_data_imported_through_the_table_is_shared() -> None:
     array = ra.zeros(3)
     watched = spy(array)
     taken = ra.from_dlpack(watched)
@@ -35,7 +35,7 @@ def test_the_data_that_comes_by_the_table_is_shared() -> None:
     assert len(watched.calls[0].deletions()) == 1
 
 
-def test_what_breaks_by_the_table_is_caught() -> None:
+def test_requirements_broken_through_the_table_are_found() -> None:
     watched = spy(ra.arange(6), producer="refarray")
     watched.take(lambda x: delete_twice(by_table(x).from_py(x)))
     watched.finish()
@@ -47,7 +47,7 @@ def test_what_breaks_by_the_table_is_caught() -> None:
     assert broken(watched) == {"LIFE-03": Outcome.FAIL}
 
 
-def test_what_the_table_lends_and_refuses_is_seen() -> None:
+def test_calls_of_dltensor_are_recorded() -> None:
     watched = spy(ra.arange(6, dtype="float32"))
     assert by_table(watched).dltensor(watched)["shape"] == (6,)
     watched = spy(ra.arange(6).as_readonly())
@@ -58,7 +58,7 @@ def test_what_the_table_lends_and_refuses_is_seen() -> None:
     assert texts[1].startswith("raises BufferError: ") and "read-only" in texts[1]
 
 
-def test_the_rest_of_the_table_is_the_real_one() -> None:
+def test_the_other_functions_are_those_of_the_real_table() -> None:
     offered, real = by_table(spy(ra.arange(3))), _adversary.api(ra.Array)
     given = _adversary.make(shape=(3,), data=bytes(12)).expect_deletes(1)
     assert type(offered.to_py(given)) is ra.Array
@@ -67,10 +67,12 @@ def test_the_rest_of_the_table_is_the_real_one() -> None:
     assert members == {name: real.members()[name] for name in members}
 
 
-def test_where_there_is_no_table_to_stand_for_none_is_offered() -> None:
-    class Odd(Loose):
+def test_a_spy_has_no_table_if_its_array_has_none() -> None:
+    class Odd(Unchecked):
         __dlpack_c_exchange_api__ = 7
 
-    for watched in (spy(Loose()), spy(Odd()), spy(ra.arange(3), table=False)):
+    for watched in (spy(Unchecked()), spy(Odd()), spy(ra.arange(3), table=False)):
         assert type(watched) is Spy and not hasattr(type(watched), "__dlpack_c_exchange_api__")
-    assert type(spy(ra.arange(3))) is type(spy(ra.arange(4)))  # a consumer may keep it by type
+    assert type(spy(ra.arange(3))) is type(
+        spy(ra.arange(4))
+    )  # consumers may cache the table by type

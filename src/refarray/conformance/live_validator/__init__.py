@@ -1,1 +1,1 @@
-"""Watches one real exchange between a producer and a consumer and judges it."""
+"""The live validator: a spy between a real producer and a real consumer, and `refarray trace`."""

@@ -1,4 +1,4 @@
-"""Owns what a spy writes down: calls, imports, and the steps of a timeline."""
+"""Records of a spy: calls of the producer, imports, and the steps of the timeline."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from refarray.conformance.harness.producer import keywords_text, raised
 
 
 def now() -> int:
-    """Nanoseconds on the clock of the native recorder."""
+    """Nanoseconds of the monotonic clock, as in the events of the native recorder."""
     return time.monotonic_ns()
 
 
 def thread_name(ident: int) -> str:
-    """A thread of Python's by its name, any other by its number."""
+    """The name of a Python thread; the identifier of any other thread."""
     for thread in threading.enumerate():
         if thread.ident == ident:
             return thread.name
@@ -28,7 +28,7 @@ def thread_name(ident: int) -> str:
 
 @dataclass
 class Call:
-    """One call of a method of the producer, as the consumer made it."""
+    """One call of a method of the producer, or of a function of its C exchange table."""
 
     method: str
     arguments: tuple[Any, ...] = ()
@@ -37,27 +37,28 @@ class Call:
     started: int = 0
     ended: int = 0
     answer: Any = None
-    """What __dlpack_device__ returned; of __dlpack__ only what is no capsule that can be
-    watched."""
+    """The result of __dlpack_device__, or a result of __dlpack__ that is no valid DLPack
+    capsule."""
     error: BaseException | None = None
     held: Mapping[str, Any] | None = None
-    """What the capsule held when it left the producer."""
+    """The fields of the exported tensor."""
     watched: _adversary.StandIn | None = None
     left_as: str | None = None
-    """The capsule's name when it was last seen."""
+    """The kept capsule's name after the import."""
     cleared: bool | None = None
-    """Whether the consumer had taken the capsule's destructor away; None when it was not kept."""
+    """Whether the consumer cleared the capsule's destructor; None if the capsule was not kept."""
     looked: int = 0
-    """When the kept capsule was looked at."""
+    """When the kept capsule was inspected."""
 
     @property
     def by_table(self) -> bool:
-        """Whether it is a function of the C exchange table, which has no capsule."""
+        """Whether it is a call of the C exchange table, which involves no capsule."""
         return not self.method.startswith("__")
 
     @property
     def request(self) -> str:
-        """The call as Python text; a function of the exchange table by the member's name."""
+        """The call as Python code; "the table's from_py(x)" for a function of the exchange
+        table."""
         if self.by_table:
             return f"the table's {self.method}(x)"
         given = [*map(repr, self.arguments)]
@@ -67,25 +68,26 @@ class Call:
 
     @property
     def reply(self) -> str:
-        """The answer in words."""
+        """The result of the call, for the timeline."""
         if self.error is not None:
             return f"raises {raised(self.error)}"
         if self.held is None:
-            return f"answers {self.answer if self.by_table else repr(self.answer)}"
-        return f"answers {capsule_text(self.held)}"
+            return f"returns {self.answer if self.by_table else repr(self.answer)}"
+        return f"returns {capsule_text(self.held)}"
 
     def events(self) -> list[tuple[str, int, int, bool, bool, bool, str]]:
-        """What the native recorder saw of its tensor."""
+        """The events of its tensor: (kind, time, thread, attached, interpreter alive, exception
+        set, capsule name)."""
         return [] if self.watched is None else self.watched.events()
 
     @property
     def name_after(self) -> str | None:
-        """What the capsule was called when it was last seen; None when nobody saw it."""
+        """The capsule's last known name; None if it is unknown."""
         names = [event[6] for event in self.events() if event[0] == "capsule"]
         return names[-1] if names else self.left_as
 
     def deletions(self) -> list[int]:
-        """When the deleter was called, by whomever."""
+        """The times of the deleter calls, by the consumer or by the capsule's destructor."""
         return [event[1] for event in self.events() if event[0] in {"deleter", "destructor"}]
 
 
@@ -102,8 +104,8 @@ def capsule_text(held: Mapping[str, Any]) -> str:
 
 
 @dataclass
-class Taking:
-    """One call of a consumer's from_dlpack, where the spy made it."""
+class ImportCall:
+    """One call of the consumer's from_dlpack, made by Spy.take()."""
 
     keywords: dict[str, Any]
     started: int
@@ -111,13 +113,13 @@ class Taking:
     ended: int = 0
     error: BaseException | None = None
     result: str = ""
-    """What came of it, in words."""
+    """A description of the imported array."""
     arrival: str = ""
-    """"shared", "copied" …, or empty when it cannot be told."""
+    """An Arrival: "shared", "copied" …; empty if it is unknown."""
     readonly: bool | None = None
-    """Whether what arrived must not be written; None when it cannot be told."""
+    """Whether the imported array is read-only; None if it is unknown."""
     dropped: int | None = None
-    """When the array that it made was let go of."""
+    """When the user released the imported array."""
 
 
 @dataclass(frozen=True)
@@ -132,22 +134,22 @@ class Step:
 
 
 def renamed(call: Call) -> str:
-    """What became of the name of a capsule that was kept."""
+    """The timeline text for the name of a kept capsule."""
     assert call.held is not None
     before, after = call.held["name"], call.left_as
-    words = f"leaves the capsule named {after}" if after == before else f"renames it {after}"
-    return f"{words} (was {before})" + (", destructor cleared" if call.cleared else "")
+    action = f"leaves the capsule named {after}" if after == before else f"renames it {after}"
+    return f"{action} (was {before})" + (", destructor cleared" if call.cleared else "")
 
 
 def deletions(call: Call, which: str) -> Iterator[Step]:
-    """The native recorder's part of the timeline."""
+    """The steps that the native recorder saw: deleter calls and the end of the capsule."""
     for kind, nanoseconds, ident, attached, interpreter, raising, name in call.events():
         if kind == "capsule" and (call.cleared is not None or call.by_table):
-            continue  # the spy kept it, so its end says nothing; a table gives none
+            continue  # the spy released it, not the consumer; a table returns no capsule
         place = "with the GIL" if attached else "without the GIL"
         if not interpreter:
             place = "after the interpreter"
-        said = {
+        text = {
             "deleter": f"calls the deleter{which}, {place}",
             "destructor": f"capsule's destructor calls the deleter{which}",
             "capsule": f"frees the capsule{which}, named {name}",
@@ -157,5 +159,5 @@ def deletions(call: Call, which: str) -> Iterator[Step]:
             nanoseconds,
             thread_name(ident),
             who,
-            said + ("; the deleter leaves an exception set" if raising else ""),
+            text + ("; the deleter leaves an exception set" if raising else ""),
         )

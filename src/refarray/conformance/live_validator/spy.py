@@ -1,5 +1,5 @@
-"""Owns spy: a live validator between a real producer and a real consumer. It passes everything on,
-writes down calls, capsules and deleters, and judges them."""
+"""spy(): a producer that forwards to a real one, records calls, capsules and deleters, and reports
+broken requirements."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from refarray.conformance.findings import Finding
 from refarray.conformance.harness.producer import keywords_text, raised
 from refarray.conformance.live_validator.calls import (
     Call,
+    ImportCall,
     Step,
-    Taking,
     deletions,
     now,
     renamed,
@@ -25,15 +25,15 @@ from refarray.conformance.live_validator.calls import (
 )
 
 TABLE = "__dlpack_c_exchange_api__"
-PATIENCE = 2.0
-"""Seconds that finish() waits for a deleter that another thread has to call."""
+DELETER_SECONDS = 2.0
+"""Seconds that finish() waits for deleter calls of other threads."""
 
 
 class Spy:
-    """A producer that passes on what another one says; made by spy().
+    """A producer that forwards to another one; made by spy().
 
-    As a context manager it keeps every capsule until the block ends, so that its name is seen even
-    where the consumer has taken its destructor away.
+    As a context manager it keeps every capsule alive until the block ends, so that the capsule's
+    name is known even if the consumer clears its destructor.
     """
 
     def __init__(self, array: object, producer: str = "", consumer: str = "") -> None:
@@ -42,7 +42,7 @@ class Spy:
         self._keep = False
         self._lock = threading.Lock()
         self.calls: list[Call] = []
-        self.takings: list[Taking] = []
+        self.imports: list[ImportCall] = []
         self.finished = False
         self.began = now()
         self.producer = producer or type(array).__module__.partition(".")[0]
@@ -50,7 +50,7 @@ class Spy:
         self.listener: Callable[[Step], None] | None = None
 
     def __dlpack_device__(self) -> Any:
-        """The producer's own answer."""
+        """Forwards to the producer."""
         call = self._called("__dlpack_device__", (), {})
         try:
             call.answer = type(self._array).__dlpack_device__(self._array)
@@ -62,7 +62,7 @@ class Spy:
         return call.answer
 
     def __dlpack__(self, *arguments: Any, **keywords: Any) -> Any:
-        """The producer's own tensor, in a capsule that is watched."""
+        """Forwards to the producer; returns its tensor in a capsule that is watched."""
         call = self._called("__dlpack__", arguments, keywords)
         try:
             capsule = type(self._array).__dlpack__(self._array, *arguments, **keywords)
@@ -75,22 +75,23 @@ class Spy:
         return given
 
     def _table_called(self, name: str) -> Call:
-        """A function of the C exchange table is called with us, which stand for the array."""
+        """The consumer calls a function of the C exchange table. Called by native code, as are the
+        three methods below."""
         return self._called(name, (), {})
 
     def _table_gave(self, call: Call, capsule: Any) -> Any:
-        """The tensor that it made: in a capsule that is watched, if it can be."""
+        """from_py returned a tensor, here in a capsule; wraps it in a watched one if possible."""
         given = self._watched(call, capsule)
         self._returned(call)
         return given
 
     def _table_lent(self, call: Call) -> None:
-        """It has described the array's own tensor."""
+        """dltensor described the array's tensor."""
         call.answer = "the array's own DLTensor"
         self._returned(call)
 
     def _table_failed(self, call: Call, error: BaseException) -> None:
-        """It has raised."""
+        """The function raised."""
         call.error = error
         self._returned(call)
 
@@ -98,7 +99,7 @@ class Spy:
         try:
             call.held = _native._inspect_capsule(capsule)
             call.watched = _adversary.stand_in(capsule)
-        except (TypeError, ValueError, NotImplementedError):  # passed on as it is
+        except (TypeError, ValueError, NotImplementedError):  # forwarded unwatched
             call.answer = capsule if call.held is None else None
             return capsule
         given = call.watched.capsule()
@@ -128,11 +129,11 @@ class Spy:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.look()
+        self._inspect_kept()
         self._keep = False
 
-    def look(self) -> None:
-        """Writes down what the kept capsules are called now, and lets them go."""
+    def _inspect_kept(self) -> None:
+        """Records the names of the kept capsules and releases them."""
         kept, self._kept = self._kept, []
         for call, capsule in kept:
             call.looked = now()
@@ -140,39 +141,40 @@ class Spy:
             call.cleared = not _adversary.has_destructor(capsule)
 
     def take(self, function: Callable[..., Any], **keywords: Any) -> Any:
-        """Lets a consumer import: `array = spy(x).take(torch.from_dlpack, copy=True)`. What it
-        raises comes through. What arrived is compared with what left."""
-        from refarray.conformance.live_validator.arrivals import arrived
+        """Calls a consumer and returns its array: `array = spy(x).take(torch.from_dlpack,
+        copy=True)`. Its exceptions are propagated. The array is compared with the exported
+        tensor."""
+        from refarray.conformance.live_validator.results import compare_import
 
-        taking = Taking(keywords, now(), threading.get_ident())
-        self.takings.append(taking)
-        words = f"from_dlpack({', '.join(['x', *filter(None, [keywords_text(keywords)])])})"
-        self._tell(Step(taking.started, thread_name(taking.thread), "you", f"call {words}"))
+        taken = ImportCall(keywords, now(), threading.get_ident())
+        self.imports.append(taken)
+        call = f"from_dlpack({', '.join(['x', *filter(None, [keywords_text(keywords)])])})"
+        self._tell(Step(taken.started, thread_name(taken.thread), "you", f"call {call}"))
         try:
             with self:
                 out = function(self, **keywords)
         except BaseException as error:
-            taking.error = error.with_traceback(None)
+            taken.error = error.with_traceback(None)
             raise
         finally:
-            taking.ended = now()
-        taking.result, taking.arrival, taking.readonly = arrived(self.calls, out)
+            taken.ended = now()
+        taken.result, taken.arrival, taken.readonly = compare_import(self.calls, out)
         return out
 
     def dropped(self) -> None:
-        """Says that the arrays which take() gave are let go of from now on: a deleter that has run
-        by then ran too early. Without it nothing is said of that."""
-        for taking in self.takings:
-            taking.dropped = taking.dropped or now()
+        """To be called before the arrays that take() returned are released. A deleter that ran
+        earlier ran too early; without this call that is not checked."""
+        for taken in self.imports:
+            taken.dropped = taken.dropped or now()
 
     def finish(self) -> list[Finding]:
-        """Says that no array of the consumer's is left, waits for what garbage collection and other
-        threads have to do, and judges: a deleter that has not run by then is missed."""
-        self.look()
-        end = time.monotonic() + PATIENCE
-        if self._owed():
+        """To be called when all arrays of the consumer are gone: collects garbage, waits for other
+        threads, and returns the findings. A deleter that has not run by then is reported."""
+        self._inspect_kept()
+        end = time.monotonic() + DELETER_SECONDS
+        if self._deleter_missing():
             gc.collect()
-        while self._owed() and time.monotonic() < end:
+        while self._deleter_missing() and time.monotonic() < end:
             time.sleep(0.01)
         for call in self.calls:
             if call.watched is not None:
@@ -180,7 +182,7 @@ class Spy:
         self.finished = True
         return self.findings
 
-    def _owed(self) -> bool:
+    def _deleter_missing(self) -> bool:
         return any(
             call.watched is not None and call.watched.has_deleter and not call.watched.deleter_calls
             for call in self.calls
@@ -188,25 +190,25 @@ class Spy:
 
     @property
     def findings(self) -> list[Finding]:
-        """Every requirement that could be judged from what was seen so far."""
-        from refarray.conformance.live_validator.rules import judged
+        """The requirements that the recorded calls kept or broke, so far."""
+        from refarray.conformance.live_validator.judge import judge
 
-        return judged(self)
+        return judge(self)
 
     @property
     def timeline(self) -> list[Step]:
-        """What happened, in its order."""
+        """The recorded steps in order of time."""
         return sorted(self._steps(), key=lambda step: step.nanoseconds)
 
     def _steps(self) -> Iterator[Step]:
-        for taking in self.takings:
-            name = thread_name(taking.thread)
-            words = keywords_text(taking.keywords)
-            yield Step(taking.started, name, "you", f"call from_dlpack(x{words and f', {words}'})")
-            done = f"raises {raised(taking.error)}" if taking.error else f"returns {taking.result}"
-            yield Step(taking.ended, name, "consumer", done)
-            if taking.dropped is not None and not taking.error:
-                yield Step(taking.dropped, name, "you", "drop the array")
+        for taken in self.imports:
+            name = thread_name(taken.thread)
+            given = keywords_text(taken.keywords)
+            yield Step(taken.started, name, "you", f"call from_dlpack(x{given and f', {given}'})")
+            done = f"raises {raised(taken.error)}" if taken.error else f"returns {taken.result}"
+            yield Step(taken.ended, name, "consumer", done)
+            if taken.dropped is not None and not taken.error:
+                yield Step(taken.dropped, name, "you", "drop the array")
         watched = [call for call in self.calls if call.watched is not None]
         for call in self.calls:
             name = thread_name(call.thread)
@@ -230,7 +232,7 @@ _with_tables: dict[type, type[Spy]] = {}
 
 
 def spy_type(array_type: type) -> type[Spy]:
-    """The type of the spies on arrays of a type: with an exchange table where that type has one."""
+    """The type of spies on arrays of a type; it has an exchange table if that type has one."""
     if array_type not in _with_tables:
         try:
             table = _adversary.spy_table(array_type)
@@ -241,13 +243,12 @@ def spy_type(array_type: type) -> type[Spy]:
 
 
 def spy(array: object, /, *, producer: str = "", consumer: str = "", table: bool = True) -> Spy:
-    """A producer to hand to any consumer instead of `array`.
+    """A producer to pass to any consumer instead of `array`.
 
-    It passes every call and answer on, and writes down the keywords, the capsule's name and end,
-    and the deleter: when it was called, in which thread, how often. The consumer gets a struct,
-    shape and strides that are copies, so that whoever writes to them is known; data is shared as
-    it is. The deleter is watched by native code: it may be called without the GIL, and after the
-    interpreter.
+    It forwards every call and result, and records the keywords, the capsule's name and end, and
+    the deleter calls with their time and thread. The consumer gets copies of the struct, shape and
+    strides, which shows who writes to them; the data is shared. Native code watches the deleter,
+    so it may be called without the GIL and after the interpreter has ended.
 
     ::
 
@@ -258,14 +259,14 @@ def spy(array: object, /, *, producer: str = "", consumer: str = "", table: bool
         s.finish()
         print(s)
 
-    A type of arrays with a C exchange table is stood for by a type of spies with one, which passes
-    on and writes down in the same way; with `table=False` there is none, and a consumer that
-    prefers it comes by the methods. What a consumer does with a borrowed `DLTensor` (`dltensor`),
-    with `to_py`, the allocator and `current_work_stream` is the real table's own and is not
-    watched. A consumer that knows arrays by their exact type does not take a spy for one.
+    If the array's type has a C exchange table, so has the spy's type, and it records in the same
+    way; `table=False` offers no table, so that consumers use the methods. Only from_py and the call
+    of dltensor are watched: `to_py`, the allocator, `current_work_stream` and the use of a borrowed
+    `DLTensor` are the real table's. A consumer that recognizes arrays by their exact type does not
+    accept a spy.
 
-    `producer` and `consumer` are the names that the report gives them. TypeError for what has no
-    `__dlpack__` and `__dlpack_device__`.
+    `producer` and `consumer` are their names in the report. TypeError if `array` has no
+    `__dlpack__` or no `__dlpack_device__`.
     """
     missing = [n for n in ("__dlpack__", "__dlpack_device__") if not hasattr(type(array), n)]
     if missing:

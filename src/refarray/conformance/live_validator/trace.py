@@ -1,5 +1,4 @@
-"""Owns `refarray trace`: one exchange between two libraries in a process of its own, watched by a
-spy."""
+"""`refarray trace`: one exchange between two libraries in a separate process, recorded by a spy."""
 
 from __future__ import annotations
 
@@ -19,36 +18,36 @@ from refarray.conformance.report.timeline import lines, timeline_lines
 from refarray.conformance.runner.worker_process import how_it_ended
 
 SECONDS = 60.0
-"""For both imports and the exchange."""
+"""Timeout of the process: both imports and the exchange."""
 START = "from refarray.conformance.live_validator.trace import main; main()"
 
 
 @dataclass
 class Trace:
-    """One exchange, as it was seen."""
+    """The record of one exchange."""
 
     producer: str
     consumer: str
     array: str = ""
-    """The expression that made it."""
+    """The expression that makes the array."""
     versions: tuple[str, str] = ("", "")
     began: int = 0
     steps: list[Step] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     arrival: str = ""
     broken: str = ""
-    """Why there was no exchange."""
+    """Why there was no exchange; empty if there was one."""
     died: str = ""
-    """How the process ended before the exchange did."""
+    """How the process died during the exchange; empty if it did not."""
 
     @property
     def failed(self) -> bool:
-        """Whether a MUST was broken, data arrived wrong, or the process died."""
+        """Whether a MUST was broken, the imported data is wrong, or the process died."""
         wrong = self.arrival == Arrival.WRONG
         return bool(self.died) or wrong or any(f.outcome.failed for f in self.findings)
 
     def to_dict(self) -> dict[str, Any]:
-        """What JSON carries."""
+        """The members, as `refarray trace --json` prints them."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -60,12 +59,12 @@ class Trace:
         names = {"producer": self.producer, "consumer": self.consumer}
         out += timeline_lines(self.steps, self.began, names)
         if self.died:
-            out.append(f"and then the process died: {self.died}")
+            out.append(f"then the process died: {self.died}")
         return "\n".join([*out, "", *(lines(self.findings) if self.findings else [])]).rstrip()
 
 
-def exchange(request: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> None:
-    """Runs in the process of its own: the exchange, each step told when it happens."""
+def exchange(request: dict[str, Any], send: Callable[[dict[str, Any]], None]) -> None:
+    """Runs the exchange in the child process and sends each step to the parent as it happens."""
     from refarray.conformance.harness.consumer import Consumer
     from refarray.conformance.harness.producer import Producer
     from refarray.conformance.live_validator.spy import spy
@@ -75,18 +74,18 @@ def exchange(request: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> 
     other = Producer(subject(request["consumer"]))
     consumer = Consumer(other.subject, other.namespace)
     if not other.subject.from_dlpack:
-        raise ValueError(f"{request['consumer']} imports nothing")
+        raise ValueError(f"{request['consumer']} has no import function")
     text = producer.subject.arrays.get(request["array"], request["array"])
     names = {"producer": request["producer"], "consumer": request["consumer"]}
     watched = spy(producer.make(text), **names, table=request["table"])
-    say(
+    send(
         {
             "array": text,
             "began": watched.began,
             "versions": [producer.subject.version, other.subject.version],
         }
     )
-    watched.listener = lambda step: say({"step": asdict(step)})
+    watched.listener = lambda step: send({"step": asdict(step)})
 
     def taken(given: Any, **keywords: Any) -> Any:
         found = consumer.take(given, **keywords)
@@ -98,41 +97,42 @@ def exchange(request: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> 
         array = watched.take(taken, **request["keywords"])
         watched.dropped()
         del array
-    except Exception:  # it stands in the timeline
+    except Exception:  # recorded in the timeline
         pass
     findings = watched.finish()
-    say(
+    send(
         {
             "steps": [asdict(step) for step in watched.timeline],
             "findings": [found.to_dict() for found in findings],
-            "arrival": watched.takings[0].arrival,
+            "arrival": watched.imports[0].arrival,
         }
     )
 
 
 def main() -> None:
-    """The request is JSON on the command line; answers go to standard output, a line each."""
+    """Entry point of the child process: the request is JSON on the command line; messages go to
+    standard output, one JSON object a line."""
     out = os.dup(1)
-    os.dup2(2, 1)  # what the libraries print is not ours
+    os.dup2(2, 1)  # keeps the output of the libraries out of the messages
 
-    def say(message: dict[str, Any]) -> None:
+    def send(message: dict[str, Any]) -> None:
         os.write(out, (json.dumps(message) + "\n").encode())
 
     try:
-        exchange(json.loads(sys.argv[1]), say)
-    except BaseException as error:  # SystemExit too: a library may leave at import
-        say({"broken": raised(error)})
+        exchange(json.loads(sys.argv[1]), send)
+    except BaseException as error:  # includes the SystemExit of a library's import
+        send({"broken": raised(error)})
     os._exit(0)
 
 
 def trace(
     producer: str, consumer: str, array: str = "plain", *, table: bool = True, **keywords: Any
 ) -> Trace:
-    """Sends one array from a library to another and tells what happened.
+    """Sends one array from a library to another and returns the record.
 
-    `array` is a kind that the adapter knows, or an expression; `keywords` are the consumer's
-    from_dlpack's; with `table=False` no C exchange table is offered. Never raises for what the
-    libraries do.
+    `array` is a kind that the adapter has, or an expression; `keywords` are passed to the
+    consumer's from_dlpack; `table=False` offers no C exchange table. Crashes and exceptions of the
+    libraries are recorded, not raised.
     """
     request = {
         "producer": producer,
@@ -156,12 +156,12 @@ def trace(
         output, _ = process.communicate()
         out.died = f"no end within {SECONDS:g} s"
     for line in output.decode().splitlines():
-        told(out, json.loads(line))
+        add_message(out, json.loads(line))
     return out
 
 
-def told(out: Trace, message: dict[str, Any]) -> None:
-    """Enters one line of the process."""
+def add_message(out: Trace, message: dict[str, Any]) -> None:
+    """Adds a message of the child process to the record."""
     if "step" in message:
         out.steps.append(Step(**message["step"]))
     elif "steps" in message:

@@ -48,9 +48,7 @@ class CapsuleProducer:
         """The legacy capsule for any `max_version`. BufferError for a copy, a device or a
         stream."""
         if copy is True or dl_device not in {None, (1, 0)} or stream not in {None, -1}:
-            raise BufferError(
-                "the library exports legacy capsules only: no copy, device or stream"
-            )
+            raise BufferError("the library exports legacy capsules only: no copy, device or stream")
         capsule: object = getattr(self.array, self.method)()
         return capsule
 

@@ -1,0 +1,150 @@
+"""Rules of the live validator for consumers."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from refarray.conformance.harness.producer import raised
+from refarray.conformance.live_validator.rules import (
+    Verdicts,
+    announced_device,
+    calls_during,
+    exported,
+    exports,
+    is_shared_alone,
+    rule,
+    tensor_calls,
+)
+from refarray.conformance.subjects.lookup import subject
+
+if TYPE_CHECKING:
+    from refarray.conformance.live_validator.spy import Spy
+
+STREAMED = {2, 10}
+"""Device types with streams, for which consumers must pass `stream`: CUDA and ROCm."""
+HOST = {1, 3, 11}
+"""Device types that the CPU accesses without a stream: CPU, CUDA pinned and ROCm pinned memory."""
+
+
+@rule("CONS-01", "consumer", "__dlpack_device__ is called before __dlpack__")
+def _order(spy: Spy) -> Verdicts:
+    asked = [call.method for call in spy.calls if not call.by_table]
+    if "__dlpack__" in asked:
+        yield asked[0] == "__dlpack_device__", f"{asked[0]} is called first"
+
+
+@rule("VERS-09", "consumer", "the first call of __dlpack__ passes max_version of 1.0 or more")
+def _newest(spy: Spy) -> Verdicts:
+    for call in exports(spy)[:1]:
+        asked = call.keywords.get("max_version")
+        yield isinstance(asked, tuple) and asked >= (1, 0), call.request
+
+
+@rule("CONS-08", "consumer", "for data on the CPU stream is omitted or None")
+def _no_stream(spy: Spy) -> Verdicts:
+    device = announced_device(spy)
+    if device is not None and device[0] in HOST:
+        for call in exports(spy):
+            given = call.keywords.get("stream", *(call.arguments[:1] or (None,)))
+            yield given is None, call.request
+
+
+@rule("STRM-01", "consumer", "for a device with streams, stream is passed")
+def _stream(spy: Spy) -> Verdicts:
+    device = announced_device(spy)
+    if device is not None and device[0] in STREAMED:
+        for call in exports(spy):
+            yield "stream" in call.keywords, call.request
+
+
+@rule("CONS-09", "consumer", "copy and dl_device are omitted when the user passed neither")
+def _defaults(spy: Spy) -> Verdicts:
+    for call in exports(spy)[:1]:
+        given = {"copy", "dl_device"} & set(call.keywords)
+        yield not any(call.keywords[name] is None for name in given), call.request
+
+
+@rule("CONS-04", "consumer", "__dlpack__ is called again only after a TypeError")
+def _retry(spy: Spy) -> Verdicts:
+    asked = exports(spy)
+    for before, after in itertools.pairwise(asked):
+        if before.error is not None and set(after.keywords) < set(before.keywords):
+            text = f"{raised(before.error)}, then {after.request}"
+            yield isinstance(before.error, TypeError), text
+
+
+@rule("LIFE-10", "consumer", "a consumed capsule is renamed used_…")
+def _used(spy: Spy) -> Verdicts:
+    for call in exports(spy):
+        after = call.name_after
+        if call.held is None or after is None:
+            continue
+        kinds = {event[0] for event in call.events()}
+        consumed = "deleter" in kinds or (not kinds & {"destructor"} and is_shared_alone(spy, call))
+        if consumed or after != call.held["name"]:
+            yield after == f"used_{call.held['name']}", f"{call.held['name']} is now {after}"
+
+
+@rule("LIFE-03", "consumer", "the deleter runs exactly once")
+def _once(spy: Spy) -> Verdicts:
+    for call in tensor_calls(spy):
+        if call.watched is None or not call.watched.has_deleter:
+            continue
+        count = call.watched.deleter_calls
+        if count > 1 or spy.finished:
+            yield count == 1, f"it ran {count} times"
+
+
+@rule("CONS-12", "consumer", "the tensor lives as long as the array that shares its memory")
+def _kept(spy: Spy) -> Verdicts:
+    for imported in spy.imports:
+        calls = calls_during(spy, imported)
+        end = imported.dropped
+        if end is not None and len(calls) == 1 and is_shared_alone(spy, calls[0]):
+            early = min(calls[0].deletions(), default=end) < end
+            yield not early, "deleted before the array" if early else "alive until then"
+
+
+@rule("LIFE-19", "consumer", "the consumer does not write to the struct, shape or strides")
+def _untouched(spy: Spy) -> Verdicts:
+    for call in tensor_calls(spy):
+        if call.watched is not None:
+            wrote = call.watched.consumer_wrote
+            yield not wrote, "they were written to" if wrote else "they were not written to"
+
+
+@rule("CONS-03", "consumer", "the producer's exception is propagated")
+def _through(spy: Spy) -> Verdicts:
+    for imported in spy.imports:
+        calls = [c for c in spy.calls if imported.started <= c.started <= imported.ended]
+        if calls and calls[-1].error is not None and not isinstance(calls[-1].error, TypeError):
+            error = imported.error
+            while error is not None and error is not calls[-1].error:
+                error = error.__cause__ or error.__context__
+            other = raised(imported.error) if imported.error else "nothing"
+            text = f"{raised(calls[-1].error)}; the consumer raised {other}"
+            yield error is imported.error is not None, text
+
+
+@rule("COPY-04", "consumer", "copy is passed to the producer")
+def _passed(spy: Spy) -> Verdicts:
+    for imported in spy.imports:
+        asked = [c for c in exports(spy) if imported.started <= c.started <= imported.ended]
+        if imported.keywords.get("copy") is not None and asked:
+            copy = asked[0].keywords.get("copy")
+            yield copy is imported.keywords["copy"], asked[0].request
+
+
+@rule(
+    "FLAG-10",
+    "consumer",
+    "read-only data is imported read-only if the library has read-only arrays",
+)
+def _sticky(spy: Spy) -> Verdicts:
+    if "readonly" not in subject(spy.consumer).arrays:
+        return  # FLAG-09: a library without read-only arrays may ignore the flag
+    for imported in spy.imports:
+        sent = [held for _, held in exported(spy) if (held["flags"] or 0) & 1]
+        if sent and imported.readonly is not None and imported.arrival in {"shared", "writable"}:
+            yield imported.readonly, imported.result
