@@ -12,7 +12,7 @@ import pytest
 
 from refarray.conformance import Finding, Outcome
 from refarray.conformance.matrix.exchange import Arrival
-from refarray.conformance.matrix.grid import Cell, measure
+from refarray.conformance.matrix.measure import Cell, measure
 from refarray.conformance.report import data, grid
 from refarray.conformance.requirements import Level, Role
 from refarray.conformance.runner import engine

@@ -40,7 +40,7 @@ def show_progress(pair: str, done: int, total: int) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Prints the grid and writes the reports."""
     from refarray.commands.check import Usage, wanted_reports
-    from refarray.conformance.matrix import grid as matrix
+    from refarray.conformance.matrix import measure as matrix
     from refarray.conformance.report import grid
 
     forms = {"json": grid.as_json, "html": grid.page, "markdown": grid.markdown}
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     except Usage as error:
         print(f"refarray matrix: {error}", file=sys.stderr)
         return 3
-    rows = matrix.grid(arguments.subjects, show_progress if sys.stderr.isatty() else None)
+    rows = matrix.measure_all(arguments.subjects, show_progress if sys.stderr.isatty() else None)
     print(matrix.text(rows), end="")
     for form, path in reports:
         path.write_text(forms[form](rows), encoding="utf-8")

@@ -1,1 +1,1 @@
-"""Device memory, streams and driver calls that the checks of device exchanges need."""
+"""Device memory, streams and driver calls for the checks of device exchanges."""

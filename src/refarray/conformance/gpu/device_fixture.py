@@ -1,5 +1,5 @@
-"""Owns one library on one vendor's devices: its arrays and streams there, work that is held up, and
-what is in order with what, judged by the simulated drivers or by a real device."""
+"""DeviceFixture: a library's arrays and streams on one vendor's devices, delayed work, and whether
+work is ordered, as shown by the simulated drivers' race detection or by timing on a real device."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from refarray.conformance.subjects.devices import COUNT, OnDevice, simulation
 from refarray.conformance.subjects.subject import Subject
 
 SIZE = 4 * COUNT
-"""Bytes of an array."""
+"""Size of an array in bytes."""
 
 
 @dataclass(frozen=True)
 class Pending:
-    """An array whose last write waits behind a gate."""
+    """An array whose last write is enqueued behind a gate."""
 
     array: Any
     source: Any
-    """What was written to it."""
+    """The array that is copied into it."""
     stream: Any
     handle: int
     gate: Gate
@@ -47,7 +47,7 @@ class DeviceFixture:
         if self.devices == 0:
             raise NotApplicable(f"there is no {self.vendor.title} device")
         for device in reversed(range(self.devices)):
-            self.driver.use(device)  # its context is made, and 0 is the current device
+            self.driver.use(device)  # creates the context; ends with device 0 current
         self.checker = simulation()
         self.scratch: list[int] = []
 
@@ -57,8 +57,8 @@ class DeviceFixture:
             raise NotApplicable(f"{self.subject.name} has no arrays on {self.vendor.title} devices")
         return on
 
-    def fresh(self) -> None:
-        """Ends all work of the check before, and forgets what was seen of it."""
+    def reset(self) -> None:
+        """Waits for all work of the previous check, frees scratch memory and clears the trace."""
         gc.collect()
         for device in reversed(range(self.devices)):
             self.driver.use(device)
@@ -70,10 +70,9 @@ class DeviceFixture:
             self.checker.reset()
 
     def eval(self, text: str, **names: Any) -> Any:
-        """The value of an expression of the subject's. NotApplicable when it has none, or cannot
-        make it."""
+        """The value of an expression of the adapter. NotApplicable if it is empty or raises."""
         if not text:
-            raise NotApplicable(f"no way to do it with {self.subject.name} is known")
+            raise NotApplicable(f"the adapter of {self.subject.name} has no expression for this")
         try:
             return eval(text, {**self.namespace, **names})
         except Exception as error:
@@ -85,39 +84,39 @@ class DeviceFixture:
             raise NotApplicable(f"there is a single {self.vendor.title} device")
 
     def text(self, device: int = 0) -> str:
-        """The expression of an array."""
+        """The expression for an array."""
         return self.on.array.format(device)
 
     def array(self, device: int = 0) -> Any:
-        """An array of which all work is done."""
+        """An array without pending work."""
         made = self.eval(self.text(device))
         self.driver.use(device)
         self.driver.call("all")
         return made
 
     def stream(self, device: int = 0) -> tuple[Any, int]:
-        """A stream of the subject's, and its handle."""
+        """A stream of the library, and its handle."""
         made = self.eval(self.on.stream.format(device) if self.on.stream else "")
         return made, int(self.eval(self.on.handle.format("_s"), _s=made))
 
     def foreign(self, device: int = 0) -> int:
-        """A stream of somebody else's on a device, which becomes the current one."""
+        """A stream that the kit creates on a device, which becomes the current device."""
         self.driver.use(device)
         return self.driver.stream()
 
     def working_on(self, stream: Any) -> Any:
-        """A context manager: the subject works on that stream."""
+        """A context manager: the library uses that stream."""
         return self.eval(self.on.use.format("_s") if self.on.use else "", _s=stream)
 
     def write(self, array: Any, source: Any, stream: Any) -> None:
-        """Copies one array over another in a stream."""
+        """Copies `source` into `array` on a stream."""
         if not self.on.write:
-            raise NotApplicable(f"no way to write on a stream with {self.subject.name} is known")
+            raise NotApplicable(f"the adapter of {self.subject.name} has no write on a stream")
         with self.working_on(stream):
             exec(self.on.write.format("_x", "_y"), {**self.namespace, "_x": array, "_y": source})
 
     def read(self, array: Any, stream: Any) -> Any:
-        """A copy of an array that is made in a stream."""
+        """A copy of an array, made on a stream."""
         with self.working_on(stream):
             return self.eval(self.on.read.format("_x") if self.on.read else "", _x=array)
 
@@ -125,23 +124,23 @@ class DeviceFixture:
     def pending(
         self, device: int = 0, kind: str = "", seconds: float = GATE_SECONDS
     ) -> Iterator[Pending]:
-        """An array whose last write is behind a gate in a stream of the subject's, until the block
-        ends. `kind` is "pinned" or "managed" for memory of these."""
+        """An array whose last write waits behind a gate on a stream of the library until the block
+        ends. `kind` "pinned" or "managed" selects that kind of memory."""
         text = getattr(self.on, kind) if kind else self.text(device)
         array, source = self.eval(text), self.array(device)
         stream, handle = self.stream(device)
-        self.write(array, source, stream)  # whatever is made once is made now
+        self.write(array, source, stream)  # first use: one-time allocations happen now
         self.driver.use(device)
         self.driver.call("all")
         with self.driver.gate(handle, seconds) as gate:
             self.write(array, source, stream)
             if gate.opened:
-                raise NotApplicable("writing in a stream waits for the stream")
+                raise NotApplicable("the library's write on a stream waits for the stream")
             yield Pending(array, source, stream, handle, gate)
 
     def ordered(self, pointer: int, stream: int, size: int = SIZE) -> bool:
-        """Whether work of a stream that reads memory now follows what a gate holds up. The
-        simulated drivers prove it; on a real device the work does not get done."""
+        """Whether a read of memory that is enqueued on a stream now is ordered after the gated
+        work. The simulated drivers detect a race; on a real device the read does not complete."""
         if self.checker is None:
             return self.driver.held_up(stream)
         before = len(self.checker.violations("race"))
@@ -150,30 +149,31 @@ class DeviceFixture:
         return len(self.checker.violations("race")) == before
 
     def follows(self, pending: Pending, export: Any, stream: int) -> bool:
-        """Whether a stream that reads an exported array follows its last write; not if the gate had
-        to be opened for the export to return."""
+        """Whether a read of an exported array on a stream is ordered after its last write.
+        NotApplicable on a real device if the export returned only when the gate opened."""
         if pending.gate.opened and self.checker is None:
             raise NotApplicable(f"the export waited for {GATE_SECONDS:g} s; STRM-03 judges it")
         return self.ordered(export.address, stream)
 
     def calls(self, *words: str) -> list[str]:
-        """The calls since fresh() whose names hold one of these; none where nobody keeps them."""
+        """The driver calls since reset() whose names contain one of `words`; empty on real
+        devices."""
         names = [] if self.checker is None else [each["call"] for each in self.checker.trace()]
         return [name for name in names if any(word in name for word in words)]
 
     def wrong(self, *kinds: str) -> list[str]:
-        """What the simulated drivers object to, of some kinds."""
+        """Errors of these kinds that the simulated drivers detected."""
         found = [] if self.checker is None else self.checker.violations(*kinds)
         return [f"{each['kind']}: {each.get('message', '')}" for each in found]
 
     def repro(self, *lines: str) -> str:
-        """Lines of Python, after the subject's imports."""
+        """Lines of Python after the subject's imports."""
         load = [] if self.checker is None else ["import fakegpu; fakegpu.load(cuda=2, hip=2)"]
         show = [] if self.checker is None else ["print(*fakegpu.trace(), sep='\\n')"]
         return "\n".join([*load, self.subject.imports, *lines, *show])
 
     def repro_pending(self, *lines: str, device: int = 0, kind: str = "") -> str:
-        """The same with an array `x` whose last write may be unfinished, in a stream `s`."""
+        """The same for an array `x` whose last write, on stream `s`, may be unfinished."""
         text = self.text(device)
         return self.repro(
             f"x = {getattr(self.on, kind) if kind else text}; y = {text}; "
@@ -188,8 +188,8 @@ _fixtures: dict[tuple[str, str], DeviceFixture | str] = {}
 
 @contextmanager
 def on_device(probe: Any, vendor: str) -> Iterator[DeviceFixture]:
-    """The fixture of a subject, of which all former work is done. NotApplicable when there is none.
-    Which device is current does not change."""
+    """The subject's fixture without pending work. NotApplicable if the subject or the machine has
+    no such devices. Device 0 is current before and after the block."""
     key = (probe.subject.name, vendor)
     if key not in _fixtures:
         try:
@@ -199,7 +199,7 @@ def on_device(probe: Any, vendor: str) -> Iterator[DeviceFixture]:
     fixture = _fixtures[key]
     if isinstance(fixture, str):
         raise NotApplicable(fixture)
-    fixture.fresh()
+    fixture.reset()
     with ExitStack() as stack:
         stack.callback(fixture.driver.use, 0)
         yield fixture

@@ -1,5 +1,5 @@
-"""Owns the kit's own side on a device: memory, streams, a gate that stops a stream, and copies, by
-calls of a CUDA or HIP driver through ctypes."""
+"""Calls of the CUDA and HIP drivers through ctypes: memory, streams, copies, and gates that block a
+stream."""
 
 from __future__ import annotations
 
@@ -15,27 +15,28 @@ from typing import Any
 NON_BLOCKING = 1
 NO_TIMING = 2
 GATE_SECONDS = 2.0
-"""How long a gate stays shut at most: by then the host waits for what is behind it."""
+"""A gate opens after this time at the latest: then the host is waiting for the gated work."""
 LOOK_SECONDS = 0.2
-"""How long a look waits for work that nothing holds up."""
+"""Timeout for work that is not behind a gate."""
 NOT_READY = 600
 
 
 @dataclass(frozen=True)
 class Vendor:
-    """What a vendor's driver is called, and how DLPack counts its memory and streams."""
+    """The names of a vendor's driver and its functions, its DLPack device types and stream
+    values."""
 
     name: str
     title: str
     variable: str
-    """The environment variable that names another file, as for refarray itself."""
+    """The environment variable that names another library file, as for refarray."""
     files: tuple[str, ...]
     kind: int
-    """The device type; the pinned and managed ones follow."""
+    """The DLPack device type; `pinned` and `managed` are those of these kinds of memory."""
     pinned: int
     managed: int
     legacy: int
-    """What a consumer passes for the legacy default stream."""
+    """The stream value for the legacy default stream."""
     calls: dict[str, str]
 
 
@@ -94,11 +95,11 @@ VENDORS = {vendor.name: vendor for vendor in (CUDA, ROCM)}
 
 
 class Failed(Exception):
-    """A call of a driver that returned something else than success."""
+    """A driver call that did not return success."""
 
 
 def library(vendor: Vendor) -> ctypes.CDLL:
-    """The driver. OSError when there is none."""
+    """Loads the driver. OSError if there is none."""
     for name in filter(None, (os.environ.get(vendor.variable), *vendor.files)):
         try:
             return ctypes.CDLL(name)
@@ -108,8 +109,7 @@ def library(vendor: Vendor) -> ctypes.CDLL:
 
 
 class Driver:
-    """One vendor's driver. Every method is for the device that is current, and numbers are
-    addresses, handles and bytes."""
+    """One vendor's driver. Methods apply to the current device; handles and addresses are ints."""
 
     def __init__(self, vendor: Vendor) -> None:
         self.vendor = vendor
@@ -119,31 +119,32 @@ class Driver:
             self.raw("cuInit", 0)
 
     def code(self, name: str, *arguments: Any) -> int:
-        """What a function of the driver's own name returns. The GIL is free while it runs."""
+        """Calls a driver function by its exported name and returns its status. The GIL is
+        released."""
         plain = [ctypes.c_uint64(a % 2**64) if isinstance(a, int) else a for a in arguments]
         return int(getattr(self.library, name)(*plain))
 
     def raw(self, name: str, *arguments: Any) -> None:
-        """The same. Failed when it does not succeed."""
+        """The same, but raises Failed unless the call succeeds."""
         if code := self.code(name, *arguments):
             raise Failed(f"{name} returned {code}")
 
     def call(self, name: str, *arguments: Any) -> None:
-        """Calls what is called so in `Vendor.calls`."""
+        """Calls the function with this key in `Vendor.calls`."""
         self.raw(self.vendor.calls[name], *arguments)
 
     def made(self, name: str, *arguments: Any) -> int:
-        """The handle or number that it writes to its first argument."""
+        """The same; returns the value that the function writes to its first argument."""
         out = ctypes.c_uint64()
         self.call(name, ctypes.byref(out), *arguments)
         return out.value
 
     def count(self) -> int:
-        """How many devices there are."""
+        """The number of devices."""
         return self.made("count")
 
     def current(self) -> int | None:
-        """The calling thread's current device; None when it has none."""
+        """The calling thread's current device; None if it has none."""
         if self.vendor is ROCM:
             device = ctypes.c_int()
             self.raw("hipGetDevice", ctypes.byref(device))
@@ -165,32 +166,32 @@ class Driver:
         self.raw("cuCtxSetCurrent", self.contexts[device])
 
     def stream(self) -> int:
-        """A stream that the legacy default stream does not wait for."""
+        """A new stream that does not synchronize with the legacy default stream."""
         return self.made("stream", NON_BLOCKING)
 
     def copy(self, to: int, source: int, size: int, stream: int) -> None:
-        """Enqueues a copy between any two places."""
+        """Enqueues a copy between any two addresses."""
         if self.vendor is ROCM:
             self.raw("hipMemcpyAsync", to, source, size, 4, stream)
         else:
             self.raw("cuMemcpyAsync", to, source, size, stream)
 
     def after(self, later: int, earlier: int) -> None:
-        """Work of one stream from now on follows another's until now."""
+        """Orders future work of stream `later` after the current work of stream `earlier`."""
         event = self.made("event", NO_TIMING)
         self.call("record", event, earlier)
         self.call("follow", later, event, 0)
         self.call("forget", event)
 
     def bytes(self, pointer: int, size: int, stream: int) -> bytes:
-        """What memory holds, by a copy in a stream, which is waited for."""
+        """The contents of memory, copied on a stream; waits for the stream."""
         out = ctypes.create_string_buffer(size)
         self.copy(ctypes.addressof(out), pointer, size, stream)
         self.call("wait", stream)
         return out.raw
 
     def held_up(self, stream: int) -> bool:
-        """Whether work that is enqueued now is still not done after LOOK_SECONDS."""
+        """Whether work that is enqueued now is unfinished after LOOK_SECONDS."""
         event = self.made("event", NO_TIMING)
         self.call("record", event, stream)
         end = time.monotonic() + LOOK_SECONDS
@@ -202,41 +203,42 @@ class Driver:
 
     @contextmanager
     def gate(self, stream: int, seconds: float = GATE_SECONDS) -> Iterator[Gate]:
-        """Stops a stream: what is enqueued in the block waits until its end, or until the gate has
-        been shut for so long."""
-        shut = Gate(seconds)
-        self.call("host", stream, shut.wait, ctypes.addressof(shut.semaphore))
-        shut.watch.start()
+        """Blocks a stream: work enqueued in the block waits until the block ends, at most
+        `seconds`."""
+        gate = Gate(seconds)
+        self.call("host", stream, gate.wait, ctypes.addressof(gate.semaphore))
+        gate.timer.start()
         try:
-            yield shut
+            yield gate
         finally:
-            shut.open()
+            gate.open()
             self.call("wait", stream)
-            GATES.append(shut)  # the driver's thread may be about to leave it
+            GATES.append(gate)  # the driver's thread may still be inside sem_wait
 
 
 class Gate:
-    """A semaphore that a stream waits for, in a function of the C library: no interpreter."""
+    """A semaphore on which a stream waits in a host function, libc's sem_wait, which needs no
+    interpreter."""
 
     def __init__(self, seconds: float) -> None:
         libc = ctypes.CDLL(None)
-        self.semaphore = ctypes.create_string_buffer(64)  # a sem_t takes 32 bytes
+        self.semaphore = ctypes.create_string_buffer(64)  # sizeof(sem_t) is 32
         libc.sem_init(self.semaphore, 0, 0)
         self.wait = ctypes.cast(libc.sem_wait, ctypes.c_void_p)
         self.post = libc.sem_post
         self.lock = threading.Lock()
         self.opened = False
-        self.watch = threading.Timer(seconds, self.open)
-        self.watch.daemon = True
+        self.timer = threading.Timer(seconds, self.open)
+        self.timer.daemon = True
 
     def open(self) -> None:
-        """Lets the stream go on."""
+        """Unblocks the stream."""
         with self.lock:
             if not self.opened:
                 self.opened = True
                 self.post(self.semaphore)
-        self.watch.cancel()
+        self.timer.cancel()
 
 
 GATES: list[Gate] = []
-"""Those that were opened."""
+"""Opened gates. Their semaphores are never freed, because the driver may still read them."""

@@ -1,4 +1,4 @@
-"""Owns an exchange between two libraries: what left the one against what arrived at the other."""
+"""One exchange between two libraries: compares the exported tensor with the imported array."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from refarray.conformance.harness.producer import Export, Producer, raised
 
 
 class Arrival(StrEnum):
-    """What became of one array on its way."""
+    """The outcome of one exchange."""
 
     SHARED = "shared"
     COPIED = "copied"
     REFUSED = "refused"
     WRONG = "wrong"
-    """Shape, dtype or values are not what left."""
+    """Shape or dtype differ from the exported tensor."""
     WRITABLE = "writable"
-    """Data that must not be written arrived as writable."""
+    """Read-only data was imported as writable."""
     UNKNOWN = "unknown"
-    """Imported, and cannot be looked at."""
+    """Imported, but the array cannot be inspected."""
     CRASHED = "crashed"
-    """The process died of it."""
+    """The process died."""
     HUNG = "hung"
-    """It did not end in its time."""
+    """The exchange exceeded its timeout."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,46 +49,46 @@ class Pair:
         self.consumer = consumer
 
     def repro(self, text: str) -> str:
-        """The exchange as Python text."""
+        """The exchange as Python code."""
         imports = dict.fromkeys([self.producer.subject.imports, self.consumer.subject.imports])
         return "\n".join([*imports, f"print({self.consumer.subject.from_dlpack.format(text)})"])
 
     def exchange(self, case: str, text: str, read_only: bool = False) -> Exchange:
-        """Sends what an expression makes. NotApplicable when it cannot be made."""
+        """Sends the array that an expression makes. NotApplicable if the expression raises."""
         array = self.producer.make(text)
-        left = self.producer.export(text, array, max_version=(1, 3))
-        if left.error is not None:
-            left = self.producer.export(text, array)
+        exported = self.producer.export(text, array, max_version=(1, 3))
+        if exported.error is not None:
+            exported = self.producer.export(text, array)
         found = self.consumer.take(array)
         if found.error is not None:
             arrival, observed = Arrival.REFUSED, raised(found.error)
         else:
             try:
-                arrival, observed = compare(left, found.held(), read_only)
+                arrival, observed = compare(exported, found.held(), read_only)
             except NotApplicable as reason:
                 arrival, observed = Arrival.UNKNOWN, str(reason)
         names = (self.producer.subject.name, self.consumer.subject.name)
         return Exchange(*names, case, arrival, observed, self.repro(text))
 
 
-def compare(left: Export, came: dict[str, Any], read_only: bool) -> tuple[Arrival, str]:
-    """What left against what came."""
-    if left.held is None:
-        return Arrival.UNKNOWN, f"the producer refuses to be looked at: {left}"
+def compare(exported: Export, imported: dict[str, Any], read_only: bool) -> tuple[Arrival, str]:
+    """The outcome of an import, and the observation that shows it."""
+    if exported.held is None:
+        return Arrival.UNKNOWN, f"the producer cannot be inspected: {exported}"
     for field in ("dtype", "shape"):
-        if tuple(left[field] or ()) != tuple(came[field] or ()):
-            return Arrival.WRONG, f"{field} {left[field]} left, {came[field]} came"
-    address = int(came["data"]) + int(came["byte_offset"])
-    empty = 0 in tuple(came["shape"] or ())
-    if address != left.address and not empty:
-        return Arrival.COPIED, f"from {left.address:#x} to {address:#x}"
-    if read_only and came.get("flags") is not None and not came["flags"] & 1:
+        if tuple(exported[field] or ()) != tuple(imported[field] or ()):
+            return Arrival.WRONG, f"{field} {exported[field]} exported, {imported[field]} imported"
+    address = int(imported["data"]) + int(imported["byte_offset"])
+    empty = 0 in tuple(imported["shape"] or ())
+    if address != exported.address and not empty:
+        return Arrival.COPIED, f"from {exported.address:#x} to {address:#x}"
+    if read_only and imported.get("flags") is not None and not imported["flags"] & 1:
         return Arrival.WRITABLE, "shared, and exported again without READ_ONLY"
-    return Arrival.SHARED, f"shape {came['shape']}, strides {came['strides']}"
+    return Arrival.SHARED, f"shape {imported['shape']}, strides {imported['strides']}"
 
 
 def cases(producer: Producer) -> list[tuple[str, str, bool]]:
-    """What a producer has to send: (case, expression, whether it must not be written)."""
+    """The arrays of a producer: (case, expression, whether it is read-only)."""
     subject = producer.subject
     out = [
         (kind, text, kind == "readonly")

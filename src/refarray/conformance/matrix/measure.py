@@ -1,4 +1,4 @@
-"""Owns the grid of producers against consumers: a process for each pair, and what the cells say."""
+"""Measures the matrix of producers and consumers: one process per pair, restarted after crashes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from refarray.conformance.matrix.exchange import Arrival, Exchange
 from refarray.conformance.runner.worker_process import how_it_ended
 
 IMPORT_SECONDS = 60.0
-"""For both imports."""
+"""Timeout of both imports together."""
 SECONDS = 10.0
-"""For one exchange."""
-SIDE_BY_SIDE = 2
-"""Pairs that are tried at the same time."""
-START = "from refarray.conformance.matrix.grid import main; main()"
+"""Timeout of one exchange."""
+PARALLEL_PAIRS = 2
+"""Number of pairs measured at the same time."""
+START = "from refarray.conformance.matrix.measure import main; main()"
 LETTERS = {
     Arrival.COPIED: "c",
     Arrival.REFUSED: "r",
@@ -43,28 +43,29 @@ BAD = {Arrival.WRONG, Arrival.WRITABLE, Arrival.CRASHED, Arrival.HUNG}
 
 @dataclass
 class Cell:
-    """What came of one pair."""
+    """The exchanges of one pair."""
 
     producer: str
     consumer: str
     versions: tuple[str, str] = ("", "")
     exchanges: list[Exchange] = field(default_factory=list)
     broken: str = ""
-    """Why there is nothing, or not all of it."""
+    """Why exchanges are missing; empty if none is."""
 
     @property
     def counts(self) -> Counter[Arrival]:
-        """How many exchanges ended how."""
+        """Number of exchanges by outcome."""
         return Counter(each.arrival for each in self.exchanges)
 
     @property
     def failed(self) -> bool:
-        """Whether data arrived wrong, or the process died or hung of it."""
+        """Whether an exchange gave wrong data, crashed or hung."""
         return bool({Arrival.WRONG, Arrival.CRASHED, Arrival.HUNG} & set(self.counts))
 
     @property
     def text(self) -> str:
-        """ "19/25", and what is not shared by its letter, as LEGEND explains them."""
+        """Shared exchanges and total, then the count of each other outcome by its letter in LEGEND:
+        "19/25 6r"."""
         if not self.exchanges:
             return "not tried" if self.broken else "-"
         rest = [f"{self.counts[what]}{mark}" for what, mark in LETTERS.items() if self.counts[what]]
@@ -75,10 +76,10 @@ def serve(
     producer_name: str,
     consumer_name: str,
     done: Collection[str],
-    say: Callable[[dict[str, Any]], None],
+    send: Callable[[dict[str, Any]], None],
 ) -> None:
-    """Runs in a process of the pair's own: every exchange that is not done, each announced before
-    it is tried."""
+    """Runs in the child process: every exchange whose case is not in `done`. Announces each one
+    before it starts, so that the parent knows which one crashed."""
     from refarray.conformance.cases import NotApplicable
     from refarray.conformance.harness.consumer import Consumer
     from refarray.conformance.harness.producer import Producer
@@ -88,35 +89,36 @@ def serve(
     producer = Producer(subject(producer_name))
     other = producer if producer_name == consumer_name else Producer(subject(consumer_name))
     consumer = Consumer(other.subject, other.namespace)
-    say({"versions": [producer.subject.version, other.subject.version]})
+    send({"versions": [producer.subject.version, other.subject.version]})
     pair = Pair(producer, consumer)
     for case, text, read_only in cases(producer):
         if case in done:
             continue
-        say({"start": case, "repro": pair.repro(text)})
+        send({"start": case, "repro": pair.repro(text)})
         with contextlib.suppress(NotApplicable):
-            say({"exchange": asdict(pair.exchange(case, text, read_only))})
+            send({"exchange": asdict(pair.exchange(case, text, read_only))})
 
 
 def main() -> None:
-    """On the command line: producer, consumer, the cases that are done as a JSON list."""
+    """Entry point of the child process; arguments: producer, consumer, JSON list of finished
+    cases."""
     out = os.dup(1)
-    os.dup2(2, 1)  # what the libraries print is not ours
+    os.dup2(2, 1)  # keeps the output of the libraries out of the messages
 
-    def say(message: dict[str, Any]) -> None:
+    def send(message: dict[str, Any]) -> None:
         os.write(out, (json.dumps(message) + "\n").encode())
 
     try:
-        serve(sys.argv[1], sys.argv[2], json.loads(sys.argv[3]), say)
+        serve(sys.argv[1], sys.argv[2], json.loads(sys.argv[3]), send)
     except BaseException as error:
-        say({"broken": f"{type(error).__name__}: {error}"})
+        send({"broken": f"{type(error).__name__}: {error}"})
     os._exit(0)
 
 
 def messages(process: subprocess.Popen[bytes]) -> Iterator[dict[str, Any]]:
-    """What the process says, line by line. TimeoutError when it says nothing for too long."""
+    """The messages of the child process. TimeoutError if the next one takes too long."""
     assert process.stdout is not None
-    said, seconds = b"", IMPORT_SECONDS
+    buffer, seconds = b"", IMPORT_SECONDS
     while True:
         ready, _, _ = select.select([process.stdout], [], [], seconds)
         if not ready:
@@ -124,15 +126,15 @@ def messages(process: subprocess.Popen[bytes]) -> Iterator[dict[str, Any]]:
         chunk = os.read(process.stdout.fileno(), 65536)
         if not chunk:
             return
-        *lines, said = (said + chunk).split(b"\n")
+        *lines, buffer = (buffer + chunk).split(b"\n")
         for line in lines:
             seconds = SECONDS
             yield json.loads(line)
 
 
 def attempt(cell: Cell, done: list[str]) -> bool:
-    """One process: the exchanges that are not done. Whether another one has to go on, because this
-    one died or hung of an exchange."""
+    """Runs one child process over the exchanges that are not `done`. Returns whether it died or
+    hung in an exchange, so that another one has to continue."""
     process = subprocess.Popen(
         [sys.executable, "-c", START, cell.producer, cell.consumer, json.dumps(done)],
         stdin=subprocess.DEVNULL,
@@ -172,7 +174,7 @@ def attempt(cell: Cell, done: list[str]) -> bool:
 
 
 def measure(producer: str, consumer: str) -> Cell:
-    """One cell. Never raises for what the libraries do."""
+    """Measures one pair. Crashes and exceptions of the libraries are recorded, not raised."""
     cell = Cell(producer, consumer)
     done: list[str] = []
     while attempt(cell, done):
@@ -180,11 +182,12 @@ def measure(producer: str, consumer: str) -> Cell:
     return cell
 
 
-def grid(
+def measure_all(
     names: Sequence[str], progress: Callable[[str, int, int], None] | None = None
 ) -> list[list[Cell]]:
-    """Every pair: a row for each producer, a column for each consumer. `progress` is called with
-    the pair that has ended, the number of those, and how many there are."""
+    """Measures every pair: a row for each producer, a column for each consumer. `progress` is
+    called after each pair with its name, the number of finished pairs, and the number of all
+    pairs."""
     pairs = [(producer, consumer) for producer in names for consumer in names]
     ended = itertools.count(1)
 
@@ -194,13 +197,13 @@ def grid(
             progress(" -> ".join(pair), next(ended), len(pairs))
         return cell
 
-    with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
+    with ThreadPoolExecutor(PARALLEL_PAIRS) as threads:
         cells = list(threads.map(one, pairs))
     return [cells[i : i + len(names)] for i in range(0, len(cells), len(names))]
 
 
 def text(rows: Sequence[Sequence[Cell]]) -> str:
-    """The grid for a terminal, and below it every exchange that is wrong or lost read-only."""
+    """The matrix for a terminal, followed by the exchanges with a BAD outcome."""
     names = [row[0].producer for row in rows]
     table = [
         ["producer \\ consumer", *names],

@@ -10,7 +10,7 @@ from typing import Any
 
 from refarray.conformance.findings import BROKEN, Finding, Outcome
 from refarray.conformance.matrix.exchange import Arrival, Exchange
-from refarray.conformance.matrix.grid import BAD, LEGEND, Cell
+from refarray.conformance.matrix.measure import BAD, LEGEND, Cell
 from refarray.conformance.report import data, html
 from refarray.conformance.report.markdown import cell as kept
 from refarray.conformance.requirements import requirement
