@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Runs the conformance kit on the released libraries, re-runs each finding's repro and compares all
-with the register of confirmed ones: `findings.py [LIBRARY …]`, `--page` writes the page only."""
+"""Runs the conformance kit on released libraries, re-runs the repro of each finding, and compares
+the findings with the register of confirmed ones.
+
+`findings.py [LIBRARY …]`; `--page` only writes the page from the stored data."""
 
 from __future__ import annotations
 
@@ -30,8 +32,8 @@ DATA = ROOT / "docs" / "findings.json"
 REGISTER = ROOT / "tests" / "kit" / "findings.toml"
 DEVIATIONS = {"fail", "crash", "hang", "warn"}
 REPRO_SECONDS = 120.0
-SIDE_BY_SIDE = 2
-"""Repros that run at the same time."""
+PARALLEL_REPROS = 2
+"""Number of repros that run at the same time."""
 MATRIX = ("numpy", "torch", "jax", "tvm_ffi", "refarray")
 
 Finding = dict[str, Any]
@@ -39,13 +41,13 @@ Finding = dict[str, Any]
 
 @dataclass(frozen=True)
 class Library:
-    """A library, and where it is run."""
+    """A library and the environment in which it runs."""
 
     name: str
     subject: str = ""
-    """What the command line calls it; its name unless given."""
+    """The subject's name on the command line; `name` by default."""
     environment: str = ""
-    """The one of tools/gates/partner_environments.py that it needs; ours unless given."""
+    """Its environment in tools/gates/partner_environments.py; this interpreter's by default."""
     variables: dict[str, str] = field(default_factory=dict)
 
 
@@ -58,12 +60,12 @@ LIBRARIES = [
 
 
 def key(found: Finding) -> str:
-    """What the register calls a finding: "FLAG-03 producer copied"."""
+    """The key of a finding in the register: "FLAG-03 producer copied"."""
     return f"{found['id']} {found['role']} {found['case']}"
 
 
 def python_of(library: Library) -> tuple[str, dict[str, str]]:
-    """The interpreter of a library, and the variables that it needs."""
+    """The interpreter of a library and its environment variables."""
     folder = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH", ""), str(ROOT / "tests")]))
     variables = {**os.environ, "PYTHONPATH": folder}
     if not library.environment:
@@ -73,8 +75,9 @@ def python_of(library: Library) -> tuple[str, dict[str, str]]:
     return str(environment.python), variables
 
 
-def prepared(libraries: list[Library]) -> None:
-    """The environments, with refarray in each. FINDINGS_READY=1: they are, by PYTHONPATH."""
+def prepare(libraries: list[Library]) -> None:
+    """Builds the environments and installs refarray in each. FINDINGS_READY=1 skips this: the
+    environments exist and PYTHONPATH contains refarray."""
     names = [library.environment for library in libraries if library.environment]
     if not names or os.environ.get("FINDINGS_READY"):
         return
@@ -87,7 +90,7 @@ def prepared(libraries: list[Library]) -> None:
         partner_environments.pip(environment.python, *reinstall)
 
 
-def checked(library: Library) -> dict[str, Any]:
+def check(library: Library) -> dict[str, Any]:
     """The report of `refarray check --full`."""
     python, variables = python_of(library)
     subject = library.subject or library.name
@@ -102,12 +105,12 @@ def checked(library: Library) -> dict[str, Any]:
             raise SystemExit(f"{library.name}: no report\n{done.stderr[-2000:]}")
         report: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     if why := report["subjects"][0]["broken"]:
-        raise SystemExit(f"{library.name} could not be tried: {why}")
+        raise SystemExit(f"{library.name} could not be checked: {why}")
     return report
 
 
-def waited_for(command: list[str], variables: dict[str, str]) -> tuple[int | None, str, str]:
-    """The exit status of a process, None when it hangs, and what it has printed."""
+def run_to_end(command: list[str], variables: dict[str, str]) -> tuple[int | None, str, str]:
+    """The exit status of a process, None if it hangs, and its standard output and error."""
     with (
         tempfile.TemporaryDirectory() as folder,
         tempfile.TemporaryFile() as out,
@@ -129,25 +132,26 @@ def waited_for(command: list[str], variables: dict[str, str]) -> tuple[int | Non
 
 
 def rerun(library: Library, found: Finding) -> str:
-    """What the repro does in a process of its own, in a few words: "SIGSEGV", or its last line."""
+    """Runs the repro in a new process; its result in short: "SIGSEGV", or the last line printed."""
     if not found["repro"]:
         return ""
     python, variables = python_of(library)
-    status, out, errors = waited_for([python, "-c", found["repro"]], variables)
+    status, out, errors = run_to_end([python, "-c", found["repro"]], variables)
     if status is None:
-        return "no end"
+        return "hangs"
     if status < 0:
         return signal.Signals(-status).name
     if status == 0:
         return " ".join(out.split())[:200] or "exit status 0"
     last = (errors.strip().splitlines() or [f"exit status {status}"])[-1]
-    # MXNet has a handler of its own, which says so and leaves
-    return f"SIGSEGV, as it says: {last}" if last.startswith("Segmentation fault") else last[:200]
+    # MXNet's own signal handler prints this and exits
+    return f"SIGSEGV, as reported: {last}" if last.startswith("Segmentation fault") else last[:200]
 
 
-def measured(library: Library) -> dict[str, Any]:
-    """What is kept of one library: its sums, and its deviations with what their repros did."""
-    report = checked(library)
+def measure(library: Library) -> dict[str, Any]:
+    """The stored data of one library: counts by outcome, and deviations with their repros'
+    results."""
+    report = check(library)
     counts: dict[str, int] = {}
     deviations = []
     for found in report["findings"]:
@@ -155,7 +159,7 @@ def measured(library: Library) -> dict[str, Any]:
         if found["outcome"] in DEVIATIONS:
             kept = {name: value for name, value in found.items() if name != "seconds"}
             deviations.append({**kept, "subject": library.name})
-    with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
+    with ThreadPoolExecutor(PARALLEL_REPROS) as threads:
         for found, again in zip(
             deviations, threads.map(lambda each: rerun(library, each), deviations), strict=True
         ):
@@ -172,7 +176,7 @@ def measured(library: Library) -> dict[str, Any]:
 
 
 def matrix() -> dict[str, Any]:
-    """The grid of the libraries that live in one environment."""
+    """The exchange matrix of the libraries in this interpreter's environment."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "matrix.md"
         command = [sys.executable, "-m", "refarray", "matrix", *MATRIX]
@@ -188,7 +192,7 @@ def register() -> dict[str, dict[str, dict[str, str]]]:
 
 
 def compared(data: dict[str, Any], known: dict[str, Any]) -> list[str]:
-    """Where data and register differ: a new finding, one that has gone, one that ends otherwise."""
+    """The differences between data and register: new, missing and changed findings."""
     out = []
     for library in data["libraries"]:
         entry = known.get(library["name"], {})
@@ -201,13 +205,15 @@ def compared(data: dict[str, Any], known: dict[str, Any]) -> list[str]:
             if each not in confirmed and each not in dismissed:
                 out.append(f'{name}: not confirmed: "{each}" = "{outcome}"')
             elif each in confirmed and confirmed[each] != outcome:
-                out.append(f"{name}: {each} was {confirmed[each]}, and is {outcome}")
-        out += [f"{name}: gone: {each}" for each in {**confirmed, **dismissed} if each not in seen]
+                out.append(f"{name}: {each} was {confirmed[each]}, now {outcome}")
+        out += [
+            f"{name}: missing: {each}" for each in {**confirmed, **dismissed} if each not in seen
+        ]
     return out
 
 
-def kept(path: Path) -> dict[str, Any]:
-    """What earlier runs have left."""
+def stored(path: Path) -> dict[str, Any]:
+    """The data stored by earlier runs."""
     if not path.exists():
         return {"libraries": [], "matrix": {"markdown": ""}}
     data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -215,33 +221,37 @@ def kept(path: Path) -> dict[str, Any]:
 
 
 def replace(data: dict[str, Any], library: dict[str, Any]) -> None:
-    """Enters one library, in the order of LIBRARIES."""
+    """Adds or replaces the data of one library, in the order of LIBRARIES."""
     every = {each["name"]: each for each in [*data["libraries"], library]}
     data["libraries"] = [every[each.name] for each in LIBRARIES if each.name in every]
 
 
 def save(data: dict[str, Any], path: Path) -> None:
-    """Writes it: a run that is ended keeps what it has done."""
+    """Writes the data; called after each library, so that an interrupted run keeps its results."""
     path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
 
 
 def main(arguments: list[str]) -> int:
-    """Measures, compares, writes data and page. 1 when the register differs."""
+    """Runs the libraries and writes data and page. Returns 1 if the register differs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("libraries", metavar="LIBRARY", nargs="*")
-    parser.add_argument("--page", action="store_true", help="write the page out of the kept data")
-    parser.add_argument("--data", metavar="PATH", type=Path, default=DATA, help="where it is kept")
+    parser.add_argument(
+        "--page", action="store_true", help="only write the page, from the stored data"
+    )
+    parser.add_argument(
+        "--data", metavar="PATH", type=Path, default=DATA, help="where the data is stored"
+    )
     chosen = parser.parse_args(arguments)
     wanted = [each for each in LIBRARIES if not chosen.libraries or each.name in chosen.libraries]
     if unknown := set(chosen.libraries) - {each.name for each in LIBRARIES}:
-        print(f"no library is called {', '.join(sorted(unknown))}")
+        print(f"unknown library: {', '.join(sorted(unknown))}")
         return 2
-    data = kept(chosen.data)
+    data = stored(chosen.data)
     if not chosen.page:
-        prepared(wanted)
+        prepare(wanted)
         for library in wanted:
             print(f"== {library.name}", flush=True)
-            replace(data, measured(library))
+            replace(data, measure(library))
             save(data, chosen.data)
         if not chosen.libraries:
             data["matrix"] = matrix()
@@ -249,7 +259,7 @@ def main(arguments: list[str]) -> int:
     if chosen.data == DATA:
         findings_page.write(data, register())
     differences = compared(data, register())
-    print("\n".join(differences) or "the register agrees")
+    print("\n".join(differences) or "the findings match the register")
     return 1 if differences else 0
 
 

@@ -1,4 +1,4 @@
-"""Owns the page of the manual on what released libraries do: docs/findings.md."""
+"""Writes docs/findings.md, the manual's page on findings in released libraries."""
 
 from __future__ import annotations
 
@@ -9,44 +9,44 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "findings.md"
 HEAD = """\
-# What released libraries do
+# Findings in released libraries
 
-<!-- Written by tools/findings/findings.py out of docs/findings.json; run `make findings`. -->
+<!-- Written by tools/findings/findings.py from docs/findings.json; run `make findings`. -->
 
-The conformance kit on released versions. Every line was found by `refarray check`, its repro
-was run again in a fresh process, and it stands in a register, `tests/kit/findings.toml`:
-whatever is new there or has gone makes `make findings` fail. Where the texts leave a choice
-nothing is listed.
-A `fail` breaks a MUST and a `warn` a SHOULD; `crash` and `hang` are told whatever the level is, and
-a HAZARD is what no sentence forbids although it is dangerous. `refarray explain ID` tells what a
-requirement asks, and why.
+Results of the conformance kit on released versions. Each finding comes from `refarray check`, its
+repro was run again in a new process, and it is recorded in the register `tests/kit/findings.toml`;
+`make findings` fails if a finding is new, missing or changed. Behavior that the specifications
+leave open is not listed.
+A `fail` breaks a MUST and a `warn` breaks a SHOULD; `crash` and `hang` are reported at every level.
+A HAZARD is dangerous behavior that no sentence of the specifications forbids. `refarray explain ID`
+shows the text and the rationale of a requirement.
 
 **{confirmed} confirmed deviations** in {libraries} libraries, from {requirements} requirements.
 
-| library | version | tried | crash, hang | fail | warn | cases that passed |
+| library | version | date | crash, hang | fail | warn | passed cases |
 | --- | --- | --- | --- | --- | --- | --- |
 """
 
 
-def cell(words: str, most: int = 160) -> str:
-    """Text that stays in its cell of a table."""
+def cell(words: str, limit: int = 160) -> str:
+    """Text escaped and shortened for a cell of a Markdown table."""
     flat = " ".join(words.split()).replace("|", "\\|").replace("<", "&lt;")
-    return flat if len(flat) <= most else flat[: most - 1] + "…"
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
 def key(found: dict[str, Any]) -> str:
-    """As the register has it."""
+    """The key of a finding in the register."""
     return f"{found['id']} {found['role']} {found['case']}"
 
 
 def confirmed(library: dict[str, Any], known: dict[str, Any]) -> list[dict[str, Any]]:
-    """The deviations of a library that the register has confirmed."""
+    """The deviations of a library that the register lists as confirmed."""
     entries = known.get(library["name"], {}).get("confirmed", {})
     return [found for found in library["deviations"] if key(found) in entries]
 
 
 def row(library: dict[str, Any], found: list[dict[str, Any]]) -> str:
-    """The line of a library in the table of all."""
+    """The row of a library in the summary table."""
     counts = Counter(each["outcome"] for each in found)
     cells = [
         f"[{library['name']}](#{library['name'].replace('_', '-')})",
@@ -61,13 +61,13 @@ def row(library: dict[str, Any], found: list[dict[str, Any]]) -> str:
 
 
 def section(library: dict[str, Any], found: list[dict[str, Any]]) -> list[str]:
-    """The table of a library, and the repros of each requirement's first case."""
+    """The findings of a library as a table, and the repro of each requirement's first case."""
     name = library["name"]
     out = [f"({name.replace('_', '-')})=", f"## {name} {library['version']}", ""]
     out.append(f"Python {library['python']}, {library['date']}.")
     if not found:
         return [*out, "", "No deviation was found.", ""]
-    out += ["", "| | requirement | case | expected | seen | its repro again |"]
+    out += ["", "| | requirement | case | expected | observed | result of the repro |"]
     out.append("| --- | --- | --- | --- | --- | --- |")
     order = ["crash", "hang", "fail", "warn"]
     for each in sorted(found, key=lambda f: (order.index(f["outcome"]), f["id"])):
@@ -80,7 +80,7 @@ def section(library: dict[str, Any], found: list[dict[str, Any]]) -> list[str]:
             cell(each["again"], 80),
         ]
         out.append(f"| {' | '.join(cells)} |")
-    out += ["", "Repros of the first case of each requirement:", ""]
+    out += ["", "Repros, for the first case of each requirement:", ""]
     shown: set[str] = set()
     for each in found:
         if each["id"] in shown or not each["repro"]:
@@ -100,12 +100,12 @@ def text(data: dict[str, Any], known: dict[str, Any]) -> str:
         requirements=len({each["id"] for each in every}),
     )
     out += "\n".join(row(each, found[each["name"]]) for each in data["libraries"])
-    out += "\n\n## Each with each\n\n" + data["matrix"]["markdown"]
+    out += "\n\n## Exchanges between libraries\n\n" + data["matrix"]["markdown"]
     for library in data["libraries"]:
         out += "\n" + "\n".join(section(library, found[library["name"]]))
     return out.rstrip() + "\n"
 
 
 def write(data: dict[str, Any], known: dict[str, Any]) -> None:
-    """Writes it."""
+    """Writes the page."""
     PAGE.write_text(text(data, known), encoding="utf-8")

@@ -55,7 +55,7 @@ class Table:
     def capsule(self, name: str = ..., /) -> object: ...
 
 @final
-class StandIn:
+class Watched:
     """A proxy for a real producer's managed tensor that records its use."""
 
     deleter_calls: int
