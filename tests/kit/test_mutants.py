@@ -24,7 +24,7 @@ from refarray.conformance.matrix import measure as matrix  # noqa: E402
 from refarray.conformance.matrix.exchange import Arrival  # noqa: E402
 
 load()
-#: A sample from every module; `make mutants` runs all of them.
+#: A sample from every module; `make gate G=mutants` runs all of them.
 SAMPLE = [name for number, name in enumerate(MUTANTS) if number % 12 == 0]
 CLEAN = [
     "mutants.producer_edge_cases:every_kind",

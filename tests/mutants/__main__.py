@@ -1,4 +1,4 @@
-"""`make mutants`: runs the kit on every mutant; exactly its own requirement has to fail."""
+"""`make gate G=mutants`: runs the kit on every mutant; exactly its own requirement has to fail."""
 
 from __future__ import annotations
 
