@@ -68,7 +68,7 @@ class Export:
     def __getitem__(self, field: str) -> Any:
         """A field of the struct. NotApplicable if the export failed: another check reports that."""
         if self.held is None:
-            raise NotApplicable(f"{self.call} gave {self}")
+            raise NotApplicable(f"{self.call} returned {self}")
         return self.held.get(field)
 
     @property
@@ -80,7 +80,7 @@ class Export:
     def flags(self) -> int:
         """The flags. NotApplicable for the legacy struct, which has no flags."""
         if not self.versioned:
-            raise NotApplicable(f"{self.call} gave {self}, which has no flags")
+            raise NotApplicable(f"{self.call} returned {self}, which has no flags")
         return int(self["flags"])
 
     @property
