@@ -25,7 +25,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """The heavy partners have environments of their own: their tests are run by name only."""
+    """Collects tests of heavy partners only if they are named: they need their own environments."""
     named = any("heavy" in argument for argument in config.args)
     return True if collection_path == HEAVY and not named else None
 
@@ -42,7 +42,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def quirks_of_this_version(request: pytest.FixtureRequest) -> None:
-    """A quirk is shown with the versions that it is recorded for, and with no other."""
+    """Runs the test of a quirk only with the versions for which it is recorded."""
     for mark in request.node.iter_markers("quirk"):
         quirk = limits.QUIRKS[mark.args[0]]
         version = limits.installed(quirk.partner)
@@ -52,7 +52,7 @@ def quirks_of_this_version(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def counts(record_testsuite_property: Callable[[str, object], None]) -> Iterator[None]:
-    """What tools/gates/partner_environments.py shows beside the number of tests."""
+    """Prints the limits and quirks met, for tools/gates/partner_environments.py."""
     yield
     record_testsuite_property("limits met", len(limits.MET))
     record_testsuite_property("quirks shown", len(limits.SHOWN))
@@ -65,7 +65,7 @@ def torch() -> ModuleType:
 
 @pytest.fixture(scope="session")
 def jax() -> ModuleType:
-    """JAX with 64-bit types: without them it narrows what it imports (see limits.toml)."""
+    """JAX with 64-bit types enabled, which it otherwise converts to 32 bits (see limits.toml)."""
     module = importlib.import_module("jax")
     module.config.update("jax_enable_x64", True)
     return module
@@ -93,7 +93,7 @@ def array_api_strict() -> ModuleType:
 
 @pytest.fixture(scope="session")
 def nanobind() -> ModuleType:
-    """Our own extension written with nanobind, compiled when needed."""
+    """The tests' extension written with nanobind, compiled if needed."""
     from .nanobind import build
 
     folder = str(build.build())

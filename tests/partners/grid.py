@@ -1,4 +1,4 @@
-"""The dtype and layout grid that every partner is run over, and the checks they share."""
+"""The grid of dtypes and layouts for all partners, and shared checks."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ import refarray as ra
 from refarray import _native
 
 COUNT = 24
-# NumPy under the array API's names, which it has since 2.0: some partners need an older one.
+# The array API's names for NumPy older than 2.0, which some partners need.
 NUMPY = SimpleNamespace(reshape=np.reshape, permute_dims=np.transpose, broadcast_to=np.broadcast_to)
 MAX_VERSION = (1, 3)
 
-# What NumPy itself can hold; it builds the expected values for everybody.
+# The dtypes that NumPy has; NumPy builds the expected values for all partners.
 DTYPES = (
     "bool",
     "int8",
@@ -36,13 +36,13 @@ DTYPES = (
     "complex64",
     "complex128",
 )
-# Held by some partners only.
+# Dtypes that only some partners have.
 NARROW = ("bfloat16", "complex32", *FLOAT8, *SUB_BYTE)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A view over COUNT flat elements, built with any array namespace `xp`."""
+    """A view of COUNT flat elements, made with the array namespace `xp`."""
 
     build: Callable[[Any, Any], Any]
     compact: bool = False
@@ -76,7 +76,7 @@ LAYOUTS: dict[str, Layout] = {
 
 
 def values(dtype: str, count: int = COUNT) -> list[Any]:
-    """Distinct values where the dtype allows it, exact in every one of them."""
+    """Values that are exact in the dtype, and distinct if it has enough of them."""
     if dtype == "bool":
         return [index % 3 == 0 for index in range(count)]
     if dtype.startswith("complex"):
@@ -97,17 +97,17 @@ def marks(dtype: str) -> tuple[Any, Any]:
     if dtype.startswith("complex"):
         return complex(7, 1), complex(5, 2)
     if dtype == "float8_e8m0fnu":
-        return 4.0, 8.0  # powers of two is all it holds
+        return 4.0, 8.0  # it has powers of two only
     return (6.0, 4.0) if "float" in dtype else (7, 5)
 
 
 def ours(dtype: str, layout: str = "flat") -> Any:
-    """Our array of the grid."""
+    """refarray's array for a dtype and layout."""
     return LAYOUTS[layout].build(ra, ra.asarray(values(dtype), dtype=dtype))
 
 
 def expected(dtype: str, layout: str = "flat") -> Any:
-    """The values of the grid as nested lists, by NumPy; narrow dtypes hold exact float64 values."""
+    """The expected values as nested lists, computed with NumPy; exact as float64."""
     wide = dtype if dtype in DTYPES else "float64"
     if dtype == "complex32":
         wide = "complex128"
@@ -115,18 +115,18 @@ def expected(dtype: str, layout: str = "flat") -> Any:
 
 
 def info(x: Any) -> dict[str, Any]:
-    """What our export says, read from its capsule."""
+    """The fields that refarray exports."""
     return _native._inspect_capsule(x.__dlpack__(max_version=MAX_VERSION))
 
 
 def address(x: Any) -> int:
-    """Where the first element of our array is, read-only or not."""
+    """The address of the first element of a refarray array."""
     found = info(x)
     return found["data"] + found["byte_offset"]
 
 
 def raw_bytes(x: Any) -> bytes:
-    """The bytes of our C-contiguous array."""
+    """The bytes of a C-contiguous refarray array."""
     assert x.is_contiguous()
     return ctypes.string_at(address(x), x.nbytes) if x.nbytes else b""
 
@@ -140,7 +140,7 @@ def put(x: Any, value: Any) -> None:
 
 
 def assert_writes_seen(writer: Any, reader: Any, dtype: str) -> None:
-    """A write into the first element of either side is read on the other."""
+    """Checks that a write to the first element on either side is visible on the other."""
     one, two = marks(dtype)
     put(writer, one)
     assert first(reader) == one
@@ -151,7 +151,7 @@ def assert_writes_seen(writer: Any, reader: Any, dtype: str) -> None:
 
 
 def assert_independent(source: Any, copy: Any, dtype: str) -> None:
-    """A write into either side is not seen on the other."""
+    """Checks that a write on either side is not visible on the other."""
     one, two = marks(dtype)
     before = first(source)
     put(copy, one if before != one else two)
@@ -162,7 +162,7 @@ def assert_independent(source: Any, copy: Any, dtype: str) -> None:
 
 
 class Protocol:
-    """Offers only the Python protocol of an array: its type has no C exchange API."""
+    """Forwards the Python methods of an array; its type has no C exchange API."""
 
     def __init__(self, array: Any) -> None:
         self._array = array

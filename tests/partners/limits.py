@@ -1,6 +1,5 @@
-"""Reads limits.toml, what each partner cannot do, and meets it strictly: a limit that has gone
-fails.
-"""
+"""Reads limits.toml, the partners' limits and quirks, and checks them strictly: an exchange that a
+limit forbids must fail as recorded."""
 
 from __future__ import annotations
 
@@ -23,18 +22,18 @@ DATA = Path(__file__).with_name("limits.toml")
 
 @dataclass(frozen=True)
 class Partner:
-    """A library that is exchanged with: its distribution, and the ways there are each way."""
+    """A partner library and the protocols of the exchanges in each direction."""
 
     name: str
     distribution: str
-    seen: str  # the version that its limits were last reviewed with
+    seen: str  # the version for which its limits were last reviewed
     to: str
     from_: str
 
 
 @dataclass(frozen=True)
 class Limit:
-    """One thing that releases of a partner do not offer, with the exception they raise instead."""
+    """A facet that releases of a partner do not support, and the exception that they raise."""
 
     partner: str
     versions: str
@@ -47,7 +46,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class Quirk:
-    """One thing that a partner does otherwise than one may expect; a marked test shows it."""
+    """Unexpected behavior of a partner, shown by a test with its marker."""
 
     id: str
     partner: str
@@ -57,7 +56,7 @@ class Quirk:
     link: str = ""
 
 
-# Broadcast views of ours are read-only, so a consumer of legacy capsules is refused before.
+# Broadcast views of refarray are read-only, so refarray itself refuses them to legacy consumers.
 GROUPS = {
     "dtype:NARROW": [f"dtype:{name}" for name in NARROW],
     "dtype:SMALL": [f"dtype:{name}" for name in (*FLOAT8, *SUB_BYTE)],
@@ -87,7 +86,7 @@ PARTNERS = {
 }
 LIMITS = _limits()
 QUIRKS = {row["id"]: Quirk(**row) for row in rows("quirk")}
-MET: set[Limit] = set()  # in this run
+MET: set[Limit] = set()  # limits met in this run
 SHOWN: set[Quirk] = set()
 
 
@@ -96,7 +95,7 @@ def installed(partner: str) -> str | None:
     try:
         return metadata.version(PARTNERS[partner].distribution)
     except metadata.PackageNotFoundError:
-        return None  # its tests fail, or are not selected; they are collected all the same
+        return None  # its tests are collected anyway; they fail unless deselected
 
 
 @cache
@@ -120,7 +119,7 @@ def find(partner: str, direction: str, *facets: str) -> Limit | None:
 def attempt(
     partner: str, direction: str, facets: tuple[str, ...], action: Callable[[], Any]
 ) -> Any | None:
-    """The result of the exchange, or None where the recorded limit was met exactly."""
+    """The result of the exchange, or None if it failed with the exception of its limit."""
     limit = find(partner, direction, *facets)
     if limit is None:
         return action()
@@ -132,8 +131,8 @@ def attempt(
         MET.add(limit)
         return None
     raise AssertionError(
-        f"{partner} gave {type(result).__name__}: {installed(partner)} now offers {limit.facet} "
-        f"({limit.direction}); remove it from, or bound the versions of, {limit}"
+        f"{partner} {installed(partner)} supports {limit.facet} ({limit.direction}) and returned "
+        f"{type(result).__name__}; remove the facet or restrict the versions of {limit}"
     )
 
 

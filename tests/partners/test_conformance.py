@@ -1,4 +1,4 @@
-"""The kit asks PyTorch about devices where there are none, and where they are simulated."""
+"""The kit's device checks on PyTorch without devices and with simulated ones."""
 
 import pytest
 

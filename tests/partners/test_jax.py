@@ -1,4 +1,4 @@
-"""JAX as producer and consumer: compact layouts over legacy capsules, and data nobody may write."""
+"""JAX as producer and consumer: compact layouts in legacy capsules, and immutable data."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_we_read_jax(jax: ModuleType, dtype: str, layout: str) -> None:
 
 
 @pytest.mark.quirk("jax-legacy-only")
-def test_jax_writes_a_legacy_capsule_whatever_is_asked(jax: ModuleType) -> None:
+def test_jax_exports_a_legacy_capsule_for_any_version(jax: ModuleType) -> None:
     capsule = theirs(jax, "float32").__dlpack__(max_version=MAX_VERSION)
     assert _native._inspect_capsule(capsule)["struct"] == "DLManagedTensor"
 
@@ -129,13 +129,13 @@ def test_jax_sees_what_we_write_into_what_it_aliases(jax: ModuleType) -> None:
 
 @pytest.mark.quirk("jax-copy-true-aliases")
 def test_jax_does_not_copy_under_copy_true(jax: ModuleType) -> None:
-    """JAX 0.10.2 neither passes the request on nor copies when the data is aligned."""
+    """JAX 0.10.2 neither passes copy to the producer nor copies aligned data."""
     source = ours("float32")
     assert jax.dlpack.from_dlpack(source, copy=True).unsafe_buffer_pointer() == address(source)
 
 
 @pytest.mark.quirk("jax-copies-unaligned")
-def test_jax_copies_what_is_not_aligned_for_it(jax: ModuleType) -> None:
+def test_jax_copies_unaligned_data(jax: ModuleType) -> None:
     source = ours("float32", "offset")
     assert address(source) % ALIGNMENT != 0
     result = jax.dlpack.from_dlpack(source)
@@ -147,7 +147,7 @@ def test_jax_copies_what_is_not_aligned_for_it(jax: ModuleType) -> None:
 
 @pytest.mark.quirk("jax-narrows")
 def test_jax_narrows_64_bit_types_by_default(jax: ModuleType) -> None:
-    """Without jax_enable_x64; under copy=False too, which is then no alias."""
+    """Without jax_enable_x64, even with copy=False, whose result is then no alias."""
     jax.config.update("jax_enable_x64", False)
     try:
         for dtype, narrow in (

@@ -1,5 +1,4 @@
-"""Asks whether the recorded limits are well formed, shown by tests, and whether their checker can
-fail."""
+"""The recorded limits: well formed, shown by tests, and their checker can fail."""
 
 from __future__ import annotations
 
@@ -52,13 +51,13 @@ def test_every_partner_with_limits_has_tests_that_meet_them() -> None:
         assert re.search(call, sources), limit
 
 
-def test_the_manual_says_what_the_data_says() -> None:
+def test_the_manual_is_generated_from_the_data() -> None:
     command = [sys.executable, str(ROOT / "tools" / "docs" / "partners_page.py"), "--check"]
     assert subprocess.run(command, check=False).returncode == 0, "run tools/docs/partners_page.py"
 
 
 @JAX
-def test_a_met_limit_gives_none() -> None:
+def test_attempt_returns_none_for_a_met_limit() -> None:
     assert limits.attempt("jax", "to", ("layout:stepped",), refuse) is None
 
 
@@ -80,7 +79,7 @@ def test_an_unrecorded_refusal_fails() -> None:
         limits.attempt("jax", "to", ("layout:flat",), refuse)
 
 
-def test_a_limit_of_other_versions_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits_of_other_versions_do_not_apply(monkeypatch: pytest.MonkeyPatch) -> None:
     limits.concerns.cache_clear()
     monkeypatch.setattr(limits, "installed", lambda _: "0.9.0")
     assert limits.find("jax", "to", "layout:stepped") is None

@@ -96,7 +96,7 @@ def test_our_read_only_arrays_stay_so_in_numpy(layout: str) -> None:
         assert not result.flags.writeable
         assert ra.from_dlpack(result).readonly
     else:
-        assert result.flags.owndata  # NumPy answers the NULL of an empty tensor with a new array
+        assert result.flags.owndata  # for NULL data NumPy makes a new array
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -233,7 +233,7 @@ def test_a_capsule_of_numpy_has_one_consumer() -> None:
     ],
     ids=["text", "object", "record", "time", "big-endian", "odd-stride"],
 )
-def test_what_numpy_cannot_export_is_a_buffer_error(make: Any) -> None:
+def test_unexportable_numpy_arrays_raise_buffer_error(make: Any) -> None:
     with pytest.raises(BufferError):
         ra.from_dlpack(make())
 

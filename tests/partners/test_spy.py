@@ -15,7 +15,7 @@ PAIRS = list(itertools.product(LIBRARIES, LIBRARIES))
 
 
 def told(producer: str, consumer: str, table: bool) -> tuple[set[str], list[str]]:
-    """Of one exchange: the requirements that are kept, and what the consumer did."""
+    """One exchange: the requirements that were kept, and the consumer's calls."""
     seen = trace(producer, consumer, table=table)
     assert isinstance(seen, Trace) and not (seen.broken or seen.died)
     assert seen.arrival in {"shared", "copied"}
@@ -35,14 +35,14 @@ def test_one_exchange_of_each_pair(producer: str, consumer: str) -> None:
 
 
 @pytest.mark.parametrize("consumer", LIBRARIES)
-def test_who_takes_the_table_of_pytorch(consumer: str) -> None:
+def test_which_consumers_use_the_exchange_table_of_pytorch(consumer: str) -> None:
     kept, texts = told("torch", consumer, table=True)
     assert {"LIFE-03", "LIFE-20"} <= kept
     way = "calls the table's from_py(" if consumer == "tvm_ffi" else "calls __dlpack__("
     assert any(text.startswith(way) for text in texts), texts
 
 
-def test_what_each_consumer_asks() -> None:
+def test_the_keywords_that_each_consumer_passes() -> None:
     asked = {
         name: [
             step.text

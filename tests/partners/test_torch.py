@@ -55,7 +55,7 @@ def theirs(torch: ModuleType, dtype: str, layout: str = "flat") -> Any:
 
 
 def imports(tensor: Any) -> dict[str, Any]:
-    """The same tensor by each of the ways in; every one must give the same array."""
+    """The same tensor imported through each protocol; all must give the same array."""
     return {
         "exchange API": ra.from_dlpack(tensor),
         "protocol": ra.from_dlpack(tensor, max_version=MAX_VERSION),
@@ -91,7 +91,7 @@ def test_torch_reads_our_narrow_dtypes(torch: ModuleType, dtype: str) -> None:
 @pytest.mark.parametrize("layout", NEGATIVE)
 @pytest.mark.quirk("torch-aborts-on-negative-strides")
 def test_torch_aborts_on_negative_strides(layout: str) -> None:
-    """PyTorch 2.13: the process dies in its importer, whoever the producer is."""
+    """PyTorch 2.13: its importer aborts the process, for data of any producer."""
     build = {"reversed": "x[::-1]", "reversed-rows": "x.reshape((4, 6))[::-1, 1::2]"}[layout]
     for setup in (
         "import numpy as np; x = np.arange(24.)",
@@ -104,7 +104,7 @@ def test_torch_aborts_on_negative_strides(layout: str) -> None:
 
 @pytest.mark.parametrize("layout", POSITIVE)
 @pytest.mark.parametrize("dtype", HELD)
-def test_we_read_torch_by_every_way_alike(torch: ModuleType, dtype: str, layout: str) -> None:
+def test_every_protocol_reads_torch_alike(torch: ModuleType, dtype: str, layout: str) -> None:
     origin = theirs(torch, dtype, layout)
     for way, result in imports(origin).items():
         assert str(result.dtype) == dtype, way
@@ -151,7 +151,7 @@ def test_copy_true_is_independent_and_copy_false_aliases(torch: ModuleType, layo
 
 @pytest.mark.quirk("torch-ignores-read-only")
 def test_torch_ignores_that_ours_is_read_only(torch: ModuleType) -> None:
-    """PyTorch 2.13 takes the versioned tensor with READ_ONLY set and lets its owner be written."""
+    """PyTorch 2.13 imports a tensor with the READ_ONLY flag as writable."""
     source = ours("float32").as_readonly()
     assert info(source)["flags"] & 1 == 1
     result = torch.from_dlpack(source)
@@ -244,7 +244,8 @@ def test_torch_exports_negated_tensors_with_the_wrong_sign(torch: ModuleType, ma
     ids=["leaf", "parameter"],
 )
 def test_tensors_with_gradients(torch: ModuleType, make: Any) -> None:
-    """PyTorch's exchange API shares them, its Python protocol refuses them; detach() suits both."""
+    """PyTorch's exchange API shares them, its Python protocol refuses them; detach() works with
+    both."""
     tensor = make(torch)
     assert address(ra.from_dlpack(tensor)) == tensor.data_ptr()
     assert ra.from_dlpack(tensor).tolist() == tensor.tolist()
@@ -295,7 +296,7 @@ def test_torchs_shell_dtypes_arrive_as_bytes(torch: ModuleType, name: str) -> No
 
 
 def test_torch_asarray_takes_our_bytes_for_float32(torch: ModuleType) -> None:
-    """PyTorch reads any buffer that is no NumPy array as raw bytes; `dtype=` says what they are."""
+    """PyTorch reads any buffer that is no NumPy array as raw bytes, which `dtype=` interprets."""
     source = ours("int64")
     for buffer in (source, array.array("q", values("int64"))):
         assert torch.asarray(buffer).dtype == torch.float32

@@ -32,7 +32,7 @@ from .grid import (
 pytestmark = pytest.mark.tvm_ffi
 
 COMPLEX = ("complex64", "complex128", "complex32")
-# What tvm-ffi 0.1.15 calls a type when its name is not ours.
+# tvm-ffi 0.1.15's names of dtypes that differ from refarray's.
 NAMES = {"bool": "bool"}
 
 
@@ -57,7 +57,7 @@ def test_tvm_ffi_reads_ours(tvm_ffi: ModuleType, dtype: str, layout: str) -> Non
     assert np.from_dlpack(tensor).tolist() == expected(dtype, layout)
     if dtype in COMPLEX:
         with pytest.raises(ValueError, match="type_code"):
-            named(tensor)  # tvm-ffi carries complex data but cannot name its dtype
+            named(tensor)  # tvm-ffi imports complex data but has no name for its dtype
     else:
         assert named(tensor) == NAMES.get(dtype, dtype)
 
@@ -113,7 +113,7 @@ def test_writes_are_seen_through_tvm_ffi(tvm_ffi: ModuleType, dtype: str) -> Non
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_exchange_api_and_the_legacy_protocol_agree(tvm_ffi: ModuleType, layout: str) -> None:
     source = ours("float32", layout)
-    if source.readonly:  # broadcast views are, and a legacy consumer must be refused
+    if source.readonly:  # broadcast views: refused to a legacy consumer
         source = source.copy()
     fast, slow = tvm_ffi.from_dlpack(source), tvm_ffi.from_dlpack(Protocol(source))
     assert (fast.shape, named(fast), fast.data_ptr()) == (slow.shape, named(slow), slow.data_ptr())
@@ -122,7 +122,7 @@ def test_the_exchange_api_and_the_legacy_protocol_agree(tvm_ffi: ModuleType, lay
 
 
 def test_tvm_ffi_uses_our_exchange_api(tvm_ffi: ModuleType) -> None:
-    """A Python subclass cannot exist, so a broken method proves which way was taken."""
+    """With a broken method the import succeeds only through the exchange API."""
 
     class Broken(Protocol):
         def __dlpack__(self, **keywords: Any) -> Any:
@@ -152,7 +152,7 @@ def test_tvm_ffi_loses_read_only_over_the_exchange_api(tvm_ffi: ModuleType) -> N
 
 @pytest.mark.quirk("tvm-ffi-never-copies")
 def test_copy_true_is_refused_by_tvm_ffi_itself(tvm_ffi: ModuleType) -> None:
-    """tvm-ffi 0.1.15 never copies; its refusal is passed on, and `.copy()` does the work."""
+    """tvm-ffi 0.1.15 never copies: refarray propagates its error; use `.copy()` instead."""
     origin = np.arange(6, dtype="int32")
     tensor = tvm_ffi.from_dlpack(origin)
     for refuse in (
@@ -190,10 +190,10 @@ def test_our_data_outlives_our_array_in_tvm_ffi(tvm_ffi: ModuleType) -> None:
         assert len(scratch) == 64
 
 
-# --- looking at it
+# --- inspection
 
 
-def test_inspect_tells_all_that_it_says(tvm_ffi: ModuleType) -> None:
+def test_inspect_shows_its_fields(tvm_ffi: ModuleType) -> None:
     x = ra.zeros(3)
     found = ra.inspect(tvm_ffi.from_dlpack(x))
     assert found.version is not None

@@ -1,4 +1,4 @@
-"""The grid as the partners see it that take legacy capsules and have dense arrays only."""
+"""The grid for partners that import legacy capsules and have dense arrays only."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ def take_ours(
     dtype: str,
     layout: str = "flat",
 ) -> Any | None:
-    """The partner's array of ours, read by `read` into a NumPy array; None where a limit is met."""
+    """refarray's array imported by the partner and read into NumPy by `read`; None if a limit is
+    met."""
     source = ours(dtype, layout)
-    if source.readonly:  # broadcast views are, and legacy capsules cannot say so
+    if source.readonly:  # broadcast views: legacy capsules have no read-only flag
         source = source.copy()
     facets = (f"dtype:{dtype}", f"layout:{layout}")
 
@@ -46,14 +47,14 @@ def numpys(dtype: str, layout: str = "flat") -> Any:
 
 
 def check_theirs(result: Any, dtype: str, layout: str = "flat") -> None:
-    """`result` is our import of a dense array with the values of the layout."""
+    """Checks `result`, refarray's import of a dense array with the values of the layout."""
     assert str(result.dtype) == dtype
     assert result.tolist() == expected(dtype, layout)
     assert result.is_contiguous()
 
 
 def check_alias(source: Any, read: Callable[[], Any]) -> None:
-    """What is written into our float32 array is read by the partner."""
+    """Checks that writes to a float32 refarray array are visible to the partner."""
     before = address(source)
     source[...] = 7.0
     assert set(read().ravel().tolist()) == {7.0}
@@ -61,5 +62,5 @@ def check_alias(source: Any, read: Callable[[], Any]) -> None:
 
 
 def scratch() -> list[Any]:
-    """Memory that would reuse, and overwrite, what was freed too early."""
+    """Allocates memory that would reuse and overwrite memory that was freed too early."""
     return [ra.full((24,), 9, dtype="float32") for _ in range(64)]

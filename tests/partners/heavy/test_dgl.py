@@ -100,7 +100,8 @@ print(take(load(), ours("float32", {layout!r})).asnumpy().ravel().tolist())
 @pytest.mark.quirk("dgl-ignores-strides")
 @pytest.mark.parametrize("layout", ["transposed", "stepped", "column", "window"])
 def test_dgl_ignores_strides(layout: str) -> None:
-    """In a process of its own; only where what it reads wrong is still ours."""
+    """Runs in a separate process, on layouts whose out-of-bounds reads stay inside the
+    allocation."""
     source = ours("float32", layout)
     done = subprocess.run(
         [sys.executable, "-c", CHILD.format(layout=layout)],
