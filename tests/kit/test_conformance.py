@@ -58,7 +58,7 @@ def test_a_crash_is_a_finding_and_the_rest_goes_on() -> None:
             marks=pytest.mark.not_sanitized("ASAN answers a SIGSEGV itself, and aborts"),
         ),
         ("wrong", "SyntaxError"),
-        ("empty", "it has no DLPack: a object has no __dlpack__; empty imports nothing"),
+        ("empty", "it has no DLPack: a object has no __dlpack__; empty has no import function"),
         ("nothing_of_this_name", "has no attribute 'nothing_of_this_name'"),
     ],
 )
