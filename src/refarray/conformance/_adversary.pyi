@@ -1,11 +1,10 @@
-"""Stubs of the native adversary: malformed tensors and tables, and consumers that control every
-step."""
+"""Type stubs of the native adversary: malformed producers and strict consumers."""
 
 from typing import Any, final
 
 @final
 class Tensor:
-    """A managed tensor with arbitrary fields that counts its deleter calls."""
+    """A managed tensor, valid or malformed, that counts its deleter calls."""
 
     deleter_calls: int
     issued: bool
@@ -20,7 +19,7 @@ class Tensor:
 
 @final
 class Owned:
-    """A consumed managed tensor; destroying this object calls the deleter."""
+    """A consumed managed tensor. Calls its deleter when it is deallocated."""
 
     def drop(self) -> None: ...
     def drop_in_thread(self, keep_gil: bool, /) -> None: ...
@@ -34,7 +33,7 @@ class Owned:
 
 @final
 class Api:
-    """Calls the functions of an exchange table and checks the guarantees of dlpack.h."""
+    """Calls the functions of an exchange table and checks them against dlpack.h."""
 
     def from_py(self, array: object, /) -> Owned: ...
     def to_py(self, tensor: Tensor | Owned, /) -> object: ...
@@ -48,15 +47,15 @@ class Api:
 
 @final
 class Table:
-    """An exchange table with missing, invalid or trapping members."""
+    """An exchange table with missing, wrong or invalid members."""
 
     @property
     def address(self) -> int: ...
     def capsule(self, name: str = ..., /) -> object: ...
 
 @final
-class Watched:
-    """A proxy for a real producer's managed tensor that records its use."""
+class StandIn:
+    """Replaces a real producer's managed tensor and records how it is released."""
 
     deleter_calls: int
     has_deleter: bool
