@@ -2,8 +2,8 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "extension/array/conversions.hpp"
 #include "extension/array/object.hpp"
-#include "extension/array/values.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 

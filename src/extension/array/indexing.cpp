@@ -5,9 +5,9 @@
 
 #include "core/copy/copy.hpp"
 #include "core/error.hpp"
+#include "extension/array/conversions.hpp"
 #include "extension/array/element.hpp"
 #include "extension/array/object.hpp"
-#include "extension/array/values.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"

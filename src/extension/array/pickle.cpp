@@ -4,10 +4,10 @@
 #include <optional>
 
 #include "core/error.hpp"
+#include "extension/array/conversions.hpp"
 #include "extension/array/element.hpp"
 #include "extension/array/manipulation.hpp"
 #include "extension/array/object.hpp"
-#include "extension/array/values.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "extension/array/conversions.hpp"
 #include "extension/array/manipulation.hpp"
 #include "extension/array/object.hpp"
-#include "extension/array/values.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/dlpack/keywords.hpp"

@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "core/error.hpp"
+#include "extension/array/conversions.hpp"
 #include "extension/array/element.hpp"
 #include "extension/array/object.hpp"
-#include "extension/array/values.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/object_text.hpp"

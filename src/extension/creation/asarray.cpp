@@ -1,9 +1,9 @@
 // Owns asarray: which of an object's faces is looked at first, and whether the result may or must
 // be a copy.
 #include "core/error.hpp"
+#include "extension/array/conversions.hpp"
 #include "extension/array/element.hpp"
 #include "extension/array/object.hpp"
-#include "extension/array/values.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"

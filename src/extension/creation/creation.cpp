@@ -3,8 +3,8 @@
 #include "extension/creation/creation.hpp"
 
 #include "core/error.hpp"
+#include "extension/array/conversions.hpp"
 #include "extension/array/object.hpp"
-#include "extension/array/values.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"

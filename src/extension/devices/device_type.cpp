@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "extension/array/values.hpp"
+#include "extension/array/conversions.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/value_object.hpp"

@@ -1,6 +1,6 @@
 // The Python type Event.
 #include "core/error.hpp"
-#include "extension/array/values.hpp"
+#include "extension/array/conversions.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/devices/docstrings.hpp"

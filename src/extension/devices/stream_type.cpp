@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "extension/array/values.hpp"
+#include "extension/array/conversions.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"

@@ -1,7 +1,7 @@
 // Owns the producer's methods: __dlpack__, __dlpack_device__ and to_capsule, from parsed request to
 // capsule. Steps 1 to 5.
+#include "extension/array/conversions.hpp"
 #include "extension/array/object.hpp"
-#include "extension/array/values.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/free_threading.hpp"
 #include "extension/capi/gil.hpp"

@@ -1,8 +1,8 @@
 // Owns from_dlpack: the order in which a producer is asked, and what its answer is checked for.
 // Steps 6 to 8.
 #include "core/error.hpp"
+#include "extension/array/conversions.hpp"
 #include "extension/array/object.hpp"
-#include "extension/array/values.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"

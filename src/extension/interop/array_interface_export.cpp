@@ -3,9 +3,9 @@
 #include <bit>
 #include <vector>
 
+#include "extension/array/conversions.hpp"
 #include "extension/array/element.hpp"
 #include "extension/array/object.hpp"
-#include "extension/array/values.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/interop/array_interface.hpp"

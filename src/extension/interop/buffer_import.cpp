@@ -3,7 +3,7 @@
 #include <string>
 
 #include "core/error.hpp"
-#include "extension/array/values.hpp"
+#include "extension/array/conversions.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "dlpack/import.hpp"
+#include "extension/array/conversions.hpp"
 #include "extension/array/object.hpp"
-#include "extension/array/values.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/devices/devices.hpp"

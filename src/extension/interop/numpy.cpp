@@ -1,9 +1,9 @@
 // Array.__array__() and Array.numpy(), which are implemented in refarray._numpy, and the dtype view
 // that they need.
 #include "core/error.hpp"
+#include "extension/array/conversions.hpp"
 #include "extension/array/manipulation.hpp"
 #include "extension/array/object.hpp"
-#include "extension/array/values.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"

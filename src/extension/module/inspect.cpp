@@ -5,7 +5,7 @@
 
 #include "core/kernels/table.hpp"
 #include "dlpack/exchange_api.hpp"
-#include "extension/array/values.hpp"
+#include "extension/array/conversions.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"

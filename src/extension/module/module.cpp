@@ -1,7 +1,7 @@
 // The module refarray._native (PEP 489 multi-phase initialization): its contents and its state.
+#include "extension/array/conversions.hpp"
 #include "extension/array/dtype_type.hpp"
 #include "extension/array/pool.hpp"
-#include "extension/array/values.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/free_threading.hpp"
 #include "extension/capi/gil.hpp"

@@ -4,9 +4,9 @@
 
 #include "core/copy/copy.hpp"
 #include "core/error.hpp"
+#include "extension/array/conversions.hpp"
 #include "extension/array/manipulation.hpp"
 #include "extension/array/object.hpp"
-#include "extension/array/values.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/devices/devices.hpp"

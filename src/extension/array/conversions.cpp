@@ -1,6 +1,6 @@
 // Owns conversion of arguments that many functions take, and the messages when they cannot be
 // converted.
-#include "extension/array/values.hpp"
+#include "extension/array/conversions.hpp"
 
 #include <string>
 
