@@ -231,7 +231,7 @@ def test_non_arrays_raise(name: str, wrong: Any) -> None:
 INVALID_CALLS = [
     ("reshape", ((7,),), {}, ValueError, r"cannot reshape \(2, 3\) into \(7,\): 6 elements and 7"),
     ("reshape", ((-1, 4),), {}, ValueError, r"cannot reshape 6 elements into \(-1, 4\)"),
-    ("reshape", ((-1, 0),), {}, ValueError, "no extent fits the place of -1"),
+    ("reshape", ((-1, 0),), {}, ValueError, "no extent can replace -1"),
     ("reshape", ((-1, -1),), {}, ValueError, r"shape is \(-1, -1\); extents are 0 or more"),
     ("reshape", ((-2, 3),), {}, ValueError, r"shape is \(-2, 3\)"),
     ("reshape", ((1,) * 65,), {}, ValueError, "shape has 65 entries; the limit is 64"),

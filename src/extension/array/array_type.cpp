@@ -1,15 +1,16 @@
-// Owns the array type: its slots, its tables put together, and what it refuses until it is built
-// (comparison, arithmetic).
+// The Python type Array: its slots and method tables. Comparison and arithmetic raise TypeError.
 #include <Python.h>
 #include <structmember.h>
 
 #include <vector>
 
 #include "dlpack/exchange_api.hpp"
+#include "extension/array/docstrings_types.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/free_threading.hpp"
 #include "extension/capi/methods.hpp"
+#include "extension/copy/functions.hpp"
 #include "extension/dlpack/exchange_table.hpp"
 
 namespace refarray::extension {
@@ -35,7 +36,18 @@ Ref array_namespace(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyO
   return check(calling<PyImport_ImportModule>("refarray"));
 }
 
-/// Formatting is Python, imported when somebody looks at an array for the first time.
+Ref as_readonly(PyObject* self, PyObject*) {
+  core::ArrayView array = view_of(self);
+  array.readonly = true;
+  return make_array(State::of_object(self), array, core::StoragePtr::share(array.storage));
+}
+
+Ref is_contiguous(PyObject* self, PyObject*) {
+  const core::ArrayView array = view_of(self);
+  return check(PyBool_FromLong(core::is_c_contiguous(array.extents(), array.stride_span())));
+}
+
+/// Formatting is implemented in Python and imported on first use.
 Ref format_with(const char* function, PyObject* self) {
   const Ref module = check(calling<PyImport_ImportModule>("refarray._format"));
   const Ref format = check(PyObject_GetAttrString(module.get(), function));
@@ -46,25 +58,26 @@ Ref array_str(PyObject* self) { return format_with("array_str", self); }
 Ref array_html(PyObject* self, PyObject*) { return format_with("array_html", self); }
 
 Ref array_compare(PyObject*, PyObject*, int) {
-  raise(PyExc_TypeError,
-        "refarray arrays cannot be compared yet: elementwise comparison is not built; "
-        "compare x.tolist(), or exchange with a library that computes");
+  raise(
+      PyExc_TypeError,
+      "refarray arrays cannot be compared yet: compare x.tolist(), or pass the array to a library "
+      "that implements comparison");
 }
 Ref refuse_binary(PyObject*, PyObject*) {
   raise(PyExc_TypeError,
-        "refarray arrays have no arithmetic yet: it is not built; "
-        "exchange the array with a library that computes");
+        "refarray arrays have no arithmetic yet: pass the array to a library that implements it");
 }
 Ref refuse_power(PyObject* x, PyObject* y, PyObject*) { return refuse_binary(x, y); }
 Ref refuse_unary(PyObject* x) { return refuse_binary(x, x); }
 
 PyMethodDef kOwnMethods[] = {
     {"__array_namespace__", method<&array_namespace>(), METH_FASTCALL | METH_KEYWORDS,
-     "__array_namespace__($self, /, *, api_version=None)\n--\n\n"
-     "The module refarray, whose functions are named as in the array API. It is not complete yet."},
-    {"_repr_html_", method<&array_html>(), METH_NOARGS,
-     "_repr_html_($self, /)\n--\n\nThe array as a small HTML card, for notebooks."},
-    {nullptr, nullptr, 0, nullptr}};
+     kArrayNamespaceDoc},
+    {"as_readonly", method<&as_readonly>(), METH_NOARGS, kArrayAsReadonlyDoc},
+    {"is_contiguous", method<&is_contiguous>(), METH_NOARGS, kArrayIsContiguousDoc},
+    {"_repr_html_", method<&array_html>(), METH_NOARGS, kArrayReprHtmlDoc},
+    {nullptr, nullptr, 0, nullptr},
+};
 
 PyMemberDef kMembers[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(ArrayObject, weakrefs), READONLY, nullptr},
@@ -73,8 +86,8 @@ PyMemberDef kMembers[] = {
 const char* name_of(const PyMethodDef& entry) noexcept { return entry.ml_name; }
 const char* name_of(const PyGetSetDef& entry) noexcept { return entry.name; }
 
-/// One table out of those that live beside their functions. Made once for the process: type objects
-/// keep pointing at it.
+/// Joins the tables of several sources. The result lives for the whole process: type objects keep
+/// pointers into it.
 template <class Def>
 Def* joined(std::initializer_list<const Def*> tables) {
   static std::vector<Def> all = [&] {
@@ -88,14 +101,14 @@ Def* joined(std::initializer_list<const Def*> tables) {
   return all.data();
 }
 
-/// For consumers that look on the instance, and for the limited API, where the type's own answer is
-/// the metaclass's.
-PyObject* exchange_of_instance(PyObject* self, void*) noexcept {
+/// The attribute on instances. Only the limited API needs it: there the attribute of the type is a
+/// property of the metaclass, which instances do not inherit.
+PyObject* exchange_api_of_instance(PyObject* self, void*) noexcept {
   return Ref::borrow(State::of_object(self).get(Slot::kExchangeCapsule)).release();
 }
-/// The metaclass's property. A class that somebody else makes with it is not of our module, and has
-/// no table.
-PyObject* exchange_of_type(PyObject* type, void*) noexcept {
+/// The property of the metaclass. Raises AttributeError for a class that other code creates with
+/// the metaclass: it has no module state.
+PyObject* exchange_api_of_type(PyObject* type, void*) noexcept {
   void* state = PyType_GetModuleState(reinterpret_cast<PyTypeObject*>(type));
   if (state != nullptr) {
     return Ref::borrow(static_cast<State*>(state)->get(Slot::kExchangeCapsule)).release();
@@ -103,24 +116,13 @@ PyObject* exchange_of_type(PyObject* type, void*) noexcept {
   PyErr_Format(PyExc_AttributeError, "%R has no %s", type, dlpack::kExchangeAttribute);
   return nullptr;
 }
-constexpr const char* kExchangeDoc =
-    "The C exchange table of DLPack 1.3: a capsule named \"dlpack_exchange_api\".";
 PyGetSetDef kInstanceExchange[] = {
-    {dlpack::kExchangeAttribute, exchange_of_instance, nullptr, kExchangeDoc, nullptr},
+    {dlpack::kExchangeAttribute, exchange_api_of_instance, nullptr, kExchangeApiDoc, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyGetSetDef kNoGetters[] = {{nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyGetSetDef kTypeExchange[] = {
-    {dlpack::kExchangeAttribute, exchange_of_type, nullptr, kExchangeDoc, nullptr},
+    {dlpack::kExchangeAttribute, exchange_api_of_type, nullptr, kExchangeApiDoc, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
-
-constexpr const char* kArrayDoc =
-    "A strided n-dimensional array over memory of its own or of somebody else's.\n\n"
-    "Made by asarray(), zeros(), from_dlpack() ... and not by calling this type. Shape, strides, "
-    "dtype and device never\n"
-    "change; elements may, unless `readonly`. Views share memory, and a view of a read-only array "
-    "is read-only.\n"
-    "Two threads may use one array at once; writing elements that another thread reads is the "
-    "user's race.";
 
 std::vector<PyType_Slot> array_slots() {
   return {
@@ -131,8 +133,9 @@ std::vector<PyType_Slot> array_slots() {
       {Py_tp_iter, slot_pointer<&array_iter>()},
       {Py_tp_hash, reinterpret_cast<void*>(&PyObject_HashNotImplemented)},
       {Py_tp_richcompare, slot_pointer<&array_compare>()},
-      {Py_tp_methods, joined<PyMethodDef>({kManipulationMethods, kElementMethods, kPickleMethods,
-                                           kProducerMethods, kNumpyMethods, kOwnMethods})},
+      {Py_tp_methods,
+       joined<PyMethodDef>({kManipulationMethods, kCopyMethods, kElementMethods, kPickleMethods,
+                            kProducerMethods, kNumpyMethods, kOwnMethods})},
       {Py_tp_members, kMembers},
       {Py_tp_getset,
        joined<PyGetSetDef>(
@@ -151,7 +154,7 @@ std::vector<PyType_Slot> array_slots() {
   };
 }
 
-void refuse_arithmetic(std::vector<PyType_Slot>& slots) {
+void add_refused_operators(std::vector<PyType_Slot>& slots) {
   for (const int id : {Py_nb_add,
                        Py_nb_subtract,
                        Py_nb_multiply,
@@ -191,11 +194,11 @@ void refuse_arithmetic(std::vector<PyType_Slot>& slots) {
 Ref make_array_type(PyObject* module, State& state) {
   state.set(Slot::kExchangeCapsule, make_exchange_capsule());
   std::vector<PyType_Slot> slots = array_slots();
-  refuse_arithmetic(slots);
+  add_refused_operators(slots);
   slots.push_back({0, nullptr});
   constexpr auto kFlags =
       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION;
-  // One item is one axis: an extent and a stride, after the struct.
+  // The items of the variable-size object are axes: an extent and a stride each.
   PyType_Spec spec{"refarray.Array", sizeof(ArrayObject), 2 * sizeof(std::int64_t), kFlags,
                    slots.data()};
   PyType_Slot meta_slots[] = {{Py_tp_getset, kTypeExchange}, {0, nullptr}};

@@ -1,12 +1,10 @@
-// Owns conversion of arguments that many functions take, and the messages when they cannot be
-// converted.
+// Implements the conversions between Python objects and core values, and their error messages.
 #include "extension/array/conversions.hpp"
 
 #include <string>
 
 #include "core/error.hpp"
 #include "extension/array/dtype_type.hpp"
-#include "extension/array/element.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
@@ -21,7 +19,7 @@ namespace {
   core::fail(core::Fault::kType, what, " must be ", wanted, ", not ", type_name(object));
 }
 
-/// The value of a Python int.
+/// `number` must be an int.
 std::int64_t int_value(PyObject* number, const char* what) {
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
@@ -47,8 +45,8 @@ Integers from_sequence(PyObject* sequence, const char* what) {
   }
   Integers out;
   for (Py_ssize_t i = 0; i < count; ++i) {
-    const Ref item = check(calling<PySequence_GetItem>(
-        sequence, i));  // a list may shrink under an __index__: IndexError
+    // Raises IndexError if an __index__ of an earlier item has shortened the list.
+    const Ref item = check(calling<PySequence_GetItem>(sequence, i));
     if (!PyIndex_Check(item.get())) {
       core::fail(core::Fault::kType, what, "[", i, "] must be an integer, not ",
                  type_name(item.get()));
@@ -58,13 +56,13 @@ Integers from_sequence(PyObject* sequence, const char* what) {
   return out;
 }
 
+/// Whether the object is a sequence other than text and bytes.
 bool is_integer_sequence(PyObject* object) noexcept {
   return PySequence_Check(object) && !PyUnicode_Check(object) && !PyBytes_Check(object) &&
          !PyByteArray_Check(object);
 }
 
-constexpr const char* kDtypeWanted =
-    "a refarray.DType, the name of one, or bool, int, float or complex";
+constexpr const char* kDtypeWanted = "a refarray.DType, its name, or bool, int, float or complex";
 
 }  // namespace
 
@@ -77,8 +75,9 @@ std::int64_t to_int64(PyObject* object, const char* what) {
 Integers to_integers(PyObject* object, const char* what) {
   if (PyTuple_Check(object) || PyList_Check(object)) return from_sequence(object, what);
   const bool sequence = is_integer_sequence(object);
-  if (PyIndex_Check(object)) {  // arrays have both __index__ and entries: what the former refuses
-                                // is a sequence
+  // Arrays define both __index__ and __getitem__: one whose __index__ raises TypeError is a
+  // sequence.
+  if (PyIndex_Check(object)) {
     const Ref number = Ref::steal(calling<PyNumber_Index>(object));
     if (number) return one_integer(int_value(number.get(), what));
     if (!sequence || PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw ErrorSet{};
@@ -104,7 +103,7 @@ core::DType to_dtype(const State& state, PyObject* object) {
     const auto dtype = core::dtype_from_name(utf8(object));
     if (dtype) return *dtype;
     core::fail(core::Fault::kValue, "no dtype is named ", short_repr(object),
-               "; names are like 'float32', 'float32x4', 'float4_e2m1fn_padded'");
+               "; valid names look like 'float32', 'float32x4', 'float4_e2m1fn_padded'");
   }
   const auto is = [object](PyTypeObject& type) {
     return object == reinterpret_cast<PyObject*>(&type);
@@ -123,14 +122,12 @@ core::DType to_dtype(const State& state, PyObject* object) {
 
 core::Device to_device_value(const State& state, PyObject* object) {
   if (Py_TYPE(object) == state.device_type()) return device_value(object);
-  if (!PyUnicode_Check(object))
-    fail_wrong_type(object, "device", "a refarray.Device or the name of one");
+  if (!PyUnicode_Check(object)) fail_wrong_type(object, "device", "a refarray.Device or its name");
   const auto device = core::device_from_name(utf8(object));
   if (device) return *device;
   core::fail(core::Fault::kValue, "no device is named ", short_repr(object),
-             "; names are 'cpu', 'cuda:0', 'rocm:0', 'cuda_host', 'rocm_host', 'cuda_managed:0' "
-             "and those with "
-             "other unit numbers");
+             "; valid names are 'cpu', 'cuda_host', 'rocm_host', and 'cuda:N', 'rocm:N', "
+             "'cuda_managed:N' for device number N");
 }
 
 core::DType to_dtype_or(const State& state, PyObject* object, const core::DType& fallback) {
@@ -139,6 +136,12 @@ core::DType to_dtype_or(const State& state, PyObject* object, const core::DType&
 
 core::Device to_device_or(const State& state, PyObject* object, const core::Device& fallback) {
   return is_given(object) ? to_device_value(state, object) : fallback;
+}
+
+core::ArrayView to_view(const State& state, PyObject* x, const char* function) {
+  if (is_array(state, x)) return view_of(x);
+  core::fail(core::Fault::kType, function, "() takes a refarray.Array, not ", type_name(x),
+             "; asarray() and from_dlpack() make one");
 }
 
 Ref make_dtype(const State& state, const core::DType& dtype) {

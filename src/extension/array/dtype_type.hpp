@@ -1,4 +1,4 @@
-// Owns what others may ask of the DType type: making an object of it, and the dtype in one.
+// DType objects: creation from a core dtype, and access to the core dtype of one.
 #pragma once
 
 #include <Python.h>
@@ -8,10 +8,10 @@
 
 namespace refarray::extension {
 
-/// A new DType object; the interned ones of the module's state are made by this too. To get an
-/// object, call make_dtype.
+/// Always creates an object. Use make_dtype() instead, which returns the module's interned objects
+/// for scalar dtypes.
 Ref new_dtype_object(PyTypeObject* type, const core::DType& dtype);
-/// The value of a DType object, which the caller has checked to be one.
+/// `object` must be a DType.
 core::DType dtype_value(PyObject* object) noexcept;
 
 }  // namespace refarray::extension

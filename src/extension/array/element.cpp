@@ -1,5 +1,4 @@
-// Owns reading and writing of single numbers: each of the 27 scalar kinds to and from a Python
-// object.
+// Implements reading and writing of single elements for the 27 scalar types.
 #include "extension/array/element.hpp"
 
 #include <array>
@@ -17,6 +16,7 @@
 #include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/object_text.hpp"
+#include "extension/copy/copying.hpp"
 #include "extension/interop/protocol_order.hpp"
 
 namespace refarray::extension {
@@ -35,7 +35,7 @@ double widen(T value) noexcept {
     return double{value.value()};
 }
 
-/// The nearest value of a real floating type.
+/// Rounds to the nearest value of a real floating-point type.
 template <class T>
 T narrow(double value) noexcept {
   if constexpr (std::is_floating_point_v<T>)
@@ -46,10 +46,10 @@ T narrow(double value) noexcept {
                      })
     return T::from(value);
   else
-    return T::from(static_cast<float>(value));  // bfloat16, e8m0: defined by way of float32
+    return T::from(static_cast<float>(value));  // bfloat16 and e8m0 convert through float32
 }
 
-// --- Memory to Python.
+// --- Reading: memory to Python.
 
 template <class T>
 PyObject* read_as(const std::byte* raw) noexcept {
@@ -73,9 +73,9 @@ using Read = PyObject* (*)(const std::byte*) noexcept;
 constexpr std::array<Read, core::kScalars.size()> kRead =
     core::Elements::table([]<class T>() -> Read { return &read_as<T>; });
 
-// --- Python to memory.
+// --- Writing: Python to memory.
 
-/// The number as it may stand in a message: an int cut where its digits would fill pages.
+/// The number for an error message; long ints are abbreviated.
 std::string number_text(PyObject* number) {
   if (number_kind(number) == NumberKind::kInt) return short_repr(number);
   return utf8(check(calling<PyObject_Str>(number)).get());
@@ -91,7 +91,7 @@ std::string number_text(PyObject* number) {
 [[noreturn, gnu::cold]] void fail_kind(PyObject* number, const char* dtype) {
   core::fail(core::Fault::kType, number_text(number), " (", type_name(number),
              ") cannot become an element of dtype ", dtype,
-             ": the kinds bool, int, float, complex convert in this order only");
+             ": kinds convert in this order only: bool, int, float, complex");
 }
 
 template <class T>
@@ -104,7 +104,7 @@ T to_integer(PyObject* number, const char* dtype) {
     if (overflow > 0) {
       const unsigned long long large = PyLong_AsUnsignedLongLong(number);
       if (PyErr_Occurred() == nullptr) return large;
-      PyErr_Clear();  // too large even for that: said below in our words
+      PyErr_Clear();  // too large for uint64 as well: fail_range() reports it
     }
   }
   using Limits = std::numeric_limits<T>;
@@ -184,14 +184,14 @@ using Write = void (*)(PyObject*, const char*, std::byte*);
 constexpr std::array<Write, core::kScalars.size()> kWrite =
     core::Elements::table([]<class T>() -> Write { return &write_as<T>; });
 
-/// Asks the type, as Python does for every special method. The name is interned: each new string
-/// would take a place in the interpreter's cache of attributes.
+/// Looks on the type, as Python does for special methods. The name is interned because each new
+/// string object would take an entry of CPython's type attribute cache.
 bool has_complex_method(PyObject* object) {
   const Ref name = check(PyUnicode_InternFromString("__complex__"));
   const Ref found = Ref::steal(
       calling<PyObject_GetAttr>(reinterpret_cast<PyObject*>(Py_TYPE(object)), name.get()));
   if (!found && PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw ErrorSet{};
-  if (!found) PyErr_Clear();  // that is the answer
+  if (!found) PyErr_Clear();
   return static_cast<bool>(found);
 }
 
@@ -220,7 +220,7 @@ core::DType default_dtype(NumberKind kind) noexcept {
 Ref plain_number(PyObject* object) {
   if (PyBool_Check(object) || PyLong_CheckExact(object)) return Ref::borrow(object);
   if (PyLong_Check(object))
-    return check(calling<PyNumber_Index>(object));  // no call: an int answers for itself
+    return check(calling<PyNumber_Index>(object));  // calls no __index__: the object is an int
   if (PyFloat_CheckExact(object) || PyComplex_CheckExact(object)) return Ref::borrow(object);
   if (PyFloat_Check(object)) return check(PyFloat_FromDouble(PyFloat_AsDouble(object)));
   if (!PyComplex_Check(object)) return {};
@@ -233,9 +233,9 @@ Ref to_number(State& state, PyObject* object) {
   if (const Ref array = array_over(state, object)) {
     const core::ArrayView view = view_of(array.get());
     if (view.ndim != 0 || view.dtype.lanes != 1) return {};
-    core::Array keeper;
-    const core::ArrayView here = to_readable(view, "reading a number", keeper);
-    return read_element(here.dtype, here.data, here.bit);
+    core::Array owner;
+    const core::ArrayView readable = to_readable(view, "reading a number", owner);
+    return read_element(readable.dtype, readable.data, readable.bit);
   }
   if (PyIndex_Check(object)) return plain_number(check(calling<PyNumber_Index>(object)).get());
   if (PyType_GetSlot(Py_TYPE(object), Py_nb_float) != nullptr)
@@ -266,7 +266,7 @@ Ref read_element(const core::DType& dtype, const std::byte* data, std::int64_t b
 
 void write_scalar(const core::DType& dtype, std::byte* data, std::int64_t bit, PyObject* number) {
   const auto row = static_cast<std::size_t>(dtype.index());
-  const char* name = core::kScalars[row].name.data();  // a literal, so it ends in 0
+  const char* name = core::kScalars[row].name.data();  // null-terminated: a string literal
   std::byte* at = data + (bit >> 3);
   if (!dtype.is_sub_byte()) return kWrite[row](number, name, at);
   std::byte code{};

@@ -1,21 +1,21 @@
-// Owns arrays as Python objects hold their contents: tolist, item, and bool, int, float, complex,
-// index of rank 0.
+// tolist(), item(), and the number protocol of arrays of ndim 0: bool, int, float, complex, index.
 #include <cstdint>
 
 #include "core/error.hpp"
+#include "extension/array/docstrings.hpp"
 #include "extension/array/element.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/free_threading.hpp"
 #include "extension/capi/methods.hpp"
-#include "extension/creation/creation.hpp"
+#include "extension/copy/copying.hpp"
 
 namespace refarray::extension {
 namespace {
 
 using core::Fault;
 
-/// The only element, as a number. Throws TypeError unless there is exactly one axis-free scalar.
+/// The number in an array of ndim 0. Throws TypeError for other arrays and for vector dtypes.
 Ref only_number(PyObject* self, const char* what) {
   const core::ArrayView array = view_of(self);
   if (array.ndim != 0) {
@@ -26,34 +26,35 @@ Ref only_number(PyObject* self, const char* what) {
     core::fail(Fault::kType, what, " needs a scalar dtype; ", core::name(array.dtype), " has ",
                int{array.dtype.lanes}, " lanes");
   }
-  core::Array keeper;
-  const core::ArrayView here = to_readable(array, what, keeper);
-  return read_element(here.dtype, here.data, here.bit);
+  core::Array owner;
+  const core::ArrayView readable = to_readable(array, what, owner);
+  return read_element(readable.dtype, readable.data, readable.bit);
 }
 
-/// The same, refusing complex numbers, which have no order and no integer part.
+/// As only_number; throws TypeError for complex dtypes too.
 Ref only_real(PyObject* self, const char* what) {
   if (view_of(self).dtype.is_complex()) {
     core::fail(Fault::kType, what, " of dtype ", core::name(view_of(self).dtype),
-               ": complex numbers are not real");
+               " is not defined: complex numbers are not real");
   }
   return only_number(self, what);
 }
 
-/// A list that is yet to be filled. Its MemoryError says how long a list it was about.
+/// A list of null items, to be filled. Its MemoryError names the length.
 Ref new_list(std::int64_t length) {
   Ref out = compat::new_list(static_cast<Py_ssize_t>(length));
   if (out) return out;
   if (PyErr_ExceptionMatches(PyExc_MemoryError) == 0) throw ErrorSet{};
-  PyErr_Clear();  // said in our words
+  PyErr_Clear();  // replaced by a message with the length
   core::fail(Fault::kMemory, "no memory for a list of ", length, " items");
 }
 
-/// Elements from `axis` on, `bit` bits after the array's first byte, as nested lists.
+/// The axes from `axis` on as nested lists; the first element is at bit offset `bit` from
+/// array.data.
 Ref to_list(const core::ArrayView& array, int axis, std::int64_t bit) {
   if (axis == array.ndim) return read_element(array.dtype, array.data, bit);
   const std::int64_t extent = array.shape[axis];
-  // Wraps for an empty array only.
+  // Overflow is possible for an empty array only, whose strides are arbitrary.
   const std::int64_t step = core::wrapped_product(array.strides[axis], array.dtype.stored_bits());
   Ref out = new_list(extent);
   for_each_index(extent, [&](std::int64_t i) {
@@ -65,8 +66,8 @@ Ref to_list(const core::ArrayView& array, int axis, std::int64_t bit) {
 }
 
 Ref tolist(PyObject* self, PyObject*) {
-  core::Array keeper;
-  const core::ArrayView array = to_readable(view_of(self), "tolist()", keeper);
+  core::Array owner;
+  const core::ArrayView array = to_readable(view_of(self), "tolist()", owner);
   return to_list(array, 0, array.bit);
 }
 
@@ -76,9 +77,9 @@ Ref item(PyObject* self, PyObject*) {
     core::fail(Fault::kValue, "item() needs an array of exactly 1 element; this one has ",
                array.size(), ", shape ", core::shape_text(array.extents()));
   }
-  core::Array keeper;
-  const core::ArrayView here = to_readable(array, "item()", keeper);
-  return read_element(here.dtype, here.data, here.bit);
+  core::Array owner;
+  const core::ArrayView readable = to_readable(array, "item()", owner);
+  return read_element(readable.dtype, readable.data, readable.bit);
 }
 
 }  // namespace
@@ -97,7 +98,7 @@ Ref array_index(PyObject* self) {
   const core::DType dtype = view_of(self).dtype;
   if (dtype.kind != core::Kind::kInt && dtype.kind != core::Kind::kUInt) {
     core::fail(Fault::kType,
-               "only arrays of an integer dtype can be used as an index; this one is of ",
+               "only an array of an integer dtype can be used as an index; this one has dtype ",
                core::name(dtype));
   }
   return only_number(self, "an index");
@@ -112,29 +113,10 @@ Ref array_complex(PyObject* self, PyObject*) {
 }
 
 PyMethodDef kElementMethods[] = {
-    {"tolist", method<tolist>(), METH_NOARGS,
-     "tolist($self)\n--\n\n"
-     "The elements as nested lists, one level per axis; of an array of ndim 0, the number "
-     "itself.\n\n"
-     "bool becomes bool, integers int, every float float, complex complex; an element of several "
-     "lanes a tuple.\n"
-     "asarray(x.tolist(), dtype=x.dtype) has equal elements. Of memory on a device a copy is "
-     "made first, behind all\n"
-     "unfinished work on it. Raises MemoryError when the lists do not fit; of memory that devices "
-     "use also BufferError\n"
-     "while a graph is captured, and DriverError."},
-    {"item", method<item>(), METH_NOARGS,
-     "item($self)\n--\n\n"
-     "The only element as a Python number, whatever ndim is; a tuple when the dtype has several "
-     "lanes.\n\n"
-     "Of memory on a device it is copied first, as tolist() does. Raises ValueError, naming the "
-     "size, unless there is\n"
-     "exactly one element; of memory that devices use also BufferError while a graph is captured, "
-     "and DriverError."},
-    {"__complex__", method<array_complex>(), METH_NOARGS,
-     "__complex__($self)\n--\n\n"
-     "The number of an array of ndim 0 as a complex (array API 2025.12, __complex__).\n\n"
-     "Raises TypeError, naming shape and size, when ndim is not 0 or the dtype has several lanes."},
-    {nullptr, nullptr, 0, nullptr}};
+    {"tolist", method<tolist>(), METH_NOARGS, kTolistDoc},
+    {"item", method<item>(), METH_NOARGS, kItemDoc},
+    {"__complex__", method<array_complex>(), METH_NOARGS, kComplexDoc},
+    {nullptr, nullptr, 0, nullptr},
+};
 
 }  // namespace refarray::extension

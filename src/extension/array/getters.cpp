@@ -1,8 +1,9 @@
-// Owns the attributes of array objects.
+// Attributes of Array: shape, strides, dtype, device, T, ...
 #include <utility>
 
 #include "core/error.hpp"
 #include "extension/array/conversions.hpp"
+#include "extension/array/docstrings_types.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
@@ -27,13 +28,13 @@ Ref get_readonly(PyObject* self, void*) {
   return check(PyBool_FromLong(!view_of(self).writable()));
 }
 
-/// Checked, because a broadcast array may have more elements than any memory has bytes.
+/// Checked: a broadcast array may have more bytes than int64 can count.
 Ref get_nbytes(PyObject* self, void*) {
   const core::ArrayView array = view_of(self);
   return check(PyLong_FromLongLong(core::checked_nbytes(array.size(), array.dtype)));
 }
 
-/// The array with its last two axes swapped.
+/// A view with the last two axes swapped; ndim must be 2 or more.
 Ref last_two_swapped(PyObject* self) {
   const core::ArrayView array = view_of(self);
   core::Layout layout(array.extents(), array.stride_span());
@@ -46,7 +47,7 @@ Ref get_T(PyObject* self, void*) {
   const int ndim = view_of(self).ndim;
   if (ndim == 2) return last_two_swapped(self);
   core::fail(core::Fault::kValue, "ndim is ", ndim,
-             "; T is for ndim 2 only: use mT or permute_dims");
+             "; T is for ndim 2 only: use mT or permute_dims()");
 }
 
 Ref get_mT(PyObject* self, void*) {
@@ -58,54 +59,19 @@ Ref get_mT(PyObject* self, void*) {
 }  // namespace
 
 PyGetSetDef kArrayGetters[] = {
-    {"shape", slot<&get_shape>, nullptr,
-     "The extent of each axis, a tuple of ints. Array API: shape.", nullptr},
-    {"strides", slot<&get_strides>, nullptr,
-     "How many ELEMENTS (not bytes) lie from one index to the next along each axis, a tuple of "
-     "ints; it may be zero or\n"
-     "negative. On an axis of extent 1, and in an empty array, a stride means nothing.",
-     nullptr},
-    {"dtype", slot<&get_dtype>, nullptr, "The type of the elements, a DType. Array API: dtype.",
-     nullptr},
-    {"device", slot<&get_device>, nullptr, "Where the elements are, a Device. Array API: device.",
-     nullptr},
-    {"ndim", slot<&get_ndim>, nullptr,
-     "How many axes there are, an int from 0 to 64. Array API: ndim.", nullptr},
-    {"size", slot<&get_size>, nullptr,
-     "How many elements there are, an int; 1 when ndim is 0. Array API: size.", nullptr},
-    {"nbytes", slot<&get_nbytes>, nullptr,
-     "Bytes that `size` elements take without gaps, an int: packed elements of less than a byte "
-     "are counted in bits and\n"
-     "rounded up once. Raises OverflowError when a broadcast array has too many.",
-     nullptr},
-    {"itemsize", slot<&get_itemsize>, nullptr,
-     "Bytes of one element, an int, rounded up: 1 for packed elements of less than a byte.",
-     nullptr},
-    {"readonly", slot<&get_readonly>, nullptr,
-     "Whether assignment through this array is refused. Every view of a read-only array is "
-     "read-only.",
-     nullptr},
-    {"T", slot<&get_T>, nullptr,
-     "The transpose of an array with ndim 2, a view. Raises ValueError for any other ndim. Array "
-     "API: T.",
-     nullptr},
-    {"mT", slot<&get_mT>, nullptr,
-     "Each matrix in the last two axes transposed, a view. Raises ValueError when ndim < 2. Array "
-     "API: mT.",
-     nullptr},
-    {"__array_interface__", slot<&array_interface>, nullptr,
-     "The elements as NumPy's array interface, version 3, describes them, a dict: shape, typestr, "
-     "data (address and\n"
-     "read-only flag), strides in BYTES or None when row-major. Whoever reads the memory must keep "
-     "this array. Raises\n"
-     "AttributeError for dtypes without a typestr (bfloat16, float8 ...) and for device memory.",
-     nullptr},
-    {"__cuda_array_interface__", slot<&cuda_array_interface>, nullptr,
-     "The elements as the CUDA array interface, version 3, describes them, a dict: as "
-     "__array_interface__, and stream, the\n"
-     "CUDA stream (1 and 2 are the default ones) whose work the consumer has to wait for, or None. "
-     "Raises AttributeError\n"
-     "for dtypes without a typestr and for memory that is not CUDA's.",
+    {"shape", slot<&get_shape>, nullptr, kArrayShapeDoc, nullptr},
+    {"strides", slot<&get_strides>, nullptr, kArrayStridesDoc, nullptr},
+    {"dtype", slot<&get_dtype>, nullptr, kArrayDtypeDoc, nullptr},
+    {"device", slot<&get_device>, nullptr, kArrayDeviceDoc, nullptr},
+    {"ndim", slot<&get_ndim>, nullptr, kArrayNdimDoc, nullptr},
+    {"size", slot<&get_size>, nullptr, kArraySizeDoc, nullptr},
+    {"nbytes", slot<&get_nbytes>, nullptr, kArrayNbytesDoc, nullptr},
+    {"itemsize", slot<&get_itemsize>, nullptr, kArrayItemsizeDoc, nullptr},
+    {"readonly", slot<&get_readonly>, nullptr, kArrayReadonlyDoc, nullptr},
+    {"T", slot<&get_T>, nullptr, kArrayTransposeDoc, nullptr},
+    {"mT", slot<&get_mT>, nullptr, kArrayMatrixTransposeDoc, nullptr},
+    {"__array_interface__", slot<&array_interface>, nullptr, kArrayInterfaceDoc, nullptr},
+    {"__cuda_array_interface__", slot<&cuda_array_interface>, nullptr, kCudaArrayInterfaceDoc,
      nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };

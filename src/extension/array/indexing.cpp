@@ -1,4 +1,4 @@
-// Owns reading and writing through an index: integers, slices, '...', None, and tuples of those.
+// Indexing, assignment and iteration: integers, slices, '...', None, and tuples of those.
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -11,22 +11,24 @@
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
+#include "extension/copy/copying.hpp"
+#include "extension/creation/asarray.hpp"
 
 namespace refarray::extension {
 namespace {
 
 using core::Fault;
 
-/// What an entry of an index does to the axes.
+/// The kinds of index entry.
 enum class Item { kInteger, kSlice, kEllipsis, kNewAxis };
 
 [[noreturn, gnu::cold]] void fail_not_index(PyObject* index) {
   core::fail(Fault::kType,
              "an index must be an integer, a slice, '...', None or a tuple of those, not ",
-             type_name(index), "; indexing by booleans and by arrays or lists is not supported");
+             type_name(index), "; indexing by booleans, arrays and lists is not supported");
 }
 
-/// Runs no code of the index's own.
+/// Runs no user code.
 Item classify(const State& state, PyObject* index) {
   if (PyLong_CheckExact(index)) return Item::kInteger;
   if (PySlice_Check(index)) return Item::kSlice;
@@ -43,7 +45,7 @@ Item classify(const State& state, PyObject* index) {
   return Item::kInteger;
 }
 
-/// The index as a position on an axis, [0, extent).
+/// The normalized index, in [0, extent).
 std::int64_t position_of(PyObject* index, int axis, std::int64_t extent) {
   Ref number = Ref::borrow(index);
   if (!PyLong_CheckExact(index)) {
@@ -51,7 +53,7 @@ std::int64_t position_of(PyObject* index, int axis, std::int64_t extent) {
     if (!number) {
       if (PyErr_ExceptionMatches(PyExc_TypeError) == 0 || !PySequence_Check(index))
         throw ErrorSet{};
-      PyErr_Clear();  // another library's array that is more than one number
+      PyErr_Clear();  // an array of another library with more than one element
       fail_not_index(index);
     }
   }
@@ -64,7 +66,7 @@ std::int64_t position_of(PyObject* index, int axis, std::int64_t extent) {
   return value < 0 ? value + extent : value;
 }
 
-/// Builds the layout of what an index selects, one axis of the array after the other.
+/// Builds the layout and offset of a selection, in the order of the array's axes.
 class Selection {
  public:
   explicit Selection(const core::ArrayView& array) noexcept : array_(array) {}
@@ -74,7 +76,7 @@ class Selection {
     move(position, array_.strides[axis_++]);
   }
 
-  /// Bounds beyond the axis are clipped, as for Python's sequences.
+  /// Bounds are clipped to the extent, as for Python's sequences.
   void slice(PyObject* index) {
     Py_ssize_t start, stop, step;
     check(PySlice_Unpack(index, &start, &stop, &step));
@@ -98,8 +100,7 @@ class Selection {
   }
 
  private:
-  /// Wraps where the array is empty and strides mean nothing; else offsets stay within its
-  /// validated range.
+  /// Overflow is possible for an empty array only, whose strides are arbitrary.
   void move(std::int64_t steps, std::int64_t stride) noexcept {
     offset_ = core::wrapped_sum(offset_, core::wrapped_product(steps, stride));
   }
@@ -107,10 +108,10 @@ class Selection {
   const core::ArrayView& array_;
   core::Layout layout_;
   std::int64_t offset_ = 0;
-  int axis_ = 0;  // of array_: the next one to be indexed
+  int axis_ = 0;  // the next axis of array_
 };
 
-/// How many of a tuple's entries are what.
+/// The number of entries of each kind in a tuple.
 struct Counts {
   int integers = 0;
   int slices = 0;
@@ -143,9 +144,9 @@ Counts count_items(const State& state, PyObject* indices, Py_ssize_t length, int
 
 core::Array select_tuple(const State& state, const core::ArrayView& array, PyObject* indices) {
   const Py_ssize_t length = PyTuple_Size(indices);
-  constexpr Py_ssize_t kMost = 1 << 20;  // far above any use, so that the counts below fit an int
-  if (length > kMost) {
-    core::fail(Fault::kIndex, "the index has ", length, " entries; the limit is ", kMost);
+  constexpr Py_ssize_t kMaxEntries = 1 << 20;  // so that the counts fit an int
+  if (length > kMaxEntries) {
+    core::fail(Fault::kIndex, "the index has ", length, " entries; the limit is ", kMaxEntries);
   }
   const Counts counts = count_items(state, indices, length, array.ndim);
   Selection selection(array);
@@ -187,37 +188,36 @@ core::Array select(const State& state, const core::ArrayView& array, PyObject* i
   return selection.finish();
 }
 
-/// Kinds in the order of type promotion. What an array holds may go into one of the same or a later
+/// Dtype kinds in the order of type promotion: elements may be assigned to the same or a later
 /// kind.
-enum class Order { kBool, kUInt, kInt, kFloat, kComplex };
+enum class Promotion { kBool, kUInt, kInt, kFloat, kComplex };
 
-Order order_of(core::Kind kind) noexcept {
+Promotion promotion_of(core::Kind kind) noexcept {
   switch (kind) {
     case core::Kind::kBool:
-      return Order::kBool;
+      return Promotion::kBool;
     case core::Kind::kUInt:
-      return Order::kUInt;
+      return Promotion::kUInt;
     case core::Kind::kInt:
-      return Order::kInt;
+      return Promotion::kInt;
     case core::Kind::kComplex:
-      return Order::kComplex;
+      return Promotion::kComplex;
     default:  // all the floats
-      return Order::kFloat;
+      return Promotion::kFloat;
   }
 }
 
-/// What to assign from, as an array: numbers in lists as elements of `to`, arrays in a dtype that
-/// may go into it.
+/// The value to assign, as an array. Lists of numbers are converted to `to`; arrays keep their
+/// dtype, which must promote to it.
 Ref value_array(State& state, PyObject* value, const core::DType& to) {
   if (PyList_Check(value) || PyTuple_Check(value) || PyRange_Check(value)) {
     return as_array(state, value, &to);
   }
   Ref out = is_array(state, value) ? Ref::borrow(value) : as_array(state, value, nullptr);
   const core::DType from = view_of(out.get()).dtype;
-  if (!core::can_convert(from, to) || order_of(from.kind) > order_of(to.kind)) {
+  if (!core::can_convert(from, to) || promotion_of(from.kind) > promotion_of(to.kind)) {
     core::fail(Fault::kType, "cannot assign ", core::name(from), " to elements of ", core::name(to),
-               ": the kinds bool, uint, int, float, complex convert in this order only; astype "
-               "converts in any");
+               ": kinds convert in this order only: bool, uint, int, float, complex; use astype()");
   }
   return out;
 }
@@ -228,13 +228,14 @@ void assign(const core::Array& target, const core::ArrayView& source) {
   copy_elements(target, core::with_layout(source, layout, 0));
 }
 
-/// One number everywhere: straight into a single element, else by way of one outside every array.
+/// Assigns one number to every element: directly to a single element in host memory, otherwise by
+/// broadcasting a temporary element.
 void assign_number(const core::Array& target, PyObject* number) {
   if (target.layout.ndim == 0 && target.view().device().is_host()) {
     require_host(target, "assignment");
     return write_scalar(target.dtype, target.data, target.bit, number);
   }
-  alignas(16) std::byte element[16]{};  // the largest is complex128; packed ones leave bits alone
+  alignas(16) std::byte element[16]{};  // fits the largest scalar, complex128
   write_scalar(target.dtype, element, 0, number);
   core::ArrayView source;
   source.data = element;
@@ -271,7 +272,7 @@ Ref array_item(PyObject* self, Py_ssize_t index) {
           static_cast<long long>(array.shape[0]));
   }
   const core::Layout layout(array.extents().subspan(1), array.stride_span().subspan(1));
-  // Wraps for an empty array only, whose offset means nothing.
+  // Overflow is possible for an empty array only, whose strides are arbitrary.
   const std::int64_t offset = core::wrapped_product(index, array.strides[0]);
   return make_array(state, core::with_layout(array, layout, offset));
 }

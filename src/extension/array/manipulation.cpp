@@ -1,143 +1,229 @@
-// Owns the tables of the manipulation functions and methods: names, text signatures, docs.
-#include "extension/array/manipulation.hpp"
+// The array API's manipulation functions: views with other axes; reshape() copies if no view
+// exists.
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
 
+#include "core/error.hpp"
+#include "extension/array/conversions.hpp"
+#include "extension/array/docstrings.hpp"
+#include "extension/array/object.hpp"
+#include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
+#include "extension/copy/copying.hpp"
+#include "extension/dlpack/keywords.hpp"
 
 namespace refarray::extension {
 namespace {
 
-constexpr const char* kReshapeFunctionDoc =
-    "reshape($module, x, /, shape, *, copy=None)\n--\n\n"
-    "The elements of x, in row-major order, as an array of another shape.\n\n"
-    "shape is a tuple of ints with as many elements as x; one extent may be -1 and is inferred.\n"
-    "copy=None gives a view of x where strides can express it, else a new writable row-major "
-    "array;\n"
-    "copy=True always gives the latter, copy=False never.\n\n"
-    "Raises ValueError when the numbers of elements differ, NoCopyError when copy=False and only a "
-    "copy\n"
-    "would do, TypeError for other types. Array API: reshape.";
-constexpr const char* kReshapeMethodDoc =
-    "reshape($self, /, shape, *, copy=None)\n--\n\n"
-    "The elements, in row-major order, as an array of another shape.\n\n"
-    "A view where strides can express it, else (copy=None) a new array; copy=True always gives a "
-    "new\n"
-    "array, copy=False never. One extent may be -1 and is inferred.\n\n"
-    "Raises ValueError when the numbers of elements differ, NoCopyError when copy=False and only a "
-    "copy\n"
-    "would do. See refarray.reshape.";
-constexpr const char* kPermuteDimsDoc =
-    "permute_dims($module, x, /, axes)\n--\n\n"
-    "A view whose axis i is axis axes[i] of x.\n\n"
-    "axes names each axis of x once; negative ones count from the end. The view shares the "
-    "elements of x\n"
-    "and keeps them alive.\n\n"
-    "Raises ValueError when axes has another length than ndim or names an axis twice, IndexError "
-    "for an\n"
-    "axis out of range, TypeError for other types. Array API: permute_dims.";
-constexpr const char* kFlipDoc =
-    "flip($module, x, /, *, axis=None)\n--\n\n"
-    "A view with the elements of x in reverse order along one axis, several (a tuple), or all "
-    "(None).\n\n"
-    "The view's strides are negative along those axes; it shares the elements of x and keeps them "
-    "alive.\n\n"
-    "Raises IndexError for an axis out of range, ValueError for one named twice, TypeError for "
-    "other\n"
-    "types. Array API: flip.";
-constexpr const char* kBroadcastToDoc =
-    "broadcast_to($module, x, /, shape)\n--\n\n"
-    "A read-only view of x stretched to shape: axes of extent 1 and new leading axes get stride "
-    "0.\n\n"
-    "Read-only always, also where nothing is stretched, because one element may stand at many "
-    "indices.\n"
-    "The view shares the elements of x and keeps them alive.\n\n"
-    "Raises ValueError when x does not broadcast to shape, OverflowError when shape has too many "
-    "elements,\n"
-    "TypeError for other types. Array API: broadcast_to.";
-constexpr const char* kSqueezeDoc =
-    "squeeze($module, x, /, axis)\n--\n\n"
-    "A view of x without the given axes (an int or a tuple), each of extent 1.\n\n"
-    "The view shares the elements of x and keeps them alive.\n\n"
-    "Raises ValueError for an axis of another extent or named twice, IndexError for one out of "
-    "range,\n"
-    "TypeError for other types. Array API: squeeze.";
-constexpr const char* kExpandDimsDoc =
-    "expand_dims($module, x, /, *, axis=0)\n--\n\n"
-    "A view of x with new axes of extent 1, at the given places (an int or a tuple) of the "
-    "result.\n\n"
-    "Negative ones count from the end of the result. The view shares the elements of x and keeps "
-    "them\n"
-    "alive.\n\n"
-    "Raises IndexError for a place out of range, ValueError for one named twice or more than 64 "
-    "axes,\n"
-    "TypeError for other types. Array API 2025.12: expand_dims.";
-constexpr const char* kMoveaxisDoc =
-    "moveaxis($module, x, source, destination, /)\n--\n\n"
-    "A view of x with axes moved: axis source[i] of x becomes axis destination[i]; the others keep "
-    "their\n"
-    "order.\n\n"
-    "source and destination are ints or tuples of equal length; negative ones count from the end. "
-    "The view\n"
-    "shares the elements of x and keeps them alive.\n\n"
-    "Raises ValueError when the lengths differ or an axis is named twice, IndexError for an axis "
-    "out of\n"
-    "range, TypeError for other types. Array API: moveaxis.";
-constexpr const char* kAstypeFunctionDoc =
-    "astype($module, x, dtype, /, *, copy=True, device=None)\n--\n\n"
-    "The elements of x converted to dtype, in a new writable row-major array.\n\n"
-    "Rounds to nearest even; a float becomes an int by truncation and saturates; anything non-zero "
-    "is\n"
-    "True. copy=False gives x itself when nothing would change. The result is on the CPU unless "
-    "device\n"
-    "says otherwise.\n\n"
-    "Raises TypeError for complex to real and for vector elements to another type, BufferError "
-    "for\n"
-    "elements or a device out of this build's reach. Array API: astype.";
-constexpr const char* kAstypeMethodDoc =
-    "astype($self, dtype, /, *, copy=True, device=None)\n--\n\n"
-    "The elements converted to dtype, in a new writable row-major array.\n\n"
-    "copy=False gives the array itself when nothing would change. Raises TypeError for complex to "
-    "real and\n"
-    "for vector elements to another type. See refarray.astype.";
-constexpr const char* kCopyFunctionDoc =
-    "copy($module, x, /)\n--\n\n"
-    "A new writable row-major array on the CPU with the elements of x.\n\n"
-    "Raises TypeError when x is no Array, BufferError when its elements are out of the CPU's "
-    "reach,\n"
-    "MemoryError. An extension of the array API, whose asarray(x, copy=True) does the same.";
-constexpr const char* kCopyMethodDoc =
-    "copy($self, /)\n--\n\n"
-    "A new writable row-major array on the CPU with the same elements.\n\n"
-    "Raises BufferError when the elements are out of the CPU's reach, MemoryError.";
-constexpr const char* kToDeviceFunctionDoc =
-    "to_device($module, x, device, /, *, stream=None)\n--\n\n"
-    "The elements of x on device: an array over the same memory when they are there, else a "
-    "copy.\n\n"
-    "device is a Device or the name of one. stream orders the copy with the work queued on that "
-    "device;\n"
-    "host memory has no streams and takes None only.\n\n"
-    "Raises BufferError for a device that this build cannot allocate on, ValueError for a stream "
-    "that the\n"
-    "device does not have or for a name of no device, TypeError for other types. Array API: "
-    "to_device.";
-constexpr const char* kToDeviceMethodDoc =
-    "to_device($self, device, /, *, stream=None)\n--\n\n"
-    "The elements on device: an array over the same memory when they are there, else a copy.\n\n"
-    "Raises BufferError for a device that this build cannot allocate on, ValueError for a stream "
-    "that the\n"
-    "device does not have. Array API: to_device. See refarray.to_device.";
-constexpr const char* kAsReadonlyDoc =
-    "as_readonly($self, /)\n--\n\n"
-    "A read-only view: assignment through it, and through every view of it, raises ValueError.\n\n"
-    "It shares the elements and keeps them alive; who holds another array over them can still "
-    "write. An\n"
-    "extension of the array API.";
-constexpr const char* kIsContiguousDoc =
-    "is_contiguous($self, /)\n--\n\n"
-    "Whether the elements lie in row-major order without gaps.\n\n"
-    "Strides of axes of extent 1, and all strides of an array without elements, do not count. An "
-    "extension\n"
-    "of the array API.";
+using core::Fault;
+
+Ref view_through(const State& state, const core::ArrayView& array, const core::Layout& layout,
+                 std::int64_t offset = 0) {
+  return make_array(state, core::with_layout(array, layout, offset));
+}
+
+/// Distinct axes of an array, each in [0, ndim).
+struct Axes {
+  int count = 0;
+  int at[core::kMaxRank];
+
+  bool contains(int axis) const noexcept { return std::find(at, at + count, axis) != at + count; }
+};
+
+/// Normalizes negative axes. Throws kIndex for an axis out of range, kValue for a repeated axis.
+Axes to_axes(const Integers& integers, int ndim, const char* what) {
+  Axes out;
+  for (const std::int64_t entry : integers.span()) {
+    const int axis = core::normalize_axis(entry, ndim);
+    if (out.contains(axis)) {
+      core::fail(Fault::kValue, what, " is ", core::shape_text(integers.span()),
+                 ", which has axis ", axis, " of ndim ", ndim, " more than once");
+    }
+    out.at[out.count++] = axis;
+  }
+  return out;
+}
+
+/// A view whose axis i is axis order[i] of the array.
+Ref permuted(const State& state, const core::ArrayView& array, const int* order) {
+  core::Layout layout;
+  for (int i = 0; i < array.ndim; ++i) layout.push(array.shape[order[i]], array.strides[order[i]]);
+  return view_through(state, array, layout);
+}
+
+/// The target shape, with an extent of -1 replaced by the inferred one.
+Integers infer_shape(PyObject* object, std::int64_t size) {
+  Integers out = to_integers(object, "shape");
+  int unknown = -1;
+  for (int i = 0; i < out.count; ++i) {
+    if (out.values[i] >= 0) continue;
+    if (out.values[i] != -1 || unknown >= 0) {
+      core::fail(Fault::kValue, "shape is ", core::shape_text(out.span()),
+                 "; extents are 0 or more, and at most one may be -1");
+    }
+    unknown = i;
+  }
+  if (unknown < 0) return out;
+  Integers known = out;
+  known.values[unknown] = 1;
+  const std::int64_t product = core::checked_size(known.span());
+  if (product == 0 || size % product != 0) {
+    core::fail(Fault::kValue, "cannot reshape ", size, " elements into ",
+               core::shape_text(out.span()), ": no extent can replace -1");
+  }
+  out.values[unknown] = size / product;
+  return out;
+}
+
+Ref reshape(const State& state, const core::ArrayView& array, PyObject* to_shape,
+            PyObject* copy_argument) {
+  const dlpack::Copy copy = to_copy(copy_argument);
+  const Integers shape = infer_shape(to_shape, array.size());
+  const std::optional<core::Layout> layout =
+      core::reshape_layout(array.extents(), array.stride_span(), shape.span());
+  if (copy != dlpack::Copy::kAlways && layout) return view_through(state, array, *layout);
+  if (copy == dlpack::Copy::kNever) {
+    core::fail(Fault::kNoCopy, "copy=False, but shape ", core::shape_text(array.extents()),
+               " with strides ", core::shape_text(array.stride_span()), " cannot be viewed as ",
+               core::shape_text(shape.span()));
+  }
+  const core::Array fresh =
+      copy_to_new(array, array.dtype, default_copy_device(array.device()));  // row-major
+  return view_through(state, fresh, core::c_layout(shape.span()));
+}
+
+constexpr Signature<3> kReshapeFunction{"reshape", {Key::kX, Key::kShape, Key::kCopy}, 2, 2, 1};
+constexpr Signature<2> kReshapeMethod{"reshape", {Key::kShape, Key::kCopy}, 1, 1, 0};
+constexpr Signature<2> kPermuteDims{"permute_dims", {Key::kX, Key::kAxes}, 2, 2, 1};
+constexpr Signature<2> kFlip{"flip", {Key::kX, Key::kAxis}, 1, 1, 1};
+constexpr Signature<2> kBroadcastTo{"broadcast_to", {Key::kX, Key::kShape}, 2, 2, 1};
+constexpr Signature<2> kSqueeze{"squeeze", {Key::kX, Key::kAxis}, 2, 2, 1};
+constexpr Signature<2> kExpandDims{"expand_dims", {Key::kX, Key::kAxis}, 1, 1, 1};
+constexpr Signature<3> kMoveaxis{"moveaxis", {Key::kX, Key::kSource, Key::kDestination}, 3, 3, 3};
+
+Ref reshape_function(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x, shape, copy] = bind(kReshapeFunction, state, args, nargs, kwnames);
+  return reshape(state, to_view(state, x, kReshapeFunction.function), shape, copy);
+}
+
+Ref reshape_method(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_object(self);
+  const auto [shape, copy] = bind(kReshapeMethod, state, args, nargs, kwnames);
+  return reshape(state, view_of(self), shape, copy);
+}
+
+Ref permute_dims(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x, axes_argument] = bind(kPermuteDims, state, args, nargs, kwnames);
+  const core::ArrayView array = to_view(state, x, kPermuteDims.function);
+  const Integers integers = to_integers(axes_argument, "axes");
+  if (integers.count != array.ndim) {
+    core::fail(Fault::kValue, "axes is ", core::shape_text(integers.span()), ", which has ",
+               integers.count, " entries; ndim is ", array.ndim);
+  }
+  return permuted(state, array, to_axes(integers, array.ndim, "axes").at);
+}
+
+Ref flip(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x, axis] = bind(kFlip, state, args, nargs, kwnames);
+  const core::ArrayView array = to_view(state, x, kFlip.function);
+  const bool all = !is_given(axis);
+  const Axes axes = all ? Axes{} : to_axes(to_integers(axis, "axis"), array.ndim, "axis");
+  core::Layout layout(array.extents(), array.stride_span());
+  // The strides of an empty array, and of axes of extent 1, are arbitrary: arithmetic on them could
+  // overflow.
+  if (array.size() == 0) return view_through(state, array, layout);
+  std::int64_t offset = 0;
+  for (int i = 0; i < array.ndim; ++i) {
+    if (layout.shape[i] == 1 || (!all && !axes.contains(i))) continue;
+    offset += (layout.shape[i] - 1) * layout.strides[i];
+    layout.strides[i] = -layout.strides[i];
+  }
+  return view_through(state, array, layout, offset);
+}
+
+Ref broadcast_to(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x, shape_argument] = bind(kBroadcastTo, state, args, nargs, kwnames);
+  const core::ArrayView array = to_view(state, x, kBroadcastTo.function);
+  const Integers shape = to_shape(shape_argument);
+  // Consumers compute the number of bytes from the shape, so that it must fit int64 even though a
+  // broadcast array occupies fewer.
+  core::checked_nbytes(core::checked_size(shape.span()), array.dtype);
+  core::Array out = core::with_layout(
+      array, core::broadcast_layout(array.extents(), array.stride_span(), shape.span()), 0);
+  out.readonly = true;  // several indices may share one element: writing one would write all
+  return make_array(state, std::move(out));
+}
+
+Ref squeeze(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x, axis] = bind(kSqueeze, state, args, nargs, kwnames);
+  const core::ArrayView array = to_view(state, x, kSqueeze.function);
+  const Axes axes = to_axes(to_integers(axis, "axis"), array.ndim, "axis");
+  core::Layout layout;
+  for (int i = 0; i < array.ndim; ++i) {
+    if (!axes.contains(i)) {
+      layout.push(array.shape[i], array.strides[i]);
+    } else if (array.shape[i] != 1) {
+      core::fail(Fault::kValue, "axis ", i, " of shape ", core::shape_text(array.extents()),
+                 " has extent ", array.shape[i], "; only axes of extent 1 can be squeezed");
+    }
+  }
+  return view_through(state, array, layout);
+}
+
+Ref expand_dims(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x, axis] = bind(kExpandDims, state, args, nargs, kwnames);
+  const core::ArrayView array = to_view(state, x, kExpandDims.function);
+  Integers integers;
+  integers.values[integers.count++] = 0;  // the default
+  if (axis != nullptr) integers = to_integers(axis, "axis");
+  const int ndim = array.ndim + integers.count;
+  if (ndim > core::kMaxRank) {
+    core::fail(Fault::kValue, "the result would have ndim ", ndim, "; the limit is ",
+               core::kMaxRank);
+  }
+  const Axes axes = to_axes(integers, ndim, "axis");
+  core::Layout layout;
+  for (int i = 0, from = 0; i < ndim; ++i) {
+    if (axes.contains(i)) {
+      layout.push(1, 1);
+    } else {
+      layout.push(array.shape[from], array.strides[from]);
+      ++from;
+    }
+  }
+  return view_through(state, array, layout);
+}
+
+Ref moveaxis(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x, source, destination] = bind(kMoveaxis, state, args, nargs, kwnames);
+  const core::ArrayView array = to_view(state, x, kMoveaxis.function);
+  const Axes from = to_axes(to_integers(source, "source"), array.ndim, "source");
+  const Axes to = to_axes(to_integers(destination, "destination"), array.ndim, "destination");
+  if (from.count != to.count) {
+    core::fail(Fault::kValue, "source has ", from.count, " axes, destination has ", to.count,
+               "; the numbers must be equal");
+  }
+  int order[core::kMaxRank];
+  std::fill_n(order, array.ndim, -1);
+  for (int i = 0; i < from.count; ++i) order[to.at[i]] = from.at[i];
+  int next = 0;  // the other axes fill the free places in order
+  for (int i = 0; i < array.ndim; ++i) {
+    if (order[i] >= 0) continue;
+    while (from.contains(next)) ++next;
+    order[i] = next++;
+  }
+  return permuted(state, array, order);
+}
 
 constexpr int kKeywords = METH_FASTCALL | METH_KEYWORDS;
 
@@ -151,19 +237,11 @@ PyMethodDef kManipulationFunctions[] = {
     {"squeeze", method<&squeeze>(), kKeywords, kSqueezeDoc},
     {"expand_dims", method<&expand_dims>(), kKeywords, kExpandDimsDoc},
     {"moveaxis", method<&moveaxis>(), kKeywords, kMoveaxisDoc},
-    {"astype", method<&astype_function>(), kKeywords, kAstypeFunctionDoc},
-    {"copy", method<&copy_function>(), kKeywords, kCopyFunctionDoc},
-    {"to_device", method<&to_device_function>(), kKeywords, kToDeviceFunctionDoc},
     {nullptr, nullptr, 0, nullptr},
 };
 
 PyMethodDef kManipulationMethods[] = {
     {"reshape", method<&reshape_method>(), kKeywords, kReshapeMethodDoc},
-    {"astype", method<&astype_method>(), kKeywords, kAstypeMethodDoc},
-    {"copy", method<&copy_method>(), METH_NOARGS, kCopyMethodDoc},
-    {"to_device", method<&to_device_method>(), kKeywords, kToDeviceMethodDoc},
-    {"as_readonly", method<&as_readonly>(), METH_NOARGS, kAsReadonlyDoc},
-    {"is_contiguous", method<&is_contiguous>(), METH_NOARGS, kIsContiguousDoc},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -19,7 +19,6 @@ extern PyMethodDef kInterfaceFunctions[];     // interop/array_interface_import.
 extern PyMethodDef kNumpyFunctions[];         // interop/numpy.cpp: private
 extern PyMethodDef kExchangeFunctions[];      // dlpack/import.cpp: from_dlpack, from_capsule
 extern PyMethodDef kProducerFunctions[];      // dlpack/export.cpp: to_capsule
-extern PyMethodDef kCopyingFunctions[];       // array/copying.cpp: copy settings
 extern PyMethodDef kStreamFunctions[];        // devices/stream_type.cpp: private
 extern PyMethodDef kDeviceFunctions[];        // devices/devices.cpp: private
 extern PyMethodDef kInspectFunctions[];       // module/inspect.cpp: private
@@ -56,10 +55,6 @@ Ref make_dtype_type(PyObject* module);                // array/dtype_type.cpp
 Ref make_device_type(PyObject* module);               // devices/device_type.cpp
 Ref make_array_type(PyObject* module, State& state);  // array/array_type.cpp
 
-/// Converts an array-like argument (setitem, full) as asarray() does: an Array is returned as it
-/// is, or converted to `dtype` if that is not nullptr. Throws what asarray() throws.
-/// creation/asarray.cpp.
-Ref as_array(State& state, PyObject* object, const core::DType* dtype);
 /// A validated view of an object's buffer; read-only if the buffer is. Returns an empty Ref if the
 /// object has no buffer protocol, throws if its buffer cannot be represented.
 /// interop/buffer_import.cpp.

@@ -1,14 +1,15 @@
-// Owns the functions that give an array's elements other memory, another dtype or other rights, and
-// what is known of their order in memory.
-#include <utility>
+// Implements astype(), copy() and to_device().
+#include "extension/copy/functions.hpp"
 
 #include "core/copy/copy.hpp"
 #include "core/error.hpp"
 #include "extension/array/conversions.hpp"
-#include "extension/array/manipulation.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
+#include "extension/capi/errors.hpp"
 #include "extension/capi/object_text.hpp"
+#include "extension/copy/copying.hpp"
+#include "extension/copy/docstrings.hpp"
 #include "extension/devices/devices.hpp"
 #include "extension/dlpack/keywords.hpp"
 #include "runtime/runtime.hpp"
@@ -18,11 +19,16 @@ namespace {
 
 using core::Fault;
 
-/// True or False and nothing else, so that copy=None or copy="no" does not pass for either.
+/// Takes True and False only: truth testing would accept copy=None and copy="no".
 bool to_bool(PyObject* object, const char* what) {
   if (object == Py_True || object == Py_False) return object == Py_True;
   core::fail(Fault::kType, what, " must be True or False, not ",
              object == Py_None ? "None" : type_name(object));
+}
+
+/// An independent copy with the same dtype, on the array's own device or on the CPU.
+Ref copied(const State& state, const core::ArrayView& array) {
+  return make_array(state, copy_to_new(array, array.dtype, default_copy_device(array.device())));
 }
 
 Ref astype(const State& state, PyObject* x, PyObject* dtype_argument, PyObject* copy,
@@ -35,31 +41,35 @@ Ref astype(const State& state, PyObject* x, PyObject* dtype_argument, PyObject* 
     core::fail(Fault::kType, "astype() cannot convert ", core::name(array.dtype), " to ",
                core::name(dtype),
                array.dtype.is_complex() ? ": the imaginary part would be lost"
-                                        : ": vector elements convert to their own type only");
+                                        : ": vector elements convert to their own dtype only");
   }
   if (!must_copy && dtype == array.dtype && target == array.device()) return Ref::borrow(x);
-  return make_array(state, copy_to_new(array, dtype, is_given(device) ? target : beside(target)));
+  return make_array(
+      state, copy_to_new(array, dtype, is_given(device) ? target : default_copy_device(target)));
 }
 
-/// A copy that a stream of the caller's carries out; it waits for nobody but the array's own work.
-core::Array move_on(const core::ArrayView& array, const core::Device& target,
-                    const core::Device& mover, const runtime::GivenStream& given) {
-  const runtime::StreamChoice choice = runtime::choose_stream(mover, given);
+/// A copy on the caller's stream, which belongs to `stream_device`. The copy waits for unfinished
+/// work on the array, not for other work on the device.
+core::Array copy_on_stream(const core::ArrayView& array, const core::Device& target,
+                           const core::Device& stream_device, const runtime::GivenStream& given) {
+  const runtime::StreamChoice choice = runtime::choose_stream(stream_device, given);
   if (choice.kind != runtime::StreamChoice::Kind::kStream)
-    core::fail(Fault::kValue, "to_device(): stream must name a stream of ", core::name(mover));
-  open_device(mover);
-  return copy_to_new_on(array, target, runtime::stream_of(mover, choice));
+    core::fail(Fault::kValue, "to_device(): stream must name a stream of ",
+               core::name(stream_device));
+  open_device(stream_device);
+  return copy_to_new_on(array, target, runtime::stream_of(stream_device, choice));
 }
 
 Ref to_device(const State& state, PyObject* x, PyObject* device, PyObject* stream) {
   const core::ArrayView array = view_of(x);
   const core::Device target = to_device_value(state, device);
   const runtime::GivenStream given = to_stream(stream);
-  const core::Device mover = target == core::Device{} ? array.device() : target;
-  if (mover == core::Device{}) {
+  // The stream belongs to the target, or to the source of a copy to the CPU.
+  const core::Device stream_device = target == core::Device{} ? array.device() : target;
+  if (stream_device == core::Device{}) {
     runtime::order_cpu(given);
   } else if (given.kind != runtime::GivenStream::Kind::kNone) {
-    return make_array(state, move_on(array, target, mover, given));
+    return make_array(state, copy_on_stream(array, target, stream_device, given));
   }
   if (target == array.device()) return alias_array(state, x);
   return make_array(state, copy_to_new(array, array.dtype, target));
@@ -72,8 +82,6 @@ constexpr Signature<1> kCopyFunction{"copy", {Key::kX}, 1, 1, 1};
 constexpr Signature<3> kToDeviceFunction{
     "to_device", {Key::kX, Key::kDevice, Key::kStream}, 2, 2, 2};
 constexpr Signature<2> kToDeviceMethod{"to_device", {Key::kDevice, Key::kStream}, 1, 1, 1};
-
-}  // namespace
 
 Ref astype_function(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
@@ -91,14 +99,7 @@ Ref astype_method(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObj
 Ref copy_function(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
   const auto [x] = bind(kCopyFunction, state, args, nargs, kwnames);
-  const core::ArrayView array = to_view(state, x, kCopyFunction.function);
-  return make_array(state, copy_to_new(array, array.dtype, beside(array.device())));
-}
-
-Ref copy_method(PyObject* self, PyObject*) {
-  const core::ArrayView array = view_of(self);
-  return make_array(State::of_object(self),
-                    copy_to_new(array, array.dtype, beside(array.device())));
+  return copied(state, to_view(state, x, kCopyFunction.function));
 }
 
 Ref to_device_function(PyObject* module, PyObject* const* args, Py_ssize_t nargs,
@@ -115,15 +116,24 @@ Ref to_device_method(PyObject* self, PyObject* const* args, Py_ssize_t nargs, Py
   return to_device(state, self, device, stream);
 }
 
-Ref as_readonly(PyObject* self, PyObject*) {
-  core::ArrayView array = view_of(self);
-  array.readonly = true;
-  return make_array(State::of_object(self), array, core::StoragePtr::share(array.storage));
-}
+constexpr int kKeywords = METH_FASTCALL | METH_KEYWORDS;
 
-Ref is_contiguous(PyObject* self, PyObject*) {
-  const core::ArrayView array = view_of(self);
-  return check(PyBool_FromLong(core::is_c_contiguous(array.extents(), array.stride_span())));
-}
+}  // namespace
+
+Ref copy_method(PyObject* self, PyObject*) { return copied(State::of_object(self), view_of(self)); }
+
+PyMethodDef kCopyFunctions[] = {
+    {"astype", method<&astype_function>(), kKeywords, kAstypeFunctionDoc},
+    {"copy", method<&copy_function>(), kKeywords, kCopyFunctionDoc},
+    {"to_device", method<&to_device_function>(), kKeywords, kToDeviceFunctionDoc},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyMethodDef kCopyMethods[] = {
+    {"astype", method<&astype_method>(), kKeywords, kAstypeMethodDoc},
+    {"copy", method<&copy_method>(), METH_NOARGS, kCopyMethodDoc},
+    {"to_device", method<&to_device_method>(), kKeywords, kToDeviceMethodDoc},
+    {nullptr, nullptr, 0, nullptr},
+};
 
 }  // namespace refarray::extension

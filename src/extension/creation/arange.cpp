@@ -1,4 +1,6 @@
-// Owns arange: how many numbers lie in a half-open interval, exactly, and which.
+// Implements arange(): exactly for integers of any size, in float64 for floats.
+#include "extension/creation/arange.hpp"
+
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -10,7 +12,7 @@
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/object_text.hpp"
-#include "extension/creation/creation.hpp"
+#include "extension/copy/copying.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -18,7 +20,7 @@ namespace {
 using core::Fault;
 using core::Kind;
 
-/// start, stop and step as plain ints and floats.
+/// start, stop and step, each exactly an int or a float.
 struct Interval {
   Ref start;
   Ref stop;
@@ -26,10 +28,9 @@ struct Interval {
   bool is_integer = true;
 };
 
-/// The length is in a message already where it can be; this is for one that not even int64 holds.
+/// For a length that does not fit int64; shorter ranges fail at allocation, which names the size.
 [[noreturn, gnu::cold]] void fail_too_long() {
-  core::fail(Fault::kValue,
-             "arange: the interval holds more than 2**63 - 1 numbers, which is the limit");
+  core::fail(Fault::kValue, "arange: the interval contains more numbers than the limit, 2**63 - 1");
 }
 
 Ref to_bound(State& state, PyObject* object, const char* what, bool& is_integer) {
@@ -53,7 +54,8 @@ Interval to_interval(State& state, PyObject* start, PyObject* stop, PyObject* st
       one_bound ? check(PyLong_FromLong(0)) : to_bound(state, start, "start", out.is_integer);
   out.step =
       step == nullptr ? check(PyLong_FromLong(1)) : to_bound(state, step, "step", out.is_integer);
-  if (PyObject_IsTrue(out.step.get()) == 0) core::fail(Fault::kValue, "step is 0; it must not be");
+  if (PyObject_IsTrue(out.step.get()) == 0)
+    core::fail(Fault::kValue, "step is 0; it must not be 0");
   return out;
 }
 
@@ -61,19 +63,19 @@ void check_dtype(const core::DType& dtype, const Interval& interval) {
   const bool is_integer = dtype.kind == Kind::kInt || dtype.kind == Kind::kUInt;
   if (dtype.is_complex() || dtype.kind == Kind::kBool || dtype.lanes != 1) {
     core::fail(Fault::kType, "arange: dtype is ", core::name(dtype),
-               "; it must be a real number's");
+               "; it must be an integer or a real floating-point dtype");
   }
   if (is_integer && !interval.is_integer) {
     core::fail(Fault::kType, "arange: floats cannot become elements of dtype ", core::name(dtype),
-               "; give integers, or a dtype of floats");
+               "; pass integers or a floating-point dtype");
   }
 }
 
-// --- Integers: exact whatever their size, by Python's own range.
+// --- Integers, by Python's range, which is exact for ints of any size.
 
-/// A number of the range as a value of `T`, if it fits.
+/// The value of an int if `T` can represent it.
 template <class T>
-std::optional<T> value_in(PyObject* number) {
+std::optional<T> int_as(PyObject* number) {
   T out{};
   if constexpr (std::is_signed_v<T>) {
     int overflow = 0;
@@ -82,18 +84,18 @@ std::optional<T> value_in(PyObject* number) {
   } else {
     out = PyLong_AsUnsignedLongLong(number);
     if (PyErr_Occurred() == nullptr) return out;
-    PyErr_Clear();  // negative or too large: that is the answer
+    PyErr_Clear();  // negative or too large for T
   }
   return std::nullopt;
 }
 
-/// start + i * step for all i; first and last fit T, therefore all do, and wrapping arithmetic is
-/// exact.
+/// Writes start + i * step for each i; false if T cannot represent the first or the last number. If
+/// it can, it represents all of them, and unsigned arithmetic modulo 2**64 gives the exact results.
 template <class T>
-bool fill_machine(core::Array& out, std::int64_t size, PyObject* first, PyObject* last,
-                  PyObject* step) {
-  const std::optional<T> begin = value_in<T>(first);
-  if (!begin || !value_in<T>(last)) return false;
+bool fill_64_bit(core::Array& out, std::int64_t size, PyObject* first, PyObject* last,
+                 PyObject* step) {
+  const std::optional<T> begin = int_as<T>(first);
+  if (!begin || !int_as<T>(last)) return false;
   const auto stride = static_cast<std::uint64_t>(PyLong_AsUnsignedLongLongMask(step));
   const auto start = static_cast<std::uint64_t>(*begin);
   auto* to = reinterpret_cast<T*>(out.data);
@@ -110,7 +112,7 @@ core::Array integer_range(const Interval& interval, const core::DType& dtype) {
   const Py_ssize_t size = PyObject_Size(range.get());
   if (size < 0) {
     if (PyErr_ExceptionMatches(PyExc_OverflowError) == 0) throw ErrorSet{};
-    PyErr_Clear();  // said in our words
+    PyErr_Clear();  // replaced by a message of our own
     fail_too_long();
   }
   const std::int64_t shape[] = {size};
@@ -118,19 +120,21 @@ core::Array integer_range(const Interval& interval, const core::DType& dtype) {
   core::checked_nbytes(size, dtype);
   const Ref first = check(calling<PySequence_GetItem>(range.get(), 0));
   const Ref last = check(calling<PySequence_GetItem>(range.get(), size - 1));
-  const core::Array probe = core::new_array(dtype, {}, true);
-  write_scalar(dtype, probe.data, 0,
-               first.get());  // throws when out of range; what lies between them is not then
-  write_scalar(dtype, probe.data, 0, last.get());
+  // Throws if an end of the range is out of range for the dtype; the other numbers lie between
+  // them.
+  const core::Array scratch = core::new_array(dtype, {}, true);
+  write_scalar(dtype, scratch.data, 0, first.get());
+  write_scalar(dtype, scratch.data, 0, last.get());
   const bool is_unsigned = dtype.kind == Kind::kUInt;
-  const core::DType machine{is_unsigned ? Kind::kUInt : Kind::kInt, 64};
-  core::Array wide = core::new_array(machine, shape, false);
+  const core::DType wide_dtype{is_unsigned ? Kind::kUInt : Kind::kInt, 64};
+  core::Array wide = core::new_array(wide_dtype, shape, false);
   const bool done =
       is_unsigned
-          ? fill_machine<std::uint64_t>(wide, size, first.get(), last.get(), interval.step.get())
-          : fill_machine<std::int64_t>(wide, size, first.get(), last.get(), interval.step.get());
-  if (done) return dtype == machine ? wide : copy_to_new(wide, dtype);
-  core::Array out = core::new_array(dtype, shape, dtype.is_sub_byte());  // floats beyond int64
+          ? fill_64_bit<std::uint64_t>(wide, size, first.get(), last.get(), interval.step.get())
+          : fill_64_bit<std::int64_t>(wide, size, first.get(), last.get(), interval.step.get());
+  if (done) return dtype == wide_dtype ? wide : copy_to_new(wide, dtype);
+  // Only floating-point dtypes represent ints beyond 64 bits.
+  core::Array out = core::new_array(dtype, shape, dtype.is_sub_byte());
   for_each_index(size, [&](std::int64_t i) {
     const Ref number = check(calling<PySequence_GetItem>(range.get(), static_cast<Py_ssize_t>(i)));
     write_scalar(dtype, out.data, i * dtype.stored_bits(), number.get());
@@ -138,7 +142,7 @@ core::Array integer_range(const Interval& interval, const core::DType& dtype) {
   return out;
 }
 
-// --- Floats: the standard's formula in float64.
+// --- Floats, by the standard's formula in float64.
 
 double as_double(PyObject* number) {
   const double out = PyFloat_AsDouble(number);
@@ -179,20 +183,5 @@ Ref arange(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* 
   if (device == core::Device{}) return make_array(state, std::move(out));
   return make_array(state, copy_to_new(out, dtype, device));
 }
-
-const char* const kArangeDoc =
-    "arange($module, start, /, stop=None, step=1, *, dtype=None, device=None)\n--\n\n"
-    "The numbers start, start + step, ... before stop, in one axis (array API 2025.12, arange).\n\n"
-    "start: is stop when stop is None, and 0 is then the start. step: not 0; negative counts "
-    "down.\n"
-    "dtype: a real one; None is int64 when all three are integers, else float64. device: the CPU "
-    "when None.\n"
-    "The length is ceil((stop - start) / step): of integers exact, whatever their size; of floats "
-    "in float64.\n\n"
-    "Raises TypeError for what is no real number and for floats with a dtype of integers, "
-    "ValueError for step 0, NaN\n"
-    "or infinity and for more than 2**63 - 1 numbers, OverflowError for an int that the dtype "
-    "cannot hold,\n"
-    "MemoryError when there is no such memory.";
 
 }  // namespace refarray::extension

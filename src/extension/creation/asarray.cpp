@@ -1,14 +1,15 @@
-// Owns asarray: which of an object's faces is looked at first, and whether the result may or must
-// be a copy.
+// Implements asarray(): Python numbers and sequences are read, exported memory is shared, and the
+// result is converted or copied as dtype=, device= and copy= require.
+#include "extension/creation/asarray.hpp"
+
 #include "core/error.hpp"
 #include "extension/array/conversions.hpp"
-#include "extension/array/element.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
-#include "extension/creation/creation.hpp"
+#include "extension/copy/copying.hpp"
+#include "extension/creation/nested_sequences.hpp"
 #include "extension/dlpack/keywords.hpp"
 #include "extension/interop/protocol_order.hpp"
 
@@ -18,60 +19,62 @@ namespace {
 using core::Fault;
 using dlpack::Copy;
 
-/// What asarray was asked for; empty: as the object has it.
-struct Wish {
-  PyObject* device = nullptr;  // as it was given, for producers
-  PyObject* copy = nullptr;    // likewise
+/// The keyword arguments of asarray(), borrowed; nullptr for absent or None. device and copy stay
+/// Python objects because they are passed on to producers.
+struct Keywords {
+  PyObject* device = nullptr;
+  PyObject* copy = nullptr;
   const core::DType* dtype = nullptr;
 };
 
-/// A converted, copied or moved array, or the given one when there is nothing to do. `may_keep`:
-/// copy=True does not ask for a copy any more, because the array is nobody else's.
-Ref settle(const State& state, Ref array, const Wish& wish, bool may_keep) {
+/// The array itself if it satisfies the keywords, otherwise a copy that does. `is_own`: the array
+/// shares memory with no other object, so that copy=True needs no further copy.
+Ref copy_if_needed(const State& state, Ref array, const Keywords& keywords, bool is_own) {
   const core::ArrayView view = view_of(array.get());
-  const core::DType dtype = wish.dtype == nullptr ? view.dtype : *wish.dtype;
-  const core::Device device = to_device_or(state, wish.device, view.device());
-  const Copy copy = to_copy(wish.copy);
+  const core::DType dtype = keywords.dtype == nullptr ? view.dtype : *keywords.dtype;
+  const core::Device device = to_device_or(state, keywords.device, view.device());
+  const Copy copy = to_copy(keywords.copy);
   const bool same = dtype == view.dtype && device == view.device();
-  if (same && (copy != Copy::kAlways || may_keep)) return array;
+  if (same && (copy != Copy::kAlways || is_own)) return array;
   if (copy == Copy::kNever) {
     core::fail(Fault::kNoCopy, "copy=False, but an array of ", core::name(view.dtype), " on ",
-               core::name(view.device()), " becomes one of ", core::name(dtype), " on ",
-               core::name(device), " by copying only");
+               core::name(view.device()), " cannot become one of ", core::name(dtype), " on ",
+               core::name(device), " without a copy");
   }
   return make_array(state, copy_to_new(view, dtype, device));
 }
 
-/// Everything that exports its memory; an empty Ref for the rest.
-Ref from_exporter(State& state, PyObject* object, const Wish& wish) {
-  if (is_array(state, object)) return settle(state, Ref::borrow(object), wish, false);
-  const Copy copy = to_copy(wish.copy);
-  // A conversion copies anyway: the producer need not do so before. Whether it did not, from_dlpack
-  // makes sure.
-  const bool copies_once = wish.dtype == nullptr || copy != Copy::kAlways;
-  ProtocolResult imported = try_protocols(state, object, wish.device,
-                                          copies_once ? wish.copy : nullptr, copy == Copy::kNever);
+/// An array from an object that exports memory; an empty Ref for other objects.
+Ref from_exporter(State& state, PyObject* object, const Keywords& keywords) {
+  if (is_array(state, object)) return copy_if_needed(state, Ref::borrow(object), keywords, false);
+  const Copy copy = to_copy(keywords.copy);
+  // With a dtype, copy=True is left to copy_if_needed(): the producer would make a second copy.
+  const bool passes_copy = keywords.dtype == nullptr || copy != Copy::kAlways;
+  ProtocolResult imported =
+      try_protocols(state, object, keywords.device, passes_copy ? keywords.copy : nullptr,
+                    copy == Copy::kNever);
   if (!imported.array) return {};
-  return settle(state, std::move(imported.array), wish,
-                imported.request_honored && wish.dtype == nullptr);
+  return copy_if_needed(state, std::move(imported.array), keywords,
+                        imported.request_honored && keywords.dtype == nullptr);
 }
 
-Ref to_array(State& state, PyObject* object, const Wish& wish) {
-  const Copy copy = to_copy(wish.copy);
+Ref to_array(State& state, PyObject* object, const Keywords& keywords) {
+  const Copy copy = to_copy(keywords.copy);
+  // Builtin numbers and sequences export no memory; a str must not be read as a sequence.
   const bool is_literal = PyBool_Check(object) || PyLong_Check(object) || PyFloat_Check(object) ||
                           PyComplex_Check(object) || PyList_CheckExact(object) ||
                           PyTuple_CheckExact(object) || PyUnicode_Check(object);
   if (!is_literal) {
-    if (Ref array = from_exporter(state, object, wish)) return array;
+    if (Ref array = from_exporter(state, object, keywords)) return array;
   }
   if (copy == Copy::kNever && !PyUnicode_Check(object)) {
     core::fail(Fault::kNoCopy, "copy=False, but an object of type ", type_name(object),
-               " exports no memory: an array of its numbers is a copy");
+               " exports no memory: an array of its numbers would be a copy");
   }
-  const core::Device device = to_device_or(state, wish.device, core::Device{});
-  Ref array = make_array(state, array_of_nested(state, object, wish.dtype));
+  const core::Device device = to_device_or(state, keywords.device, core::Device{});
+  Ref array = make_array(state, array_from_nested(state, object, keywords.dtype));
   if (device == core::Device{}) return array;
-  return settle(state, std::move(array), wish, true);
+  return copy_if_needed(state, std::move(array), keywords, true);
 }
 
 }  // namespace
@@ -85,39 +88,13 @@ Ref asarray(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject*
       "asarray", {Key::kObj, Key::kDtype, Key::kDevice, Key::kCopy}, 1, 1};
   State& state = State::of_module(module);
   const auto [object, dtype, device, copy] = bind(kSignature, state, args, nargs, kwnames);
-  Wish wish{is_given(device) ? device : nullptr, is_given(copy) ? copy : nullptr, nullptr};
-  core::DType given;
+  Keywords keywords{is_given(device) ? device : nullptr, is_given(copy) ? copy : nullptr, nullptr};
+  core::DType dtype_value;
   if (is_given(dtype)) {
-    given = to_dtype(state, dtype);
-    wish.dtype = &given;
+    dtype_value = to_dtype(state, dtype);
+    keywords.dtype = &dtype_value;
   }
-  return to_array(state, object, wish);
+  return to_array(state, object, keywords);
 }
-
-const char* const kAsarrayDoc =
-    "asarray($module, obj, /, *, dtype=None, device=None, copy=None)\n--\n\n"
-    "An array of obj, without copying where that can be (array API 2025.12, asarray).\n\n"
-    "obj is looked at in this order: a Python number; an Array; a DLPack producer; the buffer "
-    "protocol (bytes give\n"
-    "uint8); __array_interface__; __array__; a sequence of numbers, sequences and arrays, at most "
-    "64 levels deep;\n"
-    "__index__, __float__, __complex__. An offer of memory that is refused lets the next one be "
-    "asked; when all are, the\n"
-    "first refusal is raised.\n"
-    "dtype: None keeps what obj exports; of numbers it is the first of bool, int64, float64, "
-    "complex128 that holds\n"
-    "    them all (float64 for none at all). A sequence of arrays of one dtype alone keeps that "
-    "dtype.\n"
-    "device: None is where obj is, else where the result shall be; numbers go to the CPU.\n"
-    "copy: True always copies, False never does, None copies when dtype or device require it.\n\n"
-    "A result that was not copied shares obj's memory, keeps it alive, and is read-only where obj "
-    "is. Numbers are\n"
-    "converted strictly: TypeError for a kind above the dtype's (1.5 into int8), OverflowError for "
-    "an int out of\n"
-    "range; arrays are converted as by astype. Raises ValueError for ragged sequences, naming the "
-    "item, TypeError for\n"
-    "str and other objects, BufferError for exported data that cannot be used, NoCopyError when "
-    "copy=False cannot be\n"
-    "honoured.";
 
 }  // namespace refarray::extension

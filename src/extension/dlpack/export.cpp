@@ -6,6 +6,7 @@
 #include "extension/capi/free_threading.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
+#include "extension/copy/copying.hpp"
 #include "extension/devices/devices.hpp"
 #include "extension/dlpack/capsule.hpp"
 #include "extension/dlpack/keywords.hpp"

@@ -6,6 +6,7 @@
 #include "extension/capi/args.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
+#include "extension/copy/copying.hpp"
 #include "extension/devices/devices.hpp"
 #include "extension/dlpack/import_request.hpp"
 #include "extension/dlpack/keywords.hpp"
@@ -42,7 +43,7 @@ ImportRequest to_request(const State& state, PyObject* device, PyObject* copy,
 Ref import_own(const State& state, PyObject* x, dlpack::Copy copy) {
   if (copy != dlpack::Copy::kAlways) return alias_array(state, x);
   const core::ArrayView view = view_of(x);
-  return make_array(state, copy_to_new(view, view.dtype, beside(view.device())));
+  return make_array(state, copy_to_new(view, view.dtype, default_copy_device(view.device())));
 }
 
 /// What came in is ours to answer for: copy= and device= hold whatever the producer did.
@@ -65,7 +66,7 @@ Ref finish(const State& state, dlpack::Imported&& in, const ImportRequest& reque
   const bool needs_copy =
       moves || (request.copy == dlpack::Copy::kAlways && (!in.copied || in.array.readonly));
   if (!needs_copy) return make_array(state, std::move(in.array));
-  const core::Device target = moves ? *request.device : beside(delivered);
+  const core::Device target = moves ? *request.device : default_copy_device(delivered);
   core::Array copy = copy_to_new(in.array, in.array.dtype, target);  // COPY-05, COPY-07
   drop_storage(std::move(in.array.storage));
   return make_array(state, std::move(copy));

@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "extension/array/conversions.hpp"
-#include "extension/array/element.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
+#include "extension/copy/copying.hpp"
 #include "extension/interop/array_interface.hpp"
 #include "extension/interop/buffer.hpp"
 

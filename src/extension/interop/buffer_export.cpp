@@ -4,10 +4,10 @@
 #include <string>
 
 #include "core/error.hpp"
-#include "extension/array/element.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
+#include "extension/copy/copying.hpp"
 #include "extension/interop/buffer.hpp"
 
 namespace refarray::extension {

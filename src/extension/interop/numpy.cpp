@@ -2,7 +2,6 @@
 // that they need.
 #include "core/error.hpp"
 #include "extension/array/conversions.hpp"
-#include "extension/array/manipulation.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"

@@ -6,6 +6,9 @@
 #include "extension/capi/free_threading.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
+#include "extension/copy/benchmarks.hpp"
+#include "extension/copy/functions.hpp"
+#include "extension/copy/settings.hpp"
 #include "extension/devices/device_type.hpp"
 #include "extension/module/docstrings.hpp"
 #include "extension/module/state.hpp"
@@ -45,9 +48,10 @@ void add_dtypes(PyObject* module, State& state) {
 
 void add_functions(PyObject* module) {
   for (PyMethodDef* table :
-       {kCreationFunctions, kManipulationFunctions, kBufferFunctions, kInterfaceFunctions,
-        kNumpyFunctions, kExchangeFunctions, kProducerFunctions, kInspectFunctions,
-        kPickleFunctions, kCopyingFunctions, kStreamFunctions, kDeviceFunctions}) {
+       {kCreationFunctions, kManipulationFunctions, kCopyFunctions, kBufferFunctions,
+        kInterfaceFunctions, kNumpyFunctions, kExchangeFunctions, kProducerFunctions,
+        kInspectFunctions, kPickleFunctions, kCopySettingFunctions, kCopyBenchmarkFunctions,
+        kStreamFunctions, kDeviceFunctions}) {
     check(PyModule_AddFunctions(module, table));
   }
 }

@@ -1,0 +1,151 @@
+// Docstrings of the types Array and DType and of their attributes.
+#pragma once
+
+namespace refarray::extension {
+
+// --- array_type.cpp.
+
+inline constexpr char kArrayDoc[] =
+    R"doc(A strided n-dimensional array over its own or shared memory.
+
+Arrays are created by functions such as asarray(), zeros() and from_dlpack(), not
+by calling this type. Shape, strides, dtype and device never change; elements can
+be assigned unless the array is read-only. A view shares the memory of its array
+and keeps it alive; a view of a read-only array is read-only.
+
+Several threads may use one array at the same time, but refarray does not
+synchronize the elements: writing elements that another thread reads is a data
+race.)doc";
+
+inline constexpr char kArrayNamespaceDoc[] =
+    R"doc(__array_namespace__($self, /, *, api_version=None)
+--
+
+Return the module refarray, which implements a part of the array API.
+
+api_version: None or a version from '2021.12' to '2025.12'. Raises ValueError for
+    any other value. Array API: __array_namespace__.)doc";
+
+inline constexpr char kArrayReprHtmlDoc[] = R"doc(_repr_html_($self, /)
+--
+
+Return the array as an HTML card for notebooks.)doc";
+
+inline constexpr char kArrayAsReadonlyDoc[] = R"doc(as_readonly($self, /)
+--
+
+Return a read-only view.
+
+Assignment through it, and through its views, raises ValueError. It shares the
+memory and keeps it alive; other arrays over the same memory stay writable.
+Extension of the array API.)doc";
+
+inline constexpr char kArrayIsContiguousDoc[] = R"doc(is_contiguous($self, /)
+--
+
+Return whether the elements lie in row-major order without gaps.
+
+The strides of axes of extent 1, and all strides of an empty array, are ignored.
+Extension of the array API.)doc";
+
+inline constexpr char kExchangeApiDoc[] =
+    "The C exchange API of DLPack 1.3, a capsule named \"dlpack_exchange_api\".";
+
+// --- getters.cpp.
+
+inline constexpr char kArrayShapeDoc[] =
+    "The extent of each axis, a tuple of ints. Array API: shape.";
+
+inline constexpr char kArrayStridesDoc[] =
+    R"doc(The distance between neighbouring indices of each axis, in ELEMENTS, not bytes.
+
+A tuple of ints, which may be zero or negative. The strides of axes of extent 1,
+and all strides of an empty array, are arbitrary.)doc";
+
+inline constexpr char kArrayDtypeDoc[] = "The type of the elements, a DType. Array API: dtype.";
+
+inline constexpr char kArrayDeviceDoc[] = "The device of the memory, a Device. Array API: device.";
+
+inline constexpr char kArrayNdimDoc[] = "The number of axes, an int from 0 to 64. Array API: ndim.";
+
+inline constexpr char kArraySizeDoc[] =
+    "The number of elements, an int; 1 if ndim is 0. Array API: size.";
+
+inline constexpr char kArrayNbytesDoc[] =
+    R"doc(The number of bytes of a compact copy of the elements, an int.
+
+Packed elements of less than a byte are counted in bits and rounded up once.
+Raises OverflowError if the bytes of a broadcast array do not fit 63 bits.)doc";
+
+inline constexpr char kArrayItemsizeDoc[] =
+    "The bytes of one element, an int, rounded up: 1 for packed elements of less than a byte.";
+
+inline constexpr char kArrayReadonlyDoc[] =
+    R"doc(Whether assignment through this array raises ValueError.
+
+Views of a read-only array are read-only.)doc";
+
+inline constexpr char kArrayTransposeDoc[] = R"doc(The transpose of a two-dimensional array, a view.
+
+Raises ValueError if ndim is not 2. Array API: T.)doc";
+
+inline constexpr char kArrayMatrixTransposeDoc[] =
+    R"doc(The transpose of each matrix in the last two axes, a view.
+
+Raises ValueError if ndim is less than 2. Array API: mT.)doc";
+
+inline constexpr char kArrayInterfaceDoc[] =
+    R"doc(The memory as NumPy's array interface, version 3: a dict.
+
+Its keys are shape, typestr, data (the address and whether it is read-only) and
+strides, in BYTES, or None for row-major arrays. The consumer must keep this array
+alive while it uses the memory. Raises AttributeError for dtypes without a typestr
+(bfloat16, float8, ...) and for device memory.)doc";
+
+inline constexpr char kCudaArrayInterfaceDoc[] =
+    R"doc(The memory as the CUDA array interface, version 3: a dict.
+
+Its keys are those of __array_interface__, and stream: the CUDA stream that the
+consumer must wait for, or None. The values 1 and 2 are the legacy and the
+per-thread default stream. Raises AttributeError for dtypes without a typestr and
+for memory that is not CUDA memory.)doc";
+
+// --- dtype_type.cpp.
+
+inline constexpr char kDTypeDoc[] = R"doc(DType(name)
+--
+
+The type of the elements of an array: immutable, hashable and picklable.
+
+name: a DType; a name such as 'float32', 'float32x4' (a vector of 4 lanes) or
+    'float4_e2m1fn_padded' (one byte for each element); or one of the types bool,
+    int, float and complex, for bool, int64, float64 and complex128.
+
+The 27 scalar dtypes are attributes of the module. A DType is equal to its name
+and has the same hash; dtypes have no order. Raises TypeError for an argument of
+another type and ValueError for an unknown name. Array API: data type objects.)doc";
+
+inline constexpr char kDTypeNameDoc[] = "The name, a str; DType(name) returns an equal DType.";
+
+inline constexpr char kDTypeKindDoc[] = R"doc(The kind, a str.
+
+'bool', 'int', 'uint', 'float', 'bfloat' or 'complex'; for a float of 8 bits or
+less, the name of the scalar type.)doc";
+
+inline constexpr char kDTypeCodeDoc[] = "DLPack's type code (DLDataTypeCode), an int.";
+
+inline constexpr char kDTypeBitsDoc[] =
+    "The bits of one scalar, an int; for a complex dtype those of both parts together.";
+
+inline constexpr char kDTypeLanesDoc[] =
+    "The number of scalars in one element, an int; greater than 1 for vector dtypes.";
+
+inline constexpr char kDTypePaddedDoc[] =
+    R"doc(Whether each element of less than a byte occupies a whole byte, in its low bits.
+
+Otherwise such elements are packed. DLPack: IS_SUBBYTE_TYPE_PADDED.)doc";
+
+inline constexpr char kDTypeItemsizeDoc[] =
+    "The bytes of one element, an int, rounded up: 1 for packed elements of less than a byte.";
+
+}  // namespace refarray::extension

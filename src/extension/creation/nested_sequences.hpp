@@ -1,0 +1,17 @@
+// Arrays from nested sequences of numbers and arrays.
+#pragma once
+
+#include <Python.h>
+
+#include "core/array.hpp"
+#include "extension/module/state.hpp"
+
+namespace refarray::extension {
+
+/// A new array on the CPU from a number, or from nested sequences of numbers and arrays. The
+/// innermost level of a vector dtype (lanes > 1) holds the lanes; a single number fills all lanes.
+/// `dtype` nullptr: inferred from the numbers. Throws ValueError for ragged sequences, TypeError
+/// for other objects, and what reading the sequences raises.
+core::Array array_from_nested(State& state, PyObject* object, const core::DType* dtype);
+
+}  // namespace refarray::extension
