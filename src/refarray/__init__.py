@@ -1,12 +1,12 @@
 """refarray: the reference array for data interchange.
 
-A small strided array that speaks DLPack exactly as its specification says. `from_dlpack` and
-`asarray` take any producer's data without copying it, every `Array` can be handed to any consumer,
-and `inspect` shows what a producer exported. What the array API standard names has that name and
-that signature here.
+A small strided array that implements DLPack exactly as specified. `from_dlpack` and `asarray`
+import the data of any producer without a copy, any consumer can import an `Array`, and `inspect`
+shows what a producer exports. Functions of the array API standard have their standard names and
+signatures.
 """
-# Owns the public names. Only the native module is loaded with the package; the rest comes when it
-# is first used.
+# The public names. Importing the package loads only the native module; the Python modules are
+# imported on first use.
 
 from refarray._native import (
     Array,
@@ -176,7 +176,7 @@ _LAZY = {
     "use_stream": "_streams",
 }
 
-# Type checkers take it for true. Importing it from typing would cost more than the whole package.
+# Type checkers treat this name as true. Importing typing would take longer than importing refarray.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from refarray._build import build_info, get_include
@@ -187,20 +187,20 @@ if TYPE_CHECKING:
     from refarray._inspect import inspect
     from refarray._numpy import from_numpy
     from refarray._streams import Event, Stream, current_stream, synchronize, use_stream
-else:  # hidden from checkers: to them it would give the module every name
+else:  # hidden from type checkers, for which __getattr__ would give the module any name
 
     def __getattr__(name: str) -> object:
-        """Loads a lazy name when it is first asked for."""
-        home = _LAZY.get(name)
-        if home is None:
+        """Import a lazy name on first access."""
+        module = _LAZY.get(name)
+        if module is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module
 
-        value = getattr(import_module(f"{__name__}.{home}"), name)
+        value = getattr(import_module(f"{__name__}.{module}"), name)
         globals()[name] = value
         return value
 
 
 def __dir__() -> list[str]:
-    """The public names, the lazy ones included."""
+    """Return the public names, including the lazy ones."""
     return sorted(__all__)

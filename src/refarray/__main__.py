@@ -1,4 +1,4 @@
-"""Owns the command line: `refarray` and `python -m refarray`."""
+"""The command line: `refarray` and `python -m refarray`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-# Each is a module of refarray.commands with add_to(subparsers); its parser sets `run`, which
-# returns the exit status.
+# Each command is a module in refarray.commands. Its add_to(subparsers) adds a parser whose default
+# `run` is a function that returns the exit status.
 COMMANDS = (
     *("check", "matrix", "trace", "explain", "list", "diff"),
     *("inspect", "doctor", "version", "include"),
 )
 EPILOG = """\
-exit status: 0 all is well, 1 failure, 2 wrong usage
+exit status: 0 success, 1 failure, 2 invalid arguments; `refarray COMMAND --help` lists exceptions
 
 examples:
   refarray inspect 'numpy.arange(6)[::2]'
@@ -27,10 +27,10 @@ examples:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The parser of every command."""
+    """Return the parser with all commands."""
     parser = argparse.ArgumentParser(
         prog="refarray",
-        description="The reference array for data interchange: look at what libraries exchange.",
+        description="Inspect, trace and test how array libraries exchange data through DLPack.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -41,16 +41,17 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command. Returns 0 when all is well, 1 for a failure, 2 for wrong usage."""
+    """Run a command and return its exit status."""
     try:
         arguments = make_parser().parse_args(argv)
-    except SystemExit as stop:  # how argparse ends, for --help and for mistakes
+    except SystemExit as stop:  # raised by argparse for --help and invalid arguments
         return stop.code if isinstance(stop.code, int) else 2
     try:
         status: int = arguments.run(arguments)
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader of a pipe, `head` for one, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
+    except BrokenPipeError:  # the reader of the pipe has closed it, for example `head`
+        # The interpreter flushes stdout at exit, which must not fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return status
 

@@ -1,4 +1,4 @@
-"""Owns what can be said about this build of the package, and where its headers are."""
+"""Facts about this build of the package, and the location of its C++ headers."""
 
 from __future__ import annotations
 
@@ -9,27 +9,30 @@ from refarray import _native
 
 
 def build_info() -> dict[str, str | bool]:
-    """How this package was built.
+    """Return how this package was built.
 
-    version, compiler, build_type, abi (Python's, as in wheel tags), dlpack (the version of the
-    header it was built with), dlpack_source (where that header came from), free_threading, isa (the
-    instruction set whose kernels copies use; REFARRAY_ISA chooses another) and isas (all that this
-    processor runs, best first).
+    version: the version of refarray.
+    compiler, build_type: those of the native module.
+    abi: the Python ABI, as in wheel tags.
+    dlpack, dlpack_source: the version and the origin of the dlpack.h used.
+    free_threading: whether the native module supports running without a GIL.
+    isa: the instruction set of the copy kernels in use; REFARRAY_ISA selects another.
+    isas: the instruction sets that this processor supports, best first.
     """
     info: dict[str, Any] = _native._build_info()
     return {**info, "dlpack": ".".join(map(str, info["dlpack"])), "isas": ", ".join(info["isas"])}
 
 
 def get_include() -> str:
-    """The folder of refarray's C++ headers and of dlpack.h, for a compiler's -I.
+    """Return the folder of refarray's C++ headers and dlpack.h, for a compiler's -I option.
 
-    Raises FileNotFoundError in a build that did not install them (a plain CMake build: use its
-    sources' `include`).
+    Raises FileNotFoundError if this build did not install them: after a plain CMake build, use the
+    `include` folder of the source tree.
     """
     for module in (_native.__file__, __file__):
         folder = Path(module).resolve().parent / "include"
         if folder.is_dir():
             return str(folder)
     raise FileNotFoundError(
-        f"no headers beside {_native.__file__}: this build of refarray did not install them"
+        f"no headers next to {_native.__file__}: this build of refarray did not install them"
     )

@@ -1,4 +1,4 @@
-"""Owns what the raw numbers of a managed tensor are called: flags, devices, dtypes, layouts."""
+"""Names for the raw numbers in a managed tensor: flags, devices, dtypes, layouts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from refarray._devices import DLDeviceType
 
 FLAGS = {1: "READ_ONLY", 2: "IS_COPIED", 4: "IS_SUBBYTE_TYPE_PADDED"}
 PADDED = 4
-CODES = ("int", "uint", "float", "opaque_handle", "bfloat", "complex")  # of any number of bits
+# Names by DLDataTypeCode; the number of bits is appended.
+CODES = ("int", "uint", "float", "opaque_handle", "bfloat", "complex")
+# Codes with a fixed number of bits: (name, bits).
 SIZED_CODES = {
     6: ("bool", 8),
     7: ("float8_e3m4", 8),
@@ -23,27 +25,27 @@ SIZED_CODES = {
     16: ("float6_e3m2fn", 6),
     17: ("float4_e2m1fn", 4),
 }
-MOST_ALIGNED = 4096
+MAX_ALIGNMENT = 4096
 
 
 def version_text(version: tuple[int, int] | None) -> str:
-    """ " 1.3", or nothing for a legacy struct."""
+    """Return " 1.3" for (1, 3), and "" for a legacy struct."""
     return "" if version is None else f" {version[0]}.{version[1]}"
 
 
 def flag_names(flags: int) -> tuple[str, ...]:
-    """The names of the bits that are set; unknown ones by number."""
+    """Return the names of the bits that are set; unknown bits by number."""
     bits = [1 << i for i in range(flags.bit_length()) if flags >> i & 1]
     return tuple(FLAGS.get(bit, f"unknown bit {bit:#x}") for bit in bits)
 
 
 def flags_text(flags: int) -> str:
-    """Flags for people."""
+    """Return the flags by name, with their value."""
     return f"{' | '.join(flag_names(flags)) or 'none set'} ({flags})"
 
 
 def device_name(device: tuple[int, int]) -> str:
-    """ "cpu", "cuda:0": our own names where we have them, DLPack's otherwise."""
+    """Return refarray's name of a DLDevice ("cuda:0"), or else DLPack's ("kDLVulkan:0")."""
     kind, number = device
     hosts = {1: "cpu", 3: "cuda_host", 11: "rocm_host"}
     if kind in hosts:
@@ -56,7 +58,7 @@ def device_name(device: tuple[int, int]) -> str:
 
 
 def dtype_name(dtype: tuple[int, int, int], padded: bool) -> str:
-    """The name of a DLPack dtype, whether or not refarray carries it."""
+    """Return the name of a DLDataType, including those that refarray does not support."""
     code, bits, lanes = dtype
     if code in SIZED_CODES:
         base, expected = SIZED_CODES[code]
@@ -69,7 +71,7 @@ def dtype_name(dtype: tuple[int, int, int], padded: bool) -> str:
 
 
 def packed_strides(shape: tuple[int, ...], axes: range) -> dict[int, int]:
-    """Strides of contiguous data whose last-varying axis is the first of `axes`."""
+    """Return the strides of contiguous data; `axes` goes from the fastest-varying axis outwards."""
     strides, stride = {}, 1
     for axis in axes:
         strides[axis] = stride
@@ -78,29 +80,30 @@ def packed_strides(shape: tuple[int, ...], axes: range) -> dict[int, int]:
 
 
 def layout_text(shape: tuple[int, ...], strides: tuple[int, ...] | None) -> str:
-    """How the elements lie, in words. Axes of extent 1 have no say."""
+    """Describe the memory layout. Axes of extent 1 are ignored."""
     if math.prod(shape) == 0:
         return "empty"
     if strides is None:
         return "row-major"
     ndim = len(shape)
-    told = [axis for axis in range(ndim) if shape[axis] != 1]
+    significant = [axis for axis in range(ndim) if shape[axis] != 1]
     rows = packed_strides(shape, range(ndim - 1, -1, -1))
     columns = packed_strides(shape, range(ndim))
-    if all(strides[axis] == rows[axis] for axis in told):
-        return "row-major" if len(told) > 1 else "contiguous"
-    if all(strides[axis] == columns[axis] for axis in told):
+    if all(strides[axis] == rows[axis] for axis in significant):
+        return "row-major" if len(significant) > 1 else "contiguous"
+    if all(strides[axis] == columns[axis] for axis in significant):
         return "column-major"
-    if any(strides[axis] == 0 for axis in told):
+    if any(strides[axis] == 0 for axis in significant):
         return "strided, elements repeated (stride 0)"
     return (
-        "strided, backwards on some axis" if any(strides[axis] < 0 for axis in told) else "strided"
+        "strided, backwards on some axis"
+        if any(strides[axis] < 0 for axis in significant)
+        else "strided"
     )
 
 
 def element_bytes(shape: tuple[int, ...], dtype: tuple[int, int, int], padded: bool) -> int:
-    """Bytes of the elements of a compact copy: bits are summed first where elements are packed
-    (A-05)."""
+    """Return the bytes of a compact copy; packed elements are rounded once, in total (A-05)."""
     bits = dtype[1] * dtype[2]
     if padded:
         bits = (bits + 7) // 8 * 8
@@ -108,10 +111,10 @@ def element_bytes(shape: tuple[int, ...], dtype: tuple[int, int, int], padded: b
 
 
 def alignment_of(address: int) -> int:
-    """The largest power of two that divides an address, up to a page."""
-    return min(address & -address, MOST_ALIGNED)
+    """Return the largest power of two that divides an address, at most MAX_ALIGNMENT."""
+    return min(address & -address, MAX_ALIGNMENT)
 
 
 def type_name(obj: object) -> str:
-    """The type of an object, with its module unless it is a builtin."""
+    """Return the qualified name of an object's type, without the module for builtins."""
     return f"{type(obj).__module__}.{type(obj).__qualname__}".removeprefix("builtins.")

@@ -1,4 +1,4 @@
-"""Owns DLPack's numbering of devices, as Python sees it."""
+"""DLPack's device types as a Python enum."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Owns doctor: what a person needs to know about this build, this machine and the partners
-installed."""
+"""doctor(): a report on this build, the interpreter, GPU drivers and partner libraries."""
 
 from __future__ import annotations
 
@@ -17,32 +16,32 @@ from refarray._inspect import as_plain
 from refarray._partners import Finding, find_partners
 
 VARIABLES = {
-    "REFARRAY_COPY_THREADS": "how many threads share a large copy; the default is 1",
-    "REFARRAY_ISA": "the instruction set whose kernels copy: avx512, avx2, sse4 or plain",
-    "REFARRAY_LIBCUDA": "the CUDA driver library to open instead of the system's",
-    "REFARRAY_LIBHIP": "the HIP driver library to open instead of the system's",
+    "REFARRAY_COPY_THREADS": "number of threads that share a large copy; the default is 1",
+    "REFARRAY_ISA": "instruction set of the copy kernels: avx512, avx2, sse4 or plain",
+    "REFARRAY_LIBCUDA": "path of the CUDA driver library to load instead of the system's",
+    "REFARRAY_LIBHIP": "path of the HIP driver library to load instead of the system's",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """A vendor's GPU driver: whether it is there, and why there is no device."""
+    """The state of a vendor's GPU driver."""
 
     name: str
     library: str
     found: bool
-    devices: int | None  # None: it could not be asked
-    detail: str
+    devices: int | None  # None: the driver could not be queried
+    detail: str  # why there is no device
 
     def __str__(self) -> str:
         if self.devices:
-            return f"{self.devices} device{'s' * (self.devices > 1)}, by {self.library}"
+            return f"{self.devices} device{'s' * (self.devices > 1)}, {self.library}"
         return f"no device: {self.detail}"
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What doctor found; prints as text."""
+    """The report of doctor(); str() and repr() give it as text."""
 
     build: dict[str, str | bool]
     interpreter: dict[str, str]
@@ -53,11 +52,11 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing needs attention. A missing GPU or partner is no problem."""
+        """Whether no problem was found. A missing GPU or partner library is not a problem."""
         return not self.problems
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as dicts, lists, strings, numbers and None: what JSON can carry."""
+        """Return the report as JSON types: dicts, lists, strings, numbers and None."""
         return {**as_plain(asdict(self)), "ok": self.ok}
 
     def __repr__(self) -> str:
@@ -77,13 +76,13 @@ class Report:
         lines += (
             ["", *(f"problem: {problem}" for problem in self.problems)]
             if self.problems
-            else ["", "no problem found"]
+            else ["", "no problems found"]
         )
         return "\n".join(lines)
 
 
 def interpreter_facts() -> dict[str, str]:
-    """The Python that runs, as far as it matters for a native module."""
+    """Return facts about the running Python that matter for a native module."""
     gil = getattr(sys, "_is_gil_enabled", lambda: True)()
     built = (
         "free-threaded build" if sysconfig.get_config_var("Py_GIL_DISABLED") else "build with a GIL"
@@ -98,44 +97,46 @@ def interpreter_facts() -> dict[str, str]:
 
 
 def environment_facts() -> tuple[dict[str, str], list[str]]:
-    """The variables of ours that are set, and a complaint about each that nothing reads."""
-    ours = {
+    """Return the REFARRAY_* variables that are set, and a problem for each unknown one."""
+    variables = {
         name: value for name, value in sorted(os.environ.items()) if name.startswith("REFARRAY_")
     }
     known = ", ".join(VARIABLES)
-    complaints = [
-        f"{name} is set and nothing reads it; known are {known}"
-        for name in ours
+    problems = [
+        f"the environment variable {name} has no effect; refarray reads {known}"
+        for name in variables
         if name not in VARIABLES
     ]
-    return ours, complaints
+    return variables, problems
 
 
 def self_check() -> list[str]:
-    """Whether an array survives the trip through a capsule and back."""
+    """Export an array to a capsule and import it again; return a problem if the values differ."""
     sent = _native.arange(6, dtype="int32")
     received = _native.from_capsule(_native.to_capsule(sent, max_version=(1, 0)))
     if received.tolist() == [0, 1, 2, 3, 4, 5]:
         return []
-    return [f"an array came back from its own capsule as {received.tolist()}"]
+    return [f"an array imported from its own capsule has the wrong values: {received.tolist()}"]
 
 
 def doctor(*, partners: bool = True) -> Report:
-    """A report on this build, the interpreter, GPU drivers, environment variables and partners.
+    """Report on this build, the interpreter, GPU drivers, environment variables and partners.
 
-    Each partner library installed is imported in a process of its own, for at most 20 seconds, to
-    see which level of DLPack it speaks; with `partners=False` only its version is told.
+    partners: whether to import each installed partner library, to find out which version of DLPack
+        it supports. Each is imported in a separate process, with a timeout of 20 seconds. False
+        reports only the installed versions.
 
-    The report prints as text; `to_dict()` is ready for JSON, and `ok` says whether all is well.
+    The report prints as text; `to_dict()` returns it for JSON, and `ok` is True if there are no
+    problems.
     """
-    variables, complaints = environment_facts()
+    variables, problems = environment_facts()
     found = find_partners(measured=partners)
-    complaints += [f"{item.name}: {item.detail}" for item in found if item.failed]
+    problems += [f"{item.name}: {item.detail}" for item in found if item.failed]
     return Report(
         build=build_info(),
         interpreter=interpreter_facts(),
         drivers=tuple(Driver(**driver) for driver in _native._probe_drivers()),
         environment=variables,
         partners=tuple(found),
-        problems=tuple(self_check() + complaints),
+        problems=tuple(self_check() + problems),
     )

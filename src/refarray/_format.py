@@ -1,5 +1,7 @@
-"""Owns how arrays are written: repr, str and the notebook view, of at most the edge elements of
-large arrays."""
+"""Text representations of arrays: repr(), str() and printoptions().
+
+Large arrays are summarized: only the elements at the edges of each axis are read and shown.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ PREFIX = "refarray.Array("
 
 @dataclass(frozen=True, slots=True)
 class PrintOptions:
-    """How arrays are written in the current context."""
+    """The print options of a context."""
 
     threshold: int = 1000
     edgeitems: int = 3
@@ -29,18 +31,18 @@ class PrintOptions:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            value, least = getattr(self, field.name), 1 if field.name == "edgeitems" else 0
+            value, minimum = getattr(self, field.name), 1 if field.name == "edgeitems" else 0
             if not isinstance(value, int) or isinstance(value, bool):
                 raise TypeError(f"{field.name} must be an int, not {value!r}")
-            if value < least:
-                raise ValueError(f"{field.name} is {value}; it must be {least} or more")
+            if value < minimum:
+                raise ValueError(f"{field.name} is {value}; it must be {minimum} or more")
 
 
 _options: ContextVar[PrintOptions] = ContextVar("refarray.printoptions")
 
 
 def current_options() -> PrintOptions:
-    """The options in effect here."""
+    """Return the options of the current context."""
     return _options.get(PrintOptions())
 
 
@@ -52,11 +54,15 @@ def printoptions(
     linewidth: int | None = None,
     precision: int | None = None,
 ) -> Iterator[PrintOptions]:
-    """Context manager: how arrays are written inside it, in this thread or asynchronous task only.
+    """Context manager that changes how arrays are printed, in this thread or asyncio task only.
 
-    threshold: arrays of more elements are written by their edges (1000 at first). edgeitems: how
-    many elements of each edge are shown (3). linewidth: columns to a line (88). precision: the most
-    digits after the point of a float (8); fewer are written where fewer tell it apart.
+    threshold: arrays with more elements are summarized (default 1000).
+    edgeitems: the number of elements shown at each end of a summarized axis (default 3).
+    linewidth: columns per line (default 88).
+    precision: the maximum number of digits after the decimal point (default 8). Fewer are printed
+        if they identify the value.
+
+    None keeps the current value of an option.
     """
     given = {
         "threshold": threshold,
@@ -74,7 +80,7 @@ def printoptions(
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Which elements of an axis are shown: `head` from its start, `tail` from its end."""
+    """The elements of an axis that are shown: `head` at its start and `tail` at its end."""
 
     head: int
     tail: int
@@ -82,8 +88,7 @@ class Edge:
 
 
 def choose_edges(shape: tuple[int, ...], options: PrintOptions) -> list[Edge]:
-    """The edges to show of each axis: all of a small array, a bounded number of elements of any
-    other."""
+    """Return the edges to show: all elements of a small array, otherwise a bounded number."""
     whole = [Edge(extent, 0, True) for extent in shape]
     if math.prod(shape) <= options.threshold:
         return whole
@@ -93,8 +98,8 @@ def choose_edges(shape: tuple[int, ...], options: PrintOptions) -> list[Edge]:
         else all_of
         for extent, all_of in zip(shape, whole, strict=True)
     ]
-    # Many axes make many edges: from the outermost on, show one index of an axis until no more is
-    # shown than of three.
+    # The number of shown elements grows exponentially with the number of axes. Reduce axes to one
+    # index each, from the outermost on, until no more is shown than for three axes.
     limit = (2 * options.edgeitems) ** 3
     for axis in range(len(edges)):
         if math.prod(edge.head + edge.tail for edge in edges) <= limit:
@@ -105,7 +110,7 @@ def choose_edges(shape: tuple[int, ...], options: PrintOptions) -> list[Edge]:
 
 
 def fetch(array: Array, edges: list[Edge]) -> Any:
-    """The elements shown as nested lists, `...` for what is left out; reads nothing else."""
+    """Return the shown elements as nested lists, with `...` for omitted ones. Reads no others."""
     if all(edge.whole for edge in edges):
         return array.tolist()
     first, rest = edges[0], edges[1:]
@@ -115,43 +120,45 @@ def fetch(array: Array, edges: list[Edge]) -> Any:
     return head + tail if first.whole else [*head, ..., *tail]
 
 
-def parts(edges: list[Edge], shape: tuple[int, ...]) -> Iterator[list[tuple[slice, slice]]]:
-    """What is shown in pieces, each a slice of every axis: where it is, and where it stands among
-    what is shown."""
+def shown_blocks(edges: list[Edge], shape: tuple[int, ...]) -> Iterator[list[tuple[slice, slice]]]:
+    """Yield the rectangular blocks of shown elements.
+
+    A block has two slices for each axis: its place in the array, and in an array of shown elements.
+    """
     if not edges:
         yield []
         return
     first, extent = edges[0], shape[0]
     shown = first.head + first.tail
-    here = [(slice(0, first.head), slice(0, first.head))]
+    slices = [(slice(0, first.head), slice(0, first.head))]
     if first.tail:
-        here.append((slice(extent - first.tail, extent), slice(first.head, shown)))
-    for piece in here:
-        for rest in parts(edges[1:], shape[1:]):
-            yield [piece, *rest]
+        slices.append((slice(extent - first.tail, extent), slice(first.head, shown)))
+    for pair in slices:
+        for rest in shown_blocks(edges[1:], shape[1:]):
+            yield [pair, *rest]
 
 
-def near(array: Array, edges: list[Edge]) -> Array:
-    """Those elements of an array on a device that are shown, where the CPU reads them."""
+def copy_shown_to_cpu(array: Array, edges: list[Edge]) -> Array:
+    """Copy the shown elements of an array in device memory to the CPU."""
     out = empty(tuple(edge.head + edge.tail for edge in edges), dtype=array.dtype)
-    for piece in parts(edges, array.shape):
-        out[tuple(to for _, to in piece)] = array[tuple(where for where, _ in piece)]
+    for block in shown_blocks(edges, array.shape):
+        out[tuple(to for _, to in block)] = array[tuple(source for source, _ in block)]
     return out
 
 
 def shown(array: Array) -> Any:
-    """The elements to show, as `fetch` gives them; a text where a device does not give them."""
+    """Return the shown elements as from `fetch`, or a text if they cannot be read from a device."""
     edges = choose_edges(array.shape, current_options())
     if array.device == "cpu":
         return fetch(array, edges)
     try:
-        return fetch(near(array, edges), edges)
+        return fetch(copy_shown_to_cpu(array, edges), edges)
     except (BufferError, MemoryError, RuntimeError) as error:
         return f"<data on {array.device}: {error}>"
 
 
 def leaves(node: Any, depth: int) -> Iterator[Any]:
-    """The elements in order, without the marks for what is left out."""
+    """Yield the elements in order, without the `...` marks."""
     if node is ...:
         return
     if depth == 0:
@@ -162,7 +169,7 @@ def leaves(node: Any, depth: int) -> Iterator[Any]:
 
 
 def element_texts(array: Array, node: Any, precision: int) -> Iterator[str]:
-    """The text of each element shown, aligned."""
+    """Return the text of each shown element, aligned."""
     values = list(leaves(node, array.ndim))
     name = scalar_name(array.dtype, "dtype")
     lanes = array.dtype.lanes
@@ -172,11 +179,11 @@ def element_texts(array: Array, node: Any, precision: int) -> Iterator[str]:
     return (f"({', '.join(texts[i : i + lanes])})" for i in range(0, len(texts), lanes))
 
 
-def wrap(words: list[str], indent: int, width: int) -> str:
-    """Words with commas, broken so that no line passes `width`."""
+def wrap(texts: list[str], indent: int, width: int) -> str:
+    """Join texts with commas in lines of at most `width` columns."""
     lines, line = [], ""
-    for i, word in enumerate(words):
-        text = word if i == len(words) - 1 else word + ","
+    for i, item in enumerate(texts):
+        text = item if i == len(texts) - 1 else item + ","
         if line and indent + len(line) + 1 + len(text) > width:
             lines.append(line)
             line = text
@@ -186,23 +193,21 @@ def wrap(words: list[str], indent: int, width: int) -> str:
 
 
 def lay_out(node: Any, depth: int, texts: Iterator[str], indent: int, width: int) -> str:
-    """Nested lists as text; `depth` axes are left, `indent` columns stand before the first
-    bracket."""
+    """Format nested lists of `depth` levels; the first bracket is in column `indent`."""
     if node is ...:
         return "..."
     if depth == 0:
         return next(texts)
     if depth == 1:
-        words = ["..." if child is ... else next(texts) for child in node]
-        return f"[{wrap(words, indent + 1, width - depth)}]"
+        row = ["..." if child is ... else next(texts) for child in node]
+        return f"[{wrap(row, indent + 1, width - depth)}]"
     separator = "," + "\n" * min(depth - 1, 2) + " " * (indent + 1)
     rows = (lay_out(child, depth - 1, texts, indent + 1, width - 1) for child in node)
     return f"[{separator.join(rows)}]"
 
 
 def body(array: Array, indent: int) -> str:
-    """The values alone, for text that begins after `indent` columns; of a device that does not
-    give them, why not."""
+    """Return the values as text that starts in column `indent`, or why they cannot be read."""
     if array.size == 0:
         return "[]"
     options = current_options()
@@ -214,12 +219,12 @@ def body(array: Array, indent: int) -> str:
 
 
 def array_str(array: Array) -> str:
-    """What str(array) is: the values."""
+    """Implement str(array): the values."""
     return body(array, 0)
 
 
 def array_repr(array: Array) -> str:
-    """What repr(array) is: the values, shape, dtype and device, and whether it is read-only."""
+    """Implement repr(array): the values, shape, dtype and device, and whether it is read-only."""
     text = PREFIX + body(array, len(PREFIX))
     facts = f"shape={array.shape}, dtype={array.dtype}, device={str(array.device)!r}"
     facts += ", readonly=True)" if array.readonly else ")"
@@ -229,7 +234,7 @@ def array_repr(array: Array) -> str:
 
 
 def array_html(array: Array) -> str:
-    """What a notebook shows."""
+    """Implement array._repr_html_()."""
     from refarray._html import card
 
     return card(array)

@@ -1,5 +1,4 @@
-"""Owns the notebook view of an array: one self-contained card, its values in a table where they fit
-in one."""
+"""The notebook representation of an array: an HTML card with its values and properties."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ from typing import Any
 from refarray import _format
 from refarray._native import Array
 
-# Colours are the page's own: the card is right on light and on dark.
+# Colours are inherited from the page, so that the card works on light and dark backgrounds.
 FRAME = (
     "display:inline-block;border:1px solid;border-radius:6px;padding:8px 12px;"
     "color:inherit;background:transparent;font-family:monospace;font-size:13px"
@@ -21,24 +20,24 @@ GREY = "opacity:.65"
 
 
 def cell(text: str, style: str = CELL) -> str:
-    """A table cell of escaped text."""
+    """Return a table cell with escaped text."""
     return f'<td style="{style}">{escape(text)}</td>'
 
 
 def table(rows: Iterable[Iterable[str]], style: str = CELL) -> str:
-    """A table of texts."""
+    """Return a table of texts."""
     lines = "".join(f"<tr>{''.join(cell(text, style) for text in row)}</tr>" for row in rows)
     return f'<table style="border-collapse:collapse;margin:6px 0 0 0">{lines}</table>'
 
 
-def words(row: Any, texts: Iterable[str]) -> list[str]:
-    """The texts of one row."""
+def row_texts(row: Any, texts: Iterable[str]) -> list[str]:
+    """Return the cells of a row, taking the text of each value from `texts`."""
     source = iter(texts)
     return ["…" if value is ... else next(source) for value in row]
 
 
 def values(array: Array) -> str:
-    """The elements shown: a table of up to two axes, the text of str(array) for more."""
+    """Return a table of the values for ndim 0 to 2, and the text of str(array) otherwise."""
     options = _format.current_options()
     drawable = array.size > 0 and array.ndim <= 2
     node = _format.shown(array) if drawable else ""
@@ -48,11 +47,11 @@ def values(array: Array) -> str:
     texts = _format.element_texts(array, node, options.precision)
     rows = [[[node]], [node], node][array.ndim]
     width = max(1 if row is ... else len(row) for row in rows)
-    return table(["…"] * width if row is ... else words(row, texts) for row in rows)
+    return table(["…"] * width if row is ... else row_texts(row, texts) for row in rows)
 
 
 def card(array: Array) -> str:
-    """The whole view."""
+    """Return the complete card."""
     facts = [
         ("dtype", str(array.dtype)),
         ("shape", str(array.shape)),

@@ -1,5 +1,4 @@
-"""Owns finfo and iinfo: the numeric limits of every dtype, worked out from how its bits are laid
-out."""
+"""finfo() and iinfo(): the numeric limits of dtypes, computed from their binary formats."""
 
 from __future__ import annotations
 
@@ -13,13 +12,12 @@ if TYPE_CHECKING:
 
 
 class Format(NamedTuple):
-    """How a floating-point type uses its bits. Its finite values are those of the codes 0 to
-    `largest`."""
+    """A binary floating-point format. Codes 0 to `largest` are its finite non-negative values."""
 
     exponent_bits: int
-    mantissa_bits: int  # without the hidden one
+    mantissa_bits: int  # without the hidden bit
     bias: int
-    reserved: int  # codes above the largest finite one: infinities and NaNs
+    reserved: int  # the number of codes above `largest`: infinities and NaNs
     signed: bool = True
 
     @property
@@ -28,28 +26,26 @@ class Format(NamedTuple):
         return (1 << (self.exponent_bits + self.mantissa_bits)) - 1 - self.reserved
 
     def decode(self, code: int) -> float:
-        """The value of a code with an exponent other than 0 (or of any code where there is no
-        mantissa)."""
+        """Return the value of a normal code; every code is normal if there are no mantissa bits."""
         exponent, fraction = divmod(code, 1 << self.mantissa_bits)
         significand = (1 << self.mantissa_bits) + fraction
         return float(significand) * 2.0 ** (exponent - self.bias - self.mantissa_bits)
 
     @property
     def smallest_normal(self) -> float:
-        """The smallest value with the hidden bit set: all positive values where there is neither
-        sign nor zero."""
+        """The smallest normal value; for unsigned formats, which have no zero, the smallest."""
         return self.decode(1 << self.mantissa_bits if self.signed else 0)
 
 
 def ieee(exponent_bits: int, mantissa_bits: int) -> Format:
-    """As IEEE 754 has it: the top exponent is kept for infinities and NaNs."""
+    """Return an IEEE 754 format: the largest exponent is reserved for infinities and NaNs."""
     return Format(
         exponent_bits, mantissa_bits, (1 << (exponent_bits - 1)) - 1, reserved=1 << mantissa_bits
     )
 
 
-# By the name of a real dtype. `fn`: finite, one NaN code (none below 8 bits); `fnuz`: NaN is where
-# -0 would be.
+# By dtype name. `fn`: no infinities, and one NaN code, or none below 8 bits. `fnuz`: no infinities
+# and no negative zero, whose code is NaN.
 FORMATS: dict[str, Format] = {
     "float64": ieee(11, 52),
     "float32": ieee(8, 23),
@@ -72,7 +68,7 @@ COMPONENTS = {"complex128": "float64", "complex64": "float32", "complex32": "flo
 
 @dataclass(frozen=True, slots=True)
 class FloatInfo:
-    """Limits of a floating-point dtype, or of the components of a complex one."""
+    """The limits of a floating-point dtype, or of the components of a complex dtype."""
 
     bits: int
     eps: float
@@ -90,7 +86,7 @@ class FloatInfo:
 
 @dataclass(frozen=True, slots=True)
 class IntInfo:
-    """Limits of an integer dtype."""
+    """The limits of an integer dtype."""
 
     bits: int
     max: int
@@ -101,18 +97,20 @@ class IntInfo:
         return f"iinfo(dtype={self.dtype}, bits={self.bits}, min={self.min}, max={self.max})"
 
 
-def scalar_name(type: Array | _DTypeLike, what: str) -> str:
-    """The name of the scalar type of an array or of a dtype; TypeError, in the name of `what`, for
-    anything else."""
+def scalar_name(type: Array | _DTypeLike, function: str) -> str:
+    """Return the name of the scalar type of an array or dtype.
+
+    Raises TypeError for other objects; `function` is named in the message.
+    """
     if not isinstance(type, (Array, DType, str)) and type not in (bool, int, float, complex):
-        raise TypeError(f"{what}() takes a dtype, its name or an array, not {type!r}")
+        raise TypeError(f"{function}() takes a dtype, its name or an array, not {type!r}")
     dtype = type.dtype if isinstance(type, Array) else DType(type)
     name = dtype.name.removesuffix("_padded")
     return name if dtype.lanes == 1 else name.rpartition("x")[0]
 
 
 def float_info(name: str) -> FloatInfo:
-    """What finfo returns for a real floating-point type."""
+    """Return the limits of a real floating-point dtype."""
     format = FORMATS[name]
     largest = format.decode(format.largest)
     return FloatInfo(
@@ -126,14 +124,12 @@ def float_info(name: str) -> FloatInfo:
 
 
 def finfo(type: Array | _DTypeLike, /) -> FloatInfo:
-    """Limits of a floating-point dtype (array API 2025.12): bits, eps, max, min, smallest_normal
-    and dtype.
+    """Return the limits of a floating-point dtype: bits, eps, max, min, smallest_normal, dtype.
 
-    Takes a dtype, its name or an array. For a complex dtype the limits are those of its components.
-    The numbers are Python floats. float8_e8m0fnu has neither sign nor zero: its min is its smallest
-    value.
+    type: a dtype, its name or an array. For a complex dtype the limits are those of its components.
 
-    Raises TypeError for a dtype that is not floating-point.
+    The limits are Python floats. float8_e8m0fnu has neither a sign nor zero: its min is its
+    smallest value. Raises TypeError for other dtypes. Array API 2025.12: finfo.
     """
     name = scalar_name(type, "finfo")
     name = COMPONENTS.get(name, name)
@@ -143,10 +139,11 @@ def finfo(type: Array | _DTypeLike, /) -> FloatInfo:
 
 
 def iinfo(type: Array | _DTypeLike, /) -> IntInfo:
-    """Limits of an integer dtype (array API 2025.12): bits, max, min and dtype.
+    """Return the limits of an integer dtype: bits, max, min, dtype.
 
-    Takes a dtype, its name or an array. Raises TypeError for a dtype that is not an integer; bool
-    is none.
+    type: a dtype, its name or an array.
+
+    Raises TypeError for other dtypes, including bool. Array API 2025.12: iinfo.
     """
     name = scalar_name(type, "iinfo")
     dtype = DType(name)

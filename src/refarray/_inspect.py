@@ -1,4 +1,4 @@
-"""Owns inspect: what a DLPack producer or a capsule holds, read without consuming anything."""
+"""inspect(): what a DLPack producer exports or a capsule contains, without consuming it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from refarray._describe import (
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What `__dlpack__` answered to one request."""
+    """The result of one call of `__dlpack__`."""
 
     name: str
     request: str
@@ -36,30 +36,30 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class ExchangeAPI:
-    """The C exchange table that a type offers."""
+    """The C exchange API of a type."""
 
     version: tuple[int, int]
-    functions: dict[str, bool] | None  # None: of a foreign major version, not to be read
-    prev_api: bool
-    usable: bool
+    functions: dict[str, bool] | None  # whether each is present; None: unknown major version
+    prev_api: bool  # whether the table links to one of an older version
+    usable: bool  # whether refarray can import through the table
 
     def __str__(self) -> str:
         text = f"{self.version[0]}.{self.version[1]}"
         if self.functions is not None:
-            missing = [name for name, there in self.functions.items() if not there]
+            missing = [name for name, is_present in self.functions.items() if not is_present]
             text += (
                 f", without {', '.join(missing)}"
                 if missing
                 else f", all {len(self.functions)} functions"
             )
-        text += ", an older table behind it" if self.prev_api else ""
+        text += ", with a table of an older version" if self.prev_api else ""
         return text + ("" if self.usable else ", not usable")
 
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What was found. Fields are None where there is nothing to read or a foreign major version
-    forbids reading."""
+    """The result of inspect(). Fields are None if there is nothing to read, or if the tensor has an
+    unknown major version, whose layout may differ."""
 
     subject: str
     capsule_name: str | None = None
@@ -88,24 +88,24 @@ class Inspection:
     answers: tuple[Answer, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as dicts, lists, strings, numbers and None: what JSON can carry."""
+        """Return the fields as JSON types: dicts, lists, strings, numbers and None."""
         plain: dict[str, Any] = as_plain(asdict(self))
         return plain
 
     def _repr_svg_(self) -> str:
-        """The picture of the layout, for notebooks."""
+        """Return a picture of the memory layout, for notebooks."""
         from refarray._picture import svg
 
         return svg(self)
 
     def _repr_html_(self) -> str:
-        """The facts and the picture, for notebooks."""
+        """Return the facts and a picture of the memory layout, for notebooks."""
         from refarray._picture_page import card
 
         return card(self)
 
     def facts(self) -> list[tuple[str, str]]:
-        """What is known, as (name, text): the lines of its text."""
+        """Return the lines of the text form, as pairs of name and text."""
         return [*self._tensor_lines(), *self._type_lines()]
 
     def __repr__(self) -> str:
@@ -131,7 +131,7 @@ class Inspection:
             ("flags", "a legacy struct has none" if self.flags is None else flags_text(self.flags)),
         ]
         if self.dtype is None or self.device is None:
-            return [*lines, ("tensor", "not read: its major version is not ours")]
+            return [*lines, ("tensor", "not read: its major version is unknown")]
         strides = "NULL" if self.strides is None else f"{self.strides} elements"
         aligned = "" if self.alignment is None else f", aligned to {self.alignment} bytes"
         return [
@@ -150,8 +150,8 @@ class Inspection:
             return f"; __dlpack_device__ raised {self.dlpack_device_error}"
         if self.dlpack_device is None:
             return ""
-        said = "the same" if self.dlpack_device_matches else self.dlpack_device
-        return f"; __dlpack_device__ says {said}"
+        reported = "the same" if self.dlpack_device_matches else self.dlpack_device
+        return f"; __dlpack_device__ says {reported}"
 
     def _type_lines(self) -> list[tuple[str, str]]:
         if not self.answers:
@@ -167,7 +167,7 @@ class Inspection:
 
 
 def as_plain(value: Any) -> Any:
-    """Tuples as lists, all the way down."""
+    """Convert tuples to lists, recursively."""
     if isinstance(value, dict):
         return {name: as_plain(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -176,7 +176,7 @@ def as_plain(value: Any) -> Any:
 
 
 def describe_capsule(capsule: object) -> dict[str, Any]:
-    """The fields of Inspection that one capsule answers."""
+    """Return the fields of Inspection that a capsule determines."""
     raw = _native._inspect_capsule(capsule)
     flags = raw["flags"]
     facts: dict[str, Any] = {
@@ -205,23 +205,25 @@ def describe_capsule(capsule: object) -> dict[str, Any]:
     return facts
 
 
-def ask(obj: Any, name: str, **keywords: object) -> tuple[Answer, dict[str, Any]]:
-    """Asks `__dlpack__` once. The capsule is dropped unconsumed, so that its destructor calls the
-    deleter."""
+def call_dlpack(obj: Any, name: str, **keywords: object) -> tuple[Answer, dict[str, Any]]:
+    """Call `__dlpack__` once and describe the result.
+
+    The capsule is released without being consumed; its destructor calls the deleter.
+    """
     request = ", ".join(f"{key}={value}" for key, value in keywords.items()) or "no max_version"
     try:
         facts = describe_capsule(type(obj).__dlpack__(obj, **keywords))
-    except Exception as error:  # a producer may raise anything; what it said is part of the answer
+    except Exception as error:  # the exception is part of the report
         return Answer(name, request, None, None, f"{type(error).__name__}: {error}"), {}
     return Answer(name, request, facts["struct"], facts["version"], None), facts
 
 
-def ask_device(obj: Any, facts: dict[str, Any]) -> dict[str, Any]:
-    """What `__dlpack_device__` says, and whether it is what the struct says."""
+def call_dlpack_device(obj: Any, facts: dict[str, Any]) -> dict[str, Any]:
+    """Call `__dlpack_device__` and compare its result with the device in the tensor."""
     try:
         kind, number = type(obj).__dlpack_device__(obj)
         device = (int(kind), int(number))
-    except Exception as error:  # as in ask
+    except Exception as error:  # as in call_dlpack
         return {"dlpack_device_error": f"{type(error).__name__}: {error}"}
     exported = facts.get("device")
     return {
@@ -231,7 +233,7 @@ def ask_device(obj: Any, facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def exchange_api_of(kind: type) -> ExchangeAPI | None:
-    """The exchange table of a type, or None."""
+    """Return the exchange API of a type, or None."""
     raw = _native._inspect_exchange_api(kind)
     return (
         None
@@ -240,8 +242,8 @@ def exchange_api_of(kind: type) -> ExchangeAPI | None:
     )
 
 
-def refuse(obj: object) -> TypeError:
-    """Why `obj` is nothing to inspect."""
+def not_inspectable(obj: object) -> TypeError:
+    """Return the exception for an object that inspect() does not accept."""
     name = type_name(obj)
     if isinstance(obj, type):
         return TypeError(
@@ -253,40 +255,37 @@ def refuse(obj: object) -> TypeError:
     except TypeError:
         hint = ""
     else:
-        hint = (
-            "; it has the buffer protocol: inspect(refarray.from_buffer(x)) shows how that is read"
-        )
+        hint = "; it has the buffer protocol: inspect(refarray.from_buffer(x)) shows its memory"
     lacks = " and no ".join(missing)
     return TypeError(f"inspect() takes a DLPack producer or a capsule; {name} has no {lacks}{hint}")
 
 
 def inspect(obj: object, /) -> Inspection:
-    """What a DLPack producer exports, or what a capsule holds, without consuming it.
+    """Describe the tensors that a DLPack producer exports, or the tensor in a capsule.
 
-    A producer is asked twice, as old and as new consumers do; both capsules are dropped, so that
-    the producer's own deleter runs. A bare capsule is only looked at and can still be consumed. The
-    result prints as a table; its `to_dict()` is ready for JSON.
+    obj: a DLPack producer or a capsule. A producer is called twice, for a versioned and for a
+        legacy capsule; both are released, so that the producer's deleter runs. A capsule is only
+        read and can still be consumed.
 
-    Raises TypeError for an object that is neither, ValueError for a capsule that was consumed or
-    holds something else.
+    The result prints as a table; `to_dict()` returns it for JSON. Raises TypeError for other
+    objects, and ValueError for a capsule that has been consumed or is not a DLPack capsule.
     """
     name = type_name(obj)
     if name == "PyCapsule":
         return Inspection(name, **describe_capsule(obj))
     dunders = ("__dlpack__", "__dlpack_device__")
     if isinstance(obj, type) or not all(hasattr(type(obj), dunder) for dunder in dunders):
-        raise refuse(obj)
-    ours = dlpack_version()
-    newest, facts = ask(obj, "versioned", max_version=ours)
-    legacy, legacy_facts = ask(obj, "legacy")
+        raise not_inspectable(obj)
+    versioned, facts = call_dlpack(obj, "versioned", max_version=dlpack_version())
+    legacy, legacy_facts = call_dlpack(obj, "legacy")
     facts = facts or legacy_facts
-    facts |= ask_device(obj, facts)
+    facts |= call_dlpack_device(obj, facts)
     return Inspection(
-        name, **facts, exchange_api=exchange_api_of(type(obj)), answers=(newest, legacy)
+        name, **facts, exchange_api=exchange_api_of(type(obj)), answers=(versioned, legacy)
     )
 
 
 def dlpack_version() -> tuple[int, int]:
-    """The version that we ask for: the one we were built with."""
+    """Return the DLPack version that refarray was built with and requests from producers."""
     version: tuple[int, int] = _native._build_info()["dlpack"]
     return version

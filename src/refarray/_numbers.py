@@ -1,5 +1,4 @@
-"""Owns numbers as text: the shortest decimals that a dtype reads back as the same value, in aligned
-columns."""
+"""Formatting of numbers: the shortest decimals that identify a value of the dtype, in columns."""
 
 from __future__ import annotations
 
@@ -10,14 +9,13 @@ from typing import Any
 
 from refarray._info import COMPONENTS, FORMATS, Format
 
-# Beyond these magnitudes a column is written with exponents.
+# Columns with magnitudes outside this range are written with exponents.
 LARGEST_PLAIN = Decimal(10) ** 8
 SMALLEST_PLAIN = Decimal(10) ** -4
 
 
 def nearest(value: float, format: Format) -> float:
-    """The value of `format` nearest to `value`, ties to even, as if its exponent range had no upper
-    end."""
+    """Round to `format`, ties to even, ignoring its largest exponent."""
     if value == 0:
         return value
     lowest = 1 - format.bias if format.signed else -format.bias
@@ -26,38 +24,37 @@ def nearest(value: float, format: Format) -> float:
 
 
 def shortest(value: float, format: Format) -> Decimal:
-    """The decimal with the fewest digits that is read back as `value`, which must be finite."""
+    """Return the decimal with the fewest digits that rounds to `value`, which must be finite."""
     if format.mantissa_bits >= 52:
         return Decimal(repr(value))
     for digits in range(17):
         text = f"{value:.{digits}e}"
         if nearest(float(text), format) == value:
             return Decimal(text)
-    return Decimal(repr(value))  # not a value of the format
+    return Decimal(repr(value))  # `value` is not a value of the format
 
 
 def strip(text: str) -> str:
-    """Without the zeros that end a fraction; the point stays, since it tells a float from an
-    integer."""
+    """Strip the trailing zeros of a fraction, but keep the point, which marks a float."""
     whole, _, fraction = text.partition(".")
     return f"{whole}.{fraction.rstrip('0')}"
 
 
 def justify(texts: Sequence[str]) -> list[str]:
-    """All as long as the longest, to the right."""
+    """Right-justify to the width of the longest text."""
     width = max(map(len, texts), default=0)
     return [text.rjust(width) for text in texts]
 
 
 def plain(decimals: list[Decimal], precision: int) -> list[str]:
-    """Without exponents, points below each other."""
+    """Format without exponents, with aligned decimal points."""
     texts = [strip(f"{decimal:.{precision}f}") for decimal in decimals]
     places = max((len(text) - text.index(".") for text in texts), default=0)
     return [text.ljust(text.index(".") + places) for text in texts]
 
 
 def scientific(decimals: list[Decimal], precision: int) -> list[str]:
-    """With exponents, all mantissas and exponents of one length."""
+    """Format with exponents; all mantissas have one length, and all exponents."""
     rounded = [Decimal(f"{decimal:.{precision}e}") for decimal in decimals]
     exponents = [decimal.adjusted() if decimal else 0 for decimal in rounded]
     mantissas = [
@@ -73,7 +70,7 @@ def scientific(decimals: list[Decimal], precision: int) -> list[str]:
 
 
 def float_column(values: Sequence[float], format: Format, precision: int) -> list[str]:
-    """Floats of one format, aligned."""
+    """Format floats as an aligned column."""
     decimals = [shortest(value, format) for value in values if math.isfinite(value)]
     sizes = [abs(decimal) for decimal in decimals if decimal]
     wide = bool(sizes) and (max(sizes) >= LARGEST_PLAIN or min(sizes) < SMALLEST_PLAIN)
@@ -82,7 +79,7 @@ def float_column(values: Sequence[float], format: Format, precision: int) -> lis
 
 
 def complex_column(values: Sequence[complex], format: Format, precision: int) -> list[str]:
-    """Complex numbers whose components are of one format, aligned."""
+    """Format complex numbers as an aligned column; `format` is that of the components."""
     real = float_column([value.real for value in values], format, precision)
     imaginary = [
         text.lstrip() if text.lstrip().startswith("-") else "+" + text.lstrip()
@@ -96,7 +93,7 @@ def complex_column(values: Sequence[complex], format: Format, precision: int) ->
 
 
 def column(values: Sequence[Any], dtype_name: str, precision: int) -> list[str]:
-    """Values of one scalar dtype as texts of one length."""
+    """Format values of a scalar dtype as an aligned column."""
     format = FORMATS.get(COMPONENTS.get(dtype_name, dtype_name))
     if format is None:  # booleans and integers
         return justify([str(value) for value in values])

@@ -1,6 +1,7 @@
-"""Arrays as NumPy's and NumPy's as arrays, over the same memory; ml_dtypes for the dtypes that
-NumPy lacks."""
-# Owns what Array.numpy(), Array.__array__() and from_numpy() do. NumPy is loaded by whoever asks.
+"""NumPy interoperability: Array.numpy(), Array.__array__() and from_numpy().
+
+Dtypes that NumPy lacks are represented by ml_dtypes. Both libraries are imported on first use.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from refarray._native import Array, NoCopyError, _reinterpret, from_dlpack
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# By NumPy's kind and size in bytes.
+# Dtype names by NumPy's kind and itemsize.
 _NATIVE = {
     ("b", 1): "bool",
     ("i", 1): "int8",
@@ -30,10 +31,10 @@ _NATIVE = {
     ("c", 8): "complex64",
     ("c", 16): "complex128",
 }
-_OURS = frozenset(_NATIVE.values())
+_NATIVE_NAMES = frozenset(_NATIVE.values())
 
-# Our names by those of ml_dtypes, whose elements of less than a byte take a byte each.
-_NARROW = {
+# Dtype names by ml_dtypes' names. Its sub-byte elements occupy a byte each, hence "_padded".
+_FROM_ML_DTYPES = {
     "bfloat16": "bfloat16",
     "float8_e3m4": "float8_e3m4",
     "float8_e4m3": "float8_e4m3",
@@ -47,97 +48,98 @@ _NARROW = {
     "float6_e3m2fn": "float6_e3m2fn_padded",
     "float4_e2m1fn": "float4_e2m1fn_padded",
 }
-_THEIRS = {ours: theirs for theirs, ours in _NARROW.items()}
+_TO_ML_DTYPES = {name: theirs for theirs, name in _FROM_ML_DTYPES.items()}
 _HOST = ("cpu", "cuda_host", "rocm_host")
 
 
-def _needed(module: str, what: str) -> Any:
-    """The module, or an ImportError that says what it is needed for."""
+def _import(module: str, purpose: str) -> Any:
+    """Import a module; if it is not installed, raise an error that names the purpose."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
         if error.name != module:
-            raise  # it is there, and something that it needs is not
-        message = f"{what} needs {module}, which is not installed"
+            raise  # the module is installed, but one of its dependencies is missing
+        message = f"{purpose} needs {module}, which is not installed"
         raise ModuleNotFoundError(message, name=module) from error
 
 
 def to_numpy(x: Array) -> NDArray[Any]:
-    """An ndarray over the array's memory, never a copy."""
+    """Return an ndarray that shares the array's memory; never copies."""
     name = x.dtype.name
     if x.device.kind not in _HOST:
         raise TypeError(
-            f"the array is on {x.device}, NumPy's are in host memory; "
+            f"the array is on {x.device}, but NumPy arrays are in host memory; "
             'copy it with x.to_device("cpu") first'
         )
-    numpy = _needed("numpy", "an array as NumPy's")
-    if name in _OURS:
-        return _over(numpy, x)
-    if name in _THEIRS:
-        ml_dtypes = _needed("ml_dtypes", f"an array of {name} as NumPy's")
-        dtype = getattr(ml_dtypes, _THEIRS[name], None)
+    numpy = _import("numpy", "conversion to NumPy")
+    if name in _NATIVE_NAMES:
+        return _view(numpy, x)
+    if name in _TO_ML_DTYPES:
+        ml_dtypes = _import("ml_dtypes", f"conversion of {name} to NumPy")
+        dtype = getattr(ml_dtypes, _TO_ML_DTYPES[name], None)
         if dtype is None:
-            raise TypeError(f"ml_dtypes {ml_dtypes.__version__} has no {_THEIRS[name]}")
-        return _over(numpy, _reinterpret(x, f"uint{8 * x.itemsize}")).view(dtype)
+            raise TypeError(f"ml_dtypes {ml_dtypes.__version__} has no {_TO_ML_DTYPES[name]}")
+        return _view(numpy, _reinterpret(x, f"uint{8 * x.itemsize}")).view(dtype)
     hint = ""
-    if f"{name}_padded" in _THEIRS:
-        hint = f'; x.astype("{name}_padded") gives each element a byte, as ml_dtypes has them'
+    if f"{name}_padded" in _TO_ML_DTYPES:
+        hint = f'; ml_dtypes stores an element per byte: convert with x.astype("{name}_padded")'
     raise TypeError(f"NumPy has no dtype for elements of {name}{hint}")
 
 
-def _over(numpy: Any, x: Array) -> NDArray[Any]:
+def _view(numpy: Any, x: Array) -> NDArray[Any]:
     out: NDArray[Any] = numpy.asarray(memoryview(x))
     return out
 
 
 def array(x: Array, dtype: Any, copy: bool | None) -> NDArray[Any]:
-    """What Array.__array__(dtype, copy) returns."""
+    """Implement Array.__array__(dtype, copy)."""
     if copy is not None and not isinstance(copy, bool):
         raise TypeError(f"copy must be True, False or None, not {copy!r}")
     out = to_numpy(x)
-    wanted = out.dtype if dtype is None else _needed("numpy", "__array__()").dtype(dtype)
+    wanted = out.dtype if dtype is None else _import("numpy", "__array__()").dtype(dtype)
     if wanted == out.dtype:
         return out.copy(order="K") if copy else out
     if copy is False:
-        raise NoCopyError(f"copy=False, but an array of {x.dtype} becomes {wanted} by copying only")
+        raise NoCopyError(f"copy=False, but {x.dtype} cannot become {wanted} without a copy")
     return out.astype(wanted)
 
 
 def from_numpy(x: NDArray[Any], /) -> Array:
-    """An array over an ndarray's memory, never a copy.
+    """Return an array that shares the memory of a numpy.ndarray; never copies.
 
-    x: a numpy.ndarray of numbers in this machine's byte order, or of ml_dtypes' bfloat16, float8,
-        float6 and float4 (the last two become padded dtypes). Subclasses are taken as plain arrays,
-        but a masked array is refused, since its mask would be lost.
+    x: an ndarray with a numeric dtype in native byte order, or with ml_dtypes' bfloat16, float8,
+        float6 or float4; the last two become padded dtypes. Instances of subclasses are imported as
+        plain arrays, except masked arrays, whose mask would be lost.
 
-    The array keeps x, and is read-only where x is. Raises TypeError for anything else, BufferError
-    for a dtype or strides that cannot be described.
+    The array keeps x alive, and is read-only if x is. Raises TypeError for other objects, and
+    BufferError for masked arrays and for dtypes and strides that refarray cannot represent.
     """
     numpy = sys.modules.get("numpy")
     if numpy is None or not isinstance(x, numpy.ndarray):
         raise TypeError(f"from_numpy() takes a numpy.ndarray, not {type(x).__qualname__}")
     masked = sys.modules.get("numpy.ma")
     if masked is not None and isinstance(x, masked.MaskedArray):
-        raise BufferError("from_numpy(): the mask of a masked array would be lost; x.data is bare")
+        raise BufferError("from_numpy(): the mask of a masked array would be lost; pass x.data")
     plain = x.view(numpy.ndarray)
     if plain.dtype.isnative and (plain.dtype.kind, plain.dtype.itemsize) in _NATIVE:
         return from_dlpack(plain)
-    name = _narrow_name(plain.dtype)
+    name = _ml_dtypes_name(plain.dtype)
     if name is None:
         raise BufferError(f"from_numpy(): refarray has no dtype for elements of {plain.dtype!r}")
     return _reinterpret(from_dlpack(plain.view(f"u{plain.dtype.itemsize}")), name)
 
 
-def _narrow_name(dtype: Any) -> str | None:
-    """Our name of one of ml_dtypes' dtypes. They cannot exist before that module was loaded."""
+def _ml_dtypes_name(dtype: Any) -> str | None:
+    """Return refarray's name of a dtype of ml_dtypes, or None."""
+    # A dtype of ml_dtypes exists only if the module has been imported.
     ml_dtypes = sys.modules.get("ml_dtypes")
     if ml_dtypes is None or getattr(ml_dtypes, dtype.name, None) is not dtype.type:
         return None
-    return _NARROW.get(dtype.name)
+    return _FROM_ML_DTYPES.get(dtype.name)
 
 
 def from_method(result: Any, owner: type) -> Array:
-    """An array over what the __array__() of an object of the type `owner` returned."""
+    """Return an array over `result`, which __array__() of an object of type `owner` returned."""
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(result, numpy.ndarray):
         return from_numpy(result)

@@ -1,5 +1,4 @@
-"""Owns the list of partner libraries, and finding out which level of DLPack each one installed here
-speaks."""
+"""The partner libraries, and detection of the DLPack version that each installed one supports."""
 
 from __future__ import annotations
 
@@ -11,13 +10,15 @@ from dataclasses import dataclass
 from importlib import import_module, metadata
 from pathlib import Path
 
-SECONDS = 20.0  # for a partner to be imported and asked
+SECONDS = 20.0  # timeout of all partners, which are imported concurrently
 
 
 @dataclass(frozen=True, slots=True)
 class Partner:
-    """A library that arrays are exchanged with. `array` makes one of its arrays; empty when it has
-    none."""
+    """A library that exchanges arrays.
+
+    `array` is an expression that creates an array; it is empty for libraries without arrays.
+    """
 
     distribution: str
     module: str
@@ -42,13 +43,13 @@ PARTNERS = (
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is known about one partner."""
+    """The result for one partner."""
 
     name: str
     version: str | None  # None: not installed
-    level: str | None  # "legacy", "1.1" ..., None when it was not or could not be measured
-    exchange_api: str | None  # its version, None when there is none
-    detail: str  # a note, or why the level is not known
+    level: str | None  # "legacy", "1.1", ...; None: not measured
+    exchange_api: str | None  # the version; None: no exchange API
+    detail: str  # a note, or why there is no level
     failed: bool
 
     def __str__(self) -> str:
@@ -62,7 +63,7 @@ class Finding:
 
 
 def installed_version(distribution: str) -> str | None:
-    """The version that is installed, read without importing anything."""
+    """Return the installed version from the package metadata, or None."""
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:
@@ -70,8 +71,7 @@ def installed_version(distribution: str) -> str | None:
 
 
 def measure(partner: Partner) -> dict[str, str | None]:
-    """Imports the partner and looks at what one of its arrays exports. Runs in a process of its
-    own."""
+    """Import the partner and inspect one of its arrays. Runs in the partner's process."""
     import refarray
     from refarray._inspect import inspect
 
@@ -88,18 +88,20 @@ def measure(partner: Partner) -> dict[str, str | None]:
 
 
 def report(distribution: str) -> None:
-    """What the process of one partner runs: its measurement as the last line of its output."""
+    """Main function of a partner's process: print the measurement as JSON on the last line."""
     partner = next(partner for partner in PARTNERS if partner.distribution == distribution)
     try:
         result = measure(partner)
-    except Exception as error:  # whatever an import may raise is the finding
+    except Exception as error:  # the exception is the result
         result = {"error": f"{type(error).__name__}: {error}"}
     print("\n" + json.dumps(result), flush=True)
 
 
 def start(partner: Partner) -> subprocess.Popen[str]:
-    """A process that measures one partner; it finds this package where we did, and nothing in the
-    current folder."""
+    """Start a process that measures a partner.
+
+    It imports this copy of refarray, and no modules from the current directory.
+    """
     root = str(Path(__file__).resolve().parent.parent)
     code = (
         f"import sys; sys.path.append({root!r}); "
@@ -117,7 +119,7 @@ def start(partner: Partner) -> subprocess.Popen[str]:
 def conclude(
     partner: Partner, version: str, process: subprocess.Popen[str], seconds: float
 ) -> Finding:
-    """The finding of a process that may take `seconds` more."""
+    """Wait at most `seconds` for a partner's process and return the result."""
     try:
         output, _ = process.communicate(timeout=max(seconds, 0.0))
     except subprocess.TimeoutExpired:
@@ -143,8 +145,7 @@ def conclude(
 
 
 def find_partners(*, measured: bool) -> list[Finding]:
-    """Every partner; those installed are imported side by side, each in a process of its own, if
-    `measured`."""
+    """Return a result for every partner. `measured`: import the installed ones, concurrently."""
     versions = {partner: installed_version(partner.distribution) for partner in PARTNERS}
     running = {}
     if measured:
@@ -157,7 +158,7 @@ def find_partners(*, measured: bool) -> list[Finding]:
         if version and partner in running:
             findings.append(conclude(partner, version, running[partner], end - time.monotonic()))
         else:
-            note = partner.note or "not asked"
+            note = partner.note or "not measured"
             findings.append(
                 Finding(partner.distribution, version, None, None, note if version else "", False)
             )

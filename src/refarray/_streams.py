@@ -1,4 +1,4 @@
-"""Owns streams as Python code uses them: which one the calling thread works on, and waiting."""
+"""The current stream of the calling thread, and waiting for devices."""
 
 from __future__ import annotations
 
@@ -10,36 +10,37 @@ from refarray._native import Device
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from refarray._native import Event, Stream
-else:  # the native module makes them when they are first asked for
+else:  # the native module creates these types on first use
     Stream, Event = _native._stream_types()
 
 __all__ = ["Event", "Stream", "current_stream", "synchronize", "use_stream"]
 
 
 def current_stream(device: Device | str) -> Stream:
-    """The stream on which the calling thread works on that device.
+    """Return the calling thread's current stream on a device.
 
-    The legacy default stream unless `use_stream` chose another. Raises BufferError when the device
-    cannot be used, ValueError for memory without streams.
+    The default is the legacy default stream; `use_stream` selects another. Raises BufferError if
+    the device cannot be used, and ValueError for a kind of memory that has no streams.
     """
     return _native._current_stream(device)
 
 
 class use_stream:
-    """Let the calling thread work on a stream: `with use_stream(stream): ...`.
+    """Context manager that makes a stream current: `with use_stream(stream): ...`.
 
-    For the stream's device only, and for this thread only; the same object may be entered again.
+    The stream becomes current for its own device and for the calling thread only. An object can be
+    entered several times, also nested.
     """
 
     def __init__(self, stream: Stream) -> None:
-        """Nothing is chosen yet."""
+        """Store the stream; __enter__ makes it current."""
         if not isinstance(stream, Stream):
             raise TypeError(f"stream must be a refarray.Stream, not {type(stream).__name__}")
         self._stream = stream
         self._before: list[Stream | None] = []
 
     def __enter__(self) -> Stream:
-        """Choose the stream; it is what `as` gets."""
+        """Make the stream current, and return it."""
         self._before.append(_native._set_current_stream(self._stream))
         return self._stream
 
@@ -49,13 +50,14 @@ class use_stream:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Choose what was chosen before."""
+        """Restore the previous current stream."""
         _native._reset_current_stream(self._stream.device, self._before.pop())
 
 
 def synchronize(device: Device | str) -> None:
-    """Wait for all work on the device, of every stream and every library in this process.
+    """Wait for all work on a device: of all streams and all libraries in this process.
 
-    Memory that waited for it is given back. Raises BufferError when the device cannot be used.
+    Also releases the memory that was waiting for that work. Raises BufferError if the device cannot
+    be used.
     """
     _native._synchronize(device)
