@@ -1,5 +1,4 @@
-"""Owns the picture of a layout as SVG and HTML: the array as its indices have it, and below it the
-same elements where they lie in memory."""
+"""The memory layout picture as SVG: the array by index above, the elements in memory below."""
 
 from __future__ import annotations
 
@@ -13,56 +12,56 @@ from refarray._drawing import Axis, Cell, Drawing, Index, Kind, drawing
 if TYPE_CHECKING:
     from refarray._inspect import Inspection
 
+# Lengths are in SVG user units (pixels at 100 %).
 WIDTH = 960
 LEFT = 24
-HIGH = 34  # of a cell
-LINE = HIGH + 34  # from one line of memory to the next
+CELL_HEIGHT = 34
+LINE_HEIGHT = CELL_HEIGHT + 34
 FONT = "ui-monospace, 'DejaVu Sans Mono', monospace"
 AXIS_COLOURS = ("#ea580c", "#3b82f6", "#16a34a", "#a855f7", "#ef4444", "#14b8a6")
 
 
 def colour(drawn: Drawing, index: Index) -> str:
-    """Of one element: from blue, the first, to orange, the last."""
-    place = drawn.order[index] / max(1, len(drawn.order) - 1)
-    return f"hsl({210 - 180 * place:.0f} 75% 78%)"
+    """Return the colour of an element: from blue for the first to orange for the last."""
+    position = drawn.order[index] / max(1, len(drawn.order) - 1)
+    return f"hsl({210 - 180 * position:.0f} 75% 78%)"
 
 
 def index_text(index: Index) -> str:
-    """ "0,1"."""
+    """Return "0,1" for (0, 1)."""
     return ",".join(map(str, index)) or "()"
 
 
 def text(x: float, y: float, words: str, size: float = 12, **attributes: object) -> str:
-    """One line of text."""
+    """Return a line of text."""
     more = attributes_text({"fill": "currentColor", **attributes})
     return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:.1f}"{more}>{escape(words)}</text>'
 
 
 def fitted(x: float, y: float, width: float, words: str, **attributes: object) -> str:
-    """Text in the middle of a cell, as large as it may be."""
+    """Return text centred in a cell, at the largest font size that fits."""
     size = max(6.0, min(12.0, (width - 4) / (0.62 * len(words))))
     return text(x + width / 2, y, words, size, text_anchor="middle", **attributes)
 
 
 def attributes_text(attributes: dict[str, object]) -> str:
-    """Attributes of an element; an underscore stands for a hyphen."""
+    """Return XML attributes; underscores in names become hyphens."""
     return "".join(f' {name.replace("_", "-")}="{value}"' for name, value in attributes.items())
 
 
 def box(x: float, y: float, width: float, fill: str, title: str = "", **attributes: object) -> str:
-    """A cell; `title` is shown when the pointer rests on it."""
+    """Return a cell; `title` is its tooltip."""
     inside = f"<title>{escape(title)}</title>" if title else ""
     given = attributes_text({"fill": fill, "stroke": "currentColor", **attributes})
-    return (
-        f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{HIGH}"{given}>{inside}</rect>'
-    )
+    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{CELL_HEIGHT}"{given}>'
+        f"{inside}</rect>"
 
 
-# --- the array as its indices have it
+# --- The array by index
 
 
-def dots(indices: tuple[int, ...]) -> list[int | None]:
-    """The indices of an axis with None where some are left out."""
+def with_ellipses(indices: tuple[int, ...]) -> list[int | None]:
+    """Return the drawn indices of an axis, with None where some are omitted."""
     out: list[int | None] = []
     for index in indices:
         if out and out[-1] is not None and index != out[-1] + 1:
@@ -72,17 +71,23 @@ def dots(indices: tuple[int, ...]) -> list[int | None]:
 
 
 def grid(drawn: Drawing, y: float) -> tuple[list[str], float]:
-    """The elements in rows and columns, and where that ends. Of more than two axes each row is one
-    index of the leading ones."""
+    """Return the elements in rows and columns, and the y of the lower edge.
+
+    A row is one index of all axes but the last.
+    """
     rows: list[Index | None] = [()]
-    for axis in drawn.kept[:-1]:
-        rows = [None if row is None or i is None else (*row, i) for row in rows for i in dots(axis)]
+    for axis in drawn.drawn_indices[:-1]:
+        rows = [
+            None if row is None or i is None else (*row, i)
+            for row in rows
+            for i in with_ellipses(axis)
+        ]
     merged = [row for n, row in enumerate(rows) if row is not None or rows[n - 1] is not None]
-    columns = dots(drawn.kept[-1]) if drawn.kept else []
+    columns = with_ellipses(drawn.drawn_indices[-1]) if drawn.drawn_indices else []
     width = min(54.0, max(34.0, 9.0 * len(index_text(max(drawn.order, key=lambda i: len(str(i)))))))
     out = []
     for number, row in enumerate(merged):
-        top = y + number * (HIGH + 2)
+        top = y + number * (CELL_HEIGHT + 2)
         for place, column in enumerate(columns or [0]):
             x = LEFT + place * (width + 2)
             if row is None or column is None:
@@ -91,15 +96,15 @@ def grid(drawn: Drawing, y: float) -> tuple[list[str], float]:
             index = (*row, column) if drawn.shape else ()
             out.append(box(x, top, width, colour(drawn, index), f"element [{index_text(index)}]"))
             out.append(fitted(x, top + 21, width, index_text(index), fill="#111"))
-    return out, y + len(merged) * (HIGH + 2)
+    return out, y + len(merged) * (CELL_HEIGHT + 2)
 
 
-# --- the same in memory
+# --- The elements in memory
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Where a cell is drawn."""
+    """A cell and its position in the picture."""
 
     cell: Cell
     x: float
@@ -107,8 +112,8 @@ class Placed:
     width: float
 
 
-class Ribbon:
-    """The memory from left to right, in as many lines as it needs."""
+class MemoryStrip:
+    """The memory from left to right, wrapped into lines."""
 
     def __init__(self, drawn: Drawing, y: float) -> None:
         self.drawn = drawn
@@ -120,17 +125,17 @@ class Ribbon:
         for cell in drawn.cells:
             width = self.width if cell.scaled else max(self.width, 7.2 * len(between_text(cell)))
             if x + width > WIDTH and x > LEFT:
-                x, y = float(LEFT), y + LINE
+                x, y = float(LEFT), y + LINE_HEIGHT
             self.cells.append(Placed(cell, x, y, width))
             x += width
-        self.end = y + HIGH
+        self.end = y + CELL_HEIGHT
 
     def of(self, index: Index) -> Placed:
-        """The place of an element."""
+        """Return the cell of an element."""
         return next(placed for placed in self.cells if index in placed.cell.elements)
 
     def bytes_text(self, cell: Cell) -> str:
-        """Where a cell lies, counted from `data`."""
+        """Return the range of a cell, relative to the data pointer."""
         first = self.drawn.byte_offset * 8 + cell.bit
         last = first + cell.bits - 1
         if self.drawn.bits % 8:
@@ -138,22 +143,22 @@ class Ribbon:
         return f"bytes {first // 8} to {last // 8} from data"
 
     def boxes(self) -> Iterator[str]:
-        """Every cell."""
+        """Draw all cells."""
         for placed in self.cells:
-            if placed.cell.kind is Kind.TAKEN:
-                yield from self.taken(placed)
+            if placed.cell.kind is Kind.ELEMENT:
+                yield from self.element_boxes(placed)
                 continue
             words = between_text(placed.cell)
-            free = placed.cell.kind is Kind.GAP
+            is_gap = placed.cell.kind is Kind.GAP
             title = f"{words}, {self.bytes_text(placed.cell)}"
-            fill = "url(#ra-gap)" if free else "transparent"
-            dashes = "none" if free else "3 3"
+            fill = "url(#ra-gap)" if is_gap else "transparent"
+            dashes = "none" if is_gap else "3 3"
             yield box(placed.x, placed.y, placed.width, fill, title, stroke_dasharray=dashes)
             if not placed.cell.scaled:
                 yield fitted(placed.x, placed.y + 21, placed.width, words)
 
-    def taken(self, placed: Placed) -> Iterator[str]:
-        """A cell of one element, or of several in bands of their colours."""
+    def element_boxes(self, placed: Placed) -> Iterator[str]:
+        """Draw a cell of one element, or of several as bands in their colours."""
         names = [f"[{index_text(index)}]" for index in placed.cell.elements]
         where = self.bytes_text(placed.cell)
         title = f"{' '.join(names[:8])}{' …' if names[8:] else ''}: {where}"
@@ -173,7 +178,7 @@ class Ribbon:
         yield fitted(placed.x, placed.y + 29, placed.width, more, fill="#111")
 
     def ruler(self) -> Iterator[str]:
-        """Bytes from `data`, at the edges of cells where there is room."""
+        """Draw ticks at the cell edges, labelled with byte offsets where there is room."""
         last, line = -100.0, -1.0
         edges = [(placed.cell.bit, placed.x, placed.y) for placed in self.cells]
         for placed, after in zip(self.cells, [*self.cells[1:], None], strict=True):
@@ -186,33 +191,33 @@ class Ribbon:
             if bit % 8:
                 continue
             words = f"{self.drawn.byte_offset + bit // 8:,}"
-            tick = f'y1="{y + HIGH}" y2="{y + HIGH + 5}" stroke="currentColor"'
+            tick = f'y1="{y + CELL_HEIGHT}" y2="{y + CELL_HEIGHT + 5}" stroke="currentColor"'
             yield f'<line x1="{x:.1f}" x2="{x:.1f}" {tick}/>'
             if x - last >= 7 * len(words) + 6:
                 anchor = "start" if x == LEFT and len(words) > 6 else "middle"
-                yield text(x, y + HIGH + 17, words, 10.5, text_anchor=anchor, opacity=".8")
+                yield text(x, y + CELL_HEIGHT + 17, words, 10.5, text_anchor=anchor, opacity=".8")
                 last = x
         tail = self.cells[-1].x + self.cells[-1].width
         x = tail + 4 * len(f"{self.drawn.byte_offset + self.drawn.cells[-1].bit // 8:,}") + 10
         yield text(x, self.end + 17, "bytes from data", 10.5, opacity=".8")
 
     def steps(self) -> Iterator[str]:
-        """An arrow for each axis: from the first element to the next one along it."""
+        """Draw an arrow for each axis, from the first element to its neighbour along the axis."""
         shown = self.drawn.axes[: len(AXIS_COLOURS)]
         arrows = [self.arrow(level, axis) for level, axis in enumerate(shown)]
         right = max((x for _, x in arrows), default=0.0) + 14
         left = min(self.of((0,) * len(self.drawn.shape)).x, right)
         for level, ((path, _), axis) in enumerate(zip(arrows, shown, strict=True)):
             words = f"axis {axis.number}: {step_text(axis.stride, self.drawn.bits)}"
-            beside = right + 6.7 * len(words) < WIDTH + 120
-            x, anchor = (right, "start") if beside else (left, "end")
+            fits_right = right + 6.7 * len(words) < WIDTH + 120
+            x, anchor = (right, "start") if fits_right else (left, "end")
             y = self.y - 8 - 22 * level
             bold = "font-weight:600"
             yield path
             yield text(x, y, words, 11, fill=AXIS_COLOURS[level], style=bold, text_anchor=anchor)
 
     def arrow(self, level: int, axis: Axis) -> tuple[str, float]:
-        """The path, and how far to the right it goes."""
+        """Return the path of an arrow and its rightmost x."""
         origin = (0,) * len(self.drawn.shape)
         first = self.of(origin)
         next_one = self.of((*origin[: axis.number], 1, *origin[axis.number + 1 :]))
@@ -222,7 +227,7 @@ class Ribbon:
         if first is next_one:
             a, b = first.x + first.width / 2 - 8, first.x + first.width / 2 + 8
         end = f"H{b:.1f} V{first.y - 3}"
-        if next_one.y != first.y:  # it goes on in another line
+        if next_one.y != first.y:  # the neighbour is on another line: end at the margin
             b = WIDTH
             end = f"H{b - 2:.1f}"
         style = f'fill="none" stroke="{AXIS_COLOURS[level]}" stroke-width="1.8"'
@@ -231,48 +236,48 @@ class Ribbon:
 
 
 def between_text(cell: Cell) -> str:
-    """What is said of memory between elements."""
+    """Return the label of a cell that is not an element."""
     words = {Kind.GAP: "gap", Kind.OFFSET: "byte_offset"}
     return f"{size_text(cell.bits)} {words.get(cell.kind, 'not drawn')}"
 
 
 def size_text(bits: int) -> str:
-    """A length in words."""
+    """Return a length with its unit."""
     return f"{bits // 8:,} B" if bits % 8 == 0 else f"{bits:,} bits"
 
 
 def step_text(stride: int, bits: int) -> str:
-    """A stride in words."""
+    """Return a stride in elements and bytes."""
     if stride == 0:
-        return "stride 0, the same place again"
+        return "stride 0, the same address"
     size = stride * bits
     length = f"{size // 8:+,} bytes" if size % 8 == 0 else f"{size:+,} bits"
     return f"stride {stride}, {length}"
 
 
 def notes(drawn: Drawing, found: Inspection) -> list[str]:
-    """What a reader should notice, in sentences."""
+    """Return the notes below the picture."""
     bits = drawn.bits
     item = f"{bits // 8} byte{'s' if bits > 8 else ''}" if bits % 8 == 0 else f"{bits} bits"
     origin = f"[{index_text((0,) * len(drawn.shape))}]"
-    behind = f"{drawn.byte_offset:,} bytes (byte_offset) behind" if drawn.byte_offset else "at"
+    place = f"{drawn.byte_offset:,} bytes (byte_offset) after" if drawn.byte_offset else "at"
     out = [
-        f"Each element takes {item}. Equal colours are the same element above and below.",
-        f"The thick frame is element {origin}; it lies {behind} the data pointer.",
+        f"Each element occupies {item} and has the same colour above and below.",
+        f"The thick frame is element {origin}, which is {place} the data pointer.",
     ]
     if not drawn.whole:
         out.append(
-            f"{len(drawn.order)} of {drawn.size:,} elements are drawn: the first of each axis and "
-            f"its last. From the lowest to the highest address there are {drawn.span:,} bytes."
+            f"{len(drawn.order)} of {drawn.size:,} elements are drawn: the first ones and the last "
+            f"of each axis. All elements together span {drawn.span:,} bytes."
         )
     if any(axis.stride < 0 for axis in drawn.axes):
-        out.append("A negative stride goes towards lower addresses.")
+        out.append("A negative stride points to lower addresses.")
     if drawn.overlap:
-        out.append("Some elements lie in the same place: writing one writes the others.")
+        out.append("Some elements have the same address: writing one writes the others.")
     if drawn.gaps:
         out.append("Hatched memory belongs to no element of this array.")
     if found.strides is None and drawn.shape:
-        out.append("The strides are NULL, which means row-major.")
+        out.append("The strides are NULL, which means row-major order.")
     return out
 
 
@@ -284,7 +289,7 @@ DEFINITIONS = (
 
 
 def definitions() -> str:
-    """Patterns, and a tip for the arrow of each colour."""
+    """Return the SVG definitions: the gap pattern, and an arrow tip for each axis colour."""
     tips = "".join(
         f'<marker id="ra-tip{n}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
         f'markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="{tint}"/></marker>'
@@ -294,14 +299,14 @@ def definitions() -> str:
 
 
 def title_of(found: Inspection) -> str:
-    """The array in one line."""
+    """Return a one-line description of the array."""
     parts = [found.subject, found.dtype_name or "", f"shape {found.shape}"]
     parts.append("strides NULL" if found.strides is None else f"strides {found.strides} elements")
     return ", ".join(part for part in parts if part)
 
 
 def svg(found: Inspection) -> str:
-    """The picture. What has no elements is said in words."""
+    """Return the picture as SVG."""
     drawn = drawing(found)
     if drawn is None:
         words = (
@@ -320,7 +325,7 @@ def svg(found: Inspection) -> str:
 
 
 def panels(drawn: Drawing, found: Inspection) -> tuple[list[str], float]:
-    """Both halves and the notes, and how high that is."""
+    """Return both views and the notes, and the height."""
     bold = {"style": "font-weight:600"}
     out = [text(LEFT, 20, "The array, by index", 13, **bold)]
     cells, y = grid(drawn, 32)
@@ -328,12 +333,12 @@ def panels(drawn: Drawing, found: Inspection) -> tuple[list[str], float]:
     y += 30
     out.append(text(LEFT, y, "The same elements in memory, from low to high addresses", 13, **bold))
     y += 26 + 22 * len(drawn.axes[: len(AXIS_COLOURS)])
-    ribbon = Ribbon(drawn, y)
-    out += ribbon.steps()
-    out += ribbon.boxes()
-    out += ribbon.ruler()
-    y = ribbon.end + 46
-    first = ribbon.of((0,) * len(drawn.shape))
+    strip = MemoryStrip(drawn, y)
+    out += strip.steps()
+    out += strip.boxes()
+    out += strip.ruler()
+    y = strip.end + 46
+    first = strip.of((0,) * len(drawn.shape))
     out.append(box(first.x, first.y, first.width, "none", stroke_width=3))
     for line in notes(drawn, found):
         out.append(text(LEFT, y, line, 12, opacity=".85"))

@@ -1,4 +1,4 @@
-"""Owns the picture of a layout with its facts: as a card for notebooks, and as a page."""
+"""The memory layout picture with the facts of inspect(): as a notebook card and as an HTML page."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ h1 {{ font-size: 1.2rem; }} td {{ vertical-align: top; overflow-wrap: anywhere; 
 
 
 def card(found: Inspection) -> str:
-    """The picture and the facts."""
+    """Return the picture and the facts."""
     rows = "".join(
         f'<tr><td style="padding:1px 14px 1px 0;text-align:left"><b>{escape(name)}</b></td>'
-        f'<td style="text-align:left">{escape(words)}</td></tr>'
-        for name, words in found.facts()
+        f'<td style="text-align:left">{escape(text)}</td></tr>'
+        for name, text in found.facts()
     )
     return f'<div style="{CARD}">{svg(found)}<table style="{FACTS}">{rows}</table></div>'
 
 
 def page(found: Inspection, expression: str = "") -> str:
-    """A page of its own, that loads nothing."""
+    """Return a self-contained page, which loads no other resources."""
     return PAGE.format(title=escape(expression or title_of(found)), card=card(found))
