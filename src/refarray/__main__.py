@@ -15,7 +15,7 @@ COMMANDS = (
     *("inspect", "doctor", "version", "include"),
 )
 EPILOG = """\
-exit status: 0 success, 1 failure, 2 invalid arguments; `refarray COMMAND --help` lists exceptions
+exit status: 0 success, 1 failure, 2 invalid arguments, unless a command's help says otherwise
 
 examples:
   refarray inspect 'numpy.arange(6)[::2]'

@@ -53,8 +53,8 @@ def box(x: float, y: float, width: float, fill: str, title: str = "", **attribut
     """Return a cell; `title` is its tooltip."""
     inside = f"<title>{escape(title)}</title>" if title else ""
     given = attributes_text({"fill": fill, "stroke": "currentColor", **attributes})
-    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{CELL_HEIGHT}"{given}>'
-        f"{inside}</rect>"
+    place = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{CELL_HEIGHT}"'
+    return f"<rect {place}{given}>{inside}</rect>"
 
 
 # --- The array by index

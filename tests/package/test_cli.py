@@ -142,7 +142,7 @@ def test_inspect_imports_submodules(tmp_path: Path) -> None:
         ("", 2, "is not an expression"),
         ("nmpy.arange(3)", 1, "'nmpy' is neither a builtin nor a module"),
         ("numpy.nothing.here", 1, "AttributeError"),
-        ("1 / 0", 1, "evaluating it raised ZeroDivisionError: division by zero"),
+        ("1 / 0", 1, "evaluating the expression raised ZeroDivisionError: division by zero"),
         ("[1, 2]", 1, "list has no __dlpack__"),
         ("numpy.ndarray", 1, "is a class"),
     ],

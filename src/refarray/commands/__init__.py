@@ -1,4 +1,4 @@
-"""Owns the commands: one module each, which adds its parser by add_to(subparsers) and runs."""
+"""The commands of the command line, one module each: add_to() adds its parser, run() executes it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Protocol
 
 
 class Subparsers(Protocol):
-    """What argparse's add_subparsers returns, as far as commands use it; its class is private."""
+    """The part of the result of add_subparsers() that commands use; argparse's class is private."""
 
     def add_parser(
         self, name: str, *, help: str | None = None, description: str | None = None
     ) -> argparse.ArgumentParser:
-        """A parser for one command."""
+        """Add the parser of a command."""

@@ -1,4 +1,4 @@
-"""Owns `refarray diff`: what changed between two JSON reports."""
+"""`refarray diff`: the differences between two JSON reports."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Key = tuple[str, str, str, str]
 
 
 def add_to(subparsers: Subparsers) -> None:
-    """Adds the command."""
+    """Add the parser of the command."""
     parser = subparsers.add_parser(
         "diff",
-        help="tell what changed between two JSON reports",
-        description="Compare two reports of `refarray check --report json=PATH`. The exit status "
-        "is 1 when something got worse.",
+        help="compare two JSON reports of `refarray check`",
+        description="Compare two reports written by `refarray check --report json=PATH`. Exit "
+        "status: 1 if a case fails that did not fail before, 3 if a report cannot be read.",
     )
     parser.add_argument("old", type=Path, metavar="OLD.json")
     parser.add_argument("new", type=Path, metavar="NEW.json")
@@ -27,18 +27,18 @@ def add_to(subparsers: Subparsers) -> None:
 
 
 def read(path: Path) -> dict[Key, dict[str, Any]]:
-    """The findings of a report. ValueError when it is none."""
+    """Return the findings of a report. Raises ValueError if the file is not a report."""
     try:
         findings = json.loads(path.read_text(encoding="utf-8"))["findings"]
         return {
             tuple(each[n] for n in ("subject", "id", "role", "case")): each for each in findings
         }
     except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} is no report of `refarray check`: {error!r}") from error
+        raise ValueError(f"{path} is not a report of `refarray check`: {error!r}") from error
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prints a line for each case that ends otherwise, came or went."""
+    """Print a line for each case whose outcome changed, or that is in one report only."""
     from refarray.conformance.findings import Outcome
 
     try:

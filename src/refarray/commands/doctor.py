@@ -1,4 +1,4 @@
-"""Owns `refarray doctor`."""
+"""`refarray doctor`: a report on this installation."""
 
 from __future__ import annotations
 
@@ -9,28 +9,32 @@ from refarray.commands import Subparsers
 
 DESCRIPTION = """\
 Report on this build, the interpreter, GPU drivers (and why there is no device), environment
-variables, and the partner libraries installed: each is imported in a process of its own, for at
-most 20 seconds, to see which level of DLPack it speaks. The exit status is 1 when something needs
-attention; a missing GPU or partner does not.
+variables, and installed partner libraries. Each partner is imported in a separate process, with a
+timeout of 20 seconds, to find out which version of DLPack it supports. Exit status: 1 if a problem
+was found; a missing GPU or partner is not a problem.
 """
 
 
 def add_to(subparsers: Subparsers) -> None:
-    """Adds the command."""
+    """Add the parser of the command."""
     parser = subparsers.add_parser(
         "doctor",
         help="report on this build, drivers and partner libraries",
         description=DESCRIPTION,
     )
-    parser.add_argument("--json", action="store_true", help="print JSON, to paste into an issue")
     parser.add_argument(
-        "--quick", action="store_true", help="do not import the partners; tell their versions only"
+        "--json", action="store_true", help="print JSON, for example for an issue report"
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="only report the versions of partners, without importing them",
     )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prints the report."""
+    """Print the report."""
     from refarray._doctor import doctor
 
     report = doctor(partners=not arguments.quick)

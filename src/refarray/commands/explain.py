@@ -1,4 +1,4 @@
-"""Owns `refarray explain`: one requirement, with its checks."""
+"""`refarray explain`: requirements and their checks."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 
 def add_to(subparsers: Subparsers) -> None:
-    """Adds the command."""
+    """Add the parser of the command."""
     parser = subparsers.add_parser(
-        "explain", help="tell what a requirement asks, why, and how it is checked"
+        "explain", help="explain a requirement: its text, its rationale and its checks"
     )
     parser.add_argument("ids", metavar="ID", nargs="+", help="for example VERS-01")
     parser.set_defaults(run=run)
 
 
 def explanation(asked: Requirement) -> str:
-    """Everything that is known of a requirement."""
+    """Return the description of a requirement."""
     from refarray.conformance.cases import CHECKS
     from refarray.conformance.requirements import reasons
 
-    derived = " (follows from the texts; no sentence says it)" if asked.derived else ""
+    derived = " (derived: implied by the standard, not stated in it)" if asked.derived else ""
     rows = [
         ("level", asked.level + derived),
         ("holds", ", ".join(asked.versions)),
@@ -39,8 +39,8 @@ def explanation(asked: Requirement) -> str:
         rows.append(("policy", ", ".join(asked.policy)))
     checks = [check for check in CHECKS.values() if check.id == asked.id]
     out = [f"{asked.id}  {asked.title}"]
-    for name, words in rows:
-        wrapped = textwrap.wrap(words, 84, break_long_words=False, break_on_hyphens=False)
+    for name, text in rows:
+        wrapped = textwrap.wrap(text, 84, break_long_words=False, break_on_hyphens=False)
         out.append(f"  {name:<9} {wrapped[0] if wrapped else ''}")
         out += [f"{'':12}{row}" for row in wrapped[1:]]
     out += [
@@ -54,7 +54,7 @@ def explanation(asked: Requirement) -> str:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prints each; unknown ids are told on stderr."""
+    """Print each requirement; report unknown ids on stderr."""
     from refarray.conformance.requirements import requirement
     from refarray.conformance.suite import load
 
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
             found = requirement(name)
         except KeyError:
             print(
-                f"refarray explain: no requirement is called {name}; see `refarray list`",
+                f"refarray explain: there is no requirement {name}; see `refarray list`",
                 file=sys.stderr,
             )
             status = 1

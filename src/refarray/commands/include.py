@@ -1,4 +1,4 @@
-"""Owns `refarray include`."""
+"""`refarray include`: the folder of the C++ headers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from refarray.commands import Subparsers
 
 
 def add_to(subparsers: Subparsers) -> None:
-    """Adds the command."""
+    """Add the parser of the command."""
     parser = subparsers.add_parser(
         "include", help="print the folder of the C++ headers, for a compiler's -I"
     )
@@ -17,7 +17,7 @@ def add_to(subparsers: Subparsers) -> None:
 
 
 def run(_: argparse.Namespace) -> int:
-    """Prints the folder, alone on a line."""
+    """Print the folder."""
     from refarray._build import get_include
 
     try:

@@ -1,5 +1,4 @@
-"""Owns `refarray inspect`: evaluating an expression over modules that are imported as it names
-them."""
+"""`refarray inspect`: evaluate an expression and inspect the result."""
 
 from __future__ import annotations
 
@@ -18,15 +17,15 @@ if TYPE_CHECKING:
     from refarray._inspect import Inspection
 
 DESCRIPTION = """\
-Evaluate EXPRESSION and show what the DLPack producer (or capsule) it yields exports. Modules are
-imported as the expression names them; np and jnp stand for numpy and jax.numpy. Nothing is
-consumed.
+Evaluate a Python expression and show what the resulting DLPack producer exports, or what the
+resulting capsule contains, without consuming it. Modules that the expression names are imported;
+np, jnp, cp and ra are short for numpy, jax.numpy, cupy and refarray.
 """
 ALIASES = {"np": "numpy", "jnp": "jax.numpy", "cp": "cupy", "ra": "refarray"}
 
 
 class Failure(Exception):
-    """Why there is nothing to show, and the exit status that says so."""
+    """An error message and the exit status."""
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
@@ -34,9 +33,9 @@ class Failure(Exception):
 
 
 def add_to(subparsers: Subparsers) -> None:
-    """Adds the command."""
+    """Add the parser of the command."""
     parser = subparsers.add_parser(
-        "inspect", help="show what an object exports by DLPack", description=DESCRIPTION
+        "inspect", help="show what an object exports through DLPack", description=DESCRIPTION
     )
     parser.add_argument(
         "expression", metavar="EXPRESSION", help="for example 'numpy.arange(6)[::2]'"
@@ -46,13 +45,13 @@ def add_to(subparsers: Subparsers) -> None:
         "--html",
         metavar="PATH",
         type=Path,
-        help="write a page with a picture of the memory layout, too",
+        help="also write an HTML page with a picture of the memory layout",
     )
     parser.set_defaults(run=run)
 
 
 def free_names(tree: ast.AST) -> list[str]:
-    """The names an expression reads and does not bind itself, in order of appearance."""
+    """Return the names that an expression reads and does not bind, in order of appearance."""
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     bound = {node.id for node in nodes if not isinstance(node.ctx, ast.Load)}
     bound |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
@@ -63,7 +62,7 @@ def free_names(tree: ast.AST) -> list[str]:
 
 
 def dotted(node: ast.expr) -> list[str]:
-    """["a", "b", "c"] for a.b.c; empty for anything that does not begin with a name."""
+    """Return ["a", "b", "c"] for a.b.c, and [] for an expression that does not start with a name."""
     if isinstance(node, ast.Name):
         return [node.id]
     if isinstance(node, ast.Attribute) and (parts := dotted(node.value)):
@@ -72,7 +71,7 @@ def dotted(node: ast.expr) -> list[str]:
 
 
 def import_submodules(tree: ast.AST, namespace: dict[str, object]) -> None:
-    """Imports a.b where the expression says a.b, a is a package and b is not yet in it."""
+    """Import a.b if the expression contains a.b, and b is a submodule that is not imported yet."""
     for node in ast.walk(tree):
         parts = dotted(node) if isinstance(node, ast.Attribute) else []
         value = namespace.get(parts[0]) if parts else None
@@ -83,12 +82,12 @@ def import_submodules(tree: ast.AST, namespace: dict[str, object]) -> None:
                 try:
                     import_module(f"{getattr(value, '__name__', '')}.{part}")
                 except ModuleNotFoundError:
-                    break  # evaluation will say that there is no such attribute
+                    break  # evaluation will raise AttributeError
             value = getattr(value, part, None)
 
 
 def evaluate(expression: str) -> object:
-    """The value of an expression. Throws Failure."""
+    """Return the value of an expression. Raises Failure."""
     try:
         tree = ast.parse(expression.strip(), "EXPRESSION", "eval")
     except SyntaxError as error:
@@ -99,19 +98,21 @@ def evaluate(expression: str) -> object:
             namespace[name] = import_module(ALIASES.get(name, name))
         except ModuleNotFoundError as error:
             raise Failure(
-                f"{name!r} is neither a builtin nor a module that can be imported: {error}", 1
+                f"{name!r} is neither a builtin nor an importable module: {error}", 1
             ) from None
-        except Exception as error:  # an import may raise anything
+        except Exception as error:  # an import may raise any exception
             raise Failure(f"importing {name} raised {type(error).__name__}: {error}", 1) from error
     try:
         import_submodules(tree, namespace)
         return eval(compile(tree, "EXPRESSION", "eval"), namespace)
-    except Exception as error:  # so may an expression
-        raise Failure(f"evaluating it raised {type(error).__name__}: {error}", 1) from error
+    except Exception as error:  # as may an expression
+        raise Failure(
+            f"evaluating the expression raised {type(error).__name__}: {error}", 1
+        ) from error
 
 
 def write_page(found: Inspection, expression: str, path: Path) -> None:
-    """Writes the page of --html. Throws Failure."""
+    """Write the page of --html. Raises Failure."""
     from refarray._picture_page import page
 
     try:
@@ -121,12 +122,12 @@ def write_page(found: Inspection, expression: str, path: Path) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prints what was found."""
+    """Print the inspection."""
     from refarray._inspect import inspect
 
     folder = str(Path.cwd())
     if "" not in sys.path and folder not in sys.path:
-        sys.path.insert(0, folder)  # the user's own modules, by either door
+        sys.path.insert(0, folder)  # as for `python -m refarray`, so that local modules are found
     try:
         try:
             found = inspect(evaluate(arguments.expression))

@@ -1,4 +1,4 @@
-"""Owns `refarray list`: every requirement on a line, with the number of its checks."""
+"""`refarray list`: the requirements, one per line, with the number of their checks."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from refarray.commands import Subparsers
 
 
 def add_to(subparsers: Subparsers) -> None:
-    """Adds the command."""
+    """Add the parser of the command."""
     parser = subparsers.add_parser("list", help="list the requirements and their checks")
     parser.add_argument(
-        "families", metavar="FAMILY", nargs="*", help="for example VERS LIFE; default: every one"
+        "families", metavar="FAMILY", nargs="*", help="for example VERS LIFE; default: all"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prints the table."""
+    """Print the table."""
     from refarray.conformance.cases import CHECKS
     from refarray.conformance.requirements import families, reasons, requirements
     from refarray.conformance.suite import load
@@ -32,8 +32,8 @@ def run(arguments: argparse.Namespace) -> int:
     wanted = {name.upper() for name in arguments.families} or set(families())
     if unknown := wanted - set(families()):
         print(
-            f"refarray list: no family is called {', '.join(sorted(unknown))}; "
-            f"there are {', '.join(families())}"
+            f"refarray list: unknown families: {', '.join(sorted(unknown))}; "
+            f"the families are {', '.join(families())}"
         )
         return 1
     chosen = [found for found in requirements().values() if found.family in wanted]

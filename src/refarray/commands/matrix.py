@@ -1,4 +1,4 @@
-"""Owns `refarray matrix`."""
+"""`refarray matrix`: exchange arrays between every pair of libraries."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ import sys
 from refarray.commands import Subparsers
 
 DESCRIPTION = """\
-Send arrays of every kind and dtype from each library to each and tell what arrived: shared,
-copied, refused, wrong, or writable although it was read-only. Each pair has a process of its own;
-one that dies is started again behind the array that killed it. The exit status is 1 when data
-arrived wrong or a process died of it, 3 when a library could not be imported.
+Exchange arrays of every kind and dtype between every pair of libraries and report the result:
+shared, copied, refused, wrong, or writable although the source was read-only. Each pair runs in a
+separate process; after a crash a new process resumes with the next array. Exit status: 1 if data
+arrived wrong or a process crashed, 3 if a library could not be imported or an argument is invalid.
 """
 
 
 def add_to(subparsers: Subparsers) -> None:
-    """Adds the command."""
+    """Add the parser of the command."""
     parser = subparsers.add_parser(
-        "matrix", help="exchange arrays between every two libraries", description=DESCRIPTION
+        "matrix", help="exchange arrays between every pair of libraries", description=DESCRIPTION
     )
-    parser.add_argument("subjects", metavar="SUBJECT", nargs="+")
+    parser.add_argument("subjects", metavar="SUBJECT", nargs="+", help="for example numpy torch")
     parser.add_argument(
         "--report",
         metavar="FORM=PATH",
         action="append",
         default=[],
-        help="write a report: json, html or markdown; may be given again",
+        help="write a report as json, html or markdown; can be repeated",
     )
     parser.set_defaults(run=run)
 
 
 def show_progress(pair: str, done: int, total: int) -> None:
-    """One line on a terminal's stderr, written over itself."""
-    words = "" if done == total else f"{done} of {total} pairs, {pair} "
-    print(f"\r\x1b[K{words}", end="", file=sys.stderr, flush=True)
+    """Show the progress on a terminal, overwriting one line of stderr."""
+    text = "" if done == total else f"{done} of {total} pairs, {pair} "
+    print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prints the grid and writes the reports."""
+    """Print the grid and write the reports."""
     from refarray.commands.check import Usage, wanted_reports
     from refarray.conformance.matrix import measure as matrix
     from refarray.conformance.report import grid

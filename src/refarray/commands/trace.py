@@ -1,4 +1,4 @@
-"""Owns `refarray trace`."""
+"""`refarray trace`: the calls of one exchange."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ import sys
 from refarray.commands import Subparsers
 
 DESCRIPTION = """\
-Send one array from PRODUCER to CONSUMER and print what happened, in its order: who called what with
-which keywords, the capsule's name before and after, when and in which thread the deleter ran; then
-what that says of the requirements. Both are names as `refarray check` takes them. The exit status
-is 1 when a MUST was broken, data arrived wrong or the process died, 3 when there was no exchange.
+Export one array from PRODUCER, import it in CONSUMER, and print what happened in order: the calls
+with their keywords, the name of the capsule before and after, when and in which thread the deleter
+ran. Then print which requirements the exchange meets or violates. PRODUCER and CONSUMER are subjects
+as in `refarray check`. Exit status: 1 if a MUST requirement is violated, data arrived wrong or the
+process crashed; 3 if no exchange took place.
 """
 
 
 def add_to(subparsers: Subparsers) -> None:
-    """Adds the command."""
+    """Add the parser of the command."""
     parser = subparsers.add_parser(
-        "trace", help="show one exchange, call by call", description=DESCRIPTION
+        "trace", help="show the calls of one exchange", description=DESCRIPTION
     )
     parser.add_argument("producer", metavar="PRODUCER")
     parser.add_argument("consumer", metavar="CONSUMER")
@@ -27,22 +28,25 @@ def add_to(subparsers: Subparsers) -> None:
         "--array",
         metavar="KIND",
         default="plain",
-        help="strided, readonly, empty … or an expression, such as 'torch.eye(3)[1]'",
+        help="an array of the kit (strided, readonly, empty, ...; default: plain) or an expression "
+        "such as 'torch.eye(3)[1]'",
     )
     parser.add_argument(
-        "--copy", choices=["true", "false"], help="what is passed to from_dlpack; default: nothing"
+        "--copy",
+        choices=["true", "false"],
+        help="the value of copy= for from_dlpack(); default: none",
     )
     parser.add_argument(
         "--methods",
         action="store_true",
-        help="offer no C exchange table, so that the consumer comes by the methods",
+        help="hide the C exchange API of the producer, so that the consumer calls __dlpack__()",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prints the timeline and the verdicts."""
+    """Print the timeline and the verdicts."""
     from refarray.conformance.live_validator.trace import trace
 
     keywords = {} if arguments.copy is None else {"copy": arguments.copy == "true"}

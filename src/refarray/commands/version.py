@@ -1,4 +1,4 @@
-"""Owns `refarray version`."""
+"""`refarray version`: the version."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from refarray.commands import Subparsers
 
 
 def add_to(subparsers: Subparsers) -> None:
-    """Adds the command."""
+    """Add the parser of the command."""
     parser = subparsers.add_parser("version", help="print the version")
     parser.set_defaults(run=run)
 
 
 def run(_: argparse.Namespace) -> int:
-    """Prints the version, alone on a line."""
+    """Print the version."""
     from refarray import __version__
 
     print(__version__)
