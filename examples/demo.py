@@ -1,9 +1,9 @@
-"""Arrays travelling without a copy between refarray and its partners, each line proven as it runs.
+"""Exchange arrays between refarray and other libraries without copies, and verify the exchange.
 
-`python examples/demo.py` meets NumPy and tvm-ffi; `--all` adds PyTorch and JAX. A line is "shared"
-only after a write on either side was read on the other (nobody may write into JAX's arrays: there
-it is the address). "not offered" needs the partner's own refusal of the same data from NumPy. The
-exit status is 1 if a proof fails.
+`python examples/demo.py` uses NumPy and tvm-ffi; `--all` adds PyTorch and JAX. An exchange counts
+as "shared" only after a write on either side was read on the other; for JAX, whose arrays are
+immutable, if the addresses are equal. It counts as "not supported" by a library only if that
+library also rejects the same data from NumPy. The exit status is 1 if a check fails.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from demo_partners import COUNT, DTYPES, LAYOUTS, PARTNERS, Partner, numpy_array
 import refarray as ra
 from refarray import _native
 
-ABORTS = "reversed"  # PyTorch 2.13 ends the process here, so it is asked in a process of its own
+ABORTS = "reversed"  # aborts the process in PyTorch 2.13, so it is tried in a subprocess
 
 
-class ProofError(Exception):
-    """What was claimed is not so."""
+class CheckError(Exception):
+    """A check failed."""
 
 
 @dataclass
 class Row:
-    """One printed line: what travelled where, what was proven of it, for which dtypes."""
+    """A line of the output: a direction, a layout, the result, and the dtypes that it holds for."""
 
-    way: str
+    direction: str
     layout: str
     result: str
     dtypes: str
@@ -56,7 +56,7 @@ def our_address(array: Any) -> int:
 
 def require(condition: bool, what: str) -> None:
     if not condition:
-        raise ProofError(what)
+        raise CheckError(what)
 
 
 def first(array: Any) -> Any:
@@ -64,15 +64,15 @@ def first(array: Any) -> Any:
 
 
 def require_write_seen(writer: Any, reader: Any, value: Any) -> None:
-    """`value` is written unless it is there already; then the other value is."""
-    value = value if first(writer) != value else type(value)(0)
+    """Raise unless a write through `writer` is visible through `reader`."""
+    value = value if first(writer) != value else type(value)(0)  # the write must change something
     writer[(0,) * writer.ndim] = value
-    require(first(writer) == value, "the write itself did not happen")
-    require(first(reader) == value, "a write is not seen on the other side")
+    require(first(writer) == value, "the write had no effect")
+    require(first(reader) == value, "a write on one side is not visible on the other")
 
 
 def prove_shared(partner: Partner, own: Any, theirs: Any, dtype: str) -> str:
-    """Raise unless both arrays are the same memory with the same shape and values."""
+    """Raise unless both arrays have the same memory, shape and values."""
     view = partner.view(theirs)
     require(tuple(view.shape) == own.shape, f"shapes differ: {tuple(view.shape)}, {own.shape}")
     require(view.tolist() == own.tolist(), "values differ")
@@ -84,22 +84,22 @@ def prove_shared(partner: Partner, own: Any, theirs: Any, dtype: str) -> str:
     one, two = {"bool": (True, False), "complex128": (3 + 4j, 5j)}.get(dtype, (3, 5))
     require_write_seen(own, view, one)
     require_write_seen(view, own, two)
-    return "shared: writes seen both ways"
+    return "shared: writes visible in both directions"
 
 
 def prove_read_only(own: Any) -> str:
-    """Raise unless our array refuses a write and keeps its values."""
+    """Raise unless the array rejects a write and keeps its values."""
     before = own.tolist()
     try:
         own[0] = 1
     except ValueError:
-        require(own.tolist() == before and own.readonly, "a refused write changed the data")
-        return "read-only kept: write refused"
-    raise ProofError("a write into read-only data was accepted")
+        require(own.tolist() == before and own.readonly, "a rejected write changed the data")
+        return "read-only preserved: write rejected"
+    raise CheckError("a write to read-only data was accepted")
 
 
 def send(partner: Partner, dtype: str, layout: str) -> str:
-    """refarray -> partner."""
+    """Import an array of refarray in the partner."""
     if partner.name == "PyTorch" and layout == ABORTS:
         return aborted()
     own = our_array(dtype, layout)
@@ -115,19 +115,19 @@ def send(partner: Partner, dtype: str, layout: str) -> str:
             theirs[0] = 1
         except ValueError:
             return prove_read_only(own)
-        raise ProofError("NumPy was given a writable view of read-only data")
+        raise CheckError("NumPy got a writable view of read-only data")
     flags = _native._inspect_capsule(own.__dlpack__(max_version=(1, 3)))["flags"]
-    require(flags & 1 == 1, "the exported tensor does not say that it is read-only")
-    require(not ra.from_dlpack(theirs).readonly, "the partner kept the flag after all")
-    return f"READ_ONLY is set by us, ignored by {partner.name}"
+    require(flags & 1 == 1, "READ_ONLY is not set in the exported tensor")
+    require(not ra.from_dlpack(theirs).readonly, "the partner preserves READ_ONLY after all")
+    return f"READ_ONLY is set, but {partner.name} ignores it"
 
 
 def receive(partner: Partner, dtype: str, layout: str) -> str:
-    """partner -> refarray."""
+    """Import an array of the partner in refarray."""
     try:
         theirs = partner.make(dtype, layout)
     except (ValueError, BufferError) as error:
-        return f"not offered by {partner.name} ({short(error)})"
+        return f"not supported by {partner.name} ({short(error)})"
     own = ra.from_dlpack(theirs)
     if layout == "read-only":
         return prove_read_only(own)
@@ -140,36 +140,36 @@ def short(error: BaseException) -> str:
 
 
 def refused_by(partner: Partner, control: Any, error: Exception) -> str:
-    """The partner's limit only if it refuses NumPy's array of the same kind just as well."""
+    """Attribute the error to the partner only if it also rejects an equal array from NumPy."""
     try:
         partner.from_dlpack(control)
     except type(error) as same:
-        return f"not offered by {partner.name} ({short(same)})"
+        return f"not supported by {partner.name} ({short(same)})"
     except Exception as other:
-        raise ProofError(f"refused with {short(error)}; NumPy's with {short(other)}") from error
-    raise ProofError(f"refused ours with {short(error)}, takes NumPy's") from error
+        raise CheckError(f"rejected with {short(error)}; NumPy's: {short(other)}") from error
+    raise CheckError(f"rejected with {short(error)}, but NumPy's is accepted") from error
 
 
 def aborted() -> str:
-    """Ask PyTorch in another process for NumPy's reversed array, which it does not survive."""
+    """Import a reversed NumPy array in PyTorch, which aborts the process: use a subprocess."""
     code = "import numpy, torch; torch.from_dlpack(numpy.arange(4.0)[::-1])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
-    require(result.returncode != 0, "PyTorch takes negative strides now: let it try ours")
+    require(result.returncode != 0, "PyTorch supports negative strides now: update the demo")
     end = f"signal {-result.returncode}" if result.returncode < 0 else "an exception"
-    return f"not offered by PyTorch (negative strides end its process: {end})"
+    return f"not supported by PyTorch (negative strides end the process: {end})"
 
 
-def travel(partner: Partner) -> list[Row]:
-    """Both directions over the whole grid; dtypes with the same outcome share a line."""
+def exchange_all(partner: Partner) -> list[Row]:
+    """Exchange all layouts and dtypes in both directions; dtypes with equal results share a row."""
     rows = []
-    for way, exchange in (
+    for direction, exchange in (
         (f"refarray -> {partner.name}", send),
         (f"{partner.name} -> refarray", receive),
     ):
         for layout in LAYOUTS:
             if layout == "read-only" and exchange is receive and partner.name != "NumPy":
-                continue  # only NumPy can make a read-only array
-            # PyTorch is asked once: each question costs a process.
+                continue  # only NumPy can create a read-only array
+            # PyTorch: one dtype is enough, since each attempt needs a subprocess.
             once = partner.name == "PyTorch" and layout == ABORTS
             tried = DTYPES[-1:] if once else DTYPES + partner.narrow
             outcomes: dict[str, list[str]] = {}
@@ -182,12 +182,12 @@ def travel(partner: Partner) -> list[Row]:
             for outcome, dtypes in outcomes.items():
                 names = " ".join(dtypes) if len(outcomes) > 1 else f"all {len(tried)}"
                 ok = not outcome.startswith("FAILED")
-                rows.append(Row(way, layout, outcome, "any" if once else names, ok))
+                rows.append(Row(direction, layout, outcome, "any" if once else names, ok))
     return rows
 
 
 class Tensor(ctypes.Structure):
-    """DLManagedTensorVersioned of DLPack 1.x, flattened, for the malformed capsule."""
+    """DLManagedTensorVersioned of DLPack 1.x, flattened."""
 
     _fields_ = (
         ("major", ctypes.c_uint32),
@@ -209,7 +209,7 @@ class Tensor(ctypes.Structure):
 
 
 def refuse_malformed() -> Row:
-    """A capsule with a negative extent must be refused, with a reason, and released once."""
+    """Check that a capsule with a negative extent is rejected and that its deleter runs once."""
     released = []
     deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(released.append)
     data, shape, strides = (ctypes.c_float * 4)(), (ctypes.c_int64 * 1)(-4), (ctypes.c_int64 * 1)(1)
@@ -226,7 +226,7 @@ def refuse_malformed() -> Row:
         ra.from_capsule(capsule)
     except BufferError as error:
         ok = len(released) == 1
-        text = f"refused, released {len(released)} time(s): {str(error)[:90]}"
+        text = f"rejected, deleter called {len(released)} time(s): {str(error)[:90]}"
     else:
         ok, text = False, "accepted"
     kept = (data, shape, strides, name)  # the capsule points at all of these
@@ -237,7 +237,7 @@ def refuse_malformed() -> Row:
 
 
 def nanoseconds(statements: dict[str, tuple[Callable[[Any], Any], Any]]) -> dict[str, float]:
-    """Median of many short chunks of each call, taken in turns so that all see the same machine."""
+    """Return the median time of each call, from short runs that alternate between the calls."""
 
     def chunk(function: Callable[[Any], Any], x: Any, count: int) -> float:
         start = time.perf_counter_ns()
@@ -256,7 +256,7 @@ def nanoseconds(statements: dict[str, tuple[Callable[[Any], Any], Any]]) -> dict
 
 
 def timings(partners: list[Partner]) -> list[tuple[str, ...]]:
-    """One exchange of 16 float32 elements, new array made and dropped, beside the partner's own."""
+    """Time the import of 16 float32 elements, including the release of the new array."""
     own = ra.arange(16, dtype="float32")
     calls: dict[str, tuple[Callable[[Any], Any], Any]] = {"own": (ra.from_dlpack, own)}
     for partner in partners:
@@ -267,7 +267,7 @@ def timings(partners: list[Partner]) -> list[tuple[str, ...]]:
     times = nanoseconds(calls)
     rows = [("refarray", f"{times['own']:.0f} ns", "-", "-", "-")]
     for partner in partners:
-        into, out, alone = (times[f"{partner.name} {way}"] for way in ("in", "out", "own"))
+        into, out, alone = (times[f"{partner.name} {key}"] for key in ("in", "out", "own"))
         cells = (f"{into:.0f} ns", f"{out:.0f} ns", f"{alone:.0f} ns", f"{alone / into:.1f}x")
         rows.append((partner.title, *cells))
     return rows
@@ -278,12 +278,12 @@ TIME_HEADER = (
     "refarray.from_dlpack(X's)",
     "X.from_dlpack(refarray's)",
     "X.from_dlpack(X's)",
-    "X's own / ours",
+    "X alone / refarray",
 )
 
 
 def show(title: str, header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
-    """A table: by rich where it is installed and can be seen, else aligned plain text."""
+    """Print a table: with rich on a terminal if it is installed, otherwise as plain text."""
     if importlib.util.find_spec("rich") is not None and sys.stdout.isatty():
         from rich.console import Console
         from rich.table import Table
@@ -303,25 +303,27 @@ def show(title: str, header: tuple[str, ...], rows: list[tuple[str, ...]]) -> No
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Zero-copy exchange, proven line by line.")
-    parser.add_argument("--all", action="store_true", help="PyTorch and JAX too")
-    parser.add_argument("--json", type=Path, help="write the lines and figures to this file")
+    parser = argparse.ArgumentParser(
+        description="Exchange arrays without copies, and verify each exchange."
+    )
+    parser.add_argument("--all", action="store_true", help="include PyTorch and JAX")
+    parser.add_argument("--json", type=Path, help="also write the results and times to this file")
     options = parser.parse_args()
     partners = list(PARTNERS if options.all else PARTNERS[:2])
     for partner in partners:
         partner.load()
-    rows = [row for partner in partners for row in travel(partner)]
+    rows = [row for partner in partners for row in exchange_all(partner)]
     rows.append(refuse_malformed())
     titles = ", ".join(partner.title for partner in partners)
-    header = ("way", "layout", "result", "dtypes")
-    lines = [(row.way, row.layout, row.result, row.dtypes) for row in rows]
+    header = ("direction", "layout", "result", "dtypes")
+    lines = [(row.direction, row.layout, row.result, row.dtypes) for row in rows]
     show(f"refarray {ra.__version__} and {titles}", header, lines)
     times = timings(partners)
     show("Time per exchange, 16 float32 elements, median", TIME_HEADER, times)
     failed = [row for row in rows if not row.ok]
-    refused = sum(row.result.startswith("not offered") for row in rows)
-    proven = len(rows) - len(failed) - refused
-    print(f"\n{proven} lines proven, {refused} not offered by a partner, {len(failed)} failed")
+    unsupported = sum(row.result.startswith("not supported") for row in rows)
+    verified = len(rows) - len(failed) - unsupported
+    print(f"\n{verified} verified, {unsupported} not supported by a partner, {len(failed)} failed")
     if options.json:
         record = {"lines": [asdict(row) for row in rows], "times": [TIME_HEADER, *times]}
         options.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

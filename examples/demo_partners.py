@@ -1,4 +1,4 @@
-"""The partners of the demonstration: how each imports, makes, addresses and shows its arrays."""
+"""The partner libraries of the demo: how each creates, imports, reads and addresses arrays."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ LAYOUTS: dict[str, Callable[[Any, Any], Any]] = {
 
 @dataclass
 class Partner:
-    """One library: how it imports, and how its arrays are addressed, read and written."""
+    """A library, and how to create, import, read and address its arrays."""
 
     name: str
     module: str
     distribution: str
-    writes: bool = True
-    narrow: tuple[str, ...] = ()  # dtypes it holds beyond DTYPES
+    writes: bool = True  # whether its arrays can be written to
+    narrow: tuple[str, ...] = ()  # dtypes that it supports in addition to DTYPES
 
     def load(self) -> None:
         self.library = importlib.import_module(self.module)
@@ -40,11 +40,11 @@ class Partner:
         self.title = f"{self.name} {self.version}"
         if self.name == "JAX":
             self.library.config.update("jax_enable_x64", True)
-        home = self.library.dlpack if self.name == "JAX" else self.library
-        self.from_dlpack: Callable[..., Any] = home.from_dlpack
+        module = self.library.dlpack if self.name == "JAX" else self.library
+        self.from_dlpack: Callable[..., Any] = module.from_dlpack
 
     def view(self, array: Any) -> Any:
-        """Something indexable over the partner's own array; tvm-ffi reads through NumPy."""
+        """Return an indexable view of the partner's array; for tvm-ffi, a NumPy array."""
         return np.from_dlpack(array) if self.name == "tvm-ffi" else array
 
     def address(self, array: Any) -> int:
@@ -53,7 +53,7 @@ class Partner:
         return array.unsafe_buffer_pointer() if self.name == "JAX" else array.data_ptr()
 
     def make(self, dtype: str, layout: str) -> Any:
-        """An array of this partner; tvm-ffi has no slicing, so NumPy cuts the view for it."""
+        """Create an array of this partner; tvm-ffi cannot slice, so NumPy creates its views."""
         if self.name == "PyTorch":
             xp = type(
                 "xp", (), {"reshape": self.library.reshape, "permute_dims": self.library.permute}

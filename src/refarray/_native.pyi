@@ -1,4 +1,4 @@
-"""Owns the types of the native module's names; their docs are in the module itself."""
+"""Type annotations of the native module; its docstrings are in src/extension/*/docstrings*.hpp."""
 
 import builtins
 from abc import ABCMeta
@@ -31,14 +31,14 @@ class SupportsDLPack(Protocol):
 
 @type_check_only
 class SupportsArrayInterface(Protocol):
-    """An object that describes its memory by NumPy's array interface."""
+    """An object with NumPy's array interface."""
 
     @property
     def __array_interface__(self) -> dict[str, Any]: ...
 
 @type_check_only
 class SupportsArray(Protocol):
-    """An object that NumPy can make an array of."""
+    """An object that NumPy can convert to an array."""
 
     def __array__(self) -> NDArray[Any]: ...
 
@@ -49,7 +49,7 @@ _Key: TypeAlias = SupportsIndex | slice | EllipsisType | None
 
 @type_check_only
 class SupportsStream(Protocol):
-    """A stream of any library that tells its handle."""
+    """A stream of any library that exposes its handle."""
 
     def __cuda_stream__(self) -> tuple[int, int]: ...
 
@@ -142,8 +142,8 @@ def _synchronize(device: _DeviceLike, /) -> None: ...
 def _finish_foreign() -> None: ...
 
 @type_check_only
-class _ExportsBuffer(metaclass=ABCMeta):  # where the limited API is used there is a metaclass
-    # Python 3.11 has the protocol, but not these names for it.
+class _ExportsBuffer(metaclass=ABCMeta):  # builds for the limited API have a metaclass
+    # These methods stand for the buffer protocol; Python 3.11 has it, but not the names.
     def __buffer__(self, flags: int, /) -> memoryview: ...
     def __release_buffer__(self, buffer: memoryview, /) -> None: ...
 
@@ -215,7 +215,7 @@ class Array(_ExportsBuffer):
     def __deepcopy__(self, memo: Any, /) -> Array: ...
     def __reduce_ex__(self, protocol: SupportsIndex, /) -> tuple[Any, ...]: ...
     def _repr_html_(self) -> str: ...
-    # Comparison and arithmetic are not built: they raise TypeError, and checkers refuse them.
+    # Comparison and arithmetic raise TypeError; with Never, type checkers reject them too.
     def __eq__(self, other: Never, /) -> Never: ...  # type: ignore[override]
     def __ne__(self, other: Never, /) -> Never: ...  # type: ignore[override]
     def __lt__(self, other: Never, /) -> Never: ...

@@ -1,4 +1,4 @@
-"""The commands of the command line, one module each: add_to() adds its parser, run() executes it."""
+"""The commands, one module each: add_to() adds the parser, run() executes the command."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def free_names(tree: ast.AST) -> list[str]:
 
 
 def dotted(node: ast.expr) -> list[str]:
-    """Return ["a", "b", "c"] for a.b.c, and [] for an expression that does not start with a name."""
+    """Return ["a", "b", "c"] for a.b.c, and [] if the expression does not start with a name."""
     if isinstance(node, ast.Name):
         return [node.id]
     if isinstance(node, ast.Attribute) and (parts := dotted(node.value)):

@@ -11,9 +11,9 @@ from refarray.commands import Subparsers
 DESCRIPTION = """\
 Export one array from PRODUCER, import it in CONSUMER, and print what happened in order: the calls
 with their keywords, the name of the capsule before and after, when and in which thread the deleter
-ran. Then print which requirements the exchange meets or violates. PRODUCER and CONSUMER are subjects
-as in `refarray check`. Exit status: 1 if a MUST requirement is violated, data arrived wrong or the
-process crashed; 3 if no exchange took place.
+ran. Then print which requirements the exchange meets or violates. PRODUCER and CONSUMER are
+subjects as in `refarray check`. Exit status: 1 if a MUST requirement is violated, data arrived
+wrong or the process crashed; 3 if no exchange took place.
 """
 
 
