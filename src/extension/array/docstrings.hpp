@@ -18,8 +18,8 @@ copy: None returns a view if strides can express the new shape, and otherwise a
     new, writable, row-major array. True always copies, False never does.
 
 Raises ValueError if the numbers of elements differ, NoCopyError if copy=False
-and no view exists, and TypeError for arguments of other types. Array API:
-reshape.)doc";
+and no view exists, and TypeError for arguments of other types.
+Array API: reshape.)doc";
 
 inline constexpr char kReshapeMethodDoc[] = R"doc(reshape($self, /, shape, *, copy=None)
 --
@@ -66,8 +66,8 @@ is always read-only, because several indices may refer to one element. It shares
 the memory of x and keeps it alive.
 
 Raises ValueError if x cannot be broadcast to shape, OverflowError if the number
-of bytes does not fit 63 bits, and TypeError for arguments of other types. Array
-API: broadcast_to.)doc";
+of bytes does not fit 63 bits, and TypeError for arguments of other types.
+Array API: broadcast_to.)doc";
 
 inline constexpr char kSqueezeDoc[] = R"doc(squeeze($module, x, /, axis)
 --

@@ -25,7 +25,7 @@ enum class Item { kInteger, kSlice, kEllipsis, kNewAxis };
 [[noreturn, gnu::cold]] void fail_not_index(PyObject* index) {
   core::fail(Fault::kType,
              "an index must be an integer, a slice, '...', None or a tuple of those, not ",
-             type_name(index), "; indexing by booleans, arrays and lists is not supported");
+             type_name(index), "; indexing by booleans and by arrays or lists is not supported");
 }
 
 /// Runs no user code.

@@ -50,9 +50,8 @@ Ref from_exporter(State& state, PyObject* object, const Keywords& keywords) {
   const Copy copy = to_copy(keywords.copy);
   // With a dtype, copy=True is left to copy_if_needed(): the producer would make a second copy.
   const bool passes_copy = keywords.dtype == nullptr || copy != Copy::kAlways;
-  ProtocolResult imported =
-      try_protocols(state, object, keywords.device, passes_copy ? keywords.copy : nullptr,
-                    copy == Copy::kNever);
+  ProtocolResult imported = try_protocols(
+      state, object, keywords.device, passes_copy ? keywords.copy : nullptr, copy == Copy::kNever);
   if (!imported.array) return {};
   return copy_if_needed(state, std::move(imported.array), keywords,
                         imported.request_honored && keywords.dtype == nullptr);

@@ -32,8 +32,8 @@ Arrays are converted as by astype().
 
 Raises ValueError for ragged sequences, naming the item; TypeError for str and
 other objects that are not array-like; BufferError for exported memory that
-cannot be used; and NoCopyError if copy=False and a copy is required. Array API
-2025.12: asarray.)doc";
+cannot be used; and NoCopyError if copy=False and a copy is required.
+Array API 2025.12: asarray.)doc";
 
 inline constexpr char kArangeDoc[] =
     R"doc(arange($module, start, /, stop=None, step=1, *, dtype=None, device=None)
@@ -67,8 +67,8 @@ device: None is the CPU.
 
 The memory is aligned to 256 bytes. Raises ValueError for a negative extent or
 too many axes, OverflowError if the number of bytes does not fit 63 bits,
-MemoryError, and BufferError for a device that cannot be used. Array API 2025.12:
-empty.)doc";
+MemoryError, and BufferError for a device that cannot be used.
+Array API 2025.12: empty.)doc";
 
 inline constexpr char kZerosDoc[] = R"doc(zeros($module, shape, *, dtype=None, device=None)
 --
@@ -108,8 +108,8 @@ Return a new array with the shape of x and uninitialized elements.
 
 dtype, device: None is that of x. The result is row-major and writable.
 
-Errors are those of empty(); raises TypeError if x is not an Array. Array API
-2025.12: empty_like.)doc";
+Errors are those of empty(); raises TypeError if x is not an Array.
+Array API 2025.12: empty_like.)doc";
 
 inline constexpr char kZerosLikeDoc[] =
     R"doc(zeros_like($module, x, /, *, dtype=None, device=None)
@@ -119,8 +119,8 @@ Return a new array of zeros with the shape of x.
 
 dtype, device: None is that of x. The result is row-major and writable.
 
-Errors are those of zeros(); raises TypeError if x is not an Array. Array API
-2025.12: zeros_like.)doc";
+Errors are those of zeros(); raises TypeError if x is not an Array.
+Array API 2025.12: zeros_like.)doc";
 
 inline constexpr char kOnesLikeDoc[] = R"doc(ones_like($module, x, /, *, dtype=None, device=None)
 --
@@ -129,8 +129,8 @@ Return a new array of ones with the shape of x.
 
 dtype, device: None is that of x. The result is row-major and writable.
 
-Errors are those of ones(); raises TypeError if x is not an Array. Array API
-2025.12: ones_like.)doc";
+Errors are those of ones(); raises TypeError if x is not an Array.
+Array API 2025.12: ones_like.)doc";
 
 inline constexpr char kFullLikeDoc[] =
     R"doc(full_like($module, x, /, fill_value, *, dtype=None, device=None)
@@ -140,7 +140,7 @@ Return a new array with the shape of x in which every element is fill_value.
 
 dtype, device: None is that of x. The result is row-major and writable.
 
-Errors are those of full(); raises TypeError if x is not an Array. Array API
-2025.12: full_like.)doc";
+Errors are those of full(); raises TypeError if x is not an Array.
+Array API 2025.12: full_like.)doc";
 
 }  // namespace refarray::extension
