@@ -47,12 +47,12 @@ def flags_text(flags: int) -> str:
 def device_name(device: tuple[int, int]) -> str:
     """Return refarray's name of a DLDevice ("cuda:0"), or else DLPack's ("kDLVulkan:0")."""
     kind, number = device
-    hosts = {1: "cpu", 3: "cuda_host", 11: "rocm_host"}
-    if kind in hosts:
-        return hosts[kind]
-    ours = {2: "cuda", 10: "rocm", 13: "cuda_managed"}
-    if kind in ours:
-        return f"{ours[kind]}:{number}"
+    unnumbered = {1: "cpu", 3: "cuda_host", 11: "rocm_host"}
+    if kind in unnumbered:
+        return unnumbered[kind]
+    numbered = {2: "cuda", 10: "rocm", 13: "cuda_managed"}
+    if kind in numbered:
+        return f"{numbered[kind]}:{number}"
     known = {int(member): member.name for member in DLDeviceType}
     return f"{known.get(kind, f'unknown type {kind}')}:{number}"
 

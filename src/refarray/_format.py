@@ -64,13 +64,13 @@ def printoptions(
 
     None keeps the current value of an option.
     """
-    given = {
+    options = {
         "threshold": threshold,
         "edgeitems": edgeitems,
         "linewidth": linewidth,
         "precision": precision,
     }
-    changes = {name: value for name, value in given.items() if value is not None}
+    changes = {name: value for name, value in options.items() if value is not None}
     token = _options.set(replace(current_options(), **changes))
     try:
         yield _options.get()

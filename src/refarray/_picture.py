@@ -32,16 +32,16 @@ def index_text(index: Index) -> str:
     return ",".join(map(str, index)) or "()"
 
 
-def text(x: float, y: float, words: str, size: float = 12, **attributes: object) -> str:
+def text(x: float, y: float, label: str, size: float = 12, **attributes: object) -> str:
     """Return a line of text."""
     more = attributes_text({"fill": "currentColor", **attributes})
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:.1f}"{more}>{escape(words)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:.1f}"{more}>{escape(label)}</text>'
 
 
-def fitted(x: float, y: float, width: float, words: str, **attributes: object) -> str:
+def fitted(x: float, y: float, width: float, label: str, **attributes: object) -> str:
     """Return text centred in a cell, at the largest font size that fits."""
-    size = max(6.0, min(12.0, (width - 4) / (0.62 * len(words))))
-    return text(x + width / 2, y, words, size, text_anchor="middle", **attributes)
+    size = max(6.0, min(12.0, (width - 4) / (0.62 * len(label))))
+    return text(x + width / 2, y, label, size, text_anchor="middle", **attributes)
 
 
 def attributes_text(attributes: dict[str, object]) -> str:
@@ -52,9 +52,9 @@ def attributes_text(attributes: dict[str, object]) -> str:
 def box(x: float, y: float, width: float, fill: str, title: str = "", **attributes: object) -> str:
     """Return a cell; `title` is its tooltip."""
     inside = f"<title>{escape(title)}</title>" if title else ""
-    given = attributes_text({"fill": fill, "stroke": "currentColor", **attributes})
+    style = attributes_text({"fill": fill, "stroke": "currentColor", **attributes})
     place = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{CELL_HEIGHT}"'
-    return f"<rect {place}{given}>{inside}</rect>"
+    return f"<rect {place}{style}>{inside}</rect>"
 
 
 # --- The array by index
@@ -148,14 +148,14 @@ class MemoryStrip:
             if placed.cell.kind is Kind.ELEMENT:
                 yield from self.element_boxes(placed)
                 continue
-            words = between_text(placed.cell)
+            label = between_text(placed.cell)
             is_gap = placed.cell.kind is Kind.GAP
-            title = f"{words}, {self.bytes_text(placed.cell)}"
+            title = f"{label}, {self.bytes_text(placed.cell)}"
             fill = "url(#ra-gap)" if is_gap else "transparent"
             dashes = "none" if is_gap else "3 3"
             yield box(placed.x, placed.y, placed.width, fill, title, stroke_dasharray=dashes)
             if not placed.cell.scaled:
-                yield fitted(placed.x, placed.y + 21, placed.width, words)
+                yield fitted(placed.x, placed.y + 21, placed.width, label)
 
     def element_boxes(self, placed: Placed) -> Iterator[str]:
         """Draw a cell of one element, or of several as bands in their colours."""
@@ -190,12 +190,12 @@ class MemoryStrip:
             line = y
             if bit % 8:
                 continue
-            words = f"{self.drawn.byte_offset + bit // 8:,}"
+            label = f"{self.drawn.byte_offset + bit // 8:,}"
             tick = f'y1="{y + CELL_HEIGHT}" y2="{y + CELL_HEIGHT + 5}" stroke="currentColor"'
             yield f'<line x1="{x:.1f}" x2="{x:.1f}" {tick}/>'
-            if x - last >= 7 * len(words) + 6:
-                anchor = "start" if x == LEFT and len(words) > 6 else "middle"
-                yield text(x, y + CELL_HEIGHT + 17, words, 10.5, text_anchor=anchor, opacity=".8")
+            if x - last >= 7 * len(label) + 6:
+                anchor = "start" if x == LEFT and len(label) > 6 else "middle"
+                yield text(x, y + CELL_HEIGHT + 17, label, 10.5, text_anchor=anchor, opacity=".8")
                 last = x
         tail = self.cells[-1].x + self.cells[-1].width
         x = tail + 4 * len(f"{self.drawn.byte_offset + self.drawn.cells[-1].bit // 8:,}") + 10
@@ -208,13 +208,13 @@ class MemoryStrip:
         right = max((x for _, x in arrows), default=0.0) + 14
         left = min(self.of((0,) * len(self.drawn.shape)).x, right)
         for level, ((path, _), axis) in enumerate(zip(arrows, shown, strict=True)):
-            words = f"axis {axis.number}: {step_text(axis.stride, self.drawn.bits)}"
-            fits_right = right + 6.7 * len(words) < WIDTH + 120
+            label = f"axis {axis.number}: {step_text(axis.stride, self.drawn.bits)}"
+            fits_right = right + 6.7 * len(label) < WIDTH + 120
             x, anchor = (right, "start") if fits_right else (left, "end")
             y = self.y - 8 - 22 * level
             bold = "font-weight:600"
             yield path
-            yield text(x, y, words, 11, fill=AXIS_COLOURS[level], style=bold, text_anchor=anchor)
+            yield text(x, y, label, 11, fill=AXIS_COLOURS[level], style=bold, text_anchor=anchor)
 
     def arrow(self, level: int, axis: Axis) -> tuple[str, float]:
         """Return the path of an arrow and its rightmost x."""
@@ -237,8 +237,8 @@ class MemoryStrip:
 
 def between_text(cell: Cell) -> str:
     """Return the label of a cell that is not an element."""
-    words = {Kind.GAP: "gap", Kind.OFFSET: "byte_offset"}
-    return f"{size_text(cell.bits)} {words.get(cell.kind, 'not drawn')}"
+    names = {Kind.GAP: "gap", Kind.OFFSET: "byte_offset"}
+    return f"{size_text(cell.bits)} {names.get(cell.kind, 'not drawn')}"
 
 
 def size_text(bits: int) -> str:
@@ -309,10 +309,10 @@ def svg(found: Inspection) -> str:
     """Return the picture as SVG."""
     drawn = drawing(found)
     if drawn is None:
-        words = (
+        label = (
             "There are no elements to draw." if found.shape is not None else "Nothing was exported."
         )
-        body = [text(LEFT, 30, words)]
+        body = [text(LEFT, 30, label)]
         height = 50.0
     else:
         body, height = panels(drawn, found)

@@ -112,7 +112,7 @@ T to_integer(PyObject* number, const char* dtype) {
              check(PyLong_FromUnsignedLongLong(static_cast<unsigned long long>(Limits::max()))));
 }
 
-/// Smallest and largest finite value.
+/// The smallest and the largest finite value.
 template <class T>
 std::pair<double, double> finite_range() noexcept {
   if constexpr (std::is_floating_point_v<T>) {
@@ -128,7 +128,8 @@ std::pair<double, double> finite_range() noexcept {
   }
 }
 
-/// Whether `out`, made from `value`, is `value` rounded: no infinity, NaN or saturation.
+/// Whether converting `value` to `out` only rounded it, without overflow to infinity, NaN or the
+/// largest value.
 template <class T>
 bool is_in_range(double value, T out) noexcept {
   if constexpr (requires { T::format; }) {
@@ -138,7 +139,8 @@ bool is_in_range(double value, T out) noexcept {
   return std::isfinite(value) && std::isfinite(widen(out));
 }
 
-/// An int must be in range; a float that is not becomes what every conversion makes of it.
+/// Throws OverflowError for an int out of range; a float out of range is converted as by
+/// core::copy.
 template <class T>
 T to_real(PyObject* number, const char* dtype) {
   const NumberKind kind = number_kind(number);
@@ -146,7 +148,7 @@ T to_real(PyObject* number, const char* dtype) {
   const double value =
       kind == NumberKind::kFloat ? PyFloat_AsDouble(number) : PyLong_AsDouble(number);
   const bool is_double = PyErr_Occurred() == nullptr;
-  PyErr_Clear();  // an int beyond every double: said below in our words
+  PyErr_Clear();  // an int out of range for double: fail_range() reports it
   const T out = narrow<T>(value);
   if (kind == NumberKind::kFloat || (is_double && is_in_range(value, out))) return out;
   const auto [low, high] = finite_range<T>();
