@@ -40,7 +40,7 @@ Ref copy_bytes(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
   require_host(src, "copying bytes");
   if (!dst.writable() || !core::is_c_contiguous(dst.extents(), dst.stride_span()) ||
       !core::is_c_contiguous(src.extents(), src.stride_span()) || dst.nbytes() != src.nbytes()) {
-    core::fail(Fault::kValue, "dst and src must be row-major and equal in bytes, and dst writable");
+    core::fail(Fault::kValue, "dst and src must be row-major, of one size, and dst writable");
   }
   const std::int64_t nbytes = dst.nbytes();
   {
