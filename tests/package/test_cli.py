@@ -140,7 +140,7 @@ def test_inspect_imports_submodules(tmp_path: Path) -> None:
         ("numpy.arange(", 2, "is not an expression"),
         ("x = 1", 2, "is not an expression"),
         ("", 2, "is not an expression"),
-        ("nmpy.arange(3)", 1, "'nmpy' is neither a builtin nor a module"),
+        ("nmpy.arange(3)", 1, "'nmpy' is neither a builtin nor an importable module"),
         ("numpy.nothing.here", 1, "AttributeError"),
         ("1 / 0", 1, "evaluating the expression raised ZeroDivisionError: division by zero"),
         ("[1, 2]", 1, "list has no __dlpack__"),
@@ -204,7 +204,7 @@ def test_doctor_warns_of_unknown_variables(
 def test_doctor_knows_every_variable_of_the_native_module() -> None:
     source = Path(__file__).resolve().parents[2] / "src"
     names = [
-        name.strip('",')
+        name.strip('",;')
         for path in source.rglob("*.cpp")
         for name in path.read_text(encoding="utf-8").replace("{", " ").split()
         if name.startswith('"REFARRAY_')
