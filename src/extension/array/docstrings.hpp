@@ -1,4 +1,4 @@
-// Docstrings of the manipulation functions and of the methods of Array that lie in this folder.
+// Docstrings of the functions and methods that this folder implements.
 //
 // The first line of a docstring is the text signature, which inspect.signature() reads.
 #pragma once

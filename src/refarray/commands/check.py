@@ -1,4 +1,4 @@
-"""`refarray check`: run the conformance kit on libraries."""
+"""Owns `refarray check`."""
 
 from __future__ import annotations
 
@@ -17,74 +17,69 @@ if TYPE_CHECKING:
     from refarray.conformance.runner.expectations import Expectation
 
 FORMS = {"json": "data", "html": "html", "markdown": "markdown", "junit": "junit", "badge": "badge"}
-"""The formats of --report, and the module in refarray.conformance.report that writes each."""
+"""The forms of --report, and the module of refarray.conformance.report that writes each."""
 DESCRIPTION = """\
-Test how array libraries conform to the data interchange standards (DLPack, array API, buffer
-protocol). Each SUBJECT is the name of an adapter (numpy, torch, jax, tvm_ffi, array_api_strict,
-pyarrow, refarray) or of a module with the array API's names. The checks run in a separate process:
-a crash or hang is reported as a finding and the remaining checks continue. Exit status: 3 if a
-subject could not be tested or an argument is invalid; otherwise 1 if a MUST requirement is violated
-or a process crashed or hung; otherwise 2 if an expectation is stale; otherwise 0.
+Try libraries against the standards of data interchange: each SUBJECT is the name of an adapter
+(numpy, torch, jax, tvm_ffi, array_api_strict, pyarrow, refarray) or of a module with the array
+API's names. It runs in a process of its own: a crash is a finding, the rest goes on.
+The exit status is 3 when a subject could not be tried, or an argument is wrong, else 1 when a MUST
+is broken or a process died, 2 when only an expectation is stale.
 """
 
 
 def add_to(subparsers: Subparsers) -> None:
-    """Add the parser of the command."""
+    """Adds the command."""
     parser = subparsers.add_parser(
-        "check", help="test whether libraries conform to the standards", description=DESCRIPTION
+        "check", help="tell where a library breaks the standard", description=DESCRIPTION
     )
-    parser.add_argument("subjects", metavar="SUBJECT", nargs="+", help="for example numpy torch")
-    parser.add_argument("--full", action="store_true", help="run every case and profile")
+    parser.add_argument("subjects", metavar="SUBJECT", nargs="+")
+    parser.add_argument("--full", action="store_true", help="every case and profile")
     parser.add_argument(
-        "--only",
-        metavar="ID",
-        nargs="+",
-        default=[],
-        help="run only these requirements or families, for example PROD-06 VERS",
+        "--only", metavar="ID", nargs="+", default=[], help="requirements or families: PROD-06 VERS"
     )
     parser.add_argument(
-        "--all", action="store_true", help="also list checks that passed or did not apply"
+        "--all", action="store_true", help="list what passed and what did not apply, too"
     )
     parser.add_argument(
         "--report",
         metavar="FORM=PATH",
         action="append",
         default=[],
-        help="write a report as json, html, markdown, junit or badge; can be repeated",
+        help="write a report: json, html, markdown, junit or badge; may be given again",
     )
     parser.add_argument(
         "--expect",
         metavar="FILE",
         type=Path,
-        help="a TOML file of expected failures; report only other failures, and entries that no "
-        "longer fail",
+        help="a TOML file of what is known to fail; anything else that fails, and what is stale in "
+        "it, is reported",
     )
     parser.add_argument(
         "--devices",
         metavar="WHERE",
         default="auto",
-        help="the devices for checks with streams: real; simulated (requires refarray-fakegpu); "
-        "simulated:FOLDER, with the folder of refarray-fakegpu; none; or auto (the default): "
-        "simulated if it is installed and the subject can use it, otherwise real",
+        help="what stands for devices with streams: real, simulated (refarray-fakegpu has to be "
+        "installed), simulated:FOLDER that holds it, none, or auto: simulated where it is there "
+        "and the subject can use it, else real",
     )
     parser.set_defaults(run=run)
 
 
 def show_progress(subject: str, done: int, total: int) -> None:
-    """Show the progress on a terminal, overwriting one line of stderr."""
+    """One line on a terminal's stderr, written over itself."""
     print(f"\r{subject}: {done} of {total} cases ", end="", file=sys.stderr, flush=True)
     if done == total:
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 class Usage(Exception):
-    """An invalid argument; the message describes it."""
+    """What is wrong with the arguments."""
 
 
 def wanted_reports(
     entries: list[str], forms: Sequence[str] = tuple(FORMS)
 ) -> list[tuple[str, Path]]:
-    """Return the format and the path of each --report."""
+    """(form, path) of each --report."""
     out = []
     for entry in entries:
         form, _, path = entry.partition("=")
@@ -95,7 +90,7 @@ def wanted_reports(
 
 
 def expected(path: Path | None) -> list[Expectation] | None:
-    """Read the expectations from a file."""
+    """The expectations of a file."""
     from refarray.conformance.runner import expectations
 
     if path is None:
@@ -107,7 +102,7 @@ def expected(path: Path | None) -> list[Expectation] | None:
 
 
 def chosen_devices(where: str) -> str:
-    """Return the devices that --devices selects."""
+    """The choice of --devices."""
     from refarray.conformance.subjects.devices import chosen
 
     try:
@@ -117,7 +112,7 @@ def chosen_devices(where: str) -> str:
 
 
 def chosen_checks(full: bool, only: Sequence[str]) -> list[Check]:
-    """Return the checks that --full and --only select."""
+    """What --full and --only ask for."""
     from refarray.conformance.runner import engine
 
     try:
@@ -127,7 +122,7 @@ def chosen_checks(full: bool, only: Sequence[str]) -> list[Check]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the checks, print the results and write the reports."""
+    """Runs the checks, prints and writes the reports."""
     from refarray.conformance.report import text
     from refarray.conformance.runner import engine
 
@@ -153,14 +148,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def status_against(runs: list[Run], known: list[Expectation]) -> int:
-    """Return the exit status with expected failures ignored; 2 if an expectation is stale."""
+    """As exit_status, less what was expected; 2 when an entry is stale."""
     from refarray.conformance.runner.expectations import compare
 
     verdict = compare(runs, known)
     for found in verdict.unexpected:
-        print(f"unexpected: {found.subject} {found.id} {found.role} {found.case}: {found.outcome}")
+        print(
+            f"not expected: {found.subject} {found.id} {found.role} {found.case}: {found.outcome}"
+        )
     for entry in verdict.stale:
-        print(f"stale: {entry} is expected to {entry.outcome}, but does not")
+        print(f"stale: {entry} is expected to {entry.outcome}, and does not")
     if any(run.broken for run in runs):
         return 3
     if verdict.unexpected:
@@ -169,7 +166,7 @@ def status_against(runs: list[Run], known: list[Expectation]) -> int:
 
 
 def exit_status(runs: list[Run]) -> int:
-    """Return 3 if a subject could not be tested, 1 for a violation, crash or hang, otherwise 0."""
+    """3 a subject that could not be tried, else 1 a broken MUST, a crash or a hang, 0 all well."""
     if any(run.broken for run in runs):
         return 3
     return 1 if any(found.outcome.failed for run in runs for found in run.findings) else 0

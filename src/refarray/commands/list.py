@@ -1,4 +1,4 @@
-"""`refarray list`: the requirements, one per line, with the number of their checks."""
+"""`refarray list`: each requirement on a line, with the number of its cases."""
 
 from __future__ import annotations
 
