@@ -198,7 +198,7 @@ def test_doctor_warns_of_unknown_variables(
 ) -> None:
     monkeypatch.setenv("REFARRAY_LIBCUDDA", "x")
     assert main(["doctor", "--quick"]) == 1
-    assert "problem: the environment variable REFARRAY_LIBCUDDA has no effect" in capsys.readouterr().out
+    assert "environment variable REFARRAY_LIBCUDDA has no effect" in capsys.readouterr().out
 
 
 def test_doctor_knows_every_variable_of_the_native_module() -> None:

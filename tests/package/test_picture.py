@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import refarray as ra
 from refarray.__main__ import main
-from refarray._drawing import Drawing, Kind, drawing, is_taken
+from refarray._drawing import Drawing, Kind, drawing, is_element
 from refarray._inspect import Inspection
 from refarray.conformance import give
 
@@ -75,9 +75,9 @@ def test_packed_elements_are_measured_in_bits() -> None:
 def test_large_arrays_are_abbreviated() -> None:
     big = drawn((1000, 700), (2100, 3))
     assert not big.whole and len(big.order) <= 15
-    assert big.kept[0][-1] == 999 and big.kept[1][-1] == 699
+    assert big.drawn_indices[0][-1] == 999 and big.drawn_indices[1][-1] == 699
     kinds = {cell.kind for cell in big.cells}
-    assert kinds == {Kind.TAKEN, Kind.GAP, Kind.LEFT_OUT}
+    assert kinds == {Kind.ELEMENT, Kind.GAP, Kind.OMITTED}
     text = " ".join(texts(ra.inspect(ra.zeros((1000, 700)))._repr_svg_()))
     assert "12 of 700,000 elements are drawn" in text and "not drawn" in text
     assert "gap" not in text  # row-major data has no gaps
@@ -124,7 +124,7 @@ def test_is_taken_agrees_with_the_element_offsets(data: Any, shape: tuple[int, .
         for index in itertools.product(*map(range, shape))
     }
     for offset in range(max(taken) + 1):
-        assert is_taken(offset, shape, strides) in {None, offset in taken}
+        assert is_element(offset, shape, strides) in {None, offset in taken}
 
 
 @pytest.mark.parametrize(
