@@ -115,7 +115,7 @@ def test_every_element_is_drawn_in_its_place(data: Any, shape: tuple[int, ...]) 
 
 @settings(max_examples=200, deadline=None)
 @given(st.data(), shapes)
-def test_is_taken_agrees_with_the_element_offsets(data: Any, shape: tuple[int, ...]) -> None:
+def test_is_element_agrees_with_the_element_offsets(data: Any, shape: tuple[int, ...]) -> None:
     strides = tuple(data.draw(st.integers(-30, 30)) for _ in shape)
     steps = zip(shape, strides, strict=True)
     lowest = sum(min(0, (n - 1) * step) for n, step in steps)
