@@ -21,7 +21,7 @@ PLAIN = ((6,), (1,))
 
 
 def die() -> None:
-    """Crashes."""
+    """Ends the process by SIGSEGV."""
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
