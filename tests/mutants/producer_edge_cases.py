@@ -8,7 +8,7 @@ import refarray as ra
 from mutants.base import MUTANTS, Array, breaks, forge, producer
 from mutants.producer_methods import Exporter
 from refarray.conformance import Subject
-from refarray.conformance.suite.producer.edges import HUGE
+from refarray.conformance.suite.producer.methods import HUGE
 
 OMITTED = object()  # the default of a keyword: tells "left out" from None
 

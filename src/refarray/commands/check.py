@@ -1,4 +1,4 @@
-"""Owns `refarray check`."""
+"""`refarray check`: runs the conformance checks on libraries and reports the findings."""
 
 from __future__ import annotations
 
@@ -17,69 +17,70 @@ if TYPE_CHECKING:
     from refarray.conformance.runner.expectations import Expectation
 
 FORMS = {"json": "data", "html": "html", "markdown": "markdown", "junit": "junit", "badge": "badge"}
-"""The forms of --report, and the module of refarray.conformance.report that writes each."""
+"""The formats of --report, and the module of refarray.conformance.report that writes each."""
 DESCRIPTION = """\
-Try libraries against the standards of data interchange: each SUBJECT is the name of an adapter
-(numpy, torch, jax, tvm_ffi, array_api_strict, pyarrow, refarray) or of a module with the array
-API's names. It runs in a process of its own: a crash is a finding, the rest goes on.
-The exit status is 3 when a subject could not be tried, or an argument is wrong, else 1 when a MUST
-is broken or a process died, 2 when only an expectation is stale.
+Check libraries against the standards of data interchange. Each SUBJECT is the name of an adapter
+(numpy, torch, jax, tvm_ffi, array_api_strict, pyarrow, refarray) or of a module that follows the
+array API. It runs in a process of its own: after a crash, which is a finding, the rest goes on.
+The exit status is 0 without deviations; 1 if a MUST is broken or a process crashed or hung; 2 if
+only an expectation is stale; 3 if an argument is wrong, a subject could not be tried, or a check
+failed by a bug of the kit.
 """
 
 
 def add_to(subparsers: Subparsers) -> None:
     """Adds the command."""
     parser = subparsers.add_parser(
-        "check", help="tell where a library breaks the standard", description=DESCRIPTION
+        "check", help="check libraries against the standard", description=DESCRIPTION
     )
     parser.add_argument("subjects", metavar="SUBJECT", nargs="+")
-    parser.add_argument("--full", action="store_true", help="every case and profile")
+    parser.add_argument("--full", action="store_true", help="run the slow cases, too")
     parser.add_argument(
         "--only", metavar="ID", nargs="+", default=[], help="requirements or families: PROD-06 VERS"
     )
     parser.add_argument(
-        "--all", action="store_true", help="list what passed and what did not apply, too"
+        "--all", action="store_true", help="also list cases that passed or do not apply"
     )
     parser.add_argument(
         "--report",
         metavar="FORM=PATH",
         action="append",
         default=[],
-        help="write a report: json, html, markdown, junit or badge; may be given again",
+        help="write a report: json, html, markdown, junit or badge; may be repeated",
     )
     parser.add_argument(
         "--expect",
         metavar="FILE",
         type=Path,
-        help="a TOML file of what is known to fail; anything else that fails, and what is stale in "
-        "it, is reported",
+        help="a TOML file with the known deviations; others, and entries that no finding confirms, "
+        "are reported",
     )
     parser.add_argument(
         "--devices",
         metavar="WHERE",
         default="auto",
-        help="what stands for devices with streams: real, simulated (refarray-fakegpu has to be "
-        "installed), simulated:FOLDER that holds it, none, or auto: simulated where it is there "
-        "and the subject can use it, else real",
+        help="the devices for checks that need streams: real, simulated (needs refarray-fakegpu), "
+        "simulated:FOLDER that contains it, none, or auto: simulated if it is installed and the "
+        "subject can use it, else real",
     )
     parser.set_defaults(run=run)
 
 
 def show_progress(subject: str, done: int, total: int) -> None:
-    """One line on a terminal's stderr, written over itself."""
+    """Rewrites one progress line on stderr."""
     print(f"\r{subject}: {done} of {total} cases ", end="", file=sys.stderr, flush=True)
     if done == total:
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 class Usage(Exception):
-    """What is wrong with the arguments."""
+    """The arguments are wrong; the message says how."""
 
 
 def wanted_reports(
     entries: list[str], forms: Sequence[str] = tuple(FORMS)
 ) -> list[tuple[str, Path]]:
-    """(form, path) of each --report."""
+    """The (format, path) of each --report."""
     out = []
     for entry in entries:
         form, _, path = entry.partition("=")
@@ -90,7 +91,7 @@ def wanted_reports(
 
 
 def expected(path: Path | None) -> list[Expectation] | None:
-    """The expectations of a file."""
+    """The expectations in a file."""
     from refarray.conformance.runner import expectations
 
     if path is None:
@@ -102,7 +103,7 @@ def expected(path: Path | None) -> list[Expectation] | None:
 
 
 def chosen_devices(where: str) -> str:
-    """The choice of --devices."""
+    """The validated value of --devices."""
     from refarray.conformance.subjects.devices import chosen
 
     try:
@@ -112,7 +113,7 @@ def chosen_devices(where: str) -> str:
 
 
 def chosen_checks(full: bool, only: Sequence[str]) -> list[Check]:
-    """What --full and --only ask for."""
+    """The checks that --full and --only select."""
     from refarray.conformance.runner import engine
 
     try:
@@ -148,7 +149,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def status_against(runs: list[Run], known: list[Expectation]) -> int:
-    """As exit_status, less what was expected; 2 when an entry is stale."""
+    """As exit_status, without expected deviations; 2 if an entry is stale."""
     from refarray.conformance.runner.expectations import compare
 
     verdict = compare(runs, known)
@@ -158,15 +159,24 @@ def status_against(runs: list[Run], known: list[Expectation]) -> int:
         )
     for entry in verdict.stale:
         print(f"stale: {entry} is expected to {entry.outcome}, and does not")
-    if any(run.broken for run in runs):
+    if incomplete(runs):
         return 3
     if verdict.unexpected:
         return 1
     return 2 if verdict.stale else 0
 
 
+def incomplete(runs: list[Run]) -> bool:
+    """Whether a subject could not be tried, or a check failed by a bug of the kit."""
+    from refarray.conformance.findings import Outcome
+
+    return any(
+        run.broken or any(found.outcome is Outcome.ERROR for found in run.findings) for run in runs
+    )
+
+
 def exit_status(runs: list[Run]) -> int:
-    """3 a subject that could not be tried, else 1 a broken MUST, a crash or a hang, 0 all well."""
-    if any(run.broken for run in runs):
+    """0: no deviation. 1: a broken MUST, a crash or a hang. 3: the results are incomplete."""
+    if incomplete(runs):
         return 3
     return 1 if any(found.outcome.failed for run in runs for found in run.findings) else 0

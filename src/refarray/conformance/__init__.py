@@ -1,5 +1,4 @@
-"""Owns what other libraries are measured by: the requirements of the standards, as data, and the
-checks that hold a library against them."""
+"""The conformance kit: the requirements of the standards as data, and checks of other libraries."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ __all__ = [
     "trace",
 ]
 
-_HOMES = {
+_MODULES = {
     "Finding": "findings",
     "Outcome": "findings",
     "Report": "library",
@@ -43,12 +42,12 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> object:
-        """Loads a name when it is first asked for."""
-        home = _HOMES.get(name)
-        if home is None:
+        """Imports a public name on its first use."""
+        module = _MODULES.get(name)
+        if module is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module
 
-        value = getattr(import_module(f"{__name__}.{home}"), name)
+        value = getattr(import_module(f"{__name__}.{module}"), name)
         globals()[name] = value  # `checks` is a function here and a module below
         return value

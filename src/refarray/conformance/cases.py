@@ -1,69 +1,124 @@
-"""Owns what a check is: one requirement, one case, how it is tried and how it is judged."""
+"""A conformance check: one case of one requirement, the function that tries it, and its result."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from refarray.conformance.requirements import Level, Role
 
+Function = TypeVar("Function", bound=Callable[..., "CheckResult"])
+
 
 class NotApplicable(Exception):
-    """The subject has nothing to try a case on. The message says what it lacks."""
+    """The subject lacks something that the case needs. The message names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What a case saw: whether the requirement held, what was observed, how to see it again."""
+    """The result of one case: whether the requirement held, the evidence, and a repro."""
 
     held: bool | None
-    """None: there was nothing to try it on, and `observed` says what is lacking."""
+    """None: not applicable; `observed` says what the subject lacks."""
     observed: str
     repro: str
     second: CheckResult | None = None
-    """What another check, which is a part of this one, is told: one trial serves both."""
+    """The result of the check that is `part_of` this one: one trial serves both."""
     level: Level | None = None
-    """As Check.level, where it depends on what was seen."""
+    """As Check.level, where the level depends on the observation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One case of one requirement. `probe` tries it and returns what it saw."""
+    """One case of one requirement. `probe` tries it."""
 
     id: str
     case: str
     role: Role
     expected: str
     probe: Callable[[Any], CheckResult]
+    """Called with the Producer, Consumer or Pair of the subject."""
     risky: bool = False
-    """It may crash or hang the subject: it runs in a process of its own."""
+    """The case may crash or hang the subject, so it runs in a child process of its own."""
     full: bool = False
-    """It runs with --full only."""
+    """The case runs with --full only."""
     part_of: str = ""
-    """The check whose trial shows this one, too; it has no trial of its own."""
+    """The name of the check whose trial also decides this one (CheckResult.second)."""
     level: Level | None = None
-    """What it is judged by, where the texts ask less of this case than of the requirement."""
+    """A weaker level than the requirement's, where the texts ask less of this case."""
     exits: bool = False
-    """The process ends after it as Python's does, and how it ends is a part of what was seen."""
+    """The process shuts the interpreter down after the case; how it exits is part of the result."""
     devices: bool = False
-    """It needs a device with streams, and runs in a process where its driver is."""
+    """The case needs a device with streams, and runs in a process that has loaded its driver."""
 
     @property
     def name(self) -> str:
-        """ "VERS-05[producer-future-major]": unique, and what pytest calls it."""
+        """The unique name, which is also pytest's: "VERS-05[producer-future-major]"."""
         return f"{self.id}[{self.role}-{self.case}]"
 
 
+# --- whose exception is it?
+
+_MARK = "__raised_by_subject__"
+kit_failures: list[str] = []
+"""Tracebacks of kit_callback blocks that failed during the current case."""
+
+
+@contextmanager
+def subject_code() -> Iterator[None]:
+    """Marks exceptions that leave the block as raised by the subject.
+
+    Every call into the subject runs in such a block, or in a `try` that records the exception.
+    An unmarked exception that leaves a probe is a bug of the kit (Outcome.ERROR).
+    """
+    try:
+        yield
+    except NotApplicable:
+        raise
+    except Exception as error:
+        attributes(error)[_MARK] = True
+        raise
+
+
+@contextmanager
+def kit_callback() -> Iterator[None]:
+    """Notes exceptions that leave the block as the kit's own. For kit code that the subject calls,
+    such as a producer's `__dlpack__`: the subject may swallow or replace the exception."""
+    try:
+        yield
+    except Exception:
+        kit_failures.append(traceback.format_exc())
+        raise
+
+
+def raised_by_subject(error: BaseException) -> bool:
+    """Whether the exception left a subject_code block."""
+    return _MARK in attributes(error)
+
+
+def attributes(error: BaseException) -> dict[str, Any]:
+    """The attributes of an exception, also of a class that overrides attribute access."""
+    out: dict[str, Any] = object.__getattribute__(error, "__dict__")
+    return out
+
+
+# --- progress
+
 announce: list[Callable[[str], None]] = []
-"""Who is told what is about to be tried, as a repro: all that is left of a case that dies."""
+"""Called with the repro of each step before it runs: the only trace of a case that crashes."""
 
 
 def about(repro: str) -> None:
-    """Tells who listens what is about to be tried."""
+    """Announces the step that is about to run."""
     for listener in announce:
         listener(repro)
 
+
+# --- the register
 
 CHECKS: dict[str, Check] = {}
 """Every check by its name, in the order of definition."""
@@ -80,12 +135,12 @@ def check(
     level: str = "",
     exits: bool = False,
     devices: bool = False,
-) -> Callable[[Callable[[Any], CheckResult]], Check]:
-    """Enters the decorated probe as one check."""
+) -> Callable[[Function], Function]:
+    """Registers the decorated function as one case of the requirement `name`. The decorator may be
+    applied more than once."""
 
-    def enter(probe: Callable[[Any], CheckResult]) -> Check:
-        weaker = Level(level) if level else None
-        return add(
+    def register(probe: Function) -> Function:
+        add(
             Check(
                 name,
                 case,
@@ -94,22 +149,55 @@ def check(
                 probe,
                 risky or exits,
                 full,
-                level=weaker,
+                level=Level(level) if level else None,
                 exits=exits,
                 devices=devices,
             )
         )
+        return probe
 
-    return enter
+    return register
 
 
-def part(of: Check, name: str, case: str, expected: str) -> Check:
-    """Enters what the trial of another check shows besides: its CheckResult.second."""
-    return add(Check(name, case, of.role, expected, of.probe, of.risky, of.full, of.name))
+def check_cases(
+    name: str,
+    role: str,
+    cases: Mapping[str, Any],
+    expected: str,
+    *,
+    level: str | Mapping[str, str] = "",
+    risky: bool = False,
+    exits: bool = False,
+) -> Callable[[Function], Function]:
+    """Registers the decorated function as several cases of one requirement.
+
+    `cases` maps each case to the value that is passed as the function's second argument. `expected`
+    is a format string over `case` and `value`. `level` may name the level of single cases.
+    """
+
+    def register(probe: Function) -> Function:
+        for case, value in cases.items():
+            check(
+                name,
+                role,
+                case,
+                expected.format(case=case, value=value),
+                risky=risky,
+                level=level if isinstance(level, str) else level.get(case, ""),
+                exits=exits,
+            )(partial(probe_with, probe, value))
+        return probe
+
+    return register
+
+
+def probe_with(probe: Callable[..., CheckResult], value: Any, subject: Any) -> CheckResult:
+    """Runs a probe of check_cases with the value of its case."""
+    return probe(subject, value)
 
 
 def add(made: Check) -> Check:
-    """Enters a check. ValueError when there is one of its name."""
+    """Registers a check. ValueError when the name is taken."""
     if made.name in CHECKS:
         raise ValueError(f"{made.name} is defined twice")
     CHECKS[made.name] = made

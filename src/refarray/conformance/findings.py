@@ -1,4 +1,4 @@
-"""Owns what a case found: its outcome, what was expected and seen, a way to see it again."""
+"""Findings: the outcome of one case, with the expected and observed behaviour and a repro."""
 
 from __future__ import annotations
 
@@ -10,25 +10,27 @@ from refarray.conformance.requirements import Level
 
 
 class Outcome(StrEnum):
-    """How a case ended. Only FAIL, CRASH and HANG make a run fail."""
+    """How a case ended. FAIL, CRASH and HANG are deviations of the subject and make a run fail."""
 
     PASS = "pass"
     FAIL = "fail"
     """A MUST is broken."""
     CRASH = "crash"
-    """The process died of a signal, or left, while the case ran."""
+    """The process was killed by a signal, or exited, while the case ran."""
     HANG = "hang"
-    """The case did not end in its time."""
+    """The case made no progress until its timeout."""
+    ERROR = "error"
+    """The check itself failed: a bug of the kit, which says nothing of the subject."""
     WARN = "warn"
     """A SHOULD is broken."""
     INFO = "info"
-    """What the texts leave open, or allow although it is dangerous, was seen."""
+    """The texts leave the behaviour open, or allow it although it is dangerous."""
     NOT_APPLICABLE = "not-applicable"
-    """The subject has nothing to try it on; `observed` says what it lacks."""
+    """The subject lacks something that the case needs; `observed` names it."""
 
     @property
     def failed(self) -> bool:
-        """Whether it makes the run fail."""
+        """Whether the subject deviates so that the run fails."""
         return self in {Outcome.FAIL, Outcome.CRASH, Outcome.HANG}
 
 
@@ -39,7 +41,11 @@ BROKEN: dict[Level, Outcome] = {
     Level.HAZARD: Outcome.INFO,
     Level.DISPUTED: Outcome.INFO,
 }
-"""What a case is that does not hold, by the level of its requirement."""
+"""The outcome of a case that does not hold, by the level at which it is judged."""
+
+
+class KitError(Exception):
+    """A check failed by a bug of the kit. The message holds the finding and the traceback."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,24 +56,25 @@ class Finding:
     """The requirement."""
     level: Level
     subject: str
-    """The name that was asked for."""
+    """The name on the command line."""
     version: str
-    """Of the subject; empty when it does not say."""
+    """The version of the subject; empty if it has none."""
     role: str
     case: str
     outcome: Outcome
     expected: str
     observed: str
     repro: str
-    """A few lines of Python that show it, without refarray where that is possible."""
+    """A few lines of Python that show it, without refarray where possible. Of an ERROR, the
+    traceback."""
     seconds: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """What JSON carries."""
+        """The finding as a JSON object."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Finding:
-        """The reverse of to_dict. TypeError for unknown or missing fields, ValueError for an
-        outcome that is none."""
+        """The inverse of to_dict. TypeError for unknown or missing fields, ValueError for unknown
+        outcomes and levels."""
         return cls(**{**data, "outcome": Outcome(data["outcome"]), "level": Level(data["level"])})

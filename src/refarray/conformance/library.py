@@ -1,4 +1,4 @@
-"""Owns the functions that a project's own tests call: check, checks, parametrize."""
+"""The functions that a project's own tests call: check, checks, parametrize."""
 
 from __future__ import annotations
 
@@ -7,25 +7,30 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from refarray.conformance.cases import Check
-from refarray.conformance.findings import Finding
+from refarray.conformance.findings import Finding, KitError, Outcome
 from refarray.conformance.report.text import text
 from refarray.conformance.requirements import requirements
 from refarray.conformance.runner.engine import Run, run_subject, selected
+from refarray.conformance.runner.worker_process import Broken
 
 if TYPE_CHECKING:
     import pytest
 
 
+FAILURES = (AssertionError, Broken)
+"""The exceptions of a case that fails. KitError is none of them."""
+
+
 @dataclass(frozen=True)
 class Report:
-    """What came of one subject. Its text is what `refarray check` prints."""
+    """The findings on one subject. str() is the output of `refarray check`."""
 
     run: Run
     expected_failures: Mapping[str, str]
 
     @property
     def findings(self) -> list[Finding]:
-        """Every case, in the order of the checks."""
+        """All cases, in the order of the checks."""
         return self.run.findings
 
     @property
@@ -34,17 +39,25 @@ class Report:
         return [f for f in self.findings if f.outcome.failed and f.id not in self.expected_failures]
 
     @property
+    def errors(self) -> list[Finding]:
+        """Cases in which the kit itself failed; they say nothing of the subject."""
+        return [found for found in self.findings if found.outcome is Outcome.ERROR]
+
+    @property
     def stale(self) -> list[str]:
-        """Expected failures that were tried and did not fail."""
+        """Expected failures that were tried, and did not fail."""
         failed = {found.id for found in self.findings if found.outcome.failed}
         tried = {found.id for found in self.findings}
-        return [name for name in self.expected_failures if name in tried - failed]
+        unknown = {found.id for found in self.errors}
+        return [name for name in self.expected_failures if name in tried - failed - unknown]
 
     def raise_for_failures(self) -> None:
-        """AssertionError with the report when anything failed that was not expected to, or did not
-        that was."""
+        """AssertionError with the report if a case failed unexpectedly, or an expected failure did
+        not occur. KitError if the kit itself failed."""
         if self.run.broken:
             raise AssertionError(f"{self.run.subject} could not be tried: {self.run.broken}")
+        if self.errors:
+            raise KitError(f"{len(self.errors)} checks failed by a bug of the kit\n\n{self}")
         if self.unexpected:
             raise AssertionError(f"{len(self.unexpected)} cases failed\n\n{self}")
         if self.stale:
@@ -55,8 +68,8 @@ class Report:
 
 
 def checks(*, full: bool = False, ids: Sequence[str] = ()) -> list[Check]:
-    """The checks there are: all with `full`, those of some requirements or families with `ids`.
-    ValueError for an id that none of them is of."""
+    """The registered checks: with `full` also the slow ones, with `ids` those of these requirements
+    or families only. ValueError for an id without a check."""
     return selected(full=full, ids=ids)
 
 
@@ -69,28 +82,28 @@ def check(
     raising: bool = True,
     devices: str = "auto",
 ) -> Report:
-    """Tries a library against the standards, in processes of its own.
+    """Checks a library against the standards, in separate processes.
 
     Parameters
     ----------
     subject
-        An adapter's name (`numpy`, `torch` …) or a module with the array API's names.
+        The name of an adapter (`numpy`, `torch` …) or of a module that follows the array API.
     full
-        Every case and profile.
+        Run the slow cases, too.
     ids
         Requirements or families only: `["PROD-06", "VERS"]`. ValueError for one without a check.
     expected_failures
-        `{id: reason}`: these may fail, and have to. ValueError for an id that is no requirement.
+        `{id: reason}`: at least one case of each must fail. ValueError for an unknown id.
     raising
-        Whether anything else that fails is an AssertionError.
+        Raise AssertionError for any other failure, and KitError for a bug of the kit.
     devices
-        What stands for devices with streams: "real", "simulated" (refarray-fakegpu),
-        "simulated:FOLDER", "none", or "auto". ValueError for anything else, or what is not there.
+        The devices for checks that need streams: "real", "simulated" (refarray-fakegpu),
+        "simulated:FOLDER", "none", or "auto". ValueError for another value, or a missing one.
 
     Returns
     -------
     Report
-        The findings; `print` it to read them.
+        The findings; `print` shows them.
     """
     expected = requirements_only(expected_failures)
     report = Report(run_subject(subject, selected(full=full, ids=ids), devices=devices), expected)
@@ -100,7 +113,7 @@ def check(
 
 
 def requirements_only(expected: Mapping[str, str] | None) -> Mapping[str, str]:
-    """The expected failures: ValueError for one that nothing can bear out."""
+    """The expected failures. ValueError for an unknown requirement."""
     if unknown := sorted((expected or {}).keys() - requirements().keys()):
         raise ValueError(f"expected_failures: {', '.join(unknown)}: no such requirement")
     return expected or {}
@@ -113,10 +126,12 @@ def parametrize(
     ids: Sequence[str] = (),
     expected_failures: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., Any]], pytest.MarkDecorator]:
-    """A decorator for a pytest test that takes `check`: a function without arguments, one for each
-    case, that raises AssertionError when the case fails. The cases of expected failures, by
-    requirement id, are xfails; one more, `ID-still-fails`, fails when none of them does. ValueError
-    as of check()."""
+    """A decorator that parametrizes a pytest test over the cases.
+
+    The test's argument `check` is a function that raises AssertionError if the case fails. Cases of
+    `expected_failures` are xfails; one more test per requirement, `ID-still-fails`, fails if none
+    of them does. ValueError as in check().
+    """
     import pytest
 
     from refarray.conformance.pytest_plugin import bound, still_fails
@@ -127,7 +142,7 @@ def parametrize(
         pytest.param(
             bound(subject, each),
             id=each.name,
-            marks=[pytest.mark.xfail(reason=expected[each.id], strict=False)]
+            marks=[pytest.mark.xfail(reason=expected[each.id], strict=False, raises=FAILURES)]
             if each.id in expected
             else [],
         )

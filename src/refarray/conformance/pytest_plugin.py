@@ -1,14 +1,17 @@
-"""Owns the pytest plugin: `pytest --pyargs refarray.conformance --subject torch`."""
+"""The pytest plugin: `pytest --pyargs refarray.conformance --subject torch`.
+
+An error of the kit (Outcome.ERROR) is reported as a pytest error, not as a failure of the subject.
+"""
 
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pytest
 
 if TYPE_CHECKING:
-    import pytest
-
     from refarray.conformance.cases import Check
     from refarray.conformance.runner.engine import Trial
 
@@ -16,7 +19,7 @@ _trials: dict[tuple[str, str], Trial] = {}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """--subject, which may be given again, and --conformance-full."""
+    """Adds --subject, --conformance-full and --conformance-devices."""
     from refarray.conformance.subjects.devices import CHOICES
 
     group = parser.getgroup("refarray", "DLPack conformance (refarray)")
@@ -25,15 +28,30 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="a library to try; may be given again",
+        help="a library to check; may be repeated",
     )
-    group.addoption("--conformance-full", action="store_true", help="every case and profile")
+    group.addoption("--conformance-full", action="store_true", help="run the slow cases, too")
     group.addoption(
         "--conformance-devices",
         default="auto",
         metavar="WHERE",
-        help=f"what stands for devices with streams: {CHOICES}",
+        help=f"the devices for checks that need streams: {CHOICES}",
     )
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Marks the report of a test that ended in a KitError."""
+    from refarray.conformance.findings import KitError
+
+    outcome: Any = yield
+    if call.excinfo is not None and call.excinfo.errisinstance(KitError):
+        outcome.get_result().kit_error = True
+
+
+def pytest_report_teststatus(report: Any) -> tuple[str, str, str] | None:
+    """Counts such a test as an error, not as a failure."""
+    return ("error", "E", "ERROR") if getattr(report, "kit_error", False) else None
 
 
 def trial(subject: str, devices: str) -> Trial:
@@ -49,36 +67,40 @@ def trial(subject: str, devices: str) -> Trial:
 
 
 def bound(subject: str, check: Check, devices: str = "auto") -> Callable[[], None]:
-    """A function that tries one case: AssertionError when it fails, skipped when there is nothing
-    to try it on, a warning for a broken SHOULD."""
+    """A function that runs one case: AssertionError if it fails, KitError if the check does, a skip
+    if it does not apply, an xfail for a broken SHOULD."""
 
     def run() -> None:
-        import pytest
-
-        from refarray.conformance.findings import Outcome
+        from refarray.conformance.findings import KitError, Outcome
         from refarray.conformance.requirements import requirement
 
         found = trial(subject, devices).try_one(check)
         asked = requirement(found.id)
-        words = (
+        text = (
             f"{found.id} {found.level}: {asked.title}\nexpected: {found.expected}\n"
             f"observed: {found.observed}\nstandard: {asked.source}\n\n{found.repro}"
         )
+        if found.outcome is Outcome.ERROR:
+            raise KitError(f"{check.name}: {text}")
         if found.outcome is Outcome.NOT_APPLICABLE:
             pytest.skip(found.observed)
         if found.outcome is Outcome.WARN:
-            pytest.xfail(words)  # shown in the summary; does not fail the run
-        assert not found.outcome.failed, words
+            pytest.xfail(text)  # shown in the summary; does not fail the run
+        assert not found.outcome.failed, text
 
     return run
 
 
 def still_fails(subject: str, of: Sequence[Check]) -> Callable[[], None]:
-    """A function that tries the cases of one requirement: AssertionError when none fails."""
+    """A function that runs the cases of one requirement: AssertionError if none fails."""
 
     def run() -> None:
+        from refarray.conformance.findings import KitError, Outcome
+
         one = trial(subject, "auto")
-        failed = any(one.try_one(check).outcome.failed for check in of)
-        assert failed, f"{of[0].id} did not fail, and has to"
+        outcomes = [one.try_one(check).outcome for check in of]
+        if Outcome.ERROR in outcomes:
+            raise KitError(f"{of[0].id}: a check failed by a bug of the kit")
+        assert any(outcome.failed for outcome in outcomes), f"{of[0].id} did not fail, and has to"
 
     return run

@@ -1,4 +1,4 @@
-"""Owns reading requirements.toml: each requirement of DLPack and the array API's interchange."""
+"""Reads requirements.toml: the requirements of DLPack and of the array API's data interchange."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Level(StrEnum):
     SHOULD = "SHOULD"
     MAY = "MAY"
     HAZARD = "HAZARD"
-    """No sentence asks for it; safety or interoperability needs it."""
+    """Not required by the texts, but needed for safety or interoperability."""
     DISPUTED = "DISPUTED"
     """The texts leave it open or contradict each other."""
 
 
 class Role(StrEnum):
-    """Who has to do it."""
+    """The side that a requirement binds."""
 
     PRODUCER = "producer"
     CONSUMER = "consumer"
@@ -37,10 +37,10 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One requirement of the standards, under an id that never changes its meaning.
+    """One requirement of the standards. The meaning of an id never changes.
 
-    `derived` says that the level follows from a text without being written there; `source` is a
-    link to that text.
+    `source` is a link to the text; `derived` says that the level follows from the text without
+    being stated there.
     """
 
     id: str
@@ -48,13 +48,13 @@ class Requirement:
     level: Level
     source: str
     versions: tuple[str, ...]
-    """The standards and the versions from which on it holds: "DLPack 1.2+"."""
+    """The standards and the first version in which it holds: "DLPack 1.2+"."""
     rationale: str
     roles: tuple[Role, ...]
     policy: tuple[str, ...] = ()
-    """What refarray chose where the texts are silent: "A-02", explained in the manual."""
+    """refarray's choices where the texts are silent: "A-02", explained in the manual."""
     gpu: bool = False
-    """Some part of it shows only where a device with streams is, real or simulated."""
+    """Some part of it can be shown only on a device with streams, real or simulated."""
     derived: bool = False
 
     @property
@@ -64,7 +64,7 @@ class Requirement:
 
 
 def link(source: str, sources: Mapping[str, str]) -> str:
-    """The address that a `source` entry stands for: `name#part`, or `issue:owner/name#number`."""
+    """The URL of a `source` entry: `name#part`, or `issue:owner/name#number`."""
     name, _, part = source.partition("#")
     if name.startswith("issue:"):
         return f"https://github.com/{name.removeprefix('issue:')}/issues/{part}"
@@ -72,9 +72,9 @@ def link(source: str, sources: Mapping[str, str]) -> str:
 
 
 def parse(text: str) -> tuple[dict[str, str], dict[str, Requirement]]:
-    """The families and the requirements of a file like requirements.toml, in its order.
+    """The families and requirements in the text of requirements.toml, in its order.
 
-    ValueError names the requirement and the entry that are wrong.
+    ValueError names the wrong requirement and entry.
     """
     data = tomllib.loads(text)
     families = cast(dict[str, str], data["families"])
@@ -106,7 +106,9 @@ def _requirement(name: str, entry: dict[str, Any], sources: Mapping[str, str]) -
     return Requirement(id=name, **{**entry, **typed})
 
 
-_read: list[tuple[Mapping[str, str], Mapping[str, Requirement]]] = []  # once read, the one entry
+_read: list[
+    tuple[Mapping[str, str], Mapping[str, Requirement]]
+] = []  # the registry, once it is read
 
 
 def _registry() -> tuple[Mapping[str, str], Mapping[str, Requirement]]:
@@ -117,13 +119,13 @@ def _registry() -> tuple[Mapping[str, str], Mapping[str, Requirement]]:
     return _read[0]
 
 
-_given: list[Mapping[str, str]] = []  # the reasons, once read
+_reasons: list[Mapping[str, str]] = []  # the reasons, once they are read
 
 
 def reasons() -> Mapping[str, str]:
     """Why the kit has no check for a requirement, by its id. The file is read once."""
-    if _given:
-        return _given[0]
+    if _reasons:
+        return _reasons[0]
     file = resources.files(__package__).joinpath("no_check.toml")
     data = tomllib.loads(file.read_text(encoding="utf-8"))
     out = {}
@@ -132,12 +134,12 @@ def reasons() -> Mapping[str, str]:
             if name in out:
                 raise ValueError(f"{name}: no_check.toml gives two reasons")
             out[name] = data["kinds"][kind]
-    _given.append(MappingProxyType(out))
-    return _given[0]
+    _reasons.append(MappingProxyType(out))
+    return _reasons[0]
 
 
 def families() -> Mapping[str, str]:
-    """What each family of ids is about: {"ABI": "Memory layout of the structs", ...}."""
+    """The families of ids and their titles: {"ABI": "Memory layout of the structs", ...}."""
     return _registry()[0]
 
 
@@ -147,5 +149,5 @@ def requirements() -> Mapping[str, Requirement]:
 
 
 def requirement(name: str) -> Requirement:
-    """The requirement with that id, in any case: KeyError when there is none."""
+    """The requirement with that id, in upper or lower case. KeyError if there is none."""
     return requirements()[name.upper()]

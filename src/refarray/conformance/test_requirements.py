@@ -1,5 +1,4 @@
-"""Owns the tests that pytest collects by --pyargs refarray.conformance: one for each case and
-subject."""
+"""The tests that pytest collects with --pyargs refarray.conformance: one per subject and case."""
 
 from __future__ import annotations
 
@@ -32,5 +31,5 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def test_requirement(case: Callable[[], None]) -> None:
-    """The subject keeps the requirement in this case."""
+    """The requirement holds in this case."""
     case()

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from refarray.conformance.cases import NotApplicable
+from refarray.conformance.cases import NotApplicable, subject_code
 from refarray.conformance.gpu.driver_calls import GATE_SECONDS, VENDORS, Driver, Failed, Gate
 from refarray.conformance.harness.producer import raised
 from refarray.conformance.subjects.devices import COUNT, OnDevice, simulation
@@ -97,7 +97,8 @@ class DeviceFixture:
     def stream(self, device: int = 0) -> tuple[Any, int]:
         """A stream of the library, and its handle."""
         made = self.eval(self.on.stream.format(device) if self.on.stream else "")
-        return made, int(self.eval(self.on.handle.format("_s"), _s=made))
+        with subject_code():
+            return made, int(self.eval(self.on.handle.format("_s"), _s=made))
 
     def foreign(self, device: int = 0) -> int:
         """A stream that the kit creates on a device, which becomes the current device."""
@@ -112,7 +113,7 @@ class DeviceFixture:
         """Copies `source` into `array` on a stream."""
         if not self.on.write:
             raise NotApplicable(f"the adapter of {self.subject.name} has no write on a stream")
-        with self.working_on(stream):
+        with self.working_on(stream), subject_code():
             exec(self.on.write.format("_x", "_y"), {**self.namespace, "_x": array, "_y": source})
 
     def read(self, array: Any, stream: Any) -> Any:

@@ -12,7 +12,14 @@ from typing import Any
 import refarray
 from refarray import _native
 from refarray.conformance import _adversary
-from refarray.conformance.cases import CheckResult, NotApplicable, about
+from refarray.conformance.cases import (
+    CheckResult,
+    NotApplicable,
+    about,
+    kit_callback,
+    subject_code,
+)
+from refarray.conformance.dlpack import READ_ONLY
 from refarray.conformance.harness.corpus import FLOATS
 from refarray.conformance.harness.producer import raised
 from refarray.conformance.subjects.subject import Subject
@@ -61,7 +68,8 @@ class Import:
     def values(self) -> Any:
         """Its elements as nested lists."""
         self.held()
-        return refarray.from_dlpack(self.array).tolist()
+        with subject_code():
+            return refarray.from_dlpack(self.array).tolist()
 
     @property
     def readonly(self) -> bool:
@@ -69,7 +77,7 @@ class Import:
         flags = self.held().get("flags")
         if flags is None:
             raise NotApplicable("its export has no flags")
-        return bool(flags & 1)
+        return bool(flags & READ_ONLY)
 
 
 def described(array: Any) -> str:
@@ -97,7 +105,8 @@ class Consumer:
         if not name:
             raise NotApplicable(f"{self.subject.name} has no import function")
         try:
-            return eval(name, self.namespace)
+            with subject_code():
+                return eval(name, self.namespace)
         except (AttributeError, NameError) as error:
             raise NotApplicable(f"{self.subject.name} has no import function: {error}") from error
 
@@ -143,7 +152,7 @@ class Consumer:
         if "with_table(" in given:
             lines[:1] = [
                 "from refarray.conformance import _adversary",
-                "from refarray.conformance.suite.exchange_api.foreign_table import with_table",
+                "from refarray.conformance.suite.consumer.table import with_table",
                 self.subject.imports,
             ]
         return "\n".join(lines)
@@ -220,8 +229,9 @@ class Given:
                     "this tensor needs the versioned struct; max_version must be at least (1, 0)"
                 )
             fields["versioned"] = False
-        self.tensors.append(_adversary.make(**fields))
-        capsule = self.tensors[-1].capsule()
+        with kit_callback():
+            self.tensors.append(_adversary.make(**fields))
+            capsule = self.tensors[-1].capsule()
         if self.keep:
             self.capsule = capsule
         return capsule

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from refarray import _native
-from refarray.conformance.cases import CheckResult, NotApplicable, about
+from refarray.conformance.cases import CheckResult, NotApplicable, about, subject_code
 from refarray.conformance.subjects.subject import Subject
 
 
@@ -91,7 +91,10 @@ class Export:
 
 def raised(error: BaseException) -> str:
     """An exception as reports show it: one line, the message cut after 160 characters."""
-    text = " ".join(str(error).split())
+    try:
+        text = " ".join(str(error).split())
+    except Exception as another:
+        text = f"(its str() raises {type(another).__name__})"
     return (
         f"{type(error).__name__}: {text[:160]}{'…' if len(text) > 160 else ''}"
         if text
@@ -147,7 +150,8 @@ class Producer:
         `text`. NotApplicable if the result is no DLPack capsule: LIFE-06 checks that."""
         export = self.ask(text, array, **keywords)
         if export.error is None and export.held is None:
-            raise NotApplicable(f"{export.call} gave {export.capsule!r}")
+            with subject_code():
+                raise NotApplicable(f"{export.call} gave {export.capsule!r}")
         return export
 
     def ask(self, text: str, /, array: Any = ABSENT, **keywords: Any) -> Export:
@@ -169,7 +173,8 @@ class Producer:
         method = getattr(type(array), "__dlpack_device__", None)
         if method is None:
             raise NotApplicable(f"{type(array).__name__} has no __dlpack_device__")
-        return tuple(int(part) for part in method(array))
+        with subject_code():
+            return tuple(int(part) for part in method(array))
 
     @staticmethod
     def read(capsule: Any) -> Mapping[str, Any] | None:

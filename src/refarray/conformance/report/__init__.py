@@ -1,1 +1,1 @@
-"""Owns the reports: each module turns the same runs into one form."""
+"""The report formats: each module writes runs in one of them."""

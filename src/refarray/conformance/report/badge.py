@@ -1,4 +1,4 @@
-"""Owns the report as a badge: the JSON that badge services read from an address."""
+"""The report as a badge: the JSON that badge services such as shields.io read."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from refarray.conformance.runner.engine import Run
 
 
 def text(runs: Iterable[Run]) -> str:
-    """How many requirements were kept by every subject together, and a colour."""
+    """The number of requirements that hold, over all subjects, and a colour."""
     runs = list(runs)
     tried = {
         (run.subject, found.id)
         for run in runs
         for found in run.findings
-        if found.outcome is not Outcome.NOT_APPLICABLE
+        if found.outcome not in {Outcome.NOT_APPLICABLE, Outcome.ERROR}
     }
     failed = {
         (run.subject, found.id) for run in runs for found in run.findings if found.outcome.failed
@@ -29,6 +29,8 @@ def text(runs: Iterable[Run]) -> str:
     }
     if any(run.broken for run in runs) or not tried:
         message, colour = "not tried", "lightgrey"
+    elif any(found.outcome is Outcome.ERROR for run in runs for found in run.findings):
+        message, colour = "error in the kit", "lightgrey"
     elif failed:
         message, colour = f"{len(failed)} of {len(tried)} broken", "red"
     else:

@@ -1,4 +1,4 @@
-"""Owns the report as JSON: its schema's version, the environment, and the findings."""
+"""The report as JSON: the schema's version, the environment and the findings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import refarray
 from refarray.conformance.runner.engine import Run
 
 SCHEMA = 1
-"""Counts up when a field changes its meaning or goes; new fields do not change it."""
+"""Incremented when a field changes its meaning or is removed, not for new fields."""
 
 
 def schema() -> dict[str, Any]:
@@ -25,7 +25,7 @@ def schema() -> dict[str, Any]:
 
 
 def environment() -> dict[str, str]:
-    """What a reader must know to see the same."""
+    """The environment of the run: versions and platform."""
     return {
         "refarray": refarray.__version__,
         "python": platform.python_version(),

@@ -1,4 +1,4 @@
-"""Owns the reports on a matrix: JSON, Markdown, and a page with every exchange of each pair."""
+"""The reports of a matrix: JSON, Markdown, and a page with every exchange of each pair."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COLOURS = {
     Arrival.SHARED: "pass",
 }
 INTRO = (
-    "Every array of each library, sent to each: what arrived was compared with what left. SHARED: "
+    "Each library's arrays sent to each library; the import is compared with the export. SHARED: "
     "the same memory; COPIED and REFUSED are answers that the standard allows; WRONG: another "
     "shape or dtype; WRITABLE: data that must not be written became writable."
 )
@@ -48,8 +48,8 @@ def every(rows: Rows) -> list[Cell]:
 
 
 def finding(cell: Cell, exchange: Exchange) -> Finding:
-    """One exchange as a finding: of TENS-19, what is exchanged stays what it was, or of FLAG-10
-    where read-only data was sent to who has read-only arrays."""
+    """One exchange as a finding of TENS-19, or of FLAG-10 if read-only data was sent to a library
+    that has read-only arrays."""
     sticky = exchange.case == "readonly" and "readonly" in subject(cell.consumer).arrays
     asked = requirement("FLAG-10" if sticky else "TENS-19")
     outcome = Outcome.PASS
@@ -67,14 +67,14 @@ def finding(cell: Cell, exchange: Exchange) -> Finding:
         role="pair",
         case=exchange.case,
         outcome=outcome,
-        expected="what arrives is what left, and as read-only as it was",
+        expected="the import has the export's shape, dtype and READ_ONLY flag",
         observed=f"{exchange.arrival}: {exchange.observed}",
         repro=exchange.repro,
     )
 
 
 def document(rows: Rows) -> dict[str, Any]:
-    """The report of `refarray check` with the pairs for subjects, and the exchanges besides."""
+    """The report of `refarray check` with pairs as subjects, and the exchanges of each pair."""
     runs = [
         Run(
             f"{cell.producer} -> {cell.consumer}",
@@ -97,14 +97,14 @@ def as_json(rows: Rows) -> str:
 
 
 def versions(rows: Rows) -> dict[str, str]:
-    """Of each library, by its name."""
+    """The version of each library by its name."""
     return {
         row[0].producer: next((c.versions[0] for c in row if c.versions[0]), "") for row in rows
     }
 
 
 def markdown(rows: Rows) -> str:
-    """The grid, and a line for each exchange that is not as it should be."""
+    """The grid, and a line for each bad exchange."""
     names = versions(rows)
     head = [f"{name} {version}".rstrip() for name, version in names.items()]
     out = [
@@ -135,7 +135,7 @@ def markdown(rows: Rows) -> str:
 
 
 def table(rows: Rows) -> str:
-    """The grid; each cell leads to its exchanges."""
+    """The grid; each cell links to its exchanges."""
     names = versions(rows)
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
     out = [f'<table class="matrix"><tr><th>producer \\ consumer</th>{head}</tr>']
@@ -152,18 +152,18 @@ def table(rows: Rows) -> str:
 
 
 def worst(cell: Cell) -> Arrival:
-    """Of its exchanges; copies and refusals are no worse than sharing."""
+    """The worst arrival of a cell; copies and refusals count as sharing."""
     bad = [what for what in ORDER[:5] if cell.counts[what]]
     return bad[0] if bad else Arrival.SHARED
 
 
 def anchor(cell: Cell) -> str:
-    """The name of a pair in the page."""
+    """The HTML id of a pair."""
     return f"{cell.producer}-{cell.consumer}"
 
 
 def section(cell: Cell) -> Iterator[str]:
-    """One pair: its exchanges, worst first."""
+    """One pair: its exchanges, the worst first."""
     what = worst(cell)
     words = escape(f"{cell.producer} {cell.consumer} {cell.text} {cell.broken}".lower())
     mark = f'<span class="outcome {COLOURS[what]}">{what}</span>'

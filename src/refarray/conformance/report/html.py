@@ -1,5 +1,4 @@
-"""Owns the report as one HTML file: nothing is loaded from elsewhere, a page anchor for each
-requirement, a filter, light and dark."""
+"""The report as a self-contained HTML file: an anchor per requirement, filters, light and dark."""
 
 from __future__ import annotations
 
@@ -20,30 +19,30 @@ LEVELS = tuple(Level)
 
 
 def badge(what: Outcome) -> str:
-    """An outcome with its colour; the word is there for who sees none."""
+    """An outcome as a word with its colour."""
     return f'<span class="outcome {what}">{what}</span>'
 
 
 def case(found: Finding, folded: bool) -> Iterator[str]:
-    """The row of one case, and its repro to copy."""
+    """One case, with its repro."""
     yield f'<div class="case" data-outcome="{found.outcome}">'
     yield f"{badge(found.outcome)} <b>{escape(f'{found.role} {found.case}')}</b>"
     yield f'<p class="expected">{escape(found.expected)}</p>'
     yield f'<p class="observed">{escape(found.observed)}</p>'
     if found.repro and found.outcome not in {Outcome.PASS, Outcome.NOT_APPLICABLE}:
-        yield repro(found.repro, folded)
+        yield repro(found.repro, folded, "traceback" if found.outcome is Outcome.ERROR else "repro")
     yield "</div>"
 
 
-def repro(text: str, folded: bool = False) -> str:
-    """Lines of Python, to be copied."""
+def repro(text: str, folded: bool = False, name: str = "repro") -> str:
+    """Lines of Python with a copy button."""
     lines = f'<button type="button">copy</button><pre>{escape(text)}</pre>'
-    fold = f"<details><summary>repro</summary>{lines}</details>"
+    fold = f"<details><summary>{name}</summary>{lines}</details>"
     return f'<div class="repro">{fold if folded else lines}</div>'
 
 
 def rank(group: list[Finding]) -> tuple[int, int, str]:
-    """The worst first: broken MUSTs before what else failed, then warnings."""
+    """The sort key of a requirement: failures first, among them broken MUSTs, then warnings."""
     what = worst(group)
     outcome = EVERY.index(what)
     failed = 0 if what.failed else 1 + outcome
@@ -52,17 +51,17 @@ def rank(group: list[Finding]) -> tuple[int, int, str]:
 
 
 def worst(group: list[Finding]) -> Outcome:
-    """Of its outcomes."""
+    """The worst outcome of a group."""
     return min((found.outcome for found in group), key=EVERY.index)
 
 
 def fold(run: Run, group: list[Finding]) -> Iterator[str]:
-    """One requirement: folded, with what was seen first."""
+    """One requirement as a fold; its summary shows the first observation."""
     asked = requirement(group[0].id)
     cases = sorted(group, key=lambda each: EVERY.index(each.outcome))
     what = cases[0].outcome
     anchor = escape(f"{run.subject}-{asked.id}")
-    level = cases[0].level  # of what is shown first: the texts may ask less of a case
+    level = cases[0].level  # a case may be judged at a weaker level
     words = [asked.id, asked.title, run.subject, level]
     words += [f"{found.role} {found.case} {found.observed}" for found in cases]
     search = escape(" ".join(words).lower(), quote=True)
@@ -85,7 +84,7 @@ def fold(run: Run, group: list[Finding]) -> Iterator[str]:
 
 
 def section(run: Run) -> Iterator[str]:
-    """One subject: its requirements, worst first, each a fold."""
+    """One subject: a fold per requirement, the worst first."""
     title = escape(f"{run.subject} {run.version}".rstrip())
     yield f'<section id="{escape(run.subject)}"><h2>{title}</h2>'
     if run.broken:
@@ -106,14 +105,14 @@ def section(run: Run) -> Iterator[str]:
 
 
 INTRO = (
-    "What each library does right and wrong in the exchange of arrays, held against the public "
-    "standards. FAIL: a MUST is broken; WARN: a SHOULD; INFO: the texts leave it open, or allow it "
-    "although it is dangerous."
+    "How each library follows the public standards for array exchange. FAIL: a MUST is broken; "
+    "WARN: a SHOULD; INFO: the texts leave it open, or allow it although it is dangerous; ERROR: "
+    "the check itself failed, which says nothing of the library."
 )
 
 
 def text(runs: Iterable[Run]) -> str:
-    """The page on some runs."""
+    """The page."""
     runs = list(runs)
     found = {each.outcome for run in runs for each in run.findings}
     quiet = {Outcome.PASS, Outcome.NOT_APPLICABLE}
@@ -140,8 +139,8 @@ def page(
     extra: str,
     sections: str,
 ) -> str:
-    """A page that loads nothing from elsewhere. `filters` are (outcome, class, checked);
-    `subjects`, `extra` and `sections` are HTML."""
+    """A self-contained page. `filters` are (outcome, CSS class, checked); `subjects`, `extra` and
+    `sections` are HTML."""
     frame = resources.files(__package__).joinpath("page.html").read_text(encoding="utf-8")
     boxes = "".join(
         f'<label class="outcome {colour}"><input type="checkbox" value="{what}" '
@@ -161,4 +160,6 @@ def page(
         "@EXTRA@": extra,
         "@SECTIONS@": sections,
     }
-    return re.sub("|".join(parts), lambda mark: parts[mark[0]], frame)  # in one pass: values stay
+    return re.sub(
+        "|".join(parts), lambda mark: parts[mark[0]], frame
+    )  # one pass: values are not expanded again

@@ -1,4 +1,4 @@
-"""Owns the report as JUnit XML: a suite per subject, a case per check."""
+"""The report as JUnit XML: a test suite per subject, a test case per check."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from refarray.conformance.findings import Finding, Outcome
 from refarray.conformance.requirements import requirement
 from refarray.conformance.runner.engine import Run
 
+ERRORS = {Outcome.CRASH, Outcome.HANG, Outcome.ERROR}
+"""Outcomes that JUnit calls errors: the check did not finish."""
+
 
 def printable(words: str) -> str:
-    """Text without the control characters that XML 1.0 has no way to write."""
+    """Text in which control characters that XML 1.0 cannot represent are escaped."""
     return "".join(c if c in "\t\n" or c >= " " else f"\\x{ord(c):02x}" for c in words)
 
 
@@ -28,7 +31,7 @@ def case(suite: ElementTree.Element, found: Finding) -> None:
         f"{requirement(found.id).title}\nexpected: {found.expected}\nobserved: {found.observed}\n"
         f"standard: {requirement(found.id).source}\n\n{found.repro}"
     )
-    if found.outcome.failed:
+    if found.outcome.failed or found.outcome is Outcome.ERROR:
         kind = "failure" if found.outcome is Outcome.FAIL else "error"
         child = ElementTree.SubElement(
             out, kind, type=str(found.outcome), message=printable(found.observed)
@@ -45,7 +48,7 @@ def text(runs: Iterable[Run]) -> str:
     root = ElementTree.Element("testsuites")
     for run in runs:
         failures = sum(found.outcome is Outcome.FAIL for found in run.findings)
-        errors = sum(found.outcome in {Outcome.CRASH, Outcome.HANG} for found in run.findings)
+        errors = sum(found.outcome in ERRORS for found in run.findings)
         suite = ElementTree.SubElement(
             root,
             "testsuite",

@@ -1,4 +1,4 @@
-"""Owns the report as Markdown: a table per subject, for a job's summary or an issue."""
+"""The report as Markdown: a table per subject, for a CI job summary or an issue."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from refarray.conformance.runner.engine import Run
 
 
 def cell(words: str) -> str:
-    """Text that stays in its cell."""
+    """Text escaped for a table cell."""
     return words.replace("|", "\\|").replace("\n", " ")
 
 

@@ -1,4 +1,4 @@
-"""Owns the report for a terminal: worst first, the repro below, sums at the end."""
+"""The report for a terminal: the worst findings first, each with its repro, and the totals."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from refarray.conformance.findings import Finding, Outcome
 from refarray.conformance.requirements import requirement
 from refarray.conformance.runner.engine import Run
 
-ORDER = (Outcome.CRASH, Outcome.HANG, Outcome.FAIL, Outcome.WARN, Outcome.INFO)
+ORDER = (*(Outcome.CRASH, Outcome.HANG, Outcome.FAIL, Outcome.ERROR, Outcome.WARN, Outcome.INFO),)
+"""The outcomes that are listed, the worst first."""
 MARKS = {
     Outcome.CRASH: "CRASH",
     Outcome.HANG: "HANG ",
     Outcome.FAIL: "FAIL ",
+    Outcome.ERROR: "ERROR",
     Outcome.WARN: "WARN ",
     Outcome.INFO: "INFO ",
 }
@@ -23,26 +25,27 @@ COLOURS = {
     Outcome.CRASH: "1;35",
     Outcome.HANG: "1;35",
     Outcome.FAIL: "1;31",
+    Outcome.ERROR: "1;33",
     Outcome.WARN: "33",
     Outcome.INFO: "36",
 }
 
 
 def coloured(text: str, code: str, colour: bool) -> str:
-    """The text in a terminal's colour, or plain."""
+    """The text with an ANSI colour, or plain."""
     return f"\x1b[{code}m{text}\x1b[0m" if colour else text
 
 
 def sums(findings: Iterable[Finding]) -> str:
-    """ "151 pass, 2 warn, 3 info, 3 not-applicable": outcomes that occurred, worst first."""
+    """ "151 pass, 2 warn, 3 info, 3 not-applicable": the outcomes that occur, the worst first."""
     counts = Counter(found.outcome for found in findings)
     order = (*ORDER, Outcome.PASS, Outcome.NOT_APPLICABLE)
     return ", ".join(f"{counts[what]} {what}" for what in order if counts[what])
 
 
 def lines(group: Sequence[Finding], width: int, colour: bool) -> Iterator[str]:
-    """The findings of one requirement that ended alike: what it asks, where that is written, each
-    case with what was expected and seen, and how to see the first again."""
+    """The findings of one requirement with one outcome: title and source of the requirement, the
+    expected and observed behaviour of each case, and the repro of the first."""
     first = group[0]
     asked = requirement(first.id)
     mark = coloured(MARKS[first.outcome], COLOURS[first.outcome], colour)
@@ -52,12 +55,13 @@ def lines(group: Sequence[Finding], width: int, colour: bool) -> Iterator[str]:
         yield from wrapped(f"{found.role} {found.case}", found.expected, width)
         yield from wrapped("", f"→ {found.observed}", width)
     for number, row in enumerate(first.repro.splitlines()):
-        yield f"      {'repro' if number == 0 else '':<28}  {row}"
+        name = "traceback" if first.outcome is Outcome.ERROR else "repro"
+        yield f"      {name if number == 0 else '':<28}  {row}"
     yield ""
 
 
 def wrapped(name: str, words: str, width: int) -> Iterator[str]:
-    """A named text in a column of its own; long names have a line to themselves."""
+    """A text in the second column, with its name in the first; a long name has its own line."""
     rows = textwrap.wrap(words, max(40, width - 36), break_long_words=False) or [""]
     if len(name) > 28:
         yield f"      {name}"
@@ -68,7 +72,7 @@ def wrapped(name: str, words: str, width: int) -> Iterator[str]:
 
 
 def grouped(findings: Iterable[Finding]) -> Iterator[list[Finding]]:
-    """The findings that are no pass, worst first, those of one requirement together."""
+    """The findings of the outcomes in ORDER, grouped by requirement, the worst first."""
     for what in ORDER:
         groups: dict[str, list[Finding]] = {}
         for found in findings:
@@ -78,7 +82,7 @@ def grouped(findings: Iterable[Finding]) -> Iterator[list[Finding]]:
 
 
 def text(runs: Iterable[Run], *, colour: bool = False, every: bool = False) -> str:
-    """The report of some runs. `every` lists what passed and what did not apply, too."""
+    """The report. `every` also lists cases that passed or do not apply."""
     width = shutil.get_terminal_size((100, 24)).columns
     out: list[str] = []
     for run in runs:

@@ -1,4 +1,4 @@
-"""Owns how a spy's timeline and verdicts are printed."""
+"""A spy's timeline and verdicts as text."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def text(spy: Spy) -> str:
-    """The timeline, and below it the verdicts: the worst first."""
+    """The timeline, then the verdicts, the worst first."""
     names = {"producer": spy.producer, "consumer": spy.consumer}
     return "\n".join([*timeline_lines(spy.timeline, spy.began, names), "", *lines(spy.findings)])
 
 
 def timeline_lines(steps: Sequence[Step], began: int, names: Mapping[str, str]) -> list[str]:
-    """A table of what happened; the time is in milliseconds since `began`."""
+    """The events as a table; times are in milliseconds since `began`."""
     rows = [("ms", "thread", "who", "what")]
     for step in steps:
         passed = f"{(step.nanoseconds - began) / 1e6:.3f}"
@@ -29,7 +29,7 @@ def timeline_lines(steps: Sequence[Step], began: int, names: Mapping[str, str]) 
 
 
 def lines(findings: Sequence[Finding]) -> list[str]:
-    """A line for each verdict, and one that counts them."""
+    """A line for each verdict, and the totals."""
     order = list(Outcome)
     ranked = sorted(findings, key=lambda f: (f.outcome is Outcome.PASS, order.index(f.outcome)))
     out = [

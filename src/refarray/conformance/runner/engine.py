@@ -1,5 +1,4 @@
-"""Owns running checks: a worker process per subject, started again after each death, and the
-findings that come of it."""
+"""Runs checks: a worker process per subject, restarted after each crash, and its findings."""
 
 from __future__ import annotations
 
@@ -18,21 +17,21 @@ from refarray.conformance.runner.worker_process import Broken, Died, Worker, how
 from refarray.conformance.subjects.devices import chosen, prepare
 
 PATIENCE = 3
-"""Cases one after the other that hang, until a subject is given up."""
+"""Consecutive hangs after which the rest of a subject's cases is not tried."""
 SIDE_BY_SIDE = 100
-"""Runs of that many cases are divided between two processes."""
+"""Runs of at least this many cases are divided between two processes."""
 Progress = Callable[[str, int, int], None]
-"""Called with the subject, the cases done and the cases in all."""
+"""Called with the subject, the number of finished cases and of all cases."""
 
 
 @dataclass
 class Run:
-    """What came of one subject."""
+    """The findings on one subject."""
 
     subject: str
     version: str = ""
     broken: str = ""
-    """Why nothing could be tried: it does not import, or died at that."""
+    """Why nothing could be tried, such as a failed import; empty otherwise."""
     findings: list[Finding] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -40,7 +39,7 @@ class Run:
 def selected(*, full: bool = False, ids: Sequence[str] = ()) -> list[Check]:
     """The checks of a run: every one with `full`, those of some ids or families otherwise.
 
-    ValueError for an id or family that none of them is of: a run that tries nothing passes.
+    ValueError for an id or family without a check: a run without cases would pass.
     """
     from refarray.conformance.suite import load
 
@@ -54,12 +53,14 @@ def selected(*, full: bool = False, ids: Sequence[str] = ()) -> list[Check]:
 
 
 def names(check: Check) -> set[str]:
-    """What selects a check: its requirement's id, and the family."""
+    """The names that select a check: the requirement's id and its family."""
     return {check.id, check.id.partition("-")[0]}
 
 
 def outcome(check: Check, message: dict[str, Any]) -> Outcome:
-    """What a case is, by its requirement's level; a child's death is one whatever the level."""
+    """The outcome of a case: by its level, except for crashes, hangs and errors of the kit."""
+    if message.get("error"):
+        return Outcome.ERROR
     if died := message.get("died"):
         message["observed"] = "no answer" if died == "hang" else died
         return Outcome.HANG if died == "hang" else Outcome.CRASH
@@ -70,12 +71,12 @@ def outcome(check: Check, message: dict[str, Any]) -> Outcome:
 
 
 def level(check: Check, message: dict[str, Any]) -> Level:
-    """What a case is judged by: the requirement's level, or the weaker one that the texts leave."""
+    """The level of a case: the requirement's, or a weaker one where the texts leave room."""
     told = message.get("level") or check.level
     return Level(told) if told else requirement(check.id).level
 
 
-def finding(run: Run, check: Check, message: dict[str, Any], what: Outcome) -> Finding:
+def finding(run: Run, check: Check, message: dict[str, Any], outcome: Outcome) -> Finding:
     """The finding of one case."""
     return Finding(
         id=check.id,
@@ -84,7 +85,7 @@ def finding(run: Run, check: Check, message: dict[str, Any], what: Outcome) -> F
         version=run.version,
         role=check.role,
         case=check.case,
-        outcome=what,
+        outcome=outcome,
         expected=check.expected,
         observed=message.get("observed", ""),
         repro=message.get("repro", ""),
@@ -93,24 +94,24 @@ def finding(run: Run, check: Check, message: dict[str, Any], what: Outcome) -> F
 
 
 class Trial:
-    """The checks of one subject, one after the other; its worker is started again after a death."""
+    """Runs checks on one subject, one after the other, and restarts its worker after a crash."""
 
     def __init__(self, subject: str, devices: str = "none") -> None:
         self.run = Run(subject)
         self.devices = devices
         self.workers: dict[str, Worker] = {}
-        """By mode: the one that forks, and the one with a device's driver."""
+        """By mode: "forks", and "devices" for the process that has loaded a driver."""
         self.fork_server: ForkServer | None = None
-        """Where further workers come from, once there is one."""
+        """Forks further workers; None until the first worker has started one."""
         self.without: str | None = None
-        """As Worker.without, once a worker has told."""
+        """As Worker.without; None until the first worker has started."""
         self.dead: set[str] = set()
-        """The checks that the process died of."""
+        """The checks that crashed or hung."""
         self.hangs = 0
-        """How many cases have hung since the last one that did not."""
+        """The number of consecutive hangs."""
 
     def try_one(self, check: Check) -> Finding:
-        """One finding. Broken when the subject cannot be imported, or answers nothing."""
+        """One finding. Broken if the subject cannot be imported, or hangs in PATIENCE cases."""
         if self.hangs == PATIENCE:
             raise Broken(f"{PATIENCE} cases hung one after the other; the rest was not tried")
         message = self.tried(check)
@@ -122,7 +123,7 @@ class Trial:
         return found
 
     def tried(self, check: Check) -> dict[str, Any]:
-        """What one check was told."""
+        """The message of one check."""
         if check.part_of in self.dead:
             return {"held": None, "observed": f"it died: see {check.part_of}"}
         if check.devices and (why := self.no_devices()):
@@ -137,13 +138,15 @@ class Trial:
             del self.workers[mode]
             message = died(end, worker)
         broken = outcome(check, {**message}).failed
-        shared = (check.risky or check.devices) and not worker.forks  # others ran where it ran
+        shared = (
+            check.risky or check.devices
+        ) and not worker.forks  # other cases ran in the same process
         if message.get("died") == "hang" or (shared and broken):
             return self.alone(check)
         return message
 
     def worker(self, mode: str) -> Worker:
-        """The process of that mode, started when there is none."""
+        """The worker of that mode, started if necessary."""
         if mode not in self.workers:
             self.workers[mode] = self.begun(mode)
             self.run.version = self.workers[mode].version
@@ -151,11 +154,11 @@ class Trial:
         return self.workers[mode]
 
     def begun(self, mode: str) -> Worker:
-        """A new process: of the fork_server, if there is one."""
+        """A new worker, forked by the fork server if there is one."""
         if self.fork_server is not None and mode != "devices":
             try:
                 return Worker(self.run.subject, mode, self.devices, self.fork_server)
-            except OSError:  # it has died
+            except OSError:  # the fork server has died
                 self.fork_server.close()
                 self.fork_server = None
         if mode == "devices":
@@ -165,7 +168,7 @@ class Trial:
         return out
 
     def no_devices(self) -> str:
-        """Why there is no device to try it on, which the first worker tells."""
+        """Why no device check applies to the subject; empty if they may."""
         if self.devices == "none":
             return "no devices were asked for"
         if self.without is None:
@@ -173,8 +176,9 @@ class Trial:
         return self.without or ""
 
     def alone(self, check: Check) -> dict[str, Any]:
-        """The same in a process of its own: a forked child of a library with threads may hang, and
-        one where other cases ran may be broken, for no fault of the library's in this case."""
+        """The message of a check that runs in a new process. A forked child of a library with
+        threads may hang, and earlier cases may have damaged a shared process: neither is the
+        library's fault in this case."""
         mode = "devices" if check.devices else "alone"
         worker = self.begun(mode)
         try:
@@ -186,17 +190,17 @@ class Trial:
             return out
         status = worker.end()
         if status is None and self.never_ends():
-            told = "a process that has imported it does not end by itself, whatever is done"
-            return {"held": None, "observed": told}
+            observed = "a process that has only imported it does not exit by itself"
+            return {"held": None, "observed": observed}
         if status != 0:
             died_of = "hang" if status is None else how_it_ended(status)
             return {"died": died_of, "repro": worker.about}
         return out
 
     def never_ends(self) -> bool:
-        """Whether a process in which nothing was tried does not end either."""
+        """Whether a process that ran no check fails to exit, too."""
         worker = self.begun("alone")
-        worker.told(END)
+        worker.send(END)
         return worker.end() is None
 
     def close(self) -> None:
@@ -209,13 +213,13 @@ class Trial:
 
 
 def died(end: Died, worker: Worker) -> dict[str, Any]:
-    """What is told of a check that the process did not outlive."""
+    """The message of a check that ended its process."""
     return {"died": "hang" if end.hung else str(end), "repro": worker.about}
 
 
 def halves(checks: Sequence[Check]) -> list[Sequence[Check]]:
-    """Two parts of about the same length, none of which divides a trial that serves two checks, or
-    the checks that need a device: these are the last."""
+    """Two parts of about equal length. A trial that decides two checks is not divided; all checks
+    that need a device are in the second part."""
     host = [check for check in checks if not check.devices]
     middle = len(host) // 2
     while 0 < middle < len(host) and host[middle].part_of:
@@ -230,9 +234,8 @@ def run_subject(
     progress: Progress | None = None,
     devices: str = "auto",
 ) -> Run:
-    """Tries every check on one subject, many of them in two processes side by side, those that need
-    a device in another. `devices` is what `--devices` takes. Never raises for what the subject
-    does."""
+    """Runs checks on one subject: many of them in two processes in parallel, those that need a device
+    in another one. `devices` is the value of --devices. Never raises because of the subject."""
     where = chosen(devices)
     parts = halves(checks) if len(checks) >= SIDE_BY_SIDE else [checks]
     trials = [Trial(subject, where) for _ in parts]

@@ -1,5 +1,5 @@
-"""Owns the expectations file: what a project knows to be broken, by id, subject and version, strict
-both ways."""
+"""The expectations file: known deviations by id, subject and version. Unexpected deviations and
+entries that no finding confirms are both reported."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ CLAUSE = re.compile(r"\s*(==|!=|>=|<=|<|>)\s*(\d+(?:\.\d+)*)\s*")
 
 
 class Malformed(ValueError):
-    """The file is wrong; the message names the line or the entry, and the key."""
+    """The file is malformed; the message names the line or the entry, and the key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """One entry: the findings that it covers end so, and not otherwise."""
+    """One entry: the findings that it covers have this outcome."""
 
     id: str
     subject: str
@@ -37,7 +37,7 @@ class Expectation:
     issue: str = ""
 
     def covers(self, found: Finding) -> bool:
-        """Whether it speaks of that finding."""
+        """Whether the entry is about that finding."""
         return (
             found.id == self.id
             and found.subject == self.subject
@@ -74,7 +74,7 @@ def matches(version: str, ranges: str) -> bool:
 
 
 def parse(text: str, name: str = "expectations") -> list[Expectation]:
-    """The entries of a file's text. Malformed tells which entry and key are wrong."""
+    """The entries of a file's text. Malformed names the wrong entry and key."""
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -104,10 +104,11 @@ def _entry(entry: dict[str, Any], where: str) -> Expectation:
         raise Malformed(f"{where}: id {entry['id']!r} is no requirement")
     try:
         entry["outcome"] = Outcome(entry["outcome"])
+        if entry["outcome"] is Outcome.ERROR:
+            raise ValueError
     except ValueError:
-        raise Malformed(
-            f"{where}: outcome {entry['outcome']!r} is none of {', '.join(Outcome)}"
-        ) from None
+        known = ", ".join(each for each in Outcome if each is not Outcome.ERROR)
+        raise Malformed(f"{where}: outcome {str(entry['outcome'])!r} is none of {known}") from None
     try:
         matches("0", entry.get("versions", ""))
     except Malformed as error:
@@ -122,32 +123,34 @@ def read(path: Path) -> list[Expectation]:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What remains when the expected is taken out."""
+    """The differences between findings and expectations."""
 
     unexpected: tuple[Finding, ...]
-    """Failures that no entry covers, and findings that end otherwise than their entry says."""
+    """Failures that no entry covers, or whose entry has another outcome."""
     stale: tuple[Expectation, ...]
-    """Entries of tried subjects that no finding bears out."""
+    """Entries of tried subjects that no finding confirms."""
 
 
 def compare(runs: Iterable[Run], expected: Sequence[Expectation]) -> Verdict:
-    """Holds the findings against the entries, both ways. An entry about a version or a subject that
-    was not tried says nothing."""
+    """Compares the findings with the entries, both ways. Ignores entries about versions or subjects
+    that were not tried, and about cases in which the kit failed (Outcome.ERROR)."""
     runs = [run for run in runs if not run.broken]
-    borne_out: set[Expectation] = set()
+    confirmed: set[Expectation] = set()
     unexpected = []
     for found in (found for run in runs for found in run.findings):
         entries = [entry for entry in expected if entry.covers(found)]
         if any(entry.outcome is found.outcome for entry in entries):
-            borne_out.update(entry for entry in entries if entry.outcome is found.outcome)
+            confirmed.update(entry for entry in entries if entry.outcome is found.outcome)
         elif found.outcome.failed:
             unexpected.append(found)
     tried = {(run.subject, found.id) for run in runs for found in run.findings}
     versions = {run.subject: run.version for run in runs}
+    unknown = [found for run in runs for found in run.findings if found.outcome is Outcome.ERROR]
     stale = [
         entry
         for entry in expected
-        if entry not in borne_out
+        if entry not in confirmed
+        and not any(entry.covers(found) for found in unknown)
         and (entry.subject, entry.id) in tried
         and matches(versions[entry.subject], entry.versions)
     ]
@@ -155,7 +158,7 @@ def compare(runs: Iterable[Run], expected: Sequence[Expectation]) -> Verdict:
 
 
 def forgiven(run: Run, expected: Sequence[Expectation]) -> Run:
-    """The run with the expected failures marked in what was observed; outcomes stay as they are."""
+    """The run with a note on each expected failure; the outcomes are unchanged."""
     findings = []
     for found in run.findings:
         entry = next((e for e in expected if e.covers(found) and e.outcome is found.outcome), None)

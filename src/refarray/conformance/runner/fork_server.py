@@ -1,5 +1,5 @@
-"""Owns processes that are forked once a subject is imported and nothing was done with it: a fork is
-spared the import. Both ends: the process that forks, and the engine's."""
+"""The fork server: a process that has only imported the subject. It forks workers on request, which
+saves the import. Both ends: `tend` runs in the server, ForkServer and Forked in the engine."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ import time
 from dataclasses import dataclass
 from io import FileIO
 
-MESSAGE = 4096  # bytes; one question and one answer at a time
+MESSAGE = 4096  # bytes; one request and one answer at a time
 
 
 def tend(other: socket.socket, answers: int) -> tuple[str, int] | None:
-    """Forks the fork_server. None in the process that it was called in; in each process that the
-    fork_server forks later, the mode and the descriptor of its answers."""
+    """Forks the server. Returns None in the calling process; in each worker that the server forks
+    later, returns the worker's mode and the descriptor for its answers."""
     if os.fork() != 0:
         other.close()
         return None
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)
-    for descriptor in (answers, nothing):  # or its end would not be seen
+    for descriptor in (answers, nothing):  # an open copy would hide the EOF of a dead worker
         os.close(descriptor)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(OSError):
@@ -56,22 +56,23 @@ def tend(other: socket.socket, answers: int) -> tuple[str, int] | None:
 
 
 class ForkServer:
-    """The engine's end. It lasts as long as it is held; a dead one raises OSError."""
+    """The engine's end. The server exits when it is closed; requests to a dead server raise
+    OSError."""
 
     def __init__(self, other: socket.socket) -> None:
         self.other = other
 
     def asked(self, question: dict[str, str | int], given: list[int] | None = None) -> int | None:
-        """The answer to one question."""
+        """The answer to one request."""
         socket.send_fds(self.other, [json.dumps(question).encode()], given or [])
         answer = self.other.recv(MESSAGE)
         if not answer:
-            raise OSError("the fork_server has ended")
+            raise OSError("the fork server has ended")
         out: int | None = json.loads(answer)
         return out
 
     def fork(self, mode: str, answers: int) -> Forked:
-        """A process with the subject in it, which answers to a descriptor."""
+        """A new worker, which writes its answers to a descriptor."""
         reads, requests = os.pipe()
         errors, writes = os.pipe()
         try:
@@ -87,13 +88,13 @@ class ForkServer:
         return Forked(self, pid, FileIO(requests, "w"), FileIO(errors))
 
     def close(self) -> None:
-        """Ends the fork_server; its processes go on."""
+        """Ends the fork server; its workers continue."""
         self.other.close()
 
 
 @dataclass
 class Forked:
-    """As much of subprocess.Popen as the engine uses."""
+    """A worker from the fork server, with the part of subprocess.Popen that the engine uses."""
 
     fork_server: ForkServer
     pid: int
@@ -108,7 +109,7 @@ class Forked:
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """The same, waited for. TimeoutExpired."""
+        """Waits for the exit status. TimeoutExpired."""
         end = None if timeout is None else time.monotonic() + timeout
         while (code := self.poll()) is None:
             if end is not None and time.monotonic() >= end:
@@ -117,6 +118,6 @@ class Forked:
         return code
 
     def kill(self) -> None:
-        """SIGKILL, unless it has ended."""
+        """Sends SIGKILL, unless the process has exited."""
         if self.poll() is None:
             os.kill(self.pid, signal.SIGKILL)

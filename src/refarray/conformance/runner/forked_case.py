@@ -1,4 +1,4 @@
-"""Owns a child process for one risky case: its answer, or how it died."""
+"""A forked child for one risky case: its messages, or how it died. Called in worker.py."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ CHUNK = 65536
 
 
 class Leave(BaseException):
-    """Raised in a child that has answered and has to end as Python's processes end: it goes up to
-    the main function, which returns."""
+    """Raised in a child that has answered and has to shut the interpreter down: main() catches it
+    and returns."""
 
 
 def in_child(
     work: Callable[[Callable[[dict[str, Any]], None]], None], most: float, leaves: bool = False
 ) -> tuple[list[dict[str, Any]], str]:
-    """Runs `work` in a forked child until it hangs, or for `most` seconds, and gives it a function
-    to say things by. What it said, and how it died: "" when it did not, "hang" when it did not
-    end. A child that `leaves` ends the interpreter, too, and how that ends is a part of how it
-    died."""
+    """Runs `work` in a forked child until it hangs, or for at most `most` seconds. `work` is called
+    with a function that sends messages. Returns the messages, and how the child died: "" if it
+    exited, "hang" if it did not. With `leaves` the child also shuts the interpreter down, and a
+    crash or hang there counts."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -38,7 +38,7 @@ def in_child(
 
         try:
             work(say)
-        except BaseException:  # SystemExit, too: that nothing was said tells it
+        except BaseException:  # SystemExit, too: the parent reports that there was no answer
             os._exit(0)
         if leaves:
             raise Leave
@@ -63,7 +63,7 @@ def in_child(
 
 
 def receive(pipe: int, hang_detector: HangDetector) -> tuple[bytes, bool]:
-    """Reads a pipe until its end or the timeout; also returns whether the end came."""
+    """Reads a pipe until EOF or the timeout; also returns whether EOF was reached."""
     answer = b""
     while True:
         ready, _, _ = select.select([pipe], [], [], LOOK_SECONDS)

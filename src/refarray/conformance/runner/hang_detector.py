@@ -1,5 +1,5 @@
-"""Owns telling a process that hangs from one that is slow on a busy machine: whether it, or a child
-of it, gets anything done."""
+"""Hang detection: whether a process or one of its children makes progress. A slow process on a busy
+machine does not count as hung. Reads /proc."""
 
 from __future__ import annotations
 
@@ -11,35 +11,34 @@ from collections import defaultdict, deque
 from pathlib import Path
 
 IDLE_SECONDS = 3.0
-"""A process that has got nothing done, and did not wait for a processor or a disk, for so long
-hangs."""
+"""A process hangs if for this long it uses no CPU time and waits neither for a CPU nor a disk."""
 LOOK_SECONDS = 0.25
-"""Between two looks."""
+"""The interval between two samples."""
 TRICKLE = 0.05
-"""The share of a processor that a thread uses which waits for a lock again and again."""
+"""The CPU share up to which a process counts as idle, such as one that polls a lock."""
 PROC = Path("/proc")
 
 
 def fields(path: Path) -> list[str]:
-    """What stands in a stat file behind the name: the state, the parent …"""
+    """The fields of a /proc stat file after the name: the state, the parent …"""
     return path.read_text().rpartition(")")[2].split()
 
 
 def family(pid: int) -> list[int]:
-    """A process and all that it has started."""
+    """A process and its descendants."""
     children = defaultdict(list)
     for each in PROC.iterdir():
         if each.name.isdigit():
-            with contextlib.suppress(OSError):  # it has just ended
+            with contextlib.suppress(OSError):  # the process has just ended
                 children[int(fields(each / "stat")[1])].append(int(each.name))
     found = [pid]
-    for parent in found:  # which grows
+    for parent in found:  # grows during the loop
         found += children[parent]
     return found
 
 
 def kill(pid: int) -> None:
-    """Ends a process and all that it has started."""
+    """Sends SIGKILL to a process and its descendants."""
     try:
         found = family(pid)
     except OSError:
@@ -50,33 +49,33 @@ def kill(pid: int) -> None:
 
 
 def work(pid: int) -> tuple[float, bool] | None:
-    """The processor seconds that a process and its children have used, and whether one of their
-    threads runs or waits for a processor or a disk. None where the system does not tell."""
+    """The CPU seconds of a process and its descendants, and whether one of their threads runs or
+    waits for a CPU or a disk. None without /proc."""
     ticks, running = 0, False
     try:
         for each in family(pid):
             for task in (PROC / str(each) / "task").iterdir():
                 with contextlib.suppress(OSError):
-                    told = fields(task / "stat")
-                    ticks += int(told[11]) + int(told[12])
-                    running = running or told[0] in "RD"
+                    stat = fields(task / "stat")
+                    ticks += int(stat[11]) + int(stat[12])
+                    running = running or stat[0] in "RD"
     except OSError:
         return None
     return ticks / os.sysconf("SC_CLK_TCK"), running
 
 
 class HangDetector:
-    """How long one answer of a process is waited for: until it hangs, or for `most` seconds."""
+    """The timeout of one answer: until the process hangs, or `most` seconds."""
 
     def __init__(self, pid: int, most: float, idle: float = IDLE_SECONDS) -> None:
         self.pid = pid
         self.idle = idle
         self.end = time.monotonic() + most
         self.looks: deque[tuple[float, float, bool]] = deque()
-        """When, the seconds used until then, whether it ran."""
+        """(time of the sample, CPU seconds until then, whether a thread ran)."""
 
     def over(self) -> bool:
-        """Whether to wait no longer; asked every LOOK_SECONDS."""
+        """Whether to give up. Called every LOOK_SECONDS."""
         now = time.monotonic()
         if now >= self.end:
             return True

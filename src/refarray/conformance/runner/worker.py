@@ -1,5 +1,9 @@
-"""Owns the process that a subject lives in: imports it, runs the checks that it is asked for,
-answers each with a line of JSON."""
+"""The subject's process: imports the subject, runs the requested checks, and answers each request
+with a line of JSON.
+
+The engine's end of the pipes is worker_process.py. Risky cases run in a child (forked_case.py);
+fork_server.py forks further workers from one that has only imported the subject.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +15,21 @@ import os
 import socket
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from refarray.conformance.cases import CHECKS, Check, CheckResult, NotApplicable, announce
+from refarray.conformance.cases import (
+    CHECKS,
+    Check,
+    CheckResult,
+    NotApplicable,
+    announce,
+    kit_failures,
+    raised_by_subject,
+)
+from refarray.conformance.harness.producer import raised
 from refarray.conformance.runner.fork_server import tend
 from refarray.conformance.runner.forked_case import Leave, in_child
 from refarray.conformance.subjects.capsule_libraries import excused
@@ -26,48 +40,72 @@ if TYPE_CHECKING:
     from refarray.conformance.harness.producer import Producer
 
 CASE_SECONDS = 24.0
-"""For one risky case, in its child, as long as it gets something done."""
+"""The timeout of one risky case in its child, as long as it makes progress."""
 END = "end"
-"""Asked for instead of a check: that the process ends as Python's does."""
+"""Sent instead of a check's name: return from main, so that the interpreter shuts down."""
 Say = Callable[[dict[str, Any]], None]
 
 
-def told(seen: CheckResult, invert: bool) -> dict[str, Any]:
-    """What is said of one CheckResult."""
-    held = None if seen.held is None else seen.held != invert
-    return {"held": held, "observed": seen.observed, "repro": seen.repro, "level": seen.level}
+def message_of(result: CheckResult, invert: bool) -> dict[str, Any]:
+    """The message with one result. TypeError if it cannot be one."""
+    for text in (result.observed, result.repro):
+        if not isinstance(text, str):
+            raise TypeError(f"a CheckResult holds a {type(text).__name__} instead of text")
+    held = None if result.held is None else bool(result.held) != invert
+    return {
+        "held": held,
+        "observed": result.observed,
+        "repro": result.repro,
+        "level": result.level,
+    }
+
+
+def kit_error(trace: str) -> dict[str, Any]:
+    """The message with a failure of the check itself."""
+    last = trace.strip().splitlines()[-1]
+    observed = f"error in the check, please report: {last}"
+    return {"held": None, "error": True, "observed": observed, "repro": trace, "second": None}
 
 
 def judge(check: Check, probe: Any, invert: bool = False) -> dict[str, Any]:
-    """Runs one check. `invert` turns its judgement round: then whatever held has to be reported."""
+    """Runs one check. `invert` inverts its judgement, for the tests that each check can fail.
+
+    An exception that the subject raised (cases.subject_code) is a finding; any other exception that
+    leaves the probe, or that kit code called by the subject raised, is an error of the kit.
+    """
     started = time.perf_counter()
+    kit_failures.clear()
     out: dict[str, Any] = {"repro": "", "second": None}
     try:
-        seen: CheckResult = check.probe(probe)
-        out |= told(seen, invert)
-        if seen.second is not None:
-            out["second"] = told(seen.second, invert)
+        result: CheckResult = check.probe(probe)
+        out |= message_of(result, invert)
+        if result.second is not None:
+            out["second"] = message_of(result.second, invert)
     except NotApplicable as reason:
         out |= {"held": None, "observed": str(reason)}
     except Exception as error:
-        # The probe expected none: what a subject raises where nothing may be raised.
-        out |= {"held": False, "observed": f"{type(error).__name__}: {error}"}
+        if raised_by_subject(error):
+            out |= {"held": False, "observed": raised(error)}
+        else:
+            out |= kit_error(traceback.format_exc())
+    if kit_failures:
+        out |= kit_error(kit_failures[0])
     return {**out, "seconds": time.perf_counter() - started}
 
 
 def threads() -> int:
-    """How many threads this process has; 1 where the system does not tell."""
+    """The number of threads of this process; 1 without /proc."""
     with contextlib.suppress(OSError):
         return sum(1 for _ in Path("/proc/self/task").iterdir())
     return 1
 
 
 NOTHING = {"held": None, "observed": "", "repro": "", "second": None, "seconds": 0.0}
-"""What is told of a check that does not concern a subject."""
+"""The message of a check that does not apply to the subject."""
 
 
 class Bench:
-    """The probes of one subject, and what the trials that serve two checks have told."""
+    """The probes of one subject, and the messages of trials that decide two checks."""
 
     def __init__(self, probes: Mapping[str, Any], forks: bool, say: Say) -> None:
         self.probes = probes
@@ -76,7 +114,7 @@ class Bench:
         self.trials: dict[str, dict[str, Any]] = {}
 
     def answer(self, check: Check) -> dict[str, Any]:
-        """What one check is told."""
+        """The message of one check."""
         if reason := excused(self.probes["producer"].subject, check):
             self.trials[check.name] = {**NOTHING, "observed": reason}
             return self.trials[check.name]
@@ -90,7 +128,7 @@ class Bench:
         return whole["second"] or none
 
     def tried(self, check: Check) -> dict[str, Any]:
-        """A trial; a risky one in a child of its own, unless this process cannot fork."""
+        """Runs a check; a risky one in a child process, unless this process cannot fork."""
         probe = self.probes.get(check.role, self.probes["producer"])
         if not check.risky or not self.forks:
             with announced(self.say):
@@ -111,7 +149,7 @@ class Bench:
 
 @contextlib.contextmanager
 def announced(say: Say) -> Iterator[None]:
-    """Passes on what is about to be tried: all that is left of a case that dies."""
+    """Sends each announced repro: the only trace of a case that crashes."""
     last = [""]
 
     def pass_on(repro: str) -> None:
@@ -127,14 +165,14 @@ def announced(say: Say) -> Iterator[None]:
 
 
 def probes_of(producer: Producer, consumer: Consumer) -> dict[str, Any]:
-    """What the checks of each role are given."""
+    """The argument of each role's checks."""
     from refarray.conformance.matrix.exchange import Pair
 
     return {"producer": producer, "consumer": consumer, "pair": Pair(producer, consumer)}
 
 
 def lacking(producer: Producer, consumer: Consumer) -> str:
-    """Why there is nothing to try a subject on; empty when there is."""
+    """Why no check applies to a subject; empty if some do."""
     reasons = []
     try:
         array = producer.make(producer.text())
@@ -151,8 +189,8 @@ def lacking(producer: Producer, consumer: Consumer) -> str:
 
 
 def without_devices(producer: Producer, where: str) -> str:
-    """Why a subject has no device to be tried on; empty when it may have one. No driver is started
-    here: a process that has children must have none."""
+    """Why no device check applies to a subject; empty if they may. Loads no driver: drivers do not
+    survive a fork, and this process forks."""
     found = producer.subject
     if not found.devices:
         return f"{found.name} has no arrays on devices that the kit knows of"
@@ -168,7 +206,7 @@ def without_devices(producer: Producer, where: str) -> str:
 
 
 def sayer(descriptor: int) -> Say:
-    """What writes a message to a descriptor."""
+    """A function that writes messages to a file descriptor."""
 
     def say(message: dict[str, Any]) -> None:
         os.write(descriptor, (json.dumps(message) + "\n").encode())
@@ -179,15 +217,15 @@ def sayer(descriptor: int) -> Say:
 def serve(
     name: str, mode: str, devices: str, requests: Iterable[str], answers: int, fork_server: int
 ) -> bool:
-    """Imports the subject, then answers each request: the name of a check, a line each. Whether
-    the interpreter has to be ended at last, as the last check is about that."""
+    """Imports the subject, then answers each request: the name of a check per line. Returns whether
+    the interpreter has to shut down, because the last check is about that."""
     from refarray.conformance.harness.consumer import Consumer
     from refarray.conformance.harness.producer import Producer
     from refarray.conformance.subjects.lookup import subject
     from refarray.conformance.suite import load
 
     load()
-    say, tended = sayer(answers), False
+    say, is_fork_server = sayer(answers), False
     try:
         found = subject(name)
         where = resolved(devices, found.devices)
@@ -196,9 +234,9 @@ def serve(
         producer = Producer(found)
         consumer = Consumer(found, producer.namespace)
         if fork_server >= 0 and threads() == 1:
-            tended = True
-            if (born := tend(socket.socket(fileno=fork_server), answers)) is not None:
-                mode, say, tended = born[0], sayer(born[1]), False
+            is_fork_server = True
+            if (forked := tend(socket.socket(fileno=fork_server), answers)) is not None:
+                mode, say, is_fork_server = forked[0], sayer(forked[1]), False
         why = lacking(producer, consumer)
     except BaseException as error:  # SystemExit too: a subject may leave at import
         why = f"{type(error).__name__}: {error}"
@@ -207,10 +245,16 @@ def serve(
         return False
     forks = mode == "forks" and threads() == 1
     without = without_devices(producer, where)
-    told = {"version": found.version, "forks": forks, "without": without, "fork_server": tended}
-    say(told)
+    say(
+        {
+            "version": found.version,
+            "forks": forks,
+            "without": without,
+            "fork_server": is_fork_server,
+        }
+    )
     bench = Bench(probes_of(producer, consumer), forks, say)
-    gc.freeze()  # a collection in a child would copy every page of what was imported
+    gc.freeze()  # a collection in a child would copy every page of the imported modules
     exits = False
     for line in requests:
         if line.strip() == END:
@@ -218,23 +262,27 @@ def serve(
             exits = True
             continue
         check = CHECKS[line.strip()]
-        say(bench.answer(check))
+        try:
+            message = bench.answer(check)
+        except Exception:  # outside judge() no code of the subject runs
+            message = kit_error(traceback.format_exc())
+        say(message)
         exits = check.exits and not forks
     return exits
 
 
 def main() -> None:
-    """The arguments: a descriptor for answers, the subject, the mode ("forks", or where no check
-    has a child of its own "alone" or "devices"), the choice of devices, the descriptor of a
-    fork_server's socket or -1. Requests come on standard input."""
-    os.dup2(2, 1)  # a subject's prints must not be taken for ours
+    """Arguments: the file descriptor for answers; the subject; the mode ("forks", or "alone" and
+    "devices", in which checks have no child processes); the value of --devices; the descriptor of
+    the fork server's socket, or -1. Requests arrive on standard input."""
+    os.dup2(2, 1)  # the subject's output must not mix with the answers
     faulthandler.enable()
     try:
         name, mode, devices = sys.argv[2:5]
         if serve(name, mode, devices, sys.stdin, int(sys.argv[1]), int(sys.argv[5])):
             return
-    except Leave:  # a child; it ends as Python's processes do
+    except Leave:  # a child, which shuts the interpreter down
         return
     except BrokenPipeError:
         pass
-    os._exit(0)  # what a subject does at exit is for the checks that ask for it
+    os._exit(0)  # the subject's exit handlers run only in the checks about them

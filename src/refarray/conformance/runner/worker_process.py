@@ -1,5 +1,5 @@
-"""Owns the process that a subject lives in, as the engine sees it: asked one check at a time, and
-how it ends."""
+"""The engine's end of a worker: starts the process, sends one check at a time, reads the answers,
+and reports how the process ended. The other end is worker.py."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from refarray.conformance.runner.fork_server import Forked, ForkServer
 from refarray.conformance.runner.hang_detector import IDLE_SECONDS, LOOK_SECONDS, HangDetector, kill
 
 SECONDS = 30.0
-"""For one case, as long as it gets something done."""
+"""The timeout of one case, as long as it makes progress."""
 IMPORT_SECONDS = 60.0
-"""For a subject to be imported."""
+"""The timeout of importing a subject."""
 START = "from refarray.conformance.runner.worker import main; main()"
-TAIL = 2000  # characters of a dead worker's stderr that are kept
+TAIL = 2000  # bytes of stderr that are kept for the message about a dead worker
 
 
 class Died(Exception):
-    """A worker's end: how, and whether it had to be killed because it did not answer."""
+    """The worker has ended: how, and whether it was killed because it did not answer."""
 
     def __init__(self, how: str, hung: bool) -> None:
         super().__init__(how)
@@ -41,7 +41,7 @@ class Broken(Exception):
 def begun(
     subject: str, mode: str, devices: str, answers: int
 ) -> tuple[subprocess.Popen[bytes], socket.socket | None]:
-    """A process that will import the subject, and our end of its fork server's socket, if any."""
+    """A new worker process, and the engine's end of its fork server's socket, if any."""
     quiet = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     ours, theirs = socket.socketpair() if mode == "forks" else (None, None)
     descriptors = [answers, *([] if theirs is None else [theirs.fileno()])]
@@ -60,9 +60,9 @@ def begun(
 
 
 class Worker:
-    """A process that a subject lives in, asked one check at a time. Risky checks are tried in a
-    child of it; in itself when it is there for one check ("alone") or for `devices`, whose drivers
-    have threads, and when the subject has started threads, which a fork would not take along."""
+    """A worker process. It runs risky checks in a forked child, except in the modes "alone" (one
+    check per process) and "devices" (drivers have threads), and if the subject has started threads:
+    a fork copies only the calling thread."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Worker:
     ) -> None:
         read, write = os.pipe()
         self.fork_server: ForkServer | None = None
-        """Where more of its kind come from, when the subject has started no threads by itself."""
+        """Forks further workers, if the import has started no threads."""
         self.process: subprocess.Popen[bytes] | Forked
         try:
             if fork_server is None:
@@ -92,8 +92,8 @@ class Worker:
         self.said = b""
         self.printed = b""
         self.about = ""
-        """A repro of what is being tried."""
-        # Its child is given up first, so that it can tell.
+        """The repro of the current step."""
+        # Twice as long as for a forked child, so that the worker can report the child's hang.
         self.idle = 2 * IDLE_SECONDS if mode == "forks" else IDLE_SECONDS
         try:
             hello = self._answer(IMPORT_SECONDS, IMPORT_SECONDS / 2)
@@ -116,13 +116,13 @@ class Worker:
         self.version: str = hello["version"]
         self.forks: bool = hello["forks"]
         self.without: str = hello["without"]
-        """Why there is no device to try it on; empty when there may be."""
+        """Why no device check applies; empty if they may."""
 
     def ask(self, check: Check) -> dict[str, Any]:
-        """What one check saw. Died when that was the end of the process."""
-        return self.told(check.name)
+        """The message of one check. Died if the process ended."""
+        return self.send(check.name)
 
-    def told(self, request: str) -> dict[str, Any]:
+    def send(self, request: str) -> dict[str, Any]:
         """The answer to one line."""
         try:
             self.requests.write(f"{request}\n".encode())
@@ -135,7 +135,7 @@ class Worker:
         return message
 
     def _answer(self, seconds: float, idle: float = 0.0) -> dict[str, Any]:
-        """The next line; what is printed meanwhile is kept for last words."""
+        """The next message. Keeps the tail of stderr."""
         hang_detector = HangDetector(self.process.pid, seconds, idle or self.idle)
         pipes = [self.answers, self.errors]
         while b"\n" not in self.said:
@@ -166,7 +166,7 @@ class Worker:
         return f"; {lines[-1]}" if lines else ""
 
     def end(self) -> int | None:
-        """Lets it end by itself: the exit status, or None when it hangs at that."""
+        """Lets the process exit by itself: the exit status, or None if it hangs."""
         self.requests.close()
         hang_detector = HangDetector(self.process.pid, SECONDS)
         while self.process.poll() is None and not hang_detector.over():
@@ -178,7 +178,7 @@ class Worker:
         return status
 
     def close(self) -> int:
-        """Ends it; the exit status, negative for a signal."""
+        """Ends the process; the exit status, negative for a signal."""
         with contextlib.suppress(BrokenPipeError):
             self.requests.close()
         try:
@@ -192,7 +192,7 @@ class Worker:
 
 
 def how_it_ended(status: int) -> str:
-    """An exit status in words: "SIGSEGV", "exit status 3"."""
+    """An exit status as text: "SIGSEGV: …", "the process left with exit status 3"."""
     if status >= 0:
         return f"the process left with exit status {status}"
     try:

@@ -1,21 +1,43 @@
-"""Owns the checks: each module enters its own when it is imported."""
+"""The checks, grouped by role and requirement family.
+
+The folder is the role under test. The module starts with the family's name (FAMILIES), so the
+consumer's checks of TENS-05 are in consumer/tensors.py. `load` imports every module it finds.
+"""
 
 from __future__ import annotations
 
 from importlib import import_module
+from pkgutil import iter_modules
 
-MODULES = (
-    *("producer.versions", "producer.dtypes", "producer.layouts", "producer.flags"),
-    *("producer.copies", "producer.methods", "producer.streams", "producer.lifetime"),
-    *("producer.combinations", "consumer.malformed", "consumer.negotiation", "consumer.capsules"),
-    *("consumer.results", "exchange_api.table", "exchange_api.functions"),
-    *("exchange_api.foreign_table", "producer.interpreter_exit", "producer.edges"),
-    *("consumer.conduct", "pair.with_refarray"),
-    *("producer.device_streams", "producer.device_memory", "consumer.device_memory"),
-)
+ROLES = {
+    "producer": "producer",
+    "consumer": "consumer",
+    "exchange_api": "exchange-api",
+    "pair": "pair",
+}
+"""The role of each folder, in the order in which the checks run."""
+FAMILIES = {
+    "ABI": "abi",
+    "VERS": "versions",
+    "DTYPE": "dtypes",
+    "DEV": "devices",
+    "TENS": "tensors",
+    "FLAG": "flags",
+    "LIFE": "lifetime",
+    "PROD": "methods",
+    "STRM": "streams",
+    "COPY": "copies",
+    "CONS": "protocol",
+    "CAPI": "table",
+    "AAPI": "array_api",
+}
+"""What the names of a family's modules start with. A large family has several: lifetime.py,
+lifetime_of_capsules.py. The checks of a pair are in one module."""
 
 
 def load() -> None:
-    """Enters every check."""
-    for name in MODULES:
-        import_module(f"{__name__}.{name}")
+    """Registers every check."""
+    for folder in ROLES:
+        package = import_module(f"{__name__}.{folder}")
+        for module in iter_modules(package.__path__):
+            import_module(f"{package.__name__}.{module.name}")

@@ -1,1 +1,1 @@
-"""Checks of a consumer: what its from_dlpack asks for and accepts."""
+"""Checks of a consumer: the requests and imports of its `from_dlpack`."""

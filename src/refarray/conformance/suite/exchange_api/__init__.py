@@ -1,1 +1,1 @@
-"""Checks of the C exchange API, on both sides."""
+"""Checks of the C exchange table that a library offers on its array type."""

@@ -1,1 +1,1 @@
-"""Checks of a library together with refarray."""
+"""Checks of a library and refarray together."""

@@ -1,1 +1,1 @@
-"""Checks of a producer: what its two methods export."""
+"""Checks of a producer: the arrays that `__dlpack__` and `__dlpack_device__` export."""

@@ -1,8 +1,8 @@
-"""Owns the checks of how a producer names its dtypes: DTYPE."""
+"""DTYPE checks of a producer: the DLDataType of each dtype."""
 
 from __future__ import annotations
 
-from refarray.conformance.cases import CheckResult, NotApplicable, check
+from refarray.conformance.cases import CheckResult, NotApplicable, check, check_cases
 from refarray.conformance.harness.producer import VERSIONED, Producer
 
 # dtype: (requirement, code, bits); lanes are 1.
@@ -16,33 +16,43 @@ TRIPLES = {
     "float8_e4m3fn": ("DTYPE-06", 10, 8),
     "float8_e5m2": ("DTYPE-06", 12, 8),
 }
-STANDARD = [
-    name for name in TRIPLES if name not in {"float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"}
-]
+EXTENSIONS = {"float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"}
+STANDARD = [name for name in TRIPLES if name not in EXTENSIONS]
+"""The dtypes of the array API."""
 
 
-def _triple(dtype: str, name: str, code: int, bits: int) -> None:
-    @check(
-        name, "producer", dtype, f"{dtype} is exported as (code, bits, lanes) = ({code}, {bits}, 1)"
-    )
-    def _(producer: Producer) -> CheckResult:
+def code_and_bits(producer: Producer, dtype: tuple[str, int, int]) -> CheckResult:
+    name, code, bits = dtype
+    export = producer.export(producer.typed(name), **VERSIONED)
+    if export.error is not None:
+        raise NotApplicable(f"{export.call} raised {export}")
+    held = tuple(export["dtype"]) == (code, bits, 1)
+    return producer.seen(held, export, f"{tuple(export['dtype'])}", field="code")
+
+
+for _dtype, (_id, _code, _bits) in TRIPLES.items():
+    check_cases(
+        _id,
+        "producer",
+        {_dtype: (_dtype, _code, _bits)},
+        "{value[0]} is exported as (code, bits, lanes) = ({value[1]}, {value[2]}, 1)",
+    )(code_and_bits)
+
+
+@check_cases(
+    "DTYPE-15",
+    "producer",
+    {dtype: dtype for dtype in STANDARD},
+    "{value}, a dtype of the array API, can be exported",
+)
+def standard_dtype(producer: Producer, dtype: str) -> CheckResult:
+    export = producer.export(producer.typed(dtype))
+    if export.error is not None:  # a producer may refuse the legacy struct
         export = producer.export(producer.typed(dtype), **VERSIONED)
-        if export.error is not None:
-            raise NotApplicable(f"{export.call} raised {export}")
-        held = tuple(export["dtype"]) == (code, bits, 1)
-        return producer.seen(held, export, f"{tuple(export['dtype'])}", field="code")
+    return producer.seen(export.held is not None, export)
 
 
-def _exported(dtype: str) -> None:
-    @check("DTYPE-15", "producer", dtype, f"{dtype}, a dtype of the array API, can be exported")
-    def _(producer: Producer) -> CheckResult:
-        export = producer.export(producer.typed(dtype))
-        if export.error is not None:  # a producer may refuse the legacy struct
-            export = producer.export(producer.typed(dtype), **VERSIONED)
-        return producer.seen(export.held is not None, export)
-
-
-for _dtype, (_name, _code, _bits) in TRIPLES.items():
-    _triple(_dtype, _name, _code, _bits)
-for _dtype in STANDARD:
-    _exported(_dtype)
+@check("DTYPE-11", "producer", "swapped", "data in the other byte order is an exception")
+def swapped_byte_order(producer: Producer) -> CheckResult:
+    export = producer.ask(producer.text("swapped"), **VERSIONED)
+    return producer.seen(export.error is not None, export)

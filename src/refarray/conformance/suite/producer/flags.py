@@ -1,54 +1,44 @@
-"""Owns the checks of a producer's flags: FLAG."""
+"""FLAG checks of a producer: READ_ONLY, IS_COPIED and unknown bits."""
 
 from __future__ import annotations
 
-from refarray.conformance.cases import CheckResult, NotApplicable, check
-from refarray.conformance.harness.producer import VERSIONED, Producer
-from refarray.conformance.suite.producer.layouts import LAYOUTS, exported
-
-READ_ONLY, IS_COPIED, PADDED = 1, 2, 4
-
-
-def _known(kind: str) -> None:
-    @check("FLAG-01", "producer", kind, "no flag bit is set that DLPack 1.3 does not know")
-    def _(producer: Producer) -> CheckResult:
-        export = exported(producer, kind)
-        return producer.seen(
-            export.flags & ~7 == 0, export, f"flags {export.flags:#x}", field="flags"
-        )
+from refarray.conformance.cases import CheckResult, NotApplicable, check, check_cases
+from refarray.conformance.dlpack import IS_COPIED, KNOWN_FLAGS, READ_ONLY
+from refarray.conformance.gpu.device_fixture import DeviceFixture
+from refarray.conformance.harness.producer import VERSIONED, Export, Producer
+from refarray.conformance.suite.exports import LAYOUTS, exported
+from refarray.conformance.suite.on_devices import check_on_devices
 
 
-def _view(kind: str) -> None:
-    @check("FLAG-04", "producer", kind, "IS_COPIED is clear where nothing was copied")
-    def _(producer: Producer) -> CheckResult:
-        export = exported(producer, kind)
-        return producer.seen(
-            not export.flags & IS_COPIED, export, f"flags {export.flags}", field="flags"
-        )
+def flags_result(producer: Producer, held: bool, export: Export) -> CheckResult:
+    """The result of a case that looks at the flags."""
+    return producer.seen(held, export, f"flags {export.flags}", field="flags")
 
 
-for _kind in LAYOUTS:
-    _known(_kind)
-for _kind in ("plain", "strided", "transposed", "scalar"):
-    _view(_kind)
+@check_cases(
+    "FLAG-01",
+    "producer",
+    {kind: kind for kind in LAYOUTS},
+    "no flag bit is set that DLPack 1.3 does not define",
+)
+def only_known_flags(producer: Producer, kind: str) -> CheckResult:
+    export = exported(producer, kind)
+    held = export.flags & ~KNOWN_FLAGS == 0
+    return producer.seen(held, export, f"flags {export.flags:#x}", field="flags")
 
 
 @check("FLAG-02", "producer", "readonly", "READ_ONLY is set on data that must not be written")
-def _readonly(producer: Producer) -> CheckResult:
+def read_only_is_set(producer: Producer) -> CheckResult:
     export = exported(producer, "readonly")
-    return producer.seen(
-        bool(export.flags & READ_ONLY), export, f"flags {export.flags}", field="flags"
-    )
+    return flags_result(producer, bool(export.flags & READ_ONLY), export)
 
 
 @check("FLAG-02", "producer", "writable", "READ_ONLY is clear on data that may be written")
-def _writable(producer: Producer) -> CheckResult:
+def read_only_is_clear(producer: Producer) -> CheckResult:
     if producer.subject.immutable:
         raise NotApplicable("its arrays may never be written")
     export = exported(producer, "plain")
-    return producer.seen(
-        not export.flags & READ_ONLY, export, f"flags {export.flags}", field="flags"
-    )
+    return flags_result(producer, not export.flags & READ_ONLY, export)
 
 
 @check(
@@ -56,31 +46,58 @@ def _writable(producer: Producer) -> CheckResult:
     "producer",
     "legacy",
     "data that must not be written is refused to legacy consumers: BufferError",
-    level="DISPUTED",  # the legacy struct cannot say it, and no text what to do (A-21)
+    level="DISPUTED",  # the legacy struct has no flags, and the texts do not settle it (A-21)
 )
-def _legacy(producer: Producer) -> CheckResult:
+def read_only_is_refused_to_legacy_consumers(producer: Producer) -> CheckResult:
     export = producer.export(producer.text("readonly"))
     return producer.seen(isinstance(export.error, BufferError), export)
 
 
-def _copied(kind: str) -> None:
-    @check("FLAG-03", "producer", kind, "copy=True sets IS_COPIED")
-    def _(producer: Producer) -> CheckResult:
-        export = exported(producer, kind, copy=True, **VERSIONED)
-        return producer.seen(
-            bool(export.flags & IS_COPIED), export, f"flags {export.flags}", field="flags"
-        )
+@check_cases(
+    "FLAG-03",
+    "producer",
+    {kind: kind for kind in ("plain", "strided", "readonly")},
+    "copy=True sets IS_COPIED",
+)
+def copy_is_marked(producer: Producer, kind: str) -> CheckResult:
+    export = exported(producer, kind, copy=True, **VERSIONED)
+    return flags_result(producer, bool(export.flags & IS_COPIED), export)
 
 
-for _kind in ("plain", "strided", "readonly"):
-    _copied(_kind)
+@check_on_devices("FLAG-03", "producer", "to-host", "IS_COPIED is set on a copy for the host")
+def copy_to_host_is_marked(fixture: DeviceFixture, producer: Producer) -> CheckResult:
+    export = producer.export(fixture.text(), fixture.array(), dl_device=(1, 0), **VERSIONED)
+    if export.error is not None:
+        raise NotApplicable(f"it makes no copies for the host: {export}")
+    held = bool(export.flags & IS_COPIED)
+    return producer.seen(held, export, f"flags {export.flags:#x}", field="flags")
+
+
+@check_cases(
+    "FLAG-04",
+    "producer",
+    {kind: kind for kind in ("plain", "strided", "transposed", "scalar")},
+    "IS_COPIED is clear where nothing was copied",
+)
+def shared_memory_is_not_marked(producer: Producer, kind: str) -> CheckResult:
+    export = exported(producer, kind)
+    return flags_result(producer, not export.flags & IS_COPIED, export)
+
+
+@check("FLAG-05", "producer", "two-copies", "two copies share no memory")
+def copies_share_no_memory(producer: Producer) -> CheckResult:
+    text = producer.text()
+    array = producer.make(text)
+    first, second = (producer.export(text, array, copy=True, **VERSIONED) for _ in range(2))
+    if first.error is not None or second.error is not None:
+        raise NotApplicable(f"{first.call} raised {first}")
+    observed = f"{first.address:#x} and {second.address:#x}"
+    return producer.seen(first.address != second.address, first, observed, field="data")
 
 
 @check(
     "FLAG-06", "producer", "readonly", "a copy of read-only data may be written: READ_ONLY is clear"
 )
-def _owned(producer: Producer) -> CheckResult:
+def copy_is_writable(producer: Producer) -> CheckResult:
     export = exported(producer, "readonly", copy=True, **VERSIONED)
-    return producer.seen(
-        not export.flags & READ_ONLY, export, f"flags {export.flags}", field="flags"
-    )
+    return flags_result(producer, not export.flags & READ_ONLY, export)

@@ -1,49 +1,54 @@
-"""Owns the checks of a CPU producer's stream argument: STRM."""
+"""STRM checks of a producer on the CPU: host memory has no streams."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from refarray.conformance.cases import CheckResult, NotApplicable, check
+from refarray.conformance.cases import CheckResult, NotApplicable, check, check_cases
+from refarray.conformance.dlpack import CPU
 from refarray.conformance.harness.producer import VERSIONED, Producer
+from refarray.conformance.suite.producer.methods_dl_device import require_no_stream
+
+MALFORMED: dict[str, Any] = {"below": -2, "huge": 2**80, "float": 1.0, "text": "1"}
+"""Values that are no stream on any device."""
 
 
-def _on_cpu(producer: Producer) -> str:
+def cpu_text(producer: Producer) -> str:
+    """The expression of an array on the CPU. NotApplicable if there is none."""
     text = producer.text()
-    array = producer.make(text)
-    device = producer.device(array)[0]
-    if device != 1:
+    device = producer.device(producer.make(text))[0]
+    if device != CPU:
         raise NotApplicable(f"its arrays lie on device type {device}, which has streams")
     return text
 
 
-def _refused(name: str, case: str, value: Any, expected: str, level: str = "") -> None:
-    @check(name, "producer", case, expected, level=level)
-    def _(producer: Producer) -> CheckResult:
-        export = producer.export(_on_cpu(producer), stream=value, **VERSIONED)
-        return producer.seen(export.error is not None, export)
-
-
-for _value in (-1, 0, 1, 2):
-    _refused(
-        "STRM-14",
-        f"cpu-{_value}",
-        _value,
-        f"stream={_value} is refused on the CPU: only None is valid",
-        # One sentence allows -1 to every consumer, another None only on the CPU.
-        level="DISPUTED" if _value == -1 else "",
-    )
-BAD: dict[str, Any] = {"below": -2, "huge": 2**80, "float": 1.0, "text": "1"}
-for _case, _bad in BAD.items():
-    _refused(
-        "STRM-05",
-        f"cpu-{_case}",
-        _bad,
-        f"stream={_bad!r} is refused: it is no int of -1 or more",
-    )
+@check_cases(
+    "STRM-05",
+    "producer",
+    {f"cpu-{case}": value for case, value in MALFORMED.items()},
+    "stream={value!r} is refused: it is no int of -1 or more",
+)
+@check_cases(
+    "STRM-14",
+    "producer",
+    {f"cpu-{value}": value for value in (-1, 0, 1, 2)},
+    "stream={value} is refused on the CPU: only None is valid",
+    # One sentence allows -1 to every consumer, another only None on the CPU.
+    level={"cpu--1": "DISPUTED"},
+)
+def stream_is_refused(producer: Producer, stream: Any) -> CheckResult:
+    export = producer.export(cpu_text(producer), stream=stream, **VERSIONED)
+    return producer.seen(export.error is not None, export)
 
 
 @check("STRM-14", "producer", "cpu-none", "stream=None is accepted on the CPU")
-def _none(producer: Producer) -> CheckResult:
-    export = producer.export(_on_cpu(producer), stream=None, **VERSIONED)
+def none_is_accepted(producer: Producer) -> CheckResult:
+    export = producer.export(cpu_text(producer), stream=None, **VERSIONED)
     return producer.seen(export.held is not None, export)
+
+
+@check("STRM-17", "producer", "cpu", "a stream that does not fit dl_device is an exception")
+def stream_does_not_fit_device(producer: Producer) -> CheckResult:
+    require_no_stream(producer, 2)
+    export = producer.export(producer.text(), dl_device=(1, 0), stream=2, **VERSIONED)
+    return producer.seen(export.error is not None, export)

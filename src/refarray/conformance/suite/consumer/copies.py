@@ -1,0 +1,252 @@
+"""COPY checks of a consumer: the keywords copy and device of its from_dlpack."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import replace
+from typing import Any
+
+from refarray.conformance.cases import (
+    CheckResult,
+    NotApplicable,
+    check,
+    subject_code,
+)
+from refarray.conformance.dlpack import IS_COPIED
+from refarray.conformance.harness.consumer import Consumer, Import
+from refarray.conformance.harness.producer import raised
+from refarray.conformance.harness.recorder import PLAIN, Recorder, asked, imported, old
+from refarray.conformance.requirements import Level
+from refarray.conformance.suite.signatures import has_neutral_default, read_signature
+
+
+def require_keyword(found: Import, recorder: Recorder, name: str) -> None:
+    """NotApplicable if from_dlpack raised TypeError without asking: it lacks the keyword."""
+    if isinstance(found.error, TypeError) and not recorder.requests:
+        raise NotApplicable(f"it has no {name}: {found}")
+
+
+def device_of_own_array(consumer: Consumer) -> Any:
+    """The device of an array of the library's own. NotApplicable if arrays have none."""
+    _, own = consumer.own()
+    with subject_code():
+        device = getattr(own, "device", None)
+    if device is None:
+        raise NotApplicable("its arrays have no device")
+    return device
+
+
+def signature_repro(consumer: Consumer) -> str:
+    """Prints the signature of from_dlpack."""
+    name = consumer.subject.from_dlpack.partition("(")[0]
+    return f"{consumer.subject.imports}\nimport inspect; print(inspect.signature({name}))"
+
+
+@check("COPY-01", "consumer", "signature", "from_dlpack(x, /, *, device=None, copy=None)")
+def signature_has_device_and_copy(consumer: Consumer) -> CheckResult:
+    function = consumer.function()
+    if not consumer.subject.array_api:
+        raise NotApplicable(f"{consumer.subject.name} does not claim the array API")
+    repro = signature_repro(consumer)
+    try:
+        signature, _ = read_signature(function)
+    except (TypeError, ValueError) as error:
+        return CheckResult(False, raised(error), repro)
+    found = signature.parameters
+    held = all(name in found and has_neutral_default(found[name]) for name in ("device", "copy"))
+    with subject_code():
+        observed = f"({', '.join(map(str, found.values()))})"
+    return CheckResult(held, observed, repro)
+
+
+@check(
+    "COPY-02",
+    "consumer",
+    "device",
+    "without device the result is on the CPU, like the input",
+    risky=True,
+)
+def same_device_by_default(consumer: Consumer) -> CheckResult:
+    found = imported(consumer, Recorder())
+    device = tuple(found.held()["device"])
+    return consumer.seen(device == (1, 0), f"on {device}", PLAIN)
+
+
+@check(
+    "COPY-03",
+    "consumer",
+    "own-device",
+    "device= of an array of its own on the CPU is served, or BufferError",
+)
+def own_device(consumer: Consumer) -> CheckResult:
+    device = device_of_own_array(consumer)
+    found = consumer.take(Recorder(), device=device)
+    if isinstance(found.error, TypeError):
+        raise NotApplicable(f"COPY-01 judges it: {found}")
+    held = found.error is None or isinstance(found.error, BufferError)
+    return consumer.seen(held, f"{found}", PLAIN, device=device)
+
+
+@check(
+    "COPY-04",
+    "consumer",
+    "forwarded",
+    "from_dlpack(x, copy=True) and copy=False are passed on to the producer",
+)
+def copy_is_forwarded(consumer: Consumer) -> CheckResult:
+    forwarded = []
+    for value in (True, False):
+        recorder = Recorder()
+        found = consumer.take(recorder, copy=value)
+        require_keyword(found, recorder, "copy")
+        forwarded.append(any(request.get("copy") is value for request in recorder.requests))
+    result = consumer.seen(all(forwarded), asked(recorder), PLAIN, copy=False)
+    # The texts say only of the producer who makes the copy; COPY-05 and COPY-07 judge the copy.
+    return replace(result, level=Level.DISPUTED)
+
+
+@check(
+    "COPY-05",
+    "consumer",
+    "independent",
+    "after copy=True of an array of its own neither side sees the other's writes",
+    risky=True,
+)
+def copy_is_independent(consumer: Consumer) -> CheckResult:
+    source, own = consumer.own()
+    found = consumer.take(own, copy=True)
+    before = consumer.look(own)
+    held = found.address != int(before["data"]) + int(before["byte_offset"])
+    observed = "memory of its own" if held else "the same memory"
+    result = consumer.seen(held, observed, source, copy=True)
+    if consumer.subject.immutable:  # no write can show the difference
+        return replace(result, level=Level.HAZARD)
+    return result
+
+
+@check("COPY-06", "consumer", "shared", "copy=False shares, or is an exception", risky=True)
+def copy_false_shares(consumer: Consumer) -> CheckResult:
+    recorder = Recorder()
+    found = imported(consumer, recorder, copy=False)
+    held = found.address == recorder.address
+    return consumer.seen(held, "shared" if held else "copied", PLAIN, copy=False)
+
+
+@check(
+    "COPY-07",
+    "consumer",
+    "ignored",
+    "if the producer ignores copy=True, the consumer copies",
+    risky=True,
+)
+def producer_ignores_copy(consumer: Consumer) -> CheckResult:
+    recorder = Recorder()
+    found = imported(consumer, recorder, copy=True)
+    held = found.address != recorder.address
+    return consumer.seen(held, "copied" if held else "the producer's own memory", PLAIN, copy=True)
+
+
+@check(
+    "COPY-08",
+    "consumer",
+    "copied",
+    "a producer that copies under copy=False, and says so, is refused",
+    risky=True,
+)
+def producer_copies_anyway(consumer: Consumer) -> CheckResult:
+    recorder = Recorder(flags=IS_COPIED)
+    found = consumer.take(recorder, copy=False)
+    require_keyword(found, recorder, "copy")
+    if recorder.unasked:
+        raise NotApplicable("it asks for the legacy struct only")
+    given = "give(shape=(3,), flags=2)"
+    return consumer.seen(found.error is not None, f"{found}", given, copy=False)
+
+
+OLD_PRODUCER = "stream max_version"
+"""The keywords of a producer without copy."""
+
+
+def copy_of_old_producer(consumer: Consumer, copy: bool) -> tuple[Import, Recorder, str]:
+    """An import with copy= from a producer that does not know the keyword, and its repro."""
+    recorder = old(OLD_PRODUCER)
+    found = consumer.take(recorder, copy=copy)
+    require_keyword(found, recorder, "copy")
+    return found, recorder, f"give(shape=(3,), knows='{OLD_PRODUCER}')"
+
+
+@check(
+    "COPY-09",
+    "consumer",
+    "old-copy-true",
+    "an old producer under copy=True: the consumer copies or refuses; the request is not dropped",
+    risky=True,
+)
+def old_producer_with_copy_true(consumer: Consumer) -> CheckResult:
+    found, recorder, given = copy_of_old_producer(consumer, True)
+    held = found.error is not None or found.address != recorder.address
+    return consumer.seen(held, f"{found}", given, copy=True)
+
+
+@check(
+    "COPY-09",
+    "consumer",
+    "old-copy-false",
+    "an old producer under copy=False: refused, the request is not dropped",
+    risky=True,
+    level="HAZARD",  # the producer may have made no copy; the consumer cannot tell
+)
+def old_producer_with_copy_false(consumer: Consumer) -> CheckResult:
+    found, _, given = copy_of_old_producer(consumer, False)
+    return consumer.seen(found.error is not None, f"{found}", given, copy=False)
+
+
+@check(
+    "COPY-10",
+    "consumer",
+    "other",
+    "device= of its own arrays, answered with data on another device: refused, not touched",
+    risky=True,
+)
+def producer_answers_with_other_device(consumer: Consumer) -> CheckResult:
+    device = device_of_own_array(consumer)
+    fields: dict[str, Any] = {"shape": (3,), "data": 0xDEAD0008, "device": (2, 0)}
+    recorder = Recorder(**fields)
+    found = consumer.take(recorder, device=device)
+    require_keyword(found, recorder, "device")
+    if not recorder.tensors:
+        raise NotApplicable(f"it refuses before it asks: {found}; {asked(recorder)}")
+    given = "give(shape=(3,), data=0xDEAD0008, device=(2, 0))"
+    return consumer.seen(found.error is not None, f"{found}", given, device=device)
+
+
+@check("COPY-11", "consumer", "foreign", "an invalid device is an exception", risky=True)
+def invalid_device(consumer: Consumer) -> CheckResult:
+    found = consumer.take(Recorder(), device="no such device")
+    return consumer.seen(found.error is not None, f"{found}", PLAIN, device="no such device")
+
+
+@check(
+    "COPY-12",
+    "consumer",
+    "further",
+    "keywords of from_dlpack outside the standard have a default that means: not given",
+)
+def further_keywords_have_defaults(consumer: Consumer) -> CheckResult:
+    try:
+        signature, _ = read_signature(consumer.function())
+    except (TypeError, ValueError) as error:
+        raise NotApplicable(f"no signature can be read: {error}") from error
+    parameters = list(signature.parameters.values())[1:]
+    variadic = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    further = [
+        each
+        for each in parameters
+        if each.name not in {"device", "copy"} and each.kind not in variadic
+    ]
+    if not further:
+        raise NotApplicable("it has none")
+    held = all(has_neutral_default(each) for each in further)
+    with subject_code():
+        observed = ", ".join(map(str, further))
+    return CheckResult(held, observed, signature_repro(consumer))

@@ -1,0 +1,101 @@
+"""DTYPE checks of a consumer: small and packed dtypes."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+from typing import Any
+
+from refarray.conformance.cases import CheckResult, NotApplicable, check, check_cases
+from refarray.conformance.dlpack import SUBBYTE_PADDED
+from refarray.conformance.harness.consumer import Consumer, give, text
+from refarray.conformance.harness.recorder import Recorder, imported
+from refarray.conformance.suite.corpus_checks import register_corpus
+
+register_corpus("DTYPE")
+NIBBLES = b"\x21\x43"
+FP4 = (17, 4, 1)
+FLOAT8 = {
+    "float8_e3m4": 7,
+    "float8_e4m3": 8,
+    "float8_e4m3b11fnuz": 9,
+    "float8_e4m3fn": 10,
+    "float8_e4m3fnuz": 11,
+    "float8_e5m2": 12,
+    "float8_e5m2fnuz": 13,
+    "float8_e8m0fnu": 14,
+}
+
+
+def fp4_is_kept(consumer: Consumer, flags: int) -> CheckResult:
+    """Whether fp4 data is exported again with its dtype and SUBBYTE_PADDED unchanged."""
+    fields = {"shape": (4,), "data": b"\x21\x43\x65\x87", "dtype": FP4, "flags": flags}
+    held = consumer.take(give(**fields)).held()
+    if held.get("flags") is None:
+        raise NotApplicable("its export has no flags")
+    right = tuple(held["dtype"]) == FP4 and held["flags"] & SUBBYTE_PADDED == flags
+    observed = f"dtype {tuple(held['dtype'])}, flags {held['flags']}"
+    return consumer.seen(right, observed, text(fields))
+
+
+@check("DTYPE-09", "consumer", "packed", "packed fp4 stays packed, or is refused", risky=True)
+def packed_fp4_stays_packed(consumer: Consumer) -> CheckResult:
+    return fp4_is_kept(consumer, 0)
+
+
+def copy_of_fp4(consumer: Consumer, **fields: Any) -> bytes:
+    """The first two bytes of a copy of packed fp4 data. NotApplicable if there is none."""
+    found = imported(consumer, Recorder(shape=(4,), dtype=FP4, **fields), copy=True)
+    held = found.held()
+    if tuple(held["dtype"]) != FP4 or held.get("flags", 0) & SUBBYTE_PADDED:
+        raise NotApplicable(f"exported as {tuple(held['dtype'])}, flags {held.get('flags')}")
+    return ctypes.string_at(int(held["data"]) + int(held["byte_offset"]), 2)
+
+
+@check(
+    "DTYPE-10",
+    "consumer",
+    "copied",
+    "a copy of packed fp4 has its elements in the same order: the low nibble first",
+    risky=True,
+)
+def copy_keeps_nibble_order(consumer: Consumer) -> CheckResult:
+    data = copy_of_fp4(consumer, data=NIBBLES + bytes(6))
+    given = f"give(shape=(4,), dtype=(17, 4, 1), data={NIBBLES!r})"
+    return consumer.seen(data == NIBBLES, f"{data.hex(' ')} of 21 43", given, copy=True)
+
+
+@check(
+    "DTYPE-16",
+    "consumer",
+    "rounded",
+    "three packed fp4 elements are two bytes: nothing after them is read",
+    risky=True,
+)
+def packed_size_is_rounded_up(consumer: Consumer) -> CheckResult:
+    pages = mmap.mmap(-1, 2 * mmap.PAGESIZE)
+    start = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+    protect = ctypes.CDLL(None).mprotect
+    if protect(ctypes.c_void_p(start + mmap.PAGESIZE), ctypes.c_size_t(mmap.PAGESIZE), 0) != 0:
+        raise NotApplicable("this system protects no pages")
+    pages[mmap.PAGESIZE - 2 : mmap.PAGESIZE] = NIBBLES
+    fields: dict[str, Any] = {"shape": (3,), "dtype": FP4, "data": start + mmap.PAGESIZE - 2}
+    found = imported(consumer, Recorder(**fields), copy=True)
+    held = tuple(found.held()["shape"]) == (3,)
+    given = "give(shape=(3,), dtype=(17, 4, 1), data=two_bytes_before_a_guard_page)"
+    return consumer.seen(held, f"{found}", given, copy=True)
+
+
+@check_cases(
+    "DTYPE-17",
+    "consumer",
+    {name: name for name in FLOAT8},
+    "{value} is {value} when it is exported again",
+    risky=True,
+)
+def float8_stays_itself(consumer: Consumer, name: str) -> CheckResult:
+    right = (FLOAT8[name], 8, 1)
+    fields = {"shape": (4,), "data": bytes(4), "dtype": right}
+    found = consumer.take(give(**fields))
+    dtype = tuple(found.held()["dtype"])
+    return consumer.seen(dtype == right, f"exported again as {dtype}", text(fields))

@@ -1,0 +1,82 @@
+"""FLAG checks of a consumer: flags of an import that it exports again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from refarray.conformance.cases import CheckResult, NotApplicable, check
+from refarray.conformance.dlpack import KNOWN_FLAGS, READ_ONLY, SUBBYTE_PADDED
+from refarray.conformance.harness.consumer import Consumer, give, text
+from refarray.conformance.harness.recorder import FIELDS, Recorder, imported
+from refarray.conformance.suite.consumer.dtypes import fp4_is_kept
+
+UNKNOWN = 1 << 40
+"""A flag bit that no version defines."""
+
+
+@check("FLAG-07", "consumer", "padded", "padded fp4 stays padded, or is refused", risky=True)
+def padded_fp4_stays_padded(consumer: Consumer) -> CheckResult:
+    if consumer.subject.overloads:
+        raise NotApplicable("its functions are shown no flags that they could pass on")
+    return fp4_is_kept(consumer, SUBBYTE_PADDED)
+
+
+@check(
+    "FLAG-08",
+    "consumer",
+    "unknown",
+    "an unknown flag bit is ignored or refused, and not exported again",
+    risky=True,
+)
+def unknown_flag_is_not_exported(consumer: Consumer) -> CheckResult:
+    fields = {**FIELDS, "flags": UNKNOWN}
+    found = consumer.take(give(**fields))
+    flags = found.held().get("flags")
+    if flags is None:
+        raise NotApplicable("its export has no flags")
+    held = flags & ~KNOWN_FLAGS == 0
+    return consumer.seen(held, f"exported again with flags {flags:#x}", text(fields))
+
+
+@check(
+    "FLAG-09",
+    "consumer",
+    "read-only",
+    "READ_ONLY data is imported, whether the library has read-only arrays or not",
+    risky=True,
+)
+def read_only_is_imported(consumer: Consumer) -> CheckResult:
+    fields = {**FIELDS, "flags": READ_ONLY}
+    if consumer.subject.overloads:
+        raise NotApplicable("its functions say whether they write to what they take")
+    producer = give(**fields)
+    found = consumer.take(producer)
+    if producer.unasked:
+        raise NotApplicable("it asks for the legacy struct only")
+    return consumer.seen(found.error is None, f"{found}", text(fields))
+
+
+@check("FLAG-10", "consumer", "read-only", "READ_ONLY data is not exported again as writable")
+def read_only_stays_read_only(consumer: Consumer) -> CheckResult:
+    if "readonly" not in consumer.subject.arrays:
+        raise NotApplicable(f"{consumer.subject.name} has no read-only arrays")
+    held = imported(consumer, Recorder(flags=READ_ONLY)).readonly
+    observed = "READ_ONLY" if held else "exported as writable"
+    return consumer.seen(held, observed, "give(shape=(3,), flags=1)")
+
+
+@check(
+    "FLAG-11",
+    "consumer",
+    "legacy",
+    "a legacy tensor is imported as writable: it has no flag that says otherwise",
+    risky=True,
+    level="DISPUTED",  # nothing forbids a consumer to be careful
+)
+def legacy_tensor_is_writable(consumer: Consumer) -> CheckResult:
+    fields: dict[str, Any] = {"shape": (3,), "versioned": False}
+    found = imported(consumer, Recorder(versioned=False))
+    if consumer.subject.immutable:
+        raise NotApplicable("its arrays may never be written")
+    held = not found.readonly
+    return consumer.seen(held, "writable" if held else "read-only", text(fields))

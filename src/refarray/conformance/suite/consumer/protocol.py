@@ -1,0 +1,247 @@
+"""CONS checks of a consumer: the calls it makes, the exceptions and the capsules it accepts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from refarray.conformance import _adversary, judgements
+from refarray.conformance.cases import CheckResult, NotApplicable, check, check_cases
+from refarray.conformance.harness.consumer import Consumer, Import, give, text
+from refarray.conformance.harness.corpus import FLOATS
+from refarray.conformance.harness.recorder import PLAIN, Recorder, asked, imported
+from refarray.conformance.requirements import Level
+
+
+@check("CONS-01", "consumer", "order", "__dlpack_device__ is called before __dlpack__")
+def device_is_asked_first(consumer: Consumer) -> CheckResult:
+    recorder = Recorder()
+    consumer.take(recorder)
+    methods = [method for method, _ in recorder.calls]
+    return consumer.seen(judgements.device_is_asked_first(methods), asked(recorder), PLAIN)
+
+
+@check("CONS-02", "consumer", "neither", "an object without the methods is an AttributeError")
+def object_without_methods(consumer: Consumer) -> CheckResult:
+    found = consumer.take(object())
+    result = consumer.seen(isinstance(found.error, AttributeError), f"{found}", "object()")
+    # Only the array API names the class.
+    return result if consumer.subject.array_api else replace(result, level=Level.HAZARD)
+
+
+class Odd(Exception):
+    """An exception class that no library knows."""
+
+
+PROPAGATED: tuple[type[BaseException], ...] = (
+    *(BufferError, ValueError, MemoryError, RuntimeError, KeyboardInterrupt, Odd),
+)
+
+
+def raises_in_dlpack(consumer: Consumer, kind: type[BaseException]) -> CheckResult:
+    if consumer.subject.overloads:
+        raise NotApplicable("an input that no overload accepts is a TypeError, whatever it raised")
+    error = kind("raised by the producer")
+
+    def answer(**_: Any) -> Any:
+        raise error
+
+    found = consumer.take(Recorder(answer))
+    given = f"give(raises={kind.__name__ if kind is not Odd else 'Exception'}('no'))"
+    return consumer.seen(found.error is error, f"{found}", given)
+
+
+for _kind in PROPAGATED:
+    check_cases(
+        "CONS-03",
+        "consumer",
+        {_kind.__name__: _kind},
+        f"a {_kind.__name__} that the producer raises reaches the caller unchanged",
+    )(raises_in_dlpack)
+
+
+class RaisesInDevice(Recorder):
+    """A producer whose `__dlpack_device__` raises."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Recorded."""
+        self.calls.append(("__dlpack_device__", {}))
+        raise Odd("raised by __dlpack_device__")
+
+
+@check(
+    "CONS-03",
+    "consumer",
+    "device",
+    "an exception of __dlpack_device__ reaches the caller unchanged",
+)
+def raises_in_device(consumer: Consumer) -> CheckResult:
+    recorder = RaisesInDevice()
+    found = consumer.take(recorder)
+    if ("__dlpack_device__", {}) not in recorder.calls:
+        raise NotApplicable("it does not call __dlpack_device__")
+    given = "give(dunder_device=Exception('no'))"
+    return consumer.seen(isinstance(found.error, Odd), f"{found}", given)
+
+
+@check(
+    "CONS-04",
+    "consumer",
+    "genuine-type-error",
+    "a TypeError that every call raises reaches the caller, after one retry at most",
+)
+def genuine_type_error(consumer: Consumer) -> CheckResult:
+    def answer(**_: Any) -> Any:
+        raise TypeError("a bug of the producer's")
+
+    recorder = Recorder(answer)
+    found = consumer.take(recorder)
+    calls = len(recorder.requests)
+    held = isinstance(found.error, TypeError) and calls <= 2
+    return consumer.seen(held, f"{found} after {calls} calls", "give(raises=TypeError('a bug'))")
+
+
+NAMES: dict[str, tuple[str | None, str]] = {
+    "used": (
+        "used_dltensor",
+        "a capsule named used_dltensor is refused, its pointer not touched",
+    ),
+    "used-versioned": (
+        "used_dltensor_versioned",
+        "a capsule named used_dltensor_versioned is refused",
+    ),
+    "foreign": ("foo", "a capsule of another name is refused, its pointer not touched"),
+    "nameless": (None, "a capsule without a name is refused, its pointer not touched"),
+}
+
+
+@check_cases("CONS-05", "consumer", NAMES, "{value[1]}", risky=True)
+def foreign_capsule_name(consumer: Consumer, row: tuple[str | None, str]) -> CheckResult:
+    fields: dict[str, Any] = {"name": row[0]}
+    recorder = Recorder(**fields)
+    found = consumer.take(recorder)
+    calls = recorder.deleter_calls
+    held = found.refused and calls == 0
+    return consumer.seen(held, f"{found}; {calls} deleter calls", text(fields))
+
+
+@check_cases(
+    "CONS-05",
+    "consumer",
+    {"none": None, "int": 7},
+    "a __dlpack__ that returns {value!r} is an exception",
+    risky=True,
+)
+def no_capsule(consumer: Consumer, returned: Any) -> CheckResult:
+    found = consumer.take(Recorder(lambda **_: returned))
+    return consumer.seen(found.refused, f"{found}", f"give(returns={returned!r})")
+
+
+@check(
+    "CONS-06",
+    "consumer",
+    "named",
+    "a capsule is renamed before the deleter of a refused tensor runs",
+    risky=True,
+)
+def capsule_is_renamed_before_deleter(consumer: Consumer) -> CheckResult:
+    names: list[str] = []
+
+    def deleter() -> None:
+        names.append(str(_adversary.name_of(recorder.capsule)))
+
+    recorder = Recorder(dtype=(99, 32, 1), deleter=deleter)
+    recorder.keep = True
+    found = consumer.take(recorder)
+    if found.error is None:
+        raise NotApplicable("it imports any dtype")
+    if not names or len(recorder.tensors) != 1:  # a second request leaves the first capsule unused
+        raise NotApplicable("it left the capsule as it was, or asked more than once")
+    held = names[0].startswith("used")
+    return consumer.seen(held, f"named {names[0]}", "give(dtype=(99, 32, 1))")
+
+
+@check("CONS-07", "consumer", "class", "a tensor that cannot be imported is a BufferError")
+def unsupported_tensor(consumer: Consumer) -> CheckResult:
+    fields = {"shape": (3,), "data": FLOATS, "dtype": (99, 32, 1)}
+    found = consumer.take(give(**fields))
+    if found.error is None:
+        raise NotApplicable("it imports any dtype")
+    return consumer.seen(isinstance(found.error, BufferError), f"{found}", text(fields))
+
+
+@check("CONS-08", "consumer", "cpu", "for data on the CPU stream is left out or None")
+def no_stream_for_cpu(consumer: Consumer) -> CheckResult:
+    recorder = Recorder()
+    consumer.take(recorder)
+    held = all(request.get("stream") is None for request in recorder.requests)
+    return consumer.seen(held, asked(recorder), PLAIN)
+
+
+@check(
+    "CONS-09",
+    "consumer",
+    "defaults",
+    "copy and dl_device are left out of the first call when nothing was asked",
+)
+def defaults_are_left_out(consumer: Consumer) -> CheckResult:
+    recorder = Recorder()
+    consumer.take(recorder)
+    if not recorder.requests:
+        raise NotApplicable("it never called __dlpack__")
+    first = recorder.requests[0]
+    if any(first.get(name) is not None for name in judgements.OPTIONAL):
+        raise NotApplicable(f"it asks for something of its own: {asked(recorder)}")
+    return consumer.seen(judgements.leaves_out_defaults(first), asked(recorder), PLAIN)
+
+
+@check(
+    "CONS-10",
+    "consumer",
+    "struct-cuda",
+    "struct says CUDA, __dlpack_device__ says CPU: refused, or on CUDA; the data is not touched",
+    risky=True,
+)
+def device_of_struct_counts(consumer: Consumer) -> CheckResult:
+    recorder = Recorder(device=(2, 0), dunder_device=(1, 0), data=0xDEAD0008)
+    found = consumer.take(recorder)
+    given = "give(device=(2, 0), dunder_device=(1, 0), data=0xDEAD0008)"
+    if found.error is not None:
+        return consumer.seen(found.refused, f"{found}", given)
+    device = tuple(found.held()["device"])
+    return consumer.seen(device == (2, 0), f"{found}, on device {device}", given)
+
+
+@check(
+    "CONS-11", "consumer", "bare", "a bare capsule, which is outside the standard, is an exception"
+)
+def bare_capsule(consumer: Consumer) -> CheckResult:
+    found = consumer.take(give().__dlpack__())
+    return consumer.seen(found.error is not None, f"{found}", "give().__dlpack__()")
+
+
+def view_of(array: Any, address: int) -> Any:
+    """A slice that shares the memory at `address`; None if slices copy, or do not exist."""
+    try:
+        view = array[1:]
+        return view if Import(view).address == address + 4 else None
+    except Exception:
+        return None
+
+
+@check(
+    "CONS-12",
+    "consumer",
+    "alive",
+    "the tensor lives as long as the imported array, and is deleted with it",
+    risky=True,
+)
+def tensor_lives_as_long_as_array(consumer: Consumer) -> CheckResult:
+    recorder = Recorder()
+    found = imported(consumer, recorder)
+    during = recorder.tensors[-1].deleter_calls
+    view = view_of(found.array, recorder.address)
+    found.array = None
+    with_view = recorder.tensors[-1].deleter_calls if view is not None else 0
+    observed = f"{during} deleter calls while it lives, {with_view} while a view lives"
+    return consumer.seen(during == 0 and with_view == 0, observed, PLAIN)

@@ -1,0 +1,33 @@
+"""TENS checks of a consumer: the tensors of harness/corpus.py, sharing, and the round trip."""
+
+from __future__ import annotations
+
+from refarray.conformance.cases import CheckResult, check
+from refarray.conformance.harness.consumer import Consumer
+from refarray.conformance.harness.recorder import PLAIN, Recorder, imported
+from refarray.conformance.suite.corpus_checks import register_corpus
+
+register_corpus("TENS")
+
+
+@check("TENS-18", "consumer", "shared", "a contiguous tensor is imported without a copy")
+def contiguous_tensor_is_shared(consumer: Consumer) -> CheckResult:
+    recorder = Recorder()
+    found = imported(consumer, recorder)
+    held = found.address == recorder.address
+    return consumer.seen(held, "shared" if held else "copied", PLAIN)
+
+
+@check(
+    "TENS-19",
+    "consumer",
+    "round-trip",
+    "an array of its own comes back with shape, strides, dtype and device",
+    risky=True,
+)
+def round_trip(consumer: Consumer) -> CheckResult:
+    source, own = consumer.own("transposed", "plain")
+    before, after = consumer.look(own), consumer.take(own).held()
+    fields = ("shape", "strides", "dtype", "device")
+    first, second = (tuple(tuple(each[name] or ()) for name in fields) for each in (before, after))
+    return consumer.seen(first == second, f"{first}, came back as {second}", source)

@@ -1,0 +1,85 @@
+"""VERS checks of a consumer: its max_version, and structs of other versions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from refarray.conformance import _adversary, judgements
+from refarray.conformance.cases import CheckResult, NotApplicable, check, check_cases
+from refarray.conformance.harness.consumer import Consumer, Given
+from refarray.conformance.harness.recorder import FIELDS, PLAIN, Recorder, asked, imported, old
+from refarray.conformance.suite.corpus_checks import register_corpus
+
+register_corpus("VERS")
+VALUES = [0.0, 1.0, 2.0]
+"""The elements of the plain tensor."""
+
+
+@check(
+    "VERS-08",
+    "consumer",
+    "ignored",
+    "a legacy capsule from a producer that ignores max_version is recognised as legacy",
+    risky=True,
+)
+def legacy_capsule_is_recognised(consumer: Consumer) -> CheckResult:
+    found = imported(consumer, Recorder(versioned=False))
+    values = found.values
+    given = "give(shape=(3,), versioned=False)"
+    return consumer.seen(values == VALUES, f"values {values}", given)
+
+
+class AlwaysVersioned(Given):
+    """Exports a versioned capsule whatever the consumer asks for."""
+
+    def __dlpack__(self, **_: Any) -> Any:
+        """A versioned capsule."""
+        self.tensors.append(_adversary.make(**self.fields))
+        return self.tensors[-1].capsule()
+
+
+@check(
+    "VERS-08",
+    "consumer",
+    "unasked",
+    "a versioned capsule that was not asked for is recognised as versioned, or refused",
+    risky=True,
+)
+def versioned_capsule_is_recognised(consumer: Consumer) -> CheckResult:
+    found = consumer.take(AlwaysVersioned(FIELDS))
+    if found.error is not None:
+        return consumer.seen(found.refused, f"{found}", PLAIN)
+    values = found.values
+    return consumer.seen(values == VALUES, f"values {values}", PLAIN)
+
+
+@check(
+    "VERS-09",
+    "consumer",
+    "first",
+    "the first call passes the consumer's own max_version, 1.0 or newer",
+)
+def first_call_passes_max_version(consumer: Consumer) -> CheckResult:
+    recorder = Recorder()
+    consumer.take(recorder)
+    if not recorder.requests:
+        raise NotApplicable("it never called __dlpack__")
+    version = recorder.requests[0].get("max_version")
+    return consumer.seen(judgements.asks_for_versioned(version), asked(recorder), PLAIN)
+
+
+OLD = {"old-stream": "stream", "old-max-version": "stream max_version"}
+"""The keywords of producers older than 2023.12."""
+
+
+@check_cases(
+    "VERS-09",
+    "consumer",
+    OLD,
+    "a producer whose __dlpack__ knows only ({value}) is asked again without the rest",
+)
+def old_producer_is_asked_again(consumer: Consumer, known: str) -> CheckResult:
+    recorder = old(known)
+    found = consumer.take(recorder)
+    given = f"give(shape=(3,), knows={known!r})"
+    return consumer.seen(found.error is None, f"{found}; {asked(recorder)}", given)

@@ -1,0 +1,106 @@
+"""The consumer's checks over the corpus: each managed tensor of harness/corpus.py is one case."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from refarray.conformance.cases import Check, CheckResult, NotApplicable, add
+from refarray.conformance.harness.consumer import Consumer, Import, give, settle, text
+from refarray.conformance.harness.consumer import Given as Producer
+from refarray.conformance.harness.corpus import Given
+from refarray.conformance.harness.corpus_fields import GIVEN
+from refarray.conformance.requirements import Role
+
+DATA_READERS_ONLY = {"DTYPE-07", "DTYPE-08"}
+"""Requirements that bind only consumers that read the data."""
+
+
+def right_content(found: Import, given: Given) -> tuple[bool, str]:
+    """Whether an import has the expected shape and values, and the observation."""
+    if given.shape is None:
+        held = found.held()
+        lanes = tuple(held["dtype"])[2]
+        return lanes == given.fields["dtype"][2], f"dtype {tuple(held['dtype'])}"
+    shape = tuple(found.held()["shape"] or ())
+    if shape != given.shape:
+        return False, f"shape {shape}"
+    if given.values is None:
+        return True, f"shape {shape}"
+    values = found.values
+    return values == given.values, f"values {values}"
+
+
+def device_of(found: Import) -> str:
+    """The name of the array's device; empty if it has none."""
+    try:
+        return str(found.array.device).lower()
+    except Exception:
+        return ""
+
+
+def judged(found: Import, given: Given) -> tuple[bool, str]:
+    """Whether the consumer handled the tensor correctly, and the observation."""
+    if isinstance(found.error, SystemError):
+        return False, f"{found}"
+    if given.right == "refuse":
+        if found.error is None and given.carried(device_of(found)):
+            raise NotApplicable(f"it knows that device type: {found}")
+        return found.error is not None, f"{found}"
+    if found.error is not None:
+        if given.may_refuse:
+            raise NotApplicable(f"it refuses: {found}")
+        return given.right == "either", f"{found}"
+    held, content = right_content(found, given)
+    return held, f"imported with {content}"
+
+
+def deleter_result(
+    consumer: Consumer, producer: Producer, outcome: str, given: Given
+) -> CheckResult | None:
+    """Whether the deleter of the tensor ran once after the import was dropped. None if the consumer
+    took no capsule, or more than one."""
+    if len(producer.tensors) != 1 or given.fields.get("deleter", True) is None:
+        return None
+    settle(lambda: producer.deleter_calls == 1)
+    calls = producer.deleter_calls
+    return consumer.seen(calls == 1, f"{calls} calls; {outcome}", text(given.fields))
+
+
+def import_given(consumer: Consumer, given: Given) -> CheckResult:
+    """Lets the consumer import one tensor of the corpus, and drops the result."""
+    if consumer.subject.carrier and (given.foreign or given.id in DATA_READERS_ONLY):
+        raise NotApplicable(f"{consumer.subject.name} carries every dtype and device")
+    if given.fields.get("versioned") is False and not consumer.takes_legacy:
+        raise NotApplicable("it takes no legacy capsules")
+    producer = give(**given.fields)
+    found = consumer.take(producer)
+    if producer.unasked:
+        raise NotApplicable("it asks for the legacy struct only")
+    outcome = f"{found}"
+    held: bool | None
+    try:
+        held, observed = judged(found, given)
+    except NotApplicable as reason:
+        held, observed = None, str(reason)
+    found.array = found.error = None
+    second = deleter_result(consumer, producer, outcome, given)
+    return replace(consumer.seen(held, observed, text(given.fields)), second=second)
+
+
+def register_corpus(family: str) -> None:
+    """Registers a check for each tensor of a family. Where the tensor has a deleter, the trial also
+    shows LIFE-03: the deleter is called exactly once."""
+    for given in GIVEN:
+        if given.id.partition("-")[0] != family:
+            continue
+
+        def probe(consumer: Consumer, given: Given = given) -> CheckResult:
+            return import_given(consumer, given)
+
+        consumer = Role.CONSUMER
+        whole = Check(given.id, given.case, consumer, given.expected, probe, risky=True)
+        add(whole)
+        if given.fields.get("deleter", True) is not None:
+            case = f"{given.id}-{given.case}".lower()
+            expected = f"{given.expected.partition(':')[0]}: the deleter is called exactly once"
+            add(Check("LIFE-03", case, consumer, expected, probe, risky=True, part_of=whole.name))

@@ -1,0 +1,106 @@
+"""CAPI checks of the table's import: managed_tensor_to_py_object_no_sync."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from refarray.conformance import _adversary
+from refarray.conformance.cases import CheckResult, NotApplicable, about, check, check_cases
+from refarray.conformance.harness.consumer import text
+from refarray.conformance.harness.corpus_fields import GIVEN
+from refarray.conformance.harness.producer import Producer, raised
+from refarray.conformance.suite.exchange_table import (
+    array_type,
+    table_result,
+    table_with,
+    tensor,
+)
+
+
+@check(
+    "CAPI-10",
+    "exchange-api",
+    "many-axes",
+    "to_py of 64 axes, which few libraries support: an array or an exception, no crash",
+    risky=True,
+)
+def many_axes(producer: Producer) -> CheckResult:
+    api = table_with(producer, "to_py")
+    line = "print(api.to_py(_adversary.make(shape=(1,) * 64)))"
+    about(table_result(producer, True, "", line).repro)
+    given = tensor(shape=(1,) * 64)
+    try:
+        made = api.to_py(given)
+    except AssertionError as error:
+        raise NotApplicable(f"CAPI-09 judges it: {error}") from error
+    except Exception as error:
+        return table_result(producer, not isinstance(error, SystemError), raised(error), line)
+    return table_result(producer, True, f"a {type(made).__name__}", line)
+
+
+@check(
+    "CAPI-17",
+    "exchange-api",
+    "to-py",
+    "to_py takes ownership: an array of the type, whose destruction calls the deleter once",
+    risky=True,
+)
+def to_py_takes_ownership(producer: Producer) -> CheckResult:
+    api = table_with(producer, "to_py")
+    _, kind = array_type(producer)
+    given = tensor()
+    line = "print(api.to_py(_adversary.make(shape=(3,))))"
+    made = api.to_py(given)
+    right = isinstance(made, kind)
+    during = given.deleter_calls
+    del made
+    calls = f"{during} deleter calls while it lives, {given.deleter_calls} after"
+    observed = f"{'' if right else 'not '}of the type; {calls}"
+    held = right and during == 0 and given.deleter_calls == 1
+    return table_result(producer, held, observed, line)
+
+
+@check(
+    "CAPI-18",
+    "exchange-api",
+    "failure",
+    "after a failure of to_py the caller still owns the tensor",
+    risky=True,
+)
+def caller_keeps_tensor_after_failure(producer: Producer) -> CheckResult:
+    api = table_with(producer, "to_py")
+    given = tensor(dtype=(99, 32, 1))
+    line = "api.to_py(_adversary.make(dtype=(99, 32, 1)))"
+    try:
+        api.to_py(given)
+    except Exception as error:
+        calls = given.deleter_calls
+        return table_result(producer, calls == 0, f"{raised(error)}; {calls} deleter calls", line)
+    raise NotApplicable("it imports any dtype")
+
+
+REFUSED = {
+    f"{given.id}-{given.case}".lower(): (given.fields, given.expected)
+    for given in GIVEN
+    if given.right == "refuse"
+    and given.id in {"TENS-05", "TENS-08", "TENS-09", "TENS-10", "VERS-02", "DTYPE-12"}
+    and given.fields.get("versioned", True)
+}
+"""The malformed tensors of the corpus, with the expected refusal."""
+
+
+@check_cases("CAPI-19", "exchange-api", REFUSED, "to_py, {value[1]}", risky=True)
+def to_py_validates(producer: Producer, row: tuple[dict[str, Any], str]) -> CheckResult:
+    fields, _ = row
+    api = table_with(producer, "to_py")
+    given = _adversary.make(**fields)
+    line = f"print(api.to_py({text(fields).replace('give', '_adversary.make')}))"
+    about(table_result(producer, True, "", line).repro)
+    try:
+        made = api.to_py(given)
+    except Exception as error:
+        calls = given.deleter_calls
+        if calls == 0:
+            given.delete()  # after a failure the kit still owns the tensor (A-33)
+        return table_result(producer, calls <= 1, f"{raised(error)}; {calls} deleter calls", line)
+    return table_result(producer, False, f"imported as {type(made).__name__}", line)

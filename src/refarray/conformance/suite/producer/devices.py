@@ -1,0 +1,157 @@
+"""DEV checks of a producer: `__dlpack_device__` and the device of the struct."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from refarray.conformance.cases import (
+    CheckResult,
+    NotApplicable,
+    check,
+    check_cases,
+    subject_code,
+)
+from refarray.conformance.dlpack import GPU_MEMORY, HOST_READABLE
+from refarray.conformance.gpu.device_fixture import DeviceFixture
+from refarray.conformance.harness.producer import VERSIONED, Producer
+from refarray.conformance.suite.exports import LAYOUTS, exported
+from refarray.conformance.suite.on_devices import (
+    BOTH,
+    array_of,
+    check_on_devices,
+    is_member,
+    memory_types,
+)
+
+
+@check(
+    "DEV-01",
+    "producer",
+    "pair",
+    "__dlpack_device__() returns a tuple of a DLDeviceType value and an int",
+)
+def device_is_a_pair(producer: Producer) -> CheckResult:
+    text = producer.text()
+    array = producer.make(text)
+    producer.device(array)  # NotApplicable without the method
+    with subject_code():
+        answer = type(array).__dlpack_device__(array)
+        observed = f"{answer!r}"
+    held = (
+        isinstance(answer, tuple)
+        and len(answer) == 2
+        and (isinstance(answer[0], int) or is_member(answer[0]))
+        and isinstance(answer[1], int)
+    )
+    return CheckResult(held, observed, producer.repro(f"print({text}.__dlpack_device__())"))
+
+
+@check("DEV-02", "producer", "cpu", "device_id is 0 for host memory")
+def host_device_id(producer: Producer) -> CheckResult:
+    export = exported(producer, "plain")
+    kind, number = export["device"]
+    if kind not in HOST_READABLE:
+        raise NotApplicable(f"its arrays lie on device type {kind}")
+    return producer.seen(number == 0, export, f"device ({kind}, {number})", field="device_id")
+
+
+@check_cases(
+    "DEV-03",
+    "producer",
+    {kind: kind for kind in LAYOUTS},
+    "the struct's device equals __dlpack_device__()",
+)
+def struct_has_announced_device(producer: Producer, kind: str) -> CheckResult:
+    text = producer.text(kind)
+    array = producer.make(text)
+    export = producer.export(text, array, **VERSIONED)
+    announced = producer.device(array)
+    observed = f"__dlpack_device__() {announced}, struct {tuple(export['device'])}"
+    return producer.seen(
+        announced == tuple(export["device"]), export, observed, field="device_type"
+    )
+
+
+def readable(address: int) -> bool:
+    """Whether this process may read at an address. NotApplicable without /proc/self/maps."""
+    try:
+        lines = Path("/proc/self/maps").read_text().splitlines()
+    except OSError as error:
+        raise NotApplicable("this system does not list a process's memory mappings") from error
+    for line in lines:
+        span, rights, *_ = line.split()
+        first, last = (int(end, 16) for end in span.split("-"))
+        if first <= address < last:
+            return rights.startswith("r")
+    return False
+
+
+@check(
+    "DEV-05",
+    "producer",
+    "host",
+    "memory that the host can read is not announced under a GPU's device type",
+)
+def host_memory_is_not_gpu_memory(producer: Producer) -> CheckResult:
+    export = exported(producer, "plain")
+    kind = export["device"][0]
+    held = kind not in GPU_MEMORY or not readable(export.address)
+    return producer.seen(held, export, f"device type {kind}", field="device_type")
+
+
+@check("DEV-09", "producer", "view", "a view is on its array's device")
+def view_has_device_of_its_array(producer: Producer) -> CheckResult:
+    whole = producer.device(producer.make(producer.text()))
+    part = producer.device(producer.make(producer.text("strided")))
+    repro = producer.repro(f"print({producer.text('strided')}.__dlpack_device__())")
+    return CheckResult(whole == part, f"{whole} and {part}", repro)
+
+
+# --- on devices
+
+
+def announced_memory_type(fixture: DeviceFixture, producer: Producer, kind: str) -> CheckResult:
+    text, array = array_of(fixture, kind)
+    device = producer.device(array)
+    repro = fixture.repro(f"print({text}.__dlpack_device__())")
+    return CheckResult(device[0] == memory_types(fixture)[kind], f"device {device}", repro)
+
+
+def struct_has_announced_memory_type(
+    fixture: DeviceFixture, producer: Producer, kind: str
+) -> CheckResult:
+    text, array = array_of(fixture, kind)
+    export = producer.export(text, array, **VERSIONED)
+    announced = producer.device(array)
+    observed = f"announced {announced}, the struct has {tuple(export['device'])}"
+    return producer.seen(
+        announced == tuple(export["device"]), export, observed, field="device_type"
+    )
+
+
+def host_memory_has_id_0(fixture: DeviceFixture, producer: Producer, kind: str) -> CheckResult:
+    text, array = array_of(fixture, kind)
+    device = producer.device(array)
+    repro = fixture.repro(f"print({text}.__dlpack_device__())")
+    return CheckResult(device[1] == 0, f"device {device}", repro)
+
+
+MEMORY: dict[str, tuple[str, ...]] = {"device": BOTH, "pinned": BOTH, "managed": ("cuda",)}
+"""The kinds of memory, and the vendors that have them."""
+for _kind, _vendors in MEMORY.items():
+    check_on_devices(
+        *("DEV-04", "producer", _kind, f"{_kind} memory is announced as such"),
+        vendors=_vendors,
+        value=_kind,
+    )(announced_memory_type)
+    check_on_devices(
+        *("DEV-03", "producer", _kind, "the struct's device is the announced one"),
+        vendors=_vendors,
+        value=_kind,
+    )(struct_has_announced_memory_type)
+    if _kind != "device":
+        check_on_devices(
+            *("DEV-02", "producer", _kind, f"the device_id of {_kind} memory is 0"),
+            vendors=_vendors,
+            value=_kind,
+        )(host_memory_has_id_0)

@@ -1,0 +1,137 @@
+"""LIFE checks of a producer at interpreter shutdown and in sub-interpreters: LIFE-05, LIFE-25."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any
+
+from refarray.conformance import _adversary
+from refarray.conformance.cases import CheckResult, NotApplicable, about, check
+from refarray.conformance.harness.producer import Producer
+from refarray.conformance.runner.hang_detector import LOOK_SECONDS, HangDetector
+from refarray.conformance.suite.exports import host_export, taken_result
+
+SECONDS = 20.0
+"""The timeout of importing a library in a sub-interpreter."""
+KEPT: list[Any] = []  # stays alive until the process ends
+ENDED = "the process ended as it should"
+
+
+def late_deleter(producer: Producer, line: str, keep: Callable[[Any], None]) -> CheckResult:
+    """Takes an export and arranges for its deleter to run late. The exit status decides the case,
+    unless it fails before."""
+    kind = "scalar" if "scalar" in producer.subject.arrays else "plain"
+    export = host_export(producer, text=producer.text(kind))
+    owned = _adversary.take(export.capsule)
+    export.capsule = None
+    result = taken_result(producer, True, export, ENDED, f"owned.{line}")
+    about(result.repro)
+    keep(owned)
+    return result
+
+
+@check(
+    "LIFE-05",
+    "producer",
+    "after",
+    "the deleter is called after the interpreter has shut down: no crash, no hang",
+    exits=True,
+)
+def deleter_after_shutdown(producer: Producer) -> CheckResult:
+    return late_deleter(producer, "keep_until_exit()", lambda owned: owned.keep_until_exit())
+
+
+@check(
+    "LIFE-05",
+    "producer",
+    "thread-during",
+    "a native thread calls the deleter during interpreter shutdown: no crash, no hang",
+    exits=True,
+)
+def deleter_in_thread_during_shutdown(producer: Producer) -> CheckResult:
+    line = "drop_at_finalization(False)"
+    return late_deleter(producer, line, lambda owned: owned.drop_at_finalization(False))
+
+
+@check(
+    "LIFE-05",
+    "producer",
+    "thread-after",
+    "a native thread calls the deleter after interpreter shutdown: no crash, no hang",
+    exits=True,
+)
+def deleter_in_thread_after_shutdown(producer: Producer) -> CheckResult:
+    line = "drop_at_finalization(True)"
+    return late_deleter(producer, line, lambda owned: owned.drop_at_finalization(True))
+
+
+@check(
+    "LIFE-05",
+    "producer",
+    "unconsumed",
+    "an unconsumed capsule exists at interpreter shutdown: no crash, no hang",
+    exits=True,
+)
+def unconsumed_capsule_at_shutdown(producer: Producer) -> CheckResult:
+    export = host_export(producer)
+    repro = producer.repro(f"import builtins; builtins.kept = {export.call}")
+    about(repro)
+    KEPT.append(export.capsule)
+    return CheckResult(True, ENDED, repro)
+
+
+def interpreters_module() -> str:
+    """The name of the sub-interpreters module. NotApplicable if this Python has none."""
+    for name in ("_interpreters", "_xxsubinterpreters"):
+        if importlib.util.find_spec(name) is not None:
+            return name
+    raise NotApplicable("this Python has no sub-interpreters that can be reached from Python")
+
+
+def run(script: str) -> tuple[int | None, str]:
+    """The exit status of a script, None if it hangs, and its output, or else its stderr."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+        command = [sys.executable, "-c", script]
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=errors)
+        hang_detector = HangDetector(process.pid, SECONDS)
+        while process.poll() is None and not hang_detector.over():
+            time.sleep(LOOK_SECONDS / 10)
+        status = process.poll()
+        if status is None:
+            process.kill()
+            process.wait()
+        for file in (out, errors):
+            file.seek(0)
+        output = out.read().strip() or errors.read().strip()
+    return status, output.decode(errors="replace")
+
+
+@check(
+    "LIFE-25",
+    "producer",
+    "import",
+    "in a sub-interpreter it works, or raises an exception that says why not",
+    full=True,
+)
+def import_in_sub_interpreter(producer: Producer) -> CheckResult:
+    """Judges the exit of its own subprocess, so that a crash has the requirement's level."""
+    if through := producer.subject.through:
+        raise NotApplicable(f"it needs {through}, which is tried by itself")
+    name = interpreters_module()
+    script = f"{producer.subject.imports}\n{producer.text()}.__dlpack__()\n"
+    repro = "\n".join(
+        [f"import {name} as sub; i = sub.create()", f"print(sub.run_string(i, {script!r}))"]
+    )
+    status, output = run(repro)
+    if status is None:
+        return CheckResult(False, "it hangs", repro)
+    if status < 0:
+        return CheckResult(False, f"signal {-status}", repro)
+    lines = output.strip().splitlines()
+    last = lines[-1] if lines and lines != ["None"] else "it works"
+    return CheckResult("SystemError" not in last, last[:200], repro)
