@@ -68,20 +68,21 @@ kit_failures: list[str] = []
 """Tracebacks of kit_callback blocks that failed during the current case."""
 
 
-@contextmanager
-def subject_code() -> Iterator[None]:
-    """Marks exceptions that leave the block as raised by the subject.
+class subject_code:
+    """`with subject_code():` marks exceptions that leave the block as raised by the subject.
 
     Every call into the subject runs in such a block, or in a `try` that records the exception.
     An unmarked exception that leaves a probe is a bug of the kit (Outcome.ERROR).
     """
-    try:
-        yield
-    except NotApplicable:
-        raise
-    except Exception as error:
-        attributes(error)[_MARK] = True
-        raise
+
+    def __enter__(self) -> None:
+        """Nothing to do."""
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        """Not a @contextmanager: contextlib assigns to attributes of the exception, and the
+        subject's class may forbid that."""
+        if isinstance(error, Exception) and not isinstance(error, NotApplicable):
+            attributes(error)[_MARK] = True
 
 
 @contextmanager

@@ -234,7 +234,7 @@ def run_subject(
     progress: Progress | None = None,
     devices: str = "auto",
 ) -> Run:
-    """Runs checks on one subject: many of them in two processes in parallel, those that need a device
+    """Runs checks on one subject: many in two processes in parallel, those that need a device
     in another one. `devices` is the value of --devices. Never raises because of the subject."""
     where = chosen(devices)
     parts = halves(checks) if len(checks) >= SIDE_BY_SIDE else [checks]
