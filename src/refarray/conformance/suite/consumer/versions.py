@@ -29,7 +29,7 @@ def legacy_capsule_is_recognised(consumer: Consumer) -> CheckResult:
     return consumer.seen(values == VALUES, f"values {values}", given)
 
 
-class AlwaysVersioned(Given):
+class Forced(Given):
     """Exports a versioned capsule whatever the consumer asks for."""
 
     def __dlpack__(self, **_: Any) -> Any:
@@ -46,7 +46,7 @@ class AlwaysVersioned(Given):
     risky=True,
 )
 def versioned_capsule_is_recognised(consumer: Consumer) -> CheckResult:
-    found = consumer.take(AlwaysVersioned(FIELDS))
+    found = consumer.take(Forced(FIELDS))
     if found.error is not None:
         return consumer.seen(found.refused, f"{found}", PLAIN)
     values = found.values
