@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 
+from refarray.conformance import _adversary
 from refarray.conformance.cases import CheckResult, check, subject_code
 from refarray.conformance.harness.producer import Producer
 from refarray.conformance.suite.exchange_table import (
