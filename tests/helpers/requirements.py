@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Tells which tests show which requirement; fails on what no test shows and nothing explains.
+"""Lists the tests of each requirement. Fails if a requirement has neither a test nor a reason.
 
-`requirements.py` prints a line per requirement and the sums per family; `--summary` the sums only,
-`--markdown` the sums as the manual has them. Tests name what they show, in Python by
-`@pytest.mark.req("VERS-01")`, in C++ by `// req: VERS-01, VERS-02` above a Case. What no test shows
-is explained in not_shown.toml.
+Prints a line per requirement and the totals per family; `--summary` prints the totals only,
+`--markdown` the totals as docs/requirements.md has them. A test names its requirements: in Python by
+`@pytest.mark.req("VERS-01")`, in C++ by `// req: VERS-01, VERS-02` above a Case. Tests on simulated
+devices (tests/devices/simulated/sim_*.py) count as well. kit/not_shown.toml explains the rest.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from refarray.conformance.requirements import Requirement, families, requirement
 HERE = Path(__file__).resolve().parents[1]
 Tests = Mapping[str, list[str]]
 
-#: A tag, and the name of the case below it.
+#: A tag, and the name of the Case below it.
 CASE = re.compile(r'^\s*// req: (.+)\n(?:\s*//.*\n)*\s*const Case \w+\(\s*"([^"]+)"', re.MULTILINE)
 TAG = re.compile(r"^\s*// req: ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Explanations:
-    """not_shown.toml: why no test shows a requirement, and what tests leave out of one."""
+    """not_shown.toml: requirements without a test, and requirements that tests show in part."""
 
     kinds: Mapping[str, str]
     reasons: Mapping[str, str] = field(default_factory=dict)  # id: kind
-    parts: Mapping[str, str] = field(default_factory=dict)  # id: kind, of what tests leave out
+    parts: Mapping[str, str] = field(default_factory=dict)  # id: kind, for the part that tests leave out
 
 
 def read_explanations(path: Path) -> Explanations:
@@ -51,12 +51,12 @@ def read_explanations(path: Path) -> Explanations:
     )
 
 
-#: This script has imported the package, which is a pytest plugin too: pytest would warn of that.
+#: This script has imported the package, which is also a pytest plugin: pytest would warn.
 PLUGINS = ("-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
 
 
 class Collector:
-    """A pytest plugin that notes the markers of everything that would run."""
+    """A pytest plugin that collects the `req` markers of all tests."""
 
     def __init__(self) -> None:
         self.tests: dict[str, list[str]] = defaultdict(list)
@@ -72,8 +72,10 @@ def collect_python(folder: Path) -> Tests:
     collector = Collector()
     said = io.StringIO()
     sys.path.insert(0, str(folder.parent))  # as `python -m pytest` has it
+    simulated = sorted((folder / "devices" / "simulated").glob("sim_*.py"))
+    arguments = ["--collect-only", "-q", *PLUGINS, str(folder), *map(str, simulated)]
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-        status = pytest.main(["--collect-only", "-q", *PLUGINS, str(folder)], plugins=[collector])
+        status = pytest.main(arguments, plugins=[collector])
     if status != pytest.ExitCode.OK:
         print(said.getvalue()[-3000:], file=sys.stderr)
         raise SystemExit("requirements: the tests could not be collected")
@@ -81,7 +83,7 @@ def collect_python(folder: Path) -> Tests:
 
 
 def collect_cpp(texts: Mapping[str, str]) -> Tests:
-    """`texts` by file name. A tag that stands above no case is an error."""
+    """`texts` by file name. A tag above no Case is an error."""
     tests: dict[str, list[str]] = defaultdict(list)
     for path, text in texts.items():
         cases = CASE.findall(text)
@@ -94,7 +96,7 @@ def collect_cpp(texts: Mapping[str, str]) -> Tests:
 
 
 def problems(known: Iterable[str], tests: Tests, explained: Explanations) -> list[str]:
-    """What is wrong, a line each."""
+    """The problems, a line each."""
     known = list(known)
     found = []
     for name in sorted(set(tests) - set(known)):
@@ -131,7 +133,7 @@ def describe(requirement: Requirement, tests: Tests, explained: Explanations) ->
 def sums(
     registry: Mapping[str, Requirement], tests: Tests, explained: Explanations
 ) -> list[list[str]]:
-    """Rows of the table: a heading, a row per family, the totals."""
+    """The rows of the table: headings, a row per family, the totals."""
     kinds = [kind for kind in explained.kinds if kind in explained.reasons.values()]
     rows = [["family", "about", "ids", "shown", *kinds]]
     totals = [0] * (2 + len(kinds))
