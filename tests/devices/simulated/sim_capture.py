@@ -59,6 +59,7 @@ def test_unfinished_work_is_not_waited_for_by_a_capturing_consumer(where: Any) -
     driver("cuStreamDestroy_v2" if capture.cuda else "hipStreamDestroy", consumer)
 
 
+@pytest.mark.req("STRM-21")
 def test_finished_work_needs_no_wait(where: Any) -> None:
     """Whether its end was marked before the capture began or not."""
     device, driver, mode = where
@@ -97,6 +98,7 @@ def test_captured_work_is_not_waited_for_outside(where: Any) -> None:
     assert target.to_device("cpu").tolist() == [0.0] * SIZE
 
 
+@pytest.mark.req("STRM-21")
 def test_within_one_capture_all_is_as_ever(where: Any) -> None:
     device, driver, mode = where
     first, second = Stream(device), Stream(device)

@@ -62,6 +62,7 @@ def test_assignment(device: str) -> None:
     assert array.to_device("cpu").tolist() == [[2, 3, 4, 4], [0, 7, 0, 0], [2, 3, 4, 4]]
 
 
+@pytest.mark.req("DEV-11")
 def test_no_elements() -> None:
     for device in PLACES:
         array = ra.zeros((0, 3), device=device)
@@ -88,6 +89,7 @@ def test_copies_between_streams_are_ordered() -> None:
     assert array.to_device("cpu").tolist() == NUMBERS
 
 
+@pytest.mark.req("AAPI-04")
 def test_a_stream_to_copy_on() -> None:
     array = ra.asarray(NUMBERS, device="cuda:0")
     stream = Stream("cuda:1")

@@ -52,6 +52,7 @@ def write_on(device: str) -> tuple[Stream, ra.Array]:
     return stream, array
 
 
+@pytest.mark.req("STRM-04", "STRM-13")
 def test_the_same_stream_costs_no_call(device: str) -> None:
     stream, array = write_on(device)
     array.__dlpack__(stream=stream.handle)
@@ -61,6 +62,7 @@ def test_the_same_stream_costs_no_call(device: str) -> None:
 
 
 @pytest.mark.parametrize("max_version", [None, (1, 3)])
+@pytest.mark.req("STRM-02", "STRM-03", "STRM-09", "STRM-11")
 def test_another_stream_waits_on_the_device(device: str, max_version: Any) -> None:
     stream, array = write_on(device)
     consumer = Stream(device)
@@ -72,6 +74,7 @@ def test_another_stream_waits_on_the_device(device: str, max_version: Any) -> No
     assert call["stream"] == consumer.handle
 
 
+@pytest.mark.req("STRM-06", "STRM-07", "STRM-11")
 def test_none_is_the_legacy_default_stream(device: str) -> None:
     _, array = write_on(device)
     array.__dlpack__()
@@ -92,6 +95,7 @@ def test_work_on_the_legacy_stream_needs_no_wait_there(device: str) -> None:
     assert work() == []
 
 
+@pytest.mark.req("STRM-08", "STRM-12")
 def test_the_per_thread_stream_of_cuda(device: str) -> None:
     _, array = write_on(device)
     if vendor(device) == "rocm":
@@ -114,6 +118,7 @@ WRONG_VALUES = {
 @pytest.mark.parametrize(
     "kind", ["cuda:0", "rocm:0", "cuda_host", "rocm_host", "cuda_managed:0", "cpu"]
 )
+@pytest.mark.req("STRM-05", "STRM-10", "STRM-12")
 def test_values_that_a_vendor_does_not_have(kind: str) -> None:
     array = ra.zeros((10,), device=kind)
     fakegpu.reset()
@@ -157,6 +162,7 @@ def test_streams_of_other_libraries(device: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["cuda_host", "rocm_host", "cuda_managed:0"])
+@pytest.mark.req("STRM-22")
 def test_memory_that_the_cpu_reads_is_ready_for_it(kind: str) -> None:
     gpu = "rocm:0" if kind.startswith("rocm") else "cuda:0"
     stream = Stream(gpu)
@@ -183,6 +189,7 @@ def test_a_consumer_on_another_device_waits_too(device: str) -> None:
     assert "StreamWaitEvent" in work()
 
 
+@pytest.mark.req("PROD-14")
 def test_copies_are_made_on_the_consumers_stream(device: str) -> None:
     stream, array = write_on(device)
     consumer = Stream(device)
@@ -205,6 +212,7 @@ def test_a_copy_without_a_stream_is_done_when_it_is_handed_over(
     assert "EventSynchronize" in work()
 
 
+@pytest.mark.req("PROD-08", "PROD-09", "PROD-10", "STRM-17")
 def test_to_the_cpu(device: str) -> None:
     stream, array = write_on(device)
     assert ra.from_dlpack(array, device="cpu").tolist() == [0.0] * 1000
@@ -226,6 +234,7 @@ def test_to_another_device(device: str) -> None:
             array.__dlpack__(dl_device=wrong)
 
 
+@pytest.mark.req("STRM-19")
 def test_the_users_current_device_is_untouched(device: str) -> None:
     _, array = write_on(device)
     array.__dlpack__()

@@ -41,6 +41,7 @@ def address_of(array: ra.Array) -> int:
     return int(ra._native._inspect_capsule(capsule)["data"])
 
 
+@pytest.mark.req("STRM-01", "STRM-18")
 def test_the_current_stream_is_passed() -> None:
     array = ra.zeros((8,), device="cuda:0")
     producer = Producer(array)
@@ -53,6 +54,7 @@ def test_the_current_stream_is_passed() -> None:
     assert producer.asked[-1]["stream"] == stream.handle
 
 
+@pytest.mark.req("COPY-03")
 def test_no_stream_for_a_copy_in_host_memory() -> None:
     array = ra.zeros((8,), device="cuda:0")
     asked: list[dict[str, Any]] = []
@@ -69,6 +71,7 @@ def test_no_stream_for_a_copy_in_host_memory() -> None:
     assert asked == [{"max_version": (1, 3), "dl_device": (1, 0)}]
 
 
+@pytest.mark.req("STRM-20")
 def test_work_of_ours_comes_after_the_producers() -> None:
     theirs, ours = Stream("cuda:0"), Stream("cuda:0")
     with use_stream(theirs):
@@ -84,6 +87,7 @@ def test_work_of_ours_comes_after_the_producers() -> None:
     assert copy.to_device("cpu").tolist() == again.to_device("cpu").tolist() == [0.0] * 8
 
 
+@pytest.mark.req("LIFE-26")
 def test_the_deleter_waits_for_our_work() -> None:
     array = ra.zeros((8,), device="cuda:0")
     producer = Producer(array)
@@ -145,6 +149,7 @@ def test_without_work_of_ours_the_deleter_is_called_at_once() -> None:
     assert producer.tensor.deleter_calls == 1
 
 
+@pytest.mark.req("DEV-06")
 def test_the_pointer_tells_the_device() -> None:
     array = ra.zeros((8,), device="cuda:1")
     tensor = adversary.make(
@@ -177,6 +182,7 @@ def test_another_vendors_device_is_copied_to_ours() -> None:
         ra.from_dlpack(array, device="cuda:1", copy=False)
 
 
+@pytest.mark.req("COPY-02")
 def test_an_array_of_ours_comes_back_as_it_was() -> None:
     stream = Stream("cuda:0")
     with use_stream(stream):

@@ -76,6 +76,7 @@ def unfinished(device: str = "cuda:0") -> tuple[ra.Stream, ra.Array]:
         return stream, ones.copy()
 
 
+@pytest.mark.req("STRM-02", "STRM-15")
 def test_a_foreign_reader_follows_our_write(other: Other) -> None:
     _, array = unfinished()
     capsule = array.__dlpack__(stream=other.stream)
@@ -158,6 +159,7 @@ class Producer:
         return self.array.__dlpack_device__()
 
 
+@pytest.mark.req("STRM-20")
 def test_what_we_take_is_ordered_before_our_work(other: Other) -> None:
     producer = Producer()
     pointer = pointer_of(capsule := producer.array.__dlpack__(stream=other.stream))

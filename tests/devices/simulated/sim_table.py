@@ -34,6 +34,7 @@ def waits() -> list[int]:
 
 
 @pytest.mark.parametrize("export", [API.from_py, API.dltensor])
+@pytest.mark.req("CAPI-12", "CAPI-25")
 def test_the_current_stream_waits_for_our_work_in_others(
     place: str, export: Callable[[ra.Array], Any]
 ) -> None:
@@ -64,6 +65,7 @@ def test_pinned_memory_is_ready_when_it_is_handed_over() -> None:
         owned.drop()
 
 
+@pytest.mark.req("CAPI-25")
 def test_the_stream_of_each_device() -> None:
     assert API.stream(2, 0) == API.stream(13, 0) == API.stream(2, 1) == 1
     assert API.stream(10, 0) == API.stream(1, 0) == API.stream(3, 0) == API.stream(11, 0) == 0
