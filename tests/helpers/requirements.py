@@ -2,7 +2,7 @@
 """Lists the tests of each requirement. Fails if a requirement has neither a test nor a reason.
 
 Prints a line per requirement and the totals per family; `--summary` prints the totals only,
-`--markdown` the totals as docs/requirements.md has them. A test names its requirements: in Python by
+`--markdown` the table of docs/requirements.md. A test names its requirements: in Python by
 `@pytest.mark.req("VERS-01")`, in C++ by `// req: VERS-01, VERS-02` above a Case. Tests on simulated
 devices (tests/devices/simulated/sim_*.py) count as well. kit/not_shown.toml explains the rest.
 """
@@ -37,7 +37,7 @@ class Explanations:
 
     kinds: Mapping[str, str]
     reasons: Mapping[str, str] = field(default_factory=dict)  # id: kind
-    parts: Mapping[str, str] = field(default_factory=dict)  # id: kind, for the part that tests leave out
+    parts: Mapping[str, str] = field(default_factory=dict)  # id: kind, of the part not shown
 
 
 def read_explanations(path: Path) -> Explanations:
@@ -72,8 +72,8 @@ def collect_python(folder: Path) -> Tests:
     collector = Collector()
     said = io.StringIO()
     sys.path.insert(0, str(folder.parent))  # as `python -m pytest` has it
-    simulated = sorted((folder / "devices" / "simulated").glob("sim_*.py"))
-    arguments = ["--collect-only", "-q", *PLUGINS, str(folder), *map(str, simulated)]
+    files = ("-o", "python_files=test_*.py sim_*.py")
+    arguments = ["--collect-only", "-q", *PLUGINS, *files, str(folder)]
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         status = pytest.main(arguments, plugins=[collector])
     if status != pytest.ExitCode.OK:
@@ -120,6 +120,17 @@ def problems(known: Iterable[str], tests: Tests, explained: Explanations) -> lis
         if not tests.get(name) and name in explained.parts:
             found.append(f"{name}: not_shown.toml calls it shown in part, and no test shows it")
     return found
+
+
+def device_problems(gpu: Iterable[str], tests: Tests, explained: Explanations) -> list[str]:
+    """The requirements about devices that no test on simulated devices shows, a line each."""
+    return [
+        f"{name}: no test on simulated devices shows it and not_shown.toml does not say why"
+        for name in gpu
+        if not any("simulated" in node for node in tests.get(name, []))
+        and name not in explained.reasons
+        and name not in explained.parts
+    ]
 
 
 def describe(requirement: Requirement, tests: Tests, explained: Explanations) -> str:
@@ -190,6 +201,8 @@ def main(arguments: list[str]) -> int:
             print(f"{kind}: {meaning}")
         print(f"{len(explained.parts)} are shown in part: {', '.join(explained.parts)}")
     wrong = problems(registry, tests, explained)
+    gpu = [name for name, each in registry.items() if each.gpu]
+    wrong += device_problems(gpu, tests, explained)
     for line in wrong:
         print(line, file=sys.stderr)
     return 1 if wrong else 0

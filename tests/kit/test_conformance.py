@@ -1,9 +1,9 @@
-"""The conformance kit's engine, doors and reports: what subjects that misbehave come to, and what a
-user gets."""
+"""The conformance kit's engine, interfaces and reports, also with subjects that misbehave."""
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from importlib.metadata import entry_points
@@ -28,7 +28,7 @@ HERE = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(autouse=True)
-def zoo_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def mutants_are_importable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(HERE), prepend=":")
 
 
@@ -62,33 +62,30 @@ def test_a_crash_is_a_finding_and_the_rest_goes_on() -> None:
         ("nothing_of_this_name", "has no attribute 'nothing_of_this_name'"),
     ],
 )
-def test_a_subject_that_cannot_be_tried_is_told(
+def test_a_subject_that_cannot_be_tried_is_reported(
     name: str, why: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """... on a row of its own, by exit status 3, and the others are tried."""
-    assert (
-        main(["check", f"mutants.misbehaving:{name}", "refarray", "--only", "VERS-05", "--all"])
-        == 3
-    )
+    """On a line of its own, with exit status 3; the other subjects are tried."""
+    assert main(["check", f"mutants.misbehaving:{name}", "refarray", "--only", "VERS-05", "--all"]) == 3
     out = capsys.readouterr().out
     assert "could not be tried: " in out and why in out
     assert "4 pass" in out
 
 
-def test_a_subject_that_hangs_at_import_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_subject_that_hangs_at_import_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_process, "IMPORT_SECONDS", 0.5)
     run = run_subject("mutants.misbehaving:sleeping", engine.selected(ids=["VERS-05"]))
     assert run.broken.startswith("no answer in 0.5 s") and not run.findings
 
 
-def test_what_a_subject_prints_is_not_taken_for_an_answer() -> None:
+def test_output_of_a_subject_is_not_an_answer() -> None:
     run = run_subject("mutants.misbehaving:printing", engine.selected(ids=["VERS-05"]))
     assert [found.outcome for found in run.findings] == [Outcome.PASS] * 4
 
 
 @pytest.mark.parametrize("name", ["leaving", "vanishing"])
-def test_a_subject_that_leaves_in_a_case_is_told(name: str) -> None:
-    """The case is a crash, with a repro; those after it are tried in a new process."""
+def test_a_subject_that_exits_in_a_case_is_reported(name: str) -> None:
+    """The case is a crash, with a repro; the next ones run in a new process."""
     run = run_subject(f"mutants.misbehaving:{name}", engine.selected(ids=["PROD-11", "VERS-05"]))
     left = [found for found in run.findings if found.outcome is Outcome.CRASH]
     assert [found.id for found in left] == ["PROD-11"]
@@ -96,13 +93,13 @@ def test_a_subject_that_leaves_in_a_case_is_told(name: str) -> None:
     assert sum(found.outcome is Outcome.PASS for found in run.findings) == 4
 
 
-def test_a_subject_that_hangs_in_a_case_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_subject_that_hangs_in_a_case_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_process, "SECONDS", 2.0)
     run = run_subject("mutants.misbehaving:hanging", engine.selected(ids=["PROD-11", "PROD-13"]))
     assert [found.outcome for found in run.findings] == [Outcome.HANG, Outcome.PASS]
 
 
-def test_a_hang_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hang_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_process, "SECONDS", 0.5)
     run = run_subject("mutants.misbehaving:stuck", engine.selected(ids=["VERS-01"]))
     assert [found.outcome for found in run.findings] == [Outcome.HANG]
@@ -127,7 +124,20 @@ def test_every_requirement_has_a_check_or_a_reason() -> None:
     covered = {each.id for each in checks(full=True)}
     assert set(reasons()) | covered == set(requirements())
     assert not set(reasons()) & covered, "a reason has become stale"
-    assert len(covered) >= 160
+
+
+def test_checks_are_in_the_module_of_their_role_and_family() -> None:
+    """suite/<role>/<family>*.py; the checks of a pair are in one module."""
+    from refarray.conformance import suite
+
+    source = Path(suite.__file__).parent
+    for folder, role in suite.ROLES.items():
+        for file in sorted((source / folder).glob("[a-z]*.py")):
+            text = file.read_text(encoding="utf-8")
+            ids = set(re.findall(r'"([A-Z]+)-\d\d",?\s+\(?"' + role, text))
+            names = {suite.FAMILIES[each] for each in ids}
+            assert role == "pair" or len(names) <= 1, file
+            assert role == "pair" or all(file.stem.startswith(name) for name in names), file
 
 
 def test_a_case_is_judged_by_no_more_than_its_requirement() -> None:
@@ -177,7 +187,7 @@ def test_reports_say_the_same(numpy_run: Run) -> None:
     assert json.loads(badge.text([numpy_run]))["color"] == "red"
 
 
-def test_html_is_safe_from_what_a_library_says(numpy_run: Run) -> None:
+def test_html_escapes_the_output_of_libraries(numpy_run: Run) -> None:
     from dataclasses import replace
 
     bad = replace(numpy_run.findings[0], observed="<script>x</script> @SECTIONS@")
@@ -254,9 +264,8 @@ def test_explain_and_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "--json"]) == 0
     out = capsys.readouterr().out
     listed = json.loads(out[out.index("[") :])
-    assert len(listed) == 207
+    assert [each["id"] for each in listed] == list(requirements())
     assert all(bool(each["checks"]) != bool(each["no_check"]) for each in listed)
-    assert sum(1 for each in listed if each["checks"]) == 204
 
 
 def test_library_functions() -> None:
@@ -268,8 +277,8 @@ def test_library_functions() -> None:
         check("numpy", ids=["FLAG-03"], expected_failures={"FLAG-03": "stale"})
 
 
-def test_what_no_check_is_of_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    """A run that tries nothing would pass, and a misspelt expectation forgive nothing."""
+def test_ids_without_a_check_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """A run without cases would pass, and a misspelt expectation would cover nothing."""
     for ids in (["VERS-99"], ["VERS", "NOPE", "VERS-99"]):
         with pytest.raises(ValueError, match=r"no check covers (NOPE, )?VERS-99; see"):
             check("numpy", ids=ids)
@@ -284,7 +293,7 @@ def test_what_no_check_is_of_is_refused(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_parametrized_tests(tmp_path: Path) -> None:
-    """Expected failures may fail, and one case of each has to."""
+    """Expected failures may fail, and one case of each must."""
     (tmp_path / "test_numpy.py").write_text(
         "from refarray.conformance import parametrize\n"
         "known = {'COPY-07': 'known', 'FLAG-03': 'stale'}\n"

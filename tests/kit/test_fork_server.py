@@ -1,4 +1,4 @@
-"""Processes of the conformance kit that are forked with the subject imported."""
+"""The fork server of the conformance kit: workers that are forked with the subject imported."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from refarray.conformance.runner.worker_process import Worker
 HERE = Path(__file__).resolve().parents[1]
 
 
-pytestmark = pytest.mark.not_sanitized("it is about processes of their own")
+pytestmark = pytest.mark.not_sanitized("it starts processes of its own")
 
 
 @pytest.fixture(autouse=True)
-def animals_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def mutants_are_importable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(HERE), prepend=":")
 
 
@@ -42,7 +42,7 @@ def passes(worker: Worker) -> bool:
     return bool(worker.ask(check)["held"])
 
 
-def test_a_process_of_the_nursery_answers_as_the_first(first: Worker) -> None:
+def test_a_forked_worker_answers_as_the_first(first: Worker) -> None:
     assert first.fork_server is not None and passes(first)
     other = Worker("refarray", "alone", fork_server=first.fork_server)
     assert isinstance(other.process, Forked) and other.process.pid != first.process.pid
@@ -51,7 +51,7 @@ def test_a_process_of_the_nursery_answers_as_the_first(first: Worker) -> None:
     assert other.close() == 0
 
 
-def test_how_its_processes_end_is_told(first: Worker) -> None:
+def test_exit_statuses_of_forked_workers(first: Worker) -> None:
     assert first.fork_server is not None
     killed = Worker("refarray", "alone", fork_server=first.fork_server)
     os.kill(killed.process.pid, signal.SIGTERM)
@@ -65,7 +65,7 @@ def test_how_its_processes_end_is_told(first: Worker) -> None:
     assert busy.close() == -signal.SIGKILL
 
 
-def test_it_outlives_the_first_and_ends_with_its_engine(first: Worker) -> None:
+def test_the_server_outlives_the_first_worker_and_ends_with_the_engine(first: Worker) -> None:
     fork_server = first.fork_server
     assert fork_server is not None
     first.process.kill()
@@ -77,7 +77,7 @@ def test_it_outlives_the_first_and_ends_with_its_engine(first: Worker) -> None:
         pipe.close()
 
 
-def test_a_nursery_that_has_died_is_done_without() -> None:
+def test_without_the_server_workers_are_started_anew() -> None:
     ours, theirs = socket.socketpair()
     theirs.close()
     trial = Trial("refarray")
@@ -89,8 +89,8 @@ def test_a_nursery_that_has_died_is_done_without() -> None:
 
 
 @pytest.mark.not_sanitized("ASAN ends a process by a signal of its own")
-def test_what_crashes_goes_on_in_a_process_of_the_nursery(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The case does not run in a child here: it takes the worker with it."""
+def test_after_a_crash_the_next_worker_is_forked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The case does not run in a child here: its crash ends the worker."""
     begun: list[bool] = []
     begin = Worker.__init__
 
