@@ -1,11 +1,11 @@
-"""Judgements on single calls, shared by the checks (suite/) and the live validator (rules.py)."""
+"""Judgements on single calls, shared by the checks (suite/) and the live validator."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from refarray.conformance.dlpack import IS_COPIED, KNOWN_FLAGS
+from refarray.conformance.dlpack import IS_COPIED, KNOWN_FLAGS, READ_ONLY
 
 OPTIONAL = ("copy", "dl_device")
 """Keywords of `__dlpack__` that older producers do not know."""
@@ -36,3 +36,8 @@ def sets_only_known_flags(flags: int) -> bool:
 def marks_copy(flags: int) -> bool:
     """FLAG-03, of the flags of an export with copy=True."""
     return bool(flags & IS_COPIED)
+
+
+def is_read_only(flags: int) -> bool:
+    """FLAG-02 and FLAG-10, of the flags of an export."""
+    return bool(flags & READ_ONLY)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
+from refarray.conformance import judgements
 from refarray.conformance.harness.producer import raised
 from refarray.conformance.live_validator.rules import (
     Verdicts,
@@ -31,14 +32,14 @@ HOST = {1, 3, 11}
 def _order(spy: Spy) -> Verdicts:
     asked = [call.method for call in spy.calls if not call.by_table]
     if "__dlpack__" in asked:
-        yield asked[0] == "__dlpack_device__", f"{asked[0]} is called first"
+        yield judgements.device_is_asked_first(asked), f"{asked[0]} is called first"
 
 
 @rule("VERS-09", "consumer", "the first call of __dlpack__ passes max_version of 1.0 or more")
 def _newest(spy: Spy) -> Verdicts:
     for call in exports(spy)[:1]:
         asked = call.keywords.get("max_version")
-        yield isinstance(asked, tuple) and asked >= (1, 0), call.request
+        yield judgements.asks_for_versioned(asked), call.request
 
 
 @rule("CONS-08", "consumer", "for data on the CPU stream is omitted or None")
@@ -61,8 +62,7 @@ def _stream(spy: Spy) -> Verdicts:
 @rule("CONS-09", "consumer", "copy and dl_device are omitted when the user passed neither")
 def _defaults(spy: Spy) -> Verdicts:
     for call in exports(spy)[:1]:
-        given = {"copy", "dl_device"} & set(call.keywords)
-        yield not any(call.keywords[name] is None for name in given), call.request
+        yield judgements.leaves_out_defaults(call.keywords), call.request
 
 
 @rule("CONS-04", "consumer", "__dlpack__ is called again only after a TypeError")
@@ -145,6 +145,6 @@ def _sticky(spy: Spy) -> Verdicts:
     if "readonly" not in subject(spy.consumer).arrays:
         return  # FLAG-09: a library without read-only arrays may ignore the flag
     for imported in spy.imports:
-        sent = [held for _, held in exported(spy) if (held["flags"] or 0) & 1]
+        sent = [held for _, held in exported(spy) if judgements.is_read_only(held["flags"] or 0)]
         if sent and imported.readonly is not None and imported.arrival in {"shared", "writable"}:
             yield imported.readonly, imported.result

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from refarray.conformance import judgements
 from refarray.conformance.live_validator.rules import (
     Verdicts,
     announced_device,
@@ -94,21 +95,21 @@ def _shape(spy: Spy) -> Verdicts:
 def _flags(spy: Spy) -> Verdicts:
     for _, held in exported(spy):
         if held["flags"] is not None:
-            yield held["flags"] & ~7 == 0, f"flags {held['flags']:#x}"
+            yield judgements.sets_only_known_flags(held["flags"]), f"flags {held['flags']:#x}"
 
 
 @rule("FLAG-03", "producer", "IS_COPIED is set after copy=True")
 def _copied(spy: Spy) -> Verdicts:
     for call, held in exported(spy):
         if call.keywords.get("copy") is True and held["flags"] is not None:
-            yield bool(held["flags"] & 2), f"{call.request} {call.reply}"
+            yield judgements.marks_copy(held["flags"]), f"{call.request} {call.reply}"
 
 
 @rule("PROD-12", "producer", "copy=False never returns a copy")
 def _not_copied(spy: Spy) -> Verdicts:
     for call, held in exported(spy):
         if call.keywords.get("copy") is False and held["flags"] is not None:
-            yield not held["flags"] & 2, f"{call.request} {call.reply}"
+            yield not judgements.marks_copy(held["flags"]), f"{call.request} {call.reply}"
 
 
 @rule("LIFE-20", "producer", "each call of __dlpack__ returns a new tensor")

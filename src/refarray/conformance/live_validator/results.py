@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from refarray.conformance.cases import NotApplicable
 from refarray.conformance.harness.consumer import Import, described
 from refarray.conformance.harness.producer import Export
+from refarray.conformance.judgements import is_read_only
 from refarray.conformance.matrix.exchange import Arrival, compare
 
 if TYPE_CHECKING:
@@ -25,11 +26,11 @@ def compare_import(calls: list[Call], array: Any) -> tuple[str, str, bool | None
     except NotApplicable as reason:
         return f"{description}; {reason}", str(Arrival.UNKNOWN), None
     export = Export(last.request, held=last.held)
-    read_only = bool((last.held["flags"] or 0) & 1)
+    read_only = is_read_only(last.held["flags"] or 0)
     arrival, observed = compare(export, held, read_only)
     flags = held.get("flags")
     return (
         f"{description}; {arrival}: {observed}",
         str(arrival),
-        None if flags is None else bool(flags & 1),
+        None if flags is None else is_read_only(flags),
     )

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from refarray.conformance.cases import NotApplicable
+from refarray.conformance.dlpack import READ_ONLY
 from refarray.conformance.harness.consumer import Consumer
 from refarray.conformance.harness.producer import Export, Producer, raised
 
@@ -82,7 +83,7 @@ def compare(exported: Export, imported: dict[str, Any], read_only: bool) -> tupl
     empty = 0 in tuple(imported["shape"] or ())
     if address != exported.address and not empty:
         return Arrival.COPIED, f"from {exported.address:#x} to {address:#x}"
-    if read_only and imported.get("flags") is not None and not imported["flags"] & 1:
+    if read_only and imported.get("flags") is not None and not imported["flags"] & READ_ONLY:
         return Arrival.WRITABLE, "shared, and exported again without READ_ONLY"
     return Arrival.SHARED, f"shape {imported['shape']}, strides {imported['strides']}"
 

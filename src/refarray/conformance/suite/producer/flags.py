@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from refarray.conformance import judgements
 from refarray.conformance.cases import CheckResult, NotApplicable, check, check_cases
-from refarray.conformance.dlpack import IS_COPIED, KNOWN_FLAGS, READ_ONLY
+from refarray.conformance.dlpack import READ_ONLY
 from refarray.conformance.gpu.device_fixture import DeviceFixture
 from refarray.conformance.harness.producer import VERSIONED, Export, Producer
 from refarray.conformance.suite.exports import LAYOUTS, exported
@@ -23,7 +24,7 @@ def flags_result(producer: Producer, held: bool, export: Export) -> CheckResult:
 )
 def only_known_flags(producer: Producer, kind: str) -> CheckResult:
     export = exported(producer, kind)
-    held = export.flags & ~KNOWN_FLAGS == 0
+    held = judgements.sets_only_known_flags(export.flags)
     return producer.seen(held, export, f"flags {export.flags:#x}", field="flags")
 
 
@@ -61,7 +62,7 @@ def read_only_is_refused_to_legacy_consumers(producer: Producer) -> CheckResult:
 )
 def copy_is_marked(producer: Producer, kind: str) -> CheckResult:
     export = exported(producer, kind, copy=True, **VERSIONED)
-    return flags_result(producer, bool(export.flags & IS_COPIED), export)
+    return flags_result(producer, judgements.marks_copy(export.flags), export)
 
 
 @check_on_devices("FLAG-03", "producer", "to-host", "IS_COPIED is set on a copy for the host")
@@ -69,7 +70,7 @@ def copy_to_host_is_marked(fixture: DeviceFixture, producer: Producer) -> CheckR
     export = producer.export(fixture.text(), fixture.array(), dl_device=(1, 0), **VERSIONED)
     if export.error is not None:
         raise NotApplicable(f"it makes no copies for the host: {export}")
-    held = bool(export.flags & IS_COPIED)
+    held = judgements.marks_copy(export.flags)
     return producer.seen(held, export, f"flags {export.flags:#x}", field="flags")
 
 
@@ -81,7 +82,7 @@ def copy_to_host_is_marked(fixture: DeviceFixture, producer: Producer) -> CheckR
 )
 def shared_memory_is_not_marked(producer: Producer, kind: str) -> CheckResult:
     export = exported(producer, kind)
-    return flags_result(producer, not export.flags & IS_COPIED, export)
+    return flags_result(producer, not judgements.marks_copy(export.flags), export)
 
 
 @check("FLAG-05", "producer", "two-copies", "two copies share no memory")
