@@ -196,7 +196,7 @@ NOT_APPLICABLE = [
     ("LOOSE", "DTYPE-07", "fp6-bits8", "carries every dtype"),
     ("LOOSE", "DTYPE-08", "fp4-bits8", "carries every dtype"),
     ("LOOSE", "CONS-09", "defaults", "asks for something of its own"),
-    ("LOOSE", "CONS-03", "ValueError", "what no overload takes is a TypeError"),
+    ("LOOSE", "CONS-03", "ValueError", "an input that no overload accepts is a TypeError"),
     ("LOOSE", "FLAG-09", "read-only", "whether they write"),
     ("LOOSE", "LIFE-12", "twice", "LIFE-10 judges that"),
 ]

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from refarray.conformance.cases import Check
 
 ROLES = {
     "producer": "producer",
@@ -36,8 +40,23 @@ lifetime_of_capsules.py. The checks of a pair are in one module."""
 
 
 def load() -> None:
-    """Registers every check."""
+    """Registers every check, and puts them in the order of place()."""
+    from refarray.conformance.cases import CHECKS
+
     for folder in ROLES:
         package = import_module(f"{__name__}.{folder}")
         for module in iter_modules(package.__path__):
             import_module(f"{package.__name__}.{module.name}")
+    ordered = sorted(CHECKS.values(), key=place)
+    CHECKS.clear()
+    CHECKS.update({each.name: each for each in ordered})
+
+
+def place(check: Check) -> tuple[int, int, str]:
+    """The sort key of a check: role, family, id; a part is placed after the whole. It does not
+    depend on the order of imports, since modules import each other."""
+    from refarray.conformance.cases import CHECKS
+
+    whole = CHECKS.get(check.part_of, check)
+    family = whole.id.partition("-")[0]
+    return list(ROLES.values()).index(whole.role), list(FAMILIES).index(family), whole.id
