@@ -1,4 +1,4 @@
-"""The JSON report keeps to its published schema, and the schema refuses what is no report."""
+"""The JSON report conforms to its published schema, and the schema rejects malformed reports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Document = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def report() -> Document:
-    """Of a subject that can be tried, and of one that cannot."""
+    """A report on a subject that can be tried, and one that cannot."""
     checks = engine.selected(ids=["FLAG", "TENS-03"])
     runs = [run_subject(name, checks) for name in ("refarray", "no_such_module")]
     document: Document = json.loads(data.text(runs))
@@ -37,16 +37,16 @@ def validator() -> Any:
     return kind(data.schema(), format_checker=kind.FORMAT_CHECKER)
 
 
-def test_the_schema_is_named_and_counted() -> None:
+def test_the_schema_has_its_version_in_its_id() -> None:
     assert data.schema()["$id"] == f"urn:refarray:conformance-report:{data.SCHEMA}"
 
 
-def test_a_report_keeps_to_it(report: Document, validator: Any) -> None:
+def test_a_report_conforms(report: Document, validator: Any) -> None:
     validator.validate(report)
     assert report["findings"] and report["subjects"][1]["broken"]
 
 
-def test_a_matrix_keeps_to_it(validator: Any) -> None:
+def test_a_matrix_conforms(validator: Any) -> None:
     rows = [[measure("refarray", "refarray"), Cell("refarray", "x", broken="it does not import")]]
     document = json.loads(grid.as_json(rows))
     validator.validate(document)
@@ -54,7 +54,7 @@ def test_a_matrix_keeps_to_it(validator: Any) -> None:
     assert len(document["pairs"]) == 2
 
 
-def test_its_words_are_the_kits() -> None:
+def test_the_enumerations_are_those_of_the_kit() -> None:
     fields = data.schema()["$defs"]["finding"]["properties"]
     assert set(fields["outcome"]["enum"]) == set(Outcome)
     assert set(fields["level"]["enum"]) == set(Level)
@@ -80,7 +80,7 @@ def test_its_words_are_the_kits() -> None:
         lambda d: d["subjects"][0].update(seconds=-1),
     ],
 )
-def test_what_is_no_report_is_refused(
+def test_a_malformed_report_is_rejected(
     report: Document, validator: Any, spoil: Callable[[Document], object]
 ) -> None:
     bad = copy.deepcopy(report)
@@ -89,13 +89,13 @@ def test_what_is_no_report_is_refused(
         validator.validate(bad)
 
 
-def test_new_fields_are_no_error(report: Document, validator: Any) -> None:
+def test_new_fields_are_allowed(report: Document, validator: Any) -> None:
     more = copy.deepcopy(report)
     more["findings"][0]["mood"] = "fine"
     validator.validate(more)
 
 
-def test_runs_of_every_outcome_keep_to_it(validator: Any) -> None:
+def test_findings_of_every_outcome_conform(validator: Any) -> None:
     findings = [
         Finding("VERS-01", Level.MUST, "x", "", Role.PRODUCER, "a", outcome, "b", "c", "d")
         for outcome in Outcome
