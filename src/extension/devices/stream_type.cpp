@@ -38,7 +38,7 @@ Ref stream_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   const runtime::GivenStream given = to_stream(handle);
   if (given.negative) core::fail(Fault::kValue, "handle is -", given.value, "; the least is 0");
   if (given.owner && *given.owner != on) {
-    core::fail(Fault::kBuffer, "the stream belongs to ", core::name(*given.owner), ", not to ",
+    core::fail(Fault::kBuffer, "the stream is of ", core::name(*given.owner), ", not of ",
                core::name(on));
   }
   return wrap(type, without_gil([&] { return runtime::external_stream(on, given.value); }));
