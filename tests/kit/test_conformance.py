@@ -66,7 +66,10 @@ def test_a_subject_that_cannot_be_tried_is_reported(
     name: str, why: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """On a line of its own, with exit status 3; the other subjects are tried."""
-    assert main(["check", f"mutants.misbehaving:{name}", "refarray", "--only", "VERS-05", "--all"]) == 3
+    assert (
+        main(["check", f"mutants.misbehaving:{name}", "refarray", "--only", "VERS-05", "--all"])
+        == 3
+    )
     out = capsys.readouterr().out
     assert "could not be tried: " in out and why in out
     assert "4 pass" in out
