@@ -204,7 +204,7 @@ def test_doctor_warns_of_unknown_variables(
 def test_doctor_knows_every_variable_of_the_native_module() -> None:
     source = Path(__file__).resolve().parents[2] / "src"
     names = [
-        name.strip('",;')
+        name.strip('",;)')
         for path in source.rglob("*.cpp")
         for name in path.read_text(encoding="utf-8").replace("{", " ").split()
         if name.startswith('"REFARRAY_')
