@@ -1,4 +1,4 @@
-// Owns the Python-free part of the C exchange API: choosing a usable table, and our
+// The C exchange API without Python: finding a usable table in a chain, and refarray's
 // managed_tensor_allocator.
 #include "dlpack/exchange_api.hpp"
 
@@ -12,7 +12,7 @@
 namespace refarray::dlpack {
 namespace {
 
-/// Longer chains than there will ever be major versions; a cycle ends here too (CAPI-06).
+/// More links than there will ever be major versions; bounds a cyclic chain (CAPI-06).
 constexpr int kMaxChain = 16;
 
 bool is_complete(const DLPackExchangeAPI& table) noexcept {
@@ -22,7 +22,7 @@ bool is_complete(const DLPackExchangeAPI& table) noexcept {
          table.current_work_stream != nullptr;
 }
 
-/// CAPI-24: the name of a builtin exception type. A prototype is refused, or memory is lacking.
+/// CAPI-24: the name of a builtin exception type.
 const char* exception_name(core::Fault fault) noexcept {
   return fault == core::Fault::kMemory ? "MemoryError" : "BufferError";
 }
@@ -51,7 +51,7 @@ int allocate_managed(DLTensor* prototype, DLManagedTensorVersioned** out, void* 
   *out = nullptr;
   if (prototype == nullptr)
     return report("ValueError", "managed_tensor_allocator: prototype is NULL");
-  try {  // boundary: C callers must never see an exception (CAPI-10)
+  try {  // boundary: a C caller must never see an exception (CAPI-10)
     core::Array array = allocate_like(*prototype);
     const core::Device device = array.storage->device();
     core::StoragePtr storage = array.storage;
@@ -59,11 +59,11 @@ int allocate_managed(DLTensor* prototype, DLManagedTensorVersioned** out, void* 
         make_managed<DLManagedTensorVersioned>(array, std::move(storage), device, /*copied=*/false)
             .release();
     return 0;
-  } catch (const core::Error& error) {  // boundary: as above
+  } catch (const core::Error& error) {  // boundary: see above
     return report(exception_name(error.fault()), error.what());
-  } catch (const std::bad_alloc&) {  // boundary: as above
+  } catch (const std::bad_alloc&) {  // boundary: see above
     return report("MemoryError", "managed_tensor_allocator: out of memory");
-  } catch (...) {  // boundary: as above
+  } catch (...) {  // boundary: see above
     return report("RuntimeError", "managed_tensor_allocator: unknown failure");
   }
 }

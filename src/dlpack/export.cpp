@@ -1,5 +1,5 @@
-// Owns the producer's side of DLPack: deciding (step 2) and making managed tensors (step 4); mirror
-// of import.cpp.
+// DLPack export without Python: request → plan → managed tensor, and its deleter. Mirrors
+// import.cpp.
 #include "dlpack/export.hpp"
 
 #include <cstdlib>
@@ -17,46 +17,47 @@ namespace {
 using core::ArrayView;
 using core::Fault;
 
-/// One heap block, never moved: what the deleter frees, and the tensor inside it; shape and strides
-/// follow it.
+/// The heap block behind an exported tensor; shape and strides follow it in the same allocation. It
+/// is never moved: the consumer holds a pointer to `tensor`.
 template <class M>
 struct Exported {
   core::Storage* storage;  // one reference
-  bool kept;               // the block may be kept for the thread's next export
+  bool small;              // allocated by SmallBlocks
   M tensor;
 
   std::int64_t* dims() noexcept { return reinterpret_cast<std::int64_t*>(this + 1); }
 
+  /// The deleter that consumers call.
   static void destroy(M* tensor) noexcept {
     auto* self = static_cast<Exported*>(tensor->manager_ctx);
     core::Storage* storage = self->storage;
-    free(self);  // before the storage: its last release may run a stranger's code
+    free(self);  // before the storage, whose last release may run a foreign deleter
     storage->release();
   }
 
-  /// The memory of an export of `rank` axes. Throws std::bad_alloc.
+  /// A block for `rank` axes. Throws std::bad_alloc.
   static Exported* allocate(std::size_t rank) {
-    const bool keep = core::kKeepsMemory && rank <= kKeptRank;
-    void* block = keep ? core::SmallBlocks::allocate()
-                       : std::malloc(sizeof(Exported) + 2 * rank * sizeof(std::int64_t));
+    const bool small = core::kKeepsMemory && rank <= kSmallRank;
+    void* block = small ? core::SmallBlocks::allocate()
+                        : std::malloc(sizeof(Exported) + 2 * rank * sizeof(std::int64_t));
     if (block == nullptr) throw std::bad_alloc();
     auto* self = ::new (block) Exported;
-    self->kept = keep;
+    self->small = small;
     return self;
   }
   static void free(Exported* self) noexcept {
-    self->kept ? core::SmallBlocks::free(self) : std::free(self);
+    self->small ? core::SmallBlocks::free(self) : std::free(self);
   }
 
  private:
-  static constexpr std::size_t kKeptRank = 8;
+  static constexpr std::size_t kSmallRank = 8;
 };
 static_assert(sizeof(Exported<DLManagedTensorVersioned>) + 16 * sizeof(std::int64_t) <=
               core::kSmallBlockSize);
 
-/// strides count elements and byte_offset bytes, so packed data can be described when it is
-/// compact, or when its last axis that matters has unit stride and the others step over whole
-/// bytes.
+/// Strides count elements and byte_offset counts bytes, so packed data can be described only
+/// when it is compact, or when its last axis (of extent > 1) has unit stride and the other axes
+/// step over whole bytes.
 void check_packed(const ArrayView& array) {
   const int bits = array.dtype.stored_bits();
   if (array.bit != 0) {
@@ -78,17 +79,6 @@ void check_packed(const ArrayView& array) {
   }
 }
 
-/// The kinds of memory that a consumer may ask for; nothing for those that we have no words for.
-std::optional<core::Device> device_of(DLDevice device) noexcept {
-  const auto type = static_cast<core::DeviceKind>(static_cast<std::int32_t>(device.device_type));
-  for (const core::DeviceKind kind :
-       {core::DeviceKind::kCpu, core::DeviceKind::kCuda, core::DeviceKind::kCudaHost,
-        core::DeviceKind::kRocm, core::DeviceKind::kRocmHost, core::DeviceKind::kCudaManaged}) {
-    if (kind == type) return core::Device{kind, device.device_id};
-  }
-  return std::nullopt;
-}
-
 [[noreturn, gnu::cold]] void refuse_device(core::Device own, DLDevice asked) {
   const DLDevice mine = to_dlpack(own);
   core::fail(Fault::kBuffer, "dl_device=(", static_cast<int>(asked.device_type), ", ",
@@ -97,19 +87,19 @@ std::optional<core::Device> device_of(DLDevice device) noexcept {
              mine.device_id, ")", own == core::Device{} ? "" : " or (1, 0)");
 }
 
-/// A device that we have words for and this process cannot use: the reason is said.
+/// For a supported kind of device that this process cannot use; the message gives the reason.
 [[noreturn, gnu::cold]] void refuse_unusable(DLDevice asked, const core::Device& target) {
   std::string why = core::text("no memory on ", core::name(target));
-  try {  // boundary: the reason goes into our own message
+  try {  // boundary: the reason becomes part of the message below
     runtime::require(target);
-  } catch (const core::Error& error) {  // boundary: as above
+  } catch (const core::Error& error) {  // boundary: see above
     why = error.what();
   }
   core::fail(Fault::kBuffer, "dl_device=(", static_cast<int>(asked.device_type), ", ",
              asked.device_id, ") cannot be served: ", why);
 }
 
-/// Where the data shall be, and whether it has to be copied to get there.
+/// The target device, and whether reaching it takes a copy.
 ExportPlan decide_device(const ArrayView& array, const ExportRequest& request) {
   const core::Device own = array.device();
   if (!request.device) return {false, own};
@@ -118,14 +108,14 @@ ExportPlan decide_device(const ArrayView& array, const ExportRequest& request) {
   if (asked.device_type == mine.device_type && asked.device_id == mine.device_id) {
     return {false, own};
   }
-  // What the CPU can reach is CPU memory: no copy, only another label.
+  // Memory that the CPU can access needs no copy, only another device in the struct.
   const bool reachable = own.is_host() || own.kind == core::DeviceKind::kCudaManaged;
-  if (asked.device_type == kDLCPU && asked.device_id == 0 && reachable) return {false, {}};
-  const std::optional<core::Device> target = device_of(asked);
+  if (asked.device_type == kDLCPU && asked.device_id == 0 && reachable) return {};
+  const std::optional<core::Device> target = to_core(asked);
   if (!target) refuse_device(own, asked);
   if (request.copy == Copy::kNever) {
     core::fail(Fault::kNoCopy, "copy=False, but from ", core::name(own), " to ",
-               core::name(*target), " there is no way without a copy");
+               core::name(*target), " the data has to be copied");
   }
   if (!runtime::can_allocate(*target)) refuse_unusable(asked, *target);
   return {true, *target};
@@ -156,15 +146,15 @@ ExportPlan decide_unusual_export(const ArrayView& array, const ExportRequest& re
   }
   if (!request.versioned) {
     if (array.readonly && !plan.copy) {
-      core::fail(Fault::kBuffer,
-                 "cannot export a read-only array to a consumer that asks for a legacy capsule, "
-                 "which cannot say so; "
-                 "pass max_version=(1, 0) or later, or copy=True");
+      core::fail(
+          Fault::kBuffer,
+          "cannot export a read-only array in a legacy capsule, which has no read-only flag; "
+          "pass max_version=(1, 0) or later, or copy=True");
     }
     if (array.dtype.padded) {
       core::fail(Fault::kBuffer, "cannot export padded ", core::name(array.dtype),
-                 " in a legacy capsule, which cannot say that it is padded; pass max_version=(1, "
-                 "1) or later");
+                 " in a legacy capsule, which has no flag for padding; pass max_version=(1, 1) or "
+                 "later");
     }
   }
   if (array.dtype.is_packed() && !plan.copy) check_packed(array);
@@ -178,7 +168,7 @@ Managed<M> make_managed(const ArrayView& array, core::StoragePtr storage, core::
   auto* self = Exported<M>::allocate(rank);  // [4] make the managed tensor
   std::int64_t* shape = self->dims();
   std::int64_t* strides = shape + rank;
-  for (std::size_t axis = 0; axis < rank; ++axis) {  // ranks are small: a loop beats two calls
+  for (std::size_t axis = 0; axis < rank; ++axis) {  // ranks are small: faster than two memcpys
     shape[axis] = array.shape[axis];
     strides[axis] = array.strides[axis];
   }
@@ -187,12 +177,12 @@ Managed<M> make_managed(const ArrayView& array, core::StoragePtr storage, core::
   self->tensor.deleter = &Exported<M>::destroy;
   Wire<M>::stamp(self->tensor, (array.readonly ? kReadOnly : 0) | (copied ? kIsCopied : 0) |
                                    (array.dtype.padded ? kPadded : 0));
-  self->storage = storage.release();  // ownership moves here: nothing after it can fail
+  self->storage = storage.release();  // the tensor owns the reference; nothing below can fail
   return Managed<M>(&self->tensor);
 }
 
 void borrow(const ArrayView& array, DLTensor& out) noexcept {
-  // The wire struct has no const; CAPI-15 forbids the consumer to write to what the producer owns.
+  // DLTensor has no const; CAPI-15 forbids the consumer to write to the producer's dims.
   fill(array, array.device(), const_cast<std::int64_t*>(array.shape),
        const_cast<std::int64_t*>(array.strides), out);
 }
@@ -208,8 +198,7 @@ template <class M>
 core::StoragePtr open_own(Managed<M> tensor) noexcept {
   auto* self = static_cast<Exported<M>*>(tensor->manager_ctx);
   core::Storage* storage = self->storage;
-  (void)tensor
-      .release();  // the deleter's work is done by hand, except for the reference, which moves
+  (void)tensor.release();  // instead of the deleter: free the block and keep the reference
   Exported<M>::free(self);
   return core::StoragePtr::steal(storage);
 }

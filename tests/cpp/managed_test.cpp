@@ -172,6 +172,26 @@ const Case no_memory("the allocator reports MemoryError when out of memory", [] 
   check(made == nullptr);
 });
 
+// req: DEV-02
+const Case devices("DLPack devices map to ours and back; unsupported types map to nothing", [] {
+  using refarray::dlpack::to_core;
+  using refarray::dlpack::to_core_normalized;
+  using refarray::dlpack::to_dlpack;
+  for (int type = -1; type < 40; ++type) {
+    const DLDevice device{static_cast<DLDeviceType>(type), 7};
+    const auto found = to_core(device);
+    const bool supported = type == kDLCPU || type == kDLCUDA || type == kDLCUDAHost ||
+                           type == kDLROCM || type == kDLROCMHost || type == kDLCUDAManaged;
+    check(found.has_value() == supported);
+    check(to_core_normalized(device).has_value() == supported);
+    if (!found) continue;
+    expect(static_cast<int>(found->kind), type);
+    check(to_dlpack(*found).device_type == type && to_dlpack(*found).device_id == 7);
+    const bool numbered = type == kDLCUDA || type == kDLROCM;
+    expect(to_core_normalized(device)->id, numbered ? 7 : 0);
+  }
+});
+
 // req: LIFE-02
 const Case no_deleter("a tensor without a deleter can be dropped", [] {
   DLManagedTensorVersioned tensor{};

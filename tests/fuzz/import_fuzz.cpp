@@ -137,9 +137,9 @@ void import_one(const Fields& fields, bool drop_early) {
     allocate_like(fields, producer.managed()->dl_tensor);
   {
     dlpack::Imported seen;
-    seen.as_cpu = fields.as_cpu;
+    const auto label = fields.as_cpu ? dlpack::HostLabel::kCpu : dlpack::HostLabel::kAsLabelled;
     try {
-      dlpack::to_array(dlpack::Managed<M>(producer.managed()), seen);
+      dlpack::to_array(dlpack::Managed<M>(producer.managed()), seen, label);
     } catch (const core::Error& error) {
       require(error.fault() == core::Fault::kBuffer, error.what());
       require(!verdict,

@@ -1,5 +1,5 @@
-// Managed: a smart pointer that calls the deleter of a managed tensor exactly once. Header-only and
-// free of Python; it is shipped in the wheel.
+// Managed: a unique_ptr to a managed tensor, ours or foreign, that calls its deleter.
+// Header-only, without Python; ships in the wheel.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace refarray::dlpack {
 
-/// The deleter also frees the struct itself. It may be NULL when the producer has nothing to
-/// release (LIFE-01, LIFE-02).
+/// The deleter frees the struct itself too. It may be NULL when the producer has nothing to release
+/// (LIFE-01, LIFE-02).
 struct CallDeleter {
   template <class M>
   void operator()(M* tensor) const noexcept {
@@ -17,7 +17,7 @@ struct CallDeleter {
   }
 };
 
-/// Owns a managed tensor of any producer. M is DLManagedTensor or DLManagedTensorVersioned.
+/// Owns one managed tensor. M is DLManagedTensor or DLManagedTensorVersioned.
 template <class M>
 using Managed = std::unique_ptr<M, CallDeleter>;
 

@@ -1,5 +1,6 @@
-// DLPack on the wire: traits of the two managed structs, conversions to DLDataType and DLDevice,
-// and static assertions on the ABI. Header-only and free of Python; it is shipped in the wheel.
+// DLPack's structs as C++ sees them: the traits of both managed tensors, the mapping of dtypes and
+// devices to refarray's own, and static checks of the ABI. Header-only, without Python; ships in
+// the wheel.
 #pragma once
 
 #include <dlpack/dlpack.h>
@@ -7,22 +8,23 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "refarray/core/device.hpp"
 #include "refarray/core/dtype.hpp"
 
 namespace refarray::dlpack {
 
-/// The DLPack version of every struct that refarray exports (VERS-01).
+/// The version that refarray implements and that every exported struct carries (VERS-01).
 inline constexpr DLPackVersion kVersion{DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
 static_assert(DLPACK_MAJOR_VERSION == 1 && DLPACK_MINOR_VERSION >= 3,
               "refarray needs dlpack.h 1.3 or later in 1.x");
 
-/// What differs between the two managed structs.
+/// Everything that differs between the two managed tensors.
 template <class M>
 struct Wire;
 
-/// The legacy struct has no version and no flags; only the name of its capsule identifies it.
+/// The legacy struct: no version and no flags. Only the capsule's name distinguishes it.
 template <>
 struct Wire<DLManagedTensor> {
   static constexpr const char* capsule = "dltensor";
@@ -42,7 +44,7 @@ struct Wire<DLManagedTensorVersioned> {
   static constexpr bool versioned = true;
   static std::uint64_t flags(const DLManagedTensorVersioned& m) noexcept { return m.flags; }
   static std::uint32_t minor(const DLManagedTensorVersioned& m) noexcept { return m.version.minor; }
-  /// With any other major version, fields after `flags` must not be read (VERS-02, A-29).
+  /// Members after `flags` may be read only when the major versions are equal (VERS-02, A-29).
   static bool is_known_major(const DLManagedTensorVersioned& m) noexcept {
     return m.version.major == kVersion.major;
   }
@@ -57,23 +59,47 @@ inline constexpr std::uint64_t kIsCopied = DLPACK_FLAG_BITMASK_IS_COPIED;
 inline constexpr std::uint64_t kPadded = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
 inline constexpr std::uint64_t kKnownFlags = kReadOnly | kIsCopied | kPadded;
 
-/// A DType begins with the three fields of a DLDataType, so this is one 32-bit move.
+/// A single load and store: a DType begins with the three fields of a DLDataType.
 constexpr DLDataType to_dlpack(const core::DType& dtype) noexcept {
-  struct Prefix {
+  struct Halves {
     DLDataType wire;
-    std::uint8_t padding[4];
+    std::uint8_t rest[4];
   };
   static_assert(offsetof(core::DType, kind) == offsetof(DLDataType, code));
   static_assert(offsetof(core::DType, bits) == offsetof(DLDataType, bits));
   static_assert(offsetof(core::DType, lanes) == offsetof(DLDataType, lanes));
-  return std::bit_cast<Prefix>(dtype).wire;
+  return std::bit_cast<Halves>(dtype).wire;
 }
-/// Devices of host memory always have id 0: the import normalizes it (DEV-02).
+
 constexpr DLDevice to_dlpack(const core::Device& device) noexcept {
   return std::bit_cast<DLDevice>(device);
 }
+/// The inverse; nothing for a device type that refarray does not support. Any number is accepted:
+/// it is read as an int32, because the enum may lack it (ABI-03). The id is not changed.
+constexpr std::optional<core::Device> to_core(DLDevice device) noexcept {
+  switch (static_cast<std::int32_t>(device.device_type)) {
+    case kDLCPU:
+    case kDLCUDA:
+    case kDLCUDAHost:
+    case kDLROCM:
+    case kDLROCMHost:
+    case kDLCUDAManaged:
+      return std::bit_cast<core::Device>(device);
+    default:
+      return std::nullopt;
+  }
+}
+/// The device of memory that another library describes. Only CUDA and ROCm devices are numbered:
+/// other ids carry no meaning and become 0 (DEV-02, A-28).
+constexpr std::optional<core::Device> to_core_normalized(DLDevice device) noexcept {
+  std::optional<core::Device> out = to_core(device);
+  if (out && out->kind != core::DeviceKind::kCuda && out->kind != core::DeviceKind::kRocm) {
+    out->id = 0;
+  }
+  return out;
+}
 
-// ABI-01: sizes and offsets on LP64.
+// ABI-01: sizes and offsets of the header's structs on LP64.
 static_assert(sizeof(DLPackVersion) == 8 && sizeof(DLDevice) == 8 && sizeof(DLDataType) == 4);
 static_assert(sizeof(DLDeviceType) == 4 && sizeof(DLTensor) == 48);
 static_assert(offsetof(DLTensor, data) == 0 && offsetof(DLTensor, device) == 8 &&
@@ -90,7 +116,7 @@ static_assert(offsetof(DLManagedTensorVersioned, dl_tensor) == 32);
 static_assert(sizeof(DLPackExchangeAPI) == 56 &&
               offsetof(DLPackExchangeAPI, current_work_stream) == 48);
 
-// The core's enumerators are DLPack's values, declared without dlpack.h.
+// The core defines the same numbers without including dlpack.h.
 static_assert(static_cast<int>(core::Kind::kInt) == kDLInt &&
               static_cast<int>(core::Kind::kUInt) == kDLUInt);
 static_assert(static_cast<int>(core::Kind::kFloat) == kDLFloat &&

@@ -135,7 +135,7 @@ std::vector<PyType_Slot> array_slots() {
       {Py_tp_richcompare, slot_pointer<&array_compare>()},
       {Py_tp_methods,
        joined<PyMethodDef>({kManipulationMethods, kCopyMethods, kElementMethods, kPickleMethods,
-                            kProducerMethods, kNumpyMethods, kOwnMethods})},
+                            kExportMethods, kNumpyMethods, kOwnMethods})},
       {Py_tp_members, kMembers},
       {Py_tp_getset,
        joined<PyGetSetDef>(

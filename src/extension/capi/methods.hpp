@@ -17,8 +17,8 @@ extern PyMethodDef kManipulationFunctions[];  // array/manipulation.cpp
 extern PyMethodDef kBufferFunctions[];        // interop/buffer_import.cpp: from_buffer
 extern PyMethodDef kInterfaceFunctions[];     // interop/array_interface_import.cpp
 extern PyMethodDef kNumpyFunctions[];         // interop/numpy.cpp: private
-extern PyMethodDef kExchangeFunctions[];      // dlpack/import.cpp: from_dlpack, from_capsule
-extern PyMethodDef kProducerFunctions[];      // dlpack/export.cpp: to_capsule
+extern PyMethodDef kImportFunctions[];        // dlpack/import.cpp: from_dlpack, from_capsule
+extern PyMethodDef kExportFunctions[];        // dlpack/export.cpp: to_capsule
 extern PyMethodDef kStreamFunctions[];        // devices/stream_type.cpp: private
 extern PyMethodDef kDeviceFunctions[];        // devices/devices.cpp: private
 extern PyMethodDef kInspectFunctions[];       // module/inspect.cpp: private
@@ -27,10 +27,10 @@ extern PyMethodDef kPickleFunctions[];        // array/pickle.cpp: private
 // Methods and getters of the array type.
 extern PyMethodDef kManipulationMethods[];  // array/manipulation.cpp
 extern PyMethodDef kElementMethods[];       // array/element_methods.cpp: tolist, item
-extern PyMethodDef kPickleMethods[];    // array/pickle.cpp: __reduce_ex__, __copy__, __deepcopy__
-extern PyMethodDef kProducerMethods[];  // dlpack/export.cpp: __dlpack__, __dlpack_device__
-extern PyMethodDef kNumpyMethods[];     // interop/numpy.cpp: __array__, numpy
-extern PyGetSetDef kArrayGetters[];     // array/getters.cpp
+extern PyMethodDef kPickleMethods[];  // array/pickle.cpp: __reduce_ex__, __copy__, __deepcopy__
+extern PyMethodDef kExportMethods[];  // dlpack/export.cpp: __dlpack__, __dlpack_device__
+extern PyMethodDef kNumpyMethods[];   // interop/numpy.cpp: __array__, numpy
+extern PyGetSetDef kArrayGetters[];   // array/getters.cpp
 Ref cuda_array_interface(PyObject* self, void*);  // interop/cuda_array_interface.cpp
 Ref array_interface(PyObject* self, void*);       // interop/array_interface_export.cpp
 
@@ -59,13 +59,5 @@ Ref make_array_type(PyObject* module, State& state);  // array/array_type.cpp
 /// object has no buffer protocol, throws if its buffer cannot be represented.
 /// interop/buffer_import.cpp.
 Ref array_from_buffer(State& state, PyObject* object);
-/// from_dlpack() for C++ callers. `device`, `copy` and `max_version` may be nullptr.
-/// dlpack/import.cpp.
-Ref array_from_dlpack(State& state, PyObject* producer, PyObject* device, PyObject* copy,
-                      PyObject* max_version);
-/// How an object's type supports DLPack: not at all; only by a usable exchange table, which takes
-/// neither a device nor a copy argument; or by both dunder methods. dlpack/producer.cpp.
-enum class Producing { kNot, kByTableOnly, kFully };
-Producing producing(State& state, PyObject* object);
 
 }  // namespace refarray::extension

@@ -39,23 +39,13 @@ void open_without_gil(const core::Device& device) noexcept {
 }
 
 std::optional<core::Device> streamed(DLDevice device) noexcept {
-  switch (static_cast<std::int32_t>(device.device_type)) {
-    case kDLCUDA:
-      return core::Device{core::DeviceKind::kCuda, device.device_id};
-    case kDLROCM:
-      return core::Device{core::DeviceKind::kRocm, device.device_id};
-    case kDLCUDAManaged:
-      return core::Device{core::DeviceKind::kCudaManaged, 0};
-    default:
-      return std::nullopt;
-  }
+  const std::optional<core::Device> known = dlpack::to_core_normalized(device);
+  return known && !known->is_host() ? known : std::nullopt;
 }
 
 void open_device(DLDevice device) noexcept {
-  const auto type = static_cast<std::int32_t>(device.device_type);
-  if (type == kDLCUDAHost) return open_device(core::Device{core::DeviceKind::kCudaHost, 0});
-  if (type == kDLROCMHost) return open_device(core::Device{core::DeviceKind::kRocmHost, 0});
-  if (const std::optional<core::Device> used = streamed(device)) open_device(*used);
+  const std::optional<core::Device> known = dlpack::to_core_normalized(device);
+  if (known && known->kind != core::DeviceKind::kCpu) open_device(*known);
 }
 
 void prepare_for(DLDevice device) noexcept {

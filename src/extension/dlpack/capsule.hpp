@@ -1,21 +1,18 @@
-// Owns the only code that touches PyCapsules with managed tensors: making (step 5), taking (step
-// 6), dropping unconsumed.
+// The names of DLPack capsules: telling an unconsumed capsule from any other.
 #pragma once
 
 #include <Python.h>
 
 #include <cstring>
 
-#include "dlpack/export.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/free_threading.hpp"
-#include "extension/capi/gil.hpp"
-#include "refarray/dlpack/managed.hpp"
+#include "refarray/dlpack/wire.hpp"
 
 namespace refarray::extension {
 
-/// Whether the capsule carries M's unused name, by address first: the names are static (LIFE-07).
+/// Whether the capsule has M's unused name. Addresses are compared first: names are usually static
+/// strings of one library (LIFE-07).
 template <class M>
 bool is_unconsumed(PyObject* capsule) noexcept {
   const char* name = PyCapsule_GetName(capsule);
@@ -24,61 +21,46 @@ bool is_unconsumed(PyObject* capsule) noexcept {
          (name != nullptr && std::strcmp(name, dlpack::Wire<M>::capsule) == 0);
 }
 
-/// A capsule's name, or the beginning of a long one, as it was when asked for: another thread may
-/// rename the capsule and free the name.
+/// A copy of a capsule's name, truncated to 100 characters: another thread may rename the capsule
+/// and free the name.
 struct CapsuleName {
-  bool given = false;
+  bool has_name = false;
   char text[101] = {};
 };
 inline CapsuleName name_of(PyObject* capsule) noexcept {
   return compat::with_object_locked(capsule, [capsule]() noexcept {
     CapsuleName out;
     const char* name = PyCapsule_GetName(capsule);
-    if (name == nullptr) PyErr_Clear();  // a capsule may have no name
-    out.given = name != nullptr;
-    if (out.given) std::strncpy(out.text, name, sizeof out.text - 1);
+    if (name == nullptr) PyErr_Clear();  // capsules without a name are valid
+    out.has_name = name != nullptr;
+    if (out.has_name) std::strncpy(out.text, name, sizeof out.text - 1);
     return out;
   });
 }
 
-/// A capsule's destructor. Acts only while the capsule carries our own unused name: afterwards its
-/// consumer calls the deleter (LIFE-08, LIFE-09, A-39). It may run while an exception is pending,
-/// and leaves that untouched (LIFE-14).
-template <class M>
-void drop_unconsumed(PyObject* capsule) noexcept {
-  if (!is_unconsumed<M>(capsule)) return;
-  dlpack::Managed<M> tensor(
-      static_cast<M*>(PyCapsule_GetPointer(capsule, dlpack::Wire<M>::capsule)));
-  if (dlpack::own_storage(*tensor) != nullptr) {
-    return drop_storage(dlpack::open_own(std::move(tensor)));
+/// Says why nothing could be taken out of `capsule`. `producer`: whose __dlpack__ returned it;
+/// nullptr for an argument of from_capsule().
+[[noreturn, gnu::cold]] inline void refuse_capsule(PyObject* capsule, PyObject* producer) {
+  if (!PyCapsule_CheckExact(capsule)) {
+    if (producer == nullptr) {
+      raise(PyExc_TypeError, "from_capsule() takes a DLPack capsule, not %R",
+            reinterpret_cast<PyObject*>(Py_TYPE(capsule)));
+    }
+    raise(PyExc_TypeError, "__dlpack__() of %R returned %R, not a capsule",
+          reinterpret_cast<PyObject*>(Py_TYPE(producer)),
+          reinterpret_cast<PyObject*>(Py_TYPE(capsule)));
   }
-  const ErrorGuard guard;  // one that a stranger put under a capsule of ours
-  const Attached here;
-  tensor.reset();
-}
-
-/// Step 5: the capsule owns the tensor from here on. Throws ErrorSet, and then the tensor is let
-/// go.
-template <class M>
-Ref to_capsule(dlpack::Managed<M> tensor) {
-  Ref capsule = check(PyCapsule_New(tensor.get(), dlpack::Wire<M>::capsule, &drop_unconsumed<M>));
-  (void)tensor.release();  // [5] capsule: ownership moves here, nothing after it can fail
-  return capsule;
-}
-
-/// Step 6: takes the tensor out of a capsule with M's unused name by renaming it, before anything
-/// else is looked at: of two threads with one capsule exactly one gets it. Empty when the name is
-/// another one, the capsule untouched. The capsule's destructor stays: it does nothing under the
-/// used name. Throws ErrorSet.
-template <class M>
-dlpack::Managed<M> take(PyObject* capsule) {
-  void* pointer = compat::with_object_locked(capsule, [capsule]() noexcept -> void* {
-    if (!is_unconsumed<M>(capsule)) return nullptr;
-    void* held = PyCapsule_GetPointer(capsule, dlpack::Wire<M>::capsule);
-    return PyCapsule_SetName(capsule, dlpack::Wire<M>::used) == 0 ? held : nullptr;
-  });  // [6] take: from here the tensor is ours
-  if (pointer == nullptr && PyErr_Occurred() != nullptr) throw ErrorSet{};
-  return dlpack::Managed<M>(static_cast<M*>(pointer));
+  const CapsuleName name = name_of(capsule);
+  if (!name.has_name) {
+    raise(PyExc_BufferError, "the capsule has no name; it must be \"%s\" or \"%s\"",
+          dlpack::Wire<DLManagedTensorVersioned>::capsule, dlpack::Wire<DLManagedTensor>::capsule);
+  }
+  const bool used = std::strcmp(name.text, dlpack::Wire<DLManagedTensorVersioned>::used) == 0 ||
+                    std::strcmp(name.text, dlpack::Wire<DLManagedTensor>::used) == 0;
+  raise(PyExc_BufferError,
+        used ? "the capsule has been consumed already (its name is \"%s\")"
+             : "the capsule's name is \"%s\", which is not a DLPack name",
+        name.text);
 }
 
 }  // namespace refarray::extension

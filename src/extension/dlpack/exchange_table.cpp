@@ -1,6 +1,7 @@
-// Owns the table that our array type offers to C callers: the four functions that need Python, and
-// the table itself.
+// The C exchange table of refarray.Array: the four functions that need Python, and the table.
 #include "extension/dlpack/exchange_table.hpp"
+
+#include <optional>
 
 #include "dlpack/exchange_api.hpp"
 #include "dlpack/export.hpp"
@@ -8,27 +9,26 @@
 #include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/devices/devices.hpp"
-#include "extension/dlpack/keywords.hpp"
+#include "extension/dlpack/export.hpp"
 #include "runtime/runtime.hpp"
 
 namespace refarray::extension {
 namespace {
 
-/// Whether the calling thread can touch Python at all: C code may hold on to the table for longer
-/// than the interpreter lives (CAPI-04). True during finalization for the thread that does it.
+/// Whether the calling thread may use Python: C code may keep the table for longer than the
+/// interpreter lives (CAPI-04). True during finalization for the finalizing thread.
 bool has_interpreter() noexcept {
   return Py_IsInitialized() != 0 || PyGILState_GetThisThreadState() != nullptr;
 }
 
-/// raise(), but without an interpreter the function fails without an exception: nobody could hold
-/// one.
+/// raise(); without an interpreter there is no exception to set, and the function only fails.
 template <class... Args>
 [[noreturn, gnu::cold]] void refuse(PyObject* type, const char* format, Args... args) {
   if (!has_interpreter()) throw ErrorSet{};
   raise(type, format, args...);
 }
 
-/// CAPI-13: a pointer that is not an array of ours fails cleanly.
+/// CAPI-13: TypeError for any object but a refarray.Array.
 PyObject* checked_array(void* object) {
   auto* array = static_cast<PyObject*>(object);
   if (array == nullptr || !is_any_array(array)) {
@@ -38,15 +38,15 @@ PyObject* checked_array(void* object) {
   return array;
 }
 
-/// The caller works on current_work_stream, which our own work may not be on: what is unfinished on
-/// other streams has to come before it. Nothing is waited for on the host (CAPI-12).
-[[gnu::noinline]] void lend_without_stream(const core::ArrayView& array) {
+/// Orders unfinished work on any stream before the caller's work, which goes to
+/// current_work_stream. Device memory is not waited for on the host (CAPI-12).
+[[gnu::noinline]] void order_for_current_stream(const core::ArrayView& array) {
   if (array.device().is_host()) return order_without_gil(array, {});
   const runtime::StreamPtr current = runtime::current_stream(array.device());
   order_without_gil(array, {runtime::StreamChoice::Kind::kStream, current->handle()});
 }
 
-/// CAPI-11. No stream is ordered: the caller works on current_work_stream (CAPI-12).
+/// managed_tensor_from_py_object_no_sync (CAPI-11).
 [[gnu::flatten]] int export_managed(void* object, DLManagedTensorVersioned** out) {
   if (out == nullptr)
     refuse(PyExc_ValueError, "managed_tensor_from_py_object_no_sync: out is NULL");
@@ -57,21 +57,20 @@ PyObject* checked_array(void* object) {
   request.versioned = true;
   const dlpack::ExportPlan plan = dlpack::decide_export(view, request);
   if (view.device() != core::Device{}) [[unlikely]]
-    lend_without_stream(view);
+    order_for_current_stream(view);
   *out = dlpack::make_managed<DLManagedTensorVersioned>(view, share_storage(array), plan.device,
                                                         /*copied=*/false)
              .release();
   return 0;
 }
 
-/// What has not moved by the end of the scope is the caller's: let go of it without calling the
-/// deleter.
+/// Leaves a tensor that was not imported to the caller: does not call the deleter.
 struct LeaveOnFailure {
   dlpack::Managed<DLManagedTensorVersioned>& owner;
   ~LeaveOnFailure() { (void)owner.release(); }
 };
 
-/// CAPI-17, CAPI-18: on success the tensor is ours; on failure the caller keeps it.
+/// managed_tensor_to_py_object_no_sync: takes the tensor on success only (CAPI-17, CAPI-18, A-33).
 int import_managed(DLManagedTensorVersioned* tensor, void** out) {
   if (out == nullptr) refuse(PyExc_ValueError, "managed_tensor_to_py_object_no_sync: out is NULL");
   *out = nullptr;
@@ -86,66 +85,60 @@ int import_managed(DLManagedTensorVersioned* tensor, void** out) {
   prepare_import(*tensor);
   dlpack::Imported in;
   dlpack::check_tensor(*tensor, in);
-  *out = make_array_around(state, in.array, [&] { return dlpack::keep(owner, in); }).release();
+  *out =
+      make_array_around(state, in.array, [&] { return dlpack::make_storage(owner, in); }).release();
   return 0;
 }
 
-/// CAPI-15. A borrowed DLTensor has no flags, so read-only data cannot be lent.
-int lend(void* object, DLTensor* out) {
+/// dltensor_from_py_object_no_sync (CAPI-15). A DLTensor has no flags, so read-only and padded data
+/// are refused.
+int borrow_tensor(void* object, DLTensor* out) {
   if (out == nullptr) refuse(PyExc_ValueError, "dltensor_from_py_object_no_sync: out is NULL");
   const core::ArrayView view = view_of(checked_array(object));
   if (view.readonly) {
     raise(PyExc_BufferError,
-          "a borrowed DLTensor cannot say that it is read-only; use "
-          "managed_tensor_from_py_object_no_sync");
+          "a borrowed DLTensor has no read-only flag; use managed_tensor_from_py_object_no_sync");
   }
   if (view.dtype.padded) {
-    raise(PyExc_BufferError, "a borrowed DLTensor cannot say that its elements are padded");
+    raise(PyExc_BufferError, "a borrowed DLTensor has no flag for padded elements");
   }
   dlpack::ExportRequest request;
   request.versioned = true;
   dlpack::decide_export(view, request);
   if (view.device() != core::Device{}) [[unlikely]]
-    lend_without_stream(view);
+    order_for_current_stream(view);
   dlpack::borrow(view, *out);
   return 0;
 }
 
-/// CAPI-25..27: host memory has no stream, and NULL says so; on a device, what the calling thread
-/// works on.
+/// current_work_stream (CAPI-25..27): the calling thread's current stream on a device; NULL for
+/// host memory, which has no streams.
 int work_stream(DLDeviceType type, std::int32_t id, void** out) {
   if (out == nullptr) refuse(PyExc_ValueError, "current_work_stream: out is NULL");
   *out = nullptr;
-  const auto number = static_cast<std::int32_t>(type);
-  if (number == kDLCPU || number == kDLCUDAHost || number == kDLROCMHost) return 0;
-  if (number == kDLCUDA || number == kDLROCM || number == kDLCUDAManaged) {
-    const core::Device device{static_cast<core::DeviceKind>(number),
-                              number == kDLCUDAManaged ? 0 : id};
-    if (has_interpreter()) open_device(device);
-    if (runtime::can_allocate(device)) {
-      *out = runtime::current_stream(device)->handle();
+  const std::optional<core::Device> device = dlpack::to_core_normalized({type, id});
+  if (device && device->is_host()) return 0;
+  if (device) {
+    if (has_interpreter()) open_device(*device);
+    if (runtime::can_allocate(*device)) {
+      *out = runtime::current_stream(*device)->handle();
       return 0;
     }
   }
   refuse(PyExc_ValueError, "current_work_stream: device (%d, %d) cannot be used by this process",
-         static_cast<int>(number), static_cast<int>(id));
+         static_cast<int>(type), static_cast<int>(id));
 }
 
-/// Static for the process, whatever becomes of the module, the capsule or the interpreter
-/// (CAPI-04).
+/// Static: outlives the module, the capsule and the interpreter (CAPI-04).
 const DLPackExchangeAPI kTable{
-    {dlpack::kVersion, nullptr},
-    &dlpack::allocate_managed,
-    slot<&export_managed>,
-    slot<&import_managed>,
-    slot<&lend>,
-    slot<&work_stream>,
+    {dlpack::kVersion, nullptr}, &dlpack::allocate_managed, slot<&export_managed>,
+    slot<&import_managed>,       slot<&borrow_tensor>,      slot<&work_stream>,
 };
 
 }  // namespace
 
 Ref make_exchange_capsule() {
-  // PyCapsule has no const; nobody may write through the table.
+  // PyCapsule takes no const pointer; consumers only read the table.
   return check(
       PyCapsule_New(const_cast<DLPackExchangeAPI*>(&kTable), dlpack::kExchangeCapsule, nullptr));
 }

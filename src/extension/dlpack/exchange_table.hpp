@@ -1,4 +1,4 @@
-// Owns the declaration of our exchange table's capsule, for the type that carries it.
+// The capsule around the C exchange table of refarray.Array.
 #pragma once
 
 #include <Python.h>

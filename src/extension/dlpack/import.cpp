@@ -1,6 +1,13 @@
-// Owns from_dlpack: the order in which a producer is asked, and what its answer is checked for.
-// Steps 6 to 8.
+// DLPack import: from_dlpack and from_capsule, from the call's arguments to the array. The numbers
+// are the steps of docs/lifetime.md: [6] take the tensor, [7] validate. An import takes one of
+// three routes: an array of our own, the type's exchange table, or __dlpack__.
+#include "extension/dlpack/import.hpp"
+
+#include <optional>
+#include <string>
+
 #include "core/error.hpp"
+#include "dlpack/import.hpp"
 #include "extension/array/conversions.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
@@ -8,9 +15,10 @@
 #include "extension/capi/methods.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/devices/devices.hpp"
-#include "extension/dlpack/import_request.hpp"
+#include "extension/dlpack/capsule.hpp"
+#include "extension/dlpack/docstrings.hpp"
 #include "extension/dlpack/keywords.hpp"
-#include "extension/dlpack/producer.hpp"
+#include "extension/interop/protocol_order.hpp"
 #include "runtime/runtime.hpp"
 
 namespace refarray::extension {
@@ -20,33 +28,257 @@ constexpr Signature<4> kFromDlpack{
     "from_dlpack", {Key::kX, Key::kDevice, Key::kCopy, Key::kMaxVersion}, 1, 1};
 constexpr Signature<1> kFromCapsule{"from_capsule", {Key::kCapsule}, 1, 1};
 
-ImportRequest to_request(const State& state, PyObject* device, PyObject* copy,
-                         PyObject* max_version) {
-  ImportRequest request;
-  request.copy = to_copy(copy);
-  if (is_given(device)) request.device = to_device_value(state, device);
-  if (is_given(max_version)) {
-    // Above ours is lowered to ours: we must be able to read the answer. Equal to ours is passed on
-    // as our own tuple.
-    const VersionRequest asked = to_version_request(state, max_version);
-    const bool ours = asked == VersionRequest::kNewer || asked == VersionRequest::kOurs;
-    request.max_version = ours ? state.get(Slot::kOurVersion) : max_version;
-  }
-  if (request.device && !request.device->is_host()) {
-    open_device(*request.device);
-    runtime::require(*request.device);
-  }
-  return request;
+using Versioned = DLManagedTensorVersioned;
+
+// The functions below stand in the order in which an import calls them.
+Ref import_with(State& state, PyObject* x, const ImportRequest& request);
+Ref import_own(const State& state, PyObject* x, dlpack::Copy copy);
+Ref import_foreign(State& state, PyObject* x, ProducerInfo& producer, const ImportRequest& request);
+Ref import_by_table(State& state, PyObject* x, ProducerInfo& producer);
+Ref import_from_table(const State& state, PyObject* x, const DLPackExchangeAPI& table,
+                      dlpack::Managed<Versioned> tensor);
+Ref import_by_method(const State& state, PyObject* x, ProducerInfo& producer,
+                     const ImportRequest& request);
+void refuse_devices(const ImportRequest& request, DLDevice announced);
+Ref ask_method(const State& state, PyObject* x, const ProducerInfo& producer,
+               const ImportRequest& request, DLDevice announced);
+void import_capsule(PyObject* capsule, PyObject* producer, dlpack::Imported& out,
+                    dlpack::HostLabel label);
+Ref finish(const State& state, dlpack::Imported&& in, const ImportRequest& request);
+
+/// from_dlpack(x) for a foreign producer: `request` is constant here, which removes half the code.
+[[gnu::flatten, gnu::noinline]] Ref import_plain(State& state, PyObject* x) {
+  ProducerInfo producer = find_producer(state, x);
+  return import_foreign(state, x, producer, {});
 }
 
-/// The shortest way: an array of ours shares its storage, and no managed tensor is needed.
+Ref module_from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t nargs,
+                       PyObject* kwnames) {
+  State& state = State::of_module(module);
+  if (nargs == 1 && kwnames == nullptr) {
+    return is_array(state, args[0]) ? alias_array(state, args[0]) : import_plain(state, args[0]);
+  }
+  const auto [x, device, copy, max_version] = bind(kFromDlpack, state, args, nargs, kwnames);
+  return import_with(state, x, to_import_request(state, device, copy, max_version));
+}
+
+[[gnu::flatten, gnu::noinline]] Ref import_with(State& state, PyObject* x,
+                                                const ImportRequest& request) {
+  if (is_array(state, x) && request.max_version == nullptr &&
+      (!request.device || *request.device == view_of(x).device())) {
+    return import_own(state, x, request.copy);
+  }
+  if (request.is_plain()) return import_plain(state, x);
+  ProducerInfo producer = find_producer(state, x);
+  return import_foreign(state, x, producer, request);
+}
+
+// --- Route 1: an array of our own shares its storage. There is no managed tensor.
+
 Ref import_own(const State& state, PyObject* x, dlpack::Copy copy) {
   if (copy != dlpack::Copy::kAlways) return alias_array(state, x);
   const core::ArrayView view = view_of(x);
   return make_array(state, copy_to_new(view, view.dtype, default_copy_device(view.device())));
 }
 
-/// What came in is ours to answer for: copy= and device= hold whatever the producer did.
+Ref import_foreign(State& state, PyObject* x, ProducerInfo& producer,
+                   const ImportRequest& request) {
+  if (request.is_plain() && producer.table != nullptr) return import_by_table(state, x, producer);
+  return import_by_method(state, x, producer, request);
+}
+
+// --- Route 2: the exchange table of the type.
+
+/// A lazily conjugated complex tensor looks like any other in a DLTensor: PyTorch's table exports
+/// it unconjugated, while its __dlpack__ refuses it.
+bool is_complex(const Versioned& tensor) noexcept {
+  return dlpack::Wire<Versioned>::is_known_major(tensor) &&
+         tensor.dl_tensor.dtype.code == kDLComplex;
+}
+
+/// Releases a tensor that is not imported. The deleter must not see a pending exception.
+void drop_tensor(dlpack::Managed<Versioned>& tensor) noexcept {
+  const ErrorGuard guard;
+  const Attached here;
+  tensor.reset();
+}
+
+/// Complex data of a type that also has __dlpack__ is asked for again through that. Whether data is
+/// complex is known only from the tensor: asking the table for a borrowed DLTensor first would cost
+/// every other import a call.
+[[gnu::noinline]] Ref import_complex(State& state, PyObject* x, ProducerInfo& producer,
+                                     dlpack::Managed<Versioned> tensor) {
+  try {  // boundary: the deleter must not see the pending exception
+    find_methods(state, x, producer);
+  } catch (const ErrorSet&) {  // boundary: see above
+    drop_tensor(tensor);
+    throw;
+  }
+  if (!producer.has_methods()) {
+    return import_from_table(state, x, *producer.table, std::move(tensor));
+  }
+  drop_tensor(tensor);
+  return import_by_method(state, x, producer, {});
+}
+
+Ref import_by_table(State& state, PyObject* x, ProducerInfo& producer) {
+  dlpack::Managed<Versioned> tensor = call_table(*producer.table, x);
+  if (is_complex(*tensor)) [[unlikely]]
+    return import_complex(state, x, producer, std::move(tensor));
+  return import_from_table(state, x, *producer.table, std::move(tensor));
+}
+
+/// The producer works on a stream of its own, which its table names (CAPI-25).
+[[gnu::noinline]] void order_after_table(const DLPackExchangeAPI& table, PyObject* x,
+                                         dlpack::Imported& in) {
+  const DLDevice device = dlpack::to_dlpack(in.device);
+  void* stream = nullptr;
+  if (table.current_work_stream(device.device_type, device.device_id, &stream) != 0) {
+    drop_storage(std::move(in.array.storage));
+    if (PyErr_Occurred() != nullptr) throw_exporter_error();
+    raise(PyExc_BufferError, "current_work_stream of the exchange table of %R failed",
+          reinterpret_cast<PyObject*>(Py_TYPE(x)));
+  }
+  const GilRelease others_run(true);
+  runtime::adopt_from(*in.array.storage.get(), stream);
+}
+
+Ref import_from_table(const State& state, PyObject* x, const DLPackExchangeAPI& table,
+                      dlpack::Managed<Versioned> tensor) {
+  prepare_import(*tensor);
+  dlpack::Imported in;
+  dlpack::to_array(std::move(tensor), in);  // [7] validate
+  if (!in.device.is_host()) [[unlikely]]
+    order_after_table(table, x, in);
+  return make_array(state, std::move(in.array));
+}
+
+// --- Route 3: __dlpack_device__ and __dlpack__.
+
+bool is_host(DLDevice device) noexcept {
+  if (device.device_type == kDLCPU) return true;
+  const std::optional<core::Device> known = dlpack::to_core(device);
+  return known && known->is_host();
+}
+
+Ref import_by_method(const State& state, PyObject* x, ProducerInfo& producer,
+                     const ImportRequest& request) {
+  find_methods(state, x, producer);
+  if (!producer.has_methods()) raise_missing_methods(x, producer);
+  DLDevice announced{kDLCPU, 0};
+  if (is_array(state, x)) {
+    announced = dlpack::to_dlpack(view_of(x).device());
+  } else if (!producer.host_only) {
+    announced = call_dlpack_device(x, producer);
+  }
+  refuse_devices(request, announced);
+  const Ref capsule = ask_method(state, x, producer, request, announced);
+  const bool as_cpu = request.device && *request.device == core::Device{};
+  dlpack::Imported in;
+  import_capsule(capsule.get(), x, in,
+                 as_cpu ? dlpack::HostLabel::kCpu : dlpack::HostLabel::kAsLabelled);
+  if (!in.device.is_host()) [[unlikely]] {
+    const GilRelease others_run(true);
+    runtime::adopt(*in.array.storage.get());
+  }
+  return finish(state, std::move(in), request);
+}
+
+/// DEV-07: an unusable device is refused before the producer does any work.
+[[gnu::cold]] void refuse_if_unusable(DLDevice announced) {
+  const std::optional<core::Device> device = streamed(announced);
+  if (device) open_device(*device);
+  if (device && runtime::can_allocate(*device)) return;
+  std::string why;
+  if (device) {
+    try {  // boundary: the reason becomes part of the message below
+      runtime::require(*device);
+    } catch (const core::Error& error) {  // boundary: see above
+      why = core::text(" (", error.what(), ")");
+    }
+  }
+  core::fail(core::Fault::kBuffer, "from_dlpack(): the producer's device is ",
+             dlpack::device_text(announced), ", which this process cannot use", why,
+             "; device=\"cpu\" asks for a copy in host memory");
+}
+
+void refuse_devices(const ImportRequest& request, DLDevice announced) {
+  if (!request.asks_for_host() && !is_host(announced)) refuse_if_unusable(announced);
+  if (request.device && !request.device->is_host() && request.copy == dlpack::Copy::kNever &&
+      *request.device != streamed(announced)) {
+    core::fail(core::Fault::kNoCopy, "from_dlpack(): copy=False, but from ",
+               dlpack::device_text(announced), " to ", core::name(*request.device),
+               " the data has to be copied");
+  }
+}
+
+/// stream= for the producer: our current stream on its device. Empty for host memory, which has no
+/// streams (CONS-08, STRM-01).
+Ref stream_for(const ImportRequest& request, DLDevice announced) {
+  const std::optional<core::Device> device = streamed(announced);
+  if (!device || request.asks_for_host()) return {};
+  const auto stream = [&] {
+    const GilRelease others_run(true);
+    return static_cast<unsigned long long>(runtime::stream_to_pass(*device));
+  }();
+  return check(PyLong_FromUnsignedLongLong(stream));
+}
+
+Ref ask_method(const State& state, PyObject* x, const ProducerInfo& producer,
+               const ImportRequest& request, DLDevice announced) {
+  Ref stream;
+  if (!is_host(announced)) [[unlikely]]
+    stream = stream_for(request, announced);
+  Ref device;
+  DlpackArguments arguments{request.max_version};
+  if (request.max_version == nullptr) arguments.max_version = state.get(Slot::kOurVersion);
+  arguments.stream = stream.get();
+  if (request.asks_for_host()) {
+    const DLDevice wanted = dlpack::to_dlpack(*request.device);
+    device = check(Py_BuildValue("(ii)", static_cast<int>(wanted.device_type), wanted.device_id));
+    arguments.dl_device = device.get();
+    // All host memory can be relabelled as the CPU's without the producer.
+    arguments.needs_dl_device = wanted.device_type != announced.device_type &&
+                                !(wanted.device_type == kDLCPU && is_host(announced));
+  }
+  if (request.copy != dlpack::Copy::kIfNeeded) {
+    arguments.copy = request.copy == dlpack::Copy::kAlways ? Py_True : Py_False;
+  }
+  return call_dlpack(state, x, producer, arguments);
+}
+
+/// Step 6. Takes the tensor out of a capsule with M's unused name by renaming the capsule before
+/// reading the tensor: of two threads exactly one gets it. Empty for any other name, and then the
+/// capsule is unchanged. The capsule keeps its destructor, which does nothing under the used name.
+template <class M>
+dlpack::Managed<M> take(PyObject* capsule) {
+  void* pointer = compat::with_object_locked(capsule, [capsule]() noexcept -> void* {
+    if (!is_unconsumed<M>(capsule)) return nullptr;
+    void* tensor = PyCapsule_GetPointer(capsule, dlpack::Wire<M>::capsule);
+    return PyCapsule_SetName(capsule, dlpack::Wire<M>::used) == 0 ? tensor : nullptr;
+  });  // [6] take: the tensor is ours from here on
+  if (pointer == nullptr && PyErr_Occurred() != nullptr) throw ErrorSet{};
+  return dlpack::Managed<M>(static_cast<M*>(pointer));
+}
+
+/// Takes the tensor out of a capsule and validates it. `producer` is named in errors; nullptr for a
+/// bare capsule.
+void import_capsule(PyObject* capsule, PyObject* producer, dlpack::Imported& out,
+                    dlpack::HostLabel label) {
+  if (PyCapsule_CheckExact(capsule)) {
+    if (auto tensor = take<Versioned>(capsule)) {
+      prepare_import(*tensor);
+      return dlpack::to_array(std::move(tensor), out, label);  // [7] validate
+    }
+    if (auto tensor = take<DLManagedTensor>(capsule)) {
+      prepare_import(*tensor);
+      return dlpack::to_array(std::move(tensor), out, label);  // [7] validate
+    }
+  }
+  refuse_capsule(capsule, producer);
+}
+
+/// Makes the array, after enforcing copy= and device= on whatever the producer delivered.
 Ref finish(const State& state, dlpack::Imported&& in, const ImportRequest& request) {
   const core::Device delivered = in.device;
   if (request.copy == dlpack::Copy::kNever && in.copied) {  // COPY-08
@@ -55,8 +287,8 @@ Ref finish(const State& state, dlpack::Imported&& in, const ImportRequest& reque
                "from_dlpack(): copy=False, but the producer made a copy (IS_COPIED is set)");
   }
   const bool moves = request.device && *request.device != delivered;
-  // COPY-10: the struct tells where the data is. Host memory was asked for as such; onto a device,
-  // and from one, we copy.
+  // COPY-10: the producer was asked for host memory and has to deliver it; between host memory and
+  // devices we copy ourselves.
   if (moves && (request.copy == dlpack::Copy::kNever ||
                 (request.device->is_host() && delivered.is_host()))) {
     drop_storage(std::move(in.array.storage));
@@ -72,81 +304,15 @@ Ref finish(const State& state, dlpack::Imported&& in, const ImportRequest& reque
   return make_array(state, std::move(copy));
 }
 
-/// Through the exchange table; empty when the answer is not to be trusted: a lazily conjugated
-/// complex tensor looks like any other in a DLTensor, and PyTorch's table exports it unconjugated
-/// where its
-/// __dlpack__ refuses it. So complex data is asked for again through the dunder.
-Ref import_fast(const State& state, PyObject* x, const DLPackExchangeAPI& table) {
-  dlpack::Imported in;
-  import_by_table(table, x, in);
-  if (!in.array.dtype.is_complex()) return make_array(state, std::move(in.array));
-  drop_storage(std::move(in.array.storage));
-  return {};
-}
-
-Ref import_by_protocol(State& state, PyObject* x, Offer& offer, const ImportRequest& request) {
-  find_dunders(state, x, offer);
-  if (!offer.is_complete()) raise_missing_dunders(x, offer);
-  dlpack::Imported in;
-  import_by_dunder(state, x, offer, request, in);
-  return finish(state, std::move(in), request);
-}
-
-/// The long way, for a type that is not remembered, or only with a table that was no use.
-[[gnu::noinline]] Ref import_foreign(State& state, PyObject* x, const DLPackExchangeAPI* tried) {
-  Offer offer = look_up(state, x);
-  if (offer.table != nullptr && tried == nullptr) {
-    if (Ref array = import_fast(state, x, *offer.table)) return array;
-  }
-  find_dunders(state, x, offer);
-  if (offer.table == nullptr || offer.is_complete()) return import_by_protocol(state, x, offer, {});
-  dlpack::Imported in;  // a type with nothing but a table
-  import_by_table(*offer.table, x, in);
-  return make_array(state, std::move(in.array));
-}
-
-/// from_dlpack(x) with nothing asked for: short for our own arrays and for types with a remembered
-/// table.
-[[gnu::flatten, gnu::noinline]] Ref import_plain(State& state, PyObject* x) {
-  if (is_array(state, x)) return alias_array(state, x);
-  const Producer* known = state.find_producer(reinterpret_cast<PyObject*>(Py_TYPE(x)));
-  if (known == nullptr) return import_foreign(state, x, nullptr);
-  if (known->table != nullptr) {
-    Ref array = import_fast(state, x, *known->table);
-    return array ? std::move(array) : import_foreign(state, x, known->table);
-  }
-  dlpack::Imported in;
-  import_by_dunder(state, x, remembered(*known), {}, in);
-  return make_array(state, std::move(in.array));
-}
-
-Ref import_any(State& state, PyObject* x, const ImportRequest& request) {
-  if (request.is_plain()) return import_plain(state, x);
-  if (is_array(state, x) && request.max_version == nullptr &&
-      (!request.device || *request.device == view_of(x).device())) {
-    return import_own(state, x, request.copy);
-  }
-  Offer offer = look_up(state, x);
-  return import_by_protocol(state, x, offer, request);
-}
-
-Ref module_from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t nargs,
-                       PyObject* kwnames) {
-  State& state = State::of_module(module);
-  if (nargs == 1 && kwnames == nullptr) {
-    return is_array(state, args[0]) ? alias_array(state, args[0]) : import_plain(state, args[0]);
-  }
-  const auto [x, device, copy, max_version] = bind(kFromDlpack, state, args, nargs, kwnames);
-  return array_from_dlpack(state, x, device, copy, max_version);
-}
+// --- Entry points besides from_dlpack().
 
 Ref module_from_capsule(PyObject* module, PyObject* const* args, Py_ssize_t nargs,
                         PyObject* kwnames) {
   const State& state = State::of_module(module);
   const auto [capsule] = bind(kFromCapsule, state, args, nargs, kwnames);
   dlpack::Imported in;
-  import_capsule(capsule, /*producer=*/nullptr, in);
-  // Nobody said on which stream the data is ready: the default of the protocol is what is left.
+  import_capsule(capsule, /*producer=*/nullptr, in, dlpack::HostLabel::kAsLabelled);
+  // Nobody said on which stream the data is ready: assume the protocol's default.
   if (!in.device.is_host()) {
     const GilRelease others_run(true);
     runtime::adopt_from(*in.array.storage.get(), nullptr);
@@ -154,62 +320,31 @@ Ref module_from_capsule(PyObject* module, PyObject* const* args, Py_ssize_t narg
   return make_array(state, std::move(in.array));
 }
 
-const DLPackExchangeAPI& required_table(State& state, PyObject* x) {
-  const Producer* known = state.find_producer(reinterpret_cast<PyObject*>(Py_TYPE(x)));
-  const DLPackExchangeAPI* table = known != nullptr ? known->table : look_up(state, x).table;
-  if (table != nullptr) return *table;
-  raise(PyExc_TypeError, "the type %R has no usable exchange table",
-        reinterpret_cast<PyObject*>(Py_TYPE(x)));
-}
-
-/// Private: the way through the exchange table, for arrays of our own too, so that it can be tested
-/// and measured.
+/// Private: imports through the exchange table even from our own arrays, for tests and benchmarks.
 [[gnu::flatten]] Ref module_from_exchange_api(PyObject* module, PyObject* x) {
   State& state = State::of_module(module);
-  const DLPackExchangeAPI& table = required_table(state, x);
-  dlpack::Imported in;
-  import_by_table(table, x, in);
-  return make_array(state, std::move(in.array));
+  const Producer* cached = state.find_producer(reinterpret_cast<PyObject*>(Py_TYPE(x)));
+  const DLPackExchangeAPI* table =
+      cached != nullptr ? cached->table : look_up_producer(state, x).table;
+  if (table == nullptr) {
+    raise(PyExc_TypeError, "the type %R has no usable exchange table",
+          reinterpret_cast<PyObject*>(Py_TYPE(x)));
+  }
+  return import_from_table(state, x, *table, call_table(*table, x));
 }
 
 }  // namespace
 
-[[gnu::flatten]] Ref array_from_dlpack(State& state, PyObject* producer, PyObject* device,
-                                       PyObject* copy, PyObject* max_version) {
-  return import_any(state, producer, to_request(state, device, copy, max_version));
+Ref import_producer(State& state, PyObject* x, ProducerInfo& producer, PyObject* device,
+                    PyObject* copy) {
+  return import_foreign(state, x, producer, to_import_request(state, device, copy, nullptr));
 }
 
-PyMethodDef kExchangeFunctions[] = {
-    {"from_dlpack", method<&module_from_dlpack>(), METH_FASTCALL | METH_KEYWORDS,
-     "from_dlpack($module, x, /, *, device=None, copy=None, max_version=None)\n--\n\n"
-     "An array over the data of any DLPack producer (array API 2025.12, DLPack 1.3).\n\n"
-     "x: an object whose type has __dlpack__ and __dlpack_device__; a C exchange table on the type "
-     "is used when no\n"
-     "    keyword is given.\n"
-     "device: where the result shall be; None is where x is.\n"
-     "copy: True gives independent, writable data whatever the producer does; False never copies; "
-     "None as needed.\n"
-     "max_version: (major, minor) passed on to the producer, lowered to ours; an extension to the "
-     "standard.\n\n"
-     "The result keeps the producer's memory until its last view is gone, then calls the "
-     "producer's deleter once.\n"
-     "Read-only data stays read-only. Raises AttributeError when x is no producer, BufferError for "
-     "data that cannot\n"
-     "be used (naming the field, the value and the limit), NoCopyError for an impossible "
-     "copy=False, and whatever\n"
-     "the producer raises."},
+PyMethodDef kImportFunctions[] = {
+    {"from_dlpack", method<&module_from_dlpack>(), METH_FASTCALL | METH_KEYWORDS, doc::kFromDlpack},
     {"from_capsule", method<&module_from_capsule>(), METH_FASTCALL | METH_KEYWORDS,
-     "from_capsule($module, capsule, /)\n--\n\n"
-     "An array over the managed tensor in a bare DLPack capsule, legacy or versioned.\n\n"
-     "A capsule has one consumer: it is renamed before anything else is read, and a second call "
-     "raises BufferError.\n"
-     "Raises TypeError for anything but a capsule and BufferError for a tensor that cannot be "
-     "used; the tensor's\n"
-     "deleter has then been called."},
-    {"_from_exchange_api", method<&module_from_exchange_api>(), METH_O,
-     "_from_exchange_api($module, x, /)\n--\n\n"
-     "An array through the C exchange table of x's type, without the shortcut for arrays of our "
-     "own."},
+     doc::kFromCapsule},
+    {"_from_exchange_api", method<&module_from_exchange_api>(), METH_O, doc::kFromExchangeApi},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace refarray::extension

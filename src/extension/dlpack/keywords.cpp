@@ -1,7 +1,8 @@
-// Owns the parsing of the exchange protocol's keywords.
+// Parsing of DLPack's keyword arguments: stream=, max_version=, dl_device= and copy=.
 #include "extension/dlpack/keywords.hpp"
 
 #include "core/error.hpp"
+#include "extension/array/conversions.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/devices/devices.hpp"
 #include "extension/devices/stream_type.hpp"
@@ -9,13 +10,13 @@
 namespace refarray::extension {
 namespace {
 
-/// By __index__, which may raise. `from` names the tuple that the object is from.
+/// The item of a tuple as an int, by __index__. `from` names the tuple in the error message.
 [[gnu::noinline]] Ref to_index(PyObject* object, PyObject* tuple, const char* from) {
   if (!PyIndex_Check(object))
     raise(PyExc_TypeError, "%s must be a tuple of two ints, not %R", from, tuple);
   return check(calling<PyNumber_Index>(object));
 }
-/// An int that may be of any size: beyond int64 it is held at the end of the range.
+/// As to_index(), clamped to the range of int64.
 std::int64_t clamped_int(PyObject* object, PyObject* tuple, const char* from) {
   if (!PyLong_Check(object)) return clamped_int(to_index(object, tuple, from).get(), tuple, from);
   int overflow = 0;
@@ -32,7 +33,7 @@ Pair to_pair(PyObject* object, const char* from) {
   if (!PyTuple_Check(object) || compat::tuple_size(object) != 2) {
     raise(PyExc_TypeError, "%s must be a tuple of two ints, not %R", from, object);
   }
-  // Borrowed for the length of the call: the caller holds the tuple, and tuples do not change.
+  // The items are borrowed: the caller holds the tuple, and tuples are immutable.
   return {clamped_int(compat::tuple_item(object, 0), object, from),
           clamped_int(compat::tuple_item(object, 1), object, from)};
 }
@@ -47,19 +48,10 @@ DLDevice to_device_pair(PyObject* object, const char* from) {
   return {static_cast<DLDeviceType>(asked.first), static_cast<std::int32_t>(asked.second)};
 }
 
-}  // namespace
-
-dlpack::Copy detail::parse_copy(PyObject* object) {
-  if (object == Py_True) return dlpack::Copy::kAlways;
-  if (object == Py_False) return dlpack::Copy::kNever;
-  raise(PyExc_TypeError, "copy must be True, False or None, not %R", object);
-}
-
-namespace {
-
 constexpr const char* kStreamMethod = "__cuda_stream__";
 
-/// An unsigned number of 64 bits, or its negative.
+/// A stream number: up to 64 bits, or the negative of such a number. `shown` appears in the error
+/// message.
 runtime::GivenStream stream_number(PyObject* number, PyObject* shown) {
   using Kind = runtime::GivenStream::Kind;
   int overflow = 0;
@@ -76,12 +68,13 @@ runtime::GivenStream stream_number(PyObject* number, PyObject* shown) {
   return {Kind::kNumber, false, large};
 }
 
-/// What __cuda_stream__() returns: (0, handle), the 0 being the protocol's version.
+/// Calls __cuda_stream__(), which returns (version of the protocol, handle). The version is 0.
 runtime::GivenStream stream_of_object(PyObject* object, const Ref& method) {
   const Ref answer = check(calling<PyObject_CallNoArgs>(method.get()));
-  const Pair pair = to_pair(answer.get(), "what __cuda_stream__() returns");
+  const Pair pair = to_pair(answer.get(), "the result of __cuda_stream__()");
   if (pair.first != 0) {
-    raise(PyExc_ValueError, "__cuda_stream__() of %R speaks version %lld; refarray speaks 0",
+    raise(PyExc_ValueError,
+          "__cuda_stream__() of %R returned version %lld; refarray supports version 0",
           reinterpret_cast<PyObject*>(Py_TYPE(object)), static_cast<long long>(pair.first));
   }
   PyObject* handle = compat::tuple_item(answer.get(), 1);
@@ -95,7 +88,23 @@ runtime::GivenStream stream_of_object(PyObject* object, const Ref& method) {
   return out;
 }
 
+bool is_pair(PyObject* object) noexcept {
+  return PyTuple_CheckExact(object) && compat::tuple_size(object) == 2;
+}
+/// Whether both tuples hold the same two objects. True for literals such as (1, 3) and (1, 0),
+/// because the interpreter has each small int once.
+bool has_same_items(PyObject* object, PyObject* ours) noexcept {
+  return is_pair(object) && compat::tuple_item(object, 0) == compat::tuple_item(ours, 0) &&
+         compat::tuple_item(object, 1) == compat::tuple_item(ours, 1);
+}
+
 }  // namespace
+
+dlpack::Copy detail::parse_copy(PyObject* object) {
+  if (object == Py_True) return dlpack::Copy::kAlways;
+  if (object == Py_False) return dlpack::Copy::kNever;
+  raise(PyExc_TypeError, "copy must be True, False or None, not %R", object);
+}
 
 runtime::GivenStream detail::parse_stream(PyObject* object) {
   if (PyLong_CheckExact(object)) return stream_number(object, object);
@@ -110,19 +119,7 @@ runtime::GivenStream detail::parse_stream(PyObject* object) {
   return stream_number(check(calling<PyNumber_Index>(object)).get(), object);
 }
 
-namespace {
-bool is_pair(PyObject* object) noexcept {
-  return PyTuple_CheckExact(object) && compat::tuple_size(object) == 2;
-}
-/// (1, 3) or (1, 0) written in somebody's source: the same two small ints, which the interpreter
-/// has once each.
-bool has_same_items(PyObject* object, PyObject* ours) noexcept {
-  return is_pair(object) && compat::tuple_item(object, 0) == compat::tuple_item(ours, 0) &&
-         compat::tuple_item(object, 1) == compat::tuple_item(ours, 1);
-}
-}  // namespace
-
-bool detail::names_a_major(const State& state, PyObject* object) {
+bool detail::requests_versioned(const State& state, PyObject* object) {
   PyObject* ours = state.get(Slot::kOurVersion);
   const bool same_major = is_pair(object) && PyLong_CheckExact(compat::tuple_item(object, 1)) &&
                           compat::tuple_item(object, 0) == compat::tuple_item(ours, 0);
@@ -132,8 +129,7 @@ bool detail::names_a_major(const State& state, PyObject* object) {
 VersionRequest to_version_request(const State& state, PyObject* object) {
   if (!is_given(object)) return VersionRequest::kLegacy;
   PyObject* ours = state.get(Slot::kOurVersion);
-  if (object == ours || has_same_items(object, ours))
-    return VersionRequest::kOurs;  // the usual cases
+  if (object == ours || has_same_items(object, ours)) return VersionRequest::kOurs;
   const Pair asked = to_pair(object, "max_version");
   const std::int64_t major = dlpack::kVersion.major;
   const std::int64_t minor = dlpack::kVersion.minor;
@@ -145,14 +141,32 @@ VersionRequest to_version_request(const State& state, PyObject* object) {
 }
 
 DLDevice detail::parse_dl_device(const State& state, PyObject* object) {
-  if (has_same_items(object, state.get(Slot::kCpuPair))) return {kDLCPU, 0};  // the usual case
+  if (has_same_items(object, state.get(Slot::kCpuPair))) return {kDLCPU, 0};
   const DLDevice device = to_device_pair(object, "dl_device");
   open_device(device);
   return device;
 }
 
 DLDevice to_announced_device(PyObject* answer) {
-  return to_device_pair(answer, "what __dlpack_device__() returns");
+  return to_device_pair(answer, "the result of __dlpack_device__()");
+}
+
+ImportRequest to_import_request(const State& state, PyObject* device, PyObject* copy,
+                                PyObject* max_version) {
+  ImportRequest request;
+  request.copy = to_copy(copy);
+  if (is_given(device)) request.device = to_device_value(state, device);
+  if (is_given(max_version)) {
+    // A version above ours is lowered to ours, because we have to read the answer.
+    const VersionRequest asked = to_version_request(state, max_version);
+    const bool ours = asked == VersionRequest::kNewer || asked == VersionRequest::kOurs;
+    request.max_version = ours ? state.get(Slot::kOurVersion) : max_version;
+  }
+  if (request.device && !request.device->is_host()) {
+    open_device(*request.device);
+    runtime::require(*request.device);
+  }
+  return request;
 }
 
 }  // namespace refarray::extension

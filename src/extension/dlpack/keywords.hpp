@@ -1,5 +1,4 @@
-// Owns the values of the exchange protocol's keywords: what stream=, max_version=, dl_device= and
-// copy= may be.
+// Parsing of DLPack's keyword arguments: stream=, max_version=, dl_device= and copy=.
 #pragma once
 
 #include <Python.h>
@@ -17,14 +16,14 @@
 namespace refarray::extension {
 
 namespace detail {
-// What to do when something was given; most calls give nothing.
+// For arguments other than None; most calls pass none.
 dlpack::Copy parse_copy(PyObject* object);
 runtime::GivenStream parse_stream(PyObject* object);
 DLDevice parse_dl_device(const State& state, PyObject* object);
-bool names_a_major(const State& state, PyObject* max_version);
+bool requests_versioned(const State& state, PyObject* max_version);
 }  // namespace detail
 
-/// None or absent, True, False, and nothing else: TypeError (PROD-15).
+/// None or absent, True or False. TypeError for anything else (PROD-15).
 inline dlpack::Copy to_copy(PyObject* object) {
   return is_given(object) ? detail::parse_copy(object) : dlpack::Copy::kIfNeeded;
 }
@@ -39,25 +38,36 @@ inline std::optional<DLDevice> to_dl_device(const State& state, PyObject* object
   return is_given(object) ? std::optional(detail::parse_dl_device(state, object)) : std::nullopt;
 }
 
-/// How a max_version compares with ours.
+/// max_version= compared with the version that refarray implements.
 enum class VersionRequest { kLegacy, kOlderMinor, kOurs, kNewer };
 /// None or absent (legacy), or a tuple of two ints of any size. TypeError otherwise (VERS-10).
 VersionRequest to_version_request(const State& state, PyObject* object);
-/// All that a producer needs to know of it: anything but legacy. Our own major, asked for in
-/// whatever minor, is seen without computing.
+/// Whether the answer is to_version_request() != kLegacy: all that an export needs. Does not
+/// convert the ints when the major version is ours.
 inline bool wants_versioned(const State& state, PyObject* object) {
-  return is_given(object) && detail::names_a_major(state, object);
+  return is_given(object) && detail::requests_versioned(state, object);
 }
 
-/// (type, id) as __dlpack_device__ must return it. TypeError otherwise, naming the dunder (DEV-01).
+/// The answer of __dlpack_device__: a tuple of two ints. TypeError otherwise, naming the method
+/// (DEV-01).
 DLDevice to_announced_device(PyObject* answer);
 
-/// runtime::order, giving up the GIL where it calls a driver.
-[[gnu::noinline]] void order_without_gil(const core::ArrayView& array,
-                                         const runtime::StreamChoice& choice);
+/// The keyword arguments of from_dlpack().
+struct ImportRequest {
+  std::optional<core::Device> device;  // empty: where the data is
+  dlpack::Copy copy = dlpack::Copy::kIfNeeded;
+  PyObject* max_version = nullptr;  // borrowed; nullptr: the version that refarray implements
 
-/// Steps 2 to 5 for an array: a capsule that answers `request`, ordered on `stream`.
-Ref export_capsule(PyObject* array, const dlpack::ExportRequest& request,
-                   const runtime::GivenStream& stream);
+  /// An exchange table takes no arguments, so only such a request can use it.
+  bool is_plain() const noexcept {
+    return !device && copy == dlpack::Copy::kIfNeeded && max_version == nullptr;
+  }
+  /// Only host memory is requested from the producer. Few producers can copy to a device, so
+  /// refarray does that itself.
+  bool asks_for_host() const noexcept { return device && device->is_host(); }
+};
+/// Throws TypeError for a wrong type, kBuffer for a device that this process cannot use.
+ImportRequest to_import_request(const State& state, PyObject* device, PyObject* copy,
+                                PyObject* max_version);
 
 }  // namespace refarray::extension

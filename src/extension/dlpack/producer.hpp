@@ -1,50 +1,73 @@
-// Owns what we know of other libraries' array types: their two dunders and their exchange table,
-// looked up on the type.
+// Foreign DLPack producers: looking up their methods and exchange table on the type, and calling
+// them.
 #pragma once
 
 #include <Python.h>
 
 #include "extension/capi/ref.hpp"
 #include "extension/module/state.hpp"
+#include "refarray/dlpack/managed.hpp"
 
 namespace refarray::extension {
 
-/// What a producer's type offers. `table` is its own or inherited, and usable; a class that brings
-/// a __dlpack__ of its own but inherits the table meant the dunder, and is asked through that.
-struct Offer {
-  PyObject* dlpack = nullptr;         // the descriptor found on the type
-  PyObject* dlpack_device = nullptr;  // likewise
-  const DLPackExchangeAPI* table = nullptr;
-  bool host_only = false;
-  Ref held[2];  // what was looked up just now: the type may be changed by what is called.
-                // Remembered ones the state holds.
+/// The DLPack interface of a type. Pointers are borrowed from the module's cache of producer types,
+/// or from `references` when the type has just been looked up.
+struct ProducerInfo {
+  PyObject* dlpack = nullptr;                // the descriptor __dlpack__, if any
+  PyObject* dlpack_device = nullptr;         // the descriptor __dlpack_device__, if any
+  const DLPackExchangeAPI* table = nullptr;  // usable; own or inherited together with __dlpack__
+  bool host_only = false;                    // its data is always on the CPU: need not be asked
+  bool methods_known = false;                // the two descriptors have been looked up
+  Ref references[2];  // keep the descriptors if the type is changed meanwhile
 
-  bool is_complete() const noexcept { return dlpack != nullptr && dlpack_device != nullptr; }
-  void hold(Ref the_dlpack, Ref the_dlpack_device) noexcept {
-    dlpack = the_dlpack.get();
-    dlpack_device = the_dlpack_device.get();
-    held[0] = std::move(the_dlpack);
-    held[1] = std::move(the_dlpack_device);
-  }
+  bool has_methods() const noexcept { return dlpack != nullptr && dlpack_device != nullptr; }
 };
 
-/// What is remembered of the type of `producer`, else everything about it. Of a mutable type only
-/// the table is ever remembered. Throws what a metaclass raises while it is asked.
-Offer look_up(State& state, PyObject* producer);
-inline Offer remembered(const Producer& known) noexcept {
-  return {known.dlpack, known.dlpack_device, known.table, known.host_only, {}};
-}
-/// Fills in the descriptors if memory had only the table.
-void find_dunders(const State& state, PyObject* producer, Offer& offer);
+/// Looks up everything about the type of `x`, and caches what cannot change: all of it for an
+/// immutable type, only the table for a mutable one (CAPI-03). Throws what a metaclass raises.
+ProducerInfo look_up_producer(State& state, PyObject* x);
 
-/// The attribute of that name on the object's type, unbound: as type(x).__dict__ along the MRO
-/// says. Empty when there is none.
+/// The DLPack interface of the type of `x`, from the cache if possible. For a mutable type the
+/// cache has only the table: find_methods() adds the methods.
+inline ProducerInfo find_producer(State& state, PyObject* x) {
+  const Producer* cached = state.find_producer(reinterpret_cast<PyObject*>(Py_TYPE(x)));
+  if (cached == nullptr) return look_up_producer(state, x);
+  return {cached->dlpack,    cached->dlpack_device,     cached->table,
+          cached->host_only, cached->dlpack != nullptr, {}};
+}
+
+/// Looks up the two methods unless that has been done.
+void find_methods(const State& state, PyObject* x, ProducerInfo& producer);
+
+/// AttributeError naming the methods that the type lacks (CONS-02, A-40).
+[[noreturn]] void raise_missing_methods(PyObject* x, const ProducerInfo& producer);
+
+/// Calls __dlpack_device__. TypeError for an answer that is not a pair of ints (DEV-01).
+DLDevice call_dlpack_device(PyObject* x, const ProducerInfo& producer);
+
+/// Calls managed_tensor_from_py_object_no_sync. Throws the exception that it set, or a BufferError
+/// when it failed without one. The tensor is not NULL.
+dlpack::Managed<DLManagedTensorVersioned> call_table(const DLPackExchangeAPI& table, PyObject* x);
+
+/// Keyword arguments for __dlpack__; borrowed, nullptr leaves one out (CONS-09).
+struct DlpackArguments {
+  PyObject* max_version;
+  PyObject* stream = nullptr;
+  PyObject* dl_device = nullptr;
+  PyObject* copy = nullptr;
+  bool needs_dl_device = false;  // the data is on another device: a retry cannot omit dl_device
+};
+
+/// Calls __dlpack__. A TypeError may mean that the producer is too old for a keyword: then it is
+/// called once more without the newer ones, unless the request depends on them (CONS-04, A-41).
+Ref call_dlpack(const State& state, PyObject* x, const ProducerInfo& producer,
+                const DlpackArguments& arguments);
+
+/// The attribute `name` of the object's type, unbound, found along the MRO in the types' __dict__.
+/// Empty when there is none.
 Ref find_on_type_of(const State& state, PyObject* object, PyObject* name);
 
-/// AttributeError that names what the type lacks (CONS-02, A-40).
-[[noreturn]] void raise_missing_dunders(PyObject* producer, const Offer& offer);
-
-/// Calls a descriptor of the type on `self`, bound as a special method is. args[0] must be `self`.
+/// Calls a descriptor found on the type, bound as special methods are. args[0] is the object.
 Ref call_on_type(PyObject* descriptor, PyObject* const* args, std::size_t count, PyObject* kwnames);
 
 }  // namespace refarray::extension

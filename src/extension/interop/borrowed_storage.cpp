@@ -103,7 +103,7 @@ Ref array_over_borrowed(State& state, BorrowedMemory memory, const core::DType& 
   tensor.shape = const_cast<std::int64_t*>(shape.data());  // only read
   tensor.strides = const_cast<std::int64_t*>(strides);     // only read; nullptr: row-major
   tensor.byte_offset = static_cast<std::uint64_t>(memory.offset);
-  dlpack::TensorContext context{0, dlpack::kVersion.minor, true};
+  dlpack::TensorContext context{0, dlpack::kVersion.minor};
   if (memory.readonly) context.flags |= dlpack::kReadOnly;
   if (dtype.padded) context.flags |= dlpack::kPadded;
   dlpack::Imported in;

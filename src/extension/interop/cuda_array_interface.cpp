@@ -9,7 +9,7 @@
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/devices/devices.hpp"
-#include "extension/dlpack/keywords.hpp"
+#include "extension/dlpack/export.hpp"
 #include "extension/interop/array_interface.hpp"
 #include "extension/interop/buffer.hpp"
 #include "extension/interop/interface_reader.hpp"
@@ -62,8 +62,7 @@ void validate(const BorrowedMemory& memory, const core::DType& dtype, core::Layo
   tensor.dtype = dlpack::to_dlpack(dtype);
   tensor.shape = layout.shape;
   tensor.strides = strided ? layout.strides : nullptr;
-  dlpack::validate(tensor, {memory.readonly ? dlpack::kReadOnly : 0, dlpack::kVersion.minor, true},
-                   out);
+  dlpack::validate(tensor, {memory.readonly ? dlpack::kReadOnly : 0, dlpack::kVersion.minor}, out);
 }
 
 }  // namespace

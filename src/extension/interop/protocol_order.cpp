@@ -3,6 +3,7 @@
 
 #include "extension/array/object.hpp"
 #include "extension/capi/methods.hpp"
+#include "extension/dlpack/import.hpp"
 #include "extension/dlpack/producer.hpp"
 #include "extension/interop/array_interface.hpp"
 
@@ -140,13 +141,14 @@ void chain_errors(PyObject* second, Ref first) noexcept {
 ProtocolResult try_protocols(State& state, PyObject* object, PyObject* device, PyObject* copy,
                              bool no_copy) {
   ProtocolAttempts attempts;
-  const Producing dlpack = producing(state, object);
+  ProducerInfo producer = find_producer(state, object);
+  find_methods(state, object, producer);
   // The exchange table takes no device= and copy=, and whether its result is a copy is not checked.
-  const bool fully = dlpack == Producing::kFully;
-  if (fully || (dlpack == Producing::kByTableOnly && !no_copy)) {
+  const bool fully = producer.has_methods();
+  if (fully || (producer.table != nullptr && !no_copy)) {
     Ref array = attempts.attempt("DLPack", [&] {
-      return array_from_dlpack(state, object, fully ? device : nullptr, fully ? copy : nullptr,
-                               /*max_version=*/nullptr);
+      return import_producer(state, object, producer, fully ? device : nullptr,
+                             fully ? copy : nullptr);
     });
     if (array) return {std::move(array), fully};
   }

@@ -116,7 +116,7 @@ Ref inspect_capsule(PyObject*, PyObject* capsule) {
   if (take_snapshot(capsule, legacy)) return describe(legacy.tensor);
   const CapsuleName name = name_of(capsule);
   raise(PyExc_ValueError, "the capsule's name is \"%s\"; it holds no unconsumed DLPack tensor",
-        name.given ? name.text : "(none)");
+        name.has_name ? name.text : "(none)");
 }
 
 Ref inspect_exchange_api(PyObject* module, PyObject* type) {

@@ -49,9 +49,9 @@ void add_dtypes(PyObject* module, State& state) {
 void add_functions(PyObject* module) {
   for (PyMethodDef* table :
        {kCreationFunctions, kManipulationFunctions, kCopyFunctions, kBufferFunctions,
-        kInterfaceFunctions, kNumpyFunctions, kExchangeFunctions, kProducerFunctions,
-        kInspectFunctions, kPickleFunctions, kCopySettingFunctions, kCopyBenchmarkFunctions,
-        kStreamFunctions, kDeviceFunctions}) {
+        kInterfaceFunctions, kNumpyFunctions, kImportFunctions, kExportFunctions, kInspectFunctions,
+        kPickleFunctions, kCopySettingFunctions, kCopyBenchmarkFunctions, kStreamFunctions,
+        kDeviceFunctions}) {
     check(PyModule_AddFunctions(module, table));
   }
 }

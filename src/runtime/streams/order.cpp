@@ -5,6 +5,8 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "runtime/copy/device_copy.hpp"
+#include "runtime/copy/operation.hpp"
 #include "runtime/device_context.hpp"
 #include "runtime/memory/tracked_storage.hpp"
 #include "runtime/streams/pending_work.hpp"
@@ -96,6 +98,57 @@ StreamPtr stream_of(const Device& device, const StreamChoice& choice) {
     return per_thread_stream(device);
   }
   return std::make_shared<Stream>(context, Stream::Kind::kExternal, choice.handle);
+}
+
+bool needs_wait(const core::ArrayView& array, const StreamChoice& choice) {
+  TrackedStorage* storage = tracked(array.storage);
+  if (storage == nullptr) return false;
+  if (is_forked()) return true;
+  const Driver* driver = loaded_driver(vendor_of(array.device().kind));
+  if (driver == nullptr || choice.kind == Choice::kNoSync) return false;
+  if (choice.kind == Choice::kHost) return is_busy(array);
+  const StreamKey key(driver->context(array.device().id), choice.handle);
+  return !storage->pending.is_ready_on(key, array.writable());
+}
+
+void check_order(const core::ArrayView& array, const StreamChoice& choice) {
+  TrackedStorage* storage = tracked(array.storage);
+  if (storage == nullptr) return;
+  if (is_forked()) require(array.device());  // throws: drivers do not survive a fork
+  if (choice.kind == Choice::kNoSync) return;
+  if (choice.kind == Choice::kHost) {
+    return storage->pending.check_can_wait_on_host(array.writable());
+  }
+  DeviceContext& context = context_of(array.device());
+  const DeviceGuard on_device(context);
+  storage->pending.check_can_wait(context, choice.handle, array.writable());
+}
+
+void check_copy(const core::ArrayView& array, const Device& target, const StreamPtr& stream) {
+  if (array.size() == 0) return;  // neither allocates nor enqueues anything
+  TrackedStorage* storage = tracked(array.storage);
+  const auto check_stream_of = [&](const Device& device) {
+    DeviceContext& context = context_of(device);
+    const StreamPtr used = stream_on(context, stream);
+    const DeviceGuard on_device(context);
+    refuse_capture(context, used->handle(), "an export that copies");
+    if (storage != nullptr) {
+      storage->pending.check_can_wait(context, used->handle(), /*writes=*/false);
+    }
+  };
+  if (target.kind != DeviceKind::kCpu) check_stream_of(target);
+  const Device source = array.device();
+  if (source.is_host()) {
+    if (storage != nullptr && target.is_host()) {
+      storage->pending.check_can_wait_on_host(/*writes=*/false);
+    }
+    return;
+  }
+  // Copies to another device start on the source's stream when the elements are packed first.
+  const bool uses_source_stream = target.is_host() ||
+                                  vendor_of(source.kind) != vendor_of(target.kind) ||
+                                  (source != target && !is_contiguous(array));
+  if (uses_source_stream) check_stream_of(source);
 }
 
 bool order_at_once(const core::ArrayView& array, const StreamChoice& choice) {

@@ -35,6 +35,16 @@ StreamChoice choose_stream(const core::Device& device, const GivenStream& given)
 /// A Stream for that handle on the device. The handle stays owned by whoever created it.
 StreamPtr stream_of(const core::Device& device, const StreamChoice& choice);
 
+/// Whether order() would have to wait or to make a stream wait: only then can it refuse.
+bool needs_wait(const core::ArrayView& array, const StreamChoice& choice);
+/// Step 2 of an export without a copy: throws kBuffer where order() would invalidate a graph
+/// capture. Records no event and makes nothing wait. The caller must not hold the GIL.
+void check_order(const core::ArrayView& array, const StreamChoice& choice);
+/// Step 2 of an export that copies to `target` in the order of `stream` (nullptr: the current
+/// streams): throws kBuffer where allocating there or copying would invalidate a graph capture.
+/// Allocates and enqueues nothing. The caller must not hold the GIL.
+void check_copy(const core::ArrayView& array, const core::Device& target, const StreamPtr& stream);
+
 /// Step 3 of an export: orders all work on the array so far before the consumer's. Calls no driver
 /// function if all work is on the consumer's stream. Throws kBuffer, without side effects, if that
 /// would invalidate a graph capture.

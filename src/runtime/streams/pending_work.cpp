@@ -42,6 +42,16 @@ bool is_known_finished(const PendingUse& use) {
   return context.api().stream_query(use.stream->handle()) == kSuccess;
 }
 
+/// Refuses a use without an event whose stream has left the capture that the use belongs to, or
+/// entered one: an event recorded there now would not stand for the use.
+void check_can_record(const PendingUse& use) {
+  if (use.event != nullptr) return;
+  DeviceContext& context = use.stream->context();
+  const DeviceGuard on_device(context);
+  const Capture capture = capture_of(context, use.stream->handle());
+  if (capture.active != (use.capture != 0) || capture.id != use.capture) refuse_mixed_capture();
+}
+
 }  // namespace
 
 Capture capture_of(DeviceContext& context, Handle stream) {
@@ -66,11 +76,7 @@ void refuse_capture(DeviceContext& context, Handle stream, const char* what) {
 
 const EventPtr& event_of(PendingUse& use) {
   if (use.event != nullptr) return use.event;
-  DeviceContext& context = use.stream->context();
-  const DeviceGuard on_device(context);
-  // An event recorded in a capture is meaningless outside of that capture.
-  const Capture capture = capture_of(context, use.stream->handle());
-  if (capture.active != (use.capture != 0) || capture.id != use.capture) refuse_mixed_capture();
+  check_can_record(use);
   record_event(use);
   return use.event;
 }
@@ -131,11 +137,11 @@ bool PendingWork::prepare_wait(DeviceContext& context, Handle stream, bool write
   update_sole_stream();
   if (std::ranges::none_of(uses_, must_wait)) return false;
   capture = capture_of(context, stream);
-  for (PendingUse& use : uses_) {
+  for (const PendingUse& use : uses_) {
     if (!must_wait(use)) continue;
     const bool same_capture = use.capture == capture.id && (use.capture != 0) == capture.active;
     if (same_capture) {
-      event_of(use);  // only records an event
+      check_can_record(use);
     } else if (!is_known_finished(use)) {
       refuse_mixed_capture();
     }
@@ -154,24 +160,36 @@ void PendingWork::make_stream_wait(DeviceContext& context, Handle stream, bool w
   Capture capture;
   if (!prepare_wait(context, stream, writes, capture)) return;
   const StreamKey key(context, stream);
-  for (const PendingUse& use : uses_) {
+  for (PendingUse& use : uses_) {
     if (!conflicts(use, key, writes)) continue;
     if (capture.active && use.capture == 0) continue;  // prepare_wait() found it finished
-    context.check(context.api().stream_wait(stream, use.event->handle(), 0),
+    context.check(context.api().stream_wait(stream, event_of(use)->handle(), 0),
                   "making a stream wait for an event");
   }
+}
+
+void PendingWork::prepare_host_wait(bool writes) {
+  std::erase_if(uses_, is_from_ended_capture);
+  update_sole_stream();
+  for (const PendingUse& use : uses_) {
+    if (!writes && !use.writes) continue;
+    if (use.capture != 0) refuse_mixed_capture();
+    check_can_record(use);
+  }
+}
+
+void PendingWork::check_can_wait_on_host(bool writes) {
+  const std::lock_guard guard(lock_);
+  prepare_host_wait(writes);
 }
 
 void PendingWork::wait_on_host(bool writes) {
   std::vector<EventPtr> events;
   {
     const std::lock_guard guard(lock_);
-    std::erase_if(uses_, is_from_ended_capture);
-    update_sole_stream();
+    prepare_host_wait(writes);
     for (PendingUse& use : uses_) {
-      if (!writes && !use.writes) continue;
-      if (use.capture != 0) refuse_mixed_capture();
-      events.push_back(event_of(use));
+      if (writes || use.writes) events.push_back(event_of(use));
     }
   }
   for (const EventPtr& event : events) synchronize(*event);

@@ -49,6 +49,8 @@ class PendingWork {
   /// write. The stream's device must be current. Throws kBuffer, without side effects, if that
   /// would invalidate a graph capture.
   void make_stream_wait(DeviceContext& context, Handle stream, bool writes);
+  /// Throws kBuffer, without side effects, if wait_on_host() would invalidate a graph capture.
+  void check_can_wait_on_host(bool writes);
   /// Blocks until the host may read or, with `writes`, write. Throws kBuffer, DriverError.
   void wait_on_host(bool writes);
   /// Adds work that has already waited for conflicting work: a write replaces everything before it.
@@ -83,8 +85,10 @@ class PendingWork {
   }
   bool is_ready_on_slow_path(const StreamKey& stream, bool writes);
   /// Whether `stream` has to wait, and the capture it belongs to. Performs all checks that can
-  /// fail. The lock is held.
+  /// fail and records no event. The lock is held.
   bool prepare_wait(DeviceContext& context, Handle stream, bool writes, Capture& capture);
+  /// All checks of wait_on_host() that can fail; records no event. The lock is held.
+  void prepare_host_wait(bool writes);
   /// Updates sole_stream_ after `uses_` changed. The lock is held.
   void update_sole_stream() noexcept;
 

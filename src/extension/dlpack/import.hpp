@@ -1,0 +1,17 @@
+// from_dlpack() for C++ callers that have looked up the producer.
+#pragma once
+
+#include <Python.h>
+
+#include "extension/capi/ref.hpp"
+#include "extension/dlpack/producer.hpp"
+#include "extension/module/state.hpp"
+
+namespace refarray::extension {
+
+/// from_dlpack(x, device=device, copy=copy) for an object that is not a refarray.Array; nullptr
+/// leaves an argument out.
+Ref import_producer(State& state, PyObject* x, ProducerInfo& producer, PyObject* device,
+                    PyObject* copy);
+
+}  // namespace refarray::extension

@@ -1,0 +1,295 @@
+"""Refusals: each step of an export and an import refuses before its first side effect, leaves
+nothing behind, and calls the deleter of a taken tensor exactly once."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from helpers.leaks import blocks_left
+from native.corpus import FLOATS
+from native.producers import Recorder, foreign
+
+import refarray as ra
+
+VERSIONED = {"max_version": (1, 3)}
+#: Of 8-byte elements: no machine can allocate a copy, so copying it raises MemoryError.
+HUGE = (2**50,)
+
+
+class HeapInfo(ctypes.Structure):
+    """struct mallinfo2 of glibc."""
+
+    _fields_ = [(name, ctypes.c_size_t) for name in "abcdefghij"]
+
+
+def heap_in_use() -> int:
+    """Allocated bytes of the C heap, where exports and storages live."""
+    mallinfo2 = ctypes.CDLL(None).mallinfo2
+    mallinfo2.restype = HeapInfo
+    return int(mallinfo2().h)
+
+
+def heap_growth(work: Callable[[], object], repeats: int = 50, rounds: int = 3) -> int:
+    """Bytes that each run of `work` leaves on the C heap; the least of some rounds, because other
+    threads of the test runner allocate too."""
+    growth = []
+    work()
+    for _ in range(rounds):
+        gc.collect()
+        before = heap_in_use()
+        for _ in range(repeats):
+            work()
+        gc.collect()
+        growth.append(heap_in_use() - before)
+    return min(growth) // repeats
+
+
+def leaves_nothing(work: Callable[[], object]) -> None:
+    assert blocks_left(work, rounds=3) < 50, "Python objects were left behind"
+    assert heap_growth(work) < 64, "C heap blocks were left behind"
+
+
+def wide(dtype: str = "float64") -> ra.Array:
+    """A small array that nobody can copy: one element, broadcast."""
+    return ra.broadcast_to(ra.zeros((1,), dtype=dtype), HUGE)
+
+
+def packed() -> ra.Array:
+    return ra.zeros((4, 4), dtype="float4_e2m1fn")
+
+
+ODD = object()
+#: name: (array, keywords, error). Copying a `wide` array would raise MemoryError, so its refusal
+#: comes before the allocation.
+EXPORTS: dict[str, tuple[Callable[[], ra.Array], dict[str, Any], type[Exception]]] = {
+    "unknown keyword": (wide, {"copy": True, "colour": 1}, TypeError),
+    "stream: type": (wide, {"copy": True, "stream": ODD}, TypeError),
+    "stream: bool": (wide, {"copy": True, "stream": True}, TypeError),
+    "stream: too large": (wide, {"copy": True, "stream": 2**70}, ValueError),
+    "stream: on the CPU": (wide, {"copy": True, "stream": 1}, ValueError),
+    "stream: -1 on the CPU": (wide, {"copy": True, "stream": -1}, ValueError),
+    "stream: without a copy": (wide, {"stream": 1, **VERSIONED}, ValueError),
+    "stream: with dl_device": (wide, {"copy": True, "dl_device": (1, 0), "stream": 2}, ValueError),
+    "max_version: type": (wide, {"copy": True, "max_version": 1}, TypeError),
+    "max_version: length": (wide, {"copy": True, "max_version": (1,)}, TypeError),
+    "dl_device: type": (wide, {"copy": True, "dl_device": "cpu"}, TypeError),
+    "dl_device: too large": (wide, {"copy": True, "dl_device": (2**40, 0)}, ValueError),
+    "dl_device: unsupported": (wide, {"copy": True, "dl_device": (7, 0)}, BufferError),
+    "dl_device: no such CPU": (wide, {"copy": True, "dl_device": (1, 1)}, BufferError),
+    "dl_device: copy=False": (wide, {"copy": False, "dl_device": (2, 0)}, ra.NoCopyError),
+    "copy: type": (wide, {"copy": 1}, TypeError),
+    "legacy: read-only": (lambda: wide().as_readonly(), {}, BufferError),
+    "legacy: padded": (lambda: wide("float4_e2m1fn_padded"), {"copy": True}, BufferError),
+    "packed: bit offset": (lambda: packed()[:, 1:], VERSIONED, BufferError),
+    "packed: stride": (lambda: packed()[:, ::2], VERSIONED, BufferError),
+}
+
+
+def test_copying_the_wide_array_needs_memory() -> None:
+    """The control for the table above."""
+    with pytest.raises(MemoryError):
+        wide().__dlpack__(copy=True)
+
+
+@pytest.mark.req("PROD-15", "STRM-14", "VERS-10", "PROD-06", "PROD-07")
+@pytest.mark.parametrize("name", EXPORTS)
+@pytest.mark.parametrize("entry", ["__dlpack__", "to_capsule"])
+def test_export_is_refused_before_anything_is_allocated(name: str, entry: str) -> None:
+    make, keywords, error = EXPORTS[name]
+    x = make()
+
+    def refused() -> None:
+        with pytest.raises(error) as caught:
+            x.__dlpack__(**keywords) if entry == "__dlpack__" else ra.to_capsule(x, **keywords)
+        assert not isinstance(caught.value, MemoryError)
+        caught.value.__traceback__ = None
+
+    refused()
+    leaves_nothing(refused)
+
+
+@pytest.mark.req("LIFE-01")
+@pytest.mark.parametrize("keywords", [{}, VERSIONED, {"copy": True}, {**VERSIONED, "copy": True}])
+def test_export_without_memory_leaves_nothing(adv: Any, keywords: dict[str, Any]) -> None:
+    """Each allocation of the interpreter fails in turn: MemoryError or a capsule."""
+    x = ra.zeros((3, 4))
+
+    def export(first: int) -> bool:
+        adv.fail_allocations(False, first, 1)
+        try:
+            x.__dlpack__(**keywords)
+        except MemoryError as error:
+            error.__traceback__ = None
+            return False
+        finally:
+            adv.stop_failing()
+        return True
+
+    outcomes = [export(first) for first in range(12)]
+    assert not all(outcomes), "no allocation failed"
+    assert outcomes[-1], "the sweep did not reach the end of the export"
+    leaves_nothing(lambda: [export(first) for first in range(3)])
+
+
+#: name: (fields of the tensor, keywords of from_dlpack, error, is the tensor taken?)
+IMPORTS: dict[str, tuple[dict[str, Any], dict[str, Any], type[Exception], bool]] = {
+    "unknown keyword": ({}, {"colour": 1}, TypeError, False),
+    "copy: type": ({}, {"copy": 0}, TypeError, False),
+    "device: unknown": ({}, {"device": "moon"}, ValueError, False),
+    "device: not here": ({}, {"device": "rocm:99"}, BufferError, False),
+    "max_version: type": ({}, {"max_version": "1"}, TypeError, False),
+    "announced device": ({"dunder_device": (7, 0)}, {}, BufferError, False),
+    "announced device: no driver": ({"dunder_device": (10, 99)}, {}, BufferError, False),
+    "major version": ({"version": (2, 0)}, {}, BufferError, True),
+    "dtype": ({"dtype": (2, 33, 1)}, {}, BufferError, True),
+    "lanes": ({"dtype": (2, 32, 0)}, {}, BufferError, True),
+    "flags": ({"flags": 4}, {}, BufferError, True),
+    "ndim": ({"ndim": 65}, {}, BufferError, True),
+    "shape": ({"shape": (-1,)}, {}, BufferError, True),
+    "strides": ({"shape": (2,), "strides": (2**62,)}, {}, BufferError, True),
+    "byte_offset": ({"byte_offset": 2**63}, {}, BufferError, True),
+    "data": ({"data": None}, {}, BufferError, True),
+    "device": ({"device": (7, 0), "dunder_device": (1, 0)}, {}, BufferError, True),
+    "copied": ({"flags": 2}, {"copy": False}, ra.NoCopyError, True),
+}
+
+
+@pytest.mark.req("LIFE-10", "CONS-11")
+@pytest.mark.parametrize("name", IMPORTS)
+def test_import_is_refused_with_one_deleter_call(adv: Any, name: str) -> None:
+    """Before the tensor is taken the capsule keeps it; afterwards its deleter runs at once."""
+    fields, keywords, error, taken = IMPORTS[name]
+    fields = dict(fields)
+    announced = fields.pop("dunder_device", (1, 0))
+    tensor = adv.make(**{"shape": (3,), "data": FLOATS, **fields})
+    capsules = [tensor.capsule()]
+    producer = Recorder(lambda **_: capsules[0], device=announced)
+    with pytest.raises(error):
+        ra.from_dlpack(producer, **keywords)
+    assert tensor.deleter_calls == int(taken)
+    assert adv.name_of(capsules[0]).startswith("used_") == taken
+    if not taken:
+        assert producer.asked == [], "the producer was asked to export"
+    capsules.clear()
+    assert tensor.deleter_calls == 1
+
+
+@pytest.mark.req("CAPI-11")
+@pytest.mark.parametrize("name", [name for name, row in IMPORTS.items() if row[3] and not row[1]])
+def test_import_by_table_is_refused_with_one_deleter_call(adv: Any, name: str) -> None:
+    fields = {**IMPORTS[name][0]}
+    fields.pop("dunder_device", None)
+    tensor = adv.make(**{"shape": (3,), "data": FLOATS, **fields})
+    producer = foreign(adv, tensor)
+    with pytest.raises(BufferError):
+        ra.from_dlpack(producer)
+    assert tensor.deleter_calls == 1
+    assert producer.calls == []
+
+
+class TableAndMethods:
+    """Counts the lookups of a producer's type that a metaclass sees."""
+
+    lookups = 0
+    failing = False
+
+    @classmethod
+    def make(cls, adv: Any, tensor: Any, answer: Callable[..., Any] | None) -> Any:
+        cls.lookups, cls.failing = 0, False
+        value = adv.table().capsule()
+
+        class Meta(type):
+            @property
+            def __mro__(self) -> tuple[type, ...]:
+                cls.lookups += 1
+                if cls.failing:
+                    raise LookupError("no MRO")
+                return type.__dict__["__mro__"].__get__(self)
+
+        class Producer(metaclass=Meta):
+            __dlpack_c_exchange_api__ = value
+
+            def __init__(self) -> None:
+                self.tensor = tensor
+
+        if answer is not None:
+            Producer.__dlpack__ = lambda self, **_: answer()  # type: ignore[attr-defined]
+            Producer.__dlpack_device__ = lambda self: (1, 0)  # type: ignore[attr-defined]
+        return Producer()
+
+
+COMPLEX = {"dtype": (5, 64, 1), "shape": (2,), "data": FLOATS}
+
+
+def test_complex_data_of_a_table_is_asked_for_again_by_method(adv: Any) -> None:
+    """The table's tensor is released unread, and each attribute is looked up once."""
+    first, second = adv.make(**COMPLEX), adv.make(**COMPLEX)
+    producer = TableAndMethods.make(adv, first, second.capsule)
+    array = ra.from_dlpack(producer)
+    assert TableAndMethods.lookups == 3  # __dlpack__, __dlpack_device__, the table
+    assert (first.deleter_calls, second.deleter_calls) == (1, 0)
+    assert array.tolist() == [1j, 2 + 3j]
+    TableAndMethods.lookups = 0
+    again = adv.make(**COMPLEX)
+    producer.tensor = adv.make(**COMPLEX)
+    type(producer).__dlpack__ = lambda self, **_: again.capsule()
+    assert ra.from_dlpack(producer).tolist() == [1j, 2 + 3j]
+    assert TableAndMethods.lookups == 2  # the table is cached per type (CAPI-03)
+    del array
+    assert second.deleter_calls == 1
+
+
+def test_complex_data_of_a_type_with_nothing_but_a_table(adv: Any) -> None:
+    tensor = adv.make(**COMPLEX)
+    array = ra.from_dlpack(TableAndMethods.make(adv, tensor, None))
+    assert TableAndMethods.lookups == 3
+    assert (array.tolist(), tensor.deleter_calls) == ([1j, 2 + 3j], 0)
+    del array
+    assert tensor.deleter_calls == 1
+
+
+def test_a_failing_lookup_releases_the_tensor_of_the_table(adv: Any) -> None:
+    tensor = adv.make(**COMPLEX)
+    producer = TableAndMethods.make(adv, tensor, None)
+    producer.tensor = adv.make(shape=(2,), data=FLOATS)
+    ra.from_dlpack(producer)  # caches the table, so that the MRO is needed for complex data only
+    producer.tensor = tensor
+    TableAndMethods.failing = True
+    with pytest.raises(LookupError, match="no MRO"):
+        ra.from_dlpack(producer)
+    assert tensor.deleter_calls == 1
+
+
+def test_asarray_looks_a_producer_up_once(adv: Any) -> None:
+    tensor = adv.make(shape=(2,), data=FLOATS)
+    producer = TableAndMethods.make(adv, tensor, tensor.capsule)
+    del type(producer).__dlpack_c_exchange_api__
+    assert ra.asarray(producer).tolist() == [0.0, 1.0]
+    assert TableAndMethods.lookups == 3
+
+
+@pytest.mark.req("LIFE-10")
+@pytest.mark.parametrize("versioned", [True, False])
+def test_import_without_memory_calls_the_deleter_once(adv: Any, versioned: bool) -> None:
+    """Each allocation of the interpreter fails in turn."""
+    failures = 0
+    for first in range(12):
+        shape = (1,) * 6  # more axes than the pool keeps objects for
+        tensor = adv.make(shape=shape, data=FLOATS, versioned=versioned)
+        capsule = tensor.capsule()
+        array = None
+        adv.fail_allocations(False, first, 1)
+        try:
+            array = ra.from_capsule(capsule)
+        except MemoryError:
+            failures += 1
+            assert tensor.deleter_calls <= 1
+        finally:
+            adv.stop_failing()
+        del capsule, array
+        assert tensor.deleter_calls == 1, first
+    assert failures > 0
