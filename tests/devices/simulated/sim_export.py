@@ -99,7 +99,7 @@ def test_work_on_the_legacy_stream_needs_no_wait_there(device: str) -> None:
 def test_the_per_thread_stream_of_cuda(device: str) -> None:
     _, array = write_on(device)
     if vendor(device) == "rocm":
-        with pytest.raises(ValueError, match="stream is 2; with ROCm"):
+        with pytest.raises(ValueError, match="stream is 2; on ROCm"):
             array.__dlpack__(stream=2)
         assert work() == []
         return
