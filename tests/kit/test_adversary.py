@@ -123,7 +123,7 @@ def test_forked_reports(forked: Any) -> None:
         forked(lambda: 1 / 0)
     with pytest.raises(AssertionError):
         forked(lambda: os._exit(3))
-    with pytest.raises(pytest.fail.Exception, match="did not end"):
+    with pytest.raises(pytest.fail.Exception, match="timed out"):
         forked(lambda: time.sleep(60), seconds=0.2)
 
 

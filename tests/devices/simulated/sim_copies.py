@@ -120,7 +120,7 @@ def test_device_memory_is_not_read_by_the_cpu() -> None:
     array = ra.asarray(NUMBERS, device="cuda:0")
     with pytest.raises(BufferError, match="a buffer is host memory"):
         memoryview(array)
-    with pytest.raises(AttributeError, match="for host memory; the array is on cuda:0"):
+    with pytest.raises(AttributeError, match="requires host memory, but the array is on cuda:0"):
         _ = array.__array_interface__
 
 
