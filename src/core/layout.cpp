@@ -15,7 +15,7 @@ constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
 [[noreturn, gnu::cold, gnu::noinline]] void fail_negative_extent(Extents shape) {
   const auto first = std::find_if(shape.begin(), shape.end(), [](std::int64_t e) { return e < 0; });
   fail(Fault::kValue, "the extent of axis ", first - shape.begin(), " is ", *first,
-       "; the least is 0");
+       "; the minimum is 0");
 }
 
 void check_rank(std::size_t rank) {

@@ -263,7 +263,7 @@ INVALID_CALLS = [
     ("flip", (0,), {}, TypeError, "at most 1 positional argument "),
     ("broadcast_to", ((3, 2),), {}, ValueError, r"shape \(2, 3\) does not broadcast to \(3, 2\)"),
     ("broadcast_to", ((3,),), {}, ValueError, "does not broadcast"),
-    ("broadcast_to", ((-1, 3),), {}, ValueError, "the extent of axis 0 is -1; the least is 0"),
+    ("broadcast_to", ((-1, 3),), {}, ValueError, "the extent of axis 0 is -1; the minimum is 0"),
     ("broadcast_to", ((1,) * 65,), {}, ValueError, "shape has 65 entries; the limit is 64"),
     ("broadcast_to", ((2**62, 2, 3),), {}, OverflowError, "too many"),
     ("broadcast_to", (2.5,), {}, TypeError, "not float"),

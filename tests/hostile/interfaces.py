@@ -105,7 +105,7 @@ MALFORMED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"data": b"ab", "strides": (-1,)}, BufferError, "bytes -1 to 1 from offset 0"),
     ({"data": b"ab", "strides": (2,)}, BufferError, "bytes 0 to 3"),
     ({"data": b"ab", "shape": (10**12,)}, BufferError, "the buffer has 2"),
-    ({"data": b"ab", "offset": -1}, BufferError, "offset is -1; the least is 0"),
+    ({"data": b"ab", "offset": -1}, BufferError, "offset is -1; the minimum is 0"),
     ({"data": b"ab", "offset": 2**80}, BufferError, "offset does not fit 64 bits"),
     ({"data": b"ab", "offset": 2**63 - 1}, BufferError, ""),
     ({"data": b"ab", "offset": 0.5}, BufferError, "offset must be an int, not float"),

@@ -134,7 +134,7 @@ void set_default_allocator(const Allocator* allocator) noexcept {
 }
 
 StoragePtr new_storage(std::int64_t nbytes, bool zeroed) {
-  if (nbytes < 0) fail(Fault::kValue, "nbytes is ", nbytes, "; the least is 0");
+  if (nbytes < 0) fail(Fault::kValue, "nbytes is ", nbytes, "; the minimum is 0");
   constexpr std::int64_t kMost = std::numeric_limits<std::ptrdiff_t>::max() - 4096;
   if (nbytes > kMost)
     fail(Fault::kMemory, "cannot allocate ", nbytes, " bytes; the limit is ", kMost);

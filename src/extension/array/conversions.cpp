@@ -92,7 +92,7 @@ Integers to_shape(PyObject* object) {
   for (int i = 0; i < out.count; ++i) {
     if (out.values[i] >= 0) continue;
     core::fail(core::Fault::kValue, "shape is ", core::shape_text(out.span()),
-               ": the extent of axis ", i, " is ", out.values[i], "; the least is 0");
+               ": the extent of axis ", i, " is ", out.values[i], "; the minimum is 0");
   }
   return out;
 }

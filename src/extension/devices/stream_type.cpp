@@ -36,7 +36,7 @@ Ref stream_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   const core::Device on = to_streamed_device(state_of_type(type), device);
   if (!is_given(handle)) return wrap(type, without_gil([&] { return runtime::new_stream(on); }));
   const runtime::GivenStream given = to_stream(handle);
-  if (given.negative) core::fail(Fault::kValue, "handle is -", given.value, "; the least is 0");
+  if (given.negative) core::fail(Fault::kValue, "handle is -", given.value, "; the minimum is 0");
   if (given.owner && *given.owner != on) {
     core::fail(Fault::kBuffer, "the stream is of ", core::name(*given.owner), ", not of ",
                core::name(on));

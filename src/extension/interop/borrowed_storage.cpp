@@ -89,7 +89,7 @@ BufferPtr acquire_buffer(PyObject* exporter, int flags) {
   BufferPtr acquired(buffer.release());
   if (PyErr_Occurred() != nullptr) PyErr_WriteUnraisable(exporter);  // set despite success
   if (acquired->len < 0)
-    core::fail(Fault::kBuffer, "buffer: len is ", acquired->len, "; the least is 0");
+    core::fail(Fault::kBuffer, "buffer: len is ", acquired->len, "; the minimum is 0");
   return acquired;
 }
 

@@ -86,7 +86,7 @@ BorrowedMemory InterfaceReader::memory_in_buffer(PyObject* exporter, std::int64_
         "data must be (address, read-only), None or an object with the buffer protocol, not ",
         type_name(exporter));
   }
-  if (offset < 0) fail_malformed("offset is ", offset, "; the least is 0");
+  if (offset < 0) fail_malformed("offset is ", offset, "; the minimum is 0");
   BorrowedMemory out;
   out.buffer = acquire_buffer(exporter, PyBUF_SIMPLE);
   if (out.buffer->obj == nullptr) out.owner = Ref::borrow(exporter);

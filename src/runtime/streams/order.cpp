@@ -35,7 +35,7 @@ bool is_device_memory(DeviceKind kind) noexcept {
 std::uint64_t checked_number(const Device& device, const GivenStream& given) {
   const bool cuda = vendor_of(device.kind) == Vendor::kCuda;
   if (given.negative) {
-    core::fail(core::Fault::kValue, "stream is ", text_of(given), "; the least is -1");
+    core::fail(core::Fault::kValue, "stream is ", text_of(given), "; the minimum is -1");
   }
   // An object with __cuda_stream__ may mean 0, the legacy default stream.
   if (cuda && given.value == 0 && given.kind == Given::kNumber) {
