@@ -28,14 +28,16 @@ def sources() -> list[Path]:
     """The build's inputs, including refarray's kernels if this is a checkout of the repository."""
     repository = SOURCE.parent.parent
     folders = [
-        SOURCE / "src",
+        *sorted((SOURCE / "src").iterdir()),
         SOURCE / "plugins",
         repository / "src" / "runtime" / "kernels",
+        repository / "src" / "core",
         repository / "src" / "core" / "kernels",
         repository / "include" / "refarray" / "core",
     ]
     found = [path for folder in folders for path in sorted(folder.glob("*.*")) if path.is_file()]
-    return [SOURCE / "CMakeLists.txt", *found]
+    host_kernels = repository / "tests" / "cpp" / "host_kernels.hpp"
+    return [SOURCE / "CMakeLists.txt", *found, *filter(Path.is_file, [host_kernels])]
 
 
 def digest() -> str:

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "../../cpp/host_kernels.hpp"
-#include "kernels.hpp"
+#include "machine/kernels.hpp"
 
 namespace {
 

@@ -1,0 +1,129 @@
+// Checks that precede every driver call, and its trace line.
+#include "control/call.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdio>
+
+#include "machine/capture.hpp"
+
+namespace fakegpu {
+namespace {
+
+bool holds_gil() {
+  using Check = int (*)();
+  static const auto check = reinterpret_cast<Check>(dlsym(RTLD_DEFAULT, "PyGILState_Check"));
+  using Alive = int (*)();
+  static const auto alive = reinterpret_cast<Alive>(dlsym(RTLD_DEFAULT, "Py_IsInitialized"));
+  return check != nullptr && alive != nullptr && alive() != 0 && check() != 0;
+}
+
+std::string site(const void* address) {
+  Dl_info info{};
+  if (address == nullptr || dladdr(address, &info) == 0 || info.dli_fname == nullptr) return {};
+  const std::string path = info.dli_fname;
+  const std::string file = path.substr(path.rfind('/') + 1);
+  const auto offset =
+      static_cast<const char*>(address) -
+      static_cast<const char*>(info.dli_sname != nullptr ? info.dli_saddr : info.dli_fbase);
+  char text[32];
+  std::snprintf(text, sizeof text, "+0x%tx", offset);
+  return file + (info.dli_sname != nullptr ? std::string(":") + info.dli_sname : "") + text;
+}
+
+}  // namespace
+
+bool& in_host_function() {
+  static thread_local bool inside = false;
+  return inside;
+}
+
+bool& null_is_per_thread() {
+  static thread_local bool inside = false;
+  return inside;
+}
+
+Call::Call(Vendor vendor_called, const char* name, unsigned traits, const void* caller)
+    : machine(Machine::get()),
+      log(Log::get()),
+      vendor(vendor_called),
+      number(0),
+      name_(name),
+      traits_(traits),
+      caller_(caller) {
+  if (machine.forked) return;  // a thread that does not exist in the child may have held the lock
+  gil_ = holds_gil();
+  guard_ = std::unique_lock(machine.lock);
+  number = log.begin_call();
+}
+
+int Call::check_state() {
+  if (in_host_function()) {
+    violation("call-in-host-function", "a host function calls the driver");
+    return kNotPermitted;
+  }
+  if (machine.deinitialized) return kDeinitialized;
+  const bool needs_init = vendor == Vendor::kCuda && (traits_ & kBeforeInit) == 0;
+  if (needs_init && !machine.cuda_initialized) return kNotInitialized;
+  if (vendor == Vendor::kHip && (traits_ & kBeforeInit) == 0 && machine.devices(vendor).empty())
+    return kInvalidDevice;
+  return kSuccess;
+}
+
+int Call::check() {
+  if (machine.forked) return kNotInitialized;
+  if (machine.settings.check_gil && gil_ && (traits_ & kBlocks) != 0)
+    violation("gil-held", "a call that may block is made with the GIL held");
+  if (machine.settings.stub) return kStubLibrary;
+  if ((traits_ & kQuiet) != 0) return kSuccess;
+  if (const int code = check_state()) return code;
+  injected_ = log.fault(name_);
+  if (injected_ != 0 && (traits_ & kReleases) == 0) return injected_;
+  return (traits_ & kUnsafe) != 0 ? refuse_unsafe(*this) : kSuccess;
+}
+
+int Call::finish(int code) {
+  if (machine.forked) return code;
+  if (injected_ != 0) code = injected_;
+  Thread& thread = machine.thread();
+  Json line;
+  line.add("seq", number).add("call", name_).add("vendor", vendor_name(vendor));
+  line.add("result", code).add("thread", thread.id).add("gil", gil_);
+  if (injected_ != 0) line.add("injected", true);
+  if (!thread.label.empty()) line.add("label", thread.label);
+  line.add("caller", site(caller_));
+  std::string text = line.text();
+  if (const std::string notes = json_.text(); notes != "{}") {
+    text.back() = ',';
+    text += ' ' + notes.substr(1);
+  }
+  log.end_call(std::move(text));
+  return code;
+}
+
+void Call::violation(std::string_view kind, std::string_view message, std::uint64_t first,
+                     std::uint64_t address, std::uint64_t bytes) {
+  log.violation(kind, message, first, number, address, bytes);
+}
+
+void Call::wait(const Snapshot& what) {
+  if (machine.settings.check_gil && gil_ && (traits_ & kBlocks) == 0)
+    violation("gil-held", "a call waits for the device with the GIL held");
+  guard_.unlock();
+  for (const Op* op : what.ops) {
+    machine.pump(op);
+    if (op->wait(machine.settings.hang_milliseconds)) continue;
+    {
+      const std::lock_guard guard(machine.lock);
+      violation("hang", "the host waits for held work; all held work is released", op->call);
+      for (const auto& stream : machine.streams.all()) stream->worker->release();
+    }
+    while (!op->wait(1000)) continue;
+  }
+  guard_.lock();
+  join(what.clock);
+}
+
+void Call::join(const Clock& clock) { machine.clock().join(clock); }
+
+}  // namespace fakegpu

@@ -1,0 +1,297 @@
+// CUDA driver API: initialisation, devices and contexts.
+#include <cstring>
+
+#include "cuda/cuda.hpp"
+
+using namespace fakegpu;
+
+namespace {
+
+constexpr Vendor kCuda = Vendor::kCuda;
+
+int find_context(Call& at, Handle handle, Context*& context) {
+  at.note("context", handle);
+  context = at.machine.contexts.alive(handle);
+  return context != nullptr && context->device->vendor == kCuda ? kSuccess : kInvalidContext;
+}
+
+int current(Call& at, Context*& context) {
+  context = current_context(at);
+  return context != nullptr ? kSuccess : kInvalidContext;
+}
+
+}  // namespace
+
+int cuInit(unsigned flags) {
+  return call(kCuda, "cuInit", kBlocks | kBeforeInit, [&](Call& at) -> int {
+    if (flags != 0) return kInvalidValue;
+    if (at.machine.devices(kCuda).empty()) return kNoDevice;
+    at.machine.cuda_initialized = true;
+    return kSuccess;
+  });
+}
+
+int cuDriverGetVersion(int* version) {
+  return call(kCuda, "cuDriverGetVersion", kBeforeInit, [&](Call& at) -> int {
+    if (version == nullptr) return kInvalidValue;
+    *version = at.machine.settings.cuda_version;
+    return kSuccess;
+  });
+}
+
+int cuGetErrorName(int code, const char** name) {
+  return call(kCuda, "cuGetErrorName", kBeforeInit | kQuiet, [&](Call&) -> int {
+    *name = error_name(kCuda, code);
+    return *name != nullptr ? kSuccess : kInvalidValue;
+  });
+}
+
+int cuGetErrorString(int code, const char** text) {
+  return call(kCuda, "cuGetErrorString", kBeforeInit | kQuiet, [&](Call&) -> int {
+    *text = error_name(kCuda, code);
+    return *text != nullptr ? kSuccess : kInvalidValue;
+  });
+}
+
+int cuDeviceGetCount(int* count) {
+  return call(kCuda, "cuDeviceGetCount", kPlain, [&](Call& at) -> int {
+    *count = static_cast<int>(at.machine.devices(kCuda).size());
+    return kSuccess;
+  });
+}
+
+int cuDeviceGet(int* device, int ordinal) {
+  return call(kCuda, "cuDeviceGet", kPlain, [&](Call& at) -> int {
+    Device* found = nullptr;
+    if (const int code = find_device(at, ordinal, found)) return code;
+    *device = ordinal;
+    return kSuccess;
+  });
+}
+
+int cuDeviceGetName(char* name, int room, int device) {
+  return call(kCuda, "cuDeviceGetName", kPlain,
+              [&](Call& at) { return device_name(at, name, room, device); });
+}
+
+int cuDeviceGetAttribute(int* value, int attribute, int device) {
+  return call(kCuda, "cuDeviceGetAttribute", kPlain,
+              [&](Call& at) { return device_attribute(at, value, attribute, device); });
+}
+
+int cuDeviceTotalMem_v2(std::size_t* bytes, int device) {
+  return call(kCuda, "cuDeviceTotalMem", kPlain, [&](Call& at) -> int {
+    Device* found = nullptr;
+    if (const int code = find_device(at, device, found)) return code;
+    *bytes = found->total;
+    return kSuccess;
+  });
+}
+
+int cuDeviceGetPCIBusId(char* text, int room, int device) {
+  return call(kCuda, "cuDeviceGetPCIBusId", kPlain,
+              [&](Call& at) { return pci_bus_id(at, text, room, device); });
+}
+
+int cuDeviceGetUuid(void* uuid, int device) {
+  return call(kCuda, "cuDeviceGetUuid", kPlain, [&](Call& at) -> int {
+    Device* found = nullptr;
+    if (const int code = find_device(at, device, found)) return code;
+    std::memset(uuid, device + 1, 16);
+    return kSuccess;
+  });
+}
+
+int cuDeviceGetUuid_v2(void* uuid, int device) { return cuDeviceGetUuid(uuid, device); }
+
+int cuDeviceCanAccessPeer(int* yes, int device, int peer) {
+  return call(kCuda, "cuDeviceCanAccessPeer", kPlain,
+              [&](Call& at) { return can_access_peer(at, yes, device, peer); });
+}
+
+int cuDevicePrimaryCtxRetain(Handle* context, int device) {
+  return call(kCuda, "cuDevicePrimaryCtxRetain", kBlocks, [&](Call& at) -> int {
+    Device* found = nullptr;
+    if (const int code = find_device(at, device, found)) return code;
+    Context* primary = at.machine.primary(*found);
+    ++primary->retained;
+    *context = primary->handle;
+    at.note("context", *context);
+    return kSuccess;
+  });
+}
+
+int cuDevicePrimaryCtxRelease_v2(int device) {
+  return call(kCuda, "cuDevicePrimaryCtxRelease", kBlocks | kReleases, [&](Call& at) -> int {
+    Device* found = nullptr;
+    if (const int code = find_device(at, device, found)) return code;
+    if (found->primary == nullptr || found->primary->retained == 0) return kInvalidContext;
+    if (--found->primary->retained == 0) at.machine.destroy_context(*found->primary);
+    return kSuccess;
+  });
+}
+
+int cuDevicePrimaryCtxReset_v2(int device) {
+  return call(kCuda, "cuDevicePrimaryCtxReset", kBlocks | kReleases, [&](Call& at) -> int {
+    Device* found = nullptr;
+    if (const int code = find_device(at, device, found)) return code;
+    if (found->primary != nullptr) at.machine.destroy_context(*found->primary);
+    return kSuccess;
+  });
+}
+
+int cuDevicePrimaryCtxGetState(int device, unsigned* flags, int* active) {
+  return call(kCuda, "cuDevicePrimaryCtxGetState", kPlain, [&](Call& at) -> int {
+    Device* found = nullptr;
+    if (const int code = find_device(at, device, found)) return code;
+    *flags = 0;
+    *active = found->primary != nullptr && found->primary->retained > 0;
+    return kSuccess;
+  });
+}
+
+int cuCtxCreate_v2(Handle* context, unsigned, int device) {
+  return call(kCuda, "cuCtxCreate", kBlocks, [&](Call& at) -> int {
+    Device* found = nullptr;
+    if (const int code = find_device(at, device, found)) return code;
+    Context* made = at.machine.add_context(*found);
+    at.machine.thread().stack.push_back(made);
+    *context = made->handle;
+    at.note("context", *context);
+    return kSuccess;
+  });
+}
+
+int cuCtxDestroy_v2(Handle context) {
+  return call(kCuda, "cuCtxDestroy", kBlocks | kReleases, [&](Call& at) -> int {
+    Context* found = nullptr;
+    if (const int code = find_context(at, context, found)) return code;
+    if (found->primary) return kInvalidContext;
+    auto& stack = at.machine.thread().stack;
+    if (!stack.empty() && stack.back() == found) stack.pop_back();
+    at.machine.destroy_context(*found);
+    return kSuccess;
+  });
+}
+
+int cuCtxPushCurrent_v2(Handle context) {
+  return call(kCuda, "cuCtxPushCurrent", kPlain, [&](Call& at) -> int {
+    Context* found = nullptr;
+    if (const int code = find_context(at, context, found)) return code;
+    at.machine.thread().stack.push_back(found);
+    return kSuccess;
+  });
+}
+
+int cuCtxPopCurrent_v2(Handle* context) {
+  return call(kCuda, "cuCtxPopCurrent", kReleases, [&](Call& at) -> int {
+    auto& stack = at.machine.thread().stack;
+    if (stack.empty()) return kInvalidContext;
+    if (context != nullptr) *context = stack.back()->handle;
+    at.note("context", stack.back()->handle);
+    stack.pop_back();
+    return kSuccess;
+  });
+}
+
+int cuCtxSetCurrent(Handle context) {
+  return call(kCuda, "cuCtxSetCurrent", kReleases, [&](Call& at) -> int {
+    auto& stack = at.machine.thread().stack;
+    Context* found = nullptr;
+    if (context != 0)
+      if (const int code = find_context(at, context, found)) return code;
+    if (!stack.empty()) stack.pop_back();
+    if (found != nullptr) stack.push_back(found);
+    return kSuccess;
+  });
+}
+
+int cuCtxGetCurrent(Handle* context) {
+  return call(kCuda, "cuCtxGetCurrent", kPlain, [&](Call& at) -> int {
+    const auto& stack = at.machine.thread().stack;
+    *context = stack.empty() ? 0 : stack.back()->handle;
+    return kSuccess;
+  });
+}
+
+int cuCtxGetDevice(int* device) {
+  return call(kCuda, "cuCtxGetDevice", kPlain, [&](Call& at) -> int {
+    Context* context = nullptr;
+    if (const int code = current(at, context)) return code;
+    *device = context->device->ordinal;
+    return kSuccess;
+  });
+}
+
+int cuCtxGetDevice_v2(int* device, Handle handle) {
+  return call(kCuda, "cuCtxGetDevice_v2", kPlain, [&](Call& at) -> int {
+    Context* context = nullptr;
+    if (const int code = handle != 0 ? find_context(at, handle, context) : current(at, context))
+      return code;
+    *device = context->device->ordinal;
+    return kSuccess;
+  });
+}
+
+int cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  return call(kCuda, "cuCtxGetStreamPriorityRange", kPlain, [&](Call& at) -> int {
+    Context* context = nullptr;
+    if (const int code = current(at, context)) return code;
+    if (least != nullptr) *least = 0;
+    if (greatest != nullptr) *greatest = -5;
+    return kSuccess;
+  });
+}
+
+int cuCtxSynchronize() {
+  return call(kCuda, "cuCtxSynchronize", kBlocks, [&](Call& at) -> int {
+    Context* context = nullptr;
+    if (const int code = current(at, context)) return code;
+    return context_synchronize(at, *context);
+  });
+}
+
+int cuCtxSynchronize_v2(Handle handle) {
+  return call(kCuda, "cuCtxSynchronize_v2", kBlocks, [&](Call& at) -> int {
+    Context* context = nullptr;
+    if (const int code = handle != 0 ? find_context(at, handle, context) : current(at, context))
+      return code;
+    return context_synchronize(at, *context);
+  });
+}
+
+int cuCtxEnablePeerAccess(Handle handle, unsigned flags) {
+  return call(kCuda, "cuCtxEnablePeerAccess", kPlain, [&](Call& at) -> int {
+    Context* from = nullptr;
+    Context* to = nullptr;
+    if (const int code = current(at, from)) return code;
+    if (const int code = find_context(at, handle, to)) return code;
+    return flags != 0 ? int{kInvalidValue} : enable_peer(at, *from, *to->device, true);
+  });
+}
+
+int cuCtxDisablePeerAccess(Handle handle) {
+  return call(kCuda, "cuCtxDisablePeerAccess", kReleases, [&](Call& at) -> int {
+    Context* from = nullptr;
+    Context* to = nullptr;
+    if (const int code = current(at, from)) return code;
+    if (const int code = find_context(at, handle, to)) return code;
+    return enable_peer(at, *from, *to->device, false);
+  });
+}
+
+int cuCtxRecordEvent(Handle handle, Handle event) {
+  return call(kCuda, "cuCtxRecordEvent", kPlain, [&](Call& at) -> int {
+    Context* context = nullptr;
+    if (const int code = find_context(at, handle, context)) return code;
+    return context_record(at, *context, event);
+  });
+}
+
+int cuCtxWaitEvent(Handle handle, Handle event) {
+  return call(kCuda, "cuCtxWaitEvent", kPlain, [&](Call& at) -> int {
+    Context* context = nullptr;
+    if (const int code = find_context(at, handle, context)) return code;
+    return context_wait(at, *context, event);
+  });
+}

@@ -1,0 +1,198 @@
+// CUDA driver API: memory, pools and pointers.
+#include "cuda/cuda.hpp"
+#include "memory/pointers.hpp"
+
+using namespace fakegpu;
+
+namespace {
+
+constexpr Vendor kCuda = Vendor::kCuda;
+constexpr int kReleaseThreshold = 4;
+
+Handle number(const void* pointer) { return reinterpret_cast<Handle>(pointer); }
+
+}  // namespace
+
+int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  return call(kCuda, "cuMemGetInfo", kPlain, [&](Call& at) -> int {
+    const Context* context = current_context(at);
+    if (context == nullptr) return kInvalidContext;
+    *total = context->device->total;
+    *free = context->device->total - context->device->used;
+    return kSuccess;
+  });
+}
+
+int cuMemAlloc_v2(Handle* pointer, std::size_t bytes) {
+  return call(kCuda, "cuMemAlloc", kBlocks | kUnsafe, [&](Call& at) {
+    return memory_allocate(at, pointer, bytes, MemoryKind::kDevice, 0);
+  });
+}
+
+int cuMemFree_v2(Handle pointer) {
+  return call(kCuda, "cuMemFree", kBlocks | kUnsafe | kReleases, [&](Call& at) {
+    return memory_free(at, pointer, MemoryKind::kDevice, at.machine.settings.cuda_free_waits);
+  });
+}
+
+int cuMemHostAlloc(void** pointer, std::size_t bytes, unsigned flags) {
+  return call(kCuda, "cuMemHostAlloc", kBlocks | kUnsafe, [&](Call& at) {
+    return memory_allocate(at, reinterpret_cast<Handle*>(pointer), bytes, MemoryKind::kPinned,
+                           flags);
+  });
+}
+
+int cuMemAllocHost_v2(void** pointer, std::size_t bytes) {
+  return call(kCuda, "cuMemAllocHost", kBlocks | kUnsafe, [&](Call& at) {
+    return memory_allocate(at, reinterpret_cast<Handle*>(pointer), bytes, MemoryKind::kPinned, 0);
+  });
+}
+
+int cuMemFreeHost(void* pointer) {
+  return call(kCuda, "cuMemFreeHost", kBlocks | kUnsafe | kReleases, [&](Call& at) {
+    return memory_free(at, number(pointer), MemoryKind::kPinned, false);
+  });
+}
+
+int cuMemHostRegister_v2(void* pointer, std::size_t bytes, unsigned) {
+  return call(kCuda, "cuMemHostRegister", kBlocks | kUnsafe,
+              [&](Call& at) { return host_register(at, pointer, bytes); });
+}
+
+int cuMemHostUnregister(void* pointer) {
+  return call(kCuda, "cuMemHostUnregister", kBlocks | kUnsafe | kReleases,
+              [&](Call& at) { return host_unregister(at, pointer); });
+}
+
+int cuMemHostGetDevicePointer_v2(Handle* device, void* pointer, unsigned) {
+  return call(kCuda, "cuMemHostGetDevicePointer", kPlain, [&](Call& at) -> int {
+    if (at.machine.memory.find(number(pointer)) == nullptr) return kInvalidValue;
+    *device = number(pointer);
+    return kSuccess;
+  });
+}
+
+int cuMemAllocManaged(Handle* pointer, std::size_t bytes, unsigned flags) {
+  return call(kCuda, "cuMemAllocManaged", kBlocks | kUnsafe, [&](Call& at) -> int {
+    if (flags != 1 && flags != 2) return kInvalidValue;
+    return memory_allocate(at, pointer, bytes, MemoryKind::kManaged, flags);
+  });
+}
+
+int cuMemGetAddressRange_v2(Handle* base, std::size_t* bytes, Handle pointer) {
+  return call(kCuda, "cuMemGetAddressRange", kPlain,
+              [&](Call& at) { return address_range(at, pointer, base, bytes); });
+}
+
+int cuMemAllocAsync(Handle* pointer, std::size_t bytes, Handle stream) {
+  return call(kCuda, "cuMemAllocAsync", kPlain,
+              [&](Call& at) { return memory_allocate_async(at, pointer, bytes, nullptr, stream); });
+}
+
+int cuMemAllocFromPoolAsync(Handle* pointer, std::size_t bytes, Handle pool, Handle stream) {
+  return call(kCuda, "cuMemAllocFromPoolAsync", kPlain, [&](Call& at) -> int {
+    Pool* found = nullptr;
+    if (const int code = find_pool(at, pool, found)) return code;
+    return memory_allocate_async(at, pointer, bytes, found, stream);
+  });
+}
+
+int cuMemFreeAsync(Handle pointer, Handle stream) {
+  return call(kCuda, "cuMemFreeAsync", kReleases,
+              [&](Call& at) { return memory_free_async(at, pointer, stream); });
+}
+
+int cuMemPoolCreate(Handle* pool, const CudaMemPoolProps* props) {
+  return call(kCuda, "cuMemPoolCreate", kPlain, [&](Call& at) -> int {
+    if (pool == nullptr || props == nullptr) return kInvalidValue;
+    if (props->allocation_type != 1 || props->location_type != 1) return kInvalidValue;
+    return pool_create(at, pool, props->location_id);
+  });
+}
+
+int cuMemPoolDestroy(Handle pool) {
+  return call(kCuda, "cuMemPoolDestroy", kReleases,
+              [&](Call& at) { return pool_destroy(at, pool); });
+}
+
+int cuMemPoolTrimTo(Handle pool, std::size_t keep) {
+  return call(kCuda, "cuMemPoolTrimTo", kPlain, [&](Call& at) {
+    Pool* found = nullptr;
+    return find_pool(at.note("bytes", keep), pool, found);
+  });
+}
+
+int cuMemPoolSetAttribute(Handle pool, int attribute, void* value) {
+  return call(kCuda, "cuMemPoolSetAttribute", kPlain, [&](Call& at) -> int {
+    Pool* found = nullptr;
+    if (const int code = find_pool(at.note("attribute", attribute), pool, found)) return code;
+    if (attribute < 1 || attribute > kReleaseThreshold) return kInvalidValue;
+    if (attribute == kReleaseThreshold)
+      found->release_threshold = *static_cast<const std::uint64_t*>(value);
+    return kSuccess;
+  });
+}
+
+int cuMemPoolGetAttribute(Handle pool, int attribute, void* value) {
+  return call(kCuda, "cuMemPoolGetAttribute", kPlain, [&](Call& at) -> int {
+    Pool* found = nullptr;
+    if (const int code = find_pool(at.note("attribute", attribute), pool, found)) return code;
+    if (attribute != kReleaseThreshold) return kInvalidValue;
+    *static_cast<std::uint64_t*>(value) = found->release_threshold;
+    return kSuccess;
+  });
+}
+
+int cuMemPoolSetAccess(Handle pool, const CudaMemAccessDesc* access, std::size_t count) {
+  return call(kCuda, "cuMemPoolSetAccess", kPlain, [&](Call& at) -> int {
+    Pool* found = nullptr;
+    if (const int code = find_pool(at, pool, found)) return code;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (at.machine.device(kCuda, access[i].location_id) == nullptr) return kInvalidDevice;
+      if (access[i].flags == 3)
+        found->readable_from.insert(access[i].location_id);
+      else
+        found->readable_from.erase(access[i].location_id);
+    }
+    return kSuccess;
+  });
+}
+
+int cuDeviceGetDefaultMemPool(Handle* pool, int device) {
+  return call(kCuda, "cuDeviceGetDefaultMemPool", kPlain, [&](Call& at) -> int {
+    Device* found = nullptr;
+    if (const int code = find_device(at, device, found)) return code;
+    *pool = found->default_pool->handle;
+    return kSuccess;
+  });
+}
+
+int cuDeviceGetMemPool(Handle* pool, int device) {
+  return call(kCuda, "cuDeviceGetMemPool", kPlain, [&](Call& at) -> int {
+    Device* found = nullptr;
+    if (const int code = find_device(at, device, found)) return code;
+    *pool = found->pool->handle;
+    return kSuccess;
+  });
+}
+
+int cuDeviceSetMemPool(int device, Handle pool) {
+  return call(kCuda, "cuDeviceSetMemPool", kPlain, [&](Call& at) -> int {
+    Device* found = nullptr;
+    Pool* chosen = nullptr;
+    if (const int code = find_device(at, device, found)) return code;
+    if (const int code = find_pool(at, pool, chosen)) return code;
+    found->pool = chosen;
+    return kSuccess;
+  });
+}
+
+int cuPointerGetAttribute(void* data, int attribute, Handle pointer) {
+  return call(kCuda, "cuPointerGetAttribute", kPlain,
+              [&](Call& at) { return pointer_attribute(at, data, attribute, pointer); });
+}
+
+int cuPointerGetAttributes(unsigned count, int* attributes, void** data, Handle pointer) {
+  return call(kCuda, "cuPointerGetAttributes", kPlain,
+              [&](Call& at) { return pointer_attributes(at, count, attributes, data, pointer); });
+}

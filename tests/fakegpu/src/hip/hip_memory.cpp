@@ -1,0 +1,279 @@
+// HIP API: memory, pools, pointers, copies and fills.
+#include "hip/hip.hpp"
+
+using namespace fakegpu;
+
+namespace {
+
+constexpr Vendor kHip = Vendor::kHip;
+
+Handle number(const void* pointer) { return reinterpret_cast<Handle>(pointer); }
+
+Handle* out(void** pointer) { return reinterpret_cast<Handle*>(pointer); }
+
+enum Kind : int { kHostToHost, kHostToDevice, kDeviceToHost, kDeviceToDevice, kDefault };
+
+Side to_side(int kind) {
+  if (kind == kDefault) return Side::kAny;
+  return kind == kHostToDevice || kind == kDeviceToDevice ? Side::kDevice : Side::kHost;
+}
+
+Side from_side(int kind) {
+  if (kind == kDefault) return Side::kAny;
+  return kind == kDeviceToHost || kind == kDeviceToDevice ? Side::kDevice : Side::kHost;
+}
+
+int sided_copy(Call& at, const void* to, const void* from, std::size_t bytes, int kind,
+               Handle stream, bool wait) {
+  if (kind < kHostToHost || kind > kDefault) return kInvalidValue;
+  return copy(at, number(to), to_side(kind), number(from), from_side(kind), bytes, stream, wait);
+}
+
+/// From HIP 7 on, freeing stream-ordered memory does not wait.
+bool free_waits(Call& at, const void* pointer) {
+  const Allocation* allocation = at.machine.memory.find(number(pointer));
+  const bool pooled = allocation != nullptr && allocation->pool != nullptr;
+  return at.machine.settings.hip_free_waits &&
+         !(pooled && at.machine.settings.hip_version >= 70000000);
+}
+
+int host_allocate(Call& at, void** pointer, std::size_t bytes, unsigned flags) {
+  return memory_allocate(at, out(pointer), bytes, MemoryKind::kPinned, flags);
+}
+
+}  // namespace
+
+int hipMemGetInfo(std::size_t* free, std::size_t* total) {
+  return call(kHip, "hipMemGetInfo", kPlain, [&](Call& at) -> int {
+    const Device& device = *current_context(at)->device;
+    *total = device.total;
+    *free = device.total - device.used;
+    return kSuccess;
+  });
+}
+
+int hipMalloc(void** pointer, std::size_t bytes) {
+  return call(kHip, "hipMalloc", kBlocks | kUnsafe, [&](Call& at) -> int {
+    if (pointer == nullptr) return kInvalidValue;
+    *pointer = nullptr;
+    if (bytes == 0) return kSuccess;
+    return memory_allocate(at, out(pointer), bytes, MemoryKind::kDevice, 0);
+  });
+}
+
+int hipFree(void* pointer) {
+  return call(kHip, "hipFree", kBlocks | kUnsafe | kReleases, [&](Call& at) {
+    return memory_free(at, number(pointer), MemoryKind::kDevice, free_waits(at, pointer));
+  });
+}
+
+int hipHostMalloc(void** pointer, std::size_t bytes, unsigned flags) {
+  return call(kHip, "hipHostMalloc", kBlocks | kUnsafe,
+              [&](Call& at) { return host_allocate(at, pointer, bytes, flags); });
+}
+
+int hipHostAlloc(void** pointer, std::size_t bytes, unsigned flags) {
+  return call(kHip, "hipHostAlloc", kBlocks | kUnsafe,
+              [&](Call& at) { return host_allocate(at, pointer, bytes, flags); });
+}
+
+int hipHostFree(void* pointer) {
+  return call(kHip, "hipHostFree", kBlocks | kUnsafe | kReleases, [&](Call& at) {
+    return memory_free(at, number(pointer), MemoryKind::kPinned, false);
+  });
+}
+
+int hipFreeHost(void* pointer) {
+  return call(kHip, "hipFreeHost", kBlocks | kUnsafe | kReleases, [&](Call& at) {
+    return memory_free(at, number(pointer), MemoryKind::kPinned, false);
+  });
+}
+
+int hipHostRegister(void* pointer, std::size_t bytes, unsigned) {
+  return call(kHip, "hipHostRegister", kBlocks | kUnsafe,
+              [&](Call& at) { return host_register(at, pointer, bytes); });
+}
+
+int hipHostUnregister(void* pointer) {
+  return call(kHip, "hipHostUnregister", kBlocks | kUnsafe | kReleases,
+              [&](Call& at) { return host_unregister(at, pointer); });
+}
+
+int hipHostGetDevicePointer(void** device, void* pointer, unsigned) {
+  return call(kHip, "hipHostGetDevicePointer", kPlain, [&](Call& at) -> int {
+    if (at.machine.memory.find(number(pointer)) == nullptr) return kInvalidValue;
+    *device = pointer;
+    return kSuccess;
+  });
+}
+
+int hipMallocManaged(void** pointer, std::size_t bytes, unsigned flags) {
+  return call(kHip, "hipMallocManaged", kBlocks | kUnsafe, [&](Call& at) {
+    return memory_allocate(at, out(pointer), bytes, MemoryKind::kManaged, flags);
+  });
+}
+
+int hipMallocAsync(void** pointer, std::size_t bytes, Handle stream) {
+  return call(kHip, "hipMallocAsync", kPlain, [&](Call& at) {
+    return memory_allocate_async(at, out(pointer), bytes, nullptr, stream);
+  });
+}
+
+int hipMallocFromPoolAsync(void** pointer, std::size_t bytes, Handle pool, Handle stream) {
+  return call(kHip, "hipMallocFromPoolAsync", kPlain, [&](Call& at) -> int {
+    Pool* found = nullptr;
+    if (const int code = find_pool(at, pool, found)) return code;
+    return memory_allocate_async(at, out(pointer), bytes, found, stream);
+  });
+}
+
+int hipFreeAsync(void* pointer, Handle stream) {
+  return call(kHip, "hipFreeAsync", kReleases,
+              [&](Call& at) { return memory_free_async(at, number(pointer), stream); });
+}
+
+int hipMemPoolCreate(Handle* pool, const CudaMemPoolProps* props) {
+  return call(kHip, "hipMemPoolCreate", kPlain, [&](Call& at) -> int {
+    if (pool == nullptr || props == nullptr) return kInvalidValue;
+    if (props->allocation_type != 1 || props->location_type != 1) return kInvalidValue;
+    return pool_create(at, pool, props->location_id);
+  });
+}
+
+int hipMemPoolDestroy(Handle pool) {
+  return call(kHip, "hipMemPoolDestroy", kReleases,
+              [&](Call& at) { return pool_destroy(at, pool); });
+}
+
+int hipMemPoolTrimTo(Handle pool, std::size_t keep) {
+  return call(kHip, "hipMemPoolTrimTo", kPlain, [&](Call& at) {
+    Pool* found = nullptr;
+    return find_pool(at.note("bytes", keep), pool, found);
+  });
+}
+
+int hipMemPoolSetAttribute(Handle pool, int attribute, void* value) {
+  return call(kHip, "hipMemPoolSetAttribute", kPlain, [&](Call& at) -> int {
+    Pool* found = nullptr;
+    if (const int code = find_pool(at.note("attribute", attribute), pool, found)) return code;
+    if (attribute != 4) return kInvalidValue;
+    found->release_threshold = *static_cast<const std::uint64_t*>(value);
+    return kSuccess;
+  });
+}
+
+int hipDeviceGetDefaultMemPool(Handle* pool, int device) {
+  return call(kHip, "hipDeviceGetDefaultMemPool", kPlain, [&](Call& at) -> int {
+    Device* found = nullptr;
+    if (const int code = find_device(at, device, found)) return code;
+    *pool = found->default_pool->handle;
+    return kSuccess;
+  });
+}
+
+int hipMemGetAddressRange(Handle* base, std::size_t* bytes, Handle pointer) {
+  return call(kHip, "hipMemGetAddressRange", kPlain,
+              [&](Call& at) { return address_range(at, pointer, base, bytes); });
+}
+
+int hipPointerGetAttribute(void* data, int attribute, Handle pointer) {
+  return call(kHip, "hipPointerGetAttribute", kPlain,
+              [&](Call& at) { return pointer_attribute(at, data, attribute, pointer); });
+}
+
+int hipPointerGetAttributes(HipPointerAttributes* attributes, const void* pointer) {
+  return call(kHip, "hipPointerGetAttributes", kPlain,
+              [&](Call& at) { return hip_pointer_attributes(at, attributes, pointer); });
+}
+
+int hipMemcpy(void* to, const void* from, std::size_t bytes, int kind) {
+  return call(kHip, "hipMemcpy", kBlocks,
+              [&](Call& at) { return sided_copy(at, to, from, bytes, kind, 0, true); });
+}
+
+int hipMemcpyAsync(void* to, const void* from, std::size_t bytes, int kind, Handle stream) {
+  return call(kHip, "hipMemcpyAsync", kPlain,
+              [&](Call& at) { return sided_copy(at, to, from, bytes, kind, stream, false); });
+}
+
+int hipMemcpyWithStream(void* to, const void* from, std::size_t bytes, int kind, Handle stream) {
+  return call(kHip, "hipMemcpyWithStream", kBlocks,
+              [&](Call& at) { return sided_copy(at, to, from, bytes, kind, stream, true); });
+}
+
+int hipMemcpyHtoD(Handle to, void* from, std::size_t bytes) {
+  return call(kHip, "hipMemcpyHtoD", kBlocks, [&](Call& at) {
+    return copy(at, to, Side::kDevice, number(from), Side::kHost, bytes, 0, true);
+  });
+}
+
+int hipMemcpyDtoH(void* to, Handle from, std::size_t bytes) {
+  return call(kHip, "hipMemcpyDtoH", kBlocks, [&](Call& at) {
+    return copy(at, number(to), Side::kHost, from, Side::kDevice, bytes, 0, true);
+  });
+}
+
+int hipMemcpyHtoDAsync(Handle to, const void* from, std::size_t bytes, Handle stream) {
+  return call(kHip, "hipMemcpyHtoDAsync", kPlain, [&](Call& at) {
+    return copy(at, to, Side::kDevice, number(from), Side::kHost, bytes, stream, false);
+  });
+}
+
+int hipMemcpyDtoHAsync(void* to, Handle from, std::size_t bytes, Handle stream) {
+  return call(kHip, "hipMemcpyDtoHAsync", kPlain, [&](Call& at) {
+    return copy(at, number(to), Side::kHost, from, Side::kDevice, bytes, stream, false);
+  });
+}
+
+int hipMemcpyDtoDAsync(Handle to, Handle from, std::size_t bytes, Handle stream) {
+  return call(kHip, "hipMemcpyDtoDAsync", kPlain, [&](Call& at) {
+    return copy(at, to, Side::kDevice, from, Side::kDevice, bytes, stream, false);
+  });
+}
+
+int hipMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device,
+                       std::size_t bytes, Handle stream) {
+  return call(kHip, "hipMemcpyPeerAsync", kPlain, [&](Call& at) -> int {
+    const bool there = at.machine.device(kHip, to_device) != nullptr &&
+                       at.machine.device(kHip, from_device) != nullptr;
+    if (!there) return kInvalidDevice;
+    return copy(at, number(to), Side::kDevice, number(from), Side::kDevice, bytes, stream, false);
+  });
+}
+
+int hipMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                     std::size_t width, std::size_t height, int kind, Handle stream) {
+  return call(kHip, "hipMemcpy2DAsync", kPlain, [&](Call& at) -> int {
+    if (kind < kHostToHost || kind > kDefault) return kInvalidValue;
+    return copy_2d(at, {number(to), to_pitch}, to_side(kind), {number(from), from_pitch},
+                   from_side(kind), width, height, stream, false);
+  });
+}
+
+int hipMemset(void* pointer, int value, std::size_t bytes) {
+  return call(kHip, "hipMemset", kPlain, [&](Call& at) {
+    return fill(at, number(pointer), static_cast<std::uint32_t>(value), 1, bytes, 0, false);
+  });
+}
+
+int hipMemsetAsync(void* pointer, int value, std::size_t bytes, Handle stream) {
+  return call(kHip, "hipMemsetAsync", kPlain, [&](Call& at) {
+    return fill(at, number(pointer), static_cast<std::uint32_t>(value), 1, bytes, stream, false);
+  });
+}
+
+int hipMemsetD8Async(Handle pointer, unsigned char value, std::size_t count, Handle stream) {
+  return call(kHip, "hipMemsetD8Async", kPlain,
+              [&](Call& at) { return fill(at, pointer, value, 1, count, stream, false); });
+}
+
+int hipMemsetD16Async(Handle pointer, unsigned short value, std::size_t count, Handle stream) {
+  return call(kHip, "hipMemsetD16Async", kPlain,
+              [&](Call& at) { return fill(at, pointer, value, 2, count, stream, false); });
+}
+
+int hipMemsetD32Async(Handle pointer, int value, std::size_t count, Handle stream) {
+  return call(kHip, "hipMemsetD32Async", kPlain, [&](Call& at) {
+    return fill(at, pointer, static_cast<std::uint32_t>(value), 4, count, stream, false);
+  });
+}

@@ -1,0 +1,90 @@
+// The driver functions in vendor-neutral form; cuda_*.cpp and hip_*.cpp are thin wrappers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "control/call.hpp"
+#include "control/checker.hpp"
+
+namespace fakegpu {
+
+using Handle = std::uint64_t;
+
+// Contexts, and objects by handle. Each function notes what it found in the trace.
+Context* current_context(Call& call);
+int find_stream(Call& call, Handle handle, Stream*& stream);
+int find_event(Call& call, Handle handle, Event*& event);
+int find_device(Call& call, int ordinal, Device*& device);
+
+/// Queues or captures work, after checking each declared access.
+int submit(Call& call, Stream& stream, Job job, bool kernel = false);
+
+// Streams.
+int stream_create(Call& call, Handle* out, unsigned flags, int priority);
+int stream_destroy(Call& call, Handle handle);
+int stream_synchronize(Call& call, Handle handle);
+int stream_query(Call& call, Handle handle);
+int stream_wait_event(Call& call, Handle handle, Handle event, unsigned flags);
+int stream_device(Call& call, Handle handle, int* ordinal);
+int stream_is_capturing(Call& call, Handle handle, int* status);
+int stream_capture_info(Call& call, Handle handle, int* status, std::uint64_t* id);
+int stream_begin_capture(Call& call, Handle handle, int mode);
+int stream_end_capture(Call& call, Handle handle, Handle* graph);
+int exchange_capture_mode(Call& call, int* mode);
+int context_synchronize(Call& call, Context& context);
+int graph_launch(Call& call, Handle graph, Handle stream);
+int graph_instantiate(Call& call, Handle* out, Handle graph);
+int graph_destroy(Call& call, Handle graph);
+
+// Events.
+int event_create(Call& call, Handle* out, unsigned flags);
+int event_destroy(Call& call, Handle handle);
+int event_record(Call& call, Handle handle, Handle stream);
+int event_query(Call& call, Handle handle);
+int event_synchronize(Call& call, Handle handle);
+int event_elapsed(Call& call, float* milliseconds, Handle start, Handle end);
+int context_record(Call& call, Context& context, Handle event);
+int context_wait(Call& call, Context& context, Handle event);
+
+// Memory.
+int memory_allocate(Call& call, Handle* out, std::size_t bytes, MemoryKind kind, unsigned flags);
+int memory_free(Call& call, Handle pointer, MemoryKind kind, bool waits);
+int memory_allocate_async(Call& call, Handle* out, std::size_t bytes, Pool* pool, Handle stream);
+int memory_free_async(Call& call, Handle pointer, Handle stream);
+int host_register(Call& call, void* pointer, std::size_t bytes);
+int host_unregister(Call& call, void* pointer);
+int pool_create(Call& call, Handle* out, int ordinal);
+int pool_destroy(Call& call, Handle pool);
+int find_pool(Call& call, Handle handle, Pool*& pool);
+int address_range(Call& call, Handle pointer, Handle* base, std::size_t* bytes);
+
+// Copies, fills, launches.
+struct Plane {  // one side of a 2-D copy
+  Handle base = 0;
+  std::size_t pitch = 0;
+};
+enum class Side { kAny, kHost, kDevice };  // the memory type that the caller declares
+int copy(Call& call, Handle to, Side to_side, Handle from, Side from_side, std::size_t bytes,
+         Handle stream, bool wait);
+int copy_2d(Call& call, const Plane& to, Side to_side, const Plane& from, Side from_side,
+            std::size_t width, std::size_t height, Handle stream, bool wait);
+int fill(Call& call, Handle pointer, std::uint32_t value, std::size_t unit, std::size_t count,
+         Handle stream, bool wait);
+int module_load(Call& call, Handle* out, const void* image);
+int module_unload(Call& call, Handle handle);
+int module_function(Call& call, Handle* out, Handle module, const char* name);
+int launch(Call& call, Handle function, const unsigned (&grid)[3], const unsigned (&block)[3],
+           unsigned shared_bytes, Handle stream, void** parameters, void** extra);
+int launch_host(Call& call, Handle stream, void (*function)(void*), void* data);
+
+// Devices.
+int device_attribute(Call& call, int* value, int attribute, int ordinal);
+int device_name(Call& call, char* name, int room, int ordinal);
+int pci_bus_id(Call& call, char* text, int room, int ordinal);
+int can_access_peer(Call& call, int* yes, int ordinal, int peer);
+int enable_peer(Call& call, Context& from, Device& to, bool enable);
+
+const char* error_name(Vendor vendor, int code);
+
+}  // namespace fakegpu

@@ -1,0 +1,130 @@
+// Events of both drivers: a wait refers to the latest record at the time of the call.
+#include <algorithm>
+
+#include "machine/capture.hpp"
+#include "machine/driver.hpp"
+
+namespace fakegpu {
+namespace {
+
+bool reached(const Snapshot& snapshot) {
+  return std::all_of(snapshot.ops.begin(), snapshot.ops.end(),
+                     [](const Op* op) { return op->done(); });
+}
+
+}  // namespace
+
+int find_event(Call& call, Handle handle, Event*& event) {
+  call.note("event", handle);
+  event = call.machine.events.alive(handle);
+  if (event != nullptr && event->context->device->vendor == call.vendor) return kSuccess;
+  call.violation("bad-handle", "no such event, or it has been destroyed", 0, handle);
+  return kInvalidHandle;
+}
+
+int event_create(Call& call, Handle* out, unsigned flags) {
+  Context* context = current_context(call);
+  if (context == nullptr) return kInvalidContext;
+  if (out == nullptr) return kInvalidValue;
+  Event* event = call.machine.events.add();
+  event->context = context;
+  event->flags = flags;
+  *out = event->handle;
+  call.note("event", *out).note("flags", flags).note("device", context->device->ordinal);
+  return kSuccess;
+}
+
+int event_destroy(Call& call, Handle handle) {
+  Event* event = nullptr;
+  if (const int code = find_event(call, handle, event)) return code;
+  event->alive = false;  // legal while the event is pending
+  event->snapshot = {};
+  return kSuccess;
+}
+
+int event_record(Call& call, Handle handle, Handle stream_handle) {
+  Event* event = nullptr;
+  Stream* stream = nullptr;
+  if (const int code = find_event(call, handle, event)) return code;
+  if (const int code = find_stream(call, stream_handle, stream)) return code;
+  if (event->context != stream->context) {
+    call.violation("wrong-device-record", "an event is recorded on a stream of another context");
+    return kInvalidHandle;
+  }
+  if (stream->capture != nullptr) return capture_record(*stream, *event);
+  if (const int code = refuse_implicit(*stream, true)) return code;
+  call.machine.next_call = call.number;
+  event->snapshot = call.machine.snapshot(*stream);
+  event->recorded = true;
+  event->stream = stream;
+  event->capture = nullptr;
+  return kSuccess;
+}
+
+int event_query(Call& call, Handle handle) {
+  Event* event = nullptr;
+  if (const int code = find_event(call, handle, event)) return code;
+  if (event->capture != nullptr) return kCapturedEvent;
+  const bool modern_hip =
+      call.vendor == Vendor::kHip && call.machine.settings.hip_version >= 70000000;
+  if (modern_hip)
+    if (const int code = refuse_unsafe(call)) return code;
+  if (!reached(event->snapshot)) return kNotReady;
+  call.join(event->snapshot.clock);
+  return kSuccess;
+}
+
+int event_synchronize(Call& call, Handle handle) {
+  Event* event = nullptr;
+  if (const int code = find_event(call, handle, event)) return code;
+  if (event->capture != nullptr) return kCapturedEvent;
+  const Snapshot what = event->snapshot;  // the event may be recorded again while the host waits
+  call.wait(what);
+  return kSuccess;
+}
+
+int event_elapsed(Call& call, float* milliseconds, Handle start_handle, Handle end_handle) {
+  Event* start = nullptr;
+  Event* end = nullptr;
+  if (const int code = find_event(call, start_handle, start)) return code;
+  if (const int code = find_event(call, end_handle, end)) return code;
+  if (((start->flags | end->flags) & kDisableTiming) != 0) return kInvalidHandle;
+  if (!start->recorded || !end->recorded || start->capture != end->capture) return kInvalidHandle;
+  if (start->capture != nullptr) return kCapturedEvent;
+  if (!reached(start->snapshot) || !reached(end->snapshot)) return kNotReady;
+  const auto at = [](const Event& event) {
+    std::int64_t latest = 0;
+    for (const Op* op : event.snapshot.ops) latest = std::max(latest, op->finished_at());
+    return latest;
+  };
+  *milliseconds = static_cast<float>(static_cast<double>(at(*end) - at(*start)) / 1e6);
+  return kSuccess;
+}
+
+int context_record(Call& call, Context& context, Handle handle) {
+  Event* event = nullptr;
+  if (const int code = find_event(call, handle, event)) return code;
+  if (event->context != &context) return kInvalidHandle;
+  if (const int code = refuse_wait(context)) return code;
+  event->snapshot = call.machine.snapshot(context);
+  event->recorded = true;
+  event->stream = nullptr;
+  event->capture = nullptr;
+  call.note("device", context.device->ordinal);
+  return kSuccess;
+}
+
+int context_wait(Call& call, Context& context, Handle handle) {
+  Event* event = nullptr;
+  if (const int code = find_event(call, handle, event)) return code;
+  if (event->capture != nullptr) return kCaptureUnsupported;
+  if (const int code = refuse_wait(context)) return code;
+  call.machine.next_call = call.number;
+  for (Stream* stream : context.streams) call.machine.enqueue(*stream, {}, event->snapshot);
+  context.waits.clock.join(event->snapshot.clock);
+  context.waits.ops.insert(context.waits.ops.end(), event->snapshot.ops.begin(),
+                           event->snapshot.ops.end());
+  return kSuccess;
+}
+
+}  // namespace fakegpu

@@ -1,0 +1,199 @@
+// Streams, graphs and context-wide calls of both drivers.
+#include <csignal>
+
+#include "machine/capture.hpp"
+#include "machine/driver.hpp"
+
+namespace fakegpu {
+namespace {
+
+int bad_stream(Call& call, Handle handle) {
+  Machine& machine = call.machine;
+  const bool stale = machine.streams.find(handle) != nullptr;
+  call.violation("bad-handle", stale ? "a stream that has been destroyed" : "no such stream", 0,
+                 handle);
+  if (machine.settings.crash_on_bad_handle) std::raise(SIGSEGV);
+  const bool old_hip = call.vendor == Vendor::kHip && machine.settings.hip_version < 70000000;
+  return old_hip ? kContextIsDestroyed : kInvalidHandle;
+}
+
+int special_stream(Call& call, Handle handle, Stream*& stream) {
+  Machine& machine = call.machine;
+  if (handle == kLegacyHandle && call.vendor == Vendor::kHip) {
+    call.violation("hip-stream-one", "HIP dereferences the value 1 (hipStreamLegacy)");
+    if (machine.settings.hip_crash_on_one) std::raise(SIGSEGV);
+    return kInvalidHandle;
+  }
+  Context* context = current_context(call);
+  if (context == nullptr) return kInvalidContext;
+  const bool own = handle == kPerThreadHandle || (handle == 0 && null_is_per_thread());
+  stream = own ? machine.per_thread_stream(*context) : context->legacy;
+  return kSuccess;
+}
+
+}  // namespace
+
+int find_stream(Call& call, Handle handle, Stream*& stream) {
+  call.note("stream", handle);
+  if (handle <= kPerThreadHandle) {
+    if (const int code = special_stream(call, handle, stream)) return code;
+  } else {
+    stream = call.machine.streams.alive(handle);
+    if (stream == nullptr || stream->context->device->vendor != call.vendor)
+      return bad_stream(call, handle);
+  }
+  call.note("device", stream->context->device->ordinal);
+  if (stream->capture != nullptr) call.note("capture", stream->capture->id);
+  return kSuccess;
+}
+
+int submit(Call& call, Stream& stream, Job job, bool kernel) {
+  if (stream.capture != nullptr) return capture_job(stream, std::move(job));
+  if (const int code = refuse_implicit(stream, true)) return code;
+  Machine& machine = call.machine;
+  Op::Work work = [run = std::move(job.run)] {
+    if (run) run();
+  };
+  machine.next_call = call.number;
+  machine.enqueue(stream, std::move(work), {});
+  const Accessor accessor = accessor_of(call, stream, kernel);
+  for (const Touch& touch : job.touches) check_touch(call, accessor, touch);
+  return kSuccess;
+}
+
+int stream_create(Call& call, Handle* out, unsigned flags, int priority) {
+  Context* context = current_context(call);
+  if (context == nullptr) return kInvalidContext;
+  if (out == nullptr || flags > kNonBlocking) return kInvalidValue;
+  *out = call.machine.add_stream(*context, flags, priority)->handle;
+  call.note("stream", *out).note("flags", flags).note("device", context->device->ordinal);
+  return kSuccess;
+}
+
+int stream_destroy(Call& call, Handle handle) {
+  Stream* stream = nullptr;
+  if (handle <= kPerThreadHandle) return kInvalidHandle;
+  if (const int code = find_stream(call, handle, stream)) return code;
+  leave_capture(*stream);
+  call.machine.destroy_stream(*stream);
+  return kSuccess;
+}
+
+int stream_synchronize(Call& call, Handle handle) {
+  Stream* stream = nullptr;
+  if (const int code = find_stream(call, handle, stream)) return code;
+  if (const int code = refuse_wait(*stream)) return code;
+  call.wait(call.machine.everything(*stream));
+  return kSuccess;
+}
+
+int stream_query(Call& call, Handle handle) {
+  Stream* stream = nullptr;
+  if (const int code = find_stream(call, handle, stream)) return code;
+  if (const int code = refuse_wait(*stream)) return code;
+  const Snapshot all = call.machine.everything(*stream);
+  for (const Op* op : all.ops)
+    if (!op->done()) return kNotReady;
+  call.join(all.clock);
+  return kSuccess;
+}
+
+int stream_wait_event(Call& call, Handle handle, Handle event_handle, unsigned flags) {
+  Stream* stream = nullptr;
+  Event* event = nullptr;
+  if (const int code = find_stream(call, handle, stream)) return code;
+  if (const int code = find_event(call, event_handle, event)) return code;
+  if (!event->recorded) return kSuccess;
+  bool handled = false;
+  if (const int code = capture_wait(*stream, *event, (flags & 1) != 0, handled)) return code;
+  if (handled) return kSuccess;
+  if (const int code = refuse_implicit(*stream, true)) return code;
+  const bool dead = event->stream != nullptr && !event->stream->alive;
+  // HIP does not wait for an event whose recording stream has been destroyed.
+  if (call.vendor == Vendor::kHip && dead) return kSuccess;
+  call.machine.next_call = call.number;
+  call.machine.enqueue(*stream, {}, event->snapshot);
+  return kSuccess;
+}
+
+int stream_device(Call& call, Handle handle, int* ordinal) {
+  Stream* stream = nullptr;
+  if (const int code = find_stream(call, handle, stream)) return code;
+  *ordinal = stream->context->device->ordinal;
+  return kSuccess;
+}
+
+int stream_is_capturing(Call& call, Handle handle, int* status) {
+  return stream_capture_info(call, handle, status, nullptr);
+}
+
+int stream_capture_info(Call& call, Handle handle, int* status, std::uint64_t* id) {
+  Stream* stream = nullptr;
+  if (const int code = find_stream(call, handle, stream)) return code;
+  if (status == nullptr) return kInvalidValue;
+  if (const int code = refuse_implicit(*stream, false)) return code;
+  const Capture* capture = stream->capture;
+  *status = capture == nullptr ? kNoCapture : capture->status;
+  if (id != nullptr && *status == kActive) *id = capture->id;
+  return kSuccess;
+}
+
+int stream_begin_capture(Call& call, Handle handle, int mode) {
+  Stream* stream = nullptr;
+  if (const int code = find_stream(call, handle, stream)) return code;
+  return begin_capture(call.note("mode", mode), *stream, mode);
+}
+
+int stream_end_capture(Call& call, Handle handle, Handle* out) {
+  Stream* stream = nullptr;
+  if (const int code = find_stream(call, handle, stream)) return code;
+  Graph* graph = nullptr;
+  const int code = end_capture(call, *stream, graph);
+  *out = graph != nullptr ? graph->handle : 0;
+  return code;
+}
+
+int exchange_capture_mode(Call& call, int* mode) {
+  if (mode == nullptr || *mode < kGlobal || *mode > kRelaxed) return kInvalidValue;
+  CaptureMode& own = call.machine.thread().mode;
+  const CaptureMode before = own;
+  own = static_cast<CaptureMode>(*mode);
+  call.note("mode", *mode);
+  *mode = before;
+  return kSuccess;
+}
+
+int context_synchronize(Call& call, Context& context) {
+  call.note("device", context.device->ordinal);
+  if (const int code = refuse_wait(context)) return code;
+  call.wait(call.machine.snapshot(context));
+  return kSuccess;
+}
+
+int graph_instantiate(Call& call, Handle* out, Handle handle) {
+  const Graph* graph = call.machine.graphs.alive(handle);
+  if (graph == nullptr || out == nullptr) return kInvalidValue;
+  Graph copy = *graph;
+  copy.executable = true;
+  *out = call.machine.graphs.add(std::move(copy))->handle;
+  return kSuccess;
+}
+
+int graph_launch(Call& call, Handle handle, Handle stream_handle) {
+  const Graph* graph = call.machine.graphs.alive(handle);
+  if (graph == nullptr || !graph->executable) return kInvalidValue;
+  Stream* stream = nullptr;
+  if (const int code = find_stream(call, stream_handle, stream)) return code;
+  for (const Job& job : graph->jobs)
+    if (const int code = submit(call, *stream, job)) return code;
+  return kSuccess;
+}
+
+int graph_destroy(Call& call, Handle handle) {
+  Graph* graph = call.machine.graphs.alive(handle);
+  if (graph == nullptr) return kInvalidValue;
+  graph->alive = false;
+  return kSuccess;
+}
+
+}  // namespace fakegpu
