@@ -171,12 +171,11 @@ gate-canary: $(VENV)/pip ## plant every gate's bug in a copy of the tree: each m
 	$(BIN)/python tools/gates/canary.py --all
 
 # Short names: `make asan` is `make gate G=asan`.
-.PHONY: $(GATES) $(GATES:%=gate-%) bench-docs gpu-hardware zoo
+.PHONY: $(GATES) $(GATES:%=gate-%) bench-docs gpu-hardware
 $(GATES):
 	$(MAKE) --no-print-directory gate G=$@
 bench-docs: bench-page
 gpu-hardware: bench-gpu
-zoo: gate-mutants
 
 # Each file below marks a finished step; it is made again when its prerequisites change.
 $(VENV)/pip:

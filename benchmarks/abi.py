@@ -1,4 +1,4 @@
-"""A14: the stable-ABI build beside the full-API build of one commit, on one interpreter.
+"""A14: the stable-ABI build against the full-API build of one commit, on one interpreter.
 
 Both are built by plain CMake. Their timings alternate, process by process, so that the machine's
 state meets both alike, and each is in units of its own process' no-op; the instructions are

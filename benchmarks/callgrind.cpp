@@ -1,4 +1,4 @@
-// Owns the two requests by which the counted process tells callgrind what to count.
+// The two callgrind client requests that start and stop counting.
 #include <valgrind/callgrind.h>
 
 extern "C" {

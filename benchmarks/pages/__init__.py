@@ -2,7 +2,7 @@
 
 records.py   picks the newest record that answers a question
 plots.py     what every plot has in common: size, colours, the digest of its data inside the SVG
-exchange.py  group A in U · footprint.py  group E · abi.py  the stable ABI beside the full one
+exchange.py  group A in U · footprint.py  group E · abi.py  the stable ABI against the full one
 copies.py    group B and the transposes of growing size · devices.py  group D
 counts.py    instructions per call, out of budget.json
 

@@ -1,4 +1,4 @@
-"""A14 on the page: what the stable ABI costs beside the full API of the same interpreter."""
+"""A14 on the page: the cost of the stable ABI against the full API of the same interpreter."""
 
 from __future__ import annotations
 

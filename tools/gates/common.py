@@ -39,10 +39,10 @@ def say(text: str) -> None:
 
 def tool(name: str) -> str:
     """Finds a program in this environment, otherwise on PATH."""
-    beside = Path(sys.executable).parent / name
-    found = str(beside) if beside.is_file() else shutil.which(name)
+    in_environment = Path(sys.executable).parent / name
+    found = str(in_environment) if in_environment.is_file() else shutil.which(name)
     if found is None:
-        sys.exit(f"{name} is neither in {beside.parent} nor on PATH")
+        sys.exit(f"{name} is neither in {in_environment.parent} nor on PATH")
     return found
 
 

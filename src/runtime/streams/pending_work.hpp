@@ -112,7 +112,7 @@ const EventPtr& event_of(PendingUse& use);
 PendingUse recorded_use(const StreamPtr& stream, bool writes, unsigned long long capture = 0);
 PendingUse unrecorded_use(const StreamPtr& stream, bool writes, const Capture& capture = {});
 /// Whether the use belongs to a graph capture that has ended. Such work runs when the graph is
-/// launched, by someone else; whoever launches the graph orders it, so nothing waits for it here.
+/// launched, and its launcher orders it, so nothing waits for it here.
 bool is_from_ended_capture(const PendingUse& use) noexcept;
 /// Whether the work is known to have finished; false if it cannot be queried.
 bool is_finished(const PendingUse& use) noexcept;

@@ -17,8 +17,8 @@ SOURCE = PACKAGE.parent
 
 def tool(name: str) -> str:
     """The program from this interpreter's environment, else from PATH."""
-    beside = shutil.which(name, path=str(Path(sys.executable).parent))
-    found = beside or shutil.which(name)
+    in_environment = shutil.which(name, path=str(Path(sys.executable).parent))
+    found = in_environment or shutil.which(name)
     if found is None:
         raise FileNotFoundError(f"fakegpu needs {name} to build the simulated drivers")
     return found

@@ -1,4 +1,4 @@
-"""LIFE checks of a consumer: what becomes of the capsule and the tensor that it takes."""
+"""LIFE checks of a consumer: how it treats the capsule and the tensor that it takes."""
 
 from __future__ import annotations
 
