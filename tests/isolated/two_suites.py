@@ -19,7 +19,17 @@ from typing import Any
 TESTS = Path(__file__).resolve().parent.parent
 # Tests of the repository, of the process or of other processes, by stem.
 ELSEWHERE = (
-    *("house", "docs", "package", "canary", "requirements", "bench_check", "bench_docs", "mutants"),
+    *(
+        "architecture",
+        "house",
+        "docs",
+        "package",
+        "canary",
+        "requirements",
+        "bench_check",
+        "bench_docs",
+        "mutants",
+    ),
     *("gates", "oom", "hostile", "exit", "conformance", "cli", "adversary", "adapters"),
     *("matrix", "spy", "trace", "findings", "browser", "picture", "report_schema"),
     *("verification", "abi"),

@@ -29,6 +29,7 @@ NOT_HERE = [
     "tests/devices/test_gpu_faults.py",
     "tests/devices/test_gpu_hardware.py",
     "tests/devices/test_gpu_kernels.py",
+    "tests/gates/test_architecture.py",
     "tests/gates/test_house.py",
     "tests/kit/test_matrix.py",
     "tests/kit/test_fork_server.py",

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
 #: Tests of the repository, the installed package and the manual: no gate repeats them.
 OF_THE_REPOSITORY = (
+    "test_architecture.py",
     "test_house.py",
     "test_canary.py",
     "test_docs.py",
