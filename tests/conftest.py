@@ -72,7 +72,9 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.addinivalue_line("markers", "hardware: needs a GPU; see the option --hardware")
     config.addinivalue_line("markers", "long: takes minutes; see the option --long")
-    config.addinivalue_line("markers", "way(*names): only for partners of that name or protocol")
+    config.addinivalue_line(
+        "markers", "needs(*names): hardware test for partners with that name or these protocols"
+    )
 
 
 def deselected_markers(config: pytest.Config) -> dict[str, str]:

@@ -1,5 +1,4 @@
-"""Our declarations of the drivers' binary interfaces: complete, and like those of the vendors' own
-headers where these are."""
+"""The declared driver ABI: complete, and equal to the vendors' headers where installed."""
 
 from __future__ import annotations
 
@@ -13,13 +12,13 @@ from devices.abi import declared
 
 
 def wheels() -> list[str]:
-    """NVIDIA's wheels put their headers beside their libraries."""
+    """The include folders of NVIDIA's wheels."""
     site = Path(sysconfig.get_path("purelib")) / "nvidia"
     return [str(path.parent) for path in sorted(site.glob("*/include"))]
 
 
 def headers(vendor: str) -> Iterator[Path]:
-    """The include folders of the toolkits found; CUDA_HOME and HIP_PATH come first."""
+    """The include folders of the installed toolkits; CUDA_HOME and HIP_PATH come first."""
     places = {
         "cuda": [os.environ.get("CUDA_HOME", ""), "/usr/local/cuda", *wheels()],
         "hip": [os.environ.get("HIP_PATH", ""), "/usr", "/opt/rocm"],
@@ -32,15 +31,15 @@ def headers(vendor: str) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("vendor", ["cuda", "hip"])
-def test_what_we_declare_is_what_the_vendor_declares(vendor: str, tmp_path: Path) -> None:
+def test_declarations_match_the_vendors_headers(vendor: str, tmp_path: Path) -> None:
     found = list(headers(vendor))
     if not found:
-        pytest.skip(f"no headers of {vendor} here; `make gpu-nodevice` gets them and asks the same")
+        pytest.skip(f"no {vendor} headers; `make gpu-nodevice` installs them and runs this check")
     for include in found:
         assert declared.errors(vendor, include, tmp_path) == "", include
 
 
-def test_every_function_is_declared_and_asked_for() -> None:
+def test_every_declared_function_is_looked_up() -> None:
     cuda, hip = declared.cuda_symbols(), declared.hip_symbols()
     assert {member for _, _, member in cuda} == declared.members("cuda_abi.hpp")
     assert {member for _, member in hip} == declared.members("hip_abi.hpp")
@@ -59,12 +58,12 @@ def test_every_function_is_declared_and_asked_for() -> None:
         ("kPointerDevice = 9;", "kPointerDevice = 8;"),
     ],
 )  # fmt: skip
-def test_a_wrong_declaration_is_seen(
+def test_a_wrong_declaration_is_detected(
     declaration: str, wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = next(headers("cuda"), None)
     if found is None:
-        pytest.skip("no headers of cuda here; `make gpu-nodevice` gets them and asks the same")
+        pytest.skip("no CUDA headers; `make gpu-nodevice` installs them and runs this check")
     for path in declared.RUNTIME.rglob("*.?pp"):
         text = path.read_text(encoding="utf-8")
         if path.name == "cuda_abi.hpp":

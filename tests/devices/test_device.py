@@ -1,4 +1,4 @@
-"""Device objects: names, attributes, equality, hashing, pickling, and every way to misuse them."""
+"""Device objects (names, equality, pickling, misuse), and Array.to_device() without a GPU."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_device(name: str) -> None:
     ("short", "name"), [("cuda", "cuda:0"), ("rocm", "rocm:0"), ("cuda_managed", "cuda_managed:0"),
                         ("cpu:0", "cpu")]
 )  # fmt: skip
-def test_a_short_name_means_unit_0_but_is_not_its_name(short: str, name: str) -> None:
+def test_a_name_without_a_number_means_device_0(short: str, name: str) -> None:
     assert Device(short) == Device(name) == name
     assert Device(short) != short
 
@@ -68,7 +68,7 @@ UNKNOWN = [
 
 
 @pytest.mark.parametrize("name", UNKNOWN, ids=range(len(UNKNOWN)))
-def test_an_unknown_name_is_a_value_error_that_shows_it(name: str) -> None:
+def test_an_unknown_name_is_a_value_error_that_quotes_it(name: str) -> None:
     with pytest.raises(ValueError, match="no device is named") as caught:
         Device(name)
     assert repr(name)[:60] in str(caught.value)
@@ -76,7 +76,7 @@ def test_an_unknown_name_is_a_value_error_that_shows_it(name: str) -> None:
 
 
 @pytest.mark.parametrize("wrong", [None, 1, (1, 0), b"cpu", ["cpu"], object(), Device])
-def test_anything_else_is_a_type_error_that_names_its_type(wrong: object) -> None:
+def test_other_types_are_a_type_error_that_names_the_type(wrong: object) -> None:
     with pytest.raises(TypeError, match=f"device must be .*, not {type(wrong).__name__}"):
         Device(wrong)  # type: ignore[arg-type]
 
@@ -90,7 +90,7 @@ def test_wrong_arguments(args: tuple[Any, ...], keywords: dict[str, Any]) -> Non
         Device(*args, **keywords)
 
 
-def test_it_has_no_order_and_is_final_and_immutable() -> None:
+def test_devices_are_unordered_final_and_immutable() -> None:
     with pytest.raises(TypeError, match="not supported between"):
         sorted([Device("cpu"), Device("cuda:0")])  # type: ignore[type-var]
     with pytest.raises(TypeError, match="not an acceptable base type"):
@@ -102,7 +102,7 @@ def test_it_has_no_order_and_is_final_and_immutable() -> None:
             setattr(Device("cpu"), attribute, 1)
 
 
-def test_it_says_what_it_is() -> None:
+def test_signature_and_docstrings() -> None:
     assert Device.__module__ == "refarray" and Device.__qualname__ == "Device"
     assert str(signatures.signature(Device)) == "(name)"
     assert "Array API" in (Device.__doc__ or "")
@@ -110,16 +110,16 @@ def test_it_says_what_it_is() -> None:
         assert getattr(Device, attribute).__doc__
 
 
-def test_an_array_on_the_cpu_gives_one_object() -> None:
+def test_cpu_arrays_share_one_device_object() -> None:
     array = refarray.zeros((1,))
     assert array.device is refarray.zeros((2,)).device is Device("cpu")
     assert array.device == "cpu"
 
 
-# Where an array is, and where it can go.
+# Array.device and Array.to_device().
 
 
-def test_to_the_device_it_is_on_is_another_array_over_the_same_memory() -> None:
+def test_to_its_own_device_shares_the_memory() -> None:
     array = refarray.asarray([1, 2, 3])
     for same in (
         array.to_device("cpu"),
@@ -134,7 +134,7 @@ def test_to_the_device_it_is_on_is_another_array_over_the_same_memory() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in DEVICES if name != "cpu"])
-def test_a_device_this_build_cannot_allocate_on(name: str) -> None:
+def test_an_unusable_device_is_a_buffer_error(name: str) -> None:
     array = refarray.zeros((2,))
     for move in (
         lambda: array.to_device(name),

@@ -1,5 +1,5 @@
-"""What is easy to get wrong about a vendor's library: the toolkit's stub, names with an old form,
-files that are no driver, several copies of HIP, and processes that fork."""
+"""Pitfalls of driver libraries: the toolkit's stub, functions whose signature changed, files that
+are not drivers, several copies of HIP, and fork()."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ import refarray
 RUNTIME = Path(__file__).resolve().parents[2] / "src" / "runtime" / "drivers"
 
 
-def asked_of_cuda() -> list[str]:
-    """The functions that we ask libcuda for."""
+def cuda_lookups() -> list[str]:
+    """The functions that refarray looks up in libcuda."""
     text = (RUNTIME / "cuda_symbols.cpp").read_text(encoding="utf-8")
     return re.findall(r'\{"(cu\w+)", \d+', text)
 
 
-def asked_of_hip() -> list[str]:
-    """The functions that we ask libamdhip64 for, under all their names."""
+def hip_lookups() -> list[str]:
+    """The functions that refarray looks up in libamdhip64, with their alternative names."""
     rows = re.findall(
         r'\{"(hip\w+)", (?:nullptr|"(\w+)"),', (RUNTIME / "hip.cpp").read_text("utf-8")
     )
@@ -42,10 +42,10 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def stub(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Like the toolkit's lib64/stubs/libcuda.so: every name in every version, each of which returns
-    34 and writes nothing."""
+    """Like the toolkit's lib64/stubs/libcuda.so: every version of every function returns 34 and
+    writes no output."""
     folder = tmp_path_factory.mktemp("stub")
-    names = {*asked_of_cuda(), "cuGetProcAddress"}
+    names = {*cuda_lookups(), "cuGetProcAddress"}
     lines = [f'extern "C" int {name}{form}() {{ return 34; }}'
              for name in sorted(names) for form in ("", "_v2", "_ptsz")]  # fmt: skip
     source = written(folder / "stub.cpp", "\n".join(lines) + "\n")
@@ -53,9 +53,9 @@ def stub(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_stub_where_the_driver_should_be(stub: Path, tmp_path: Path) -> None:
-    """Somebody has put the stub's folder into the search path, under the name of the driver."""
+    """The search path has a copy of the stub under the driver's name."""
     shutil.copy(stub, tmp_path / "libcuda.so.1")
-    for chosen in ("", str(stub)):  # an empty variable names nothing
+    for chosen in ("", str(stub)):  # an empty variable counts as unset
         found = of_vendor("CUDA", run(PROBE, LD_LIBRARY_PATH=tmp_path, REFARRAY_LIBCUDA=chosen))
         assert (found["library"], found["devices"]) == (chosen or "libcuda.so.1", None)
         assert found["detail"].startswith("cuInit returned 34 (this is the CUDA Toolkit's stub")
@@ -71,7 +71,7 @@ print(json.dumps([rows[0]["library"], {str(stub)!r} in open("/proc/self/maps").r
 
 
 def test_an_error_without_a_name(driver: Path) -> None:
-    """A driver that fails to say what an error is called leaves the name unwritten."""
+    """If the lookup of an error's name fails, the driver does not write the name."""
     code = """
 import json, refarray
 try:
@@ -84,12 +84,12 @@ except refarray.DriverError as error:
     assert text.endswith("failed with 719 (unknown error): no description")
 
 
-# Files that are no driver.
+# Files that are not drivers.
 
 
 @pytest.mark.parametrize("vendor", VARIABLES)
-def test_a_variable_that_names_something_else(vendor: str, tmp_path: Path) -> None:
-    """The file and the reason are in the report, and nothing else is tried in its place."""
+def test_a_variable_that_names_another_file(vendor: str, tmp_path: Path) -> None:
+    """The report has the file and the reason; no other library is tried."""
     (tmp_path / "folder").mkdir()
     for file, why in {
         tmp_path / "missing.so": "No such file",
@@ -112,7 +112,7 @@ def test_the_other_vendors_library(vendor: str, other: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("vendor", VARIABLES)
-def test_a_library_whose_own_needs_are_missing(vendor: str, tmp_path: Path) -> None:
+def test_a_library_with_undefined_symbols(vendor: str, tmp_path: Path) -> None:
     needed = compiled(tmp_path / "libneeded.so", source=written(tmp_path / "n.cpp", "int n;\n"))
     source = written(tmp_path / "d.cpp", "extern int n;\nint* d() { return &n; }\n")
     library = compiled(
@@ -123,8 +123,8 @@ def test_a_library_whose_own_needs_are_missing(vendor: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("vendor", VARIABLES)
-def test_a_drivers_names_stay_its_own(driver: Path, vendor: str) -> None:
-    """Other libraries of the process, which look for a driver themselves, do not find this one."""
+def test_a_drivers_symbols_stay_local(driver: Path, vendor: str) -> None:
+    """The driver is opened with RTLD_LOCAL: other libraries do not see its symbols."""
     code = """
 import ctypes, json, refarray._native as n
 rows = n._probe_drivers()
@@ -135,36 +135,36 @@ print(json.dumps([any(row["devices"] for row in rows), hasattr(ctypes.CDLL(None)
     assert seen == [True, False, False]
 
 
-# Forms that have changed.
+# Functions whose signature or meaning has changed.
 
 
-def test_nothing_is_asked_for_whose_form_has_changed() -> None:
-    """hipDeviceProp_t and HIP_MEMCPY3D have grown, and hipGetLastError means something else since
-    HIP 7. (Old forms of CUDA's: the drivers of these tests abort when they are asked for.)"""
+def test_no_function_with_a_changed_signature_is_looked_up() -> None:
+    """hipDeviceProp_t and HIP_MEMCPY3D have grown, and hipGetLastError has another meaning since
+    HIP 7. For CUDA, the drivers of these tests abort if an old version is looked up."""
     changed = {"hipGetDeviceProperties", "hipGetDevicePropertiesR0600", "hipDrvMemcpy3DAsync",
                "hipDrvMemcpy3D", "hipGetLastError", "hipPeekAtLastError"}  # fmt: skip
-    assert len(asked_of_hip()) > 30 and not changed & set(asked_of_hip())
-    assert len(asked_of_cuda()) > 45
+    assert len(hip_lookups()) > 30 and not changed & set(hip_lookups())
+    assert len(cuda_lookups()) > 45
 
 
 @pytest.mark.parametrize("hip", ["5.2", "6.3", "7.0", "10.0"])
-def test_memory_is_told_by_the_numbers_of_each_hip(isolated: object, hip: str) -> None:
-    """Device memory is 1 before HIP 6 and 2 after, and unknown memory is an error before HIP 7."""
+def test_memory_types_of_each_hip_version(isolated: object, hip: str) -> None:
+    """Device memory is 1 before HIP 6 and 2 since; unknown memory is an error before HIP 7."""
     assert isolated("hip_traps.py", "memory", hip) == "alive\n"  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("hip", ["5.2", "10.0"])
-def test_hip_never_sees_the_streams_one_and_two(isolated: object, hip: str) -> None:
-    """Released versions dereference them."""
+def test_hip_never_receives_streams_1_and_2(isolated: object, hip: str) -> None:
+    """Released versions of HIP dereference the stream handles 1 and 2."""
     assert isolated("hip_traps.py", "streams", hip) == "alive\n"  # type: ignore[operator]
 
 
-# Which of several HIP libraries.
+# The choice among several HIP libraries.
 
 
 @pytest.fixture
 def site(driver: Path, tmp_path: Path) -> Path:
-    """Our package in a folder of its own, as site-packages, with AMD's wheel and PyTorch's."""
+    """A folder like site-packages, with refarray, AMD's wheel and PyTorch's."""
     shutil.copytree(Path(refarray.__file__).parent, tmp_path / "refarray")
     for folder, names in {
         "_rocm_sdk_core/lib": ("libamdhip64.so.9", "libamdhip64.so.10", "libamdhip64.so.7.2.1"),
@@ -178,7 +178,7 @@ def site(driver: Path, tmp_path: Path) -> Path:
 
 
 def opened(site: Path, before: str = "") -> str:
-    """Which one is opened, with a higher version in the system's path."""
+    """The library that is opened when the system's path has a higher version."""
     code = f"{before}\nimport refarray, sys; assert refarray.__file__.startswith({str(site)!r})\n"
     paths = {"PYTHONPATH": site, "LD_LIBRARY_PATH": site / "system"}
     found = of_vendor("ROCm", run(code + PROBE, STUB_DEVICES=1, **paths))
@@ -187,8 +187,8 @@ def opened(site: Path, before: str = "") -> str:
     return str(library.relative_to(site)) if library.is_absolute() else str(library)
 
 
-def test_the_order_of_the_places(site: Path) -> None:
-    """AMD's wheel, whose names have no link without a version; then PyTorch's; then the system."""
+def test_the_order_of_the_search_path(site: Path) -> None:
+    """AMD's wheel, which has no unversioned link; then PyTorch's; then the system's."""
     assert opened(site) == "_rocm_sdk_core/lib/libamdhip64.so.10"
     shutil.rmtree(site / "_rocm_sdk_core")
     assert opened(site) == "torch/lib/libamdhip64.so"
@@ -197,12 +197,12 @@ def test_the_order_of_the_places(site: Path) -> None:
 
 
 @pytest.mark.parametrize("mapped", ["system/libamdhip64.so.6.3.60300", "torch/lib/libamdhip64.so"])
-def test_a_mapped_copy_comes_before_every_place(site: Path, mapped: str) -> None:
-    """HIP keeps its state in the library: streams of one copy mean nothing to another."""
+def test_a_copy_already_mapped_comes_first(site: Path, mapped: str) -> None:
+    """HIP's state lies in the library: the streams of one copy are invalid in another."""
     assert opened(site, f"import ctypes; ctypes.CDLL({str(site / mapped)!r})") == mapped
 
 
-# Processes that fork.
+# fork().
 
 FORK = """
 import json, os, sys
@@ -225,8 +225,9 @@ def in_child(body):
 
 
 @pytest.mark.parametrize("vendor", VARIABLES)
-def test_where_there_is_no_device_a_child_hears_why(driver: Path, vendor: str) -> None:
-    """Not that it was forked: another way to start it would not help."""
+def test_a_child_without_a_device_gets_the_reason(driver: Path, vendor: str) -> None:
+    """The error names the missing device, not the fork: starting the child otherwise would not
+    help."""
     code = f"""{FORK}
 import refarray
 def ask():
@@ -244,7 +245,7 @@ print(json.dumps([ask(), in_child(ask)]))
 def test_a_child_forked_while_a_driver_is_being_opened(
     driver: Path, vendor: str, tmp_path: Path
 ) -> None:
-    """The thread that holds the lock is not in the child, which must not wait for it."""
+    """The thread that holds the lock does not exist in the child, which must not wait for it."""
     pause = written(tmp_path / "pause", "")
     code = f"""{FORK}
 import pathlib, threading, time
@@ -279,8 +280,9 @@ drivers = fakegpu.load(cuda=1, hip=1)
 
 
 @pytest.mark.parametrize("device", ["cuda:0", "rocm:0", "cuda_host"])
-def test_a_child_lets_go_of_its_parents_arrays(device: str) -> None:
-    """Their memory, streams and events are the parent's, and so is the driver: none is touched."""
+def test_a_child_drops_its_parents_arrays(device: str) -> None:
+    """The memory, the streams, the events and the driver belong to the parent: the child calls no
+    driver function."""
     code = f"""{SIMULATED}
 import gc
 import refarray as ra
@@ -308,8 +310,9 @@ print(json.dumps([said, array == [0.0] * 64]))
     assert same
 
 
-def test_a_child_whose_parent_used_the_driver_without_us() -> None:
-    """The driver refuses to be initialised there: PyTorch in the parent, refarray in the child."""
+def test_a_child_whose_parent_initialised_the_driver() -> None:
+    """The driver cannot be initialised in the child, e.g. with PyTorch in the parent and refarray
+    in the child."""
     code = f"""{SIMULATED}
 import ctypes
 import refarray
@@ -322,6 +325,6 @@ print(json.dumps(in_child(ask)))
     assert kind == "BufferError" and "cuInit returned 3" in text and "forked" in text
 
 
-def test_this_process_has_opened_nothing() -> None:
-    """Every test here asks in a process of its own: this one could not be forked any more."""
+def test_this_process_has_opened_no_driver() -> None:
+    """Each test opens drivers in a subprocess: this process must stay able to fork."""
     assert "libdriver.so" not in Path("/proc/self/maps").read_text(encoding="utf-8"), os.getpid()

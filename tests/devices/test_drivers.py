@@ -1,4 +1,4 @@
-"""Which driver library is opened, what of it is asked for, and what is said when it is no use."""
+"""Driver libraries: which is opened and when, which functions are looked up, how failures read."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ def test_a_driver_that_fails(driver: Path, vendor: str, call: int, status: int) 
         assert "no device" in found["detail"]
 
 
-def test_nvidias_stub_is_told_from_a_driver(driver: Path) -> None:
-    """It answers every call with 34 and writes no result, that of the look-up included."""
+def test_nvidias_stub_is_recognised(driver: Path) -> None:
+    """Every call returns 34 and writes no output, cuGetProcAddress included."""
     found = report("CUDA", driver, init_status=34, devices=2)
     assert found["devices"] is None
     assert "cuInit returned 34" in found["detail"] and "stub" in found["detail"]
 
 
-def test_a_driver_with_the_older_look_up(tmp_path: Path) -> None:
-    """cuGetProcAddress of CUDA 11.3 has four parameters, and is called with four."""
+def test_a_driver_with_the_older_lookup(tmp_path: Path) -> None:
+    """cuGetProcAddress of CUDA 11.3 has four parameters and must be called with four."""
     older = compiled(tmp_path / "libolder.so", "-DSTUB_OLD_LOOKUP")
     assert report("CUDA", older, devices=2)["devices"] == 2
     none = compiled(tmp_path / "libnone.so", "-DSTUB_WITHOUT_LOOKUP")
@@ -77,7 +77,7 @@ def test_hip_under_the_names_of_later_versions(tmp_path: Path) -> None:
     assert report("ROCm", newer, devices=1, version=70000000)["devices"] == 1
 
 
-def test_a_library_that_is_no_driver(tmp_path: Path) -> None:
+def test_a_library_that_is_not_a_driver(tmp_path: Path) -> None:
     half = compiled(tmp_path / "libhalf.so", "-DSTUB_WITHOUT_COUNT")
     found = report("ROCm", half)
     assert (found["found"], found["devices"]) == (False, None)
@@ -91,7 +91,7 @@ def test_a_library_that_is_no_driver(tmp_path: Path) -> None:
             assert found["library"] == str(file) and file.name in found["detail"]
 
 
-# Which of several HIP libraries.
+# The choice among several HIP libraries.
 
 
 @pytest.fixture(scope="module")
@@ -102,14 +102,14 @@ def versions(driver: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_highest_version_of_hip_is_opened_by_number(versions: Path) -> None:
-    """As text, "9" comes after "10"."""
+def test_the_highest_version_of_hip_is_opened(versions: Path) -> None:
+    """Versions are compared as numbers: as text, "9" comes after "10"."""
     rows = run(PROBE, LD_LIBRARY_PATH=versions, STUB_DEVICES=1)
     found = of_vendor("ROCm", rows)
     assert (found["library"], found["devices"]) == ("libamdhip64.so.10", 1)
 
 
-def test_a_copy_of_hip_that_is_mapped_is_used_before_all_others(versions: Path) -> None:
+def test_a_copy_of_hip_already_mapped_comes_first(versions: Path) -> None:
     mapped = versions / "libamdhip64.so.5"
     code = f"import ctypes; ctypes.CDLL({str(mapped)!r}); {PROBE}"
     rows = run(code, LD_LIBRARY_PATH=versions, STUB_DEVICES=1)
@@ -117,8 +117,8 @@ def test_a_copy_of_hip_that_is_mapped_is_used_before_all_others(versions: Path) 
     assert (found["library"], found["devices"]) == (str(mapped), 1)
 
 
-def test_a_library_that_comes_later_is_found(versions: Path) -> None:
-    """A package imported after a first refusal may bring one."""
+def test_a_library_loaded_later_is_found(versions: Path) -> None:
+    """A package imported after the first failure may load one."""
     code = f"""
 import ctypes, json, refarray._native as n
 before = [row["devices"] for row in n._probe_drivers() if row["name"] == "ROCm"]
@@ -130,11 +130,11 @@ print(json.dumps([before, again, after]))
     assert run(code, STUB_DEVICES=2) == [[None], [None], [2]]
 
 
-# When it is opened.
+# The time of opening.
 
 
 @pytest.mark.parametrize("vendor", VARIABLES)
-def test_nothing_is_opened_before_a_device_is_named(driver: Path, vendor: str) -> None:
+def test_no_driver_is_opened_before_a_device_is_used(driver: Path, vendor: str) -> None:
     code = f"""
 import json, refarray
 def is_open():
@@ -194,7 +194,7 @@ print(os.read(reader, 10000).decode())
     assert "forked" in detail
 
 
-def test_a_fork_before_the_first_use_is_nobodys_business(driver: Path) -> None:
+def test_a_fork_before_the_first_use_is_allowed(driver: Path) -> None:
     code = """
 import json, os, refarray
 from refarray import _native

@@ -1,4 +1,4 @@
-"""Runs each file of `simulated` on several simulated driver versions, in a process of its own."""
+"""Runs each file of simulated/ on several simulated driver versions, each in its own process."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ DRIVERS: dict[str, dict[str, Any]] = {
 
 
 def pairs() -> Iterator[Any]:
-    """Every file on every driver. `make test` runs each on the driver that is hardest on it and on
-    one of the others in turn."""
+    """Every file with every driver version. `make test` runs each file with its strictest driver
+    and one other, chosen in rotation."""
     *versions, hardest = DRIVERS
     for number, file in enumerate(FILES):
         short = {hardest, versions[number % len(versions)]}
@@ -36,7 +36,7 @@ def pairs() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def libraries() -> Path:
-    """Built before the first of the processes, which would wait for it."""
+    """Builds the simulated drivers first: the time limits of the subprocesses exclude it."""
     from fakegpu import _libraries
 
     return _libraries.folder()
@@ -57,5 +57,5 @@ def test_simulated(libraries: Path, file: str, drivers: str) -> None:
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
 
 
-def test_a_device_that_somebody_resets(libraries: Path, isolated: Any) -> None:
+def test_a_device_reset_by_another_library(libraries: Path, isolated: Any) -> None:
     assert isolated("gpu_dead_context.py", leaks=True) == "alive\n"

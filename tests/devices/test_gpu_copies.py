@@ -1,5 +1,5 @@
-"""Copies on, to, from and between devices, on the simulated drivers: the device kernels themselves,
-compiled for the host, launched by the shipped extension module."""
+"""Device copies on the simulated drivers: the extension module launches the device kernels, which
+are compiled for the host."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ SCENARIOS = ("layouts", "casts", "assignments", "large", "driver_calls", "no_ker
 
 @pytest.mark.parametrize("vendor", ["cuda", "rocm"])
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_copies_are_those_of_the_cpu(isolated: Any, scenario: str, vendor: str) -> None:
+def test_copies_equal_those_of_the_cpu(isolated: Any, scenario: str, vendor: str) -> None:
     assert isolated("gpu_copies.py", scenario, vendor, seconds=400, leaks=True) == "alive\n"

@@ -1,5 +1,5 @@
-"""Every driver call that a scenario makes fails once: the right exception, nothing left behind.
-`make test` lets each function of the drivers fail where a scenario calls it first."""
+"""Fault injection: each driver call of a scenario fails once, with the right exception and no leak.
+`make test` fails only a scenario's first call of each driver function."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ SCENARIOS = re.findall(r"^@scenario\ndef (\w+)", SWEEP.read_text(encoding="utf-8
 
 @pytest.fixture(scope="session")
 def libraries() -> Path:
-    """Built before the first of the processes, which would wait for it."""
+    """Builds the simulated drivers first: the time limits of the subprocesses exclude it."""
     from fakegpu import _libraries
 
     return _libraries.folder()
 
 
 def sweep(*arguments: str) -> str:
-    """What it printed, having found nothing."""
+    """The output of sweep_faults.py, which must find no problem."""
     command = [sys.executable, str(SWEEP), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
@@ -32,7 +32,7 @@ def sweep(*arguments: str) -> str:
 
 @pytest.mark.not_sanitized("it forks hundreds of processes")
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_every_function_fails_once(libraries: Path, scenario: str) -> None:
+def test_the_first_call_of_each_function_fails(libraries: Path, scenario: str) -> None:
     said = re.search(r"(\d+) calls, (\d+) of them failed once", sweep(scenario, "--first"))
     assert said and 5 < int(said[2]) < int(said[1])
 
@@ -40,6 +40,6 @@ def test_every_function_fails_once(libraries: Path, scenario: str) -> None:
 @pytest.mark.long
 @pytest.mark.not_sanitized("it forks hundreds of processes")
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_every_call_fails_once(libraries: Path, scenario: str) -> None:
+def test_every_call_fails(libraries: Path, scenario: str) -> None:
     said = re.search(r"(\d+) calls, (\d+) of them failed once", sweep(scenario))
     assert said and said[1] == said[2]

@@ -1,4 +1,4 @@
-"""Loading a driver for the first time does not keep other Python threads waiting, whoever asks."""
+"""Loading a driver releases the GIL, whichever function needs the driver first."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ ENTRIES = re.findall(r'^    "(\w+)": lambda', SCRIPT.read_text(encoding="utf-8")
 
 @pytest.fixture(scope="session", autouse=True)
 def libraries() -> Path:
-    """Built before the first of the processes, which would wait for it."""
+    """Builds the simulated drivers first: the time limits of the subprocesses exclude it."""
     from fakegpu import _libraries
 
     return _libraries.folder()
 
 
 @pytest.mark.parametrize("entry", [*ENTRIES, "all_at_once"])
-def test_the_gil_is_given_up(isolated: Any, entry: str) -> None:
+def test_the_gil_is_released(isolated: Any, entry: str) -> None:
     assert isolated("gpu_first_use.py", entry, leaks=True) == "alive\n"

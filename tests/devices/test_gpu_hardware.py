@@ -1,5 +1,5 @@
-"""The hardware script where there is no hardware: it says that nothing was run, runs on the
-simulated driver without measuring, and tells apart what failed and what was not run."""
+"""`python -m benchmarks.gpu` without a GPU: it reports that nothing was run, runs on the simulated
+driver without measuring, and tells failed stages from stages that were not run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def recorded() -> set[str]:
     return {path.name for path in (ROOT / "benchmarks" / "results").iterdir()}
 
 
-def test_without_a_device_nothing_is_run(tmp_path: Path) -> None:
+def test_without_a_device_no_stage_runs(tmp_path: Path) -> None:
     before = recorded()
     done = run(REFARRAY_LIBCUDA=str(tmp_path / "libmissing.so"))
     assert done.returncode == report.NOTHING_RUN
@@ -49,7 +49,7 @@ def test_without_a_device_nothing_is_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.not_sanitized("it builds and starts processes of its own")
-def test_on_the_simulated_driver_it_runs_and_measures_nothing(tmp_path: Path) -> None:
+def test_the_simulated_driver_runs_all_stages_unmeasured(tmp_path: Path) -> None:
     before = recorded()
     done = run("--simulated", "--out", str(tmp_path))
     assert done.returncode == report.ALL_PASSED, done.stdout + done.stderr
@@ -66,8 +66,9 @@ def test_on_the_simulated_driver_it_runs_and_measures_nothing(tmp_path: Path) ->
 
 
 @pytest.mark.not_sanitized("it starts a process of its own")
-def test_a_partner_that_does_not_wait_is_caught() -> None:
-    """Else the tests for hardware show nothing; and soon, also where pytest shows all, in CI."""
+def test_a_partner_that_does_not_wait_fails() -> None:
+    """With the partner `careless`, which ignores stream order, the order tests must fail, and
+    quickly even if CI is set, where pytest prints full diffs."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
     command += ["--hardware=simulated", "--partner=careless", "--tb=no", "--color=no"]
     command += ["tests/devices/hardware"]
@@ -99,7 +100,7 @@ def test_the_figures_are_measured_and_checked(isolated: Any) -> None:
     assert isolated("gpu_figures.py") == "alive\n"
 
 
-def test_the_exit_status_tells_four_ends_apart() -> None:
+def test_the_four_exit_statuses() -> None:
     passed, failed, left = Stage("a", PASSED), Stage("b", FAILED, "why"), Stage("c", NOT_RUN, "no")
     assert report.exit_status([passed], {}) == 0
     assert report.exit_status([passed, failed, left], {"c": "no"}) == 1
@@ -116,8 +117,8 @@ ROW: dict[str, Any] = {
 }  # fmt: skip
 
 
-def made_up(tmp_path: Path) -> tuple[argparse.Namespace, dict[str, Any], list[Stage]]:
-    """A run as it might have been, which no file keeps but the one in `tmp_path`."""
+def invented_run(tmp_path: Path) -> tuple[argparse.Namespace, dict[str, Any], list[Stage]]:
+    """The options, record and stages of an invented run; its files go to `tmp_path`."""
     options = script.parser().parse_args(["--out", str(tmp_path), "--id", "made-up"])
     found = [
         Stage("refarray 0.1.0", PASSED, seconds=3, counts={"tests": 5, "failures": 0}),
@@ -133,10 +134,10 @@ def made_up(tmp_path: Path) -> tuple[argparse.Namespace, dict[str, Any], list[St
     return options, record, found
 
 
-def test_what_was_not_run_is_named_and_recorded(
+def test_stages_not_run_are_printed_and_recorded(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options, record, found = made_up(tmp_path)
+    options, record, found = invented_run(tmp_path)
     assert script.conclude(options, record, found) == report.IN_PART
     said = capsys.readouterr().out
     assert "not run: cudf: ModuleNotFoundError" in said
@@ -151,8 +152,8 @@ def test_what_was_not_run_is_named_and_recorded(
     assert "cupy: why not" in page.read_text(encoding="utf-8")
 
 
-def test_the_manual_shows_a_record_of_a_device_when_there_is_one(tmp_path: Path) -> None:
-    _, record, _ = made_up(tmp_path)
+def test_docs_show_a_device_record_if_one_exists(tmp_path: Path) -> None:
+    _, record, _ = invented_run(tmp_path)
     found = [one for one in pages.load() if "gpu" not in one]
     assert devices.section(found).markdown == ""
     record["gpu"]["memory_bytes"] = 80 << 30
@@ -161,14 +162,16 @@ def test_the_manual_shows_a_record_of_a_device_when_there_is_one(tmp_path: Path)
     assert text in pages.page(pages.sections([*found, record]))
 
 
-def test_a_failure_is_shown_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options, record, found = made_up(tmp_path)
+def test_a_failure_is_printed_and_sets_the_exit_status(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options, record, found = invented_run(tmp_path)
     found.append(Stage("torch 2", FAILED, "AssertionError: the old value"))
     assert script.conclude(options, record, found) == report.SOMETHING_FAILED
     assert "AssertionError: the old value" in capsys.readouterr().out
 
 
-def test_a_partner_that_is_not_there_is_not_run(tmp_path: Path) -> None:
+def test_a_missing_partner_is_not_run(tmp_path: Path) -> None:
     runner = stages.Runner(1, simulated=False, paths=[])
     for name in ("cudf", "cupy"):  # no wheel of them is installed where there is no GPU
         stage = stages.with_partner(runner, name, tmp_path)
@@ -186,7 +189,7 @@ def test_a_partner_that_is_not_there_is_not_run(tmp_path: Path) -> None:
         ("Segmentation fault", 139, FAILED),
     ],
 )
-def test_what_the_memory_checker_says(
+def test_results_of_the_memory_checker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, code: int, status: str
 ) -> None:
     tool = tmp_path / "compute-sanitizer"
@@ -204,7 +207,7 @@ def test_without_the_memory_checker_it_is_not_run(monkeypatch: pytest.MonkeyPatc
     assert (stage.status, stage.detail) == (NOT_RUN, "neither on PATH nor in CUDA_HOME")
 
 
-def test_when_the_time_is_up_nothing_more_is_begun(tmp_path: Path) -> None:
+def test_no_stage_starts_after_the_time_limit(tmp_path: Path) -> None:
     runner = stages.Runner(0, simulated=False, paths=[])
     stage = stages.with_partner(runner, "driver", tmp_path)
     assert (stage.status, stage.detail) == (NOT_RUN, "out of time")

@@ -1,5 +1,5 @@
-"""Asks whether the committed images of the device kernels are those of the sources, and what is in
-them; where NVIDIA's assembler is, whether it takes them for every device that it knows."""
+"""The committed device kernel images: up to date with the sources, complete, and accepted by ptxas
+for every architecture that it supports, if ptxas is installed."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def kernel_names() -> list[str]:
     return re.findall(r'"(refarray_\w+)"', header)
 
 
-def test_the_images_are_those_of_the_sources() -> None:
+def test_the_images_are_up_to_date() -> None:
     assert tool.stale() == []
 
 
-def test_every_kernel_is_in_the_ptx_with_parameters_of_the_size_that_is_passed() -> None:
+def test_the_ptx_has_every_kernel_with_its_parameter_size() -> None:
     ptx = (tool.IMAGES / tool.PTX).read_text(encoding="ascii")
     assert re.search(r"^\.version 6\.0\n\.target sm_60$", ptx, re.MULTILINE)
     entry = r"\.visible \.entry (\w+)\(\s*\.param \.align 8 \.b8 \w+\[(\d+)\]\s*\)"
@@ -74,7 +74,7 @@ def test_the_bundle_has_a_code_object_for_each_amd_device() -> None:
 def test_ptxas_assembles_the_ptx_for_every_device_it_knows() -> None:
     found = tool.ptxas()
     if found is None:
-        pytest.skip("no ptxas here; `make gpu-kernels-check` installs it and asks the same")
+        pytest.skip("no ptxas; `make gpu-kernels-check` installs it and runs this check")
     architectures = tool.assembled_for(found)
     assert "sm_90" in architectures
     for architecture in architectures:
@@ -85,7 +85,7 @@ def test_ptxas_assembles_the_ptx_for_every_device_it_knows() -> None:
 
 @pytest.fixture
 def other_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of what the images are made of, which a test may change."""
+    """A copy of the sources and images that a test may change."""
     for path in [*tool.sources(), *tool.IMAGES.iterdir()]:
         copy = tmp_path / path.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -101,18 +101,18 @@ def append(path: Path, text: str) -> None:
 
 
 def test_a_comment_or_a_line_break_needs_no_new_images(other_tree: Path) -> None:
-    append(tool.SOURCE.parent / "cast.hpp", "\n\n// nothing but words\n")
+    append(tool.SOURCE.parent / "cast.hpp", "\n\n// only a comment\n")
     assert tool.stale() == []
 
 
 @pytest.mark.parametrize("name", ["src/runtime/kernels/cast.hpp", "src/core/element.hpp"])
-def test_a_change_of_any_source_is_seen(other_tree: Path, name: str) -> None:
+def test_a_changed_source_is_detected(other_tree: Path, name: str) -> None:
     append(other_tree / name, "inline int more = 1;\n")
     (said,) = tool.stale()
     assert "make gpu-kernels" in said
 
 
-def test_an_image_that_was_touched_or_lost_is_seen(other_tree: Path) -> None:
+def test_a_changed_or_missing_image_is_detected(other_tree: Path) -> None:
     append(tool.IMAGES / tool.PTX, "\n")
     (tool.IMAGES / tool.BUNDLE).unlink()
     assert [said.split()[0] for said in tool.stale()] == [tool.PTX, tool.BUNDLE]
@@ -120,7 +120,7 @@ def test_an_image_that_was_touched_or_lost_is_seen(other_tree: Path) -> None:
     assert len(tool.stale()) == 1
 
 
-def test_without_the_compiler_the_check_says_how_to_get_it(
+def test_without_the_compiler_the_check_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(tool, "CLANG", "clang++-that-nobody-has")

@@ -1,5 +1,5 @@
-"""A driver's library without a device behind it: everything imports and works on the CPU, each way
-to a device is refused with the reason, and the process ends as if nothing had been asked."""
+"""A driver library without a device: refarray imports and works on the CPU, every use of a device
+raises with the reason, and the process exits normally."""
 
 from __future__ import annotations
 

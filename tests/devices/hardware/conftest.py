@@ -1,5 +1,5 @@
-"""Chooses what the tests of this folder run on: a real NVIDIA driver, or the simulated one, which
-shows that the tests themselves are right; and the partner, one in each process."""
+"""Selects the driver of the hardware tests (a real NVIDIA driver, or the simulated one to test the
+tests) and the partner library, one per process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fakegpu.driving import Cuda
 
 import refarray as ra
 
-#: How long the kernel runs behind which a write stands; an exchange takes microseconds.
+#: Duration of the kernel that delays a write; an exchange takes microseconds.
 NANOSECONDS = 200_000_000
 SPIN = b"""
 .version 6.0
@@ -45,8 +45,8 @@ def is_simulated(config: pytest.Config) -> bool:
 
 @pytest.fixture(scope="session")
 def library(request: pytest.FixtureRequest) -> str:
-    """The driver's file; simulated, each consumer's work runs before its producer's wherever no
-    rule of the driver forbids it."""
+    """The driver library. The simulated one runs the latest work first unless it is ordered, so
+    that a missing wait shows."""
     if not is_simulated(request.config):
         return os.environ.get("REFARRAY_LIBCUDA") or "libcuda.so.1"
     import fakegpu
@@ -61,7 +61,7 @@ def driver(library: str) -> Cuda:
 
 @pytest.fixture(scope="session")
 def delay(driver: Cuda, request: pytest.FixtureRequest) -> Delay:
-    """Keeps a stream busy, so that what is written behind it is not there yet."""
+    """Queues a long kernel on a stream, so that later writes there are delayed."""
     if is_simulated(request.config):
         return lambda handle: None
     module = driver.made("cuModuleLoadData", SPIN)
@@ -71,7 +71,7 @@ def delay(driver: Cuda, request: pytest.FixtureRequest) -> Delay:
 
 @pytest.fixture(scope="session")
 def is_busy(driver: Cuda) -> Callable[[int], bool]:
-    """Whether the stream has unfinished work: without it a test of order would show nothing."""
+    """Whether the stream has unfinished work; otherwise an order test proves nothing."""
     return lambda handle: driver.code("cuStreamQuery", handle) == UNFINISHED
 
 
@@ -82,7 +82,7 @@ def partner(driver: Cuda, request: pytest.FixtureRequest) -> Partner:
 
 @pytest.fixture(scope="session", autouse=True)
 def loaded(driver: Cuda) -> None:
-    """Our kernels are on the device: loading them in a test would wait for what keeps it busy."""
+    """Loads refarray's kernels first: loading them in a test would wait for the delay kernel."""
     for kind in (DEVICE, "cuda_host", "cuda_managed:0"):
         array = ra.full((64,), 1.0, dtype="float32", device=kind)
         array[...] = 2.0
@@ -93,31 +93,31 @@ def loaded(driver: Cuda) -> None:
 
 @pytest.fixture(autouse=True)
 def settled(driver: Cuda, request: pytest.FixtureRequest) -> Iterator[None]:
-    """The device is idle before and after; on the simulated driver nothing was left unordered."""
+    """Synchronizes before and after each test; the simulated driver must report no violation."""
     ra.synchronize(DEVICE)
     yield
     ra.synchronize(DEVICE)
     current = ctypes.c_uint64()
     driver("cuCtxGetCurrent", current)
-    assert current.value == driver.contexts[0], "another context is current than before"
+    assert current.value == driver.contexts[0], "the current context has changed"
     if is_simulated(request.config):
         import fakegpu
 
         assert fakegpu.violations() == []
-        fakegpu.reset()  # what is long over need not be compared with what comes
+        fakegpu.reset()  # later work need not be checked against this test's
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A partner is not asked for a protocol that it does not speak."""
+    """Deselects tests that the partner cannot run; see the marker `needs`."""
     here = Path(__file__).resolve().parent
     name = config.getoption("--partner")
-    spoken = getattr(PARTNERS[name], "ways", frozenset())
-    ways = {*spoken, *(f"takes-{way}" for way in spoken)}
+    supported = getattr(PARTNERS[name], "protocols", frozenset())
+    available = {name, *supported, *(f"import-{protocol}" for protocol in supported)}
     kept, dropped = [], []
     for item in items:
-        marker = item.get_closest_marker("way")
+        marker = item.get_closest_marker("needs")
         is_ours = here in Path(str(item.path)).parents
-        wanted = marker is None or set(marker.args) <= {*ways, name}
+        wanted = marker is None or set(marker.args) <= available
         (kept if not is_ours or wanted else dropped).append(item)
     if dropped:
         config.hook.pytest_deselected(items=dropped)

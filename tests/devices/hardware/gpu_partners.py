@@ -1,5 +1,5 @@
-"""The libraries that exchange arrays of device memory with ours: how each makes a stream, writes,
-takes an array and reads, by the names that the tests use."""
+"""Adapters of GPU libraries for the hardware tests: streams, arrays, imports and reads under common
+names."""
 
 from __future__ import annotations
 
@@ -18,43 +18,44 @@ COUNT = 4096  # elements of the arrays that are exchanged, float32
 
 
 class Partner:
-    """A library with arrays on a device. Each has, as far as its `ways` need it:
+    """A library with device arrays. Its `protocols` decide which of these methods it needs:
 
-    stream()               a stream of its own, which is not the default one
-    handle(stream)         the driver's handle of it
-    full(value, stream)    an array whose every element is the value
-    fill(array, value, stream)   overwrites the array in the stream, and does not wait
-    take(array)            ours by DLPack, for work in its current stream
-    take_interface(array)  ours by __cuda_array_interface__
-    copied(array, stream)  a copy, made in the stream without waiting
-    values(array, stream)  what the stream sees in the array; waits for that stream alone
+    stream()               a new stream, not the default one
+    handle(stream)         the driver's handle of the stream
+    full(value, stream)    an array filled with the value
+    fill(array, value, stream)   overwrites the array in the stream; does not wait
+    take(array)            imports refarray's array by DLPack, for work in its current stream
+    take_interface(array)  imports refarray's array by __cuda_array_interface__
+    copied(array, stream)  a copy, made in the stream; does not wait
+    values(array, stream)  the elements as the stream sees them; waits for that stream only
     """
 
-    ways: frozenset[str] = frozenset({"dlpack", "interface"})
+    #: "dlpack" and "interface" stand for export and import; "import-…" for import only.
+    protocols: frozenset[str] = frozenset({"dlpack", "interface"})
     module = ""
-    #: Whether its work can be put into a stream that is not the default one.
+    #: Whether its work can be queued on a stream other than the default one.
     has_streams = True
 
     def __init__(self, driver: Any) -> None:
-        """The library is imported; `driver` is the vendor's, for those who bring none."""
+        """Imports the library. `driver` is for partners that have no functions of their own."""
         self.driver = driver
         self.library: Any = importlib.import_module(self.module) if self.module else None
 
     @contextlib.contextmanager
     def on(self, stream: Any) -> Iterator[None]:
-        """Its work of this thread goes into that stream."""
+        """Makes the stream current for the library's work in this thread."""
         yield
 
 
 class Refarray(Partner):
-    """Nobody: for the tests that are about refarray alone. What it exports and takes back is one
-    storage, whose uses it knows: as a partner of itself it would prove nothing."""
+    """No partner, for tests of refarray alone. An exchange of refarray with itself shares one
+    storage, whose pending work it knows, and would prove nothing."""
 
-    ways = frozenset()
+    protocols = frozenset()
 
 
 class Memory:
-    """Memory of the driver's with the stream that it was written on, offered by both protocols."""
+    """Driver memory with the stream of its last write, exported by both protocols."""
 
     def __init__(self, driver: Any, pointer: int, stream: int, kept: Any = None) -> None:
         self.driver, self.pointer, self.stream = driver, pointer, stream
@@ -74,7 +75,7 @@ class Memory:
         return 2, 0
 
     def __dlpack__(self, *, stream: int | None = None, **others: Any) -> object:
-        """As the standard asks: the consumer's stream waits, and the host does not."""
+        """Makes the consumer's stream wait, not the host, as the standard requires."""
         if stream != -1:
             self.driver.after(1 if stream is None else stream, self.stream)
         tensor = adversary.make(
@@ -85,8 +86,7 @@ class Memory:
 
 
 class Driver(Partner):
-    """The vendor's driver itself, by ctypes: there wherever a device is, and it knows nothing of
-    us."""
+    """The vendor's driver through ctypes: always available, and independent of refarray."""
 
     def __init__(self, driver: Any) -> None:
         super().__init__(driver)
@@ -129,7 +129,7 @@ class Driver(Partner):
         return copy
 
     def follow(self, array: Any, stream: Any) -> None:
-        """As the interface's text asks: the consumer waits for the stream that is named."""
+        """Waits for the interface's stream, as its specification requires."""
         if array.stream not in (0, stream):
             self.driver.after(stream, array.stream)
 
@@ -143,7 +143,7 @@ class Driver(Partner):
 
 
 class CarelessMemory(Memory):
-    """Offered as if it were ready."""
+    """Exported without synchronization, as if it were ready."""
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
@@ -154,7 +154,7 @@ class CarelessMemory(Memory):
 
 
 class Careless(Driver):
-    """Waits for nothing, and lets nobody else: the tests of order have to fail with it."""
+    """Neither waits nor makes consumers wait: the order tests must fail with it."""
 
     def full(self, value: float, stream: Any) -> Any:
         array = CarelessMemory(self.driver, self.driver.memory(4 * COUNT), stream)
@@ -166,31 +166,32 @@ class Careless(Driver):
         return super().take(array)
 
     def follow(self, array: Any, stream: Any) -> None:
-        """Not at all."""
+        """Does not wait."""
 
 
 class CudaCore(Driver):
-    """NVIDIA's cuda.core: takes both protocols for a stream that it is told. What it gives names no
-    stream and waits for none, so that only taking is asked of it."""
+    """NVIDIA's cuda.core: imports by both protocols for an explicit stream. Its exports name no
+    stream and wait for none, so only imports are tested."""
 
-    ways = frozenset({"takes-dlpack", "takes-interface"})
+    protocols = frozenset({"import-dlpack", "import-interface"})
     module = "cuda.core.utils"
 
-    def taken(self, way: str, array: ra.Array) -> Memory:
-        view = getattr(self.library.StridedMemoryView, way)(array, stream_ptr=self.current)
-        return Memory(self.driver, view.ptr, 0, kept=view)  # 0: its stream has been made to wait
+    def imported(self, constructor: str, array: ra.Array) -> Memory:
+        make = getattr(self.library.StridedMemoryView, constructor)
+        view = make(array, stream_ptr=self.current)
+        return Memory(self.driver, view.ptr, 0, kept=view)  # 0: the consumer's stream already waits
 
     def take(self, array: ra.Array) -> Any:
-        return self.taken("from_dlpack", array)
+        return self.imported("from_dlpack", array)
 
     def take_interface(self, array: ra.Array) -> Any:
-        return self.taken("from_cuda_array_interface", array)
+        return self.imported("from_cuda_array_interface", array)
 
 
 class Torch(Partner):
-    """PyTorch: its use of the interface knows no streams, so that only DLPack is asked for."""
+    """PyTorch. Its array interface ignores streams, so only DLPack is tested."""
 
-    ways = frozenset({"dlpack"})
+    protocols = frozenset({"dlpack"})
     module = "torch"
 
     def stream(self) -> Any:
@@ -227,7 +228,7 @@ class Torch(Partner):
 
 
 class CuPy(Partner):
-    """CuPy speaks both protocols; it waits on the host for the interface's stream."""
+    """CuPy supports both protocols; it synchronizes the interface's stream on the host."""
 
     module = "cupy"
 
@@ -265,9 +266,9 @@ class CuPy(Partner):
 
 
 class Jax(Partner):
-    """JAX orders its work by itself: there is no stream to choose, and no array to overwrite."""
+    """JAX schedules its work itself: no stream can be chosen and arrays are immutable."""
 
-    ways = frozenset({"dlpack"})
+    protocols = frozenset({"dlpack"})
     module = "jax"
     has_streams = False
 
@@ -282,7 +283,7 @@ class Jax(Partner):
         return self.library.numpy.full((COUNT,), value, dtype="float32")
 
     def slowly(self, value: float) -> Any:
-        """`value` everywhere, after seconds of work that no compiler can leave out."""
+        """An array filled with `value` after seconds of work that no compiler can eliminate."""
         numpy = self.library.numpy
 
         def work(matrix: Any, wanted: Any) -> Any:
@@ -306,9 +307,9 @@ class Jax(Partner):
 
 
 class Numba(Partner):
-    """Numba takes and gives the interface, and waits on the host for its stream."""
+    """Numba supports the interface only and synchronizes its stream on the host."""
 
-    ways = frozenset({"interface"})
+    protocols = frozenset({"interface"})
     module = "numba.cuda"
 
     def stream(self) -> Any:
@@ -344,9 +345,9 @@ class Numba(Partner):
 
 
 class CuDf(Partner):
-    """cuDF makes a column over the interface; it works in the default stream."""
+    """cuDF makes a column from the interface; it works in the default stream."""
 
-    ways = frozenset({"interface"})
+    protocols = frozenset({"interface"})
     module = "cudf"
     has_streams = False
 

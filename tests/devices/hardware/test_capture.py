@@ -1,5 +1,5 @@
-"""Graph capture: our copies become part of a graph, an export in the capturing stream asks nothing,
-and what would invalidate the capture is refused before anything is called."""
+"""Graph capture: refarray's copies are captured, and exports that would invalidate the capture
+raise without a driver call."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ISOLATED = 905
 
 
 class Graph:
-    """What was captured; launched as often as wanted."""
+    """A captured graph, which may be launched repeatedly."""
 
     def __init__(self, driver: Cuda, stream: ra.Stream) -> None:
         self.driver, self.stream, self.handle = driver, stream, Number()
@@ -37,7 +37,7 @@ class Graph:
 
 @contextmanager
 def capturing(driver: Cuda, stream: ra.Stream) -> Iterator[Graph]:
-    """Ending a capture that was invalidated is an error: it must not have been."""
+    """Captures the stream's work; fails if the capture was invalidated, since its end then does."""
     graph = Graph(driver, stream)
     driver("cuStreamBeginCapture_v2", stream.handle, THREAD_LOCAL)
     with ra.use_stream(stream):
@@ -54,7 +54,7 @@ def address_of(array: ra.Array) -> int:
 
 
 def overwrite(driver: Cuda, address: int, value: float) -> None:
-    """What somebody else does with the memory, in the default stream."""
+    """Overwrites the memory as another library would, in the default stream."""
     (bits,) = struct.unpack("<I", struct.pack("<f", value))
     driver("cuMemsetD32Async", address, bits, COUNT, 1)
     driver("cuCtxSynchronize")
@@ -66,20 +66,22 @@ def values_at(driver: Cuda, address: int) -> list[float]:
     return list(into)
 
 
-@pytest.mark.way("refarray")
-def test_our_copies_become_part_of_a_graph(partner: Partner, driver: Cuda) -> None:
+@pytest.mark.needs("refarray")
+def test_our_copies_are_captured(partner: Partner, driver: Cuda) -> None:
     here, there = full(OLD), full(0.0)
     source, target = address_of(here), address_of(there)
     ra.synchronize(DEVICE)
     with capturing(driver, ra.Stream(DEVICE)) as graph:
         there[...] = here
     overwrite(driver, source, NEW)
-    assert Counter(values_at(driver, target)) == {0.0: COUNT}, "it was done, not captured"
+    assert Counter(values_at(driver, target)) == {0.0: COUNT}, (
+        "the copy ran instead of being captured"
+    )
     graph.launch()
     assert Counter(values_at(driver, target)) == {NEW: COUNT}
 
 
-@pytest.mark.way("refarray")
+@pytest.mark.needs("refarray")
 def test_exports_in_a_capture(partner: Partner, driver: Cuda, delay: Callable[[int], None]) -> None:
     other, stream, array = ra.Stream(DEVICE), ra.Stream(DEVICE), full(OLD)
     ra.synchronize(DEVICE)
@@ -93,12 +95,12 @@ def test_exports_in_a_capture(partner: Partner, driver: Cuda, delay: Callable[[i
     assert graph.handle.value != 0
     ra.synchronize(DEVICE)
     with capturing(driver, stream):
-        array.__dlpack__(stream=stream.handle)  # what was unfinished is done
+        array.__dlpack__(stream=stream.handle)  # the work has finished
 
 
-@pytest.mark.way("torch")
+@pytest.mark.needs("torch")
 def test_a_graph_of_pytorch(partner: Any, driver: Cuda) -> None:
-    """PyTorch captures; we copy in its stream, it takes the result, and the graph is replayed."""
+    """PyTorch captures a copy by refarray in its stream and its own use of the result."""
     torch = partner.library
     here, there = full(OLD), full(0.0)
     source = address_of(here)
@@ -117,7 +119,7 @@ def test_a_graph_of_pytorch(partner: Any, driver: Cuda) -> None:
     assert Counter(result.tolist()) == {2 * NEW: COUNT}
 
 
-@pytest.mark.way("cupy")
+@pytest.mark.needs("cupy")
 def test_a_graph_of_cupy(partner: Any, driver: Cuda) -> None:
     cupy = partner.library
     here, there = full(OLD), full(0.0)

@@ -1,5 +1,4 @@
-"""Copies, conversions and fills by the kernels as they run on the device, against the CPU's, bit by
-bit."""
+"""Copies, conversions and fills by the device kernels, compared with the CPU's results."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from devices.hardware.gpu_partners import DEVICE, Partner
 
 import refarray as ra
 
-pytestmark = [pytest.mark.hardware, pytest.mark.way("refarray")]
+pytestmark = [pytest.mark.hardware, pytest.mark.needs("refarray")]
 PLACES = ["cpu", DEVICE, "cuda_host", "cuda_managed:0"]
 DTYPES = ["bool", "int8", "uint16", "int32", "float32", "float64", "complex128", "float16",
           "bfloat16", "float8_e5m2", "float6_e2m3fn", "float4_e2m1fn"]  # fmt: skip
@@ -27,12 +26,12 @@ def numbers(shape: tuple[int, ...], dtype: str, choice: random.Random) -> ra.Arr
 
 
 def same(first: ra.Array, second: ra.Array) -> bool:
-    """The same bytes, whatever they mean."""
+    """Whether the elements are equal."""
     return bool(ra.asarray(first, copy=True).tolist() == ra.asarray(second, copy=True).tolist())
 
 
 def view(array: Any, choice: random.Random) -> Any:
-    """Axes in another order, with steps and directions."""
+    """A random view: permuted axes, steps and reversals."""
     axes = list(range(array.ndim))
     choice.shuffle(axes)
     steps = tuple(slice(None, None, choice.choice([1, 1, 2, -1, -2])) for _ in axes)
@@ -64,7 +63,7 @@ def test_conversions(partner: Partner, dtype: str) -> None:
 
 @pytest.mark.parametrize("source", PLACES)
 @pytest.mark.parametrize("target", PLACES)
-def test_ways(partner: Partner, source: str, target: str) -> None:
+def test_copies_between_memory_kinds(partner: Partner, source: str, target: str) -> None:
     choice = random.Random(3)
     for shape in ((5,), (300, 700), (3, 250, 1000)):
         host = numbers(shape, "float32", choice)
@@ -92,7 +91,7 @@ def test_fills_and_assignments(partner: Partner) -> None:
         assert same(far.to_device("cpu"), host), dtype
 
 
-def test_what_the_driver_refuses_is_said(partner: Partner) -> None:
+def test_driver_errors(partner: Partner) -> None:
     with pytest.raises(MemoryError, match="on cuda:0"):
         ra.empty((1 << 50,), dtype="uint8", device=DEVICE)
     with pytest.raises(BufferError, match="does not exist"):

@@ -1,8 +1,8 @@
-"""Exchanges with a partner on streams that are not the default one: a long kernel stands before the
-write, so that whoever does not wait reads what was there before.
+"""Exchanges with a partner on non-default streams: a long kernel delays the write, so that a reader
+that does not wait sees the old value.
 
-Values are compared as counts: where CI is set, pytest shows how two lists of thousands differ, and
-that takes minutes when no element is the same."""
+Values are compared as counts: if CI is set, pytest prints the full diff of two long lists, which
+takes minutes when every element differs."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Busy = Callable[[int], bool]
 
 
 def theirs_being_written(partner: Partner, delay: Delay, is_busy: Busy) -> tuple[Any, Any]:
-    """A partner's array and its stream; the last write to it is not done yet."""
+    """A partner's array whose last write is unfinished, and the stream of that write."""
     stream = partner.stream()
     if isinstance(partner, Jax):
         return partner.slowly(NEW), stream
     array = partner.full(OLD, stream)
     if partner.has_streams:
-        partner.fill(array, OLD, stream)  # what is compiled or loaded is, before it counts
+        partner.fill(array, OLD, stream)  # compiles and loads the kernel before the delay
     ra.synchronize(DEVICE)
     if partner.has_streams:
         delay(partner.handle(stream))
@@ -53,7 +53,7 @@ def expected(partner: Partner) -> float:
     return NEW if partner.has_streams or isinstance(partner, Jax) else OLD
 
 
-@pytest.mark.way("dlpack")
+@pytest.mark.needs("dlpack")
 def test_we_wait_for_what_they_write(partner: Partner, delay: Delay, is_busy: Busy) -> None:
     array, stream = theirs_being_written(partner, delay, is_busy)
     with partner.on(stream), ra.use_stream(ra.Stream(DEVICE)):
@@ -62,7 +62,7 @@ def test_we_wait_for_what_they_write(partner: Partner, delay: Delay, is_busy: Bu
         assert Counter(copy.to_device("cpu").tolist()) == {expected(partner): COUNT}
 
 
-@pytest.mark.way("takes-dlpack")
+@pytest.mark.needs("import-dlpack")
 def test_they_wait_for_what_we_write(partner: Partner, delay: Delay, is_busy: Busy) -> None:
     array, _ = ours_being_written(delay, is_busy)
     stream = partner.stream()
@@ -71,14 +71,14 @@ def test_they_wait_for_what_we_write(partner: Partner, delay: Delay, is_busy: Bu
         assert Counter(partner.values(partner.copied(theirs, stream), stream)) == {NEW: COUNT}
 
 
-@pytest.mark.way("interface")
+@pytest.mark.needs("interface")
 def test_we_wait_for_the_stream_of_their_interface(
     partner: Partner, delay: Delay, is_busy: Busy
 ) -> None:
     array, stream = theirs_being_written(partner, delay, is_busy)
 
     class OnlyInterface:
-        """The interface without DLPack, which would be asked first."""
+        """The interface without DLPack, which refarray would prefer."""
 
         __cuda_array_interface__ = None
 
@@ -87,13 +87,13 @@ def test_we_wait_for_the_stream_of_their_interface(
             self.kept = array
 
     with partner.on(stream):
-        said = array.__cuda_array_interface__
+        interface = array.__cuda_array_interface__
     with ra.use_stream(ra.Stream(DEVICE)):
-        copy = ra.asarray(OnlyInterface(said)).copy()
+        copy = ra.asarray(OnlyInterface(interface)).copy()
         assert Counter(copy.to_device("cpu").tolist()) == {expected(partner): COUNT}
 
 
-@pytest.mark.way("takes-interface")
+@pytest.mark.needs("import-interface")
 def test_they_wait_for_the_stream_of_our_interface(
     partner: Partner, delay: Delay, is_busy: Busy
 ) -> None:
@@ -111,7 +111,7 @@ def check_memory_outlives(
     stream = partner.stream()
     with partner.on(stream):
         theirs = take(array)
-        partner.values(partner.copied(theirs, stream), stream)  # what is compiled is, before
+        partner.values(partner.copied(theirs, stream), stream)  # compiles before the delay
         if partner.has_streams:
             delay(partner.handle(stream))
         copy = partner.copied(theirs, stream)
@@ -124,9 +124,9 @@ def check_memory_outlives(
     del later
 
 
-@pytest.mark.way("takes-dlpack")
+@pytest.mark.needs("import-dlpack")
 def test_memory_outlives_their_queued_read(partner: Partner, delay: Delay) -> None:
-    """They let go of it while their work on it is queued: the block is not given to others yet."""
+    """The partner drops the array while its read is queued: the memory must not be reused yet."""
     array = ra.full((COUNT,), NEW, dtype="float32", device=DEVICE)
     ra.synchronize(DEVICE)
     held = [array]
@@ -134,9 +134,9 @@ def test_memory_outlives_their_queued_read(partner: Partner, delay: Delay) -> No
     check_memory_outlives(partner, delay, partner.take, held.pop())
 
 
-@pytest.mark.way("driver")
+@pytest.mark.needs("driver")
 def test_a_copy_is_made_in_their_stream(partner: Driver, delay: Delay, is_busy: Busy) -> None:
-    """copy=True and a stream: the host does not wait, and what is taken is the new value."""
+    """copy=True with a stream: the host does not wait, and the copy has the new value."""
     array, ours = ours_being_written(delay, is_busy)
     stream = partner.stream()
     capsule = array.__dlpack__(stream=stream, copy=True, max_version=(1, 3))
@@ -146,9 +146,9 @@ def test_a_copy_is_made_in_their_stream(partner: Driver, delay: Delay, is_busy: 
     assert Counter(partner.values(taken, stream)) == {NEW: COUNT}
 
 
-@pytest.mark.way("refarray")
+@pytest.mark.needs("refarray")
 def test_pinned_memory_is_ready_for_the_cpu(partner: Partner, delay: Delay, is_busy: Busy) -> None:
-    """stream=None for memory that the CPU reads: the host waits."""
+    """stream=None for host-accessible memory: the host waits."""
     far = ra.full((COUNT,), NEW, dtype="float32", device=DEVICE)
     pinned = ra.full((COUNT,), OLD, dtype="float32", device="cuda_host")
     stream = ra.Stream(DEVICE)
@@ -161,7 +161,7 @@ def test_pinned_memory_is_ready_for_the_cpu(partner: Partner, delay: Delay, is_b
     assert Counter(memoryview(ready).tolist()) == {NEW: COUNT}
 
 
-@pytest.mark.way("refarray")
+@pytest.mark.needs("refarray")
 def test_managed_memory_is_ready_for_the_cpu(partner: Partner, delay: Delay, is_busy: Busy) -> None:
     array = ra.full((COUNT,), OLD, dtype="float32", device="cuda_managed:0")
     stream = ra.Stream(DEVICE)

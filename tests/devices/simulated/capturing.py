@@ -1,5 +1,5 @@
-"""Captures graphs as PyTorch and CuPy do, by the driver's own functions, and asks what became of
-the capture."""
+"""Graph capture for tests: starts, queries, ends and launches captures by driver calls, as PyTorch
+and CuPy do."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ SIZE = 1024
 
 
 def driver_of(device: str) -> Driver:
-    """The driver that the test's other library uses; device 0 of it is current afterwards."""
+    """The driver, as another library uses it; makes its device 0 current."""
     files = fakegpu.Drivers.here(hip_version=str(SETTINGS.get("hip_version", "6.3")))
     return Cuda(files.cuda) if device.startswith("cuda") else Hip(files.hip)
 
 
 class Capture:
-    """One capture of a stream; `graph` is there once it has ended well."""
+    """One capture of a stream; `graph` is nonzero once it has ended successfully."""
 
     def __init__(self, driver: Driver, stream: int, mode: int) -> None:
         self.driver, self.stream, self.graph = driver, stream, 0
@@ -35,7 +35,7 @@ class Capture:
         driver("cuStreamBeginCapture_v2" if self.cuda else "hipStreamBeginCapture", stream, mode)
 
     def state(self, stream: int | None = None) -> int:
-        """0 when the stream does not capture, 1 when it does, 2 when its capture is lost."""
+        """0: the stream does not capture; 1: it captures; 2: its capture has been invalidated."""
         out = ctypes.c_int(77)
         name = "cuStreamIsCapturing" if self.cuda else "hipStreamIsCapturing"
         self.driver(name, self.stream if stream is None else stream, out)
@@ -47,7 +47,7 @@ class Capture:
         self.graph = out.value
 
     def launch(self, stream: int) -> None:
-        """Runs what was captured."""
+        """Launches the captured graph."""
         if self.cuda:
             run = self.driver.made("cuGraphInstantiateWithFlags", self.graph, 0)
             self.driver("cuGraphLaunch", run, stream)
@@ -64,7 +64,7 @@ class Capture:
 
 @contextmanager
 def capturing(driver: Driver, stream: int, mode: int) -> Iterator[Capture]:
-    """The capture must be as good at its end as at its beginning, whatever happens in between."""
+    """A capture that must still be valid at the end of the block."""
     capture = Capture(driver, stream, mode)
     try:
         yield capture
@@ -80,7 +80,7 @@ def capturing(driver: Driver, stream: int, mode: int) -> Iterator[Capture]:
 
 
 def unfinished(device: str) -> tuple[ra.Stream, ra.Array]:
-    """An array of ones that is still to be written, in a stream that is held."""
+    """A held stream and an array whose fill with ones is queued there."""
     stream = ra.Stream(device)
     ones = ra.ones((SIZE,), dtype="uint8", device=device)
     ra.synchronize(device)
@@ -90,14 +90,14 @@ def unfinished(device: str) -> tuple[ra.Stream, ra.Array]:
 
 
 class Foreign:
-    """Somebody else's array over memory of ours, which writes down how it was asked."""
+    """Another library's array over memory of refarray; records the keywords of __dlpack__."""
 
     def __init__(self, array: ra.Array) -> None:
         self.array = array
-        self.asked: list[dict[str, Any]] = []
+        self.keywords_seen: list[dict[str, Any]] = []
 
     def __dlpack__(self, **keywords: Any) -> object:
-        self.asked.append(keywords)
+        self.keywords_seen.append(keywords)
         return self.array.__dlpack__(**keywords)
 
     def __dlpack_device__(self) -> tuple[int, int]:

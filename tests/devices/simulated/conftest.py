@@ -1,5 +1,5 @@
-"""Switches the simulated drivers on for the files of this folder. test_gpu.py runs each file
-in a process of its own, because a process opens a driver once."""
+"""Loads the simulated drivers for the files of this folder. test_gpu.py runs each file in its own
+process, because a process opens a driver only once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "fakegpu")]
 import fakegpu  # noqa: E402
 
 SETTINGS: dict[str, Any] = json.loads(os.environ.get("SIMULATED_DRIVERS", "{}"))
-#: Objects that are kept for the life of the process, whatever is done.
+#: Kinds of objects that refarray keeps for the life of the process.
 KEPT = {"context", "pool", "event", "module"}
 
 
@@ -29,7 +29,7 @@ def drivers() -> fakegpu.Drivers:
 
 
 def finish() -> None:
-    """Everything has been given back, and nobody did what a driver may punish."""
+    """Completes all work and releases everything that waits for it."""
     import refarray
 
     gc.collect()
@@ -40,7 +40,8 @@ def finish() -> None:
 
 
 def is_kept(item: dict[str, Any]) -> bool:
-    """Kept for the life of the process, the pinned memory of transfers included."""
+    """Whether refarray keeps the object for the life of the process; so it does the pinned staging
+    memory."""
     return item["what"] in KEPT or (item.get("kind") == "pinned" and item["bytes"] == 4 << 20)
 
 
@@ -50,6 +51,7 @@ def left() -> list[dict[str, Any]]:
 
 @pytest.fixture(autouse=True)
 def clean(drivers: fakegpu.Drivers) -> Iterator[None]:
+    """Fails a test that leaks driver objects or misuses the driver; 8 streams may stay pooled."""
     finish()
     before = left()
     fakegpu.reset()

@@ -1,5 +1,5 @@
-"""What cannot be honoured, on both vendors: the exception says which and why, nothing has changed,
-nothing leaks, and the user's own device stays current."""
+"""Invalid devices, streams and memory, and driver failures, on both vendors: the exception names
+the cause, nothing changes or leaks, and the user's current device and stream stay current."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from refarray.conformance import _adversary as adversary
 GPUS = ["cuda:1", "rocm:1"]
 VENDOR = {"cuda": "CUDA", "rocm": "ROCm"}
 TYPE = {"cuda": 2, "rocm": 10}
-#: HIP tells a stream's device since 6.0.
+#: Whether the driver reports a stream's device: HIP does since 6.0.
 KNOWS_STREAMS = {"cuda": True, "rocm": SETTINGS.get("hip_version", "6.3") != "5.2"}
 ENTRIES: dict[str, Callable[[str], object]] = {
     "zeros": lambda name: ra.zeros((3,), device=name),
@@ -49,7 +49,7 @@ def vendor(device: str) -> str:
 
 
 def current(driver: Driver) -> int:
-    """The user's own device or context of this thread."""
+    """The current CUDA context or HIP device of this thread."""
     return (
         driver.made("cuCtxGetCurrent") if isinstance(driver, Cuda) else driver.made("hipGetDevice")
     )
@@ -57,7 +57,7 @@ def current(driver: Driver) -> int:
 
 @pytest.fixture(autouse=True)
 def users_device(driver: Driver, device: str) -> Iterator[None]:
-    """The user works on device 0 and in a stream of the array's device; both stay."""
+    """The current device is 0, the current stream one of the array's device; both must stay so."""
     stream = Stream(device)
     with use_stream(stream):
         before = current(driver)
@@ -73,7 +73,7 @@ def allocated() -> list[int]:
 
 @pytest.mark.parametrize("number", [2, 63, 64, 2**31 - 1])
 @pytest.mark.parametrize("entry", ENTRIES)
-def test_a_device_that_is_not_there(device: str, entry: str, number: int) -> None:
+def test_a_device_that_does_not_exist(device: str, entry: str, number: int) -> None:
     kind = vendor(device)
     reason = f"device {kind}:{number} does not exist: {VENDOR[kind]} has 2 devices"
     with pytest.raises(BufferError, match=reason):
@@ -84,13 +84,13 @@ def test_a_device_that_is_not_there(device: str, entry: str, number: int) -> Non
 @pytest.mark.parametrize(
     "number", ["-1", str(2**31), str(2**64), "+1", "01", " 1", "", "0x1", "1.0"]
 )
-def test_a_device_that_has_no_name(device: str, entry: str, number: str) -> None:
+def test_an_invalid_device_name(device: str, entry: str, number: str) -> None:
     with pytest.raises(ValueError, match="no device is named"):
         ENTRIES[entry](f"{vendor(device)}:{number}")
 
 
 @pytest.mark.parametrize("name", ["cuda_host:1", "rocm_host:1", "cuda_managed:1"])
-def test_memory_of_which_there_is_one_kind(name: str) -> None:
+def test_memory_kinds_with_one_device_only(name: str) -> None:
     with pytest.raises(BufferError, match="memory of this kind has only device number 0"):
         ra.zeros((3,), device=name)
 
@@ -100,7 +100,7 @@ def test_memory_of_which_there_is_one_kind(name: str) -> None:
     [(2, BufferError), (-1, BufferError), (2**31 - 1, BufferError), (-(2**31), BufferError),
      (2**31, ValueError), (-(2**64), ValueError)],
 )  # fmt: skip
-def test_ids_of_the_protocol(device: str, number: int, error: type[Exception]) -> None:
+def test_invalid_dlpack_device_ids(device: str, number: int, error: type[Exception]) -> None:
     array = ra.zeros((3,), device=device)
     fakegpu.reset()
     with pytest.raises(error, match="dl_device"):
@@ -111,7 +111,7 @@ def test_ids_of_the_protocol(device: str, number: int, error: type[Exception]) -
             return (TYPE[vendor(device)], number)
 
         def __dlpack__(self, **_: Any) -> object:
-            raise AssertionError("it must not be asked")
+            raise AssertionError("__dlpack__ must not be called")
 
     with pytest.raises(error, match="__dlpack_device__|cannot use"):
         ra.from_dlpack(Producer())
@@ -136,7 +136,7 @@ def test_a_stream_of_another_device(device: str, driver: Driver) -> None:
 
 
 def test_a_stream_of_another_vendor(device: str) -> None:
-    """A handle would be taken for one of this vendor's; a Stream of ours says what it is."""
+    """A bare handle has no vendor; a refarray.Stream has, so it can be checked."""
     other = "rocm:0" if vendor(device) == "cuda" else "cuda:0"
     array, stream = ra.zeros((3,), device=device), Stream(other)
     fakegpu.reset()
@@ -154,7 +154,7 @@ def test_a_stream_of_another_vendor(device: str) -> None:
 
 
 def test_a_stream_that_has_been_destroyed(device: str, driver: Driver) -> None:
-    """Real drivers may crash on such a handle; where they tell, nothing has happened."""
+    """Real drivers may crash on such a handle; if they return an error, nothing has changed."""
     array = ra.ones((3,), device=device)
     before = allocated()
     if vendor(device) == "cuda":
@@ -182,8 +182,8 @@ def test_a_stream_that_has_been_destroyed(device: str, driver: Driver) -> None:
     assert allocated() == before
 
 
-class Tells:
-    """A stream of another library, that tells what it likes."""
+class StreamObject:
+    """A stream of another library whose __cuda_stream__ returns or raises `answer`."""
 
     def __init__(self, answer: Any) -> None:
         self.answer = answer
@@ -194,7 +194,7 @@ class Tells:
         return self.answer
 
 
-LIES = [
+BAD_STREAM_OBJECTS = [
     (7, TypeError), ((0,), TypeError), ((0, 5, 5), TypeError), ([0, 5], TypeError),
     (None, TypeError), ((0, "5"), TypeError), ((0, 5.0), TypeError), (("0", 5), TypeError),
     ((1, 5), ValueError), ((-1, 5), ValueError), ((2**70, 5), ValueError), ((0, -1), ValueError),
@@ -202,16 +202,14 @@ LIES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("answer", "error"), LIES, ids=repr)
-def test_an_object_that_lies_about_its_stream(
-    device: str, answer: Any, error: type[Exception]
-) -> None:
-    array, liar = ra.zeros((3,), device=device), Tells(answer)
+@pytest.mark.parametrize(("answer", "error"), BAD_STREAM_OBJECTS, ids=repr)
+def test_an_invalid_cuda_stream_protocol(device: str, answer: Any, error: type[Exception]) -> None:
+    array, stream = ra.zeros((3,), device=device), StreamObject(answer)
     fakegpu.reset()
     for use in (
-        lambda: array.__dlpack__(stream=liar),
-        lambda: array.to_device(f"{vendor(device)}:0", stream=liar),
-        lambda: Stream(device, liar),
+        lambda: array.__dlpack__(stream=stream),
+        lambda: array.to_device(f"{vendor(device)}:0", stream=stream),
+        lambda: Stream(device, stream),
     ):
         with pytest.raises(error):
             use()
@@ -219,7 +217,7 @@ def test_an_object_that_lies_about_its_stream(
 
 
 @pytest.mark.parametrize("value", [True, False, 1.0, "1", (0, 1), object(), b"1", [1]])
-def test_what_is_no_stream(device: str, value: Any) -> None:
+def test_objects_that_are_not_streams(device: str, value: Any) -> None:
     array = ra.zeros((3,), device=device)
     for use in (
         lambda: array.__dlpack__(stream=value),
@@ -230,7 +228,7 @@ def test_what_is_no_stream(device: str, value: Any) -> None:
             use()
 
 
-def test_values_that_the_vendor_does_not_have(device: str) -> None:
+def test_stream_values_the_vendor_forbids(device: str) -> None:
     array, cuda = ra.zeros((3,), device=device), vendor(device) == "cuda"
     fakegpu.reset()
     forbidden = ([0] if cuda else [1, 2]) + [-2, -(2**63), -(2**64), 2**64, 2**200]
@@ -251,7 +249,7 @@ def address(array: ra.Array) -> int:
     return int(ra._native._inspect_capsule(capsule)["data"])
 
 
-def test_labels_that_lie_about_memory(device: str) -> None:
+def test_a_wrong_device_label(device: str) -> None:
     host = ra.zeros((3,))
     for data in (address(host), 0xDEAD0008):
         tensor = adversary.make(
@@ -269,7 +267,7 @@ def test_labels_that_lie_about_memory(device: str) -> None:
         ra.from_dlpack(tensor)
     assert tensor.deleter_calls == 1
     tensor = adversary.make(device=(label, 0), data=address(host), shape=(3,), dtype=(2, 64, 1))
-    assert ra.from_dlpack(tensor).tolist() == [0.0] * 3  # not pinned, but the CPU reads it
+    assert ra.from_dlpack(tensor).tolist() == [0.0] * 3  # not pinned, but readable by the CPU
 
 
 ALLOCATIONS = {
@@ -282,7 +280,7 @@ ALLOCATIONS = {
 
 
 @pytest.mark.parametrize("place", ALLOCATIONS)
-def test_no_memory_on_a_device(place: str) -> None:
+def test_out_of_memory(place: str) -> None:
     source, before = ra.ones((3,)), allocated()
     for make in (lambda: ra.zeros((3,), device=place), lambda: source.to_device(place)):
         for call in ALLOCATIONS[place]:
@@ -301,8 +299,8 @@ STEPS = ["Memcpy", "Launch", "EventRecord", "WaitEvent", "Memset", "CaptureInfo"
 
 @pytest.mark.parametrize("code", [999, 2])
 @pytest.mark.parametrize("step", STEPS)
-def test_a_driver_that_dies_half_way(device: str, step: str, code: int) -> None:
-    """Each function that the work calls fails once, at every place where it is called."""
+def test_a_driver_call_that_fails(device: str, step: str, code: int) -> None:
+    """Each driver call of a piece of work fails once."""
     other = Stream(device)
 
     def work() -> Any:
@@ -314,7 +312,7 @@ def test_a_driver_that_dies_half_way(device: str, step: str, code: int) -> None:
         return turned.to_device("cpu").tolist()
 
     def try_to_work() -> Any:
-        """The result, or what the error says."""
+        """The result, or the error's attributes."""
         try:
             return work()
         except ra.DriverError as error:

@@ -1,5 +1,5 @@
-"""Arrays that change hands while a graph is captured: what cannot be ordered is refused before
-anything that would cost the user the capture."""
+"""Exchange during graph capture: an export or import that cannot be ordered raises before any
+driver call that would invalidate the capture."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ from refarray import Stream, use_stream
 
 
 @pytest.fixture(params=[f"{d} {m}" for d, m in itertools.product(DEVICES, MODES)])
-def where(request: pytest.FixtureRequest) -> tuple[str, Driver, int]:
+def case(request: pytest.FixtureRequest) -> tuple[str, Driver, int]:
     device, _, mode = str(request.param).partition(" ")
     return device, driver_of(device), MODES[mode]
 
 
-def legacy(device: str) -> int:
+def legacy_stream(device: str) -> int:
     return 1 if device.startswith("cuda") else 0
 
 
-def refused(array: ra.Array, **keywords: Any) -> None:
-    """The export is; no stream has been touched for it."""
-    before = len(fakegpu.trace())  # no reset(), which lets held work go on
+def assert_refused(array: ra.Array, **keywords: Any) -> None:
+    """The export raises, without waiting for or synchronizing a stream."""
+    before = len(fakegpu.trace())  # not reset(), which would release held work
     with pytest.raises(BufferError, match="graph capture"):
         array.__dlpack__(max_version=(1, 3), **keywords)
     calls = [record["call"] for record in fakegpu.trace()[before:]]
     assert not [name for name in calls if "Wait" in name or "Synchronize" in name], calls
 
 
-def test_unfinished_work_is_not_waited_for_by_a_capturing_consumer(where: Any) -> None:
-    device, driver, mode = where
+def test_export_of_unfinished_work_to_a_capturing_stream(case: Any) -> None:
+    device, driver, mode = case
     _, array = unfinished(device)
     consumer = driver.stream()
     with capturing(driver, consumer, mode) as capture:
-        refused(array, stream=consumer)
-        refused(array.as_readonly(), stream=consumer)
-        refused(array, stream=consumer, copy=None)
+        assert_refused(array, stream=consumer)
+        assert_refused(array.as_readonly(), stream=consumer)
+        assert_refused(array, stream=consumer, copy=None)
         with pytest.raises(BufferError, match="graph"):
             array.__dlpack__(stream=consumer, copy=True)
         array.__dlpack__(stream=-1)
@@ -60,9 +60,9 @@ def test_unfinished_work_is_not_waited_for_by_a_capturing_consumer(where: Any) -
 
 
 @pytest.mark.req("STRM-21")
-def test_finished_work_needs_no_wait(where: Any) -> None:
-    """Whether its end was marked before the capture began or not."""
-    device, driver, mode = where
+def test_finished_work_needs_no_wait(case: Any) -> None:
+    """Whether an event was recorded after the work before the capture or not."""
+    device, driver, mode = case
     stream, written = unfinished(device)
     fresh = ra.zeros((SIZE,), device=device)
     fakegpu.run()
@@ -77,30 +77,30 @@ def test_finished_work_needs_no_wait(where: Any) -> None:
         assert capture.state() == ACTIVE
 
 
-def test_captured_work_is_not_waited_for_outside(where: Any) -> None:
-    device, driver, mode = where
+def test_export_of_captured_work_to_another_stream(case: Any) -> None:
+    device, driver, mode = case
     inside, outside = Stream(device), Stream(device)
     target, source = (ra.zeros((SIZE,), device=device) for _ in range(2))
     ra.synchronize(device)
     with capturing(driver, inside.handle, mode) as capture:
         with use_stream(inside):
             target[...] = source
-        refused(target, stream=outside)
-        refused(target)
-        refused(target, stream=legacy(device))
+        assert_refused(target, stream=outside)
+        assert_refused(target)
+        assert_refused(target, stream=legacy_stream(device))
         with use_stream(outside), pytest.raises(BufferError, match="graph"):
             target.copy()
         with pytest.raises(BufferError, match="graph"):
             target.to_device("cpu")
         assert capture.state() == ACTIVE and capture.state(outside.handle) == 0
-    # It was captured and will run when the user launches it, who orders that.
+    # The captured work runs when the user launches the graph; ordering that is up to the user.
     target.__dlpack__(stream=outside)
     assert target.to_device("cpu").tolist() == [0.0] * SIZE
 
 
 @pytest.mark.req("STRM-21")
-def test_within_one_capture_all_is_as_ever(where: Any) -> None:
-    device, driver, mode = where
+def test_export_between_streams_of_one_capture(case: Any) -> None:
+    device, driver, mode = case
     first, second = Stream(device), Stream(device)
     target, source = ra.zeros((SIZE,), device=device), ra.ones((SIZE,), device=device)
     ra.synchronize(device)
@@ -123,44 +123,44 @@ def test_within_one_capture_all_is_as_ever(where: Any) -> None:
     assert target.to_device("cpu").tolist() == [1.0] * SIZE
 
 
-def test_two_captures_do_not_mix(where: Any) -> None:
-    device, driver, mode = where
+def test_export_between_two_captures(case: Any) -> None:
+    device, driver, mode = case
     first, second = Stream(device), Stream(device)
     target, source = ra.zeros((SIZE,), device=device), ra.ones((SIZE,), device=device)
     ra.synchronize(device)
     with capturing(driver, first.handle, mode) as one, capturing(driver, second.handle, mode):
         with use_stream(first):
             target[...] = source
-        refused(target, stream=second)
+        assert_refused(target, stream=second)
         with use_stream(second), pytest.raises(BufferError, match="graph"):
             source[...] = target
         assert one.state() == ACTIVE
 
 
-def test_the_default_stream_is_out_of_bounds_while_a_blocking_stream_captures(where: Any) -> None:
-    device, driver, mode = where
+def test_the_legacy_stream_is_unusable_while_a_blocking_stream_captures(case: Any) -> None:
+    device, driver, mode = case
     idle = ra.zeros((SIZE,), device=device)
     _, array = unfinished(device)
     blocking = driver.stream(0)
     with capturing(driver, blocking, mode) as capture:
-        for keywords in ({}, {"stream": legacy(device)}):
-            refused(array, **keywords)
-        idle.__dlpack__()  # all of its work is in that stream
+        for keywords in ({}, {"stream": legacy_stream(device)}):
+            assert_refused(array, **keywords)
+        idle.__dlpack__()  # all its work is in the legacy stream: nothing to wait for
         producer = Foreign(array)
         with pytest.raises(BufferError, match="current stream"):
             ra.from_dlpack(producer)
-        assert producer.asked == []
+        assert producer.keywords_seen == []
         with pytest.raises(BufferError, match="graph"):
             ra.zeros((3,), device=device)
         with pytest.raises(BufferError, match="graph"):
             idle.tolist()
         assert capture.state() == ACTIVE
-    fakegpu.run()  # hipFree waits for all of it
+    fakegpu.run()  # hipFree synchronizes the device
     driver("cuStreamDestroy_v2" if capture.cuda else "hipStreamDestroy", blocking)
 
 
-def test_what_comes_in_during_a_capture_belongs_to_it(where: Any) -> None:
-    device, driver, mode = where
+def test_an_import_during_a_capture_belongs_to_it(case: Any) -> None:
+    device, driver, mode = case
     inside, outside = Stream(device), Stream(device)
     producer = Foreign(ra.ones((SIZE,), device=device))
     target = ra.zeros((SIZE,), device=device)
@@ -168,9 +168,9 @@ def test_what_comes_in_during_a_capture_belongs_to_it(where: Any) -> None:
     with capturing(driver, inside.handle, mode) as capture:
         with use_stream(inside):
             got = ra.from_dlpack(producer)
-            assert producer.asked[-1]["stream"] == inside.handle
+            assert producer.keywords_seen[-1]["stream"] == inside.handle
             target[...] = got
-        refused(target, stream=outside)
+        assert_refused(target, stream=outside)
         assert capture.state() == ACTIVE
         capture.end()
         with use_stream(outside):
@@ -187,7 +187,7 @@ def test_an_interface_that_names_a_capturing_stream(mode: int) -> None:
 
     described = {**array.__cuda_array_interface__, "stream": inside.handle}
 
-    class Offers:
+    class InterfaceProducer:
         @property
         def __cuda_array_interface__(self) -> dict[str, Any]:
             return described
@@ -195,7 +195,7 @@ def test_an_interface_that_names_a_capturing_stream(mode: int) -> None:
     target = ra.zeros((SIZE,), device="cuda:0")
     ra.synchronize("cuda:0")
     with capturing(driver, inside.handle, mode) as capture:
-        got = ra.asarray(Offers())
+        got = ra.asarray(InterfaceProducer())
         with use_stream(Stream("cuda:0")), pytest.raises(BufferError, match="graph"):
             got.copy()
         with use_stream(inside):
@@ -207,8 +207,8 @@ def test_an_interface_that_names_a_capturing_stream(mode: int) -> None:
     assert got.tolist() == [1.0] * SIZE
 
 
-def test_pinned_memory_that_a_graph_writes_is_not_waited_for(where: Any) -> None:
-    device, driver, mode = where
+def test_pinned_memory_written_by_a_graph(case: Any) -> None:
+    device, driver, mode = case
     host = "cuda_host" if device.startswith("cuda") else "rocm_host"
     pinned, source = ra.zeros((SIZE,), device=host), ra.ones((SIZE,), device=device)
     inside = Stream(device)
@@ -216,7 +216,7 @@ def test_pinned_memory_that_a_graph_writes_is_not_waited_for(where: Any) -> None
     with capturing(driver, inside.handle, mode) as capture:
         with use_stream(inside):
             pinned[...] = source
-        refused(pinned)
+        assert_refused(pinned)
         with pytest.raises(BufferError, match="graph"):
             memoryview(pinned)
         with pytest.raises(BufferError, match="graph"):
@@ -229,8 +229,8 @@ def test_pinned_memory_that_a_graph_writes_is_not_waited_for(where: Any) -> None
     assert pinned.tolist() == [1.0] * SIZE
 
 
-def test_a_stream_that_captures_is_neither_asked_nor_waited_for(where: Any) -> None:
-    device, driver, mode = where
+def test_a_capturing_stream_cannot_be_queried_or_synchronized(case: Any) -> None:
+    device, driver, mode = case
     stream = Stream(device)
     with capturing(driver, stream.handle, mode) as capture:
         with pytest.raises(BufferError, match="graph"):
@@ -241,8 +241,8 @@ def test_a_stream_that_captures_is_neither_asked_nor_waited_for(where: Any) -> N
     assert stream.done
 
 
-def test_an_invalidated_capture_stays_the_users_affair(where: Any) -> None:
-    device, driver, mode = where
+def test_an_invalidated_capture(case: Any) -> None:
+    device, driver, mode = case
     inside, outside = Stream(device), Stream(device)
     array = ra.zeros((SIZE,), device=device)
     ra.synchronize(device)

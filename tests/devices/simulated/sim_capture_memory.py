@@ -1,5 +1,5 @@
-"""Copies, allocations and frees while a graph is captured: what can become part of the graph does,
-what cannot stays out of its way, and no memory is lost over it."""
+"""Copies, allocations and frees during graph capture: copies are captured where possible, other
+operations raise or are deferred, and no memory leaks."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ import refarray as ra
 from refarray import Stream, use_stream
 from refarray.conformance import _adversary as adversary
 
-LARGE = 5 << 20  # more than a piece of the pinned memory for transfers
+LARGE = 5 << 20  # bytes; more than the pinned staging memory
 
 
 @pytest.fixture(params=[f"{d} {m}" for d, m in itertools.product(DEVICES, MODES)])
-def where(request: pytest.FixtureRequest) -> tuple[str, Driver, int]:
+def case(request: pytest.FixtureRequest) -> tuple[str, Driver, int]:
     device, _, mode = str(request.param).partition(" ")
     return device, driver_of(device), MODES[mode]
 
@@ -31,22 +31,22 @@ def pinned(device: str) -> str:
 
 
 def allocated() -> int:
-    """Bytes of every driver's memory, the transfers' own apart."""
+    """Allocated bytes of all drivers, without the staging memory."""
     gc.collect()
     return sum(item["bytes"] for item in fakegpu.live("memory") if item["bytes"] != 4 << 20)
 
 
-def test_copies_on_the_device_become_part_of_the_graph(where: Any) -> None:
-    """Plain and strided ones, conversions, one element for all; launched twice they run twice."""
-    device, driver, mode = where
+def test_copies_on_the_device_become_part_of_the_graph(case: Any) -> None:
+    """Contiguous and strided copies, conversions and fills; each launch repeats them."""
+    device, driver, mode = case
     stream = Stream(device)
     source = ra.asarray([[1, 2, 3], [4, 5, 6]], dtype="int32", device=device)
-    plain, turned = ra.zeros_like(source), ra.zeros((3, 2), dtype="int32", device=device)
+    plain, transposed = ra.zeros_like(source), ra.zeros((3, 2), dtype="int32", device=device)
     as_float, filled = ra.zeros((2, 3), dtype="float32", device=device), ra.zeros_like(source)
     ra.synchronize(device)
     with capturing(driver, stream.handle, mode) as capture, use_stream(stream):
         plain[...] = source
-        turned[...] = source.T
+        transposed[...] = source.T
         as_float[...] = source
         filled[:, ::2] = 7
         assert capture.state() == ACTIVE
@@ -56,12 +56,12 @@ def test_copies_on_the_device_become_part_of_the_graph(where: Any) -> None:
             source[0, 0] = value
             capture.launch(stream.handle)
             assert plain.tolist() == [[value, 2, 3], [4, 5, 6]] == as_float.tolist()
-            assert turned.tolist() == [[value, 4], [2, 5], [3, 6]]
+            assert transposed.tolist() == [[value, 4], [2, 5], [3, 6]]
             assert filled.tolist() == [[7, 0, 7]] * 2
 
 
-def test_a_graph_reads_and_writes_pinned_memory_only(where: Any) -> None:
-    device, driver, mode = where
+def test_a_graph_reads_and_writes_pinned_memory_only(case: Any) -> None:
+    device, driver, mode = case
     stream = Stream(device)
     there = ra.zeros((4,), dtype="int32", device=device)
     near = ra.asarray([1, 2, 3, 4], dtype="int32", device=pinned(device))
@@ -82,8 +82,8 @@ def test_a_graph_reads_and_writes_pinned_memory_only(where: Any) -> None:
         assert there.tolist() == [1, 2, 3, 4]
 
 
-def test_what_would_allocate_is_refused(where: Any) -> None:
-    device, driver, mode = where
+def test_allocation_in_the_capturing_stream_raises(case: Any) -> None:
+    device, driver, mode = case
     stream = Stream(device)
     array = ra.asarray([[1, 2], [3, 4]], device=device)
     ra.synchronize(device)
@@ -107,10 +107,10 @@ def test_what_would_allocate_is_refused(where: Any) -> None:
     assert array.tolist() == [[1, 2], [3, 4]]
 
 
-def test_other_streams_work_on_meanwhile(where: Any) -> None:
-    """In the capturing thread, with every call that a capture could forbid it: allocations of all
-    kinds, transfers through pinned memory, questions to events, frees."""
-    device, driver, mode = where
+def test_other_streams_are_usable_during_a_capture(case: Any) -> None:
+    """In the capturing thread, calls that a capture may forbid: allocations of every memory kind,
+    transfers through pinned memory, event queries, frees."""
+    device, driver, mode = case
     captured, free = Stream(device), Stream(device)
     kinds = [device, pinned(device)] + ["cuda_managed:0"] * device.startswith("cuda")
     before = allocated()
@@ -133,8 +133,8 @@ def test_other_streams_work_on_meanwhile(where: Any) -> None:
     assert allocated() == before
 
 
-def test_other_threads_work_on_meanwhile(where: Any) -> None:
-    device, driver, mode = where
+def test_other_threads_are_usable_during_a_capture(case: Any) -> None:
+    device, driver, mode = case
     captured, before, seen = Stream(device), allocated(), []
 
     def work() -> None:
@@ -153,9 +153,9 @@ def test_other_threads_work_on_meanwhile(where: Any) -> None:
     assert allocated() == before
 
 
-def test_frees_during_a_capture_come_later_or_elsewhere(where: Any) -> None:
-    """Whatever kind of memory, and whether the capture's stream is the one it was allocated on."""
-    device, driver, mode = where
+def test_frees_during_a_capture_are_deferred(case: Any) -> None:
+    """For every memory kind, and with the capturing stream as allocation stream or not."""
+    device, driver, mode = case
     stream, consumer = Stream(device), Stream(device)
     before = allocated()
     with use_stream(stream):
@@ -175,14 +175,14 @@ def test_frees_during_a_capture_come_later_or_elsewhere(where: Any) -> None:
         del home, used, elsewhere, lent, near, managed, capsule
         gc.collect()
         for _ in range(3):
-            ra.zeros((SIZE,), device=device)  # looks through what waits
+            ra.zeros((SIZE,), device=device)  # polls the deferred frees
         assert capture.state() == ACTIVE
     ra.synchronize(device)
     assert allocated() == before
 
 
-def test_frees_while_the_default_stream_is_out_of_bounds(where: Any) -> None:
-    device, driver, mode = where
+def test_frees_while_the_legacy_stream_is_unusable(case: Any) -> None:
+    device, driver, mode = case
     stream, blocking = Stream(device), driver.stream(0)
     before = allocated()
     arrays = [ra.zeros((SIZE,), device=kind) for kind in (device, pinned(device))]
@@ -200,10 +200,10 @@ def test_frees_while_the_default_stream_is_out_of_bounds(where: Any) -> None:
     assert allocated() == before
 
 
-def test_much_that_waits_is_not_waited_for_in_a_capture(where: Any) -> None:
-    """More than what is usually gathered: the device as a whole must not be waited for, since a
-    stream of another library has been seen to capture."""
-    device, driver, mode = where
+def test_many_deferred_frees_do_not_synchronize_the_device(case: Any) -> None:
+    """More frees than are usually deferred: they must not synchronize the device, because a stream
+    of another library has been seen to capture."""
+    device, driver, mode = case
     before, consumer = allocated(), driver.stream()
     with capturing(driver, consumer, mode) as capture:
         with pytest.raises(BufferError, match="graph"):
@@ -217,8 +217,8 @@ def test_much_that_waits_is_not_waited_for_in_a_capture(where: Any) -> None:
     assert allocated() == before
 
 
-def test_memory_runs_out_in_a_capture(where: Any) -> None:
-    device, driver, mode = where
+def test_out_of_memory_in_a_capture(case: Any) -> None:
+    device, driver, mode = case
     stream = Stream(device)
     with capturing(driver, stream.handle, mode) as capture:
         ra.zeros((SIZE,), device=device).__dlpack__(stream=-1)
@@ -227,8 +227,8 @@ def test_memory_runs_out_in_a_capture(where: Any) -> None:
         assert capture.state() == ACTIVE
 
 
-def test_a_producer_waits_for_the_end_of_the_capture(where: Any) -> None:
-    device, driver, mode = where
+def test_deleters_are_deferred_to_the_end_of_the_capture(case: Any) -> None:
+    device, driver, mode = case
     stream = Stream(device)
     array, target = ra.ones((8,), device=device), ra.zeros((8,), device=device)
     capsule = array.__dlpack__(stream=-1, max_version=(1, 3))
@@ -252,8 +252,8 @@ def test_a_producer_waits_for_the_end_of_the_capture(where: Any) -> None:
     assert tensor.deleter_calls == 1
 
 
-def test_arrays_taken_in_a_capture_are_given_back(where: Any) -> None:
-    device, driver, mode = where
+def test_arrays_imported_in_a_capture_are_released(case: Any) -> None:
+    device, driver, mode = case
     stream, before = Stream(device), allocated()
     array = ra.ones((8,), device=device)
     ra.synchronize(device)

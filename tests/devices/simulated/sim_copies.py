@@ -15,14 +15,14 @@ NUMBERS = [[float(10 * i + j) for j in range(5)] for i in range(4)]
 
 
 @pytest.mark.parametrize(("source", "target"), list(itertools.product(PLACES, PLACES)))
-def test_every_way(source: str, target: str) -> None:
+def test_copies_between_memory_kinds(source: str, target: str) -> None:
     array = ra.asarray(NUMBERS, device=source)
     assert array.device == source
     moved = array.to_device(target)
     assert moved.device == target
     assert moved.to_device("cpu").tolist() == NUMBERS
-    turned = array.T.to_device(target)
-    assert turned.to_device("cpu").tolist() == [list(row) for row in zip(*NUMBERS, strict=True)]
+    transposed = array.T.to_device(target)
+    assert transposed.to_device("cpu").tolist() == [list(row) for row in zip(*NUMBERS, strict=True)]
     narrow = array[::2, ::-2].to_device(target)
     assert narrow.to_device("cpu").tolist() == [row[::-2] for row in NUMBERS[::2]]
 
@@ -58,7 +58,7 @@ def test_assignment(device: str) -> None:
     array[2] = ra.asarray([1, 2, 3, 4], dtype="int32")
     array[0, 1:] = array[2, 1:]
     assert array.to_device("cpu").tolist() == [[9, 2, 3, 4], [9, 0, 7, 0], [1, 2, 3, 4]]
-    array[:, :3] = array[:, 1:]  # the same memory
+    array[:, :3] = array[:, 1:]  # overlapping memory
     assert array.to_device("cpu").tolist() == [[2, 3, 4, 4], [0, 7, 0, 0], [2, 3, 4, 4]]
 
 
@@ -75,7 +75,7 @@ def test_no_elements() -> None:
 
 
 def test_copies_between_streams_are_ordered() -> None:
-    """Each result is read on another stream than it was written on, and nobody waits by hand."""
+    """Each copy reads on another stream than its source was written on, without explicit waits."""
     streams = [Stream("cuda:0") for _ in range(4)]
     array = ra.asarray(NUMBERS, device="cuda:0")
     fakegpu.reset()
@@ -90,7 +90,7 @@ def test_copies_between_streams_are_ordered() -> None:
 
 
 @pytest.mark.req("AAPI-04")
-def test_a_stream_to_copy_on() -> None:
+def test_to_device_with_a_stream() -> None:
     array = ra.asarray(NUMBERS, device="cuda:0")
     stream = Stream("cuda:1")
     fakegpu.reset()
@@ -104,7 +104,7 @@ def test_a_stream_to_copy_on() -> None:
         ra.zeros((3,)).to_device("cpu", stream=1)
 
 
-def test_numpy_takes_what_the_cpu_can_reach() -> None:
+def test_numpy_imports_host_accessible_memory() -> None:
     numpy = pytest.importorskip("numpy")
     for device in ("cuda_host", "rocm_host", "cuda_managed:0"):
         array = ra.asarray(NUMBERS, device=device)
@@ -116,7 +116,7 @@ def test_numpy_takes_what_the_cpu_can_reach() -> None:
     assert there.device == "cuda:1" and there.to_device("cpu").tolist() == NUMBERS
 
 
-def test_device_memory_is_not_read_by_the_cpu() -> None:
+def test_device_memory_has_no_host_protocols() -> None:
     array = ra.asarray(NUMBERS, device="cuda:0")
     with pytest.raises(BufferError, match="a buffer is host memory"):
         memoryview(array)
@@ -124,8 +124,8 @@ def test_device_memory_is_not_read_by_the_cpu() -> None:
         _ = array.__array_interface__
 
 
-def test_memory_runs_out() -> None:
-    """Once: what waits to be given back is, and the allocation is tried again."""
+def test_out_of_memory() -> None:
+    """After one failure, deferred frees are completed and the allocation is retried."""
     for call in ("cuMemAllocFromPoolAsync", "cuMemAlloc"):
         fakegpu.fail(call, 1, 2)
     assert ra.zeros((10,), device="cuda:0").to_device("cpu").tolist() == [0.0] * 10

@@ -1,5 +1,5 @@
-"""Elements of device memory as Python has them: what PyTorch and CuPy copy to the host for, ordered
-behind all work on the array; and what stays refused, naming the way."""
+"""Device elements as Python objects: tolist(), item() and repr() copy to the host after all work on
+the array; host protocols raise and name to_device("cpu")."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLACES = ["cuda:1", "rocm:0", "cuda_managed:0", "cuda_host", "rocm_host"]
 
 @pytest.fixture(autouse=True)
 def one_line() -> Iterator[None]:
-    """The names of devices are of different lengths."""
+    """Prevents line breaks, whose position depends on the length of the device's name."""
     with ra.printoptions(linewidth=10_000):
         yield
 
@@ -29,7 +29,7 @@ def place(request: pytest.FixtureRequest) -> str:
 
 
 def both(values: Any, place: str, dtype: Any = None) -> tuple[ra.Array, ra.Array]:
-    """The same on the CPU and there."""
+    """The same array on the CPU and on `place`."""
     here = ra.asarray(values).astype(dtype) if dtype == "bool" else ra.asarray(values, dtype=dtype)
     return here, here.to_device(place)
 
@@ -63,8 +63,8 @@ def test_numbers(place: str) -> None:
 
 
 @pytest.mark.parametrize("shape", [(2000,), (60, 70), (3, 20, 30, 2), (2,) * 12, (1, 5000), (0, 4)])
-def test_large_arrays_are_written_by_their_edges(place: str, shape: tuple[int, ...]) -> None:
-    """And no more than these are fetched."""
+def test_large_arrays_show_their_edges(place: str, shape: tuple[int, ...]) -> None:
+    """repr() copies only the elements that it shows."""
     here = ra.reshape(ra.arange(int(ra.zeros(shape).size), dtype="float64"), shape)
     there = here.to_device(place)
     for view in (
@@ -82,8 +82,8 @@ def test_large_arrays_are_written_by_their_edges(place: str, shape: tuple[int, .
 
 
 @pytest.mark.parametrize("device", ["cuda:0", "rocm:0"])
-def test_what_is_not_done_yet_is_waited_for(device: str) -> None:
-    """The work is held back: whoever read without waiting would see something else."""
+def test_reads_wait_for_unfinished_work(device: str) -> None:
+    """The write is held: a read that does not wait sees other values."""
     reads: list[Callable[[ra.Array], object]] = [
         lambda x: x.tolist() == [1] * x.size,
         lambda x: repr(x).startswith("refarray.Array([1, 1, 1, "),
@@ -121,15 +121,15 @@ def test_repr_never_raises(device: str) -> None:
 
 
 @pytest.mark.parametrize("device", ["cuda:0", "rocm:0"])
-def test_what_shares_host_memory_stays_refused(device: str) -> None:
+def test_protocols_that_share_host_memory_raise(device: str) -> None:
     numpy = pytest.importorskip("numpy")
     array = ra.zeros((3,), device=device)
-    way = r'to_device\("cpu"\)'
-    with pytest.raises(BufferError, match=way):
+    hint = r'to_device\("cpu"\)'
+    with pytest.raises(BufferError, match=hint):
         memoryview(array)
-    with pytest.raises(AttributeError, match=way):
+    with pytest.raises(AttributeError, match=hint):
         _ = array.__array_interface__
-    with pytest.raises(TypeError, match=way):
+    with pytest.raises(TypeError, match=hint):
         numpy.asarray(array)
-    with pytest.raises(TypeError, match=way):
+    with pytest.raises(TypeError, match=hint):
         array.numpy()

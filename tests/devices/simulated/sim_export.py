@@ -1,5 +1,5 @@
-"""What `stream=` means on export, for every kind of memory: the calls that a driver gets, the order
-of the work, and the values that are refused."""
+"""Export with `stream=`, for every memory kind: the driver calls, the order of the work, and
+invalid values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from refarray import Stream, use_stream
 
 GPUS = ["cuda:0", "cuda:1", "rocm:0"]
 LEGACY = {"cuda": 1, "rocm": 0}
-#: What enqueues or waits for work; the rest asks or enters a device.
+#: Parts of the names of calls that enqueue or wait for work.
 WORK = {
     "Record",
     "WaitEvent",
@@ -28,7 +28,7 @@ WORK = {
 
 
 def work() -> list[str]:
-    """The calls so far that touch streams, without the vendor's prefix."""
+    """The calls since the last reset that enqueue or wait for work, without the vendor's prefix."""
     names = [record["call"].removeprefix("cuda").removeprefix("cu") for record in fakegpu.trace()]
     names = [name.removeprefix("hip") for name in names]
     return [name for name in names if any(word in name for word in WORK)]
@@ -44,7 +44,7 @@ def device(request: pytest.FixtureRequest) -> str:
 
 
 def write_on(device: str) -> tuple[Stream, ra.Array]:
-    """An array whose last write is unfinished work in a stream of ours."""
+    """A refarray stream and an array whose last write was queued there."""
     stream = Stream(device)
     with use_stream(stream):
         array = ra.zeros((1000,), device=device).copy()
@@ -119,13 +119,13 @@ WRONG_VALUES = {
     "kind", ["cuda:0", "rocm:0", "cuda_host", "rocm_host", "cuda_managed:0", "cpu"]
 )
 @pytest.mark.req("STRM-05", "STRM-10", "STRM-12")
-def test_values_that_a_vendor_does_not_have(kind: str) -> None:
+def test_stream_values_the_vendor_forbids(kind: str) -> None:
     array = ra.zeros((10,), device=kind)
     fakegpu.reset()
     for value in WRONG_VALUES[kind.partition(":")[0].partition("_")[0]]:
-        given = Stream("cuda:0") if value is Stream else value
+        stream = Stream("cuda:0") if value is Stream else value
         with pytest.raises(ValueError, match="stream"):
-            array.__dlpack__(stream=given)
+            array.__dlpack__(stream=stream)
     for wrong in (True, False, 1.0, "1", (0, 1), object()):
         with pytest.raises(TypeError, match="stream must be"):
             array.__dlpack__(stream=wrong)
@@ -133,7 +133,7 @@ def test_values_that_a_vendor_does_not_have(kind: str) -> None:
 
 
 class Foreign:
-    """A stream of another library, that tells its handle."""
+    """A stream of another library, by __cuda_stream__."""
 
     def __init__(self, handle: int, version: int = 0) -> None:
         self.answer = (version, handle)
@@ -155,7 +155,9 @@ def test_streams_of_other_libraries(device: str) -> None:
     array.__dlpack__(stream=Foreign(stream.handle))
     array.__dlpack__(stream=Indexed(stream.handle))
     assert work() == []
-    array.__dlpack__(stream=Foreign(0))  # not ambiguous: an object means the default stream
+    array.__dlpack__(
+        stream=Foreign(0)
+    )  # unlike the int 0, 0 from an object is unambiguous: the default stream
     assert work() == ["StreamWaitEvent"]
     with pytest.raises(ValueError, match="version 1"):
         array.__dlpack__(stream=Foreign(stream.handle, version=1))
@@ -163,7 +165,7 @@ def test_streams_of_other_libraries(device: str) -> None:
 
 @pytest.mark.parametrize("kind", ["cuda_host", "rocm_host", "cuda_managed:0"])
 @pytest.mark.req("STRM-22")
-def test_memory_that_the_cpu_reads_is_ready_for_it(kind: str) -> None:
+def test_host_accessible_memory_is_ready_for_the_cpu(kind: str) -> None:
     gpu = "rocm:0" if kind.startswith("rocm") else "cuda:0"
     stream = Stream(gpu)
     with use_stream(stream):
@@ -204,7 +206,7 @@ def test_copies_are_made_on_the_consumers_stream(device: str) -> None:
     del capsule
 
 
-def test_a_copy_without_a_stream_is_done_when_it_is_handed_over(
+def test_a_copy_without_a_stream_is_complete_on_return(
     device: str,
 ) -> None:
     _, array = write_on(device)
@@ -242,7 +244,7 @@ def test_the_users_current_device_is_untouched(device: str) -> None:
     assert len(pushes) == len(pops)
 
 
-def test_a_read_only_array_waits_for_writes_alone() -> None:
+def test_a_read_only_export_waits_for_writes_only() -> None:
     reader, other = Stream("cuda:0"), Stream("cuda:0")
     array = ra.zeros((10,), device="cuda:0")
     with use_stream(reader):

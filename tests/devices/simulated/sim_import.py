@@ -1,5 +1,5 @@
-"""What comes in from producers on devices: the stream that they are passed, where the memory really
-is, and when they get it back."""
+"""Import from producers on devices: the stream passed to them, the check of the pointer's device,
+and the time of the deleter call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from refarray.conformance import _adversary as adversary
 
 
 class Producer:
-    """Another library's array over memory of ours, which writes down how it was asked."""
+    """Another library's array over memory of refarray; records the keywords of __dlpack__."""
 
     def __init__(self, array: ra.Array, **fields: Any) -> None:
         self.array = array
@@ -24,10 +24,10 @@ class Producer:
         self.tensor = adversary.make(
             device=array.device.dlpack, data=pointer, shape=array.shape, dtype=(2, 64, 1), **fields
         )
-        self.asked: list[dict[str, Any]] = []
+        self.keywords_seen: list[dict[str, Any]] = []
 
     def __dlpack__(self, **keywords: Any) -> object:
-        self.asked.append(keywords)
+        self.keywords_seen.append(keywords)
         stream = keywords.get("stream")
         self.array.__dlpack__(stream=stream, max_version=(1, 3))
         return self.tensor.capsule()
@@ -46,33 +46,33 @@ def test_the_current_stream_is_passed() -> None:
     array = ra.zeros((8,), device="cuda:0")
     producer = Producer(array)
     ra.from_dlpack(producer)
-    assert producer.asked[-1]["stream"] == 1  # the legacy default stream, never 0
+    assert producer.keywords_seen[-1]["stream"] == 1  # the legacy default stream, never 0
     stream = Stream("cuda:0")
     producer = Producer(array)
     with use_stream(stream):
         ra.from_dlpack(producer)
-    assert producer.asked[-1]["stream"] == stream.handle
+    assert producer.keywords_seen[-1]["stream"] == stream.handle
 
 
 @pytest.mark.req("COPY-03")
 def test_no_stream_for_a_copy_in_host_memory() -> None:
     array = ra.zeros((8,), device="cuda:0")
-    asked: list[dict[str, Any]] = []
+    keywords_seen: list[dict[str, Any]] = []
 
-    class Answers:
+    class RecordingProducer:
         def __dlpack__(self, **keywords: Any) -> object:
-            asked.append(keywords)
+            keywords_seen.append(keywords)
             return array.__dlpack__(**keywords)
 
         def __dlpack_device__(self) -> tuple[int, int]:
             return (2, 0)
 
-    assert ra.from_dlpack(Answers(), device="cpu").tolist() == [0.0] * 8
-    assert asked == [{"max_version": (1, 3), "dl_device": (1, 0)}]
+    assert ra.from_dlpack(RecordingProducer(), device="cpu").tolist() == [0.0] * 8
+    assert keywords_seen == [{"max_version": (1, 3), "dl_device": (1, 0)}]
 
 
 @pytest.mark.req("STRM-20")
-def test_work_of_ours_comes_after_the_producers() -> None:
+def test_our_work_follows_the_producers() -> None:
     theirs, ours = Stream("cuda:0"), Stream("cuda:0")
     with use_stream(theirs):
         array = ra.zeros((8,), device="cuda:0").copy()
@@ -106,8 +106,9 @@ def test_the_deleter_waits_for_our_work() -> None:
 
 
 @pytest.mark.parametrize("act", ["allocate", "synchronize", "drop"])
-def test_a_deleter_that_raises_late_harms_nobody(act: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is called in the middle of something else, which goes on; its exception is reported."""
+def test_an_exception_in_a_deferred_deleter(act: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A deferred deleter runs inside an unrelated call, which must succeed; its exception goes to
+    sys.unraisablehook."""
     seen: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda args: seen.append(str(args.exc_value)))
 
@@ -136,7 +137,7 @@ def test_a_deleter_that_raises_late_harms_nobody(act: str, monkeypatch: pytest.M
 
 
 def raise_over(kept: list[ra.Array]) -> None:
-    """The array goes while an exception is on its way."""
+    """Drops the array while an exception propagates."""
     array = kept.pop()
     assert array.ndim == 1
     raise KeyError("ours")
@@ -150,7 +151,7 @@ def test_without_work_of_ours_the_deleter_is_called_at_once() -> None:
 
 
 @pytest.mark.req("DEV-06")
-def test_the_pointer_tells_the_device() -> None:
+def test_the_device_is_that_of_the_pointer() -> None:
     array = ra.zeros((8,), device="cuda:1")
     tensor = adversary.make(
         device=(2, 0), data=address_of(array), shape=(8,), dtype=(2, 64, 1), dunder_device=(2, 0)
@@ -158,24 +159,24 @@ def test_the_pointer_tells_the_device() -> None:
     assert ra.from_dlpack(tensor).device == "cuda:1"
 
 
-def test_host_memory_labelled_as_a_devices() -> None:
+def test_host_memory_labelled_as_device_memory() -> None:
     for data in (b"\0" * 64, 0xDEAD0008):
         tensor = adversary.make(device=(2, 0), data=data, shape=(8,), dtype=(2, 64, 1))
         with pytest.raises(BufferError, match="not device memory known to CUDA"):
             ra.from_dlpack(tensor)
 
 
-def test_a_device_that_is_not_there() -> None:
+def test_a_device_that_does_not_exist() -> None:
     array = ra.zeros((8,), device="cuda:0")
-    for unit in (2, -1, 2**31 - 1):
+    for number in (2, -1, 2**31 - 1):
         tensor = adversary.make(
-            device=(2, unit), data=address_of(array), shape=(8,), dtype=(2, 64, 1)
+            device=(2, number), data=address_of(array), shape=(8,), dtype=(2, 64, 1)
         )
         with pytest.raises(BufferError, match="does not exist|cannot use"):
             ra.from_dlpack(tensor)
 
 
-def test_another_vendors_device_is_copied_to_ours() -> None:
+def test_copy_from_another_vendors_device() -> None:
     array = ra.asarray([1.0, 2.0], device="rocm:0")
     assert ra.from_dlpack(array, device="cuda:1").to_device("cpu").tolist() == [1.0, 2.0]
     with pytest.raises(ra.NoCopyError, match="copy=False"):
@@ -183,7 +184,7 @@ def test_another_vendors_device_is_copied_to_ours() -> None:
 
 
 @pytest.mark.req("COPY-02")
-def test_an_array_of_ours_comes_back_as_it_was() -> None:
+def test_a_refarray_array_is_reimported_without_events() -> None:
     stream = Stream("cuda:0")
     with use_stream(stream):
         array = ra.zeros((8,), device="cuda:0").copy()

@@ -1,5 +1,5 @@
-"""The CUDA array interface in both directions: what it says, the stream it names, and who keeps the
-memory. Numba, CuPy and cuDF take it as the classes here do."""
+"""__cuda_array_interface__ in both directions: its fields, its stream, and the lifetime of the
+memory."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import refarray as ra
 from refarray import Stream, use_stream
 
 
-class Offers:
-    """Another library's array, as its `__cuda_array_interface__` describes it."""
+class InterfaceProducer:
+    """Another library's array with `__cuda_array_interface__`; "absent" removes a field."""
 
     def __init__(self, array: ra.Array, **fields: Any) -> None:
         self.array = array
@@ -26,12 +26,12 @@ class Offers:
         return {key: value for key, value in self.fields.items() if value != "absent"}
 
 
-def test_what_it_says() -> None:
+def test_fields() -> None:
     array = ra.asarray([[1.0, 2.0], [3.0, 4.0]], dtype="float32", device="cuda:0")
-    said = array.__cuda_array_interface__
-    assert (said["shape"], said["typestr"], said["version"]) == ((2, 2), "<f4", 3)
-    assert said["strides"] is None and said["data"][1] is False
-    assert fakegpu.peek(said["data"][0], 4) == b"\0\0\x80?"
+    interface = array.__cuda_array_interface__
+    assert (interface["shape"], interface["typestr"], interface["version"]) == ((2, 2), "<f4", 3)
+    assert interface["strides"] is None and interface["data"][1] is False
+    assert fakegpu.peek(interface["data"][0], 4) == b"\0\0\x80?"
     assert array.T.__cuda_array_interface__["strides"] == (4, 8)
     assert array.as_readonly().__cuda_array_interface__["data"][1] is True
     assert ra.zeros((0, 3), device="cuda:0").__cuda_array_interface__["data"] == (0, False)
@@ -39,7 +39,7 @@ def test_what_it_says() -> None:
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda_host", "rocm:0", "rocm_host"])
-def test_other_memory_has_none(device: str) -> None:
+def test_other_memory_and_dtypes_have_no_interface(device: str) -> None:
     assert not hasattr(ra.zeros((3,), device=device), "__cuda_array_interface__")
     assert not hasattr(
         ra.zeros((3,), dtype="bfloat16", device="cuda:0"), "__cuda_array_interface__"
@@ -52,21 +52,21 @@ def test_the_stream_covers_all_work() -> None:
         array = ra.zeros((8,), device="cuda:0").copy()
     fakegpu.reset()
     with use_stream(second):
-        said = array.__cuda_array_interface__
-    assert said["stream"] == second.handle
+        interface = array.__cuda_array_interface__
+    assert interface["stream"] == second.handle
     assert [record["stream"] for record in fakegpu.trace("cuStreamWaitEvent")] == [second.handle]
     array = ra.zeros((8,), device="cuda:0")
     assert array.__cuda_array_interface__["stream"] == 1
 
 
-def test_our_work_waits_for_the_stream_that_is_named() -> None:
+def test_our_work_waits_for_the_interfaces_stream() -> None:
     theirs, ours = Stream("cuda:0"), Stream("cuda:0")
     with use_stream(theirs):
         array = ra.zeros((8,), device="cuda:0").copy()
-        offers = Offers(array)
-    assert offers.fields["stream"] == theirs.handle
+        producer = InterfaceProducer(array)
+    assert producer.fields["stream"] == theirs.handle
     with use_stream(ours):
-        got = ra.asarray(offers)
+        got = ra.asarray(producer)
         copy = got.copy()
     assert got.device == "cuda:0"
     assert copy.to_device("cpu").tolist() == [0.0] * 8
@@ -77,7 +77,7 @@ def test_our_work_waits_for_the_stream_that_is_named() -> None:
 def test_streams_and_versions(fields: dict[str, Any]) -> None:
     array = ra.asarray([[1, 2], [3, 4]], device="cuda:1")
     ra.synchronize("cuda:1")
-    got = ra.asarray(Offers(array, **fields))
+    got = ra.asarray(InterfaceProducer(array, **fields))
     assert (got.device, got.shape) == ("cuda:1", (2, 2))
     assert got.T.to_device("cpu").tolist() == [[1, 3], [2, 4]]
 
@@ -89,18 +89,18 @@ def test_streams_and_versions(fields: dict[str, Any]) -> None:
      ({"data": (0xDEAD0008, False)}, "not device memory"), ({"data": None}, "data must be"),
      ({"strides": (3, 1)}, "strides"), ({"shape": (-1, 2)}, "shape")],
 )  # fmt: skip
-def test_what_is_malformed(fields: dict[str, Any], error: str) -> None:
+def test_malformed_fields(fields: dict[str, Any], error: str) -> None:
     array = ra.asarray([[1, 2], [3, 4]], device="cuda:0")
     with pytest.raises(BufferError, match=error):
-        ra.asarray(Offers(array, **fields))
+        ra.asarray(InterfaceProducer(array, **fields))
 
 
 def test_the_object_is_kept_until_our_work_is_done() -> None:
     stream = Stream("cuda:0")
-    offers = Offers(ra.zeros((8,), device="cuda:0"))
-    seen = weakref.ref(offers)
-    got = ra.asarray(offers)
-    del offers
+    producer = InterfaceProducer(ra.zeros((8,), device="cuda:0"))
+    seen = weakref.ref(producer)
+    got = ra.asarray(producer)
+    del producer
     gc.collect()
     assert seen() is not None
     fakegpu.hold(stream.handle)

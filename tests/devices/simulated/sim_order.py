@@ -1,5 +1,5 @@
-"""What really happens on the devices when arrays change hands: foreign code reads and writes in its
-own streams, and nobody may overtake anybody."""
+"""Stream order of exchanges: another library reads and writes in its own streams, and the values
+show whether the work was ordered."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from fakegpu.driving import Cuda
 import refarray as ra
 
 SIZE = 4096
-#: Bytes of the element that the foreign side writes.
+#: The byte that the other library writes.
 WRITTEN = 9
 
 
 class Other:
-    """A library of somebody else's: raw pointers, raw streams."""
+    """Another library that works on raw pointers and stream handles."""
 
     def __init__(self, device: int) -> None:
         self.cuda = Cuda(fakegpu.Drivers.here().cuda)
@@ -60,7 +60,7 @@ def other() -> Any:
 
 
 def pointer_of(capsule: object) -> int:
-    """The first member of a legacy managed tensor."""
+    """The data pointer: the first member of a legacy managed tensor."""
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     at = get(capsule, b"dltensor")
@@ -68,7 +68,7 @@ def pointer_of(capsule: object) -> int:
 
 
 def unfinished(device: str = "cuda:0") -> tuple[ra.Stream, ra.Array]:
-    """An array of ones that is still to be written, in a stream that is held."""
+    """A held stream and an array whose fill with ones is queued there."""
     stream = ra.Stream(device)
     ones = ra.full((SIZE,), 1, dtype="uint8", device=device)
     fakegpu.hold(stream.handle)
@@ -118,7 +118,8 @@ def test_a_foreign_writer_follows_our_reads(other: Other) -> None:
 
 
 def test_memory_outlives_a_foreign_use_that_is_still_queued(other: Other) -> None:
-    """The deleter runs while the consumer's kernel waits: the memory must not go, nor come back."""
+    """The deleter runs while the consumer's kernel is queued: the memory must be neither freed nor
+    reused."""
     _, array = unfinished()
     fakegpu.hold(other.stream)
     taken = ra.from_capsule(array.__dlpack__(stream=other.stream, max_version=(1, 3)))
@@ -147,7 +148,7 @@ def test_memory_outlives_our_own_work_in_other_streams() -> None:
 
 
 class Producer:
-    """Somebody else's array."""
+    """Another library's array."""
 
     def __init__(self) -> None:
         self.array = ra.full((SIZE,), 4, dtype="uint8", device="cuda:0")
@@ -160,7 +161,7 @@ class Producer:
 
 
 @pytest.mark.req("STRM-20")
-def test_what_we_take_is_ordered_before_our_work(other: Other) -> None:
+def test_an_import_is_ordered_before_our_work(other: Other) -> None:
     producer = Producer()
     pointer = pointer_of(capsule := producer.array.__dlpack__(stream=other.stream))
     other.write(pointer)
@@ -173,8 +174,8 @@ def test_what_we_take_is_ordered_before_our_work(other: Other) -> None:
     del capsule
 
 
-def test_threads_hand_arrays_on(other: Other) -> None:
-    """Each thread works in a stream of its own; the array goes round."""
+def test_an_array_shared_by_threads(other: Other) -> None:
+    """The threads copy one array in turn, each in its own stream."""
     array = ra.zeros((SIZE,), dtype="int32", device="cuda:0")
     turn = threading.Lock()
 
@@ -195,7 +196,7 @@ def test_threads_hand_arrays_on(other: Other) -> None:
 
 
 @pytest.mark.parametrize("device", ["cuda:0", "cuda:1", "rocm:0"])
-def test_a_chain_over_streams_gives_the_same_in_every_order(device: str) -> None:
+def test_a_chain_of_copies_over_streams(device: str) -> None:
     array = ra.asarray(list(range(SIZE)), dtype="int64", device=device)
     for _ in range(4):
         with ra.use_stream(ra.Stream(device)):

@@ -1,5 +1,5 @@
-"""Streams and events as Python objects: what they are, what they compare to, what they refuse, and
-which one a thread works on."""
+"""Stream and Event objects: attributes, equality, arguments, waiting, and each thread's current
+stream."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def device(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def test_what_a_stream_is(device: str) -> None:
+def test_attributes_of_a_stream(device: str) -> None:
     own = Stream(device)
     assert repr(own) == f"<refarray.Stream {own.handle:#x} on {device}>"
     assert (own.device, own.done, own.__cuda_stream__()) == (device, True, (0, own.handle))
@@ -37,7 +37,7 @@ def test_what_a_stream_is(device: str) -> None:
         assert default.handle == 0
 
 
-def test_equality_is_that_of_the_handle(device: str) -> None:
+def test_streams_compare_by_handle(device: str) -> None:
     own, other = Stream(device), Stream(device)
     same = Stream(device, own)
     assert own == same and hash(own) == hash(same) and own != other
@@ -120,7 +120,7 @@ def test_each_thread_has_its_own_stream_of_each_device() -> None:
     assert ra.current_stream("cuda:0").handle == ra.current_stream("cuda:1").handle == 1
 
 
-def test_a_stream_that_goes_lets_its_work_go_on(device: str) -> None:
+def test_a_dropped_stream_completes_its_work(device: str) -> None:
     array = ra.zeros((100,), device=device)
     ra.synchronize(device)
     stream = Stream(device)

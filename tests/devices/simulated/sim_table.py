@@ -1,5 +1,5 @@
-"""Device arrays through C exchange tables, ours and others': nobody names a stream there, so work
-is ordered by the current one."""
+"""Device arrays through C exchange tables, where no stream is passed: exports and imports are
+ordered by the current stream."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_the_current_stream_waits_for_our_work_in_others(
     kept.clear()
 
 
-def test_pinned_memory_is_ready_when_it_is_handed_over() -> None:
+def test_pinned_memory_is_ready_on_export() -> None:
     for host, device in (("cuda_host", "cuda:0"), ("rocm_host", "rocm:0")):
         array, source = ra.zeros((8,), device=host), ra.ones((8,), device=device)
         with use_stream(Stream(device)):
@@ -78,8 +78,8 @@ class Version(ctypes.Structure):
     _fields_ = (("major", ctypes.c_uint32), ("minor", ctypes.c_uint32))
 
 
-Take = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.c_void_p))
-Tell = ctypes.PYFUNCTYPE(
+FromPy = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.c_void_p))
+CurrentStream = ctypes.PYFUNCTYPE(
     ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p)
 )
 
@@ -89,8 +89,8 @@ class Table(ctypes.Structure):
 
     _fields_ = (
         ("version", Version), ("prev", ctypes.c_void_p), ("allocator", ctypes.c_void_p),
-        ("from_py", Take), ("to_py", ctypes.c_void_p), ("dltensor", ctypes.c_void_p),
-        ("work_stream", Tell),
+        ("from_py", FromPy), ("to_py", ctypes.c_void_p), ("dltensor", ctypes.c_void_p),
+        ("work_stream", CurrentStream),
     )  # fmt: skip
 
 
@@ -99,14 +99,14 @@ def address_of(array: ra.Array) -> int:
     return int(ra._native._inspect_capsule(capsule)["data"])
 
 
-def offering(tell: Callable[[], int | None]) -> tuple[Any, Any]:
-    """An object of another library, whose type has nothing but a table, and its tensor; `tell`
-    gives the stream that it works on."""
+def producer_with_table(stream: Callable[[], int | None]) -> tuple[Any, Any]:
+    """An object of another library, whose type has only an exchange table, and its tensor. `stream`
+    returns the handle of the library's current stream, or None for an error."""
     array = ra.asarray([1.0, 2.0], device="cuda:0")
     ra.synchronize("cuda:0")
     tensor = adversary.make(device=(2, 0), data=address_of(array), shape=(2,), dtype=(2, 64, 1))
 
-    def take(_: object, out: Any) -> int:
+    def from_py(_: object, out: Any) -> int:
         capsule = tensor.capsule()
         pointer, rename = ctypes.pythonapi.PyCapsule_GetPointer, ctypes.pythonapi.PyCapsule_SetName
         pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
@@ -115,12 +115,14 @@ def offering(tell: Callable[[], int | None]) -> tuple[Any, Any]:
         rename(capsule, USED)
         return 0
 
-    def tell_stream(_type: int, _id: int, out: Any) -> int:
-        told = tell()
-        out[0] = told or 0
-        return -1 if told is None else 0
+    def current_work_stream(_type: int, _id: int, out: Any) -> int:
+        handle = stream()
+        out[0] = handle or 0
+        return -1 if handle is None else 0
 
-    table = Table(Version(1, 3), None, 1, Take(take), 1, None, Tell(tell_stream))
+    table = Table(
+        Version(1, 3), None, 1, FromPy(from_py), 1, None, CurrentStream(current_work_stream)
+    )
     KEPT.extend([table, array])
     new = ctypes.pythonapi.PyCapsule_New
     new.restype = ctypes.py_object
@@ -130,7 +132,7 @@ def offering(tell: Callable[[], int | None]) -> tuple[Any, Any]:
 
 
 USED, NAME = b"used_dltensor_versioned", b"dlpack_exchange_api"
-KEPT: list[Any] = []  # a type may use its table for ever
+KEPT: list[Any] = []  # a type's table must outlive it
 
 
 @pytest.fixture(autouse=True)
@@ -139,28 +141,28 @@ def forget() -> Iterator[None]:
     KEPT[:] = [each for each in KEPT if isinstance(each, Table)]
 
 
-def test_others_tell_their_stream() -> None:
+def test_import_waits_for_the_tables_stream() -> None:
     theirs, ours = Stream("cuda:0"), Stream("cuda:0")
-    there, tensor = offering(lambda: theirs.handle)
+    there, tensor = producer_with_table(lambda: theirs.handle)
     with use_stream(ours):
         got = ra.from_dlpack(there)
         fakegpu.reset()
         copied = got.copy()
-        assert waits() == [ours.handle]  # for what is in their stream
+        assert waits() == [ours.handle]  # for the work in their stream
     assert copied.tolist() == [1.0, 2.0]
     del got
     ra.synchronize("cuda:0")
     assert tensor.deleter_calls == 1
 
 
-def test_others_that_do_not_tell_their_stream() -> None:
-    there, tensor = offering(lambda: None)
+def test_a_table_whose_stream_function_fails() -> None:
+    there, tensor = producer_with_table(lambda: None)
     with pytest.raises(BufferError, match="does not tell its stream"):
         ra.from_dlpack(there)
     assert tensor.deleter_calls == 1
 
 
-def test_other_ways_that_name_no_stream() -> None:
+def test_to_device_and_pickling_with_streams() -> None:
     array = ra.ones((3,), device="cuda:0")
     with pytest.raises(ValueError, match="stream must name a stream of cuda:1"):
         array.to_device("cuda:1", stream=-1)

@@ -1,4 +1,4 @@
-"""The per-thread default stream of CUDA, named by 2: it is the stream of the thread that exports."""
+"""CUDA's per-thread default stream, stream=2, is that of the exporting thread."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def pointer_of(capsule: object) -> int:
 
 
 @pytest.mark.req("STRM-24")
-def test_stream_2_is_the_calling_threads_own() -> None:
-    """The export in a thread orders the work that the same thread queues on its stream 2."""
+def test_stream_2_is_that_of_the_calling_thread() -> None:
+    """An export with stream=2 is ordered before the exporting thread's work in its stream 2."""
     writer = ra.Stream("cuda:0")
     ones = ra.full((SIZE,), 1, dtype="uint8", device="cuda:0")
     fakegpu.hold(writer.handle)

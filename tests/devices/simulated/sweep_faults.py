@@ -1,6 +1,6 @@
-"""Every call of a driver fails once: `sweep_faults.py NAME` plays a scenario again and again, each
-time in a forked process in which the next call returns an error, and prints what went wrong. With
-`--first`, of the calls of one function only the first."""
+"""Fault injection: `sweep_faults.py NAME` repeats a scenario in forked processes, in each of which
+another driver call returns an error, and prints the problems. With `--first` only the first call of
+each driver function fails."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ import fakegpu
 import refarray as ra
 
 UNKNOWN, OUT_OF_MEMORY, ILLEGAL_ADDRESS = 999, 2, 700
-#: What a caller may see. Anything else is a defect, and so is a crash.
+#: The exceptions that a failing driver call may raise.
 ALLOWED = (ra.DriverError, MemoryError, BufferError)
 DEVICES = ("cuda:0", "cuda:1", "rocm:0")
 SIZE = 1000
 ROUNDS = 4
-#: Never made to fail: they say what a failure is called.
+#: Calls without faults and not counted: they are made to describe a failure.
 UNCOUNTED = {"cuGetErrorName", "cuGetErrorString"}
-MOST_CALLS = 400  # of one scenario: it would be too long a sweep, not a scenario
+MOST_CALLS = 400  # of one scenario, to limit the duration of the sweep
 
 Scenario = Callable[[], object]
 SCENARIOS: dict[str, Scenario] = {}
-COLD: set[str] = set()  # those that open the drivers themselves
+COLD: set[str] = set()  # scenarios that open the drivers, so that no warm-up may do it before
 
 
 def scenario(body: Scenario) -> Scenario:
@@ -151,26 +151,26 @@ def streams_and_events() -> None:
         ra.synchronize(device)
 
 
-def settle() -> None:
-    """Gives everything back that can be, as a program that goes on would."""
+def release_all() -> None:
+    """Completes the work and the deferred releases of all devices that are usable."""
     gc.collect()
     fakegpu.run()
     for device in DEVICES:
         try:
             ra.synchronize(device)
         except ALLOWED:
-            continue  # a device that was never opened, or a driver that is poisoned
+            continue  # the device was never opened, or the driver is in an error state
     fakegpu.run()
 
 
 def left() -> Counter[str]:
-    """What is alive, but for what refarray keeps for good."""
+    """Counts of live memory blocks, streams and events by vendor."""
     items = (item for item in fakegpu.live() if item["what"] in {"memory", "stream", "event"})
     return Counter(f"{item['what']} on {item.get('vendor')}" for item in items)
 
 
 def lost(before: Counter[str]) -> list[str]:
-    """What there is more of for every round: a spare event or two is none."""
+    """Leaks: objects of which each round left one or more. Fewer are pooled objects."""
     now = left()
     return [
         f"{now[what] - before[what]} more {what} after {ROUNDS} rounds"
@@ -180,16 +180,16 @@ def lost(before: Counter[str]) -> list[str]:
 
 
 def play(name: str, k: int, code: int) -> dict[str, Any]:
-    """In a process of its own: the scenario with the k-th call failing; 0 for none."""
+    """Runs the scenario with its k-th call failing (k = 0: none). Call it in a forked process."""
     fakegpu.load(cuda=2, hip=1)
     if name not in COLD:
         SCENARIOS["open_both"]()
-        SCENARIOS[name]()  # what is made once is there
-        settle()
+        SCENARIOS[name]()  # warm-up: makes the objects that are made once
+        release_all()
     fakegpu.reset()
     before, calls, failed, problems = left(), 0, "", []
     names: list[str] = []
-    # Again and again where the device survives: what is kept for later use is kept once.
+    # Repeated if the device survives the error, to tell leaks from pooled objects.
     for _ in range(ROUNDS if code == UNKNOWN else 1):
         if k:
             fakegpu.fail("*", k, code)
@@ -198,7 +198,7 @@ def play(name: str, k: int, code: int) -> dict[str, Any]:
         calls = fakegpu.calls()
         names = [record["call"] for record in fakegpu.trace() if record["call"] not in UNCOUNTED]
         failed = next((record["call"] for record in fakegpu.trace() if record.get("injected")), "")
-        settle()
+        release_all()
         problems += [f"{found['kind']}: {found['message']}" for found in fakegpu.violations()]
         fakegpu.reset()
     if code == UNKNOWN:
@@ -219,11 +219,11 @@ def forked(name: str, k: int, code: int) -> dict[str, Any]:
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
-        said = pipe.read()
+        output = pipe.read()
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if not said:
+    if not output:
         return {"problems": [f"the process ended with {status}"], "failed": "", "calls": 0}
-    return dict(json.loads(said))
+    return dict(json.loads(output))
 
 
 def codes_for(call: str) -> tuple[int, ...]:
@@ -232,12 +232,12 @@ def codes_for(call: str) -> tuple[int, ...]:
 
 
 def first_of_each(names: list[str]) -> list[int]:
-    """The numbers of the calls that no call of the same function came before, from 1 on."""
+    """The numbers, from 1, of each function's first call."""
     return sorted(names.index(name) + 1 for name in set(names))
 
 
 def sweep(name: str, only_first: bool) -> Iterator[tuple[str, str]]:
-    """(which call, what is wrong with its failure)"""
+    """Yields (call, problem) for each problem found."""
     plain = forked(name, 0, 0)
     for problem in plain["problems"]:
         yield "without a fault", problem
