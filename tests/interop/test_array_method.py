@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from native.offers import VALUES, WAYS, data, offering
+from native.exporters import VALUES, WAYS, data, offering
 
 import refarray
 

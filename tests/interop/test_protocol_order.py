@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from native.offers import VALUES, WAYS, Answer, data, logged, offering, raising, refusing
+from native.exporters import VALUES, WAYS, Answer, data, logged, offering, raising, refusing
 
 import refarray
 
