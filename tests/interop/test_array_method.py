@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from native.exporters import VALUES, WAYS, data, offering
+from native.exporters import PROTOCOLS, VALUES, data, exporting
 
 import refarray
 
 # --- copy
 
 
-@pytest.mark.parametrize("protocol", WAYS)
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_copy_true_copies_with_every_protocol(adv: Any, protocol: str) -> None:
-    x = offering(adv, protocol)
+    x = exporting(adv, protocol)
     y = refarray.asarray(x, copy=True)
     y[0] = 9.0
     if protocol == "buffer":
@@ -32,15 +32,15 @@ def test_copy_false_tries_the_next_protocol_that_shares(adv: Any) -> None:
     def old(self: Any, *, max_version: Any = None) -> Any:
         return self.kept["dlpack"].__dlpack__(max_version=max_version)
 
-    x = offering(adv, "dlpack", "interface", dlpack=old)
+    x = exporting(adv, "dlpack", "interface", dlpack=old)
     y = refarray.asarray(x, copy=False)
     y[0] = 9.0
     assert x.kept["interface"].tolist() == [9.0, 4.0]
-    x = offering(adv, "dlpack", dlpack=old)
+    x = exporting(adv, "dlpack", dlpack=old)
     with pytest.raises(refarray.NoCopyError, match="does not take copy="):
         refarray.asarray(x, copy=False)
     with pytest.raises(refarray.NoCopyError, match="exports no memory"):
-        refarray.asarray(offering(adv, "table"), copy=False)
+        refarray.asarray(exporting(adv, "table"), copy=False)
 
 
 def test_copy_false_is_passed_to_dunder_array(adv: Any) -> None:
@@ -52,7 +52,7 @@ def test_copy_false_is_passed_to_dunder_array(adv: Any) -> None:
             raise ValueError("only by copying")
         return self.kept["array"]
 
-    x = offering(adv, "array", array=with_copy_keyword)
+    x = exporting(adv, "array", array=with_copy_keyword)
     y = refarray.asarray(x, copy=False)
     y[0] = 9.0
     assert x.kept["array"].tolist() == [9.0, 5.0]
@@ -61,7 +61,7 @@ def test_copy_false_is_passed_to_dunder_array(adv: Any) -> None:
     with pytest.raises(ValueError, match="only by copying"):
         refarray.asarray(x, copy=False)
     with pytest.raises(refarray.NoCopyError, match="does not take copy=") as caught:
-        refarray.asarray(offering(adv, "array"), copy=False)
+        refarray.asarray(exporting(adv, "array"), copy=False)
     assert isinstance(caught.value.__cause__, TypeError)
 
 
@@ -70,7 +70,7 @@ def test_copy_false_is_passed_to_dunder_array(adv: Any) -> None:
 
 @pytest.mark.parametrize("result", [None, [1.0], 5, "text", refarray.zeros(1), np.float32(1)])
 def test_dunder_array_must_return_an_ndarray(adv: Any, result: Any) -> None:
-    x = offering(adv, "array", array=lambda self: result)
+    x = exporting(adv, "array", array=lambda self: result)
     with pytest.raises(
         TypeError, match=r"__array__\(\) of Offers returned .*, not a numpy.ndarray"
     ):
@@ -105,7 +105,7 @@ def test_result_of_dunder_array_is_kept_alive(adv: Any) -> None:
     memory = Memory(data("array").tobytes())
     alive = weakref.ref(memory)
     results = [np.frombuffer(memory, "f4")]
-    x = offering(adv, "array", array=lambda self: results.pop())
+    x = exporting(adv, "array", array=lambda self: results.pop())
     y = refarray.asarray(x)
     del x, memory
     gc.collect()
@@ -117,6 +117,6 @@ def test_result_of_dunder_array_is_kept_alive(adv: Any) -> None:
 
 
 def test_recursive_dunder_array_raises(adv: Any) -> None:
-    x = offering(adv, "array", array=refarray.asarray)
+    x = exporting(adv, "array", array=refarray.asarray)
     with pytest.raises(RecursionError):
         refarray.asarray(x)

@@ -10,25 +10,25 @@ from typing import Any
 
 import numpy as np
 import pytest
-from native.exporters import VALUES, WAYS, Answer, data, logged, offering, raising, refusing
+from native.exporters import PROTOCOLS, VALUES, Method, data, exporting, logged, raising, refusing
 
 import refarray
 
-PAIRS = list(itertools.combinations(WAYS, 2))
+PAIRS = list(itertools.combinations(PROTOCOLS, 2))
 
 
 # --- order
 
 
 @pytest.mark.req("AAPI-05")
-@pytest.mark.parametrize("protocol", WAYS)
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_each_protocol_alone(adv: Any, protocol: str) -> None:
-    x = offering(adv, protocol)
+    x = exporting(adv, protocol)
     assert refarray.asarray(x).tolist() == [VALUES[protocol]] * 2
-    assert x.asked == logged(protocol)
+    assert x.tried == logged(protocol)
     assert (
         refarray.asarray(
-            x if protocol != "table" else offering(adv, protocol), dtype="int8"
+            x if protocol != "table" else exporting(adv, protocol), dtype="int8"
         ).tolist()
         == [int(VALUES[protocol])] * 2
     )
@@ -36,38 +36,38 @@ def test_each_protocol_alone(adv: Any, protocol: str) -> None:
 
 @pytest.mark.parametrize(("first", "second"), PAIRS)
 def test_first_of_two_protocols_is_used(adv: Any, first: str, second: str) -> None:
-    x = offering(adv, first, second)
+    x = exporting(adv, first, second)
     assert refarray.asarray(x).tolist() == [VALUES[first]] * 2
-    assert x.asked == logged(first)
+    assert x.tried == logged(first)
 
 
 @pytest.mark.parametrize(("first", "second"), PAIRS)
 def test_second_of_two_protocols_is_tried_after_a_refusal(
     adv: Any, first: str, second: str
 ) -> None:
-    x = offering(adv, first, second, **{first: refusing(first)})
+    x = exporting(adv, first, second, **{first: refusing(first)})
     if (first, second) == ("table", "dlpack"):  # both are DLPack: the table's refusal is final
         with pytest.raises(BufferError, match="table refuses"):
             refarray.asarray(x)
-        assert x.asked == ["table"]
+        assert x.tried == ["table"]
         return
     assert refarray.asarray(x).tolist() == [VALUES[second]] * 2
-    assert x.asked == logged(first, second)
+    assert x.tried == logged(first, second)
 
 
 def test_all_protocols_in_their_order(adv: Any) -> None:
-    protocols = WAYS[1:]
+    protocols = PROTOCOLS[1:]
     for refused in range(len(protocols) + 1):
-        x = offering(
+        x = exporting(
             adv, *protocols, **{protocol: refusing(protocol) for protocol in protocols[:refused]}
         )
         if refused < len(protocols):
             assert refarray.asarray(x).tolist() == [VALUES[protocols[refused]]] * 2
-            assert x.asked == logged(*protocols[: refused + 1])
+            assert x.tried == logged(*protocols[: refused + 1])
             continue
         with pytest.raises(BufferError, match="dlpack refuses") as caught:
             refarray.asarray(x)
-        assert x.asked == logged(*protocols)
+        assert x.tried == logged(*protocols)
         notes = "\n".join(caught.value.__notes__)
         expected_notes = [
             "tried next, the buffer protocol: BufferError: buffer: format 'T{",
@@ -81,13 +81,13 @@ def test_all_protocols_in_their_order(adv: Any) -> None:
 
 def test_items_of_sequences_use_the_same_order(adv: Any) -> None:
     items = [
-        offering(adv, "dlpack", "interface"),
-        offering(adv, "dlpack", "interface", dlpack=refusing("dlpack")),
-        offering(adv, "array"),
+        exporting(adv, "dlpack", "interface"),
+        exporting(adv, "dlpack", "interface", dlpack=refusing("dlpack")),
+        exporting(adv, "array"),
     ]
     x = refarray.asarray(items)
     assert (x.tolist(), x.dtype) == ([[2.0, 2.0], [4.0, 4.0], [5.0, 5.0]], "float32")
-    assert [item.asked for item in items] == [["dlpack"], ["dlpack", "interface"], ["array"]]
+    assert [item.tried for item in items] == [["dlpack"], ["dlpack", "interface"], ["array"]]
 
 
 def test_protocols_precede_sequences_and_numbers(adv: Any) -> None:
@@ -98,7 +98,7 @@ def test_protocols_precede_sequences_and_numbers(adv: Any) -> None:
         __array__ = lambda self: np.float32([7, 8])  # noqa: E731
 
         def __float__(self) -> float:
-            raise AssertionError("not asked")
+            raise AssertionError("must not be called")
 
     assert refarray.asarray(Both([1.0])).tolist() == [5.0, 5.0]
     assert refarray.asarray(Number()).tolist() == [7.0, 8.0]
@@ -122,19 +122,19 @@ ERRORS = [
 @pytest.mark.parametrize("protocol", ["table", "dlpack", "interface"])
 def test_other_errors_propagate_at_once(adv: Any, protocol: str, kind: type[BaseException]) -> None:
     error = kind("no")
-    x = offering(adv, protocol, "array", **{protocol: raising(error)})
+    x = exporting(adv, protocol, "array", **{protocol: raising(error)})
     if protocol == "interface" and isinstance(error, AttributeError):  # means: no such attribute
         assert refarray.asarray(x).tolist() == [5.0, 5.0]
         return
     with pytest.raises(type(error)) as caught:
         refarray.asarray(x)
     assert caught.value is error
-    assert x.asked == [protocol]
+    assert x.tried == [protocol]
 
 
 def test_error_after_a_refusal_has_it_as_context(adv: Any) -> None:
     for error in (KeyError("mine"), KeyboardInterrupt()):
-        x = offering(
+        x = exporting(
             adv, "dlpack", "interface", dlpack=refusing("dlpack"), interface=raising(error)
         )
         with pytest.raises(type(error)) as caught:
@@ -142,7 +142,7 @@ def test_error_after_a_refusal_has_it_as_context(adv: Any) -> None:
         assert caught.value is error
         assert str(caught.value.__context__) == "dlpack refuses"
     broken = {"version": 3, "shape": [2], "typestr": "<f4", "data": b""}
-    x = offering(
+    x = exporting(
         adv, "dlpack", "interface", dlpack=refusing("dlpack"), interface=lambda self: broken
     )
     with pytest.raises(BufferError, match="shape must be a tuple") as caught:
@@ -152,15 +152,15 @@ def test_error_after_a_refusal_has_it_as_context(adv: Any) -> None:
 
 def test_error_of_dunder_array_becomes_a_note_of_the_refusal(adv: Any) -> None:
     """Except MemoryError and KeyboardInterrupt, which propagate."""
-    x = offering(adv, "dlpack", "array", dlpack=refusing("dlpack"), array=raising(TypeError("no")))
+    x = exporting(adv, "dlpack", "array", dlpack=refusing("dlpack"), array=raising(TypeError("no")))
     with pytest.raises(BufferError, match="dlpack refuses") as caught:
         refarray.asarray(x)
     assert caught.value.__notes__ == ["tried next, __array__: TypeError: no"]
     for error in (MemoryError(), KeyboardInterrupt()):
-        x = offering(adv, "dlpack", "array", dlpack=refusing("dlpack"), array=raising(error))
+        x = exporting(adv, "dlpack", "array", dlpack=refusing("dlpack"), array=raising(error))
         with pytest.raises(type(error)):
             refarray.asarray(x)
-    x = offering(adv, "array", array=raising(TypeError("alone")))
+    x = exporting(adv, "array", array=raising(TypeError("alone")))
     with pytest.raises(TypeError, match="alone"):
         refarray.asarray(x)
 
@@ -171,7 +171,7 @@ def test_refusals_without_a_usable_message(adv: Any) -> None:
             raise ValueError("no message")
 
     for error in (WithoutMessage(), BufferError("lone surrogate \udc80"), BufferError()):
-        x = offering(
+        x = exporting(
             adv, "dlpack", "interface", dlpack=refusing("dlpack"), interface=raising(error)
         )
         with pytest.raises(BufferError, match="dlpack refuses") as caught:
@@ -186,22 +186,22 @@ def test_refusals_without_a_usable_message(adv: Any) -> None:
 @pytest.mark.req("DEV-07", "CONS-07")
 def test_refused_device_is_final(adv: Any) -> None:
     """Another protocol would silently copy from another device."""
-    x = offering(adv, "dlpack", "interface", device=lambda self: (2, 0))
+    x = exporting(adv, "dlpack", "interface", device=lambda self: (2, 0))
     with pytest.raises(BufferError, match="the producer's device is"):
         refarray.asarray(x)
-    assert x.asked == []
-    x = offering(adv, "dlpack", "interface", device=raising(BufferError("spread over two")))
+    assert x.tried == []
+    x = exporting(adv, "dlpack", "interface", device=raising(BufferError("spread over two")))
     with pytest.raises(BufferError, match="spread over two"):
         refarray.asarray(x)
-    assert x.asked == []
+    assert x.tried == []
 
 
 def test_invalid_data_is_final(adv: Any) -> None:
     tensor = adv.make(shape=(2,), data=None)
-    x = offering(adv, "dlpack", "interface", dlpack=lambda self, **_: tensor.capsule())
+    x = exporting(adv, "dlpack", "interface", dlpack=lambda self, **_: tensor.capsule())
     with pytest.raises(BufferError, match="data is NULL"):
         refarray.asarray(x)
-    assert x.asked == ["dlpack"]
+    assert x.tried == ["dlpack"]
     assert tensor.deleter_calls == 1
     lying = adv.exporter(data=bytes(8), format="f", itemsize=4, shape=(3,))
     with pytest.raises(BufferError, match="len is 8 bytes"):
@@ -214,14 +214,14 @@ def test_other_functions_try_one_protocol_only(adv: Any) -> None:
         ("dlpack", refarray.from_dlpack),
         ("interface", refarray.from_array_interface),
     ):
-        x = offering(adv, *WAYS[1:], **{protocol: refusing(protocol)})
+        x = exporting(adv, *PROTOCOLS[1:], **{protocol: refusing(protocol)})
         with pytest.raises(BufferError, match=f"{protocol} refuses"):
             take(x)
-        assert x.asked == [protocol]
-    x = offering(adv, *WAYS[1:], buffer=refusing("buffer"))
+        assert x.tried == [protocol]
+    x = exporting(adv, *PROTOCOLS[1:], buffer=refusing("buffer"))
     with pytest.raises(BufferError, match="format"):
         refarray.from_buffer(x)
-    assert x.asked == []
+    assert x.tried == []
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="PEP 688 is in CPython from 3.12 on")
@@ -232,8 +232,8 @@ def test_dunder_buffer_written_in_python(adv: Any) -> None:
     def give(self: Any, flags: int) -> memoryview:
         return memoryview(data("buffer"))
 
-    def exporter(answer: Answer, *protocols: str) -> Any:
-        base = type(offering(adv, *protocols, "array"))
+    def exporter(answer: Method, *protocols: str) -> Any:
+        base = type(exporting(adv, *protocols, "array"))
         names = {
             "__buffer__": answer,
             "__release_buffer__": lambda self, view: released.append(view),
