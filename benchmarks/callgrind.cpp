@@ -1,12 +1,12 @@
-// The two callgrind client requests that start and stop counting.
+// Client requests by which the counted process starts and dumps callgrind's instruction counts.
 #include <valgrind/callgrind.h>
 
 extern "C" {
 
-/// Counting starts here: until now the process ran nearly as fast as without callgrind's records.
+/// Starts instrumentation. Before it, the process runs at nearly the speed without instrumentation.
 void refarray_start() { CALLGRIND_START_INSTRUMENTATION; }
 
-/// What was counted since the last call goes into a file of its own, with `label` in it.
+/// Writes the counts since the last dump to a new file marked with `label`.
 void refarray_dump(const char* label) { CALLGRIND_DUMP_STATS_AT(label); }
 
 }  // extern "C"

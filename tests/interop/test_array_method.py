@@ -72,7 +72,7 @@ def test_copy_false_is_passed_to_dunder_array(adv: Any) -> None:
 def test_dunder_array_must_return_an_ndarray(adv: Any, result: Any) -> None:
     x = exporting(adv, "array", array=lambda self: result)
     with pytest.raises(
-        TypeError, match=r"__array__\(\) of Offers returned .*, not a numpy.ndarray"
+        TypeError, match=r"__array__\(\) of Exporter returned .*, not a numpy.ndarray"
     ):
         refarray.asarray(x)
 

@@ -1,4 +1,4 @@
-"""What two MPI ranks do with arrays of ours: run by test_mpi4py.py through mpiexec."""
+"""Exchanges of refarray arrays between two MPI ranks; test_mpi4py.py runs it with mpiexec."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INTEGERS = [name for name in DTYPES if "int" in name]
 
 
 def send_and_receive() -> int:
-    """Every dtype from one rank to the other, once as a buffer and once by DLPack alone."""
+    """Sends every dtype from rank 0 to rank 1, once as a buffer and once by DLPack only."""
     for dtype in DTYPES:
         for wrap in (lambda x: x, Protocol):
             if RANK == 0:
@@ -46,7 +46,7 @@ def sum_in_place() -> int:
 
 
 def refuse_read_only() -> int:
-    """Refused before any message is sent, so no rank is left waiting."""
+    """Read-only targets raise before a message is sent, so that no rank waits for it."""
     locked = ra.ones(3).as_readonly()
     for wrap in (lambda x: x, Protocol):
         for call in (

@@ -1,4 +1,4 @@
-"""ml_dtypes as the oracle of the narrow dtypes: the value of every bit pattern, and rounding."""
+"""Narrow dtypes compared with ml_dtypes: the value of every bit pattern, rounding and finfo."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import refarray as ra
 
 from .grid import NARROW, raw_bytes
 
-# NumPy warns of the overflows and NaNs that the conversions of the oracle are tested with.
+# NumPy warns about overflows and NaNs in the conversions by ml_dtypes.
 pytestmark = [pytest.mark.ml_dtypes, pytest.mark.filterwarnings("ignore::RuntimeWarning")]
 
-# One element to a byte in ml_dtypes; the same in ours with "_padded".
+# ml_dtypes stores one element per byte, like refarray's dtypes with the suffix "_padded".
 SUB_BYTE = ("float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn")
 BYTE = tuple(name for name in NARROW if name.startswith("float8"))
 KNOWN = (*BYTE, *SUB_BYTE, "bfloat16")
@@ -35,7 +35,7 @@ def patterns(name: str) -> Any:
 
 
 def same(left: list[float], right: list[float]) -> bool:
-    """Equal element by element, NaN to NaN, and zeros of the same sign."""
+    """Whether all elements are equal; NaN equals NaN, and zeros must have the same sign."""
     return len(left) == len(right) and all(
         (math.isnan(a) and math.isnan(b)) or (a == b and math.copysign(1, a) == math.copysign(1, b))
         for a, b in zip(left, right, strict=True)
@@ -53,21 +53,22 @@ def test_every_bit_pattern_has_the_value_of_ml_dtypes(ml_dtypes: ModuleType, nam
 
 
 def inputs(name: str, ml_dtypes: ModuleType) -> Any:
-    """Every value of the dtype, the midpoints between neighbours and one step beside them."""
+    """Every value of the dtype, and the midpoints of neighbours with the float64 values next to
+    them."""
     values = patterns(name).view(getattr(ml_dtypes, name)).astype(np.float64)
     finite = np.unique(values[np.isfinite(values)])
     middle = (finite[:-1] + finite[1:]) / 2
-    beside = [np.nextafter(middle, -np.inf), np.nextafter(middle, np.inf)]
+    adjacent = [np.nextafter(middle, -np.inf), np.nextafter(middle, np.inf)]
     top = finite[-1]
     edges = np.array(
         [0.0, -0.0, np.nan, np.inf, -np.inf, top * 2, -top * 2, 1e-300, -1e-300, 1e300]
     )
-    return np.concatenate([finite, middle, *beside, edges])
+    return np.concatenate([finite, middle, *adjacent, edges])
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_rounding_is_that_of_ml_dtypes(ml_dtypes: ModuleType, name: str) -> None:
-    """From float32, because ml_dtypes itself converts from float64 through float32."""
+def test_rounding_equals_that_of_ml_dtypes(ml_dtypes: ModuleType, name: str) -> None:
+    """Converts from float32, because ml_dtypes converts float64 through float32."""
     source = inputs(name, ml_dtypes).astype(np.float32)
     oracle = source.astype(getattr(ml_dtypes, name))
     result = ra.astype(ra.from_dlpack(source), our_name(name))
@@ -81,7 +82,7 @@ def test_rounding_is_that_of_ml_dtypes(ml_dtypes: ModuleType, name: str) -> None
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_the_bytes_are_those_of_ml_dtypes(ml_dtypes: ModuleType, name: str) -> None:
+def test_the_bytes_equal_those_of_ml_dtypes(ml_dtypes: ModuleType, name: str) -> None:
     values = patterns(name).view(getattr(ml_dtypes, name)).astype(np.float64)
     finite = [float(value) for value in values if math.isfinite(value)]
     oracle = np.array(finite).astype(getattr(ml_dtypes, name)).tobytes()
@@ -89,7 +90,7 @@ def test_the_bytes_are_those_of_ml_dtypes(ml_dtypes: ModuleType, name: str) -> N
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_finfo_is_that_of_ml_dtypes(ml_dtypes: ModuleType, name: str) -> None:
+def test_finfo_equals_that_of_ml_dtypes(ml_dtypes: ModuleType, name: str) -> None:
     oracle, mine = ml_dtypes.finfo(getattr(ml_dtypes, name)), ra.finfo(our_name(name))
     assert mine.bits == oracle.bits
     assert mine.max == float(oracle.max)
@@ -110,7 +111,7 @@ def test_packed_elements_hold_the_same_values(ml_dtypes: ModuleType, name: str) 
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_arrays_of_ml_dtypes_are_refused_by_numpy_itself(ml_dtypes: ModuleType, name: str) -> None:
+def test_numpys_dlpack_rejects_ml_dtypes(ml_dtypes: ModuleType, name: str) -> None:
     """NumPy 2.4 cannot export them; NumPy's own error is passed on."""
     array = np.zeros(4, dtype=getattr(ml_dtypes, name))
     with pytest.raises(BufferError):

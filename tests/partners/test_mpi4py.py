@@ -1,4 +1,4 @@
-"""mpi4py as a consumer: our arrays as message buffers, alone and between two ranks."""
+"""mpi4py as a consumer: refarray's arrays as message buffers, in one process and in two."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ pytestmark = pytest.mark.mpi4py
 
 HERE = Path(__file__).resolve().parent
 PACKED = ("float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn")
-WAYS = pytest.mark.parametrize("wrap", [lambda x: x, Protocol], ids=["array", "methods only"])
+WRAPPED = pytest.mark.parametrize("wrap", [lambda x: x, Protocol], ids=["array", "methods only"])
 
 
 @pytest.fixture(scope="module")
 def mpi() -> ModuleType:
-    """MPI within this process: to oneself no mpiexec is needed."""
+    """MPI in this process; messages to itself need no mpiexec."""
     return importlib.import_module("mpi4py.MPI")
 
 
 def to_self(mpi: ModuleType, source: Any, target: Any) -> Any:
-    """The status of a message to oneself."""
+    """Sends a message from this process to itself and returns its status."""
     status = mpi.Status()
     mpi.COMM_SELF.Sendrecv(source, dest=0, recvbuf=target, source=0, status=status)
     return status
 
 
 def dense(layout: str) -> Any:
-    """The values of the grid in memory order: column-major layouts are sent as they lie."""
+    """The layout's values in memory order, in which a column-major array is sent."""
     rows = expected("float32", layout)
     return [list(row) for row in zip(*rows, strict=True)] if layout == "transposed" else rows
 
 
-@WAYS
+@WRAPPED
 @pytest.mark.parametrize("dtype", [name for name in (*DTYPES, *NARROW) if name not in PACKED])
 def test_every_dtype_is_sent(mpi: ModuleType, dtype: str, wrap: Any) -> None:
     source, target = ours(dtype), ra.empty((24,), dtype=dtype)
@@ -56,7 +56,7 @@ def test_every_dtype_is_sent(mpi: ModuleType, dtype: str, wrap: Any) -> None:
         assert target.tolist() == source.tolist()
 
 
-@WAYS
+@WRAPPED
 @pytest.mark.parametrize("layout", [name for name in LAYOUTS if name != "empty-inner"])
 def test_dense_layouts_are_sent_and_received(mpi: ModuleType, layout: str, wrap: Any) -> None:
     source = ours("float32", layout)
@@ -76,8 +76,9 @@ def test_dense_layouts_are_sent_and_received(mpi: ModuleType, layout: str, wrap:
 
 
 @pytest.mark.quirk("mpi4py-empty-strides")
-def test_a_zero_among_other_extents_is_taken_for_strided(mpi: ModuleType) -> None:
-    """Row-major strides of (2, 0, 3), as we and NumPy write them; the buffer is accepted."""
+def test_an_empty_inner_axis_counts_as_strided(mpi: ModuleType) -> None:
+    """mpi4py rejects the row-major strides of shape (2, 0, 3), as refarray and NumPy export them by
+    DLPack, but accepts the buffer."""
     source = ours("float32", "empty-inner")
     assert source.is_contiguous()
     with pytest.raises(BufferError, match="not contiguous"):
@@ -93,7 +94,7 @@ def flat(array: Any) -> list[Any]:
     return array.reshape((array.size,)).tolist()
 
 
-@WAYS
+@WRAPPED
 def test_read_only_arrays_are_sent_but_not_received_into(mpi: ModuleType, wrap: Any) -> None:
     source, target = ours("float32").as_readonly(), ra.zeros((24,), dtype="float32")
     to_self(mpi, wrap(source), target)
@@ -109,7 +110,7 @@ def test_read_only_arrays_are_sent_but_not_received_into(mpi: ModuleType, wrap: 
 @pytest.mark.quirk("mpi4py-counts-packed-elements-as-bytes")
 @pytest.mark.parametrize("dtype", PACKED)
 def test_packed_elements_are_counted_as_bytes(mpi: ModuleType, dtype: str) -> None:
-    """The tail of a larger packed array is sent, so that what is read too much is ours as well."""
+    """Sends the start of a larger packed array, so that the bytes past its end are readable."""
     whole = ra.zeros((96,), dtype=dtype)
     whole[:24] = ours(dtype)
     part, target = whole[:24], ra.zeros((24,), dtype="uint8")
@@ -126,7 +127,7 @@ def test_a_request_keeps_our_memory_alive(mpi: ModuleType) -> None:
     assert target.tolist() == values("int64")
 
 
-def test_memory_of_ours_is_an_mpi_buffer(mpi: ModuleType) -> None:
+def test_our_memory_is_an_mpi_buffer(mpi: ModuleType) -> None:
     source = ours("float64", "offset")
     memory = mpi.memory(source)
     assert memory.address == address(source)
@@ -136,7 +137,7 @@ def test_memory_of_ours_is_an_mpi_buffer(mpi: ModuleType) -> None:
 
 
 def test_two_ranks_exchange_in_place() -> None:
-    """mpiexec comes with the wheel of MPICH, beside the interpreter."""
+    """Uses the mpiexec of the wheel `mpich`, which is installed next to the interpreter."""
     mpiexec = shutil.which("mpiexec", path=str(Path(sys.executable).parent))
     assert mpiexec is not None, "the wheel mpich is not installed"
     command = [mpiexec, "-n", "2", sys.executable, "-W", "error", str(HERE / "mpi_ranks.py")]

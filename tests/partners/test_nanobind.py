@@ -1,4 +1,4 @@
-"""An extension written with nanobind: constrained arguments, arrays given away, and read-only."""
+"""nanobind, through an extension: argument constraints, arrays that it owns, read-only data."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from .grid import (
 
 pytestmark = pytest.mark.nanobind
 
-WAYS = pytest.mark.parametrize("wrap", [lambda x: x, Protocol], ids=["array", "methods only"])
+WRAPPED = pytest.mark.parametrize("wrap", [lambda x: x, Protocol], ids=["array", "methods only"])
 WRITABLE = [name for name, layout in LAYOUTS.items() if not layout.broadcast]
 KEYWORDS = ({}, {"max_version": MAX_VERSION}, {"max_version": (0, 8)}, {"copy": False})
 ROWS = [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
 
 
-@WAYS
+@WRAPPED
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_nanobind_reads_ours(nanobind: ModuleType, dtype: str, layout: str, wrap: Any) -> None:
@@ -84,13 +84,13 @@ def test_arrays_that_nanobind_owns(
     numbers = np.arange(float(shape[0] * shape[1])).reshape(shape).tolist()
     for give, readonly in ((nanobind.give, False), (nanobind.give_const, True)):
         before = nanobind.released()
-        given = give(*shape, padded)
+        exported = give(*shape, padded)
         for take in (ra.from_dlpack, ra.from_buffer, ra.asarray):
-            result = take(given)
+            result = take(exported)
             assert result.tolist() == numbers
             assert result.readonly is readonly
-        view = ra.from_dlpack(given)[:, 1:]
-        del given, result
+        view = ra.from_dlpack(exported)[:, 1:]
+        del exported, result
         gc.collect()
         assert nanobind.released() == before
         assert view.tolist() == [row[1:] for row in numbers]
@@ -99,8 +99,8 @@ def test_arrays_that_nanobind_owns(
         assert nanobind.released() == before + 1
 
 
-@WAYS
-def test_read_only_is_refused_to_arguments_that_write(nanobind: ModuleType, wrap: Any) -> None:
+@WRAPPED
+def test_writable_arguments_reject_read_only_arrays(nanobind: ModuleType, wrap: Any) -> None:
     source = ours("float32", "window").as_readonly()
     for refuse in (lambda: nanobind.take(wrap(source)), lambda: nanobind.fill(wrap(source), 1.0)):
         with pytest.raises(TypeError, match="incompatible function arguments"):
@@ -114,8 +114,8 @@ def test_read_only_is_refused_to_arguments_that_write(nanobind: ModuleType, wrap
     assert address(result) == address(source)
 
 
-@WAYS
-def test_an_extension_writes_into_ours(nanobind: ModuleType, wrap: Any) -> None:
+@WRAPPED
+def test_an_extension_writes_into_our_array(nanobind: ModuleType, wrap: Any) -> None:
     whole = ours("float32")
     window = whole.reshape((4, 6))[::-1, 1::2]
     nanobind.fill(wrap(window), 7.0)
@@ -126,7 +126,7 @@ def test_an_extension_writes_into_ours(nanobind: ModuleType, wrap: Any) -> None:
     assert nanobind.sum(wrap(window)) == 84.0
 
 
-@WAYS
+@WRAPPED
 def test_dtype_and_shape_are_constraints(nanobind: ModuleType, wrap: Any) -> None:
     assert nanobind.take_cube(wrap(ours("int32", "cube")))["shape"] == (2, 3, 4)
     assert nanobind.take_rows(wrap(ra.zeros((5, 3))))["shape"] == (5, 3)
@@ -160,7 +160,7 @@ def test_our_data_outlives_our_array_in_nanobind(nanobind: ModuleType) -> None:
 
 @pytest.mark.quirk("nanobind-keeps-the-capsules-name")
 def test_a_consumed_capsule_keeps_its_name(nanobind: ModuleType) -> None:
-    """Nobody may take this capsule again: its tensor is gone."""
+    """The tensor of this capsule has been consumed: it must not be imported again."""
     capsule = ours("float32").__dlpack__(max_version=(1, 0))
 
     class Once:
@@ -176,14 +176,14 @@ def test_a_consumed_capsule_keeps_its_name(nanobind: ModuleType) -> None:
 
 @pytest.mark.quirk("nanobind-never-copies")
 def test_copy_true_is_refused_by_nanobind_itself(nanobind: ModuleType) -> None:
-    given = nanobind.give(2, 3, False)
+    exported = nanobind.give(2, 3, False)
     with pytest.raises(BufferError, match="copy=True is not supported"):
-        ra.from_dlpack(given, copy=True)
-    assert ra.from_dlpack(given).copy().tolist() == ROWS
+        ra.from_dlpack(exported, copy=True)
+    assert ra.from_dlpack(exported).copy().tolist() == ROWS
 
 
 @pytest.mark.quirk("nanobind-legacy-loses-read-only")
-def test_a_legacy_capsule_of_read_only_data_is_given(nanobind: ModuleType) -> None:
+def test_read_only_data_in_a_legacy_capsule_is_writable(nanobind: ModuleType) -> None:
     assert ra.from_dlpack(nanobind.give_const(2, 3, False)).readonly
     assert not ra.from_dlpack(nanobind.give_const(2, 3, False), max_version=(0, 8)).readonly
 
@@ -195,7 +195,7 @@ def test_any_stream_is_accepted(nanobind: ModuleType) -> None:
 
 
 @pytest.mark.quirk("nanobind-hides-refusals")
-def test_a_producers_refusal_is_hidden(nanobind: ModuleType) -> None:
+def test_a_producers_error_is_replaced(nanobind: ModuleType) -> None:
     class Refusing(Protocol):
         def __dlpack__(self, **_: Any) -> Any:
             raise BufferError("no")

@@ -1,5 +1,5 @@
-"""NumPy and ml_dtypes through __array__, Array.numpy() and from_numpy(): what is shared, what is
-copied, what is refused, and what happens without them."""
+"""__array__, Array.numpy() and from_numpy() with NumPy and ml_dtypes: sharing, copies, errors, and
+missing packages."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ NARROW = {
     },
     **{f"{name}_padded": name for name in ("float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn")},
 }
-NONE = ["complex32", "float32x2", "int8x4", "float4_e2m1fn", "float6_e2m3fn", "bfloat16x2"]
+UNSUPPORTED = ["complex32", "float32x2", "int8x4", "float4_e2m1fn", "float6_e2m3fn", "bfloat16x2"]
 
 
 def ones(dtype: str) -> ra.Array:
@@ -60,7 +60,7 @@ def ones(dtype: str) -> ra.Array:
 
 
 def values(x: Any) -> str:
-    """Of either library's array; as text, in which a NaN equals a NaN."""
+    """The elements of either library's array, as text, so that NaNs compare equal."""
     return repr(x.astype("complex128").tolist())
 
 
@@ -68,7 +68,7 @@ def address(x: ra.Array) -> int:
     return int(np.asarray(x[..., :1]).view("u1").ctypes.data)
 
 
-def numpys_name(dtype: str) -> str:
+def numpy_name(dtype: str) -> str:
     return NARROW.get(dtype, dtype)
 
 
@@ -80,7 +80,7 @@ def test_numpy_shares_every_dtype(dtype: str) -> None:
     x = ones(dtype)
     for theirs in (x.numpy(), x.__array__(), np.asarray(x), np.array(x, copy=False)):
         assert type(theirs) is np.ndarray
-        assert theirs.dtype.name == numpys_name(dtype)
+        assert theirs.dtype.name == numpy_name(dtype)
         assert values(theirs) == values(x)
         assert theirs.ctypes.data == address(x)
         assert theirs.flags.writeable
@@ -89,7 +89,7 @@ def test_numpy_shares_every_dtype(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["int16", "bfloat16", "float8_e5m2", "float4_e2m1fn_padded"])
-def test_layouts_are_kept_both_ways(dtype: str) -> None:
+def test_layouts_round_trip(dtype: str) -> None:
     x = ones(dtype)
     views = [x.T, x[::-1], x[:, ::-2], x[1], x[0, 2], x[:0], ra.broadcast_to(x[0], (4, 3))]
     for view in views:
@@ -105,7 +105,7 @@ def test_layouts_are_kept_both_ways(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["int32", "bfloat16"])
-def test_read_only_is_kept_both_ways(dtype: str) -> None:
+def test_read_only_round_trips(dtype: str) -> None:
     x = ones(dtype).as_readonly()
     for theirs in (x.numpy(), np.asarray(x), x.__array__(copy=False)):
         assert not theirs.flags.writeable
@@ -116,7 +116,7 @@ def test_read_only_is_kept_both_ways(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["int32", "bfloat16"])
 @pytest.mark.parametrize("copy", [None, True, False])
-def test_array_copies_as_numpy_2_asks(dtype: str, copy: bool | None) -> None:
+def test_copy_keyword_of_array(dtype: str, copy: bool | None) -> None:
     x = ones(dtype)
     same = x.__array__(copy=copy)
     assert (same.ctypes.data == address(x)) == (copy is not True)
@@ -138,16 +138,16 @@ def test_a_copy_keeps_the_order() -> None:
     assert ones("int32").T.__array__(copy=True).flags.f_contiguous
 
 
-@pytest.mark.parametrize("dtype", NONE)
+@pytest.mark.parametrize("dtype", UNSUPPORTED)
 def test_dtypes_that_numpy_lacks(dtype: str) -> None:
     x = ra.zeros(4, dtype=dtype)
-    for ask in (x.numpy, x.__array__, lambda: x.__array__(copy=True)):
+    for convert in (x.numpy, x.__array__, lambda: x.__array__(copy=True)):
         with pytest.raises(
             TypeError, match=f"NumPy has no dtype for elements of {dtype}"
         ) as caught:
-            ask()
+            convert()
         assert ("_padded" in str(caught.value)) == (dtype in ("float4_e2m1fn", "float6_e2m3fn"))
-    if dtype != "complex32":  # whose buffer format NumPy reads wrongly, with an error of its own
+    if dtype != "complex32":  # NumPy misreads its buffer format and raises another error
         with pytest.raises(TypeError, match="NumPy has no dtype"):
             np.asarray(x)
 
@@ -164,27 +164,27 @@ def test_dtypes_that_numpy_lacks(dtype: str) -> None:
         (("float32",), {"dtype": "float32"}, TypeError),
     ],
 )
-def test_misuse_of_array(
+def test_invalid_arguments_of_array(
     arguments: tuple[Any, ...], keywords: dict[str, Any], error: type[Exception]
 ) -> None:
     with pytest.raises(error):
         ra.zeros(2).__array__(*arguments, **keywords)
 
 
-def test_other_dtypes_may_be_asked_for() -> None:
+def test_array_converts_to_other_dtypes() -> None:
     x = ra.asarray([1, 2], dtype="int32")
     assert x.__array__(">i4").tolist() == [1, 2]
     assert x.__array__(complex).tolist() == [1, 2]
     assert x.__array__(dtype="U1").tolist() == ["1", "2"]
 
 
-def test_device_memory_is_refused_with_the_way_out() -> None:
-    """No array of this build is there: the function is asked about a stand-in."""
-    there: Any = SimpleNamespace(
+def test_the_error_for_device_memory_names_to_device() -> None:
+    """With a stand-in for a device array, since this needs no driver."""
+    device_array: Any = SimpleNamespace(
         device=SimpleNamespace(kind="cuda", __str__=lambda: "cuda:0"), dtype=ra.float32
     )
     with pytest.raises(TypeError, match=r'x.to_device\("cpu"\)'):
-        _numpy.to_numpy(there)
+        _numpy.to_numpy(device_array)
 
 
 def test_the_ndarray_keeps_the_memory() -> None:
@@ -204,7 +204,7 @@ def test_the_ndarray_keeps_the_memory() -> None:
         assert alive() is None
 
 
-def test_ufuncs_and_functions_of_numpy_take_our_arrays(ml_dtypes: ModuleType) -> None:
+def test_numpy_functions_accept_refarray_arrays(ml_dtypes: ModuleType) -> None:
     x = ra.asarray([1.5, 2.5], dtype="bfloat16")
     assert (np.asarray([1.0, 1.0]) + np.asarray(x, dtype="float64")).tolist() == [2.5, 3.5]
     assert np.concatenate([x, x]).dtype == ml_dtypes.bfloat16
@@ -217,7 +217,7 @@ def test_ufuncs_and_functions_of_numpy_take_our_arrays(ml_dtypes: ModuleType) ->
 @pytest.mark.parametrize("dtype", [*NATIVE, *NARROW])
 def test_from_numpy_shares_every_dtype(ml_dtypes: ModuleType, dtype: str) -> None:
     theirs = np.array([[1, 0, 1], [0, 1, 1]]).astype(
-        getattr(ml_dtypes, numpys_name(dtype)) if dtype in NARROW else dtype
+        getattr(ml_dtypes, numpy_name(dtype)) if dtype in NARROW else dtype
     )
     x = ra.from_numpy(theirs)
     assert (x.dtype, x.shape, x.readonly) == (dtype, (2, 3), False)
@@ -239,7 +239,7 @@ patterns = st.lists(st.integers(0, 255), min_size=2, max_size=8)
 
 @settings(deadline=None, max_examples=30)
 @given(patterns, st.sampled_from(sorted(NARROW)))
-def test_bit_patterns_pass_unchanged(values: list[int], dtype: str) -> None:
+def test_bit_patterns_round_trip(values: list[int], dtype: str) -> None:
     bits = {"bfloat16": 8, "float6_e2m3fn_padded": 6, "float6_e3m2fn_padded": 6}
     width = 4 if dtype.startswith("float4") else bits.get(dtype, 8)
     raw = bytes(value % 2**width for value in values[: len(values) // 2 * 2])
@@ -265,12 +265,12 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("x", "error", "words"), REFUSED)
-def test_from_numpy_refuses(x: Any, error: type[Exception], words: str) -> None:
+@pytest.mark.parametrize(("x", "error", "message"), REFUSED)
+def test_from_numpy_refuses(x: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error) as caught:
         ra.from_numpy(x)
     assert type(caught.value) is error
-    assert words in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_int4_of_ml_dtypes_is_refused(ml_dtypes: ModuleType) -> None:
@@ -283,7 +283,7 @@ def test_int4_of_ml_dtypes_is_refused(ml_dtypes: ModuleType) -> None:
 def test_subclasses_are_taken_as_plain_arrays() -> None:
     class Derived(np.ndarray):
         def __dlpack__(self, **_: Any) -> Any:
-            raise AssertionError("not asked")
+            raise AssertionError("__dlpack__ must not be called")
 
     theirs = np.arange(3).view(Derived)
     assert ra.from_numpy(theirs).tolist() == [0, 1, 2]
@@ -296,14 +296,14 @@ def test_scalars_of_ml_dtypes(ml_dtypes: ModuleType) -> None:
     assert (y.dtype, y.tolist()) == ("float8_e5m2", [1.5, 2.0])
 
 
-# --- without them
+# --- without NumPy or ml_dtypes
 
 
 def test_without_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "numpy", None)
-    for ask in (ra.zeros(1).numpy, ra.zeros(1).__array__):
+    for convert in (ra.zeros(1).numpy, ra.zeros(1).__array__):
         with pytest.raises(ImportError, match="conversion to NumPy needs numpy") as caught:
-            ask()
+            convert()
         assert caught.value.name == "numpy"
     with pytest.raises(TypeError, match=r"from_numpy\(\) takes a numpy.ndarray"):
         ra.from_numpy(np.zeros(1))
@@ -326,7 +326,7 @@ def test_with_an_older_ml_dtypes(monkeypatch: pytest.MonkeyPatch) -> None:
         ra.zeros(1, dtype="bfloat16").numpy()
 
 
-def test_a_broken_numpy_is_not_called_missing(
+def test_an_import_error_inside_numpy_is_not_hidden(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     (tmp_path / "numpy.py").write_text("import no_such_module_of_numpys\n")

@@ -1,4 +1,4 @@
-"""PyArrow as producer and consumer: tensors and immutable arrays by DLPack, buffers by theirs."""
+"""PyArrow as producer and consumer: tensors and immutable arrays by DLPack, and its buffers."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ from .grid import (
 pytestmark = pytest.mark.pyarrow
 
 IS_COPIED = 2
-# Arrow's bool is a bit, which NumPy's tensors are not.
+# Without bool, which is a bit in Arrow's arrays.
 HELD = [name for name in DTYPES if name != "bool" and not name.startswith("complex")]
 FLAT = ("flat", "one", "offset")
 KEYWORDS = ({}, {"max_version": MAX_VERSION}, {"copy": False}, {"device": "cpu"})
 
 
-def arrow_names(dtype: str, layout: str) -> tuple[str, ...]:
-    """The facet of a tensor made from NumPy that Arrow looks at first: its strides."""
+def arrow_facets(dtype: str, layout: str) -> tuple[str, ...]:
+    """The facet that Tensor.from_numpy() checks first: negative strides come before the dtype."""
     return (f"layout:{layout}",) if LAYOUTS[layout].negative else (f"dtype:{dtype}",)
 
 
 def theirs(pyarrow: ModuleType, dtype: str, layout: str = "flat") -> tuple[Any, Any]:
-    """NumPy's array of the grid, and the Arrow tensor that shares it."""
+    """A NumPy array of the grid, and the Arrow tensor that shares its memory."""
     origin = LAYOUTS[layout].build(NUMPY, np.array(values(dtype), dtype=dtype))
     return origin, pyarrow.Tensor.from_numpy(origin)
 
@@ -88,7 +88,7 @@ def test_arrows_array_reads_ours(pyarrow: ModuleType, dtype: str, layout: str) -
 
 @pytest.mark.quirk("pyarrow-array-is-1-d")
 @pytest.mark.parametrize("layout", [name for name in LAYOUTS if name not in FLAT])
-def test_arrows_array_takes_flat_data_only(pyarrow: ModuleType, layout: str) -> None:
+def test_arrows_array_imports_flat_data_only(pyarrow: ModuleType, layout: str) -> None:
     with pytest.raises(pyarrow.ArrowInvalid, match="one dimensional"):
         pyarrow.Array.from_dlpack(ours("float32", layout))
 
@@ -96,7 +96,7 @@ def test_arrows_array_takes_flat_data_only(pyarrow: ModuleType, layout: str) -> 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", [name for name in DTYPES if name != "bool"])
 def test_we_read_arrows_tensor(pyarrow: ModuleType, dtype: str, layout: str) -> None:
-    facets = arrow_names(dtype, layout)
+    facets = arrow_facets(dtype, layout)
     made = limits.attempt("pyarrow", "from", facets, lambda: theirs(pyarrow, dtype, layout))
     if made is None:
         return
@@ -134,11 +134,11 @@ def test_we_read_arrows_array_read_only(pyarrow: ModuleType, dtype: str) -> None
             result.__dlpack__()
 
 
-# ArrowTypeError is a TypeError, so Arrow is asked once more, without max_version; that warns.
+# ArrowTypeError is a TypeError, so refarray retries without max_version, which warns.
 @pytest.mark.filterwarnings("ignore:Exporting an unversioned:DeprecationWarning")
 @pytest.mark.quirk("pyarrow-bool-refused")
 @pytest.mark.parametrize("items", [[True, False], [1, None], ["a"]], ids=["bool", "null", "text"])
-def test_what_arrow_cannot_export_raises_its_own_error(pyarrow: ModuleType, items: Any) -> None:
+def test_errors_of_arrows_export_are_passed_on(pyarrow: ModuleType, items: Any) -> None:
     with pytest.raises(pyarrow.ArrowTypeError):
         ra.from_dlpack(pyarrow.array(items))
 
@@ -151,7 +151,7 @@ def test_writes_are_seen_on_both_sides(pyarrow: ModuleType, dtype: str) -> None:
     assert_writes_seen(origin, ra.from_dlpack(tensor), dtype)
 
 
-def test_read_only_stays_so_both_ways(pyarrow: ModuleType) -> None:
+def test_read_only_round_trips(pyarrow: ModuleType) -> None:
     source = ours("float32").as_readonly()
     tensor = pyarrow.Tensor.from_dlpack(source)
     assert not tensor.is_mutable
@@ -183,7 +183,7 @@ def test_copies_are_flagged_and_writable(pyarrow: ModuleType) -> None:
 
 
 @pytest.mark.quirk("pyarrow-device-names")
-def test_arrow_takes_devices_as_pairs(pyarrow: ModuleType) -> None:
+def test_arrow_accepts_devices_as_pairs(pyarrow: ModuleType) -> None:
     source = ours("float32")
     assert pyarrow.Tensor.from_dlpack(source, device=(1, 0)).to_numpy().ctypes.data == address(
         source

@@ -14,7 +14,7 @@ pytestmark = [getattr(pytest.mark, "tvm_ffi" if name == "tvm_ffi" else name) for
 PAIRS = list(itertools.product(LIBRARIES, LIBRARIES))
 
 
-def told(producer: str, consumer: str, table: bool) -> tuple[set[str], list[str]]:
+def spied(producer: str, consumer: str, table: bool) -> tuple[set[str], list[str]]:
     """One exchange: the requirements that were kept, and the consumer's calls."""
     seen = trace(producer, consumer, table=table)
     assert isinstance(seen, Trace) and not (seen.broken or seen.died)
@@ -28,7 +28,7 @@ def told(producer: str, consumer: str, table: bool) -> tuple[set[str], list[str]
 
 @pytest.mark.parametrize(("producer", "consumer"), PAIRS)
 def test_one_exchange_of_each_pair(producer: str, consumer: str) -> None:
-    kept, texts = told(producer, consumer, table=False)
+    kept, texts = spied(producer, consumer, table=False)
     assert {"LIFE-03", "LIFE-06", "LIFE-10", "LIFE-20"} <= kept
     assert any(text.startswith("calls __dlpack__(") for text in texts)
     assert any(text.startswith("renames it used_dltensor") for text in texts)
@@ -36,7 +36,7 @@ def test_one_exchange_of_each_pair(producer: str, consumer: str) -> None:
 
 @pytest.mark.parametrize("consumer", LIBRARIES)
 def test_which_consumers_use_the_exchange_table_of_pytorch(consumer: str) -> None:
-    kept, texts = told("torch", consumer, table=True)
+    kept, texts = spied("torch", consumer, table=True)
     assert {"LIFE-03", "LIFE-20"} <= kept
     way = "calls the table's from_py(" if consumer == "tvm_ffi" else "calls __dlpack__("
     assert any(text.startswith(way) for text in texts), texts

@@ -106,23 +106,23 @@ def test_torch_aborts_on_negative_strides(layout: str) -> None:
 @pytest.mark.parametrize("dtype", HELD)
 def test_every_protocol_reads_torch_alike(torch: ModuleType, dtype: str, layout: str) -> None:
     origin = theirs(torch, dtype, layout)
-    for way, result in imports(origin).items():
-        assert str(result.dtype) == dtype, way
-        assert result.shape == tuple(origin.shape), way
-        assert result.tolist() == expected(dtype, layout), way
-        assert not result.readonly, way
+    for route, result in imports(origin).items():
+        assert str(result.dtype) == dtype, route
+        assert result.shape == tuple(origin.shape), route
+        assert result.tolist() == expected(dtype, layout), route
+        assert not result.readonly, route
         if result.size:
-            assert address(result) == origin.data_ptr(), way
-            assert result.strides == origin.stride(), way
+            assert address(result) == origin.data_ptr(), route
+            assert result.strides == origin.stride(), route
 
 
 def test_torchs_packed_float4_keeps_its_two_lanes(torch: ModuleType) -> None:
     origin = torch.arange(8, dtype=torch.uint8).view(torch.float4_e2m1fn_x2)
-    for way, result in imports(origin).items():
-        assert str(result.dtype) == "float4_e2m1fnx2", way
-        assert result.shape == (8,), way
-        assert address(result) == origin.data_ptr(), way
-        assert torch.from_dlpack(result).dtype == torch.float4_e2m1fn_x2, way
+    for route, result in imports(origin).items():
+        assert str(result.dtype) == "float4_e2m1fnx2", route
+        assert result.shape == (8,), route
+        assert address(result) == origin.data_ptr(), route
+        assert torch.from_dlpack(result).dtype == torch.float4_e2m1fn_x2, route
 
 
 @pytest.mark.parametrize("layout", WRITABLE)
@@ -164,9 +164,9 @@ def test_read_only_is_refused_to_the_legacy_entry_of_torch(torch: ModuleType) ->
         torch.utils.dlpack.from_dlpack(ours("float32").as_readonly().__dlpack__())
 
 
-@pytest.mark.parametrize("way", ["exchange API", "protocol", "legacy", "hidden API"])
-def test_torchs_data_outlives_its_tensor(torch: ModuleType, way: str) -> None:
-    view = imports(theirs(torch, "int64"))[way][2:]
+@pytest.mark.parametrize("route", ["exchange API", "protocol", "legacy", "hidden API"])
+def test_torchs_data_outlives_its_tensor(torch: ModuleType, route: str) -> None:
+    view = imports(theirs(torch, "int64"))[route][2:]
     gc.collect()
     scratch = [torch.zeros(24, dtype=torch.int64) for _ in range(64)]
     assert view.tolist() == values("int64")[2:]
@@ -222,9 +222,9 @@ def test_conjugated_tensors_are_refused(
 )
 @pytest.mark.quirk("torch-exports-negated-wrong")
 def test_torch_exports_negated_tensors_with_the_wrong_sign(torch: ModuleType, make: Any) -> None:
-    """PyTorch 2.13, on both ways and to everyone: the capsule cannot say that the sign is lazy.
+    """PyTorch 2.13 ignores the lazy sign in its methods and its exchange table, for every consumer.
 
-    `tensor.resolve_neg()` before the exchange is the cure; this fails once PyTorch refuses.
+    Call `tensor.resolve_neg()` before the exchange. This test fails once PyTorch raises instead.
     """
     lazy = make(torch)
     assert lazy.is_neg()
@@ -290,9 +290,9 @@ def test_torchs_shell_dtypes_arrive_as_bytes(torch: ModuleType, name: str) -> No
     """PyTorch 2.13 exports its sub-byte integer shells as 8-bit integers of the same bytes."""
     origin = torch.arange(4, dtype=torch.uint8).view(getattr(torch, name))
     whole = "int8" if name.startswith("int") else "uint8"
-    for way, result in imports(origin).items():
-        assert str(result.dtype) == whole, way
-        assert result.tolist() == [0, 1, 2, 3], way
+    for route, result in imports(origin).items():
+        assert str(result.dtype) == whole, route
+        assert result.tolist() == [0, 1, 2, 3], route
 
 
 def test_torch_asarray_takes_our_bytes_for_float32(torch: ModuleType) -> None:

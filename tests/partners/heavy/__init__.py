@@ -1,1 +1,1 @@
-"""Exchanges with partners that need an environment of their own: `make test-partners`."""
+"""Exchanges with partners that need their own environments: `make test-partners`."""

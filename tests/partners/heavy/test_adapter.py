@@ -13,24 +13,24 @@ MODULES = {"tensorflow": "tensorflow", "tvm": "tvm", "mxnet": "mxnet", "dgl": "d
 MODULES["dali"] = "nvidia.dali"
 
 
-def there(module: str) -> bool:
+def is_installed(module: str) -> bool:
     """Whether an environment has a module, without importing it."""
     try:
         return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:  # of the package above it
+    except ModuleNotFoundError:  # the parent package is missing
         return False
 
 
-HERE = [name for name, module in MODULES.items() if there(module)]
+INSTALLED = [name for name, module in MODULES.items() if is_installed(module)]
 
 
-def test_there_is_a_partner() -> None:
-    assert HERE
+def test_a_partner_is_installed() -> None:
+    assert INSTALLED
 
 
-@pytest.mark.parametrize("name", HERE)
-def test_the_adapter_meets_the_real_library(name: str) -> None:
+@pytest.mark.parametrize("name", INSTALLED)
+def test_the_adapter_works_with_the_library(name: str) -> None:
     run = run_subject(name, checks(ids=["ABI-02", "LIFE-06", "TENS-07", "DTYPE-13"]))
     assert not run.broken and run.version
-    kept = {found.role for found in run.findings if found.outcome is Outcome.PASS}
-    assert {"producer", "consumer"} <= kept
+    passed = {found.role for found in run.findings if found.outcome is Outcome.PASS}
+    assert {"producer", "consumer"} <= passed

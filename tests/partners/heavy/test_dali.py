@@ -80,7 +80,7 @@ def test_memory_is_shared_both_ways(backend: ModuleType) -> None:
 
 
 @pytest.mark.quirk("dali-legacy-only")
-def test_dali_writes_legacy_capsules_without_strides(backend: ModuleType) -> None:
+def test_dali_exports_legacy_capsules_without_strides(backend: ModuleType) -> None:
     tensor = backend.TensorCPU(numpys("float32", "cube"))
     found = _native._inspect_capsule(tensor.__dlpack__(max_version=MAX_VERSION))
     assert (found["struct"], found["strides"]) == ("DLManagedTensor", None)
@@ -89,7 +89,7 @@ def test_dali_writes_legacy_capsules_without_strides(backend: ModuleType) -> Non
 
 
 @pytest.mark.quirk("dali-no-dl-device")
-def test_dali_knows_no_dl_device(backend: ModuleType) -> None:
+def test_dali_has_no_dl_device(backend: ModuleType) -> None:
     tensor = backend.TensorCPU(numpys("float32"))
     with pytest.raises(TypeError, match="incompatible function arguments"):
         tensor.__dlpack__(dl_device=(1, 0))
@@ -102,7 +102,8 @@ def test_read_only_is_refused_to_dali(backend: ModuleType) -> None:
 
 
 def test_our_arrays_through_a_pipeline(backend: ModuleType) -> None:
-    """Ours in by an external source, twice their values out; a machine without a GPU is enough."""
+    """A CPU pipeline reads refarray's arrays from an external source and returns twice the
+    values."""
     dali = importlib.import_module("nvidia.dali")
     fn = importlib.import_module("nvidia.dali.fn")
     layouts = ("cube", "size-1")

@@ -20,7 +20,7 @@ from .grids import check_alias, check_theirs, numpys, scratch, take_ours
 
 pytestmark = [
     pytest.mark.dgl,
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of MXNet 1.9.1
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # MXNet 1.9.1
     pytest.mark.filterwarnings("ignore::FutureWarning"),
 ]
 
@@ -33,7 +33,7 @@ COMPACT = [
 
 
 def load() -> ModuleType:
-    """dgl.ndarray by itself: DGL 2.1's own __init__ imports PyTorch, whatever the backend is."""
+    """dgl.ndarray without DGL 2.1's __init__, which imports PyTorch for every backend."""
     package = ModuleType("dgl")
     package.__spec__ = importlib.util.find_spec("dgl")
     package.__path__ = list(package.__spec__.submodule_search_locations)
@@ -80,7 +80,7 @@ def test_memory_is_shared_both_ways(nd: ModuleType) -> None:
     assert address(ra.from_capsule(array.to_dlpack())) == address(source)
 
 
-def test_the_backends_arrays_go_through_dgl(nd: ModuleType) -> None:
+def test_arrays_of_the_backend_round_trip(nd: ModuleType) -> None:
     backend = sys.modules["dgl.backend"]
     assert backend.backend_name == "mxnet"
     source = ours("float32", "cube")

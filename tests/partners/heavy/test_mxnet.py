@@ -1,4 +1,4 @@
-"""MXNet as producer and consumer, by legacy capsules: dense arrays, of the dtypes it has."""
+"""MXNet as producer and consumer of legacy capsules, with dense arrays only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .grids import check_alias, check_theirs, numpys, scratch, take_ours
 
 pytestmark = [
     pytest.mark.mxnet,
-    # MXNet 1.9.1 is of 2022: it uses what NumPy and Python have since deprecated.
+    # MXNet 1.9.1, of 2022, uses functions that NumPy and Python have since deprecated.
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning"),
 ]
@@ -53,7 +53,7 @@ def test_mxnet_has_no_other_narrow_dtypes(nd: ModuleType, dtype: str) -> None:
 
 
 def test_mxnet_reads_our_bfloat16(nd: ModuleType) -> None:
-    """NumPy has no such dtype: MXNet shows its bits, and gives them back as they were."""
+    """NumPy has no bfloat16, so asnumpy() returns the bits; the capsule round-trips unchanged."""
     source = ours("bfloat16")
     array = take(nd, source)
     assert array.asnumpy().tobytes() == raw_bytes(source)
@@ -67,7 +67,7 @@ def test_mxnet_reads_our_bfloat16(nd: ModuleType) -> None:
 def test_we_read_mxnet(nd: ModuleType, dtype: str, layout: str) -> None:
     numbers = numpys(dtype, layout)
     if layout == "scalar" or not numbers.size:
-        array = take(nd, ra.from_dlpack(numbers))  # MXNet itself makes neither
+        array = take(nd, ra.from_dlpack(numbers))  # MXNet's own functions create neither
     else:
         array = nd.array(numbers, dtype=dtype)
     for export in (array.to_dlpack_for_read, array.to_dlpack_for_write):
@@ -99,7 +99,7 @@ def test_mxnet_takes_legacy_capsules_only(nd: ModuleType) -> None:
 
 
 @pytest.mark.quirk("mxnet-bool-is-one-bit")
-def test_mxnets_bool_is_an_integer_of_one_bit(nd: ModuleType) -> None:
+def test_mxnets_bool_is_a_one_bit_integer(nd: ModuleType) -> None:
     array = nd.zeros((2, 3), dtype="bool")
     assert _native._inspect_capsule(array.to_dlpack_for_read())["dtype"] == (1, 1, 1)
     capsule = array.to_dlpack_for_read()
@@ -119,7 +119,8 @@ except Exception as error:
 
 @pytest.mark.quirk("mxnet-capsules-lose-exceptions")
 def test_the_destructor_of_mxnets_capsules_loses_our_error() -> None:
-    """The interpreter drops the capsule while our BufferError is on its way; see the test above."""
+    """The interpreter drops the capsule while refarray's BufferError propagates; see the test
+    above."""
     done = subprocess.run(
         [sys.executable, "-c", CHILD], capture_output=True, text=True, check=False
     )
@@ -127,7 +128,7 @@ def test_the_destructor_of_mxnets_capsules_loses_our_error() -> None:
 
 
 @pytest.mark.quirk("mxnet-null-strides")
-def test_mxnet_leaves_strides_out(nd: ModuleType) -> None:
+def test_mxnet_exports_null_strides(nd: ModuleType) -> None:
     capsule = nd.zeros((2, 3)).to_dlpack_for_read()
     assert _native._inspect_capsule(capsule)["strides"] is None
     assert ra.from_capsule(capsule).strides == (3, 1)

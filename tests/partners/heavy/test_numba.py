@@ -1,5 +1,5 @@
-"""Numba's arrays of device memory, by `__cuda_array_interface__` both ways, on the simulated
-driver: Numba needs nothing of a device but its driver until it compiles a kernel."""
+"""Numba's device arrays through `__cuda_array_interface__`, in both directions, on the simulated
+driver, which suffices as long as Numba compiles no kernel."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ import refarray as ra
 
 pytestmark = [
     pytest.mark.numba,
-    # The simulated driver is one of CUDA 12, Numba's bindings are of CUDA 13: they say so once.
+    # The simulated driver is for CUDA 12, Numba's bindings for CUDA 13, which warns once.
     pytest.mark.filterwarnings("ignore:cuda-bindings was built for CUDA major version"),
 ]
 HARDWARE = Path(__file__).resolve().parents[2] / "devices" / "hardware"
@@ -32,9 +32,9 @@ DTYPES = [*("bool", "int8", "uint16", "int32", "int64"),
 
 @pytest.fixture(scope="module")
 def cuda() -> ModuleType:
-    """Every consumer's work runs before its producer's, wherever no rule forbids it."""
+    """numba.cuda on a simulated driver that runs the latest work first unless it is ordered."""
     drivers = fakegpu.load(cuda=1, hip=0, order="latest")
-    ctypes.CDLL(str(drivers.cuda))  # by its name, libcuda.so.1, it is found from now on
+    ctypes.CDLL(str(drivers.cuda))  # makes later dlopen("libcuda.so.1") find it
     return importlib.import_module("numba.cuda")
 
 
@@ -43,7 +43,7 @@ def ordered() -> Iterator[None]:
     yield
     ra.synchronize("cuda:0")
     found = fakegpu.violations()
-    # Numba waits for the device with the GIL held: that is its own affair.
+    # Numba synchronizes the device with the GIL held, which is not refarray's fault.
     assert [each for each in found if each["kind"] != "gil-held"] == []
 
 
@@ -76,12 +76,12 @@ def test_layouts_of_ours(cuda: ModuleType, layout: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float8_e5m2"])
-def test_what_the_interface_has_no_name_for(cuda: ModuleType, dtype: str) -> None:
+def test_dtypes_without_a_typestr(cuda: ModuleType, dtype: str) -> None:
     with pytest.raises(TypeError, match="cuda array interface"):
         cuda.as_cuda_array(ra.zeros((4,), dtype=dtype, device="cuda:0"))
 
 
-def test_a_write_of_numbas_is_seen_by_us(cuda: ModuleType) -> None:
+def test_refarray_sees_numbas_writes(cuda: ModuleType) -> None:
     array = ra.zeros((6,), dtype="int32", device="cuda:0")
     cuda.as_cuda_array(array).copy_to_device(np.arange(6, dtype="int32"))
     cuda.synchronize()
@@ -110,7 +110,7 @@ def test_layouts_of_numbas(cuda: ModuleType, layout: str) -> None:
     assert got.to_device("cpu").tolist() == expected.tolist()
 
 
-def test_the_stream_of_an_array_of_numbas_is_waited_for(cuda: ModuleType) -> None:
+def test_refarray_waits_for_numbas_stream(cuda: ModuleType) -> None:
     stream = cuda.stream()
     host = cuda.pinned_array(8, dtype="float32")
     host[:] = 3
@@ -121,7 +121,7 @@ def test_the_stream_of_an_array_of_numbas_is_waited_for(cuda: ModuleType) -> Non
         assert ra.asarray(theirs).copy().to_device("cpu").tolist() == [3.0] * 8
 
 
-def test_the_stream_of_ours_is_waited_for_by_numba(cuda: ModuleType) -> None:
+def test_numba_waits_for_our_stream(cuda: ModuleType) -> None:
     array = ra.zeros((8,), dtype="float32", device="cuda:0")
     with ra.use_stream(ra.Stream("cuda:0")):
         array[...] = 5.0
@@ -129,7 +129,7 @@ def test_the_stream_of_ours_is_waited_for_by_numba(cuda: ModuleType) -> None:
     assert theirs.copy_to_host().tolist() == [5.0] * 8
 
 
-def test_numba_keeps_ours_and_we_keep_numbas(cuda: ModuleType) -> None:
+def test_lifetimes(cuda: ModuleType) -> None:
     theirs = cuda.as_cuda_array(ours())
     gc.collect()
     assert theirs.copy_to_host().ravel().tolist() == list(range(24))
@@ -145,14 +145,16 @@ def test_numba_keeps_ours_and_we_keep_numbas(cuda: ModuleType) -> None:
     assert alive() is None
 
 
-def test_our_streams_are_numbas(cuda: ModuleType) -> None:
+def test_refarray_accepts_numbas_streams(cuda: ModuleType) -> None:
     stream = cuda.stream()
     assert ra.Stream("cuda:0", stream).handle == stream.__cuda_stream__()[1]
 
 
 @pytest.mark.parametrize(("partner", "passed"), [("numba", 2), ("cuda.core", 3)])
-def test_the_tests_for_hardware(cuda: ModuleType, partner: str, passed: int) -> None:
-    """Those of the hardware script, as far as a simulated device carries them."""
+def test_hardware_tests_pass_on_the_simulated_driver(
+    cuda: ModuleType, partner: str, passed: int
+) -> None:
+    """Runs the tests of devices/hardware that a simulated device supports."""
     command: list[Any] = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", HARDWARE]
     command += ["--hardware=simulated", f"--partner={partner}", "-W", "default"]
     code = f"import ctypes, runpy, sys; ctypes.CDLL({str(fakegpu.Drivers.here().cuda)!r}); "

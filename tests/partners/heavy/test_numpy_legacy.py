@@ -37,7 +37,9 @@ def steps(array: np.ndarray) -> tuple[int, ...]:
 def test_old_numpy_reads_ours(dtype: str, layout: str) -> None:
     source = ours(dtype, layout if dtype in DTYPES else "flat")
     if source.readonly:
-        with pytest.raises(BufferError, match="read-only"):  # ours: it asks for a legacy capsule
+        with pytest.raises(
+            BufferError, match="read-only"
+        ):  # raised by refarray: NumPy requests a legacy capsule
             np.from_dlpack(source)
         source = source.copy()
     facets = (f"dtype:{dtype}",)
@@ -81,7 +83,7 @@ def test_buffers_carry_what_old_dlpack_does_not(dtype: str, layout: str) -> None
 
 
 @pytest.mark.quirk("numpy-legacy-always-read-only")
-def test_what_old_numpy_imports_is_read_only() -> None:
+def test_imports_of_old_numpy_are_read_only() -> None:
     source = ours("float32")
     result = np.from_dlpack(source)
     assert not result.flags.writeable
@@ -100,7 +102,7 @@ def test_read_only_data_is_refused_by_old_numpy() -> None:
 
 
 @pytest.mark.quirk("numpy-legacy-keywords")
-def test_keywords_that_old_numpy_does_not_know() -> None:
+def test_keywords_that_old_numpy_lacks() -> None:
     origin = np.arange(6.0)
     assert address(ra.from_dlpack(origin, max_version=(1, 3))) == origin.ctypes.data
     assert address(ra.from_dlpack(origin, device="cpu")) == origin.ctypes.data

@@ -66,7 +66,7 @@ def test_memory_is_shared_both_ways(tf: ModuleType) -> None:
 
 
 @pytest.mark.quirk("tensorflow-capsules-only")
-def test_tensorflow_takes_legacy_capsules_only(tf: ModuleType) -> None:
+def test_tensorflow_imports_legacy_capsules_only(tf: ModuleType) -> None:
     source = ours("float32")
     with pytest.raises(TypeError, match="incompatible function arguments"):
         tf.experimental.dlpack.from_dlpack(source)
@@ -77,7 +77,7 @@ def test_tensorflow_takes_legacy_capsules_only(tf: ModuleType) -> None:
 
 
 @pytest.mark.quirk("tensorflow-legacy-only")
-def test_tensorflow_writes_legacy_capsules_of_immutable_data(tf: ModuleType) -> None:
+def test_tensorflow_exports_immutable_data_in_legacy_capsules(tf: ModuleType) -> None:
     tensor = tf.constant(values("float32"))
     capsule = tensor.__dlpack__(max_version=MAX_VERSION)
     assert _native._inspect_capsule(capsule)["struct"] == "DLManagedTensor"

@@ -40,7 +40,7 @@ def runtime() -> ModuleType:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_tvm_reads_ours(runtime: ModuleType, dtype: str, layout: str) -> None:
     source = ours(dtype, layout)
-    if LAYOUTS[layout].broadcast:  # no dense block: tvm-ffi asks again, for a legacy capsule
+    if LAYOUTS[layout].broadcast:  # not dense: tvm-ffi retries with a legacy capsule
         with pytest.raises(BufferError, match="read-only"):
             runtime.from_dlpack(source)
         return
@@ -77,7 +77,7 @@ def test_we_read_tvm(runtime: ModuleType, dtype: str, layout: str) -> None:
 
 @pytest.mark.quirk("tvm-complex-unnamed")
 @pytest.mark.parametrize("dtype", COMPLEX)
-def test_complex_data_is_carried_without_a_name(runtime: ModuleType, dtype: str) -> None:
+def test_complex_dtypes_have_no_name(runtime: ModuleType, dtype: str) -> None:
     tensor = runtime.from_dlpack(ours(dtype))
     with pytest.raises(ValueError, match="type_code"):
         str(tensor.dtype)
@@ -106,7 +106,7 @@ def test_copy_true_is_refused_by_tvm(runtime: ModuleType) -> None:
 
 
 @pytest.mark.quirk("tvm-max-version-0")
-def test_an_old_version_is_an_attribute_error(runtime: ModuleType) -> None:
+def test_max_version_0_raises_an_attribute_error(runtime: ModuleType) -> None:
     with pytest.raises(AttributeError):
         ra.from_dlpack(runtime.tensor(numpys("float32")), max_version=(0, 8))
 

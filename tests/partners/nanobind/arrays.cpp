@@ -1,4 +1,4 @@
-// Owns functions that take and give nanobind's ndarrays, as an author of an extension writes them.
+// A nanobind extension whose functions accept, return and describe arrays.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -13,7 +13,7 @@ namespace nb = nanobind;
 
 namespace {
 
-std::atomic<int> g_released = 0;  // owners of arrays that we gave away
+std::atomic<int> g_released = 0;  // owners of exported arrays, destroyed so far
 
 template <class Array>
 nb::dict describe(const Array& array) {
@@ -31,7 +31,7 @@ nb::dict describe(const Array& array) {
   return found;
 }
 
-// The owner of `data` counts its own end, so that a test can see when it comes.
+// The owner of `data`; its destruction increments g_released.
 template <class T>
 nb::capsule owner_of(std::vector<T>* data) {
   return nb::capsule(data, [](void* pointer) noexcept {
@@ -40,7 +40,7 @@ nb::capsule owner_of(std::vector<T>* data) {
   });
 }
 
-// Rows of 0, 1, 2 …, with room between the rows when `padded`.
+// An array of 0, 1, 2 …, with unused elements between the rows if `padded`.
 template <class T>
 nb::ndarray<nb::array_api, T, nb::ndim<2>> give(size_t rows, size_t columns, bool padded) {
   using Value = std::remove_const_t<T>;
@@ -50,11 +50,12 @@ nb::ndarray<nb::array_api, T, nb::ndim<2>> give(size_t rows, size_t columns, boo
     for (size_t column = 0; column < columns; ++column)
       (*data)[row * pitch + column] = static_cast<Value>(row * columns + column);
   T* const first = data->data();
-  const nb::capsule owner = owner_of(data.release());  // the capsule's from here on
+  const nb::capsule owner = owner_of(data.release());  // the capsule owns `data` from here
   return {first, {rows, columns}, owner, {static_cast<std::int64_t>(pitch), 1}};
 }
 
-// An array of our own over the caller's memory: nanobind returns the caller's own object otherwise.
+// A new array over the caller's memory. If `array` itself were returned, nanobind would return the
+// caller's object.
 template <class Array, class Result>
 Result pass_on(const Array& array) {
   std::vector<size_t> shape(array.ndim());
@@ -68,7 +69,7 @@ Result pass_on(const Array& array) {
     delete static_cast<Array*>(pointer);
     ++g_released;
   });
-  static_cast<void>(kept.release());  // the capsule's from here on
+  static_cast<void>(kept.release());  // the capsule owns `kept` from here
   return Result(array.data(), array.ndim(), shape.data(), owner, strides.data(), array.dtype());
 }
 

@@ -18,7 +18,7 @@ HERE = Path(__file__).resolve().parent
 NAME = "nanobind_arrays"
 SOURCE = HERE / "arrays.cpp"
 BASE = "-std=c++20 -O0 -fPIC -fvisibility=hidden -fno-strict-aliasing"
-WARNINGS = "-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror"  # for our source alone
+WARNINGS = "-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror"  # for arrays.cpp only
 
 
 def build() -> Path:
@@ -53,7 +53,7 @@ def build() -> Path:
             ]
             for command in commands:
                 subprocess.run(command, check=True, env=compiler_environment())
-            linked.replace(module)  # atomic: two test runs may build at once
+            linked.replace(module)  # atomic: test runs may build concurrently
     return folder
 
 

@@ -1,4 +1,4 @@
-"""Owns nanobind as the conformance kit meets it: the extension that the tests build with it."""
+"""The conformance kit's adapter of nanobind: the tests' extension as a subject."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ NANOBIND = Subject(
     overloads=True,
     through="numpy",
     array_api=False,
-    note="an extension as an author writes one: it passes NumPy's arrays on",
+    note="an extension that passes NumPy's arrays on",
 )
