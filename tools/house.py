@@ -1,28 +1,26 @@
 #!/usr/bin/env python3
-"""Checks the house rules no other tool knows: `house.py [ROOT]` prints every breach and exits 1."""
+"""Checks the house rules that no linter covers: `house.py [ROOT]` prints violations and exits 1."""
 
 from __future__ import annotations
 
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-LAYERS = (
-    "extension",
-    "dlpack",
-    "runtime",
-    "core",
-)  # each includes only itself and what is to its right
+LAYERS = ("extension", "dlpack", "runtime", "core")  # each includes itself and those to its right
 MAX_LINES = {".cpp": 350, ".hpp": 200, ".py": 350}
 MAX_FUNCTION_LINES = 60
 MAX_DEFINES = 5
 MAX_REFCOUNT_LINES, MAX_REFCOUNT_FILES = 9, 3
+MAX_FOLDER_FILES = 20
+SOURCE_SUFFIXES = {".cpp", ".hpp", ".cu", ".py"}
 CAPSULE_NAMES = ("dltensor", "used_dltensor", "dltensor_versioned", "used_dltensor_versioned")
-NOT_SOURCE = {"build", "dist", "_build", "__pycache__"}  # besides every hidden folder but .ci
+NOT_SOURCE = {"build", "dist", "_build", "__pycache__"}  # and every hidden folder except .ci
 TEXT = {
     ".cpp",
     ".hpp",
@@ -39,7 +37,7 @@ TEXT = {
     "",
 }
 
-# Blanked before code is read. A quote after a digit separates digits and opens nothing.
+# Blanked before code is searched. A quote after a digit is a digit separator.
 COMMENT_OR_TEXT = re.compile(
     r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\\.|[^\'\\\n])+\'',
     re.DOTALL,
@@ -62,7 +60,7 @@ class Finding(NamedTuple):
 
 
 def blank(match: re.Match[str]) -> str:
-    """The same number of lines and columns, with nothing on them."""
+    """Replaces the match by spaces, keeping line and column numbers."""
     return re.sub(r"[^\n]", " ", match[0])
 
 
@@ -81,7 +79,7 @@ class Source:
 
     @property
     def is_product(self) -> bool:
-        """The adversary is not: it breaks the protocol on purpose and has nothing of the layers."""
+        """False for the adversary, which breaks the protocol on purpose and is in no layer."""
         return self.path.startswith(("src/", "include/")) and not self.path.startswith(
             "src/adversary/"
         )
@@ -100,7 +98,7 @@ class Source:
         return COMMENT_OR_TEXT.sub(blank, self.text)
 
     def grep(self, pattern: str, text: str | None = None) -> Iterator[tuple[int, str]]:
-        """Line number and match of every occurrence, in the code unless another text is given."""
+        """Yields line number and match of every occurrence, in the code unless `text` is given."""
         text = self.code if text is None else text
         for match in re.finditer(pattern, text, re.MULTILINE):
             yield text.count("\n", 0, match.start()) + 1, match[0].strip()
@@ -150,21 +148,21 @@ def layering(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
 
 
 @rule
-def python_only_in_python(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+def python_only_in_extension(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
     for source in tree:
         if source.is_product and source.layer != "extension":
             for line, name in source.includes():
                 if name in {"Python.h", "structmember.h"}:
-                    yield source, line, f"{name} is for src/extension alone"
+                    yield source, line, f"{name} belongs in src/extension"
 
 
 @rule
-def dlpack_only_in_dlpack(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+def dlpack_header_only_in_dlpack(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
     for source in tree:
         if source.is_product and source.layer != "dlpack":
             for line, name in source.includes():
                 if name.endswith("dlpack.h"):
-                    yield source, line, f"{name} is for the dlpack folders alone"
+                    yield source, line, f"{name} belongs in the dlpack folders"
 
 
 @rule
@@ -172,7 +170,7 @@ def drivers_only_in_runtime(tree: list[Source]) -> Iterator[tuple[Source, int, s
     for source in tree:
         if source.is_cpp and source.is_product and source.layer != "runtime":
             for line, name in source.grep(r"\b(?:dlopen|dlsym|(?:cu|hip)[A-Z]\w*)\s*\("):
-                yield source, line, f"{name}...) is for src/runtime alone"
+                yield source, line, f"{name}...) belongs in src/runtime"
 
 
 @rule
@@ -184,7 +182,7 @@ def first_line(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
             source.suffix, ('"""', "# ", 'r"""') if source.suffix in {".py", ".pyi"} else ()
         )
         if start and lines and not lines[0].startswith(start):
-            yield source, 1, "begins without the sentence that says what the file owns"
+            yield source, 1, "the first line must say in one sentence what is in the file"
 
 
 @rule
@@ -233,6 +231,20 @@ def matching_brace(code: str, start: int) -> int:
         if depth == 0:
             return match.end()
     return len(code)
+
+
+@rule
+def folder_size(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+    """Subfolders are not counted, and neither are the empty-looking __init__.py files."""
+    folders: dict[str, list[Source]] = defaultdict(list)
+    for source in tree:
+        folder, _, name = source.path.rpartition("/")
+        if source.suffix in SOURCE_SUFFIXES and name != "__init__.py":
+            folders[folder].append(source)
+    for folder, sources in folders.items():
+        if len(sources) > MAX_FOLDER_FILES:
+            message = f"{folder} has {len(sources)} source files; a folder has at most"
+            yield sources[MAX_FOLDER_FILES], 1, f"{message} {MAX_FOLDER_FILES}"
 
 
 @rule
@@ -309,7 +321,7 @@ def versions_only_in_compat(tree: list[Source]) -> Iterator[tuple[Source, int, s
     for source in tree:
         if source.is_cpp and source.is_product and source.path != "src/extension/capi/compat.hpp":
             for line, name in source.grep(r"\b(?:PY_VERSION_HEX|Py_LIMITED_API|Py_GIL_DISABLED)\b"):
-                yield source, line, f"{name} is for src/extension/capi/compat.hpp alone"
+                yield source, line, f"{name} belongs in src/extension/capi/compat.hpp"
 
 
 @rule
@@ -361,6 +373,33 @@ def nothing_local(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
         for line, name in source.grep(rf"(?<![\w.$}}]){folders}|{hosts}", source.text):
             if not source.path.endswith("tools/house.py"):
                 yield source, line, f"{name}: a path of one machine, or a registry's host"
+
+
+#: Formulas of the first version's private language, each with the plain term.
+PLAIN_WORDS = {
+    r"^(?://|#|\"\"\") ?Owns\b": "say what is in the file",
+    r"\bstrangers?\b": "foreign, or another library",
+    r"\b[Bb]raid(?:s|ed)?\b": "interleave",
+    r"\b[Nn]ursery\b": "fork server",
+    r"\b(?:zoo|animals?)\b": "mutants",
+    r"\b(?:what|which) (?:became|becomes|came|comes) of\b": "the outcome",
+    r"\bwhoever\b": "name the caller, owner or user",
+    r"\b(?:has|have) gone\b": "name the event: freed, deleted, ended",
+    r"\bwhatever (?:that|it) costs\b": "name the limit",
+    r"\bso many times as much\b": "name the factor",
+    r"\bis asked for meanwhile\b": "prefetch",
+}
+QUOTES_WORDS = ("tools/house.py", "tests/gates/test_house.py")
+
+
+@rule
+def plain_words(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+    for source in tree:
+        if source.path in QUOTES_WORDS or source.path.startswith("docs/findings"):
+            continue
+        for pattern, better in PLAIN_WORDS.items():
+            for line, word in source.grep(pattern, source.text):
+                yield source, line, f"{word!r}: {better}"
 
 
 @rule

@@ -51,8 +51,11 @@ def cpp(*lines: str) -> str:
 VIOLATIONS: list[tuple[str, dict[str, str]]] = [
     ("layering", {"src/core/b.cpp": cpp('#include "refarray/dlpack/wire.hpp"')}),
     ("layering", {"include/refarray/runtime/b.hpp": cpp('#include "extension/capi/ref.hpp"')}),
-    ("python-only-in-python", {"src/dlpack/b.cpp": cpp("#include <Python.h>")}),
-    ("dlpack-only-in-dlpack", {"src/extension/b.cpp": cpp("#  include <dlpack/dlpack.h>")}),
+    ("python-only-in-extension", {"src/dlpack/b.cpp": cpp("#include <Python.h>")}),
+    (
+        "dlpack-header-only-in-dlpack",
+        {"src/extension/b.cpp": cpp("#  include <dlpack/dlpack.h>")},
+    ),
     ("drivers-only-in-runtime", {"src/extension/b.cpp": cpp("void f() { cuInit(0); }")}),
     ("drivers-only-in-runtime", {"src/core/b.cpp": cpp('void f() { dlopen("x", 1); }')}),
     ("first-line", {"src/core/b.cpp": "#include <vector>\n"}),
@@ -60,6 +63,7 @@ VIOLATIONS: list[tuple[str, dict[str, str]]] = [
     ("file-length", {"src/core/b.cpp": cpp(*["int a;"] * 350)}),
     ("file-length", {"include/refarray/core/b.hpp": cpp(*["int a;"] * 200)}),
     ("file-length", {"src/refarray/b.py": '"""Module b."""\n' + "a = 1\n" * 350}),
+    ("folder-size", {f"tests/cpp/b{i}.cpp": cpp("int a;") for i in range(21)}),
     ("function-length", {"src/core/b.cpp": cpp("int f() {", *["  g();"] * 59, "}")}),
     (
         "function-length",
@@ -91,6 +95,8 @@ VIOLATIONS: list[tuple[str, dict[str, str]]] = [
     ("nothing-local", {"docs/b.md": "see " + "/" + "work/notes\n"}),
     ("nothing-local", {"Makefile": "# Downloads.\nfetch https://" + "pypi" + ".org/simple\n"}),
     ("nothing-vendored", {"third_party/dlpack.h": "int a;\n"}),
+    ("plain-words", {"src/core/b.cpp": "// Owns b.\n"}),
+    ("plain-words", {"docs/b.md": "A stranger's capsule.\n"}),
     ("nothing-unfinished", {"src/core/b.cpp": cpp("// TO" + "DO: later")}),
 ]
 

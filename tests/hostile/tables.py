@@ -145,7 +145,7 @@ def answers(adv: Any, how: str, kinds: tuple[type[BaseException], ...], message:
 
 
 for _row, _how, _kinds, _message in (
-    ("R87", "silent", (BufferError,), "without saying why"),
+    ("R87", "silent", (BufferError,), "without setting an exception"),
     ("R88", "positive", (BufferError,), "refuses with 1"),
     ("R89", "null", (BufferError,), "no tensor"),
     ("R89", "untouched", (BufferError,), "no tensor"),
