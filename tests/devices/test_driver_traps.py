@@ -211,16 +211,16 @@ def in_child(body):
     sys.stdout.flush()
     if os.fork() == 0:
         try:
-            said = body()
+            result = body()
         except Exception as error:
-            said = [type(error).__name__, str(error)]
-        os.write(writer, json.dumps(said).encode())
+            result = [type(error).__name__, str(error)]
+        os.write(writer, json.dumps(result).encode())
         os._exit(0)
     os.close(writer)
     with os.fdopen(reader) as stream:
-        said = json.loads(stream.read())
+        result = json.loads(stream.read())
     assert os.wait()[1] == 0
-    return said
+    return result
 """
 
 
@@ -258,10 +258,10 @@ thread = threading.Thread(target=_native._probe_drivers)
 thread.start()
 while not pathlib.Path(f"{{pause}}.here").exists():
     time.sleep(0.001)
-said = [in_child(ask), in_child(lambda: [row["detail"] for row in _native._probe_drivers()])]
+result = [in_child(ask), in_child(lambda: [row["detail"] for row in _native._probe_drivers()])]
 pause.unlink()
 thread.join()
-print(json.dumps(said))
+print(json.dumps(result))
 """
     (kind, text), details = run(
         code, **{VARIABLES[vendor]: driver}, STUB_DEVICES=1, STUB_PAUSE=pause
@@ -301,9 +301,9 @@ def drop():
         ra.zeros((2,), device={device!r})
     except BufferError as error:
         return [called, str(error)]
-said = in_child(drop)
+result = in_child(drop)
 array = kept[0].to_device("cpu").tolist()
-print(json.dumps([said, array == [0.0] * 64]))
+print(json.dumps([result, array == [0.0] * 64]))
 """
     (called, text), same = run(code)
     assert called == 0 and "forked" in text

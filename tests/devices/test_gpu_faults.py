@@ -33,13 +33,13 @@ def sweep(*arguments: str) -> str:
 @pytest.mark.not_sanitized("it forks hundreds of processes")
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_the_first_call_of_each_function_fails(libraries: Path, scenario: str) -> None:
-    said = re.search(r"(\d+) calls, (\d+) of them failed once", sweep(scenario, "--first"))
-    assert said and 5 < int(said[2]) < int(said[1])
+    counts = re.search(r"(\d+) calls, (\d+) of them failed once", sweep(scenario, "--first"))
+    assert counts and 5 < int(counts[2]) < int(counts[1])
 
 
 @pytest.mark.long
 @pytest.mark.not_sanitized("it forks hundreds of processes")
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_every_call_fails(libraries: Path, scenario: str) -> None:
-    said = re.search(r"(\d+) calls, (\d+) of them failed once", sweep(scenario))
-    assert said and said[1] == said[2]
+    counts = re.search(r"(\d+) calls, (\d+) of them failed once", sweep(scenario))
+    assert counts and counts[1] == counts[2]

@@ -82,8 +82,8 @@ def test_a_partner_that_does_not_wait_fails() -> None:
         check=False,
     )
     failed = {name for name in TESTS_OF_ORDER if f"FAILED {ORDER}::{name}" in done.stdout}
-    told = f"exit status {done.returncode}\n{done.stdout}\n{done.stderr}"
-    assert done.returncode == 1 and failed == TESTS_OF_ORDER, told
+    output = f"exit status {done.returncode}\n{done.stdout}\n{done.stderr}"
+    assert done.returncode == 1 and failed == TESTS_OF_ORDER, output
 
 
 ORDER = "tests/devices/hardware/test_order.py"
@@ -139,11 +139,11 @@ def test_stages_not_run_are_printed_and_recorded(
 ) -> None:
     options, record, found = invented_run(tmp_path)
     assert script.conclude(options, record, found) == report.IN_PART
-    said = capsys.readouterr().out
-    assert "not run: cudf: ModuleNotFoundError" in said
-    assert "not run: figures of cupy: ImportError: no" in said
-    assert "not run: D2: no C++ compiler" in said
-    assert "0 of 1 targets were met; missed: D6 32 8192" in said and "**missed**" in said
+    output = capsys.readouterr().out
+    assert "not run: cudf: ModuleNotFoundError" in output
+    assert "not run: figures of cupy: ImportError: no" in output
+    assert "not run: D2: no C++ compiler" in output
+    assert "0 of 1 targets were met; missed: D6 32 8192" in output and "**missed**" in output
     kept, page = sorted(tmp_path.iterdir())
     assert kept.name == f"{record['date']}-made-up.json" and page.name.endswith("-made-up.md")
     again = json.loads(kept.read_text(encoding="utf-8"))

@@ -78,9 +78,9 @@ def test_ptxas_assembles_the_ptx_for_every_device_it_knows() -> None:
     architectures = tool.assembled_for(found)
     assert "sm_90" in architectures
     for architecture in architectures:
-        said = tool.assemble(found, architecture)
-        assert sorted(re.findall(r"entry function '(\w+)'", said)) == sorted(kernel_names())
-        assert set(re.findall(r"(\d+) bytes spill", said)) == {"0"}, architecture
+        output = tool.assemble(found, architecture)
+        assert sorted(re.findall(r"entry function '(\w+)'", output)) == sorted(kernel_names())
+        assert set(re.findall(r"(\d+) bytes spill", output)) == {"0"}, architecture
 
 
 @pytest.fixture
@@ -108,14 +108,14 @@ def test_a_comment_or_a_line_break_needs_no_new_images(other_tree: Path) -> None
 @pytest.mark.parametrize("name", ["src/runtime/kernels/cast.hpp", "src/core/element.hpp"])
 def test_a_changed_source_is_detected(other_tree: Path, name: str) -> None:
     append(other_tree / name, "inline int more = 1;\n")
-    (said,) = tool.stale()
-    assert "make gpu-kernels" in said
+    (message,) = tool.stale()
+    assert "make gpu-kernels" in message
 
 
 def test_a_changed_or_missing_image_is_detected(other_tree: Path) -> None:
     append(tool.IMAGES / tool.PTX, "\n")
     (tool.IMAGES / tool.BUNDLE).unlink()
-    assert [said.split()[0] for said in tool.stale()] == [tool.PTX, tool.BUNDLE]
+    assert [message.split()[0] for message in tool.stale()] == [tool.PTX, tool.BUNDLE]
     shutil.rmtree(tool.IMAGES)
     assert len(tool.stale()) == 1
 
@@ -126,7 +126,7 @@ def test_without_the_compiler_the_check_says_what_to_install(
     monkeypatch.setattr(tool, "CLANG", "clang++-that-nobody-has")
     monkeypatch.setattr(tool, "ptxas", lambda: None)
     tool.check()
-    said = capsys.readouterr().out
-    assert "clang-19 lld-19" in said and "nvidia-cuda-nvcc" in said
+    output = capsys.readouterr().out
+    assert "clang-19 lld-19" in output and "nvidia-cuda-nvcc" in output
     with pytest.raises(SystemExit, match="clang-19 lld-19"):
         tool.main([])

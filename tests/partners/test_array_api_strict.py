@@ -72,7 +72,7 @@ def test_we_read_the_strict_namespace(
     origin = theirs(array_api_strict, dtype, layout)
     for keywords in KEYWORDS:
         if not origin._array.flags.writeable and keywords.get("max_version") == (0, 8):
-            continue  # NumPy's refusal, which test_numpy.py asks for
+            continue  # NumPy's error, which test_numpy.py covers
         result = ra.from_dlpack(origin, **keywords)
         assert str(result.dtype) == dtype
         assert result.shape == origin.shape
@@ -90,7 +90,7 @@ def test_copies_and_aliases(array_api_strict: ModuleType) -> None:
     assert_writes_seen(origin._array, ra.from_dlpack(origin, copy=False), "float64")
 
 
-def test_read_only_stays_so_both_ways(array_api_strict: ModuleType) -> None:
+def test_read_only_round_trips(array_api_strict: ModuleType) -> None:
     result = array_api_strict.from_dlpack(ours("float32").as_readonly())
     assert not result._array.flags.writeable
     back = ra.from_dlpack(result)

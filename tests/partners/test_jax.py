@@ -45,7 +45,9 @@ def theirs(jax: ModuleType, dtype: str, layout: str = "flat") -> Any:
 def test_jax_reads_ours(jax: ModuleType, dtype: str, layout: str) -> None:
     source = ours(dtype, layout)
     if LAYOUTS[layout].broadcast:
-        with pytest.raises(BufferError, match="read-only"):  # ours: JAX asks for a legacy capsule
+        with pytest.raises(
+            BufferError, match="read-only"
+        ):  # raised by refarray: JAX requests a legacy capsule
             jax.dlpack.from_dlpack(source)
         return
     facets = (f"layout:{layout}",)
@@ -99,9 +101,9 @@ def test_a_copy_of_jaxs_data_may_be_written(jax: ModuleType) -> None:
 
 @pytest.mark.quirk("jax-immutable-arrives-writable")
 def test_jaxs_immutable_data_arrives_writable(jax: ModuleType) -> None:
-    """JAX 0.10.2 cannot say that its data must not be written: its legacy capsule has no flag.
+    """JAX 0.10.2 exports immutable data in legacy capsules, which have no read-only flag.
 
-    So an alias of it is writable here, as in PyTorch; `as_readonly()` is the reader's protection.
+    The alias is therefore writable, as in PyTorch; `as_readonly()` protects it.
     """
     origin = theirs(jax, "float32")
     alias = ra.from_dlpack(origin)
@@ -114,7 +116,7 @@ def test_jaxs_immutable_data_arrives_writable(jax: ModuleType) -> None:
 
 
 def test_read_only_data_is_refused_to_jax(jax: ModuleType) -> None:
-    """JAX asks for legacy capsules, which cannot say that their data is read-only."""
+    """JAX requests legacy capsules, which have no read-only flag."""
     with pytest.raises(BufferError):
         jax.dlpack.from_dlpack(ours("float32").as_readonly())
 
@@ -147,7 +149,7 @@ def test_jax_copies_unaligned_data(jax: ModuleType) -> None:
 
 @pytest.mark.quirk("jax-narrows")
 def test_jax_narrows_64_bit_types_by_default(jax: ModuleType) -> None:
-    """Without jax_enable_x64, even with copy=False, whose result is then no alias."""
+    """Without jax_enable_x64 JAX converts to 32 bits, even with copy=False."""
     jax.config.update("jax_enable_x64", False)
     try:
         for dtype, narrow in (

@@ -96,7 +96,7 @@ def test_our_read_only_arrays_stay_so_in_numpy(layout: str) -> None:
         assert not result.flags.writeable
         assert ra.from_dlpack(result).readonly
     else:
-        assert result.flags.owndata  # for NULL data NumPy makes a new array
+        assert result.flags.owndata  # NumPy makes a new array if data is NULL
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -160,7 +160,7 @@ def test_device_cpu_is_honoured_in_both_directions() -> None:
 
 @pytest.mark.parametrize("max_version", [None, (0, 8), (1, 0), (1, 1), (1, 2), (1, 3), (2, 0)])
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_every_version_we_ask_for_gives_the_same_array(
+def test_every_requested_version_gives_the_same_array(
     layout: str, max_version: tuple[int, int] | None
 ) -> None:
     origin = theirs("int16", layout)
@@ -239,12 +239,12 @@ def test_unexportable_numpy_arrays_raise_buffer_error(make: Any) -> None:
 
 
 def test_numpy_scalars_have_no_dlpack() -> None:
-    """True of NumPy 2.4; 2.6 exports them read-only."""
+    """In NumPy 2.4; NumPy 2.6 exports them read-only."""
     with pytest.raises(AttributeError):
         ra.from_dlpack(np.float32(3))
 
 
-def test_misaligned_data_of_numpy_is_read_right() -> None:
+def test_misaligned_data_of_numpy_is_read_correctly() -> None:
     origin = np.frombuffer(bytearray(33), dtype=np.uint8)[1:].view(np.float32)
     origin[...] = range(8)
     assert not origin.flags.aligned
@@ -292,7 +292,7 @@ def test_a_read_only_buffer_stays_read_only_both_ways() -> None:
     assert info(result)["flags"] & READ_ONLY
 
 
-def test_asarray_takes_numpy_without_a_copy_unless_asked() -> None:
+def test_asarray_copies_numpy_arrays_only_on_request() -> None:
     origin = theirs("float32", "permuted")
     assert address(ra.asarray(origin)) == origin.ctypes.data
     assert_independent(origin, ra.asarray(origin, copy=True), "float32")

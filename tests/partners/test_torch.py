@@ -150,7 +150,7 @@ def test_copy_true_is_independent_and_copy_false_aliases(torch: ModuleType, layo
 
 
 @pytest.mark.quirk("torch-ignores-read-only")
-def test_torch_ignores_that_ours_is_read_only(torch: ModuleType) -> None:
+def test_torch_ignores_read_only(torch: ModuleType) -> None:
     """PyTorch 2.13 imports a tensor with the READ_ONLY flag as writable."""
     source = ours("float32").as_readonly()
     assert info(source)["flags"] & 1 == 1
@@ -267,7 +267,7 @@ def test_a_copy_of_the_zero_tensor_is_made_by_torch(torch: ModuleType) -> None:
     assert ra.from_dlpack(torch._efficientzerotensor(3), copy=True).tolist() == [0.0, 0.0, 0.0]
 
 
-# What PyTorch 2.13 itself raises: its exchange API has RuntimeError for everything (CAPI-11).
+# Exceptions of PyTorch 2.13: its exchange API raises RuntimeError for every error (CAPI-11).
 REFUSED = {
     "sparse": (lambda torch: torch.eye(3).to_sparse(), RuntimeError, BufferError),
     "meta": (lambda torch: torch.empty(3, device="meta"), RuntimeError, ValueError),
@@ -276,7 +276,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 @pytest.mark.quirk("torch-errors-no-buffererror")
-def test_tensors_without_memory_raise_what_torch_raises(torch: ModuleType, name: str) -> None:
+def test_tensors_without_memory_raise_torchs_errors(torch: ModuleType, name: str) -> None:
     make, by_table, by_protocol = REFUSED[name]
     with pytest.raises(by_table):
         ra.from_dlpack(make(torch))
@@ -295,8 +295,8 @@ def test_torchs_shell_dtypes_arrive_as_bytes(torch: ModuleType, name: str) -> No
         assert result.tolist() == [0, 1, 2, 3], route
 
 
-def test_torch_asarray_takes_our_bytes_for_float32(torch: ModuleType) -> None:
-    """PyTorch reads any buffer that is no NumPy array as raw bytes, which `dtype=` interprets."""
+def test_torch_asarray_reads_our_buffer_as_raw_bytes(torch: ModuleType) -> None:
+    """PyTorch reads a buffer that is not a NumPy array as raw bytes of the type `dtype=`."""
     source = ours("int64")
     for buffer in (source, array.array("q", values("int64"))):
         assert torch.asarray(buffer).dtype == torch.float32

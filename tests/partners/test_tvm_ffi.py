@@ -88,9 +88,7 @@ def test_we_read_tvm_ffi(tvm_ffi: ModuleType, dtype: str, layout: str) -> None:
 
 @pytest.mark.parametrize("max_version", [None, (0, 8), (1, 0), MAX_VERSION])
 @pytest.mark.quirk("tvm-ffi-max-version-0")
-def test_every_version_we_ask_tvm_ffi_for(
-    tvm_ffi: ModuleType, max_version: tuple[int, int] | None
-) -> None:
+def test_every_requested_version(tvm_ffi: ModuleType, max_version: tuple[int, int] | None) -> None:
     """max_version=(0, x) is refused by tvm-ffi itself with an AttributeError, which we pass on."""
     tensor = tvm_ffi.from_dlpack(np.arange(6, dtype="int32"))
     if max_version == (0, 8):
@@ -141,7 +139,7 @@ def test_read_only_is_refused_over_the_legacy_protocol(tvm_ffi: ModuleType) -> N
 
 @pytest.mark.quirk("tvm-ffi-loses-read-only")
 def test_tvm_ffi_loses_read_only_over_the_exchange_api(tvm_ffi: ModuleType) -> None:
-    """tvm-ffi 0.1.15 ignores the flag that our managed tensor carries; we cannot refuse there."""
+    """tvm-ffi 0.1.15 ignores READ_ONLY in the exchange API, which refarray cannot detect."""
     source = ours("float32").as_readonly()
     assert info(source)["flags"] & 1 == 1
     tensor = tvm_ffi.from_dlpack(source)

@@ -119,8 +119,8 @@ class Driver(Partner):
         return Memory(self.driver, int(pointer), 0, kept=capsule)
 
     def take_interface(self, array: ra.Array) -> Any:
-        said = array.__cuda_array_interface__
-        return Memory(self.driver, said["data"][0], said["stream"] or 0, kept=array)
+        interface = array.__cuda_array_interface__
+        return Memory(self.driver, interface["data"][0], interface["stream"] or 0, kept=array)
 
     def copied(self, array: Any, stream: Any) -> Any:
         self.follow(array, stream)
