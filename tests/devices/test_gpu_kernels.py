@@ -123,7 +123,7 @@ def test_a_changed_or_missing_image_is_detected(other_tree: Path) -> None:
 def test_without_the_compiler_the_check_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(tool, "CLANG", "clang++-that-nobody-has")
+    monkeypatch.setattr(tool, "CLANG", "clang++-that-does-not-exist")
     monkeypatch.setattr(tool, "ptxas", lambda: None)
     tool.check()
     output = capsys.readouterr().out

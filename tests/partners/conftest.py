@@ -1,4 +1,4 @@
-"""Registers one marker per partner and hands out the partner modules; a missing one is a failure.
+"""Registers one marker per partner and provides the partner modules; a missing one fails its tests.
 
 A run that has only some partners selects them: `pytest tests/partners -m "numpy or tvm_ffi"`.
 """
