@@ -154,8 +154,8 @@ REFUSED_VALUES: list[tuple[str, str, str, Any, str]] = [
         for case, value in MALFORMED.items()
     ),
 ]
-for _id, _vendor, _case, _value, _expected in REFUSED_VALUES:
-    check_on_devices(*(_id, "producer", _case, _expected), vendors=(_vendor,), value=(_value,))(
+for _id, _vendor, _case, _refused, _expected in REFUSED_VALUES:
+    check_on_devices(*(_id, "producer", _case, _expected), vendors=(_vendor,), value=(_refused,))(
         stream_value_is_refused
     )
 
