@@ -21,6 +21,7 @@ TESTS = Path(__file__).resolve().parent.parent
 ELSEWHERE = (
     *(
         "architecture",
+        "kit_errors",
         "house",
         "docs",
         "package",

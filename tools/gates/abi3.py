@@ -23,6 +23,7 @@ NOT_HERE = [
     "tests/gates/test_canary.py",
     "tests/kit/test_conformance.py",
     "tests/kit/test_conformance_devices.py",
+    "tests/kit/test_kit_errors.py",
     "tests/package/test_docs.py",
     "tests/devices/test_driver_traps.py",
     "tests/devices/test_gpu.py",
