@@ -99,7 +99,7 @@ class Suite:
         return report
 
 
-def count_no_blocks(work: Any, *_: Any) -> int:
+def count_no_blocks(work: Any, *_: Any, **__: Any) -> int:
     """Replaces blocks_left(), because block counts include all interpreters."""
     work()
     return 0
