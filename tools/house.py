@@ -361,18 +361,18 @@ def capsule_names_once(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
                 yield source, 1, f'"{name}" is not here, its one home'
 
 
+#: Absolute paths of one machine, and hosts of package registries.
+LOCAL = (
+    r"(?<![\w.$}])/(?:work|farm|root|tmp/ra|tmp/bash_jobs)/"
+    r"|deb[.]debian[.]org|pypi[.]org|python[h]osted|registry[.]npmjs"
+)
+
+
 @rule
 def nothing_local(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
-    folders = "|".join(
-        re.escape(f"/{name}/") for name in ("work", "farm", "root", "tmp/ra", "tmp/bash_jobs")
-    )
-    hosts = "|".join(
-        re.escape(host) for host in ("deb.debian.org", "pypi.org", "pythonhosted", "registry.npmjs")
-    )
     for source in tree:
-        for line, name in source.grep(rf"(?<![\w.$}}]){folders}|{hosts}", source.text):
-            if not source.path.endswith("tools/house.py"):
-                yield source, line, f"{name}: a path of one machine, or a registry's host"
+        for line, name in source.grep(LOCAL, source.text):
+            yield source, line, f"{name}: a path of one machine, or a registry's host"
 
 
 #: Formulas of the first version's private language, each with the plain term.
