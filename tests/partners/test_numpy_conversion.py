@@ -11,45 +11,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.dtype_names import FLOAT8
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import refarray as ra
 from refarray import _numpy
 
+from .grid import DTYPES
+
 pytestmark = [pytest.mark.numpy, pytest.mark.ml_dtypes]
 
-NATIVE = [
-    "bool",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "float16",
-    "float32",
-    "float64",
-    "complex64",
-    "complex128",
-]
 NARROW = {
-    **{
-        name: name
-        for name in [
-            "bfloat16",
-            "float8_e3m4",
-            "float8_e4m3",
-            "float8_e4m3b11fnuz",
-            "float8_e4m3fn",
-            "float8_e4m3fnuz",
-            "float8_e5m2",
-            "float8_e5m2fnuz",
-            "float8_e8m0fnu",
-        ]
-    },
+    **{name: name for name in ["bfloat16", *FLOAT8]},
     **{f"{name}_padded": name for name in ("float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn")},
 }
 UNSUPPORTED = ["complex32", "float32x2", "int8x4", "float4_e2m1fn", "float6_e2m3fn", "bfloat16x2"]
@@ -75,7 +49,7 @@ def numpy_name(dtype: str) -> str:
 # --- to NumPy
 
 
-@pytest.mark.parametrize("dtype", [*NATIVE, *NARROW])
+@pytest.mark.parametrize("dtype", [*DTYPES, *NARROW])
 def test_numpy_shares_every_dtype(dtype: str) -> None:
     x = ones(dtype)
     for theirs in (x.numpy(), x.__array__(), np.asarray(x), np.array(x, copy=False)):
@@ -214,7 +188,7 @@ def test_numpy_functions_accept_refarray_arrays(ml_dtypes: ModuleType) -> None:
 # --- from NumPy
 
 
-@pytest.mark.parametrize("dtype", [*NATIVE, *NARROW])
+@pytest.mark.parametrize("dtype", [*DTYPES, *NARROW])
 def test_from_numpy_shares_every_dtype(ml_dtypes: ModuleType, dtype: str) -> None:
     theirs = np.array([[1, 0, 1], [0, 1, 1]]).astype(
         getattr(ml_dtypes, numpy_name(dtype)) if dtype in NARROW else dtype
