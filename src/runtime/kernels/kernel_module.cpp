@@ -10,9 +10,11 @@
 namespace refarray::runtime {
 namespace {
 
-/// The image does not fit this driver or device: invalid image, no binary for the device, invalid
-/// PTX, no JIT compiler, unsupported PTX version. Both vendors use the same numbers.
-constexpr std::array<Status, 5> kUnsupportedImage{200, 209, 218, 221, 222};
+/// The image cannot be used with this driver or device: invalid image, no binary for the device,
+/// invalid PTX, no JIT compiler, unsupported PTX version, JIT compilation disabled
+/// (CUDA_DISABLE_PTX_JIT), shared object symbol not found, shared object initialisation failed.
+/// Both vendors use the same numbers.
+constexpr std::array<Status, 8> kUnsupportedImage{200, 209, 218, 221, 222, 223, 302, 303};
 
 }  // namespace
 
