@@ -1,4 +1,4 @@
-"""Loading a driver releases the GIL, whichever function needs the driver first."""
+"""First use of drivers and devices: the GIL is released, and no device is initialised needlessly."""
 
 from __future__ import annotations
 
@@ -23,3 +23,8 @@ def libraries() -> Path:
 @pytest.mark.parametrize("entry", [*ENTRIES, "all_at_once"])
 def test_the_gil_is_released(isolated: Any, entry: str) -> None:
     assert isolated("gpu_first_use.py", entry, leaks=True) == "alive\n"
+
+
+@pytest.mark.parametrize("case", ["pinned", "interface"])
+def test_a_lookup_initialises_no_device(isolated: Any, case: str) -> None:
+    assert isolated("gpu_lookup.py", case, leaks=True) == "alive\n"

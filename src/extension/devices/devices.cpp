@@ -48,14 +48,36 @@ void open_device(DLDevice device) noexcept {
   if (known && known->kind != core::DeviceKind::kCpu) open_device(*known);
 }
 
-void prepare_for(DLDevice device) noexcept {
-  if (const std::optional<core::Device> used = streamed(device)) open_device(*used);
+namespace {
+
+void ensure_exit_hook() noexcept {
   const ErrorGuard guard;
   try {  // boundary: not fatal, without the hook the memory is not returned at exit
     register_at_exit();
   } catch (const ErrorSet&) {  // boundary: as above
     PyErr_Clear();
   }
+}
+
+}  // namespace
+
+void prepare_for(DLDevice device) noexcept {
+  if (const std::optional<core::Device> used = streamed(device)) open_device(*used);
+  ensure_exit_hook();
+}
+
+void prepare_for_lookup(const core::Device& labelled) noexcept {
+  if (!runtime::is_open(labelled)) {
+    const GilRelease released(true);
+    runtime::open_for_lookup(labelled);
+  }
+  ensure_exit_hook();
+}
+
+runtime::StreamPtr stream_without_gil(const core::Device& device,
+                                      const runtime::StreamChoice& choice) {
+  const GilRelease released(true);
+  return runtime::stream_of(device, choice);
 }
 
 PyMethodDef kDeviceFunctions[] = {

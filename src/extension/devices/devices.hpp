@@ -35,6 +35,10 @@ inline void open_device(const core::Device& device) noexcept {
   if (!runtime::is_open(device)) open_without_gil(device);
 }
 
+/// runtime::stream_of() without the GIL.
+[[gnu::noinline]] runtime::StreamPtr stream_without_gil(const core::Device& device,
+                                                        const runtime::StreamChoice& choice);
+
 /// The device whose streams can use this memory; nothing for host memory and unknown device types.
 std::optional<core::Device> streamed(DLDevice device) noexcept;
 
@@ -44,6 +48,9 @@ void open_device(DLDevice device) noexcept;
 /// Opens the device and registers the exit hook: the deleters of imported device memory wait for
 /// our pending work, and must run before the interpreter ends. Leaves no exception set.
 [[gnu::cold, gnu::noinline]] void prepare_for(DLDevice device) noexcept;
+
+/// The same for an import whose device the driver finds by the address; `labelled` is a guess.
+void prepare_for_lookup(const core::Device& labelled) noexcept;
 
 /// Call this before validating a tensor. Does nothing for an unknown major version.
 template <class M>

@@ -86,7 +86,7 @@ Ref array_from_cuda_interface(State& state, PyObject* object) {
   runtime::StreamChoice stream;
   const bool has_stream = read_stream(reader, fields, version, stream);
   dlpack::Imported in;
-  prepare_for(dlpack::to_dlpack(core::Device{core::DeviceKind::kCuda, 0}));
+  prepare_for_lookup(core::Device{core::DeviceKind::kCuda, 0});
   validate(memory, dtype, layout, strided, in);
   auto* owner = new MemoryOwner{state.lease->share(), std::move(memory.owner)};
   in.array.storage = runtime::new_foreign_storage(in.array.data, in.device, !in.array.readonly,

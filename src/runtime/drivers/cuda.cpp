@@ -44,6 +44,13 @@ Status primary_context(int device, void** out) {
   return status;
 }
 
+Status is_active(int device, int* out) {
+  int number = 0;
+  if (const Status status = calls.device_get(&number, device); status != kSuccess) return status;
+  unsigned flags = 0;
+  return calls.context_state(number, &flags, out);
+}
+
 Status enter(int device, std::intptr_t* before) {
   *before = 0;  // unused: the driver has a context stack
   void* context = nullptr;
@@ -185,6 +192,7 @@ DriverTable table() {
   api.error_name = calls.error_name;
   api.error_text = calls.error_text;
   api.has_pools = has_pools;
+  api.is_active = is_active;
   api.enter = enter;
   api.leave = leave;
   api.device_synchronize = calls.context_synchronize;

@@ -75,6 +75,7 @@ struct Calls {
   int (*device_get)(int*, int) = nullptr;
   int (*device_attribute)(int*, int, int) = nullptr;
   int (*context_retain)(void**, int) = nullptr;
+  int (*context_state)(int, unsigned*, int*) = nullptr;
   int (*context_push)(void*) = nullptr;
   int (*context_pop)(void**) = nullptr;
   int (*context_device)(int*) = nullptr;

@@ -30,6 +30,7 @@ auto symbols(Calls& calls) {
       {"cuDeviceGet", 2000, true, slot(calls.device_get)},
       {"cuDeviceGetAttribute", 2000, true, slot(calls.device_attribute)},
       {"cuDevicePrimaryCtxRetain", 7000, true, slot(calls.context_retain)},
+      {"cuDevicePrimaryCtxGetState", 7000, true, slot(calls.context_state)},
       {"cuCtxPushCurrent", 4000, true, slot(calls.context_push)},
       {"cuCtxPopCurrent", 4000, true, slot(calls.context_pop)},
       {"cuCtxGetDevice", 2000, true, slot(calls.context_device)},

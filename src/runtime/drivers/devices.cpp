@@ -29,6 +29,29 @@ bool is_open(const core::Device& device) noexcept {
   return driver->context(device.id).is_ready.load(std::memory_order_acquire);
 }
 
+DeviceContext& context_for_lookup(DeviceContext& preferred) noexcept {
+  const DriverTable& api = preferred.api();
+  if (api.is_active == nullptr) return preferred;
+  const auto is_active = [&api](const DeviceContext& context) {
+    int active = 0;
+    return api.is_active(context.id, &active) == kSuccess && active != 0;
+  };
+  if (is_active(preferred)) return preferred;
+  for (const auto& context : preferred.driver.contexts) {
+    if (is_active(*context)) return *context;
+  }
+  return preferred;
+}
+
+void open_for_lookup(const core::Device& labelled) noexcept {
+  if (is_open(labelled)) return;
+  try {  // boundary: the import reports the failure
+    const DeviceContext& context = context_for_lookup(context_of(labelled));
+    open({labelled.kind, context.id});
+  } catch (const std::exception&) {  // boundary: as above
+  }
+}
+
 bool can_allocate(const core::Device& device) noexcept {
   if (device == core::Device{}) return true;
   try {  // boundary: the caller asks yes or no

@@ -22,4 +22,11 @@ void require(const core::Device& device);
 /// device and the reason.
 DeviceContext& context_of(const core::Device& device);
 
+/// A device of the driver on which an address can be looked up: `preferred`, unless only others
+/// have been initialised. The driver answers for addresses of all devices, and initialising one for
+/// the question alone would take seconds and hundreds of MB.
+DeviceContext& context_for_lookup(DeviceContext& preferred) noexcept;
+/// open() before an import of memory that the driver has yet to find the device of.
+void open_for_lookup(const core::Device& labelled) noexcept;
+
 }  // namespace refarray::runtime

@@ -63,6 +63,10 @@ struct DriverTable {
   /// Whether the stream-ordered allocator may be used:
   /// cuDeviceGetAttribute(MEMORY_POOLS_SUPPORTED); always 0 on HIP. Needs no current device.
   Status (*has_pools)(int* out, int device) = nullptr;
+  /// Whether the device has been initialised in this process, so that enter() costs no time and no
+  /// memory: cuDevicePrimaryCtxGetState. Needs no current device. Null on HIP, which initialises
+  /// devices lazily.
+  Status (*is_active)(int device, int* out) = nullptr;
   /// Makes `device` current in the calling thread: cuCtxPushCurrent of its primary context, which
   /// the first call retains for good (slow), or hipSetDevice. Stores the state for leave().
   Status (*enter)(int device, std::intptr_t* before) = nullptr;
@@ -148,20 +152,19 @@ struct DriverTable {
   Status (*exchange_capture_mode)(int* mode) = nullptr;
   /// cuEventCreate, hipEventCreateWithFlags; `flags`: kEventDefault or kEventDisableTiming.
   Status (*event_create)(Handle* out, unsigned flags) = nullptr;
-  /// cuEventDestroy, hipEventDestroy: also while pending; waiters still wait. No current device
-  /// needed.
+  /// cuEventDestroy, hipEventDestroy: also while pending; waiters still wait.
   Status (*event_destroy)(Handle event) = nullptr;
   /// cuEventRecord, hipEventRecord: the event now stands for all earlier work in `stream`, which
   /// must be of the event's device. Waits already enqueued keep the previous record.
   Status (*event_record)(Handle event, Handle stream) = nullptr;
   /// cuEventQuery, hipEventQuery: kSuccess if the recorded work has finished, else kNotReady. Not
-  /// legal for events recorded in a capture. Unsafe in captures. No current device needed.
+  /// legal for events recorded in a capture. Unsafe in captures.
   Status (*event_query)(Handle event) = nullptr;
   /// cuEventSynchronize, hipEventSynchronize: blocks until the recorded work has finished. Captures
-  /// as event_query(). No current device needed.
+  /// as event_query().
   Status (*event_synchronize)(Handle event) = nullptr;
   /// cuEventElapsedTime, hipEventElapsedTime: milliseconds between two finished events with timing;
-  /// kNotReady before that. No current device needed.
+  /// kNotReady before that.
   Status (*event_elapsed)(float* milliseconds, Handle begin, Handle end) = nullptr;
   /// cuCtxRecordEvent: the event stands for all earlier work in every stream of `device`.
   /// Invalidates the device's captures. Null on HIP and before CUDA 12.5.

@@ -16,7 +16,7 @@ void refuse_device_memory(const Device& labelled, const void* data) {
   const Driver* driver = loaded_driver(vendor_of(labelled.kind));
   if (driver == nullptr) return;
   PointerFacts facts;
-  const DeviceGuard on_device(driver->context(0));
+  const DeviceGuard on_device(context_for_lookup(driver->context(0)));
   driver->check(driver->api.pointer_facts(reinterpret_cast<Address>(data), &facts),
                 "querying an address");
   if (facts.memory != PointerFacts::Memory::kDevice) return;
@@ -34,7 +34,7 @@ Device confirm(const Device& labelled, const void* data) {
   }
   DeviceContext& context = context_of(labelled);
   PointerFacts facts;
-  const DeviceGuard on_device(context);
+  const DeviceGuard on_device(context_for_lookup(context));
   context.check(context.api().pointer_facts(reinterpret_cast<Address>(data), &facts),
                 "querying an address");
   using Memory = PointerFacts::Memory;
