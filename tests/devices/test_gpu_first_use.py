@@ -1,4 +1,4 @@
-"""First use of drivers and devices: the GIL is released, and no device is initialised needlessly."""
+"""First use of drivers and devices: the GIL is released, and no device is initialised in vain."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ core::Array copy_on_stream(const core::ArrayView& array, const core::Device& tar
     core::fail(Fault::kValue, "to_device(): stream must name a stream of ",
                core::name(stream_device));
   open_device(stream_device);
-  return copy_to_new_on(array, target, runtime::stream_of(stream_device, choice));
+  return copy_to_new_on(array, target, stream_without_gil(stream_device, choice));
 }
 
 Ref to_device(const State& state, PyObject* x, PyObject* device, PyObject* stream) {

@@ -27,7 +27,7 @@ Ref event_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 Ref event_record(PyObject* self, PyObject* object) {
   const StreamPtr stream = to_stream_object(state_of_type(Py_TYPE(self)), object);
   const EventPtr event = event_in(self);
-  without_gil([&] { runtime::record(*event, *stream); });
+  without_gil([&] { runtime::record(*event, stream); });
   return Ref::borrow(Py_None);
 }
 

@@ -97,7 +97,7 @@ Ref stream_record(PyObject* self, PyObject*) {
   const StreamPtr stream = stream_in(self);
   EventPtr event = without_gil([&] {
     EventPtr made = runtime::new_event(stream->device(), /*timing=*/false);
-    runtime::record(*made, *stream);
+    runtime::record(*made, stream);
     return made;
   });
   return wrap(type_in(state_of_type(Py_TYPE(self)), Slot::kEventType), std::move(event));
@@ -114,7 +114,7 @@ Ref stream_wait(PyObject* self, PyObject* object) {
   const StreamPtr other = to_stream_object(state, object);
   without_gil([&] {
     const EventPtr event = runtime::new_event(other->device(), /*timing=*/false);
-    runtime::record(*event, *other);
+    runtime::record(*event, other);
     runtime::wait(*stream, *event);
   });
   return Ref::borrow(Py_None);

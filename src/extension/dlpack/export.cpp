@@ -123,7 +123,7 @@ core::Array copy_for_consumer(const core::ArrayView& array, const dlpack::Export
   const runtime::StreamChoice choice = runtime::choose_stream(plan.device, given);  // [2] too
   const bool copies_on_stream = plan.copy && choice.kind == runtime::StreamChoice::Kind::kStream;
   const runtime::StreamPtr stream =
-      copies_on_stream ? runtime::stream_of(plan.device, choice) : nullptr;
+      copies_on_stream ? stream_without_gil(plan.device, choice) : nullptr;
   check_captures(array, plan, choice, stream);
   if (plan.copy) {
     core::Array copy = copy_for_consumer(array, plan, choice, stream);

@@ -98,18 +98,14 @@ bool is_one_device(const ArrayView& dst, const ArrayView& src) noexcept {
   return is_managed(dst) || is_managed(src) || dst.device() == src.device();
 }
 
-}  // namespace
-
-void copy(const ArrayView& dst, const ArrayView& src, const StreamPtr& stream) {
-  core::check_copy(dst, src);
-  if (dst.size() == 0) return;
+/// Both arrays are not empty. Work runs on `stream` where it belongs to the device that does it.
+void copy_elements(const ArrayView& dst, const ArrayView& src, const StreamPtr& stream) {
   if (!is_one_driver(dst, src)) return copy_through_host(dst, src, stream);
   DeviceContext& context = is_on_device(dst) ? kernel_context(dst, src) : context_of(src.device());
   const bool is_small = dst.nbytes() < kDriverCopyMax || (is_on_device(dst) && is_on_device(src));
   if (is_small && dst.dtype == src.dtype && is_contiguous(dst) && is_contiguous(src) &&
       !core::may_overlap(dst, src)) {
-    return copy_bytes(dst, src, dst.nbytes(),
-                      stream != nullptr ? stream : current_stream_of(context));
+    return copy_bytes(dst, src, dst.nbytes(), stream_on(context, stream));
   }
   if (!is_on_device(src)) {
     if (!copy_to_device(dst, src, stream)) copy_through_host(dst, src, stream);
@@ -122,6 +118,25 @@ void copy(const ArrayView& dst, const ArrayView& src, const StreamPtr& stream) {
   } else {
     copy_between(dst, src, stream);
   }
+}
+
+/// The work may have run on other streams, because `wanted` belongs to another device.
+void make_stream_wait_for(const ArrayView& dst, const StreamPtr& wanted) {
+  TrackedStorage* storage = tracked(dst.storage);
+  if (wanted == nullptr || storage == nullptr) return;
+  DeviceContext& context = wanted->context();
+  if (context.driver.vendor != vendor_of(dst.device().kind)) return;
+  const DeviceGuard on_device(context);
+  storage->pending.make_stream_wait(context, wanted->handle(), /*writes=*/false);
+}
+
+}  // namespace
+
+void copy(const ArrayView& dst, const ArrayView& src, const StreamPtr& stream) {
+  core::check_copy(dst, src);
+  if (dst.size() == 0) return;
+  copy_elements(dst, src, stream);
+  make_stream_wait_for(dst, stream);
 }
 
 }  // namespace refarray::runtime

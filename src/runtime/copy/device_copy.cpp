@@ -47,20 +47,7 @@ void run(const ArrayView& dst, const ArrayView& src, const DeviceSteps& steps,
   operation.finish();
 }
 
-/// The work ran on `used` because `wanted` belongs to another device: `wanted` waits for it.
-void make_stream_wait_for(const ArrayView& dst, const StreamPtr& used, const StreamPtr& wanted) {
-  TrackedStorage* storage = tracked(dst.storage);
-  if (wanted == nullptr || wanted == used || storage == nullptr) return;
-  if (&wanted->context().driver != &used->context().driver) return;
-  const DeviceGuard on_device(wanted->context());
-  storage->pending.make_stream_wait(wanted->context(), wanted->handle(), /*writes=*/false);
-}
-
 }  // namespace
-
-StreamPtr stream_on(DeviceContext& context, const StreamPtr& wanted) {
-  return wanted != nullptr && &wanted->context() == &context ? wanted : current_stream_of(context);
-}
 
 DeviceContext& kernel_context(const ArrayView& dst, const ArrayView& src) {
   const bool by_src = dst.device().kind == DeviceKind::kCudaManaged;
@@ -83,14 +70,12 @@ void copy_by_kernels(const ArrayView& dst, const ArrayView& src, const StreamPtr
   } else {
     run(dst, src, plan_device_copy(dst, src), on);
   }
-  make_stream_wait_for(dst, on, stream);
 }
 
 void fill_by_kernels(const ArrayView& dst, const std::byte* value, const StreamPtr& stream) {
   DeviceContext& context = context_of(dst.device());
   const StreamPtr on = stream_on(context, stream);
   run(dst, dst, plan_device_fill(dst, value), on);
-  make_stream_wait_for(dst, on, stream);
 }
 
 void copy_between(const ArrayView& dst, const ArrayView& src, const StreamPtr& stream) {
@@ -111,7 +96,6 @@ void copy_between(const ArrayView& dst, const ArrayView& src, const StreamPtr& s
     copy_bytes(staged, from, dst.nbytes(), dst_stream);
     copy_by_kernels(dst, staged, dst_stream);
   }
-  make_stream_wait_for(dst, dst_stream, stream);
 }
 
 }  // namespace refarray::runtime

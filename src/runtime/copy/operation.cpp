@@ -46,16 +46,19 @@ Operation::Operation(const ArrayView& dst, const ArrayView& src, StreamPtr strea
   }
   capture_ = capture.id;
   if (src_ != nullptr) src_->pending.check_can_wait(context, stream_->handle(), /*writes=*/false);
-  if (dst_ != nullptr) dst_->pending.make_stream_wait(context, stream_->handle(), /*writes=*/true);
-  if (src_ != nullptr) src_->pending.make_stream_wait(context, stream_->handle(), /*writes=*/false);
+  const Handle handle = stream_->handle();
+  if (dst_ != nullptr)
+    dst_waited_for_ = dst_->pending.make_stream_wait(context, handle, /*writes=*/true);
+  if (src_ != nullptr)
+    src_waited_for_ = src_->pending.make_stream_wait(context, handle, /*writes=*/false);
 }
 
 void Operation::finish(bool host_is_done) {
   const PendingUse done = recorded_use(stream_, /*writes=*/true, capture_);
   PendingUse read = done;
   read.writes = false;
-  if (src_ != nullptr && src_ != dst_) src_->pending.add(read);
-  if (dst_ != nullptr) dst_->pending.add(done);
+  if (src_ != nullptr && src_ != dst_) src_->pending.add(read, src_waited_for_);
+  if (dst_ != nullptr) dst_->pending.add(done, dst_waited_for_);
   finished_ = true;
   if (pageable_ && !host_is_done) synchronize(*done.event);
 }

@@ -26,6 +26,8 @@ class Operation {
   StreamPtr stream_;
   TrackedStorage* dst_;
   TrackedStorage* src_;
+  std::uint64_t dst_waited_for_ = 0;  // see PendingWork::add()
+  std::uint64_t src_waited_for_ = 0;
   unsigned long long capture_ = 0;
   bool pageable_ = false;
   bool finished_ = false;

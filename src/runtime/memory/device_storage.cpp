@@ -165,14 +165,20 @@ Status allocate(DeviceContext& context, DeviceKind kind, Allocator allocator, Ad
 /// RAII: a new allocation until a storage takes it over.
 class Allocation {
  public:
+  /// Out of memory, deferred frees may be enough. They run producers' deleters, which may select
+  /// another device: the caller must not be in a device scope.
   Allocation(DeviceContext& context, const core::Device& device, Allocator allocator,
              std::size_t nbytes, Handle stream)
       : context_(context), allocator_(allocator), stream_(stream) {
-    Status status = allocate(context, device.kind, allocator, &address_, nbytes, stream);
+    const auto try_once = [&] {
+      const DeviceGuard on_device(context);
+      return allocate(context, device.kind, allocator, &address_, nbytes, stream);
+    };
+    Status status = try_once();
     for (const Wait wait : {Wait::kForOurs, Wait::kForSure}) {
       if (status != kOutOfMemory) break;
-      collect(wait);  // deferred frees may be enough
-      status = allocate(context, device.kind, allocator, &address_, nbytes, stream);
+      collect(wait);
+      status = try_once();
     }
     if (status == kOutOfMemory) {
       core::fail(core::Fault::kMemory, "cannot allocate ", nbytes, " bytes on ",
@@ -184,6 +190,7 @@ class Allocation {
   Allocation& operator=(const Allocation&) = delete;
   ~Allocation() {
     if (address_ == 0) return;
+    const TryDeviceGuard on_device(context_);
     const DriverTable& api = context_.api();
     if (allocator_ == Allocator::kPool) {
       api.free_async(address_, stream_);
@@ -213,9 +220,11 @@ core::StoragePtr new_device_storage(const core::Device& device, std::int64_t nby
   }
   const Allocator allocator = allocator_for(context, device.kind);
   const auto size = static_cast<std::size_t>(nbytes);
-  const DeviceGuard on_device(context);
-  refuse_capture(context, stream->handle(), "allocating memory");
-  collect_before_allocation();
+  {
+    const DeviceGuard on_device(context);
+    refuse_capture(context, stream->handle(), "allocating memory");
+  }
+  collect_before_allocation();  // not in the device scope: it runs producers' deleters
   Allocation allocation(context, device, allocator, size, stream->handle());
   const bool ordered = allocator == Allocator::kPool;
   auto* storage = new DeviceStorage(context, device, allocator, allocation.address(), size,
@@ -226,7 +235,7 @@ core::StoragePtr new_device_storage(const core::Device& device, std::int64_t nby
     using Kind = Stream::Kind;
     // Until the allocation is recorded in its stream, only a device-wide wait makes a free safe.
     storage->pending.mark_exported(context);
-    storage->pending.add(unrecorded_use(stream, /*writes=*/true));
+    storage->pending.add(unrecorded_use(stream, /*writes=*/true), /*waited_for=*/0);
     storage->pending.clear_exported();
     if (stream->kind() == Kind::kOwn || stream->kind() == Kind::kLegacy) {
       storage->pending.set_allocation_stream(StreamKey(context, stream->handle()));

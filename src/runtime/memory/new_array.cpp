@@ -16,14 +16,14 @@ void set_bytes(TrackedStorage& storage, std::byte* to, std::size_t nbytes,
   const DeviceGuard on_device(context);
   context.check(context.api().set_bytes(reinterpret_cast<Address>(to), 0, nbytes, stream->handle()),
                 "zeroing memory");
-  storage.pending.add(unrecorded_use(stream, /*writes=*/true));
+  storage.pending.add(unrecorded_use(stream, /*writes=*/true), storage.pending.newest());
 }
 
 core::Array new_device_array(const core::DType& dtype, core::Extents shape,
                              const core::Device& device, bool zeroed, StreamPtr stream) {
   core::Array out{{}, nullptr, dtype, 0, false, core::c_layout(shape)};
   const std::int64_t nbytes = core::checked_nbytes(core::size_of(shape), dtype);
-  if (stream == nullptr) stream = current_stream_of(context_of(device));
+  stream = stream_on(context_of(device), stream);
   out.storage = new_device_storage(device, nbytes, stream);
   out.data = out.storage->data();
   if (nbytes == 0) return out;

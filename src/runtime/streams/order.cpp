@@ -57,8 +57,8 @@ bool needs_driver_for_device(const DeviceContext& context, const StreamKey& key)
   return driver.contexts.size() > 1 && !key.is_default() && driver.api.stream_device != nullptr;
 }
 
-/// The device of a consumer's stream, which has to be waited for before the memory is freed.
-const DeviceContext& context_of_stream(const DeviceContext& context, void* handle) noexcept {
+/// The device of a consumer's stream: `context` unless the driver reports another one.
+DeviceContext& context_of_stream(DeviceContext& context, void* handle) noexcept {
   const Driver& driver = context.driver;
   if (!needs_driver_for_device(context, StreamKey(context, handle))) return context;
   int id = context.id;
@@ -97,7 +97,8 @@ StreamPtr stream_of(const Device& device, const StreamChoice& choice) {
   if (context.driver.vendor == Vendor::kCuda && choice.handle == kPerThreadHandle) {
     return per_thread_stream(device);
   }
-  return std::make_shared<Stream>(context, Stream::Kind::kExternal, choice.handle);
+  return std::make_shared<Stream>(context_of_stream(context, choice.handle),
+                                  Stream::Kind::kExternal, choice.handle);
 }
 
 bool needs_wait(const core::ArrayView& array, const StreamChoice& choice) {
@@ -137,6 +138,10 @@ void check_copy(const core::ArrayView& array, const Device& target, const Stream
     }
   };
   if (target.kind != DeviceKind::kCpu) check_stream_of(target);
+  if (stream != nullptr) {  // a stream of another device will wait for the copy
+    const DeviceGuard on_device(stream->context());
+    refuse_capture(stream->context(), stream->handle(), "an export that copies");
+  }
   const Device source = array.device();
   if (source.is_host()) {
     if (storage != nullptr && target.is_host()) {
@@ -218,7 +223,8 @@ namespace {
 void add_import(TrackedStorage& into, const StreamPtr& stream) {
   DeviceContext& context = stream->context();
   const DeviceGuard on_device(context);
-  into.pending.add(unrecorded_use(stream, /*writes=*/true, capture_of(context, stream->handle())));
+  into.pending.add(unrecorded_use(stream, /*writes=*/true, capture_of(context, stream->handle())),
+                   /*waited_for=*/0);
 }
 
 }  // namespace

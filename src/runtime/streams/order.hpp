@@ -32,7 +32,8 @@ struct StreamChoice {
 };
 /// Throws kValue naming the stream: STRM-05 to STRM-14, A-12, A-15 to A-17.
 StreamChoice choose_stream(const core::Device& device, const GivenStream& given);
-/// A Stream for that handle on the device. Its creator keeps owning the handle.
+/// A Stream for that handle. Its creator keeps owning it. Its device is the one that the driver
+/// reports for it, else `device`. The caller must not hold the GIL.
 StreamPtr stream_of(const core::Device& device, const StreamChoice& choice);
 
 /// Whether order() would have to wait or to make a stream wait: only then can it refuse.

@@ -111,8 +111,9 @@ bool is_finished(const PendingUse& use) noexcept {
   if (is_from_ended_capture(use)) return true;
   if (use.event == nullptr || use.capture != 0) return false;
   const DriverTable& api = use.event->context().api();
+  const TryDeviceGuard on_device(use.event->context());
   const RelaxedCaptureMode relaxed(api);
-  return api.event_query(use.event->handle()) == kSuccess;
+  return on_device && api.event_query(use.event->handle()) == kSuccess;
 }
 
 void PendingWork::update_sole_stream() noexcept {
@@ -155,10 +156,10 @@ void PendingWork::check_can_wait(DeviceContext& context, Handle stream, bool wri
   prepare_wait(context, stream, writes, capture);
 }
 
-void PendingWork::make_stream_wait(DeviceContext& context, Handle stream, bool writes) {
+std::uint64_t PendingWork::make_stream_wait(DeviceContext& context, Handle stream, bool writes) {
   const std::lock_guard guard(lock_);
   Capture capture;
-  if (!prepare_wait(context, stream, writes, capture)) return;
+  if (!prepare_wait(context, stream, writes, capture)) return newest_;
   const StreamKey key(context, stream);
   for (PendingUse& use : uses_) {
     if (!conflicts(use, key, writes)) continue;
@@ -166,6 +167,7 @@ void PendingWork::make_stream_wait(DeviceContext& context, Handle stream, bool w
     context.check(context.api().stream_wait(stream, event_of(use)->handle(), 0),
                   "making a stream wait for an event");
   }
+  return newest_;
 }
 
 void PendingWork::prepare_host_wait(bool writes) {
@@ -200,14 +202,16 @@ void PendingWork::wait_on_host(bool writes) {
   update_sole_stream();
 }
 
-void PendingWork::add(PendingUse use) {
+void PendingWork::add(PendingUse use, std::uint64_t waited_for) {
   const std::lock_guard guard(lock_);
   uses_.reserve(uses_.size() + 1);  // the only step that can fail comes first
   // Captured work only waits for work of the same capture.
   std::erase_if(uses_, [&](const PendingUse& old) {
-    const bool replaced = use.writes || (!old.writes && old.key == use.key);
-    return replaced && (old.capture == use.capture || (use.writes && use.capture == 0));
+    const bool covered = use.writes || (!old.writes && old.key == use.key);
+    return covered && old.number <= waited_for &&
+           (old.capture == use.capture || (use.writes && use.capture == 0));
   });
+  use.number = ++newest_;
   uses_.push_back(std::move(use));
   update_sole_stream();
 }
@@ -220,6 +224,11 @@ void PendingWork::record_events() noexcept {
     } catch (const std::exception&) {  // boundary: as above
     }
   }
+}
+
+std::uint64_t PendingWork::newest() {
+  const std::lock_guard guard(lock_);
+  return newest_;
 }
 
 bool PendingWork::is_empty() {

@@ -21,6 +21,7 @@ struct PendingUse {
   StreamKey key;
   bool writes;
   unsigned long long capture = 0;  // id of the graph capture the work belongs to; 0: none
+  std::uint64_t number = 0;        // counts the uses of a storage; set by PendingWork::add()
 };
 
 /// A stream's graph capture.
@@ -46,15 +47,19 @@ class PendingWork {
   /// The stream's device must be current.
   void check_can_wait(DeviceContext& context, Handle stream, bool writes);
   /// Makes `stream` wait for all pending work that conflicts with a read or, with `writes`, a
-  /// write. The stream's device must be current. Throws kBuffer, without side effects, if that
-  /// would invalidate a graph capture.
-  void make_stream_wait(DeviceContext& context, Handle stream, bool writes);
+  /// write. Returns the number of the newest use it considered. The stream's device must be
+  /// current. Throws kBuffer, without side effects, if that would invalidate a graph capture.
+  std::uint64_t make_stream_wait(DeviceContext& context, Handle stream, bool writes);
   /// Throws kBuffer, without side effects, if wait_on_host() would invalidate a graph capture.
   void check_can_wait_on_host(bool writes);
   /// Blocks until the host may read or, with `writes`, write. Throws kBuffer, DriverError.
   void wait_on_host(bool writes);
-  /// Adds work that has already waited for conflicting work: a write replaces everything before it.
-  void add(PendingUse use);
+  /// Adds work that has waited for the conflicting uses up to number `waited_for`, the result of
+  /// make_stream_wait(). It replaces them: later waits for it include theirs. Uses that other
+  /// threads added since are kept.
+  void add(PendingUse use, std::uint64_t waited_for);
+  /// The number of the newest use; 0 if there was none.
+  std::uint64_t newest();
   /// Records the missing events, as far as possible now.
   void record_events() noexcept;
   bool is_empty();
@@ -97,6 +102,7 @@ class PendingWork {
 
   std::mutex lock_;
   std::vector<PendingUse> uses_;
+  std::uint64_t newest_ = 0;
   /// For lock-free exports: the stream of all pending work, kIdle if there is none, nullptr if
   /// `uses_` has to be searched.
   std::atomic<const void*> sole_stream_{kIdle};

@@ -68,8 +68,14 @@ Event::~Event() {
   if (pooled_) {
     context_.return_event(handle_);
   } else {
+    const TryDeviceGuard on_device(context_);
     context_.api().event_destroy(handle_);
   }
+}
+
+void Event::keep(StreamPtr stream) noexcept {
+  const std::lock_guard guard(lock_);
+  stream_.swap(stream);  // the previous stream is destroyed after the lock is released
 }
 
 StreamPtr new_stream(const core::Device& device) {
@@ -109,6 +115,10 @@ StreamPtr external_stream(const core::Device& device, std::uint64_t handle) {
 StreamPtr current_stream_of(DeviceContext& context) {
   const StreamPtr* found = find_thread_stream(context);
   return found != nullptr ? *found : legacy_of(context);
+}
+
+StreamPtr stream_on(DeviceContext& context, const StreamPtr& wanted) {
+  return wanted != nullptr && &wanted->context() == &context ? wanted : current_stream_of(context);
 }
 
 StreamPtr current_stream(const core::Device& device) {
@@ -151,6 +161,7 @@ void synchronize(const core::Device& device) {
 
 void synchronize(const Event& event) {
   const DeviceContext& context = event.context();
+  const DeviceGuard on_device(context);
   const RelaxedCaptureMode relaxed(context.api());
   context.check(context.api().event_synchronize(event.handle()), "waiting for an event");
 }
@@ -174,6 +185,7 @@ bool is_done(const Stream& stream) {
 }
 
 bool is_done(const Event& event) {
+  const DeviceGuard on_device(event.context());
   const RelaxedCaptureMode relaxed(event.context().api());
   return is_success(event.context(), event.context().api().event_query(event.handle()),
                     "querying an event");
@@ -182,9 +194,10 @@ bool is_done(const Event& event) {
 EventPtr new_event(const core::Device& device, bool timing) {
   DeviceContext& context = context_of(device);
   const DeviceGuard on_device(context);
-  if (!timing) return pooled_event(context);
+  // Not from the cache: its events have been recorded before, and an unrecorded event is done.
   Handle handle = nullptr;
-  context.check(context.api().event_create(&handle, kEventDefault), "creating an event");
+  const unsigned flags = timing ? kEventDefault : kEventDisableTiming;
+  context.check(context.api().event_create(&handle, flags), "creating an event");
   return std::make_shared<Event>(context, handle, /*pooled=*/false);
 }
 
@@ -193,14 +206,15 @@ EventPtr pooled_event(DeviceContext& context) {
   return std::make_shared<Event>(context, handle, /*pooled=*/true);
 }
 
-void record(const Event& event, const Stream& stream) {
-  if (&event.context() != &stream.context()) {
+void record(Event& event, const StreamPtr& stream) {
+  DeviceContext& context = stream->context();
+  if (&event.context() != &context) {
     core::fail(core::Fault::kValue, "an event of ", core::name(device_of(event.context())),
-               " cannot be recorded on a stream of ", core::name(stream.device()));
+               " cannot be recorded on a stream of ", core::name(stream->device()));
   }
-  const DeviceGuard on_device(stream.context());
-  stream.context().check(stream.context().api().event_record(event.handle(), stream.handle()),
-                         "recording an event");
+  const DeviceGuard on_device(context);
+  context.check(context.api().event_record(event.handle(), stream->handle()), "recording an event");
+  event.keep(stream);
 }
 
 void wait(const Stream& stream, const Event& event) {
@@ -214,6 +228,7 @@ void wait(const Stream& stream, const Event& event) {
 }
 
 float elapsed_ms(const Event& begin, const Event& end) {
+  const DeviceGuard on_device(begin.context());
   float milliseconds = 0;
   begin.context().check(
       begin.context().api().event_elapsed(&milliseconds, begin.handle(), end.handle()),

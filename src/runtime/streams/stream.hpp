@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 
 #include "refarray/core/device.hpp"
 
@@ -35,7 +36,9 @@ class Stream {
 };
 using StreamPtr = std::shared_ptr<Stream>;
 
-/// An event. Recording it again does not affect waits that are already enqueued.
+/// An event. Recording it again does not affect waits that are already enqueued. It keeps the
+/// stream of its latest record() alive: on ROCm, waits for an event of a destroyed stream do
+/// nothing. Thread-safe.
 class Event {
  public:
   Event(DeviceContext& context, void* handle, bool pooled) noexcept
@@ -46,11 +49,14 @@ class Event {
 
   DeviceContext& context() const noexcept { return context_; }
   void* handle() const noexcept { return handle_; }
+  void keep(StreamPtr stream) noexcept;
 
  private:
   DeviceContext& context_;
   void* handle_;
   bool pooled_;
+  std::mutex lock_;
+  StreamPtr stream_;  // of the latest record()
 };
 using EventPtr = std::shared_ptr<Event>;
 
@@ -82,7 +88,7 @@ bool is_done(const Event& event);
 
 /// `timing`: the event may be passed to elapsed_ms().
 EventPtr new_event(const core::Device& device, bool timing);
-void record(const Event& event, const Stream& stream);
+void record(Event& event, const StreamPtr& stream);
 /// Work enqueued on `stream` from now on waits for the event, which may be of another device.
 void wait(const Stream& stream, const Event& event);
 float elapsed_ms(const Event& begin, const Event& end);

@@ -43,6 +43,8 @@ struct StreamKey {
 
 core::Device device_of(const DeviceContext& context) noexcept;
 StreamPtr current_stream_of(DeviceContext& context);
+/// `wanted` if it is a stream of the device, else the device's current stream.
+StreamPtr stream_on(DeviceContext& context, const StreamPtr& wanted);
 /// The device must be current.
 EventPtr pooled_event(DeviceContext& context);
 

@@ -255,3 +255,31 @@ def test_a_read_only_export_waits_for_writes_only() -> None:
     array.__dlpack__(stream=1, max_version=(1, 3))
     assert work() == ["StreamWaitEvent"]  # the consumer may write what the copy still reads
     del keep, other
+
+
+@pytest.mark.parametrize("near", ["cuda:0", "rocm:0", "cuda_managed:0"])
+@pytest.mark.parametrize("layout", ["contiguous", "strided"])
+@pytest.mark.parametrize("source", ["device", "cpu"])
+def test_a_copy_for_a_stream_of_another_device(near: str, layout: str, source: str) -> None:
+    """The copy is made on a stream of its own device; the consumer's stream waits for it."""
+    consumer = Stream(vendor(near).removesuffix("_managed") + ":1")
+    array = ra.asarray(list(range(2000)), dtype="float64", device=near)
+    array = array[::2] if layout == "strided" else array[:1000]
+    expected = array.tolist()
+    if source == "cpu":
+        array = array.to_device("cpu")
+    ra.synchronize(consumer.device)
+    fakegpu.reset()
+    target = ra.zeros((1,), device=near).device.dlpack
+    capsule = array.__dlpack__(
+        stream=consumer.handle, copy=True, dl_device=target, max_version=(1, 3)
+    )
+    waits = fakegpu.trace("cuStreamWaitEvent", "hipStreamWaitEvent")
+    assert consumer.handle in [call["stream"] for call in waits]
+    taken = ra.from_capsule(capsule)
+    with use_stream(consumer):
+        copied = taken.to_device(consumer.device)
+    fakegpu.hold(consumer.handle)
+    del taken
+    fakegpu.run()
+    assert copied.tolist() == expected

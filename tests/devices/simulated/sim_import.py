@@ -9,10 +9,19 @@ from typing import Any
 
 import fakegpu
 import pytest
+from conftest import SETTINGS
+from fakegpu.driving import Cuda, Hip
 
 import refarray as ra
 from refarray import Stream, use_stream
 from refarray.conformance import _adversary as adversary
+
+#: The function that allocates memory of a kind.
+ALLOCATES = {
+    "cuda:0": "cuMemAllocFromPoolAsync" if SETTINGS.get("pools", 1) else "cuMemAlloc",
+    "cuda_managed:0": "cuMemAllocManaged",
+    "rocm:0": "hipMalloc",
+}
 
 
 class Producer:
@@ -192,3 +201,40 @@ def test_a_refarray_array_is_reimported_without_events() -> None:
     assert ra.from_dlpack(array).device == "cuda:0"
     assert ra.from_capsule(array.__dlpack__(stream=stream, max_version=(1, 3))).device == "cuda:0"
     assert not [r for r in fakegpu.trace() if "Event" in r["call"]]
+
+
+@pytest.mark.parametrize("kind", ["cuda:0", "cuda_managed:0", "rocm:0"])
+@pytest.mark.parametrize("memory", ["left", "none left"])
+def test_a_deleter_that_selects_another_device(kind: str, memory: str) -> None:
+    """A deferred deleter runs before an allocation, or when memory runs out, and leaves another
+    device current. The allocation is still on the device that was asked for."""
+    vendor = kind.partition("_")[0].partition(":")[0]
+    files = fakegpu.Drivers.here(hip_version=str(SETTINGS.get("hip_version", "6.3")))
+    driver = Hip(files.hip) if vendor == "rocm" else Cuda(files.cuda)
+
+    def select_another() -> None:
+        driver.use(1)
+
+    first = f"{vendor}:0"
+    array, stream = ra.zeros((8,), device=first), Stream(first)
+    driver.use(0)
+    tensor = adversary.make(
+        device=array.device.dlpack,
+        data=address_of(array), shape=(8,), dtype=(2, 64, 1), deleter=select_another,
+    )  # fmt: skip
+    got = ra.from_dlpack(tensor)
+    fakegpu.hold(stream.handle)
+    with use_stream(stream):
+        kept = got.copy()
+    del got
+    fakegpu.run()
+    assert tensor.deleter_calls == 0
+    if memory == "none left":
+        fakegpu.fail(ALLOCATES[kind], 1, 2)  # the first attempt finds no memory
+    new = ra.ones((16,), device=kind)
+    assert tensor.deleter_calls == 1
+    assert new.tolist() == [1.0] * 16
+    driver.use(0)
+    (allocation,) = [item for item in fakegpu.live() if item["handle"] == address_of(new)]
+    assert allocation["device"] == 0
+    del kept

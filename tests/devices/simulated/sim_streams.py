@@ -9,6 +9,7 @@ from typing import Any
 
 import fakegpu
 import pytest
+from capturing import driver_of
 
 import refarray as ra
 from refarray import Event, Stream, use_stream
@@ -131,3 +132,48 @@ def test_a_dropped_stream_completes_its_work(device: str) -> None:
     gc.collect()
     fakegpu.run()
     assert array.tolist() == [1.0] * 100
+
+
+def test_a_new_event_is_done(device: str) -> None:
+    """Also when refarray has cached events whose work has not finished."""
+    busy = Stream(device)
+    array = ra.zeros((100,), device=device)
+    ra.synchronize(device)
+    fakegpu.hold(busy.handle)
+    with use_stream(busy):
+        array[...] = 1
+    busy.record()  # dropped: its event returns to the cache
+    event = Event(device)
+    assert event.done
+    waiting = Stream(device)
+    waiting.wait(event)
+    assert waiting.done
+    event.synchronize()
+
+
+def test_an_event_keeps_its_stream(device: str) -> None:
+    """On ROCm a wait for an event whose stream has been destroyed does nothing."""
+    producer, consumer = Stream(device), Stream(device)
+    driver = driver_of(device)
+    driver.use(int(device[-1]))
+    handle = producer.handle
+    memory = driver.memory()
+    fakegpu.hold(handle)
+    driver.fill(memory, handle)  # another library's work: no array of ours keeps the stream
+    event = producer.record()
+    del producer
+    gc.collect()
+    consumer.wait(event)
+    assert not consumer.done
+    fakegpu.run()
+    consumer.synchronize()
+
+    def is_destroyed() -> bool:
+        calls = fakegpu.trace("cuStreamDestroy", "hipStreamDestroy")
+        return handle in [call["stream"] for call in calls]
+
+    assert not is_destroyed()
+    event.record(Stream(device))  # releases the former stream
+    assert is_destroyed()
+    driver("cuMemFree_v2" if device.startswith("cuda") else "hipFree", memory)
+    driver.use(0)

@@ -1,4 +1,4 @@
-"""CUDA's per-thread default stream, stream=2, is that of the exporting thread."""
+"""Threads: the per-thread default stream, and concurrent work on one array."""
 
 from __future__ import annotations
 
@@ -51,3 +51,55 @@ def test_stream_2_is_that_of_the_calling_thread() -> None:
     cuda("cuCtxSynchronize")
     cuda("cuMemFree_v2", memory)
     cuda("cuCtxPopCurrent_v2", None)
+
+
+@pytest.mark.parametrize("device", ["cuda:0", "rocm:0"])
+@pytest.mark.parametrize("kind", ["write", "read"])
+def test_concurrent_uses_are_all_waited_for(device: str, kind: str) -> None:
+    """Two threads use disjoint halves of an array, each on its own stream. What comes later waits
+    for both, whichever thread noted its use last."""
+    half = 1 << 10
+    for _ in range(20):
+        array = ra.zeros((2 * half,), dtype="uint8", device=device)
+        source = ra.ones((half,), dtype="uint8", device=device)
+        ra.synchronize(device)
+        streams = [ra.Stream(device) for _ in range(2)]
+        start = threading.Barrier(2)
+        read: list[ra.Array | None] = [None, None]
+
+        def work(
+            number: int,
+            array: ra.Array = array,
+            source: ra.Array = source,
+            streams: list[ra.Stream] = streams,
+            start: threading.Barrier = start,
+            read: list[ra.Array | None] = read,
+        ) -> None:
+            part = array[number * half : (number + 1) * half]
+            with ra.use_stream(streams[number]):
+                start.wait()
+                if kind == "write":
+                    part[...] = source
+                else:
+                    read[number] = part.copy()
+
+        for stream in streams:
+            fakegpu.hold(stream.handle)
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        later = ra.Stream(device)
+        with ra.use_stream(later):
+            result = array.copy() if kind == "write" else array
+            if kind == "read":
+                array[...] = 7
+        fakegpu.run()
+        ra.synchronize(device)
+        if kind == "write":
+            assert result.to_device("cpu").tolist() == [1] * (2 * half)
+        else:
+            assert [part.tolist() for part in read if part is not None] == [[0] * half] * 2
+        del array, source, result  # hipFree would wait for the next round's held streams
+        read.clear()

@@ -119,6 +119,9 @@ class Cuda(Driver):
 class Hip(Driver):
     """The HIP runtime; device 0 is current."""
 
+    def use(self, device: int) -> None:
+        self("hipSetDevice", device)
+
     def stream(self, flags: int = NON_BLOCKING) -> int:
         return self.made("hipStreamCreateWithFlags", flags)
 
