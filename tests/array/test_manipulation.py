@@ -21,7 +21,7 @@ SIGNATURES = {
     "flip": "(x, /, *, axis=None)",
     "broadcast_to": "(x, /, shape)",
     "squeeze": "(x, /, axis)",
-    "expand_dims": "(x, /, *, axis=0)",
+    "expand_dims": "(x, /, axis)",
     "moveaxis": "(x, source, destination, /)",
     "astype": "(x, dtype, /, *, copy=True, device=None)",
     "copy": "(x, /)",
@@ -102,7 +102,7 @@ def test_expand_dims_and_squeeze(arrays: tuple[Array, Any], data: st.DataObject)
     expanded = refarray.expand_dims(ours, axis=axes)
     assert_same(expanded, np.expand_dims(theirs, axes))
     assert_same(refarray.squeeze(expanded, axes), theirs)
-    assert_same(refarray.expand_dims(ours), theirs[None])
+    assert_same(refarray.expand_dims(ours, axes), np.expand_dims(theirs, axes))
     assert_same(refarray.squeeze(refarray.expand_dims(ours, axis=-1), -1), theirs)
     ones = [axis for axis in range(ours.ndim) if ours.shape[axis] == 1]
     assert_same(refarray.squeeze(ours, axis=ones), np.squeeze(theirs, tuple(ones)))
@@ -221,7 +221,7 @@ def test_method_signatures_and_docstrings(name: str) -> None:
 @pytest.mark.parametrize("name", SIGNATURES)
 @pytest.mark.parametrize("wrong", [None, 1, [1, 2], np.zeros(3), refarray.int8, Array])
 def test_non_arrays_raise(name: str, wrong: Any) -> None:
-    rest = {"moveaxis": (0, 0), "flip": (), "expand_dims": (), "copy": ()}.get(name, ("cpu",))
+    rest = {"moveaxis": (0, 0), "flip": (), "expand_dims": (0,), "copy": ()}.get(name, ("cpu",))
     with pytest.raises(
         TypeError, match=rf"{name}\(\) takes a refarray.Array, not {type(wrong).__name__}"
     ):
@@ -277,7 +277,8 @@ INVALID_CALLS = [
     ("expand_dims", (), {"axis": (0, 0)}, ValueError, "axis 0 of ndim 4 more than once"),
     ("expand_dims", (), {"axis": tuple(range(63))}, ValueError, "ndim 65; the limit is 64"),
     ("expand_dims", (), {"axis": None}, TypeError, "not NoneType"),
-    ("expand_dims", (0,), {}, TypeError, "at most 1 positional argument "),
+    ("expand_dims", (), {}, TypeError, "missing required argument 'axis'"),
+    ("expand_dims", (0, 1), {}, TypeError, "at most 2 positional arguments "),
     ("moveaxis", (0, 2), {}, IndexError, "axis 2 is out of range"),
     ("moveaxis", ((0, 1), 0), {}, ValueError, "source has 2 axes, destination has 1"),
     ("moveaxis", ((0, 0), (0, 1)), {}, ValueError, "source is .* axis 0 of ndim 2 more than once"),

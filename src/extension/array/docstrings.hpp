@@ -80,7 +80,7 @@ The view shares the memory of x and keeps it alive. Raises ValueError for an
 axis of another extent or a repeated axis, IndexError for an axis out of range,
 and TypeError for arguments of other types. Array API: squeeze.)doc";
 
-inline constexpr char kExpandDimsDoc[] = R"doc(expand_dims($module, x, /, *, axis=0)
+inline constexpr char kExpandDimsDoc[] = R"doc(expand_dims($module, x, /, axis)
 --
 
 Return a view of x with new axes of extent 1.

@@ -101,7 +101,7 @@ constexpr Signature<2> kPermuteDims{"permute_dims", {Key::kX, Key::kAxes}, 2, 2,
 constexpr Signature<2> kFlip{"flip", {Key::kX, Key::kAxis}, 1, 1, 1};
 constexpr Signature<2> kBroadcastTo{"broadcast_to", {Key::kX, Key::kShape}, 2, 2, 1};
 constexpr Signature<2> kSqueeze{"squeeze", {Key::kX, Key::kAxis}, 2, 2, 1};
-constexpr Signature<2> kExpandDims{"expand_dims", {Key::kX, Key::kAxis}, 1, 1, 1};
+constexpr Signature<2> kExpandDims{"expand_dims", {Key::kX, Key::kAxis}, 2, 2, 1};
 constexpr Signature<3> kMoveaxis{"moveaxis", {Key::kX, Key::kSource, Key::kDestination}, 3, 3, 3};
 
 Ref reshape_function(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
@@ -182,9 +182,7 @@ Ref expand_dims(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObj
   const State& state = State::of_module(module);
   const auto [x, axis] = bind(kExpandDims, state, args, nargs, kwnames);
   const core::ArrayView array = to_view(state, x, kExpandDims.function);
-  Integers integers;
-  integers.values[integers.count++] = 0;  // the default
-  if (axis != nullptr) integers = to_integers(axis, "axis");
+  const Integers integers = to_integers(axis, "axis");
   const int ndim = array.ndim + integers.count;
   if (ndim > core::kMaxRank) {
     core::fail(Fault::kValue, "the result would have ndim ", ndim, "; the limit is ",
