@@ -7,7 +7,7 @@
 #include "dlpack/exchange_api.hpp"
 #include "extension/array/docstrings_types.hpp"
 #include "extension/array/object.hpp"
-#include "extension/capi/args.hpp"
+#include "extension/capi/errors.hpp"
 #include "extension/capi/free_threading.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/copy/functions.hpp"
@@ -15,26 +15,6 @@
 
 namespace refarray::extension {
 namespace {
-
-constexpr Signature<1> kNamespace{"__array_namespace__", {Key::kApiVersion}};
-
-bool is_known_version(PyObject* version) noexcept {
-  if (!PyUnicode_Check(version)) return false;
-  for (const char* known : {"2021.12", "2022.12", "2023.12", "2024.12", "2025.12"}) {
-    if (PyUnicode_CompareWithASCIIString(version, known) == 0) return true;
-  }
-  return false;
-}
-
-Ref array_namespace(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const auto [version] = bind(kNamespace, State::of_object(self), args, nargs, kwnames);
-  if (is_given(version) && !is_known_version(version)) {
-    raise(PyExc_ValueError,
-          "api_version must be None or one of 2021.12, 2022.12, 2023.12, 2024.12, 2025.12, not %R",
-          version);
-  }
-  return check(calling<PyImport_ImportModule>("refarray"));
-}
 
 Ref as_readonly(PyObject* self, PyObject*) {
   core::ArrayView array = view_of(self);
@@ -71,8 +51,6 @@ Ref refuse_power(PyObject* x, PyObject* y, PyObject*) { return refuse_binary(x, 
 Ref refuse_unary(PyObject* x) { return refuse_binary(x, x); }
 
 PyMethodDef kOwnMethods[] = {
-    {"__array_namespace__", method<&array_namespace>(), METH_FASTCALL | METH_KEYWORDS,
-     kArrayNamespaceDoc},
     {"as_readonly", method<&as_readonly>(), METH_NOARGS, kArrayAsReadonlyDoc},
     {"is_contiguous", method<&is_contiguous>(), METH_NOARGS, kArrayIsContiguousDoc},
     {"_repr_html_", method<&array_html>(), METH_NOARGS, kArrayReprHtmlDoc},

@@ -17,15 +17,6 @@ Several threads may use one array at the same time, but refarray does not
 synchronize the elements: writing elements that another thread reads is a data
 race.)doc";
 
-inline constexpr char kArrayNamespaceDoc[] =
-    R"doc(__array_namespace__($self, /, *, api_version=None)
---
-
-Return the module refarray, which implements a part of the array API.
-
-api_version: None or a version from '2021.12' to '2025.12'. Raises ValueError for
-    any other value. Array API: __array_namespace__.)doc";
-
 inline constexpr char kArrayReprHtmlDoc[] = R"doc(_repr_html_($self, /)
 --
 

@@ -39,13 +39,12 @@ enum class Key : std::uint8_t {
   kSource,
   kDestination,
   kCapsule,
-  kApiVersion,
   kCount
 };
 inline constexpr std::array<const char*, static_cast<std::size_t>(Key::kCount)> kKeywordTexts{
-    "stream", "max_version", "dl_device",   "copy",    "device",     "dtype", "x",
-    "obj",    "shape",       "fill_value",  "start",   "stop",       "step",  "axes",
-    "axis",   "source",      "destination", "capsule", "api_version"};
+    "stream", "max_version", "dl_device", "copy",       "device",      "dtype",
+    "x",      "obj",         "shape",     "fill_value", "start",       "stop",
+    "step",   "axes",        "axis",      "source",     "destination", "capsule"};
 
 /// The other objects in the state.
 enum class Slot : std::uint8_t {
