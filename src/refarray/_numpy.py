@@ -119,7 +119,10 @@ def from_numpy(x: NDArray[Any], /) -> Array:
         raise TypeError(f"from_numpy() takes a numpy.ndarray, not {type(x).__qualname__}")
     masked = sys.modules.get("numpy.ma")
     if masked is not None and isinstance(x, masked.MaskedArray):
-        raise BufferError("from_numpy(): the mask of a masked array would be lost; pass x.data")
+        raise BufferError(
+            "from_numpy(): the mask of a masked array would be lost; pass x.filled(value) to "
+            "replace the masked elements, or x.data to include them"
+        )
     plain = x.view(numpy.ndarray)
     if plain.dtype.isnative and (plain.dtype.kind, plain.dtype.itemsize) in _NATIVE:
         return from_dlpack(plain)

@@ -17,6 +17,7 @@
 #include "extension/capi/errors.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/interop/numpy_types.hpp"
 #include "extension/interop/protocol_order.hpp"
 
 namespace refarray::extension {
@@ -232,6 +233,7 @@ Ref plain_number(PyObject* object) {
 
 Ref to_number(State& state, PyObject* object) {
   if (Ref plain = plain_number(object)) return plain;
+  if (auto scalar = to_numpy_number(state, object)) return std::move(scalar->number);
   if (const Ref array = array_over(state, object)) {
     const core::ArrayView view = view_of(array.get());
     if (view.ndim != 0 || view.dtype.lanes != 1) return {};

@@ -22,7 +22,8 @@ core::DType default_dtype(NumberKind kind) noexcept;
 /// A bool, int, float or complex object as exactly that type, converting subclasses; otherwise an
 /// empty Ref. Runs no user code.
 Ref plain_number(PyObject* object);
-/// As plain_number, and also converts an array or buffer of ndim 0, and objects with __index__,
+/// As plain_number, and also converts a NumPy scalar, an array or buffer of ndim 0, and objects
+/// with __index__,
 /// __float__ or __complex__, in this order. Runs user code and throws what it raises. Returns an
 /// empty Ref for other objects, such as a str.
 Ref to_number(State& state, PyObject* object);

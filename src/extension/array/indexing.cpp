@@ -13,6 +13,7 @@
 #include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/creation/asarray.hpp"
+#include "extension/interop/numpy_types.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -258,6 +259,8 @@ void array_assign(PyObject* self, PyObject* index, PyObject* value) {
   const core::Array target = select(state, array, index);
   if (array.dtype.lanes == 1) {
     if (const Ref number = plain_number(value)) return assign_number(target, number.get());
+    if (const auto scalar = to_numpy_number(state, value))
+      return assign_number(target, scalar->number.get());
   }
   const Ref from = value_array(state, value, array.dtype);
   assign(target, view_of(from.get()));

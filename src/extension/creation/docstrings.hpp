@@ -11,15 +11,16 @@ inline constexpr char kAsarrayDoc[] =
 
 Return obj as an array, without a copy where possible.
 
-obj: the first of these that applies: a Python number; an Array; a DLPack
-    producer; an object with the buffer protocol (bytes become uint8),
+obj: the first of these that applies: a Python number or a NumPy scalar; an
+    Array; a DLPack producer; an object with the buffer protocol (bytes become uint8),
     __array_interface__, __cuda_array_interface__ or __array__; a sequence of
     numbers, sequences and arrays, nested at most 64 levels deep; an object with
     __index__, __float__ or __complex__. If a protocol fails with BufferError,
     the next one is tried; if all fail, the first error is raised.
 dtype: None keeps the dtype of exported memory. For numbers None selects the
     first of bool, int64, float64 and complex128 that represents all of them, and
-    float64 if there are none. A sequence of arrays of one dtype keeps that dtype.
+    float64 if there are none. NumPy scalars and arrays that all have one dtype
+    keep it.
 device: the device of the result. None keeps the device of exported memory;
     numbers are stored on the CPU.
 copy: True always copies, False never does, and None copies only if dtype or
@@ -31,8 +32,9 @@ dtype (1.5 to int8) raises TypeError, and an int out of range OverflowError.
 Arrays are converted as by astype().
 
 Raises ValueError for ragged sequences, naming the item; TypeError for str and
-other objects that are not array-like; BufferError for exported memory that
-cannot be used; and NoCopyError if copy=False and a copy is required.
+other objects that are not array-like, datetime64 and timedelta64 included;
+BufferError for exported memory that cannot be used and for masked arrays of
+NumPy; and NoCopyError if copy=False and a copy is required.
 Array API 2025.12: asarray.)doc";
 
 inline constexpr char kArangeDoc[] =

@@ -18,6 +18,7 @@
 #include "extension/capi/errors.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/interop/numpy_types.hpp"
 #include "extension/interop/protocol_order.hpp"
 
 namespace refarray::extension {
@@ -40,8 +41,10 @@ class NestedReader {
   void read_array_axis(const core::ArrayView& block, int axis, std::int64_t bit);
   void begin_level(std::int64_t extent, int depth);
   void begin_numbers(int depth);
+  void add_dtype(const core::DType& dtype) noexcept;
   void add_number(Ref number);
   void add_literal(Ref number, int depth);
+  void add_scalar(NumpyNumber scalar, int depth);
   core::DType dtype() const noexcept;
   std::string position(int depth) const;
 
@@ -52,8 +55,8 @@ class NestedReader {
   std::int64_t index_[kMaxRank] = {};  // of the item being read, for messages
   std::vector<Ref> numbers_;
   NumberKind kind_ = NumberKind::kBool;     // the highest kind in numbers_
-  std::optional<core::DType> array_dtype_;  // the dtype of the last array
-  bool has_one_dtype_ = true;               // all numbers come from arrays of array_dtype_
+  std::optional<core::DType> array_dtype_;  // the dtype of the last array or NumPy scalar
+  bool has_one_dtype_ = true;               // all numbers come from those of array_dtype_
 };
 
 /// The position of the item being read, for messages: "item [0][3]", or "the argument" at depth 0.
@@ -101,6 +104,11 @@ void NestedReader::begin_numbers(int depth) {
   }
 }
 
+void NestedReader::add_dtype(const core::DType& dtype) noexcept {
+  has_one_dtype_ = has_one_dtype_ && (!array_dtype_ || *array_dtype_ == dtype);
+  array_dtype_ = dtype;
+}
+
 void NestedReader::add_number(Ref number) {
   kind_ = std::max(kind_, number_kind(number.get()));
   numbers_.push_back(std::move(number));
@@ -113,10 +121,19 @@ void NestedReader::add_literal(Ref number, int depth) {
   add_number(std::move(number));
 }
 
+/// A NumPy scalar. It has a dtype, as an array has.
+void NestedReader::add_scalar(NumpyNumber scalar, int depth) {
+  if (!scalar.dtype) return add_literal(std::move(scalar.number), depth);
+  begin_numbers(depth);
+  add_dtype(*scalar.dtype);
+  add_number(std::move(scalar.number));
+}
+
 void NestedReader::read(PyObject* object, int depth) {
   if (Ref number = plain_number(object)) return add_literal(std::move(number), depth);
   if (PyList_CheckExact(object) || PyTuple_CheckExact(object)) return read_sequence(object, depth);
   if (!PyUnicode_Check(object)) {  // a str is a sequence of strs, without end
+    if (auto scalar = to_numpy_number(state_, object)) return add_scalar(std::move(*scalar), depth);
     if (const Ref block = array_over(state_, object))
       return read_array(view_of(block.get()), depth);
     if (PySequence_Check(object)) return read_sequence(object, depth);
@@ -153,8 +170,7 @@ void NestedReader::read_array(const core::ArrayView& array, int depth) {
     index_[std::min(depth + axis, kMaxRank - 1)] = 0;
     begin_level(block.shape[axis], depth + axis);
   }
-  has_one_dtype_ = has_one_dtype_ && (!array_dtype_ || *array_dtype_ == block.dtype);
-  array_dtype_ = block.dtype;
+  add_dtype(block.dtype);
   int end = depth + block.ndim;
   if (block.dtype.lanes != 1) begin_level(block.dtype.lanes, end++);
   const std::int64_t size = block.size();

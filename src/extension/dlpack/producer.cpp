@@ -11,6 +11,7 @@
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/dlpack/keywords.hpp"
+#include "extension/interop/numpy_types.hpp"
 #include "extension/interop/protocol_order.hpp"
 
 namespace refarray::extension {
@@ -96,6 +97,7 @@ void set_methods(ProducerInfo& producer, Ref dlpack, Ref dlpack_device) noexcept
 ProducerInfo look_up_producer(State& state, PyObject* x) {
   const Ref held = Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(x)));  // metaclasses run code
   auto* type = reinterpret_cast<PyTypeObject*>(held.get());
+  refuse_masked(state, x);
   ProducerInfo out;
   Found dlpack = find_on_type(state, type, state.get(Slot::kDlpackName));
   set_methods(out, std::move(dlpack.value),

@@ -24,7 +24,8 @@ struct ProducerInfo {
 };
 
 /// Looks up everything about the type of `x`, and caches what cannot change: all of it for an
-/// immutable type, only the table for a mutable one (CAPI-03). Throws what a metaclass raises.
+/// immutable type, only the table for a mutable one (CAPI-03). Throws what a metaclass raises, and
+/// ProtocolRefused for a masked array of NumPy.
 ProducerInfo look_up_producer(State& state, PyObject* x);
 
 /// The DLPack interface of the type of `x`, from the cache if possible. For a mutable type the

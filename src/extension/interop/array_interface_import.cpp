@@ -11,6 +11,7 @@
 #include "extension/interop/borrowed_storage.hpp"
 #include "extension/interop/docstrings.hpp"
 #include "extension/interop/interface_reader.hpp"
+#include "extension/interop/numpy_types.hpp"
 #include "extension/interop/protocol_order.hpp"
 
 namespace refarray::extension {
@@ -28,6 +29,7 @@ Ref from_array_interface(PyObject* module, PyObject* object) {
 }  // namespace
 
 Ref array_from_interface(State& state, PyObject* object) {
+  refuse_masked(state, object);
   const InterfaceReader reader("__array_interface__");
   const Ref interface = reader.find(object, state.get(Slot::kInterfaceName));
   if (!interface) return {};
@@ -39,7 +41,7 @@ Ref array_from_interface(State& state, PyObject* object) {
   const core::DType dtype = reader.read_typestr(fields);
   core::Layout layout;
   const bool strided = reader.read_layout(fields, dtype, layout);
-  BorrowedMemory memory = reader.read_data(object, fields);
+  BorrowedMemory memory = reader.read_data(state, object, fields);
   return array_over_borrowed(state, std::move(memory), dtype, layout.extents(),
                              strided ? layout.strides : nullptr);
 }

@@ -11,6 +11,7 @@
 #include "extension/interop/borrowed_storage.hpp"
 #include "extension/interop/buffer.hpp"
 #include "extension/interop/docstrings.hpp"
+#include "extension/interop/numpy_types.hpp"
 #include "extension/interop/protocol_order.hpp"
 
 namespace refarray::extension {
@@ -93,7 +94,12 @@ Ref from_buffer(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObj
 
 Ref array_from_buffer(State& state, PyObject* object) {
   if (PyObject_CheckBuffer(object) == 0) return {};
-  BufferPtr buffer = acquire_buffer(object, PyBUF_FULL_RO);
+  BufferPtr buffer = acquire_buffer(state, object, PyBUF_FULL_RO);
+  // NumPy's time scalars export the bytes of their count of units.
+  if (buffer->itemsize == 1 && is_time_scalar(state, object)) {
+    refuse_protocol("buffer: a ", type_name(object),
+                    " exports bytes without a format; pass dtype= to read them");
+  }
   const core::DType dtype = dtype_of(*buffer);
   const core::Layout layout = layout_of(*buffer);
   const std::int64_t* strides = buffer->strides == nullptr ? nullptr : layout.strides;
@@ -108,7 +114,7 @@ Ref array_over_bytes(State& state, PyObject* exporter, const core::DType& dtype,
     core::fail(Fault::kType, "an object with the buffer protocol is needed, not ",
                type_name(exporter));
   }
-  BufferPtr buffer = acquire_buffer(exporter, PyBUF_SIMPLE);
+  BufferPtr buffer = acquire_buffer(state, exporter, PyBUF_SIMPLE);
   if (!shape) {
     const std::int64_t count[] = {count_elements(buffer->len, dtype)};
     return array_over_borrowed(state, borrow(exporter, std::move(buffer), readonly), dtype, count,

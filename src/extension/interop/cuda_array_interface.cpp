@@ -82,7 +82,7 @@ Ref array_from_cuda_interface(State& state, PyObject* object) {
   const bool strided = reader.read_layout(fields, dtype, layout);
   PyObject* data = fields.get("data");
   if (data == nullptr || PyTuple_Check(data) == 0) reader.fail_malformed("data must be a tuple");
-  BorrowedMemory memory = reader.memory_at_address(object, data, 0);
+  BorrowedMemory memory = reader.memory_at_address(object, fields, data, 0);
   runtime::StreamChoice stream;
   const bool has_stream = read_stream(reader, fields, version, stream);
   dlpack::Imported in;

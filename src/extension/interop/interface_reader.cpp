@@ -59,8 +59,8 @@ bool InterfaceReader::read_layout(const Fields& fields, const core::DType& dtype
   return true;
 }
 
-BorrowedMemory InterfaceReader::memory_at_address(PyObject* object, PyObject* pair,
-                                                  std::int64_t offset) const {
+BorrowedMemory InterfaceReader::memory_at_address(PyObject* object, const Fields& fields,
+                                                  PyObject* pair, std::int64_t offset) const {
   if (PyTuple_Size(pair) != 2)
     fail_malformed("data has ", PyTuple_Size(pair), " items; it must be (address, read-only)");
   PyObject* address = PyTuple_GetItem(pair, 0);
@@ -80,7 +80,8 @@ BorrowedMemory InterfaceReader::memory_at_address(PyObject* object, PyObject* pa
 }
 
 /// The bytes that `exporter` exports by the buffer protocol.
-BorrowedMemory InterfaceReader::memory_in_buffer(PyObject* exporter, std::int64_t offset) const {
+BorrowedMemory InterfaceReader::memory_in_buffer(State& state, PyObject* exporter,
+                                                 std::int64_t offset) const {
   if (PyObject_CheckBuffer(exporter) == 0) {
     fail_malformed(
         "data must be (address, read-only), None or an object with the buffer protocol, not ",
@@ -88,7 +89,7 @@ BorrowedMemory InterfaceReader::memory_in_buffer(PyObject* exporter, std::int64_
   }
   if (offset < 0) fail_malformed("offset is ", offset, "; the minimum is 0");
   BorrowedMemory out;
-  out.buffer = acquire_buffer(exporter, PyBUF_SIMPLE);
+  out.buffer = acquire_buffer(state, exporter, PyBUF_SIMPLE);
   if (out.buffer->obj == nullptr) out.owner = Ref::borrow(exporter);
   out.data = out.buffer->buf;
   out.readonly = out.buffer->readonly != 0;
@@ -97,13 +98,14 @@ BorrowedMemory InterfaceReader::memory_in_buffer(PyObject* exporter, std::int64_
   return out;
 }
 
-BorrowedMemory InterfaceReader::read_data(PyObject* object, const Fields& fields) const {
+BorrowedMemory InterfaceReader::read_data(State& state, PyObject* object,
+                                          const Fields& fields) const {
   PyObject* value = fields.get("offset");
   const std::int64_t offset = value == nullptr ? 0 : to_integer(value, "offset");
   PyObject* data = fields.get("data");
-  if (data == nullptr) return memory_in_buffer(object, offset);
-  return PyTuple_Check(data) ? memory_at_address(object, data, offset)
-                             : memory_in_buffer(data, offset);
+  if (data == nullptr) return memory_in_buffer(state, object, offset);
+  return PyTuple_Check(data) ? memory_at_address(object, fields, data, offset)
+                             : memory_in_buffer(state, data, offset);
 }
 
 Ref InterfaceReader::find(PyObject* object, PyObject* name) const {

@@ -27,6 +27,7 @@ class Fields {
     if (value == nullptr && PyErr_Occurred() != nullptr) throw ErrorSet{};
     return value == Py_None ? nullptr : value;
   }
+  PyObject* dict() const noexcept { return dict_.get(); }
 
  private:
   Ref dict_;
@@ -50,16 +51,18 @@ class InterfaceReader {
   core::DType read_typestr(const Fields& fields) const;
   /// Reads shape and strides (in elements). Returns false if there are no strides.
   bool read_layout(const Fields& fields, const core::DType& dtype, core::Layout& out) const;
-  /// Memory given as (address, read-only). The interface requires consumers to keep `object` alive.
-  BorrowedMemory memory_at_address(PyObject* object, PyObject* pair, std::int64_t offset) const;
+  /// Memory given as (address, read-only). The interface requires consumers to keep `object` alive;
+  /// the dict is kept as well, because NumPy's scalars put the memory's owner into it.
+  BorrowedMemory memory_at_address(PyObject* object, const Fields& fields, PyObject* pair,
+                                   std::int64_t offset) const;
   /// The memory in the "data" field; without that field, the object's own buffer.
-  BorrowedMemory read_data(PyObject* object, const Fields& fields) const;
+  BorrowedMemory read_data(State& state, PyObject* object, const Fields& fields) const;
   /// Throws ProtocolRefused if there is a mask.
   void reject_mask(const Fields& fields) const;
 
  private:
   int read_tuple(PyObject* tuple, const char* what, std::int64_t* out) const;
-  BorrowedMemory memory_in_buffer(PyObject* exporter, std::int64_t offset) const;
+  BorrowedMemory memory_in_buffer(State& state, PyObject* exporter, std::int64_t offset) const;
 
   const char* name_;
 };

@@ -6,6 +6,7 @@
 #include "extension/dlpack/import.hpp"
 #include "extension/dlpack/producer.hpp"
 #include "extension/interop/array_interface.hpp"
+#include "extension/interop/numpy_types.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -142,6 +143,7 @@ ProtocolResult try_protocols(State& state, PyObject* object, PyObject* device, P
                              bool no_copy) {
   ProtocolAttempts attempts;
   ProducerInfo producer = find_producer(state, object);
+  if (!producer.host_only && is_numpy_scalar(state, object)) return {};  // a number, not an array
   find_methods(state, object, producer);
   // The exchange table takes no device= and copy=, and whether its result is a copy is not checked.
   const bool fully = producer.has_methods();

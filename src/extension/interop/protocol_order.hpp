@@ -35,7 +35,7 @@ void chain_errors(PyObject* second, Ref first) noexcept;
 
 /// The result of try_protocols().
 struct ProtocolResult {
-  Ref array;  // empty: the object supports no protocol
+  Ref array;  // empty: the object supports no protocol, or is a NumPy scalar, which is a number
   /// The exporter received device= and copy=, and its result was checked against both.
   bool request_honored = false;
 };
@@ -48,7 +48,8 @@ ProtocolResult try_protocols(State& state, PyObject* object, PyObject* device, P
                              bool no_copy);
 
 /// The object itself if it is an Array, else a view of its memory by the first protocol that
-/// succeeds. An empty Ref if the object supports none. Copies only if __array__() does.
+/// succeeds. An empty Ref if the object supports none or is a NumPy scalar. Copies only if
+/// __array__() does.
 Ref array_over(State& state, PyObject* object);
 
 }  // namespace refarray::extension

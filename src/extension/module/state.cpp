@@ -56,6 +56,8 @@ void State::fill_names() {
   name(Slot::kInterfaceName, "__array_interface__");
   name(Slot::kCudaInterfaceName, "__cuda_array_interface__");
   name(Slot::kArrayMethodName, "__array__");
+  name(Slot::kNumpyName, "numpy");
+  name(Slot::kNumpyMaName, "numpy.ma");
   const auto share = [this](Slot slot, PyObject* made) {
     set(slot, compat::make_immortal(check(made)));
   };

@@ -64,12 +64,17 @@ enum class Slot : std::uint8_t {
   kInterfaceName,      // "__array_interface__"
   kCudaInterfaceName,  // "__cuda_array_interface__"
   kArrayMethodName,    // "__array__"
+  kNumpyName,          // "numpy"
+  kNumpyMaName,        // "numpy.ma"
   kKwCopy,             // ("copy",)
   kOurVersion,         // (major, minor) of our DLPack
   kKwMaxVersion,       // ("max_version",)
   kCpuPair,            // (1, 0): kDLCPU as a dl_device argument
   kExchangeCapsule,    // of our own exchange table
   kCpuDlpackDevice,    // (DLDeviceType.kDLCPU, 0), created by the first __dlpack_device__()
+  kNumpyGeneric,       // numpy.generic, found in sys.modules
+  kNumpyFlexible,      // numpy.flexible, likewise
+  kMaskedArray,        // numpy.ma.MaskedArray, likewise
   kExitHook,           // atexit callback, registered with the first import of device memory
   kCount
 };

@@ -1,0 +1,106 @@
+// Recognises NumPy's masked arrays and scalars, and reads scalars as numbers.
+#include "extension/interop/numpy_types.hpp"
+
+#include <string>
+
+#include "core/error.hpp"
+#include "extension/array/element.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/capi/object_text.hpp"
+#include "extension/interop/protocol_order.hpp"
+
+namespace refarray::extension {
+namespace {
+
+/// A class of NumPy, remembered in `slot`; nullptr as long as its module has not been imported.
+PyTypeObject* find_class(State& state, Slot slot, Slot module_name, const char* name) {
+  if (PyObject* known = state.get(slot)) return reinterpret_cast<PyTypeObject*>(known);
+  const Ref module = Ref::steal(calling<PyImport_GetModule>(state.get(module_name)));
+  if (!module) {
+    if (PyErr_Occurred() != nullptr) throw ErrorSet{};
+    return nullptr;
+  }
+  Ref found = Ref::steal(calling<PyObject_GetAttrString>(module.get(), name));
+  if (!found && PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw ErrorSet{};
+  PyErr_Clear();  // sys.modules has None or another module under this name, or it is being imported
+  if (!found || PyType_Check(found.get()) == 0) return nullptr;
+  return reinterpret_cast<PyTypeObject*>(state.set_once(slot, std::move(found)));
+}
+
+bool is_instance(PyObject* object, PyTypeObject* type) noexcept {
+  return type != nullptr && PyType_IsSubtype(Py_TYPE(object), type) != 0;
+}
+
+Ref attribute(PyObject* object, const char* name) {
+  return check(calling<PyObject_GetAttrString>(object, name));
+}
+
+/// The one-letter kind of the scalar's dtype, or '\0'.
+char kind_of(PyObject* dtype) {
+  const Ref kind = attribute(dtype, "kind");
+  const std::string text = PyUnicode_Check(kind.get()) ? utf8(kind.get()) : std::string();
+  return text.size() == 1 ? text[0] : '\0';
+}
+
+bool is_time(char kind) noexcept { return kind == 'M' || kind == 'm'; }
+
+/// The dtype of the same name. NumPy stores sub-byte elements one per byte.
+std::optional<core::DType> dtype_of(PyObject* dtype) {
+  const Ref name = attribute(dtype, "name");
+  if (!PyUnicode_Check(name.get())) return std::nullopt;
+  auto out = core::dtype_from_name(utf8(name.get()));
+  if (out && out->is_sub_byte()) out->padded = true;
+  return out;
+}
+
+[[noreturn, gnu::cold]] void fail_time(PyObject* object) {
+  core::fail(core::Fault::kType, type_name(object),
+             " is a time, not a number; pass x.astype(\"int64\") for its count of units");
+}
+
+/// The Python number that item() returns. That of longdouble is a longdouble again: it converts
+/// itself.
+Ref number_of(PyObject* object, char kind) {
+  const Ref item = check(calling<PyObject_CallMethod>(object, "item", nullptr));
+  if (Ref number = plain_number(item.get())) return number;
+  if (kind == 'f') return check(calling<PyNumber_Float>(object));
+  auto* complex_type = reinterpret_cast<PyObject*>(&PyComplex_Type);
+  if (kind == 'c')
+    return check(calling<PyObject_CallFunctionObjArgs>(complex_type, object, nullptr));
+  core::fail(core::Fault::kType, "item() of ", type_name(object), " returned a ",
+             type_name(item.get()), "; it must return a number");
+}
+
+}  // namespace
+
+void refuse_masked(State& state, PyObject* object) {
+  // Classes defined in Python only. Therefore a numpy.ndarray costs no lookup.
+  if ((PyType_GetFlags(Py_TYPE(object)) & Py_TPFLAGS_HEAPTYPE) == 0) return;
+  if (!is_instance(object,
+                   find_class(state, Slot::kMaskedArray, Slot::kNumpyMaName, "MaskedArray")))
+    return;
+  refuse_protocol("the mask of a ", type_name(object),
+                  " would be lost; pass x.filled(value) to replace the masked elements, or x.data "
+                  "to include them");
+}
+
+bool is_numpy_scalar(State& state, PyObject* object) {
+  return is_instance(object, find_class(state, Slot::kNumpyGeneric, Slot::kNumpyName, "generic")) &&
+         !is_instance(object,
+                      find_class(state, Slot::kNumpyFlexible, Slot::kNumpyName, "flexible"));
+}
+
+bool is_time_scalar(State& state, PyObject* object) {
+  return is_numpy_scalar(state, object) && is_time(kind_of(attribute(object, "dtype").get()));
+}
+
+std::optional<NumpyNumber> to_numpy_number(State& state, PyObject* object) {
+  if (!is_numpy_scalar(state, object)) return std::nullopt;
+  const Ref dtype = attribute(object, "dtype");
+  const char kind = kind_of(dtype.get());
+  if (is_time(kind)) fail_time(object);
+  Ref number = number_of(object, kind);
+  return NumpyNumber{std::move(number), dtype_of(dtype.get())};
+}
+
+}  // namespace refarray::extension
