@@ -36,6 +36,7 @@ _NATIVE_NAMES = frozenset(_NATIVE.values())
 # Dtype names by ml_dtypes' names. Its sub-byte elements occupy a byte each, hence "_padded".
 _FROM_ML_DTYPES = {
     "bfloat16": "bfloat16",
+    "complex32": "complex32",
     "float8_e3m4": "float8_e3m4",
     "float8_e4m3": "float8_e4m3",
     "float8_e4m3b11fnuz": "float8_e4m3b11fnuz",
@@ -107,8 +108,8 @@ def array(x: Array, dtype: Any, copy: bool | None) -> NDArray[Any]:
 def from_numpy(x: NDArray[Any], /) -> Array:
     """Return an array that shares the memory of a numpy.ndarray; never copies.
 
-    x: an ndarray with a numeric dtype in native byte order, or with ml_dtypes' bfloat16, float8,
-        float6 or float4; the last two become padded dtypes. Instances of subclasses are imported as
+    x: an ndarray with a numeric dtype in native byte order, or with ml_dtypes' bfloat16, complex32,
+        float8, float6 or float4; the last two become padded dtypes. Instances of subclasses are imported as
         plain arrays, except masked arrays, whose mask would be lost.
 
     The array keeps x alive, and is read-only if x is. Raises TypeError for other objects, and

@@ -11,11 +11,12 @@ using core::DType;
 using core::Kind;
 
 /// The exported code of each dtype: one that memoryview can read, without the default prefix '@'.
+/// complex32 has none: NumPy reads PEP 3118's Ze as a type of another size and raises RuntimeError.
 struct ExportedFormat {
   DType dtype;
   const char* format;
 };
-constexpr std::array<ExportedFormat, 15> kExported{{
+constexpr std::array<ExportedFormat, 14> kExported{{
     {{Kind::kBool, 8}, "?"},
     {{Kind::kInt, 8}, "b"},
     {{Kind::kUInt, 8}, "B"},
@@ -28,7 +29,6 @@ constexpr std::array<ExportedFormat, 15> kExported{{
     {{Kind::kFloat, 16}, "e"},
     {{Kind::kFloat, 32}, "f"},
     {{Kind::kFloat, 64}, "d"},
-    {{Kind::kComplex, 32}, "Ze"},
     {{Kind::kComplex, 64}, "Zf"},
     {{Kind::kComplex, 128}, "Zd"},
 }};
@@ -96,6 +96,7 @@ std::optional<DType> dtype_of_format(std::string_view format) noexcept {
   for (const ExportedFormat& row : kExported) {
     if (format == row.format) return row.dtype;
   }
+  if (format == "Ze") return DType{Kind::kComplex, 32};
   if (format.size() != 1) return std::nullopt;
   if (const auto dtype = alias(format[0])) return dtype;
   return standard_sizes ? std::nullopt : native_mode(format[0]);

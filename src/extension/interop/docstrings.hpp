@@ -48,7 +48,7 @@ inline constexpr char kArrayMethodDoc[] = R"doc(__array__($self, /, dtype=None, 
 Return the array as a numpy.ndarray (NumPy 2's array protocol).
 
 dtype: the dtype of the result. None keeps the array's own: the dtypes of ml_dtypes for
-    bfloat16, float8 and padded float6 and float4.
+    bfloat16, complex32, float8 and padded float6 and float4.
 copy: True always copies, False never does, None copies only to convert the dtype.
 
 A result that is not a copy shares the memory, keeps it alive, and is read-only if the
