@@ -15,7 +15,8 @@ Return the elements of x, in row-major order, as an array of another shape.
 shape: an integer or a sequence of integers with the same number of elements as
     x. One extent may be -1; it is inferred from the others.
 copy: None returns a view if strides can express the new shape, and otherwise a
-    new, writable, row-major array. True always copies, False never does.
+    new, writable, row-major array. True always copies, False never does. A copy
+    is on the device of x, of pinned host memory on the CPU.
 
 Raises ValueError if the numbers of elements differ, NoCopyError if copy=False
 and no view exists, and TypeError for arguments of other types.

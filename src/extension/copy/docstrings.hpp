@@ -61,9 +61,11 @@ inline constexpr char kAstypeMethodDoc[] = R"doc(astype($self, dtype, /, *, copy
 
 Return the elements converted to dtype in a new, writable, row-major array.
 
-copy=False returns the array itself if neither dtype nor device changes. Raises
-TypeError for a conversion from complex to real and for a conversion of vector
-elements to another dtype. See refarray.astype for the rounding rules.)doc";
+The result is on device; None keeps the array's own, except that pinned host
+memory is copied to the CPU. copy=False returns the array itself if neither dtype
+nor device changes. Raises TypeError for a conversion from complex to real and for
+a conversion of vector elements to another dtype. See refarray.astype for the
+rounding rules.)doc";
 
 inline constexpr char kCopyMethodDoc[] = R"doc(copy($self, /)
 --
