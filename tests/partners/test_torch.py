@@ -295,6 +295,7 @@ def test_torchs_shell_dtypes_arrive_as_bytes(torch: ModuleType, name: str) -> No
         assert result.tolist() == [0, 1, 2, 3], route
 
 
+@pytest.mark.quirk("torch-asarray-reads-bytes")
 def test_torch_asarray_reads_our_buffer_as_raw_bytes(torch: ModuleType) -> None:
     """PyTorch reads a buffer that is not a NumPy array as raw bytes of the type `dtype=`."""
     source = ours("int64")
@@ -303,6 +304,15 @@ def test_torch_asarray_reads_our_buffer_as_raw_bytes(torch: ModuleType) -> None:
         assert torch.asarray(buffer).numel() == 48
         assert torch.asarray(buffer, dtype=torch.int64).tolist() == values("int64")
     assert torch.asarray(source, dtype=torch.int64).data_ptr() == address(source)
+    table = ra.reshape(source, (4, 6))
+    assert torch.asarray(table).shape == (48,)
+    for call in (
+        torch.from_dlpack,
+        torch.as_tensor,
+        torch.tensor,
+    ):  # the manual names the first two
+        assert (call(table).dtype, call(table).tolist()) == (torch.int64, table.tolist())
+        assert (call(table).data_ptr() == address(source)) == (call is not torch.tensor)
 
 
 def test_an_error_of_the_exchange_api_leaves_no_trace(torch: ModuleType) -> None:
