@@ -109,8 +109,8 @@ def from_numpy(x: NDArray[Any], /) -> Array:
     """Return an array that shares the memory of a numpy.ndarray; never copies.
 
     x: an ndarray with a numeric dtype in native byte order, or with ml_dtypes' bfloat16, complex32,
-        float8, float6 or float4; the last two become padded dtypes. Instances of subclasses are imported as
-        plain arrays, except masked arrays, whose mask would be lost.
+        float8, float6 or float4; the last two become padded dtypes. Instances of subclasses are
+        imported as plain arrays, except masked arrays, whose mask would be lost.
 
     The array keeps x alive, and is read-only if x is. Raises TypeError for other objects, and
     BufferError for masked arrays and for dtypes and strides that refarray cannot represent.

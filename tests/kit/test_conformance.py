@@ -324,22 +324,73 @@ def test_parametrized_tests(tmp_path: Path) -> None:
     assert "FLAG-03 did not fail, and has to" in done.stdout
 
 
-def test_the_pytest_plugin(tmp_path: Path) -> None:
+def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs pytest with the plugin in a process of its own."""
     installed = bool(entry_points(group="pytest11", name="refarray"))  # not in a plain CMake build
     loaded = [] if installed else ["-p", "refarray.conformance.pytest_plugin"]
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "pytest", "-q", *loaded),
-            *("-c", "/dev/null", "--pyargs", "refarray.conformance", "--subject", "numpy"),
-            *("-k", "COPY-07 or VERS-05", "-p", "no:cacheprovider"),
-        ],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
+    command = [sys.executable, "-m", "pytest", "-q", *loaded, "-p", "no:cacheprovider"]
+    return subprocess.run(
+        [*command, *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_pytest_plugin(tmp_path: Path) -> None:
+    done = run_pytest(
+        tmp_path,
+        *("-c", "/dev/null", "--pyargs", "refarray.conformance", "--refarray-subject", "numpy"),
+        *("-k", "COPY-07 or VERS-05"),
     )
     assert done.returncode == 1, done.stdout + done.stderr
     assert "1 failed, 4 passed" in done.stdout, done.stdout
+
+
+OPTIONS_OF_OTHERS = """
+NAMES = [f"--{name}" for name in ("subject", "full", "devices", "conformance-full",
+         "conformance-devices", "conformance", "expect", "only", "report", "long", "refarray")]
+
+def pytest_addoption(parser):
+    for name in NAMES:
+        parser.addoption(name, default="mine")
+    for name in ("subject", "devices", "conformance"):
+        parser.addini(name, "an ini name", default="mine")
+"""
+TEST_OF_OTHERS = """
+import pytest
+from conftest import NAMES
+
+@pytest.fixture
+def subject():
+    return "mine"
+
+def test_the_options_are_those_of_the_conftest(pytestconfig, subject):
+    assert [pytestconfig.getoption(name) for name in NAMES] == ["yours", *["mine"] * 10]
+    assert pytestconfig.getini("subject") == subject
+"""
+
+
+def test_the_plugin_takes_no_name_that_another_suite_uses(tmp_path: Path) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers --strict-config\n")
+    (tmp_path / "conftest.py").write_text(OPTIONS_OF_OTHERS)
+    (tmp_path / "test_others.py").write_text(TEST_OF_OTHERS)
+    done = run_pytest(tmp_path, "--subject", "yours", "-W", "error", "test_others.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_name_of_the_plugin_is_its_own() -> None:
+    from refarray.conformance import pytest_plugin
+
+    parser = pytest.Parser(_ispytest=True)
+    pytest_plugin.pytest_addoption(parser)
+    (group,) = (each for each in parser._groups if each.name == "refarray")
+    assert group.options and not parser._inidict
+    for option in group.options:
+        assert all(name.startswith("--refarray-") for name in option.names()), option
+        assert option.dest.startswith("refarray_")
+    assert not [name for name, value in vars(pytest_plugin).items() if is_fixture(value)]
+
+
+def is_fixture(value: object) -> bool:
+    return type(value).__module__ == "_pytest.fixtures" or hasattr(value, "_pytestfixturefunction")
 
 
 def test_the_matrix(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,8 @@
-"""The pytest plugin: `pytest --pyargs refarray.conformance --subject torch`.
+"""The pytest plugin: `pytest --pyargs refarray.conformance --refarray-subject torch`.
+
+Every pytest run in an environment with refarray loads it, so its options begin with --refarray-: a
+conftest that adds an option of the same name would end the run. It adds no ini names, markers or
+fixtures.
 
 An error of the kit (Outcome.ERROR) is reported as a pytest error, not as a failure of the subject.
 """
@@ -19,23 +23,21 @@ _trials: dict[tuple[str, str], Trial] = {}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds --subject, --conformance-full and --conformance-devices."""
-    from refarray.conformance.subjects.devices import CHOICES
-
+    """Adds --refarray-subject, --refarray-full and --refarray-devices."""
     group = parser.getgroup("refarray", "DLPack conformance (refarray)")
     group.addoption(
-        "--subject",
+        "--refarray-subject",
         action="append",
         default=[],
         metavar="NAME",
         help="a library to check; may be repeated",
     )
-    group.addoption("--conformance-full", action="store_true", help="run the slow cases, too")
+    group.addoption("--refarray-full", action="store_true", help="run the slow cases, too")
     group.addoption(
-        "--conformance-devices",
+        "--refarray-devices",
         default="auto",
         metavar="WHERE",
-        help=f"the devices for checks that need streams: {CHOICES}",
+        help="the devices for checks that need streams, as for refarray check --devices",
     )
 
 
@@ -46,12 +48,12 @@ def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Iterator[None]:
 
     outcome: Any = yield
     if call.excinfo is not None and call.excinfo.errisinstance(KitError):
-        outcome.get_result().kit_error = True
+        outcome.get_result().refarray_kit_error = True
 
 
 def pytest_report_teststatus(report: Any) -> tuple[str, str, str] | None:
     """Counts such a test as an error, not as a failure."""
-    return ("error", "E", "ERROR") if getattr(report, "kit_error", False) else None
+    return ("error", "E", "ERROR") if getattr(report, "refarray_kit_error", False) else None
 
 
 def trial(subject: str, devices: str) -> Trial:

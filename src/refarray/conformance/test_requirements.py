@@ -8,15 +8,15 @@ import pytest
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A parameter for every check of every --subject."""
+    """A parameter for every check of every --refarray-subject."""
     from refarray.conformance.pytest_plugin import bound
     from refarray.conformance.runner.engine import selected
 
-    subjects = metafunc.config.getoption("--subject")
+    subjects = metafunc.config.getoption("--refarray-subject")
     if not subjects:
-        raise pytest.UsageError("name a library: --subject numpy")
-    checks = selected(full=metafunc.config.getoption("--conformance-full"))
-    where = metafunc.config.getoption("--conformance-devices")
+        raise pytest.UsageError("name a library: --refarray-subject numpy")
+    checks = selected(full=metafunc.config.getoption("--refarray-full"))
+    where = metafunc.config.getoption("--refarray-devices")
     several = len(subjects) > 1
     metafunc.parametrize(
         "case",
