@@ -131,6 +131,9 @@ gate-test-long: $(VENV)/package $(VENV)/test ## a million races on each kind of 
 gate-test-partners: $(VENV)/pip ## partners that need an environment of their own (5 GB); PARTNER=tensorflow runs one
 	$(BIN)/python tools/gates/partner_environments.py $(PARTNER)
 
+gate-test-foreign: $(VENV)/build ## other projects' released tests with refarray's arrays; SUITE=numpy runs some, UPDATE=1 records the results
+	$(BIN)/python tools/gates/foreign_suites.py $(if $(UPDATE),--write) $(SUITE)
+
 gate-mutants: $(VENV)/package ## every broken producer, consumer and exchange table against the conformance kit
 	PYTHONPATH=tests:tests/fakegpu $(BIN)/python -m mutants
 

@@ -3,31 +3,15 @@ results of other gates."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.gates import load_gate
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def load_gate(name: str) -> Any:
-    """tools/gates/NAME.py under another module name: a package `coverage` exists."""
-    folder = ROOT / "tools" / "gates"
-    spec = importlib.util.spec_from_file_location(f"{name}_gate", folder / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(folder))
-    try:
-        sys.modules[spec.name] = module  # dataclasses look the module up there
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(folder))
-    return module
 
 
 @pytest.fixture(scope="module")

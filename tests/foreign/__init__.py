@@ -1,0 +1,2 @@
+"""Runs other projects' tests with refarray in the place of one of their arrays; see
+tools/gates/foreign_suites.py."""

@@ -1,0 +1,62 @@
+"""Tests of nanobind and pybind11: the functions of their extension modules get refarray's arrays
+in the place of NumPy's."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+import refarray
+from foreign import exchanges
+
+
+def given(value: Any) -> Any:
+    """An array of refarray over the memory of an ndarray; others, and arrays without a dtype in
+    refarray, as they are."""
+    if not isinstance(value, np.ndarray):
+        return value
+    try:
+        array = refarray.from_numpy(value)
+    except BufferError:
+        return value
+    exchanges.note()
+    return array
+
+
+class Passing:
+    """An extension module, or a function or class of it, that replaces the arguments of calls."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self.inner, name)
+        return value if name.startswith("__") or not callable(value) else Passing(value)
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        replaced = {name: given(value) for name, value in keywords.items()}
+        return self.inner(*map(given, arguments), **replaced)
+
+
+def plain(value: Any) -> Any:
+    return value.inner if isinstance(value, Passing) else value
+
+
+class Statistics:
+    """pybind11's ConstructorStats, of the class itself."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    def get(self, cls: Any) -> Any:
+        return self.inner.get(plain(cls))
+
+
+def substitute(module: ModuleType, side: str) -> None:
+    for name in ("t", "m"):
+        if hasattr(module, name):
+            setattr(module, name, Passing(getattr(module, name)))
+    if hasattr(module, "ConstructorStats"):
+        module.ConstructorStats = Statistics(module.ConstructorStats)

@@ -1,0 +1,174 @@
+"""`make test-foreign`: which tests count, which failures it accepts, and that its page is that of
+the recorded results."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.gates import load_gate
+
+ROOT = Path(__file__).resolve().parents[2]
+FOREIGN = ROOT / "tests" / "foreign"
+
+
+@pytest.fixture(scope="module")
+def gate() -> Any:
+    return load_gate("foreign_suites")
+
+
+@pytest.fixture
+def suite(gate: Any) -> Any:
+    return gate.Suite("mine", "cpython", "both", "numpy_buffer", ["test_mine.py"], "nothing")
+
+
+def row(gate: Any, verdict: str = "not applicable", error: str = "no flags") -> Any:
+    return gate.Expected("mi*", ["test_mine.py::test_bad[*"], verdict, error, "it has none")
+
+
+def record_of(outcome: str, exchanges: int, message: str = "") -> dict[str, Any]:
+    return {"outcome": outcome, "exchanges": exchanges, "message": message}
+
+
+def test_only_tests_with_an_exchange_count(gate: Any, suite: Any) -> None:
+    tests = {
+        "test_mine.py::test_good": record_of("passed", 3),
+        "test_mine.py::test_other": record_of("passed", 0),
+        "test_mine.py::test_skipped": record_of("skipped", 1),
+    }
+    outcome = gate.judge(suite, tests, [], set())
+    assert outcome.numbers() == {
+        "reached": 1,
+        "passed": 1,
+        "policy": 0,
+        "not applicable": 0,
+        "exchanges": 3,
+    }
+    assert outcome.problems == []
+
+
+def test_failure_that_is_not_expected_is_a_problem(gate: Any, suite: Any) -> None:
+    name, met = "test_mine.py::test_bad[1]", set[str]()
+    expected = [row(gate)]
+    outcome = gate.judge(suite, {name: record_of("failed", 1, "wrong value")}, expected, met)
+    assert outcome.problems == [f"mine: {name} failed: wrong value"]
+    assert outcome.counts["reached"] == 0 and not met
+    outcome = gate.judge(suite, {name: record_of("failed", 0, "no numpy")}, [], met)
+    assert outcome.problems, "a failure before refarray is reached hides what the test would show"
+
+
+def test_expected_failure_counts_with_its_verdict(gate: Any, suite: Any) -> None:
+    met = set[str]()
+    expected = [row(gate), row(gate, "policy", "elsewhere")]
+    tests = {"test_mine.py::test_bad[1]": record_of("failed", 2, "array has no flags")}
+    outcome = gate.judge(suite, tests, expected[:1], met)
+    assert outcome.problems == []
+    assert outcome.numbers()["not applicable"] == outcome.numbers()["reached"] == 1
+    assert gate.stale(expected[:1], met, [suite]) == []
+    assert gate.stale(expected[:1], set(), [suite]) == [
+        "expected, but did not fail: mi*: test_mine.py::test_bad[*"
+    ]
+
+
+def test_numbers_are_compared_with_the_recorded_ones(gate: Any) -> None:
+    outcome = gate.Outcome(gate.Counter(reached=4, passed=4), 100)
+    recorded = outcome.numbers()
+    assert gate.differences("mine", outcome, {"mine": recorded}) == []
+    assert gate.differences("mine", outcome, {"mine": {**recorded, "exchanges": 120}}) == []
+    assert gate.differences("mine", outcome, {"mine": {**recorded, "exchanges": 200}}) == [
+        "mine: 100 exchanges, 200 are recorded"
+    ]
+    assert gate.differences("mine", outcome, {"mine": {**recorded, "passed": 5}}) == [
+        "mine: 4 tests passed, 5 are recorded"
+    ]
+    assert gate.differences("mine", outcome, {}) == [
+        "mine: no recorded result; UPDATE=1 records it"
+    ]
+
+
+TESTS = """\
+import numpy as np, os, pytest
+
+def test_good():
+    assert memoryview(np.arange(3)).shape == (3,)
+
+def test_none():
+    pass
+
+def test_bad():
+    assert memoryview(np.arange(3)).shape == (4,), "wrong shape"
+
+def test_skipped():
+    pytest.skip("never")
+
+class TestDead:
+    def test_dies(self):
+        if os.environ.get("DIE"):
+            os.abort()
+"""
+
+
+@pytest.fixture
+def run(gate: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Runs TESTS as if they were those of an sdist `mine`."""
+    folder = tmp_path / "sdist" / "mine"
+    folder.mkdir(parents=True)
+    (folder / "test_mine.py").write_text(TESTS, encoding="utf-8")
+    monkeypatch.setattr(gate, "WORK", tmp_path)
+    monkeypatch.setattr(gate, "PYTHON", Path(sys.executable))
+    mine = gate.Suite(
+        "mine", "mine", "consumer", "numpy_buffer", ["test_mine.py"], "nothing", sdist="mine"
+    )
+
+    def run(**variables: str) -> Any:
+        path = os.pathsep.join([str(ROOT / "tests"), *filter(None, sys.path)])
+        return gate.run(mine, tmp_path, {**os.environ, "PYTHONPATH": path, **variables})
+
+    return run
+
+
+def test_plugin_records_outcomes_and_exchanges(run: Any) -> None:
+    record = run()
+    assert record["not_collected"] == []
+    tests = record["tests"]
+    assert tests["test_mine.py::test_good"] == record_of("passed", 1)
+    assert tests["test_mine.py::test_none"] == record_of("passed", 0)
+    assert tests["test_mine.py::test_skipped"]["outcome"] == "skipped"
+    assert tests["test_mine.py::test_bad"]["outcome"] == "failed"
+    assert "wrong shape" in tests["test_mine.py::test_bad"]["message"]
+    assert tests["test_mine.py::test_bad"]["exchanges"] == 1
+
+
+def test_death_of_the_process_names_the_test(run: Any) -> None:
+    (problem,) = run(DIE="1")["not_collected"]
+    assert problem.startswith("exit status -6 during test_mine.py::TestDead::test_dies;")
+
+
+def test_expected_failures_have_a_policy_or_a_reason(gate: Any) -> None:
+    policies = set(
+        re.findall(r"^\| (A-\d+) \|", (ROOT / "docs" / "exchange.md").read_text(), re.MULTILINE)
+    )
+    names = [each.name for each in gate.suites(gate.read_suites())]
+    for each in gate.expectations():
+        assert each.verdict in ("policy", "not applicable"), each
+        assert (each.policy in policies) == (each.verdict == "policy"), each
+        assert len(each.reason) > 10 and each.error, each
+        assert any(gate.fnmatch.fnmatchcase(name, each.suite) for name in names), each
+
+
+def test_page_shows_the_recorded_results(gate: Any) -> None:
+    path = ROOT / "tools" / "docs" / "foreign_page.py"
+    spec = importlib.util.spec_from_file_location("foreign_page", path)
+    assert spec is not None and spec.loader is not None
+    page = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(page)
+    assert page.PAGE.read_text(encoding="utf-8") == page.page(), "run tools/docs/foreign_page.py"
+    recorded = json.loads((FOREIGN / "results.json").read_text(encoding="utf-8"))
+    assert list(recorded) == list(gate.read_suites()["suite"])
+    assert all(each["passed"] > 0 for each in recorded.values())

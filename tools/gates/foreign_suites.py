@@ -1,0 +1,347 @@
+#!/usr/bin/env python3
+"""Runs other projects' released tests with refarray in the place of one of their arrays:
+`foreign_suites.py [--write] [SUITE …]`, where SUITE is the beginning of a suite's name.
+
+Nothing of these projects is stored here: wheels and source distributions are installed below
+build/foreign, from the versions in tests/foreign/suites.toml. A test counts if refarray took part
+in it. Its failure must be listed in tests/foreign/expected.toml, and the numbers must be those of
+tests/foreign/results.json, which --write records together with docs/foreign.md.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import time
+import tomllib
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from common import ROOT, build, environment, print_loaded, quiet, say, tool
+
+FOREIGN = ROOT / "tests" / "foreign"
+WORK = ROOT / "build" / "foreign"
+VENV = WORK / "env"
+PYTHON = VENV / "bin" / "python"
+RESULTS = FOREIGN / "results.json"
+TIMEOUT = 600  # seconds for one suite
+#: Some tests choose random layouts: the number of exchanges may fall by this factor.
+FEWER = 0.8
+COLUMNS = ("suite", "side", "reached", "passed", "policy", "not applicable", "exchanges", "s")
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Tests of one project, and the adapter that puts refarray into them."""
+
+    name: str
+    library: str
+    side: str
+    adapter: str
+    tests: list[str]
+    what: str
+    sdist: str = ""
+    select: str = ""
+
+    def folder(self, sources: Path, site: Path) -> Path:
+        """Where the tests are: in the sdist, the interpreter's library, or the wheel."""
+        if self.sdist:
+            return sources / self.sdist
+        return Path(sysconfig.get_path("stdlib")) if self.library == "cpython" else site
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A failure that is right: refarray's policy, or a test that does not apply to it."""
+
+    suite: str
+    tests: list[str]
+    verdict: str
+    error: str
+    reason: str
+    policy: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.suite}: {', '.join(self.tests)}"
+
+    def matches(self, suite: str, test: str, message: str) -> bool:
+        return (
+            fnmatch.fnmatchcase(suite, self.suite)
+            and any(fnmatch.fnmatchcase(test, escaped(pattern)) for pattern in self.tests)
+            and re.search(self.error, message) is not None
+        )
+
+
+@dataclass
+class Outcome:
+    """The numbers of one suite, and what is wrong with it."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    exchanges: int = 0
+    problems: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def numbers(self) -> dict[str, int]:
+        keys = ("reached", "passed", "policy", "not applicable")
+        return {**{key: self.counts[key] for key in keys}, "exchanges": self.exchanges}
+
+
+def escaped(pattern: str) -> str:
+    """A pattern in which only * is special: test names have brackets."""
+    return pattern.replace("[", "[[]")
+
+
+def read_suites() -> dict[str, Any]:
+    return tomllib.loads((FOREIGN / "suites.toml").read_text(encoding="utf-8"))
+
+
+def suites(data: dict[str, Any]) -> list[Suite]:
+    return [Suite(name, **row) for name, row in data["suite"].items()]
+
+
+def expectations() -> list[Expected]:
+    text = (FOREIGN / "expected.toml").read_text(encoding="utf-8")
+    return [Expected(**row) for row in tomllib.loads(text)["expected"]]
+
+
+def judge(suite: Suite, tests: dict[str, Any], expected: list[Expected], met: set[str]) -> Outcome:
+    """Counts the tests in which refarray took part; adds the expectations that were met to
+    `met`."""
+    outcome = Outcome()
+    for name, test in tests.items():
+        if test["outcome"] == "skipped" or (test["outcome"] == "passed" and not test["exchanges"]):
+            continue
+        row = None
+        if test["outcome"] == "failed":
+            row = next((e for e in expected if e.matches(suite.name, name, test["message"])), None)
+            if row is None:
+                outcome.problems.append(f"{suite.name}: {name} failed: {test['message']}")
+                continue
+            met.add(row.name)
+        if test["exchanges"]:
+            outcome.counts["reached"] += 1
+            outcome.counts[row.verdict if row else "passed"] += 1
+            outcome.exchanges += test["exchanges"]
+    return outcome
+
+
+def stale(expected: list[Expected], met: set[str], ran: list[Suite]) -> list[str]:
+    """Expected failures of the suites that ran which did not occur."""
+    return [
+        f"expected, but did not fail: {row.name}"
+        for row in expected
+        if any(fnmatch.fnmatchcase(suite.name, row.suite) for suite in ran) and row.name not in met
+    ]
+
+
+def differences(name: str, outcome: Outcome, recorded: dict[str, Any]) -> list[str]:
+    """How the numbers of a suite differ from the recorded ones."""
+    if name not in recorded:
+        return [f"{name}: no recorded result; UPDATE=1 records it"]
+    now, before = outcome.numbers(), recorded[name]
+    found = [
+        f"{name}: {now[key]} tests {key}, {before[key]} are recorded"
+        for key in ("reached", "passed", "policy", "not applicable")
+        if now[key] != before[key]
+    ]
+    if now["exchanges"] < FEWER * before["exchanges"]:
+        found.append(f"{name}: {now['exchanges']} exchanges, {before['exchanges']} are recorded")
+    return found
+
+
+def install(data: dict[str, Any]) -> Path:
+    """Creates the environment, again if its requirements have changed; returns site-packages."""
+    requires = data["environment"]["requires"]
+    stamp = VENV / "ready"
+    if not stamp.exists() or json.loads(stamp.read_text(encoding="utf-8")) != requires:
+        say(f"environment in build/foreign: {', '.join(requires)}")
+        quiet([sys.executable, "-m", "venv", "--clear", VENV])
+        quiet([PYTHON, "-m", "pip", "--disable-pip-version-check", "-q", "install", *requires])
+        stamp.write_text(json.dumps(requires), encoding="utf-8")
+    (site,) = VENV.glob("lib/python3*/site-packages")
+    return site
+
+
+def unpack(name: str, row: dict[str, Any]) -> None:
+    """Downloads and unpacks a source distribution into build/foreign/sdist/NAME, and builds its
+    target."""
+    folder = WORK / "sdist" / name
+    stamp = folder / ".ready"
+    wanted = json.dumps(row)
+    if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
+        return
+    say(f"source distribution {row['requirement']}")
+    shutil.rmtree(folder, ignore_errors=True)
+    distribution = row["requirement"].partition("==")[0]
+    download = WORK / "download" / name
+    shutil.rmtree(download, ignore_errors=True)
+    options = ["--no-deps", "--no-binary", distribution, "--dest", download]
+    pip = [PYTHON, "-m", "pip", "--disable-pip-version-check", "-q", "download"]
+    quiet([*pip, *options, row["requirement"]])
+    (archive,) = download.glob("*.tar.gz")
+    with tarfile.open(archive) as opened:
+        opened.extractall(download, filter="data")
+    (unpacked,) = (path for path in download.iterdir() if path.is_dir())
+    folder.parent.mkdir(exist_ok=True)
+    unpacked.rename(folder)
+    if "target" in row:
+        say(f"build {row['target']} of {name}")
+        compile_target(folder, row)
+    stamp.write_text(wanted, encoding="utf-8")
+
+
+def compile_target(folder: Path, row: dict[str, Any]) -> None:
+    """Builds the extension module that the tests of an sdist import, below `build` in it."""
+    quiet(
+        [
+            *(tool("cmake"), "-S", folder, "-B", folder / "build", "-G", "Ninja"),
+            f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}",
+            f"-DPython_EXECUTABLE={PYTHON}",
+            "-DCMAKE_BUILD_TYPE=Debug",
+            *row["options"],
+        ]
+    )
+    quiet([tool("cmake"), "--build", folder / "build", "--target", row["target"]])
+
+
+def modules(folder: Path) -> str:
+    """The folders of the extension modules that an sdist's target has built."""
+    built = (folder / "build").rglob("*.so")
+    return os.pathsep.join(dict.fromkeys(str(path.parent) for path in built))
+
+
+def run(suite: Suite, site: Path, variables: dict[str, str]) -> dict[str, Any]:
+    """Runs the tests of a suite in a process; returns the plugin's record."""
+    folder = suite.folder(WORK / "sdist", site)
+    report = WORK / "reports" / f"{suite.name}.json"
+    report.parent.mkdir(exist_ok=True)
+    report.unlink(missing_ok=True)
+    settings = report.with_name("pytest.ini")
+    settings.write_text("[pytest]\n", encoding="utf-8")
+    cwd = folder if suite.sdist else report.parent
+    command = [
+        *(PYTHON, "-X", "faulthandler", "-m", "pytest", "-c", settings, "--rootdir", folder),
+        *("-q", "--tb=no", "-p", "foreign.plugin", "-p", "no:cacheprovider"),
+        *("-W", "ignore", *(["-k", suite.select] if suite.select else [])),
+        *(folder / name for name in suite.tests),
+    ]
+    own = {
+        "FOREIGN_ADAPTER": suite.adapter,
+        "FOREIGN_SIDE": suite.side,
+        "FOREIGN_REPORT": str(report),
+    }
+    if suite.sdist and (built := modules(folder)):
+        own["PYTHONPATH"] = os.pathsep.join((variables["PYTHONPATH"], built))
+    with report.with_suffix(".log").open("w", encoding="utf-8") as log:
+        try:
+            done = subprocess.run(
+                command,
+                cwd=cwd,
+                env={**variables, **own},
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                check=False,
+                timeout=TIMEOUT,
+            )
+            status = f"exit status {done.returncode}"
+        except subprocess.TimeoutExpired:
+            status = f"no end after {TIMEOUT} s"
+    if report.exists():
+        record: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
+        return record
+    running = report.with_suffix(".running")
+    during = running.read_text(encoding="utf-8") if running.exists() else "the start"
+    return {"tests": {}, "not_collected": [f"{status} during {during}; see {log.name}"]}
+
+
+def show(rows: list[tuple[str, ...]]) -> None:
+    widths = [max(len(row[i]) for row in [COLUMNS, *rows]) for i in range(len(COLUMNS))]
+    for row in [COLUMNS, tuple("-" * width for width in widths), *rows]:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)))
+
+
+def run_all(
+    chosen: list[Suite], expected: list[Expected], site: Path, variables: dict[str, str]
+) -> tuple[dict[str, Outcome], list[str]]:
+    """Runs the suites one after the other; returns their outcomes and the expectations met."""
+    outcomes: dict[str, Outcome] = {}
+    met: set[str] = set()
+    for number, suite in enumerate(chosen, 1):
+        begun = time.monotonic()
+        record = run(suite, site, variables)
+        outcome = judge(suite, record["tests"], expected, met)
+        outcome.problems += [f"{suite.name}: {each}" for each in record["not_collected"]]
+        if not outcome.counts["reached"]:
+            outcome.problems.append(f"{suite.name}: no test reached refarray")
+        outcome.seconds = time.monotonic() - begun
+        outcomes[suite.name] = outcome
+        counts = ", ".join(f"{count} {key}" for key, count in outcome.numbers().items() if count)
+        print(
+            f"[{number}/{len(chosen)}] {suite.name}: {counts}; {len(outcome.problems)} unexpected"
+            f" ({outcome.seconds:.0f} s)",
+            flush=True,
+        )
+    return outcomes, stale(expected, met, chosen)
+
+
+def prepare(data: dict[str, Any], chosen: list[Suite]) -> tuple[Path, dict[str, str]]:
+    """Builds refarray, installs what the suites need; returns site-packages and the variables."""
+    WORK.mkdir(parents=True, exist_ok=True)
+    site = install(data)
+    for name, row in data["sdist"].items():
+        if any(suite.sdist == name for suite in chosen):
+            unpack(name, row)
+    folder = build("foreign-build", options=["-DREFARRAY_TESTS=OFF"])
+    variables = environment(folder)
+    print_loaded(folder, variables, PYTHON)
+    variables["PYTHONPATH"] += f"{os.pathsep}{ROOT / 'tests'}"
+    return site, variables
+
+
+def main(arguments: list[str]) -> int:
+    write = "--write" in arguments
+    names = [each for each in arguments if each != "--write"]
+    data = read_suites()
+    chosen = [each for each in suites(data) if not names or each.name.startswith(tuple(names))]
+    if not chosen:
+        print(f"no suite {', '.join(names)}; there are {', '.join(data['suite'])}")
+        return 2
+    site, variables = prepare(data, chosen)
+    expected = expectations()
+    outcomes, problems = run_all(chosen, expected, site, variables)
+    recorded = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    for suite in chosen:
+        outcome = outcomes[suite.name]
+        problems = [*outcome.problems, *problems]
+        if not write and not outcome.problems:
+            problems += differences(suite.name, outcome, recorded)
+    say("other projects' tests with refarray in the place of one of their arrays")
+    sides = {suite.name: suite.side for suite in chosen}
+    show(
+        [
+            (name, sides[name], *map(str, outcome.numbers().values()), f"{outcome.seconds:.0f}")
+            for name, outcome in outcomes.items()
+        ]
+    )
+    for problem in problems:
+        print(f"FAILED: {problem}")
+    if write:
+        numbers = {name: outcome.numbers() for name, outcome in outcomes.items()}
+        kept = {name: row for name, row in recorded.items() if name in data["suite"]}
+        RESULTS.write_text(json.dumps(kept | numbers, indent=1) + "\n", encoding="utf-8")
+        quiet([sys.executable, ROOT / "tools" / "docs" / "foreign_page.py"])
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
