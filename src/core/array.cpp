@@ -1,6 +1,8 @@
 // New arrays, views with another layout, and the overlap of address ranges.
 #include "core/array.hpp"
 
+#include "core/error.hpp"
+
 namespace refarray::core {
 namespace {
 
@@ -21,6 +23,45 @@ std::optional<AddressRange> address_range(const ArrayView& array) noexcept {
   const auto origin = reinterpret_cast<std::uintptr_t>(array.data);
   return AddressRange{origin + static_cast<std::uintptr_t>(first),
                       origin + static_cast<std::uintptr_t>(last)};
+}
+
+template <class... Parts>
+[[noreturn, gnu::cold]] void fail_view(const ArrayView& array, const DType& dtype,
+                                       const Parts&... parts) {
+  fail(Fault::kValue, "cannot view ", name(array.dtype), " (", array.dtype.stored_bits(),
+       " bits) as ", name(dtype), " (", dtype.stored_bits(), " bits)", parts...);
+}
+
+/// The layout of an array whose elements become larger or smaller.
+Layout resized_layout(const ArrayView& array, const DType& dtype) {
+  const std::int64_t old_bits = array.dtype.stored_bits();
+  const std::int64_t new_bits = dtype.stored_bits();
+  if (array.ndim == 0) fail_view(array, dtype, ": ndim is 0; the sizes must be equal");
+  Layout out(array.extents(), array.stride_span());
+  const int last = out.ndim - 1;
+  const bool empty = array.size() == 0;
+  std::int64_t bits = 0;
+  if (__builtin_mul_overflow(out.shape[last], old_bits, &bits) || bits % new_bits != 0) {
+    fail_view(array, dtype, ": the last axis has ", out.shape[last],
+              " elements, not a whole number of the new ones");
+  }
+  if (out.shape[last] > 1 && out.strides[last] != 1 && !empty) {
+    fail_view(array, dtype, ": the stride of the last axis is ", out.strides[last],
+              " elements; it must be 1");
+  }
+  out.shape[last] = bits / new_bits;
+  if (empty) return c_layout(out.extents());
+  out.strides[last] = 1;
+  for (int axis = 0; axis < last; ++axis) {
+    // The stride of an axis of extent 1 has no meaning and may overflow.
+    const std::int64_t step = out.shape[axis] > 1 ? out.strides[axis] * old_bits : 0;
+    if (step % new_bits != 0) {
+      fail_view(array, dtype, ": strides[", axis, "] is ", step,
+                " bits, not a whole number of the new elements");
+    }
+    out.strides[axis] = step / new_bits;
+  }
+  return out;
 }
 
 }  // namespace
@@ -48,6 +89,16 @@ Array with_layout(const ArrayView& array, const Layout& layout, std::int64_t off
   const std::int64_t position = array.bit + offset * array.dtype.stored_bits();
   out.data += position >> 3;  // rounds down, also if negative
   out.bit = static_cast<std::uint8_t>(position & 7);
+  return out;
+}
+
+Array with_dtype(const ArrayView& array, const DType& dtype) {
+  Array out = with_layout(array, Layout(array.extents(), array.stride_span()), 0);
+  out.dtype = dtype;
+  if (dtype.stored_bits() == array.dtype.stored_bits()) return out;
+  if (array.bit != 0 && !dtype.is_packed())
+    fail_view(array, dtype, ": the first element begins at bit ", int{array.bit}, " of a byte");
+  out.layout = resized_layout(array, dtype);
   return out;
 }
 

@@ -54,6 +54,11 @@ Array new_array(const DType& dtype, Extents shape, bool zeroed);
 /// after that of `array`.
 Array with_layout(const ArrayView& array, const Layout& layout, std::int64_t offset);
 
+/// The same bytes as elements of another dtype, without a copy. If the sizes of the elements
+/// differ, the last axis is shortened or lengthened, so it must be contiguous and hold a whole
+/// number of the new elements, as must the strides of the other axes. Throws kValue.
+Array with_dtype(const ArrayView& array, const DType& dtype);
+
 /// Whether the address ranges of the two arrays intersect.
 bool may_overlap(const ArrayView& a, const ArrayView& b) noexcept;
 

@@ -155,6 +155,12 @@ bool is_f_contiguous(Extents shape, Extents strides) noexcept {
   return is_dense(shape, strides, [](std::size_t i) { return i; });
 }
 
+Layout reversed_axes(Extents shape, Extents strides) noexcept {
+  Layout out;
+  for (std::size_t axis = shape.size(); axis-- > 0;) out.push(shape[axis], strides[axis]);
+  return out;
+}
+
 int normalize_axis(std::int64_t axis, int ndim) {
   if (axis < -ndim || axis >= ndim) {
     fail(Fault::kIndex, "axis ", axis, " is out of range for ndim ", ndim, "; the range is [",

@@ -117,6 +117,9 @@ inline Survey survey(const std::int64_t* shape, const std::int64_t* strides, int
 bool is_c_contiguous(Extents shape, Extents strides) noexcept;
 bool is_f_contiguous(Extents shape, Extents strides) noexcept;
 
+/// The layout with the axes in reverse order.
+Layout reversed_axes(Extents shape, Extents strides) noexcept;
+
 /// Maps an axis in [-ndim, ndim) to [0, ndim). Throws kIndex.
 int normalize_axis(std::int64_t axis, int ndim);
 

@@ -9,7 +9,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from refarray._native import Array, NoCopyError, _reinterpret, from_dlpack
+from refarray._native import Array, DType, NoCopyError, from_dlpack
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,15 +76,34 @@ def to_numpy(x: Array) -> NDArray[Any]:
     if name in _NATIVE_NAMES:
         return _view(numpy, x)
     if name in _TO_ML_DTYPES:
-        ml_dtypes = _import("ml_dtypes", f"conversion of {name} to NumPy")
-        dtype = getattr(ml_dtypes, _TO_ML_DTYPES[name], None)
-        if dtype is None:
-            raise TypeError(f"ml_dtypes {ml_dtypes.__version__} has no {_TO_ML_DTYPES[name]}")
-        return _view(numpy, _reinterpret(x, f"uint{8 * x.itemsize}")).view(dtype)
+        return _view(numpy, x.view(f"uint{8 * x.itemsize}")).view(_of_ml_dtypes(name))
     hint = ""
     if f"{name}_padded" in _TO_ML_DTYPES:
         hint = f'; ml_dtypes stores an element per byte: convert with x.astype("{name}_padded")'
     raise TypeError(f"NumPy has no dtype for elements of {name}{hint}")
+
+
+def _of_ml_dtypes(name: str) -> Any:
+    """Return the type of ml_dtypes for a dtype of ours, by its name in _TO_ML_DTYPES."""
+    ml_dtypes = _import("ml_dtypes", f"conversion of {name} to NumPy")
+    dtype = getattr(ml_dtypes, _TO_ML_DTYPES[name], None)
+    if dtype is None:
+        raise TypeError(f"ml_dtypes {ml_dtypes.__version__} has no {_TO_ML_DTYPES[name]}")
+    return dtype
+
+
+def numpy_dtype(dtype: DType) -> Any:
+    """Implement DType.__numpy_dtype__."""
+    name = dtype.name
+    try:
+        if name in _NATIVE_NAMES:
+            return _import("numpy", "__numpy_dtype__").dtype(name)
+        if name in _TO_ML_DTYPES:
+            kind = _of_ml_dtypes(name)
+            return _import("numpy", "__numpy_dtype__").dtype(kind)
+    except (ModuleNotFoundError, TypeError) as error:
+        raise AttributeError(f"{name} has no __numpy_dtype__: {error}") from error
+    raise AttributeError(f"{name} has no __numpy_dtype__: NumPy has no such dtype")
 
 
 def _view(numpy: Any, x: Array) -> NDArray[Any]:
@@ -97,6 +116,8 @@ def array(x: Array, dtype: Any, copy: bool | None) -> NDArray[Any]:
     if copy is not None and not isinstance(copy, bool):
         raise TypeError(f"copy must be True, False or None, not {copy!r}")
     out = to_numpy(x)
+    if type(dtype) is DType:  # NumPy before 2.4 does not read __numpy_dtype__
+        dtype = numpy_dtype(dtype)
     wanted = out.dtype if dtype is None else _import("numpy", "__array__()").dtype(dtype)
     if wanted == out.dtype:
         return out.copy(order="K") if copy else out
@@ -130,7 +151,7 @@ def from_numpy(x: NDArray[Any], /) -> Array:
     name = _ml_dtypes_name(plain.dtype)
     if name is None:
         raise BufferError(f"from_numpy(): refarray has no dtype for elements of {plain.dtype!r}")
-    return _reinterpret(from_dlpack(plain.view(f"u{plain.dtype.itemsize}")), name)
+    return from_dlpack(plain.view(f"u{plain.dtype.itemsize}")).view(name)
 
 
 def _ml_dtypes_name(dtype: Any) -> str | None:

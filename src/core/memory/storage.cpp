@@ -28,7 +28,7 @@ class HostStorage final : public Storage {
   HostStorage(std::byte* data, std::size_t block, const Allocator* allocator, bool foreign) noexcept
       : Storage(data, Device{}, true, foreign, &destroy), block_(block), allocator_(allocator) {}
 
- private:
+  std::size_t block() const noexcept { return block_; }
   static void destroy(Storage* storage) noexcept {
     auto* host = static_cast<HostStorage*>(storage);
     void* const data = host->data();
@@ -38,6 +38,7 @@ class HostStorage final : public Storage {
     allocator->deallocate(data, block, allocator->context);
   }
 
+ private:
   std::size_t block_;
   const Allocator* allocator_;
 };
@@ -124,6 +125,10 @@ constexpr Allocator kBuiltIn{&allocate, &deallocate, nullptr};
 constinit std::atomic<const Allocator*> current_allocator{&kBuiltIn};
 
 }  // namespace
+
+std::size_t Storage::host_block() const noexcept {
+  return destroy_ == &HostStorage::destroy ? static_cast<const HostStorage*>(this)->block() : 0;
+}
 
 const Allocator& default_allocator() noexcept {
   return *current_allocator.load(std::memory_order_acquire);

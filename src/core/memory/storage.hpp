@@ -36,7 +36,11 @@ class Storage {
   /// Work on the bytes may be unfinished: this is a runtime::TrackedStorage.
   bool tracked() const noexcept { return tracked_; }
 
-  /// For tests. Another thread may change the count at any time.
+  /// Bytes of the block, this header included, that refarray allocated for host memory; 0 for
+  /// other memory.
+  std::size_t host_block() const noexcept;
+
+  /// Another thread may change the count at any time.
   bool is_last_reference() const noexcept {
     return references_.load(std::memory_order_acquire) == 1;
   }

@@ -10,6 +10,7 @@
 #include "extension/capi/errors.hpp"
 #include "extension/capi/free_threading.hpp"
 #include "extension/capi/methods.hpp"
+#include "extension/capi/python_function.hpp"
 #include "extension/copy/functions.hpp"
 #include "extension/dlpack/exchange_table.hpp"
 
@@ -29,9 +30,8 @@ Ref is_contiguous(PyObject* self, PyObject*) {
 
 /// Formatting is implemented in Python and imported on first use.
 Ref format_with(const char* function, PyObject* self) {
-  const Ref module = check(calling<PyImport_ImportModule>("refarray._format"));
-  const Ref format = check(PyObject_GetAttrString(module.get(), function));
-  return check(calling<PyObject_CallFunctionObjArgs>(format.get(), self, nullptr));
+  return check(calling<PyObject_CallFunctionObjArgs>(
+      python_function("refarray._format", function).get(), self, nullptr));
 }
 Ref array_repr(PyObject* self) { return format_with("array_repr", self); }
 Ref array_str(PyObject* self) { return format_with("array_str", self); }
@@ -112,8 +112,8 @@ std::vector<PyType_Slot> array_slots() {
       {Py_tp_hash, reinterpret_cast<void*>(&PyObject_HashNotImplemented)},
       {Py_tp_richcompare, slot_pointer<&array_compare>()},
       {Py_tp_methods,
-       joined<PyMethodDef>({kManipulationMethods, kCopyMethods, kElementMethods, kPickleMethods,
-                            kExportMethods, kNumpyMethods, kOwnMethods})},
+       joined<PyMethodDef>({kManipulationMethods, kCopyMethods, kElementMethods, kByteMethods,
+                            kPickleMethods, kExportMethods, kNumpyMethods, kOwnMethods})},
       {Py_tp_members, kMembers},
       {Py_tp_getset,
        joined<PyGetSetDef>(

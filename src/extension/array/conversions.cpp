@@ -9,6 +9,7 @@
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/object_text.hpp"
+#include "extension/capi/python_function.hpp"
 #include "extension/devices/device_type.hpp"
 
 namespace refarray::extension {
@@ -62,7 +63,61 @@ bool is_integer_sequence(PyObject* object) noexcept {
          !PyByteArray_Check(object);
 }
 
-constexpr const char* kDtypeWanted = "a refarray.DType, its name, or bool, int, float or complex";
+constexpr const char* kDtypeWanted =
+    "a refarray.DType, its name, bool, int, float or complex, or a dtype of NumPy, ml_dtypes, "
+    "PyTorch or JAX";
+constexpr const char* kDeviceWanted =
+    "a refarray.Device, its name, or a device of PyTorch, JAX or tvm-ffi";
+
+/// The name that `function` of refarray._aliases finds for an object that is not ours: an alias, or
+/// a type or object of another library. Nothing for an unknown object. Throws ErrorSet, with a
+/// ValueError for what refarray does not have.
+std::optional<std::string> foreign_name(const char* function, PyObject* object) {
+  if (object == Py_None) return std::nullopt;
+  const Ref name = check(calling<PyObject_CallFunctionObjArgs>(
+      python_function("refarray._aliases", function).get(), object, nullptr));
+  if (name.get() == Py_None) return std::nullopt;
+  return utf8(name.get());
+}
+
+std::optional<core::DType> named_dtype(PyObject* object) {
+  if (PyUnicode_Check(object)) {
+    if (const auto dtype = core::dtype_from_name(utf8(object))) return dtype;
+  }
+  const auto name = foreign_name("dtype_name", object);
+  return name ? core::dtype_from_name(*name) : std::nullopt;
+}
+
+std::optional<core::Device> named_device(PyObject* object) {
+  if (PyUnicode_Check(object)) {
+    if (const auto device = core::device_from_name(utf8(object))) return device;
+  }
+  const auto name = foreign_name("device_name", object);
+  return name ? core::device_from_name(*name) : std::nullopt;
+}
+
+std::optional<core::DType> builtin_dtype(PyObject* object) noexcept {
+  const auto is = [object](PyTypeObject& type) {
+    return object == reinterpret_cast<PyObject*>(&type);
+  };
+  if (is(PyFloat_Type)) return core::DType{core::Kind::kFloat, 64};
+  if (is(PyLong_Type)) return core::DType{core::Kind::kInt, 64};
+  if (is(PyBool_Type)) return core::DType{core::Kind::kBool, 8};
+  if (is(PyComplex_Type)) return core::DType{core::Kind::kComplex, 128};
+  return std::nullopt;
+}
+
+/// What `convert` returns; nothing if it raises ValueError, which is cleared.
+template <class Convert>
+auto unless_refused(Convert convert) -> decltype(convert()) {
+  try {  // boundary: a comparison with something else is false, not an error
+    return convert();
+  } catch (const ErrorSet&) {  // boundary: as above
+    if (PyErr_ExceptionMatches(PyExc_ValueError) == 0) throw;
+    PyErr_Clear();
+    return std::nullopt;
+  }
+}
 
 }  // namespace
 
@@ -99,19 +154,12 @@ Integers to_shape(PyObject* object) {
 
 core::DType to_dtype(const State& state, PyObject* object) {
   if (Py_TYPE(object) == state.dtype_type()) return dtype_value(object);
+  if (const auto dtype = builtin_dtype(object)) return *dtype;
+  if (const auto dtype = named_dtype(object)) return *dtype;
   if (PyUnicode_Check(object)) {
-    const auto dtype = core::dtype_from_name(utf8(object));
-    if (dtype) return *dtype;
     core::fail(core::Fault::kValue, "no dtype is named ", short_repr(object),
-               "; valid names look like 'float32', 'float32x4', 'float4_e2m1fn_padded'");
+               "; valid names look like 'float32', 'f4', 'float32x4', 'float4_e2m1fn_padded'");
   }
-  const auto is = [object](PyTypeObject& type) {
-    return object == reinterpret_cast<PyObject*>(&type);
-  };
-  if (is(PyFloat_Type)) return {core::Kind::kFloat, 64};
-  if (is(PyLong_Type)) return {core::Kind::kInt, 64};
-  if (is(PyBool_Type)) return {core::Kind::kBool, 8};
-  if (is(PyComplex_Type)) return {core::Kind::kComplex, 128};
   if (PyType_Check(object)) {
     const Ref name = check(PyType_GetQualName(reinterpret_cast<PyTypeObject*>(object)));
     core::fail(core::Fault::kType, "dtype must be ", kDtypeWanted, ", not the type ",
@@ -122,12 +170,22 @@ core::DType to_dtype(const State& state, PyObject* object) {
 
 core::Device to_device_value(const State& state, PyObject* object) {
   if (Py_TYPE(object) == state.device_type()) return device_value(object);
-  if (!PyUnicode_Check(object)) fail_wrong_type(object, "device", "a refarray.Device or its name");
-  const auto device = core::device_from_name(utf8(object));
-  if (device) return *device;
+  if (const auto device = named_device(object)) return *device;
+  if (!PyUnicode_Check(object)) fail_wrong_type(object, "device", kDeviceWanted);
   core::fail(core::Fault::kValue, "no device is named ", short_repr(object),
              "; valid names are 'cpu', 'cuda_host', 'rocm_host', and 'cuda:N', 'rocm:N', "
              "'cuda_managed:N' for device number N");
+}
+
+std::optional<core::DType> dtype_like(const State& state, PyObject* object) {
+  if (Py_TYPE(object) == state.dtype_type()) return dtype_value(object);
+  if (const auto dtype = builtin_dtype(object)) return dtype;
+  return unless_refused([object] { return named_dtype(object); });
+}
+
+std::optional<core::Device> device_like(const State& state, PyObject* object) {
+  if (Py_TYPE(object) == state.device_type()) return device_value(object);
+  return unless_refused([object] { return named_device(object); });
 }
 
 core::DType to_dtype_or(const State& state, PyObject* object, const core::DType& fallback) {

@@ -4,6 +4,7 @@
 #include <Python.h>
 
 #include <cstdint>
+#include <optional>
 
 #include "core/array.hpp"
 #include "extension/capi/ref.hpp"
@@ -30,11 +31,16 @@ Integers to_integers(PyObject* object, const char* what);
 /// As to_integers, and throws ValueError for negative extents.
 Integers to_shape(PyObject* object);
 
-/// From a DType, its name, or one of the types bool, int, float, complex. Throws TypeError, and
-/// ValueError for an unknown name.
+/// From a DType, its name or an alias such as "f4", one of the types bool, int, float, complex, or
+/// a dtype of NumPy, ml_dtypes, PyTorch or JAX (refarray._aliases). Throws TypeError, and
+/// ValueError for an unknown name and for a dtype of another library that refarray does not have.
 core::DType to_dtype(const State& state, PyObject* object);
-/// From a Device or its name. Throws TypeError, and ValueError for an unknown name.
+/// From a Device, its name, or a device of PyTorch, JAX or tvm-ffi. Throws TypeError, and
+/// ValueError for an unknown name and for an unsupported device.
 core::Device to_device_value(const State& state, PyObject* object);
+/// The value that the functions above return; nothing where they throw TypeError or ValueError.
+std::optional<core::DType> dtype_like(const State& state, PyObject* object);
+std::optional<core::Device> device_like(const State& state, PyObject* object);
 /// As the functions above; `fallback` if the argument is absent or None.
 core::DType to_dtype_or(const State& state, PyObject* object, const core::DType& fallback);
 core::Device to_device_or(const State& state, PyObject* object, const core::Device& fallback);

@@ -93,6 +93,11 @@ strides, in BYTES, or None for row-major arrays. The consumer must keep this arr
 alive while it uses the memory. Raises AttributeError for dtypes without a typestr
 (bfloat16, float8, ...) and for device memory.)doc";
 
+inline constexpr char kArrayNumpyDtypeDoc[] =
+    R"doc(The dtype of the elements as a numpy.dtype: dtype.__numpy_dtype__.
+
+NumPy 2.4 reads it where a dtype is expected.)doc";
+
 inline constexpr char kCudaArrayInterfaceDoc[] =
     R"doc(The memory as the CUDA array interface, version 3: a dict.
 
@@ -109,12 +114,26 @@ inline constexpr char kDTypeDoc[] = R"doc(DType(name)
 The type of the elements of an array: immutable, hashable and picklable.
 
 name: a DType; a name such as 'float32', 'float32x4' (a vector of 4 lanes) or
-    'float4_e2m1fn_padded' (one byte for each element); or one of the types bool,
-    int, float and complex, for bool, int64, float64 and complex128.
+    'float4_e2m1fn_padded' (one byte for each element); a short name of NumPy such as
+    'f4', '<f4' or 'single'; one of the types bool, int, float and complex, for bool,
+    int64, float64 and complex128; or a dtype or scalar type of NumPy, ml_dtypes,
+    PyTorch or JAX.
 
-The 27 scalar dtypes are attributes of the module. A DType is equal to its name
-and has the same hash; dtypes have no order. Raises TypeError for an argument of
-another type and ValueError for an unknown name. Array API: data type objects.)doc";
+The 27 scalar dtypes are attributes of the module. dtype == x is true if DType(x) is
+that dtype. The hash is that of the name, so dictionaries find a DType by its name, but
+not by an equal object of another library; convert keys by DType(). Dtypes have no
+order.
+
+Raises TypeError for an object that is not known to be a dtype, ValueError for an
+unknown name and for a dtype that refarray does not have. Array API: data type
+objects.)doc";
+
+inline constexpr char kDTypeNumpyDoc[] =
+    R"doc(The equal numpy.dtype, which is imported on first use; ml_dtypes' for bfloat16,
+float8 and padded float6 and float4.
+
+NumPy 2.4 reads it where a dtype is expected. Raises AttributeError if NumPy or
+ml_dtypes is missing or has no such dtype.)doc";
 
 inline constexpr char kDTypeNameDoc[] = "The name, a str; DType(name) returns an equal DType.";
 

@@ -8,6 +8,7 @@
 #include "extension/array/docstrings_types.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
+#include "extension/capi/python_function.hpp"
 #include "extension/capi/value_object.hpp"
 
 namespace refarray::extension {
@@ -67,6 +68,11 @@ Ref get_padded(PyObject* self, void*) {
 }
 Ref get_itemsize(PyObject* self, void*) { return integer(value_in<DType>(self).itemsize()); }
 
+Ref get_numpy_dtype(PyObject* self, void*) {
+  return check(calling<PyObject_CallFunctionObjArgs>(
+      python_function("refarray._numpy", "numpy_dtype").get(), self, nullptr));
+}
+
 PyGetSetDef kGetters[] = {
     {"name", slot<&get_name>, nullptr, kDTypeNameDoc, nullptr},
     {"kind", slot<&get_kind>, nullptr, kDTypeKindDoc, nullptr},
@@ -75,6 +81,7 @@ PyGetSetDef kGetters[] = {
     {"lanes", slot<&get_lanes>, nullptr, kDTypeLanesDoc, nullptr},
     {"padded", slot<&get_padded>, nullptr, kDTypePaddedDoc, nullptr},
     {"itemsize", slot<&get_itemsize>, nullptr, kDTypeItemsizeDoc, nullptr},
+    {"__numpy_dtype__", slot<&get_numpy_dtype>, nullptr, kDTypeNumpyDoc, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
@@ -87,8 +94,8 @@ Ref new_dtype_object(PyTypeObject* type, const core::DType& dtype) {
 core::DType dtype_value(PyObject* object) noexcept { return value_in<DType>(object); }
 
 Ref make_dtype_type(PyObject* module) {
-  return make_value_type<DType, &dtype_new, &dtype_repr>(module, "refarray.DType", kDTypeDoc,
-                                                         kGetters);
+  return make_value_type<DType, &dtype_new, &dtype_repr, &dtype_like>(module, "refarray.DType",
+                                                                      kDTypeDoc, kGetters);
 }
 
 }  // namespace refarray::extension

@@ -8,6 +8,7 @@
 #include "extension/capi/errors.hpp"
 #include "extension/capi/free_threading.hpp"
 #include "extension/capi/methods.hpp"
+#include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
 
 namespace refarray::extension {
@@ -82,6 +83,25 @@ Ref item(PyObject* self, PyObject*) {
   return read_element(readable.dtype, readable.data, readable.bit);
 }
 
+/// An empty specification gives str(self), as Python requires.
+Ref format(PyObject* self, PyObject* specification) {
+  if (!PyUnicode_Check(specification))
+    core::fail(Fault::kType, "a format specification must be a str, not ",
+               type_name(specification));
+  if (PyUnicode_GetLength(specification) == 0) return check(calling<PyObject_Str>(self));
+  return check(
+      calling<PyObject_Format>(only_number(self, "a format specification").get(), specification));
+}
+
+Ref round(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
+  if (nargs > 1) raise(PyExc_TypeError, "__round__() takes at most 1 argument (%zd given)", nargs);
+  const Ref number = only_real(self, "round()");
+  const Ref name = check(PyUnicode_InternFromString("__round__"));
+  const Ref function = check(calling<PyObject_GetAttr>(number.get(), name.get()));
+  PyObject* digits = nargs == 0 ? nullptr : args[0];
+  return check(calling<PyObject_CallFunctionObjArgs>(function.get(), digits, nullptr));
+}
+
 }  // namespace
 
 int array_truth(PyObject* self) {
@@ -116,6 +136,8 @@ PyMethodDef kElementMethods[] = {
     {"tolist", method<tolist>(), METH_NOARGS, kTolistDoc},
     {"item", method<item>(), METH_NOARGS, kItemDoc},
     {"__complex__", method<array_complex>(), METH_NOARGS, kComplexDoc},
+    {"__format__", method<format>(), METH_O, kFormatDoc},
+    {"__round__", method<round>(), METH_FASTCALL, kRoundDoc},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -5,8 +5,10 @@
 #include "extension/array/conversions.hpp"
 #include "extension/array/docstrings_types.hpp"
 #include "extension/array/object.hpp"
+#include "extension/arrow/docstrings.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
+#include "extension/capi/python_function.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -26,6 +28,12 @@ Ref get_itemsize(PyObject* self, void*) {
 }
 Ref get_readonly(PyObject* self, void*) {
   return check(PyBool_FromLong(!view_of(self).writable()));
+}
+
+Ref get_numpy_dtype(PyObject* self, void*) {
+  return check(
+      calling<PyObject_CallFunctionObjArgs>(python_function("refarray._numpy", "numpy_dtype").get(),
+                                            get_dtype(self, nullptr).get(), nullptr));
 }
 
 /// Checked: a broadcast array may have more bytes than int64 can count.
@@ -70,6 +78,8 @@ PyGetSetDef kArrayGetters[] = {
     {"readonly", slot<&get_readonly>, nullptr, kArrayReadonlyDoc, nullptr},
     {"T", slot<&get_T>, nullptr, kArrayTransposeDoc, nullptr},
     {"mT", slot<&get_mT>, nullptr, kArrayMatrixTransposeDoc, nullptr},
+    {"__arrow_c_array__", slot<&arrow_method>, nullptr, kArrowAttributeDoc, nullptr},
+    {"__numpy_dtype__", slot<&get_numpy_dtype>, nullptr, kArrayNumpyDtypeDoc, nullptr},
     {"__array_interface__", slot<&array_interface>, nullptr, kArrayInterfaceDoc, nullptr},
     {"__cuda_array_interface__", slot<&cuda_array_interface>, nullptr, kCudaArrayInterfaceDoc,
      nullptr},

@@ -65,7 +65,8 @@ void set_storage(PyObject* array, core::StoragePtr storage) noexcept {
   cast(array)->storage = storage.release();  // ownership moves here: nothing after it can fail
 }
 
-Ref make_array(const State& state, const core::ArrayView& view, core::StoragePtr storage) {
+Ref make_array(const State& state, const core::ArrayView& view, core::StoragePtr storage,
+               bool first) {
   ArrayObject* self = allocate(state, view.ndim);
   if (self == nullptr) {
     drop_storage(std::move(storage));
@@ -75,6 +76,7 @@ Ref make_array(const State& state, const core::ArrayView& view, core::StoragePtr
   self->dtype = view.dtype;
   self->bit = view.bit & 7U;
   self->readonly = view.readonly;
+  self->first = first;
   for (int i = 0; i < view.ndim; ++i) {
     self->dims()[i] = view.shape[i];
     self->dims()[view.ndim + i] = view.strides[i];
@@ -93,9 +95,18 @@ Ref alias_array(const State& state, PyObject* object) {
   self->dtype = from->dtype;
   self->bit = from->bit;
   self->readonly = from->readonly;
+  self->first = false;
   for (Py_ssize_t i = 0; i < 2 * ndim; ++i) self->dims()[i] = from->dims()[i];
   self->storage->retain();
   return Ref::steal(reinterpret_cast<PyObject*>(self));
+}
+
+std::size_t bytes_owned(PyObject* object) noexcept {
+  const ArrayObject* self = cast(object);
+  const auto axes = 2 * static_cast<std::size_t>(Py_SIZE(object));
+  const std::size_t size = sizeof(ArrayObject) + axes * sizeof(std::int64_t);
+  const bool counts = self->first || self->storage->is_last_reference();
+  return counts ? size + self->storage->host_block() : size;
 }
 
 void array_dealloc(PyObject* object) noexcept {

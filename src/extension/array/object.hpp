@@ -24,6 +24,7 @@ struct ArrayObject {
   core::DType dtype;
   std::uint8_t bit : 3;
   bool readonly : 1;
+  bool first : 1;   // made with its storage, not as a view of another array
   bool pooled : 1;  // of the main interpreter in a build with a GIL: see ObjectPool
 
   std::int64_t* dims() noexcept { return reinterpret_cast<std::int64_t*>(this + 1); }
@@ -48,12 +49,17 @@ inline core::StoragePtr share_storage(PyObject* object) noexcept {
 }
 
 /// A new array object. Takes ownership of `storage`, and drops it when this throws; ignores
-/// `view.storage`.
-Ref make_array(const State& state, const core::ArrayView& view, core::StoragePtr storage);
+/// `view.storage`. `first`: no other array has the storage yet.
+Ref make_array(const State& state, const core::ArrayView& view, core::StoragePtr storage,
+               bool first = false);
 inline Ref make_array(const State& state, core::Array&& array) {
   const core::ArrayView view = array.view();
-  return make_array(state, view, std::move(array.storage));
+  const bool first = array.storage && array.storage->is_last_reference();
+  return make_array(state, view, std::move(array.storage), first);
 }
+/// The bytes of the object and of the host memory that refarray allocated for it, which count for
+/// the array that was made with them, or else for the only one that is left: sys.getsizeof().
+std::size_t bytes_owned(PyObject* array) noexcept;
 /// Sets the storage of an array that was made without one.
 void set_storage(PyObject* array, core::StoragePtr storage) noexcept;
 /// As make_array(), but calls `make_storage` after everything else that can fail. `make_storage`

@@ -16,7 +16,6 @@ extern PyMethodDef kCreationFunctions[];      // creation/creation.cpp
 extern PyMethodDef kManipulationFunctions[];  // array/manipulation.cpp
 extern PyMethodDef kBufferFunctions[];        // interop/buffer_import.cpp: from_buffer
 extern PyMethodDef kInterfaceFunctions[];     // interop/array_interface_import.cpp
-extern PyMethodDef kNumpyFunctions[];         // interop/numpy.cpp: private
 extern PyMethodDef kImportFunctions[];        // dlpack/import.cpp: from_dlpack, from_capsule
 extern PyMethodDef kExportFunctions[];        // dlpack/export.cpp: to_capsule
 extern PyMethodDef kStreamFunctions[];        // devices/stream_type.cpp: private
@@ -27,12 +26,14 @@ extern PyMethodDef kPickleFunctions[];        // array/pickle.cpp: private
 // Methods and getters of the array type.
 extern PyMethodDef kManipulationMethods[];  // array/manipulation.cpp
 extern PyMethodDef kElementMethods[];       // array/element_methods.cpp: tolist, item
+extern PyMethodDef kByteMethods[];          // array/bytes.cpp: tobytes, view, __sizeof__
 extern PyMethodDef kPickleMethods[];  // array/pickle.cpp: __reduce_ex__, __copy__, __deepcopy__
 extern PyMethodDef kExportMethods[];  // dlpack/export.cpp: __dlpack__, __dlpack_device__
 extern PyMethodDef kNumpyMethods[];   // interop/numpy.cpp: __array__, numpy
 extern PyGetSetDef kArrayGetters[];   // array/getters.cpp
 Ref cuda_array_interface(PyObject* self, void*);  // interop/cuda_array_interface.cpp
 Ref array_interface(PyObject* self, void*);       // interop/array_interface_export.cpp
+Ref arrow_method(PyObject* self, void*);          // arrow/export.cpp: __arrow_c_array__
 
 // Slots of the array type. Those that return Ref, void or an integer throw on error.
 Ref array_subscript(PyObject* self, PyObject* index);  // array/indexing.cpp

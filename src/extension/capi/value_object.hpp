@@ -1,16 +1,18 @@
 // Common base of DType and Device: a final, immutable Python object that wraps a C++ value with a
-// name. It equals objects of the same value, and the str of its name.
+// name. It equals objects of the same value, its name, and what stands for it in other libraries.
 #pragma once
 
 #include <Python.h>
 
 #include <atomic>
+#include <optional>
 #include <string>
 
 #include "extension/capi/docstrings.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/free_threading.hpp"
 #include "extension/capi/ref.hpp"
+#include "extension/module/state.hpp"
 
 namespace refarray::extension {
 
@@ -59,7 +61,8 @@ Ref value_text(PyObject* self) {
   return check(PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
 }
 
-/// hash(x) == hash(str(x)), because x == str(x).
+/// hash(x) == hash(str(x)), because x == str(x). Objects of other libraries that equal x have
+/// hashes of their own, as those of NumPy's dtypes and their names differ.
 template <class Value>
 Py_hash_t value_hash(PyObject* self) {
   auto& cached = ValueObject<Value>::cast(self)->hash;
@@ -71,15 +74,19 @@ Py_hash_t value_hash(PyObject* self) {
   return hash;
 }
 
-template <class Value>
+/// Equal if `kLike` converts `other` to the same value. NotImplemented for what it cannot convert,
+/// so that the other operand is asked.
+template <class Value, auto kLike>
 Ref value_compare(PyObject* self, PyObject* other, int operation) {
-  const bool same_type = Py_TYPE(self) == Py_TYPE(other);
-  if ((operation != Py_EQ && operation != Py_NE) || (!same_type && !PyUnicode_Check(other))) {
-    return Ref::borrow(Py_NotImplemented);
+  if (operation != Py_EQ && operation != Py_NE) return Ref::borrow(Py_NotImplemented);
+  const Value& own = value_in<Value>(self);
+  bool equal = PyUnicode_Check(other) &&  // a shortcut: kLike knows the name too
+               PyUnicode_CompareWithASCIIString(other, core::name(own).c_str()) == 0;
+  if (!equal) {
+    const std::optional<Value> value = kLike(State::of_object(self), other);
+    if (!value) return Ref::borrow(Py_NotImplemented);
+    equal = *value == own;
   }
-  const bool equal = same_type ? value_in<Value>(self) == value_in<Value>(other)
-                               : PyUnicode_CompareWithASCIIString(
-                                     other, core::name(value_in<Value>(self)).c_str()) == 0;
   return Ref::borrow(equal == (operation == Py_EQ) ? Py_True : Py_False);
 }
 
@@ -99,8 +106,9 @@ inline PyObject* only_argument(PyObject* args, PyObject* kwargs, const char* for
   return out;
 }
 
-/// Creates the type of such objects; `kNew` is its tp_new, `kRepr` its tp_repr.
-template <class Value, auto kNew, auto kRepr>
+/// Creates the type of such objects; `kNew` is its tp_new, `kRepr` its tp_repr, `kLike` converts
+/// objects that are equal to one of them.
+template <class Value, auto kNew, auto kRepr, auto kLike>
 Ref make_value_type(PyObject* module, const char* name, const char* doc, PyGetSetDef* getters) {
   static PyMethodDef methods[] = {
       {"__reduce__", method<&value_reduce<Value>>(), METH_NOARGS, kValueReduceDoc},
@@ -114,7 +122,7 @@ Ref make_value_type(PyObject* module, const char* name, const char* doc, PyGetSe
       {Py_tp_repr, slot_pointer<kRepr>()},
       {Py_tp_str, slot_pointer<&value_text<Value>>()},
       {Py_tp_hash, slot_pointer<&value_hash<Value>>()},
-      {Py_tp_richcompare, slot_pointer<&value_compare<Value>>()},
+      {Py_tp_richcompare, slot_pointer<&value_compare<Value, kLike>>()},
       {Py_tp_getset, getters},
       {Py_tp_methods, methods},
       {0, nullptr},

@@ -54,8 +54,8 @@ Ref new_device_object(PyTypeObject* type, const core::Device& device) {
 core::Device device_value(PyObject* object) noexcept { return value_in<Device>(object); }
 
 Ref make_device_type(PyObject* module) {
-  return make_value_type<Device, &device_new, &device_repr>(module, "refarray.Device", kDeviceDoc,
-                                                            device_getters);
+  return make_value_type<Device, &device_new, &device_repr, &device_like>(
+      module, "refarray.Device", kDeviceDoc, device_getters);
 }
 
 }  // namespace refarray::extension

@@ -11,13 +11,16 @@ inline constexpr char kDeviceDoc[] = R"doc(Device(name)
 The device on which an array's elements are stored. Immutable, hashable, picklable.
 
 name: a Device or a str: 'cpu', 'cuda:1', 'rocm:0', 'cuda_managed:0', or 'cuda_host'
-    and 'rocm_host' for pinned host memory. 'cuda' means 'cuda:0'.
+    and 'rocm_host' for pinned host memory, where 'cuda' means 'cuda:0' and 'hip:1'
+    means 'rocm:1'; or a device of PyTorch, JAX or tvm-ffi. torch.device('cuda') means
+    'cuda:0', whatever PyTorch's current device is.
 
-Creating a Device does not check that this machine has such a device. A Device
-compares equal to its name, as str() returns it, and has the same hash.
+Creating a Device does not check that this machine has such a device. device == x is
+true if Device(x) is that device. The hash is that of the name, as str() returns it.
 
-Raises TypeError for an argument of another type, ValueError for an unknown name.
-Array API: device objects.)doc";
+Raises TypeError for an object that is not known to be a device, ValueError for an
+unknown name and for a device that refarray does not support. Array API: device
+objects.)doc";
 
 inline constexpr char kDeviceKindDoc[] =
     R"doc(The kind of memory, a str.

@@ -68,9 +68,4 @@ bfloat16, float8 and padded float6 and float4 get the dtypes of ml_dtypes.
 Raises TypeError for dtypes that NumPy does not have (complex32, vectors, packed
 elements) and for device memory; ImportError without NumPy or ml_dtypes.)doc";
 
-inline constexpr char kReinterpretDoc[] = R"doc(_reinterpret($module, x, dtype, /)
---
-
-Return a view of x that reads the same bytes as another dtype of the same size.)doc";
-
 }  // namespace refarray::extension

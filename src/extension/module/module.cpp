@@ -49,7 +49,7 @@ void add_dtypes(PyObject* module, State& state) {
 void add_functions(PyObject* module) {
   for (PyMethodDef* table :
        {kCreationFunctions, kManipulationFunctions, kCopyFunctions, kBufferFunctions,
-        kInterfaceFunctions, kNumpyFunctions, kImportFunctions, kExportFunctions, kInspectFunctions,
+        kInterfaceFunctions, kImportFunctions, kExportFunctions, kInspectFunctions,
         kPickleFunctions, kCopySettingFunctions, kCopyBenchmarkFunctions, kStreamFunctions,
         kDeviceFunctions}) {
     check(PyModule_AddFunctions(module, table));

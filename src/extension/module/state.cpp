@@ -58,6 +58,7 @@ void State::fill_names() {
   name(Slot::kArrayMethodName, "__array__");
   name(Slot::kNumpyName, "numpy");
   name(Slot::kNumpyMaName, "numpy.ma");
+  name(Slot::kArrayStructName, "__array_struct__");
   const auto share = [this](Slot slot, PyObject* made) {
     set(slot, compat::make_immortal(check(made)));
   };

@@ -39,12 +39,15 @@ enum class Key : std::uint8_t {
   kSource,
   kDestination,
   kCapsule,
+  kOrder,
+  kRequestedSchema,
   kCount
 };
 inline constexpr std::array<const char*, static_cast<std::size_t>(Key::kCount)> kKeywordTexts{
-    "stream", "max_version", "dl_device", "copy",       "device",      "dtype",
-    "x",      "obj",         "shape",     "fill_value", "start",       "stop",
-    "step",   "axes",        "axis",      "source",     "destination", "capsule"};
+    "stream", "max_version", "dl_device", "copy",  "device",
+    "dtype",  "x",           "obj",       "shape", "fill_value",
+    "start",  "stop",        "step",      "axes",  "axis",
+    "source", "destination", "capsule",   "order", "requested_schema"};
 
 /// The other objects in the state.
 enum class Slot : std::uint8_t {
@@ -66,6 +69,7 @@ enum class Slot : std::uint8_t {
   kArrayMethodName,    // "__array__"
   kNumpyName,          // "numpy"
   kNumpyMaName,        // "numpy.ma"
+  kArrayStructName,    // "__array_struct__"
   kKwCopy,             // ("copy",)
   kOurVersion,         // (major, minor) of our DLPack
   kKwMaxVersion,       // ("max_version",)

@@ -1,0 +1,85 @@
+// tobytes(), view() and __sizeof__(): the bytes of an array.
+#include <cstdint>
+#include <string>
+
+#include "core/error.hpp"
+#include "extension/array/conversions.hpp"
+#include "extension/array/docstrings.hpp"
+#include "extension/array/object.hpp"
+#include "extension/capi/args.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/capi/methods.hpp"
+#include "extension/capi/object_text.hpp"
+#include "extension/copy/copying.hpp"
+
+namespace refarray::extension {
+namespace {
+
+using core::Fault;
+
+/// The order of the elements in tobytes(). 'A' is column-major for arrays that are.
+bool is_column_major(const core::ArrayView& array, PyObject* order) {
+  if (!is_given(order)) return false;
+  if (!PyUnicode_Check(order))
+    core::fail(Fault::kType, "order must be 'C', 'F', 'A' or None, not ", type_name(order));
+  const std::string text = utf8(order);
+  if (text == "C" || text == "F") return text == "F";
+  if (text != "A")
+    core::fail(Fault::kValue, "order is ", short_repr(order), "; it must be 'C', 'F', 'A' or None");
+  return core::is_f_contiguous(array.extents(), array.stride_span()) &&
+         !core::is_c_contiguous(array.extents(), array.stride_span());
+}
+
+/// Uninitialized. Its MemoryError names the size.
+Ref new_bytes(std::int64_t nbytes) {
+  Ref out = Ref::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(nbytes)));
+  if (out) return out;
+  if (PyErr_ExceptionMatches(PyExc_MemoryError) == 0) throw ErrorSet{};
+  PyErr_Clear();  // replaced by a message with the size
+  core::fail(Fault::kMemory, "no memory for ", nbytes, " bytes");
+}
+
+Ref tobytes(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  static constexpr Signature<1> kSignature{"tobytes", {Key::kOrder}, 1, 0, 0};
+  const auto [order] = bind(kSignature, State::of_object(self), args, nargs, kwnames);
+  const core::ArrayView array = view_of(self);
+  const bool reversed = is_column_major(array, order);
+  const std::int64_t nbytes = core::checked_nbytes(array.size(), array.dtype);
+  core::Array owner;
+  const core::ArrayView readable = to_readable(array, "tobytes()", owner);
+  const core::Layout from = reversed
+                                ? core::reversed_axes(readable.extents(), readable.stride_span())
+                                : core::Layout(readable.extents(), readable.stride_span());
+  Ref out = new_bytes(nbytes);
+  if (nbytes == 0) return out;
+  core::Array into{{},          reinterpret_cast<std::byte*>(PyBytes_AsString(out.get())),
+                   array.dtype, 0,
+                   false,       core::c_layout(from.extents())};
+  into.data[nbytes - 1] = std::byte{0};  // the unused bits after packed elements
+  copy_elements(into, core::with_layout(readable, from, 0));
+  return out;
+}
+
+Ref view(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  static constexpr Signature<1> kSignature{"view", {Key::kDtype}, 1, 1, 0};
+  const State& state = State::of_object(self);
+  const auto [dtype] = bind(kSignature, state, args, nargs, kwnames);
+  return make_array(state, core::with_dtype(view_of(self), to_dtype(state, dtype)));
+}
+
+Ref size_in_memory(PyObject* self, PyObject*) {
+  return check(PyLong_FromSize_t(bytes_owned(self)));
+}
+
+constexpr int kKeywords = METH_FASTCALL | METH_KEYWORDS;
+
+}  // namespace
+
+PyMethodDef kByteMethods[] = {
+    {"tobytes", method<&tobytes>(), kKeywords, kTobytesDoc},
+    {"view", method<&view>(), kKeywords, kViewDoc},
+    {"__sizeof__", method<&size_in_memory>(), METH_NOARGS, kSizeofDoc},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace refarray::extension
