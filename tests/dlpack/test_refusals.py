@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from helpers.leaks import blocks_left
+from helpers.leaks import blocks_left, quick_collections
 from native.corpus import FLOATS
 from native.producers import Recorder, foreign
 
@@ -38,13 +38,14 @@ def heap_growth(work: Callable[[], object], repeats: int = 50, rounds: int = 3) 
     threads of the test runner allocate too."""
     growth = []
     work()
-    for _ in range(rounds):
-        gc.collect()
-        before = heap_in_use()
-        for _ in range(repeats):
-            work()
-        gc.collect()
-        growth.append(heap_in_use() - before)
+    with quick_collections():
+        for _ in range(rounds):
+            gc.collect()
+            before = heap_in_use()
+            for _ in range(repeats):
+                work()
+            gc.collect()
+            growth.append(heap_in_use() - before)
     return min(growth) // repeats
 
 
