@@ -208,6 +208,43 @@ def test_expectations_are_strict_both_ways(numpy_run: Run) -> None:
     assert [entry.id for entry in verdict.stale] == ["FLAG-03"]
 
 
+MYLIB = """
+from refarray.conformance import Subject
+
+MYLIB = Subject(
+    "mylib",
+    imports="import numpy as mylib",
+    arrays={"plain": "mylib.arange(6, dtype='float32')", "empty": "mylib.empty(0)"},
+    from_dlpack="mylib.from_dlpack({})",
+)
+"""
+
+
+@pytest.mark.parametrize("named", ["mylib", "mypackage.module:MYLIB"])
+def test_expectations_name_the_adapter_or_where_it_is(
+    named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The manual's adapter and its file of expectations."""
+    (tmp_path / "mypackage").mkdir()
+    (tmp_path / "mypackage/module.py").write_text(MYLIB)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
+    known = tmp_path / "known.toml"
+    command = ["check", "mypackage.module:MYLIB", "--only", "COPY-07", "FLAG-03", "--expect"]
+
+    known.write_text(EXPECT.format("COPY-07").replace("numpy", named))
+    assert main([*command, str(known)]) == 0
+    out = capsys.readouterr().out
+    assert "FAIL  COPY-07" in out and "not expected" not in out and "not tried" not in out
+
+    known.write_text((EXPECT.format("COPY-07") + EXPECT.format("FLAG-03")).replace("numpy", named))
+    assert main([*command, str(known)]) == 2
+    assert f"stale: FLAG-03 {named} is expected to fail, and does not" in capsys.readouterr().out
+
+    known.write_text(EXPECT.format("COPY-07").replace("numpy", named) + EXPECT.format("VERS-05"))
+    assert main([*command, str(known)]) == 0
+    assert "not tried: VERS-05 numpy is about a subject" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

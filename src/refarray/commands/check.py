@@ -159,6 +159,8 @@ def status_against(runs: list[Run], known: list[Expectation]) -> int:
         )
     for entry in verdict.stale:
         print(f"stale: {entry} is expected to {entry.outcome}, and does not")
+    for entry in verdict.elsewhere:
+        print(f"not tried: {entry} is about a subject that is not checked here")
     if incomplete(runs):
         return 3
     if verdict.unexpected:

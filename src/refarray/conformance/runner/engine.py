@@ -29,11 +29,14 @@ class Run:
     """The findings on one subject."""
 
     subject: str
+    """As the user named it: "numpy", "mypackage.module:MYLIB"."""
     version: str = ""
     broken: str = ""
     """Why nothing could be tried, such as a failed import; empty otherwise."""
     findings: list[Finding] = field(default_factory=list)
     seconds: float = 0.0
+    name: str = ""
+    """The name in its adapter, such as "mylib"; empty if it could not be imported."""
 
 
 def selected(*, full: bool = False, ids: Sequence[str] = ()) -> list[Check]:
@@ -149,6 +152,7 @@ class Trial:
         """The worker of that mode, started if necessary."""
         if mode not in self.workers:
             self.workers[mode] = self.begun(mode)
+            self.run.name = self.workers[mode].name
             self.run.version = self.workers[mode].version
             self.without = self.workers[mode].without
         return self.workers[mode]
@@ -257,6 +261,7 @@ def run_subject(
     out = trials[0].run
     for other in trials[1:]:
         out.findings += other.run.findings
+        out.name = out.name or other.run.name
         out.version = out.version or other.run.version
         out.broken = out.broken or other.run.broken
     out.seconds = time.monotonic() - started

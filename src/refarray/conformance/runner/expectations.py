@@ -36,11 +36,15 @@ class Expectation:
     versions: str = ""
     issue: str = ""
 
-    def covers(self, found: Finding) -> bool:
-        """Whether the entry is about that finding."""
+    def concerns(self, run: Run) -> bool:
+        """Whether the entry names the subject of the run: as the user did, or as its adapter."""
+        return self.subject in {run.subject, run.name}
+
+    def covers(self, found: Finding, run: Run) -> bool:
+        """Whether the entry is about that finding of the run."""
         return (
             found.id == self.id
-            and found.subject == self.subject
+            and self.concerns(run)
             and self.case in {"", found.case}
             and self.role in {"", found.role}
             and matches(found.version, self.versions)
@@ -129,39 +133,51 @@ class Verdict:
     """Failures that no entry covers, or whose entry has another outcome."""
     stale: tuple[Expectation, ...]
     """Entries of tried subjects that no finding confirms."""
+    elsewhere: tuple[Expectation, ...]
+    """Entries about subjects that are not among the runs."""
 
 
 def compare(runs: Iterable[Run], expected: Sequence[Expectation]) -> Verdict:
-    """Compares the findings with the entries, both ways. Ignores entries about versions or subjects
-    that were not tried, and about cases in which the kit failed (Outcome.ERROR)."""
+    """Compares the findings with the entries, both ways. Ignores entries about versions that were
+    not tried, and about cases in which the kit failed (Outcome.ERROR)."""
+    runs = list(runs)
+    elsewhere = [entry for entry in expected if not any(entry.concerns(run) for run in runs)]
     runs = [run for run in runs if not run.broken]
     confirmed: set[Expectation] = set()
     unexpected = []
-    for found in (found for run in runs for found in run.findings):
-        entries = [entry for entry in expected if entry.covers(found)]
+    for run, found in [(each, found) for each in runs for found in each.findings]:
+        entries = [entry for entry in expected if entry.covers(found, run)]
         if any(entry.outcome is found.outcome for entry in entries):
             confirmed.update(entry for entry in entries if entry.outcome is found.outcome)
         elif found.outcome.failed:
             unexpected.append(found)
-    tried = {(run.subject, found.id) for run in runs for found in run.findings}
-    versions = {run.subject: run.version for run in runs}
-    unknown = [found for run in runs for found in run.findings if found.outcome is Outcome.ERROR]
     stale = [
         entry
         for entry in expected
-        if entry not in confirmed
-        and not any(entry.covers(found) for found in unknown)
-        and (entry.subject, entry.id) in tried
-        and matches(versions[entry.subject], entry.versions)
+        if entry not in confirmed and any(_judged(entry, run) for run in runs)
     ]
-    return Verdict(tuple(unexpected), tuple(stale))
+    return Verdict(tuple(unexpected), tuple(stale), tuple(elsewhere))
+
+
+def _judged(entry: Expectation, run: Run) -> bool:
+    """Whether the run tried the entry's requirement on its subject and version, and the kit did not
+    fail in one of its cases."""
+    unknown = (found for found in run.findings if found.outcome is Outcome.ERROR)
+    return (
+        entry.concerns(run)
+        and matches(run.version, entry.versions)
+        and any(found.id == entry.id for found in run.findings)
+        and not any(entry.covers(found, run) for found in unknown)
+    )
 
 
 def forgiven(run: Run, expected: Sequence[Expectation]) -> Run:
     """The run with a note on each expected failure; the outcomes are unchanged."""
     findings = []
     for found in run.findings:
-        entry = next((e for e in expected if e.covers(found) and e.outcome is found.outcome), None)
+        entry = next(
+            (e for e in expected if e.covers(found, run) and e.outcome is found.outcome), None
+        )
         note = (
             f" (expected: {entry.reason}{f', {entry.issue}' if entry.issue else ''})"
             if entry

@@ -247,6 +247,7 @@ def serve(
     without = without_devices(producer, where)
     say(
         {
+            "name": found.name,
             "version": found.version,
             "forks": forks,
             "without": without,

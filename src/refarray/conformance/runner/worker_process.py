@@ -113,6 +113,7 @@ class Worker:
                 self.fork_server = ForkServer(other)
             else:
                 other.close()
+        self.name: str = hello["name"]
         self.version: str = hello["version"]
         self.forks: bool = hello["forks"]
         self.without: str = hello["without"]
