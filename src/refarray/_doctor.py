@@ -123,8 +123,9 @@ def doctor(*, partners: bool = True) -> Report:
     """Report on this build, the interpreter, GPU drivers, environment variables and partners.
 
     partners: whether to import each installed partner library, to find out which version of DLPack
-        it supports. Each is imported in a separate process, with a timeout of 20 seconds. False
-        reports only the installed versions.
+        it supports. Each is imported in a separate process, which is given up after 20 seconds
+        without progress or 60 seconds of processor time; a busy machine only delays the report.
+        False reports only the installed versions.
 
     The report prints as text; `to_dict()` returns it for JSON, and `ok` is True if there are no
     problems.

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module, metadata
 from pathlib import Path
 
-SECONDS = 20.0  # timeout of all partners, which are imported concurrently
+SECONDS = 20.0  # without progress, after which a partner is given up; a busy machine only delays it
+CPU_SECONDS = 60.0  # of processor time, likewise
+LONGEST = 600.0  # seconds for all partners, which are imported concurrently
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,18 +118,15 @@ def start(partner: Partner) -> subprocess.Popen[str]:
     )
 
 
-def conclude(
-    partner: Partner, version: str, process: subprocess.Popen[str], seconds: float
-) -> Finding:
-    """Wait at most `seconds` for a partner's process and return the result."""
-    try:
-        output, _ = process.communicate(timeout=max(seconds, 0.0))
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
-        return Finding(
-            partner.distribution, version, None, None, f"did not answer within {SECONDS:g} s", True
-        )
+def conclude(partner: Partner, version: str, process: subprocess.Popen[str]) -> Finding:
+    """Wait for a partner's process and return the result. A process that hangs is killed."""
+    from refarray.conformance.runner.hang_detector import HangDetector, communicate
+
+    detector = HangDetector(process.pid, LONGEST, SECONDS, CPU_SECONDS)
+    output, ended = communicate(process, detector)
+    if not ended:
+        detail = f"no answer: {SECONDS:g} s without progress, or {CPU_SECONDS:g} s of CPU time"
+        return Finding(partner.distribution, version, None, None, detail, True)
     try:
         result = json.loads(output.rstrip().rpartition("\n")[2])
     except ValueError:
@@ -147,19 +146,13 @@ def conclude(
 def find_partners(*, measured: bool) -> list[Finding]:
     """Return a result for every partner. `measured`: import the installed ones, concurrently."""
     versions = {partner: installed_version(partner.distribution) for partner in PARTNERS}
-    running = {}
-    if measured:
-        running = {
-            partner: start(partner) for partner in PARTNERS if versions[partner] and partner.array
-        }
-    end = time.monotonic() + SECONDS
-    findings = []
-    for partner, version in versions.items():
-        if version and partner in running:
-            findings.append(conclude(partner, version, running[partner], end - time.monotonic()))
-        else:
-            note = partner.note or "not measured"
-            findings.append(
-                Finding(partner.distribution, version, None, None, note if version else "", False)
-            )
-    return findings
+
+    def find(partner: Partner) -> Finding:
+        version = versions[partner]
+        if version and measured and partner.array:
+            return conclude(partner, version, start(partner))
+        note = partner.note or "not measured"
+        return Finding(partner.distribution, version, None, None, note if version else "", False)
+
+    with ThreadPoolExecutor(max(len(PARTNERS), 1)) as threads:
+        return list(threads.map(find, PARTNERS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import time
@@ -73,6 +74,41 @@ def test_without_proc_only_the_timeout_counts(
     monkeypatch.setattr(hang_detector, "PROC", tmp_path)
     with running(SLEEPS) as pid:
         assert not waited(pid, most=0.8)
+
+
+def test_the_processor_time_can_be_limited() -> None:
+    with running(WORKS) as pid:
+        detector = HangDetector(pid, 60, idle=0.5, cpu=0.5)
+        while not detector.over():
+            time.sleep(0.05)
+        assert time.monotonic() < detector.end
+
+
+def test_a_patient_timeout_counts_processor_time() -> None:
+    with running(SLEEPS) as pid:
+        idle = hang_detector.patient(pid, 0.5)
+        assert idle.end - time.monotonic() > 5  # a process that waits for a CPU has this long
+        while not idle.over():
+            time.sleep(0.05)
+        assert time.monotonic() < idle.end
+    with running(WORKS) as pid:
+        busy = hang_detector.patient(pid, 0.5)
+        while not busy.over():
+            time.sleep(0.05)
+        work = hang_detector.work(pid)
+        assert work is not None and busy.used is not None and work[0] - busy.used >= 0.5
+
+
+@pytest.mark.parametrize(
+    ("script", "ended"),
+    [("print(5); import time; time.sleep(100)", False), ("print(5); raise SystemExit(3)", True)],
+)
+def test_the_output_of_a_process_that_ends_or_hangs(script: str, ended: bool) -> None:
+    command = [sys.executable, "-uc", script]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    detector = HangDetector(process.pid, 60, idle=0.5)
+    assert hang_detector.communicate(process, detector) == ("5\n", ended)
+    assert process.returncode == (3 if ended else -signal.SIGKILL)
 
 
 def after_the_interpreter(subject: str) -> Finding:

@@ -9,9 +9,10 @@ from refarray.commands import Subparsers
 
 DESCRIPTION = """\
 Report on this build, the interpreter, GPU drivers (and why there is no device), environment
-variables, and installed partner libraries. Each partner is imported in a separate process, with a
-timeout of 20 seconds, to find out which version of DLPack it supports. Exit status: 1 if a problem
-was found; a missing GPU or partner is not a problem.
+variables, and installed partner libraries. Each partner is imported in a separate process, to find
+out which version of DLPack it supports, and given up after 20 seconds without progress, or after 60
+seconds of processor time. Exit status: 1 if a problem was found; a missing GPU or partner is not a
+problem.
 """
 
 

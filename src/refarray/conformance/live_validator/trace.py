@@ -15,10 +15,11 @@ from refarray.conformance.harness.producer import raised
 from refarray.conformance.live_validator.calls import Step
 from refarray.conformance.matrix.exchange import Arrival
 from refarray.conformance.report.timeline import lines, timeline_lines
+from refarray.conformance.runner.hang_detector import communicate, patient
 from refarray.conformance.runner.worker_process import how_it_ended
 
 SECONDS = 60.0
-"""Timeout of the process: both imports and the exchange."""
+"""Timeout of the process, for both imports and the exchange; see patient()."""
 START = "from refarray.conformance.live_validator.trace import main; main()"
 
 
@@ -148,13 +149,11 @@ def trace(
         stderr=subprocess.DEVNULL,
     )
     out = Trace(producer, consumer, array)
-    try:
-        output, _ = process.communicate(timeout=SECONDS)
-        out.died = how_it_ended(process.returncode) if process.returncode else ""
-    except subprocess.TimeoutExpired:
-        process.kill()
-        output, _ = process.communicate()
+    output, ended = communicate(process, patient(process.pid, SECONDS))
+    if not ended:
         out.died = f"no end within {SECONDS:g} s"
+    elif process.returncode:
+        out.died = how_it_ended(process.returncode)
     for line in output.decode().splitlines():
         add_message(out, json.loads(line))
     return out

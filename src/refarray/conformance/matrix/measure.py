@@ -16,12 +16,13 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from refarray.conformance.matrix.exchange import Arrival, Exchange
+from refarray.conformance.runner.hang_detector import LOOK_SECONDS, kill, patient
 from refarray.conformance.runner.worker_process import how_it_ended
 
 IMPORT_SECONDS = 60.0
-"""Timeout of both imports together."""
+"""Timeout of both imports together; see patient()."""
 SECONDS = 10.0
-"""Timeout of one exchange."""
+"""Timeout of one exchange; likewise."""
 PARALLEL_PAIRS = 2
 """Number of pairs measured at the same time."""
 START = "from refarray.conformance.matrix.measure import main; main()"
@@ -119,10 +120,13 @@ def messages(process: subprocess.Popen[bytes]) -> Iterator[dict[str, Any]]:
     """The messages of the child process. TimeoutError if the next one takes too long."""
     assert process.stdout is not None
     buffer, seconds = b"", IMPORT_SECONDS
+    detector = patient(process.pid, seconds)
     while True:
-        ready, _, _ = select.select([process.stdout], [], [], seconds)
+        ready, _, _ = select.select([process.stdout], [], [], LOOK_SECONDS)
         if not ready:
-            raise TimeoutError(f"no answer in {seconds:g} s")
+            if detector.over():
+                raise TimeoutError(f"no answer in {seconds:g} s")
+            continue
         chunk = os.read(process.stdout.fileno(), 65536)
         if not chunk:
             return
@@ -130,6 +134,7 @@ def messages(process: subprocess.Popen[bytes]) -> Iterator[dict[str, Any]]:
         for line in lines:
             seconds = SECONDS
             yield json.loads(line)
+        detector = patient(process.pid, seconds)
 
 
 def attempt(cell: Cell, done: list[str]) -> bool:
@@ -157,7 +162,7 @@ def attempt(cell: Cell, done: list[str]) -> bool:
             else:
                 cell.broken = message["broken"]
     except TimeoutError as reason:
-        process.kill()
+        kill(process.pid)
         died, what = str(reason), Arrival.HUNG
     finally:
         assert process.stdout is not None

@@ -4,11 +4,14 @@ machine does not count as hung. Reads /proc."""
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
+import subprocess
 import time
 from collections import defaultdict, deque
 from pathlib import Path
+from typing import AnyStr
 
 IDLE_SECONDS = 3.0
 """A process hangs if for this long it uses no CPU time and waits neither for a CPU nor a disk."""
@@ -16,6 +19,8 @@ LOOK_SECONDS = 0.25
 """The interval between two samples."""
 TRICKLE = 0.05
 """The CPU share up to which a process counts as idle, such as one that polls a lock."""
+LONGEST = 20
+"""The limit of a patient timeout, as a multiple of its seconds."""
 PROC = Path("/proc")
 
 
@@ -65,11 +70,17 @@ def work(pid: int) -> tuple[float, bool] | None:
 
 
 class HangDetector:
-    """The timeout of one answer: until the process hangs, or `most` seconds."""
+    """The timeout of one answer: until the process hangs for `idle` seconds, has used `cpu` seconds
+    of processor time, or `most` seconds have passed."""
 
-    def __init__(self, pid: int, most: float, idle: float = IDLE_SECONDS) -> None:
+    def __init__(
+        self, pid: int, most: float, idle: float = IDLE_SECONDS, cpu: float = math.inf
+    ) -> None:
         self.pid = pid
         self.idle = idle
+        self.cpu = cpu
+        self.used: float | None = None
+        """The CPU seconds at the first sample."""
         self.end = time.monotonic() + most
         self.looks: deque[tuple[float, float, bool]] = deque()
         """(time of the sample, CPU seconds until then, whether a thread ran)."""
@@ -82,8 +93,29 @@ class HangDetector:
         seen = work(self.pid)
         if seen is None:
             return False
+        if self.used is None:
+            self.used = seen[0]
+        if seen[0] - self.used >= self.cpu:
+            return True
         self.looks.append((now, *seen))
         if now - self.looks[0][0] < self.idle:
             return False
         (since, used, _), ran = self.looks.popleft(), [look[2] for look in self.looks]
         return seen[0] - used < TRICKLE * (now - since) and sum(ran) < len(ran) / 2
+
+
+def patient(pid: int, seconds: float) -> HangDetector:
+    """A timeout that a busy machine does not shorten: `seconds` without progress, or of processor
+    time."""
+    return HangDetector(pid, LONGEST * seconds, seconds, seconds)
+
+
+def communicate(process: subprocess.Popen[AnyStr], detector: HangDetector) -> tuple[AnyStr, bool]:
+    """The standard output of a process, and whether it ended by itself; otherwise it is killed."""
+    while True:
+        try:
+            return process.communicate(timeout=LOOK_SECONDS)[0], True
+        except subprocess.TimeoutExpired:
+            if detector.over():
+                kill(process.pid)
+                return process.communicate()[0], False
