@@ -7,6 +7,7 @@
 #include "extension/array/element.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/object_text.hpp"
+#include "extension/interop/array_interface.hpp"
 #include "extension/interop/protocol_order.hpp"
 
 namespace refarray::extension {
@@ -31,22 +32,32 @@ bool is_instance(PyObject* object, PyTypeObject* type) noexcept {
   return type != nullptr && PyType_IsSubtype(Py_TYPE(object), type) != 0;
 }
 
-Ref attribute(PyObject* object, const char* name) {
-  return check(calling<PyObject_GetAttrString>(object, name));
+Ref dtype_object(State& state, PyObject* scalar) {
+  return check(calling<PyObject_GetAttr>(scalar, state.get(Key::kDtype)));
 }
 
-/// The one-letter kind of the scalar's dtype, or '\0'.
-char kind_of(PyObject* dtype) {
-  const Ref kind = attribute(dtype, "kind");
-  const std::string text = PyUnicode_Check(kind.get()) ? utf8(kind.get()) : std::string();
-  return text.size() == 1 ? text[0] : '\0';
+/// The scalar's dtype as the array interface writes it: "<f4", "|V2", "<M8[s]". NumPy computes it
+/// in C, unlike the name.
+std::string typestr_of(State& state, PyObject* dtype) {
+  const Ref text = check(calling<PyObject_GetAttr>(dtype, state.get(Slot::kStrName)));
+  if (!PyUnicode_Check(text.get())) {
+    core::fail(core::Fault::kType, "dtype.str of a NumPy scalar must be a str, not ",
+               type_name(text.get()));
+  }
+  return utf8(text.get());
 }
+
+/// The one-letter kind: b, i, u, f, c, M, m, or V and others for types defined elsewhere.
+char kind_of(const std::string& typestr) noexcept { return typestr.size() > 1 ? typestr[1] : '\0'; }
 
 bool is_time(char kind) noexcept { return kind == 'M' || kind == 'm'; }
 
-/// The dtype of the same name. NumPy stores sub-byte elements one per byte.
-std::optional<core::DType> dtype_of(PyObject* dtype) {
-  const Ref name = attribute(dtype, "name");
+/// refarray's dtype of the elements, if it has one. Those of ml_dtypes have a name only; NumPy
+/// stores sub-byte elements one per byte.
+std::optional<core::DType> dtype_of(PyObject* dtype, const std::string& typestr) {
+  if (const auto known = dtype_of_typestr(typestr)) return known;
+  const Ref key = check(PyUnicode_InternFromString("name"));
+  const Ref name = check(calling<PyObject_GetAttr>(dtype, key.get()));
   if (!PyUnicode_Check(name.get())) return std::nullopt;
   auto out = core::dtype_from_name(utf8(name.get()));
   if (out && out->is_sub_byte()) out->padded = true;
@@ -60,8 +71,9 @@ std::optional<core::DType> dtype_of(PyObject* dtype) {
 
 /// The Python number that item() returns. That of longdouble is a longdouble again: it converts
 /// itself.
-Ref number_of(PyObject* object, char kind) {
-  const Ref item = check(calling<PyObject_CallMethod>(object, "item", nullptr));
+Ref number_of(State& state, PyObject* object, char kind) {
+  const Ref item = check(compat::park_at_exit(
+      [&] { return PyObject_VectorcallMethod(state.get(Slot::kItemName), &object, 1, nullptr); }));
   if (Ref number = plain_number(item.get())) return number;
   if (kind == 'f') return check(calling<PyNumber_Float>(object));
   auto* complex_type = reinterpret_cast<PyObject*>(&PyComplex_Type);
@@ -91,16 +103,18 @@ bool is_numpy_scalar(State& state, PyObject* object) {
 }
 
 bool is_time_scalar(State& state, PyObject* object) {
-  return is_numpy_scalar(state, object) && is_time(kind_of(attribute(object, "dtype").get()));
+  return is_numpy_scalar(state, object) &&
+         is_time(kind_of(typestr_of(state, dtype_object(state, object).get())));
 }
 
 std::optional<NumpyNumber> to_numpy_number(State& state, PyObject* object) {
   if (!is_numpy_scalar(state, object)) return std::nullopt;
-  const Ref dtype = attribute(object, "dtype");
-  const char kind = kind_of(dtype.get());
+  const Ref dtype = dtype_object(state, object);
+  const std::string typestr = typestr_of(state, dtype.get());
+  const char kind = kind_of(typestr);
   if (is_time(kind)) fail_time(object);
-  Ref number = number_of(object, kind);
-  return NumpyNumber{std::move(number), dtype_of(dtype.get())};
+  Ref number = number_of(state, object, kind);
+  return NumpyNumber{std::move(number), dtype_of(dtype.get(), typestr)};
 }
 
 }  // namespace refarray::extension

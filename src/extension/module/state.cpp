@@ -59,6 +59,8 @@ void State::fill_names() {
   name(Slot::kNumpyName, "numpy");
   name(Slot::kNumpyMaName, "numpy.ma");
   name(Slot::kArrayStructName, "__array_struct__");
+  name(Slot::kItemName, "item");
+  name(Slot::kStrName, "str");
   const auto share = [this](Slot slot, PyObject* made) {
     set(slot, compat::make_immortal(check(made)));
   };

@@ -70,6 +70,8 @@ enum class Slot : std::uint8_t {
   kNumpyName,          // "numpy"
   kNumpyMaName,        // "numpy.ma"
   kArrayStructName,    // "__array_struct__"
+  kItemName,           // "item"
+  kStrName,            // "str"
   kKwCopy,             // ("copy",)
   kOurVersion,         // (major, minor) of our DLPack
   kKwMaxVersion,       // ("max_version",)
