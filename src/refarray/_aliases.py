@@ -71,7 +71,8 @@ def dtype_name(x: Any) -> str | None:
         return name or _refuse("dtype", x)
     if issubclass(type(x), type):
         generic = _loaded("numpy", "generic")
-        if generic is not None and generic in type.mro(x)[1:]:  # NumPy's and ml_dtypes' scalar types
+        # By identity: == would run a metaclass's code. ml_dtypes' scalar types are subclasses too.
+        if any(base is generic for base in type.mro(x)[1:]):
             return _of_scalar_type(x)
     return _by_protocol(x)
 

@@ -102,9 +102,11 @@ def scalar_name(type: Array | _DTypeLike, function: str) -> str:
 
     Raises TypeError for other objects; `function` is named in the message.
     """
-    if not isinstance(type, (Array, DType, str)) and type not in (bool, int, float, complex):
-        raise TypeError(f"{function}() takes a dtype, its name or an array, not {type!r}")
-    dtype = type.dtype if isinstance(type, Array) else DType(type)
+    try:
+        dtype = type.dtype if isinstance(type, Array) else DType(type)
+    except TypeError as error:
+        message = f"{function}() takes a dtype, its name or an array, not {type!r}"
+        raise TypeError(message) from error
     name = dtype.name.removesuffix("_padded")
     return name if dtype.lanes == 1 else name.rpartition("x")[0]
 

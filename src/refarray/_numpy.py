@@ -163,6 +163,12 @@ def _ml_dtypes_name(dtype: Any) -> str | None:
     return _FROM_ML_DTYPES.get(dtype.name)
 
 
+def owns_memory(result: Any) -> bool:
+    """Return whether `result` is an ndarray, and no other object keeps its memory."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and type(result) is numpy.ndarray and bool(result.flags.owndata)
+
+
 def from_method(result: Any, owner: type) -> Array:
     """Return an array over `result`, which __array__() of an object of type `owner` returned."""
     numpy = sys.modules.get("numpy")

@@ -105,8 +105,44 @@ def test_equality_is_by_value() -> None:
 
 
 @pytest.mark.parametrize("other", [None, 2, 2.0, object(), float, b"float32", ["float32"]])
-def test_dtype_equals_only_dtypes_and_names(other: object) -> None:
+def test_dtype_equals_only_what_it_can_be_made_from(other: object) -> None:
     assert (refarray.float32 == other) is False and (refarray.float32 != other) is True
+
+
+ALIASES = {
+    "bool": "? b1 |b1 >b1 bool_",
+    "int8": "b i1 |i1 byte",
+    "uint8": "B u1 ubyte",
+    "int16": "h i2 <i2 =i2 |i2 short",
+    "uint16": "H u2 ushort",
+    "int32": "i i4 <i4 intc",
+    "uint32": "I u4 uintc",
+    "int64": "l q i8 int int_ intp long longlong",
+    "uint64": "L Q u8 uint uintp ulong ulonglong",
+    "float16": "e f2 <e half",
+    "float32": "f f4 single",
+    "float64": "d f8 double float",
+    "complex64": "F c8 csingle",
+    "complex128": "D c16 cdouble complex",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "alias"), [(name, alias) for name in ALIASES for alias in ALIASES[name].split()]
+)
+def test_numpys_short_names_are_accepted(name: str, alias: str) -> None:
+    dtype = getattr(refarray, name)
+    assert DType(alias) is dtype and refarray.zeros(1, dtype=alias).dtype is dtype
+    assert dtype == alias and alias == dtype and not dtype != alias
+    assert refarray.bfloat16 != alias
+    assert hash(dtype) == hash(name)  # of the name, not of other spellings
+
+
+@pytest.mark.parametrize("alias", [">i4", ">f8", ">c16", ">H", ">int"])
+def test_short_names_in_another_byte_order_raise(alias: str) -> None:
+    with pytest.raises(ValueError, match=f"dtype {alias!r} is not in native byte order"):
+        DType(alias)
+    assert (refarray.int32 == alias) is False
 
 
 @pytest.mark.parametrize("text", ["", "float", "Float32", "float32 ", "float32\0", "é", "\ud800"])
@@ -121,7 +157,7 @@ def test_dtype_equals_no_other_string(text: str) -> None:
 def test_python_types_are_accepted_as_dtypes(python_type: type, name: str) -> None:
     assert DType(python_type) is getattr(refarray, name)
     assert refarray.zeros((1,), dtype=python_type).dtype is getattr(refarray, name)
-    assert (DType(python_type) == python_type) is False  # equality is with names only
+    assert DType(python_type) == python_type and python_type == DType(python_type)
 
 
 def test_a_subclass_of_str_names_a_dtype() -> None:
@@ -133,7 +169,7 @@ def test_a_subclass_of_str_names_a_dtype() -> None:
 
 
 UNKNOWN = [
-    "", "float", "f4", "<f4", "Float32", " float32", "float32 ", "float128", "int4",
+    "", "f5", "<<f4", "f4 ", "<", "<float32", "@f4", "Float32", " float32", "float32 ", "float128", "int4",
     "float32x", "float32x0", "float32x1", "float32x01", "float32x65536", "float32x-4",
     "float32x4x4", "float32_padded", "int8_padded", "_padded", "float4_e2m1fn_padded_padded",
     "unknown", "float32\0", "a" * 10_000,
@@ -150,11 +186,21 @@ def test_unknown_name_raises_and_is_quoted(name: str) -> None:
         refarray.zeros((1,), dtype=name)
 
 
-class Meta(type):
-    def __eq__(cls, other: object) -> bool:
-        raise AssertionError("foreign code ran while a dtype was recognised")
+def touched(*_: Any) -> Any:
+    raise AssertionError("foreign code ran while a dtype was recognised")
 
+
+class Meta(type):
+    __eq__ = touched
     __hash__ = type.__hash__
+    __getattribute__ = touched
+    __instancecheck__ = __subclasscheck__ = touched
+
+
+class Odd(metaclass=Meta):
+    __getattribute__ = touched
+    __hash__ = touched
+    __repr__ = touched
 
 
 @pytest.mark.parametrize(
@@ -168,12 +214,43 @@ class Meta(type):
         (object(), "object"),
         (str, "the type str"),
         (DType, "the type DType"),
-        (Meta("Odd", (), {}), "the type Odd"),
     ],
 )
 def test_other_objects_raise_and_their_type_is_named(wrong: object, shown: str) -> None:
     with pytest.raises(TypeError, match=f"dtype must be .*, not {shown}"):
         DType(wrong)  # type: ignore[arg-type]
+
+
+def test_recognising_a_dtype_runs_no_code_of_the_object() -> None:
+    for wrong, shown in ((Odd, "the type Odd"), (object.__new__(Odd), "Odd")):
+        with pytest.raises(TypeError, match=f"dtype must be .*, not {shown}"):
+            DType(wrong)  # type: ignore[arg-type]
+
+
+def test_a_str_with_its_own_code_is_read_as_text() -> None:
+    class Text(str):
+        __slots__ = ()
+        __eq__ = touched
+        __hash__ = touched
+
+    assert DType(Text("f4")) is refarray.float32
+    with pytest.raises(ValueError, match="no dtype is named"):
+        DType(Text("f5"))
+
+
+def test_comparing_does_not_run_the_other_objects_code() -> None:
+    class Quiet:
+        """Its reflected comparison answers, all else raises."""
+
+        __getattribute__ = touched
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        __hash__ = None  # type: ignore[assignment]
+
+    assert refarray.int8 == Quiet()
+    assert refarray.Device("cpu") == Quiet()
 
 
 @pytest.mark.parametrize(

@@ -41,10 +41,3 @@ def test_plan_copies_counts_axes() -> None:
             _native._plan_copies(dst, x, 1)
     with pytest.raises(TypeError, match="takes 3 arguments, not 2"):
         _native._plan_copies(x, x)
-
-
-def test_reinterpret_requires_elements_of_the_same_size() -> None:
-    x = refarray.ones(3, dtype="float32")
-    assert _native._reinterpret(x, "uint32").tolist() == [0x3F800000] * 3
-    with pytest.raises(ValueError, match=r"float32 \(32 bits\) as float64 \(64 bits\)"):
-        _native._reinterpret(x, "float64")

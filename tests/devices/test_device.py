@@ -49,7 +49,15 @@ def test_a_device(name: str) -> None:
 )  # fmt: skip
 def test_a_name_without_a_number_means_device_0(short: str, name: str) -> None:
     assert Device(short) == Device(name) == name
-    assert Device(short) != short
+    assert Device(short) == short and Device(short) != f"{short}:7"
+    assert hash(Device(short)) == hash(name)  # of the full name
+
+
+def test_hip_is_rocm() -> None:
+    assert Device("hip") == Device("rocm:0") == "hip:0" and str(Device("hip:3")) == "rocm:3"
+    for name in ("hip:", "hip:x", "hipper", "hip:0:0"):
+        with pytest.raises(ValueError, match="no device is named"):
+            Device(name)
 
 
 def test_equality_is_by_value() -> None:

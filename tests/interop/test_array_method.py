@@ -65,6 +65,66 @@ def test_copy_false_is_passed_to_dunder_array(adv: Any) -> None:
     assert isinstance(caught.value.__cause__, TypeError)
 
 
+def test_copy_true_is_passed_to_dunder_array(adv: Any) -> None:
+    seen: list[Any] = []
+
+    def with_copy_keyword(self: Any, dtype: Any = None, copy: Any = None) -> Any:
+        seen.append((dtype, copy))
+        return self.kept["array"].copy() if copy else self.kept["array"]
+
+    x = exporting(adv, "array", array=with_copy_keyword)
+    y = refarray.asarray(x, copy=True)
+    y[0] = 9.0
+    assert (x.kept["array"].tolist(), y.tolist()) == ([5.0, 5.0], [9.0, 5.0])
+    assert refarray.asarray(x, copy=True, dtype="float32").dtype == "float32"
+    assert seen == [(None, True), (None, None)]  # with dtype= the conversion is the copy
+
+
+def test_a_copy_of_dunder_array_is_not_copied_again(adv: Any) -> None:
+    addresses: list[int] = []
+
+    def fresh(self: Any, dtype: Any = None, copy: Any = None) -> Any:
+        out = np.full(1000, 5.0)
+        addresses.append(out.ctypes.data)
+        return out
+
+    y = refarray.asarray(exporting(adv, "array", array=fresh), copy=True)
+    assert y.__array_interface__["data"][0] == addresses[0]
+
+
+@pytest.mark.parametrize("how", ["itself", "view", "hidden view"])
+def test_a_method_that_ignores_copy_true_is_not_believed(adv: Any, how: str) -> None:
+    def ignoring(self: Any, dtype: Any = None, copy: Any = None) -> Any:
+        kept = self.kept["array"]
+        if how == "hidden view":
+            return np.ndarray(kept.shape, kept.dtype, memoryview(kept))
+        return kept if how == "itself" else kept[:]
+
+    x = exporting(adv, "array", array=ignoring)
+    refarray.asarray(x, copy=True)[0] = 9.0
+    assert x.kept["array"].tolist() == [5.0, 5.0]
+
+
+def test_an_old_dunder_array_is_called_without_copy(adv: Any) -> None:
+    calls: list[int] = []
+
+    def old(self: Any) -> Any:
+        calls.append(1)
+        return self.kept["array"]
+
+    x = exporting(adv, "array", array=old)
+    refarray.asarray(x, copy=True)[0] = 9.0
+    assert (x.kept["array"].tolist(), len(calls)) == ([5.0, 5.0], 1)
+
+    def raising(self: Any, dtype: Any = None, copy: Any = None) -> Any:
+        calls.append(2)
+        raise TypeError("its own")
+
+    with pytest.raises(TypeError, match="its own"):
+        refarray.asarray(exporting(adv, "array", array=raising), copy=True)
+    assert calls == [1, 2, 2]
+
+
 # --- __array__
 
 

@@ -118,6 +118,16 @@ def test_integer_formats_of_cpythons_exporter(mode: str, code: str) -> None:
     assert x.readonly
 
 
+@pytest.mark.parametrize("count", ["1", "01", "0001"])
+@pytest.mark.parametrize(("mode", "code"), [("", "i"), ("<", "q"), ("=", "H"), ("@", "n"), (">", "?")])
+def test_a_repeat_count_of_1_means_none(mode: str, code: str, count: str) -> None:
+    theirs = _testbuffer.ndarray([1, 0, 1], shape=[3], format=mode + count + code)
+    assert refarray.from_buffer(theirs).tolist() == [1, 0, 1]
+    assert refarray.from_buffer(theirs).dtype == refarray.from_buffer(
+        _testbuffer.ndarray([1, 0, 1], shape=[3], format=mode + code)
+    ).dtype
+
+
 @pytest.mark.parametrize("code", ["e", "f", "d", "<f", "=d", "@e"])
 def test_float_formats_of_cpythons_exporter(code: str) -> None:
     x = refarray.from_buffer(_testbuffer.ndarray([1.5, -2.0], shape=[2], format=code))
@@ -133,6 +143,11 @@ def test_float_formats_of_cpythons_exporter(code: str) -> None:
         ([(1, 2)], "ii"),
         ([(1, 2.0)], "bf"),
         ([(1, 2)], "2i"),
+        ([(1,) * 11], "11i"),
+        ([(1,) * 10], "10i"),
+        ([b"a"], "1s"),
+        ([1], ">1i"),
+        ([(1, 2)], "1i1i"),
         ([b"abc"], "3s"),
         ([b"a"], "s"),
         ([b"ab"], "3p"),

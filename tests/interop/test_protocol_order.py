@@ -141,7 +141,7 @@ def test_error_after_a_refusal_has_it_as_context(adv: Any) -> None:
             refarray.asarray(x)
         assert caught.value is error
         assert str(caught.value.__context__) == "dlpack refuses"
-    broken = {"version": 3, "shape": [2], "typestr": "<f4", "data": b""}
+    broken = {"version": 3, "shape": 2, "typestr": "<f4", "data": b""}
     x = exporting(
         adv, "dlpack", "interface", dlpack=refusing("dlpack"), interface=lambda self: broken
     )

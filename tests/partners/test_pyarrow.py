@@ -257,3 +257,43 @@ def test_arrows_data_outlives_its_arrays(pyarrow: ModuleType) -> None:
     scratch = [pyarrow.array(range(24)) for _ in range(64)]
     assert [view.tolist() for view in views] == [values("int64")[2:]] * 3
     assert len(scratch) == 64
+
+
+# --- __arrow_c_array__
+
+
+@pytest.mark.parametrize("dtype", [*HELD, "bool"])
+def test_arrow_takes_one_dimensional_arrays(pyarrow: ModuleType, dtype: str) -> None:
+    source = ra.asarray(values(dtype), dtype=dtype)
+    array = pyarrow.array(source)
+    array.validate(full=True)
+    assert str(array.type) == {"float16": "halffloat", "float32": "float", "float64": "double"}.get(
+        dtype, dtype
+    )
+    assert array.to_pylist() == source.tolist() and array.null_count == 0
+    shared = array.buffers()[1].address == address(source)
+    assert shared is (dtype != "bool")
+    assert pyarrow.array(ra.flip(source)).to_pylist() == source.tolist()[::-1]
+    assert pyarrow.array(source[:0]).to_pylist() == []
+
+
+def test_arrow_keeps_our_memory_alive(pyarrow: ModuleType) -> None:
+    array = pyarrow.array(ra.arange(1000, dtype="int64"))
+    gc.collect()
+    assert array.to_pylist() == list(range(1000))
+    table = pyarrow.table({"x": pyarrow.array(ra.asarray([1.5, 2.5]))})
+    assert table.column("x").to_pylist() == [1.5, 2.5]
+
+
+def test_arrow_asks_for_a_type(pyarrow: ModuleType) -> None:
+    source = ra.asarray([1, 2, 3], dtype="int32")
+    for wanted in (pyarrow.int64(), pyarrow.float64()):
+        array = pyarrow.array(source, type=wanted)
+        assert array.type == wanted and array.to_pylist() == [1, 2, 3]
+    with pytest.raises(ValueError, match="requested_schema has the format 'u'"):
+        pyarrow.array(source, type=pyarrow.string())
+
+
+def test_nan_is_not_a_missing_value(pyarrow: ModuleType) -> None:
+    array = pyarrow.array(ra.asarray([float("nan"), 1.0]))
+    assert array.null_count == 0 and str(array[0]) == "nan"

@@ -14,12 +14,13 @@
 
 namespace refarray::extension {
 
-/// The version that we export and the highest that we import.
+/// The version that we export.
 inline constexpr int kInterfaceVersion = 3;
 
 /// The typestr of a dtype: byte order, kind, bytes, as in "<f4". Nothing if the dtype has none.
 std::optional<std::string> typestr_of(const core::DType& dtype);
-/// The dtype of a typestr. Nothing for unsupported types and for non-native byte order.
+/// The dtype of a typestr, in which the byte order may be '=' or missing, as NumPy reads it.
+/// Nothing for unsupported types and for non-native byte order.
 std::optional<core::DType> dtype_of_typestr(std::string_view typestr) noexcept;
 
 /// A validated view of the host memory that the object's __array_interface__ describes; an empty
@@ -27,6 +28,9 @@ std::optional<core::DType> dtype_of_typestr(std::string_view typestr) noexcept;
 /// mask, strides that are not multiples of the item size), BufferError for a malformed dict,
 /// TypeError if the attribute is not a dict.
 Ref array_from_interface(State& state, PyObject* object);
+
+/// The same for an __array_struct__ attribute, a capsule with the interface as a C struct.
+Ref array_from_struct(State& state, PyObject* object);
 
 /// The same for CUDA memory and __cuda_array_interface__. Our work on the memory is ordered after
 /// the work in the stream that the dict names.

@@ -51,12 +51,15 @@ std::optional<std::string> typestr_of(const DType& dtype) {
 }
 
 std::optional<DType> dtype_of_typestr(std::string_view typestr) noexcept {
-  if (typestr.empty()) return std::nullopt;
-  const char order = typestr[0];
-  if (std::string_view("<>|").find(order) == std::string_view::npos) return std::nullopt;
+  char order = '=';  // also if there is none, as NumPy reads it
+  if (!typestr.empty() && std::string_view("<>|=").find(typestr[0]) != std::string_view::npos) {
+    order = typestr[0];
+    typestr.remove_prefix(1);
+  }
   for (const TypeCode& code : kCodes) {
-    if (code.text != typestr.substr(1)) continue;
-    const bool native = code.dtype.bits == 8 || order == kNative;  // single bytes have no order
+    if (code.text != typestr) continue;
+    // Single bytes have no order. For NumPy '|' means the native order of larger ones.
+    const bool native = code.dtype.bits == 8 || order == kNative || order == '=' || order == '|';
     return native ? std::optional(code.dtype) : std::nullopt;
   }
   return std::nullopt;

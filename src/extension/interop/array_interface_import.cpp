@@ -35,8 +35,10 @@ Ref array_from_interface(State& state, PyObject* object) {
   if (!interface) return {};
   const Fields fields(interface.get());
   const std::int64_t version = reader.to_integer(fields.get("version"), "version");
-  if (version != kInterfaceVersion)
-    reader.fail_malformed("version is ", version, "; it must be ", kInterfaceVersion);
+  // NumPy's specification asks readers not to refuse future versions; of 2 the fields are the same.
+  constexpr std::int64_t kOldest = 2;
+  if (version < kOldest)
+    reader.fail_malformed("version is ", version, "; the minimum is ", kOldest);
   reader.reject_mask(fields);
   const core::DType dtype = reader.read_typestr(fields);
   core::Layout layout;

@@ -70,6 +70,14 @@ std::optional<DType> native_mode(char code) noexcept {
   }
 }
 
+/// Without a repeat count of 1, which means the same as none.
+std::string_view without_count(std::string_view format) noexcept {
+  const std::size_t zeros = format.find_first_not_of('0');
+  if (zeros == std::string_view::npos || format[zeros] != '1') return format;
+  const std::string_view rest = format.substr(zeros + 1);
+  return !rest.empty() && rest[0] >= '0' && rest[0] <= '9' ? format : rest;
+}
+
 }  // namespace
 
 const char* buffer_format(const DType& dtype) noexcept {
@@ -85,11 +93,13 @@ std::optional<DType> dtype_of_format(std::string_view format) noexcept {
   if (!format.empty() && std::string_view("@^=<>!").find(format[0]) != std::string_view::npos) {
     const bool swapped = format[0] == kOther || (format[0] == '!' && kOther == '>');
     standard_sizes = format[0] != '@' && format[0] != '^';
-    format.remove_prefix(1);
+    format = without_count(format.substr(1));
     if (swapped && !(format.size() == 1 &&
                      std::string_view("?bBc").find(format[0]) != std::string_view::npos)) {
       return std::nullopt;  // single bytes have no order
     }
+  } else {
+    format = without_count(format);
   }
   if (format == "l" && standard_sizes) return DType{Kind::kInt, 32};
   if (format == "L" && standard_sizes) return DType{Kind::kUInt, 32};

@@ -73,9 +73,9 @@ Ref array_from_cuda_interface(State& state, PyObject* object) {
   if (!interface) return {};
   const Fields fields(interface.get());
   const std::int64_t version = reader.to_integer(fields.get("version"), "version");
-  if (version < 2 || version > kInterfaceVersion) {  // PyTorch exports version 2, without a stream
-    reader.fail_malformed("version is ", version, "; it must be 2 or ", kInterfaceVersion);
-  }
+  // PyTorch exports version 2 and RMM version 0, both without a stream.
+  if (version < 0 || version > kInterfaceVersion)
+    reader.fail_malformed("version is ", version, "; it must be 0 to ", kInterfaceVersion);
   reader.reject_mask(fields);
   const core::DType dtype = reader.read_typestr(fields);
   core::Layout layout;

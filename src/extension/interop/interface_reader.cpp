@@ -20,15 +20,19 @@ std::int64_t InterfaceReader::to_integer(PyObject* object, const std::string& wh
   return value;
 }
 
-/// Reads a tuple of ints into `out`, which has kMaxRank entries. Returns its length.
-int InterfaceReader::read_tuple(PyObject* tuple, const char* what, std::int64_t* out) const {
-  if (tuple == nullptr || PyTuple_Check(tuple) == 0)
-    fail_malformed(what, " must be a tuple, not ", tuple == nullptr ? "missing" : type_name(tuple));
-  const Py_ssize_t count = PyTuple_Size(tuple);
+/// Reads a tuple of ints, or a list, which some exporters write, into `out`, which has kMaxRank
+/// entries. Returns its length.
+int InterfaceReader::read_tuple(PyObject* object, const char* what, std::int64_t* out) const {
+  const bool is_list = object != nullptr && PyList_Check(object);
+  if (object == nullptr || (!is_list && PyTuple_Check(object) == 0))
+    fail_malformed(what, " must be a tuple, not ",
+                   object == nullptr ? "missing" : type_name(object));
+  const Ref tuple = is_list ? check(PyList_AsTuple(object)) : Ref::borrow(object);
+  const Py_ssize_t count = PyTuple_Size(tuple.get());
   if (count > core::kMaxRank)
     fail_malformed(what, " has ", count, " items; the limit is ", core::kMaxRank);
   for (Py_ssize_t i = 0; i < count; ++i) {
-    out[i] = to_integer(PyTuple_GetItem(tuple, i), core::text(what, "[", i, "]"));
+    out[i] = to_integer(PyTuple_GetItem(tuple.get(), i), core::text(what, "[", i, "]"));
   }
   return static_cast<int>(count);
 }
@@ -63,16 +67,17 @@ BorrowedMemory InterfaceReader::memory_at_address(PyObject* object, const Fields
                                                   PyObject* pair, std::int64_t offset) const {
   if (PyTuple_Size(pair) != 2)
     fail_malformed("data has ", PyTuple_Size(pair), " items; it must be (address, read-only)");
-  PyObject* address = PyTuple_GetItem(pair, 0);
-  if (PyLong_Check(address) == 0 || PyBool_Check(address))
-    fail_malformed("data[0] must be an int, not ", type_name(address));
+  PyObject* number = PyTuple_GetItem(pair, 0);
+  if (PyIndex_Check(number) == 0 || PyBool_Check(number))
+    fail_malformed("data[0] must be an int, not ", type_name(number));
+  const Ref address = check(calling<PyNumber_Index>(number));  // NumPy's integers
   if (offset != 0) fail_malformed("offset is ", offset, "; with an address it must be 0");
   BorrowedMemory out;
-  out.data = PyLong_AsVoidPtr(address);
+  out.data = PyLong_AsVoidPtr(address.get());
   if (PyErr_Occurred() != nullptr) {
     if (PyErr_ExceptionMatches(PyExc_OverflowError) == 0) throw ErrorSet{};
     PyErr_Clear();
-    fail_malformed("data[0] is ", short_repr(address), ", which is not a valid address");
+    fail_malformed("data[0] is ", short_repr(address.get()), ", which is not a valid address");
   }
   out.readonly = check(calling<PyObject_IsTrue>(PyTuple_GetItem(pair, 1))) != 0;
   out.owner = check(PyTuple_Pack(2, object, fields.dict()));
@@ -108,15 +113,19 @@ BorrowedMemory InterfaceReader::read_data(State& state, PyObject* object,
                              : memory_in_buffer(state, data, offset);
 }
 
-Ref InterfaceReader::find(PyObject* object, PyObject* name) const {
+Ref find_interface(PyObject* object, PyObject* name) {
   if (PyType_Check(object)) return {};  // a class attribute would be the instances' descriptor
   Ref found = Ref::steal(calling<PyObject_GetAttr>(object, name));
   if (!found) {
     if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw_exporter_error();
     PyErr_Clear();
-    return {};
   }
-  if (found.get() == Py_None) return {};
+  return found.get() == Py_None ? Ref() : std::move(found);
+}
+
+Ref InterfaceReader::find(PyObject* object, PyObject* name) const {
+  Ref found = find_interface(object, name);
+  if (!found) return {};
   if (PyDict_Check(found.get())) return found;
   core::fail(Fault::kType, name_, " of ", type_name(object), " must be a dict, not ",
              type_name(found.get()));

@@ -33,6 +33,10 @@ class Fields {
   Ref dict_;
 };
 
+/// The object's attribute under the interned `name`, or an empty Ref if it has none or it is None.
+/// Throws ProtocolRefused if the object raises BufferError.
+Ref find_interface(PyObject* object, PyObject* name);
+
 /// Reads one of the two interfaces. Its error messages begin with the interface's name.
 class InterfaceReader {
  public:
@@ -61,7 +65,7 @@ class InterfaceReader {
   void reject_mask(const Fields& fields) const;
 
  private:
-  int read_tuple(PyObject* tuple, const char* what, std::int64_t* out) const;
+  int read_tuple(PyObject* object, const char* what, std::int64_t* out) const;
   BorrowedMemory memory_in_buffer(State& state, PyObject* exporter, std::int64_t offset) const;
 
   const char* name_;

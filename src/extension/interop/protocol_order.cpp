@@ -3,6 +3,7 @@
 
 #include "extension/array/object.hpp"
 #include "extension/capi/methods.hpp"
+#include "extension/capi/python_function.hpp"
 #include "extension/dlpack/import.hpp"
 #include "extension/dlpack/producer.hpp"
 #include "extension/interop/array_interface.hpp"
@@ -89,16 +90,42 @@ class ProtocolAttempts {
   throw ErrorSet{};
 }
 
-/// Calls __array__(), with copy=False if `no_copy`. The result is not checked.
-Ref call_array_method(State& state, PyObject* object, PyObject* descriptor, bool no_copy) {
-  PyObject* args[] = {object, Py_False};
-  if (!no_copy) return call_on_type(descriptor, args, 1, nullptr);
-  try {  // boundary: older methods have no copy=
-    return call_on_type(descriptor, args, 1, state.get(Slot::kKwCopy));
-  } catch (const ErrorSet&) {  // boundary: as above
-    if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw;
+/// The value of copy= for __array__().
+enum class MethodCopy { kAbsent, kTrue, kFalse };
+
+/// What __array__() returned. `is_own`: a copy that nobody else refers to.
+struct MethodResult {
+  Ref object;
+  bool is_own = false;
+};
+
+/// Whether the ndarray `result` of __array__(copy=True) is a copy: our reference is the only one,
+/// and the memory is its own. A method may ignore copy=.
+bool is_own_copy(PyObject* result) {
+  if (Py_REFCNT(result) != 1) return false;
+  const Ref owns = check(calling<PyObject_CallFunctionObjArgs>(
+      python_function("refarray._numpy", "owns_memory").get(), result, nullptr));
+  return owns.get() == Py_True;
+}
+
+/// Calls __array__(). A method older than the keyword copy= raises TypeError: it is called without
+/// the keyword instead of copy=True, and cannot serve copy=False. dtype= is not passed on: a
+/// producer would convert by rules other than astype()'s.
+MethodResult call_array_method(State& state, PyObject* object, PyObject* descriptor,
+                               MethodCopy copy) {
+  PyObject* args[] = {object, copy == MethodCopy::kTrue ? Py_True : Py_False};
+  if (copy != MethodCopy::kAbsent) {
+    try {  // boundary: older methods have no copy=
+      MethodResult out{call_on_type(descriptor, args, 1, state.get(Slot::kKwCopy))};
+      out.is_own = copy == MethodCopy::kTrue && is_own_copy(out.object.get());
+      return out;
+    } catch (const ErrorSet&) {  // boundary: as above
+      if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw;
+    }
+    if (copy == MethodCopy::kFalse) raise_no_copy_keyword(state, object);
+    PyErr_Clear();  // raised again by the call below if the keyword was not the reason
   }
-  raise_no_copy_keyword(state, object);
+  return {call_on_type(descriptor, args, 1, nullptr)};
 }
 
 /// False for MemoryError and for exceptions such as KeyboardInterrupt, which always propagate.
@@ -109,22 +136,22 @@ bool may_ignore_pending() noexcept {
 
 /// The last protocol: __array__(), which may copy. Looked up on the type, as special methods are.
 /// If another protocol refused before (`after_refusal`), its exceptions count as refusals too.
-Ref array_from_method(State& state, PyObject* object, bool no_copy, bool after_refusal) {
+ProtocolResult array_from_method(State& state, PyObject* object, MethodCopy copy,
+                                 bool after_refusal) {
   const Ref descriptor = find_on_type_of(state, object, state.get(Slot::kArrayMethodName));
   if (!descriptor || descriptor.get() == Py_None) return {};
-  Ref result;
+  MethodResult result;
   try {  // boundary: the first refusal is more informative than this error
-    result = call_array_method(state, object, descriptor.get(), no_copy);
+    result = call_array_method(state, object, descriptor.get(), copy);
   } catch (const ErrorSet&) {  // boundary: as above
     if (after_refusal && may_ignore_pending()) throw ProtocolRefused{};
     throw;
   }
-  const Ref module = check(calling<PyImport_ImportModule>("refarray._numpy"));
-  const Ref convert = check(PyObject_GetAttrString(module.get(), "from_method"));
   Ref array = Ref::steal(calling<PyObject_CallFunctionObjArgs>(
-      convert.get(), result.get(), reinterpret_cast<PyObject*>(Py_TYPE(object)), nullptr));
+      python_function("refarray._numpy", "from_method").get(), result.object.get(),
+      reinterpret_cast<PyObject*>(Py_TYPE(object)), nullptr));
   if (!array) throw_exporter_error();
-  return array;
+  return {std::move(array), result.is_own};
 }
 
 }  // namespace
@@ -160,13 +187,22 @@ ProtocolResult try_protocols(State& state, PyObject* object, PyObject* device, P
   if (Ref array = attempts.attempt("__array_interface__",
                                    [&] { return array_from_interface(state, object); }))
     return {std::move(array), false};
+  if (Ref array =
+          attempts.attempt("__array_struct__", [&] { return array_from_struct(state, object); }))
+    return {std::move(array), false};
   if (Ref array = attempts.attempt("__cuda_array_interface__",
                                    [&] { return array_from_cuda_interface(state, object); }))
     return {std::move(array), false};
   const bool refused = attempts.any_refused();
-  if (Ref array = attempts.attempt(
-          "__array__", [&] { return array_from_method(state, object, no_copy, refused); }))
-    return {std::move(array), false};
+  const MethodCopy method_copy = no_copy           ? MethodCopy::kFalse
+                                 : copy != nullptr ? MethodCopy::kTrue
+                                                   : MethodCopy::kAbsent;
+  ProtocolResult by_method;
+  by_method.array = attempts.attempt("__array__", [&] {
+    by_method = array_from_method(state, object, method_copy, refused);
+    return std::move(by_method.array);
+  });
+  if (by_method.array) return by_method;
   attempts.raise_first_refusal();
   return {};
 }

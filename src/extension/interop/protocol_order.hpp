@@ -36,14 +36,15 @@ void chain_errors(PyObject* second, Ref first) noexcept;
 /// The result of try_protocols().
 struct ProtocolResult {
   Ref array;  // empty: the object supports no protocol, or is a NumPy scalar, which is a number
-  /// The exporter received device= and copy=, and its result was checked against both.
+  /// The exporter received device= and copy=, and its result was checked against both. For
+  /// __array__(): its result is a copy.
   bool request_honored = false;
 };
 
 /// Imports `object`, which is not an Array, by the first protocol that succeeds: DLPack, the buffer
-/// protocol, __array_interface__, __cuda_array_interface__, __array__. `device` and `copy` are
-/// asarray()'s arguments or nullptr; `no_copy` means copy=False. If every protocol refuses, raises
-/// the first refusal; any other error is raised at once.
+/// protocol, __array_interface__, __array_struct__, __cuda_array_interface__, __array__. `device`
+/// and `copy` are asarray()'s arguments or nullptr; `no_copy` means copy=False. If every protocol
+/// refuses, raises the first refusal; any other error is raised at once.
 ProtocolResult try_protocols(State& state, PyObject* object, PyObject* device, PyObject* copy,
                              bool no_copy);
 

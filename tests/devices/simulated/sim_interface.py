@@ -73,7 +73,8 @@ def test_our_work_waits_for_the_interfaces_stream() -> None:
 
 
 @pytest.mark.parametrize("fields", [{"stream": None}, {"version": 2, "stream": "absent"},
-                                    {"stream": 1}, {"stream": 2}])  # fmt: skip
+                                    {"stream": 1}, {"stream": 2}, {"version": 0, "stream": "absent"},
+                                    {"version": 1, "strides": "absent"}])  # fmt: skip
 def test_streams_and_versions(fields: dict[str, Any]) -> None:
     array = ra.asarray([[1, 2], [3, 4]], device="cuda:1")
     ra.synchronize("cuda:1")
@@ -85,7 +86,7 @@ def test_streams_and_versions(fields: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("fields", "error"),
     [({"stream": 0}, "stream is 0"), ({"stream": -1}, "stream is -1"), ({"version": 4}, "version"),
-     ({"version": 1}, "version"), ({"mask": object()}, "mask"), ({"typestr": "<f3"}, "typestr"),
+     ({"version": -1}, "version"), ({"mask": object()}, "mask"), ({"typestr": "<f3"}, "typestr"),
      ({"data": (0xDEAD0008, False)}, "not device memory"), ({"data": None}, "data must be"),
      ({"strides": (3, 1)}, "strides"), ({"shape": (-1, 2)}, "shape")],
 )  # fmt: skip

@@ -1,0 +1,100 @@
+// Import by __array_struct__: the array interface as a C struct in a capsule.
+#include <cstdint>
+#include <string>
+
+#include "core/error.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/capi/object_text.hpp"
+#include "extension/interop/array_interface.hpp"
+#include "extension/interop/borrowed_storage.hpp"
+#include "extension/interop/interface_reader.hpp"
+#include "extension/interop/protocol_order.hpp"
+
+namespace refarray::extension {
+namespace {
+
+using core::Fault;
+
+constexpr const char* kName = "__array_struct__";
+
+/// NumPy's PyArrayInterface, as its documentation of the array interface lays it out.
+struct ArrayStruct {
+  int two;  // 2: a check that the capsule holds such a struct
+  int nd;
+  char typekind;
+  int itemsize;
+  int flags;
+  Py_ssize_t* shape;
+  Py_ssize_t* strides;  // in bytes
+  void* data;
+  PyObject* descr;  // not read
+};
+constexpr int kNotSwapped = 0x200;
+constexpr int kWritable = 0x400;
+
+/// The capsule in the attribute; an empty Ref if there is none, or the attribute is None.
+Ref find_capsule(const State& state, PyObject* object) {
+  Ref found = find_interface(object, state.get(Slot::kArrayStructName));
+  if (!found) return {};
+  if (!PyCapsule_CheckExact(found.get())) {
+    core::fail(Fault::kType, kName, " of ", type_name(object), " must be a capsule, not ",
+               type_name(found.get()));
+  }
+  return found;
+}
+
+/// A copy of the struct, with the fields that other fields depend on checked.
+ArrayStruct read_struct(PyObject* capsule) {
+  const auto* pointer = static_cast<const ArrayStruct*>(PyCapsule_GetPointer(capsule, nullptr));
+  if (pointer == nullptr) {
+    PyErr_Clear();  // replaced by a message that says what is required
+    core::fail(Fault::kBuffer, kName, ": the capsule has a name; the interface requires none");
+  }
+  const ArrayStruct out = *pointer;
+  if (out.two != 2) core::fail(Fault::kBuffer, kName, ": two is ", out.two, "; it must be 2");
+  if (out.nd < 0 || out.nd > core::kMaxRank) {
+    core::fail(Fault::kBuffer, kName, ": nd is ", out.nd, "; it must be 0 to ", core::kMaxRank);
+  }
+  if (out.nd > 0 && out.shape == nullptr)
+    core::fail(Fault::kBuffer, kName, ": shape is NULL, nd ", out.nd);
+  return out;
+}
+
+core::DType dtype_of(const ArrayStruct& fields) {
+  const std::string typestr = std::string(1, fields.typekind) + std::to_string(fields.itemsize);
+  const auto dtype = dtype_of_typestr(typestr);
+  const bool native = (fields.flags & kNotSwapped) != 0 || fields.itemsize == 1;
+  if (dtype && native) return *dtype;
+  refuse_protocol(kName, ": typekind ", int{static_cast<unsigned char>(fields.typekind)},
+                  ", itemsize ", fields.itemsize, ", flags ", fields.flags,
+                  " are not a numeric type that refarray supports in native byte order");
+}
+
+core::Layout layout_of(const ArrayStruct& fields, const core::DType& dtype) {
+  core::Layout out;
+  out.ndim = fields.nd;
+  for (int axis = 0; axis < out.ndim; ++axis) {
+    out.shape[axis] = fields.shape[axis];
+    out.strides[axis] = fields.strides == nullptr ? 0 : fields.strides[axis];
+  }
+  if (fields.strides != nullptr) convert_strides_to_elements(kName, dtype.itemsize(), out);
+  return out;
+}
+
+}  // namespace
+
+Ref array_from_struct(State& state, PyObject* object) {
+  const Ref capsule = find_capsule(state, object);
+  if (!capsule) return {};
+  const ArrayStruct fields = read_struct(capsule.get());
+  const core::DType dtype = dtype_of(fields);
+  const core::Layout layout = layout_of(fields, dtype);
+  BorrowedMemory memory;
+  memory.data = fields.data;
+  memory.readonly = (fields.flags & kWritable) == 0;
+  memory.owner = check(PyTuple_Pack(2, object, capsule.get()));  // the exporter may need both
+  return array_over_borrowed(state, std::move(memory), dtype, layout.extents(),
+                             fields.strides == nullptr ? nullptr : layout.strides);
+}
+
+}  // namespace refarray::extension
