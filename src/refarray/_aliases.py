@@ -35,12 +35,12 @@ _BYTES = ("bool", "int8", "uint8")  # without a byte order
 _NATIVE_ORDERS = "=|<" if sys.byteorder == "little" else "=|>"
 
 # PyTorch's dtypes, of which one has another name here: its elements are pairs.
-_TORCH = {
-    name: name
-    for name in """bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32
-        float64 complex32 complex64 complex128 float8_e4m3fn float8_e4m3fnuz float8_e5m2
-        float8_e5m2fnuz float8_e8m0fnu""".split()
-} | {"float4_e2m1fn_x2": "float4_e2m1fnx2"}
+_SAME_IN_TORCH = (
+    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 "
+    "complex32 complex64 complex128 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz "
+    "float8_e8m0fnu"
+)
+_TORCH = {name: name for name in _SAME_IN_TORCH.split()} | {"float4_e2m1fn_x2": "float4_e2m1fnx2"}
 
 
 def _loaded(module: str, name: str) -> Any:
@@ -169,4 +169,6 @@ def _of_dlpack(device: Any, kind: int, index: int) -> str:
 
 def _refuse(what: str, x: object) -> str:
     text = repr(x)
-    raise ValueError(f"refarray has no {what} for {text if len(text) <= 100 else text[:97] + '...'}")
+    raise ValueError(
+        f"refarray has no {what} for {text if len(text) <= 100 else text[:97] + '...'}"
+    )

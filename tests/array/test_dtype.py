@@ -133,7 +133,7 @@ ALIASES = {
 def test_numpys_short_names_are_accepted(name: str, alias: str) -> None:
     dtype = getattr(refarray, name)
     assert DType(alias) is dtype and refarray.zeros(1, dtype=alias).dtype is dtype
-    assert dtype == alias and alias == dtype and not dtype != alias
+    assert dtype == alias and alias == dtype and (dtype != alias) is False
     assert refarray.bfloat16 != alias
     assert hash(dtype) == hash(name)  # of the name, not of other spellings
 
@@ -169,8 +169,8 @@ def test_a_subclass_of_str_names_a_dtype() -> None:
 
 
 UNKNOWN = [
-    "", "f5", "<<f4", "f4 ", "<", "<float32", "@f4", "Float32", " float32", "float32 ", "float128", "int4",
-    "float32x", "float32x0", "float32x1", "float32x01", "float32x65536", "float32x-4",
+    "", "f5", "<<f4", "f4 ", "<", "<float32", "@f4", "Float32", " float32", "float32 ", "float128",
+    "int4", "float32x", "float32x0", "float32x1", "float32x01", "float32x65536", "float32x-4",
     "float32x4x4", "float32_padded", "int8_padded", "_padded", "float4_e2m1fn_padded_padded",
     "unknown", "float32\0", "a" * 10_000,
 ]  # fmt: skip

@@ -119,13 +119,16 @@ def test_integer_formats_of_cpythons_exporter(mode: str, code: str) -> None:
 
 
 @pytest.mark.parametrize("count", ["1", "01", "0001"])
-@pytest.mark.parametrize(("mode", "code"), [("", "i"), ("<", "q"), ("=", "H"), ("@", "n"), (">", "?")])
+@pytest.mark.parametrize(
+    ("mode", "code"), [("", "i"), ("<", "q"), ("=", "H"), ("@", "n"), (">", "?")]
+)
 def test_a_repeat_count_of_1_means_none(mode: str, code: str, count: str) -> None:
     theirs = _testbuffer.ndarray([1, 0, 1], shape=[3], format=mode + count + code)
     assert refarray.from_buffer(theirs).tolist() == [1, 0, 1]
-    assert refarray.from_buffer(theirs).dtype == refarray.from_buffer(
-        _testbuffer.ndarray([1, 0, 1], shape=[3], format=mode + code)
-    ).dtype
+    assert (
+        refarray.from_buffer(theirs).dtype
+        == refarray.from_buffer(_testbuffer.ndarray([1, 0, 1], shape=[3], format=mode + code)).dtype
+    )
 
 
 @pytest.mark.parametrize("code", ["e", "f", "d", "<f", "=d", "@e"])

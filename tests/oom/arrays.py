@@ -94,6 +94,27 @@ recipe("Array.__int__", int, lambda: refarray.full((), 7.0))
 recipe("Array.__float__", float, lambda: refarray.full((), 7, dtype="int64"))
 recipe("Array.__complex__", complex, lambda: refarray.full((), 7j))
 recipe("Array.__index__", lambda x: x.__index__(), lambda: refarray.full((), 7, dtype="uint64"))
+recipe("Array.__format__", lambda x: format(x, ".2f"), lambda: refarray.full((), 2.5))
+recipe("Array.__format__", format, label="empty", python=True)
+recipe("Array.__round__", lambda x: round(x, 1), lambda: refarray.full((), 2.55))
+recipe("Array.__numpy_dtype__", lambda x: x.__numpy_dtype__, python=True)
+recipe("DType.__numpy_dtype__", lambda x: x.dtype.__numpy_dtype__, python=True)
+recipe("Array.__sizeof__", lambda x: x.__sizeof__())
+recipe("Array.tobytes", lambda x: x.tobytes())
+recipe("Array.tobytes", lambda x: x.T.tobytes("F"), label="column-major")
+recipe("Array.tobytes", lambda x: x.tobytes("K"), label="bad", raises=(ValueError,))
+recipe("Array.view", lambda x: x.view("int8"))
+recipe("Array.view", lambda x: x.T.view("int8"), label="bad", raises=(ValueError,))
+recipe("Array.__arrow_c_array__", lambda x: x.__arrow_c_array__(), lambda: refarray.zeros(9))
+recipe(
+    "Array.__arrow_c_array__",
+    lambda x: x.__arrow_c_array__(),
+    lambda: refarray.zeros(9, dtype="bool"),
+    label="bits",
+)
+recipe(
+    "Array.__arrow_c_array__", lambda x: x.__arrow_c_array__, label="2-d", raises=(AttributeError,)
+)
 recipe("Array.__hash__", hash, raises=(TypeError,))
 recipe(
     "Array.__reduce_ex__", lambda x: pickle.dumps(x, 5), label="pickle",

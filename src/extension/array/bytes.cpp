@@ -4,7 +4,7 @@
 
 #include "core/error.hpp"
 #include "extension/array/conversions.hpp"
-#include "extension/array/docstrings.hpp"
+#include "extension/array/docstrings_bytes.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"

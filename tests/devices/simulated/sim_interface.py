@@ -73,7 +73,8 @@ def test_our_work_waits_for_the_interfaces_stream() -> None:
 
 
 @pytest.mark.parametrize("fields", [{"stream": None}, {"version": 2, "stream": "absent"},
-                                    {"stream": 1}, {"stream": 2}, {"version": 0, "stream": "absent"},
+                                    {"stream": 1}, {"stream": 2},
+                                    {"version": 0, "stream": "absent"},
                                     {"version": 1, "strides": "absent"}])  # fmt: skip
 def test_streams_and_versions(fields: dict[str, Any]) -> None:
     array = ra.asarray([[1, 2], [3, 4]], device="cuda:1")
