@@ -152,6 +152,10 @@ recipe("DType", lambda _: refarray.DType("float33"), label="bad", raises=(ValueE
 recipe("DType.__new__", lambda _: refarray.DType.__new__(refarray.DType, "int8"))
 recipe("Device", lambda _: refarray.Device("cuda:3"))
 recipe("Device", lambda _: refarray.Device("toaster"), label="bad", raises=(ValueError,))
+recipe("DType", lambda _: refarray.DType("f4"), label="alias", python=True)
+recipe("DType.__eq__", lambda _: refarray.float32 == "f4", label="alias", python=True)
+recipe("Device", lambda _: refarray.Device("hip:1"), label="alias", python=True)
+recipe("Device.__eq__", lambda _: refarray.Device("cpu") == int, label="other", python=True)
 recipe("Device.__new__", lambda _: refarray.Device.__new__(refarray.Device, "cpu"))
 for _kind, _make in (
     ("DType", lambda: refarray.DType("float32x2")),
@@ -159,7 +163,7 @@ for _kind, _make in (
 ):
     _cls = getattr(refarray, _kind)
     for _name in vars(_cls):
-        if _name in ("__doc__", "__module__", "__new__"):
+        if _name in ("__doc__", "__module__", "__new__", "__numpy_dtype__"):
             continue
         if not _name.startswith("__"):
             recipe(f"{_kind}.{_name}", lambda v, name=_name: getattr(v, name), _make)
