@@ -4,6 +4,7 @@ FOREIGN_REPORT."""
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -42,6 +43,12 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
             return collect()
 
         collector.collect = substituted  # type: ignore[method-assign]
+
+
+def pytest_collection_finish() -> None:
+    """Tests that collect garbage need not scan what was imported."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -78,16 +78,17 @@ def test_expected_failure_counts_with_its_verdict(gate: Any, suite: Any) -> None
 
 def test_numbers_are_compared_with_the_recorded_ones(gate: Any) -> None:
     outcome = gate.Outcome(gate.Counter(reached=4, passed=4), 100)
-    recorded = outcome.numbers()
-    assert gate.differences("mine", outcome, {"mine": recorded}) == []
-    assert gate.differences("mine", outcome, {"mine": {**recorded, "exchanges": 120}}) == []
-    assert gate.differences("mine", outcome, {"mine": {**recorded, "exchanges": 200}}) == [
+    recorded = {"version": "1", **outcome.numbers()}
+    assert gate.differences("mine", "2", outcome, {"mine": {**recorded, "passed": 5}}) == []
+    assert gate.differences("mine", "1", outcome, {"mine": recorded}) == []
+    assert gate.differences("mine", "1", outcome, {"mine": {**recorded, "exchanges": 120}}) == []
+    assert gate.differences("mine", "1", outcome, {"mine": {**recorded, "exchanges": 200}}) == [
         "mine: 100 exchanges, 200 are recorded"
     ]
-    assert gate.differences("mine", outcome, {"mine": {**recorded, "passed": 5}}) == [
+    assert gate.differences("mine", "1", outcome, {"mine": {**recorded, "passed": 5}}) == [
         "mine: 4 tests passed, 5 are recorded"
     ]
-    assert gate.differences("mine", outcome, {}) == [
+    assert gate.differences("mine", "1", outcome, {}) == [
         "mine: no recorded result; UPDATE=1 records it"
     ]
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import fnmatch
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -33,7 +34,7 @@ WORK = ROOT / "build" / "foreign"
 VENV = WORK / "env"
 PYTHON = VENV / "bin" / "python"
 RESULTS = FOREIGN / "results.json"
-TIMEOUT = 600  # seconds for one suite
+TIMEOUT = 1200  # seconds for one suite
 #: Some tests choose random layouts: the number of exchanges may fall by this factor.
 FEWER = 0.8
 COLUMNS = ("suite", "side", "reached", "passed", "policy", "not applicable", "exchanges", "s")
@@ -144,10 +145,24 @@ def stale(expected: list[Expected], met: set[str], ran: list[Suite]) -> list[str
     ]
 
 
-def differences(name: str, outcome: Outcome, recorded: dict[str, Any]) -> list[str]:
-    """How the numbers of a suite differ from the recorded ones."""
+def version_of(suite: Suite, data: dict[str, Any]) -> str:
+    """The version of the library whose tests run."""
+    if suite.library == "cpython":
+        return platform.python_version()
+    pinned = [*data["environment"]["requires"]]
+    pinned += [row["requirement"] for row in data["sdist"].values()]
+    return next(each for each in pinned if each.startswith(f"{suite.library}==")).partition("==")[2]
+
+
+def differences(
+    name: str, version: str, outcome: Outcome, recorded: dict[str, dict[str, Any]]
+) -> list[str]:
+    """How the numbers of a suite differ from those recorded with the same version."""
     if name not in recorded:
         return [f"{name}: no recorded result; UPDATE=1 records it"]
+    if recorded[name]["version"] != version:  # another interpreter has other tests
+        print(f"{name}: recorded with {recorded[name]['version']}, numbers not compared")
+        return []
     now, before = outcome.numbers(), recorded[name]
     found = [
         f"{name}: {now[key]} tests {key}, {before[key]} are recorded"
@@ -324,7 +339,8 @@ def main(arguments: list[str]) -> int:
         outcome = outcomes[suite.name]
         problems = [*outcome.problems, *problems]
         if not write and not outcome.problems:
-            problems += differences(suite.name, outcome, recorded)
+            version = version_of(suite, data)
+            problems += differences(suite.name, version, outcome, recorded)
     say("other projects' tests with refarray in the place of one of their arrays")
     sides = {suite.name: suite.side for suite in chosen}
     show(
@@ -336,9 +352,11 @@ def main(arguments: list[str]) -> int:
     for problem in problems:
         print(f"FAILED: {problem}")
     if write:
-        numbers = {name: outcome.numbers() for name, outcome in outcomes.items()}
-        kept = {name: row for name, row in recorded.items() if name in data["suite"]}
-        RESULTS.write_text(json.dumps(kept | numbers, indent=1) + "\n", encoding="utf-8")
+        for suite in chosen:
+            numbers = outcomes[suite.name].numbers()
+            recorded[suite.name] = {"version": version_of(suite, data), **numbers}
+        kept = {name: recorded[name] for name in data["suite"] if name in recorded}
+        RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
         quiet([sys.executable, ROOT / "tools" / "docs" / "foreign_page.py"])
     return 1 if problems else 0
 

@@ -30,14 +30,19 @@ class Passing:
 
     def __init__(self, inner: Any) -> None:
         self.inner = inner
+        self.__doc__ = inner.__doc__
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self.inner, name)
         return value if name.startswith("__") or not callable(value) else Passing(value)
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        replaced = {name: given(value) for name, value in keywords.items()}
-        return self.inner(*map(given, arguments), **replaced)
+        replaced = [given(value) for value in arguments]
+        result = self.inner(*replaced, **{name: given(each) for name, each in keywords.items()})
+        for array, original in zip(replaced, arguments, strict=True):
+            if result is array:  # the tests compare it with what they passed
+                return original
+        return result
 
 
 def plain(value: Any) -> Any:

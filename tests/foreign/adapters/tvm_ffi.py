@@ -42,6 +42,7 @@ class Torch(ModuleType):
     Tensor = refarray.Array
     arange = staticmethod(made(refarray.arange))
     zeros = staticmethod(made(refarray.zeros))
+    tensor = staticmethod(made(refarray.asarray))
     float32, int32, int64 = "float32", "int32", "int64"
     cuda = SimpleNamespace(is_available=lambda: False)
     version = SimpleNamespace(hip=None, cuda=None)
