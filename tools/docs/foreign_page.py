@@ -82,7 +82,9 @@ def libraries(row: dict[str, Any], data: dict[str, Any]) -> str:
 
 
 def shown(tests: list[str]) -> str:
-    return ", ".join(f"`{test.rpartition('::')[2]}`" for test in tests)
+    """File and name of each test, without its class; […] stands for any parameters."""
+    parts = [test.replace("[*", "[…]").split("::") for test in tests]
+    return ", ".join(f"`{part[0]}::{part[-1]}`" for part in parts)
 
 
 def page() -> str:
