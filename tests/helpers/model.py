@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import struct
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 TYPES = {
     "uint8": ((1, 8, 1), "B"),
     "int16": ((0, 16, 1), "h"),
-    "int64": ((0, 64, 1), "q"),
+    "int64": ((0, 64, 1), "l" if struct.calcsize("l") == 8 else "q"),
     "float32": ((2, 32, 1), "f"),
     "float64": ((2, 64, 1), "d"),
 }

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 import refarray
 
+LONG_IS_64 = ctypes.sizeof(ctypes.c_long) == 8
 FORMATS = {
     "bool": "?",
     "int8": "b",
@@ -28,8 +29,8 @@ FORMATS = {
     "uint16": "H",
     "int32": "i",
     "uint32": "I",
-    "int64": "q",
-    "uint64": "Q",
+    "int64": "l" if LONG_IS_64 else "q",
+    "uint64": "L" if LONG_IS_64 else "Q",
     "float16": "e",
     "float32": "f",
     "float64": "d",

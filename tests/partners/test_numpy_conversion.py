@@ -66,6 +66,17 @@ def test_numpy_shares_every_dtype(dtype: str) -> None:
     assert x[0, 1].item() == 1
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_way_gives_the_same_type_number(dtype: str) -> None:
+    """NumPy compares `long` and `long long` as equal; Zarr and others look types up by identity."""
+    x = ones(dtype)
+    numbers = {
+        way.__name__: np.asarray(way(x)).dtype.num for way in (np.asarray, memoryview, np.from_dlpack)
+    }
+    assert numbers == dict.fromkeys(numbers, np.dtype(dtype).num)
+    assert x.numpy().dtype.num == x.__array__().dtype.num == np.dtype(dtype).num
+
+
 @pytest.mark.parametrize("dtype", ["int16", "bfloat16", "float8_e5m2", "float4_e2m1fn_padded"])
 def test_layouts_round_trip(dtype: str) -> None:
     x = ones(dtype)

@@ -10,6 +10,10 @@ namespace {
 using core::DType;
 using core::Kind;
 
+/// NumPy keeps `long` and `long long` apart even where both have 64 bits, and its int64 is `long`
+/// there. Libraries that look NumPy's types up by identity know only that one.
+constexpr bool kLongIs64 = sizeof(long) == 8;
+
 /// The exported code of each dtype: one that memoryview can read, without the default prefix '@'.
 /// complex32 has none: NumPy reads PEP 3118's Ze as a type of another size and raises RuntimeError.
 struct ExportedFormat {
@@ -24,8 +28,8 @@ constexpr std::array<ExportedFormat, 14> kExported{{
     {{Kind::kUInt, 16}, "H"},
     {{Kind::kInt, 32}, "i"},
     {{Kind::kUInt, 32}, "I"},
-    {{Kind::kInt, 64}, "q"},
-    {{Kind::kUInt, 64}, "Q"},
+    {{Kind::kInt, 64}, kLongIs64 ? "l" : "q"},
+    {{Kind::kUInt, 64}, kLongIs64 ? "L" : "Q"},
     {{Kind::kFloat, 16}, "e"},
     {{Kind::kFloat, 32}, "f"},
     {{Kind::kFloat, 64}, "d"},
@@ -38,12 +42,16 @@ constexpr std::uint8_t bits_of(std::size_t bytes) noexcept {
   return static_cast<std::uint8_t>(bytes * 8);
 }
 
-/// Accepted aliases, with the same size in native and standard mode: 'c', and the complex codes of
-/// struct and ctypes in CPython 3.14. PEP 3118, NumPy and CPython 3.15 use Zf and Zd.
+/// Accepted aliases, with the same size in native and standard mode: 'c', `long long`, and the
+/// complex codes of struct and ctypes in CPython 3.14. PEP 3118, NumPy and CPython 3.15 use Zf, Zd.
 std::optional<DType> alias(char code) noexcept {
   switch (code) {
     case 'c':
       return DType{Kind::kUInt, 8};
+    case 'q':
+      return DType{Kind::kInt, 64};
+    case 'Q':
+      return DType{Kind::kUInt, 64};
     case 'F':
       return DType{Kind::kComplex, 64};
     case 'D':
