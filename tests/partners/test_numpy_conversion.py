@@ -71,7 +71,8 @@ def test_every_way_gives_the_same_type_number(dtype: str) -> None:
     """NumPy compares `long` and `long long` as equal; Zarr and others look types up by identity."""
     x = ones(dtype)
     numbers = {
-        way.__name__: np.asarray(way(x)).dtype.num for way in (np.asarray, memoryview, np.from_dlpack)
+        way.__name__: np.asarray(way(x)).dtype.num
+        for way in (np.asarray, memoryview, np.from_dlpack)
     }
     assert numbers == dict.fromkeys(numbers, np.dtype(dtype).num)
     assert x.numpy().dtype.num == x.__array__().dtype.num == np.dtype(dtype).num

@@ -27,7 +27,8 @@ refarray is tested with the released packages of the libraries below, in both di
 dtype, layout and flag that they support. `make test` runs the light ones; `make test-partners`
 creates an environment for each of the others (`PARTNER=tensorflow` runs one). The limits of each
 library are recorded with the versions in which they were observed. The record is strict: a refusal
-that is not recorded is a failure, and so is a recorded refusal that no longer occurs.
+that is not recorded is a failure, and so is a recorded refusal that no longer occurs. The calls to
+use in these and seventy other libraries are on [a page of their own](libraries.md).
 
 "To it" is refarray as producer, "from it" refarray as consumer. All other combinations are tested
 to work: dtype, shape and values are preserved, memory is shared, and it lives until its last user

@@ -94,18 +94,19 @@ def equal(found: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> bool:
 
 
 def scribble() -> None:
-    """Overwrites memory that was freed."""
+    """Overwrites memory that NumPy or refarray has freed."""
     gc.collect()
-    for size in (8, 32, 96, 160, 1024, 4096):
-        for _ in range(64):
-            np.full(size, 0xA5, dtype=np.uint8).copy()
+    kept: list[Any] = []
+    for size in (8, 32, 48, 96, 160, 256, 512, 1024, 4096):
+        kept += [np.full(size, 0xA5, dtype=np.uint8) for _ in range(32)]
+        kept += [ra.full((size,), 0xA5, dtype="uint8") for _ in range(32)]
+    del kept
 
 
 def alive(names: Names, read: str, last: np.ndarray[Any, Any]) -> None:
     scribble()
-    if wrong := difference(expected_of(read, names), last):
-        if wrong.startswith("wrong"):
-            raise Freed
+    if difference(expected_of(read, names), last).startswith("wrong"):
+        raise Freed
 
 
 class Freed(Exception):
@@ -138,6 +139,8 @@ class Case:
         """zero-copy or copy, after the values of one side were replaced by the second ones."""
         if not self.first.size:
             return f"empty{before}"
+        if equal(np.asarray(self.before), np.asarray(second)):
+            raise Unreadable("the row cannot tell whether memory is shared")
         changed = difference(after, second)
         return f"{'copy' if changed.startswith('wrong') else 'zero-copy'}{before}"
 
@@ -162,7 +165,8 @@ class To(Case):
         if y is not None:
             names["y"] = y
         read = self.read
-        before = difference(expected_of(read, names), self.expected(self.first))
+        self.before = self.expected(self.first)
+        before = difference(expected_of(read, names), self.before)
         if before.startswith("wrong"):
             return before
         if self.first.size:
@@ -254,19 +258,23 @@ class From(Case):
             r = execute(self.row["call"], names)
         except Exception as error:
             return f"refuses {refusal(error)}"
-        before = difference(ra_read(r), self.expected(self.first))
+        self.before = self.expected(self.first)
+        before = difference(ra_read(r), self.before)
         if before.startswith("wrong"):
             return before
         after: Any = None
+        poked = other_values(r)
         if r.size:
-            poke(r, self.expected(self.second))
+            poke(r, poked)
             after = np.array(expected_of(read, names), copy=True)
-        found = self.outcome(before, after, self.expected(self.second))
+        found = self.outcome(before, after, poked)
         if found.startswith("zero-copy"):
             self.strides(expected_of(read, names), r)
             if r.readonly and self.kind != "read-only":
                 found += ", read-only"
-            elif not r.readonly and not a.flags.writeable and not np.array_equal(memory, self.first):
+            elif (
+                not r.readonly and not a.flags.writeable and not np.array_equal(memory, self.first)
+            ):
                 found += ", writable"
         last = np.array(ra_read(r), copy=True)
         keep = {"r": r, "np": np, "ra_read": ra_read}
@@ -290,14 +298,18 @@ def ra_read(x: Any) -> np.ndarray[Any, Any]:
     return np.array(flat, dtype=kinds.numpy_dtype(x.dtype.name)).reshape(x.shape)
 
 
+def other_values(r: Any) -> np.ndarray[Any, Any]:
+    """Values for each element of a refarray array that are not those that it has."""
+    second = kinds.values(r.dtype.name, list(r.shape), second=True)
+    return kinds.values(r.dtype.name, list(r.shape)) if equal(second, ra_read(r)) else second
+
+
 def poke(r: Any, values: np.ndarray[Any, Any]) -> None:
     """Writes values into the memory of `r`, even if it is read-only."""
-    wanted = values.reshape(r.shape)
-    wanted = wanted.astype(kinds.numpy_dtype(r.dtype.name))
     start, itemsize = pointer(r), r.itemsize
     for place in np.ndindex(*r.shape):
         offset = sum(i * s for i, s in zip(place, r.strides, strict=True)) * itemsize
-        ctypes.memmove(start + offset, wanted[place].tobytes(), itemsize)
+        ctypes.memmove(start + offset, values[place].tobytes(), itemsize)
 
 
 def cases(library: Names) -> Iterator[tuple[str, int, str, Callable[[Names], str]]]:
@@ -323,7 +335,7 @@ def observe(tried: Callable[[Names], str], names: Names) -> str:
 
 def main(file: str, name: str, results: str, done: str) -> None:
     library = tomllib.loads(Path(file).read_text(encoding="utf-8"))[name]
-    with tempfile.TemporaryDirectory() as folder, open(results, "a", encoding="utf-8") as out:
+    with tempfile.TemporaryDirectory() as folder, Path(results).open("a") as out:
 
         def note(**line: Any) -> None:
             print(json.dumps(line), file=out, flush=True)

@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+"""Runs the tests of heavy partners and the calls of every library, each in its environment:
+`partners.py [--update] [NAME …]`; --update records the outcomes of the calls."""
+
+from __future__ import annotations
+
+import sys
+
+import partner_calls
+import partner_environments
+from partner_calls import calls_page
+
+
+def main(arguments: list[str]) -> int:
+    asked = [name for name in arguments if name != "--update"]
+    tests, libraries = partner_environments.environments(), calls_page.rows()
+    if unknown := set(asked) - tests.keys() - libraries.keys():
+        known = ", ".join(sorted({*tests, *libraries}))
+        print(f"no partner {', '.join(sorted(unknown))}; there are {known}")
+        return 2
+    base = partner_environments.interpreter()
+    wheel = partner_environments.build_wheel(base)
+    names = asked or [*tests, *libraries]
+    passed = True
+    if chosen := [name for name in names if name in libraries]:
+        passed = partner_calls.run_all(chosen, base, wheel, "--update" in arguments)
+    if chosen := [name for name in names if name in tests]:
+        passed = partner_environments.run_all(chosen, base, wheel) and passed
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
