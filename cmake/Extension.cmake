@@ -4,6 +4,7 @@
 set(REFARRAY_SHIPPED_HEADERS
     refarray/core/device.hpp
     refarray/core/dtype.hpp
+    refarray/core/forced_unwind.hpp
     refarray/dlpack/managed.hpp
     refarray/dlpack/wire.hpp)
 
@@ -49,6 +50,7 @@ target_link_libraries(_native PRIVATE refarray_dlpack)
 if(REFARRAY_SANITIZE)
   # A handler for abi::__forced_unwind binds a null reference: pthread_exit throws no object.
   target_compile_options(_native PRIVATE -fno-sanitize=null)
+  target_compile_options(refarray_dlpack PRIVATE -fno-sanitize=null)
 endif()
 target_compile_definitions(_native PRIVATE
     REFARRAY_VERSION="${REFARRAY_VERSION}"
@@ -59,6 +61,9 @@ target_compile_definitions(_native PRIVATE
 
 # The conformance kit's hostile producer and consumer. It breaks the protocol on purpose and links with none of the layers.
 refarray_extension(_adversary src/adversary)
+if(REFARRAY_SANITIZE)
+  target_compile_options(_adversary PRIVATE -fno-sanitize=null)  # as above
+endif()
 target_link_libraries(_adversary PRIVATE DLPack::DLPack)
 
 if(under_pip)

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <Python.h>
+#include <cxxabi.h>
+#include <unistd.h>
 
 #include <exception>
 #include <new>
@@ -37,6 +39,17 @@ class Ref {
  private:
   PyObject* object_;
 };
+
+/// Runs `body`, which acquires the GIL. CPython before 3.14 ends a daemon thread there once the
+/// interpreter is ending, which would unwind our frames: the thread is parked instead.
+template <class Body>
+void park_at_exit(Body&& body) noexcept {
+  try {
+    body();
+  } catch (const abi::__forced_unwind&) {
+    for (;;) pause();
+  }
+}
 
 /// Runs the body of a function that Python calls; turns C++ exceptions into Python exceptions.
 template <class Body>

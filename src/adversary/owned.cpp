@@ -95,7 +95,7 @@ PyObject* drop_in_thread(PyObject* self, PyObject* hold_gil) {
     } else {
       PyThreadState* saved = PyEval_SaveThread();
       thread.join();
-      PyEval_RestoreThread(saved);
+      park_at_exit([saved] { PyEval_RestoreThread(saved); });
     }
     return Py_NewRef(Py_None);
   });
@@ -108,7 +108,7 @@ PyObject* drop_without_gil(PyObject* self, PyObject*) {
     void* managed = take_managed(self);
     PyThreadState* saved = PyEval_SaveThread();
     call_deleter(managed, self_of(self).versioned);
-    PyEval_RestoreThread(saved);
+    park_at_exit([saved] { PyEval_RestoreThread(saved); });
     return Py_NewRef(Py_None);
   });
 }

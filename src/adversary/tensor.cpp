@@ -143,10 +143,12 @@ void read_fields(Draft& draft, PyObject* kwargs) {
 
 /// Calls `callable` with the GIL and leaves its exception set, as a careless deleter would.
 void run_hook(PyObject* callable) noexcept {
-  const PyGILState_STATE gil = PyGILState_Ensure();
-  Py_XDECREF(PyObject_CallNoArgs(callable));
-  Py_DECREF(callable);
-  PyGILState_Release(gil);
+  park_at_exit([callable] {
+    const PyGILState_STATE gil = PyGILState_Ensure();
+    Py_XDECREF(PyObject_CallNoArgs(callable));
+    Py_DECREF(callable);
+    PyGILState_Release(gil);
+  });
 }
 
 PyObject* make(PyObject* module, PyObject* args, PyObject* kwargs) {

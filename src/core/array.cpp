@@ -109,4 +109,11 @@ bool may_overlap(const ArrayView& a, const ArrayView& b) noexcept {
   return of_a->begin < of_b->end && of_b->begin < of_a->end;
 }
 
+bool lies_within(const ArrayView& part, const ArrayView& whole) noexcept {
+  if (part.size() == 0) return true;
+  const std::optional<AddressRange> inner = address_range(part);
+  const std::optional<AddressRange> outer = address_range(whole);
+  return inner && outer && inner->begin >= outer->begin && inner->end <= outer->end;
+}
+
 }  // namespace refarray::core

@@ -61,5 +61,7 @@ Array with_dtype(const ArrayView& array, const DType& dtype);
 
 /// Whether the address ranges of the two arrays intersect.
 bool may_overlap(const ArrayView& a, const ArrayView& b) noexcept;
+/// Whether the address range of `part` is inside that of `whole`. An empty part is.
+bool lies_within(const ArrayView& part, const ArrayView& whole) noexcept;
 
 }  // namespace refarray::core

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "core/memory/foreign_code.hpp"
 #include "dlpack/export.hpp"
 #include "runtime/runtime.hpp"
 
@@ -167,7 +168,9 @@ class ImportedStorage final : public core::Storage {
 /// runtime's work on it is done.
 template <class M>
 core::StoragePtr make_tracked_storage(Managed<M>& tensor, const Imported& checked) {
-  const auto call_deleter = [](void* owner) noexcept { Managed<M>(static_cast<M*>(owner)); };
+  const auto call_deleter = [](void* owner) noexcept {
+    core::call_foreign([](void* to) noexcept { Managed<M>(static_cast<M*>(to)); }, owner);
+  };
   core::StoragePtr storage = runtime::new_foreign_storage(
       checked.array.data, checked.device, !checked.array.readonly, call_deleter, tensor.get());
   (void)tensor.release();  // the storage owns the tensor; nothing below can fail

@@ -10,6 +10,8 @@ MODES = [
     *("daemon_copy", "daemon_astype", "daemon_producer", "daemon_producer_asked"),
     *("daemon_index", "daemon_position", "daemon_assign", "daemon_number", "daemon_sequence"),
     *("daemon_property", "daemon_buffer", "daemon_repr"),
+    *("daemon_weakref", "daemon_item", "daemon_capsule", "daemon_consumer", "daemon_native"),
+    *("daemon_detached", "daemon_deleter", "daemon_message", "daemon_refusal"),
 ]
 
 

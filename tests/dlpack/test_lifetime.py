@@ -287,6 +287,39 @@ def test_native_thread_releases_a_python_owner(adv: Any, forked: Any) -> None:
     body()
 
 
+@pytest.mark.req("LIFE-04")
+def test_native_thread_waits_for_the_thread_that_holds_the_gil(adv: Any, forked: Any) -> None:
+    """Releasing a Python owner from a native thread while other threads run Python code."""
+
+    class Exporter(bytearray):
+        def __del__(self) -> None:
+            released.append(sum(range(1000)))
+
+    released: list[int] = []
+
+    def body() -> None:
+        done = threading.Event()
+
+        def spin() -> None:
+            while not done.is_set():
+                sum(range(100))
+
+        threads = [threading.Thread(target=spin) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for _ in range(50):
+            array = refarray.from_buffer(Exporter(b"abcd"))
+            owned = adv.take(array.__dlpack__(max_version=(1, 3)))
+            del array
+            owned.drop_in_thread(False)
+        done.set()
+        for thread in threads:
+            thread.join()
+        assert released == [499500] * 50
+
+    forked(body)
+
+
 @pytest.mark.req("LIFE-04", "LIFE-27")
 @pytest.mark.parametrize("last", ["array", "capsule", "refused import"])
 def test_foreign_deleter_calls_ours_without_the_gil(adv: Any, forked: Any, last: str) -> None:

@@ -4,6 +4,7 @@ import atexit
 import sys
 import threading
 import time
+import weakref
 
 import adversary
 import refarray
@@ -61,6 +62,51 @@ class Owner(bytearray):
         run_python()
 
 
+class Fleeting:
+    """A number that is deleted as soon as it has been read."""
+
+    def __float__(self) -> float:
+        return 1.0
+
+    def __del__(self) -> None:
+        run_python()
+
+
+class FleetingItems(Sequence):
+    def __getitem__(self, index: int) -> Fleeting:
+        return Fleeting()
+
+
+class SlowName(type):
+    def __repr__(cls) -> str:
+        run_python()
+        return "slow"
+
+
+class Refusing(metaclass=SlowName):
+    """Refuses with an exception whose traceback keeps a Fleeting alive."""
+
+    @property
+    def __array_interface__(self):
+        kept = Fleeting()
+        raise AttributeError(kept)
+
+
+def watched() -> None:
+    view = x[1:]
+    reference = weakref.ref(view, lambda _: run_python())
+    del view
+    assert reference() is None
+
+
+def refused(function) -> None:
+    try:
+        function(Refusing())
+    except TypeError:
+        return
+    raise AssertionError
+
+
 class Described:
     """Owns the memory that its __array_interface__ describes."""
 
@@ -82,6 +128,9 @@ class Property:
         return (1, 0)
 
 
+if "numpy" in mode:
+    import numpy
+
 CALLBACKS = {
     "daemon_index": lambda: refarray.zeros((Index(), Index())),
     "daemon_position": lambda: x[Index()],
@@ -91,6 +140,19 @@ CALLBACKS = {
     "daemon_property": lambda: refarray.from_dlpack(Property()),
     "daemon_buffer": lambda: len(refarray.from_buffer(Owner(8))),
     "daemon_repr": lambda: repr(x),
+    "daemon_weakref": watched,
+    "daemon_item": lambda: refarray.asarray(FleetingItems()),
+    "daemon_capsule": lambda: refarray.from_buffer(Owner(8)).__dlpack__() and None,
+    "daemon_consumer": lambda: take(refarray.from_buffer(Owner(8))) and None,
+    "daemon_native": lambda: take(refarray.from_buffer(Owner(8))).drop_in_thread(False),
+    "daemon_detached": lambda: take(refarray.from_buffer(Owner(8))).drop_without_gil(),
+    "daemon_deleter": lambda: len(
+        refarray.from_dlpack(adversary.make(data=DATA, deleter=run_python))
+    ),
+    "daemon_message": lambda: refused(refarray.from_capsule),
+    "daemon_refusal": lambda: refused(refarray.from_array_interface),
+    "daemon_numpy": lambda: numpy.from_dlpack(refarray.from_buffer(Owner(8))) is x,
+    "daemon_numpy_deleter": lambda: len(refarray.from_dlpack(numpy.frombuffer(Owner(8), "u1"))),
 }
 
 
@@ -116,6 +178,7 @@ def run_daemons(work) -> None:
     for _ in range(3):
         threading.Thread(target=repeat, daemon=True).start()
     begun.wait()
+    time.sleep(0.05)  # they leave the barrier, and are inside `work` when the exit begins
     sys.modules["late"] = Late()
 
 

@@ -58,6 +58,7 @@ def command() -> list[str]:
         *shlex.split(os.environ.get("CXX", "g++")),
         *shlex.split(FLAGS),
         *shlex.split(os.environ.get("CXXFLAGS", "")),
+        "-fno-sanitize=null",  # a handler for abi::__forced_unwind binds a null reference
         *(f"-isystem{folder}" for folder in include),
         f"-I{SHIPPED}",
         *(str(source) for source in sources(".cpp")),

@@ -26,6 +26,7 @@ SHIPPED_HEADERS = {
     "dlpack/dlpack.h",
     "refarray/core/device.hpp",
     "refarray/core/dtype.hpp",
+    "refarray/core/forced_unwind.hpp",
     "refarray/dlpack/managed.hpp",
     "refarray/dlpack/wire.hpp",
 }

@@ -4,16 +4,17 @@
 
 #include <memory>
 
+#include "refarray/core/forced_unwind.hpp"
 #include "refarray/dlpack/wire.hpp"
 
 namespace refarray::dlpack {
 
 /// The deleter frees the struct itself too. It may be NULL when the producer has nothing to release
-/// (LIFE-01, LIFE-02).
+/// (LIFE-01, LIFE-02). It may run Python code, in which CPython may end the thread.
 struct CallDeleter {
   template <class M>
   void operator()(M* tensor) const noexcept {
-    if (tensor->deleter != nullptr) tensor->deleter(tensor);
+    if (tensor->deleter != nullptr) core::park_at_exit([tensor] { tensor->deleter(tensor); });
   }
 };
 

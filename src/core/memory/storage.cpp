@@ -31,8 +31,8 @@ class HostStorage final : public Storage {
   std::size_t block() const noexcept { return block_; }
   static void destroy(Storage* storage) noexcept {
     auto* host = static_cast<HostStorage*>(storage);
-    void* const data = host->data();
     const std::size_t block = host->block_;
+    void* const data = reinterpret_cast<std::byte*>(host + 1) - block;  // the header is at the end
     const Allocator* const allocator = host->allocator_;
     host->~HostStorage();
     allocator->deallocate(data, block, allocator->context);

@@ -46,24 +46,32 @@ class Storage {
   }
 
   void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+  /// From any thread: prepares it for foreign code (see call_foreign()) if need be.
   void release() noexcept {
-    if (drop()) destroy();
+    if (drop()) foreign_ ? release_foreign() : destroy_(this);
   }
-  /// The first half of release(), for callers that prepare before foreign code runs: when it
-  /// returns true, the caller must call destroy().
+  /// The first half of release(), for callers that have prepared the thread for foreign code: when
+  /// it returns true, the caller must call destroy().
   [[nodiscard]] bool drop() noexcept {
     return references_.fetch_sub(1, std::memory_order_acq_rel) == 1;
   }
-  void destroy() noexcept { destroy_(this); }
+  void destroy() noexcept { foreign_ ? destroy_foreign() : destroy_(this); }
 
  private:
+  void release_foreign() noexcept;
+  void destroy_foreign() noexcept;
+
   std::atomic<std::uint32_t> references_{1};
   const Device device_;
   const bool writable_ : 1;
   const bool foreign_ : 1;
   const bool tracked_ : 1;
-  std::byte* const data_;
-  const Destroy destroy_;  // frees the bytes and this object
+  // After the last reference to a foreign storage: the next one that waits for its destruction.
+  union {
+    std::byte* data_;
+    Storage* next_;
+  };
+  const Destroy destroy_;  // frees the bytes and this object; does not use data()
 };
 
 /// Owns one reference to a Storage, or is empty.

@@ -136,7 +136,7 @@ Integers to_integers(PyObject* object, const char* what) {
     const Ref number = Ref::steal(calling<PyNumber_Index>(object));
     if (number) return one_integer(int_value(number.get(), what));
     if (!sequence || PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw ErrorSet{};
-    PyErr_Clear();
+    compat::clear_raised();
   }
   if (!sequence) fail_wrong_type(object, what, "an integer or a sequence of integers");
   return from_sequence(object, what);
@@ -216,7 +216,7 @@ Ref make_device(const State& state, const core::Device& device) {
 }
 
 Ref make_int_tuple(core::Extents values) {
-  Ref out = check(PyTuple_New(static_cast<Py_ssize_t>(values.size())));
+  Ref out = check(calling<PyTuple_New>(static_cast<Py_ssize_t>(values.size())));
   for (std::size_t i = 0; i < values.size(); ++i) {
     PyTuple_SetItem(out.get(), static_cast<Py_ssize_t>(i),
                     check(PyLong_FromLongLong(values[i])).release());

@@ -105,7 +105,7 @@ T to_integer(PyObject* number, const char* dtype) {
     if (overflow > 0) {
       const unsigned long long large = PyLong_AsUnsignedLongLong(number);
       if (PyErr_Occurred() == nullptr) return large;
-      PyErr_Clear();  // too large for uint64 as well: fail_range() reports it
+      compat::clear_raised();  // too large for uint64 as well: fail_range() reports it
     }
   }
   using Limits = std::numeric_limits<T>;
@@ -149,7 +149,7 @@ T to_real(PyObject* number, const char* dtype) {
   const double value =
       kind == NumberKind::kFloat ? PyFloat_AsDouble(number) : PyLong_AsDouble(number);
   const bool is_double = PyErr_Occurred() == nullptr;
-  PyErr_Clear();  // an int out of range for double: fail_range() reports it
+  compat::clear_raised();  // an int out of range for double: fail_range() reports it
   const T out = narrow<T>(value);
   if (kind == NumberKind::kFloat || (is_double && is_in_range(value, out))) return out;
   const auto [low, high] = finite_range<T>();
@@ -194,7 +194,7 @@ bool has_complex_method(PyObject* object) {
   const Ref found = Ref::steal(
       calling<PyObject_GetAttr>(reinterpret_cast<PyObject*>(Py_TYPE(object)), name.get()));
   if (!found && PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw ErrorSet{};
-  if (!found) PyErr_Clear();
+  if (!found) compat::clear_raised();
   return static_cast<bool>(found);
 }
 
@@ -260,7 +260,7 @@ Ref read_scalar(const core::DType& dtype, const std::byte* data, std::int64_t bi
 
 Ref read_element(const core::DType& dtype, const std::byte* data, std::int64_t bit) {
   if (dtype.lanes == 1) return read_scalar(dtype, data, bit);
-  Ref out = check(PyTuple_New(dtype.lanes));
+  Ref out = check(calling<PyTuple_New>(dtype.lanes));
   for (int lane = 0; lane < dtype.lanes; ++lane) {
     check(PyTuple_SetItem(out.get(), lane,
                           read_scalar(dtype, data, bit + lane * dtype.bits).release()));

@@ -46,7 +46,7 @@ Ref new_list(std::int64_t length) {
   Ref out = compat::new_list(static_cast<Py_ssize_t>(length));
   if (out) return out;
   if (PyErr_ExceptionMatches(PyExc_MemoryError) == 0) throw ErrorSet{};
-  PyErr_Clear();  // replaced by a message with the length
+  compat::clear_raised();  // replaced by a message with the length
   core::fail(Fault::kMemory, "no memory for a list of ", length, " items");
 }
 

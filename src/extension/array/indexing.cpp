@@ -54,7 +54,7 @@ std::int64_t position_of(PyObject* index, int axis, std::int64_t extent) {
     if (!number) {
       if (PyErr_ExceptionMatches(PyExc_TypeError) == 0 || !PySequence_Check(index))
         throw ErrorSet{};
-      PyErr_Clear();  // an array of another library with more than one element
+      compat::clear_raised();  // an array of another library with more than one element
       fail_not_index(index);
     }
   }

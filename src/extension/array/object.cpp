@@ -112,12 +112,12 @@ std::size_t bytes_owned(PyObject* object) noexcept {
 void array_dealloc(PyObject* object) noexcept {
   ArrayObject* self = cast(object);
   compat::clear_weakrefs(object, self->weakrefs);
-  PyTypeObject* type = Py_TYPE(object);
+  const Ref type =
+      Ref::steal(reinterpret_cast<PyObject*>(Py_TYPE(object)));  // instances own their heap type
   core::Storage* storage = self->storage;
   const Py_ssize_t ndim = Py_SIZE(object);
   if (!self->pooled || !object_pool.give(object, ndim)) PyObject_Free(object);
   if (storage != nullptr && storage->drop()) destroy_storage(storage);
-  Py_DECREF(type);
 }
 
 }  // namespace refarray::extension

@@ -2,10 +2,14 @@
 #pragma once
 
 #include <Python.h>
-#include <cxxabi.h>
-#include <unistd.h>
+#include <dlfcn.h>
+
+#include "refarray/core/forced_unwind.hpp"
 
 namespace refarray::extension::compat {
+
+using core::park;
+using core::park_at_exit;
 
 #if defined(Py_GIL_DISABLED)
 inline constexpr bool kFreeThreading = true;
@@ -39,6 +43,26 @@ inline void* dealloc_of(PyTypeObject* type) noexcept {
 #endif
 }
 
+/// PyErr_Clear(). Deletes the exception, and with it what its traceback refers to.
+inline void clear_raised() noexcept {
+  park_at_exit([] { PyErr_Clear(); });
+}
+
+/// The object that an unreleased memoryview is of, as a new reference; nullptr, without an
+/// exception, if it has none.
+inline PyObject* memoryview_exporter(PyObject* view) noexcept {
+#if defined(Py_LIMITED_API)
+  // Interned, because each new string object would take an entry of the type attribute cache.
+  PyObject* name = PyUnicode_InternFromString("obj");
+  PyObject* exporter = name == nullptr ? nullptr : PyObject_GetAttr(view, name);
+  Py_XDECREF(name);
+  if (exporter == nullptr) clear_raised();
+  return exporter;
+#else
+  return Py_XNewRef(PyMemoryView_GET_BUFFER(view)->obj);
+#endif
+}
+
 /// Clears the error indicator and returns the exception as a new reference; nullptr if none was
 /// set.
 inline PyObject* take_raised() noexcept {
@@ -48,7 +72,7 @@ inline PyObject* take_raised() noexcept {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   if (type == nullptr) return nullptr;
-  PyErr_NormalizeException(&type, &value, &traceback);
+  park_at_exit([&] { PyErr_NormalizeException(&type, &value, &traceback); });
   if (traceback != nullptr) PyException_SetTraceback(value, traceback);
   Py_DECREF(type);
   Py_XDECREF(traceback);
@@ -61,7 +85,7 @@ inline void restore_raised(PyObject* exception) noexcept {
 #if PY_VERSION_HEX >= 0x030C0000
   PyErr_SetRaisedException(exception);
 #else
-  if (exception == nullptr) return PyErr_Clear();
+  if (exception == nullptr) return clear_raised();
   PyObject* type = Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(exception)));
   PyErr_Restore(type, exception, PyException_GetTraceback(exception));
 #endif
@@ -70,45 +94,50 @@ inline void restore_raised(PyObject* exception) noexcept {
 /// Whether finalization has begun. From then on no thread may attach.
 inline bool is_finalizing() noexcept { return !Py_IsInitialized(); }
 
-/// Blocks the calling thread forever.
-[[noreturn]] inline void park() noexcept {
-  for (;;) pause();
-}
-
-/// Runs `body`, which may release and reacquire the GIL. During finalization, CPython before 3.14
-/// ends a daemon thread that acquires the GIL with pthread_exit(), which unwinds the stack. Our
-/// destructors would then run without the GIL, so the thread is parked instead, as in CPython 3.14.
-template <class Body>
-auto park_at_exit(Body body) {
-  try {  // boundary: glibc implements pthread_exit() as a forced unwind
-    return body();
-  } catch (const abi::__forced_unwind&) {  // boundary: as above; must not be swallowed
-    park();
-  }
+/// Whether the calling thread is attached to an interpreter. The limited API has no such function
+/// that an unattached thread may call, but every CPython exports one of the two.
+inline bool is_attached() noexcept {
+#if defined(Py_LIMITED_API)
+  using Function = PyThreadState* (*)();
+  static const auto current = [] {
+    void* found = ::dlsym(RTLD_DEFAULT, "PyThreadState_GetUnchecked");
+    if (found == nullptr) found = ::dlsym(RTLD_DEFAULT, "_PyThreadState_UncheckedGet");
+    return reinterpret_cast<Function>(found);
+  }();
+  return current != nullptr && current() != nullptr;
+#elif PY_VERSION_HEX >= 0x030D0000
+  return PyThreadState_GetUnchecked() != nullptr;
+#elif PY_VERSION_HEX >= 0x030C0000
+  return _PyThreadState_UncheckedGet() != nullptr;
+#else
+  // CPython 3.11 has one current thread state per process: that of the thread with the GIL. It may
+  // be this thread in a sub-interpreter, whose thread state is not the one PyGILState knows.
+  const PyThreadState* current = _PyThreadState_UncheckedGet();
+  const PyThreadState* own = PyGILState_GetThisThreadState();
+  if (current == nullptr || own == nullptr) return false;
+  return current == own || current->thread_id == PyThread_get_thread_ident();
+#endif
 }
 
 /// RAII: attaches the calling thread to an interpreter, unless it is already attached to one.
 class AnyThreadState {
  public:
-  AnyThreadState() noexcept : ensured_(!is_attached()) {
-    if (ensured_) state_ = PyGILState_Ensure();
+  AnyThreadState() noexcept : ensured_(kEnsuresAlways || !is_attached()) {
+    if (ensured_) state_ = park_at_exit([] { return PyGILState_Ensure(); });
   }
   AnyThreadState(const AnyThreadState&) = delete;
   AnyThreadState& operator=(const AnyThreadState&) = delete;
   ~AnyThreadState() {
-    if (ensured_) PyGILState_Release(state_);
+    if (ensured_) park_at_exit([this] { PyGILState_Release(state_); });
   }
 
  private:
-  static bool is_attached() noexcept {
+  // From 3.12 on, PyGILState_Ensure() handles attached threads.
 #if defined(Py_LIMITED_API)
-    return false;  // No such function. From 3.12 on, PyGILState_Ensure() handles attached threads.
-#elif PY_VERSION_HEX >= 0x030D0000
-    return PyThreadState_GetUnchecked() != nullptr;
+  static constexpr bool kEnsuresAlways = true;
 #else
-    return _PyThreadState_UncheckedGet() != nullptr;
+  static constexpr bool kEnsuresAlways = false;
 #endif
-  }
 
   bool ensured_;
   PyGILState_STATE state_ = PyGILState_UNLOCKED;

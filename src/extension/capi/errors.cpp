@@ -16,7 +16,7 @@ void set_driver_error(const runtime::DriverError& error) noexcept {
   const Ref module = State::module_of_current_interpreter();
   PyObject* type = module ? State::of_module(module.get()).get(Slot::kDriverError) : nullptr;
   if (type == nullptr) type = PyExc_RuntimeError;
-  const Ref made = Ref::steal(PyObject_CallFunction(type, "s", error.what()));
+  const Ref made = Ref::steal(calling<PyObject_CallFunction>(type, "s", error.what()));
   if (!made) return;
   const Ref status = Ref::steal(PyLong_FromLong(error.status()));
   const Ref name = Ref::steal(PyUnicode_FromString(error.name().c_str()));
@@ -59,9 +59,7 @@ PyObject* builtin_type(core::Fault fault) noexcept {
   return PyExc_SystemError;
 }
 
-}  // namespace
-
-void translate_current_exception() noexcept {
+void translate() {
   try {  // boundary: the only translator
     throw;
   } catch (const ErrorSet&) {                    // boundary: already set
@@ -69,7 +67,7 @@ void translate_current_exception() noexcept {
     set_driver_error(error);
   } catch (const core::Error& error) {  // boundary: errors of the core
     if (PyErr_Occurred() != nullptr)
-      PyErr_WriteUnraisable(nullptr);  // left set by a deleter that ran during the unwinding
+      report_unraisable(nullptr);  // left set by a deleter that ran during the unwinding
     const Ref type = error.fault() == core::Fault::kNoCopy
                          ? no_copy_error()
                          : Ref::borrow(builtin_type(error.fault()));
@@ -81,5 +79,9 @@ void translate_current_exception() noexcept {
     PyErr_Format(PyExc_SystemError, "refarray: unexpected C++ exception: %s", error.what());
   }
 }
+
+}  // namespace
+
+void translate_current_exception() noexcept { compat::park_at_exit(&translate); }
 
 }  // namespace refarray::extension

@@ -36,8 +36,13 @@ T check(T status) {
 /// Sets a Python exception with PyErr_Format() and throws ErrorSet.
 template <class... Args>
 [[noreturn, gnu::cold]] void raise(PyObject* type, const char* format, Args... args) {
-  PyErr_Format(type, format, args...);
+  compat::park_at_exit([&] { PyErr_Format(type, format, args...); });
   throw ErrorSet{};
+}
+
+/// Reports the pending exception as unraisable, which runs sys.unraisablehook, and clears it.
+[[gnu::cold]] inline void report_unraisable(PyObject* where) noexcept {
+  compat::park_at_exit([where] { PyErr_WriteUnraisable(where); });
 }
 
 /// Sets the Python exception for the C++ exception that is being handled. Call it in a catch block.
@@ -51,7 +56,7 @@ class ErrorGuard {
   ErrorGuard(const ErrorGuard&) = delete;
   ErrorGuard& operator=(const ErrorGuard&) = delete;
   ~ErrorGuard() {
-    if (PyErr_Occurred() != nullptr) PyErr_WriteUnraisable(nullptr);
+    if (PyErr_Occurred() != nullptr) report_unraisable(nullptr);
     if (pending_ != nullptr) compat::restore_raised(pending_);
   }
 

@@ -4,10 +4,23 @@
 #include <memory>
 
 #include "extension/capi/errors.hpp"
+#include "runtime/runtime.hpp"
 
 namespace refarray::extension {
 namespace {
 constexpr const char* kLeaseKey = "refarray._native.lease";
+}
+
+void call_foreign_code(void (*body)(void*) noexcept, void* argument) noexcept {
+  if (runtime::may_wait() && !compat::is_finalizing()) {
+    const compat::AnyThreadState attached;
+    const ErrorGuard guard;
+    return body(argument);
+  }
+  if (!compat::is_attached()) return body(argument);
+  const ErrorGuard guard;
+  const Attached here;
+  body(argument);
 }
 
 PyObject* interpreter_dict() {
@@ -26,7 +39,7 @@ InterpreterLease* InterpreterLease::of_current_interpreter() {
   (void)fresh.release();  // the capsule owns it from here on
   // setdefault(), because another thread may be importing the module too. The capsule that loses
   // the race is destroyed at the end of this function, together with its lease.
-  const Ref kept = check(PyObject_CallMethod(dict, "setdefault", "sO", kLeaseKey, capsule.get()));
+  const Ref kept = check(calling<PyObject_CallMethod>(dict, "setdefault", "sO", kLeaseKey, capsule.get()));
   return static_cast<InterpreterLease*>(PyCapsule_GetPointer(kept.get(), kLeaseKey))->share();
 }
 

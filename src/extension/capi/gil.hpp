@@ -64,6 +64,12 @@ class Attached {
   PyInterpreterState* before_ = nullptr;
 };
 
+/// core::ForeignCaller: saves a pending exception around code of another library. A thread that is
+/// not attached to an interpreter is attached if it may wait (runtime::may_wait()). On other
+/// threads, which consumers call our deleters on, the code runs without the GIL: DLPack lets it
+/// (LIFE-04), and a consumer may hold the GIL elsewhere while it waits for this thread.
+void call_foreign_code(void (*body)(void*) noexcept, void* argument) noexcept;
+
 /// The interpreter's dict for extension modules, borrowed. It is cleared late in finalization.
 /// Throws ErrorSet.
 PyObject* interpreter_dict();
@@ -117,11 +123,11 @@ class InterpreterLease {
     PyThreadState* fresh = PyThreadState_New(interpreter_);
     if (fresh == nullptr) return false;
     PyThreadState* before = PyEval_SaveThread();
-    PyEval_RestoreThread(fresh);
+    compat::park_at_exit([fresh] { PyEval_RestoreThread(fresh); });
     body();
-    PyThreadState_Clear(fresh);
+    compat::park_at_exit([fresh] { PyThreadState_Clear(fresh); });
     PyThreadState_Delete(PyEval_SaveThread());
-    PyEval_RestoreThread(before);
+    compat::park_at_exit([before] { PyEval_RestoreThread(before); });
     return true;
   }
 

@@ -23,7 +23,7 @@ std::string short_repr(PyObject* object) {
   Ref text = Ref::steal(calling<PyObject_Repr>(object));
   if (!text) {
     if (PyErr_ExceptionMatches(PyExc_ValueError) == 0) throw ErrorSet{};
-    PyErr_Clear();  // more digits than sys.set_int_max_str_digits() allows
+    compat::clear_raised();  // more digits than sys.set_int_max_str_digits() allows
     return "an int with too many digits to print";
   }
   if (PyUnicode_GetLength(text.get()) <= kLongest) return utf8(text.get());

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "refarray/core/forced_unwind.hpp"
+
 namespace refarray::extension {
 
 class Ref {
@@ -18,7 +20,9 @@ class Ref {
     return *this;
   }
   Ref(const Ref&) = delete;
-  ~Ref() { Py_XDECREF(object_); }
+  ~Ref() {
+    if (object_ != nullptr) core::park_at_exit([this] { Py_DECREF(object_); });
+  }
 
   PyObject* get() const noexcept { return object_; }
   explicit operator bool() const noexcept { return object_ != nullptr; }

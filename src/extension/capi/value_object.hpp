@@ -34,7 +34,7 @@ const Value& value_in(PyObject* self) noexcept {
 
 template <class Value>
 Ref new_value_object(PyTypeObject* type, const Value& value) {
-  auto* self = PyObject_GC_New(ValueObject<Value>, type);
+  auto* self = compat::park_at_exit([type] { return PyObject_GC_New(ValueObject<Value>, type); });
   if (self == nullptr) throw ErrorSet{};
   self->hash.store(-1, std::memory_order_relaxed);
   self->value = value;
@@ -102,7 +102,7 @@ inline PyObject* only_argument(PyObject* args, PyObject* kwargs, const char* for
   char name[] = "name";
   char* names[] = {name, nullptr};
   PyObject* out = nullptr;
-  if (PyArg_ParseTupleAndKeywords(args, kwargs, format, names, &out) == 0) throw ErrorSet{};
+  if (calling<PyArg_ParseTupleAndKeywords>(args, kwargs, format, names, &out) == 0) throw ErrorSet{};
   return out;
 }
 

@@ -84,7 +84,7 @@ std::optional<T> int_as(PyObject* number) {
   } else {
     out = PyLong_AsUnsignedLongLong(number);
     if (PyErr_Occurred() == nullptr) return out;
-    PyErr_Clear();  // negative or too large for T
+    compat::clear_raised();  // negative or too large for T
   }
   return std::nullopt;
 }
@@ -112,7 +112,7 @@ core::Array integer_range(const Interval& interval, const core::DType& dtype) {
   const Py_ssize_t size = PyObject_Size(range.get());
   if (size < 0) {
     if (PyErr_ExceptionMatches(PyExc_OverflowError) == 0) throw ErrorSet{};
-    PyErr_Clear();  // replaced by a message of our own
+    compat::clear_raised();  // replaced by a message of our own
     fail_too_long();
   }
   const std::int64_t shape[] = {size};

@@ -27,7 +27,7 @@ void register_at_exit() {
   if (state.get(Slot::kExitHook) != nullptr) return;
   const Ref atexit = check(calling<PyImport_ImportModule>("atexit"));
   Ref hook = check(PyObject_GetAttrString(module.get(), "_finish_foreign"));
-  check(PyObject_CallMethod(atexit.get(), "register", "O", hook.get()));
+  check(calling<PyObject_CallMethod>(atexit.get(), "register", "O", hook.get()));
   state.set_once(Slot::kExitHook, std::move(hook));
 }
 
@@ -55,7 +55,7 @@ void ensure_exit_hook() noexcept {
   try {  // boundary: not fatal, without the hook the memory is not returned at exit
     register_at_exit();
   } catch (const ErrorSet&) {  // boundary: as above
-    PyErr_Clear();
+    compat::clear_raised();
   }
 }
 

@@ -30,7 +30,7 @@ Ref stream_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   char* names[] = {device_name, handle_name, nullptr};
   PyObject* device = nullptr;
   PyObject* handle = nullptr;
-  if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:Stream", names, &device, &handle) == 0) {
+  if (calling<PyArg_ParseTupleAndKeywords>(args, kwargs, "O|O:Stream", names, &device, &handle) == 0) {
     throw ErrorSet{};
   }
   const core::Device on = to_streamed_device(state_of_type(type), device);
@@ -84,7 +84,7 @@ Ref stream_done(PyObject* self, void*) {
 
 Ref stream_protocol(PyObject* self, PyObject*) {
   return check(
-      Py_BuildValue("(iK)", 0, static_cast<unsigned long long>(handle_of(stream_in(self)))));
+      calling<Py_BuildValue>("(iK)", 0, static_cast<unsigned long long>(handle_of(stream_in(self)))));
 }
 
 Ref stream_synchronize(PyObject* self, PyObject*) {
@@ -148,7 +148,7 @@ void ensure_types(PyObject* module, State& state) {
 Ref stream_types(PyObject* module, PyObject*) {
   State& state = State::of_module(module);
   ensure_types(module, state);
-  return check(PyTuple_Pack(2, state.get(Slot::kStreamType), state.get(Slot::kEventType)));
+  return check(calling<PyTuple_Pack>(2, state.get(Slot::kStreamType), state.get(Slot::kEventType)));
 }
 
 // --- The calling thread's current streams

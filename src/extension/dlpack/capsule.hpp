@@ -31,7 +31,7 @@ inline CapsuleName name_of(PyObject* capsule) noexcept {
   return compat::with_object_locked(capsule, [capsule]() noexcept {
     CapsuleName out;
     const char* name = PyCapsule_GetName(capsule);
-    if (name == nullptr) PyErr_Clear();  // capsules without a name are valid
+    if (name == nullptr) compat::clear_raised();  // capsules without a name are valid
     out.has_name = name != nullptr;
     if (out.has_name) std::strncpy(out.text, name, sizeof out.text - 1);
     return out;

@@ -133,7 +133,9 @@ Ref import_by_table(State& state, PyObject* x, ProducerInfo& producer) {
                                          dlpack::Imported& in) {
   const DLDevice device = dlpack::to_dlpack(in.device);
   void* stream = nullptr;
-  if (table.current_work_stream(device.device_type, device.device_id, &stream) != 0) {
+  const int status = compat::park_at_exit(
+      [&] { return table.current_work_stream(device.device_type, device.device_id, &stream); });
+  if (status != 0) {
     drop_storage(std::move(in.array.storage));
     if (PyErr_Occurred() != nullptr) throw_exporter_error();
     raise(PyExc_BufferError, "current_work_stream of the exchange table of %R failed",
@@ -235,7 +237,7 @@ Ref ask_method(const State& state, PyObject* x, const ProducerInfo& producer,
   arguments.stream = stream.get();
   if (request.asks_for_host()) {
     const DLDevice wanted = dlpack::to_dlpack(*request.device);
-    device = check(Py_BuildValue("(ii)", static_cast<int>(wanted.device_type), wanted.device_id));
+    device = check(calling<Py_BuildValue>("(ii)", static_cast<int>(wanted.device_type), wanted.device_id));
     arguments.dl_device = device.get();
     // All host memory can be relabelled as the CPU's without the producer.
     arguments.needs_dl_device = wanted.device_type != announced.device_type &&

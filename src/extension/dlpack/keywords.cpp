@@ -62,7 +62,7 @@ runtime::GivenStream stream_number(PyObject* number, PyObject* shown) {
   }
   const unsigned long long large = overflow > 0 ? PyLong_AsUnsignedLongLong(number) : 0;
   if (overflow < 0 || PyErr_Occurred() != nullptr) {
-    PyErr_Clear();
+    compat::clear_raised();
     raise(PyExc_ValueError, "stream is %R; a stream handle has 64 bits", shown);
   }
   return {Kind::kNumber, false, large};
@@ -111,7 +111,7 @@ runtime::GivenStream detail::parse_stream(PyObject* object) {
   Ref method = Ref::steal(calling<PyObject_GetAttrString>(object, kStreamMethod));
   if (method) return stream_of_object(object, method);
   if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw ErrorSet{};
-  PyErr_Clear();
+  compat::clear_raised();
   if (PyBool_Check(object) || PyIndex_Check(object) == 0) {
     raise(PyExc_TypeError, "stream must be None, an int or an object with __cuda_stream__, not %R",
           object);

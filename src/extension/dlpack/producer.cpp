@@ -37,7 +37,7 @@ Found find_on_type(const State& state, PyTypeObject* type, PyObject* name) {
     Ref value = Ref::steal(calling<PyObject_GetItem>(dict.get(), name));
     if (value) return {std::move(value), i};
     if (PyErr_ExceptionMatches(PyExc_KeyError) == 0) throw ErrorSet{};
-    PyErr_Clear();  // another thread has just deleted it
+    compat::clear_raised();  // another thread has just deleted it
   }
   return {};
 }
@@ -57,7 +57,7 @@ bool is_named(PyObject* object, const char* attribute, const char* expected) {
 bool is_numpys(PyObject* descriptor) {
   Ref owner = Ref::steal(PyObject_GetAttrString(descriptor, "__objclass__"));
   if (!owner) {
-    PyErr_Clear();  // not a C method, hence not NumPy's
+    compat::clear_raised();  // not a C method, hence not NumPy's
     return false;
   }
   return PyType_Check(owner.get()) && is_immutable(reinterpret_cast<PyTypeObject*>(owner.get())) &&
@@ -80,7 +80,7 @@ const DLPackExchangeAPI* find_table(State& state, PyTypeObject* type, Py_ssize_t
       calling<PyObject_GetAttr>(reinterpret_cast<PyObject*>(type), state.get(Slot::kExchangeName)));
   if (capsule) return table_in(capsule.get());
   if (!PyErr_ExceptionMatches(PyExc_AttributeError)) throw ErrorSet{};
-  PyErr_Clear();
+  compat::clear_raised();
   return nullptr;
 }
 
@@ -157,7 +157,8 @@ DLDevice call_dlpack_device(PyObject* x, const ProducerInfo& producer) {
 
 dlpack::Managed<DLManagedTensorVersioned> call_table(const DLPackExchangeAPI& table, PyObject* x) {
   DLManagedTensorVersioned* raw = nullptr;
-  const int status = table.managed_tensor_from_py_object_no_sync(x, &raw);
+  const int status = compat::park_at_exit(
+      [&] { return table.managed_tensor_from_py_object_no_sync(x, &raw); });
   if (status != 0) {  // CAPI-11: on failure nothing in `raw` is ours
     if (PyErr_Occurred() != nullptr) throw_exporter_error();
     raise(PyExc_BufferError, "the exchange table of %R failed (%d) without setting an exception",
@@ -165,7 +166,7 @@ dlpack::Managed<DLManagedTensorVersioned> call_table(const DLPackExchangeAPI& ta
   }
   dlpack::Managed<DLManagedTensorVersioned> tensor(
       raw);  // [6] take: the tensor is ours from here on
-  if (PyErr_Occurred() != nullptr) PyErr_WriteUnraisable(x);  // set although it reported success
+  if (PyErr_Occurred() != nullptr) report_unraisable(x);  // set although it reported success
   if (!tensor) {
     raise(PyExc_BufferError, "the exchange table of %R returned no tensor",
           reinterpret_cast<PyObject*>(Py_TYPE(x)));
@@ -209,7 +210,7 @@ class DlpackCall {
     if (count_ == 1 && names_[0] == state_.get(Key::kMaxVersion)) {  // the state has this tuple
       return call_on_type(descriptor, args_.data(), 1, state_.get(Slot::kKwMaxVersion));
     }
-    const Ref names = check(PyTuple_New(static_cast<Py_ssize_t>(count_)));
+    const Ref names = check(calling<PyTuple_New>(static_cast<Py_ssize_t>(count_)));
     for (std::size_t i = 0; i < count_; ++i) {
       check(PyTuple_SetItem(names.get(), static_cast<Py_ssize_t>(i),
                             Ref::borrow(names_[i]).release()));

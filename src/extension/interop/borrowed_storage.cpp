@@ -39,13 +39,33 @@ class BorrowedStorage final : public core::Storage {
   void release_objects() noexcept {
     const ErrorGuard guard;
     buffer_.reset();
-    compat::park_at_exit([this] { owner_ = Ref(); });
+    owner_ = Ref();
   }
 
   InterpreterLease* lease_;  // owns one reference
   BufferPtr buffer_;
   Ref owner_;
 };
+
+/// The array of ours behind the memory: the exporter itself, or what a memoryview or a PickleBuffer
+/// is of. Empty if there is none.
+Ref own_exporter(const BorrowedMemory& memory) {
+  PyObject* exporter = memory.owner ? memory.owner.get() : memory.buffer->obj;
+  Ref under = PyMemoryView_Check(exporter) ? Ref::steal(compat::memoryview_exporter(exporter))
+                                           : Ref::borrow(exporter);
+  return under && is_any_array(under.get()) ? std::move(under) : Ref();
+}
+
+/// The storage of the array of ours behind the memory, as for our own managed tensors: otherwise
+/// each exchange would add a holder to a chain. nullptr if there is no such array, if its storage
+/// has another device, or if the elements are not inside the array.
+core::StoragePtr open_own(const BorrowedMemory& memory, const core::Array& array) {
+  const Ref own = own_exporter(memory);
+  if (!own) return {};
+  const core::ArrayView from = view_of(own.get());
+  if (from.device() != core::Device{} || !core::lies_within(array, from)) return {};
+  return share_storage(own.get());
+}
 
 /// PEP 3118: len must equal product(shape) * itemsize.
 void check_len(std::int64_t len, const core::Array& array) {
@@ -89,7 +109,7 @@ BufferPtr acquire_buffer(State& state, PyObject* exporter, int flags) {
     throw ErrorSet{};
   }
   BufferPtr acquired(buffer.release());
-  if (PyErr_Occurred() != nullptr) PyErr_WriteUnraisable(exporter);  // set despite success
+  if (PyErr_Occurred() != nullptr) report_unraisable(exporter);  // set despite success
   if (acquired->len < 0)
     core::fail(Fault::kBuffer, "buffer: len is ", acquired->len, "; the minimum is 0");
   return acquired;
@@ -112,7 +132,11 @@ Ref array_over_borrowed(State& state, BorrowedMemory memory, const core::DType& 
   dlpack::validate(tensor, context, in);
   if (memory.len) check_len(*memory.len, in.array);
   if (memory.nbytes) check_bounds(memory.offset, *memory.nbytes, in.array);
-  in.array.storage = core::StoragePtr::steal(new BorrowedStorage(std::move(memory), *state.lease));
+  in.array.storage = open_own(memory, in.array);
+  if (!in.array.storage) {
+    in.array.storage =
+        core::StoragePtr::steal(new BorrowedStorage(std::move(memory), *state.lease));
+  }
   return make_array(state, std::move(in.array));
 }
 

@@ -44,7 +44,7 @@ core::DType InterfaceReader::read_typestr(const Fields& fields) const {
   Py_ssize_t size = 0;
   const char* text = PyUnicode_AsUTF8AndSize(value, &size);
   if (text == nullptr && PyErr_ExceptionMatches(PyExc_UnicodeError) == 0) throw ErrorSet{};
-  PyErr_Clear();  // lone surrogates: not a typestr
+  compat::clear_raised();  // lone surrogates: not a typestr
   const auto dtype =
       text == nullptr ? std::nullopt : dtype_of_typestr({text, static_cast<std::size_t>(size)});
   if (dtype) return *dtype;
@@ -76,7 +76,7 @@ BorrowedMemory InterfaceReader::memory_at_address(PyObject* object, const Fields
   out.data = PyLong_AsVoidPtr(address.get());
   if (PyErr_Occurred() != nullptr) {
     if (PyErr_ExceptionMatches(PyExc_OverflowError) == 0) throw ErrorSet{};
-    PyErr_Clear();
+    compat::clear_raised();
     fail_malformed("data[0] is ", short_repr(address.get()), ", which is not a valid address");
   }
   out.readonly = check(calling<PyObject_IsTrue>(PyTuple_GetItem(pair, 1))) != 0;
@@ -118,7 +118,7 @@ Ref find_interface(PyObject* object, PyObject* name) {
   Ref found = Ref::steal(calling<PyObject_GetAttr>(object, name));
   if (!found) {
     if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw_exporter_error();
-    PyErr_Clear();
+    compat::clear_raised();
   }
   return found.get() == Py_None ? Ref() : std::move(found);
 }

@@ -18,7 +18,7 @@ namespace refarray::extension {
 /// A copy of the dict, so that code that runs while it is read cannot change or drop its values.
 class Fields {
  public:
-  explicit Fields(PyObject* dict) : dict_(check(PyDict_Copy(dict))) {}
+  explicit Fields(PyObject* dict) : dict_(check(calling<PyDict_Copy>(dict))) {}
 
   /// The value as a borrowed reference; nullptr if the key is missing or its value is None.
   PyObject* get(const char* key) const {

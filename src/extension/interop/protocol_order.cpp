@@ -24,7 +24,7 @@ void add_refusal_note(PyObject* first, const char* protocol, PyObject* error) {
       note ? Ref::steal(calling<PyObject_CallMethod>(first, "add_note", "O", note.get())) : Ref();
   if (done) return;
   if (PyErr_ExceptionMatches(PyExc_Exception) == 0) throw ErrorSet{};
-  PyErr_Clear();
+  compat::clear_raised();
 }
 
 /// Tries the protocols of one object. The first refusal is kept, and raised if no protocol

@@ -21,7 +21,7 @@ namespace {
 /// Builds a dict. set() steals its value; nullptr means that creating the value failed.
 class Dict {
  public:
-  Dict() : dict_(check(PyDict_New())) {}
+  Dict() : dict_(check(calling<PyDict_New>())) {}
   void set(const char* key, PyObject* value) {
     const Ref owned = check(value);
     check(PyDict_SetItemString(dict_.get(), key, owned.get()));
@@ -45,12 +45,12 @@ PyObject* dims_or_none(const std::int64_t* dims, std::int32_t ndim) {
 
 void describe_tensor(const DLTensor& tensor, Dict& out) {
   out.set("data", address(tensor.data));
-  out.set("device", Py_BuildValue("(ii)", static_cast<int>(tensor.device.device_type),
+  out.set("device", calling<Py_BuildValue>("(ii)", static_cast<int>(tensor.device.device_type),
                                   tensor.device.device_id));
   out.set("ndim", PyLong_FromLong(tensor.ndim));
-  out.set("dtype", Py_BuildValue("(iii)", int{tensor.dtype.code}, int{tensor.dtype.bits},
+  out.set("dtype", calling<Py_BuildValue>("(iii)", int{tensor.dtype.code}, int{tensor.dtype.bits},
                                  int{tensor.dtype.lanes}));
-  out.set("shape", tensor.ndim == 0 ? PyTuple_New(0) : dims_or_none(tensor.shape, tensor.ndim));
+  out.set("shape", tensor.ndim == 0 ? calling<PyTuple_New>(0) : dims_or_none(tensor.shape, tensor.ndim));
   out.set("strides", dims_or_none(tensor.strides, tensor.ndim));
   out.set("byte_offset", PyLong_FromUnsignedLongLong(tensor.byte_offset));
 }
@@ -93,7 +93,7 @@ Ref describe(const M& tensor) {
   out.set_text("name", dlpack::Wire<M>::capsule);
   if constexpr (dlpack::Wire<M>::versioned) {
     out.set_text("struct", "DLManagedTensorVersioned");
-    out.set("version", Py_BuildValue("(II)", tensor.version.major, tensor.version.minor));
+    out.set("version", calling<Py_BuildValue>("(II)", tensor.version.major, tensor.version.minor));
     out.set("flags", PyLong_FromUnsignedLongLong(tensor.flags));
   } else {
     out.set_text("struct", "DLManagedTensor");
@@ -125,14 +125,14 @@ Ref inspect_exchange_api(PyObject* module, PyObject* type) {
       calling<PyObject_GetAttr>(type, State::of_module(module).get(Slot::kExchangeName)));
   if (!capsule) {
     if (!PyErr_ExceptionMatches(PyExc_AttributeError)) throw ErrorSet{};
-    PyErr_Clear();
+    compat::clear_raised();
     return Ref::borrow(Py_None);
   }
   if (!PyCapsule_IsValid(capsule.get(), dlpack::kExchangeCapsule)) return Ref::borrow(Py_None);
   const auto& table = *static_cast<const DLPackExchangeAPI*>(
       PyCapsule_GetPointer(capsule.get(), dlpack::kExchangeCapsule));
   Dict out;
-  out.set("version", Py_BuildValue("(II)", table.header.version.major, table.header.version.minor));
+  out.set("version", calling<Py_BuildValue>("(II)", table.header.version.major, table.header.version.minor));
   out.set_bool("prev_api", table.header.prev_api != nullptr);
   out.set_bool("usable", dlpack::usable_table(&table) != nullptr);
   if (table.header.version.major == dlpack::kVersion.major) {
@@ -155,7 +155,7 @@ Ref probe_drivers(PyObject*, PyObject*) {
     const GilRelease released(true);
     return runtime::probe_drivers();
   }();
-  Ref list = check(PyList_New(0));
+  Ref list = check(calling<PyList_New>(0));
   for (const runtime::DriverReport& report : reports) {
     Dict row;
     row.set_text("name", report.name.c_str());
@@ -178,12 +178,12 @@ Ref build_info(PyObject*, PyObject*) {
   out.set_text("compiler", REFARRAY_COMPILER);
   out.set_text("build_type", REFARRAY_BUILD_TYPE);
   out.set_text("abi", REFARRAY_ABI);
-  out.set("dlpack", Py_BuildValue("(II)", dlpack::kVersion.major, dlpack::kVersion.minor));
+  out.set("dlpack", calling<Py_BuildValue>("(II)", dlpack::kVersion.major, dlpack::kVersion.minor));
   out.set_text("dlpack_source", REFARRAY_DLPACK_ORIGIN);
   out.set_bool("free_threading", compat::kFreeThreading);
   out.set_text("isa", core::kernels::table().name);
   const core::kernels::Choices all = core::kernels::choices();
-  Ref names = check(PyTuple_New(all.count));
+  Ref names = check(calling<PyTuple_New>(all.count));
   for (int i = 0; i < all.count; ++i) {
     Ref name = check(PyUnicode_FromString(all.tables[i]->name));
     check(PyTuple_SetItem(names.get(), i, name.release()));

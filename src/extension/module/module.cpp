@@ -1,4 +1,5 @@
 // The module refarray._native (PEP 489 multi-phase initialization): its contents and its state.
+#include "core/memory/foreign_code.hpp"
 #include "extension/array/conversions.hpp"
 #include "extension/array/dtype_type.hpp"
 #include "extension/array/pool.hpp"
@@ -64,6 +65,7 @@ void register_in_interpreter(PyObject* module) {
 void fill(PyObject* module) {
   static const bool settings_are_read = (read_copy_settings(), true);  // once per process
   static_cast<void>(settings_are_read);
+  core::set_foreign_caller(&call_foreign_code);
   State& state = *::new (PyModule_GetState(module)) State;
   state.lease = InterpreterLease::of_current_interpreter();
   state.pools_objects =

@@ -1,0 +1,36 @@
+// A thread that is ended inside a call of foreign code: it is parked instead of unwinding our frames.
+// Header-only, without Python; ships in the wheel.
+#pragma once
+
+#include <unistd.h>
+
+#if defined(__has_include) && __has_include(<cxxabi.h>)
+#include <cxxabi.h>
+#endif
+
+namespace refarray::core {
+
+/// Blocks the calling thread forever.
+[[noreturn]] inline void park() noexcept {
+  for (;;) pause();
+}
+
+/// Runs `body`, which calls foreign code. During finalization, CPython before 3.14 ends a daemon
+/// thread that acquires the GIL with pthread_exit(). With glibc that unwinds the stack: destructors
+/// would run without the GIL, and a noexcept function would terminate the process. The thread is
+/// parked instead, as in CPython 3.14. Every destructor that may run foreign code calls it through
+/// this function.
+template <class Body>
+auto park_at_exit(Body body) {
+#if defined(__GLIBCXX__)
+  try {  // boundary: glibc implements pthread_exit() as a forced unwind
+    return body();
+  } catch (const abi::__forced_unwind&) {  // boundary: as above; must not be swallowed
+    park();
+  }
+#else
+  return body();
+#endif
+}
+
+}  // namespace refarray::core
