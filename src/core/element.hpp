@@ -65,8 +65,8 @@ struct SmallFloat {
     const U subnormal =
         std::bit_cast<U>(std::bit_cast<Wide>(magnitude) + std::bit_cast<Wide>(kMagic)) - kMagic;
     U nan = F.nan;
-    if constexpr (F.bits == 16)
-      nan |= (magnitude >> kDrop) & ((U{1} << F.mantissa) - 1);  // keep the payload
+    if constexpr (F.mantissa == 10)  // float16 keeps the payload, bfloat16 does not
+      nan |= (magnitude >> kDrop) & ((U{1} << F.mantissa) - 1);
     U out = detail::select_below(magnitude, kMinNormal, subnormal, normal);
     out = detail::select_below(U{F.max}, out, U{F.over}, out);
     out = detail::select_below(kInfinity, magnitude, nan, out);
@@ -125,6 +125,10 @@ struct BFloat16 {
     const std::uint32_t nan = 0x7FC0U | ((bits >> 16) & 0x8000U);
     return {static_cast<Code>((bits & 0x7FFFFFFFU) > 0x7F800000U ? nan : rounded)};
   }
+  static constexpr BFloat16 from(double value) noexcept {
+    using Rounded = SmallFloat<FloatFormat{16, 7, 127, 0x7F7F, 0x7F80, 0x7FC0, true}>;
+    return {Rounded::from(value).code};
+  }
   constexpr float value() const noexcept { return std::bit_cast<float>(std::uint32_t{code} << 16); }
 };
 
@@ -139,6 +143,18 @@ struct Float8_e8m0fnu {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t rounded = (bits + 0x3FFFFFU + (bits >= 0x800000U ? 1U : 0U)) >> 23;
     const bool is_positive = bits - 1 < 0x7F800000U - 1;  // also false for NaN
+    return {static_cast<Code>(is_positive ? rounded : 0xFFU)};
+  }
+  static constexpr Float8_e8m0fnu from(double value) noexcept {
+    constexpr std::uint64_t kInfinity = 0x7FF0000000000000U;
+    constexpr std::uint64_t kRebias = 1023 - 127;
+    constexpr std::uint64_t kSmallest = kRebias << 52;  // 2^-127
+    const auto bits = std::bit_cast<std::uint64_t>(value);
+    const std::uint64_t power = ((bits + (std::uint64_t{1} << 51)) >> 52) - kRebias;
+    std::uint64_t rounded = bits > kSmallest ? 1U : 0U;
+    rounded = bits >= (kRebias + 1) << 52 ? power : rounded;
+    rounded = rounded < 0xFFU ? rounded : 0xFFU;
+    const bool is_positive = bits - 1 < kInfinity - 1;  // also false for NaN
     return {static_cast<Code>(is_positive ? rounded : 0xFFU)};
   }
   constexpr float value() const noexcept {

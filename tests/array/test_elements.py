@@ -3,14 +3,17 @@ numbers convert to which dtype."""
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
+from fractions import Fraction
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
-from helpers.dtype_names import INTEGERS, NAMES, REAL, SUB_BYTE
+from helpers.dtype_names import INTEGERS, NAMES, REAL, SMALL, SUB_BYTE
+from helpers.rounding import round_to_odd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -90,11 +93,41 @@ def test_floats_round_as_in_ml_dtypes(data: st.DataObject, name: str, value: flo
     if name not in ("float32", "float64", "float16", "bfloat16") and data.draw(st.booleans()):
         value = math.ldexp(math.fmod(value, 4.0) if math.isfinite(value) else 1.1, 2)
     with np.errstate(all="ignore"):
-        theirs = np.array(value).astype(numpy_dtype(name)).astype(np.float64).item()
+        given_ = round_to_odd(np.array(value)) if name in SMALL else np.array([value])
+        theirs = given_.astype(numpy_dtype(name)).astype(np.float64).item()
     ours = refarray.asarray(value, dtype=name).item()
     assert is_same(ours, theirs)
     assert is_same(ours, refarray.asarray([[value]], dtype=name).tolist()[0][0])
     assert is_same(ours, refarray.asarray(value).astype(name).item())
+
+
+@pytest.mark.parametrize("name", [*SMALL, "float32"])
+def test_numbers_next_to_a_midpoint_round_to_the_nearest(name: str) -> None:
+    """Exact arithmetic decides: float64, int and Python numbers are rounded once."""
+    count = 1 << SUB_BYTE.get(name, 8 * numpy_dtype(name).itemsize)
+    if name == "float32":
+        values = np.random.default_rng(3).integers(1, 0x7F7FFFFE, 500, np.uint32).view(np.float32)
+        pairs = [(float(v), float(np.nextafter(v, np.float32(np.inf)))) for v in values]
+    else:
+        codes = np.arange(count, dtype=np.uint16 if count > 256 else np.uint8)
+        every = np.unique(codes.view(numpy_dtype(name)).astype(np.float64))
+        finite = every[np.isfinite(every) & (every >= 2.0**-126)]
+        pairs = list(itertools.pairwise(finite.tolist()))[:: max(1, len(finite) // 500)]
+    for low, high in pairs:
+        middle = (Fraction(low) + Fraction(high)) / 2
+        for number in (np.nextafter(float(middle), 0.0), np.nextafter(float(middle), np.inf)):
+            value = float(number)
+            nearest = low if Fraction(value) < middle else high
+            assert refarray.asarray(value, dtype=name).item() == nearest
+            assert refarray.asarray([value]).astype(name).item() == nearest
+            if name == "float16":
+                parts = refarray.asarray([complex(value, -value)])
+                assert parts.astype("complex32").item() == complex(nearest, -nearest)
+        for whole, nearest in ((int(middle) - 1, low), (int(middle) + 1, high)):
+            if middle.denominator == 1 and low < whole < high:
+                assert refarray.asarray(whole, dtype=name).item() == nearest
+                if whole < 2**63:
+                    assert refarray.asarray([whole], dtype="int64").astype(name).item() == nearest
 
 
 @settings(deadline=None)

@@ -167,11 +167,21 @@ const Case packing(
             Bytes5{0x81, 0x30, 0xFC, 255, 255});
     });
 
-const Case double_rounding("small floats round via float32; float64 to float16 rounds once", [] {
-  const double above_tie = 1.0 + 0x1p-11 + 0x1p-40;  // rounds to the tie in float32
+const Case rounding_once("conversions round once, although float32 would round to the tie", [] {
+  const double above_tie = 1.0 + 0x1p-11 + 0x1p-40;
   expect(int{converted<std::uint16_t>("float16", "float64", above_tie)}, 0x3C01);
-  expect(int{converted<std::uint16_t>("bfloat16", "float64", 1.0 + 0x1p-8 + 0x1p-40)}, 0x3F80);
-  expect(int{converted<std::uint8_t>("float8_e4m3fn", "float64", 1.0 + 0x1p-4 + 0x1p-40)}, 0x38);
+  expect(converted<std::uint32_t>("complex32", "float64", above_tie), 0x3C01U);
+  expect(converted<std::uint32_t>("complex32", "complex128",
+                                  std::complex<double>(1.0, -above_tie)),
+         0xBC013C00U);
+  expect(int{converted<std::uint16_t>("bfloat16", "float64", 1.0 + 0x1p-8 + 0x1p-40)}, 0x3F81);
+  expect(int{converted<std::uint8_t>("float8_e4m3fn", "float64", 1.0 + 0x1p-4 + 0x1p-40)}, 0x39);
+  expect(int{converted<std::uint8_t>("float8_e8m0fnu", "float64", 1.5 - 0x1p-40)}, 127);
+  expect(int{converted<std::uint8_t>("float8_e8m0fnu", "float64", 0x1p-1000)}, 0);
+  constexpr std::int64_t kAboveTie = (std::int64_t{257} << 54) + 1;  // of bfloat16
+  expect(int{converted<std::uint16_t>("bfloat16", "int64", kAboveTie)}, 0x5E81);
+  expect(int{converted<std::uint16_t>("bfloat16", "int64", -kAboveTie)}, 0xDE81);
+  expect(int{converted<std::uint16_t>("bfloat16", "int32", (257 << 21) + 1)}, 0x4E01);
   expect(int{converted<std::uint16_t>("float16", "int64", std::int64_t{65519})}, 0x7BFF);
   expect(int{converted<std::uint16_t>("float16", "int64", std::int64_t{65520})}, 0x7C00);
 });

@@ -49,15 +49,15 @@ inline int largest_finite(const Definition& d) {
 
 /// The code of the finite value nearest to `magnitude` >= 0, ties to even; largest_finite() + 1 if
 /// the value overflows.
-inline int nearest_code(const Definition& d, double magnitude) {
+inline int nearest_code(const Definition& d, long double magnitude) {
   int low = 0, high = largest_finite(d) + 1;
   if (magnitude >= plain_value(d, high)) return high;
   while (high - low > 1) {  // plain_value() is monotonic
     const int middle = (low + high) / 2;
     (plain_value(d, middle) <= magnitude ? low : high) = middle;
   }
-  const double below = magnitude - plain_value(d, low);
-  const double above = plain_value(d, high) - magnitude;
+  const long double below = magnitude - plain_value(d, low);
+  const long double above = plain_value(d, high) - magnitude;
   if (below != above) return below < above ? low : high;
   return low % 2 == 0 ? low : high;
 }

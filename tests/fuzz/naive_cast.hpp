@@ -97,7 +97,7 @@ inline Number decode(const core::DType& dtype, Bits code) {
 }
 
 /// Excludes NaN, which the caller handles.
-inline std::uint64_t encode_small(const check::Definition& d, double value) {
+inline std::uint64_t encode_small(const check::Definition& d, long double value) {
   using D = check::Definition;
   const int sign = std::signbit(value) ? check::sign_bit(d) : 0;
   const int top = check::largest_finite(d);
@@ -113,11 +113,11 @@ inline std::uint64_t encode_small(const check::Definition& d, double value) {
 }
 
 /// 2^n has the code n + 127. Ties round up; zero and negative values are NaN (0xFF).
-inline std::uint64_t encode_power(double value) {
+inline std::uint64_t encode_power(long double value) {
   if (!(value > 0) || std::isinf(value)) return 0xFF;
   if (value < std::ldexp(1.0, -126)) return value <= std::ldexp(1.0, -127) ? 0 : 1;
   int exponent = 0;
-  const double fraction = std::frexp(value, &exponent);  // in [0.5, 1)
+  const long double fraction = std::frexp(value, &exponent);  // in [0.5, 1)
   const int code = exponent - 1 + 127 + (fraction >= 0.75 ? 1 : 0);
   return static_cast<std::uint64_t>(std::min(code, 0xFF));
 }
@@ -136,8 +136,7 @@ inline std::uint64_t encode_integer(const core::DType& dtype, const Number& numb
 }
 
 /// Whether `seen` is the correct conversion of `from` to a real of `bits` bits.
-inline bool is_real(Kind kind, int bits, std::uint64_t seen, const Number& from, double value,
-                    bool from_double) {
+inline bool is_real(Kind kind, int bits, std::uint64_t seen, const Number& from, double value) {
   const double narrow = from.is_integer ? static_cast<double>(static_cast<float>(from.integer))
                                         : static_cast<double>(static_cast<float>(value));
   if (kind == Kind::kFloat && bits >= 32) {
@@ -147,8 +146,8 @@ inline bool is_real(Kind kind, int bits, std::uint64_t seen, const Number& from,
     return (std::isnan(got) && std::isnan(wanted)) ||
            (got == wanted && std::signbit(got) == std::signbit(wanted));
   }
-  const bool once = kind == Kind::kFloat && from_double;  // float64 to float16
-  const double wanted = once ? value : narrow;
+  // Rounded once. A long double holds every 64-bit integer.
+  const long double wanted = from.is_integer ? static_cast<long double>(from.integer) : value;
   if (kind == Kind::kFloat8_e8m0fnu)
     return seen == (std::isnan(wanted) ? 0xFF : encode_power(wanted));
   const check::Definition& d = *small_float(kind, bits);
@@ -163,7 +162,6 @@ inline bool is_real(Kind kind, int bits, std::uint64_t seen, const Number& from,
 /// Whether `seen` is the correct conversion of the element `given`.
 inline bool is_converted(const core::DType& to, Bits seen, const core::DType& from, Bits given) {
   const Number number = decode(from, given);
-  const bool from_double = (from.kind == Kind::kFloat && from.bits == 64);
   switch (to.kind) {
     case Kind::kBool:
       return (seen.low & 0xFF) ==
@@ -180,12 +178,11 @@ inline bool is_converted(const core::DType& to, Bits seen, const core::DType& fr
       const std::uint64_t imag = half == 64 ? seen.high : seen.low >> half & mask;
       Number second = number;
       if (number.is_integer) second.integer = 0;
-      // To complex32 via complex64: float64 parts are rounded twice.
-      return is_real(Kind::kFloat, half, real, number, number.real, false) &&
-             is_real(Kind::kFloat, half, imag, second, number.imag, false);
+      return is_real(Kind::kFloat, half, real, number, number.real) &&
+             is_real(Kind::kFloat, half, imag, second, number.imag);
     }
     default:
-      return is_real(to.kind, to.bits, seen.low, number, number.real, from_double);
+      return is_real(to.kind, to.bits, seen.low, number, number.real);
   }
 }
 

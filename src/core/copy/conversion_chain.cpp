@@ -50,8 +50,8 @@ void ConversionChain::push(Kernel kernel, int output_bits) noexcept {
   ++count_;
 }
 
-/// Pairs without a direct kernel go through float32, which represents every small float exactly, or
-/// through complex64. ml_dtypes does the same: there too, float64 and wide integers round twice.
+/// Pairs without a direct kernel go through float32 or complex64, which hold every value of the
+/// source that is in the range of the destination exactly: each conversion rounds once.
 void ConversionChain::push_cast(int to, int from) noexcept {
   const auto stored = [](int row) {
     return (int{kScalars[static_cast<std::size_t>(row)].bits} + 7) / 8 * 8;

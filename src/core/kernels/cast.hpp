@@ -14,8 +14,9 @@
 namespace refarray::core::kernels {
 namespace {
 
-/// Types that C++ converts itself. The others have kernels to and from float32 or complex64 only
-/// (see ConversionChain::push_cast()).
+/// Types that C++ converts itself. The others have kernels from and to float32 or complex64, through
+/// which the remaining pairs go (see ConversionChain::push_cast()), and from types with values that
+/// float32 would round.
 template <class T>
 concept Native = std::is_arithmetic_v<T> || is_bool<T> || WideComplex<T>;
 
@@ -28,14 +29,12 @@ constexpr bool is_direct() {
     return !WideComplex<S> || WideComplex<D> || is_bool<D>;
   else if constexpr (Small<S>)
     return std::is_same_v<D, float>;
-  else if constexpr (std::is_same_v<D, Float16>)
-    return std::is_same_v<S, float> || std::is_same_v<S, double>;
   else if constexpr (Small<D>)
-    return std::is_same_v<S, float>;
+    return std::is_floating_point_v<S> || (is_wide_integer<S> && has_wide_range<D>);
   else if constexpr (std::is_same_v<S, Complex32>)
     return std::is_same_v<D, std::complex<float>>;
   else
-    return std::is_same_v<S, float> || std::is_same_v<S, std::complex<float>>;
+    return std::is_floating_point_v<S> || WideComplex<S>;  // to complex32
 }
 
 template <class S, class D>

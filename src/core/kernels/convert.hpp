@@ -55,6 +55,27 @@ constexpr auto kValues = [] {
   return values;
 }();
 
+/// Integers that float32 may not hold exactly, and the small floats whose range has such values.
+template <class I>
+constexpr bool is_wide_integer = std::is_integral_v<I> && sizeof(I) >= 4;
+template <class F>
+constexpr bool has_wide_range = std::is_same_v<F, BFloat16> || std::is_same_v<F, Float8_e8m0fnu>;
+
+/// A double that rounds to the same small float as the integer: exact below 2^53, and above without
+/// the last eleven bits, whose presence a twelfth records ("round to odd").
+template <class I>
+constexpr double rounding_alike(I value) noexcept {
+  bool is_negative = false;
+  if constexpr (std::is_signed_v<I>) is_negative = value < 0;
+  const std::uint64_t bits = static_cast<std::uint64_t>(value);
+  const std::uint64_t magnitude = is_negative ? std::uint64_t{0} - bits : bits;
+  const std::uint64_t rest = magnitude & 0x7FFU;
+  const std::uint64_t odd = (magnitude ^ rest) | (rest != 0 ? 0x800U : 0U);
+  const bool is_exact = magnitude < std::uint64_t{1} << 53;
+  const auto real = static_cast<double>(is_exact ? magnitude : odd);
+  return is_negative ? -real : real;
+}
+
 template <class D, class S>
 constexpr D convert(S value) noexcept {
   if constexpr (is_bool<D>) {
@@ -66,6 +87,8 @@ constexpr D convert(S value) noexcept {
       return kValues<S>[value.code];
     else
       return value.value();
+  } else if constexpr (Small<D> && is_wide_integer<S>) {
+    return D::from(rounding_alike(value));
   } else if constexpr (Small<D>) {
     return D::from(value);
   } else if constexpr (Complex<D>) {

@@ -158,4 +158,15 @@ Otherwise such elements are packed. DLPack: IS_SUBBYTE_TYPE_PADDED.)doc";
 inline constexpr char kDTypeItemsizeDoc[] =
     "The bytes of one element, an int, rounded up: 1 for packed elements of less than a byte.";
 
+inline constexpr char kIteratorDoc[] = R"doc(An iterator over axis 0 of an array: iter(x).
+
+It keeps the array alive. Threads may share it: each item goes to one of them.)doc";
+
+inline constexpr char kIteratorLengthHintDoc[] = "The number of items left, an int.";
+
+inline constexpr char kIteratorReduceDoc[] = "Pickles the array and the position.";
+
+inline constexpr char kIteratorSetStateDoc[] =
+    "Set the position, an int, clipped to the extent of axis 0. Raises TypeError for other types.";
+
 }  // namespace refarray::extension

@@ -2,6 +2,7 @@
 #include "extension/array/element.hpp"
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <complex>
 #include <cstring>
@@ -41,13 +42,8 @@ template <class T>
 T narrow(double value) noexcept {
   if constexpr (std::is_floating_point_v<T>)
     return static_cast<T>(value);
-  else if constexpr (requires {
-                       T::from(value);
-                       T::format;
-                     })
-    return T::from(value);
   else
-    return T::from(static_cast<float>(value));  // bfloat16 and e8m0 convert through float32
+    return T::from(value);
 }
 
 // --- Reading: memory to Python.
@@ -140,14 +136,31 @@ bool is_in_range(double value, T out) noexcept {
   return std::isfinite(value) && std::isfinite(widen(out));
 }
 
+/// An int as a double that rounds to the same narrower float as the int itself: of the two doubles
+/// around it, the one whose last bit is set ("round to odd"). Leaves the exception set that an int
+/// out of range raises.
+double double_rounding_alike(PyObject* number) {
+  constexpr double kAllExact = 0x1p53;
+  const double nearest = PyLong_AsDouble(number);
+  if (!(std::abs(nearest) >= kAllExact)) return nearest;
+  const Ref back = check(PyLong_FromDouble(nearest));
+  const bool is_above = check(PyObject_RichCompareBool(number, back.get(), Py_GT)) != 0;
+  const bool is_below = check(PyObject_RichCompareBool(number, back.get(), Py_LT)) != 0;
+  const bool is_odd = (std::bit_cast<std::uint64_t>(nearest) & 1) != 0;
+  if (is_odd || is_above == is_below) return nearest;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  return std::nextafter(nearest, is_above ? kInfinity : -kInfinity);
+}
+
 /// Throws OverflowError for an int out of range; a float out of range is converted as by
 /// core::copy.
 template <class T>
 T to_real(PyObject* number, const char* dtype) {
   const NumberKind kind = number_kind(number);
   if (kind == NumberKind::kComplex) fail_kind(number, dtype);
-  const double value =
-      kind == NumberKind::kFloat ? PyFloat_AsDouble(number) : PyLong_AsDouble(number);
+  const double value = kind == NumberKind::kFloat         ? PyFloat_AsDouble(number)
+                       : std::is_same_v<T, double> ? PyLong_AsDouble(number)
+                                                   : double_rounding_alike(number);
   const bool is_double = PyErr_Occurred() == nullptr;
   compat::clear_raised();  // an int out of range for double: fail_range() reports it
   const T out = narrow<T>(value);

@@ -286,9 +286,4 @@ Py_ssize_t array_length(PyObject* self) {
   return array.shape[0];
 }
 
-Ref array_iter(PyObject* self) {
-  if (view_of(self).ndim == 0) raise(PyExc_TypeError, "iteration over an array of ndim 0");
-  return check(PySeqIter_New(self));
-}
-
 }  // namespace refarray::extension

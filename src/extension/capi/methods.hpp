@@ -41,7 +41,7 @@ Ref array_subscript(PyObject* self, PyObject* index);  // array/indexing.cpp
 void array_assign(PyObject* self, PyObject* index, PyObject* value);  // array/indexing.cpp
 Ref array_item(PyObject* self, Py_ssize_t index);                     // array/indexing.cpp
 Py_ssize_t array_length(PyObject* self);                              // array/indexing.cpp
-Ref array_iter(PyObject* self);                                       // array/indexing.cpp
+Ref array_iter(PyObject* self);                                       // array/iterator.cpp
 int array_truth(PyObject* self);                                      // array/element_methods.cpp
 Ref array_int(PyObject* self);                                        // array/element_methods.cpp
 Ref array_float(PyObject* self);                                      // array/element_methods.cpp
@@ -54,6 +54,7 @@ void array_releasebuffer(PyObject* self, Py_buffer* view) noexcept;  // interop/
 // Each creates a type. module.cpp stores it in the module state.
 Ref make_dtype_type(PyObject* module);                // array/dtype_type.cpp
 Ref make_device_type(PyObject* module);               // devices/device_type.cpp
+Ref make_iterator_type(PyObject* module);             // array/iterator.cpp
 Ref make_array_type(PyObject* module, State& state);  // array/array_type.cpp
 
 /// A validated view of an object's buffer; read-only if the buffer is. Returns an empty Ref if the

@@ -10,7 +10,9 @@
 #include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/creation/nested_sequences.hpp"
+#include "extension/dlpack/import.hpp"
 #include "extension/dlpack/keywords.hpp"
+#include "extension/dlpack/producer.hpp"
 #include "extension/interop/protocol_order.hpp"
 
 namespace refarray::extension {
@@ -27,15 +29,26 @@ struct Keywords {
   const core::DType* dtype = nullptr;
 };
 
-/// The array itself if it satisfies the keywords, otherwise a copy that does. `is_own`: the array
-/// shares memory with no other object, so that copy=True needs no further copy.
-Ref copy_if_needed(const State& state, Ref array, const Keywords& keywords, bool is_own) {
+/// Whether `device` is the CPU and the memory is another kind that the CPU can access: the array
+/// only has to be relabelled.
+bool is_relabelling(const core::Device& device, const core::Device& own) noexcept {
+  return device == core::Device{} && (own.is_host() || own.kind == core::DeviceKind::kCudaManaged);
+}
+
+/// The array itself if it satisfies the keywords, relabelled if that is enough, otherwise a copy
+/// that does. `is_own`: the array shares memory with no other object, so that copy=True needs no
+/// further copy.
+Ref copy_if_needed(State& state, Ref array, const Keywords& keywords, bool is_own) {
   const core::ArrayView view = view_of(array.get());
   const core::DType dtype = keywords.dtype == nullptr ? view.dtype : *keywords.dtype;
   const core::Device device = to_device_or(state, keywords.device, view.device());
   const Copy copy = to_copy(keywords.copy);
   const bool same = dtype == view.dtype && device == view.device();
   if (same && (copy != Copy::kAlways || is_own)) return array;
+  if (copy != Copy::kAlways && dtype == view.dtype && is_relabelling(device, view.device())) {
+    ProducerInfo producer = find_producer(state, array.get());
+    return import_producer(state, array.get(), producer, keywords.device, keywords.copy);
+  }
   if (copy == Copy::kNever) {
     core::fail(Fault::kNoCopy, "copy=False, but an array of ", core::name(view.dtype), " on ",
                core::name(view.device()), " cannot become one of ", core::name(dtype), " on ",

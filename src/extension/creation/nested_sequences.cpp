@@ -17,6 +17,7 @@
 #include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/object_text.hpp"
+#include "extension/capi/recursion.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/interop/numpy_types.hpp"
 #include "extension/interop/protocol_order.hpp"
@@ -51,6 +52,7 @@ class NestedReader {
   State& state_;
   int ndim_ = 0;                       // levels seen so far on the way to the first number
   bool is_ndim_final_ = false;         // the first number, or an empty level, has been reached
+  bool ends_in_empty_sequence_ = false;
   std::int64_t shape_[kMaxRank];       // the first ndim_ extents are known
   std::int64_t index_[kMaxRank] = {};  // of the item being read, for messages
   std::vector<Ref> numbers_;
@@ -145,9 +147,13 @@ void NestedReader::read(PyObject* object, int depth) {
 }
 
 void NestedReader::read_sequence(PyObject* object, int depth) {
+  const RecursionGuard guard(" while reading a nested sequence");
   const Py_ssize_t length = check(calling<PySequence_Size>(object));
   begin_level(length, depth);
-  if (length == 0) return begin_numbers(depth + 1);
+  if (length == 0) {
+    ends_in_empty_sequence_ = true;
+    return begin_numbers(depth + 1);
+  }
   for_each_index(length, [&](std::int64_t index) {
     const auto i = static_cast<Py_ssize_t>(index);
     index_[depth] = i;
@@ -162,8 +168,8 @@ void NestedReader::read_sequence(PyObject* object, int depth) {
 }
 
 /// An array inside the sequences: its axes are the levels from `depth` on; lanes are one more
-/// level.
-void NestedReader::read_array(const core::ArrayView& array, int depth) {
+/// level. Not inlined, because its large frame would count for each level of sequences.
+[[gnu::noinline]] void NestedReader::read_array(const core::ArrayView& array, int depth) {
   core::Array owner;
   const core::ArrayView block = to_readable(array, "reading an array inside a sequence", owner);
   for (int axis = 0; axis < block.ndim; ++axis) {
@@ -199,7 +205,8 @@ core::Array NestedReader::store(const core::DType* wanted) const {
   const core::DType to = wanted == nullptr ? dtype() : *wanted;
   core::Extents shape{shape_, static_cast<std::size_t>(ndim_)};
   const bool fills_lanes = to.lanes != 1 && ndim_ == 0;  // with a single number
-  if (to.lanes != 1 && !fills_lanes) {
+  // The elements' level is missing below an empty sequence: tolist() of an empty array has none.
+  if (to.lanes != 1 && !fills_lanes && !ends_in_empty_sequence_) {
     if (shape.back() != to.lanes) {
       core::fail(Fault::kValue, "the innermost level has length ", shape.back(), "; an element of ",
                  core::name(to), " has ", int{to.lanes}, " lanes");

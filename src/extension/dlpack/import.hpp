@@ -9,8 +9,8 @@
 
 namespace refarray::extension {
 
-/// from_dlpack(x, device=device, copy=copy) for an object that is not a refarray.Array; nullptr
-/// leaves an argument out.
+/// from_dlpack(x, device=device, copy=copy) for a foreign producer, or for a refarray.Array that is
+/// to be relabelled; nullptr leaves an argument out.
 Ref import_producer(State& state, PyObject* x, ProducerInfo& producer, PyObject* device,
                     PyObject* copy);
 

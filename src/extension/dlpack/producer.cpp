@@ -10,6 +10,7 @@
 #include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
+#include "extension/capi/recursion.hpp"
 #include "extension/dlpack/keywords.hpp"
 #include "extension/interop/numpy_types.hpp"
 #include "extension/interop/protocol_order.hpp"
@@ -178,22 +179,6 @@ dlpack::Managed<DLManagedTensorVersioned> call_table(const DLPackExchangeAPI& ta
 
 namespace {
 
-/// Turns a producer that calls from_dlpack() on itself into a RecursionError.
-class RecursionGuard {
- public:
-  explicit RecursionGuard(bool needed) : needed_(needed) {
-    if (needed) check(Py_EnterRecursiveCall(" in from_dlpack()"));
-  }
-  RecursionGuard(const RecursionGuard&) = delete;
-  RecursionGuard& operator=(const RecursionGuard&) = delete;
-  ~RecursionGuard() {
-    if (needed_) Py_LeaveRecursiveCall();
-  }
-
- private:
-  bool needed_;
-};
-
 /// The vectorcall arguments of one call of __dlpack__.
 class DlpackCall {
  public:
@@ -275,7 +260,7 @@ Ref retry(const State& state, PyObject* x, PyObject* dlpack, const DlpackArgumen
 
 Ref call_dlpack(const State& state, PyObject* x, const ProducerInfo& producer,
                 const DlpackArguments& arguments) {
-  const RecursionGuard guard(!producer.host_only && !is_array(state, x));
+  const RecursionGuard guard(" in from_dlpack()", !producer.host_only && !is_array(state, x));
   DlpackCall call(state, x);
   call.add(Key::kMaxVersion, arguments.max_version);
   call.add(Key::kStream, arguments.stream);

@@ -77,6 +77,7 @@ void fill(PyObject* module) {
   add_type(module, state, "DType", Slot::kDTypeType, make_dtype_type(module));
   add_type(module, state, "Device", Slot::kDeviceType, make_device_type(module));
   add_type(module, state, "Array", Slot::kArrayType, make_array_type(module, state));
+  state.set(Slot::kIteratorType, make_iterator_type(module));
   state.set(Slot::kCpuDevice,
             compat::make_immortal(new_device_object(state.device_type(), core::Device{})));
   add_dtypes(module, state);

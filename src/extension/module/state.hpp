@@ -58,6 +58,7 @@ enum class Slot : std::uint8_t {
   kDriverError,
   kStreamType,
   kEventType,
+  kIteratorType,
   kCpuDevice,
   kDlpackName,         // "__dlpack__"
   kDlpackDeviceName,   // "__dlpack_device__"

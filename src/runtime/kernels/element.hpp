@@ -116,14 +116,18 @@ inline double to_float64(Intermediate type, std::uint64_t part) noexcept {
   return std::bit_cast<double>(part);
 }
 
+template <class T>
+constexpr bool is_small = core::kernels::Small<T> || std::is_same_v<T, core::Complex32>;
+
 /// The type in which encode<T> takes an element decoded as `type`. Integers and bool take integers
-/// unchanged and floats as float64, which holds them all. float16 takes float64 directly, as on the
-/// host; the other small types take float32.
+/// unchanged and floats as float64, which holds them all. Small types take float64 directly, and
+/// those of a wide range integers too, so that they are rounded once; otherwise they take float32.
 template <class T>
 constexpr Intermediate encoder_type(Intermediate type) noexcept {
   constexpr bool kIsWhole = std::is_integral_v<T> || core::kernels::is_bool<T>;
   if (kIsWhole && type == Intermediate::kFloat32) return Intermediate::kFloat64;
-  if (kIsWhole || (std::is_same_v<T, core::Float16> && type == Intermediate::kFloat64)) return type;
+  if (kIsWhole || core::kernels::has_wide_range<T>) return type;
+  if (is_small<T> && type == Intermediate::kFloat64) return type;
   return intermediate_of<T>();
 }
 
@@ -132,6 +136,18 @@ inline std::uint64_t converted(Intermediate target, Intermediate type,
   if (target == type) return part;
   if (target == Intermediate::kFloat32) return bits_of(to_float32(type, part));
   return std::bit_cast<std::uint64_t>(to_float64(type, part));
+}
+
+/// The code of a small float from an intermediate of encoder_type<T>().
+template <core::kernels::Small T>
+inline std::uint64_t small_code(Intermediate type, std::uint64_t part) noexcept {
+  if (type == Intermediate::kFloat64) return T::from(std::bit_cast<double>(part)).code;
+  if constexpr (core::kernels::has_wide_range<T>) {
+    if (type == Intermediate::kSigned)
+      return T::from(core::kernels::rounding_alike(static_cast<std::int64_t>(part))).code;
+    if (type == Intermediate::kUnsigned) return T::from(core::kernels::rounding_alike(part)).code;
+  }
+  return T::from(float32_of(part)).code;
 }
 
 /// Encodes one element of type T from an intermediate of encoder_type<T>(). Bits above the
@@ -152,13 +168,11 @@ inline Raw encode(Intermediate type, const Parts& parts) noexcept {
   } else if constexpr (std::is_same_v<T, std::complex<float>>) {
     return {parts.real | parts.imag << 32, 0};
   } else if constexpr (std::is_same_v<T, core::Complex32>) {
-    const std::uint64_t imag = core::Float16::from(float32_of(parts.imag)).code;
-    return {core::Float16::from(float32_of(parts.real)).code | imag << 16, 0};
+    return {small_code<core::Float16>(type, parts.real) |
+                small_code<core::Float16>(type, parts.imag) << 16,
+            0};
   } else {
-    if constexpr (std::is_same_v<T, core::Float16>) {
-      if (is_wide) return {T::from(wide).code, 0};
-    }
-    return {T::from(float32_of(parts.real)).code, 0};
+    return {small_code<T>(type, parts.real), 0};
   }
 }
 
