@@ -101,33 +101,42 @@ def test_floats_round_as_in_ml_dtypes(data: st.DataObject, name: str, value: flo
     assert is_same(ours, refarray.asarray(value).astype(name).item())
 
 
-@pytest.mark.parametrize("name", [*SMALL, "float32"])
-def test_numbers_next_to_a_midpoint_round_to_the_nearest(name: str) -> None:
-    """Exact arithmetic decides: float64, int and Python numbers are rounded once."""
-    count = 1 << SUB_BYTE.get(name, 8 * numpy_dtype(name).itemsize)
+@np.errstate(all="ignore")
+def neighbours(name: str) -> list[tuple[float, float]]:
+    """Pairs of consecutive positive values of a type, at most about 500."""
     if name == "float32":
         values = np.random.default_rng(3).integers(1, 0x7F7FFFFE, 500, np.uint32).view(np.float32)
-        pairs = [(float(v), float(np.nextafter(v, np.float32(np.inf)))) for v in values]
-    else:
-        codes = np.arange(count, dtype=np.uint16 if count > 256 else np.uint8)
-        every = np.unique(codes.view(numpy_dtype(name)).astype(np.float64))
-        finite = every[np.isfinite(every) & (every >= 2.0**-126)]
-        pairs = list(itertools.pairwise(finite.tolist()))[:: max(1, len(finite) // 500)]
-    for low, high in pairs:
+        return [(float(v), float(np.nextafter(v, np.float32(np.inf)))) for v in values]
+    count = 1 << SUB_BYTE.get(name, 8 * numpy_dtype(name).itemsize)
+    codes = np.arange(count, dtype=np.uint16 if count > 256 else np.uint8)
+    every = np.unique(codes.view(numpy_dtype(name)).astype(np.float64))
+    finite = every[np.isfinite(every) & (every >= 2.0**-126)]
+    return list(itertools.pairwise(finite.tolist()))[:: max(1, len(finite) // 500)]
+
+
+@pytest.mark.parametrize("name", [*SMALL, "float32"])
+def test_numbers_next_to_a_midpoint_round_to_the_nearest(name: str) -> None:
+    """Float64 and int elements and Python numbers are rounded once; exact arithmetic decides."""
+    for low, high in neighbours(name):
         middle = (Fraction(low) + Fraction(high)) / 2
-        for number in (np.nextafter(float(middle), 0.0), np.nextafter(float(middle), np.inf)):
-            value = float(number)
+        for toward in (0.0, math.inf):
+            value = math.nextafter(float(middle), toward)
             nearest = low if Fraction(value) < middle else high
             assert refarray.asarray(value, dtype=name).item() == nearest
             assert refarray.asarray([value]).astype(name).item() == nearest
             if name == "float16":
                 parts = refarray.asarray([complex(value, -value)])
                 assert parts.astype("complex32").item() == complex(nearest, -nearest)
+                assert refarray.asarray([value]).astype("complex32").item() == nearest
+        if middle.denominator != 1:
+            continue
         for whole, nearest in ((int(middle) - 1, low), (int(middle) + 1, high)):
-            if middle.denominator == 1 and low < whole < high:
+            if low < whole < high:
                 assert refarray.asarray(whole, dtype=name).item() == nearest
-                if whole < 2**63:
-                    assert refarray.asarray([whole], dtype="int64").astype(name).item() == nearest
+                for dtype in ("int32", "uint32", "int64", "uint64"):
+                    if whole < 2 ** (int(dtype[-2:]) - 1):
+                        array = refarray.asarray([whole], dtype=dtype)
+                        assert array.astype(name).item() == nearest
 
 
 @settings(deadline=None)
@@ -212,6 +221,12 @@ def test_vector_elements_are_tuples() -> None:
     assert (packed.nbytes, padded.nbytes) == (3, 4)
     assert refarray.ones((2,), dtype="float32x3").tolist() == [(1.0, 1.0, 1.0)] * 2
     assert refarray.asarray(7, dtype="int8x2").item() == (7, 7)
+    for shape in ((0,), (2, 0), (2, 3, 0)):
+        empty = refarray.zeros(shape, dtype="int16x4")
+        again = refarray.asarray(empty.tolist(), dtype=empty.dtype)
+        assert (again.shape, again.dtype, again.tolist()) == (shape, empty.dtype, empty.tolist())
+    with pytest.raises(ValueError, match="length 0; an element of int16x4 has 4 lanes"):
+        refarray.asarray([refarray.zeros((1, 0))], dtype="int16x4")
     with pytest.raises(ValueError, match="length 3; an element of int16x4 has 4 lanes"):
         refarray.asarray([1, 2, 3], dtype="int16x4")
     for convert in (bool, int, float, complex, operator.index):

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
+import itertools
 import operator
+import pickle
+import threading
+import weakref
 from typing import Any
 
 import pytest
@@ -23,6 +28,57 @@ def sequence_item(x: Any, index: int) -> Any:
     item = ctypes.pythonapi.PySequence_GetItem
     item.argtypes, item.restype = [ctypes.py_object, ctypes.c_ssize_t], ctypes.py_object
     return item(x, index)
+
+
+def test_the_iterator_can_be_copied_and_pickled() -> None:
+    x = refarray.asarray(ROWS)
+    items = iter(x)
+    assert iter(items) is items
+    assert next(items).tolist() == ROWS[0]
+    assert operator.length_hint(items) == 1
+    for other in (copy.copy(items), pickle.loads(pickle.dumps(items))):
+        assert [row.tolist() for row in other] == ROWS[1:]
+    items.__setstate__(-5)
+    assert [row.tolist() for row in items] == ROWS
+    assert next(items, None) is None
+    assert operator.length_hint(items) == 0
+    items.__setstate__(100)
+    assert next(items, None) is None
+    with pytest.raises(TypeError):
+        type(items)()
+    with pytest.raises(TypeError):
+        iter(refarray.asarray(1))
+
+
+def test_the_iterator_keeps_its_array() -> None:
+    """Until it is deleted itself: CPython's drops it at the end, under threads that still use it."""
+    x = refarray.asarray(ROWS)
+    reference = weakref.ref(x)
+    items = iter(x)
+    del x
+    assert [row.tolist() for row in items] == ROWS
+    assert reference() is not None
+    del items
+    assert reference() is None
+
+
+def test_threads_share_an_iterator() -> None:
+    """Each item goes to exactly one thread."""
+    for _ in range(20):
+        items = iter(refarray.arange(2000))
+        seen: list[list[int]] = [[] for _ in range(4)]
+        begin = threading.Barrier(4)
+
+        def take(mine: list[int], items: Any = items, begin: Any = begin) -> None:
+            begin.wait()
+            mine.extend(int(item) for item in items)
+
+        threads = [threading.Thread(target=take, args=(mine,)) for mine in seen]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(itertools.chain(*seen)) == list(range(2000))
 
 
 @pytest.mark.parametrize("length", [len, operator.length_hint, sequence_size])

@@ -1,6 +1,7 @@
 // Tests of the conversion of single values by copy(), and of the conversions it rejects.
 #include <array>
 #include <cmath>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -171,8 +172,7 @@ const Case rounding_once("conversions round once, although float32 would round t
   const double above_tie = 1.0 + 0x1p-11 + 0x1p-40;
   expect(int{converted<std::uint16_t>("float16", "float64", above_tie)}, 0x3C01);
   expect(converted<std::uint32_t>("complex32", "float64", above_tie), 0x3C01U);
-  expect(converted<std::uint32_t>("complex32", "complex128",
-                                  std::complex<double>(1.0, -above_tie)),
+  expect(converted<std::uint32_t>("complex32", "complex128", std::complex<double>(1.0, -above_tie)),
          0xBC013C00U);
   expect(int{converted<std::uint16_t>("bfloat16", "float64", 1.0 + 0x1p-8 + 0x1p-40)}, 0x3F81);
   expect(int{converted<std::uint8_t>("float8_e4m3fn", "float64", 1.0 + 0x1p-4 + 0x1p-40)}, 0x39);

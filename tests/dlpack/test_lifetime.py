@@ -320,6 +320,41 @@ def test_native_thread_waits_for_the_thread_that_holds_the_gil(adv: Any, forked:
     forked(body)
 
 
+@pytest.mark.req("LIFE-14")
+def test_our_tensor_drops_a_foreign_one_while_an_exception_is_pending(
+    adv: Any, unraisable: list[Any]
+) -> None:
+    """Our exported tensor is the last holder of the foreign memory; the foreign deleter runs Python
+    code, which must not see the exception, and leaves one of its own."""
+    seen: list[Any] = []
+
+    def deleter() -> None:
+        seen.append(sys.exc_info()[1])
+        raise KeyError("of the deleter")
+
+    tensor = adv.make(data=FLOATS, deleter=deleter)
+    array = refarray.from_dlpack(tensor)
+    held = [adv.take(array.__dlpack__(max_version=(1, 3)))]
+    del array
+    pending = KeyError("pending")
+    assert adv.drop_pending(held, pending) is pending
+    assert (tensor.deleter_calls, seen) == (1, [None])
+    assert unraisable == [(KeyError, "'of the deleter'")]
+
+
+@pytest.mark.parametrize("stack", [0, 1 << 18])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("buffer", "memoryview", "readonly", "pickle_buffer", "pickle", "array_interface"),
+        *("interface_object", "deleter", "mixed"),
+    ],
+)
+def test_a_long_chain_of_holders_is_dropped(isolated: Any, kind: str, stack: int) -> None:
+    """100,000 arrays, each of which keeps the one before alive, without recursion."""
+    assert isolated("holder_chains.py", kind, "100000", str(stack)) == "built\ndropped\n"
+
+
 @pytest.mark.req("LIFE-04", "LIFE-27")
 @pytest.mark.parametrize("last", ["array", "capsule", "refused import"])
 def test_foreign_deleter_calls_ours_without_the_gil(adv: Any, forked: Any, last: str) -> None:

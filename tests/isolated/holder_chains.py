@@ -55,7 +55,6 @@ if "numpy" in sys.argv[1]:
     }
 
 
-
 def run(kind: str, links: int) -> None:
     mixed = kind.startswith("mixed")
     names = list(LINKS) if mixed else [kind]

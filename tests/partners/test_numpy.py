@@ -208,6 +208,25 @@ def test_a_chain_through_numpy_keeps_the_first_owner() -> None:
     assert died() is None
 
 
+@pytest.mark.parametrize("stack", [0, 1 << 18])
+@pytest.mark.parametrize(
+    "kind",
+    ["numpy", "numpy_dlpack", "numpy_buffer", "numpy_interface", "numpy_asarray", "mixed_numpy"],
+)
+def test_a_long_chain_of_numpys_arrays_is_dropped(isolated: Any, kind: str, stack: int) -> None:
+    """100,000 arrays, each of which keeps the one before alive through an ndarray."""
+    assert isolated("holder_chains.py", kind, "100000", str(stack)) == "built\ndropped\n"
+
+
+@pytest.mark.req("LIFE-05")
+@pytest.mark.parametrize("attempt", range(3))
+@pytest.mark.parametrize("mode", ["daemon_numpy", "daemon_numpy_deleter"])
+def test_daemon_threads_inside_numpys_deleter_do_not_abort_the_exit(
+    isolated: Any, mode: str, attempt: int
+) -> None:
+    assert isolated("finalization.py", mode, leaks=True) == "alive until here\n"
+
+
 def test_a_capsule_of_numpy_has_one_consumer() -> None:
     origin = theirs("int32")
     died = weakref.ref(origin)

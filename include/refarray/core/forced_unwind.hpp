@@ -1,5 +1,5 @@
-// A thread that is ended inside a call of foreign code: it is parked instead of unwinding our frames.
-// Header-only, without Python; ships in the wheel.
+// A thread that is ended inside a call of foreign code: it is parked instead of unwinding our
+// frames. Header-only, without Python; ships in the wheel.
 #pragma once
 
 #include <unistd.h>

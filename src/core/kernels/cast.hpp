@@ -14,9 +14,9 @@
 namespace refarray::core::kernels {
 namespace {
 
-/// Types that C++ converts itself. The others have kernels from and to float32 or complex64, through
-/// which the remaining pairs go (see ConversionChain::push_cast()), and from types with values that
-/// float32 would round.
+/// Types that C++ converts itself. The others have kernels from and to float32 or complex64,
+/// through which the remaining pairs go (see ConversionChain::push_cast()), and from types with
+/// values that float32 would round.
 template <class T>
 concept Native = std::is_arithmetic_v<T> || is_bool<T> || WideComplex<T>;
 

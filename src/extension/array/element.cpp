@@ -158,7 +158,7 @@ template <class T>
 T to_real(PyObject* number, const char* dtype) {
   const NumberKind kind = number_kind(number);
   if (kind == NumberKind::kComplex) fail_kind(number, dtype);
-  const double value = kind == NumberKind::kFloat         ? PyFloat_AsDouble(number)
+  const double value = kind == NumberKind::kFloat  ? PyFloat_AsDouble(number)
                        : std::is_same_v<T, double> ? PyLong_AsDouble(number)
                                                    : double_rounding_alike(number);
   const bool is_double = PyErr_Occurred() == nullptr;

@@ -64,8 +64,7 @@ void dealloc(PyObject* self) noexcept {
 
 Ref array_iter(PyObject* self) {
   if (view_of(self).ndim == 0) raise(PyExc_TypeError, "iteration over an array of ndim 0");
-  auto* type =
-      reinterpret_cast<PyTypeObject*>(State::of_object(self).get(Slot::kIteratorType));
+  auto* type = reinterpret_cast<PyTypeObject*>(State::of_object(self).get(Slot::kIteratorType));
   auto* made = PyObject_New(IteratorObject, type);
   if (made == nullptr) throw ErrorSet{};
   made->array = Ref::borrow(self).release();

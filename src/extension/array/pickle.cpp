@@ -68,9 +68,9 @@ Ref reduce_ex(PyObject* self, PyObject* protocol_object) {
   const Ref buffer = bytes_object(state, std::move(bytes), protocol);
   const Ref shape = make_int_tuple(array.extents());
   // The device is always the CPU, also for pinned memory: the unpickler allocates the bytes.
-  return check(calling<Py_BuildValue>("O(OsOsO)", rebuild.get(), buffer.get(),
-                             core::name(array.dtype).c_str(), shape.get(),
-                             core::name(core::Device{}).c_str(), readonly ? Py_True : Py_False));
+  return check(calling<Py_BuildValue>(
+      "O(OsOsO)", rebuild.get(), buffer.get(), core::name(array.dtype).c_str(), shape.get(),
+      core::name(core::Device{}).c_str(), readonly ? Py_True : Py_False));
 }
 
 Ref rebuild(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {

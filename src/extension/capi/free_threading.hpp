@@ -16,8 +16,8 @@ auto with_object_locked(PyObject* object, Body body) noexcept {
 }
 
 /// Clears the weak references to an object that is being deallocated, which runs their callbacks;
-/// `list` is its weak-reference list. Free-threaded builds must not read `list`: other threads write to it when they drop a weak
-/// reference.
+/// `list` is its weak-reference list. Free-threaded builds must not read `list`: other threads
+/// write to it when they drop a weak reference.
 inline void clear_weakrefs(PyObject* object, PyObject* const& list) noexcept {
   if (kFreeThreading || list != nullptr) park_at_exit([object] { PyObject_ClearWeakRefs(object); });
 }
@@ -36,7 +36,8 @@ inline Ref make_immortal(Ref object) noexcept {
 /// when memory runs out. In that case PyList_New() of the free-threaded CPython 3.13 frees an
 /// uninitialized pointer; repeating a list of one item avoids that code.
 inline Ref new_list(Py_ssize_t length) noexcept {
-  if (!kFreeThreading || length == 0) return Ref::steal(park_at_exit([length] { return PyList_New(length); }));
+  if (!kFreeThreading || length == 0)
+    return Ref::steal(park_at_exit([length] { return PyList_New(length); }));
   const Ref one = Ref::steal(PyList_New(0));
   if (!one || PyList_Append(one.get(), Py_None) < 0) return {};
   return Ref::steal(PySequence_Repeat(one.get(), length));

@@ -39,7 +39,8 @@ InterpreterLease* InterpreterLease::of_current_interpreter() {
   (void)fresh.release();  // the capsule owns it from here on
   // setdefault(), because another thread may be importing the module too. The capsule that loses
   // the race is destroyed at the end of this function, together with its lease.
-  const Ref kept = check(calling<PyObject_CallMethod>(dict, "setdefault", "sO", kLeaseKey, capsule.get()));
+  const Ref kept =
+      check(calling<PyObject_CallMethod>(dict, "setdefault", "sO", kLeaseKey, capsule.get()));
   return static_cast<InterpreterLease*>(PyCapsule_GetPointer(kept.get(), kLeaseKey))->share();
 }
 

@@ -102,7 +102,8 @@ inline PyObject* only_argument(PyObject* args, PyObject* kwargs, const char* for
   char name[] = "name";
   char* names[] = {name, nullptr};
   PyObject* out = nullptr;
-  if (calling<PyArg_ParseTupleAndKeywords>(args, kwargs, format, names, &out) == 0) throw ErrorSet{};
+  if (calling<PyArg_ParseTupleAndKeywords>(args, kwargs, format, names, &out) == 0)
+    throw ErrorSet{};
   return out;
 }
 

@@ -50,8 +50,8 @@ class NestedReader {
   std::string position(int depth) const;
 
   State& state_;
-  int ndim_ = 0;                       // levels seen so far on the way to the first number
-  bool is_ndim_final_ = false;         // the first number, or an empty level, has been reached
+  int ndim_ = 0;                // levels seen so far on the way to the first number
+  bool is_ndim_final_ = false;  // the first number, or an empty level, has been reached
   bool ends_in_empty_sequence_ = false;
   std::int64_t shape_[kMaxRank];       // the first ndim_ extents are known
   std::int64_t index_[kMaxRank] = {};  // of the item being read, for messages

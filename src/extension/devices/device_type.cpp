@@ -35,7 +35,8 @@ Ref get_id(PyObject* self, void*) { return check(PyLong_FromLong(value_in<Device
 
 Ref get_dlpack(PyObject* self, void*) {
   const Device& device = value_in<Device>(self);
-  return check(calling<Py_BuildValue>("(ii)", static_cast<int>(device.kind), static_cast<int>(device.id)));
+  return check(
+      calling<Py_BuildValue>("(ii)", static_cast<int>(device.kind), static_cast<int>(device.id)));
 }
 
 PyGetSetDef device_getters[] = {

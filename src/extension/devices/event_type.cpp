@@ -17,7 +17,8 @@ Ref event_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   char* names[] = {device_name, timing_name, nullptr};
   PyObject* device = nullptr;
   int timing = 0;
-  if (calling<PyArg_ParseTupleAndKeywords>(args, kwargs, "O|$p:Event", names, &device, &timing) == 0) {
+  if (calling<PyArg_ParseTupleAndKeywords>(args, kwargs, "O|$p:Event", names, &device, &timing) ==
+      0) {
     throw ErrorSet{};
   }
   const core::Device on = to_streamed_device(state_of_type(type), device);

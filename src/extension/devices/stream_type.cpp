@@ -30,7 +30,8 @@ Ref stream_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   char* names[] = {device_name, handle_name, nullptr};
   PyObject* device = nullptr;
   PyObject* handle = nullptr;
-  if (calling<PyArg_ParseTupleAndKeywords>(args, kwargs, "O|O:Stream", names, &device, &handle) == 0) {
+  if (calling<PyArg_ParseTupleAndKeywords>(args, kwargs, "O|O:Stream", names, &device, &handle) ==
+      0) {
     throw ErrorSet{};
   }
   const core::Device on = to_streamed_device(state_of_type(type), device);
@@ -83,8 +84,8 @@ Ref stream_done(PyObject* self, void*) {
 }
 
 Ref stream_protocol(PyObject* self, PyObject*) {
-  return check(
-      calling<Py_BuildValue>("(iK)", 0, static_cast<unsigned long long>(handle_of(stream_in(self)))));
+  return check(calling<Py_BuildValue>("(iK)", 0,
+                                      static_cast<unsigned long long>(handle_of(stream_in(self)))));
 }
 
 Ref stream_synchronize(PyObject* self, PyObject*) {

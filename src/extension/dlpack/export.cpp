@@ -177,7 +177,8 @@ void drop_unconsumed(PyObject* capsule) noexcept {
 Ref device_tuple(const core::Device& device) {
   const Ref package = check(calling<PyImport_ImportModule>("refarray"));
   const Ref type = check(PyObject_GetAttrString(package.get(), "DLDeviceType"));
-  const Ref member = check(calling<PyObject_CallFunction>(type.get(), "i", static_cast<int>(device.kind)));
+  const Ref member =
+      check(calling<PyObject_CallFunction>(type.get(), "i", static_cast<int>(device.kind)));
   return check(calling<Py_BuildValue>("(Oi)", member.get(), static_cast<int>(device.id)));
 }
 

@@ -237,7 +237,8 @@ Ref ask_method(const State& state, PyObject* x, const ProducerInfo& producer,
   arguments.stream = stream.get();
   if (request.asks_for_host()) {
     const DLDevice wanted = dlpack::to_dlpack(*request.device);
-    device = check(calling<Py_BuildValue>("(ii)", static_cast<int>(wanted.device_type), wanted.device_id));
+    device = check(
+        calling<Py_BuildValue>("(ii)", static_cast<int>(wanted.device_type), wanted.device_id));
     arguments.dl_device = device.get();
     // All host memory can be relabelled as the CPU's without the producer.
     arguments.needs_dl_device = wanted.device_type != announced.device_type &&

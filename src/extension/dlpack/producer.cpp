@@ -158,8 +158,8 @@ DLDevice call_dlpack_device(PyObject* x, const ProducerInfo& producer) {
 
 dlpack::Managed<DLManagedTensorVersioned> call_table(const DLPackExchangeAPI& table, PyObject* x) {
   DLManagedTensorVersioned* raw = nullptr;
-  const int status = compat::park_at_exit(
-      [&] { return table.managed_tensor_from_py_object_no_sync(x, &raw); });
+  const int status =
+      compat::park_at_exit([&] { return table.managed_tensor_from_py_object_no_sync(x, &raw); });
   if (status != 0) {  // CAPI-11: on failure nothing in `raw` is ours
     if (PyErr_Occurred() != nullptr) throw_exporter_error();
     raise(PyExc_BufferError, "the exchange table of %R failed (%d) without setting an exception",

@@ -91,9 +91,9 @@ Ref array_interface(PyObject* self, void*) {
   const Ref strides = byte_strides_of(array);
   const Ref address = check(PyLong_FromVoidPtr(address_of(array)));
   return check(calling<Py_BuildValue>("{s:O,s:s,s:(OO),s:O,s:i}", "shape", shape.get(), "typestr",
-                             typestr->c_str(), "data", address.get(),
-                             array.writable() ? Py_False : Py_True, "strides", strides.get(),
-                             "version", kInterfaceVersion));
+                                      typestr->c_str(), "data", address.get(),
+                                      array.writable() ? Py_False : Py_True, "strides",
+                                      strides.get(), "version", kInterfaceVersion));
 }
 
 }  // namespace refarray::extension

@@ -119,11 +119,10 @@ Ref cuda_array_interface(PyObject* self, void*) {
   const Ref shape = make_int_tuple(array.extents());
   const Ref strides = byte_strides_of(array);
   const Ref address = check(PyLong_FromVoidPtr(array.size() == 0 ? nullptr : array.data));
-  return check(calling<Py_BuildValue>("{s:O,s:s,s:(OO),s:O,s:i,s:O}", "shape", shape.get(),
-                                      "typestr", typestr->c_str(), "data", address.get(),
-                                      array.writable() ? Py_False : Py_True, "strides",
-                                      strides.get(), "version", kInterfaceVersion, "stream",
-                                      stream.get()));
+  return check(calling<Py_BuildValue>(
+      "{s:O,s:s,s:(OO),s:O,s:i,s:O}", "shape", shape.get(), "typestr", typestr->c_str(), "data",
+      address.get(), array.writable() ? Py_False : Py_True, "strides", strides.get(), "version",
+      kInterfaceVersion, "stream", stream.get()));
 }
 
 }  // namespace refarray::extension

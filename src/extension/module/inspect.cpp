@@ -46,11 +46,12 @@ PyObject* dims_or_none(const std::int64_t* dims, std::int32_t ndim) {
 void describe_tensor(const DLTensor& tensor, Dict& out) {
   out.set("data", address(tensor.data));
   out.set("device", calling<Py_BuildValue>("(ii)", static_cast<int>(tensor.device.device_type),
-                                  tensor.device.device_id));
+                                           tensor.device.device_id));
   out.set("ndim", PyLong_FromLong(tensor.ndim));
   out.set("dtype", calling<Py_BuildValue>("(iii)", int{tensor.dtype.code}, int{tensor.dtype.bits},
-                                 int{tensor.dtype.lanes}));
-  out.set("shape", tensor.ndim == 0 ? calling<PyTuple_New>(0) : dims_or_none(tensor.shape, tensor.ndim));
+                                          int{tensor.dtype.lanes}));
+  out.set("shape",
+          tensor.ndim == 0 ? calling<PyTuple_New>(0) : dims_or_none(tensor.shape, tensor.ndim));
   out.set("strides", dims_or_none(tensor.strides, tensor.ndim));
   out.set("byte_offset", PyLong_FromUnsignedLongLong(tensor.byte_offset));
 }
@@ -132,7 +133,8 @@ Ref inspect_exchange_api(PyObject* module, PyObject* type) {
   const auto& table = *static_cast<const DLPackExchangeAPI*>(
       PyCapsule_GetPointer(capsule.get(), dlpack::kExchangeCapsule));
   Dict out;
-  out.set("version", calling<Py_BuildValue>("(II)", table.header.version.major, table.header.version.minor));
+  out.set("version",
+          calling<Py_BuildValue>("(II)", table.header.version.major, table.header.version.minor));
   out.set_bool("prev_api", table.header.prev_api != nullptr);
   out.set_bool("usable", dlpack::usable_table(&table) != nullptr);
   if (table.header.version.major == dlpack::kVersion.major) {

@@ -116,6 +116,27 @@ def test_numpy_imports_host_accessible_memory() -> None:
     assert there.device == "cuda:1" and there.to_device("cpu").tolist() == NUMBERS
 
 
+@pytest.mark.parametrize("device", ["cuda_host", "rocm_host", "cuda_managed:0"])
+@pytest.mark.parametrize("copy", [False, None])
+def test_asarray_relabels_host_accessible_memory(device: str, copy: bool | None) -> None:
+    """As from_dlpack() does (A-25)."""
+    array = ra.asarray(NUMBERS, device=device)
+    for there in (
+        ra.asarray(array, device="cpu", copy=copy),
+        ra.asarray(array, dtype=array.dtype, device="cpu", copy=copy),
+        ra.from_dlpack(array, device="cpu", copy=copy),
+    ):
+        assert there.device == "cpu"
+        there[0, 0] = 7.0
+        assert array[0, 0].item() == 7.0
+        array[0, 0] = NUMBERS[0][0]
+    separate = ra.asarray(array, device="cpu", copy=True)
+    separate[0, 0] = 7.0
+    assert array.tolist() == NUMBERS
+    with pytest.raises(ra.NoCopyError):
+        ra.asarray(array, dtype="int8", device="cpu", copy=False)
+
+
 def test_device_memory_has_no_host_protocols() -> None:
     array = ra.asarray(NUMBERS, device="cuda:0")
     with pytest.raises(BufferError, match="a buffer is host memory"):
