@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 import struct
+import sysconfig
+import weakref
 from typing import Any
 
 import pytest
 from native.corpus import FLOATS
-from native.producers import Recorder, foreign
+from native.producers import Recorder, foreign, table_only
 
 import refarray
 from refarray import _native
 
 VALUES = [0.0, 1.0, 2.0]
+FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 MEMBERS = ("allocator", "from_py", "to_py", "dltensor", "stream")
 
 
@@ -122,7 +126,9 @@ def test_usable_tables_are_used(adv: Any) -> None:
         assert _native._from_exchange_api(foreign(adv, tensor, table)).tolist() == VALUES
         assert adv.from_py_calls() == 1
         assert tensor.deleter_calls == 1
-        assert refarray.from_dlpack(foreign(adv, adv.make(data=FLOATS), table)).tolist() == VALUES
+        alone = table_only(adv, adv.make(data=FLOATS), table)
+        assert refarray.from_dlpack(alone).tolist() == VALUES
+        assert adv.from_py_calls() == 1
 
 
 @pytest.mark.req("CAPI-09", "CAPI-11")
@@ -131,13 +137,10 @@ def test_a_failing_table_function_raises_cleanly(adv: Any, forked: Any, how: str
     """Rows 87-89: failure with or without an exception, or success without a tensor."""
 
     def body() -> None:
-        thing = foreign(adv, adv.make(data=FLOATS), adv.table(from_py=how))
-        with pytest.raises(BufferError, match="Foreign|refuses"):
-            _native._from_exchange_api(thing)
-        try:
-            assert refarray.from_dlpack(thing).tolist() == VALUES  # through the fallback
-        except BufferError:
-            assert thing.asked == []
+        thing = table_only(adv, adv.make(data=FLOATS), adv.table(from_py=how))
+        for take in (_native._from_exchange_api, refarray.from_dlpack):
+            with pytest.raises(BufferError, match="TableOnly|refuses"):
+                take(thing)
         assert thing.tensor.deleter_calls == int(thing.tensor.issued)
 
     forked(body)
@@ -153,15 +156,45 @@ def test_exception_despite_success_is_unraisable(adv: Any, unraisable: list[Any]
     assert thing.tensor.deleter_calls == 1
 
 
-@pytest.mark.req("CAPI-28", "DTYPE-04")
-def test_complex_data_is_imported_through_dunder_dlpack(adv: Any) -> None:
-    """A table cannot express that a tensor is lazily conjugated, so complex results are discarded
-    and requested again from __dlpack__."""
-    through_table = adv.make(dtype=(5, 64, 1), shape=(1,), data=struct.pack("2f", 1.0, 2.0))
-    through_dunder = adv.make(dtype=(5, 64, 1), shape=(1,), data=struct.pack("2f", 1.0, -2.0))
-    thing = foreign(adv, through_table, answer=lambda **_: through_dunder.capsule())
-    assert refarray.from_dlpack(thing).tolist() == [1.0 - 2.0j]
-    assert through_table.deleter_calls == int(through_table.issued)
+@pytest.mark.req("CAPI-28", "CAPI-31")
+def test_the_methods_decide_and_not_the_table(adv: Any) -> None:
+    """A table may export what __dlpack__ refuses, as PyTorch's does, so it is not asked."""
+    refused = BufferError("requires grad")
+
+    def refuse(**_: Any) -> Any:
+        raise refused
+
+    thing = foreign(adv, adv.make(data=FLOATS), answer=refuse)
+    adv.from_py_calls()
+    for take in (refarray.from_dlpack, refarray.asarray):
+        with pytest.raises(BufferError) as caught:
+            take(thing)
+        assert caught.value is refused
+    assert adv.from_py_calls() == 0
+    thing.answer = lambda **_: thing.tensor.capsule()
+    assert refarray.from_dlpack(thing).tolist() == VALUES
+    assert adv.from_py_calls() == 0
+
+
+@pytest.mark.req("CAPI-03")
+def test_methods_added_to_a_class_after_an_import_by_its_table_are_called(adv: Any) -> None:
+    """And the table is used again when they are gone."""
+    thing = table_only(adv, adv.make(data=FLOATS))
+    first = refarray.from_dlpack(thing)
+    kind, calls = type(thing), []
+
+    def dlpack(self: Any, **_: Any) -> Any:
+        calls.append("dlpack")
+        return adv.make(data=FLOATS).capsule()
+
+    kind.__dlpack__, kind.__dlpack_device__ = dlpack, lambda self: (1, 0)
+    adv.from_py_calls()
+    assert refarray.from_dlpack(thing).tolist() == VALUES
+    assert (adv.from_py_calls(), calls) == (0, ["dlpack"])
+    del kind.__dlpack__, kind.__dlpack_device__
+    thing.tensor = adv.make(data=FLOATS)
+    assert refarray.from_dlpack(thing).tolist() == first.tolist()
+    assert adv.from_py_calls() == 1
 
 
 @pytest.mark.req("CAPI-28", "COPY-04", "COPY-06")
@@ -186,44 +219,40 @@ def test_import_with_keywords_bypasses_the_table(adv: Any, given: dict[str, Any]
 
 
 @pytest.mark.req("CAPI-03", "CAPI-28")
-@pytest.mark.parametrize("first", ["numpy", "tables"])
-def test_more_producer_types_than_the_cache_holds(adv: Any, forked: Any, first: str) -> None:
-    """A cached entry is never used for another type, whatever their number and addresses. Runs in a
-    child, because the cache lives as long as the process."""
+def test_many_producer_types_are_kept_apart(adv: Any) -> None:
+    """Nothing about one type is used for another, whatever their number and addresses."""
     np = pytest.importorskip("numpy")
+    kinds: list[dict[str, Any]] = [{}, {"from_py": "null"}]
+    things = [table_only(adv, None, adv.table(**kinds[number % 2])) for number in range(100)]
+    for again in range(3):
+        for number, thing in enumerate(things):
+            thing.tensor = adv.make(shape=(1,), data=struct.pack("f", number))
+            adv.from_py_calls()
+            if number % 2 == 1:
+                with pytest.raises(BufferError, match="no tensor"):
+                    refarray.from_dlpack(thing)
+            else:
+                assert refarray.from_dlpack(thing).tolist() == [number]
+            assert adv.from_py_calls() == 1
+            assert refarray.from_dlpack(np.asarray([number, 0.5])).tolist() == [number, 0.5]
+        plain = Recorder(lambda **_: adv.make(data=FLOATS).capsule())
+        assert refarray.from_dlpack(plain).tolist() == VALUES, again
 
-    def import_numpy(number: int) -> None:
-        assert refarray.from_dlpack(np.asarray([number, 0.5])).tolist() == [number, 0.5]
 
-    def import_thing(number: int, thing: Any) -> None:
-        thing.tensor = adv.make(shape=(1,), data=struct.pack("f", number))
-        thing.calls.clear()
-        adv.from_py_calls()
-        if number % 3 == 1:
-            with pytest.raises(BufferError, match="no tensor"):
-                refarray.from_dlpack(thing)
-        else:
-            assert refarray.from_dlpack(thing).tolist() == [number]
-        usable = number % 3 != 2
-        assert (adv.from_py_calls(), len(thing.asked)) == (int(usable), int(not usable))
-
-    def body() -> None:
-        kinds: list[dict[str, Any]] = [{}, {"from_py": "null"}, {"missing": "to_py"}]
-        tables = [adv.table(**kinds[number % 3]) for number in range(100)]
-        things = [foreign(adv, None, table) for table in tables]
-        for thing in things:
-            thing.answer = lambda thing=thing, **_: thing.tensor.capsule()
-        for again in range(3):
-            if first == "numpy":
-                import_numpy(again)
-            for number, thing in enumerate(things):
-                import_thing(number, thing)
-                if number % 10 == 0:
-                    import_numpy(number)
-            plain = Recorder(lambda **_: adv.make(data=FLOATS).capsule())
-            assert refarray.from_dlpack(plain).tolist() == VALUES
-
-    forked(body)
+@pytest.mark.req("CAPI-03")
+@pytest.mark.skipif(FREE_THREADED, reason="free-threaded CPython 3.13 never frees a class")
+@pytest.mark.parametrize("by_table", [True, False])
+def test_the_class_of_a_producer_can_be_collected(adv: Any, by_table: bool) -> None:
+    kind = type(table_only(adv, None)) if by_table else type("Derived", (Recorder,), {})
+    thing = object.__new__(kind)
+    Recorder.__init__(thing, lambda **_: adv.make(data=FLOATS).capsule())
+    for _ in range(3):
+        thing.tensor = adv.make(data=FLOATS)
+        assert refarray.from_dlpack(thing).tolist() == VALUES
+    dead = weakref.ref(kind)
+    del thing, kind
+    gc.collect()
+    assert dead() is None
 
 
 @pytest.mark.req("CAPI-05")

@@ -10,6 +10,7 @@ from native.corpus import FLOATS
 from native.producers import Recorder
 
 import refarray
+from refarray import _native
 
 VALUES = [0.0, 1.0, 2.0]
 FIRST = {"max_version": (1, 3)}
@@ -44,22 +45,145 @@ def test_missing_methods_raise(adv: Any) -> None:
         refarray.from_dlpack(no_dlpack)
 
 
-@pytest.mark.req("CONS-02")
-def test_a_method_that_disappears_during_the_lookup() -> None:
-    """The class __dict__ contains the method at first, but not when it is read."""
+NAMES = ("__dlpack__", "__dlpack_device__")
+
+
+def fabricating() -> list[type]:
+    """Metaclasses that claim every attribute, for classes that have no method."""
 
     class Fickle(dict):  # type: ignore[type-arg]
         def __contains__(self, key: object) -> bool:
-            return key in ("__dlpack__", "__dlpack_device__")
+            return True
 
-    class Meta(type):
+        def __getitem__(self, key: object) -> Any:
+            return lambda *_, **__: (1, 0)
+
+    class Dict(type):
         @property
         def __dict__(cls) -> Any:
             return Fickle()
 
-    thing = Meta("Thing", (), {})()
+    class Mro(type):
+        @property
+        def __mro__(cls) -> Any:
+            return (Recorder, object)
+
+    class Getattr(type):
+        def __getattr__(cls, name: str) -> Any:
+            return lambda *_, **__: (1, 0)
+
+    class Getattribute(type):
+        def __getattribute__(cls, name: str) -> Any:
+            return lambda *_, **__: (1, 0)
+
+    class Own(type):
+        __dlpack__ = __dlpack_device__ = lambda *_, **__: (1, 0)  # noqa: E731
+
+    return [Dict, Mro, Getattr, Getattribute, Own]
+
+
+@pytest.mark.req("CONS-02")
+@pytest.mark.parametrize("meta", fabricating(), ids=lambda meta: meta.__name__)
+def test_a_metaclass_fabricates_no_method(adv: Any, meta: Any) -> None:
     with pytest.raises(AttributeError, match="__dlpack__"):
+        refarray.from_dlpack(meta("Thing", (), {})())
+    tensor = adv.make(data=FLOATS)
+    real = meta("Real", (Recorder,), {})
+    thing = object.__new__(real)
+    Recorder.__init__(thing, lambda **_: tensor.capsule())
+    assert refarray.from_dlpack(thing).tolist() == VALUES
+
+
+@pytest.mark.req("CONS-02")
+@pytest.mark.parametrize("kind", [type, *fabricating()], ids=lambda kind: kind.__name__)
+def test_the_type_cache_and_the_walk_find_the_same(kind: Any) -> None:
+    """Every change of a class or of its bases is seen at once."""
+    base = type("Base", (), {})
+    middle = kind("Middle", (base,), {})
+    other = type("Other", (), {"__dlpack__": 5})
+    leaf = kind("Leaf", (middle, other), {"__slots__": ("__dlpack_device__",)})
+
+    def find(name: str) -> Any:
+        by_cache, by_walk = _native._find_on_type((leaf, name))
+        assert by_cache == by_walk
+        assert all(one is two for one, two in zip(by_cache, by_walk, strict=True))
+        return by_cache
+
+    assert find("__dlpack__") == [5]
+    assert [type(each).__name__ for each in find("__dlpack_device__")] == ["member_descriptor"]
+    for value in (property(), staticmethod(len), len, None):
+        for owner in (base, middle, leaf):
+            type.__setattr__(owner, "__dlpack__", value)
+            assert find("__dlpack__")[0] is value
+        for owner in (leaf, middle, base):
+            type.__delattr__(owner, "__dlpack__")
+        assert find("__dlpack__") == [5]
+    other.__dlpack__ = staticmethod(len)  # type: ignore[attr-defined]
+    assert find("__dlpack__")[0] is vars(other)["__dlpack__"]
+    del other.__dlpack__
+    assert find("__dlpack__") == []
+
+
+@pytest.mark.req("CONS-02")
+def test_a_class_may_change_between_imports(adv: Any) -> None:
+    """Each import sees the methods of the moment, also after a change from one kind to another."""
+    first, second = adv.make(data=FLOATS), adv.make(data=FLOATS)
+
+    class Base:
+        def __dlpack_device__(self) -> Any:
+            return (1, 0)
+
+    class Thing(Base):
+        def __dlpack__(self, **_: Any) -> Any:
+            return first.capsule()
+
+    thing = Thing()
+    assert refarray.from_dlpack(thing).tolist() == VALUES
+
+    def alone(**_: Any) -> Any:
+        return second.capsule()
+
+    Thing.__dlpack__ = staticmethod(alone)  # type: ignore[assignment]
+    assert refarray.from_dlpack(thing).tolist() == VALUES
+    Base.__dlpack_device__ = lambda self: (2, 0)  # type: ignore[method-assign]
+    with pytest.raises(BufferError, match=r"\(2, 0\)"):
         refarray.from_dlpack(thing)
+    del Thing.__dlpack__
+    with pytest.raises(AttributeError, match="has no __dlpack__$"):
+        refarray.from_dlpack(thing)
+
+
+@pytest.mark.req("CONS-01")
+@pytest.mark.parametrize("bound", ["slots", "property"])
+def test_bound_methods_of_numpy_are_not_asked_for_the_device(bound: str) -> None:
+    """The device of ndarray.__dlpack_device__ is known; a method of another object is called."""
+    np = pytest.importorskip("numpy")
+    data, calls = np.arange(3.0), []
+
+    class Slots:
+        __slots__ = NAMES
+
+    class Property:
+        __dlpack__ = property(lambda self: data.__dlpack__)
+        __dlpack_device__ = property(lambda self: self.device)
+        device = data.__dlpack_device__
+
+    refarray.from_dlpack(data)
+    thing: Any = Slots() if bound == "slots" else Property()
+    if bound == "slots":
+        thing.__dlpack__, thing.__dlpack_device__ = data.__dlpack__, data.__dlpack_device__
+    assert refarray.from_dlpack(thing).tolist() == [0.0, 1.0, 2.0]
+
+    def device() -> Any:
+        calls.append("device")
+        return (1, 0)
+
+    if bound == "slots":
+        thing.__dlpack_device__ = device
+    else:
+        Property.device = staticmethod(device)
+    assert refarray.from_dlpack(thing).tolist() == [0.0, 1.0, 2.0]
+    assert calls == ["device"]
 
 
 class Custom:

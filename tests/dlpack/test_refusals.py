@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from helpers.leaks import blocks_left, quick_collections
 from native.corpus import FLOATS
-from native.producers import Recorder, foreign
+from native.producers import Recorder, table_only
 
 import refarray as ra
 
@@ -185,81 +185,9 @@ def test_import_by_table_is_refused_with_one_deleter_call(adv: Any, name: str) -
     fields = {**IMPORTS[name][0]}
     fields.pop("dunder_device", None)
     tensor = adv.make(**{"shape": (3,), "data": FLOATS, **fields})
-    producer = foreign(adv, tensor)
     with pytest.raises(BufferError):
-        ra.from_dlpack(producer)
+        ra.from_dlpack(table_only(adv, tensor))
     assert tensor.deleter_calls == 1
-    assert producer.calls == []
-
-
-class TableAndMethods:
-    """Counts the lookups of a producer's type that a metaclass sees."""
-
-    lookups = 0
-
-    @classmethod
-    def make(cls, adv: Any, tensor: Any, answer: Callable[..., Any] | None) -> Any:
-        cls.lookups = 0
-        value = adv.table().capsule()
-
-        class Meta(type):
-            @property
-            def __mro__(self) -> tuple[type, ...]:
-                cls.lookups += 1
-                return type.__dict__["__mro__"].__get__(self)
-
-        class Producer(metaclass=Meta):
-            __dlpack_c_exchange_api__ = value
-
-            def __init__(self) -> None:
-                self.tensor = tensor
-
-        if answer is not None:
-            Producer.__dlpack__ = lambda self, **_: answer()  # type: ignore[attr-defined]
-            Producer.__dlpack_device__ = lambda self: (1, 0)  # type: ignore[attr-defined]
-        return Producer()
-
-
-COMPLEX = {"dtype": (5, 64, 1), "shape": (2,), "data": FLOATS}
-
-
-def test_complex_data_of_a_table_is_asked_for_again_by_method(adv: Any) -> None:
-    """The table's tensor is released unread, and each attribute is looked up once."""
-    first, second = adv.make(**COMPLEX), adv.make(**COMPLEX)
-    producer = TableAndMethods.make(adv, first, second.capsule)
-    array = ra.from_dlpack(producer)
-    assert TableAndMethods.lookups == 3  # __dlpack__, __dlpack_device__, the table
-    assert (first.deleter_calls, second.deleter_calls) == (1, 0)
-    assert array.tolist() == [1j, 2 + 3j]
-    TableAndMethods.lookups = 0
-    again = adv.make(**COMPLEX)
-    producer.tensor = adv.make(**COMPLEX)
-    type(producer).__dlpack__ = lambda self, **_: again.capsule()
-    assert ra.from_dlpack(producer).tolist() == [1j, 2 + 3j]
-    assert TableAndMethods.lookups in {2, 3}  # 2 if the table is cached (CAPI-03): 16 types are
-    del array
-    assert second.deleter_calls == 1
-
-
-def test_complex_data_of_a_type_with_nothing_but_a_table(adv: Any) -> None:
-    tensor = adv.make(**COMPLEX)
-    array = ra.from_dlpack(TableAndMethods.make(adv, tensor, None))
-    assert TableAndMethods.lookups == 3
-    assert (array.tolist(), tensor.deleter_calls) == ([1j, 2 + 3j], 0)
-    del array
-    assert tensor.deleter_calls == 1
-
-
-def test_a_failing_lookup_releases_the_tensor_of_the_table(isolated: Any) -> None:
-    assert isolated("failing_lookup.py") == "released\n"
-
-
-def test_asarray_looks_a_producer_up_once(adv: Any) -> None:
-    tensor = adv.make(shape=(2,), data=FLOATS)
-    producer = TableAndMethods.make(adv, tensor, tensor.capsule)
-    del type(producer).__dlpack_c_exchange_api__
-    assert ra.asarray(producer).tolist() == [0.0, 1.0]
-    assert TableAndMethods.lookups == 3
 
 
 @pytest.mark.req("LIFE-10")

@@ -8,7 +8,7 @@ import refarray
 
 
 class Foreign:
-    """A type whose exchange table refarray caches until the interpreter ends."""
+    """A type from which refarray imports through its exchange table."""
 
     __dlpack_c_exchange_api__ = adversary.table().capsule()
 

@@ -45,14 +45,26 @@ def knowing(known: str, answer: Answer) -> Answer:
 
 
 def foreign(adv: Any, tensor: Any, table: Any = None, answer: Answer | None = None) -> Any:
-    """An object whose type has an exchange table that exports `tensor`. Its __dlpack__() exports
-    the same tensor, or calls `answer` if given."""
+    """An object whose type has an exchange table that exports `tensor`, and methods, which
+    from_dlpack() prefers. __dlpack__() exports the same tensor, or calls `answer` if given."""
     value = (table or adv.table()).capsule()
 
     class Foreign(Recorder):
         __dlpack_c_exchange_api__ = value
 
     out = Foreign(answer or (lambda **_: tensor.capsule()))
+    out.tensor = tensor  # type: ignore[attr-defined]
+    return out
+
+
+def table_only(adv: Any, tensor: Any, table: Any = None) -> Any:
+    """An object whose type has an exchange table and no methods: from_dlpack() uses the table."""
+    value = (table or adv.table()).capsule()
+
+    class TableOnly:
+        __dlpack_c_exchange_api__ = value
+
+    out = TableOnly()
     out.tensor = tensor  # type: ignore[attr-defined]
     return out
 

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from native.corpus import FLOATS
-from native.producers import foreign
+from native.producers import table_only
 
 import adversary
 import refarray
@@ -84,7 +84,7 @@ recipe("from_dlpack", refarray.from_dlpack, object, label="none", raises=(Attrib
 recipe(
     "from_dlpack",
     refarray.from_dlpack,
-    lambda: foreign(adversary, adversary.make(data=FLOATS)),
+    lambda: table_only(adversary, adversary.make(data=FLOATS)),
     label="table",
 )
 recipe("from_capsule", refarray.from_capsule, capsule)

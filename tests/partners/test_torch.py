@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import weakref
+from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -235,24 +236,121 @@ def test_torch_exports_negated_tensors_with_the_wrong_sign(torch: ModuleType, ma
     assert ra.from_dlpack(lazy.resolve_neg()).tolist() == right
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda torch: torch.tensor([1.0, 2.0], requires_grad=True),
-        lambda torch: torch.nn.Parameter(torch.ones(2)),
-    ],
-    ids=["leaf", "parameter"],
-)
-def test_tensors_with_gradients(torch: ModuleType, make: Any) -> None:
-    """PyTorch's exchange API shares them, its Python protocol refuses them; detach() works with
-    both."""
+def refusing(torch: ModuleType, base: type, error: BaseException) -> Any:
+    """A tensor whose class intercepts __dlpack__, without a method of its own."""
+
+    def intercept(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func.__name__ in ("__dlpack__", "__dlpack_device__"):
+            raise error
+        return super(kind, cls).__torch_function__(func, types, args, kwargs or {})
+
+    kind: Any = type("Refusing", (base,), {"__torch_function__": classmethod(intercept)})
+    return torch.ones(2).as_subclass(kind)
+
+
+# What PyTorch 2.13's exchange table exports and Tensor.__dlpack__ refuses.
+WITHHELD: dict[str, tuple[Callable[[ModuleType], Any], type[BaseException], str]] = {
+    "leaf": (lambda t: t.ones(2, requires_grad=True), BufferError, "gradient"),
+    "parameter": (lambda t: t.nn.Parameter(t.ones(2)), BufferError, "gradient"),
+    "result": (lambda t: t.ones(2, requires_grad=True) * 2, BufferError, "gradient"),
+    "view": (lambda t: t.ones(2, requires_grad=True)[1:], BufferError, "gradient"),
+    "subclass": (
+        lambda t: t.ones(2, requires_grad=True).as_subclass(type("Sub", (t.Tensor,), {})),
+        BufferError,
+        "gradient",
+    ),
+    "complex": (
+        lambda t: t.ones(2, dtype=t.complex64, requires_grad=True).conj(),
+        BufferError,
+        "gradient",
+    ),
+    "conjugated": (lambda t: t.ones(2, dtype=t.complex64).conj(), BufferError, "conjugate"),
+    "uninitialized": (
+        lambda t: t.nn.parameter.UninitializedParameter(requires_grad=False),
+        ValueError,
+        "uninitialized",
+    ),
+    "intercepted": (
+        lambda t: refusing(t, t.Tensor, PermissionError("not from here")),
+        PermissionError,
+        "not from here",
+    ),
+    "override": (
+        lambda t: t.ones(2).as_subclass(
+            type("Own", (t.Tensor,), {"__dlpack__": lambda self, **_: 1 / 0})
+        ),
+        ZeroDivisionError,
+        "division",
+    ),
+    "sparse": (lambda t: t.eye(3).to_sparse(), BufferError, "strided"),
+}
+
+
+@pytest.mark.parametrize("name", WITHHELD)
+@pytest.mark.req("CAPI-31")
+def test_tensors_that_the_method_refuses_are_refused(torch: ModuleType, name: str) -> None:
+    """PyTorch's table exports most of them: the same error without keywords and with them."""
+    make, error, text = WITHHELD[name]
     tensor = make(torch)
-    assert address(ra.from_dlpack(tensor)) == tensor.data_ptr()
-    assert ra.from_dlpack(tensor).tolist() == tensor.tolist()
-    for keywords in KEYWORDS[1:]:
-        with pytest.raises(BufferError, match="gradient"):
+    for keywords in ({}, *KEYWORDS[1:]):
+        with pytest.raises(error, match=text):
             ra.from_dlpack(tensor, **keywords)
-        assert ra.from_dlpack(tensor.detach(), **keywords).tolist() == tensor.tolist()
+
+
+def test_tensors_with_gradients_can_be_detached(torch: ModuleType) -> None:
+    tensor = torch.ones(2, requires_grad=True)
+    for keywords in KEYWORDS:
+        assert ra.from_dlpack(tensor.detach(), **keywords).tolist() == [1.0, 1.0]
+    assert address(ra.from_dlpack(tensor.detach())) == tensor.data_ptr()
+    with torch.no_grad(), pytest.raises(BufferError, match="gradient"):
+        ra.from_dlpack(tensor)
+
+
+def test_a_torch_function_mode_intercepts_the_export(torch: ModuleType) -> None:
+    from torch.overrides import TorchFunctionMode
+
+    class Mode(TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None):
+            if func is torch.Tensor.__dlpack__:
+                raise PermissionError("not here")
+            return func(*args, **(kwargs or {}))
+
+    tensor = torch.ones(2)
+    with Mode(), pytest.raises(PermissionError, match="not here"):
+        ra.from_dlpack(tensor)
+    assert ra.from_dlpack(tensor).tolist() == [1.0, 1.0]
+
+
+def test_a_method_set_on_tensor_later_is_called(
+    torch: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import functools
+
+    tensor, original = torch.ones(2), torch.Tensor.__dlpack__
+    assert ra.from_dlpack(tensor).tolist() == [1.0, 1.0]
+    calls = []
+
+    @functools.wraps(original)
+    def method(self: Any, **keywords: Any) -> Any:
+        calls.append(keywords)
+        return original(self, **keywords)
+
+    monkeypatch.setattr(torch.Tensor, "__dlpack__", method)
+    assert ra.from_dlpack(tensor).tolist() == [1.0, 1.0]
+    assert calls == [{"max_version": (1, 3)}]
+
+
+def test_parameters_without_gradient_go_through_the_table(
+    torch: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The class attributes are looked up along the MRO; the methods are not called."""
+    frozen = torch.nn.Parameter(torch.ones(2), requires_grad=False)
+
+    def fail(self: Any) -> Any:
+        raise AssertionError("asked")
+
+    monkeypatch.setattr(torch.Tensor, "__dlpack_device__", fail)
+    assert ra.from_dlpack(frozen).tolist() == [1.0, 1.0]
 
 
 @pytest.mark.parametrize("keywords", KEYWORDS[:3])
@@ -279,9 +377,10 @@ REFUSED = {
 def test_tensors_without_memory_raise_torchs_errors(torch: ModuleType, name: str) -> None:
     make, by_table, by_protocol = REFUSED[name]
     with pytest.raises(by_table):
-        ra.from_dlpack(make(torch))
-    with pytest.raises(by_protocol):
-        ra.from_dlpack(make(torch), max_version=MAX_VERSION)
+        _native._from_exchange_api(make(torch))
+    for keywords in ({}, {"max_version": MAX_VERSION}):
+        with pytest.raises(by_protocol):
+            ra.from_dlpack(make(torch), **keywords)
 
 
 @pytest.mark.parametrize("name", ["int4", "uint1", "uint4"])

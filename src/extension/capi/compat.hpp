@@ -1,4 +1,5 @@
-// The only file that depends on the Python version, on the limited API or on free threading.
+// What depends on the Python version, on the limited API or on free threading; the lookup on types is
+// in type_lookup.cpp.
 #pragma once
 
 #include <Python.h>

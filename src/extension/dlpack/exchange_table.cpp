@@ -129,13 +129,14 @@ int work_stream(DLDeviceType type, std::int32_t id, void** out) {
          static_cast<int>(type), static_cast<int>(id));
 }
 
-/// Static: outlives the module, the capsule and the interpreter (CAPI-04).
 const DLPackExchangeAPI kTable{
     {dlpack::kVersion, nullptr}, &dlpack::allocate_managed, slot<&export_managed>,
     slot<&import_managed>,       slot<&borrow_tensor>,      slot<&work_stream>,
 };
 
 }  // namespace
+
+const DLPackExchangeAPI& own_table() noexcept { return kTable; }
 
 Ref make_exchange_capsule() {
   // PyCapsule takes no const pointer; consumers only read the table.

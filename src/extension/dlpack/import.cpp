@@ -17,6 +17,7 @@
 #include "extension/devices/devices.hpp"
 #include "extension/dlpack/capsule.hpp"
 #include "extension/dlpack/docstrings.hpp"
+#include "extension/dlpack/exchange_table.hpp"
 #include "extension/dlpack/keywords.hpp"
 #include "extension/interop/protocol_order.hpp"
 #include "runtime/runtime.hpp"
@@ -33,11 +34,13 @@ using Versioned = DLManagedTensorVersioned;
 // The functions below stand in the order in which an import calls them.
 Ref import_with(State& state, PyObject* x, const ImportRequest& request);
 Ref import_own(const State& state, PyObject* x, dlpack::Copy copy);
-Ref import_foreign(State& state, PyObject* x, ProducerInfo& producer, const ImportRequest& request);
-Ref import_by_table(State& state, PyObject* x, ProducerInfo& producer);
+Ref import_foreign(const State& state, PyObject* x, const ProducerInfo& producer,
+                   const ImportRequest& request);
+Ref import_by_table(const State& state, PyObject* x, const DLPackExchangeAPI& table);
+Ref import_from_torch(const State& state, PyObject* x, const ProducerInfo& producer);
 Ref import_from_table(const State& state, PyObject* x, const DLPackExchangeAPI& table,
                       dlpack::Managed<Versioned> tensor);
-Ref import_by_method(const State& state, PyObject* x, ProducerInfo& producer,
+Ref import_by_method(const State& state, PyObject* x, const ProducerInfo& producer,
                      const ImportRequest& request);
 void refuse_devices(const ImportRequest& request, DLDevice announced);
 Ref ask_method(const State& state, PyObject* x, const ProducerInfo& producer,
@@ -48,7 +51,7 @@ Ref finish(const State& state, dlpack::Imported&& in, const ImportRequest& reque
 
 /// from_dlpack(x) for a foreign producer: `request` is constant here, which removes half the code.
 [[gnu::flatten, gnu::noinline]] Ref import_plain(State& state, PyObject* x) {
-  ProducerInfo producer = find_producer(state, x);
+  const ProducerInfo producer = find_producer(state, x);
   return import_foreign(state, x, producer, {});
 }
 
@@ -69,7 +72,7 @@ Ref module_from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t nargs
     return import_own(state, x, request.copy);
   }
   if (request.is_plain()) return import_plain(state, x);
-  ProducerInfo producer = find_producer(state, x);
+  const ProducerInfo producer = find_producer(state, x);
   return import_foreign(state, x, producer, request);
 }
 
@@ -81,19 +84,20 @@ Ref import_own(const State& state, PyObject* x, dlpack::Copy copy) {
   return make_array(state, copy_to_new(view, view.dtype, default_copy_device(view.device())));
 }
 
-Ref import_foreign(State& state, PyObject* x, ProducerInfo& producer,
+Ref import_foreign(const State& state, PyObject* x, const ProducerInfo& producer,
                    const ImportRequest& request) {
-  if (request.is_plain() && producer.table != nullptr) return import_by_table(state, x, producer);
+  if (request.is_plain()) {
+    if (producer.table != nullptr) return import_by_table(state, x, *producer.table);
+    if (producer.library == Library::kTorch) return import_from_torch(state, x, producer);
+  }
   return import_by_method(state, x, producer, request);
 }
 
-// --- Route 2: the exchange table of the type.
+// --- Route 2: the exchange table of the type. A table may export what __dlpack__ refuses, so it is
+// used only for types that lack the methods, and for PyTorch, whose refusals are known.
 
-/// A lazily conjugated complex tensor looks like any other in a DLTensor: PyTorch's table exports
-/// it unconjugated, while its __dlpack__ refuses it.
-bool is_complex(const Versioned& tensor) noexcept {
-  return dlpack::Wire<Versioned>::is_known_major(tensor) &&
-         tensor.dl_tensor.dtype.code == kDLComplex;
+Ref import_by_table(const State& state, PyObject* x, const DLPackExchangeAPI& table) {
+  return import_from_table(state, x, table, call_table(table, x));
 }
 
 /// Releases a tensor that is not imported. The deleter must not see a pending exception.
@@ -103,29 +107,40 @@ void drop_tensor(dlpack::Managed<Versioned>& tensor) noexcept {
   tensor.reset();
 }
 
-/// Complex data of a type that also has __dlpack__ is asked for again through that. Whether data is
-/// complex is known only from the tensor: asking the table for a borrowed DLTensor first would cost
-/// every other import a call.
-[[gnu::noinline]] Ref import_complex(State& state, PyObject* x, ProducerInfo& producer,
-                                     dlpack::Managed<Versioned> tensor) {
+/// Whether Tensor.__dlpack__ exports this tensor, which PyTorch's table has exported. It refuses
+/// tensors on a device that is not the current one, and complex ones that are lazily conjugated,
+/// which a DLTensor does not show. Asking the tensor first would cost every other import a call.
+bool torch_exports(const State& state, const Versioned& tensor) {
+  if (!dlpack::Wire<Versioned>::is_known_major(tensor)) return true;  // refused by the validator
+  return tensor.dl_tensor.dtype.code != kDLComplex &&
+         torch_exports_from(state, tensor.dl_tensor.device);
+}
+
+/// Empty if the table refuses: it raises RuntimeError where __dlpack__ raises what the standard says.
+dlpack::Managed<Versioned> call_torch_table(const DLPackExchangeAPI& table, PyObject* x) {
+  try {  // boundary: the method is called then, and raises its own exception
+    return call_table(table, x);
+  } catch (const ErrorSet&) {  // boundary: see above
+    if (PyErr_ExceptionMatches(PyExc_RuntimeError) == 0) throw;
+  }
+  PyErr_Clear();
+  return {};
+}
+
+Ref import_from_torch(const State& state, PyObject* x, const ProducerInfo& producer) {
+  const DLPackExchangeAPI* table = torch_table(state, x);
+  if (table == nullptr) return import_by_method(state, x, producer, {});
+  dlpack::Managed<Versioned> tensor = call_torch_table(*table, x);
+  if (!tensor) return import_by_method(state, x, producer, {});
   try {  // boundary: the deleter must not see the pending exception
-    find_methods(state, x, producer);
+    if (torch_exports(state, *tensor)) [[likely]]
+      return import_from_table(state, x, *table, std::move(tensor));
   } catch (const ErrorSet&) {  // boundary: see above
     drop_tensor(tensor);
     throw;
   }
-  if (!producer.has_methods()) {
-    return import_from_table(state, x, *producer.table, std::move(tensor));
-  }
   drop_tensor(tensor);
   return import_by_method(state, x, producer, {});
-}
-
-Ref import_by_table(State& state, PyObject* x, ProducerInfo& producer) {
-  dlpack::Managed<Versioned> tensor = call_table(*producer.table, x);
-  if (is_complex(*tensor)) [[unlikely]]
-    return import_complex(state, x, producer, std::move(tensor));
-  return import_from_table(state, x, *producer.table, std::move(tensor));
 }
 
 /// The producer works on a stream of its own, which its table names (CAPI-25).
@@ -163,15 +178,14 @@ bool is_host(DLDevice device) noexcept {
   return known && known->is_host();
 }
 
-Ref import_by_method(const State& state, PyObject* x, ProducerInfo& producer,
+Ref import_by_method(const State& state, PyObject* x, const ProducerInfo& producer,
                      const ImportRequest& request) {
-  find_methods(state, x, producer);
   if (!producer.has_methods()) raise_missing_methods(x, producer);
   DLDevice announced{kDLCPU, 0};
   if (is_array(state, x)) {
     announced = dlpack::to_dlpack(view_of(x).device());
-  } else if (!producer.host_only) {
-    announced = call_dlpack_device(x, producer);
+  } else {
+    announced = ask_device(state, x, producer);
   }
   refuse_devices(request, announced);
   const Ref capsule = ask_method(state, x, producer, request, announced);
@@ -325,21 +339,20 @@ Ref module_from_capsule(PyObject* module, PyObject* const* args, Py_ssize_t narg
 
 /// Private: imports through the exchange table even from our own arrays, for tests and benchmarks.
 [[gnu::flatten]] Ref module_from_exchange_api(PyObject* module, PyObject* x) {
-  State& state = State::of_module(module);
-  const Producer* cached = state.find_producer(reinterpret_cast<PyObject*>(Py_TYPE(x)));
+  const State& state = State::of_module(module);
   const DLPackExchangeAPI* table =
-      cached != nullptr ? cached->table : look_up_producer(state, x).table;
+      is_array(state, x) ? &own_table() : find_table(state, Py_TYPE(x));
   if (table == nullptr) {
     raise(PyExc_TypeError, "the type %R has no usable exchange table",
           reinterpret_cast<PyObject*>(Py_TYPE(x)));
   }
-  return import_from_table(state, x, *table, call_table(*table, x));
+  return import_by_table(state, x, *table);
 }
 
 }  // namespace
 
-Ref import_producer(State& state, PyObject* x, ProducerInfo& producer, PyObject* device,
-                    PyObject* copy) {
+Ref import_producer(const State& state, PyObject* x, const ProducerInfo& producer,
+                    PyObject* device, PyObject* copy) {
   return import_foreign(state, x, producer, to_import_request(state, device, copy, nullptr));
 }
 

@@ -11,7 +11,7 @@ namespace refarray::extension {
 
 /// from_dlpack(x, device=device, copy=copy) for a foreign producer, or for a refarray.Array that is
 /// to be relabelled; nullptr leaves an argument out.
-Ref import_producer(State& state, PyObject* x, ProducerInfo& producer, PyObject* device,
+Ref import_producer(const State& state, PyObject* x, const ProducerInfo& producer, PyObject* device,
                     PyObject* copy);
 
 }  // namespace refarray::extension

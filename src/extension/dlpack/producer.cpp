@@ -11,6 +11,7 @@
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/recursion.hpp"
+#include "extension/capi/type_lookup.hpp"
 #include "extension/dlpack/keywords.hpp"
 #include "extension/interop/numpy_types.hpp"
 #include "extension/interop/protocol_order.hpp"
@@ -18,53 +19,16 @@
 namespace refarray::extension {
 namespace {
 
-// --- Lookup.
-
-struct Found {
-  Ref value;           // empty: not found
-  Py_ssize_t at = -1;  // its position in the MRO
-};
-
-/// Searches the __dict__ of each type in the MRO, so that neither the instance nor a metaclass's
-/// __getattr__ can supply an attribute.
-Found find_on_type(const State& state, PyTypeObject* type, PyObject* name) {
-  const Ref mro = check(
-      calling<PyObject_GetAttr>(reinterpret_cast<PyObject*>(type), state.get(Slot::kMroName)));
-  const Py_ssize_t count = PyTuple_Check(mro.get()) ? PyTuple_Size(mro.get()) : 0;
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject* base = PyTuple_GetItem(mro.get(), i);
-    const Ref dict = check(calling<PyObject_GetAttr>(base, state.get(Slot::kDictName)));
-    if (check(calling<PySequence_Contains>(dict.get(), name)) == 0) continue;
-    Ref value = Ref::steal(calling<PyObject_GetItem>(dict.get(), name));
-    if (value) return {std::move(value), i};
-    if (PyErr_ExceptionMatches(PyExc_KeyError) == 0) throw ErrorSet{};
-    compat::clear_raised();  // another thread has just deleted it
-  }
-  return {};
+/// Whether an attribute of the type may come from its metaclass.
+bool metaclass_may_have(const State& state, PyTypeObject* type, PyObject* name) {
+  PyTypeObject* metaclass = Py_TYPE(type);
+  return metaclass != &PyType_Type &&
+         (PyType_GetSlot(metaclass, Py_tp_getattro) !=
+              PyType_GetSlot(&PyType_Type, Py_tp_getattro) ||
+          find_on_type(state, metaclass, name));
 }
 
-bool is_immutable(PyTypeObject* type) noexcept {
-  const unsigned long flags = PyType_GetFlags(type);
-  return (flags & Py_TPFLAGS_HEAPTYPE) == 0 || (flags & Py_TPFLAGS_IMMUTABLETYPE) != 0;
-}
-
-bool is_named(PyObject* object, const char* attribute, const char* expected) {
-  const Ref text = check(PyObject_GetAttrString(object, attribute));
-  return PyUnicode_Check(text.get()) && PyUnicode_CompareWithASCIIString(text.get(), expected) == 0;
-}
-
-/// Whether this is NumPy's own __dlpack_device__. An ndarray is always on the CPU, so the call, a
-/// quarter of an exchange, can be omitted. Subclasses that override the method are called.
-bool is_numpys(PyObject* descriptor) {
-  Ref owner = Ref::steal(PyObject_GetAttrString(descriptor, "__objclass__"));
-  if (!owner) {
-    compat::clear_raised();  // not a C method, hence not NumPy's
-    return false;
-  }
-  return PyType_Check(owner.get()) && is_immutable(reinterpret_cast<PyTypeObject*>(owner.get())) &&
-         is_named(owner.get(), "__name__", "ndarray") &&
-         is_named(owner.get(), "__module__", "numpy");
-}
+}  // namespace
 
 const DLPackExchangeAPI* table_in(PyObject* capsule) noexcept {
   if (!PyCapsule_IsValid(capsule, dlpack::kExchangeCapsule)) return nullptr;  // also None, an int
@@ -72,56 +36,38 @@ const DLPackExchangeAPI* table_in(PyObject* capsule) noexcept {
       PyCapsule_GetPointer(capsule, dlpack::kExchangeCapsule)));
 }
 
-/// The type's exchange table. A class that overrides __dlpack__ and inherits the table from a base
-/// has none: the override must be called. `dlpack_at`: where __dlpack__ is in the MRO.
-const DLPackExchangeAPI* find_table(State& state, PyTypeObject* type, Py_ssize_t dlpack_at) {
-  const Found found = find_on_type(state, type, state.get(Slot::kExchangeName));
-  if (found.at >= 0 && dlpack_at >= 0 && dlpack_at < found.at) return nullptr;
-  const Ref capsule = Ref::steal(
-      calling<PyObject_GetAttr>(reinterpret_cast<PyObject*>(type), state.get(Slot::kExchangeName)));
+const DLPackExchangeAPI* find_table(const State& state, PyTypeObject* type) {
+  PyObject* name = state.get(Slot::kExchangeName);
+  const Ref found = find_on_type(state, type, name);
+  if (found && PyCapsule_CheckExact(found.get())) return table_in(found.get());
+  if (!found && !metaclass_may_have(state, type, name)) return nullptr;
+  const Ref capsule =
+      Ref::steal(calling<PyObject_GetAttr>(reinterpret_cast<PyObject*>(type), name));
   if (capsule) return table_in(capsule.get());
   if (!PyErr_ExceptionMatches(PyExc_AttributeError)) throw ErrorSet{};
   compat::clear_raised();
   return nullptr;
 }
 
-void set_methods(ProducerInfo& producer, Ref dlpack, Ref dlpack_device) noexcept {
-  producer.dlpack = dlpack.get();
-  producer.dlpack_device = dlpack_device.get();
-  producer.references[0] = std::move(dlpack);
-  producer.references[1] = std::move(dlpack_device);
-  producer.methods_known = true;
-}
-
-}  // namespace
-
 ProducerInfo look_up_producer(State& state, PyObject* x) {
-  const Ref held = Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(x)));  // metaclasses run code
+  // Held because the lookup of a table runs code of a metaclass.
+  const Ref held = Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(x)));
   auto* type = reinterpret_cast<PyTypeObject*>(held.get());
   refuse_masked(state, x);
   ProducerInfo out;
-  Found dlpack = find_on_type(state, type, state.get(Slot::kDlpackName));
-  set_methods(out, std::move(dlpack.value),
-              find_on_type(state, type, state.get(Slot::kDlpackDeviceName)).value);
-  out.table = find_table(state, type, dlpack.at);
-  if (is_immutable(type) && out.has_methods()) {
-    out.host_only = is_numpys(out.dlpack_device);
-    state.remember_producer({held.get(), out.dlpack, out.dlpack_device, out.table, out.host_only});
-  } else if (out.table != nullptr) {  // consumers may cache the table per type (CAPI-03)
-    state.remember_producer({held.get(), nullptr, nullptr, out.table, false});
+  out.references[0] = find_on_type(state, type, state.get(Slot::kDlpackName));
+  out.references[1] = find_on_type(state, type, state.get(Slot::kDlpackDeviceName));
+  out.dlpack = out.references[0].get();
+  out.dlpack_device = out.references[1].get();
+  if (out.has_methods()) {
+    out.library = recognise(state, x, out.dlpack, out.dlpack_device);
+  } else {
+    out.table = find_table(state, type);
+  }
+  if (is_static(type) && (out.has_methods() || out.table != nullptr)) {
+    state.remember_producer({type, out.dlpack, out.dlpack_device, out.table, out.library});
   }
   return out;
-}
-
-void find_methods(const State& state, PyObject* x, ProducerInfo& producer) {
-  if (producer.methods_known) return;
-  Ref dlpack = find_on_type(state, Py_TYPE(x), state.get(Slot::kDlpackName)).value;
-  set_methods(producer, std::move(dlpack),
-              find_on_type(state, Py_TYPE(x), state.get(Slot::kDlpackDeviceName)).value);
-}
-
-Ref find_on_type_of(const State& state, PyObject* object, PyObject* name) {
-  return find_on_type(state, Py_TYPE(object), name).value;
 }
 
 void raise_missing_methods(PyObject* x, const ProducerInfo& producer) {
@@ -133,27 +79,46 @@ void raise_missing_methods(PyObject* x, const ProducerInfo& producer) {
         reinterpret_cast<PyObject*>(Py_TYPE(x)), missing, hint);
 }
 
-Ref call_on_type(PyObject* descriptor, PyObject* const* args, std::size_t count,
-                 PyObject* kwnames) {
-  PyTypeObject* kind = Py_TYPE(descriptor);
-  if ((PyType_GetFlags(kind) & Py_TPFLAGS_METHOD_DESCRIPTOR) != 0) {  // no bound method is needed
-    return check(compat::park_at_exit(
-        [&] { return PyObject_Vectorcall(descriptor, args, count, kwnames); }));
-  }
-  PyObject* self = args[0];
-  const auto get = reinterpret_cast<descrgetfunc>(PyType_GetSlot(kind, Py_tp_descr_get));
-  const auto bind = [&] {
-    return get(descriptor, self, reinterpret_cast<PyObject*>(Py_TYPE(self)));
-  };
-  const Ref bound = get == nullptr ? Ref::borrow(descriptor) : check(compat::park_at_exit(bind));
-  return check(compat::park_at_exit(
-      [&] { return PyObject_Vectorcall(bound.get(), args + 1, count - 1, kwnames); }));
+namespace {
+
+/// Whether a call of the descriptor with the object as first argument needs no bound method.
+bool is_method_descriptor(PyObject* descriptor) noexcept {
+  return (PyType_GetFlags(Py_TYPE(descriptor)) & Py_TPFLAGS_METHOD_DESCRIPTOR) != 0;
 }
 
-DLDevice call_dlpack_device(PyObject* x, const ProducerInfo& producer) {
+Ref bind_on_type(PyObject* descriptor, PyObject* self) {
+  const auto get =
+      reinterpret_cast<descrgetfunc>(PyType_GetSlot(Py_TYPE(descriptor), Py_tp_descr_get));
+  if (get == nullptr) return Ref::borrow(descriptor);
+  return check(compat::park_at_exit(
+      [&] { return get(descriptor, self, reinterpret_cast<PyObject*>(Py_TYPE(self))); }));
+}
+
+Ref vectorcall(PyObject* function, PyObject* const* args, std::size_t count, PyObject* kwnames) {
+  return check(compat::park_at_exit(
+      [&] { return PyObject_Vectorcall(function, args, count, kwnames); }));
+}
+
+}  // namespace
+
+Ref call_on_type(PyObject* descriptor, PyObject* const* args, std::size_t count,
+                 PyObject* kwnames) {
+  if (is_method_descriptor(descriptor)) return vectorcall(descriptor, args, count, kwnames);
+  const Ref bound = bind_on_type(descriptor, args[0]);
+  return vectorcall(bound.get(), args + 1, count - 1, kwnames);
+}
+
+DLDevice ask_device(const State& state, PyObject* x, const ProducerInfo& producer) {
+  constexpr DLDevice kCpu{kDLCPU, 0};
+  if (producer.library == Library::kNumpy) return kCpu;
+  if (producer.library == Library::kJax && jax_is_on_host(state, x)) return kCpu;
   PyObject* args[] = {x};
-  const Ref answer = call_on_type(producer.dlpack_device, args, 1, nullptr);
-  return to_announced_device(answer.get());
+  if (is_method_descriptor(producer.dlpack_device)) {
+    return to_announced_device(vectorcall(producer.dlpack_device, args, 1, nullptr).get());
+  }
+  const Ref bound = bind_on_type(producer.dlpack_device, x);
+  if (is_numpys_device_method(state, bound.get())) return kCpu;
+  return to_announced_device(vectorcall(bound.get(), nullptr, 0, nullptr).get());
 }
 
 dlpack::Managed<DLManagedTensorVersioned> call_table(const DLPackExchangeAPI& table, PyObject* x) {
@@ -260,7 +225,8 @@ Ref retry(const State& state, PyObject* x, PyObject* dlpack, const DlpackArgumen
 
 Ref call_dlpack(const State& state, PyObject* x, const ProducerInfo& producer,
                 const DlpackArguments& arguments) {
-  const RecursionGuard guard(" in from_dlpack()", !producer.host_only && !is_array(state, x));
+  const RecursionGuard guard(" in from_dlpack()",
+                             producer.library != Library::kNumpy && !is_array(state, x));
   DlpackCall call(state, x);
   call.add(Key::kMaxVersion, arguments.max_version);
   call.add(Key::kStream, arguments.stream);

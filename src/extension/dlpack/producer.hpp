@@ -5,46 +5,52 @@
 #include <Python.h>
 
 #include "extension/capi/ref.hpp"
+#include "extension/dlpack/known_producers.hpp"
 #include "extension/module/state.hpp"
 #include "refarray/dlpack/managed.hpp"
 
 namespace refarray::extension {
 
-/// The DLPack interface of a type. Pointers are borrowed from the module's cache of producer types,
-/// or from `references` when the type has just been looked up.
+/// The DLPack interface of a type. Pointers are borrowed from the module's cache of static types, or
+/// from `references` for other types, which are looked up at each import.
 struct ProducerInfo {
   PyObject* dlpack = nullptr;                // the descriptor __dlpack__, if any
   PyObject* dlpack_device = nullptr;         // the descriptor __dlpack_device__, if any
-  const DLPackExchangeAPI* table = nullptr;  // usable; own or inherited together with __dlpack__
-  bool host_only = false;                    // its data is always on the CPU: need not be asked
-  bool methods_known = false;                // the two descriptors have been looked up
+  const DLPackExchangeAPI* table = nullptr;  // usable; only of a type that lacks a method
+  Library library = Library::kOther;
   Ref references[2];  // keep the descriptors if the type is changed meanwhile
 
   bool has_methods() const noexcept { return dlpack != nullptr && dlpack_device != nullptr; }
 };
 
-/// Looks up everything about the type of `x`, and caches what cannot change: all of it for an
-/// immutable type, only the table for a mutable one (CAPI-03). Throws what a metaclass raises, and
-/// ProtocolRefused for a masked array of NumPy.
-ProducerInfo look_up_producer(State& state, PyObject* x);
-
-/// The DLPack interface of the type of `x`, from the cache if possible. For a mutable type the
-/// cache has only the table: find_methods() adds the methods.
-inline ProducerInfo find_producer(State& state, PyObject* x) {
-  const Producer* cached = state.find_producer(reinterpret_cast<PyObject*>(Py_TYPE(x)));
-  if (cached == nullptr) return look_up_producer(state, x);
-  return {cached->dlpack,    cached->dlpack_device,     cached->table,
-          cached->host_only, cached->dlpack != nullptr, {}};
+/// Whether a type can neither change nor end.
+inline bool is_static(PyTypeObject* type) noexcept {
+  return (PyType_GetFlags(type) & Py_TPFLAGS_HEAPTYPE) == 0;
 }
 
-/// Looks up the two methods unless that has been done.
-void find_methods(const State& state, PyObject* x, ProducerInfo& producer);
+/// The usable exchange table in a capsule; nullptr for anything else.
+const DLPackExchangeAPI* table_in(PyObject* capsule) noexcept;
+
+/// The usable exchange table of a type, or nullptr. Throws what a metaclass raises.
+const DLPackExchangeAPI* find_table(const State& state, PyTypeObject* type);
+
+/// Looks up everything about the type of `x`, and remembers it if the type is static. Throws what a
+/// metaclass raises, and ProtocolRefused for a masked array of NumPy.
+ProducerInfo look_up_producer(State& state, PyObject* x);
+
+/// The DLPack interface of the type of `x`, from the cache if possible.
+inline ProducerInfo find_producer(State& state, PyObject* x) {
+  const Producer* cached = state.find_producer(Py_TYPE(x));
+  if (cached == nullptr) return look_up_producer(state, x);
+  return {cached->dlpack, cached->dlpack_device, cached->table, cached->library, {}};
+}
 
 /// AttributeError naming the methods that the type lacks (CONS-02, A-40).
 [[noreturn]] void raise_missing_methods(PyObject* x, const ProducerInfo& producer);
 
-/// Calls __dlpack_device__. TypeError for an answer that is not a pair of ints (DEV-01).
-DLDevice call_dlpack_device(PyObject* x, const ProducerInfo& producer);
+/// The device of `x`: known, or the answer of __dlpack_device__. TypeError for an answer that is not
+/// a pair of ints (DEV-01).
+DLDevice ask_device(const State& state, PyObject* x, const ProducerInfo& producer);
 
 /// Calls managed_tensor_from_py_object_no_sync. Throws the exception that it set, or a BufferError
 /// when it failed without one. The tensor is not NULL.
@@ -63,10 +69,6 @@ struct DlpackArguments {
 /// called once more without the newer ones, unless the request depends on them (CONS-04, A-41).
 Ref call_dlpack(const State& state, PyObject* x, const ProducerInfo& producer,
                 const DlpackArguments& arguments);
-
-/// The attribute `name` of the object's type, unbound, found along the MRO in the types' __dict__.
-/// Empty when there is none.
-Ref find_on_type_of(const State& state, PyObject* object, PyObject* name);
 
 /// Calls a descriptor found on the type, bound as special methods are. args[0] is the object.
 Ref call_on_type(PyObject* descriptor, PyObject* const* args, std::size_t count, PyObject* kwnames);

@@ -4,6 +4,7 @@
 #include "extension/array/object.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/python_function.hpp"
+#include "extension/capi/type_lookup.hpp"
 #include "extension/dlpack/import.hpp"
 #include "extension/dlpack/producer.hpp"
 #include "extension/interop/array_interface.hpp"
@@ -138,7 +139,7 @@ bool may_ignore_pending() noexcept {
 /// If another protocol refused before (`after_refusal`), its exceptions count as refusals too.
 ProtocolResult array_from_method(State& state, PyObject* object, MethodCopy copy,
                                  bool after_refusal) {
-  const Ref descriptor = find_on_type_of(state, object, state.get(Slot::kArrayMethodName));
+  const Ref descriptor = find_on_type(state, Py_TYPE(object), state.get(Slot::kArrayMethodName));
   if (!descriptor || descriptor.get() == Py_None) return {};
   MethodResult result;
   try {  // boundary: the first refusal is more informative than this error
@@ -169,9 +170,9 @@ void chain_errors(PyObject* second, Ref first) noexcept {
 ProtocolResult try_protocols(State& state, PyObject* object, PyObject* device, PyObject* copy,
                              bool no_copy) {
   ProtocolAttempts attempts;
-  ProducerInfo producer = find_producer(state, object);
-  if (!producer.host_only && is_numpy_scalar(state, object)) return {};  // a number, not an array
-  find_methods(state, object, producer);
+  const ProducerInfo producer = find_producer(state, object);
+  if (producer.library != Library::kNumpy && is_numpy_scalar(state, object))
+    return {};  // a number, not an array
   // The exchange table takes no device= and copy=, and whether its result is a copy is not checked.
   const bool fully = producer.has_methods();
   if (fully || (producer.table != nullptr && !no_copy)) {

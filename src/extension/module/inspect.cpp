@@ -9,6 +9,7 @@
 #include "extension/capi/args.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
+#include "extension/capi/type_lookup.hpp"
 #include "extension/dlpack/capsule.hpp"
 #include "extension/dlpack/producer.hpp"
 #include "extension/module/docstrings.hpp"
@@ -194,6 +195,24 @@ Ref build_info(PyObject*, PyObject*) {
   return out.take();
 }
 
+/// [value], or [] for nothing.
+Ref list_of(const Ref& found) {
+  Ref list = check(PyList_New(0));
+  if (found) check(PyList_Append(list.get(), found.get()));
+  return list;
+}
+
+Ref inspect_lookup(PyObject* module, PyObject* arguments) {
+  const State& state = State::of_module(module);
+  PyObject *type, *name;  // borrowed
+  if (!PyTuple_Check(arguments)) raise(PyExc_TypeError, "not a tuple: %R", arguments);
+  if (PyArg_ParseTuple(arguments, "O!U", &PyType_Type, &type, &name) == 0) throw ErrorSet{};
+  auto* of = reinterpret_cast<PyTypeObject*>(type);
+  const Ref by_cache = list_of(find_on_type(state, of, name));
+  const Ref by_walk = list_of(walk_mro(state, of, name));
+  return check(PyTuple_Pack(2, by_cache.get(), by_walk.get()));
+}
+
 Ref noop(PyObject*, PyObject* x) { return Ref::borrow(x); }
 
 }  // namespace
@@ -201,6 +220,7 @@ Ref noop(PyObject*, PyObject* x) { return Ref::borrow(x); }
 PyMethodDef kInspectFunctions[] = {
     {"_inspect_capsule", method<&inspect_capsule>(), METH_O, kInspectCapsuleDoc},
     {"_inspect_exchange_api", method<&inspect_exchange_api>(), METH_O, kInspectExchangeApiDoc},
+    {"_find_on_type", method<&inspect_lookup>(), METH_O, kFindOnTypeDoc},
     {"_probe_drivers", method<&probe_drivers>(), METH_NOARGS, kProbeDriversDoc},
     {"_build_info", method<&build_info>(), METH_NOARGS, kBuildInfoDoc},
     {"_noop", method<&noop>(), METH_O, kNoopDoc},

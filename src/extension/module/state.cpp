@@ -9,6 +9,7 @@
 #include "extension/capi/errors.hpp"
 #include "extension/capi/free_threading.hpp"
 #include "extension/capi/gil.hpp"
+#include "extension/capi/type_lookup.hpp"
 
 namespace refarray::extension {
 
@@ -51,8 +52,6 @@ void State::fill_names() {
   name(Slot::kDlpackName, "__dlpack__");
   name(Slot::kDlpackDeviceName, "__dlpack_device__");
   name(Slot::kExchangeName, dlpack::kExchangeAttribute);
-  name(Slot::kMroName, "__mro__");
-  name(Slot::kDictName, "__dict__");
   name(Slot::kInterfaceName, "__array_interface__");
   name(Slot::kCudaInterfaceName, "__cuda_array_interface__");
   name(Slot::kArrayMethodName, "__array__");
@@ -61,6 +60,10 @@ void State::fill_names() {
   name(Slot::kArrayStructName, "__array_struct__");
   name(Slot::kItemName, "item");
   name(Slot::kStrName, "str");
+  name(Slot::kRequiresGradName, "requires_grad");
+  name(Slot::kPlatformName, "platform");
+  set(Slot::kMroGetter, getter_of_type("__mro__"));
+  set(Slot::kDictGetter, getter_of_type("__dict__"));
   const auto share = [this](Slot slot, PyObject* made) {
     set(slot, compat::make_immortal(check(made)));
   };
@@ -70,7 +73,7 @@ void State::fill_names() {
   share(Slot::kKwCopy, PyTuple_Pack(1, get(Key::kCopy)));
 }
 
-const Producer* State::find_producer(PyObject* type) const noexcept {
+const Producer* State::find_producer(PyTypeObject* type) const noexcept {
   const std::size_t first = producer_slot(type);
   for (std::size_t i = 0; i < kProducerSlots; ++i) {
     const Producer* found =
@@ -86,8 +89,7 @@ void State::remember_producer(const Producer& producer) noexcept {
   if (!entry) return;
   // The references must exist before the entry is published: a collection in another thread would
   // otherwise count references that nobody holds yet.
-  Ref references[] = {Ref::borrow(producer.type), Ref::borrow(producer.dlpack),
-                      Ref::borrow(producer.dlpack_device)};
+  Ref references[] = {Ref::borrow(producer.dlpack), Ref::borrow(producer.dlpack_device)};
   const std::size_t first = producer_slot(producer.type);
   for (std::size_t i = 0; i < kProducerSlots; ++i) {
     Producer* present = nullptr;
@@ -106,7 +108,6 @@ int State::traverse(visitproc visit, void* arg) noexcept {
   for (auto& slot : producers_) {
     const Producer* producer = slot.load(std::memory_order_acquire);
     if (producer == nullptr) continue;
-    Py_VISIT(producer->type);
     Py_VISIT(producer->dlpack);
     Py_VISIT(producer->dlpack_device);
   }
@@ -120,7 +121,7 @@ void State::clear() noexcept {
   for (auto& slot : producers_) {
     const std::unique_ptr<Producer> entry(slot.exchange(nullptr));
     if (!entry) continue;
-    for (PyObject* object : {entry->type, entry->dlpack, entry->dlpack_device}) Ref::steal(object);
+    for (PyObject* object : {entry->dlpack, entry->dlpack_device}) Ref::steal(object);
   }
   if (lease != nullptr) std::exchange(lease, nullptr)->drop();
   if (std::exchange(pools_objects, false)) object_pool.close();

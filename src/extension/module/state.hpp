@@ -63,8 +63,10 @@ enum class Slot : std::uint8_t {
   kDlpackName,         // "__dlpack__"
   kDlpackDeviceName,   // "__dlpack_device__"
   kExchangeName,       // "__dlpack_c_exchange_api__"
-  kMroName,            // "__mro__"
-  kDictName,           // "__dict__"
+  kMroGetter,          // type.__dict__["__mro__"]
+  kDictGetter,         // type.__dict__["__dict__"]
+  kRequiresGradName,   // "requires_grad"
+  kPlatformName,       // "platform"
   kInterfaceName,      // "__array_interface__"
   kCudaInterfaceName,  // "__cuda_array_interface__"
   kArrayMethodName,    // "__array__"
@@ -83,17 +85,26 @@ enum class Slot : std::uint8_t {
   kNumpyFlexible,      // numpy.flexible, likewise
   kMaskedArray,        // numpy.ma.MaskedArray, likewise
   kExitHook,           // atexit callback, registered with the first import of device memory
+  // Methods of other libraries, set when they are first recognised: dlpack/known_producers.hpp.
+  kNumpyDevice,         // ndarray.__dlpack_device__
+  kTorchDlpack,         // Tensor.__dlpack__
+  kTorchTable,          // the capsule of Tensor's exchange table
+  kTorchOverridden,     // whether __torch_function__ or a mode intercepts the methods of a tensor
+  kTorchCurrentDevice,  // the current CUDA or ROCm device of PyTorch; unset in other builds
+  kJaxDevice,           // ArrayImpl.__dlpack_device__
   kCount
 };
 
-/// Cached facts about a type whose objects were imported before. Immutable once published, so it is
-/// read without a lock.
+enum class Library : std::uint8_t;
+
+/// Cached facts about a static type whose objects were imported before: such a type neither changes
+/// nor ends. Immutable once published, so it is read without a lock.
 struct Producer {
-  PyObject* type;           // strong, so that no other type can get the same address
-  PyObject* dlpack;         // strong; the __dlpack__ descriptor of an immutable type, or nullptr
-  PyObject* dlpack_device;  // strong; the __dlpack_device__ descriptor, likewise
-  const DLPackExchangeAPI* table;  // a usable exchange table, or nullptr
-  bool host_only;  // arrays of this type are always in host memory, so they need no stream
+  PyTypeObject* type;              // static, so not owned
+  PyObject* dlpack;                // strong; the __dlpack__ descriptor, or nullptr
+  PyObject* dlpack_device;         // strong; the __dlpack_device__ descriptor, or nullptr
+  const DLPackExchangeAPI* table;  // of a type without the two methods, or nullptr
+  Library library;
 };
 
 class State {
@@ -137,9 +148,19 @@ class State {
   void fill_names();
 
   /// The cache entry of a producer type, or nullptr.
-  const Producer* find_producer(PyObject* type) const noexcept;
+  const Producer* find_producer(PyTypeObject* type) const noexcept;
   /// Adds a cache entry if there is a free slot. Takes new references to its objects.
   void remember_producer(const Producer& producer) noexcept;
+
+  /// Whether the type was among the last that this was asked about; remembers it. The address is
+  /// only compared: after a type's end another may be taken for it.
+  bool was_examined(PyTypeObject* type) noexcept {
+    return examined_[producer_slot(type)].exchange(type, std::memory_order_relaxed) == type;
+  }
+
+  // What known_producers.cpp learned besides the slots.
+  std::atomic<const DLPackExchangeAPI*> torch_table{};
+  std::atomic<void*> numpys_device_method{};  // the C function of kNumpyDevice
 
   InterpreterLease* lease = nullptr;  // owns one reference, until clear()
   bool pools_objects = false;         // main interpreter of a build with a GIL only; see pool.hpp
@@ -149,7 +170,7 @@ class State {
 
  private:
   static constexpr std::size_t kProducerSlots = 16;
-  static std::size_t producer_slot(PyObject* type) noexcept {
+  static std::size_t producer_slot(PyTypeObject* type) noexcept {
     return (reinterpret_cast<std::uintptr_t>(type) >> 4) % kProducerSlots;
   }
 
@@ -158,6 +179,7 @@ class State {
   std::array<PyObject*, static_cast<std::size_t>(Key::kCount)> keys_{};
   std::array<PyObject*, core::kScalars.size()> dtypes_{};
   std::array<std::atomic<Producer*>, kProducerSlots> producers_{};
+  std::array<std::atomic<PyTypeObject*>, kProducerSlots> examined_{};
 };
 
 }  // namespace refarray::extension

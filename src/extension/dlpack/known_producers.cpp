@@ -1,0 +1,147 @@
+// Recognising the methods of NumPy, PyTorch and JAX, and what follows from them.
+#include "extension/dlpack/known_producers.hpp"
+
+#include "dlpack/exchange_api.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/capi/type_lookup.hpp"
+#include "extension/dlpack/producer.hpp"
+
+namespace refarray::extension {
+namespace {
+
+/// An attribute, or empty without an exception if there is none.
+Ref attribute(PyObject* object, const char* name) {
+  Ref value = Ref::steal(PyObject_GetAttrString(object, name));
+  if (value) return value;
+  if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw ErrorSet{};
+  PyErr_Clear();
+  return {};
+}
+
+bool is_text(PyObject* object, const char* expected) noexcept {
+  return object != nullptr && PyUnicode_Check(object) &&
+         PyUnicode_CompareWithASCIIString(object, expected) == 0;
+}
+
+/// An imported module, borrowed; nullptr if it is not imported.
+PyObject* imported_module(const char* name) noexcept {
+  PyObject* modules = PyImport_GetModuleDict();  // borrowed
+  return modules != nullptr && PyDict_Check(modules) ? PyDict_GetItemString(modules, name)
+                                                     : nullptr;
+}
+
+/// Whether a Python function was defined in that module under that name. A function that wraps it
+/// (functools.wraps) has its names but other globals.
+bool is_function_of(PyObject* function, const char* module, const char* qualname) {
+  const Ref name = attribute(function, "__qualname__");
+  if (!is_text(name.get(), qualname)) return false;
+  PyObject* owner = imported_module(module);
+  const Ref globals = attribute(function, "__globals__");
+  return owner != nullptr && PyModule_Check(owner) && globals &&
+         globals.get() == PyModule_GetDict(owner);
+}
+
+/// Whether this is NumPy's own __dlpack_device__. An ndarray is always on the CPU, so the call, a
+/// quarter of an exchange, can be omitted.
+bool is_numpys(PyObject* descriptor) {
+  if (Py_TYPE(descriptor) != &PyMethodDescr_Type) return false;
+  const Ref owner = attribute(descriptor, "__objclass__");
+  return owner && PyType_Check(owner.get()) &&
+         is_static(reinterpret_cast<PyTypeObject*>(owner.get())) &&
+         is_text(attribute(owner.get(), "__name__").get(), "ndarray") &&
+         is_text(attribute(owner.get(), "__module__").get(), "numpy");
+}
+
+void learn_numpy(State& state, PyObject* x, PyObject* descriptor) {
+  PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(x));
+  const auto bind =
+      reinterpret_cast<descrgetfunc>(PyType_GetSlot(Py_TYPE(descriptor), Py_tp_descr_get));
+  const Ref bound = check(bind(descriptor, x, type));
+  if (PyCFunction_CheckExact(bound.get())) {
+    state.numpys_device_method.store(
+        reinterpret_cast<void*>(PyCFunction_GetFunction(bound.get())), std::memory_order_relaxed);
+  }
+  state.set_once(Slot::kNumpyDevice, Ref::borrow(descriptor));
+}
+
+/// Remembers Tensor.__dlpack__ with all that is needed to judge a tensor; last, because the others
+/// are read after it. False if this PyTorch lacks one of them: its method is called then.
+bool learn_torch(State& state, PyTypeObject* type, PyObject* dlpack) {
+  Ref capsule = find_on_type(state, type, state.get(Slot::kExchangeName));
+  if (!capsule) return false;
+  const DLPackExchangeAPI* table = table_in(capsule.get());
+  PyObject* native = imported_module("torch._C");
+  if (table == nullptr || native == nullptr) return false;
+  Ref overridden = attribute(native, "_has_torch_function_unary");
+  if (!overridden) return false;
+  Ref device = attribute(native, "_cuda_getDevice");  // CUDA and ROCm builds only
+  if (device) state.set_once(Slot::kTorchCurrentDevice, std::move(device));
+  state.set_once(Slot::kTorchOverridden, std::move(overridden));
+  state.torch_table.store(table, std::memory_order_release);
+  state.set_once(Slot::kTorchTable, std::move(capsule));
+  state.set_once(Slot::kTorchDlpack, Ref::borrow(dlpack));
+  return true;
+}
+
+Library examine(State& state, PyObject* x, PyObject* dlpack, PyObject* dlpack_device) {
+  if (is_numpys(dlpack_device)) {
+    learn_numpy(state, x, dlpack_device);
+    return Library::kNumpy;
+  }
+  if (is_function_of(dlpack, "torch._tensor", "Tensor.__dlpack__")) {
+    return learn_torch(state, Py_TYPE(x), dlpack) ? Library::kTorch : Library::kOther;
+  }
+  if (is_function_of(dlpack_device, "jax._src.array", "ArrayImpl.__dlpack_device__")) {
+    state.set_once(Slot::kJaxDevice, Ref::borrow(dlpack_device));
+    return Library::kJax;
+  }
+  return Library::kOther;
+}
+
+}  // namespace
+
+Library recognise(State& state, PyObject* x, PyObject* dlpack, PyObject* dlpack_device) {
+  if (dlpack_device == state.get(Slot::kNumpyDevice)) return Library::kNumpy;
+  if (dlpack == state.get(Slot::kTorchDlpack)) return Library::kTorch;
+  if (dlpack_device == state.get(Slot::kJaxDevice)) return Library::kJax;
+  if (state.was_examined(Py_TYPE(x))) return Library::kOther;
+  return examine(state, x, dlpack, dlpack_device);
+}
+
+bool is_numpys_device_method(const State& state, PyObject* bound) noexcept {
+  void* known = state.numpys_device_method.load(std::memory_order_relaxed);
+  return known != nullptr && PyCFunction_CheckExact(bound) &&
+         reinterpret_cast<void*>(PyCFunction_GetFunction(bound)) == known;
+}
+
+const DLPackExchangeAPI* torch_table(const State& state, PyObject* x) {
+  const Ref capsule = find_on_type(state, Py_TYPE(x), state.get(Slot::kExchangeName));
+  if (capsule.get() != state.get(Slot::kTorchTable)) return nullptr;
+  PyObject* args[] = {x};
+  const Ref overridden =
+      check(PyObject_Vectorcall(state.get(Slot::kTorchOverridden), args, 1, nullptr));
+  if (overridden.get() != Py_False) return nullptr;
+  const Ref requires_grad =
+      check(calling<PyObject_GetAttr>(x, state.get(Slot::kRequiresGradName)));
+  if (requires_grad.get() != Py_False) return nullptr;
+  return state.torch_table.load(std::memory_order_acquire);
+}
+
+bool torch_exports_from(const State& state, DLDevice device) {
+  if (device.device_type != kDLCUDA && device.device_type != kDLROCM) return true;
+  PyObject* current = state.get(Slot::kTorchCurrentDevice);
+  if (current == nullptr) return false;
+  const Ref answer = check(calling<PyObject_CallNoArgs>(current));
+  const long id = PyLong_AsLong(answer.get());
+  if (id == -1 && PyErr_Occurred() != nullptr) throw ErrorSet{};
+  return id == device.device_id;
+}
+
+bool jax_is_on_host(const State& state, PyObject* x) {
+  const Ref platform = find_on_type(state, Py_TYPE(x), state.get(Slot::kPlatformName));
+  if (!platform) return false;
+  PyObject* args[] = {x};
+  return is_text(call_on_type(platform.get(), args, 1, nullptr).get(), "cpu");
+}
+
+}  // namespace refarray::extension

@@ -1,0 +1,38 @@
+// What the import knows of the arrays of NumPy, PyTorch and JAX: answers that are cheaper than a
+// call of the producer's method and always equal to it.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+
+#include "extension/capi/ref.hpp"
+#include "extension/module/state.hpp"
+#include "refarray/dlpack/managed.hpp"
+
+namespace refarray::extension {
+
+/// A library whose own, unmodified method a type has.
+enum class Library : std::uint8_t { kOther, kNumpy, kTorch, kJax };
+
+/// The library of the methods that were found on the type of `x`. A type that is seen for the first
+/// time is examined, which is slow; afterwards the methods are compared by identity, so a class may
+/// be changed at any time. Throws what a lookup raises.
+Library recognise(State& state, PyObject* x, PyObject* dlpack, PyObject* dlpack_device);
+
+/// Whether a method that is bound to its object is NumPy's ndarray.__dlpack_device__.
+bool is_numpys_device_method(const State& state, PyObject* bound) noexcept;
+
+/// PyTorch's exchange table, if Tensor.__dlpack__ would not refuse `x`: the table exports tensors
+/// that require grad, and ignores __torch_function__ and active modes. nullptr: call the method. Data
+/// that is complex (it may be lazily conjugated) or on a device is not judged yet. Throws what
+/// requires_grad raises.
+const DLPackExchangeAPI* torch_table(const State& state, PyObject* x);
+
+/// Whether Tensor.__dlpack__ would accept a tensor on this device: only the current one.
+bool torch_exports_from(const State& state, DLDevice device);
+
+/// Whether a JAX array is in host memory, by its method platform(). False: ask __dlpack_device__.
+bool jax_is_on_host(const State& state, PyObject* x);
+
+}  // namespace refarray::extension
