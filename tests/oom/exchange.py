@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array as standard
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -25,7 +26,23 @@ def with_array_interface(x: Any, **fields: Any) -> Any:
     return type("Described", (), members)()
 
 
+def numpy_scalar() -> Any:
+    """A scalar of NumPy; without NumPy a number."""
+    return import_module("numpy").float32(1.5) if find_spec("numpy") else 1.5
+
+
+def masked_array() -> Any:
+    """A masked array of NumPy; without NumPy a producer that is refused."""
+    if find_spec("numpy"):
+        return import_module("numpy.ma").masked_array([1, 2], [0, 1])
+    return producer(ndim=-1)
+
+
 # --- creation ---
+
+recipe("asarray", refarray.asarray, numpy_scalar, label="NumPy scalar")
+recipe("asarray", lambda x: refarray.asarray([[x], [x]]), numpy_scalar, label="NumPy scalars")
+recipe("from_dlpack", refarray.from_dlpack, masked_array, label="masked", raises=(BufferError,))
 
 recipe("arange", lambda _: refarray.arange(100))
 recipe(
