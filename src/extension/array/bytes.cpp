@@ -35,7 +35,7 @@ Ref new_bytes(std::int64_t nbytes) {
   Ref out = Ref::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(nbytes)));
   if (out) return out;
   if (PyErr_ExceptionMatches(PyExc_MemoryError) == 0) throw ErrorSet{};
-  PyErr_Clear();  // replaced by a message with the size
+  compat::clear_raised();  // replaced by a message with the size
   core::fail(Fault::kMemory, "no memory for ", nbytes, " bytes");
 }
 

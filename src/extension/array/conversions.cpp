@@ -114,7 +114,7 @@ auto unless_refused(Convert convert) -> decltype(convert()) {
     return convert();
   } catch (const ErrorSet&) {  // boundary: as above
     if (PyErr_ExceptionMatches(PyExc_ValueError) == 0) throw;
-    PyErr_Clear();
+    compat::clear_raised();
     return std::nullopt;
   }
 }

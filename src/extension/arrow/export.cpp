@@ -156,7 +156,7 @@ Ref arrow_c_array(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObj
   const void* data = address_of(memory);
   Ref exported = to_capsule(make_arrow_array(array.size(), data, std::move(memory.storage)),
                             kArrowArrayCapsule, &drop_array);
-  return check(PyTuple_Pack(2, schema.get(), exported.get()));
+  return check(calling<PyTuple_Pack>(2, schema.get(), exported.get()));
 }
 
 PyMethodDef kMethod{"__arrow_c_array__", method<&arrow_c_array>(), METH_FASTCALL | METH_KEYWORDS,
@@ -170,7 +170,7 @@ Ref arrow_method(PyObject* self, void*) {
       "__arrow_c_array__ needs an array of ndim 1 in host memory with a dtype of "
       "Arrow; this one has ndim %d, dtype %s, and is on %s";
   if (array.ndim == 1 && array.device().is_host() && arrow_format(array.dtype) != nullptr)
-    return check(PyCFunction_NewEx(&kMethod, self, nullptr));
+    return check(calling<PyCFunction_NewEx>(&kMethod, self, nullptr));
   raise(PyExc_AttributeError, kNeeds, array.ndim, core::name(array.dtype).c_str(),
         core::name(array.device()).c_str());
 }

@@ -1,5 +1,5 @@
-// What depends on the Python version, on the limited API or on free threading; the lookup on types is
-// in type_lookup.cpp.
+// What depends on the Python version, on the limited API or on free threading; the lookup on types
+// is in type_lookup.cpp.
 #pragma once
 
 #include <Python.h>

@@ -43,8 +43,8 @@ Ref get_from(PyObject* getter, PyObject* type) {
 }  // namespace
 
 Ref getter_of_type(const char* name) {
-  const Ref dict = check(
-      PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyType_Type), "__dict__"));
+  const Ref dict =
+      check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyType_Type), "__dict__"));
   return check(PyMapping_GetItemString(dict.get(), name));
 }
 
@@ -52,13 +52,12 @@ Ref walk_mro(const State& state, PyTypeObject* type, PyObject* name) {
   const Ref mro = get_from(state.get(Slot::kMroGetter), reinterpret_cast<PyObject*>(type));
   const Py_ssize_t count = PyTuple_Check(mro.get()) ? PyTuple_Size(mro.get()) : 0;
   for (Py_ssize_t i = 0; i < count; ++i) {
-    const Ref dict =
-        get_from(state.get(Slot::kDictGetter), PyTuple_GetItem(mro.get(), i));
+    const Ref dict = get_from(state.get(Slot::kDictGetter), PyTuple_GetItem(mro.get(), i));
     if (check(calling<PySequence_Contains>(dict.get(), name)) == 0) continue;
     Ref value = Ref::steal(calling<PyObject_GetItem>(dict.get(), name));
     if (value) return value;
     if (PyErr_ExceptionMatches(PyExc_KeyError) == 0) throw ErrorSet{};
-    PyErr_Clear();  // another thread has just deleted it
+    compat::clear_raised();  // another thread has just deleted it
   }
   return {};
 }

@@ -1,4 +1,5 @@
-// Lookup of attributes on types as the interpreter looks up special methods: along the MRO, unbound.
+// Lookup of attributes on types as the interpreter looks up special methods: along the MRO,
+// unbound.
 #pragma once
 
 #include <Python.h>

@@ -94,7 +94,8 @@ Ref value_compare(PyObject* self, PyObject* other, int operation) {
 template <class Value>
 Ref value_reduce(PyObject* self, PyObject*) {
   const Ref text = value_text<Value>(self);
-  return check(Py_BuildValue("(O(O))", reinterpret_cast<PyObject*>(Py_TYPE(self)), text.get()));
+  return check(
+      calling<Py_BuildValue>("(O(O))", reinterpret_cast<PyObject*>(Py_TYPE(self)), text.get()));
 }
 
 /// Parses the argument of DType(name) and Device(name); returns it as a borrowed reference.

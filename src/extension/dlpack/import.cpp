@@ -116,14 +116,15 @@ bool torch_exports(const State& state, const Versioned& tensor) {
          torch_exports_from(state, tensor.dl_tensor.device);
 }
 
-/// Empty if the table refuses: it raises RuntimeError where __dlpack__ raises what the standard says.
+/// Empty if the table refuses: it raises RuntimeError where __dlpack__ raises what the standard
+/// says.
 dlpack::Managed<Versioned> call_torch_table(const DLPackExchangeAPI& table, PyObject* x) {
   try {  // boundary: the method is called then, and raises its own exception
     return call_table(table, x);
   } catch (const ErrorSet&) {  // boundary: see above
     if (PyErr_ExceptionMatches(PyExc_RuntimeError) == 0) throw;
   }
-  PyErr_Clear();
+  compat::clear_raised();
   return {};
 }
 
@@ -351,8 +352,8 @@ Ref module_from_capsule(PyObject* module, PyObject* const* args, Py_ssize_t narg
 
 }  // namespace
 
-Ref import_producer(const State& state, PyObject* x, const ProducerInfo& producer,
-                    PyObject* device, PyObject* copy) {
+Ref import_producer(const State& state, PyObject* x, const ProducerInfo& producer, PyObject* device,
+                    PyObject* copy) {
   return import_foreign(state, x, producer, to_import_request(state, device, copy, nullptr));
 }
 

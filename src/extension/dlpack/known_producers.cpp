@@ -14,7 +14,7 @@ Ref attribute(PyObject* object, const char* name) {
   Ref value = Ref::steal(PyObject_GetAttrString(object, name));
   if (value) return value;
   if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw ErrorSet{};
-  PyErr_Clear();
+  compat::clear_raised();
   return {};
 }
 
@@ -58,8 +58,8 @@ void learn_numpy(State& state, PyObject* x, PyObject* descriptor) {
       reinterpret_cast<descrgetfunc>(PyType_GetSlot(Py_TYPE(descriptor), Py_tp_descr_get));
   const Ref bound = check(bind(descriptor, x, type));
   if (PyCFunction_CheckExact(bound.get())) {
-    state.numpys_device_method.store(
-        reinterpret_cast<void*>(PyCFunction_GetFunction(bound.get())), std::memory_order_relaxed);
+    state.numpys_device_method.store(reinterpret_cast<void*>(PyCFunction_GetFunction(bound.get())),
+                                     std::memory_order_relaxed);
   }
   state.set_once(Slot::kNumpyDevice, Ref::borrow(descriptor));
 }
@@ -121,8 +121,7 @@ const DLPackExchangeAPI* torch_table(const State& state, PyObject* x) {
   const Ref overridden =
       check(PyObject_Vectorcall(state.get(Slot::kTorchOverridden), args, 1, nullptr));
   if (overridden.get() != Py_False) return nullptr;
-  const Ref requires_grad =
-      check(calling<PyObject_GetAttr>(x, state.get(Slot::kRequiresGradName)));
+  const Ref requires_grad = check(calling<PyObject_GetAttr>(x, state.get(Slot::kRequiresGradName)));
   if (requires_grad.get() != Py_False) return nullptr;
   return state.torch_table.load(std::memory_order_acquire);
 }

@@ -24,8 +24,8 @@ Library recognise(State& state, PyObject* x, PyObject* dlpack, PyObject* dlpack_
 bool is_numpys_device_method(const State& state, PyObject* bound) noexcept;
 
 /// PyTorch's exchange table, if Tensor.__dlpack__ would not refuse `x`: the table exports tensors
-/// that require grad, and ignores __torch_function__ and active modes. nullptr: call the method. Data
-/// that is complex (it may be lazily conjugated) or on a device is not judged yet. Throws what
+/// that require grad, and ignores __torch_function__ and active modes. nullptr: call the method.
+/// Data that is complex (it may be lazily conjugated) or on a device is not judged yet. Throws what
 /// requires_grad raises.
 const DLPackExchangeAPI* torch_table(const State& state, PyObject* x);
 

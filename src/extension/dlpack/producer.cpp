@@ -22,10 +22,9 @@ namespace {
 /// Whether an attribute of the type may come from its metaclass.
 bool metaclass_may_have(const State& state, PyTypeObject* type, PyObject* name) {
   PyTypeObject* metaclass = Py_TYPE(type);
-  return metaclass != &PyType_Type &&
-         (PyType_GetSlot(metaclass, Py_tp_getattro) !=
-              PyType_GetSlot(&PyType_Type, Py_tp_getattro) ||
-          find_on_type(state, metaclass, name));
+  return metaclass != &PyType_Type && (PyType_GetSlot(metaclass, Py_tp_getattro) !=
+                                           PyType_GetSlot(&PyType_Type, Py_tp_getattro) ||
+                                       find_on_type(state, metaclass, name));
 }
 
 }  // namespace
@@ -95,8 +94,8 @@ Ref bind_on_type(PyObject* descriptor, PyObject* self) {
 }
 
 Ref vectorcall(PyObject* function, PyObject* const* args, std::size_t count, PyObject* kwnames) {
-  return check(compat::park_at_exit(
-      [&] { return PyObject_Vectorcall(function, args, count, kwnames); }));
+  return check(
+      compat::park_at_exit([&] { return PyObject_Vectorcall(function, args, count, kwnames); }));
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 
 namespace refarray::extension {
 
-/// The DLPack interface of a type. Pointers are borrowed from the module's cache of static types, or
-/// from `references` for other types, which are looked up at each import.
+/// The DLPack interface of a type. Pointers are borrowed from the module's cache of static types,
+/// or from `references` for other types, which are looked up at each import.
 struct ProducerInfo {
   PyObject* dlpack = nullptr;                // the descriptor __dlpack__, if any
   PyObject* dlpack_device = nullptr;         // the descriptor __dlpack_device__, if any
@@ -48,8 +48,8 @@ inline ProducerInfo find_producer(State& state, PyObject* x) {
 /// AttributeError naming the methods that the type lacks (CONS-02, A-40).
 [[noreturn]] void raise_missing_methods(PyObject* x, const ProducerInfo& producer);
 
-/// The device of `x`: known, or the answer of __dlpack_device__. TypeError for an answer that is not
-/// a pair of ints (DEV-01).
+/// The device of `x`: known, or the answer of __dlpack_device__. TypeError for an answer that is
+/// not a pair of ints (DEV-01).
 DLDevice ask_device(const State& state, PyObject* x, const ProducerInfo& producer);
 
 /// Calls managed_tensor_from_py_object_no_sync. Throws the exception that it set, or a BufferError

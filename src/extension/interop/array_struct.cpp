@@ -47,7 +47,7 @@ Ref find_capsule(const State& state, PyObject* object) {
 ArrayStruct read_struct(PyObject* capsule) {
   const auto* pointer = static_cast<const ArrayStruct*>(PyCapsule_GetPointer(capsule, nullptr));
   if (pointer == nullptr) {
-    PyErr_Clear();  // replaced by a message that says what is required
+    compat::clear_raised();  // replaced by a message that says what is required
     core::fail(Fault::kBuffer, kName, ": the capsule has a name; the interface requires none");
   }
   const ArrayStruct out = *pointer;
@@ -92,7 +92,8 @@ Ref array_from_struct(State& state, PyObject* object) {
   BorrowedMemory memory;
   memory.data = fields.data;
   memory.readonly = (fields.flags & kWritable) == 0;
-  memory.owner = check(PyTuple_Pack(2, object, capsule.get()));  // the exporter may need both
+  memory.owner =
+      check(calling<PyTuple_Pack>(2, object, capsule.get()));  // the exporter may need both
   return array_over_borrowed(state, std::move(memory), dtype, layout.extents(),
                              fields.strides == nullptr ? nullptr : layout.strides);
 }

@@ -23,7 +23,8 @@ PyTypeObject* find_class(State& state, Slot slot, Slot module_name, const char* 
   }
   Ref found = Ref::steal(calling<PyObject_GetAttrString>(module.get(), name));
   if (!found && PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw ErrorSet{};
-  PyErr_Clear();  // sys.modules has None or another module under this name, or it is being imported
+  compat::clear_raised();  // sys.modules has None or another module under this name, or it is being
+                           // imported
   if (!found || PyType_Check(found.get()) == 0) return nullptr;
   return reinterpret_cast<PyTypeObject*>(state.set_once(slot, std::move(found)));
 }

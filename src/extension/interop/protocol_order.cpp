@@ -124,7 +124,7 @@ MethodResult call_array_method(State& state, PyObject* object, PyObject* descrip
       if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw;
     }
     if (copy == MethodCopy::kFalse) raise_no_copy_keyword(state, object);
-    PyErr_Clear();  // raised again by the call below if the keyword was not the reason
+    compat::clear_raised();  // raised again by the call below if the keyword was not the reason
   }
   return {call_on_type(descriptor, args, 1, nullptr)};
 }

@@ -197,7 +197,7 @@ Ref build_info(PyObject*, PyObject*) {
 
 /// [value], or [] for nothing.
 Ref list_of(const Ref& found) {
-  Ref list = check(PyList_New(0));
+  Ref list = check(calling<PyList_New>(0));
   if (found) check(PyList_Append(list.get(), found.get()));
   return list;
 }
@@ -210,7 +210,7 @@ Ref inspect_lookup(PyObject* module, PyObject* arguments) {
   auto* of = reinterpret_cast<PyTypeObject*>(type);
   const Ref by_cache = list_of(find_on_type(state, of, name));
   const Ref by_walk = list_of(walk_mro(state, of, name));
-  return check(PyTuple_Pack(2, by_cache.get(), by_walk.get()));
+  return check(calling<PyTuple_Pack>(2, by_cache.get(), by_walk.get()));
 }
 
 Ref noop(PyObject*, PyObject* x) { return Ref::borrow(x); }

@@ -18,7 +18,7 @@ namespace refarray::extension {
 namespace {
 
 void add_exception(PyObject* module, State& state) {
-  const Ref bases = check(PyTuple_Pack(2, PyExc_BufferError, PyExc_ValueError));
+  const Ref bases = check(calling<PyTuple_Pack>(2, PyExc_BufferError, PyExc_ValueError));
   Ref type =
       check(PyErr_NewExceptionWithDoc("refarray.NoCopyError", kNoCopyDoc, bases.get(), nullptr));
   check(PyModule_AddObjectRef(module, "NoCopyError", type.get()));
