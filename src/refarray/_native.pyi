@@ -109,6 +109,14 @@ _ArrayLike: TypeAlias = (
     Array | SupportsDLPack | Buffer | SupportsArrayInterface | SupportsArray | _Nested
 )
 
+@type_check_only
+class ArrowExport(Protocol):
+    """The method that exports to Arrow."""
+
+    def __call__(
+        self, requested_schema: CapsuleType | None = None
+    ) -> tuple[CapsuleType, CapsuleType]: ...
+
 class NoCopyError(BufferError, ValueError): ...
 
 class DriverError(RuntimeError):
@@ -237,9 +245,8 @@ class Array(_ExportsBuffer):
     def __array__(
         self, dtype: DTypeLike | None = None, copy: builtins.bool | None = None
     ) -> NDArray[Any]: ...
-    def __arrow_c_array__(
-        self, requested_schema: CapsuleType | None = None
-    ) -> tuple[CapsuleType, CapsuleType]: ...
+    @property
+    def __arrow_c_array__(self) -> ArrowExport: ...
     @property
     def __numpy_dtype__(self) -> np.dtype[Any]: ...
     @property

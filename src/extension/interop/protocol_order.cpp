@@ -185,11 +185,10 @@ ProtocolResult try_protocols(State& state, PyObject* object, PyObject* device, P
   if (Ref array =
           attempts.attempt("the buffer protocol", [&] { return array_from_buffer(state, object); }))
     return {std::move(array), false};
-  if (Ref array = attempts.attempt("__array_interface__",
-                                   [&] { return array_from_interface(state, object); }))
-    return {std::move(array), false};
-  if (Ref array =
-          attempts.attempt("__array_struct__", [&] { return array_from_struct(state, object); }))
+  if (Ref array = attempts.attempt("__array_interface__", [&] {
+        Ref by_dict = array_from_interface(state, object);
+        return by_dict ? std::move(by_dict) : array_from_struct(state, object);
+      }))
     return {std::move(array), false};
   if (Ref array = attempts.attempt("__cuda_array_interface__",
                                    [&] { return array_from_cuda_interface(state, object); }))
