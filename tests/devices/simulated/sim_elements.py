@@ -133,3 +133,21 @@ def test_protocols_that_share_host_memory_raise(device: str) -> None:
         numpy.asarray(array)
     with pytest.raises(TypeError, match=hint):
         array.numpy()
+
+
+def test_bytes_and_views(place: str) -> None:
+    x = ra.asarray([[1, 2, 3], [4, 5, 6]], dtype="int16", device=place)
+    y = x.to_device("cpu").to_device(place)  # the copy need not be finished
+    assert y.tobytes() == bytes([1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0])
+    assert y.T.tobytes() == y.tobytes("F") == bytes([1, 0, 4, 0, 2, 0, 5, 0, 3, 0, 6, 0])
+    view = x.view("uint8")
+    assert (view.shape, view.device) == ((2, 6), place)
+    view[0, 1] = 1
+    assert x.to_device("cpu").tolist() == [[257, 2, 3], [4, 5, 6]]
+    assert f"{x[0, 0]:x}" == "101" and round(x[0, 0], -1) == 260
+
+
+def test_only_host_memory_is_exported_to_arrow() -> None:
+    assert not hasattr(ra.zeros(3, device="cuda:0"), "__arrow_c_array__")
+    assert not hasattr(ra.zeros(3, device="cuda_managed:0"), "__arrow_c_array__")
+    assert len(ra.zeros(3, device="cuda_host").__arrow_c_array__()) == 2
