@@ -57,13 +57,31 @@ def _is_a(x: object, module: str, name: str) -> bool:
     return kind is not None and issubclass(type(x), kind)
 
 
+# Dtypes of NumPy, ml_dtypes and PyTorch by id(), each with the object, so that its id is not used
+# again. They are immutable and few; the limit is for those that are made anew for each array.
+_FOUND: dict[int, tuple[object, str]] = {}
+_MOST_FOUND = 256
+
+
 def dtype_name(x: Any) -> str | None:
     """Return the name of the dtype that x stands for, or None if x is not known to be a dtype.
 
     Raises ValueError if x is a dtype that refarray does not have.
     """
+    found = _FOUND.get(id(x))
+    if found is not None:
+        return found[1]
     if issubclass(type(x), str):
         return _alias(str.__str__(x))
+    name = _of_library(x)
+    if name is None:
+        return _by_protocol(x)
+    if len(_FOUND) < _MOST_FOUND:
+        _FOUND[id(x)] = (x, name)
+    return name
+
+
+def _of_library(x: Any) -> str | None:
     if _is_a(x, "numpy", "dtype"):
         return _of_numpy(x)
     if _is_a(x, "torch", "dtype"):
@@ -74,7 +92,7 @@ def dtype_name(x: Any) -> str | None:
         # By identity: == would run a metaclass's code. ml_dtypes' scalar types are subclasses too.
         if any(base is generic for base in type.mro(x)[1:]):
             return _of_scalar_type(x)
-    return _by_protocol(x)
+    return None
 
 
 def _alias(text: str) -> str | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
+import weakref
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -70,6 +72,33 @@ def test_numpy_reads_the_dtype_protocol() -> None:
     assert np.iinfo(ra.uint8).max == 255
     assert x.__array__(ra.float64).dtype == "float64"
     assert x.numpy().astype(ra.int8).tolist() == [0, 1, 2]
+
+
+@pytest.mark.numpy
+def test_objects_with_the_dtype_protocol_are_asked_each_time_and_not_kept() -> None:
+    class Changing:
+        def __init__(self) -> None:
+            self.answers = ["float32", "int8", ">f4"]
+
+        @property
+        def __numpy_dtype__(self) -> Any:
+            return np.dtype(self.answers.pop(0))
+
+    thing = Changing()
+    alive = weakref.ref(thing)
+    assert [str(ra.DType(thing)), str(ra.DType(thing))] == ["float32", "int8"]
+    with pytest.raises(ValueError, match="refarray has no dtype for dtype"):
+        ra.DType(thing)
+    del thing
+    gc.collect()
+    assert alive() is None
+
+
+@pytest.mark.numpy
+def test_more_dtypes_than_are_remembered() -> None:
+    many = [np.dtype("f4", metadata={"number": number}) for number in range(600)]
+    assert {str(ra.DType(dtype)) for dtype in many} == {"float32"}
+    assert all(ra.float32 == dtype and ra.int8 != dtype for dtype in many)
 
 
 @pytest.mark.numpy

@@ -69,30 +69,32 @@ constexpr const char* kDtypeWanted =
 constexpr const char* kDeviceWanted =
     "a refarray.Device, its name, or a device of PyTorch, JAX or tvm-ffi";
 
-/// The name that `function` of refarray._aliases finds for an object that is not ours: an alias, or
-/// a type or object of another library. Nothing for an unknown object. Throws ErrorSet, with a
-/// ValueError for what refarray does not have.
-std::optional<std::string> foreign_name(const char* function, PyObject* object) {
+/// The name that `function` of refarray._aliases, which `slot` caches, finds for an object that is
+/// not ours: an alias, or a type or object of another library. Nothing for an unknown object.
+/// Throws ErrorSet, with a ValueError for what refarray does not have.
+std::optional<std::string> foreign_name(const State& state, Slot slot, const char* function,
+                                        PyObject* object) {
   if (object == Py_None) return std::nullopt;
-  const Ref name = check(calling<PyObject_CallFunctionObjArgs>(
-      python_function("refarray._aliases", function).get(), object, nullptr));
+  PyObject* find = state.get(slot);
+  if (find == nullptr) find = state.set_once(slot, python_function("refarray._aliases", function));
+  const Ref name = check(calling<PyObject_CallFunctionObjArgs>(find, object, nullptr));
   if (name.get() == Py_None) return std::nullopt;
   return utf8(name.get());
 }
 
-std::optional<core::DType> named_dtype(PyObject* object) {
+std::optional<core::DType> named_dtype(const State& state, PyObject* object) {
   if (PyUnicode_Check(object)) {
     if (const auto dtype = core::dtype_from_name(utf8(object))) return dtype;
   }
-  const auto name = foreign_name("dtype_name", object);
+  const auto name = foreign_name(state, Slot::kDtypeName, "dtype_name", object);
   return name ? core::dtype_from_name(*name) : std::nullopt;
 }
 
-std::optional<core::Device> named_device(PyObject* object) {
+std::optional<core::Device> named_device(const State& state, PyObject* object) {
   if (PyUnicode_Check(object)) {
     if (const auto device = core::device_from_name(utf8(object))) return device;
   }
-  const auto name = foreign_name("device_name", object);
+  const auto name = foreign_name(state, Slot::kDeviceName, "device_name", object);
   return name ? core::device_from_name(*name) : std::nullopt;
 }
 
@@ -155,7 +157,7 @@ Integers to_shape(PyObject* object) {
 core::DType to_dtype(const State& state, PyObject* object) {
   if (Py_TYPE(object) == state.dtype_type()) return dtype_value(object);
   if (const auto dtype = builtin_dtype(object)) return *dtype;
-  if (const auto dtype = named_dtype(object)) return *dtype;
+  if (const auto dtype = named_dtype(state, object)) return *dtype;
   if (PyUnicode_Check(object)) {
     core::fail(core::Fault::kValue, "no dtype is named ", short_repr(object),
                "; valid names look like 'float32', 'f4', 'float32x4', 'float4_e2m1fn_padded'");
@@ -170,7 +172,7 @@ core::DType to_dtype(const State& state, PyObject* object) {
 
 core::Device to_device_value(const State& state, PyObject* object) {
   if (Py_TYPE(object) == state.device_type()) return device_value(object);
-  if (const auto device = named_device(object)) return *device;
+  if (const auto device = named_device(state, object)) return *device;
   if (!PyUnicode_Check(object)) fail_wrong_type(object, "device", kDeviceWanted);
   core::fail(core::Fault::kValue, "no device is named ", short_repr(object),
              "; valid names are 'cpu', 'cuda_host', 'rocm_host', and 'cuda:N', 'rocm:N', "
@@ -180,12 +182,12 @@ core::Device to_device_value(const State& state, PyObject* object) {
 std::optional<core::DType> dtype_like(const State& state, PyObject* object) {
   if (Py_TYPE(object) == state.dtype_type()) return dtype_value(object);
   if (const auto dtype = builtin_dtype(object)) return dtype;
-  return unless_refused([object] { return named_dtype(object); });
+  return unless_refused([&state, object] { return named_dtype(state, object); });
 }
 
 std::optional<core::Device> device_like(const State& state, PyObject* object) {
   if (Py_TYPE(object) == state.device_type()) return device_value(object);
-  return unless_refused([object] { return named_device(object); });
+  return unless_refused([&state, object] { return named_device(state, object); });
 }
 
 core::DType to_dtype_or(const State& state, PyObject* object, const core::DType& fallback) {

@@ -31,7 +31,7 @@ void State::set(Slot slot, Ref object) noexcept {
   Ref::steal(slots_[static_cast<std::size_t>(slot)].exchange(object.release()));
 }
 
-PyObject* State::set_once(Slot slot, Ref object) noexcept {
+PyObject* State::set_once(Slot slot, Ref object) const noexcept {
   PyObject* expected = nullptr;
   if (!slots_[static_cast<std::size_t>(slot)].compare_exchange_strong(expected, object.get()))
     return expected;

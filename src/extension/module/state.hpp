@@ -84,6 +84,8 @@ enum class Slot : std::uint8_t {
   kNumpyGeneric,       // numpy.generic, found in sys.modules
   kNumpyFlexible,      // numpy.flexible, likewise
   kMaskedArray,        // numpy.ma.MaskedArray, likewise
+  kDtypeName,          // refarray._aliases.dtype_name, set by its first use
+  kDeviceName,         // refarray._aliases.device_name, likewise
   kExitHook,           // atexit callback, registered with the first import of device memory
   // Methods of other libraries, set when they are first recognised: dlpack/known_producers.hpp.
   kNumpyDevice,         // ndarray.__dlpack_device__
@@ -142,7 +144,7 @@ class State {
   void set(Slot slot, Ref object) noexcept;
   /// For objects created lazily: stores `object` unless another thread was first. Returns the
   /// stored object.
-  PyObject* set_once(Slot slot, Ref object) noexcept;
+  PyObject* set_once(Slot slot, Ref object) const noexcept;
   void set_scalar_dtype(int row, Ref object) noexcept;
   /// Creates all keywords, names and version tuples. Throws ErrorSet.
   void fill_names();
@@ -175,7 +177,8 @@ class State {
   }
 
   // CPython zeroes the state before the module's exec slot runs: traverse() may be called earlier.
-  std::array<std::atomic<PyObject*>, static_cast<std::size_t>(Slot::kCount)> slots_{};
+  // Mutable for set_once(), a cache.
+  mutable std::array<std::atomic<PyObject*>, static_cast<std::size_t>(Slot::kCount)> slots_{};
   std::array<PyObject*, static_cast<std::size_t>(Key::kCount)> keys_{};
   std::array<PyObject*, core::kScalars.size()> dtypes_{};
   std::array<std::atomic<Producer*>, kProducerSlots> producers_{};
