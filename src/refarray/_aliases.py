@@ -71,6 +71,8 @@ def dtype_name(x: Any) -> str | None:
     found = _FOUND.get(id(x))
     if found is not None:
         return found[1]
+    if type(x) is str:
+        return _ALIASES.get(x) or _alias(x)
     if issubclass(type(x), str):
         return _alias(str.__str__(x))
     name = _of_library(x)
