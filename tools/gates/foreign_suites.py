@@ -245,7 +245,7 @@ def run(suite: Suite, site: Path, variables: dict[str, str]) -> dict[str, Any]:
     settings.write_text("[pytest]\n", encoding="utf-8")
     cwd = folder if suite.sdist else report.parent
     command = [
-        *(PYTHON, "-X", "faulthandler", "-m", "pytest", "-c", settings, "--rootdir", folder),
+        *(PYTHON, "-P", "-X", "faulthandler", "-m", "pytest", "-c", settings, "--rootdir", folder),
         *("-q", "--tb=no", "-p", "foreign.plugin", "-p", "no:cacheprovider"),
         *("-W", "ignore", *(["-k", suite.select] if suite.select else [])),
         *(folder / name for name in suite.tests),
