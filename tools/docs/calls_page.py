@@ -30,8 +30,8 @@ HEAD = """\
 
 {libraries} libraries, {calls} calls: {counts}. `make test-partners` runs every call below with the
 version named (Python {python}), and fails if an outcome has changed. In the calls, `x` is an array
-of refarray, `y` an object of the library, `a` and `b` are ndarrays, `np` is NumPy and `ra`
-refarray.
+of refarray, `y` an object of the library, `a` and `b` are ndarrays, `dtype` and `shape` those of
+the array, `np` is NumPy and `ra` refarray.
 
 | outcome | means |
 | --- | --- |
@@ -126,31 +126,42 @@ def code(call: str) -> str:
     return "<br>".join(f"`{line}`" for line in lines)
 
 
-def remark(observed: str, main: str) -> str:
-    """What the last column says of a kind, "" if nothing."""
-    word = outcome(observed)
-    if word in ("none", "empty") or observed == main:
-        return ""
-    if word == "refuses":
-        kind, _, message = observed.removeprefix("refuses ").partition(": ")
-        return f"refuses (`{kind}`: {escaped(message)})" if message else f"refuses (`{kind}`)"
-    return escaped(observed)
+def refused(observed: str) -> tuple[str, str]:
+    """Type and message of a refusal."""
+    kind, _, message = observed.removeprefix("refuses ").partition(": ")
+    return kind, escaped(message)
+
+
+def expected(kind: str, observed: str, main: str) -> bool:
+    """Whether a kind does as an ordinary array; a read-only one stays read-only."""
+    return main == (
+        f"{observed}, read-only" if kind == "read-only" and main != observed else observed
+    )
 
 
 def remarks(row: Call, call: Call) -> str:
-    """The kinds of arrays with other outcomes; those with the same one together."""
-    main = call["kinds"][MAIN]
-    hazards = row.get("wrong", {})
+    """The kinds of arrays with other outcomes; those with the same one, or refused by the same
+    type of exception, together."""
+    main, hazards = call["kinds"][MAIN], row.get("wrong", {})
     said: dict[str, list[str]] = {}
-    if main.count(",") and row["outcome"] != "wrong":
-        said[escaped(main)] = ["all"]
+    messages: dict[str, str] = {}
     for kind, observed in call["kinds"].items():
+        word = outcome(observed)
         if hazard(observed):
             text = hazards[kind] or escaped(observed.removeprefix("wrong: "))
             said.setdefault(f"**wrong**: {text}", []).append(kind)
-        elif text := remark(observed, main):
-            said.setdefault(text, []).append(kind)
-    return ". ".join(f"{', '.join(names)}: {text}" for text, names in said.items())
+        elif word == "refuses":
+            error, message = refused(observed)
+            messages.setdefault(error, message)
+            said.setdefault(error, []).append(kind)
+        elif word not in ("none", "empty") and not expected(kind, observed, main):
+            said.setdefault(escaped(observed), []).append(kind)
+    parts = []
+    for text, names in said.items():
+        if text in messages:
+            text = f"refuses (`{text}`: {messages[text]})".replace(": )", ")")
+        parts.append(f"{', '.join(names)}: {text}")
+    return ". ".join(parts)
 
 
 def cells(*values: str) -> str:
@@ -164,12 +175,14 @@ def table(libraries: dict[str, Library], recorded: dict[str, Any]) -> Iterator[s
         found = recorded[name]
         title = f"{library['title']} {found['version']}"
         for (direction, row), call in zip(calls_of(library), found["calls"], strict=True):
-            word = row["outcome"] if row["outcome"] != "wrong" else "**wrong**"
+            main = escaped(call["kinds"][MAIN])
+            given = row.get("make", "").strip()
+            shown = [f"y = {given}"] if given and "\n" not in given else []
             yield cells(
                 title,
                 DIRECTIONS[direction],
-                code(row["call"]),
-                word,
+                code("\n".join([*shown, row["call"].strip()])),
+                main if row["outcome"] in ("zero-copy", "copy") else f"**{row['outcome']}**",
                 row["reason"].replace("|", "\\|"),
                 remarks(row, call),
             )

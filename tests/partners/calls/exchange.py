@@ -159,6 +159,7 @@ class To(Case):
         if self.row.get("into"):
             return self.into(x)
         try:
+            execute(self.row.get("before", ""), names)
             y = execute(self.row["call"], names)
         except Exception as error:
             return f"refuses {refusal(error)}"
@@ -217,6 +218,7 @@ class To(Case):
             return f"none {error}"
         before = np.array(names["a"], copy=True)
         try:
+            execute(self.row.get("before", ""), names)
             execute(self.row["call"], names)
         except Exception as error:
             return f"refuses {refusal(error)}"
