@@ -109,6 +109,15 @@ def outcomes(library: Library, found: list[dict[str, Any]]) -> dict[str, Any]:
     return {"version": version, "calls": calls}
 
 
+def numbered(calls: list[dict[str, Any]]) -> dict[tuple[str, str, int], dict[str, str]]:
+    """What was observed of each call; the same call of two rows has two numbers."""
+    found: dict[tuple[str, str, int], dict[str, str]] = {}
+    for call in calls:
+        key = (call["direction"], call["call"].strip())
+        found[*key, sum(known[:2] == key for known in found)] = call["kinds"]
+    return found
+
+
 def changes(now: dict[str, Any], before: dict[str, Any] | None) -> Iterator[str]:
     """The differences of a library's entry from the recorded one."""
     if before is None:
@@ -116,18 +125,18 @@ def changes(now: dict[str, Any], before: dict[str, Any] | None) -> Iterator[str]
         return
     if now["version"] != before["version"]:
         yield f"version {now['version']}, recorded with {before['version']}"
-    recorded = {(call["direction"], call["call"]): call["kinds"] for call in before["calls"]}
-    for call in now["calls"]:
-        kinds = recorded.pop((call["direction"], call["call"]), None)
-        place = f"{call['direction']}, {call['call'].strip()}"
+    recorded = numbered(before["calls"])
+    for key, observed in numbered(now["calls"]).items():
+        kinds = recorded.pop(key, None)
+        place = f"{key[0]}, {key[1]}"
         if kinds is None:
             yield f"{place}: is not recorded"
             continue
-        for kind in {**kinds, **call["kinds"]}:
-            if (was := kinds.get(kind)) != (seen := call["kinds"].get(kind)):
+        for kind in {**kinds, **observed}:
+            if (was := kinds.get(kind)) != (seen := observed.get(kind)):
                 yield f"{place}: {kind}: {seen}, recorded as {was}"
-    for direction, code in recorded:
-        yield f"{direction}, {code.strip()}: is recorded, but has no row"
+    for direction, code, _ in recorded:
+        yield f"{direction}, {code}: is recorded, but has no row"
 
 
 def try_library(name: str, library: Library, python: Path) -> tuple[dict[str, Any] | None, str]:
