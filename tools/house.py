@@ -316,7 +316,11 @@ def few_reference_counts(tree: list[Source]) -> Iterator[tuple[Source, int, str]
         )
 
 
-VERSION_FILES = ("src/extension/capi/compat.hpp", "src/extension/capi/type_lookup.cpp")
+VERSION_FILES = (
+    "src/extension/capi/compat.cpp",
+    "src/extension/capi/compat.hpp",
+    "src/extension/capi/type_lookup.cpp",
+)
 
 
 @rule

@@ -126,8 +126,7 @@ struct BFloat16 {
     return {static_cast<Code>((bits & 0x7FFFFFFFU) > 0x7F800000U ? nan : rounded)};
   }
   static constexpr BFloat16 from(double value) noexcept {
-    using Rounded = SmallFloat<FloatFormat{16, 7, 127, 0x7F7F, 0x7F80, 0x7FC0, true}>;
-    return {Rounded::from(value).code};
+    return {SmallFloat<FloatFormat{16, 7, 127, 0x7F7F, 0x7F80, 0x7FC0, true}>::from(value).code};
   }
   constexpr float value() const noexcept { return std::bit_cast<float>(std::uint32_t{code} << 16); }
 };
@@ -146,16 +145,12 @@ struct Float8_e8m0fnu {
     return {static_cast<Code>(is_positive ? rounded : 0xFFU)};
   }
   static constexpr Float8_e8m0fnu from(double value) noexcept {
-    constexpr std::uint64_t kInfinity = 0x7FF0000000000000U;
-    constexpr std::uint64_t kRebias = 1023 - 127;
-    constexpr std::uint64_t kSmallest = kRebias << 52;  // 2^-127
+    constexpr std::uint64_t kOne = std::uint64_t{1} << 52, kLeast = (1023 - 127) * kOne;  // 2^-127
     const auto bits = std::bit_cast<std::uint64_t>(value);
-    const std::uint64_t power = ((bits + (std::uint64_t{1} << 51)) >> 52) - kRebias;
-    std::uint64_t rounded = bits > kSmallest ? 1U : 0U;
-    rounded = bits >= (kRebias + 1) << 52 ? power : rounded;
-    rounded = rounded < 0xFFU ? rounded : 0xFFU;
-    const bool is_positive = bits - 1 < kInfinity - 1;  // also false for NaN
-    return {static_cast<Code>(is_positive ? rounded : 0xFFU)};
+    const std::uint64_t rounded =
+        bits < kLeast + kOne ? (bits > kLeast ? 1U : 0U) : (bits + kOne / 2 - kLeast) >> 52;
+    const bool is_positive = bits - 1 < 0x7FF * kOne - 1;  // also false for NaN
+    return {static_cast<Code>(is_positive && rounded < 0xFFU ? rounded : 0xFFU)};
   }
   constexpr float value() const noexcept {
     const std::uint32_t bits = code == 0xFFU ? 0x7FC00000U

@@ -21,4 +21,4 @@ IN_C = ["C __index__", "C __float__"] if sys.version_info[:2] != (3, 13) else []
 @pytest.mark.not_sanitized("a sanitizer's frames are larger than CPython's limit allows for")
 @pytest.mark.parametrize("case", [*CASES, *IN_C])
 def test_endless_recursion_raises(isolated: Any, case: str) -> None:
-    assert isolated("recursion.py", case) == "RecursionError\n"
+    assert isolated("stack_use.py", "recursion", case) == "RecursionError\n"

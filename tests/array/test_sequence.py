@@ -51,7 +51,7 @@ def test_the_iterator_can_be_copied_and_pickled() -> None:
 
 
 def test_the_iterator_keeps_its_array() -> None:
-    """Until it is deleted itself: CPython's drops it at the end, under threads that still use it."""
+    """Until it is deleted itself: an array that it dropped at the end might still be in use."""
     x = refarray.asarray(ROWS)
     reference = weakref.ref(x)
     items = iter(x)

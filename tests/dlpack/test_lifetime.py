@@ -352,7 +352,7 @@ def test_our_tensor_drops_a_foreign_one_while_an_exception_is_pending(
 )
 def test_a_long_chain_of_holders_is_dropped(isolated: Any, kind: str, stack: int) -> None:
     """100,000 arrays, each of which keeps the one before alive, without recursion."""
-    assert isolated("holder_chains.py", kind, "100000", str(stack)) == "built\ndropped\n"
+    assert isolated("stack_use.py", "chain", kind, "100000", str(stack)) == "built\ndropped\n"
 
 
 @pytest.mark.req("LIFE-04", "LIFE-27")

@@ -215,7 +215,7 @@ def test_a_chain_through_numpy_keeps_the_first_owner() -> None:
 )
 def test_a_long_chain_of_numpys_arrays_is_dropped(isolated: Any, kind: str, stack: int) -> None:
     """100,000 arrays, each of which keeps the one before alive through an ndarray."""
-    assert isolated("holder_chains.py", kind, "100000", str(stack)) == "built\ndropped\n"
+    assert isolated("stack_use.py", "chain", kind, "100000", str(stack)) == "built\ndropped\n"
 
 
 @pytest.mark.req("LIFE-05")

@@ -1,10 +1,10 @@
-// What depends on the Python version, on the limited API or on free threading; the lookup on types
-// is in type_lookup.cpp.
+// With compat.cpp and type_lookup.cpp, all that depends on the Python version, on the limited API or
+// on free threading.
 #pragma once
 
 #include <Python.h>
-#include <dlfcn.h>
 
+#include "extension/capi/ref.hpp"
 #include "refarray/core/forced_unwind.hpp"
 
 namespace refarray::extension::compat {
@@ -49,20 +49,8 @@ inline void clear_raised() noexcept {
   park_at_exit([] { PyErr_Clear(); });
 }
 
-/// The object that an unreleased memoryview is of, as a new reference; nullptr, without an
-/// exception, if it has none.
-inline PyObject* memoryview_exporter(PyObject* view) noexcept {
-#if defined(Py_LIMITED_API)
-  // Interned, because each new string object would take an entry of the type attribute cache.
-  PyObject* name = PyUnicode_InternFromString("obj");
-  PyObject* exporter = name == nullptr ? nullptr : PyObject_GetAttr(view, name);
-  Py_XDECREF(name);
-  if (exporter == nullptr) clear_raised();
-  return exporter;
-#else
-  return Py_XNewRef(PyMemoryView_GET_BUFFER(view)->obj);
-#endif
-}
+/// The object that an unreleased memoryview is of; empty, without an exception, if it has none.
+Ref memoryview_exporter(PyObject* view) noexcept;
 
 /// Clears the error indicator and returns the exception as a new reference; nullptr if none was
 /// set.
@@ -95,30 +83,8 @@ inline void restore_raised(PyObject* exception) noexcept {
 /// Whether finalization has begun. From then on no thread may attach.
 inline bool is_finalizing() noexcept { return !Py_IsInitialized(); }
 
-/// Whether the calling thread is attached to an interpreter. The limited API has no such function
-/// that an unattached thread may call, but every CPython exports one of the two.
-inline bool is_attached() noexcept {
-#if defined(Py_LIMITED_API)
-  using Function = PyThreadState* (*)();
-  static const auto current = [] {
-    void* found = ::dlsym(RTLD_DEFAULT, "PyThreadState_GetUnchecked");
-    if (found == nullptr) found = ::dlsym(RTLD_DEFAULT, "_PyThreadState_UncheckedGet");
-    return reinterpret_cast<Function>(found);
-  }();
-  return current != nullptr && current() != nullptr;
-#elif PY_VERSION_HEX >= 0x030D0000
-  return PyThreadState_GetUnchecked() != nullptr;
-#elif PY_VERSION_HEX >= 0x030C0000
-  return _PyThreadState_UncheckedGet() != nullptr;
-#else
-  // CPython 3.11 has one current thread state per process: that of the thread with the GIL. It may
-  // be this thread in a sub-interpreter, whose thread state is not the one PyGILState knows.
-  const PyThreadState* current = _PyThreadState_UncheckedGet();
-  const PyThreadState* own = PyGILState_GetThisThreadState();
-  if (current == nullptr || own == nullptr) return false;
-  return current == own || current->thread_id == PyThread_get_thread_ident();
-#endif
-}
+/// Whether the calling thread is attached to an interpreter. It may be any thread.
+bool is_attached() noexcept;
 
 /// RAII: attaches the calling thread to an interpreter, unless it is already attached to one.
 class AnyThreadState {
@@ -162,37 +128,9 @@ inline constexpr bool kTypeKeepsAttribute = true;
 /// Creates an immutable type with a class attribute (the exchange table of Array). Immutable types
 /// reject attributes after creation. With the full API the attribute is written into the type's
 /// dict before the type is published; with the limited API a metaclass made from `metaclass_spec`
-/// has a property that returns it.
-inline PyObject* make_type_with_attribute(PyObject* module, PyType_Spec* spec,
-                                          PyType_Spec* metaclass_spec, const char* attribute,
-                                          PyObject* value) noexcept {
-#if defined(Py_LIMITED_API)
-  (void)attribute;
-  (void)value;
-  PyObject* bases = PyTuple_Pack(1, &PyType_Type);
-  if (bases == nullptr) return nullptr;
-  // Not associated with the module: types do not traverse their metaclass, so a reference from the
-  // metaclass to the module could never be collected.
-  PyObject* metaclass = PyType_FromSpecWithBases(metaclass_spec, bases);
-  Py_DECREF(bases);
-  if (metaclass == nullptr) return nullptr;
-  PyObject* type =
-      PyType_FromMetaclass(reinterpret_cast<PyTypeObject*>(metaclass), module, spec, nullptr);
-  Py_DECREF(metaclass);
-  return type;
-#else
-  (void)metaclass_spec;
-  PyObject* type = new_type(module, spec);
-  if (type == nullptr) return nullptr;
-  auto* as_type = reinterpret_cast<PyTypeObject*>(type);
-  if (PyDict_SetItemString(as_type->tp_dict, attribute, value) < 0) {
-    Py_DECREF(type);
-    return nullptr;
-  }
-  PyType_Modified(as_type);
-  return type;
-#endif
-}
+/// has a property that returns it. nullptr on failure.
+PyObject* make_type_with_attribute(PyObject* module, PyType_Spec* spec, PyType_Spec* metaclass_spec,
+                                   const char* attribute, PyObject* value) noexcept;
 
 /// RAII: a critical section on `object`. A no-op in builds with a GIL.
 class ObjectLock {

@@ -13,9 +13,9 @@ inline constexpr char kAstypeFunctionDoc[] =
 
 Return the elements of x converted to dtype in a new, writable, row-major array.
 
-Conversion to a float rounds to nearest, ties to even. Conversion of a float to
-an integer truncates toward zero and saturates at the limits of dtype. Any
-non-zero value converts to True.
+Conversion to a float rounds once, to nearest, ties to even. Conversion of a
+float to an integer truncates toward zero and saturates at the limits of dtype.
+Any non-zero value converts to True.
 
 copy: False returns x itself if neither dtype nor device changes.
 device: the device of the result. None keeps the device of x, except that

@@ -22,7 +22,8 @@ dtype: None keeps the dtype of exported memory. For numbers None selects the
     float64 if there are none. NumPy scalars and arrays that all have one dtype
     keep it.
 device: the device of the result. None keeps the device of exported memory;
-    numbers are stored on the CPU.
+    numbers are stored on the CPU. For "cpu", pinned and managed memory is not
+    copied but relabelled.
 copy: True always copies, False never does, and None copies only if dtype or
     device require it.
 

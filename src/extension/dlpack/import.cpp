@@ -152,7 +152,6 @@ Ref import_from_torch(const State& state, PyObject* x, const ProducerInfo& produ
   const int status = compat::park_at_exit(
       [&] { return table.current_work_stream(device.device_type, device.device_id, &stream); });
   if (status != 0) {
-    drop_storage(std::move(in.array.storage));
     if (PyErr_Occurred() != nullptr) throw_exporter_error();
     raise(PyExc_BufferError, "current_work_stream of the exchange table of %R failed",
           reinterpret_cast<PyObject*>(Py_TYPE(x)));
@@ -300,7 +299,6 @@ void import_capsule(PyObject* capsule, PyObject* producer, dlpack::Imported& out
 Ref finish(const State& state, dlpack::Imported&& in, const ImportRequest& request) {
   const core::Device delivered = in.device;
   if (request.copy == dlpack::Copy::kNever && in.copied) {  // COPY-08
-    drop_storage(std::move(in.array.storage));
     core::fail(core::Fault::kNoCopy,
                "from_dlpack(): copy=False, but the producer made a copy (IS_COPIED is set)");
   }
@@ -309,7 +307,6 @@ Ref finish(const State& state, dlpack::Imported&& in, const ImportRequest& reque
   // devices we copy ourselves.
   if (moves && (request.copy == dlpack::Copy::kNever ||
                 (request.device->is_host() && delivered.is_host()))) {
-    drop_storage(std::move(in.array.storage));
     core::fail(core::Fault::kBuffer, "from_dlpack(): device ", core::name(*request.device),
                " was asked for, but the producer delivered ", core::name(delivered));
   }

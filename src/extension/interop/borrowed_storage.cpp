@@ -51,8 +51,8 @@ class BorrowedStorage final : public core::Storage {
 /// is of. Empty if there is none.
 Ref own_exporter(const BorrowedMemory& memory) {
   PyObject* exporter = memory.owner ? memory.owner.get() : memory.buffer->obj;
-  Ref under = PyMemoryView_Check(exporter) ? Ref::steal(compat::memoryview_exporter(exporter))
-                                           : Ref::borrow(exporter);
+  Ref under =
+      PyMemoryView_Check(exporter) ? compat::memoryview_exporter(exporter) : Ref::borrow(exporter);
   return under && is_any_array(under.get()) ? std::move(under) : Ref();
 }
 

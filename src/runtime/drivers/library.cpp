@@ -131,6 +131,8 @@ Library open_hip_library() {
   return out;
 }
 
+void* symbol_of_process(const char* name) noexcept { return ::dlsym(RTLD_DEFAULT, name); }
+
 unsigned long long loaded_libraries() noexcept {
   unsigned long long count = 0;
   dl_iterate_phdr(

@@ -26,6 +26,9 @@ Library open_cuda_library();
 /// PyTorch's wheel in our site-packages; the highest version that the dynamic loader finds.
 Library open_hip_library();
 
+/// A function that the process already has, or nullptr.
+void* symbol_of_process(const char* name) noexcept;
+
 /// Grows whenever a library is loaded into the process. While it is unchanged, a failed search need
 /// not be repeated.
 unsigned long long loaded_libraries() noexcept;
