@@ -1,5 +1,5 @@
-// With compat.cpp and type_lookup.cpp, all that depends on the Python version, on the limited API or
-// on free threading.
+// With compat.cpp and type_lookup.cpp, all that depends on the Python version, on the limited API
+// or on free threading.
 #pragma once
 
 #include <Python.h>
