@@ -11,6 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 from .environment import DISTRIBUTIONS
+from .producers import HEADERS
 
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "build" / "bench-check"
@@ -51,6 +52,7 @@ class Build:
             "PYTHONDONTWRITEBYTECODE": "1",
             "OPENBLAS_NUM_THREADS": "1",
             "OMP_NUM_THREADS": "1",
+            HEADERS: dlpack_folder(),
         }
 
 

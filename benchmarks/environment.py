@@ -17,6 +17,8 @@ DISTRIBUTIONS = {
     "tvm_ffi": "apache-tvm-ffi",
     "torch": "torch",
     "jax": "jax",
+    "pyarrow": "pyarrow",
+    "array_api_strict": "array-api-strict",
 }
 PARTNERS = tuple(DISTRIBUTIONS)
 

@@ -1,10 +1,12 @@
-"""The exchange cases A1 to A12: statements, contenders and targets."""
+"""The exchange cases A1 to A12 and A16: statements, contenders and targets."""
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from . import producers
 from .environment import Environment
 from .targets import OURS, UNIT, Target
 from .timing import Statement
@@ -115,6 +117,7 @@ def cases(environment: Environment) -> Iterator[Case | Skipped]:
     yield from _partner_import_cases(environment, arrays)
     yield from _export_cases(arrays)
     yield from _option_cases(environment, arrays)
+    yield from _producer_cases(environment, arrays)
 
 
 def _import_cases(
@@ -241,4 +244,27 @@ def _option_cases(environment: Environment, arrays: Arrays) -> Iterator[Case | S
             call(product.from_dlpack, argument, keywords, **names),
             (Target("excess", 6.0, against),),
             reference,
+        )
+
+
+def _producer_cases(environment: Environment, arrays: Arrays) -> Iterator[Case | Skipped]:
+    """A16: from_dlpack() of other producers, never slower than NumPy's."""
+    made = producers.producers(environment, arrays.by_partner.get("numpy"))
+    for name, (needs, make) in made.items():
+        id_, title = f"A16 {name}", f"from_dlpack({producers.TITLES[name]})"
+        missing = [each for each in ("numpy", needs) if each in environment.absent]
+        if missing:
+            yield Skipped(id_, title, environment.absent[missing[0]])
+            continue
+        try:
+            source = make()
+        except (OSError, subprocess.CalledProcessError) as error:
+            yield Skipped(id_, title, f"{error}")
+            continue
+        yield Case(
+            id_,
+            title,
+            call(environment.refarray.from_dlpack, source),
+            (Target("ratio", 1.0, "numpy.from_dlpack"),),
+            arrays.importers(source, ("numpy", "tvm_ffi")),
         )

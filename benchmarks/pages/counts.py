@@ -11,8 +11,9 @@ from .records import Record, Section, table
 TEXT = """## Instructions per call
 
 `make bench-check` counts them with valgrind and fails if a case exceeds these by {tolerance:.0%}.
-The counts include the loop and the interpreter's part of the call, and are valid for the versions
-named; in brackets as multiples of the no-op.
+The counts are of refarray's extension and of the interpreter, the loop included: what NumPy,
+PyTorch and the C library execute depends on the processor and is left out. They are valid for the
+versions named; in brackets as multiples of the no-op.
 {versions}
 
 {table}"""

@@ -70,8 +70,16 @@ def test_committed_budget_covers_every_case_of_every_build() -> None:
 
 
 def test_totals_are_read_from_callgrinds_files(tmp_path: Path) -> None:
+    """Only the instructions of refarray and of the interpreter are summed."""
     for number, (label, total) in enumerate([("before", 7), ("A8 kw 1000", 1500), ("A1 2000", 9)]):
-        text = f"# callgrind format\ndesc: Trigger: Client Request: {label}\nsummary: {total}\n"
+        text = (
+            f"# callgrind format\ndesc: Trigger: Client Request: {label}\nsummary: 99999\n"
+            "ob=(1) /x/refarray/_native.abi3.so\nfl=(1) a.cpp\nfn=(1) f\n"
+            f"3 {total - 3}\ncob=(2)\ncfn=(2) g\ncalls=5 7\n+2 5000\n"
+            "ob=(2) /x/numpy/_core/_multiarray_umath.so\nfn=(2) g\n7 5000\n"
+            "ob=(3) /x/libpython3.11.so.1.0\nfn=(3)\n* 2\nob=(1)\nfn=(1)\n-2 1\n"
+            "totals: 99999\n"
+        )
         (tmp_path / f"counts.{number}").write_text(text)
     assert instructions.read_totals(tmp_path) == {("A8 kw", 1000): 1500, ("A1", 2000): 9}
     with pytest.raises(instructions.Uncounted):

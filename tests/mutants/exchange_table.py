@@ -79,6 +79,35 @@ for _defect, _requirement in DEFECTS.items():
     add(_defect, _requirement)
 
 
+@breaks("CAPI-31")
+class TableExportsMore(BrokenTable):
+    """The table exports an array that __dlpack__ refuses, as PyTorch's exports one that requires
+    grad."""
+
+    lacks = ("unexportable",)
+    withheld = False
+
+    @classmethod
+    def of(cls, _: str) -> TableExportsMore:
+        made = cls(ra.arange(6, dtype=ra.float32))
+        made.withheld = True
+        return made
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: Any = None,
+        dl_device: Any = None,
+        copy: Any = None,
+    ) -> Any:
+        if self.withheld:
+            raise BufferError("this array requires grad")
+        return self.source.__dlpack__(
+            stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+        )
+
+
 @breaks("CAPI-01")
 class NoTable(Array):
     """Has no exchange table."""

@@ -7,7 +7,7 @@
 
 #include "extension/capi/errors.hpp"
 #include "extension/capi/free_threading.hpp"
-#include "refarray/dlpack/wire.hpp"
+#include "refarray/dlpack/managed.hpp"
 
 namespace refarray::extension {
 
@@ -19,6 +19,20 @@ bool is_unconsumed(PyObject* capsule) noexcept {
   if (name == dlpack::Wire<M>::used) return false;
   return name == dlpack::Wire<M>::capsule ||
          (name != nullptr && std::strcmp(name, dlpack::Wire<M>::capsule) == 0);
+}
+
+/// Step 6. Takes the tensor out of a capsule with M's unused name by renaming the capsule before
+/// reading the tensor: of two threads exactly one gets it. Empty for any other name, and then the
+/// capsule is unchanged. The capsule keeps its destructor, which does nothing under the used name.
+template <class M>
+dlpack::Managed<M> take(PyObject* capsule) {
+  void* pointer = compat::with_object_locked(capsule, [capsule]() noexcept -> void* {
+    if (!is_unconsumed<M>(capsule)) return nullptr;
+    void* tensor = PyCapsule_GetPointer(capsule, dlpack::Wire<M>::capsule);
+    return PyCapsule_SetName(capsule, dlpack::Wire<M>::used) == 0 ? tensor : nullptr;
+  });  // [6] take: the tensor is ours from here on
+  if (pointer == nullptr && PyErr_Occurred() != nullptr) throw ErrorSet{};
+  return dlpack::Managed<M>(static_cast<M*>(pointer));
 }
 
 /// A copy of a capsule's name, truncated to 100 characters: another thread may rename the capsule

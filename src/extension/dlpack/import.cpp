@@ -264,20 +264,6 @@ Ref ask_method(const State& state, PyObject* x, const ProducerInfo& producer,
   return call_dlpack(state, x, producer, arguments);
 }
 
-/// Step 6. Takes the tensor out of a capsule with M's unused name by renaming the capsule before
-/// reading the tensor: of two threads exactly one gets it. Empty for any other name, and then the
-/// capsule is unchanged. The capsule keeps its destructor, which does nothing under the used name.
-template <class M>
-dlpack::Managed<M> take(PyObject* capsule) {
-  void* pointer = compat::with_object_locked(capsule, [capsule]() noexcept -> void* {
-    if (!is_unconsumed<M>(capsule)) return nullptr;
-    void* tensor = PyCapsule_GetPointer(capsule, dlpack::Wire<M>::capsule);
-    return PyCapsule_SetName(capsule, dlpack::Wire<M>::used) == 0 ? tensor : nullptr;
-  });  // [6] take: the tensor is ours from here on
-  if (pointer == nullptr && PyErr_Occurred() != nullptr) throw ErrorSet{};
-  return dlpack::Managed<M>(static_cast<M*>(pointer));
-}
-
 /// Takes the tensor out of a capsule and validates it. `producer` is named in errors; nullptr for a
 /// bare capsule.
 void import_capsule(PyObject* capsule, PyObject* producer, dlpack::Imported& out,

@@ -147,7 +147,8 @@ DLDevice detail::parse_dl_device(const State& state, PyObject* object) {
   return device;
 }
 
-DLDevice to_announced_device(PyObject* answer) {
+DLDevice to_announced_device(const State& state, PyObject* answer) {
+  if (has_same_items(answer, state.get(Slot::kCpuPair))) return {kDLCPU, 0};
   return to_device_pair(answer, "the result of __dlpack_device__()");
 }
 

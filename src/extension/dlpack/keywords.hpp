@@ -50,7 +50,7 @@ inline bool wants_versioned(const State& state, PyObject* object) {
 
 /// The answer of __dlpack_device__: a tuple of two ints. TypeError otherwise, naming the method
 /// (DEV-01).
-DLDevice to_announced_device(PyObject* answer);
+DLDevice to_announced_device(const State& state, PyObject* answer);
 
 /// The keyword arguments of from_dlpack().
 struct ImportRequest {

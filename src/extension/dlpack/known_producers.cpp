@@ -67,7 +67,7 @@ void learn_numpy(State& state, PyObject* x, PyObject* descriptor) {
 /// Remembers Tensor.__dlpack__ with all that is needed to judge a tensor; last, because the others
 /// are read after it. False if this PyTorch lacks one of them: its method is called then.
 bool learn_torch(State& state, PyTypeObject* type, PyObject* dlpack) {
-  Ref capsule = find_on_type(state, type, state.get(Slot::kExchangeName));
+  const Ref capsule = find_on_type(state, type, state.get(Slot::kExchangeName));
   if (!capsule) return false;
   const DLPackExchangeAPI* table = table_in(capsule.get());
   PyObject* native = imported_module("torch._C");
@@ -78,7 +78,6 @@ bool learn_torch(State& state, PyTypeObject* type, PyObject* dlpack) {
   if (device) state.set_once(Slot::kTorchCurrentDevice, std::move(device));
   state.set_once(Slot::kTorchOverridden, std::move(overridden));
   state.torch_table.store(table, std::memory_order_release);
-  state.set_once(Slot::kTorchTable, std::move(capsule));
   state.set_once(Slot::kTorchDlpack, Ref::borrow(dlpack));
   return true;
 }
@@ -91,6 +90,10 @@ Library examine(State& state, PyObject* x, PyObject* dlpack, PyObject* dlpack_de
   if (is_function_of(dlpack, "torch._tensor", "Tensor.__dlpack__")) {
     return learn_torch(state, Py_TYPE(x), dlpack) ? Library::kTorch : Library::kOther;
   }
+  if (is_function_of(dlpack_device, "array_api_strict._array_object", "Array.__dlpack_device__")) {
+    state.set_once(Slot::kStrictDevice, Ref::borrow(dlpack_device));
+    return Library::kNumpy;
+  }
   if (is_function_of(dlpack_device, "jax._src.array", "ArrayImpl.__dlpack_device__")) {
     state.set_once(Slot::kJaxDevice, Ref::borrow(dlpack_device));
     return Library::kJax;
@@ -102,7 +105,7 @@ Library examine(State& state, PyObject* x, PyObject* dlpack, PyObject* dlpack_de
 
 Library recognise(State& state, PyObject* x, PyObject* dlpack, PyObject* dlpack_device) {
   if (dlpack_device == state.get(Slot::kNumpyDevice)) return Library::kNumpy;
-  if (dlpack == state.get(Slot::kTorchDlpack)) return Library::kTorch;
+  if (dlpack_device == state.get(Slot::kStrictDevice)) return Library::kNumpy;
   if (dlpack_device == state.get(Slot::kJaxDevice)) return Library::kJax;
   if (state.was_examined(Py_TYPE(x))) return Library::kOther;
   return examine(state, x, dlpack, dlpack_device);
@@ -115,13 +118,13 @@ bool is_numpys_device_method(const State& state, PyObject* bound) noexcept {
 }
 
 const DLPackExchangeAPI* torch_table(const State& state, PyObject* x) {
-  const Ref capsule = find_on_type(state, Py_TYPE(x), state.get(Slot::kExchangeName));
-  if (capsule.get() != state.get(Slot::kTorchTable)) return nullptr;
   PyObject* args[] = {x};
   const Ref overridden =
       check(PyObject_Vectorcall(state.get(Slot::kTorchOverridden), args, 1, nullptr));
   if (overridden.get() != Py_False) return nullptr;
-  const Ref requires_grad = check(calling<PyObject_GetAttr>(x, state.get(Slot::kRequiresGradName)));
+  const Ref getter = find_on_type(state, Py_TYPE(x), state.get(Slot::kRequiresGradName));
+  if (!getter) return nullptr;
+  const Ref requires_grad = bind_on_type(getter.get(), x);
   if (requires_grad.get() != Py_False) return nullptr;
   return state.torch_table.load(std::memory_order_acquire);
 }

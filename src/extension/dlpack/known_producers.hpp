@@ -12,7 +12,8 @@
 
 namespace refarray::extension {
 
-/// A library whose own, unmodified method a type has.
+/// A library whose own, unmodified method a type has. kNumpy: also array-api-strict, whose arrays
+/// are NumPy's.
 enum class Library : std::uint8_t { kOther, kNumpy, kTorch, kJax };
 
 /// The library of the methods that were found on the type of `x`. A type that is seen for the first
@@ -23,10 +24,10 @@ Library recognise(State& state, PyObject* x, PyObject* dlpack, PyObject* dlpack_
 /// Whether a method that is bound to its object is NumPy's ndarray.__dlpack_device__.
 bool is_numpys_device_method(const State& state, PyObject* bound) noexcept;
 
-/// PyTorch's exchange table, if Tensor.__dlpack__ would not refuse `x`: the table exports tensors
-/// that require grad, and ignores __torch_function__ and active modes. nullptr: call the method.
-/// Data that is complex (it may be lazily conjugated) or on a device is not judged yet. Throws what
-/// requires_grad raises.
+/// For a type with PyTorch's own __dlpack__: PyTorch's exchange table, if Tensor.__dlpack__ would
+/// not refuse `x`: the table exports tensors that require grad, and ignores __torch_function__ and
+/// active modes. nullptr: call the method. Data that is complex (it may be lazily conjugated) or on
+/// a device is not judged yet. Throws what requires_grad raises.
 const DLPackExchangeAPI* torch_table(const State& state, PyObject* x);
 
 /// Whether Tensor.__dlpack__ would accept a tensor on this device: only the current one.

@@ -49,15 +49,19 @@ const DLPackExchangeAPI* find_table(const State& state, PyTypeObject* type) {
 }
 
 ProducerInfo look_up_producer(State& state, PyObject* x) {
-  // Held because the lookup of a table runs code of a metaclass.
+  ProducerInfo out;
+  out.references[0] = find_on_type(state, Py_TYPE(x), state.get(Slot::kDlpackName));
+  out.dlpack = out.references[0].get();
+  if (out.dlpack != nullptr && out.dlpack == state.get(Slot::kTorchDlpack)) {
+    out.library = Library::kTorch;  // ask_device() looks its method up: it is rarely called
+    return out;
+  }
+  out.references[1] = find_on_type(state, Py_TYPE(x), state.get(Slot::kDlpackDeviceName));
+  out.dlpack_device = out.references[1].get();
+  // Held because the lookup of a table runs code of a metaclass, which may change the class of `x`.
   const Ref held = Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(x)));
   auto* type = reinterpret_cast<PyTypeObject*>(held.get());
   refuse_masked(state, x);
-  ProducerInfo out;
-  out.references[0] = find_on_type(state, type, state.get(Slot::kDlpackName));
-  out.references[1] = find_on_type(state, type, state.get(Slot::kDlpackDeviceName));
-  out.dlpack = out.references[0].get();
-  out.dlpack_device = out.references[1].get();
   if (out.has_methods()) {
     out.library = recognise(state, x, out.dlpack, out.dlpack_device);
   } else {
@@ -85,6 +89,13 @@ bool is_method_descriptor(PyObject* descriptor) noexcept {
   return (PyType_GetFlags(Py_TYPE(descriptor)) & Py_TPFLAGS_METHOD_DESCRIPTOR) != 0;
 }
 
+Ref vectorcall(PyObject* function, PyObject* const* args, std::size_t count, PyObject* kwnames) {
+  return check(
+      compat::park_at_exit([&] { return PyObject_Vectorcall(function, args, count, kwnames); }));
+}
+
+}  // namespace
+
 Ref bind_on_type(PyObject* descriptor, PyObject* self) {
   const auto get =
       reinterpret_cast<descrgetfunc>(PyType_GetSlot(Py_TYPE(descriptor), Py_tp_descr_get));
@@ -92,13 +103,6 @@ Ref bind_on_type(PyObject* descriptor, PyObject* self) {
   return check(compat::park_at_exit(
       [&] { return get(descriptor, self, reinterpret_cast<PyObject*>(Py_TYPE(self))); }));
 }
-
-Ref vectorcall(PyObject* function, PyObject* const* args, std::size_t count, PyObject* kwnames) {
-  return check(
-      compat::park_at_exit([&] { return PyObject_Vectorcall(function, args, count, kwnames); }));
-}
-
-}  // namespace
 
 Ref call_on_type(PyObject* descriptor, PyObject* const* args, std::size_t count,
                  PyObject* kwnames) {
@@ -111,13 +115,20 @@ DLDevice ask_device(const State& state, PyObject* x, const ProducerInfo& produce
   constexpr DLDevice kCpu{kDLCPU, 0};
   if (producer.library == Library::kNumpy) return kCpu;
   if (producer.library == Library::kJax && jax_is_on_host(state, x)) return kCpu;
-  PyObject* args[] = {x};
-  if (is_method_descriptor(producer.dlpack_device)) {
-    return to_announced_device(vectorcall(producer.dlpack_device, args, 1, nullptr).get());
+  Ref found;
+  PyObject* method = producer.dlpack_device;
+  if (method == nullptr) {  // PyTorch's
+    found = find_on_type(state, Py_TYPE(x), state.get(Slot::kDlpackDeviceName));
+    if (!found) raise_missing_methods(x, producer);
+    method = found.get();
   }
-  const Ref bound = bind_on_type(producer.dlpack_device, x);
+  PyObject* args[] = {x};
+  if (is_method_descriptor(method)) {
+    return to_announced_device(state, vectorcall(method, args, 1, nullptr).get());
+  }
+  const Ref bound = bind_on_type(method, x);
   if (is_numpys_device_method(state, bound.get())) return kCpu;
-  return to_announced_device(vectorcall(bound.get(), nullptr, 0, nullptr).get());
+  return to_announced_device(state, vectorcall(bound.get(), nullptr, 0, nullptr).get());
 }
 
 dlpack::Managed<DLManagedTensorVersioned> call_table(const DLPackExchangeAPI& table, PyObject* x) {

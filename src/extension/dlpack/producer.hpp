@@ -15,12 +15,14 @@ namespace refarray::extension {
 /// or from `references` for other types, which are looked up at each import.
 struct ProducerInfo {
   PyObject* dlpack = nullptr;                // the descriptor __dlpack__, if any
-  PyObject* dlpack_device = nullptr;         // the descriptor __dlpack_device__, if any
+  PyObject* dlpack_device = nullptr;         // the descriptor __dlpack_device__, if looked up
   const DLPackExchangeAPI* table = nullptr;  // usable; only of a type that lacks a method
   Library library = Library::kOther;
   Ref references[2];  // keep the descriptors if the type is changed meanwhile
 
-  bool has_methods() const noexcept { return dlpack != nullptr && dlpack_device != nullptr; }
+  bool has_methods() const noexcept {
+    return dlpack != nullptr && (dlpack_device != nullptr || library == Library::kTorch);
+  }
 };
 
 /// Whether a type can neither change nor end.
@@ -69,6 +71,9 @@ struct DlpackArguments {
 /// called once more without the newer ones, unless the request depends on them (CONS-04, A-41).
 Ref call_dlpack(const State& state, PyObject* x, const ProducerInfo& producer,
                 const DlpackArguments& arguments);
+
+/// A descriptor found on the type, bound to an object.
+Ref bind_on_type(PyObject* descriptor, PyObject* self);
 
 /// Calls a descriptor found on the type, bound as special methods are. args[0] is the object.
 Ref call_on_type(PyObject* descriptor, PyObject* const* args, std::size_t count, PyObject* kwnames);

@@ -89,8 +89,8 @@ enum class Slot : std::uint8_t {
   kExitHook,           // atexit callback, registered with the first import of device memory
   // Methods of other libraries, set when they are first recognised: dlpack/known_producers.hpp.
   kNumpyDevice,         // ndarray.__dlpack_device__
+  kStrictDevice,        // array-api-strict's Array.__dlpack_device__
   kTorchDlpack,         // Tensor.__dlpack__
-  kTorchTable,          // the capsule of Tensor's exchange table
   kTorchOverridden,     // whether __torch_function__ or a mode intercepts the methods of a tensor
   kTorchCurrentDevice,  // the current CUDA or ROCm device of PyTorch; unset in other builds
   kJaxDevice,           // ArrayImpl.__dlpack_device__
@@ -157,7 +157,10 @@ class State {
   /// Whether the type was among the last that this was asked about; remembers it. The address is
   /// only compared: after a type's end another may be taken for it.
   bool was_examined(PyTypeObject* type) noexcept {
-    return examined_[producer_slot(type)].exchange(type, std::memory_order_relaxed) == type;
+    auto& slot = examined_[producer_slot(type)];
+    if (slot.load(std::memory_order_relaxed) == type) return true;
+    slot.store(type, std::memory_order_relaxed);
+    return false;
   }
 
   // What known_producers.cpp learned besides the slots.
