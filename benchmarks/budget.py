@@ -1,4 +1,4 @@
-"""The gate `make bench-check`: instructions per call of A1 to A9 and A16 against benchmarks/budget.json.
+"""The gate `make bench-check`: instructions per call of A1 to A9 and A16 against budget.json.
 
 A case may exceed its budget by TOLERANCE. A case below its budget is listed, so that the budget can
 be lowered with --update. Counts with other versions (interpreter, compiler, partners …) are not

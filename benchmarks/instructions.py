@@ -2,9 +2,9 @@
 
 A process under callgrind runs each case's statement N and 2N times and has both counted; the count
 per call is (I(2N) - I(N)) / N, the interpreter's loop included, as in U. Only instructions of
-refarray's extension and of the interpreter count: those of NumPy, PyTorch and the C library depend on
-the processor, for which they select functions when they are loaded. The count does not depend on the
-machine's load or speed, but on the versions of everything that runs: see `facts`.
+refarray's extension and of the interpreter count: NumPy, PyTorch and the C library select functions
+for the processor when they are loaded. The count does not depend on the machine's load or speed,
+but on the versions of everything that runs: see `facts`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ COUNTED = ("A1", "A2", "A3", "A4", "A5", "A6", "A7", "A8", "A9", "A16")
 CALLS = 1000
 WARM_UP = 200  # more than the interpreter needs to specialise a loop
 DUMP = re.compile(r"^desc: Trigger: Client Request: (.*) (\d+)$", re.MULTILINE)
-OBJECT = re.compile(r"^ob=\((\d+)\)(?: (.*))?$")
+OBJECT = re.compile(r"^(c?)ob=\((\d+)\)(?: (.*))?$")
 COST = re.compile(r"^(?:[+-]?\d+|\*) (\d+)$")
 OURS = re.compile(r"/refarray/_native[^/]*\.so$|/libpython3[^/]*$|/python3[.\d]*$")
 
@@ -161,8 +161,10 @@ def sum_ours(text: str) -> int:
     names: dict[str, str] = {}
     counted, inclusive, total = False, False, 0
     for line in text.splitlines():
-        if found := OBJECT.match(line):
-            counted = bool(OURS.search(names.setdefault(found[1], found[2] or "")))
+        if found := OBJECT.match(line):  # a name stands only where its number is first used
+            callee, number, name = found.groups()
+            name = names.setdefault(number, name or "")
+            counted = counted if callee else bool(OURS.search(name))
         elif line.startswith("calls="):
             inclusive = True
         elif cost := COST.match(line):

@@ -1,4 +1,4 @@
-"""Producers of the A16 cases: Python classes around NumPy arrays, an extension type, and partners."""
+"""Producers of the A16 cases: Python classes around NumPy arrays, an extension type, partners."""
 
 from __future__ import annotations
 

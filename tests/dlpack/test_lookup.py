@@ -77,7 +77,7 @@ def fabricating() -> list[type]:
             return lambda *_, **__: (1, 0)
 
     class Own(type):
-        __dlpack__ = __dlpack_device__ = lambda *_, **__: (1, 0)  # noqa: E731
+        __dlpack__ = __dlpack_device__ = lambda *_, **__: (1, 0)
 
     return [Dict, Mro, Getattr, Getattribute, Own]
 

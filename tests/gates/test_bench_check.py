@@ -75,8 +75,8 @@ def test_totals_are_read_from_callgrinds_files(tmp_path: Path) -> None:
         text = (
             f"# callgrind format\ndesc: Trigger: Client Request: {label}\nsummary: 99999\n"
             "ob=(1) /x/refarray/_native.abi3.so\nfl=(1) a.cpp\nfn=(1) f\n"
-            f"3 {total - 3}\ncob=(2)\ncfn=(2) g\ncalls=5 7\n+2 5000\n"
-            "ob=(2) /x/numpy/_core/_multiarray_umath.so\nfn=(2) g\n7 5000\n"
+            f"3 {total - 3}\ncob=(2) /x/numpy/_core/_multiarray_umath.so\ncfn=(2) g\n"
+            "calls=5 7\n+2 5000\nob=(2)\nfn=(2) g\n7 5000\n"
             "ob=(3) /x/libpython3.11.so.1.0\nfn=(3)\n* 2\nob=(1)\nfn=(1)\n-2 1\n"
             "totals: 99999\n"
         )

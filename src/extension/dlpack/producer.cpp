@@ -21,7 +21,7 @@ namespace {
 
 /// Whether an attribute of the type may come from its metaclass.
 bool metaclass_may_have(const State& state, PyTypeObject* type, PyObject* name) {
-  PyTypeObject* metaclass = Py_TYPE(type);
+  PyTypeObject* metaclass = Py_TYPE(reinterpret_cast<PyObject*>(type));
   return metaclass != &PyType_Type && (PyType_GetSlot(metaclass, Py_tp_getattro) !=
                                            PyType_GetSlot(&PyType_Type, Py_tp_getattro) ||
                                        find_on_type(state, metaclass, name));
@@ -67,7 +67,8 @@ ProducerInfo look_up_producer(State& state, PyObject* x) {
   } else {
     out.table = find_table(state, type);
   }
-  if (is_static(type) && (out.has_methods() || out.table != nullptr)) {
+  const bool is_constant = is_static(type) || type == state.array_type();
+  if (is_constant && (out.has_methods() || out.table != nullptr)) {
     state.remember_producer({type, out.dlpack, out.dlpack_device, out.table, out.library});
   }
   return out;

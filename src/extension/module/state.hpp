@@ -99,10 +99,10 @@ enum class Slot : std::uint8_t {
 
 enum class Library : std::uint8_t;
 
-/// Cached facts about a static type whose objects were imported before: such a type neither changes
-/// nor ends. Immutable once published, so it is read without a lock.
+/// Cached facts about a type that neither changes nor ends, whose objects were imported before: a
+/// static type, or our own array type. Immutable once published, so it is read without a lock.
 struct Producer {
-  PyTypeObject* type;              // static, so not owned
+  PyTypeObject* type;              // not owned
   PyObject* dlpack;                // strong; the __dlpack__ descriptor, or nullptr
   PyObject* dlpack_device;         // strong; the __dlpack_device__ descriptor, or nullptr
   const DLPackExchangeAPI* table;  // of a type without the two methods, or nullptr
