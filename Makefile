@@ -129,7 +129,7 @@ gate-test-long: $(VENV)/package $(VENV)/test ## a million races on each kind of 
 	$(BIN)/python -m pytest -q --long=2 --durations=3 -m long tests/devices/test_gpu.py tests/devices/test_gpu_faults.py
 
 gate-test-partners: $(VENV)/pip ## heavy partners, and the calls of 80 libraries, in environments of their own (12 GB); PARTNER=polars runs one, UPDATE=1 records the calls' outcomes
-	$(BIN)/python tools/gates/partners.py $(if $(UPDATE),--update) $(PARTNER)
+	$(BIN)/python tools/gates/partners $(if $(UPDATE),--update) $(PARTNER)
 
 gate-test-foreign: $(VENV)/build ## other projects' released tests with refarray's arrays; SUITE=numpy runs some, UPDATE=1 records the results
 	$(BIN)/python tools/gates/foreign_suites.py $(if $(UPDATE),--write) $(SUITE)

@@ -25,6 +25,6 @@ def test_the_gil_is_released(isolated: Any, entry: str) -> None:
     assert isolated("gpu_first_use.py", entry, leaks=True) == "alive\n"
 
 
-@pytest.mark.parametrize("case", ["pinned", "interface"])
+@pytest.mark.parametrize("case", ["lookup_pinned", "lookup_interface"])
 def test_a_lookup_initialises_no_device(isolated: Any, case: str) -> None:
-    assert isolated("gpu_lookup.py", case, leaks=True) == "alive\n"
+    assert isolated("gpu_first_use.py", case, leaks=True) == "alive\n"

@@ -1,6 +1,8 @@
 """First use of the drivers in a process, as `gpu_first_use.py ENTRY`; prints "alive".
 
-Loading a driver may take seconds, during which other threads must be able to run."""
+Loading a driver may take seconds, during which other threads must be able to run. The entries
+"lookup_…" import memory of device 1, the only one in use: initialising device 0 as well would take
+seconds and hundreds of MB."""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fakegpu"))
 
 import fakegpu
-from fakegpu.driving import Cuda
+from fakegpu.driving import Cuda, Driver
 
 import refarray as ra
 from refarray.conformance import _adversary as adversary
@@ -82,6 +84,38 @@ ENTRIES: dict[str, Callable[[], Callable[[], object]]] = {
 }
 
 
+SIZE = 24
+
+
+class Exporter:
+    """Another library's array on device 1."""
+
+    def __init__(self, data: int) -> None:
+        self.data = data
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        fields = {"shape": (3,), "typestr": "<f8", "version": 3, "data": (self.data, False)}
+        return {**fields, "strides": None, "stream": None}
+
+
+def look_up(case: str) -> None:
+    """Imports pinned memory, or memory that only the driver knows the device of."""
+    cuda = Driver(fakegpu.Drivers.here().cuda)
+    cuda("cuInit", 0)
+    cuda("cuCtxPushCurrent_v2", cuda.made("cuDevicePrimaryCtxRetain", 1))
+    if case == "lookup_pinned":
+        ra.zeros((3,), device=DEVICE)  # loads the driver: from now on pinned memory is checked
+        data = cuda.made("cuMemHostAlloc", SIZE, 1)
+        tensor = adversary.make(device=(3, 0), data=data, shape=(3,), dtype=(2, 64, 1))
+        assert str(ra.from_dlpack(tensor).device) == "cuda_host"
+    else:
+        data = cuda.made("cuMemAlloc_v2", SIZE)
+        assert str(ra.asarray(Exporter(data)).device) == DEVICE
+    assert [item["device"] for item in fakegpu.live("context")] == [1], fakegpu.live("context")
+    assert fakegpu.violations() == []
+
+
 def calls_with_gil() -> list[Any]:
     return fakegpu.violations("gil-held")
 
@@ -120,6 +154,8 @@ def main(name: str) -> None:
     fakegpu.load(cuda=2, hip=1)
     if name == "all_at_once":
         all_at_once()
+    elif name.startswith("lookup_"):
+        look_up(name)
     else:
         kept = ENTRIES[name]()()
         assert fakegpu.trace("cuInit"), "the driver was not loaded"

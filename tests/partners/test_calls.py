@@ -15,13 +15,13 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = [pytest.mark.numpy, pytest.mark.ml_dtypes]
-TOOLS = [str(ROOT / "tools" / name) for name in ("gates", "docs")]
+TOOLS = [str(ROOT / "tools" / name) for name in ("gates/partners", "docs")]
 FLOAT32 = {"shape": [3, 4], "dtype": "float32"}
 
 
 @pytest.fixture(scope="module")
 def gate() -> Iterator[Any]:
-    """tools/gates/partner_calls.py."""
+    """tools/gates/partners/partner_calls.py."""
     sys.path[:0] = TOOLS
     try:
         yield importlib.import_module("partner_calls")

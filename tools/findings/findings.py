@@ -24,7 +24,7 @@ import findings_page
 
 from refarray.conformance.runner.hang_detector import LOOK_SECONDS, HangDetector
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "gates"))
+sys.path.append(str(Path(__file__).resolve().parents[1] / "gates" / "partners"))
 import partner_environments
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,7 +47,7 @@ class Library:
     subject: str = ""
     """The subject's name on the command line; `name` by default."""
     environment: str = ""
-    """Its environment in tools/gates/partner_environments.py; this interpreter's by default."""
+    """Its environment in tools/gates/partners; this interpreter's by default."""
     variables: dict[str, str] = field(default_factory=dict)
 
 

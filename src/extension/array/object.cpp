@@ -55,6 +55,13 @@ void destroy_storage(core::Storage* storage) noexcept {
 
 }  // namespace
 
+void ObjectPool::close() noexcept {
+  if (--users_ > 0) return;
+  for (Py_ssize_t ndim = 0; ndim < kRanks; ++ndim) {
+    while (counts_[ndim] > 0) PyObject_Free(blocks_[ndim][--counts_[ndim]]);
+  }
+}
+
 void drop_storage(core::StoragePtr storage) noexcept {
   if (!storage) return;
   core::Storage* dropped = storage.release();

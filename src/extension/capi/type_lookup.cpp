@@ -1,10 +1,9 @@
 // Lookup of attributes on types: through the interpreter's type cache, or class by class.
 #include "extension/capi/type_lookup.hpp"
 
-#include <dlfcn.h>
-
 #include "extension/capi/errors.hpp"
 #include "extension/module/state.hpp"
+#include "runtime/drivers/library.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -15,9 +14,9 @@ namespace {
 /// CPython 3.12 to 3.14 export one, with this signature; it returns a borrowed reference, which the
 /// GIL protects. In other versions every lookup walks the MRO.
 using Lookup = PyObject* (*)(PyTypeObject*, PyObject*);
-const auto cached_lookup = Py_Version < 0x030F0000
-                               ? reinterpret_cast<Lookup>(dlsym(RTLD_DEFAULT, "_PyType_Lookup"))
-                               : nullptr;
+const auto cached_lookup =
+    Py_Version < 0x030F0000 ? reinterpret_cast<Lookup>(runtime::symbol_of_process("_PyType_Lookup"))
+                            : nullptr;
 bool can_use_cache() noexcept { return cached_lookup != nullptr; }
 Ref look_up(PyTypeObject* type, PyObject* name) noexcept {
   return Ref::borrow(cached_lookup(type, name));

@@ -107,27 +107,6 @@ void drop_tensor(dlpack::Managed<Versioned>& tensor) noexcept {
   tensor.reset();
 }
 
-/// Whether Tensor.__dlpack__ exports this tensor, which PyTorch's table has exported. It refuses
-/// tensors on a device that is not the current one, and complex ones that are lazily conjugated,
-/// which a DLTensor does not show. Asking the tensor first would cost every other import a call.
-bool torch_exports(const State& state, const Versioned& tensor) {
-  if (!dlpack::Wire<Versioned>::is_known_major(tensor)) return true;  // refused by the validator
-  return tensor.dl_tensor.dtype.code != kDLComplex &&
-         torch_exports_from(state, tensor.dl_tensor.device);
-}
-
-/// Empty if the table refuses: it raises RuntimeError where __dlpack__ raises what the standard
-/// says.
-dlpack::Managed<Versioned> call_torch_table(const DLPackExchangeAPI& table, PyObject* x) {
-  try {  // boundary: the method is called then, and raises its own exception
-    return call_table(table, x);
-  } catch (const ErrorSet&) {  // boundary: see above
-    if (PyErr_ExceptionMatches(PyExc_RuntimeError) == 0) throw;
-  }
-  compat::clear_raised();
-  return {};
-}
-
 Ref import_from_torch(const State& state, PyObject* x, const ProducerInfo& producer) {
   const DLPackExchangeAPI* table = torch_table(state, x);
   if (table == nullptr) return import_by_method(state, x, producer, {});

@@ -129,7 +129,22 @@ const DLPackExchangeAPI* torch_table(const State& state, PyObject* x) {
   return state.torch_table.load(std::memory_order_acquire);
 }
 
-bool torch_exports_from(const State& state, DLDevice device) {
+dlpack::Managed<DLManagedTensorVersioned> call_torch_table(const DLPackExchangeAPI& table,
+                                                           PyObject* x) {
+  try {  // boundary: the method is called then, and raises its own exception
+    return call_table(table, x);
+  } catch (const ErrorSet&) {  // boundary: see above
+    if (PyErr_ExceptionMatches(PyExc_RuntimeError) == 0) throw;
+  }
+  compat::clear_raised();
+  return {};
+}
+
+bool torch_exports(const State& state, const DLManagedTensorVersioned& tensor) {
+  if (!dlpack::Wire<DLManagedTensorVersioned>::is_known_major(tensor))
+    return true;  // refused by the validator
+  if (tensor.dl_tensor.dtype.code == kDLComplex) return false;
+  const DLDevice device = tensor.dl_tensor.device;
   if (device.device_type != kDLCUDA && device.device_type != kDLROCM) return true;
   PyObject* current = state.get(Slot::kTorchCurrentDevice);
   if (current == nullptr) return false;

@@ -30,8 +30,15 @@ bool is_numpys_device_method(const State& state, PyObject* bound) noexcept;
 /// a device is not judged yet. Throws what requires_grad raises.
 const DLPackExchangeAPI* torch_table(const State& state, PyObject* x);
 
-/// Whether Tensor.__dlpack__ would accept a tensor on this device: only the current one.
-bool torch_exports_from(const State& state, DLDevice device);
+/// Calls PyTorch's table. Empty if it refuses: it raises RuntimeError where __dlpack__ raises what
+/// the standard says.
+dlpack::Managed<DLManagedTensorVersioned> call_torch_table(const DLPackExchangeAPI& table,
+                                                           PyObject* x);
+
+/// Whether Tensor.__dlpack__ exports this tensor, which PyTorch's table has exported. It refuses
+/// tensors on a device that is not the current one, and complex ones that are lazily conjugated,
+/// which a DLTensor does not show. Asking the tensor first would cost every other import a call.
+bool torch_exports(const State& state, const DLManagedTensorVersioned& tensor);
 
 /// Whether a JAX array is in host memory, by its method platform(). False: ask __dlpack_device__.
 bool jax_is_on_host(const State& state, PyObject* x);

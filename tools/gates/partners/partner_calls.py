@@ -18,11 +18,11 @@ from typing import Any
 import partner_environments as environments
 from partner_environments import Environment, say
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "docs"))
+sys.path.append(str(Path(__file__).resolve().parents[2] / "docs"))
 import calls_page
 from calls_page import Library
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 EXCHANGE = ROOT / "tests" / "partners" / "calls" / "exchange.py"
 RESULTS = environments.WORK / "results"

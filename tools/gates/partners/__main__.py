@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Runs the tests of heavy partners and the calls of every library, each in its environment:
-`partners.py [--update] [NAME …]`; --update records the outcomes of the calls."""
+`python tools/gates/partners [--update] [NAME …]`; --update records the outcomes of the calls."""
 
 from __future__ import annotations
 

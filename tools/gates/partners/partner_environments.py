@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 WORK = ROOT / "build" / "partners"
 DATA = ROOT / "tests" / "partners" / "heavy" / "environments.toml"
 LIMITS = ROOT / "tests" / "partners" / "limits.toml"
