@@ -1,8 +1,7 @@
-// Race tests: two threads that use one object at the same moment after a spin barrier, and
+// Race tests: two threads that use one object at the same moment after a barrier, and
 // lightweight managed tensors that count their deletions.
-#include <sched.h>
-
 #include <atomic>
+#include <condition_variable>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -104,15 +103,25 @@ PyObject* tally_of(PyObject*, PyObject*) {
 
 void relax() noexcept { __builtin_ia32_pause(); }
 
-/// A reusable spin barrier for two threads.
+/// A reusable barrier for two threads. It spins first, so that they leave together, and then
+/// sleeps: on a loaded machine each sched_yield() would wait for a turn of every other process.
 class Barrier {
  public:
   /// Waits without the GIL, without a limit.
   void wait(unsigned long long number) {
     PyThreadState* saved = PyEval_SaveThread();
+    const auto met = [&] { return arrived_.load() >= 2 * number; };
     arrived_.fetch_add(1);
-    for (int spins = 0; arrived_.load() < 2 * number; ++spins) {
-      spins < 200 ? relax() : static_cast<void>(sched_yield());
+    if (asleep_.load() > 0) {
+      const std::lock_guard lock(mutex_);
+      changed_.notify_all();
+    }
+    for (int spins = 0; !met() && spins < 2000; ++spins) relax();
+    if (!met()) {
+      std::unique_lock lock(mutex_);
+      ++asleep_;  // before met() is asked again: the other thread arrives before it reads asleep_
+      changed_.wait(lock, met);
+      --asleep_;
     }
     PyEval_RestoreThread(saved);
   }
@@ -128,6 +137,9 @@ class Barrier {
  private:
   std::atomic<unsigned long long> arrived_{0};
   std::atomic<unsigned long long> attached_{0};
+  std::atomic<int> asleep_{0};
+  std::mutex mutex_;
+  std::condition_variable changed_;
 };
 
 /// Calls function(object). Returns nullptr if it returned a value, else the exception's type.
