@@ -146,7 +146,7 @@ VIEWS = {
     "permute_dims": lambda x: refarray.permute_dims(x, (1, 0)),
     "flip": refarray.flip,
     "moveaxis": lambda x: refarray.moveaxis(x, 0, 1),
-    "expand_dims": refarray.expand_dims,
+    "expand_dims": lambda x: refarray.expand_dims(x, 0),
     "squeeze": lambda x: refarray.squeeze(x[None], 0),
     "to_device": lambda x: x.to_device("cpu"),
     "astype": lambda x: x.astype(x.dtype, copy=False),

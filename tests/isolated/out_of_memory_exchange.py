@@ -90,8 +90,11 @@ for k in range(ROUNDS):
     producer, raised = make(), None
     _testcapi.set_nomemory(k, k + 1)
     try:
-        result = call(producer)
-    except BaseException as error:
+        try:
+            result = call(producer)
+        except BaseException as error:
+            raised = error
+    except MemoryError as error:  # the interpreter had no memory to handle the exception above
         raised = error
     _testcapi.remove_mem_hooks()
     if isinstance(raised, RuntimeError) and "can't allocate lock" in str(raised):

@@ -134,7 +134,6 @@ CASES = {
     "arange": lambda: ra.arange(Item("__index__", ra.arange)),
     "from_dlpack": lambda: ra.from_dlpack(producer(ra.from_dlpack)),
     "asarray of a producer": lambda: ra.asarray(producer(ra.asarray)),
-    "metaclass": lambda: ra.from_dlpack(Meta("Made", (), {})()),
     # No Python function between two calls: only the interpreter's C functions are.
     "C __index__": lambda: ra.zeros((in_c_slot("__index__", ra.zeros),)),
     "C __float__": lambda: ra.asarray([in_c_slot("__float__", ra.asarray)]),
@@ -172,12 +171,6 @@ def producer(again: Any) -> Any:
         "__dlpack_device__": lambda self: (1, 0),
     }
     return type("Producer", (), methods)()
-
-
-class Meta(type):
-    @property
-    def __mro__(cls) -> Any:  # type: ignore[override]
-        return ra.from_dlpack(cls())
 
 
 if sys.argv[1] == "chain":
