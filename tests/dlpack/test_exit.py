@@ -83,5 +83,5 @@ def test_exit_waits_for_pending_device_work(isolated: Any, mode: str, calls: int
     in an unfinished graph capture, nor if atexit cannot be imported."""
     output = isolated("gpu_exit.py", mode, leaks=True, seconds=300)
     assert output.count("\x01\n") == calls, output
-    waits = mode not in ("unused", "unregistered", "unloaded")  # the driver has gone
+    waits = mode not in ("unused", "unregistered", "unloaded")  # driver: deinitialized
     assert ("waited []\n" if waits else "did not wait []\n") in output

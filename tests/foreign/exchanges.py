@@ -19,6 +19,17 @@ def note(exchanges: int = 1) -> None:
     _count += exchanges
 
 
+def imported(array: Any) -> Any:
+    """An array of refarray over the memory of an ndarray, counted; the ndarray itself if refarray
+    does not have its dtype."""
+    try:
+        taken = refarray.from_numpy(array)
+    except BufferError:
+        return array
+    note()
+    return taken
+
+
 def take() -> int:
     """The number of exchanges since the last call."""
     global _count

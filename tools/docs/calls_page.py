@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from generated_page import write_or_check
+
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = ROOT / "tests" / "partners" / "calls"
 RECORD = ROOT / "docs" / "libraries.json"
@@ -206,11 +208,7 @@ def text(data: dict[str, Any]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    if arguments == ["--check"]:
-        return int(PAGE.read_text(encoding="utf-8") != text(record()))
-    PAGE.write_text(text(record()), encoding="utf-8")
-    print(f"wrote {PAGE.relative_to(ROOT)}")
-    return 0
+    return write_or_check(PAGE, text(record()), arguments)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from generated_page import write_or_check
+
 ROOT = Path(__file__).resolve().parents[2]
 PARTNERS = ROOT / "tests" / "partners"
 PAGE = ROOT / "docs" / "partners.md"
@@ -118,11 +120,7 @@ def page() -> str:
 
 
 def main(arguments: list[str]) -> int:
-    if arguments == ["--check"]:
-        return int(PAGE.read_text(encoding="utf-8") != page())
-    PAGE.write_text(page(), encoding="utf-8")
-    print(f"wrote {PAGE.relative_to(ROOT)}")
-    return 0
+    return write_or_check(PAGE, page(), arguments)
 
 
 if __name__ == "__main__":

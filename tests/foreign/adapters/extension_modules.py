@@ -8,21 +8,13 @@ from typing import Any
 
 import numpy as np
 
-import refarray
 from foreign import exchanges
 
 
 def given(value: Any) -> Any:
     """An array of refarray over the memory of an ndarray; others, and arrays without a dtype in
     refarray, as they are."""
-    if not isinstance(value, np.ndarray):
-        return value
-    try:
-        array = refarray.from_numpy(value)
-    except BufferError:
-        return value
-    exchanges.note()
-    return array
+    return exchanges.imported(value) if isinstance(value, np.ndarray) else value
 
 
 class Passing:

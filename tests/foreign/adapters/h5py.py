@@ -8,7 +8,6 @@ from typing import Any
 import h5py
 import numpy as np
 
-import refarray
 from foreign import exchanges
 
 
@@ -16,12 +15,7 @@ def given(value: Any) -> Any:
     """An array of refarray over the memory of an ndarray of numbers."""
     if type(value) is not np.ndarray or h5py.check_dtype(ref=value.dtype) is not None:
         return value
-    try:
-        array = refarray.from_numpy(value)
-    except BufferError:
-        return value
-    exchanges.note()
-    return array
+    return exchanges.imported(value)
 
 
 def patched(cls: type, name: str, position: int, keyword: str) -> None:
