@@ -201,7 +201,6 @@ TIMES = [
     np.datetime64(5, "ns"),  # item() is an int
     np.datetime64("NaT"),
     np.timedelta64(5, "s"),
-    np.timedelta64(5),
 ]
 TIME_WAYS: dict[str, Way] = {
     "asarray": refarray.asarray,
