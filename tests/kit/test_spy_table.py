@@ -3,36 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from helpers.spies import Unchecked, broken, by_table, delete_twice, through
+from helpers.spies import Unchecked, broken, by_table, delete_twice
 
 import refarray as ra
 from refarray.conformance import Outcome, _adversary, spy
 from refarray.conformance.live_validator.spy import Spy
-
-
-def test_a_consumer_that_uses_the_table_is_recorded() -> None:
-    watched = through(ra.arange(6), ra.from_dlpack, table=True)
-    assert not broken(watched)
-    assert [call.method for call in watched.calls] == ["from_py"]
-    texts = [step.text for step in watched.timeline]
-    assert texts[0] == "call from_dlpack(x)"
-    assert texts[1] == "calls the table's from_py(x)"
-    assert texts[2].startswith("returns dltensor_versioned 1.3, int64 shape (6,)")
-    assert texts[-2:] == ["drop the array", "calls the deleter, with the GIL"]
-    judged = {found.id for found in watched.findings}
-    assert {"LIFE-03", "LIFE-19", "TENS-06", "FLAG-01", "CONS-12"} <= judged
-    assert not judged & {"CONS-01", "VERS-09", "LIFE-10"}  # these concern methods and capsules
-
-
-def test_data_imported_through_the_table_is_shared() -> None:
-    array = ra.zeros(3)
-    watched = spy(array)
-    taken = ra.from_dlpack(watched)
-    taken[0] = 7
-    assert array.tolist() == [7, 0, 0]
-    assert [call.deletions() for call in watched.calls] == [[]]
-    del taken
-    assert len(watched.calls[0].deletions()) == 1
 
 
 def test_requirements_broken_through_the_table_are_found() -> None:

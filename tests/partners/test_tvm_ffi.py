@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.spies import broken, through
 
 import refarray as ra
 from refarray.__main__ import main
+from refarray.conformance import spy
 
 from .grid import (
     DTYPES,
@@ -203,3 +205,38 @@ def test_inspect_shows_its_fields(tvm_ffi: ModuleType) -> None:
 def test_inspect_of_the_command_line_imports_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", "--json", "tvm_ffi.from_dlpack(numpy.zeros(2))"]) == 0
     assert json.loads(capsys.readouterr().out)["shape"] == [2]
+
+
+# --- The spy and the trace of an exchange through the table
+
+
+def test_a_consumer_that_uses_the_table_is_recorded(tvm_ffi: ModuleType) -> None:
+    watched = through(ra.arange(6), tvm_ffi.from_dlpack, table=True)
+    assert not broken(watched)
+    assert [call.method for call in watched.calls] == ["from_py"]
+    texts = [step.text for step in watched.timeline]
+    assert texts[0] == "call from_dlpack(x)"
+    assert texts[1] == "calls the table's from_py(x)"
+    assert texts[2].startswith("returns dltensor_versioned 1.3, int64 shape (6,)")
+    assert texts[-2:] == ["drop the array", "calls the deleter, with the GIL"]
+    judged = {found.id for found in watched.findings}
+    assert {"LIFE-03", "LIFE-19", "TENS-06", "FLAG-01", "CONS-12"} <= judged
+    assert not judged & {"CONS-01", "VERS-09", "LIFE-10"}  # these concern methods and capsules
+
+
+def test_data_imported_through_the_table_is_shared(tvm_ffi: ModuleType) -> None:
+    array = ra.zeros(3)
+    watched = spy(array)
+    taken = ra.from_dlpack(tvm_ffi.from_dlpack(watched))
+    taken[0] = 7
+    assert array.tolist() == [7, 0, 0]
+    assert [call.deletions() for call in watched.calls] == [[]]
+    del taken
+    assert len(watched.calls[0].deletions()) == 1
+
+
+def test_trace_of_a_consumer_that_uses_the_table(
+    tvm_ffi: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["trace", "refarray", "tvm_ffi"]) == 0
+    assert "calls the table's from_py(x)" in capsys.readouterr().out

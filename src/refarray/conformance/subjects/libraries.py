@@ -143,7 +143,11 @@ MEMORYVIEW = Subject(
 REFARRAY = Subject(
     "refarray",
     "import refarray as ra",
-    arrays=array_api("ra", readonly="ra.arange(6, dtype=ra.float32).as_readonly()"),
+    arrays=array_api(
+        "ra",
+        readonly="ra.arange(6, dtype=ra.float32).as_readonly()",
+        unexportable="ra.zeros(5, dtype=ra.float4_e2m1fn)[1:4]",  # begins inside a byte
+    ),
     big="ra.ones({}, dtype=ra.float32)",
     dtype="ra.ones(3, dtype='{}')",
     from_dlpack="ra.from_dlpack({})",
