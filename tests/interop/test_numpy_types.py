@@ -199,7 +199,7 @@ def test_scalars_of_ml_dtypes_are_numbers() -> None:
 TIMES = [
     np.datetime64("2026-11-22", "s"),
     np.datetime64(5, "ns"),  # item() is an int
-    np.datetime64("NaT"),
+    np.datetime64("NaT", "s"),
     np.timedelta64(5, "s"),
 ]
 TIME_WAYS: dict[str, Way] = {
