@@ -123,7 +123,7 @@ def is_supported(view: memoryview) -> bool:
     if prefix in PREFIXES or (prefix in ("<", ">", "!") and view.itemsize == 1):
         fmt = fmt[1:]
     return (
-        fmt in FORMATS
+        fmt.removeprefix("1") in FORMATS
         and not any(suboffset >= 0 for suboffset in view.suboffsets)
         and not (view.nbytes > 0 and any(strides))
     )

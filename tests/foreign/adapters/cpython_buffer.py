@@ -16,14 +16,14 @@ import refarray
 from foreign import exchanges
 
 #: refarray's format for the platform's other names of the same integer.
-CANONICAL = {"l": "q", "L": "Q", "n": "q", "N": "Q", "c": "B"}
+CANONICAL = {"q": "l", "Q": "L", "n": "l", "N": "L", "c": "B"}
 #: The same after a prefix that stands for the standard sizes.
-STANDARD = {"l": "i", "L": "I", "c": "B"}
+STANDARD = {"l": "i", "L": "I", "q": "l", "Q": "L", "c": "B"}
 
 
 def canonical(fmt: str) -> str:
     sizes = STANDARD if fmt[:1] in ("=", "<", ">", "!") else CANONICAL
-    fmt = fmt.lstrip("@^=<>!")
+    fmt = fmt.lstrip("@^=<>!").removeprefix("1")
     return sizes.get(fmt, fmt)
 
 
