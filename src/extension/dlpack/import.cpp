@@ -37,7 +37,7 @@ Ref import_own(const State& state, PyObject* x, dlpack::Copy copy);
 Ref import_foreign(const State& state, PyObject* x, const ProducerInfo& producer,
                    const ImportRequest& request);
 Ref import_by_table(const State& state, PyObject* x, const DLPackExchangeAPI& table);
-Ref import_from_torch(const State& state, PyObject* x, const ProducerInfo& producer);
+Ref import_from_torch(const State& state, PyObject* x);
 Ref import_from_table(const State& state, PyObject* x, const DLPackExchangeAPI& table,
                       dlpack::Managed<Versioned> tensor);
 Ref import_by_method(const State& state, PyObject* x, const ProducerInfo& producer,
@@ -88,7 +88,9 @@ Ref import_foreign(const State& state, PyObject* x, const ProducerInfo& producer
                    const ImportRequest& request) {
   if (request.is_plain()) {
     if (producer.table != nullptr) return import_by_table(state, x, *producer.table);
-    if (producer.library == Library::kTorch) return import_from_torch(state, x, producer);
+    if (producer.library == Library::kTorch) {
+      if (Ref imported = import_from_torch(state, x)) return imported;
+    }
   }
   return import_by_method(state, x, producer, request);
 }
@@ -96,7 +98,8 @@ Ref import_foreign(const State& state, PyObject* x, const ProducerInfo& producer
 // --- Route 2: the exchange table of the type. A table may export what __dlpack__ refuses, so it is
 // used only for types that lack the methods, and for PyTorch, whose refusals are known.
 
-Ref import_by_table(const State& state, PyObject* x, const DLPackExchangeAPI& table) {
+[[gnu::noinline]] Ref import_by_table(const State& state, PyObject* x,
+                                      const DLPackExchangeAPI& table) {
   return import_from_table(state, x, table, call_table(table, x));
 }
 
@@ -107,11 +110,13 @@ void drop_tensor(dlpack::Managed<Versioned>& tensor) noexcept {
   tensor.reset();
 }
 
-Ref import_from_torch(const State& state, PyObject* x, const ProducerInfo& producer) {
+/// Empty: the method decides. Not inlined, because its stack would count for every recursion
+/// through from_dlpack().
+[[gnu::noinline]] Ref import_from_torch(const State& state, PyObject* x) {
   const DLPackExchangeAPI* table = torch_table(state, x);
-  if (table == nullptr) return import_by_method(state, x, producer, {});
+  if (table == nullptr) return {};
   dlpack::Managed<Versioned> tensor = call_torch_table(*table, x);
-  if (!tensor) return import_by_method(state, x, producer, {});
+  if (!tensor) return {};
   try {  // boundary: the deleter must not see the pending exception
     if (torch_exports(state, *tensor)) [[likely]]
       return import_from_table(state, x, *table, std::move(tensor));
@@ -120,7 +125,7 @@ Ref import_from_torch(const State& state, PyObject* x, const ProducerInfo& produ
     throw;
   }
   drop_tensor(tensor);
-  return import_by_method(state, x, producer, {});
+  return {};
 }
 
 /// The producer works on a stream of its own, which its table names (CAPI-25).
