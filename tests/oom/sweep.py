@@ -116,6 +116,8 @@ def judge(recipe: Recipe, error: BaseException | None, failed: int, below: int) 
         return None
     if is_lost_exception(error, failed, below):
         return None
+    if failed and isinstance(error, RuntimeError) and "can't allocate lock" in str(error):
+        return None  # how CPython reports a lock without memory
     return format_error(error)
 
 
