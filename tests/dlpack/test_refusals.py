@@ -3,13 +3,11 @@ nothing behind, and calls the deleter of a taken tensor exactly once."""
 
 from __future__ import annotations
 
-import ctypes
-import gc
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from helpers.leaks import blocks_left, quick_collections
+from helpers.leaks import blocks_left, heap_growth
 from native.corpus import FLOATS
 from native.producers import Recorder, table_only
 
@@ -18,35 +16,6 @@ import refarray as ra
 VERSIONED = {"max_version": (1, 3)}
 #: Of 8-byte elements: no machine can allocate a copy, so copying it raises MemoryError.
 HUGE = (2**50,)
-
-
-class HeapInfo(ctypes.Structure):
-    """struct mallinfo2 of glibc."""
-
-    _fields_ = [(name, ctypes.c_size_t) for name in "abcdefghij"]
-
-
-def heap_in_use() -> int:
-    """Allocated bytes of the C heap, where exports and storages live."""
-    mallinfo2 = ctypes.CDLL(None).mallinfo2
-    mallinfo2.restype = HeapInfo
-    return int(mallinfo2().h)
-
-
-def heap_growth(work: Callable[[], object], repeats: int = 50, rounds: int = 3) -> int:
-    """Bytes that each run of `work` leaves on the C heap; the least of some rounds, because other
-    threads of the test runner allocate too."""
-    growth = []
-    work()
-    with quick_collections():
-        for _ in range(rounds):
-            gc.collect()
-            before = heap_in_use()
-            for _ in range(repeats):
-                work()
-            gc.collect()
-            growth.append(heap_in_use() - before)
-    return min(growth) // repeats
 
 
 def leaves_nothing(work: Callable[[], object]) -> None:

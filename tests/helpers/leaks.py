@@ -1,4 +1,4 @@
-"""Counts the interpreter's memory blocks that repeated work leaves behind."""
+"""Counts the memory that repeated work leaves behind: of the interpreter and on the C heap."""
 
 from __future__ import annotations
 
@@ -34,3 +34,33 @@ def blocks_left(work: Callable[[], object], repeats: int = 50, rounds: int = 5) 
             gc.collect()
             left.append(sys.getallocatedblocks() - before)
     return min(left)
+
+
+def heap_in_use() -> int:
+    """Allocated bytes of the C heap, where exports and storages live."""
+    import ctypes  # not every interpreter can load it
+
+    class HeapInfo(ctypes.Structure):
+        """struct mallinfo2 of glibc."""
+
+        _fields_ = [(name, ctypes.c_size_t) for name in "abcdefghij"]
+
+    mallinfo2 = ctypes.CDLL(None).mallinfo2
+    mallinfo2.restype = HeapInfo
+    return int(mallinfo2().h)
+
+
+def heap_growth(work: Callable[[], object], repeats: int = 50, rounds: int = 3) -> int:
+    """Bytes that each run of `work` leaves on the C heap; the least of some rounds, because other
+    threads of the test runner allocate too."""
+    growth = []
+    work()
+    with quick_collections():
+        for _ in range(rounds):
+            gc.collect()
+            before = heap_in_use()
+            for _ in range(repeats):
+                work()
+            gc.collect()
+            growth.append(heap_in_use() - before)
+    return min(growth) // repeats
