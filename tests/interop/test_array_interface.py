@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import weakref
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -245,6 +246,44 @@ def test_owner_of_an_address_lives_until_the_last_view_is_gone() -> None:
     del view
     gc.collect()
     assert alive() is None
+
+
+@pytest.mark.parametrize(
+    "share",
+    [
+        refarray.from_array_interface,
+        refarray.from_buffer,
+        lambda x: refarray.from_buffer(memoryview(x)),
+        refarray.from_dlpack,
+        refarray.asarray,
+    ],
+    ids=["interface", "buffer", "memoryview", "dlpack", "asarray"],
+)
+def test_an_array_of_refarray_shares_its_storage_and_is_not_kept(
+    share: Callable[[refarray.Array], refarray.Array],
+) -> None:
+    """Every way in opens the storage of our own array, so that no chain of holders grows."""
+    x = refarray.arange(6, dtype="int32")
+    alive = weakref.ref(x)
+    y = share(x)
+    x[5] = 9
+    is_same = y is x
+    del x
+    gc.collect()
+    assert is_same or alive() is None
+    assert y.tolist() == [0, 1, 2, 3, 4, 9]
+
+
+def test_an_object_with_our_interface_is_kept() -> None:
+    """The dict describes an array of refarray, but the object that has it is another one."""
+    x = refarray.arange(6, dtype="int32")
+    owner = Interface(**{k: v for k, v in x.__array_interface__.items() if k != "version"})
+    alive = weakref.ref(owner)
+    y = refarray.from_array_interface(owner)
+    del owner
+    gc.collect()
+    assert alive() is not None
+    assert y.tolist() == x.tolist()
 
 
 def test_buffer_is_held_until_the_last_view_is_gone() -> None:

@@ -10,7 +10,7 @@
 #include "extension/capi/errors.hpp"
 #include "extension/capi/free_threading.hpp"
 #include "extension/capi/methods.hpp"
-#include "extension/capi/python_function.hpp"
+#include "extension/capi/modules.hpp"
 #include "extension/copy/functions.hpp"
 #include "extension/dlpack/exchange_table.hpp"
 

@@ -8,8 +8,8 @@
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
+#include "extension/capi/modules.hpp"
 #include "extension/capi/object_text.hpp"
-#include "extension/capi/python_function.hpp"
 #include "extension/devices/device_type.hpp"
 
 namespace refarray::extension {

@@ -8,7 +8,7 @@
 #include "extension/array/docstrings_types.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
-#include "extension/capi/python_function.hpp"
+#include "extension/capi/modules.hpp"
 #include "extension/capi/value_object.hpp"
 
 namespace refarray::extension {

@@ -23,9 +23,8 @@ core::DType default_dtype(NumberKind kind) noexcept;
 /// empty Ref. Runs no user code.
 Ref plain_number(PyObject* object);
 /// As plain_number, and also converts a NumPy scalar, an array or buffer of ndim 0, and objects
-/// with __index__,
-/// __float__ or __complex__, in this order. Runs user code and throws what it raises. Returns an
-/// empty Ref for other objects, such as a str.
+/// with __index__, __float__ or __complex__, in this order. Runs user code and throws what it
+/// raises. Returns an empty Ref for other objects, such as a str.
 Ref to_number(State& state, PyObject* object);
 
 /// Calls body(0), ..., body(count - 1). Runs pending signal handlers before the loop and every

@@ -8,7 +8,7 @@
 #include "extension/arrow/docstrings.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
-#include "extension/capi/python_function.hpp"
+#include "extension/capi/modules.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -62,8 +62,8 @@ The result keeps the producer's memory alive and calls the producer's deleter ex
 after its last view has been deleted. Read-only data stays read-only.
 
 Raises AttributeError when x is not a producer; BufferError for data that cannot be used,
-naming the field, the value and the limit, and for a masked array of NumPy; NoCopyError when copy=False is impossible; and
-whatever the producer raises.)doc";
+naming the field, the value and the limit, and for a masked array of NumPy; NoCopyError
+when copy=False is impossible; and whatever the producer raises.)doc";
 
 inline constexpr const char* kFromCapsule =
     R"doc(from_capsule($module, capsule, /)

@@ -3,6 +3,7 @@
 
 #include "dlpack/exchange_api.hpp"
 #include "extension/capi/errors.hpp"
+#include "extension/capi/modules.hpp"
 #include "extension/capi/type_lookup.hpp"
 #include "extension/dlpack/producer.hpp"
 
@@ -23,11 +24,9 @@ bool is_text(PyObject* object, const char* expected) noexcept {
          PyUnicode_CompareWithASCIIString(object, expected) == 0;
 }
 
-/// An imported module, borrowed; nullptr if it is not imported.
-PyObject* imported_module(const char* name) noexcept {
-  PyObject* modules = PyImport_GetModuleDict();  // borrowed
-  return modules != nullptr && PyDict_Check(modules) ? PyDict_GetItemString(modules, name)
-                                                     : nullptr;
+Ref imported_module(const char* name) {
+  const Ref key = check(PyUnicode_FromString(name));
+  return extension::imported_module(key.get());
 }
 
 /// Whether a Python function was defined in that module under that name. A function that wraps it
@@ -35,10 +34,10 @@ PyObject* imported_module(const char* name) noexcept {
 bool is_function_of(PyObject* function, const char* module, const char* qualname) {
   const Ref name = attribute(function, "__qualname__");
   if (!is_text(name.get(), qualname)) return false;
-  PyObject* owner = imported_module(module);
+  const Ref owner = imported_module(module);
   const Ref globals = attribute(function, "__globals__");
-  return owner != nullptr && PyModule_Check(owner) && globals &&
-         globals.get() == PyModule_GetDict(owner);
+  return owner && PyModule_Check(owner.get()) && globals &&
+         globals.get() == PyModule_GetDict(owner.get());
 }
 
 /// Whether this is NumPy's own __dlpack_device__. An ndarray is always on the CPU, so the call, a
@@ -70,11 +69,11 @@ bool learn_torch(State& state, PyTypeObject* type, PyObject* dlpack) {
   const Ref capsule = find_on_type(state, type, state.get(Slot::kExchangeName));
   if (!capsule) return false;
   const DLPackExchangeAPI* table = table_in(capsule.get());
-  PyObject* native = imported_module("torch._C");
-  if (table == nullptr || native == nullptr) return false;
-  Ref overridden = attribute(native, "_has_torch_function_unary");
+  const Ref native = imported_module("torch._C");
+  if (table == nullptr || !native) return false;
+  Ref overridden = attribute(native.get(), "_has_torch_function_unary");
   if (!overridden) return false;
-  Ref device = attribute(native, "_cuda_getDevice");  // CUDA and ROCm builds only
+  Ref device = attribute(native.get(), "_cuda_getDevice");  // CUDA and ROCm builds only
   if (device) state.set_once(Slot::kTorchCurrentDevice, std::move(device));
   state.set_once(Slot::kTorchOverridden, std::move(overridden));
   state.torch_table.store(table, std::memory_order_release);

@@ -92,8 +92,8 @@ Ref array_from_struct(State& state, PyObject* object) {
   BorrowedMemory memory;
   memory.data = fields.data;
   memory.readonly = (fields.flags & kWritable) == 0;
-  memory.owner =
-      check(calling<PyTuple_Pack>(2, object, capsule.get()));  // the exporter may need both
+  memory.owner = Ref::borrow(object);
+  memory.description = Ref::borrow(capsule.get());
   return array_over_borrowed(state, std::move(memory), dtype, layout.extents(),
                              fields.strides == nullptr ? nullptr : layout.strides);
 }

@@ -23,7 +23,8 @@ class BorrowedStorage final : public core::Storage {
                 /*foreign=*/true, &destroy),
         lease_(lease.share()),
         buffer_(std::move(memory.buffer)),
-        owner_(std::move(memory.owner)) {}
+        owner_(std::move(memory.owner)),
+        description_(std::move(memory.description)) {}
 
  private:
   static void destroy(Storage* storage) noexcept {
@@ -31,6 +32,7 @@ class BorrowedStorage final : public core::Storage {
     if (!self->lease_->enter([self] { self->release_objects(); })) {
       (void)self->buffer_.release();
       (void)self->owner_.release();
+      (void)self->description_.release();
     }
     self->lease_->drop();
     delete self;
@@ -39,12 +41,14 @@ class BorrowedStorage final : public core::Storage {
   void release_objects() noexcept {
     const ErrorGuard guard;
     buffer_.reset();
+    description_ = Ref();
     owner_ = Ref();
   }
 
   InterpreterLease* lease_;  // owns one reference
   BufferPtr buffer_;
   Ref owner_;
+  Ref description_;
 };
 
 /// The array of ours behind the memory: the exporter itself, or what a memoryview or a PickleBuffer

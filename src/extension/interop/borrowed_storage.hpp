@@ -26,10 +26,11 @@ using BufferPtr = std::unique_ptr<Py_buffer, BufferDeleter>;
 /// Raises BufferError if the exporter fails without an exception. Refuses masked arrays of NumPy.
 BufferPtr acquire_buffer(State& state, PyObject* exporter, int flags);
 
-/// Host memory and the object that keeps it alive: `buffer` or `owner`.
+/// Host memory and what keeps it alive: `buffer`, or `owner` with `description`.
 struct BorrowedMemory {
   BufferPtr buffer;
-  Ref owner;
+  Ref owner;        // the exporter
+  Ref description;  // its dict or capsule, which may own the memory
   void* data = nullptr;
   bool readonly = false;
   std::int64_t offset = 0;             // bytes from `data` to the first element; not negative

@@ -20,10 +20,11 @@ namespace {
 
 constexpr const char* kName = "__cuda_array_interface__";
 
-/// Keeps the object that owns the memory alive.
+/// Keeps the object that owns the memory alive, and its dict.
 struct MemoryOwner {
   InterpreterLease* lease;  // owns one reference
   Ref object;
+  Ref dict;
 };
 
 /// The deleter of the storage.
@@ -31,9 +32,13 @@ void release_owner(void* context) noexcept {
   auto* owner = static_cast<MemoryOwner*>(context);
   const bool entered = owner->lease->enter([owner] {
     const ErrorGuard guard;
+    owner->dict = Ref();
     owner->object = Ref();
   });
-  if (!entered) (void)owner->object.release();  // leaked: its interpreter has ended
+  if (!entered) {  // leaked: their interpreter has ended
+    (void)owner->dict.release();
+    (void)owner->object.release();
+  }
   owner->lease->drop();
   delete owner;
 }
@@ -88,7 +93,8 @@ Ref array_from_cuda_interface(State& state, PyObject* object) {
   dlpack::Imported in;
   prepare_for_lookup(core::Device{core::DeviceKind::kCuda, 0});
   validate(memory, dtype, layout, strided, in);
-  auto* owner = new MemoryOwner{state.lease->share(), std::move(memory.owner)};
+  auto* owner =
+      new MemoryOwner{state.lease->share(), std::move(memory.owner), std::move(memory.description)};
   in.array.storage = runtime::new_foreign_storage(in.array.data, in.device, !in.array.readonly,
                                                   &release_owner, owner);
   if (has_stream) {

@@ -21,8 +21,8 @@ gone: until then a bytearray cannot be resized and an mmap cannot be closed.
 
 Raises TypeError if obj has no buffer protocol, BufferError for a buffer that cannot
 be represented (naming the field, its value and the limit) and for a masked array of
-NumPy, ValueError if the size is
-not a multiple of the element size, and any exception of the exporter.)doc";
+NumPy, ValueError if the size is not a multiple of the element size, and any exception
+of the exporter.)doc";
 
 inline constexpr char kFromArrayInterfaceDoc[] = R"doc(from_array_interface($module, x, /)
 --
@@ -35,12 +35,14 @@ x: an object whose attribute __array_interface__ is a dict. The dict's data is
     (address, read-only), an object with the buffer protocol, or None for x's own
     buffer. Its strides are in bytes. Its descr is ignored.
 
-The array keeps x and the dict's values, or the buffer, alive until its last view is gone, and is read-only
-if the memory is. Elements outside a buffer are rejected; an address cannot be checked.
+The array keeps x and the dict's values, or the buffer, alive until its last view is
+gone, and is read-only if the memory is. An array of refarray shares its storage.
+Elements outside a buffer are rejected; an address cannot be checked.
 
 Raises TypeError if x has no such dict, BufferError if the dict is malformed or
-describes an array that refarray does not support: a mask (also a masked array's), a dtype that is not a number
-in native byte order, strides that are not multiples of the item size.)doc";
+describes an array that refarray does not support: a mask (also a masked array's), a
+dtype that is not a number in native byte order, strides that are not multiples of the
+item size.)doc";
 
 inline constexpr char kArrayMethodDoc[] = R"doc(__array__($self, /, dtype=None, copy=None)
 --

@@ -80,7 +80,8 @@ BorrowedMemory InterfaceReader::memory_at_address(PyObject* object, const Fields
     fail_malformed("data[0] is ", short_repr(address.get()), ", which is not a valid address");
   }
   out.readonly = check(calling<PyObject_IsTrue>(PyTuple_GetItem(pair, 1))) != 0;
-  out.owner = check(calling<PyTuple_Pack>(2, object, fields.dict()));
+  out.owner = Ref::borrow(object);
+  out.description = Ref::borrow(fields.dict());
   return out;
 }
 

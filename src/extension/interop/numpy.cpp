@@ -2,7 +2,7 @@
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
-#include "extension/capi/python_function.hpp"
+#include "extension/capi/modules.hpp"
 #include "extension/interop/docstrings.hpp"
 
 namespace refarray::extension {

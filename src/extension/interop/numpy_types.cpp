@@ -6,6 +6,7 @@
 #include "core/error.hpp"
 #include "extension/array/element.hpp"
 #include "extension/capi/errors.hpp"
+#include "extension/capi/modules.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/interop/array_interface.hpp"
 #include "extension/interop/protocol_order.hpp"
@@ -16,11 +17,8 @@ namespace {
 /// A class of NumPy, remembered in `slot`; nullptr as long as its module has not been imported.
 PyTypeObject* find_class(State& state, Slot slot, Slot module_name, const char* name) {
   if (PyObject* known = state.get(slot)) return reinterpret_cast<PyTypeObject*>(known);
-  const Ref module = Ref::steal(calling<PyImport_GetModule>(state.get(module_name)));
-  if (!module) {
-    if (PyErr_Occurred() != nullptr) throw ErrorSet{};
-    return nullptr;
-  }
+  const Ref module = imported_module(state.get(module_name));
+  if (!module) return nullptr;
   Ref found = Ref::steal(calling<PyObject_GetAttrString>(module.get(), name));
   if (!found && PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw ErrorSet{};
   compat::clear_raised();  // sys.modules has None or another module under this name, or it is being

@@ -3,7 +3,7 @@
 
 #include "extension/array/object.hpp"
 #include "extension/capi/methods.hpp"
-#include "extension/capi/python_function.hpp"
+#include "extension/capi/modules.hpp"
 #include "extension/capi/type_lookup.hpp"
 #include "extension/dlpack/import.hpp"
 #include "extension/dlpack/producer.hpp"

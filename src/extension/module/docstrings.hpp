@@ -40,8 +40,8 @@ The dict says which functions are set; none is called.)doc";
 inline constexpr char kFindOnTypeDoc[] = R"doc(_find_on_type($module, type_and_name, /)
 --
 
-Look up an attribute as from_dlpack() does: by the type cache, and by the MRO. Two lists, empty or with
-the unbound attribute.)doc";
+Look up an attribute as from_dlpack() does: by the type cache, and by the MRO.
+Returns two lists, each empty or with the unbound attribute.)doc";
 
 inline constexpr char kProbeDriversDoc[] = R"doc(_probe_drivers($module, /)
 --
