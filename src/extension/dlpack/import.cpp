@@ -98,8 +98,8 @@ Ref import_foreign(const State& state, PyObject* x, const ProducerInfo& producer
 // --- Route 2: the exchange table of the type. A table may export what __dlpack__ refuses, so it is
 // used only for types that lack the methods, and for PyTorch, whose refusals are known.
 
-[[gnu::noinline]] Ref import_by_table(const State& state, PyObject* x,
-                                      const DLPackExchangeAPI& table) {
+[[gnu::flatten, gnu::noinline]] Ref import_by_table(const State& state, PyObject* x,
+                                                    const DLPackExchangeAPI& table) {
   return import_from_table(state, x, table, call_table(table, x));
 }
 
@@ -112,7 +112,7 @@ void drop_tensor(dlpack::Managed<Versioned>& tensor) noexcept {
 
 /// Empty: the method decides. Not inlined, because its stack would count for every recursion
 /// through from_dlpack().
-[[gnu::noinline]] Ref import_from_torch(const State& state, PyObject* x) {
+[[gnu::flatten, gnu::noinline]] Ref import_from_torch(const State& state, PyObject* x) {
   const DLPackExchangeAPI* table = torch_table(state, x);
   if (table == nullptr) return {};
   dlpack::Managed<Versioned> tensor = call_torch_table(*table, x);
@@ -314,7 +314,7 @@ Ref module_from_capsule(PyObject* module, PyObject* const* args, Py_ssize_t narg
     raise(PyExc_TypeError, "the type %R has no usable exchange table",
           reinterpret_cast<PyObject*>(Py_TYPE(x)));
   }
-  return import_by_table(state, x, *table);
+  return import_from_table(state, x, *table, call_table(*table, x));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "extension/capi/errors.hpp"
 #include "extension/capi/modules.hpp"
 #include "extension/capi/object_text.hpp"
+#include "extension/capi/type_lookup.hpp"
 #include "extension/interop/array_interface.hpp"
 #include "extension/interop/protocol_order.hpp"
 
@@ -85,8 +86,10 @@ Ref number_of(State& state, PyObject* object, char kind) {
 }  // namespace
 
 void refuse_masked(State& state, PyObject* object) {
-  // Classes defined in Python only. Therefore a numpy.ndarray costs no lookup.
+  // Classes defined in Python, with the property `mask`: other objects do not cost the lookup of
+  // numpy.ma in sys.modules, which is repeated as long as nothing imports it.
   if ((PyType_GetFlags(Py_TYPE(object)) & Py_TPFLAGS_HEAPTYPE) == 0) return;
+  if (!find_on_type(state, Py_TYPE(object), state.get(Slot::kMaskName))) return;
   if (!is_instance(object,
                    find_class(state, Slot::kMaskedArray, Slot::kNumpyMaName, "MaskedArray")))
     return;

@@ -57,6 +57,7 @@ void State::fill_names() {
   name(Slot::kArrayMethodName, "__array__");
   name(Slot::kNumpyName, "numpy");
   name(Slot::kNumpyMaName, "numpy.ma");
+  name(Slot::kMaskName, "mask");
   name(Slot::kArrayStructName, "__array_struct__");
   name(Slot::kItemName, "item");
   name(Slot::kStrName, "str");

@@ -72,6 +72,7 @@ enum class Slot : std::uint8_t {
   kArrayMethodName,    // "__array__"
   kNumpyName,          // "numpy"
   kNumpyMaName,        // "numpy.ma"
+  kMaskName,           // "mask"
   kArrayStructName,    // "__array_struct__"
   kItemName,           // "item"
   kStrName,            // "str"
