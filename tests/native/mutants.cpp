@@ -65,6 +65,7 @@ Managed* fresh() {
 
 int from_anything(void* object, Managed** out) {
   if (from_py(object, out) == 0) return 0;
+  if (!PyErr_ExceptionMatches(PyExc_TypeError)) return -1;  // an array that is not exported
   PyErr_Clear();
   *out = fresh();
   return 0;
