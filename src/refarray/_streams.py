@@ -58,6 +58,6 @@ def synchronize(device: Device | str) -> None:
     """Wait for all work on a device: of all streams and all libraries in this process.
 
     Also releases the memory that was waiting for that work. Raises BufferError if the device cannot
-    be used.
+    be used, or while one of refarray's streams on it captures a graph.
     """
     _native._synchronize(device)

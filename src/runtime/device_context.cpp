@@ -68,6 +68,41 @@ void DeviceContext::note_capture(Handle stream, bool captures) noexcept {
   }
 }
 
+void DeviceContext::note_capture_of(Handle stream) noexcept {
+  int state = 0;
+  unsigned long long capture = 0;
+  const Status status = api().stream_capture(stream, &state, &capture);
+  if (status == kCaptureImplicit || status == kSuccess)
+    note_capture(stream, status == kCaptureImplicit || state != 0);
+}
+
+void DeviceContext::add_other_context(Handle context) {
+  const std::lock_guard guard(streams_lock_);
+  if (std::ranges::find(other_contexts_, context) == other_contexts_.end())
+    other_contexts_.push_back(context);
+}
+
+bool DeviceContext::synchronize_other_contexts() noexcept {
+  std::size_t next = 0;
+  while (true) {
+    Handle context = nullptr;
+    {
+      const std::lock_guard guard(streams_lock_);
+      if (next >= other_contexts_.size()) return true;
+      context = other_contexts_[next];
+    }
+    const Status status = api().synchronize_context(context);  // not under the lock: it may block
+    if (status == kSuccess) {
+      ++next;
+    } else if (status == kInvalidContext || status == kDestroyedContext) {
+      const std::lock_guard guard(streams_lock_);
+      std::erase(other_contexts_, context);
+    } else {
+      return false;
+    }
+  }
+}
+
 bool DeviceContext::has_active_capture() noexcept {
   const auto captures = [this](Handle stream) noexcept {
     int state = 0;

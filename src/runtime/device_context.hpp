@@ -45,6 +45,9 @@ class DeviceContext {
   /// Records whether `stream` was found capturing. After the first capture, calls that would
   /// invalidate captures are avoided, even where that means waiting.
   void note_capture(Handle stream, bool captures) noexcept;
+  /// note_capture() with what the driver says of the stream, if it answers. The device must be
+  /// current.
+  void note_capture_of(Handle stream) noexcept;
   /// Whether calls that affect all streams of the device may invalidate a capture. Other libraries'
   /// captures are invisible in non-blocking streams that were never passed to us. The device must
   /// be current.
@@ -55,6 +58,12 @@ class DeviceContext {
   bool may_be_capturing(bool own_streams_only) noexcept;
   /// The device has been synchronized, so nothing on it captures.
   void clear_captures() noexcept;
+
+  /// Adds a CUDA context of this device, other than its primary one, in which consumers work.
+  void add_other_context(Handle context);
+  /// Waits for all work in those contexts. Forgets contexts that have been destroyed. Returns
+  /// false if a wait fails.
+  bool synchronize_other_contexts() noexcept;
 
   /// Registers streams that we created and may therefore query at any time.
   void add_stream(Handle stream);
@@ -72,6 +81,7 @@ class DeviceContext {
   std::mutex streams_lock_;  // of the members below
   std::vector<Handle> streams_;
   std::vector<Handle> capturing_;  // other libraries' streams that captured when last seen
+  std::vector<Handle> other_contexts_;
   std::atomic<bool> has_seen_capture_{false};
 };
 

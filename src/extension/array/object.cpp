@@ -40,10 +40,11 @@ ArrayObject* allocate(const State& state, Py_ssize_t ndim) noexcept {
 
 /// After drop() returned true.
 void destroy_storage(core::Storage* storage) noexcept {
-  if (!storage->foreign()) {
-    // Freeing device memory may wait for a thread that needs the GIL.
-    return storage->tracked() ? destroy_without_gil(storage) : storage->destroy();
-  }
+  // A driver call may wait for a thread that needs the GIL. Foreign deleters get it back, except at
+  // interpreter exit, when a thread that has released it does not get it again.
+  if (storage->tracked() && !(storage->foreign() && compat::is_finalizing()))
+    return destroy_without_gil(storage);
+  if (!storage->foreign()) return storage->destroy();
   const ErrorGuard guard;
   const Attached here;
   storage->destroy();                   // [8] last drop

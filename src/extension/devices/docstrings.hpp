@@ -45,7 +45,7 @@ A queue of work on a device. Work in different streams may run concurrently.
 device: a Device or its name.
 handle: None creates a stream, which is destroyed with its last use. An int or an
     object with __cuda_stream__() wraps a stream that another library owns; the owner
-    must keep it alive as long as arrays use it. 0 is the legacy default stream.
+    must keep it alive as long as the Stream object lives. 0 is the legacy default stream.
 
 Raises BufferError for a device that cannot be used or a stream of another device,
 ValueError for a handle that the vendor does not define, DriverError.)doc";
@@ -65,7 +65,10 @@ Raises BufferError while the stream captures a graph.)doc";
 inline constexpr char kStreamRecordDoc[] = R"doc(record($self, /)
 --
 
-Return a new Event that marks the work queued in the stream so far.)doc";
+Return a new Event that marks the work queued in the stream so far.
+
+Raises BufferError for the legacy default stream while a stream that is ordered with it
+captures a graph, DriverError.)doc";
 
 inline constexpr char kStreamWaitDoc[] = R"doc(wait($self, other, /)
 --
@@ -73,7 +76,11 @@ inline constexpr char kStreamWaitDoc[] = R"doc(wait($self, other, /)
 Make work queued in this stream from now on wait for other.
 
 other: an Event, or a Stream, which means the work queued in it so far. The host does
-    not wait.)doc";
+    not wait.
+
+Raises ValueError for another vendor's device, DriverError, and BufferError where the
+wait would invalidate a graph capture: a capturing stream waits for its own capture
+only, and the legacy default stream for none.)doc";
 
 inline constexpr char kStreamDeviceDoc[] = R"doc(The Device to which the stream belongs.)doc";
 
@@ -104,12 +111,17 @@ inline constexpr char kEventRecordDoc[] = R"doc(record($self, stream, /)
 
 Make the event mark the work queued in the stream so far.
 
-Streams that already wait for the event keep waiting for the previous position.)doc";
+Streams that already wait for the event keep waiting for the previous position.
+
+Raises ValueError for a stream of another device, BufferError for the legacy default
+stream while a stream that is ordered with it captures a graph, DriverError.)doc";
 
 inline constexpr char kEventSynchronizeDoc[] = R"doc(synchronize($self, /)
 --
 
-Wait until the work that the event marks is done.)doc";
+Wait until the work that the event marks is done.
+
+Raises BufferError if the event was recorded in a graph capture, DriverError.)doc";
 
 inline constexpr char kEventElapsedMsDoc[] = R"doc(elapsed_ms($self, end, /)
 --
@@ -118,7 +130,9 @@ Return the time from this event to end in milliseconds, a float.
 
 Both events must have been created with timing=True and must be done.)doc";
 
-inline constexpr char kEventDoneDoc[] = R"doc(Whether the work that the event marks is done.)doc";
+inline constexpr char kEventDoneDoc[] = R"doc(Whether the work that the event marks is done.
+
+Raises BufferError if the event was recorded in a graph capture.)doc";
 
 // --- Private module functions
 

@@ -43,7 +43,7 @@ PyObject* checked_array(void* object) {
 [[gnu::noinline]] void order_for_current_stream(const core::ArrayView& array) {
   if (array.device().is_host()) return order_without_gil(array, {});
   const runtime::StreamPtr current = runtime::current_stream(array.device());
-  order_without_gil(array, {runtime::StreamChoice::Kind::kStream, current->handle()});
+  order_without_gil(array, runtime::choice_of(*current));
 }
 
 /// managed_tensor_from_py_object_no_sync (CAPI-11).

@@ -103,7 +103,6 @@ void check_captures(const core::ArrayView& array, const dlpack::ExportPlan& plan
 /// A copy whose last write comes before the consumer's work: made on the consumer's stream if it
 /// named one, otherwise on ours and waited for by the host.
 core::Array copy_for_consumer(const core::ArrayView& array, const dlpack::ExportPlan& plan,
-                              const runtime::StreamChoice& choice,
                               const runtime::StreamPtr& stream) {
   if (stream == nullptr) {
     core::Array copy = copy_to_new(array, array.dtype, plan.device);
@@ -112,7 +111,7 @@ core::Array copy_for_consumer(const core::ArrayView& array, const dlpack::Export
     return copy;
   }
   core::Array copy = copy_to_new_on(array, plan.device, stream);
-  order_without_gil(copy, choice);  // [3] order streams
+  order_without_gil(copy, runtime::choice_of(*stream));  // [3] order streams
   return copy;
 }
 
@@ -126,7 +125,7 @@ core::Array copy_for_consumer(const core::ArrayView& array, const dlpack::Export
       copies_on_stream ? stream_without_gil(plan.device, choice) : nullptr;
   check_captures(array, plan, choice, stream);
   if (plan.copy) {
-    core::Array copy = copy_for_consumer(array, plan, choice, stream);
+    core::Array copy = copy_for_consumer(array, plan, stream);
     return versioned ? capsule_of_copy<DLManagedTensorVersioned>(std::move(copy), plan.device)
                      : capsule_of_copy<DLManagedTensor>(std::move(copy), plan.device);
   }

@@ -120,7 +120,7 @@ Ref cuda_array_interface(PyObject* self, void*) {
   Ref stream = Ref::borrow(Py_None);
   const bool busy = runtime::is_busy(array);
   const runtime::StreamPtr current = runtime::current_stream(device);
-  order_without_gil(array, {runtime::StreamChoice::Kind::kStream, current->handle()});
+  order_without_gil(array, runtime::choice_of(*current));
   if (busy) stream = check(PyLong_FromVoidPtr(current->handle()));
   const Ref shape = make_int_tuple(array.extents());
   const Ref strides = byte_strides_of(array);

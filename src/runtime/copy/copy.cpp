@@ -127,7 +127,7 @@ void make_stream_wait_for(const ArrayView& dst, const StreamPtr& wanted) {
   DeviceContext& context = wanted->context();
   if (context.driver.vendor != vendor_of(dst.device().kind)) return;
   const DeviceGuard on_device(context);
-  storage->pending.make_stream_wait(context, wanted->handle(), /*writes=*/false);
+  storage->pending.make_stream_wait(context, StreamKey(*wanted), /*writes=*/false);
 }
 
 }  // namespace

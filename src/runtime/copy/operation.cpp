@@ -45,12 +45,12 @@ Operation::Operation(const ArrayView& dst, const ArrayView& src, StreamPtr strea
     refuse_capture(context, stream_->handle(), "a copy from or to pageable host memory");
   }
   capture_ = capture.id;
-  if (src_ != nullptr) src_->pending.check_can_wait(context, stream_->handle(), /*writes=*/false);
-  const Handle handle = stream_->handle();
+  const StreamKey key(*stream_);
+  if (src_ != nullptr) src_->pending.check_can_wait(context, key, /*writes=*/false);
   if (dst_ != nullptr)
-    dst_waited_for_ = dst_->pending.make_stream_wait(context, handle, /*writes=*/true);
+    dst_waited_for_ = dst_->pending.make_stream_wait(context, key, /*writes=*/true);
   if (src_ != nullptr)
-    src_waited_for_ = src_->pending.make_stream_wait(context, handle, /*writes=*/false);
+    src_waited_for_ = src_->pending.make_stream_wait(context, key, /*writes=*/false);
 }
 
 void Operation::finish(bool host_is_done) {

@@ -165,6 +165,25 @@ Status stream_device(Handle stream, int* out) {
   return status == kSuccess ? popped : status;
 }
 
+Status other_context(Handle stream, int device, Handle* out) {
+  *out = nullptr;
+  void* theirs = nullptr;
+  void* primary = nullptr;
+  Status status = calls.stream_context(stream, &theirs);
+  if (status == kSuccess) status = primary_context(device, &primary);
+  if (status == kSuccess && theirs != primary) *out = theirs;
+  return status;
+}
+
+Status synchronize_context(Handle context) {
+  Status status = calls.context_push(context);
+  if (status != kSuccess) return status;
+  status = calls.context_synchronize();
+  void* same = nullptr;
+  calls.context_pop(&same);
+  return status;
+}
+
 Status record_all(int device, Handle event) {
   void* context = nullptr;
   const Status status = primary_context(device, &context);
@@ -198,6 +217,9 @@ DriverTable table() {
   api.device_synchronize = calls.context_synchronize;
   fill_memory(api);
   api.stream_device = stream_device;
+  api.stream_capture = stream_capture<calls>;
+  api.other_context = other_context;
+  api.synchronize_context = synchronize_context;
   if (calls.record_context != nullptr) api.record_all = record_all;
   return api;
 }

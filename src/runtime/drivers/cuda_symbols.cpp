@@ -58,6 +58,7 @@ auto symbols(Calls& calls) {
       {"cuStreamWaitEvent", 3020, true, slot(calls.stream_wait)},
       {"cuStreamGetCtx", 9020, true, slot(calls.stream_context)},
       {"cuStreamGetDevice", 12080, false, slot(calls.stream_device)},
+      {"cuStreamIsCapturing", 10000, true, slot(calls.stream_is_capturing)},
       {"cuStreamGetCaptureInfo", 10010, true, slot(calls.stream_capture)},
       {"cuThreadExchangeStreamCaptureMode", 10010, true, slot(calls.exchange_capture_mode)},
       {"cuEventCreate", 2000, true, slot(calls.event_create)},

@@ -17,7 +17,9 @@ inline constexpr Status kSuccess = 0;
 inline constexpr Status kInvalidValue = 1;
 inline constexpr Status kOutOfMemory = 2;
 inline constexpr Status kNoDevice = 100;
+inline constexpr Status kInvalidContext = 201;
 inline constexpr Status kNotReady = 600;  // of a query: the work has not finished
+inline constexpr Status kDestroyedContext = 709;
 /// A graph capture forbids the call, which was not carried out. kCaptureImplicit: the legacy
 /// default stream was used while a stream that is ordered with it captures.
 inline constexpr Status kFirstCaptureError = 900;
@@ -124,8 +126,7 @@ struct DriverTable {
 
   // --- Streams and events. A stream handle is one from stream_create(), another library's, or a
   // --- default stream: 1 and 2 on CUDA, nullptr on HIP, which crashes on 1 and 2. A destroyed
-  // handle
-  // --- is undefined behaviour.
+  // --- handle is undefined behaviour.
 
   /// cuStreamCreate, hipStreamCreateWithFlags; `flags`: kStreamNonBlocking. Unsafe in captures.
   Status (*stream_create)(Handle* out, unsigned flags) = nullptr;
@@ -143,7 +144,13 @@ struct DriverTable {
   Status (*stream_wait)(Handle stream, Handle event, unsigned flags) = nullptr;
   /// cuStreamGetDevice, hipStreamGetDevice: the device id. Null before HIP 5.6.
   Status (*stream_device)(Handle stream, int* out) = nullptr;
-  /// cuStreamGetCaptureInfo, hipStreamGetCaptureInfo: the capture status (0 none, 1 active, 2
+  /// cuStreamGetCtx: the stream's context, if it is not the primary context of `device`; else
+  /// nullptr. Null on HIP, which has one context per device.
+  Status (*other_context)(Handle stream, int device, Handle* out) = nullptr;
+  /// cuCtxSynchronize of a context from other_context(). kInvalidContext or kDestroyedContext if it
+  /// has been destroyed, and its work with it. Null as other_context.
+  Status (*synchronize_context)(Handle context) = nullptr;
+  /// cuStreamIsCapturing and cuStreamGetCaptureInfo, hip…: the capture status (0 none, 1 active, 2
   /// invalidated) and, if active, the capture's id. kCaptureImplicit: `stream` is the legacy
   /// default stream and one that is ordered with it captures. Never disturbs a capture.
   Status (*stream_capture)(Handle stream, int* state, unsigned long long* id) = nullptr;

@@ -45,6 +45,7 @@ auto symbols() {
       {"hipStreamQuery", nullptr, true, slot(calls.stream_query)},
       {"hipStreamWaitEvent", nullptr, true, slot(calls.stream_wait)},
       {"hipStreamGetDevice", nullptr, false, slot(calls.stream_device)},
+      {"hipStreamIsCapturing", nullptr, true, slot(calls.stream_is_capturing)},
       {"hipStreamGetCaptureInfo", nullptr, true, slot(calls.stream_capture)},
       {"hipThreadExchangeStreamCaptureMode", nullptr, true, slot(calls.exchange_capture_mode)},
       {"hipEventCreateWithFlags", nullptr, true, slot(calls.event_create)},
@@ -140,6 +141,7 @@ DriverTable table() {
   api.copy_peer = calls.copy_peer;
   api.pointer_facts = pointer_facts;
   api.stream_device = calls.stream_device;  // may be null
+  api.stream_capture = stream_capture<calls>;
   return api;
 }
 

@@ -53,6 +53,7 @@ struct Calls {
   int (*stream_query)(void*) = nullptr;
   int (*stream_wait)(void*, void*, unsigned) = nullptr;
   int (*stream_device)(void*, int*) = nullptr;
+  int (*stream_is_capturing)(void*, int*) = nullptr;
   int (*stream_capture)(void*, int*, unsigned long long*) = nullptr;
   int (*exchange_capture_mode)(int*) = nullptr;
   int (*event_create)(void**, unsigned) = nullptr;

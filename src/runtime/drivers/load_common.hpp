@@ -24,7 +24,6 @@ DriverTable common_table(const Calls& calls) noexcept {
   api.stream_synchronize = calls.stream_synchronize;
   api.stream_query = calls.stream_query;
   api.stream_wait = calls.stream_wait;
-  api.stream_capture = calls.stream_capture;
   api.exchange_capture_mode = calls.exchange_capture_mode;
   api.event_create = calls.event_create;
   api.event_destroy = calls.event_destroy;
@@ -36,6 +35,16 @@ DriverTable common_table(const Calls& calls) noexcept {
   api.module_function = calls.module_function;
   api.launch = calls.launch;
   return api;
+}
+
+/// stream_capture. Of the two queries only the first is documented to leave a capture alone that
+/// forbids the legacy default stream.
+template <const auto& kCalls>
+Status stream_capture(Handle stream, int* state, unsigned long long* id) {
+  *id = 0;
+  const Status status = kCalls.stream_is_capturing(stream, state);
+  if (status != kSuccess || *state != kCaptureStatusActive) return status;
+  return kCalls.stream_capture(stream, state, id);
 }
 
 /// allocate_host and free_host: the libraries take pointers and a flag for portable memory.

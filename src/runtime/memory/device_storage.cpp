@@ -1,6 +1,7 @@
 // DeviceStorage: the allocator its memory comes from, and freeing it after all work on it.
 #include "runtime/memory/device_storage.hpp"
 
+#include <algorithm>
 #include <exception>
 
 #include "core/error.hpp"
@@ -92,15 +93,16 @@ class DeviceStorage final : public TrackedStorage {
     const bool is_queryable = allocation_stream_->kind() == Stream::Kind::kOwn ||
                               allocation_stream_->kind() == Stream::Kind::kLegacy;
     Handle stream = allocation_stream_->handle();
-    if (exported == 0 && is_queryable && !capture_of(context_, stream).active) {
+    if (exported == 0 && is_queryable && may_wait_for_pending(stream) &&
+        !capture_of(context_, stream).active) {
       return wait_for_pending(stream, /*all=*/true);
     }
     stream = context_.free_stream();
     if (stream == nullptr) return nullptr;
     if (exported != 0) {
       // Consumers' streams may have been destroyed: wait for their work through the device.
-      if (exported != context_.bit() || context_.api().record_all == nullptr ||
-          context_.may_invalidate_capture()) {
+      if (exported != context_.bit() || pending.is_in_other_context() ||
+          context_.api().record_all == nullptr || context_.may_invalidate_capture()) {
         return nullptr;
       }
       const EventPtr all = pooled_event(context_);
@@ -110,6 +112,15 @@ class DeviceStorage final : public TrackedStorage {
                      "making a stream wait for an event");
     }
     return wait_for_pending(stream, /*all=*/exported == 0);
+  }
+
+  /// Whether the stream is ours, or has to wait for nothing: a wait in the legacy default stream
+  /// would delay other libraries' work, which uses it too.
+  bool may_wait_for_pending(Handle stream) {
+    const StreamKey key(context_, stream);
+    return !key.is_default() || std::ranges::all_of(pending.uses(), [&](const PendingUse& use) {
+      return use.key == key;
+    });
   }
 
   /// `all`: also for work on our own device.

@@ -47,7 +47,7 @@ class ForeignStorage final : public TrackedStorage {
     const Driver* driver = loaded_driver(vendor_of(device().kind));
     if (exported == 0 || driver == nullptr || driver->api.record_all == nullptr) return;
     DeviceContext& context = driver->context(device().id);
-    if (exported != context.bit()) return;
+    if (exported != context.bit() || pending.is_in_other_context()) return;
     try {  // boundary: the host waits for the device later instead
       const DeviceGuard on_device(context);
       if (context.may_invalidate_capture()) return;

@@ -57,6 +57,17 @@ bool needs_driver_for_device(const DeviceContext& context, const StreamKey& key)
   return driver.contexts.size() > 1 && !key.is_default() && driver.api.stream_device != nullptr;
 }
 
+StreamKey key_of(const DeviceContext& context, const StreamChoice& choice) noexcept {
+  return choice.object != nullptr ? StreamKey(*choice.object) : StreamKey(context, choice.handle);
+}
+
+/// Whether a free can tell without the driver when the consumer's work has finished: see
+/// note_consumer().
+bool is_consumer_known(const StreamKey& key, const StreamChoice& choice) noexcept {
+  return key.is_default() ||
+         (choice.object != nullptr && choice.object->kind() == Stream::Kind::kOwn);
+}
+
 /// The device of a consumer's stream: `context` unless the driver reports another one.
 DeviceContext& context_of_stream(DeviceContext& context, void* handle) noexcept {
   const Driver& driver = context.driver;
@@ -66,6 +77,24 @@ DeviceContext& context_of_stream(DeviceContext& context, void* handle) noexcept 
   const bool known = driver.api.stream_device(handle, &id) == kSuccess && id >= 0 &&
                      id < static_cast<int>(driver.contexts.size());
   return known ? driver.context(id) : context;
+}
+
+/// Remembers what a free of the memory has to know of a consumer's stream: its device, a CUDA
+/// context of its own, and whether it captures. A failed query changes nothing.
+void note_consumer(TrackedStorage& storage, DeviceContext& context, Handle stream) {
+  DeviceContext& theirs = context_of_stream(context, stream);
+  storage.pending.mark_exported(theirs);
+  const TryDeviceGuard on_device(theirs);
+  if (!on_device) return;
+  theirs.note_capture_of(stream);
+  Handle own_context = nullptr;
+  if (theirs.api().other_context == nullptr ||
+      theirs.api().other_context(stream, theirs.id, &own_context) != kSuccess ||
+      own_context == nullptr) {
+    return;
+  }
+  theirs.add_other_context(own_context);
+  storage.pending.mark_exported_to_other_context();
 }
 
 }  // namespace
@@ -108,7 +137,7 @@ bool needs_wait(const core::ArrayView& array, const StreamChoice& choice) {
   const Driver* driver = loaded_driver(vendor_of(array.device().kind));
   if (driver == nullptr || choice.kind == Choice::kNoSync) return false;
   if (choice.kind == Choice::kHost) return is_busy(array);
-  const StreamKey key(driver->context(array.device().id), choice.handle);
+  const StreamKey key = key_of(driver->context(array.device().id), choice);
   return !storage->pending.is_ready_on(key, array.writable());
 }
 
@@ -122,7 +151,7 @@ void check_order(const core::ArrayView& array, const StreamChoice& choice) {
   }
   DeviceContext& context = context_of(array.device());
   const DeviceGuard on_device(context);
-  storage->pending.check_can_wait(context, choice.handle, array.writable());
+  storage->pending.check_can_wait(context, key_of(context, choice), array.writable());
 }
 
 void check_copy(const core::ArrayView& array, const Device& target, const StreamPtr& stream) {
@@ -134,7 +163,7 @@ void check_copy(const core::ArrayView& array, const Device& target, const Stream
     const DeviceGuard on_device(context);
     refuse_capture(context, used->handle(), "an export that copies");
     if (storage != nullptr) {
-      storage->pending.check_can_wait(context, used->handle(), /*writes=*/false);
+      storage->pending.check_can_wait(context, StreamKey(*used), /*writes=*/false);
     }
   };
   if (target.kind != DeviceKind::kCpu) check_stream_of(target);
@@ -165,10 +194,13 @@ bool order_at_once(const core::ArrayView& array, const StreamChoice& choice) {
   if (choice.kind == Choice::kHost) return !is_busy(array);
   const DeviceContext& context = driver->context(array.device().id);
   if (choice.kind == Choice::kStream) {
-    const StreamKey key(context, choice.handle);
+    const StreamKey key = key_of(context, choice);
     if (!storage->pending.is_ready_on(key, array.writable())) return false;
     if (storage->pending.is_allocation_stream(key)) return true;
-    if (needs_driver_for_device(context, key)) return false;
+    const bool is_ours = storage->pending.is_sole_stream(key);
+    if (!is_consumer_known(key, choice) && (!is_ours || needs_driver_for_device(context, key)))
+      return false;
+    if (choice.object != nullptr) storage->pending.mark_exported(choice.object->context());
   }
   storage->pending.mark_exported(context);
   return true;
@@ -183,15 +215,14 @@ void order(const core::ArrayView& array, const StreamChoice& choice) {
   DeviceContext& context = driver->context(array.device().id);
   if (choice.kind == Choice::kHost) wait_on_host(array, array.writable());
   if (choice.kind != Choice::kStream) return storage->pending.mark_exported(context);
-  const StreamKey key(context, choice.handle);
+  const StreamKey key = key_of(context, choice);
   if (!storage->pending.is_ready_on(key, array.writable())) {
     const DeviceGuard on_device(context);
-    storage->pending.make_stream_wait(context, choice.handle, array.writable());
+    storage->pending.make_stream_wait(context, key, array.writable());
   }
-  if (!storage->pending.is_allocation_stream(key)) {
-    storage->pending.mark_exported(context);
-    storage->pending.mark_exported(context_of_stream(context, choice.handle));
-  }
+  if (storage->pending.is_allocation_stream(key)) return;
+  storage->pending.mark_exported(context);
+  if (!key.is_default()) note_consumer(*storage, context, choice.handle);
 }
 
 bool is_busy(const core::ArrayView& array) {

@@ -29,7 +29,11 @@ struct StreamChoice {
   enum class Kind : std::uint8_t { kHost, kNoSync, kStream };
   Kind kind = Kind::kHost;  // the host waits; no-op for CPU memory, which has no unfinished work
   void* handle = nullptr;   // the driver's handle
+  const Stream* object = nullptr;  // the Stream that has the handle, if the caller holds one
 };
+inline StreamChoice choice_of(const Stream& stream) noexcept {
+  return {StreamChoice::Kind::kStream, stream.handle(), &stream};
+}
 /// Throws kValue naming the stream: STRM-05 to STRM-14, A-12, A-15 to A-17.
 StreamChoice choose_stream(const core::Device& device, const GivenStream& given);
 /// A Stream for that handle. Its creator keeps owning it. Its device is the one that the driver

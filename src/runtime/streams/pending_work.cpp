@@ -88,11 +88,11 @@ PendingUse unrecorded_use(const StreamPtr& stream, bool writes, const Capture& c
     if (capture.active && capture.id == 0) refuse_mixed_capture();
     return recorded_use(stream, writes, capture.id);
   }
-  return {nullptr, stream, StreamKey(stream->context(), stream->handle()), writes, capture.id};
+  return {nullptr, stream, StreamKey(*stream), writes, capture.id};
 }
 
 PendingUse recorded_use(const StreamPtr& stream, bool writes, unsigned long long capture) {
-  PendingUse use{nullptr, stream, StreamKey(stream->context(), stream->handle()), writes, capture};
+  PendingUse use{nullptr, stream, StreamKey(*stream), writes, capture};
   record_event(use);
   return use;
 }
@@ -124,20 +124,20 @@ void PendingWork::update_sole_stream() noexcept {
 }
 
 bool PendingWork::is_ready_on_slow_path(const StreamKey& stream, bool writes) {
-  const std::lock_guard guard(lock_);
-  return std::ranges::none_of(
-      uses_, [&](const PendingUse& use) { return conflicts(use, stream, writes); });
+  const std::unique_lock guard(lock_, std::try_to_lock);
+  return guard.owns_lock() && std::ranges::none_of(uses_, [&](const PendingUse& use) {
+           return conflicts(use, stream, writes);
+         });
 }
 
-bool PendingWork::prepare_wait(DeviceContext& context, Handle stream, bool writes,
+bool PendingWork::prepare_wait(DeviceContext& context, const StreamKey& key, bool writes,
                                Capture& capture) {
-  const StreamKey key(context, stream);
   const auto must_wait = [&](const PendingUse& use) { return conflicts(use, key, writes); };
   if (std::ranges::none_of(uses_, must_wait)) return false;
   std::erase_if(uses_, is_from_ended_capture);
   update_sole_stream();
   if (std::ranges::none_of(uses_, must_wait)) return false;
-  capture = capture_of(context, stream);
+  capture = capture_of(context, key.handle);
   for (const PendingUse& use : uses_) {
     if (!must_wait(use)) continue;
     const bool same_capture = use.capture == capture.id && (use.capture != 0) == capture.active;
@@ -150,21 +150,21 @@ bool PendingWork::prepare_wait(DeviceContext& context, Handle stream, bool write
   return true;
 }
 
-void PendingWork::check_can_wait(DeviceContext& context, Handle stream, bool writes) {
+void PendingWork::check_can_wait(DeviceContext& context, const StreamKey& key, bool writes) {
   const std::lock_guard guard(lock_);
   Capture capture;
-  prepare_wait(context, stream, writes, capture);
+  prepare_wait(context, key, writes, capture);
 }
 
-std::uint64_t PendingWork::make_stream_wait(DeviceContext& context, Handle stream, bool writes) {
+std::uint64_t PendingWork::make_stream_wait(DeviceContext& context, const StreamKey& key,
+                                            bool writes) {
   const std::lock_guard guard(lock_);
   Capture capture;
-  if (!prepare_wait(context, stream, writes, capture)) return newest_;
-  const StreamKey key(context, stream);
+  if (!prepare_wait(context, key, writes, capture)) return newest_;
   for (PendingUse& use : uses_) {
     if (!conflicts(use, key, writes)) continue;
     if (capture.active && use.capture == 0) continue;  // prepare_wait() found it finished
-    context.check(context.api().stream_wait(stream, event_of(use)->handle(), 0),
+    context.check(context.api().stream_wait(key.handle, event_of(use)->handle(), 0),
                   "making a stream wait for an event");
   }
   return newest_;
@@ -204,7 +204,8 @@ void PendingWork::wait_on_host(bool writes) {
 
 void PendingWork::add(PendingUse use, std::uint64_t waited_for) {
   const std::lock_guard guard(lock_);
-  uses_.reserve(uses_.size() + 1);  // the only step that can fail comes first
+  if (uses_.size() >= kMaxUnchecked) std::erase_if(uses_, runtime::is_finished);
+  uses_.reserve(uses_.size() + 1);  // the only step that can fail
   // Captured work only waits for work of the same capture.
   std::erase_if(uses_, [&](const PendingUse& old) {
     const bool covered = use.writes || (!old.writes && old.key == use.key);
@@ -229,11 +230,6 @@ void PendingWork::record_events() noexcept {
 std::uint64_t PendingWork::newest() {
   const std::lock_guard guard(lock_);
   return newest_;
-}
-
-bool PendingWork::is_empty() {
-  const std::lock_guard guard(lock_);
-  return uses_.empty();
 }
 
 void PendingWork::mark_exported(const DeviceContext& context) noexcept {

@@ -34,22 +34,30 @@ Capture capture_of(DeviceContext& context, Handle stream);
 /// Throws kBuffer if the stream is capturing; `what` names the operation that cannot be captured.
 void refuse_capture(DeviceContext& context, Handle stream, const char* what);
 
-/// Thread-safe. The caller must not hold the GIL, except for is_ready_on().
+/// Thread-safe. The caller must not hold the GIL, except for is_ready_on() and is_empty(): a thread
+/// that holds the lock may be in a driver call.
 class PendingWork {
  public:
   /// Whether new work on `stream` need not wait. Lock-free if all pending work is on one stream.
+  /// Does not block: false while another thread works on the list.
   bool is_ready_on(const StreamKey& stream, bool writes) {
     const void* only = sole_stream_.load(std::memory_order_acquire);
     if (only == kIdle || (only != nullptr && only == identity_of(stream))) return true;
     return is_ready_on_slow_path(stream, writes);
   }
+  /// Whether all pending work is on `stream`, a default stream or one that we created: we keep it
+  /// alive, so its handle is not reused. Lock-free.
+  bool is_sole_stream(const StreamKey& stream) const noexcept {
+    const void* only = sole_stream_.load(std::memory_order_acquire);
+    return only != nullptr && stream.external == nullptr && only == identity_of(stream);
+  }
   /// Throws kBuffer, without side effects, if make_stream_wait() would invalidate a graph capture.
   /// The stream's device must be current.
-  void check_can_wait(DeviceContext& context, Handle stream, bool writes);
+  void check_can_wait(DeviceContext& context, const StreamKey& stream, bool writes);
   /// Makes `stream` wait for all pending work that conflicts with a read or, with `writes`, a
   /// write. Returns the number of the newest use it considered. The stream's device must be
   /// current. Throws kBuffer, without side effects, if that would invalidate a graph capture.
-  std::uint64_t make_stream_wait(DeviceContext& context, Handle stream, bool writes);
+  std::uint64_t make_stream_wait(DeviceContext& context, const StreamKey& stream, bool writes);
   /// Throws kBuffer, without side effects, if wait_on_host() would invalidate a graph capture.
   void check_can_wait_on_host(bool writes);
   /// Blocks until the host may read or, with `writes`, write. Throws kBuffer, DriverError.
@@ -62,7 +70,7 @@ class PendingWork {
   std::uint64_t newest();
   /// Records the missing events, as far as possible now.
   void record_events() noexcept;
-  bool is_empty();
+  bool is_empty() const noexcept { return sole_stream_.load(std::memory_order_acquire) == kIdle; }
   /// Stream-ordered memory is freed on its allocation stream. Consumers that work on that stream
   /// are ordered before the free, so they need not be tracked with mark_exported().
   void set_allocation_stream(const StreamKey& stream) { allocation_stream_ = stream; }
@@ -73,11 +81,22 @@ class PendingWork {
   /// The memory was exported to a consumer that works on the device, on streams only it knows.
   void mark_exported(const DeviceContext& context) noexcept;
   std::uint64_t exported_to() const noexcept { return exported_.load(std::memory_order_acquire); }
+  /// The consumer's stream is of another context than the device's primary one, which events and
+  /// waits for the device do not cover.
+  void mark_exported_to_other_context() noexcept {
+    is_in_other_context_.store(true, std::memory_order_release);
+  }
+  bool is_in_other_context() const noexcept {
+    return is_in_other_context_.load(std::memory_order_acquire);
+  }
 
   /// Whether all pending work is known to have finished; exports are not considered.
   bool is_finished() noexcept;
   /// Forgets all exports, once their devices have been synchronized.
-  void clear_exported() noexcept { exported_.store(0, std::memory_order_release); }
+  void clear_exported() noexcept {
+    exported_.store(0, std::memory_order_release);
+    is_in_other_context_.store(false, std::memory_order_release);
+  }
   /// For the destructor's use, when no other thread can reach the storage.
   std::vector<PendingUse>& uses() noexcept { return uses_; }
 
@@ -86,17 +105,21 @@ class PendingWork {
   /// tell. Default streams have the same handle on every device, so their context stands for them.
   static const void* identity_of(const StreamKey& stream) noexcept {
     if (stream.thread != 0) return nullptr;
+    if (stream.external != nullptr) return stream.external;
     return stream.is_default() ? static_cast<const void*>(stream.context) : stream.handle;
   }
   bool is_ready_on_slow_path(const StreamKey& stream, bool writes);
   /// Whether `stream` has to wait, and the capture it belongs to. Performs all checks that can
   /// fail and records no event. The lock is held.
-  bool prepare_wait(DeviceContext& context, Handle stream, bool writes, Capture& capture);
+  bool prepare_wait(DeviceContext& context, const StreamKey& stream, bool writes, Capture& capture);
   /// All checks of wait_on_host() that can fail; records no event. The lock is held.
   void prepare_host_wait(bool writes);
   /// Updates sole_stream_ after `uses_` changed. The lock is held.
   void update_sole_stream() noexcept;
 
+  /// With more uses in the list, add() asks the driver which have finished: reads in ever new
+  /// streams replace nothing.
+  static constexpr std::size_t kMaxUnchecked = 16;
   static constexpr char kNothing = 0;
   static constexpr const void* kIdle = &kNothing;
 
@@ -106,7 +129,8 @@ class PendingWork {
   /// For lock-free exports: the stream of all pending work, kIdle if there is none, nullptr if
   /// `uses_` has to be searched.
   std::atomic<const void*> sole_stream_{kIdle};
-  std::atomic<std::uint64_t> exported_{0};      // bit per device id
+  std::atomic<std::uint64_t> exported_{0};  // bit per device id
+  std::atomic<bool> is_in_other_context_{false};
   std::optional<StreamKey> allocation_stream_;  // set before the storage is shared
 };
 

@@ -73,9 +73,20 @@ Event::~Event() {
   }
 }
 
-void Event::keep(StreamPtr stream) noexcept {
+void Event::note_record(StreamPtr stream, unsigned long long capture) noexcept {
   const std::lock_guard guard(lock_);
   stream_.swap(stream);  // the previous stream is destroyed after the lock is released
+  capture_ = capture;
+}
+
+bool Event::is_recorded() noexcept {
+  const std::lock_guard guard(lock_);
+  return stream_ != nullptr;
+}
+
+unsigned long long Event::capture() noexcept {
+  const std::lock_guard guard(lock_);
+  return capture_;
 }
 
 StreamPtr new_stream(const core::Device& device) {
@@ -155,11 +166,28 @@ void synchronize(const Stream& stream) {
 void synchronize(const core::Device& device) {
   DeviceContext& context = context_of(device);
   const DeviceGuard on_device(context);
+  if (context.may_be_capturing(/*own_streams_only=*/true)) {
+    core::fail(core::Fault::kBuffer,
+               "waiting for a device would invalidate the graph capture of one of its streams; do "
+               "it before the capture begins or after it has ended");
+  }
   context.check(context.api().device_synchronize(), "waiting for a device");
   context.clear_captures();
 }
 
-void synchronize(const Event& event) {
+namespace {
+
+/// An event of a capture stands for a node of the graph, which is not what runs.
+void refuse_captured(Event& event, const char* what) {
+  if (event.capture() == 0) return;
+  core::fail(core::Fault::kBuffer, what,
+             " is impossible: it was recorded in a graph capture; record it again outside of one");
+}
+
+}  // namespace
+
+void synchronize(Event& event) {
+  refuse_captured(event, "waiting for an event");
   const DeviceContext& context = event.context();
   const DeviceGuard on_device(context);
   const RelaxedCaptureMode relaxed(context.api());
@@ -184,12 +212,23 @@ bool is_done(const Stream& stream) {
                     "querying a stream");
 }
 
-bool is_done(const Event& event) {
+bool is_done(Event& event) {
+  refuse_captured(event, "querying an event");
   const DeviceGuard on_device(event.context());
   const RelaxedCaptureMode relaxed(event.context().api());
   return is_success(event.context(), event.context().api().event_query(event.handle()),
                     "querying an event");
 }
+
+namespace {
+
+[[noreturn, gnu::cold]] void refuse_other_capture(const char* what) {
+  core::fail(core::Fault::kBuffer, what,
+             " would invalidate a graph capture: the stream and the event have to belong to the "
+             "same capture, and the legacy default stream to none");
+}
+
+}  // namespace
 
 EventPtr new_event(const core::Device& device, bool timing) {
   DeviceContext& context = context_of(device);
@@ -213,16 +252,25 @@ void record(Event& event, const StreamPtr& stream) {
                " cannot be recorded on a stream of ", core::name(stream->device()));
   }
   const DeviceGuard on_device(context);
+  const Capture capture = capture_of(context, stream->handle());
+  if (capture.active && capture.id == 0) refuse_other_capture("recording an event");
   context.check(context.api().event_record(event.handle(), stream->handle()), "recording an event");
-  event.keep(stream);
+  event.note_record(stream, capture.id);
 }
 
-void wait(const Stream& stream, const Event& event) {
+void wait(const Stream& stream, Event& event) {
   if (&event.context().driver != &stream.context().driver) {
     core::fail(core::Fault::kValue, "a stream of ", core::name(stream.device()),
                " cannot wait for an event of ", core::name(device_of(event.context())));
   }
+  if (!event.is_recorded()) return;  // it is done
   const DeviceGuard on_device(stream.context());
+  const Capture capture = capture_of(stream.context(), stream.handle());
+  const bool joins = !capture.active && stream.kind() != Stream::Kind::kLegacy;
+  if (capture.active ? capture.id == 0 || capture.id != event.capture()
+                     : event.capture() != 0 && !joins) {
+    refuse_other_capture("making a stream wait for an event");
+  }
   stream.context().check(stream.context().api().stream_wait(stream.handle(), event.handle(), 0),
                          "making a stream wait for an event");
 }

@@ -49,14 +49,18 @@ class Event {
 
   DeviceContext& context() const noexcept { return context_; }
   void* handle() const noexcept { return handle_; }
-  void keep(StreamPtr stream) noexcept;
+  /// After each record(): the stream, and the id of the graph capture it belonged to, or 0.
+  void note_record(StreamPtr stream, unsigned long long capture) noexcept;
+  bool is_recorded() noexcept;
+  unsigned long long capture() noexcept;
 
  private:
   DeviceContext& context_;
   void* handle_;
   bool pooled_;
   std::mutex lock_;
-  StreamPtr stream_;  // of the latest record()
+  StreamPtr stream_;                // of the latest record()
+  unsigned long long capture_ = 0;  // likewise
 };
 using EventPtr = std::shared_ptr<Event>;
 
@@ -78,19 +82,23 @@ StreamPtr current_stream(const core::Device& device);
 StreamPtr set_current_stream(const StreamPtr& stream);
 void reset_current_stream(const core::Device& device, const StreamPtr& before) noexcept;
 
-/// Blocks the host. The caller must not hold the GIL.
+/// Blocks the host. The caller must not hold the GIL. Throws kBuffer where that would invalidate a
+/// graph capture: of the stream, of a stream that the driver can be asked about, of the event.
 void synchronize(const Stream& stream);
 void synchronize(const core::Device& device);
-void synchronize(const Event& event);
-/// Whether all work so far has finished; does not block.
+void synchronize(Event& event);
+/// Whether all work so far has finished; does not block. Throws kBuffer as synchronize().
 bool is_done(const Stream& stream);
-bool is_done(const Event& event);
+bool is_done(Event& event);
 
 /// `timing`: the event may be passed to elapsed_ms().
 EventPtr new_event(const core::Device& device, bool timing);
+/// Throws kBuffer if the stream cannot be used because of another stream's capture.
 void record(Event& event, const StreamPtr& stream);
-/// Work enqueued on `stream` from now on waits for the event, which may be of another device.
-void wait(const Stream& stream, const Event& event);
+/// Work enqueued on `stream` from now on waits for the event, which may be of another device. A
+/// capturing stream can wait for events of its own capture only, and the legacy default stream for
+/// none of a capture: throws kBuffer, because the call would invalidate the capture.
+void wait(const Stream& stream, Event& event);
 float elapsed_ms(const Event& begin, const Event& end);
 
 }  // namespace refarray::runtime

@@ -20,23 +20,29 @@ inline Handle legacy_handle(Vendor vendor) noexcept {
 std::uint32_t thread_number() noexcept;
 
 /// Identifies a stream. Handles of default streams are shared: each device has its own legacy
-/// stream, and each thread its own per-thread default stream on each device.
+/// stream, and each thread its own per-thread default stream on each device. Drivers give the
+/// handle of a destroyed stream to the next one. So another library's handle identifies a stream
+/// only while the Stream object lives that it was given with; a bare handle equals none of these.
 struct StreamKey {
   const DeviceContext* context;
   Handle handle;
   std::uint32_t thread = 0;
+  const Stream* external = nullptr;  // the object with another library's handle; not owned
 
   StreamKey(const DeviceContext& of, Handle stream) noexcept
       : context(&of),
         handle(stream),
         thread(of.driver.vendor == Vendor::kCuda && stream == kPerThreadHandle ? thread_number()
                                                                                : 0) {}
+  explicit StreamKey(const Stream& stream) noexcept : StreamKey(stream.context(), stream.handle()) {
+    if (stream.kind() == Stream::Kind::kExternal) external = &stream;
+  }
 
   bool is_default() const noexcept {
     return handle == legacy_handle(context->driver.vendor) || thread != 0;
   }
   friend bool operator==(const StreamKey& a, const StreamKey& b) noexcept {
-    if (a.handle != b.handle || a.thread != b.thread) return false;
+    if (a.handle != b.handle || a.thread != b.thread || a.external != b.external) return false;
     return a.is_default() ? a.context == b.context : &a.context->driver == &b.context->driver;
   }
 };

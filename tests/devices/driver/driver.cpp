@@ -68,6 +68,7 @@ int find(const char* name, void** out, int asked, std::uint64_t flags) {
       entry("cuCtxPopCurrent", 4000, answer),
       entry("cuCtxGetDevice", 2000, answer, 13000),
       entry("cuCtxSynchronize", 2000, answer, 13000),
+      entry("cuStreamIsCapturing", 10000, answer),
       entry("cuStreamGetCaptureInfo", 10010, answer, 11030),
       entry("cuMemcpyHtoDAsync", 3020, answer),
       entry("cuMemcpyDtoHAsync", 3020, answer),
@@ -141,6 +142,7 @@ int hipStreamDestroy() { return 0; }
 int hipStreamSynchronize() { return 0; }
 int hipStreamQuery() { return 0; }
 int hipStreamWaitEvent() { return 0; }
+int hipStreamIsCapturing() { return 0; }
 int hipStreamGetCaptureInfo() { return 0; }
 int hipThreadExchangeStreamCaptureMode() { return 0; }
 int hipEventCreateWithFlags() { return 0; }

@@ -1,0 +1,263 @@
+"""Consumers' streams: handles that drivers reuse, CUDA contexts of their own, streams that capture;
+and driver calls for memory that consumers used, which are made without the GIL."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import fakegpu
+import pytest
+from capturing import ACTIVE, DEVICES, MODES, SIZE, capturing, driver_of
+from fakegpu.driving import Cuda, Driver
+
+import refarray as ra
+from refarray import Stream, use_stream
+from refarray.conformance import _adversary as adversary
+
+
+def is_cuda(driver: Driver) -> bool:
+    return isinstance(driver, Cuda)
+
+
+def destroy(driver: Driver, stream: int) -> None:
+    driver("cuStreamDestroy_v2" if is_cuda(driver) else "hipStreamDestroy", stream)
+
+
+def waits(since: int = 0) -> list[int]:
+    """The streams that were made to wait for an event, from that record of the trace on."""
+    calls = fakegpu.trace()[since:]
+    return [record["stream"] for record in calls if "WaitEvent" in record["call"]]
+
+
+class Owned:
+    """Another library's tensor over memory of refarray. `freed`: its deleter has been called."""
+
+    def __init__(self, array: ra.Array) -> None:
+        self.freed = False
+
+        def free() -> None:
+            self.freed = True
+            kept.clear()
+
+        kept = [array]
+        self.tensor = adversary.make(
+            device=array.device.dlpack,
+            data=address_of(array),
+            shape=array.shape,
+            dtype=(1, 8, 1),
+            deleter=free,
+        )
+
+
+def address_of(array: ra.Array) -> int:
+    return int(ra._native._inspect_capsule(array.__dlpack__(stream=-1))["data"])
+
+
+# --- Handles
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_handle_identifies_a_stream_while_its_stream_object_lives(device: str) -> None:
+    """Drivers give the handle of a destroyed stream to the next one, which must wait for work in
+    the old one. Only the owner of the Stream object promises that the stream is still the same."""
+    driver = driver_of(device)
+    raw = driver.stream()
+    source = ra.ones((SIZE,), dtype="uint8", device=device)
+    ra.synchronize(device)
+    stream = Stream(device, raw)
+    with use_stream(stream):
+        array, other = source.copy(), source.copy()
+        fakegpu.reset()
+        array[:8] = other[:8]
+        assert waits() == []  # the same object
+    reused = Stream(device, raw)
+    fakegpu.reset()
+    with use_stream(reused):
+        array[:8] = array[8:16]
+    assert set(waits()) == {raw}
+    fakegpu.reset()
+    array.__dlpack__(stream=raw)
+    assert waits() == [raw]
+    ra.synchronize(device)
+    del source, array, other, stream, reused
+    destroy(driver, raw)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_reads_in_ever_new_streams_do_not_pile_up(device: str) -> None:
+    """A write waits for the reads that have not finished, not for every read there was."""
+    driver = driver_of(device)
+    raw = driver.stream()
+    source = ra.ones((SIZE,), dtype="uint8", device=device)
+    ra.synchronize(device)
+    for _ in range(200):
+        with use_stream(Stream(device, raw)):
+            source.copy()
+        ra.synchronize(device)
+    fakegpu.reset()
+    with use_stream(Stream(device)):
+        source[...] = 2
+    assert len(waits()) < 40
+    ra.synchronize(device)
+    del source
+    destroy(driver, raw)
+
+
+# --- CUDA contexts other than the primary one
+
+
+class OtherContext:
+    """A context of cuCtxCreate() with a stream; the primary context is current again afterwards."""
+
+    def __init__(self, driver: Driver) -> None:
+        self.driver = driver
+        self.handle = driver.made("cuCtxCreate_v2", 0, 0)
+        self.stream = driver.stream()
+        driver("cuCtxPopCurrent_v2", None)
+
+    def copy(self, to: int, source: int) -> None:
+        self.driver("cuCtxPushCurrent_v2", self.handle)
+        self.driver.copy(to, source, self.stream, SIZE)
+        self.driver("cuCtxPopCurrent_v2", None)
+
+    def synchronize(self) -> None:
+        self.driver("cuCtxPushCurrent_v2", self.handle)
+        self.driver("cuCtxSynchronize")
+        self.driver("cuCtxPopCurrent_v2", None)
+
+    def destroy(self) -> None:
+        self.driver("cuCtxDestroy_v2", self.handle)
+
+
+@pytest.mark.parametrize("end", ["works on", "destroyed"])
+@pytest.mark.parametrize("kind", ["own", "imported"])
+def test_memory_is_kept_for_a_consumer_in_another_context(kind: str, end: str) -> None:
+    """Events and waits for a device cover its primary context only. Memory that a consumer reads in
+    another one is freed after a wait for that context, or after its end."""
+    driver = driver_of("cuda:0")
+    other = OtherContext(driver)
+    target = driver.memory(SIZE)
+    array, is_alive = seventh(kind, driver)
+    ra.synchronize("cuda:0")
+    array.__dlpack__(stream=other.stream)
+    fakegpu.hold(other.stream)
+    other.copy(target, address_of(array))
+    del array
+    gc.collect()
+    for _ in range(3):  # each allocation tries the deferred frees
+        ra.zeros((3,), device="cuda:0")
+    assert is_alive()
+    fakegpu.run()
+    assert fakegpu.peek(target, SIZE) == b"\7" * SIZE
+    if end == "destroyed":
+        other.synchronize()
+        other.destroy()
+    later = OtherContext(driver)
+    for _ in range(70):  # so many deferred frees make an allocation wait for the device
+        ra.zeros((3,), device="cuda:0").__dlpack__(stream=later.stream)
+    ra.zeros((3,), device="cuda:0")
+    assert not is_alive()
+    later.destroy()
+    if end != "destroyed":
+        other.destroy()
+    driver("cuMemFree_v2", target)
+
+
+def seventh(kind: str, driver: Driver) -> tuple[ra.Array, Callable[[], bool]]:
+    """An array of sevens, and whether its memory is still allocated or not yet given back."""
+    array = ra.full((SIZE,), 7, dtype="uint8", device="cuda:0")
+    address = address_of(array)
+    if kind == "own":
+        return array, lambda: any(m["handle"] == address for m in fakegpu.live("memory"))
+    owned = Owned(array)
+    return ra.from_dlpack(owned.tensor), lambda: not owned.freed
+
+
+# --- Captures
+
+
+@pytest.fixture(params=[f"{d} {m}" for d, m in itertools.product(DEVICES, MODES)])
+def case(request: pytest.FixtureRequest) -> tuple[str, Driver, int]:
+    device, _, mode = str(request.param).partition(" ")
+    return device, driver_of(device), MODES[mode]
+
+
+@pytest.mark.parametrize("way", ["stream=", "current stream"])
+def test_a_free_spares_the_capture_of_a_stream_that_was_given(case: Any, way: str) -> None:
+    """All work on the arrays was in that stream, so that the export has nothing to wait for."""
+    device, driver, mode = case
+    consumer = driver.stream()
+    source = ra.ones((SIZE,), dtype="uint8", device=device)
+    with use_stream(Stream(device, consumer)):
+        array = source.copy()
+        imported = ra.from_dlpack(Owned(source.copy()).tensor)
+    ra.synchronize(device)
+    with capturing(driver, consumer, mode) as capture:
+        for x in (array, imported):
+            if way == "stream=":
+                x.__dlpack__(stream=consumer)
+            else:
+                with use_stream(Stream(device, consumer)):
+                    ra._native._from_exchange_api(x)
+        del x, array, imported
+        gc.collect()
+        free = Stream(device)
+        with use_stream(free):
+            ra.zeros((SIZE,), device=device)
+        assert capture.state() == ACTIVE
+    ra.synchronize(device)
+    destroy(driver, consumer)
+
+
+# --- The GIL
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("use", ["none", "finished", "unfinished", "exported"])
+def test_the_last_reference_calls_the_driver_without_the_gil(device: str, use: str) -> None:
+    """For memory of refarray's and memory of another library."""
+    driver = driver_of(device)
+    consumer = driver.stream()
+    for foreign in (False, True):
+        array = ra.ones((SIZE,), dtype="uint8", device=device)
+        ra.synchronize(device)
+        if foreign:
+            array = ra.from_dlpack(Owned(array).tensor)
+        stream = Stream(device)
+        if use == "unfinished":
+            fakegpu.hold(stream.handle)
+        if use in ("finished", "unfinished"):
+            with use_stream(stream):
+                array[:8] = 3
+        if use == "exported":
+            array.__dlpack__(stream=consumer)
+        if use != "unfinished":
+            fakegpu.run()
+        before = len(fakegpu.trace())
+        del array
+        held = [r["call"] for r in fakegpu.trace()[before:] if r["gil"]]
+        assert held == [], (foreign, held)
+        fakegpu.run()
+    ra.synchronize(device)
+    destroy(driver, consumer)
+
+
+# --- The legacy default stream
+
+
+def test_a_free_does_not_make_the_legacy_stream_wait() -> None:
+    """It is other libraries' stream too: PyTorch works in it by default."""
+    array = ra.ones((SIZE,), dtype="uint8", device="cuda:0")  # in the legacy default stream
+    stream = Stream("cuda:0")
+    fakegpu.hold(stream.handle)
+    with use_stream(stream):
+        copy = array.copy()
+    before = len(fakegpu.trace())  # not reset(), which would release held work
+    del array
+    assert 1 not in waits(before)
+    fakegpu.run()
+    ra.synchronize("cuda:0")
+    assert copy.tolist() == [1] * SIZE
