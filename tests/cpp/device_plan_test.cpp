@@ -49,7 +49,7 @@ void run_steps(const DeviceSteps& steps, const Bytes& to, const Bytes& from) {
     expect_inside(footprint.src, from, step.name());
     const kernels::HostKernel* kernel = kernels::host_kernel(step.name());
     check(kernel != nullptr && step.grid > 0, step.name());
-    if (kernel != nullptr) kernel->run(step.params, step.grid);
+    if (kernel != nullptr) kernel->run(step.params, {{step.grid, 1, 1}});
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "runtime/kernels/cast.hpp"
@@ -12,53 +13,67 @@
 
 namespace refarray::runtime::kernels {
 
+/// The blocks of a launch and the threads of a block. The kernels read only their x indices.
+struct Geometry {
+  std::uint32_t grid[3] = {1, 1, 1};
+  std::uint32_t block[3] = {kBlock, 1, 1};
+};
+
 namespace detail {
 
 template <class Body, int kPhase>
-inline void run_phase(const Params& params, std::uint32_t block,
+inline void run_phase(const Params& params, std::uint32_t block, const Geometry& how,
                       typename Body::Shared& shared) noexcept {
-  for (std::uint32_t thread = 0; thread < kBlock; ++thread)
-    Body::template run<kPhase>(params, block, thread, shared);
+  for (std::uint32_t thread = 0; thread < how.block[0] * how.block[1] * how.block[2]; ++thread)
+    Body::template run<kPhase>(params, block, thread % how.block[0], shared);
 }
 
 /// Each phase is a loop over the threads of a block, so that barriers lie between two loops.
 template <class Body>
-inline void run_on_host(const Params& params, std::uint32_t grid) noexcept {
+inline void run_on_host(const Params& params, const Geometry& how) noexcept {
   typename Body::Shared shared;
-  for (std::uint32_t block = 0; block < grid; ++block) {
+  const std::uint64_t blocks = std::uint64_t{how.grid[0]} * how.grid[1] * how.grid[2];
+  for (std::uint64_t block = 0; block < blocks; ++block) {
     [&]<int... kPhases>(std::integer_sequence<int, kPhases...>) {
-      (run_phase<Body, kPhases>(params, block, shared), ...);
+      (run_phase<Body, kPhases>(params, static_cast<std::uint32_t>(block % how.grid[0]), how,
+                                shared),
+       ...);
     }(std::make_integer_sequence<int, Body::kPhases>{});
   }
 }
+
+template <class Body>
+inline constexpr std::size_t kSharedBytes =
+    std::is_empty_v<typename Body::Shared> ? 0 : sizeof(typename Body::Shared);
 
 }  // namespace detail
 
 struct HostKernel {
   const char* name;
-  void (*run)(const Params& params, std::uint32_t grid) noexcept;
+  void (*run)(const Params& params, const Geometry& how) noexcept;
+  std::size_t shared;  // bytes of static shared memory per block
 };
 
 /// In the order of kKernelNames.
 inline constexpr std::array<HostKernel, kKernelNames.size()> kHostKernels{{
-    {"refarray_strided_1", &detail::run_on_host<Strided<1>>},
-    {"refarray_strided_2", &detail::run_on_host<Strided<2>>},
-    {"refarray_strided_4", &detail::run_on_host<Strided<4>>},
-    {"refarray_strided_8", &detail::run_on_host<Strided<8>>},
-    {"refarray_strided_16", &detail::run_on_host<Strided<16>>},
-    {"refarray_fill_1", &detail::run_on_host<Fill<1>>},
-    {"refarray_fill_2", &detail::run_on_host<Fill<2>>},
-    {"refarray_fill_4", &detail::run_on_host<Fill<4>>},
-    {"refarray_fill_8", &detail::run_on_host<Fill<8>>},
-    {"refarray_fill_16", &detail::run_on_host<Fill<16>>},
-    {"refarray_tiled_1", &detail::run_on_host<Tiled<1>>},
-    {"refarray_tiled_2", &detail::run_on_host<Tiled<2>>},
-    {"refarray_tiled_4", &detail::run_on_host<Tiled<4>>},
-    {"refarray_tiled_8", &detail::run_on_host<Tiled<8>>},
-    {"refarray_rows", &detail::run_on_host<Rows>},
-    {"refarray_bits", &detail::run_on_host<Bits>},
-    {"refarray_fill_bits", &detail::run_on_host<FillBits>},
-    {"refarray_cast", &detail::run_on_host<Cast>},
+    {"refarray_strided_1", &detail::run_on_host<Strided<1>>, detail::kSharedBytes<Strided<1>>},
+    {"refarray_strided_2", &detail::run_on_host<Strided<2>>, detail::kSharedBytes<Strided<2>>},
+    {"refarray_strided_4", &detail::run_on_host<Strided<4>>, detail::kSharedBytes<Strided<4>>},
+    {"refarray_strided_8", &detail::run_on_host<Strided<8>>, detail::kSharedBytes<Strided<8>>},
+    {"refarray_strided_16", &detail::run_on_host<Strided<16>>, detail::kSharedBytes<Strided<16>>},
+    {"refarray_fill_1", &detail::run_on_host<Fill<1>>, detail::kSharedBytes<Fill<1>>},
+    {"refarray_fill_2", &detail::run_on_host<Fill<2>>, detail::kSharedBytes<Fill<2>>},
+    {"refarray_fill_4", &detail::run_on_host<Fill<4>>, detail::kSharedBytes<Fill<4>>},
+    {"refarray_fill_8", &detail::run_on_host<Fill<8>>, detail::kSharedBytes<Fill<8>>},
+    {"refarray_fill_16", &detail::run_on_host<Fill<16>>, detail::kSharedBytes<Fill<16>>},
+    {"refarray_tiled_1", &detail::run_on_host<Tiled<1>>, detail::kSharedBytes<Tiled<1>>},
+    {"refarray_tiled_2", &detail::run_on_host<Tiled<2>>, detail::kSharedBytes<Tiled<2>>},
+    {"refarray_tiled_4", &detail::run_on_host<Tiled<4>>, detail::kSharedBytes<Tiled<4>>},
+    {"refarray_tiled_8", &detail::run_on_host<Tiled<8>>, detail::kSharedBytes<Tiled<8>>},
+    {"refarray_rows", &detail::run_on_host<Rows>, detail::kSharedBytes<Rows>},
+    {"refarray_bits", &detail::run_on_host<Bits>, detail::kSharedBytes<Bits>},
+    {"refarray_fill_bits", &detail::run_on_host<FillBits>, detail::kSharedBytes<FillBits>},
+    {"refarray_cast", &detail::run_on_host<Cast>, detail::kSharedBytes<Cast>},
 }};
 
 /// nullptr for an unknown name.

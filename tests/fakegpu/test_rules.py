@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
+RULES = ("order", "memory", "capture", "drivers", "launches")
 
 
 @pytest.mark.not_sanitized("under a sanitizer, expected crashes become reports")
-@pytest.mark.parametrize("rules", ["order", "memory", "capture", "drivers"])
+@pytest.mark.parametrize("rules", RULES)
 def test_the_rules_hold(rules: str) -> None:
     command = [sys.executable, "-X", "faulthandler", "-m", "pytest", "-q", "-c", os.devnull]
     options = ["--rootdir=rules", "-p", "no:cacheprovider", "-p", "no:xdist"]

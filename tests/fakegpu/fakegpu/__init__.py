@@ -17,6 +17,7 @@ __all__ = [
     "CUDA_VERSIONS",
     "DEFAULTS",
     "HIP_VERSIONS",
+    "PERSONALITIES",
     "Drivers",
     "calls",
     "configure",
@@ -62,6 +63,15 @@ DEFAULTS: dict[str, int | bool | str] = {
     "delay": 0,  # maximum delay before each operation, in microseconds
     "seed": 1,
     "hang_milliseconds": 30_000,
+}
+
+#: The drivers that tests run on, by name: arguments of `load()`. The last one is the strictest.
+PERSONALITIES: dict[str, dict[str, Any]] = {
+    "cuda12.8-hip6.3": {},
+    "cuda12.0-hip5.2": {"cuda_version": 12000, "hip_version": "5.2"},
+    "cuda11.4-hip7.0": {"cuda_version": 11040, "hip_version": "7.0"},
+    "nopools-hip10.0": {"pools": 0, "hip_version": "10.0"},
+    "latest-first": {"order": "latest", "reuse": 1},
 }
 
 Record = dict[str, Any]

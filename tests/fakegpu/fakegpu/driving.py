@@ -11,6 +11,20 @@ NON_BLOCKING = 1
 DISABLE_TIMING = 2
 
 
+#: Blocks of the grid, threads of a block, and bytes of dynamic shared memory of a launch.
+Geometry = tuple[tuple[int, int, int], tuple[int, int, int], int]
+ONE_BLOCK: Geometry = ((1, 1, 1), (1, 1, 1), 0)
+
+
+def bundle(device: str = "gfx90a", *kernels: str) -> bytes:
+    """A bundle with a code object for one AMD device that has the kernels' descriptors."""
+    code = b"\x7fELF\0" + b"".join(f"{name}.kd\0".encode() for name in kernels)
+    name = f"hipv4-amdgcn-amd-amdhsa--{device}".encode()
+    begin = 24 + 8 + 24 + len(name)
+    entry = b"".join(number.to_bytes(8, "little") for number in (1, begin, len(code), len(name)))
+    return b"__CLANG_OFFLOAD_BUNDLE__" + entry + name + code
+
+
 class DriverError(Exception):
     """A driver function failed."""
 
@@ -50,6 +64,50 @@ class Driver:
         self(name, out, *arguments)
         return out.value
 
+    #: The beginning of the functions' names.
+    prefix = ""
+    #: An image without kernels: every module has the sample kernels of the simulation.
+    image = b""
+
+    def event(self, flags: int = DISABLE_TIMING) -> int:
+        raise NotImplementedError
+
+    def record(self, event: int, stream: int) -> None:
+        self(f"{self.prefix}EventRecord", event, stream)
+
+    def wait(self, stream: int, event: int) -> None:
+        self(f"{self.prefix}StreamWaitEvent", stream, event, 0)
+
+    def synchronize(self, stream: int) -> None:
+        self(f"{self.prefix}StreamSynchronize", stream)
+
+    def after(self, consumer: int, producer: int) -> None:
+        """Orders the consumer's later work after the producer's work so far."""
+        event = self.event()
+        self.record(event, producer)
+        self.wait(consumer, event)
+        self(f"{self.prefix}EventDestroy" + ("_v2" if self.prefix == "cu" else ""), event)
+
+    def kernel(self, name: str, image: bytes = b"") -> int:
+        module = self.made(f"{self.prefix}ModuleLoadData", image or self.image)
+        return self.made(f"{self.prefix}ModuleGetFunction", module, name.encode())
+
+    def launch_code(
+        self, function: int, stream: int, parameters: list[bytes], geometry: Geometry = ONE_BLOCK
+    ) -> int:
+        """The status of launching a kernel."""
+        values = [ctypes.create_string_buffer(value, len(value)) for value in parameters]
+        addresses = (ctypes.c_void_p * len(values))(*(ctypes.addressof(one) for one in values))
+        name = "cuLaunchKernel" if self.prefix == "cu" else "hipModuleLaunchKernel"
+        grid, block, shared = geometry
+        return self.code(name, function, *grid, *block, shared, stream, addresses, None)
+
+    def launch(self, function: int, stream: int, *values: int) -> None:
+        """Launches a kernel with one block; its parameters are 64-bit numbers."""
+        parameters = [value.to_bytes(8, "little") for value in values]
+        if code := self.launch_code(function, stream, parameters):
+            raise DriverError("launch", code)
+
 
 class Cuda(Driver):
     """The CUDA driver; device 0's primary context is current."""
@@ -61,6 +119,9 @@ class Cuda(Driver):
         self("cuDeviceGetCount", count)
         self.contexts = [self.made("cuDevicePrimaryCtxRetain", i) for i in range(count.value)]
         self("cuCtxPushCurrent_v2", self.contexts[0])
+
+    prefix = "cu"
+    image = b".version 6.0"
 
     def use(self, device: int) -> None:
         self("cuCtxSetCurrent", self.contexts[device])
@@ -89,38 +150,21 @@ class Cuda(Driver):
     def copy(self, to: int, source: int, stream: int, size: int = 256) -> None:
         self("cuMemcpyAsync", to, source, size, stream)
 
-    def record(self, event: int, stream: int) -> None:
-        self("cuEventRecord", event, stream)
-
-    def wait(self, stream: int, event: int) -> None:
-        self("cuStreamWaitEvent", stream, event, 0)
-
-    def after(self, consumer: int, producer: int) -> None:
-        """Orders the consumer's later work after the producer's work so far."""
-        event = self.event()
-        self.record(event, producer)
-        self.wait(consumer, event)
-        self("cuEventDestroy_v2", event)
-
-    def synchronize(self, stream: int) -> None:
-        self("cuStreamSynchronize", stream)
-
-    def kernel(self, name: str) -> int:
-        module = self.made("cuModuleLoadData", b".version 6.0")
-        return self.made("cuModuleGetFunction", module, name.encode())
-
-    def launch(self, function: int, stream: int, *values: int) -> None:
-        """Launches a kernel with one block; its parameters are 64-bit numbers."""
-        numbers = [Number(value) for value in values]
-        addresses = (ctypes.c_void_p * len(numbers))(*(ctypes.addressof(n) for n in numbers))
-        self("cuLaunchKernel", function, 1, 1, 1, 1, 1, 1, 0, stream, addresses, None)
-
 
 class Hip(Driver):
     """The HIP runtime; device 0 is current."""
 
+    prefix = "hip"
+    image = bundle()
+
     def use(self, device: int) -> None:
         self("hipSetDevice", device)
+
+    def pinned(self, size: int = 256) -> int:
+        return self.made("hipHostMalloc", size, 1)
+
+    def managed(self, size: int = 256) -> int:
+        return self.made("hipMallocManaged", size, 1)
 
     def stream(self, flags: int = NON_BLOCKING) -> int:
         return self.made("hipStreamCreateWithFlags", flags)
@@ -136,9 +180,3 @@ class Hip(Driver):
 
     def copy(self, to: int, source: int, stream: int, size: int = 256) -> None:
         self("hipMemcpyAsync", to, source, size, 4, stream)
-
-    def record(self, event: int, stream: int) -> None:
-        self("hipEventRecord", event, stream)
-
-    def wait(self, stream: int, event: int) -> None:
-        self("hipStreamWaitEvent", stream, event, 0)

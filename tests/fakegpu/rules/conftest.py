@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,6 +28,37 @@ def cuda() -> Iterator[Cuda]:
 @pytest.fixture
 def hip() -> Iterator[Hip]:
     yield Hip(fakegpu.load(hip=2).hip)
+    fakegpu.configure(**fakegpu.DEFAULTS)
+
+
+def personalities() -> Iterator[Any]:
+    for name, settings in fakegpu.PERSONALITIES.items():
+        yield pytest.param(settings, id=name)
+
+
+@pytest.fixture(params=personalities())
+def each_cuda(request: pytest.FixtureRequest) -> Iterator[Cuda]:
+    """The CUDA driver in every personality."""
+    yield Cuda(fakegpu.load(**request.param).cuda)
+    fakegpu.configure(**fakegpu.DEFAULTS)
+
+
+@pytest.fixture(params=personalities())
+def each_hip(request: pytest.FixtureRequest) -> Iterator[Hip]:
+    """The HIP runtime in every personality."""
+    yield Hip(fakegpu.load(hip=2, **request.param).hip)
+    fakegpu.configure(**fakegpu.DEFAULTS)
+
+
+@pytest.fixture(
+    params=[(vendor, *one.values) for vendor in (Cuda, Hip) for one in personalities()],
+    ids=[f"{vendor}-{name}" for vendor in ("cuda", "hip") for name in fakegpu.PERSONALITIES],
+)
+def each(request: pytest.FixtureRequest) -> Iterator[Cuda | Hip]:
+    """Both drivers in every personality."""
+    vendor, settings = request.param
+    files = fakegpu.load(hip=2, **settings)
+    yield vendor(files.cuda if vendor is Cuda else files.hip)
     fakegpu.configure(**fakegpu.DEFAULTS)
 
 

@@ -26,14 +26,18 @@ struct FakegpuTouch {
   int write;
 };
 
-/// A kernel: its name, parameter sizes, body and accesses. `touches` fills at most `room` entries
-/// and returns how many there are.
+/// A kernel: its name, parameter sizes, body, accesses and needs. `touches` fills at most `room`
+/// entries and returns how many there are.
 struct FakegpuKernel {
   const char* name;
   const std::size_t* parameter_bytes;
   std::size_t parameters;
   void (*run)(const FakegpuLaunch* launch);
   std::size_t (*touches)(const FakegpuLaunch* launch, FakegpuTouch* out, std::size_t room);
+  unsigned max_threads;      // of a block; a launch with more fails. 0: no limit of its own
+  std::size_t shared_bytes;  // static shared memory of a block
+  /// Why the kernel is not meant for a grid, block or dynamic shared memory; nullptr if it is.
+  const char* (*refuse)(const FakegpuLaunch* launch);
 };
 
 /// Registers a kernel, replacing one with the same name. The pointers must stay valid.

@@ -1,11 +1,14 @@
 // Modules, kernel launches and host functions: kernels run as host code.
 #include <cstring>
+#include <numeric>
 
 #include "machine/capture.hpp"
 #include "machine/driver.hpp"
 
 namespace fakegpu {
 namespace {
+
+constexpr unsigned kMaxThreads = 1024;  // of a block
 
 /// Copies of a launch's parameters, and the address of each.
 struct Parameters {
@@ -57,14 +60,78 @@ std::vector<Touch> touches_of(const Kernel& kernel, const FakegpuLaunch& launch)
   return touches;
 }
 
+/// The sample kernels are in every module.
+bool is_in(const Image& image, const Kernel& kernel) {
+  return std::strncmp(kernel.name, "fakegpu_", 8) == 0 || image.kernels.contains(kernel.name);
+}
+
+std::size_t parameter_bytes(const Image& image, const Kernel& kernel) {
+  const auto found = image.kernels.find(kernel.name);
+  return found == image.kernels.end() ? 0 : found->second.parameter_bytes;
+}
+
+std::size_t total_bytes(const Kernel& kernel) {
+  return std::accumulate(kernel.parameter_bytes, kernel.parameter_bytes + kernel.parameters,
+                         std::size_t{0});
+}
+
+/// The most threads of a block that the kernel was compiled for.
+unsigned max_threads(const Function& function) {
+  const Kernel& kernel = *function.kernel;
+  const auto found = function.module->image.kernels.find(kernel.name);
+  const unsigned said =
+      found == function.module->image.kernels.end() ? 0 : found->second.max_threads;
+  unsigned most = kMaxThreads;
+  for (const unsigned one : {said, kernel.max_threads})
+    if (one != 0 && one < most) most = one;
+  return most;
+}
+
+/// Why the device cannot run such a launch; nullptr if it can.
+const char* impossible(const Call& call, const Function& function, const FakegpuLaunch& how) {
+  static constexpr unsigned kMaxBlock[3] = {1024, 1024, 64};
+  const bool cuda = call.vendor == Vendor::kCuda;
+  std::uint64_t threads = 1;
+  for (int i = 0; i < 3; ++i) {
+    const unsigned most = i > 0 ? 65535 : 2147483647;
+    if (how.grid[i] == 0 || how.grid[i] > most) return "a grid that no device has";
+    if (how.block[i] == 0 || how.block[i] > kMaxBlock[i]) return "a block that no device has";
+    threads *= how.block[i];
+    // documented: HIP supports fewer than 2^32 threads in each dimension
+    if (!cuda && (std::uint64_t{how.grid[i]} * how.block[i]) >> 32 != 0)
+      return "2^32 or more threads in a dimension";
+  }
+  if (threads > max_threads(function)) return "more threads in a block than the kernel's limit";
+  if (function.kernel->shared_bytes + how.shared_bytes > (cuda ? 49152 : 65536))
+    return "more shared memory than a block has";
+  return nullptr;
+}
+
+int check_geometry(Call& call, const Function& function, const FakegpuLaunch& how) {
+  call.note("grid", how.grid[0]).note("block", how.block[0]).note("shared", how.shared_bytes);
+  if (const char* why = impossible(call, function, how)) {
+    call.violation("wrong-launch", why);
+    return kInvalidValue;
+  }
+  // the device runs it all the same, as launched
+  const char* why = function.kernel->refuse == nullptr ? nullptr : function.kernel->refuse(&how);
+  if (why != nullptr) call.violation("wrong-launch", why);
+  return kSuccess;
+}
+
 }  // namespace
 
 int module_load(Call& call, Handle* out, const void* image) {
   Context* context = current_context(call);
   if (context == nullptr) return kInvalidContext;
   if (image == nullptr || out == nullptr) return kInvalidValue;
+  Image read;
+  const int code = read_image(call.vendor, call.machine.settings.cuda_version, image, read);
+  if (read.wrong != nullptr) call.violation("wrong-image", read.wrong);
+  if (code != kSuccess) return code;
   Module* module = call.machine.modules.add();
   module->context = context;
+  module->image = std::move(read);
   *out = module->handle;
   call.note("device", context->device->ordinal).note("module", *out);
   return kSuccess;
@@ -83,7 +150,10 @@ int module_function(Call& call, Handle* out, Handle handle, const char* name) {
   if (name == nullptr || out == nullptr) return kInvalidValue;
   call.note("kernel", name);
   const Kernel* kernel = find_kernel(name);
-  if (kernel == nullptr) return kNotFound;
+  if (kernel == nullptr || !is_in(module->image, *kernel)) return kNotFound;
+  const std::size_t bytes = parameter_bytes(module->image, *kernel);
+  if (bytes != 0 && bytes != total_bytes(*kernel))
+    call.violation("wrong-image", "the image's kernel has parameters of another size");
   Function* function = call.machine.functions.add();
   function->module = module;
   function->kernel = kernel;
@@ -106,9 +176,7 @@ int launch(Call& call, Handle handle, const unsigned (&grid)[3], const unsigned 
     call.violation("wrong-device-launch", "a kernel of one context on a stream of another");
     return kInvalidHandle;
   }
-  for (int i = 0; i < 3; ++i)
-    if (grid[i] == 0 || block[i] == 0 || (i > 0 && grid[i] > 65535)) return kInvalidValue;
-  if (block[0] * block[1] * block[2] > 1024) return kInvalidValue;
+  if (parameters != nullptr && extra != nullptr) return kInvalidValue;
   std::vector<void*> unpacked;
   if (parameters == nullptr && extra != nullptr) {
     if (!from_buffer(kernel, extra, unpacked)) return kInvalidValue;
@@ -121,7 +189,7 @@ int launch(Call& call, Handle handle, const unsigned (&grid)[3], const unsigned 
                           {block[0], block[1], block[2]},
                           shared_bytes,
                           copies->addresses.data()};
-  call.note("grid", grid[0]).note("block", block[0]);
+  if (const int code = check_geometry(call, *function, how)) return code;
   return submit(call, *stream,
                 {[how, copies, run = kernel.run] { run(&how); }, touches_of(kernel, how)}, true);
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "machine/images.hpp"
 #include "machine/kernels.hpp"
 #include "machine/op.hpp"
 #include "memory/memory.hpp"
@@ -121,6 +122,7 @@ struct Module {
   std::uint64_t handle = 0;
   bool alive = true;
   Context* context = nullptr;
+  Image image{};
 };
 
 struct Function {

@@ -44,9 +44,9 @@ constexpr std::size_t kIncrementBytes[] = {8, 8};
 constexpr std::size_t kCopyBytes[] = {8, 8, 8};
 
 [[gnu::constructor]] void register_samples() {
-  const FakegpuKernel increment_kernel{"fakegpu_increment", kIncrementBytes, 2, increment,
-                                       increment_touches};
-  const FakegpuKernel copy_kernel{"fakegpu_copy", kCopyBytes, 3, copy, copy_touches};
+  const FakegpuKernel increment_kernel{
+      "fakegpu_increment", kIncrementBytes, 2, increment, increment_touches, 0, 0, nullptr};
+  const FakegpuKernel copy_kernel{"fakegpu_copy", kCopyBytes, 3, copy, copy_touches, 0, 0, nullptr};
   fakegpu_register_kernel(&increment_kernel);
   fakegpu_register_kernel(&copy_kernel);
 }
