@@ -49,6 +49,7 @@ DEFAULTS: dict[str, int | bool | str] = {
     "device_bytes": 2**31,  # the memory of each device
     "pools": True,
     "managed": True,
+    "concurrent_managed": True,  # False: the host may not touch it while any kernel runs
     "peers": True,
     "cuda_free_waits": False,  # cuMemFree may wait; programs must not rely on it
     "hip_free_waits": True,

@@ -70,7 +70,9 @@ class Driver:
     image = b""
 
     def event(self, flags: int = DISABLE_TIMING) -> int:
-        raise NotImplementedError
+        return self.made(
+            "cuEventCreate" if self.prefix == "cu" else "hipEventCreateWithFlags", flags
+        )
 
     def record(self, event: int, stream: int) -> None:
         self(f"{self.prefix}EventRecord", event, stream)
@@ -129,9 +131,6 @@ class Cuda(Driver):
     def stream(self, flags: int = NON_BLOCKING) -> int:
         return self.made("cuStreamCreate", flags)
 
-    def event(self, flags: int = DISABLE_TIMING) -> int:
-        return self.made("cuEventCreate", flags)
-
     def memory(self, size: int = 256) -> int:
         return self.made("cuMemAlloc_v2", size)
 
@@ -168,9 +167,6 @@ class Hip(Driver):
 
     def stream(self, flags: int = NON_BLOCKING) -> int:
         return self.made("hipStreamCreateWithFlags", flags)
-
-    def event(self, flags: int = DISABLE_TIMING) -> int:
-        return self.made("hipEventCreateWithFlags", flags)
 
     def memory(self, size: int = 256) -> int:
         return self.made("hipMalloc", size)

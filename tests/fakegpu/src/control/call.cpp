@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "machine/capture.hpp"
+#include "memory/watch.hpp"
 
 namespace fakegpu {
 namespace {
@@ -38,6 +39,11 @@ bool& in_host_function() {
   return inside;
 }
 
+bool& in_call() {
+  static thread_local bool inside = false;
+  return inside;
+}
+
 bool& null_is_per_thread() {
   static thread_local bool inside = false;
   return inside;
@@ -53,6 +59,7 @@ Call::Call(Vendor vendor_called, const char* name, unsigned traits, const void* 
       caller_(caller) {
   if (machine.forked) return;  // a thread that does not exist in the child may have held the lock
   gil_ = holds_gil();
+  in_call() = true;
   guard_ = std::unique_lock(machine.lock);
   number = log.begin_call();
 }
@@ -124,6 +131,9 @@ void Call::wait(const Snapshot& what) {
   join(what.clock);
 }
 
-void Call::join(const Clock& clock) { machine.clock().join(clock); }
+void Call::join(const Clock& clock) {
+  machine.clock().join(clock);
+  watch_closed(machine);
+}
 
 }  // namespace fakegpu

@@ -25,12 +25,17 @@ enum Trait : unsigned {
 
 /// True in a thread that is running a host function, which must not call the driver.
 bool& in_host_function();
+/// True while this thread is in a driver function.
+bool& in_call();
 /// True while this thread is inside a `_ptsz` entry point.
 bool& null_is_per_thread();
 
 class Call {
  public:
   Call(Vendor vendor, const char* name, unsigned traits, const void* caller);
+  ~Call() { in_call() = false; }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
 
   /// The status if the call fails before doing anything, else 0.
   int check();

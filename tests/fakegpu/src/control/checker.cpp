@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "memory/watch.hpp"
+
 namespace fakegpu {
 namespace {
 
@@ -80,6 +82,26 @@ void check_place(Call& call, const Accessor& accessor, const Allocation& allocat
                    bytes);
 }
 
+/// Managed memory on devices that cannot share it with the host, and its association.
+void check_managed(Call& call, const Accessor& accessor, const Allocation& allocation,
+                   const Touch& touch) {
+  Machine& machine = call.machine;
+  if (allocation.kind != MemoryKind::kManaged || machine.settings.concurrent_managed) return;
+  const std::uint64_t bytes = touch.end - touch.begin;
+  if (accessor.context == nullptr) {
+    if (!may_touch_managed(machine, allocation))
+      call.violation("managed-access", "the host touches managed memory while a kernel may run", 0,
+                     touch.begin, bytes);
+    return;
+  }
+  const bool wrong = allocation.attached == kAttachHost ||
+                     (allocation.attached == kAttachSingle &&
+                      allocation.attached_to->component != accessor.moment.component);
+  if (accessor.kernel && wrong)
+    call.violation("managed-attach", "a kernel uses managed memory that its stream may not use", 0,
+                   touch.begin, bytes);
+}
+
 Access access_of(Call& call, const Accessor& accessor, const Allocation& allocation, Kind kind) {
   return {allocation.begin, allocation.end(), kind, accessor.moment, call.number};
 }
@@ -102,10 +124,12 @@ void check_touch(Call& call, const Accessor& accessor, const Touch& touch) {
     return;
   }
   check_place(call, accessor, *allocation, touch);
+  check_managed(call, accessor, *allocation, touch);
   const Access access{touch.begin, touch.end, touch.write ? Kind::kWrite : Kind::kRead,
                       accessor.moment, call.number};
   check_order(call, accessor, *allocation, access);
   record_access(*allocation, access, *accessor.clock);
+  watch(machine, *allocation);
 }
 
 void check_allocation(Call& call, const Accessor& accessor, Allocation& allocation) {

@@ -24,6 +24,7 @@ const std::map<std::string, Setter>& setters() {
       {"hip_version", [](Settings& s, std::int64_t v) { s.hip_version = static_cast<int>(v); }},
       {"pools", [](Settings& s, std::int64_t v) { s.pools = v != 0; }},
       {"managed", [](Settings& s, std::int64_t v) { s.managed = v != 0; }},
+      {"concurrent_managed", [](Settings& s, std::int64_t v) { s.concurrent_managed = v != 0; }},
       {"peers", [](Settings& s, std::int64_t v) { s.peers = v != 0; }},
       {"cuda_free_waits", [](Settings& s, std::int64_t v) { s.cuda_free_waits = v != 0; }},
       {"hip_free_waits", [](Settings& s, std::int64_t v) { s.hip_free_waits = v != 0; }},

@@ -99,6 +99,7 @@ int cuMemHostRegister_v2(void* pointer, std::size_t bytes, unsigned flags);
 int cuMemHostUnregister(void* pointer);
 int cuMemHostGetDevicePointer_v2(Handle* device, void* pointer, unsigned flags);
 int cuMemAllocManaged(Handle* pointer, std::size_t bytes, unsigned flags);
+int cuStreamAttachMemAsync(Handle stream, Handle pointer, std::size_t bytes, unsigned flags);
 int cuMemGetAddressRange_v2(Handle* base, std::size_t* bytes, Handle pointer);
 int cuMemAllocAsync(Handle* pointer, std::size_t bytes, Handle stream);
 int cuMemAllocFromPoolAsync(Handle* pointer, std::size_t bytes, Handle pool, Handle stream);

@@ -79,6 +79,11 @@ int cuMemAllocManaged(Handle* pointer, std::size_t bytes, unsigned flags) {
   });
 }
 
+int cuStreamAttachMemAsync(Handle stream, Handle pointer, std::size_t bytes, unsigned flags) {
+  return call(kCuda, "cuStreamAttachMemAsync", kPlain,
+              [&](Call& at) { return attach(at, stream, pointer, bytes, flags); });
+}
+
 int cuMemGetAddressRange_v2(Handle* base, std::size_t* bytes, Handle pointer) {
   return call(kCuda, "cuMemGetAddressRange", kPlain,
               [&](Call& at) { return address_range(at, pointer, base, bytes); });

@@ -98,6 +98,7 @@ void add_memory(std::vector<Symbol>& all) {
                          plain<cuMemHostUnregister>("cuMemHostUnregister", 4000),
                          plain<cuMemHostGetDevicePointer_v2>("cuMemHostGetDevicePointer", 3020),
                          plain<cuMemAllocManaged>("cuMemAllocManaged", 6000),
+                         streamed<cuStreamAttachMemAsync>("cuStreamAttachMemAsync", 6000),
                          plain<cuMemGetAddressRange_v2>("cuMemGetAddressRange", 3020),
                          streamed<cuMemAllocAsync>("cuMemAllocAsync", 11020),
                          streamed<cuMemAllocFromPoolAsync>("cuMemAllocFromPoolAsync", 11020),

@@ -42,6 +42,7 @@ int hipHostRegister(void* pointer, std::size_t bytes, unsigned flags);
 int hipHostUnregister(void* pointer);
 int hipHostGetDevicePointer(void** device, void* pointer, unsigned flags);
 int hipMallocManaged(void** pointer, std::size_t bytes, unsigned flags);
+int hipStreamAttachMemAsync(Handle stream, void* pointer, std::size_t bytes, unsigned flags);
 int hipMallocAsync(void** pointer, std::size_t bytes, Handle stream);
 int hipMallocFromPoolAsync(void** pointer, std::size_t bytes, Handle pool, Handle stream);
 int hipFreeAsync(void* pointer, Handle stream);

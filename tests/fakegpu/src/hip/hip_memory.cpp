@@ -113,6 +113,11 @@ int hipMallocManaged(void** pointer, std::size_t bytes, unsigned flags) {
   });
 }
 
+int hipStreamAttachMemAsync(Handle stream, void* pointer, std::size_t bytes, unsigned flags) {
+  return call(kHip, "hipStreamAttachMemAsync", kPlain,
+              [&](Call& at) { return attach(at, stream, number(pointer), bytes, flags); });
+}
+
 int hipMallocAsync(void** pointer, std::size_t bytes, Handle stream) {
   return call(kHip, "hipMallocAsync", kPlain, [&](Call& at) {
     return memory_allocate_async(at, out(pointer), bytes, nullptr, stream);

@@ -19,6 +19,19 @@ class Clock {
     for (std::size_t i = 0; i < other.at_.size(); ++i) at_[i] = std::max(at_[i], other.at_[i]);
   }
 
+  /// Every point in time of the other clock is in this one.
+  bool reaches(const Clock& other) const {
+    for (std::size_t i = 0; i < other.at_.size(); ++i)
+      if (of(i) < other.at_[i]) return false;
+    return true;
+  }
+
+  /// Only the one component: what a stream has queued, without what that waits for.
+  void raise(std::size_t component, std::uint32_t time) {
+    if (at_.size() <= component) at_.resize(component + 1);
+    at_[component] = std::max(at_[component], time);
+  }
+
   std::uint32_t tick(std::size_t component) {
     if (at_.size() <= component) at_.resize(component + 1);
     return ++at_[component];

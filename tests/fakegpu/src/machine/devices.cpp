@@ -108,7 +108,8 @@ int device_attribute(Call& call, int* value, int attribute, int ordinal) {
   const Settings& settings = call.machine.settings;
   const bool cuda = call.vendor == Vendor::kCuda;
   if (attribute == (cuda ? 115 : 88)) *value = settings.pools;
-  if (attribute == (cuda ? 83 : 24) || attribute == (cuda ? 89 : 9)) *value = settings.managed;
+  if (attribute == (cuda ? 83 : 24)) *value = settings.managed;
+  if (attribute == (cuda ? 89 : 9)) *value = settings.managed && settings.concurrent_managed;
   if (attribute == (cuda ? 33 : 67)) *value = ordinal + 1;  // PCI bus id
   return kSuccess;
 }

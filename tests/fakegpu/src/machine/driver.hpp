@@ -18,7 +18,7 @@ int find_event(Call& call, Handle handle, Event*& event);
 int find_device(Call& call, int ordinal, Device*& device);
 
 /// Queues or captures work, after checking each declared access.
-int submit(Call& call, Stream& stream, Job job, bool kernel = false);
+int submit(Call& call, Stream& stream, Job job);
 
 // Streams.
 int stream_create(Call& call, Handle* out, unsigned flags, int priority);
@@ -54,6 +54,8 @@ int memory_allocate_async(Call& call, Handle* out, std::size_t bytes, Pool* pool
 int memory_free_async(Call& call, Handle pointer, Handle stream);
 int host_register(Call& call, void* pointer, std::size_t bytes);
 int host_unregister(Call& call, void* pointer);
+/// Associates managed memory with a stream, with the host or with everything.
+int attach(Call& call, Handle stream, Handle pointer, std::size_t bytes, unsigned flags);
 int pool_create(Call& call, Handle* out, int ordinal);
 int pool_destroy(Call& call, Handle pool);
 int find_pool(Call& call, Handle handle, Pool*& pool);

@@ -191,7 +191,7 @@ int launch(Call& call, Handle handle, const unsigned (&grid)[3], const unsigned 
                           copies->addresses.data()};
   if (const int code = check_geometry(call, *function, how)) return code;
   return submit(call, *stream,
-                {[how, copies, run = kernel.run] { run(&how); }, touches_of(kernel, how)}, true);
+                {[how, copies, run = kernel.run] { run(&how); }, touches_of(kernel, how), true});
 }
 
 int launch_host(Call& call, Handle stream_handle, void (*function)(void*), void* data) {

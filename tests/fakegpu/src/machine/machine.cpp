@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "memory/watch.hpp"
+
 namespace fakegpu {
 namespace {
 
@@ -42,6 +44,7 @@ void Machine::make_devices(Vendor vendor, int count) {
 void Machine::switch_on() {
   make_devices(Vendor::kCuda, settings.cuda_devices);
   make_devices(Vendor::kHip, settings.hip_devices);
+  install_watch();
   apply();
 }
 
@@ -72,6 +75,7 @@ void Machine::switch_off() {
   graphs.clear();
   captures.clear();
   ops_.clear();
+  closed.clear();
   memory.forget();
   host_clock = {};
   thread_clocks.clear();

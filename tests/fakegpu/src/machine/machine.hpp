@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,8 @@ struct Settings {
   std::uint64_t device_bytes = std::uint64_t{2} << 30;
   bool pools = true;
   bool managed = true;
-  bool peers = true;  // cuDeviceCanAccessPeer returns 1
+  bool concurrent_managed = true;  // the host may touch managed memory while kernels run
+  bool peers = true;               // cuDeviceCanAccessPeer returns 1
   // CUDA documents "may perform implicit synchronization", so programs must not rely on it
   bool cuda_free_waits = false;
   bool hip_free_waits = true;
@@ -72,6 +74,8 @@ class Machine {
   Table<Function> functions{0x60};
   Table<Graph> graphs{0x70};
   std::deque<std::unique_ptr<Capture>> captures;
+  std::set<Allocation*> closed;  // host memory that the host may not access, or only read, now
+  std::mutex pages;              // held while pages of host memory are opened or closed
   std::atomic<bool> forked{false};
   bool deinitialized = false;
   bool cuda_initialized = false;

@@ -35,6 +35,7 @@ struct Device {
   Context* primary = nullptr;
   Pool* default_pool = nullptr;
   Pool* pool = nullptr;
+  Clock kernels{};  // all launches so far
 };
 
 /// The work an event or a wait refers to: everything queued up to one point.
@@ -80,6 +81,7 @@ struct Touch {
 struct Job {
   Op::Work run{};
   std::vector<Touch> touches{};
+  bool kernel = false;
 };
 
 struct Graph {
@@ -99,6 +101,7 @@ struct Stream {
   std::size_t component = 0;
   Clock clock{};
   const Op* last = nullptr;
+  Clock kernels{};  // its launches so far
   Capture* capture = nullptr;
   std::set<std::uint64_t> captured{};  // the capture nodes its next node follows
   std::unique_ptr<Worker> worker = std::make_unique<Worker>();

@@ -69,7 +69,8 @@ void Worker::push(Op* op) {
 void Worker::start() {
   sigset_t all;
   sigset_t before;
-  sigfillset(&all);  // signals are delivered to the program's threads
+  sigfillset(&all);          // signals are delivered to the program's threads
+  sigdelset(&all, SIGSEGV);  // of host functions that touch closed pages
   pthread_sigmask(SIG_SETMASK, &all, &before);
   thread_ = std::thread([this] { loop(); });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);

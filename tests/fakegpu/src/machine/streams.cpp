@@ -3,6 +3,7 @@
 
 #include "machine/capture.hpp"
 #include "machine/driver.hpp"
+#include "memory/watch.hpp"
 
 namespace fakegpu {
 namespace {
@@ -47,7 +48,7 @@ int find_stream(Call& call, Handle handle, Stream*& stream) {
   return kSuccess;
 }
 
-int submit(Call& call, Stream& stream, Job job, bool kernel) {
+int submit(Call& call, Stream& stream, Job job) {
   if (stream.capture != nullptr) return capture_job(stream, std::move(job));
   if (const int code = refuse_implicit(stream, true)) return code;
   Machine& machine = call.machine;
@@ -56,7 +57,13 @@ int submit(Call& call, Stream& stream, Job job, bool kernel) {
   };
   machine.next_call = call.number;
   machine.enqueue(stream, std::move(work), {});
-  const Accessor accessor = accessor_of(call, stream, kernel);
+  const Accessor accessor = accessor_of(call, stream, job.kernel);
+  if (job.kernel) {
+    const Moment now = machine.moment(stream);
+    stream.kernels.raise(now.component, now.time);
+    stream.context->device->kernels.raise(now.component, now.time);
+    watch_managed(machine);
+  }
   for (const Touch& touch : job.touches) check_touch(call, accessor, touch);
   return kSuccess;
 }

@@ -1,6 +1,7 @@
 // Allocation and free functions of both drivers, immediate and stream-ordered.
 #include "machine/capture.hpp"
 #include "machine/driver.hpp"
+#include "memory/watch.hpp"
 
 namespace fakegpu {
 namespace {
@@ -38,7 +39,9 @@ Allocation* live_allocation(Call& call, Handle pointer) {
 
 void mark_freed(Call& call, Allocation& allocation) {
   if (allocation.kind == MemoryKind::kDevice) allocation.device->used -= allocation.bytes;
-  call.machine.memory.free(allocation);
+  const bool adopted = allocation.adopted;
+  call.machine.memory.free(allocation);  // and deletes it, if adopted
+  if (!adopted) watch(call.machine, allocation);
 }
 
 }  // namespace
@@ -58,7 +61,9 @@ int memory_allocate(Call& call, Handle* out, std::size_t bytes, MemoryKind kind,
   if (allocation == nullptr) return kOutOfMemory;
   if (kind == MemoryKind::kDevice) device.used += bytes;
   allocation->flags = flags;
+  if (kind == MemoryKind::kManaged && flags == kAttachHost) allocation->attached = kAttachHost;
   check_allocation(call, accessor_of_host(call), *allocation);
+  watch(machine, *allocation);
   *out = allocation->begin;
   call.note("pointer", *out);
   return kSuccess;
@@ -146,6 +151,26 @@ int host_unregister(Call& call, void* pointer) {
   if (!allocation->adopted) return 713;
   check_free(call, accessor_of_host(call), *allocation);
   mark_freed(call, *allocation);
+  return kSuccess;
+}
+
+int attach(Call& call, Handle stream_handle, Handle pointer, std::size_t bytes, unsigned flags) {
+  Stream* stream = nullptr;
+  if (const int code = find_stream(call, stream_handle, stream)) return code;
+  call.note("pointer", pointer).note("flags", flags);
+  Allocation* allocation = call.machine.memory.find(pointer);
+  const bool managed = allocation != nullptr && !allocation->freed &&
+                       allocation->kind == MemoryKind::kManaged && allocation->begin == pointer;
+  if (!managed || (bytes != 0 && bytes != allocation->bytes)) return kInvalidValue;
+  if (flags != kAttachGlobal && flags != kAttachHost && flags != kAttachSingle)
+    return kInvalidValue;
+  if (flags == kAttachSingle && stream->legacy) return kInvalidValue;
+  // the program orders it with all uses of the memory, as it would order a write
+  Job job{{}, {{pointer, allocation->end(), true}}};
+  if (const int code = submit(call, *stream, std::move(job))) return code;
+  allocation->attached = flags;
+  allocation->attached_to = stream;
+  watch(call.machine, *allocation);
   return kSuccess;
 }
 

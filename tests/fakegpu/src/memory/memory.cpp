@@ -3,6 +3,7 @@
 #include "memory/memory.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -12,7 +13,7 @@
 namespace fakegpu {
 namespace {
 
-constexpr std::size_t kPage = 4096;
+constexpr std::size_t kPage = Memory::kPage;
 constexpr std::size_t kAlignment = 256;  // alignment of device addresses, as cuMemAlloc guarantees
 constexpr std::uint64_t kArena = std::uint64_t{64} << 30;
 constexpr std::size_t kFreedPages = std::size_t{512} << 20;
@@ -22,6 +23,9 @@ constexpr int kFreed = 0xDD;
 // Written once, before the first allocation; workers read it without a lock.
 std::uint64_t arena_base = 0;
 std::uint64_t arena_next = 0;
+// The same for host memory, whose two ranges map the same pages; 0 if the host is not watched.
+std::uint64_t host_base = 0;
+std::uint64_t host_next = 0;
 
 std::size_t round_up(std::size_t value, std::size_t unit) {
   return (value + unit - 1) / unit * unit;
@@ -29,7 +33,32 @@ std::size_t round_up(std::size_t value, std::size_t unit) {
 
 void* bytes_at(std::uint64_t address) { return reinterpret_cast<void*>(address); }
 
+/// Both ranges of host memory.
+std::uint64_t reserve_host() {
+  const int file = memfd_create("fakegpu", MFD_CLOEXEC);
+  if (file < 0 || ftruncate(file, kArena) != 0) std::abort();
+  void* at =
+      mmap(nullptr, 2 * kArena, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) std::abort();
+  const auto begin = reinterpret_cast<std::uint64_t>(at);
+  for (const std::uint64_t part : {begin, begin + kArena}) {
+    const int flags = MAP_SHARED | MAP_FIXED | MAP_NORESERVE;
+    if (mmap(bytes_at(part), kArena, PROT_NONE, flags, file, 0) == MAP_FAILED) std::abort();
+  }
+  close(file);
+  return begin;
+}
+
+std::uint64_t map_watched(std::size_t bytes) {
+  if (host_next + bytes + kPage > host_base + kArena) return 0;
+  const std::uint64_t at = host_next;
+  if (mprotect(bytes_at(at + kArena), bytes, PROT_READ | PROT_WRITE) != 0) return 0;
+  host_next += bytes + kPage;  // guard page between neighbours
+  return at;
+}
+
 std::uint64_t map_host(std::size_t bytes) {
+  if (Memory::kWatches) return map_watched(bytes);
   void* at = mmap(nullptr, bytes + kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (at == MAP_FAILED) return 0;
   if (mprotect(at, bytes, PROT_READ | PROT_WRITE) != 0) return 0;
@@ -52,12 +81,21 @@ Memory::Memory() {
       mmap(nullptr, 2 * kArena, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (at == MAP_FAILED) std::abort();  // without address space nothing can be simulated
   arena_base = arena_next = reinterpret_cast<std::uint64_t>(at);
+  if (kWatches) host_base = host_next = reserve_host();
 }
 
 bool Memory::is_device_address(std::uint64_t address) { return address - arena_base < kArena; }
 
+bool Memory::is_host_address(std::uint64_t address) {
+  return kWatches && address - host_base < kArena;
+}
+
 std::uint64_t Memory::alias(std::uint64_t address) {
-  return is_device_address(address) ? address + kArena : address;
+  return is_device_address(address) || is_host_address(address) ? address + kArena : address;
+}
+
+void Memory::protect(std::uint64_t begin, std::size_t bytes, int protection) {
+  mprotect(bytes_at(begin), bytes, protection);
 }
 
 void Memory::poison(std::uint64_t begin, std::size_t bytes) {
@@ -70,6 +108,18 @@ void Memory::fill(std::uint64_t begin, std::size_t bytes) {
 
 void Memory::unmap(std::uint64_t reserved_begin, std::size_t reserved_bytes) {
   mprotect(bytes_at(alias(reserved_begin)), reserved_bytes, PROT_NONE);
+}
+
+void Memory::open(const Allocation& allocation) {
+  if (!is_host_address(allocation.reserved_begin)) return;
+  protect(allocation.reserved_begin, allocation.reserved_bytes, PROT_READ | PROT_WRITE);
+}
+
+/// Gives the pages back to the system.
+void Memory::release(const Allocation& allocation) {
+  const bool shared = is_host_address(allocation.reserved_begin);
+  madvise(bytes_at(alias(allocation.reserved_begin)), allocation.reserved_bytes,
+          shared ? MADV_REMOVE : MADV_DONTNEED);
 }
 
 Allocation* Memory::reused(std::size_t reserved, MemoryKind kind, const Device* device,
@@ -114,6 +164,7 @@ Allocation* Memory::allocate(std::size_t bytes, MemoryKind kind, Device* device,
   fresh.bytes = bytes;
   fresh.kind = kind;
   fresh.device = device;
+  open(fresh);
   return add(std::move(fresh));
 }
 
@@ -143,7 +194,7 @@ void Memory::free(Allocation& allocation) {
 void Memory::trim() {
   for (; freed_bytes_ > kFreedPages && trimmed_ < freed_.size(); ++trimmed_) {
     const Allocation& oldest = *freed_[trimmed_];
-    madvise(bytes_at(alias(oldest.reserved_begin)), oldest.reserved_bytes, MADV_DONTNEED);
+    release(oldest);
     freed_bytes_ -= oldest.reserved_bytes;
   }
 }
@@ -166,9 +217,13 @@ std::vector<Allocation*> Memory::alive() const {
 void Memory::forget() {
   for (const auto& [begin, allocation] : allocations_) {
     if (allocation->adopted) continue;
-    if (is_device_address(begin))
+    if (is_device_address(begin)) {
       unmap(begin, allocation->reserved_bytes);
-    else
+    } else if (is_host_address(begin)) {
+      protect(begin, allocation->reserved_bytes, PROT_NONE);
+      mprotect(bytes_at(alias(begin)), allocation->reserved_bytes, PROT_READ | PROT_WRITE);
+      release(*allocation);
+    } else
       munmap(bytes_at(begin), allocation->reserved_bytes + kPage);
   }
   allocations_.clear();

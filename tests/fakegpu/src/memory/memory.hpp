@@ -17,7 +17,12 @@ struct Device;
 struct Pool;
 struct Capture;
 
+struct Stream;
+
 enum class MemoryKind { kDevice, kPinned, kManaged };
+
+/// Which work may use managed memory, on devices that cannot share it with a running host.
+enum Attach : unsigned { kAttachGlobal = 1, kAttachHost = 2, kAttachSingle = 4 };
 
 /// An earlier access: which bytes, by whom, when.
 struct Access {
@@ -40,6 +45,8 @@ struct Allocation {
   const Capture* graph = nullptr;  // set for memory allocated in a capture
   std::uint64_t id = 0;
   unsigned flags = 0;
+  unsigned attached = kAttachGlobal;    // managed memory
+  const Stream* attached_to = nullptr;  // kAttachSingle
   bool freed = false;
   bool adopted = false;  // memory that the program registered
   Access released;       // the free, if any
@@ -48,11 +55,17 @@ struct Allocation {
   std::uint64_t end() const { return begin + bytes; }
 };
 
-/// All memory of both drivers. A device address lies in a PROT_NONE page range; its bytes are at
-/// address + kAlias, which only the workers access.
+/// All memory of both drivers. A device address lies in a PROT_NONE page range; the workers access
+/// its bytes at an alias. So they do with host memory, whose pages are closed to the host at times.
 class Memory {
  public:
   enum class Reuse { kNever, kLifo };
+  static constexpr std::size_t kPage = 4096;
+#if defined(__SANITIZE_THREAD__)
+  static constexpr bool kWatches = false;  // ThreadSanitizer must see one address per byte
+#else
+  static constexpr bool kWatches = true;
+#endif
 
   Memory();
   /// nullptr if memory runs out. `fill`: writes the pattern for fresh memory at once.
@@ -69,9 +82,12 @@ class Memory {
   bool unmaps() const { return unmap_; }
   void forget();  // forgets all allocations
 
-  /// The accessible address of a byte: its alias for device memory, else itself.
+  /// The address at which workers access a byte: its alias, or itself if the program owns it.
   static std::uint64_t alias(std::uint64_t address);
   static bool is_device_address(std::uint64_t address);
+  static bool is_host_address(std::uint64_t address);  // pinned or managed memory
+  /// Lets the host access pages of host memory, or not.
+  static void protect(std::uint64_t begin, std::size_t bytes, int protection);
   // writes the pattern for freed memory
   static void poison(std::uint64_t begin, std::size_t bytes);
   static void fill(std::uint64_t begin, std::size_t bytes);  // writes the pattern for fresh memory
@@ -81,6 +97,8 @@ class Memory {
   Allocation* reused(std::size_t reserved, MemoryKind kind, const Device* device,
                      const Clock& clock);
   Allocation* add(Allocation allocation);
+  static void open(const Allocation& allocation);
+  static void release(const Allocation& allocation);
   void trim();
 
   std::map<std::uint64_t, std::unique_ptr<Allocation>> allocations_;  // keyed by reserved_begin
