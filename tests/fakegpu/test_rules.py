@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
-RULES = ("order", "memory", "capture", "drivers", "launches", "hosts")
+RULES = ("order", "memory", "capture", "drivers", "launches", "hosts", "contexts", "pools", "gil")
 
 
 @pytest.mark.not_sanitized("under a sanitizer, expected crashes become reports")

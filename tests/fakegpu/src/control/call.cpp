@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "control/functions.hpp"
 #include "machine/capture.hpp"
 #include "memory/watch.hpp"
 
@@ -17,6 +18,13 @@ bool holds_gil() {
   using Alive = int (*)();
   static const auto alive = reinterpret_cast<Alive>(dlsym(RTLD_DEFAULT, "Py_IsInitialized"));
   return check != nullptr && alive != nullptr && alive() != 0 && check() != 0;
+}
+
+/// A context that was destroyed stays current to other threads.
+int check_context(const Thread& thread, std::string_view name) {
+  const Context* top = thread.stack.empty() ? nullptr : thread.stack.back();
+  if (!needs_context(name) || (top != nullptr && top->alive)) return kSuccess;
+  return top == nullptr ? kInvalidContext : kContextIsDestroyed;
 }
 
 std::string site(const void* address) {
@@ -74,13 +82,16 @@ int Call::check_state() {
   if (needs_init && !machine.cuda_initialized) return kNotInitialized;
   if (vendor == Vendor::kHip && (traits_ & kBeforeInit) == 0 && machine.devices(vendor).empty())
     return kInvalidDevice;
-  return kSuccess;
+  return vendor == Vendor::kCuda ? check_context(machine.thread(), name_) : int{kSuccess};
 }
 
 int Call::check() {
   if (machine.forked) return kNotInitialized;
-  if (machine.settings.check_gil && gil_ && (traits_ & kBlocks) != 0)
-    violation("gil-held", "a call that may block is made with the GIL held");
+  if (machine.settings.check_gil && gil_ && !is_immediate(name_))
+    violation("gil-held", (traits_ & kBlocks) != 0
+                              ? "a call that may block is made with the GIL held"
+                              : "a call that may wait for another thread's, or for room in a "
+                                "queue, is made with the GIL held");
   if (machine.settings.stub) return kStubLibrary;
   if ((traits_ & kQuiet) != 0) return kSuccess;
   if (const int code = check_state()) return code;
@@ -114,8 +125,6 @@ void Call::violation(std::string_view kind, std::string_view message, std::uint6
 }
 
 void Call::wait(const Snapshot& what) {
-  if (machine.settings.check_gil && gil_ && (traits_ & kBlocks) == 0)
-    violation("gil-held", "a call waits for the device with the GIL held");
   guard_.unlock();
   for (const Op* op : what.ops) {
     machine.pump(op);

@@ -25,12 +25,14 @@ int plain_copy(Call& at, const CudaMemcpy2D& copy, Handle stream, bool wait) {
                  copy.width, copy.height, stream, wait);
 }
 
-/// Both contexts must exist; the copy itself needs no peer access.
+/// Both contexts must be those of the memory; the copy itself needs no peer access.
 int peer_copy(Call& at, Handle to, Handle to_context, Handle from, Handle from_context,
               std::size_t bytes, Handle stream, bool wait) {
-  const bool there = at.machine.contexts.alive(to_context) != nullptr &&
-                     at.machine.contexts.alive(from_context) != nullptr;
-  if (!there) return kInvalidContext;
+  const Context* there = at.machine.contexts.alive(to_context);
+  const Context* here = at.machine.contexts.alive(from_context);
+  if (there == nullptr || here == nullptr) return kInvalidContext;
+  if (const int code = check_home(at, to, *there->device)) return code;
+  if (const int code = check_home(at, from, *here->device)) return code;
   return copy(at, to, Side::kDevice, from, Side::kDevice, bytes, stream, wait);
 }
 

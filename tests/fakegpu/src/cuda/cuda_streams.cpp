@@ -30,7 +30,7 @@ int cuStreamSynchronize(Handle stream) {
 }
 
 int cuStreamQuery(Handle stream) {
-  return call(kCuda, "cuStreamQuery", kPlain, [&](Call& at) { return stream_query(at, stream); });
+  return call(kCuda, "cuStreamQuery", kUnsafe, [&](Call& at) { return stream_query(at, stream); });
 }
 
 int cuStreamWaitEvent(Handle stream, Handle event, unsigned flags) {
@@ -170,7 +170,7 @@ int cuEventQuery(Handle event) {
 }
 
 int cuEventSynchronize(Handle event) {
-  return call(kCuda, "cuEventSynchronize", kBlocks,
+  return call(kCuda, "cuEventSynchronize", kBlocks | kUnsafe,
               [&](Call& at) { return event_synchronize(at, event); });
 }
 

@@ -239,9 +239,11 @@ int hipMemcpyDtoDAsync(Handle to, Handle from, std::size_t bytes, Handle stream)
 int hipMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device,
                        std::size_t bytes, Handle stream) {
   return call(kHip, "hipMemcpyPeerAsync", kPlain, [&](Call& at) -> int {
-    const bool there = at.machine.device(kHip, to_device) != nullptr &&
-                       at.machine.device(kHip, from_device) != nullptr;
-    if (!there) return kInvalidDevice;
+    const Device* there = at.machine.device(kHip, to_device);
+    const Device* here = at.machine.device(kHip, from_device);
+    if (there == nullptr || here == nullptr) return kInvalidDevice;
+    if (const int code = check_home(at, number(to), *there)) return code;
+    if (const int code = check_home(at, number(from), *here)) return code;
     return copy(at, number(to), Side::kDevice, number(from), Side::kDevice, bytes, stream, false);
   });
 }

@@ -66,6 +66,8 @@ struct Plane {  // one side of a 2-D copy
   Handle base = 0;
   std::size_t pitch = 0;
 };
+/// Refuses a peer copy that names another device than the memory's.
+int check_home(Call& call, Handle pointer, const Device& device);
 enum class Side { kAny, kHost, kDevice };  // the memory type that the caller declares
 int copy(Call& call, Handle to, Side to_side, Handle from, Side from_side, std::size_t bytes,
          Handle stream, bool wait);

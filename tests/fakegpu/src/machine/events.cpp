@@ -12,6 +12,12 @@ bool reached(const Snapshot& snapshot) {
                      [](const Op* op) { return op->done(); });
 }
 
+/// From HIP 7 on, the host may not look at an event while a capture affects it.
+int refuse_in_hip_7(Call& call) {
+  const bool hip_7 = call.vendor == Vendor::kHip && call.machine.settings.hip_version >= 70000000;
+  return hip_7 ? refuse_unsafe(call) : kSuccess;
+}
+
 }  // namespace
 
 int find_event(Call& call, Handle handle, Event*& event) {
@@ -26,7 +32,7 @@ int event_create(Call& call, Handle* out, unsigned flags) {
   Context* context = current_context(call);
   if (context == nullptr) return kInvalidContext;
   if (out == nullptr) return kInvalidValue;
-  Event* event = call.machine.events.add();
+  Event* event = call.machine.events.add({}, call.machine.settings.reuse);
   event->context = context;
   event->flags = flags;
   *out = event->handle;
@@ -37,8 +43,8 @@ int event_create(Call& call, Handle* out, unsigned flags) {
 int event_destroy(Call& call, Handle handle) {
   Event* event = nullptr;
   if (const int code = find_event(call, handle, event)) return code;
-  event->alive = false;  // legal while the event is pending
   event->snapshot = {};
+  call.machine.events.retire(*event);  // legal while the event is pending
   return kSuccess;
 }
 
@@ -65,10 +71,7 @@ int event_query(Call& call, Handle handle) {
   Event* event = nullptr;
   if (const int code = find_event(call, handle, event)) return code;
   if (event->capture != nullptr) return kCapturedEvent;
-  const bool modern_hip =
-      call.vendor == Vendor::kHip && call.machine.settings.hip_version >= 70000000;
-  if (modern_hip)
-    if (const int code = refuse_unsafe(call)) return code;
+  if (const int code = refuse_in_hip_7(call)) return code;
   if (!reached(event->snapshot)) return kNotReady;
   call.join(event->snapshot.clock);
   return kSuccess;
@@ -78,6 +81,7 @@ int event_synchronize(Call& call, Handle handle) {
   Event* event = nullptr;
   if (const int code = find_event(call, handle, event)) return code;
   if (event->capture != nullptr) return kCapturedEvent;
+  if (const int code = refuse_in_hip_7(call)) return code;
   const Snapshot what = event->snapshot;  // the event may be recorded again while the host waits
   call.wait(what);
   return kSuccess;
@@ -88,6 +92,7 @@ int event_elapsed(Call& call, float* milliseconds, Handle start_handle, Handle e
   Event* end = nullptr;
   if (const int code = find_event(call, start_handle, start)) return code;
   if (const int code = find_event(call, end_handle, end)) return code;
+  if (start->context != end->context) return kInvalidHandle;
   if (((start->flags | end->flags) & kDisableTiming) != 0) return kInvalidHandle;
   if (!start->recorded || !end->recorded || start->capture != end->capture) return kInvalidHandle;
   if (start->capture != nullptr) return kCapturedEvent;

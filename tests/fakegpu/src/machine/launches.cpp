@@ -176,6 +176,10 @@ int launch(Call& call, Handle handle, const unsigned (&grid)[3], const unsigned 
     call.violation("wrong-device-launch", "a kernel of one context on a stream of another");
     return kInvalidHandle;
   }
+  if (current_context(call) != stream->context) {
+    call.violation("wrong-device-launch", "the stream's context is not current");
+    return kInvalidHandle;
+  }
   if (parameters != nullptr && extra != nullptr) return kInvalidValue;
   std::vector<void*> unpacked;
   if (parameters == nullptr && extra != nullptr) {

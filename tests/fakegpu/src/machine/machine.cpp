@@ -131,7 +131,7 @@ Context* Machine::add_context(Device& device) {
 
 Stream* Machine::add_stream(Context& context, unsigned flags, int priority) {
   thread();  // its own clock component first
-  Stream* stream = streams.add();
+  Stream* stream = streams.add({}, settings.reuse);
   stream->context = &context;
   stream->flags = flags;
   stream->priority = priority;
@@ -143,7 +143,7 @@ Stream* Machine::add_stream(Context& context, unsigned flags, int priority) {
 }
 
 void Machine::destroy_stream(Stream& stream) {
-  stream.alive = false;
+  streams.retire(stream);
   std::erase(stream.context->streams, &stream);
   // Its worker stays alive: queued work still runs, even if it is held now.
 }
@@ -151,7 +151,7 @@ void Machine::destroy_stream(Stream& stream) {
 void Machine::destroy_context(Context& context) {
   while (!context.streams.empty()) destroy_stream(*context.streams.back());
   for (const auto& event : events.all())
-    if (event->context == &context) event->alive = false;
+    if (event->context == &context) events.retire(*event);
   for (const auto& module : modules.all())
     if (module->context == &context) module->alive = false;
   if (context.device->primary == &context) context.device->primary = nullptr;
@@ -168,7 +168,7 @@ Moment Machine::moment(const Stream& stream) const {
   return {stream.component, stream.clock.of(stream.component)};
 }
 
-const Op* Machine::enqueue(Stream& stream, Op::Work work, const Snapshot& extra) {
+const Op* Machine::enqueue(Stream& stream, Op::Work work, const Snapshot& extra, bool alone) {
   std::vector<const Op*> waits_for = extra.ops;
   const auto follow = [&](const Stream& other) {
     if (other.last == nullptr) return;
@@ -182,7 +182,7 @@ const Op* Machine::enqueue(Stream& stream, Op::Work work, const Snapshot& extra)
     waits_for.insert(waits_for.end(), before.ops.begin(), before.ops.end());
     stream.clock.join(before.clock);
   }
-  if (stream.legacy) {
+  if (stream.legacy && !alone) {
     for (const Stream* other : stream.context->streams)
       if (other->blocking()) follow(*other);
   } else if (stream.blocking()) {

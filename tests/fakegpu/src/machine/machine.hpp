@@ -97,8 +97,9 @@ class Machine {
   Stream* per_thread_stream(Context& context);
 
   std::uint64_t next_call = 0;  // number of the call that is queueing work
-  /// Queues work after everything it must follow, and after `extra`.
-  const Op* enqueue(Stream& stream, Op::Work work, const Snapshot& extra);
+  /// Queues work after everything it must follow, and after `extra`. `alone`: in the legacy stream,
+  /// it does not follow the blocking streams.
+  const Op* enqueue(Stream& stream, Op::Work work, const Snapshot& extra, bool alone = false);
   Snapshot snapshot(Stream& stream);
   /// The work that synchronizing with the stream waits for; queues nothing.
   Snapshot everything(const Stream& stream);

@@ -82,6 +82,7 @@ struct Job {
   Op::Work run{};
   std::vector<Touch> touches{};
   bool kernel = false;
+  bool allocates = false;  // or frees: the stream's pool keeps the books, no device works
 };
 
 struct Graph {
@@ -135,21 +136,36 @@ struct Function {
   const Kernel* kernel = nullptr;
 };
 
-/// Handles are never reused, so that stale ones are detected.
+/// Handles are reused only if asked for: stale ones are detected otherwise.
 template <class T>
 class Table {
  public:
   explicit Table(std::uint64_t tag) : base_(tag << 32) {}
 
-  T* add(T value = {}) {
-    items_.push_back(std::make_unique<T>(std::move(value)));
-    items_.back()->handle = base_ + items_.size() * 64;
-    return items_.back().get();
+  /// `reuse`: under the handle that was retired last, as a driver's allocator may do.
+  T* add(T value = {}, bool reuse = false) {
+    T* item = items_.emplace_back(std::make_unique<T>(std::move(value))).get();
+    if (!reuse || retired_.empty()) {
+      by_slot_.push_back(nullptr);
+      item->handle = base_ + by_slot_.size() * 64;
+    } else {
+      item->handle = retired_.back();
+      retired_.pop_back();
+    }
+    by_slot_[slot(item->handle)] = item;
+    return item;
   }
 
-  T* find(std::uint64_t handle) const {  // live or destroyed
-    const std::uint64_t index = (handle - base_) / 64 - 1;
-    return (handle - base_) % 64 == 0 && index < items_.size() ? items_[index].get() : nullptr;
+  /// Destroys an object for the program; work that is queued may still need it.
+  void retire(T& item) {
+    if (!item.alive) return;
+    item.alive = false;
+    retired_.push_back(item.handle);
+  }
+
+  T* find(std::uint64_t handle) const {  // live or destroyed: the last one of this handle
+    const bool there = (handle - base_) % 64 == 0 && slot(handle) < by_slot_.size();
+    return there ? by_slot_[slot(handle)] : nullptr;
   }
 
   T* alive(std::uint64_t handle) const {
@@ -158,11 +174,19 @@ class Table {
   }
 
   const std::deque<std::unique_ptr<T>>& all() const { return items_; }
-  void clear() { items_.clear(); }
+  void clear() {
+    items_.clear();
+    by_slot_.clear();
+    retired_.clear();
+  }
 
  private:
+  std::uint64_t slot(std::uint64_t handle) const { return (handle - base_) / 64 - 1; }
+
   std::uint64_t base_;
   std::deque<std::unique_ptr<T>> items_;
+  std::vector<T*> by_slot_;
+  std::vector<std::uint64_t> retired_;
 };
 
 }  // namespace fakegpu

@@ -56,7 +56,9 @@ int submit(Call& call, Stream& stream, Job job) {
     if (run) run();
   };
   machine.next_call = call.number;
-  machine.enqueue(stream, std::move(work), {});
+  // Whether an allocation or a free in the legacy stream synchronizes the blocking streams, as a
+  // kernel does, is not documented: programs must not rely on it.
+  machine.enqueue(stream, std::move(work), {}, job.allocates);
   const Accessor accessor = accessor_of(call, stream, job.kernel);
   if (job.kernel) {
     const Moment now = machine.moment(stream);
@@ -110,9 +112,11 @@ int stream_wait_event(Call& call, Handle handle, Handle event_handle, unsigned f
   Event* event = nullptr;
   if (const int code = find_stream(call, handle, stream)) return code;
   if (const int code = find_event(call, event_handle, event)) return code;
+  constexpr unsigned kExternal = 1;
+  if (flags > kExternal || (flags == kExternal && stream->capture == nullptr)) return kInvalidValue;
   if (!event->recorded) return kSuccess;
   bool handled = false;
-  if (const int code = capture_wait(*stream, *event, (flags & 1) != 0, handled)) return code;
+  if (const int code = capture_wait(*stream, *event, flags == kExternal, handled)) return code;
   if (handled) return kSuccess;
   if (const int code = refuse_implicit(*stream, true)) return code;
   const bool dead = event->stream != nullptr && !event->stream->alive;

@@ -106,7 +106,7 @@ int memory_allocate_async(Call& call, Handle* out, std::size_t bytes, Pool* pool
   allocation->graph = stream->capture;
   const std::uint64_t begin = allocation->reserved_begin;
   const std::size_t reserved = allocation->reserved_bytes;
-  Job job{[begin, reserved] { Memory::fill(begin, reserved); }, {}};
+  Job job{[begin, reserved] { Memory::fill(begin, reserved); }, {}, false, true};
   if (const int code = submit(call, *stream, std::move(job))) return code;
   if (allocation->graph == nullptr) check_allocation(call, accessor_of(call, *stream), *allocation);
   *out = allocation->begin;
@@ -128,7 +128,9 @@ int memory_free_async(Call& call, Handle pointer, Handle stream_handle) {
             else
               Memory::poison(begin, reserved);
           },
-          {}};
+          {},
+          false,
+          true};
   if (const int code = submit(call, *stream, std::move(job))) return code;
   if (allocation->graph == nullptr) check_free(call, accessor_of(call, *stream), *allocation);
   mark_freed(call, *allocation);

@@ -79,6 +79,16 @@ int copy_rows(Call& call, const Region& to, const Region& from, const Shape& sha
 
 }  // namespace
 
+int check_home(Call& call, Handle pointer, const Device& device) {
+  const Allocation* allocation = call.machine.memory.find(pointer);
+  const bool elsewhere = allocation != nullptr && allocation->kind == MemoryKind::kDevice &&
+                         allocation->device != &device;
+  if (!elsewhere) return kSuccess;
+  call.violation("wrong-device-copy", "a peer copy names another device than the memory's", 0,
+                 pointer);
+  return kInvalidValue;
+}
+
 int copy(Call& call, Handle to, Side to_side, Handle from, Side from_side, std::size_t bytes,
          Handle stream, bool wait) {
   const Plane there{to, bytes};

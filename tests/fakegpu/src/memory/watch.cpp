@@ -62,7 +62,8 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   Machine& machine = Machine::get();
   if (Memory::is_host_address(address) && is_known(machine, address) && !machine.forked)
     return check_access(machine, address, is_write(context));
-  sigaction(signal, &before, nullptr);  // the fault happens again, and goes there
+  sigaction(signal, &before, nullptr);    // the fault happens again, and goes there
+  if (info->si_code <= 0) raise(signal);  // somebody sent it
 }
 
 }  // namespace
