@@ -19,14 +19,14 @@ class DeviceContext {
  public:
   Driver& driver;
   const int id;
-  const bool has_pools;
+  const DeviceTraits traits;
   KernelModule kernel_module;
   StagingRing staging;
   // Whether the device has been made current once; the first time is slow.
   std::atomic<bool> is_ready{false};
 
-  DeviceContext(Driver& owner, int number, bool pools) noexcept
-      : driver(owner), id(number), has_pools(pools) {}
+  DeviceContext(Driver& owner, int number, DeviceTraits has) noexcept
+      : driver(owner), id(number), traits(has) {}
 
   const DriverTable& api() const noexcept { return driver.api; }
   std::uint64_t bit() const noexcept { return std::uint64_t{1} << (id & 63); }

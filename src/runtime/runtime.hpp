@@ -10,5 +10,6 @@
 #include "runtime/memory/foreign_storage.hpp"  // storage over a producer's device memory
 #include "runtime/memory/new_array.hpp"        // new_array()
 #include "runtime/memory/pointer_device.hpp"   // confirm(): the device that owns an address
+#include "runtime/streams/host_access.hpp"     // wait_on_host()
 #include "runtime/streams/order.hpp"           // stream=, ordering exports and imports
 #include "runtime/streams/stream.hpp"          // Stream, Event

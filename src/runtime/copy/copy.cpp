@@ -6,6 +6,7 @@
 #include "runtime/copy/host_device_copy.hpp"
 #include "runtime/copy/operation.hpp"
 #include "runtime/device_context.hpp"
+#include "runtime/streams/host_access.hpp"
 #include "runtime/streams/order.hpp"
 
 namespace refarray::runtime {

@@ -10,7 +10,7 @@
 #include "runtime/copy/operation.hpp"
 #include "runtime/device_context.hpp"
 #include "runtime/memory/new_array.hpp"
-#include "runtime/streams/order.hpp"
+#include "runtime/streams/host_access.hpp"
 
 namespace refarray::runtime {
 namespace {

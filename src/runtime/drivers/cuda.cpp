@@ -63,15 +63,19 @@ Status leave(std::intptr_t) {
   return calls.context_pop(&ours);
 }
 
-Status has_pools(int* out, int device) {
-  *out = 0;
-  if (calls.pool_create == nullptr || calls.allocate_from_pool == nullptr ||
-      calls.free_async == nullptr || calls.pool_set == nullptr) {
-    return kSuccess;
-  }
+Status traits(DeviceTraits* out, int device) {
   int number = 0;
-  const Status status = calls.device_get(&number, device);
-  return status != kSuccess ? status : calls.device_attribute(out, cuda::kPoolsSupported, number);
+  int pools = 0;
+  int concurrent = 0;
+  Status status = calls.device_get(&number, device);
+  if (status == kSuccess)
+    status = calls.device_attribute(&concurrent, cuda::kConcurrentManaged, number);
+  const bool callable = calls.pool_create != nullptr && calls.allocate_from_pool != nullptr &&
+                        calls.free_async != nullptr && calls.pool_set != nullptr;
+  if (status == kSuccess && callable)
+    status = calls.device_attribute(&pools, cuda::kPoolsSupported, number);
+  if (status == kSuccess) *out = {pools != 0, concurrent != 0};
+  return status;
 }
 
 /// A pool of our own, because the device's default pool belongs to the user. Unlimited release
@@ -210,7 +214,7 @@ DriverTable table() {
   DriverTable api = common_table(calls);
   api.error_name = calls.error_name;
   api.error_text = calls.error_text;
-  api.has_pools = has_pools;
+  api.traits = traits;
   api.is_active = is_active;
   api.enter = enter;
   api.leave = leave;

@@ -45,6 +45,7 @@ static_assert(sizeof(Copy2D) == 128);
 inline constexpr int kUnifiedMemory = 4;         // CU_MEMORYTYPE_UNIFIED
 inline constexpr int kMemoryHost = 1;            // CU_MEMORYTYPE_HOST
 inline constexpr int kMemoryDevice = 2;          // CU_MEMORYTYPE_DEVICE
+inline constexpr int kConcurrentManaged = 89;    // CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS
 inline constexpr int kPoolsSupported = 115;      // CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED
 inline constexpr int kReleaseThreshold = 4;      // CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
 inline constexpr int kPointerMemoryType = 2;     // CU_POINTER_ATTRIBUTE_MEMORY_TYPE

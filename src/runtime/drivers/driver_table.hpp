@@ -32,6 +32,11 @@ inline constexpr unsigned kEventDisableTiming = 2;
 inline constexpr int kCaptureStatusActive = 1;  // 0 is none, 2 invalidated
 inline constexpr int kCaptureModeRelaxed = 2;
 
+struct DeviceTraits {
+  bool has_pools = false;  // the stream-ordered allocator may be used; never on HIP
+  bool concurrent_managed = false;  // the host may use managed memory while kernels run
+};
+
 /// The driver's record of an address.
 struct PointerFacts {
   enum class Memory { kUnknown, kHost, kDevice, kManaged };
@@ -62,9 +67,8 @@ struct DriverTable {
   Status (*error_name)(Status status, const char** out) = nullptr;
   /// cuGetErrorString, hipGetErrorString: as error_name().
   Status (*error_text)(Status status, const char** out) = nullptr;
-  /// Whether the stream-ordered allocator may be used:
-  /// cuDeviceGetAttribute(MEMORY_POOLS_SUPPORTED); always 0 on HIP. Needs no current device.
-  Status (*has_pools)(int* out, int device) = nullptr;
+  /// cuDeviceGetAttribute. Needs no current device.
+  Status (*traits)(DeviceTraits* out, int device) = nullptr;
   /// Whether the device has been initialised in this process, so that enter() costs no time and no
   /// memory: cuDevicePrimaryCtxGetState. Needs no current device. Null on HIP, which initialises
   /// devices lazily.

@@ -120,8 +120,8 @@ Status pointer_facts(Address address, PointerFacts* out) {
   return kSuccess;
 }
 
-Status has_pools(int* out, int) {
-  *out = 0;  // hipMallocAsync is unreliable up to HIP 7.11; hipMalloc works everywhere
+Status traits(DeviceTraits* out, int) {
+  *out = {};  // hipMallocAsync is unreliable up to HIP 7.11; hipMalloc works everywhere
   return kSuccess;
 }
 
@@ -129,7 +129,7 @@ DriverTable table() {
   DriverTable api = common_table(calls);
   api.error_name = error_name;
   api.error_text = error_text;
-  api.has_pools = has_pools;
+  api.traits = traits;
   api.enter = enter;
   api.leave = leave;
   api.device_synchronize = calls.device_synchronize;

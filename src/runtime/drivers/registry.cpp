@@ -77,9 +77,9 @@ Driver* make_driver(Vendor vendor, const LoadedDriver& loaded) {
   auto* driver = new Driver(vendor);  // never destroyed
   driver->api = loaded.api;
   for (int id = 0; id < loaded.devices; ++id) {
-    int pools = 0;
-    const bool known = driver->api.has_pools(&pools, id) == kSuccess;
-    driver->contexts.push_back(std::make_unique<DeviceContext>(*driver, id, known && pools != 0));
+    DeviceTraits traits;  // none, if the query fails
+    driver->api.traits(&traits, id);
+    driver->contexts.push_back(std::make_unique<DeviceContext>(*driver, id, traits));
   }
   return driver;
 }

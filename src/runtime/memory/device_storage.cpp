@@ -157,7 +157,7 @@ Allocator allocator_for(const DeviceContext& context, DeviceKind kind) noexcept 
     case DeviceKind::kRocmHost:
       return Allocator::kHost;
     case DeviceKind::kCuda:
-      return context.has_pools ? Allocator::kPool : Allocator::kPlain;
+      return context.traits.has_pools ? Allocator::kPool : Allocator::kPlain;
     default:
       return Allocator::kPlain;
   }

@@ -9,6 +9,7 @@
 #include "runtime/copy/operation.hpp"
 #include "runtime/device_context.hpp"
 #include "runtime/memory/tracked_storage.hpp"
+#include "runtime/streams/host_access.hpp"
 #include "runtime/streams/pending_work.hpp"
 
 namespace refarray::runtime {
@@ -147,7 +148,7 @@ void check_order(const core::ArrayView& array, const StreamChoice& choice) {
   if (is_forked()) require(array.device());  // throws: drivers do not survive a fork
   if (choice.kind == Choice::kNoSync) return;
   if (choice.kind == Choice::kHost) {
-    return storage->pending.check_can_wait_on_host(array.writable());
+    return check_host_access(array, array.writable());
   }
   DeviceContext& context = context_of(array.device());
   const DeviceGuard on_device(context);
@@ -174,7 +175,7 @@ void check_copy(const core::ArrayView& array, const Device& target, const Stream
   const Device source = array.device();
   if (source.is_host()) {
     if (storage != nullptr && target.is_host()) {
-      storage->pending.check_can_wait_on_host(/*writes=*/false);
+      check_host_access(array, /*writes=*/false);
     }
     return;
   }
@@ -223,15 +224,6 @@ void order(const core::ArrayView& array, const StreamChoice& choice) {
   if (storage->pending.is_allocation_stream(key)) return;
   storage->pending.mark_exported(context);
   if (!key.is_default()) note_consumer(*storage, context, choice.handle);
-}
-
-bool is_busy(const core::ArrayView& array) {
-  TrackedStorage* storage = tracked(array.storage);
-  return storage != nullptr && !storage->pending.is_empty();
-}
-
-void wait_on_host(const core::ArrayView& array, bool writes) {
-  if (TrackedStorage* storage = tracked(array.storage)) storage->pending.wait_on_host(writes);
 }
 
 std::int64_t stream_to_pass(const Device& device) {

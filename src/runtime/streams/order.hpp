@@ -9,12 +9,6 @@
 
 namespace refarray::runtime {
 
-/// Waits until the CPU may read the array's memory or, with `writes`, write it: then also until all
-/// reads have finished. The CPU can address the memory. The caller must not hold the GIL.
-void wait_on_host(const core::ArrayView& array, bool writes);
-/// Whether wait_on_host() has something to wait for.
-bool is_busy(const core::ArrayView& array);
-
 /// A consumer's stream= argument, parsed but not yet checked against a device.
 struct GivenStream {
   enum class Kind : std::uint8_t { kNone, kNumber, kObject };

@@ -74,6 +74,13 @@ void refuse_capture(DeviceContext& context, Handle stream, const char* what) {
              "capture begins, or on another stream");
 }
 
+void refuse_capture_on(DeviceContext& context, const char* what) {
+  if (!context.may_be_capturing(/*own_streams_only=*/true)) return;
+  core::fail(core::Fault::kBuffer, what, " would invalidate the graph capture of a stream of ",
+             core::name(device_of(context)),
+             "; do it before the capture begins or after it has ended");
+}
+
 const EventPtr& event_of(PendingUse& use) {
   if (use.event != nullptr) return use.event;
   check_can_record(use);

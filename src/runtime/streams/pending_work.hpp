@@ -33,6 +33,9 @@ struct Capture {
 Capture capture_of(DeviceContext& context, Handle stream);
 /// Throws kBuffer if the stream is capturing; `what` names the operation that cannot be captured.
 void refuse_capture(DeviceContext& context, Handle stream, const char* what);
+/// Throws kBuffer if a stream of the device captures that the driver can be asked about: ours, or
+/// one that is ordered with the legacy default stream. The device must be current.
+void refuse_capture_on(DeviceContext& context, const char* what);
 
 /// Thread-safe. The caller must not hold the GIL, except for is_ready_on() and is_empty(): a thread
 /// that holds the lock may be in a driver call.

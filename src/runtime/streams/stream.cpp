@@ -166,11 +166,7 @@ void synchronize(const Stream& stream) {
 void synchronize(const core::Device& device) {
   DeviceContext& context = context_of(device);
   const DeviceGuard on_device(context);
-  if (context.may_be_capturing(/*own_streams_only=*/true)) {
-    core::fail(core::Fault::kBuffer,
-               "waiting for a device would invalidate the graph capture of one of its streams; do "
-               "it before the capture begins or after it has ended");
-  }
+  refuse_capture_on(context, "waiting for a device");
   context.check(context.api().device_synchronize(), "waiting for a device");
   context.clear_captures();
 }

@@ -54,6 +54,7 @@ static_assert(offsetof(Copy2D, height) == offsetof(CUDA_MEMCPY2D, Height));
 static_assert(kUnifiedMemory == CU_MEMORYTYPE_UNIFIED);
 static_assert(kMemoryHost == CU_MEMORYTYPE_HOST);
 static_assert(kMemoryDevice == CU_MEMORYTYPE_DEVICE);
+static_assert(kConcurrentManaged == CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS);
 static_assert(kPoolsSupported == CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
 static_assert(kReleaseThreshold == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD);
 static_assert(kPointerMemoryType == CU_POINTER_ATTRIBUTE_MEMORY_TYPE);

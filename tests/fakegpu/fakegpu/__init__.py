@@ -71,7 +71,7 @@ PERSONALITIES: dict[str, dict[str, Any]] = {
     "cuda12.8-hip6.3": {},
     "cuda12.0-hip5.2": {"cuda_version": 12000, "hip_version": "5.2"},
     "cuda11.4-hip7.0": {"cuda_version": 11040, "hip_version": "7.0"},
-    "nopools-hip10.0": {"pools": 0, "hip_version": "10.0"},
+    "nopools-hip10.0": {"pools": 0, "concurrent_managed": 0, "hip_version": "10.0"},
     "latest-first": {"order": "latest", "reuse": 1},
 }
 
