@@ -33,7 +33,7 @@ inline constexpr int kCaptureStatusActive = 1;  // 0 is none, 2 invalidated
 inline constexpr int kCaptureModeRelaxed = 2;
 
 struct DeviceTraits {
-  bool has_pools = false;  // the stream-ordered allocator may be used; never on HIP
+  bool has_pools = false;           // the stream-ordered allocator may be used; never on HIP
   bool concurrent_managed = false;  // the host may use managed memory while kernels run
 };
 
