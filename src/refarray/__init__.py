@@ -96,6 +96,7 @@ __all__ = [
     "doctor",
     "e",
     "empty",
+    "empty_cache",
     "empty_like",
     "expand_dims",
     "finfo",
@@ -165,6 +166,7 @@ _LAZY = {
     "Stream": "_streams",
     "build_info": "_build",
     "current_stream": "_streams",
+    "empty_cache": "_streams",
     "doctor": "_doctor",
     "finfo": "_info",
     "from_numpy": "_numpy",
@@ -186,7 +188,14 @@ if TYPE_CHECKING:
     from refarray._info import finfo, iinfo
     from refarray._inspect import inspect
     from refarray._numpy import from_numpy
-    from refarray._streams import Event, Stream, current_stream, synchronize, use_stream
+    from refarray._streams import (
+        Event,
+        Stream,
+        current_stream,
+        empty_cache,
+        synchronize,
+        use_stream,
+    )
 else:  # hidden from type checkers, for which __getattr__ would give the module any name
 
     def __getattr__(name: str) -> object:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 else:  # the native module creates these types on first use
     Stream, Event = _native._stream_types()
 
-__all__ = ["Event", "Stream", "current_stream", "synchronize", "use_stream"]
+__all__ = ["Event", "Stream", "current_stream", "empty_cache", "synchronize", "use_stream"]
 
 
 def current_stream(device: Device | str) -> Stream:
@@ -61,3 +61,14 @@ def synchronize(device: Device | str) -> None:
     be used, or while one of refarray's streams on it captures a graph.
     """
     _native._synchronize(device)
+
+
+def empty_cache(device: Device | str) -> None:
+    """Return the unused memory that refarray keeps on a device to the driver.
+
+    CUDA memory comes from a pool, which keeps what arrays have freed; other libraries in the
+    process cannot use that. Does not wait: memory whose last use is unfinished stays, so call
+    `synchronize` first. Without a pool (ROCm) there is nothing to return. Raises BufferError if the
+    device cannot be used, and ValueError for a kind of memory that has no streams.
+    """
+    _native._empty_cache(device)

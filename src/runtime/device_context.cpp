@@ -19,6 +19,11 @@ Handle DeviceContext::pool() {
   return pool_;
 }
 
+void DeviceContext::trim_pool() noexcept {
+  const std::lock_guard guard(lock_);
+  if (pool_ != nullptr) api().pool_trim(pool_, 0);
+}
+
 Handle DeviceContext::free_stream() noexcept {
   const std::lock_guard guard(lock_);
   if (free_stream_ == nullptr) {

@@ -34,6 +34,8 @@ class DeviceContext {
 
   /// Our memory pool, created on first use. The device must be current. Throws.
   Handle pool();
+  /// Returns the pool's free memory to the driver, if there is a pool. The device must be current.
+  void trim_pool() noexcept;
   /// The stream that frees are ordered on when no other stream may be used; created on first use.
   /// nullptr if it cannot be created.
   Handle free_stream() noexcept;

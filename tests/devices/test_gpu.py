@@ -53,3 +53,42 @@ def test_simulated(libraries: Path, file: str, drivers: str) -> None:
 
 def test_a_device_reset_by_another_library(libraries: Path, isolated: Any) -> None:
     assert isolated("gpu_dead_context.py", leaks=True) == "alive\n"
+
+
+ALLOCATES = """
+import fakegpu
+fakegpu.load()
+import refarray as ra
+try:
+    ra.zeros(3, device="cuda:0")
+except BufferError as error:
+    print(error)
+print({r["call"] for r in fakegpu.trace()} & {"cuMemAlloc", "cuMemAllocFromPoolAsync"})
+"""
+
+
+@pytest.mark.parametrize(
+    ("chosen", "printed"),
+    [
+        ("", "{'cuMemAllocFromPoolAsync'}"),
+        ("pool", "{'cuMemAllocFromPoolAsync'}"),
+        ("plain", "{'cuMemAlloc'}"),
+        ("Plain", "REFARRAY_CUDA_ALLOCATOR is 'Plain'; it must be pool or plain"),
+    ],
+)
+def test_the_environment_chooses_the_allocator(libraries: Path, chosen: str, printed: str) -> None:
+    """cuMemAlloc is for memory that other processes open by cudaIpcGetMemHandle."""
+    path = [str(HERE.parents[1] / "fakegpu"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    done = subprocess.run(
+        [sys.executable, "-c", ALLOCATES],
+        env={
+            **os.environ,
+            "REFARRAY_CUDA_ALLOCATOR": chosen,
+            "PYTHONPATH": os.pathsep.join(path),
+        },
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=True,
+    )
+    assert printed in done.stdout

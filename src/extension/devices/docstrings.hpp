@@ -166,6 +166,11 @@ inline constexpr char kSynchronizeDoc[] = R"doc(_synchronize($module, device, /)
 
 Wait for all work on a device, then free the memory that was waiting for it.)doc";
 
+inline constexpr char kEmptyCacheDoc[] = R"doc(_empty_cache($module, device, /)
+--
+
+Return the memory that nothing uses to the driver.)doc";
+
 inline constexpr char kFinishForeignDoc[] = R"doc(_finish_foreign($module, /)
 --
 

@@ -189,6 +189,12 @@ Ref synchronize_device(PyObject* module, PyObject* device) {
   return Ref::borrow(Py_None);
 }
 
+Ref empty_cache(PyObject* module, PyObject* device) {
+  const core::Device on = to_streamed_device(State::of_module(module), device);
+  without_gil([&] { runtime::empty_cache(on); });
+  return Ref::borrow(Py_None);
+}
+
 }  // namespace
 
 const StreamPtr& to_stream_object(const State& state, PyObject* object) {
@@ -210,6 +216,7 @@ PyMethodDef kStreamFunctions[] = {
     {"_reset_current_stream", method<&reset_current_stream>(), METH_FASTCALL,
      kResetCurrentStreamDoc},
     {"_synchronize", method<&synchronize_device>(), METH_O, kSynchronizeDoc},
+    {"_empty_cache", method<&empty_cache>(), METH_O, kEmptyCacheDoc},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace refarray::extension

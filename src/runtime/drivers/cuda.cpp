@@ -4,7 +4,9 @@
 
 #include <array>
 #include <atomic>
+#include <cstdlib>
 #include <mutex>
+#include <string_view>
 
 #include "runtime/drivers/cuda_abi.hpp"
 #include "runtime/drivers/load_common.hpp"
@@ -63,6 +65,15 @@ Status leave(std::intptr_t) {
   return calls.context_pop(&ours);
 }
 
+/// Chooses the allocator: "pool" (or empty), or "plain" for cuMemAlloc, whose memory other
+/// processes can open by cudaIpcGetMemHandle, as CUDA-aware MPI does.
+constexpr const char* kAllocatorVariable = "REFARRAY_CUDA_ALLOCATOR";
+constexpr std::string_view kPlainAllocator = "plain";
+std::string_view chosen_allocator() noexcept {
+  const char* chosen = std::getenv(kAllocatorVariable);
+  return chosen == nullptr ? "" : chosen;
+}
+
 Status traits(DeviceTraits* out, int device) {
   int number = 0;
   int pools = 0;
@@ -71,11 +82,27 @@ Status traits(DeviceTraits* out, int device) {
   if (status == kSuccess)
     status = calls.device_attribute(&concurrent, cuda::kConcurrentManaged, number);
   const bool callable = calls.pool_create != nullptr && calls.allocate_from_pool != nullptr &&
-                        calls.free_async != nullptr && calls.pool_set != nullptr;
-  if (status == kSuccess && callable)
+                        calls.free_async != nullptr && calls.pool_set != nullptr &&
+                        calls.pool_access != nullptr && calls.pool_trim != nullptr;
+  if (status == kSuccess && callable && chosen_allocator() != kPlainAllocator)
     status = calls.device_attribute(&pools, cuda::kPoolsSupported, number);
   if (status == kSuccess) *out = {pools != 0, concurrent != 0};
   return status;
+}
+
+/// Lets the kernels of the other devices use the pool's memory, as that of cuMemAlloc with peer
+/// access enabled. Where it fails they cannot use it; copies between devices work.
+void grant_peers(Handle pool, int device) {
+  int count = 0;
+  if (calls.device_count(&count) != kSuccess) return;
+  for (int peer = 0; peer < count; ++peer) {
+    int can = 0;
+    if (peer == device || calls.can_access_peer(&can, peer, device) != kSuccess || can == 0)
+      continue;
+    cuda::PoolAccess access;
+    access.location_id = peer;
+    calls.pool_access(pool, &access, 1);
+  }
 }
 
 /// A pool of our own, because the device's default pool belongs to the user. Unlimited release
@@ -84,6 +111,7 @@ Status pool_create(Handle* out, int device) {
   cuda::PoolProperties properties;
   properties.location_id = device;
   if (const Status status = calls.pool_create(out, &properties); status != kSuccess) return status;
+  grant_peers(*out, device);
   std::uint64_t keep_all = UINT64_MAX;
   return calls.pool_set(*out, cuda::kReleaseThreshold, &keep_all);
 }
@@ -197,6 +225,7 @@ Status record_all(int device, Handle event) {
 void fill_memory(DriverTable& api) {
   if (calls.pool_create != nullptr) {
     api.pool_create = pool_create;
+    api.pool_trim = calls.pool_trim;
     api.allocate_async = calls.allocate_from_pool;
     api.free_async = calls.free_async;
   }
@@ -270,6 +299,11 @@ LoadedDriver load_cuda() {
   }
   out.found = cuda::resolve(library.handle, calls, out.why);
   if (!out.found) return out;
+  if (const auto chosen = chosen_allocator();
+      !chosen.empty() && chosen != "pool" && chosen != kPlainAllocator) {
+    out.why = core::text(kAllocatorVariable, " is '", chosen, "'; it must be pool or plain");
+    return out;
+  }
   out.api = table();
   count_devices(out, calls.driver_version, calls.device_count, "cuDeviceGetCount", advice);
   return out;

@@ -152,6 +152,13 @@ void collect_foreign() noexcept {
   if (may_wait() && !is_forked()) deferred_frees().collect_foreign();
 }
 
+void empty_cache(const core::Device& device) {
+  DeviceContext& context = context_of(device);
+  collect(Wait::kForNothing);
+  const DeviceGuard on_device(context);
+  context.trim_pool();
+}
+
 void collect_before_allocation() noexcept { collect(deferred_frees().urgency()); }
 
 }  // namespace refarray::runtime

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "refarray/core/device.hpp"
+
 namespace refarray::runtime {
 
 class TrackedStorage;
@@ -36,6 +38,9 @@ void collect(Wait wait) noexcept;
 /// was exported to, then calls the deleters. Work on a failed driver counts as finished. Does
 /// nothing without a MayWait.
 void collect_foreign() noexcept;
+/// Returns memory of the device that nothing uses to the driver, as far as that needs no wait.
+/// Throws kBuffer, DriverError.
+void empty_cache(const core::Device& device);
 /// collect(), to be called before an allocation; waits if many frees are deferred.
 void collect_before_allocation() noexcept;
 

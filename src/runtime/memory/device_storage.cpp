@@ -189,6 +189,8 @@ class Allocation {
     for (const Wait wait : {Wait::kForOurs, Wait::kForSure}) {
       if (status != kOutOfMemory) break;
       collect(wait);
+      const DeviceGuard on_device(context);
+      context.trim_pool();  // other allocators, ours and other libraries', cannot use its memory
       status = try_once();
     }
     if (status == kOutOfMemory) {

@@ -29,6 +29,12 @@ static_assert(offsetof(PoolProperties, location_type) ==
               offsetof(CUmemPoolProps, location) + offsetof(CUmemLocation, type));
 static_assert(offsetof(PoolProperties, location_id) ==
               offsetof(CUmemPoolProps, location) + offsetof(CUmemLocation, id));
+static_assert(sizeof(PoolAccess) == sizeof(CUmemAccessDesc));
+static_assert(offsetof(PoolAccess, location_id) ==
+              offsetof(CUmemAccessDesc, location) + offsetof(CUmemLocation, id));
+static_assert(offsetof(PoolAccess, flags) == offsetof(CUmemAccessDesc, flags));
+static_assert(PoolAccess{}.location_type == CU_MEM_LOCATION_TYPE_DEVICE);
+static_assert(PoolAccess{}.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 static_assert(PoolProperties{}.allocation_type == CU_MEM_ALLOCATION_TYPE_PINNED);
 static_assert(PoolProperties{}.handle_types == CU_MEM_HANDLE_TYPE_NONE);
 static_assert(PoolProperties{}.location_type == CU_MEM_LOCATION_TYPE_DEVICE);
