@@ -6,6 +6,7 @@
 
 #include "core/copy/copy.hpp"
 #include "core/error.hpp"
+#include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/devices/devices.hpp"
@@ -77,10 +78,12 @@ core::Array copy_to_new(const core::ArrayView& array, const core::DType& dtype,
     copy_elements(out, array);
     return out;
   }
-  core::Array out = allocate_on(device, dtype, array.extents(), /*zeroed=*/false);
-  copy_elements(out, array);
-  return out;
+  Unfinished out(allocate_on(device, dtype, array.extents(), /*zeroed=*/false));
+  copy_elements(out.array(), array);
+  return out.finish();
 }
+
+Unfinished::~Unfinished() { drop_storage(std::move(array_.storage)); }
 
 core::Array copy_to_new_on(const core::ArrayView& array, const core::Device& device,
                            const runtime::StreamPtr& stream) {

@@ -1,6 +1,8 @@
 // Copies of array elements on any device, and access to elements from the CPU.
 #pragma once
 
+#include <utility>
+
 #include "core/array.hpp"
 #include "runtime/streams/stream.hpp"
 
@@ -26,6 +28,21 @@ namespace refarray::extension {
 [[gnu::noinline]] core::Array copy_to_new_on(const core::ArrayView& array,
                                              const core::Device& device,
                                              const runtime::StreamPtr& stream);
+
+/// RAII: a new array until its elements have arrived. If that fails, its memory is freed without
+/// the GIL: freeing a device's memory may wait for a thread that needs it.
+class Unfinished {
+ public:
+  explicit Unfinished(core::Array made) noexcept : array_(std::move(made)) {}
+  Unfinished(const Unfinished&) = delete;
+  Unfinished& operator=(const Unfinished&) = delete;
+  ~Unfinished();
+  const core::Array& array() const noexcept { return array_; }
+  core::Array finish() noexcept { return std::move(array_); }
+
+ private:
+  core::Array array_;
+};
 
 /// The device of a copy when the caller names none: the array's own device, but the CPU for pinned
 /// memory, which is scarce and must be requested explicitly.

@@ -105,14 +105,14 @@ void check_captures(const core::ArrayView& array, const dlpack::ExportPlan& plan
 core::Array copy_for_consumer(const core::ArrayView& array, const dlpack::ExportPlan& plan,
                               const runtime::StreamPtr& stream) {
   if (stream == nullptr) {
-    core::Array copy = copy_to_new(array, array.dtype, plan.device);
+    Unfinished copy(copy_to_new(array, array.dtype, plan.device));
     const DriverCalls here;
-    runtime::wait_on_host(copy, /*writes=*/true);
-    return copy;
+    runtime::wait_on_host(copy.array(), /*writes=*/true);
+    return copy.finish();
   }
-  core::Array copy = copy_to_new_on(array, plan.device, stream);
-  order_without_gil(copy, runtime::choice_of(*stream));  // [3] order streams
-  return copy;
+  Unfinished copy(copy_to_new_on(array, plan.device, stream));
+  order_without_gil(copy.array(), runtime::choice_of(*stream));  // [3] order streams
+  return copy.finish();
 }
 
 /// Exports from or to memory that devices access.
