@@ -1,5 +1,5 @@
-"""Calls with the GIL held: reported unless the function is immediate. Every call is made with the GIL
-and without."""
+"""Calls with the GIL held: reported unless the function is immediate. Every call is made once with
+the GIL and once without."""
 
 from __future__ import annotations
 
