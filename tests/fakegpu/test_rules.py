@@ -11,7 +11,18 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
-RULES = ("order", "memory", "capture", "drivers", "launches", "hosts", "contexts", "pools", "gil")
+RULES = (
+    "order",
+    "memory",
+    "capture",
+    "drivers",
+    "launches",
+    "hosts",
+    "contexts",
+    "pools",
+    "gil",
+    "graphs",
+)
 
 
 @pytest.mark.not_sanitized("under a sanitizer, expected crashes become reports")

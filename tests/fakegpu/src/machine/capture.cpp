@@ -68,6 +68,7 @@ int refuse_wait(const Context& context) {
 int capture_job(Stream& stream, Job job) {
   Capture& capture = *stream.capture;
   if (!active(&capture)) return kCaptureInvalidated;
+  job.after = stream.captured;
   capture.graph->jobs.push_back(std::move(job));
   stream.captured.insert(++capture.nodes);
   return kSuccess;

@@ -19,6 +19,8 @@ int find_device(Call& call, int ordinal, Device*& device);
 
 /// Queues or captures work, after checking each declared access.
 int submit(Call& call, Stream& stream, Job job);
+/// Checks the accesses of work that runs in the stream's context, as the accessor.
+void check_job(Call& call, Stream& stream, const Accessor& accessor, const Job& job);
 
 // Streams.
 int stream_create(Call& call, Handle* out, unsigned flags, int priority);

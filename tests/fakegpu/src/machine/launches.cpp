@@ -194,21 +194,24 @@ int launch(Call& call, Handle handle, const unsigned (&grid)[3], const unsigned 
                           shared_bytes,
                           copies->addresses.data()};
   if (const int code = check_geometry(call, *function, how)) return code;
-  return submit(call, *stream,
-                {[how, copies, run = kernel.run] { run(&how); }, touches_of(kernel, how), true});
+  Job job;
+  job.run = [how, copies, run = kernel.run] { run(&how); };
+  job.touches = touches_of(kernel, how);
+  job.kernel = true;
+  return submit(call, *stream, std::move(job));
 }
 
 int launch_host(Call& call, Handle stream_handle, void (*function)(void*), void* data) {
   Stream* stream = nullptr;
   if (const int code = find_stream(call, stream_handle, stream)) return code;
   if (function == nullptr) return kInvalidValue;
-  return submit(call, *stream,
-                {[function, data] {
-                   in_host_function() = true;
-                   function(data);
-                   in_host_function() = false;
-                 },
-                 {}});
+  Job job;
+  job.run = [function, data] {
+    in_host_function() = true;
+    function(data);
+    in_host_function() = false;
+  };
+  return submit(call, *stream, std::move(job));
 }
 
 }  // namespace fakegpu

@@ -91,6 +91,10 @@ class Machine {
   Moment host_moment();
   Context* primary(Device& device);
   Context* add_context(Device& device);
+  std::size_t new_component() {
+    thread();  // its own clock component first
+    return ++next_component_;
+  }
   Stream* add_stream(Context& context, unsigned flags, int priority);
   void destroy_stream(Stream& stream);
   void destroy_context(Context& context);

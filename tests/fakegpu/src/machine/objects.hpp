@@ -82,14 +82,16 @@ struct Job {
   Op::Work run{};
   std::vector<Touch> touches{};
   bool kernel = false;
-  bool allocates = false;  // or frees: the stream's pool keeps the books, no device works
+  std::set<std::uint64_t> after{};  // in a graph: all nodes that come before it
+  bool allocates = false;           // or frees: the stream's pool keeps the books, no device works
 };
 
 struct Graph {
   std::uint64_t handle = 0;
   bool alive = true;
   bool executable = false;
-  std::vector<Job> jobs{};
+  std::vector<Job> jobs{};  // node n is jobs[n - 1]
+  Snapshot launched{};      // the latest launch, which the next one follows
 };
 
 struct Stream {

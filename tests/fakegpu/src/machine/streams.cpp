@@ -1,4 +1,4 @@
-// Streams, graphs and context-wide calls of both drivers.
+// Streams and context-wide calls of both drivers.
 #include <csignal>
 
 #include "machine/capture.hpp"
@@ -59,15 +59,18 @@ int submit(Call& call, Stream& stream, Job job) {
   // Whether an allocation or a free in the legacy stream synchronizes the blocking streams, as a
   // kernel does, is not documented: programs must not rely on it.
   machine.enqueue(stream, std::move(work), {}, job.allocates);
-  const Accessor accessor = accessor_of(call, stream, job.kernel);
+  check_job(call, stream, accessor_of(call, stream, job.kernel), job);
+  return kSuccess;
+}
+
+void check_job(Call& call, Stream& stream, const Accessor& accessor, const Job& job) {
   if (job.kernel) {
-    const Moment now = machine.moment(stream);
+    const Moment& now = accessor.moment;
     stream.kernels.raise(now.component, now.time);
     stream.context->device->kernels.raise(now.component, now.time);
-    watch_managed(machine);
+    watch_managed(call.machine);
   }
   for (const Touch& touch : job.touches) check_touch(call, accessor, touch);
-  return kSuccess;
 }
 
 int stream_create(Call& call, Handle* out, unsigned flags, int priority) {
@@ -178,32 +181,6 @@ int context_synchronize(Call& call, Context& context) {
   call.note("device", context.device->ordinal);
   if (const int code = refuse_wait(context)) return code;
   call.wait(call.machine.snapshot(context));
-  return kSuccess;
-}
-
-int graph_instantiate(Call& call, Handle* out, Handle handle) {
-  const Graph* graph = call.machine.graphs.alive(handle);
-  if (graph == nullptr || out == nullptr) return kInvalidValue;
-  Graph copy = *graph;
-  copy.executable = true;
-  *out = call.machine.graphs.add(std::move(copy))->handle;
-  return kSuccess;
-}
-
-int graph_launch(Call& call, Handle handle, Handle stream_handle) {
-  const Graph* graph = call.machine.graphs.alive(handle);
-  if (graph == nullptr || !graph->executable) return kInvalidValue;
-  Stream* stream = nullptr;
-  if (const int code = find_stream(call, stream_handle, stream)) return code;
-  for (const Job& job : graph->jobs)
-    if (const int code = submit(call, *stream, job)) return code;
-  return kSuccess;
-}
-
-int graph_destroy(Call& call, Handle handle) {
-  Graph* graph = call.machine.graphs.alive(handle);
-  if (graph == nullptr) return kInvalidValue;
-  graph->alive = false;
   return kSuccess;
 }
 

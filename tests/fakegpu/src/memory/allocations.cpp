@@ -106,7 +106,9 @@ int memory_allocate_async(Call& call, Handle* out, std::size_t bytes, Pool* pool
   allocation->graph = stream->capture;
   const std::uint64_t begin = allocation->reserved_begin;
   const std::size_t reserved = allocation->reserved_bytes;
-  Job job{[begin, reserved] { Memory::fill(begin, reserved); }, {}, false, true};
+  Job job;
+  job.run = [begin, reserved] { Memory::fill(begin, reserved); };
+  job.allocates = true;
   if (const int code = submit(call, *stream, std::move(job))) return code;
   if (allocation->graph == nullptr) check_allocation(call, accessor_of(call, *stream), *allocation);
   *out = allocation->begin;
@@ -122,15 +124,14 @@ int memory_free_async(Call& call, Handle pointer, Handle stream_handle) {
   if (allocation->graph != stream->capture) return kInvalidValue;
   if (const int code = refuse_implicit(*stream, true)) return code;
   const bool unmap = call.machine.memory.unmaps();
-  Job job{[unmap, begin = allocation->reserved_begin, reserved = allocation->reserved_bytes] {
-            if (unmap)
-              Memory::unmap(begin, reserved);
-            else
-              Memory::poison(begin, reserved);
-          },
-          {},
-          false,
-          true};
+  Job job;
+  job.run = [unmap, begin = allocation->reserved_begin, reserved = allocation->reserved_bytes] {
+    if (unmap)
+      Memory::unmap(begin, reserved);
+    else
+      Memory::poison(begin, reserved);
+  };
+  job.allocates = true;
   if (const int code = submit(call, *stream, std::move(job))) return code;
   if (allocation->graph == nullptr) check_free(call, accessor_of(call, *stream), *allocation);
   mark_freed(call, *allocation);
@@ -168,7 +169,8 @@ int attach(Call& call, Handle stream_handle, Handle pointer, std::size_t bytes, 
     return kInvalidValue;
   if (flags == kAttachSingle && stream->legacy) return kInvalidValue;
   // the program orders it with all uses of the memory, as it would order a write
-  Job job{{}, {{pointer, allocation->end(), true}}};
+  Job job;
+  job.touches = {{pointer, allocation->end(), true}};
   if (const int code = submit(call, *stream, std::move(job))) return code;
   allocation->attached = flags;
   allocation->attached_to = stream;
