@@ -9,6 +9,7 @@ namespace refarray::core {
 namespace {
 
 constinit std::atomic<ForeignCaller> foreign_caller{nullptr};
+constinit std::atomic<ForeignCaller> driver_caller{nullptr};
 
 /// A foreign storage owns an object that may own another storage of ours, and so on: a chain of any
 /// length, whose destruction would recurse. Each thread nests up to kDeepest destructions, so that
@@ -32,7 +33,18 @@ void call_foreign(void (*body)(void*) noexcept, void* argument) noexcept {
   caller == nullptr ? body(argument) : caller(body, argument);
 }
 
-void Storage::release_foreign() noexcept {
+void set_driver_caller(ForeignCaller caller) noexcept {
+  driver_caller.store(caller, std::memory_order_release);
+}
+
+void call_driver(void (*body)(void*) noexcept, void* argument) noexcept {
+  const ForeignCaller caller = driver_caller.load(std::memory_order_acquire);
+  caller == nullptr ? body(argument) : caller(body, argument);
+}
+
+void Storage::release_elsewhere() noexcept {
+  if (!foreign_)
+    return call_driver([](void* self) noexcept { static_cast<Storage*>(self)->destroy(); }, this);
   // A tracked storage may wait for its device first; its deleter is called by call_foreign().
   if (tracked_) return destroy_foreign();
   call_foreign([](void* self) noexcept { static_cast<Storage*>(self)->destroy_foreign(); }, this);

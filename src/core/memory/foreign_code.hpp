@@ -1,4 +1,4 @@
-// Calls of other libraries' code by threads of which the core knows nothing.
+// Calls of other libraries' code and of drivers by threads of which the core knows nothing.
 #pragma once
 
 namespace refarray::core {
@@ -14,5 +14,9 @@ void set_foreign_caller(ForeignCaller caller) noexcept;
 /// Runs `body(argument)`, which may call a producer's deleter, by the ForeignCaller. The calling
 /// thread may be any, attached to an interpreter or not.
 void call_foreign(void (*body)(void*) noexcept, void* argument) noexcept;
+
+/// The same for code that calls a driver: the extension releases the GIL, if the thread holds it.
+void set_driver_caller(ForeignCaller caller) noexcept;
+void call_driver(void (*body)(void*) noexcept, void* argument) noexcept;
 
 }  // namespace refarray::core

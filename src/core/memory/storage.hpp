@@ -46,9 +46,9 @@ class Storage {
   }
 
   void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
-  /// From any thread: prepares it for foreign code (see call_foreign()) if need be.
+  /// From any thread: prepares it for foreign code or a driver (see call_foreign()) if need be.
   void release() noexcept {
-    if (drop()) foreign_ ? release_foreign() : destroy_(this);
+    if (drop()) foreign_ || tracked_ ? release_elsewhere() : destroy_(this);
   }
   /// The first half of release(), for callers that have prepared the thread for foreign code: when
   /// it returns true, the caller must call destroy().
@@ -58,7 +58,7 @@ class Storage {
   void destroy() noexcept { foreign_ ? destroy_foreign() : destroy_(this); }
 
  private:
-  void release_foreign() noexcept;
+  void release_elsewhere() noexcept;
   void destroy_foreign() noexcept;
 
   std::atomic<std::uint32_t> references_{1};

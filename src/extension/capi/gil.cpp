@@ -23,6 +23,11 @@ void call_foreign_code(void (*body)(void*) noexcept, void* argument) noexcept {
   body(argument);
 }
 
+void call_driver_code(void (*body)(void*) noexcept, void* argument) noexcept {
+  const GilRelease released(compat::is_attached() && !compat::is_finalizing());
+  body(argument);
+}
+
 PyObject* interpreter_dict() {
   PyObject* dict = PyInterpreterState_GetDict(PyInterpreterState_Get());
   if (dict == nullptr) {  // CPython creates it lazily, and clears the MemoryError if that fails

@@ -70,6 +70,10 @@ class Attached {
 /// (LIFE-04), and a consumer may hold the GIL elsewhere while it waits for this thread.
 void call_foreign_code(void (*body)(void*) noexcept, void* argument) noexcept;
 
+/// core::ForeignCaller for driver calls: releases the GIL around them if the thread holds it, as a
+/// consumer may when it calls our deleter. Not at interpreter exit, where it would not get it back.
+void call_driver_code(void (*body)(void*) noexcept, void* argument) noexcept;
+
 /// The interpreter's dict for extension modules, borrowed. It is cleared late in finalization.
 /// Throws ErrorSet.
 PyObject* interpreter_dict();

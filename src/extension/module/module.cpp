@@ -66,6 +66,7 @@ void fill(PyObject* module) {
   static const bool settings_are_read = (read_copy_settings(), true);  // once per process
   static_cast<void>(settings_are_read);
   core::set_foreign_caller(&call_foreign_code);
+  core::set_driver_caller(&call_driver_code);
   State& state = *::new (PyModule_GetState(module)) State;
   state.lease = InterpreterLease::of_current_interpreter();
   state.pools_objects =

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from typing import Any
 
 import fakegpu
 import pytest
@@ -13,6 +14,7 @@ import refarray as ra
 
 SIZE = 4096
 PER_THREAD = 2
+USED = b"used_dltensor_versioned"
 
 
 def pointer_of(capsule: object) -> int:
@@ -51,6 +53,30 @@ def test_stream_2_is_that_of_the_calling_thread() -> None:
     cuda("cuCtxSynchronize")
     cuda("cuMemFree_v2", memory)
     cuda("cuCtxPopCurrent_v2", None)
+
+
+def deleter_of(capsule: object) -> tuple[Any, int]:
+    """Takes a versioned tensor from its capsule. Returns its deleter, which will be called with the
+    GIL held, and its address."""
+    api, name = ctypes.pythonapi, b"dltensor_versioned"
+    get, rename = api.PyCapsule_GetPointer, api.PyCapsule_SetName
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    rename.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    at = int(get(capsule, name))
+    rename(capsule, USED)
+    deleter = ctypes.cast(at, ctypes.POINTER(ctypes.c_void_p))[2]
+    return ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(deleter), at
+
+
+@pytest.mark.parametrize("device", ["cuda:0", "rocm:0", "cuda_managed:0"])
+def test_a_consumer_with_the_gil_frees_without_it(device: str) -> None:
+    """The last reference is the consumer's, whose deleter call holds the GIL. The drivers report
+    each of its calls that does."""
+    array = ra.ones((SIZE,), dtype="uint8", device=device)
+    capsule = array.__dlpack__(max_version=(1, 3))
+    del array
+    deleter, at = deleter_of(capsule)
+    deleter(at)
 
 
 @pytest.mark.parametrize("device", ["cuda:0", "rocm:0"])
