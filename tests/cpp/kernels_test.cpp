@@ -217,8 +217,8 @@ const Case misaligned("non-temporal stores to rows at every offset in a cache li
     const std::int64_t line = 64 / dtype.itemsize();
     for (std::int64_t shift = 0; shift < 64; ++shift) {
       for (const std::int64_t step : {1, 0, -1, 2, 3, 4, 5}) {
-        for (const std::int64_t count :
-             {line, line + 1, 2 * line, 2 * line + 1, 4 * line, 4 * line + 1, 8 * line + 3})
+        for (const std::int64_t count : {line, line + 1, 2 * line, 2 * line + 1, 4 * line + 1,
+                                         8 * line + 3, 32 * line, 33 * line - 1, 35 * line + 1})
           expect_move(random, dtype, {count}, {1}, {step}, shift, random.between(0, 63));
       }
       const std::int64_t count = 3 * line + shift % line;
@@ -237,6 +237,55 @@ const Case rows("contiguous rows of every length up to a few cache lines", [] {
   const DType byte = dtype_from_name("uint8").value();
   for (std::int64_t count = 1; count <= 300; ++count)
     expect_move(random, byte, {5, count}, {count, 1}, {count + 3, 1});
+});
+
+// Rows of whole lines are streamed line by line, others of 2 KiB and more without their edges, and
+// rows that src holds in another order are copied in that order.
+const Case many_rows("many rows, in the order of dst and of src, at every offset in a line", [] {
+  Random random(15);
+  const DType byte = dtype_from_name("uint8").value();
+  for (const std::int64_t count : {64, 65, 127, 128, 192, 200, 256, 2047, 2048, 2111, 8200}) {
+    for (const std::int64_t shift : {0, 1, 31, 32, 63}) {
+      const std::int64_t pitch = count + 64 * random.between(0, 1);
+      expect_move(random, byte, {4, count}, {pitch, 1}, {count + 3, 1}, shift, shift);
+      expect_move(random, byte, {2, 3, 40, count}, {40 * 3 * pitch, 40 * pitch, pitch, 1},
+                  {40 * 3 * count, count, 3 * count, 1}, shift, 63 - shift);
+      expect_move(random, byte, {5, 3, count}, {3 * pitch, pitch, 1}, {-count, 5 * count, 1}, shift,
+                  shift);
+    }
+  }
+});
+
+// The blocks end with the first and the last byte that is copied, so that sanitizers see a window
+// that reaches beyond them.
+const Case windows("short rows into contiguous memory, from rows at every small distance", [] {
+  Random random(16);
+  for (const char* text : {"int8", "float16", "float32", "float64", "int8x3"}) {
+    const DType dtype = dtype_from_name(text).value();
+    for (std::int64_t count = 1; count <= 12; ++count) {
+      for (std::int64_t pitch = 1; pitch <= 20; ++pitch) {
+        const std::int64_t step = random.between(-3, 3);
+        const std::int64_t rows = random.between(0, 1) == 0 ? random.between(1, 40) : 150;
+        const std::int64_t shift = random.between(0, 1) == 0 ? 0 : random.between(0, 63);
+        for (const std::int64_t sign : {1, -1}) {
+          expect_move(random, dtype, {rows, count}, {count, 1}, {sign * pitch, 1}, shift, 0);
+          expect_move(random, dtype, {rows, count}, {count, 1}, {sign * pitch, step}, shift, 0);
+        }
+      }
+    }
+  }
+});
+
+const Case far_words("words at distances beyond a cache line, from more than the L2 cache", [] {
+  Random random(17);
+  for (const char* text : {"int8", "float16", "float32", "float64", "complex128"}) {
+    const DType dtype = dtype_from_name(text).value();
+    const std::int64_t step = 80 / dtype.itemsize();
+    for (const std::int64_t shift : {0, 1, 15, 33}) {
+      expect_move(random, dtype, {30011 + shift}, {1}, {step}, shift, 0);
+      expect_move(random, dtype, {3, 10007}, {10009, 1}, {-10007 * step, -step}, shift, 0);
+    }
+  }
 });
 
 const Case conversions("conversions give the same bits as the plain kernels", [] {

@@ -29,6 +29,11 @@ std::int64_t bytes_of(const Plan& plan) noexcept {
   return plan.size() * std::max(plan.dst_bits, plan.src_bits) / 8;
 }
 
+/// Not when a little of src is repeated: ordinary stores are faster where nothing is read.
+bool is_worth_streaming(const Plan& plan, std::int64_t bytes) noexcept {
+  return plan.moves && bytes >= streaming_threshold() && plan.bytes_read() >= bytes / 8;
+}
+
 /// Threads that live only as long as one copy, so that none exists at a later fork().
 class WorkerThreads {
  public:
@@ -113,9 +118,10 @@ Plan Chunks::at(std::int64_t index) const noexcept {
   return out;
 }
 
-bool run(const Plan& plan, const InterruptCheck& interrupt) noexcept {
+bool run(Plan plan, const InterruptCheck& interrupt) noexcept {
   const std::int64_t bytes = bytes_of(plan);
-  const bool streams = plan.moves && bytes >= streaming_threshold();
+  const bool streams = is_worth_streaming(plan, bytes);
+  if (streams) plan.follow_src();
   std::int64_t max_bytes = plan.moves ? kChunkBytes : kConversionChunkBytes;
   if (bytes <= std::min(max_bytes, kThreadingThreshold)) {
     walk(plan, streams);

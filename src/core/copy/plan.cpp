@@ -188,8 +188,8 @@ void Plan::choose_pattern() noexcept {
     }
   }
   pattern = Pattern::kStrided;
-  // Starting a kernel for a few words costs more than locality saves.
-  if (ndim > 1 && shape[last] < kShortRun && shape[last - 1] > shape[last])
+  // Starting a conversion for a few words costs more than locality saves.
+  if (!moves && ndim > 1 && shape[last] < kShortRun && shape[last - 1] > shape[last])
     swap_axes(last, last - 1);
 }
 
@@ -197,6 +197,26 @@ std::int64_t Plan::size() const noexcept {
   std::int64_t words = 1;
   for (int axis = 0; axis < ndim; ++axis) words *= shape[axis];
   return words;
+}
+
+std::int64_t Plan::bytes_read() const noexcept {
+  std::int64_t words = 1;
+  for (int axis = 0; axis < ndim; ++axis)
+    if (src_strides[axis] != 0) words *= shape[axis];
+  return words * src_bits / 8;
+}
+
+void Plan::follow_src() noexcept {
+  if (pattern != Pattern::kRuns || ndim < 3) return;
+  const int densest = densest_in_src();
+  if (densest < 0 || densest == ndim - 2) return;
+  // Lines that are written in part only stay in the cache while few others are written.
+  bool whole_lines = reinterpret_cast<std::uintptr_t>(dst.data) * 8 % kLineBits == 0 &&
+                     shape[ndim - 1] * dst_bits % kLineBits == 0;
+  for (int axis = 0; axis < ndim - 1; ++axis)
+    whole_lines = whole_lines && dst_strides[axis] % kLineBits == 0;
+  if (shape[densest] > shape[ndim - 2] / (whole_lines ? 1 : kShortRun)) return;
+  move_axis(densest, ndim - 2);
 }
 
 void Plan::narrow(int axis, std::int64_t begin, std::int64_t end) noexcept {

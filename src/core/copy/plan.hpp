@@ -27,7 +27,7 @@ enum class Pattern : std::uint8_t {
 ///   each other on both sides are merged.
 /// - dst strides are not negative, except that of the axis before the last in kTiles, whose src
 ///   stride is positive instead. Axes are sorted by descending dst stride, except the last two,
-///   whose order depends on `pattern`.
+///   whose order depends on `pattern`, and after follow_src().
 /// - If `moves`, words are copied unchanged. A word is 1, 2, 4, 8 or 16 bytes and need not be an
 ///   element: a float32x3 is three words of 4 bytes, a row of two float32 is one word of 8.
 ///   Words may be misaligned.
@@ -57,6 +57,11 @@ struct Plan {
   bool is_memmove() const noexcept { return moves && ndim == 1 && pattern == Pattern::kRuns; }
   /// Restricts an axis to the indices [begin, end).
   void narrow(int axis, std::int64_t begin, std::int64_t end) noexcept;
+  /// For kRuns: the rows that follow each other in src are copied one after the other, so that src
+  /// is read in the order of memory, unless that would write to too many places of dst in turn.
+  void follow_src() noexcept;
+  /// Bytes of src that are read, each counted once.
+  std::int64_t bytes_read() const noexcept;
 
  private:
   void add_axis(std::int64_t extent, std::int64_t dst_stride, std::int64_t src_stride) noexcept;

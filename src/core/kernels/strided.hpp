@@ -5,28 +5,29 @@
 #include "core/kernels/interleave.hpp"
 #include "core/kernels/table.hpp"
 #include "core/kernels/vector.hpp"
+#include "core/kernels/words.hpp"
 
 namespace refarray::core::kernels {
 namespace {
 
-template <int kWordSize>
-inline void copy_words(std::byte* dst, const std::byte* src, std::int64_t dst_step,
-                       std::int64_t src_step, std::int64_t count) noexcept {
-  using T = typename WordOf<kWordSize>::type;
-  std::int64_t i = 0;
-  for (; i + 4 <= count; i += 4) {
-    const T a = load<T>(src);
-    const T b = load<T>(src + src_step);
-    const T c = load<T>(src + 2 * src_step);
-    const T d = load<T>(src + 3 * src_step);
-    store(dst, a);
-    store(dst + dst_step, b);
-    store(dst + 2 * dst_step, c);
-    store(dst + 3 * dst_step, d);
-    src += 4 * src_step;
-    dst += 4 * dst_step;
-  }
-  for (; i < count; ++i, src += src_step, dst += dst_step) store(dst, load<T>(src));
+/// write_row() with non-temporal stores. The bytes before the first and after the last whole line
+/// go through `edge`: an ordinary store to a line that is being streamed waits for the memory.
+template <int kWordSize, class Result, class Last>
+[[gnu::always_inline]] inline void stream_row(std::byte* dst, std::int64_t count, Result result,
+                                              Last last) noexcept {
+  constexpr std::int64_t kCount = kWidth / kWordSize;
+  alignas(kLine) std::byte edge[kLine];
+  const std::int64_t head = bytes_to_line(dst);
+  for (std::int64_t at = 0; at < head; at += kWidth) store(edge + at, result(at / kWordSize));
+  __builtin_memcpy(dst, edge, static_cast<std::size_t>(head));
+  const std::int64_t lines = ((count - 1) * kWordSize - head) / kLine;
+  const std::int64_t end = (head + lines * kLine) / kWordSize;
+  std::int64_t at = head / kWordSize;
+  for (; at < end; at += kCount) stream(dst + at * kWordSize, result(at));
+  for (; at + kCount < count; at += kCount) store(dst + at * kWordSize, result(at));
+  store(edge, last());
+  const std::int64_t tail = (count - at) * kWordSize;
+  __builtin_memcpy(dst + at * kWordSize, edge + kWidth - tail, static_cast<std::size_t>(tail));
 }
 
 /// Stores a contiguous row of at least one vector: `result(i)` is the vector that begins with word
@@ -36,15 +37,9 @@ template <int kWordSize, class Result, class Last>
 [[gnu::always_inline]] inline void write_row(std::byte* dst, std::int64_t count, bool streams,
                                              Result result, Last last) noexcept {
   constexpr std::int64_t kCount = kWidth / kWordSize;
+  if (streams && bytes_to_line(dst) % kWordSize == 0 && count * kWordSize >= kWorthStreaming)
+    return stream_row<kWordSize>(dst, count, result, last);
   std::int64_t at = 0;
-  const std::int64_t head = bytes_to_line(dst);
-  if (streams && head % kWordSize == 0 && count > 4 * kCount) {
-    // Ordinary stores up to the first cache line: up to four vectors where a vector is shorter than
-    // a line. The last of them overlaps that line.
-    for (; at * kWordSize < head; at += kCount) store(dst + at * kWordSize, result(at));
-    for (at = head / kWordSize; at + kCount < count; at += kCount)
-      stream(dst + at * kWordSize, result(at));
-  }
 #pragma GCC unroll 4
   for (; at + kCount < count; at += kCount) store(dst + at * kWordSize, result(at));
   store(dst + (count - kCount) * kWordSize, last());
@@ -91,14 +86,13 @@ inline void gather_row(std::byte* dst, const std::byte* src, std::int64_t count,
 }
 
 template <int kWordSize>
-inline void fill_row(std::byte* dst, const std::byte* src, std::int64_t count,
-                     bool streams) noexcept {
+inline void fill_row(std::byte* dst, const std::byte* src, std::int64_t count) noexcept {
   using V = Vector<kWordSize, kWidth>;
   std::byte bytes[kWidth];
   for (int i = 0; i < kWidth; i += kWordSize) __builtin_memcpy(bytes + i, src, kWordSize);
   const V value = load<V>(bytes);
   write_row<kWordSize>(
-      dst, count, streams, [value](std::int64_t) { return value; }, [value] { return value; });
+      dst, count, false, [value](std::int64_t) { return value; }, [value] { return value; });
 }
 
 #if defined(__AVX512VBMI__)
@@ -132,13 +126,6 @@ inline void scatter_row(std::byte* dst, const std::byte* src, std::int64_t count
 }
 #endif
 
-/// `row(dst, src)` for every row.
-template <class Row>
-[[gnu::always_inline]] inline void each_row(const Plane& plane, Row row) noexcept {
-  for (std::int64_t i = 0; i < plane.rows; ++i)
-    row(plane.dst + i * plane.dst_pitch, plane.src + i * plane.src_pitch);
-}
-
 /// False when there is no vectorized kernel for these steps.
 template <int kWordSize>
 bool copy_vectors(const Plane& plane) noexcept {
@@ -158,7 +145,12 @@ bool copy_vectors(const Plane& plane) noexcept {
     each_row(plane, [=](std::byte* dst, const std::byte* src) { row(dst, src, count, streams); });
     return true;
   };
-  if (plane.src_step == 0) return run(&fill_row<kWordSize>);
+  if (plane.src_step == 0) {
+    each_row(plane, [count](std::byte* dst, const std::byte* src) {
+      fill_row<kWordSize>(dst, src, count);
+    });
+    return true;
+  }
   if (plane.src_step == -kWordSize) return run(&reverse_row<kWordSize>);
   if (plane.src_step == 2 * kWordSize) return run(&gather_row<kWordSize, 2>);
   if (plane.src_step == 3 * kWordSize) return run(&gather_row<kWordSize, 3>);
@@ -168,12 +160,19 @@ bool copy_vectors(const Plane& plane) noexcept {
 
 template <int kWordSize>
 void copy_strided(const Plane& plane) noexcept {
-  if constexpr (!kPlain) {
-    if (copy_vectors<kWordSize>(plane)) return;
+  constexpr std::int64_t kShortRow = 8;  // words
+  if constexpr (kWindow != 0 && kWordSize <= 8) {
+    if (plane.count < kShortRow && copy_dense<kWordSize>(plane)) return;
   }
-  each_row(plane, [&plane](std::byte* dst, const std::byte* src) {
-    copy_words<kWordSize>(dst, src, plane.dst_step, plane.src_step, plane.count);
-  });
+  Plane turned = plane;  // a loop over a few words costs more than locality saves
+  if (plane.count < kShortRow && plane.rows > plane.count) swap_axes(turned);
+  if constexpr (!kPlain) {
+    if (copy_vectors<kWordSize>(turned)) return;
+  }
+  if constexpr (kWindow != 0 && kWordSize <= 8) {
+    if (plane.count >= kShortRow && copy_dense<kWordSize>(plane)) return;
+  }
+  copy_words_of_rows<kWordSize>(turned);
 }
 
 }  // namespace

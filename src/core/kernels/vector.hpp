@@ -29,6 +29,8 @@ constexpr int kWidth = 16;
 constexpr bool kPlain = kWidth == 8;
 
 constexpr std::int64_t kLine = 64;  // bytes of a cache line
+/// Bytes of a row that is worth streaming although it does not consist of whole lines.
+[[maybe_unused]] constexpr std::int64_t kWorthStreaming = 2048;
 
 template <int kWordSize>
 struct WordOf;
