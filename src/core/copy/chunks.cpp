@@ -29,9 +29,10 @@ std::int64_t bytes_of(const Plan& plan) noexcept {
   return plan.size() * std::max(plan.dst_bits, plan.src_bits) / 8;
 }
 
-/// Not when a little of src is repeated: ordinary stores are faster where nothing is read.
+/// Where a little of src is repeated, ordinary stores are faster as long as dst fits the cache.
 bool is_worth_streaming(const Plan& plan, std::int64_t bytes) noexcept {
-  return plan.moves && bytes >= streaming_threshold() && plan.bytes_read() >= bytes / 8;
+  const bool reads_little = plan.bytes_read() < bytes / 8;
+  return plan.moves && bytes >= streaming_threshold() * (reads_little ? 4 : 1);
 }
 
 /// Threads that live only as long as one copy, so that none exists at a later fork().
