@@ -11,7 +11,7 @@ namespace refarray::core::kernels {
 namespace {
 
 /// Word by word, in pieces that are stored whole: fewer stores wait while words of src arrive from
-/// beyond the L2 cache.
+/// beyond the L2 cache. (Words of 16 bytes are stored in pieces of that size anyway.)
 template <int kWordSize>
 inline std::int64_t collect_words(std::byte* dst, const std::byte* src, std::int64_t src_step,
                                   std::int64_t count) noexcept {
@@ -65,7 +65,7 @@ template <int kWordSize>
 inline void copy_words_of_rows(const Plane& plane) noexcept {
   constexpr std::int64_t kFarBytes = 2 << 20;  // more than an L2 cache
   const bool is_far = plane.rows * plane.count > kFarBytes / (magnitude(plane.src_step) + 1);
-  const bool collects = is_far && plane.dst_step == kWordSize;
+  const bool collects = kWordSize <= 8 && is_far && plane.dst_step == kWordSize;
   each_row(plane, [&plane, collects](std::byte* dst, const std::byte* src) {
     const std::int64_t done =
         collects ? collect_words<kWordSize>(dst, src, plane.src_step, plane.count) : 0;
