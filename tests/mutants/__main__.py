@@ -11,6 +11,7 @@ from refarray.conformance import Outcome, checks
 from refarray.conformance.runner.engine import Run, run_subject
 
 ROLES = {
+    "data.producer_data": "producer",
     "producer_fields": "producer",
     "producer_methods": "producer",
     "producer_edge_cases": "producer",

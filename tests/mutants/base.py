@@ -25,6 +25,9 @@ class Array:
     def __init__(self, source: ra.Array) -> None:
         self.source = source
 
+    def tolist(self) -> Any:
+        return self.source.tolist()
+
     def __dlpack_device__(self) -> Any:
         return self.source.__dlpack_device__()
 
@@ -87,6 +90,8 @@ def producer(kind: type, **more: Any) -> Subject:
         **{
             "arrays": arrays,
             "dtype": wrap.format(REFARRAY.dtype),
+            "ramp": wrap.format(REFARRAY.ramp),
+            "strides": "{}.source.strides",
             "dtypes": REFARRAY.dtypes,
             "big": wrap.format(REFARRAY.big),
             "subclass": hasattr(kind, "as_subclass"),
@@ -102,6 +107,7 @@ def consumer(function: Callable[..., Any], **more: Any) -> Subject:
         f"import refarray as ra; from {function.__module__} import {function.__name__} as take",
         arrays=REFARRAY.arrays,
         dtype=REFARRAY.dtype,
+        ramp=REFARRAY.ramp,
         from_dlpack="take({})",
         **more,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
@@ -26,8 +26,9 @@ class CheckResult:
     """None: not applicable; `observed` says what the subject lacks."""
     observed: str
     repro: str
-    second: CheckResult | None = None
-    """The result of the check that is `part_of` this one: one trial serves both."""
+    parts: Mapping[str, CheckResult] = field(default_factory=dict)
+    """The results of the checks that are `part_of` this one, by name: one trial serves them all,
+    and each is judged by itself."""
     level: Level | None = None
     """As Check.level, where the level depends on the observation."""
 
@@ -47,7 +48,7 @@ class Check:
     full: bool = False
     """The case runs with --full only."""
     part_of: str = ""
-    """The name of the check whose trial also decides this one (CheckResult.second)."""
+    """The name of the check whose trial also decides this one (CheckResult.parts)."""
     level: Level | None = None
     """A weaker level than the requirement's, where the texts ask less of this case."""
     exits: bool = False

@@ -130,6 +130,12 @@ class Producer:
             raise NotApplicable(f"{self.subject.name} has no {dtype}")
         return self.subject.dtype.format(dtype)
 
+    def ramp(self, dtype: str) -> str:
+        """The expression for the numbers 0 to 36 of a dtype, or else for three ones. NotApplicable
+        if the subject lacks the dtype."""
+        ones = self.typed(dtype)
+        return self.subject.ramp.format(dtype) if self.subject.ramp else ones
+
     def big(self, count: int) -> str:
         """The expression for `count` float32 elements. NotApplicable if the adapter has none."""
         if not self.subject.big:

@@ -64,7 +64,7 @@ def kit_error(trace: str) -> dict[str, Any]:
     """The message with a failure of the check itself."""
     last = trace.strip().splitlines()[-1]
     observed = f"error in the check, please report: {last}"
-    return {"held": None, "error": True, "observed": observed, "repro": trace, "second": None}
+    return {"held": None, "error": True, "observed": observed, "repro": trace, "parts": {}}
 
 
 def judge(check: Check, probe: Any, invert: bool = False) -> dict[str, Any]:
@@ -75,12 +75,11 @@ def judge(check: Check, probe: Any, invert: bool = False) -> dict[str, Any]:
     """
     started = time.perf_counter()
     kit_failures.clear()
-    out: dict[str, Any] = {"repro": "", "second": None}
+    out: dict[str, Any] = {"repro": "", "parts": {}}
     try:
         result: CheckResult = check.probe(probe)
         out |= message_of(result, invert)
-        if result.second is not None:
-            out["second"] = message_of(result.second, invert)
+        out["parts"] = {name: message_of(part, invert) for name, part in result.parts.items()}
     except NotApplicable as reason:
         out |= {"held": None, "observed": str(reason)}
     except Exception as error:
@@ -100,12 +99,12 @@ def threads() -> int:
     return 1
 
 
-NOTHING = {"held": None, "observed": "", "repro": "", "second": None, "seconds": 0.0}
+NOTHING = {"held": None, "observed": "", "repro": "", "parts": {}, "seconds": 0.0}
 """The message of a check that does not apply to the subject."""
 
 
 class Bench:
-    """The probes of one subject, and the messages of trials that decide two checks."""
+    """The probes of one subject, and the messages of trials that decide several checks."""
 
     def __init__(self, probes: Mapping[str, Any], forks: bool, say: Say) -> None:
         self.probes = probes
@@ -125,7 +124,7 @@ class Bench:
         if "died" in whole:
             return {"held": None, "observed": f"it died: see {check.part_of}", "repro": ""}
         none = {"held": None, "observed": f"nothing to tell: {whole['observed']}", "repro": ""}
-        return whole["second"] or none
+        return whole["parts"].get(check.name) or none
 
     def tried(self, check: Check) -> dict[str, Any]:
         """Runs a check; a risky one in a child process, unless this process cannot fork."""

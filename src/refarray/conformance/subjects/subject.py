@@ -25,6 +25,11 @@ KINDS = {
     "unexportable": "data that DLPack cannot describe",
     "sparse": "a sparse array",
     "swapped": "data in the other byte order",
+    "offset": "a contiguous slice that does not begin at its storage's first element",
+    "inner": "two rows of two, with an offset and a gap between the rows",
+    "permuted": "three axes, the last two swapped",
+    "odd": "37 values, which no vector width divides",
+    "readonly-strided": "every second of six read-only values",
 }
 """The kinds of arrays that checks use. A subject without a kind leaves it out."""
 
@@ -52,6 +57,15 @@ class Subject:
     arrays: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     dtype: str = ""
     dtypes: tuple[str, ...] = DTYPES
+    ramp: str = ""
+    """An expression with `{}` for the name of a dtype: the numbers 0 to 36, converted to it. If it
+    is empty, the ones of `dtype` are read."""
+    values: str = ""
+    """An expression with `{}` for an array: its values as nested lists, as the library itself reads
+    them. Without it the array's tolist(), or its elements by index."""
+    strides: str = ""
+    """An expression with `{}` for an array: its strides in elements, as the library states them.
+    Without it strides are right if the values that they reach are."""
     big: str = ""
     """An expression with `{}` for a number of float32 elements, all initialized."""
     from_dlpack: str = ""
@@ -105,6 +119,10 @@ def array_api(module: str, **others: str) -> dict[str, str]:
         "empty": f"{module}.empty(0, dtype={module}.float32)",
         "empty2": f"{module}.empty((2, 0), dtype={module}.float32)",
         "one": f"{module}.ones((1, 1), dtype={module}.float32)",
+        "offset": f"{module}.arange(6, dtype={module}.float32)[2:5]",
+        "inner": f"{module}.reshape({module}.arange(8, dtype={module}.float32), (2, 4))[:, 1:3]",
+        "permuted": f"{module}.reshape({module}.arange(24, dtype={module}.float32), (2, 3, 4)).mT",
+        "odd": f"{module}.arange(37, dtype={module}.float32)",
     }
     arrays.update(others)
     return {kind: text for kind, text in arrays.items() if text}

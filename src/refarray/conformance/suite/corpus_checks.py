@@ -84,7 +84,13 @@ def import_given(consumer: Consumer, given: Given) -> CheckResult:
         held, observed = None, str(reason)
     found.array = found.error = None
     second = deleter_result(consumer, producer, outcome, given)
-    return replace(consumer.seen(held, observed, text(given.fields)), second=second)
+    whole = consumer.seen(held, observed, text(given.fields))
+    return whole if second is None else replace(whole, parts={deleter_case(given): second})
+
+
+def deleter_case(given: Given) -> str:
+    """The name of the check that counts the deleter calls of a tensor of the corpus."""
+    return f"LIFE-03[consumer-{f'{given.id}-{given.case}'.lower()}]"
 
 
 def register_corpus(family: str) -> None:

@@ -1,0 +1,258 @@
+"""TENS-01 of a producer, on arrays of every kind and dtype: each element reads as the library says.
+
+The same trial decides the layout (ABI-05), the dtype (DTYPE), the device (DEV-03), the flags (FLAG)
+and the sharing (TENS-18) of that export, each as a check of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from refarray.conformance.cases import Check, CheckResult, NotApplicable, add
+from refarray.conformance.dlpack import (
+    HOST_READABLE,
+    IS_COPIED,
+    KNOWN_FLAGS,
+    READ_ONLY,
+    SUBBYTE_PADDED,
+)
+from refarray.conformance.harness import memory
+from refarray.conformance.harness.memory import Dtype, Unreadable
+from refarray.conformance.harness.producer import VERSIONED, Export, Producer
+from refarray.conformance.harness.statement import statement
+from refarray.conformance.requirements import Role
+from refarray.conformance.suite.exports import LAYOUTS
+from refarray.conformance.suite.producer.dtypes import TRIPLES
+from refarray.conformance.suite.reading import Reading, Verdict
+
+READ_KINDS = (
+    *LAYOUTS,
+    *("offset", "inner", "permuted", "odd", "readonly", "readonly-strided"),
+)
+"""The kinds of arrays whose exports are read."""
+WAYS: dict[str, dict[str, Any]] = {"versioned": VERSIONED, "legacy": {}}
+"""The structs that __dlpack__ exports → the keywords that request them."""
+PROTECTED = ("readonly", "readonly-strided")
+
+
+@dataclass(frozen=True)
+class Source:
+    """An array to read: of a kind, or of a dtype."""
+
+    name: str
+    dtype: str = "float32"
+    typed: bool = False
+
+    def text(self, producer: Producer) -> str:
+        """Its expression. NotApplicable if the subject has no such arrays."""
+        return producer.ramp(self.dtype) if self.typed else producer.text(self.name)
+
+    @property
+    def triple(self) -> Dtype:
+        """Its DLDataType."""
+        _, code, bits = TRIPLES[self.dtype]
+        return (code, bits, 1)
+
+    @property
+    def about_dtype(self) -> str:
+        """The requirement on its dtype."""
+        return TRIPLES[self.dtype][0]
+
+    def writable(self, producer: Producer) -> bool | None:
+        """Whether it may be written; None if the adapter does not tell."""
+        if self.name in PROTECTED or producer.subject.immutable:
+            return False
+        return None if self.name == "broadcast" else True  # some libraries broadcast read-only
+
+
+SOURCES = {
+    each.name: each
+    for each in (
+        *(Source(kind) for kind in READ_KINDS),
+        *(Source(dtype, dtype, typed=True) for dtype in TRIPLES),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One export, beside the array and what the library says of it."""
+
+    producer: Producer
+    source: Source
+    text: str
+    array: Any
+    export: Export
+    again: Export
+    reading: Reading
+
+    @property
+    def on_host(self) -> bool:
+        """Whether the host can read the memory, according to __dlpack_device__."""
+        return self.producer.device(self.array)[0] in HOST_READABLE
+
+    @property
+    def shared(self) -> bool:
+        """Whether two exports show the same memory."""
+        return self.export.address == self.again.address
+
+    def wrote(self) -> bool | None:
+        """Whether the library sees what is written to the first element of the export; the old
+        value is restored. None if nothing may be written."""
+        reading = self.reading
+        if not self.source.writable(self.producer) or memory.elements(reading.said.shape) == 0:
+            return None
+        if not self.on_host:
+            return None
+        if self.export.versioned and self.export.flags & READ_ONLY:
+            return None
+        if not reading.judge_values()[0]:
+            return None  # not the array's memory: see TENS-01
+        old = memory.read(reading.address, memory.width(reading.dtype))
+        new = reading.first_differs()
+        try:
+            memory.write(reading.address, new)
+            now = statement(
+                self.producer.subject, self.producer.namespace, self.array, self.source.dtype
+            )
+            memory.write(reading.address, old)
+        except Unreadable:
+            return False
+        return bool(next(memory.flat(now.values)) == memory.decoded(new, reading.dtype))
+
+
+def tried(producer: Producer, source: Source, keywords: dict[str, Any]) -> Trial:
+    """Exports an array twice. NotApplicable if the producer refuses: other checks judge that."""
+    text = source.text(producer)
+    array = producer.make(text)
+    export, again = (producer.export(text, array, **keywords) for _ in range(2))
+    for each in (export, again):
+        if each.error is not None:
+            raise NotApplicable(f"{each.call} raised {each}")
+    said = statement(producer.subject, producer.namespace, array, source.dtype)
+    assert export.held is not None
+    copied = export.address != again.address or (export.versioned and export.flags & IS_COPIED)
+    if copied:  # it has strides of its own
+        said = replace(said, strides=None)
+    return Trial(
+        producer, source, text, array, export, again, Reading(export.held, said, source.triple)
+    )
+
+
+def layout_is_right(trial: Trial) -> Verdict | None:
+    """ABI-05."""
+    if not trial.on_host and trial.reading.said.strides is None:
+        return None
+    return trial.reading.judge_layout()
+
+
+def device_is_announced(trial: Trial) -> Verdict | None:
+    """DEV-03."""
+    announced = trial.producer.device(trial.array)
+    found = tuple(trial.export["device"])
+    return found == announced, f"{found}; __dlpack_device__() returns {announced}"
+
+
+def flags_are_known(trial: Trial) -> Verdict | None:
+    """FLAG-01."""
+    flags = trial.export.flags
+    return flags & ~KNOWN_FLAGS == 0, f"flags {flags:#x}"
+
+
+def read_only_is_right(trial: Trial) -> Verdict | None:
+    """FLAG-02."""
+    writable = trial.source.writable(trial.producer)
+    if writable is None or (writable is False and trial.producer.subject.immutable):
+        return None  # an immutable library's copies may be writable: the other checks judge it
+    flags = trial.export.flags
+    return bool(flags & READ_ONLY) is not writable, f"flags {flags}"
+
+
+def copied_is_clear(trial: Trial) -> Verdict | None:
+    """FLAG-04."""
+    if not trial.shared:
+        return None  # it was copied: TENS-18
+    flags = trial.export.flags
+    return not flags & IS_COPIED, f"flags {flags}"
+
+
+def padded_is_clear(trial: Trial) -> Verdict | None:
+    """FLAG-07."""
+    flags = trial.export.flags
+    return not flags & SUBBYTE_PADDED, f"flags {flags}"
+
+
+def memory_is_shared(trial: Trial) -> Verdict | None:
+    """TENS-18."""
+    if memory.elements(trial.reading.said.shape) == 0:
+        return None
+    if not trial.shared:
+        return False, f"two exports at {trial.export.address:#x} and {trial.again.address:#x}"
+    if trial.export.versioned and trial.export.flags & IS_COPIED:
+        return None  # said to be a copy: FLAG-04
+    if trial.wrote() is False:
+        return False, "the array does not see what was written to the export"
+    return True, "shared"
+
+
+Judge = Callable[[Trial], Verdict | None]
+"""The verdict on a part of a trial; None: nothing to judge."""
+EITHER: dict[str, tuple[str, Judge, str]] = {
+    "ABI-05": (
+        "shape and strides are the array's",
+        layout_is_right,
+        "strides",
+    ),
+    "DTYPE": ("the dtype is the array's", lambda it: it.reading.judge_dtype(), "code"),
+    "DEV-03": ("the struct's device is the announced one", device_is_announced, "device_type"),
+    "TENS-18": ("exports share the array's memory", memory_is_shared, "data"),
+}
+"""Parts of both structs: requirement → (expected, judge, the field that a repro shows)."""
+VERSIONED_ONLY: dict[str, tuple[str, Judge, str]] = {
+    "FLAG-01": ("no undefined flag bit is set", flags_are_known, "flags"),
+    "FLAG-02": ("READ_ONLY is set exactly on protected data", read_only_is_right, "flags"),
+    "FLAG-04": ("IS_COPIED is clear where nothing was copied", copied_is_clear, "flags"),
+    "FLAG-07": ("the padded flag is clear: no element is below a byte", padded_is_clear, "flags"),
+}
+
+
+def read_export(way: str, source: Source, names: dict[str, str], producer: Producer) -> CheckResult:
+    """Reads one export. `names`: row of EITHER or VERSIONED_ONLY → the name of its check."""
+    trial = tried(producer, source, WAYS[way])
+    if trial.on_host:
+        held, observed = trial.reading.judge_values()
+        whole = producer.seen(held, trial.export, observed, field="byte_offset")
+    else:
+        whole = CheckResult(None, "its data cannot be read from the host", "")
+    parts = {}
+    for row, name in names.items():
+        _, judge, field = {**EITHER, **VERSIONED_ONLY}[row]
+        if row in VERSIONED_ONLY and not trial.export.versioned:
+            continue
+        verdict = judge(trial)
+        if verdict is not None:
+            parts[name] = producer.seen(verdict[0], trial.export, verdict[1], field=field)
+    return replace(whole, parts=parts)
+
+
+def register(way: str, source: Source) -> None:
+    """Registers the trial of one array, and its parts."""
+    case = f"{way}-{source.name}"
+    names: dict[str, str] = {}
+
+    def probe(producer: Producer) -> CheckResult:
+        return read_export(way, source, names, producer)
+
+    expected = f"every element of the {way} export has the library's own value"
+    whole = add(Check("TENS-01", case, Role.PRODUCER, expected, probe))
+    for row, (text, _, _) in (EITHER if way == "legacy" else {**EITHER, **VERSIONED_ONLY}).items():
+        name = source.about_dtype if row == "DTYPE" else row
+        part = Check(name, case, Role.PRODUCER, text, probe, part_of=whole.name)
+        names[row] = add(part).name
+
+
+for _way in WAYS:
+    for _source in SOURCES.values():
+        register(_way, _source)
