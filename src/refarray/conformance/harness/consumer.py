@@ -116,6 +116,16 @@ class Consumer:
         given = Given({"data": FLOATS, "shape": (3,), "versioned": False})
         return self.take(given).error is None
 
+    @cached_property
+    def copies_itself(self) -> bool:
+        """Whether copy=True gives memory of its own although the producer ignores it."""
+        given = Given({"data": FLOATS, "shape": (3,), "flags": 0})
+        found = self.take(given, copy=True)
+        try:
+            return found.error is not None or found.address != given.address
+        except NotApplicable:
+            return True
+
     def own(self, *kinds: str) -> tuple[str, Any]:
         """(expression, array) of the first of these kinds that the subject has. NotApplicable if it
         has none."""

@@ -113,6 +113,8 @@ class Producer:
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
         self.namespace: dict[str, Any] = {}
+        self.known: dict[str, bool] = {}
+        """Facts about the subject that several checks need, such as whether its copies are flagged."""
         exec(subject.imports, self.namespace)
 
     def text(self, kind: str = "plain") -> str:

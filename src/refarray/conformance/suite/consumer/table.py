@@ -7,7 +7,7 @@ from typing import Any
 from refarray.conformance import _adversary
 from refarray.conformance.cases import CheckResult, check, check_cases
 from refarray.conformance.harness.consumer import Consumer
-from refarray.conformance.harness.recorder import FIELDS, Recorder
+from refarray.conformance.harness.recorder import Recorder
 
 
 class Foreign(Recorder):
@@ -17,15 +17,15 @@ class Foreign(Recorder):
     @property
     def tensor(self) -> Any:
         """A new tensor."""
-        self.tensors.append(_adversary.make(**FIELDS))
+        self.tensors.append(_adversary.make(**self.fields))
         return self.tensors[-1]
 
 
-def foreign(case: str, value: Any, line: str) -> Recorder:
+def foreign(case: str, value: Any, line: str, **fields: Any) -> Recorder:
     """A producer of a new type named after the case, with `value` as its table; `line` is the
-    expression of the value in a repro."""
+    expression of the value in a repro, `fields` are the tensor's."""
     kind: type[Foreign] = type(f"Table_{case}", (Foreign,), {"__dlpack_c_exchange_api__": value})
-    made = kind()
+    made = kind(**fields)
     made.text = f"with_table({line})"
     return made
 

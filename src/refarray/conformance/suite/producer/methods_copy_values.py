@@ -104,8 +104,37 @@ def plain_export(producer: Producer, source: Source, way: str) -> tuple[str, Any
     return text, array, plain
 
 
+def plain_is_copied(producer: Producer, way: str) -> bool:
+    """Whether copy=True gives a plain array memory of its own. If not, every other array's copy
+    would be one more finding with the same cause."""
+    if way not in producer.known:
+        try:
+            text, array, plain = plain_export(producer, SOURCES["plain"], way)
+            copy = producer.export(text, array, copy=True, **WAYS[way])
+            producer.known[way] = copy.error is not None or copy.address != plain.address
+        except NotApplicable:
+            producer.known[way] = True
+    return producer.known[way]
+
+
+def plain_is_flagged(producer: Producer, source: Source) -> bool:
+    """Whether the copy of a plain array has IS_COPIED; true for that array itself."""
+    if source.name == "plain":
+        return True
+    if "flagged" not in producer.known:
+        try:
+            copy = producer.export(producer.text(), copy=True, **WAYS["versioned"])
+            flagged = copy.error is not None or bool(copy.flags & IS_COPIED)
+        except NotApplicable:
+            flagged = True
+        producer.known["flagged"] = flagged
+    return producer.known["flagged"]
+
+
 def copy_true(way: str, source: Source, flag: str, producer: Producer) -> CheckResult:
     """Judges the copy of one array; `flag` is the name of the check of its IS_COPIED."""
+    if source.name != "plain" and not plain_is_copied(producer, way):
+        raise NotApplicable("no copy of a plain array is one: the case of that array judges it")
     text, array, plain = plain_export(producer, source, way)
     copy = producer.export(text, array, copy=True, **WAYS[way])
     if copy.error is not None:
@@ -115,7 +144,7 @@ def copy_true(way: str, source: Source, flag: str, producer: Producer) -> CheckR
     said = statement(producer.subject, producer.namespace, array, source.dtype)
     held, observed = Copied(producer, source, array, said, plain, copy).judge()
     whole = producer.seen(held, copy, observed, field="data")
-    if not copy.versioned or not flag:
+    if not copy.versioned or not flag or not plain_is_flagged(producer, source):
         return whole
     marked = bool(copy.flags & IS_COPIED)
     part = producer.seen(marked, copy, f"flags {copy.flags}", field="flags")

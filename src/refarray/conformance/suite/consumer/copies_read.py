@@ -1,0 +1,189 @@
+"""COPY checks of a consumer on tensors of every layout and dtype, and on arrays of its own.
+
+Results are compared by address, by value, and by writing to one side and reading the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from refarray.conformance.cases import Check, CheckResult, NotApplicable, add, check_cases
+from refarray.conformance.dlpack import IS_COPIED
+from refarray.conformance.harness import memory
+from refarray.conformance.harness.consumer import Consumer
+from refarray.conformance.harness.producer import Producer, raised
+from refarray.conformance.harness.statement import own_values, statement
+from refarray.conformance.requirements import Role
+from refarray.conformance.suite.consumer.tensors_read import (
+    Imported,
+    deleted_once,
+    imported,
+    right_values,
+)
+from refarray.conformance.suite.consumer_kinds import NEGATIVE, TENSORS, Sent
+from refarray.conformance.suite.producer.tensors_read import PROTECTED, SOURCES, Source
+from refarray.conformance.suite.reading import Reading, Verdict, overlap
+
+WAYS = ("versioned", "legacy")
+
+
+def is_copy(it: Imported) -> Verdict:
+    """Whether the result has memory of its own, the same values, and sees no writes."""
+    if memory.elements(it.sent.fields["shape"]) == 0:
+        return True, "no elements"
+    held = it.found.held()
+    strides = held["strides"] or memory.row_major(tuple(held["shape"] or ()))
+    address = int(held["data"]) + int(held["byte_offset"])
+    size = memory.width(it.sent.triple)
+    sent = range(it.given.address, it.given.address + len(it.given.bytes))
+    if overlap(memory.span(address, tuple(held["shape"] or ()), strides, size), sent):
+        return False, "the producer's own memory"
+    held_values, observed = right_values(it)
+    if not held_values:
+        return False, observed
+    if it.sees_writes():
+        return False, "the result sees what was written to the tensor"
+    if not it.consumer.subject.immutable:
+        before = it.given.bytes
+        old = memory.read(address, size)
+        memory.write(address, bytes(each ^ 1 for each in old))
+        seen = it.given.bytes != before
+        memory.write(address, old)
+        if seen:
+            return False, "the tensor sees what was written to the result"
+    return True, "a copy of its own"
+
+
+def require_layout(consumer: Consumer, name: str) -> None:
+    """NotApplicable for negative strides if the library has none: TENS-12 judges their import."""
+    if name in NEGATIVE and "reversed" not in consumer.subject.arrays:
+        raise NotApplicable("it has no arrays with negative strides")
+
+
+def copy_true(way: str, name: str, sent: Sent, deleted: str, consumer: Consumer) -> CheckResult:
+    """Judges the result of copy=True; `deleted` is the name of the check of the deleter."""
+    require_layout(consumer, name)
+    if name != "plain" and not consumer.copies_itself:
+        raise NotApplicable("it trusts the producer to copy: the case of a plain tensor judges it")
+    it = imported(consumer, way, name, sent, copy=True)
+    try:
+        whole = consumer.seen(*is_copy(it), it.text, copy=True)
+    except NotApplicable as reason:
+        whole = CheckResult(None, str(reason), "")
+    it.found.array = None
+    return replace(whole, parts={deleted: deleted_copy(it)})
+
+
+def deleted_copy(it: Imported) -> CheckResult:
+    """The deleter of a tensor that was copied: called exactly once, at the latest with the copy."""
+    return deleted_once(it, copy=True)
+
+
+def copy_false(way: str, name: str, sent: Sent, consumer: Consumer) -> CheckResult:
+    """Judges the result of copy=False."""
+    require_layout(consumer, name)
+    it = imported(consumer, way, name, sent, copy=False)
+    if memory.elements(sent.fields["shape"]) == 0:
+        raise NotApplicable("no elements")
+    held = it.found.held()
+    address = int(held["data"]) + int(held["byte_offset"])
+    if address != it.address:
+        return consumer.seen(False, f"copied to {address:#x}", it.text, copy=False)
+    frozen = consumer.subject.immutable or consumer.subject.values
+    seen = bool(frozen) or it.sees_writes()
+    observed = "shared" if seen else "the result does not see writes to the tensor"
+    return consumer.seen(seen, observed, it.text, copy=False)
+
+
+def served_copy(name: str, sent: Sent, consumer: Consumer) -> CheckResult:
+    """Judges the result of copy=True if the producer copies, and says so."""
+    require_layout(consumer, name)
+    copied = replace(sent, fields={**sent.fields, "flags": IS_COPIED})
+    it = imported(consumer, "versioned", name, copied, copy=True)
+    return consumer.seen(*right_values(it), it.text, copy=True)
+
+
+def own_copy(source: Source, consumer: Consumer) -> CheckResult:
+    """Judges the copy of an array of the library's own: address, values, writes to both sides."""
+    producer = Producer(consumer.subject)
+    text = source.text(producer)
+    array = producer.make(text)
+    before = consumer.look(array)
+    found = consumer.take(array, copy=True)
+    if found.error is not None:
+        raise NotApplicable(f"it refuses: {raised(found.error)}")
+    held = found.held()
+    subject, namespace = consumer.subject, consumer.namespace
+    said = statement(subject, namespace, array, source.dtype)
+    own = replace(statement(subject, namespace, found.array, source.dtype), strides=None)
+    first = Reading(before, replace(said, strides=None), source.triple)
+    second = Reading(held, replace(own, values=said.values), source.triple)
+    verdict = own_verdict(consumer, source, first, second, array, found.array)
+    return consumer.seen(*verdict, text, copy=True)
+
+
+def own_verdict(
+    consumer: Consumer, source: Source, first: Reading, second: Reading, array: Any, copy: Any
+) -> Verdict:
+    """Whether `second`, of `copy`, is an independent copy of `first`, of `array`."""
+    if memory.elements(first.said.shape) == 0:
+        return True, "no elements"
+    subject, namespace = consumer.subject, consumer.namespace
+    values = first.said.values
+    found = own_values(subject, namespace, copy, source.dtype)
+    if found != values:
+        return False, f"values {memory.brief(found)} of {memory.brief(values)}"
+    if overlap(first.span(), second.span()):
+        return False, "the same memory"
+    if subject.immutable or source.name in PROTECTED:
+        return True, "a copy of its own"
+    for written, read in ((first, copy), (second, array)):
+        old = memory.read(written.address, memory.width(source.triple))
+        memory.write(written.address, written.first_differs())
+        seen = own_values(subject, namespace, read, source.dtype) != values
+        memory.write(written.address, old)
+        if seen:
+            return False, "one side sees what was written to the other"
+    return True, "a copy of its own"
+
+
+def register(way: str, name: str, sent: Sent) -> None:
+    """Registers the copy=True and copy=False cases of one tensor."""
+    case, role = f"{way}-{name}", Role.CONSUMER
+    deleted = f"LIFE-03[consumer-{case}-copy]"
+
+    def copies(consumer: Consumer) -> CheckResult:
+        return copy_true(way, name, sent, deleted, consumer)
+
+    def shares(consumer: Consumer) -> CheckResult:
+        return copy_false(way, name, sent, consumer)
+
+    expected = "copy=True gives memory of its own with the same values; no write is seen across"
+    whole = add(Check("COPY-07", case, role, expected, copies))
+    expected = "copy=True: the deleter is called exactly once"
+    add(Check("LIFE-03", f"{case}-copy", role, expected, copies, part_of=whole.name))
+    add(Check("COPY-06", case, role, "copy=False shares, or is an exception", shares))
+
+
+def register_own(source: Source) -> None:
+    """Registers the copy of one array of the library's own."""
+    expected = "after copy=True neither side sees the other's writes, and the values are the same"
+
+    def probe(consumer: Consumer) -> CheckResult:
+        return own_copy(source, consumer)
+
+    add(Check("COPY-05", f"own-{source.name}", Role.CONSUMER, expected, probe))
+
+
+for _source in SOURCES.values():
+    register_own(_source)
+check_cases(
+    "COPY-05",
+    "consumer",
+    {f"served-{name}": (name, sent) for name, sent in TENSORS.items()},
+    "copy=True, made by the producer: every element is the tensor's",
+)(lambda consumer, row: served_copy(*row, consumer))
+for _way in WAYS:
+    for _name, _sent in TENSORS.items():
+        register(_way, _name, _sent)

@@ -1,0 +1,234 @@
+"""Imports of tensors of every layout and dtype: each element of the result is read.
+
+A wrong result is a finding on the layout (ABI-05, TENS-12), the offset (TENS-01) or the dtype
+(DTYPE). The same trial decides the sharing (TENS-18), the next export (TENS-19, TENS-01) and the
+deleter (LIFE-03).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from refarray.conformance import _adversary
+from refarray.conformance.cases import Check, CheckResult, NotApplicable, add
+from refarray.conformance.harness import memory
+from refarray.conformance.harness.consumer import Consumer, Import, settle, text
+from refarray.conformance.harness.producer import raised
+from refarray.conformance.harness.recorder import Recorder
+from refarray.conformance.harness.statement import own_values, statement
+from refarray.conformance.requirements import Level, Role
+from refarray.conformance.suite.consumer.table import foreign
+from refarray.conformance.suite.consumer_kinds import NEGATIVE, TENSORS, Sent
+from refarray.conformance.suite.producer.dtypes import TRIPLES
+from refarray.conformance.suite.reading import Reading, Verdict
+
+WAYS = ("versioned", "legacy", "table")
+"""How the tensor is exported to the consumer."""
+OWN_KINDS = {
+    "offset-strided": "strided",
+    "reversed-rows": "reversed",
+    "broadcast-rows": "broadcast",
+}
+"""The layouts for which a subject's kind of array has another name."""
+
+
+@dataclass
+class Imported:
+    """One import, beside the tensor that was sent."""
+
+    consumer: Consumer
+    name: str
+    sent: Sent
+    given: Recorder
+    found: Import
+
+    @property
+    def text(self) -> str:
+        """The producer as a repro shows it."""
+        return text(self.given.fields)
+
+    @property
+    def address(self) -> int:
+        """Address of the first element that was sent."""
+        return self.given.address + int(self.sent.fields.get("byte_offset", 0))
+
+    def values(self) -> Any:
+        """The values of the result, as the library reads them."""
+        subject, namespace = self.consumer.subject, self.consumer.namespace
+        return own_values(subject, namespace, self.found.array, self.sent.dtype)
+
+    def sees_writes(self) -> bool:
+        """Whether the result sees a write to the first element that was sent."""
+        size = memory.width(self.sent.triple)
+        old = memory.read(self.address, size)
+        memory.write(self.address, bytes(each ^ 1 for each in old))
+        seen = bool(self.values() != self.sent.values)
+        memory.write(self.address, old)
+        return seen
+
+
+def imported(consumer: Consumer, way: str, name: str, sent: Sent, **keywords: Any) -> Imported:
+    """Imports a tensor. NotApplicable if the consumer refuses, or does not take this way."""
+    fields = dict(sent.fields)
+    if way == "legacy":
+        if not consumer.takes_legacy:
+            raise NotApplicable("it takes no legacy capsules")
+        fields["versioned"] = False
+    if way == "table":
+        kept = _adversary.table()
+        given = foreign("read", kept.capsule(), "_adversary.table().capsule()", **fields)
+    else:
+        given = Recorder(**fields)
+    found = consumer.take(given, **keywords)
+    if found.error is not None:
+        raise NotApplicable(f"it refuses: {raised(found.error)}")
+    if way == "table" and given.requests:
+        raise NotApplicable("it does not use the table")
+    return Imported(consumer, name, sent, given, found)
+
+
+def right_values(it: Imported) -> Verdict:
+    """Whether every element of the result is the tensor's."""
+    found = it.values()
+    if found == it.sent.values:
+        return True, f"values {memory.brief(found)}"
+    return False, f"values {memory.brief(found)} of {memory.brief(it.sent.values)}"
+
+
+def has_layout(it: Imported) -> bool:
+    """Whether the library's own arrays can have the tensor's layout, so that it can be shared."""
+    if it.name in {"plain", "odd", "scalar", "one", *TRIPLES}:
+        return True
+    kind = OWN_KINDS.get(it.name, it.name)
+    try:
+        _, own = it.consumer.own(kind)
+        held = it.consumer.look(own)
+    except NotApplicable:
+        return False
+    if it.sent.offset and it.name in {"offset", "scalar-offset"}:
+        return bool((int(held["data"]) + int(held["byte_offset"])) % 64)
+    contiguous = memory.row_major(tuple(held["shape"] or ()))
+    return tuple(held["strides"] or ()) != contiguous
+
+
+def memory_is_shared(it: Imported) -> Verdict | None:
+    """TENS-18."""
+    if memory.elements(it.sent.fields["shape"]) == 0 or not has_layout(it):
+        return None
+    held = it.found.held()
+    address = int(held["data"] or 0) + int(held["byte_offset"])
+    if address != it.address:
+        return False, f"copied from {it.address:#x} to {address:#x}"
+    if it.consumer.subject.immutable or it.consumer.subject.values:
+        return True, "the same address"  # it may keep what it has read
+    held_writes = it.sees_writes()
+    return held_writes, "shared" if held_writes else "the result does not see writes to the tensor"
+
+
+def next_export(it: Imported) -> Reading:
+    """The tensor that the result exports. NotApplicable if it exports none."""
+    subject, namespace = it.consumer.subject, it.consumer.namespace
+    said = replace(statement(subject, namespace, it.found.array, it.sent.dtype), strides=None)
+    return Reading(it.found.held(), replace(said, values=it.sent.values), it.sent.triple)
+
+
+def next_export_has_values(it: Imported) -> Verdict | None:
+    """TENS-01 of the result's own export."""
+    if not right_values(it)[0]:
+        return None  # the import is wrong already
+    return next_export(it).judge_values()
+
+
+def next_export_has_layout(it: Imported) -> Verdict | None:
+    """TENS-19: shape, dtype and device, and the strides of what is shared."""
+    held = it.found.held()
+    names = {"shape": it.sent.fields["shape"], "dtype": it.sent.triple, "device": (1, 0)}
+    for name, right in names.items():
+        if tuple(held[name] or ()) != right:
+            return False, f"{name} {held[name]} of {right}"
+    reading = next_export(it)
+    if reading.address == it.address and memory.elements(reading.shape):
+        pairs = zip(reading.shape, reading.strides, it.sent.fields["strides"], strict=True)
+        if any(extent > 1 and found != right for extent, found, right in pairs):
+            return False, f"strides {reading.strides} of {it.sent.fields['strides']}"
+    return True, "as it was sent"
+
+
+Judge = Callable[[Imported], Verdict | None]
+"""The verdict on a part of a trial; None: nothing to judge."""
+PARTS: dict[str, tuple[str, str, Judge]] = {
+    "shared": ("TENS-18", "memory that can be shared is shared", memory_is_shared),
+    "again": ("TENS-01", "exported again, every element is the same", next_export_has_values),
+    "same": (
+        "TENS-19",
+        "exported again with its shape, strides, dtype and device",
+        next_export_has_layout,
+    ),
+}
+"""Parts of an import: part → (requirement, expected, judge)."""
+
+
+def deleted_once(it: Imported, **keywords: Any) -> CheckResult:
+    """Drops the result: the deleter is called exactly once, and not before."""
+    early = it.given.deleter_calls
+    it.found.array = None
+    settle(lambda: it.given.deleter_calls == 1)
+    calls = it.given.deleter_calls
+    shared = f"{early} deleter calls while the result lives, {calls} after"
+    return it.consumer.seen(calls == 1, shared, it.text, **keywords)
+
+
+def read_import(
+    way: str, name: str, sent: Sent, names: dict[str, str], consumer: Consumer
+) -> CheckResult:
+    """Imports one tensor and judges every part. `names`: part → the name of its check."""
+    it = imported(consumer, way, name, sent)
+    parts: dict[str, CheckResult] = {}
+    try:
+        held, observed = right_values(it)
+        # Negative strides may be refused; wrong data is a failure under any requirement.
+        whole = replace(consumer.seen(held, observed, it.text), level=Level.MUST)
+    except NotApplicable as reason:
+        whole = CheckResult(None, str(reason), "")
+    for part, (_, _, judge) in PARTS.items():
+        try:
+            verdict = judge(it)
+        except NotApplicable:
+            continue
+        if verdict is not None:
+            parts[names[part]] = consumer.seen(*verdict, it.text)
+    parts[names["deleted"]] = deleted_once(it)
+    return replace(whole, parts=parts)
+
+
+def about(name: str, sent: Sent) -> str:
+    """The requirement that a wrong import of this tensor breaks."""
+    if name in TRIPLES:
+        return TRIPLES[name][0]
+    if name in NEGATIVE:
+        return "TENS-12"
+    return "TENS-01" if sent.offset else "ABI-05"
+
+
+def register(way: str, name: str, sent: Sent) -> None:
+    """Registers the import of one tensor, and its parts."""
+    case, names = f"{way}-{name}", {}
+
+    def probe(consumer: Consumer) -> CheckResult:
+        return read_import(way, name, sent, names, consumer)
+
+    role = Role.CONSUMER
+    expected = f"every element of the {way} tensor is in the result"
+    whole = add(Check(about(name, sent), case, role, expected, probe))
+    for part, (requirement, expected, _) in PARTS.items():
+        label = f"{case}-{part}"
+        names[part] = add(Check(requirement, label, role, expected, probe, part_of=whole.name)).name
+    expected = "the deleter is called exactly once, after the result is dropped"
+    names["deleted"] = add(Check("LIFE-03", case, role, expected, probe, part_of=whole.name)).name
+
+
+for _way in WAYS:
+    for _name, _sent in TENSORS.items():
+        register(_way, _name, _sent)

@@ -1,0 +1,149 @@
+"""CAPI checks of the table's functions on arrays of every kind and dtype: fields and elements.
+
+from_py and dltensor_from_py are compared with what the library says of its array, to_py with the
+tensor that it was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from refarray.conformance.cases import Check, CheckResult, NotApplicable, about, add, check_cases
+from refarray.conformance.dlpack import HOST_READABLE, READ_ONLY
+from refarray.conformance.harness import memory
+from refarray.conformance.harness.consumer import text as give_text
+from refarray.conformance.harness.producer import Export, Producer, raised
+from refarray.conformance.harness.statement import own_values, statement
+from refarray.conformance.requirements import Role
+from refarray.conformance.suite.consumer_kinds import NEGATIVE, TENSORS, Sent
+from refarray.conformance.suite.exchange_table import table_result, table_with, tensor
+from refarray.conformance.suite.producer.tensors_read import SOURCES, Source
+from refarray.conformance.suite.reading import Reading, Verdict
+
+FUNCTIONS = {"from_py": "CAPI-14", "dltensor": "CAPI-15"}
+"""Member of the table → the requirement on the tensor that it gives."""
+PARTS = ("layout", "dtype", "device", "shared", "flags")
+
+
+def described(producer: Producer, function: str, array: Any) -> tuple[Any, Mapping[str, Any]]:
+    """The tensor that a function of the table gives, kept alive, and its fields. NotApplicable if
+    it refuses, or gives a struct of an unknown version."""
+    api = table_with(producer, function)
+    try:
+        if function == "dltensor":
+            fields = api.dltensor(array)
+            return fields, fields
+        owned = api.from_py(array)
+    except AssertionError:  # the native caller saw a broken contract
+        raise
+    except Exception as error:
+        raise NotApplicable(f"{function} refuses: {raised(error)}") from error
+    fields = owned.fields()
+    if "shape" not in fields:
+        raise NotApplicable(f"CAPI-11 judges it: version {fields['version']}")
+    return owned, fields
+
+
+def judged(
+    producer: Producer, source: Source, reading: Reading, array: Any, plain: Export
+) -> dict[str, Verdict]:
+    """The verdict on each of PARTS that can be judged."""
+    announced = producer.device(array)
+    device = tuple(reading.fields["device"])
+    out = {
+        "layout": reading.judge_layout(),
+        "dtype": reading.judge_dtype(),
+        "device": (device == announced, f"{device}; __dlpack_device__() returns {announced}"),
+    }
+    if plain.error is None and memory.elements(reading.said.shape):
+        addresses = f"{reading.address:#x}, from __dlpack__ {plain.address:#x}"
+        out["shared"] = (reading.address == plain.address, addresses)
+    flags, writable = reading.fields.get("flags"), source.writable(producer)
+    if flags is not None and writable is not None:
+        # As __dlpack__ of the same array, if it has flags: FLAG-02 judges that.
+        right = READ_ONLY * (not writable)
+        if plain.error is None and plain.versioned:
+            right = plain.flags
+        out["flags"] = (flags == right, f"flags {flags:#x}")
+    return out
+
+
+def read_table(
+    function: str, source: Source, names: Mapping[str, str], producer: Producer
+) -> CheckResult:
+    """Reads what one function of the table gives for an array. `names`: part → its check."""
+    text = source.text(producer)
+    array = producer.make(text)
+    if producer.device(array)[0] not in HOST_READABLE:
+        raise NotApplicable("its data cannot be read from the host")
+    kept, fields = described(producer, function, array)
+    plain = producer.export(text, array, max_version=(1, 3))
+    said = statement(producer.subject, producer.namespace, array, source.dtype)
+    reading = Reading(fields, said, source.triple)
+    line = f"print(api.{function}({text}){'.fields()' if function == 'from_py' else ''})"
+    held, observed = reading.judge_values()
+    parts = {
+        names[part]: table_result(producer, *verdict, line)
+        for part, verdict in judged(producer, source, reading, array, plain).items()
+        if part in names
+    }
+    del kept
+    return replace(table_result(producer, held, observed, line), parts=parts)
+
+
+def register(function: str, source: Source) -> None:
+    """Registers the trial of one array, and its parts."""
+    name, role = FUNCTIONS[function], Role.EXCHANGE_API
+    case, names = f"{function}-{source.name}", {}
+
+    def probe(producer: Producer) -> CheckResult:
+        return read_table(function, source, names, producer)
+
+    expected = f"every element that {function} gives has the library's own value"
+    whole = add(Check(name, f"{case}-values", role, expected, probe))
+    for part in PARTS:
+        if part == "flags" and function == "dltensor":
+            continue
+        expected = f"{function}: the {part} is the array's"
+        each = Check(name, f"{case}-{part}", role, expected, probe, part_of=whole.name)
+        names[part] = add(each).name
+
+
+for _function in FUNCTIONS:
+    for _source in SOURCES.values():
+        register(_function, _source)
+
+
+@check_cases(
+    "CAPI-10",
+    "exchange-api",
+    {name: TENSORS[name] for name in NEGATIVE},
+    "to_py of negative strides: the right values or an exception, no crash",
+    risky=True,
+)
+@check_cases(
+    "CAPI-17",
+    "exchange-api",
+    {name: sent for name, sent in TENSORS.items() if name not in NEGATIVE},
+    "to_py gives an array whose every element is the tensor's",
+)
+def to_py_keeps_values(producer: Producer, sent: Sent) -> CheckResult:
+    api = table_with(producer, "to_py")
+    given = tensor(**sent.fields)
+    line = f"print(api.to_py({give_text(sent.fields).replace('give', '_adversary.make', 1)}))"
+    about(table_result(producer, True, "", line).repro)
+    try:
+        made = api.to_py(given)
+    except Exception as error:
+        raise NotApplicable(f"to_py refuses: {raised(error)}") from error
+    found = own_values(producer.subject, producer.namespace, made, sent.dtype)
+    held = found == sent.values
+    observed = f"values {memory.brief(found)}"
+    if not held:
+        observed += f" of {memory.brief(sent.values)}"
+    del made
+    if held and given.deleter_calls != 1:
+        held, observed = False, f"{given.deleter_calls} deleter calls after its destruction"
+    return table_result(producer, held, observed, line)
