@@ -12,6 +12,8 @@ from refarray.conformance.runner.engine import Run, run_subject
 
 ROLES = {
     "data.producer_data": "producer",
+    "data.table_data": "exchange-api",
+    "data.consumer_data": "consumer",
     "producer_fields": "producer",
     "producer_methods": "producer",
     "producer_edge_cases": "producer",

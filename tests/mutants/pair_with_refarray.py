@@ -17,7 +17,7 @@ class Int16BecomesZero(Exporter):
 
     def export(self, keywords: dict[str, Any]) -> Any:
         if self.source.dtype == ra.int16:
-            self.source[...] = ra.zeros(3, dtype=ra.int16)
+            self.source[...] = ra.zeros(self.source.shape, dtype=ra.int16)
         return super().export(keywords)
 
 

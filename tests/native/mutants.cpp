@@ -16,6 +16,7 @@ namespace {
 
 const DLPackExchangeAPI* real = nullptr;  // the correct table that all mutants forward to
 PyObject* array_class = nullptr;          // the mutant's array class; never released
+PyObject* hook = nullptr;                 // of "hooked" tables; never released
 /// Every table and its capsule's name. Never freed: a table must live as long as the process.
 std::deque<std::pair<DLPackExchangeAPI, std::string>>& tables() {
   static auto& all = *new std::deque<std::pair<DLPackExchangeAPI, std::string>>;
@@ -165,6 +166,37 @@ int stream_anywhere(DLDeviceType type, std::int32_t id, void** out) {
   *out = nullptr;
   return 0;
 }
+/// Calls the hook with the function's name, the object and the addresses of the DLTensor and of the
+/// flags, or 0. Returns its result; with an exception NULL.
+Ref call_hook(const char* function, void* object, DLTensor* tensor, std::uint64_t* flags) {
+  return Ref(PyObject_CallFunction(
+      hook, "sOKK", function, static_cast<PyObject*>(object),
+      static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(tensor)),
+      static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(flags))));
+}
+int from_hooked(void* object, Managed** out) {
+  const int code = from_py(object, out);
+  if (code != 0) return code;
+  return call_hook("from_py", object, &(*out)->dl_tensor, &(*out)->flags).get() ? 0 : -1;
+}
+int borrow_hooked(void* object, DLTensor* out) {
+  const int code = borrow(object, out);
+  if (code != 0) return code;
+  return call_hook("dltensor", object, out, nullptr).get() ? 0 : -1;
+}
+/// The hook sees the tensor first, and then the new array, which its result replaces.
+int to_hooked(Managed* managed, void** out) {
+  if (managed->version.major == 1 &&
+      !call_hook("to_py", Py_None, &managed->dl_tensor, &managed->flags).get()) {
+    return -1;
+  }
+  const int code = to_py(managed, out);
+  if (code != 0) return code;
+  Ref made = call_hook("made", *out, nullptr, nullptr);
+  Py_DECREF(static_cast<PyObject*>(*out));
+  *out = made.release();
+  return *out == nullptr ? -1 : 0;
+}
 /// Synchronizes the current device before the export. $REFARRAY_LIBCUDA names the driver library.
 int from_synchronises(void* object, Managed** out) {
   const char* name = std::getenv("REFARRAY_LIBCUDA");
@@ -191,6 +223,12 @@ struct Mutation {
 };
 constexpr Mutation kMutations[] = {
     {"none", [](Table&) {}},
+    {"hooked",
+     [](Table& t) {
+       t.managed_tensor_from_py_object_no_sync = from_hooked;
+       t.dltensor_from_py_object_no_sync = borrow_hooked;
+       t.managed_tensor_to_py_object_no_sync = to_hooked;
+     }},
     {"no-stream", [](Table& t) { t.current_work_stream = nullptr; }},
     {"major", [](Table& t) { t.header.version = {2, 0}; }},
     {"from-anything", [](Table& t) { t.managed_tensor_from_py_object_no_sync = from_anything; }},
@@ -217,12 +255,15 @@ constexpr Mutation kMutations[] = {
 };
 
 /// Arguments: the type with the correct table, the mutant's array class, the mutation's name, and
-/// optionally the capsule's name.
+/// optionally the capsule's name and the hook.
 PyObject* mutant_table(PyObject*, PyObject* args) {
   return guarded([&] {
     PyObject *type = nullptr, *kind = nullptr;
     const char *mutation = nullptr, *name = kTableName;
-    if (PyArg_ParseTuple(args, "OOs|s", &type, &kind, &mutation, &name) == 0) throw PythonError{};
+    if (PyArg_ParseTuple(args, "OOs|sO", &type, &kind, &mutation, &name, &hook) == 0) {
+      throw PythonError{};
+    }
+    if (hook != nullptr) hook = Py_NewRef(hook);
     const Ref found(PyObject_GetAttrString(type, "__dlpack_c_exchange_api__"));
     real = static_cast<const Table*>(PyCapsule_GetPointer(found.get(), kTableName));
     if (real == nullptr) throw PythonError{};

@@ -119,10 +119,20 @@ class Consumer:
     @cached_property
     def copies_itself(self) -> bool:
         """Whether copy=True gives memory of its own although the producer ignores it."""
-        given = Given({"data": FLOATS, "shape": (3,), "flags": 0})
+        given = Given({"data": FLOATS, "shape": (3,)})
         found = self.take(given, copy=True)
         try:
             return found.error is not None or found.address != given.address
+        except NotApplicable:
+            return True
+
+    @cached_property
+    def copies_own(self) -> bool:
+        """Whether copy=True of a plain array of its own gives other memory."""
+        _, own = self.own()
+        found = self.take(own, copy=True)
+        try:
+            return found.error is not None or found.address != Import(own).address
         except NotApplicable:
             return True
 

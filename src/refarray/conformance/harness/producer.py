@@ -114,7 +114,7 @@ class Producer:
         self.subject = subject
         self.namespace: dict[str, Any] = {}
         self.known: dict[str, bool] = {}
-        """Facts about the subject that several checks need, such as whether its copies are flagged."""
+        """Facts about the subject that several checks need, such as whether copies are flagged."""
         exec(subject.imports, self.namespace)
 
     def text(self, kind: str = "plain") -> str:

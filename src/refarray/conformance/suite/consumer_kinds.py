@@ -44,7 +44,7 @@ LAYOUTS: dict[str, tuple[tuple[int, ...], tuple[int, ...], int]] = {
     "reversed": ((6,), (-1,), 5),
     "transposed": ((3, 2), (1, 3), 0),
     "reversed-rows": ((3, 2), (-2, 1), 4),
-    "broadcast": ((3,), (0,), 1),
+    "broadcast": ((3,), (0,), 0),
     "broadcast-rows": ((2, 3), (0, 1), 0),
     "scalar": ((), (), 0),
     "scalar-offset": ((), (), 3),
@@ -70,8 +70,8 @@ def encoded(dtype: str) -> bytes:
         return bytes(0x30 + each for each in range(COUNT))
     text = f"={memory.FORMATS[code, bits]}"
     if code == 5:
-        return b"".join(struct.pack(text, each, -each - 1) for each in range(COUNT))
-    top = 2**bits - 1 if code == 1 else 0
+        return b"".join(struct.pack(text, each + 1, -each - 2) for each in range(COUNT))
+    top = 2**bits - 1 if code == 1 else -1
     return b"".join(struct.pack(text, top - each) for each in range(COUNT))
 
 

@@ -14,7 +14,7 @@ from refarray.conformance.harness import memory
 from refarray.conformance.harness.consumer import Consumer
 from refarray.conformance.harness.producer import Producer, raised
 from refarray.conformance.harness.statement import own_values, statement
-from refarray.conformance.requirements import Role
+from refarray.conformance.requirements import Level, Role
 from refarray.conformance.suite.consumer.tensors_read import (
     Imported,
     deleted_once,
@@ -106,6 +106,8 @@ def served_copy(name: str, sent: Sent, consumer: Consumer) -> CheckResult:
 
 def own_copy(source: Source, consumer: Consumer) -> CheckResult:
     """Judges the copy of an array of the library's own: address, values, writes to both sides."""
+    if source.name != "plain" and not consumer.copies_own:
+        raise NotApplicable("no copy of a plain array is one: the case of that array judges it")
     producer = Producer(consumer.subject)
     text = source.text(producer)
     array = producer.make(text)
@@ -120,7 +122,9 @@ def own_copy(source: Source, consumer: Consumer) -> CheckResult:
     first = Reading(before, replace(said, strides=None), source.triple)
     second = Reading(held, replace(own, values=said.values), source.triple)
     verdict = own_verdict(consumer, source, first, second, array, found.array)
-    return consumer.seen(*verdict, text, copy=True)
+    result = consumer.seen(*verdict, text, copy=True)
+    # If nothing can be written, no user can tell a shared copy.
+    return replace(result, level=Level.HAZARD) if subject.immutable else result
 
 
 def own_verdict(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from refarray.conformance.cases import CheckResult, NotApplicable, check
+from refarray.conformance.cases import CheckResult, NotApplicable, check, check_cases
 from refarray.conformance.dlpack import KNOWN_FLAGS, READ_ONLY, SUBBYTE_PADDED
 from refarray.conformance.harness.consumer import Consumer, give, text
 from refarray.conformance.harness.recorder import FIELDS, Recorder, imported
 from refarray.conformance.suite.consumer.dtypes import fp4_is_kept
+from refarray.conformance.suite.consumer_kinds import TENSORS, Sent
 
 UNKNOWN = 1 << 40
 """A flag bit that no version defines."""
@@ -63,6 +64,24 @@ def read_only_stays_read_only(consumer: Consumer) -> CheckResult:
     held = imported(consumer, Recorder(flags=READ_ONLY)).readonly
     observed = "READ_ONLY" if held else "exported as writable"
     return consumer.seen(held, observed, "give(shape=(3,), flags=1)")
+
+
+@check_cases(
+    "FLAG-10",
+    "consumer",
+    {name: TENSORS[name] for name in ("strided", "transposed", "inner", "scalar", "int64", "bool")},
+    "READ_ONLY data is not exported again as writable: {case}",
+)
+def read_only_layout_stays_read_only(consumer: Consumer, sent: Sent) -> CheckResult:
+    if "readonly" not in consumer.subject.arrays:
+        raise NotApplicable(f"{consumer.subject.name} has no read-only arrays")
+    fields = {**sent.fields, "flags": READ_ONLY}
+    recorder = Recorder(**fields)
+    found = imported(consumer, recorder)
+    if not 0 <= found.address - recorder.address < len(recorder.bytes):
+        raise NotApplicable("it was copied: TENS-18 judges that")
+    held = found.readonly
+    return consumer.seen(held, "READ_ONLY" if held else "exported as writable", text(fields))
 
 
 @check(

@@ -62,9 +62,10 @@ class Imported:
     def sees_writes(self) -> bool:
         """Whether the result sees a write to the first element that was sent."""
         size = memory.width(self.sent.triple)
+        before = self.values()
         old = memory.read(self.address, size)
         memory.write(self.address, bytes(each ^ 1 for each in old))
-        seen = bool(self.values() != self.sent.values)
+        seen = bool(self.values() != before)
         memory.write(self.address, old)
         return seen
 
@@ -119,8 +120,10 @@ def memory_is_shared(it: Imported) -> Verdict | None:
         return None
     held = it.found.held()
     address = int(held["data"] or 0) + int(held["byte_offset"])
-    if address != it.address:
+    if not 0 <= address - it.given.address < len(it.given.bytes):
         return False, f"copied from {it.address:#x} to {address:#x}"
+    if address != it.address:
+        return None  # shared, but not from the first element on: the import is wrong
     if it.consumer.subject.immutable or it.consumer.subject.values:
         return True, "the same address"  # it may keep what it has read
     held_writes = it.sees_writes()
@@ -143,6 +146,8 @@ def next_export_has_values(it: Imported) -> Verdict | None:
 
 def next_export_has_layout(it: Imported) -> Verdict | None:
     """TENS-19: shape, dtype and device, and the strides of what is shared."""
+    if not right_values(it)[0]:
+        return None  # the import is wrong already
     held = it.found.held()
     names = {"shape": it.sent.fields["shape"], "dtype": it.sent.triple, "device": (1, 0)}
     for name, right in names.items():
@@ -174,10 +179,11 @@ def deleted_once(it: Imported, **keywords: Any) -> CheckResult:
     """Drops the result: the deleter is called exactly once, and not before."""
     early = it.given.deleter_calls
     it.found.array = None
-    settle(lambda: it.given.deleter_calls == 1)
+    right = len(it.given.tensors)
+    settle(lambda: it.given.deleter_calls == right)
     calls = it.given.deleter_calls
-    shared = f"{early} deleter calls while the result lives, {calls} after"
-    return it.consumer.seen(calls == 1, shared, it.text, **keywords)
+    observed = f"{early} deleter calls while the result lives, {calls} after, of {right} tensors"
+    return it.consumer.seen(calls == right, observed, it.text, **keywords)
 
 
 def read_import(
@@ -209,7 +215,9 @@ def about(name: str, sent: Sent) -> str:
         return TRIPLES[name][0]
     if name in NEGATIVE:
         return "TENS-12"
-    return "TENS-01" if sent.offset else "ABI-05"
+    strides, shape = sent.fields["strides"], sent.fields["shape"]
+    contiguous = strides == memory.row_major(shape) and memory.elements(shape)
+    return "TENS-01" if sent.offset or contiguous else "ABI-05"
 
 
 def register(way: str, name: str, sent: Sent) -> None:

@@ -119,17 +119,18 @@ for _function in FUNCTIONS:
 @check_cases(
     "CAPI-10",
     "exchange-api",
-    {name: TENSORS[name] for name in NEGATIVE},
+    {name: (name, TENSORS[name]) for name in NEGATIVE},
     "to_py of negative strides: the right values or an exception, no crash",
     risky=True,
 )
 @check_cases(
     "CAPI-17",
     "exchange-api",
-    {name: sent for name, sent in TENSORS.items() if name not in NEGATIVE},
+    {name: (name, sent) for name, sent in TENSORS.items() if name not in NEGATIVE},
     "to_py gives an array whose every element is the tensor's",
 )
-def to_py_keeps_values(producer: Producer, sent: Sent) -> CheckResult:
+def to_py_keeps_values(producer: Producer, row: tuple[str, Sent]) -> CheckResult:
+    name, sent = row
     api = table_with(producer, "to_py")
     given = tensor(**sent.fields)
     line = f"print(api.to_py({give_text(sent.fields).replace('give', '_adversary.make', 1)}))"
@@ -138,12 +139,15 @@ def to_py_keeps_values(producer: Producer, sent: Sent) -> CheckResult:
         made = api.to_py(given)
     except Exception as error:
         raise NotApplicable(f"to_py refuses: {raised(error)}") from error
+    early = given.deleter_calls and name in producer.subject.arrays
     found = own_values(producer.subject, producer.namespace, made, sent.dtype)
     held = found == sent.values
     observed = f"values {memory.brief(found)}"
     if not held:
         observed += f" of {memory.brief(sent.values)}"
     del made
+    if held and early:
+        held, observed = False, "copied: the deleter was called while the array lives"
     if held and given.deleter_calls != 1:
         held, observed = False, f"{given.deleter_calls} deleter calls after its destruction"
     return table_result(producer, held, observed, line)
