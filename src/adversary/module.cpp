@@ -58,6 +58,7 @@ int execute(PyObject* module) {
     ModuleState& state = state_of(module);
     add_tensor(module, state);
     add_consumer(module);
+    add_exit_report(module);
     add_owned(module, state);
     add_table(module, state);
     add_api(module, state);

@@ -110,6 +110,7 @@ Ref describe(void* managed, bool versioned, const char* name);
 // Each file adds its types and functions.
 void add_tensor(PyObject* module, ModuleState& state);
 void add_consumer(PyObject* module);
+void add_exit_report(PyObject* module);
 void add_owned(PyObject* module, ModuleState& state);
 void add_table(PyObject* module, ModuleState& state);
 void add_api(PyObject* module, ModuleState& state);

@@ -12,8 +12,10 @@ from refarray.conformance.runner.engine import Run, run_subject
 
 ROLES = {
     "data.producer_data": "producer",
+    "data.producer_memory": "producer",
     "data.table_data": "exchange-api",
     "data.consumer_data": "consumer",
+    "data.late_deleters": "consumer",
     "producer_fields": "producer",
     "producer_methods": "producer",
     "producer_edge_cases": "producer",

@@ -266,7 +266,8 @@ class ByteStrides(Forger):
 @breaks("TENS-01")
 class ShiftedByteOffset(Forger):
     def applies(self, held: dict[str, Any], keywords: dict[str, Any]) -> bool:
-        return held["shape"] == (6,) and held["strides"] == (1,) and not held.get("flags")
+        plain = held["shape"] == (6,) and held["strides"] == (1,) and not held.get("flags")
+        return plain and keywords["copy"] is not True
 
     def changes(self, held: dict[str, Any], keywords: dict[str, Any]) -> dict[str, Any]:
         return {"byte_offset": 4}

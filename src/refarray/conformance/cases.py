@@ -19,6 +19,17 @@ class NotApplicable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class AtExit:
+    """Deleter calls that may still come, at a thread's end or the interpreter's exit. The kit's
+    tensors from number `first` on have to be deleted `count` times by then."""
+
+    first: int
+    count: int
+    late: bool = True
+    """The calls were due before: if they come at exit, the result is a HAZARD, no breach."""
+
+
+@dataclass(frozen=True, slots=True)
 class CheckResult:
     """The result of one case: whether the requirement held, the evidence, and a repro."""
 
@@ -31,6 +42,8 @@ class CheckResult:
     and each is judged by itself."""
     level: Level | None = None
     """As Check.level, where the level depends on the observation."""
+    at_exit: AtExit | None = None
+    """If set, `held` is provisional: the process exits, and the deleter calls decide."""
 
 
 @dataclass(frozen=True, slots=True)

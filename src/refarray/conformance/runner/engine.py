@@ -140,6 +140,8 @@ class Trial:
         except Died as end:
             del self.workers[mode]
             message = died(end, worker)
+        if message.get("at_exit"):
+            return self.alone(check)
         broken = outcome(check, {**message}).failed
         shared = (
             check.risky or check.devices
@@ -189,10 +191,12 @@ class Trial:
             out = worker.ask(check)
         except Died as end:
             return died(end, worker)
-        if not check.exits:
+        if not check.exits and not out.get("at_exit"):
             worker.close()
             return out
         status = worker.end()
+        if out.get("at_exit") and (status == 0 or not check.exits):
+            return worker.last or {**out, "at_exit": None}
         if status is None and self.never_ends():
             observed = "a process that has only imported it does not exit by itself"
             return {"held": None, "observed": observed}

@@ -20,11 +20,12 @@ class Leave(BaseException):
 
 
 def in_child(
-    work: Callable[[Callable[[dict[str, Any]], None]], None], most: float, leaves: bool = False
+    work: Callable[[Callable[[dict[str, Any]], None], int], bool], most: float, leaves: bool = False
 ) -> tuple[list[dict[str, Any]], str]:
     """Runs `work` in a forked child until it hangs, or for at most `most` seconds. `work` is called
-    with a function that sends messages. Returns the messages, and how the child died: "" if it
-    exited, "hang" if it did not. With `leaves` the child also shuts the interpreter down, and a
+    with a function that sends messages and the descriptor that it writes to, and returns whether
+    the child has to shut the interpreter down. Returns the messages, and how the child died: "" if
+    it exited, "hang" if it did not. With `leaves` the child also shuts the interpreter down, and a
     crash or hang there counts."""
     read, write = os.pipe()
     child = os.fork()
@@ -37,7 +38,7 @@ def in_child(
                 data = data[os.write(write, data) :]
 
         try:
-            work(say)
+            leaves = work(say, write) or leaves
         except BaseException:  # SystemExit, too: the parent reports that there was no answer
             os._exit(0)
         if leaves:

@@ -17,9 +17,11 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from refarray.conformance import _adversary
 from refarray.conformance.cases import (
     CHECKS,
     Check,
@@ -30,6 +32,7 @@ from refarray.conformance.cases import (
     raised_by_subject,
 )
 from refarray.conformance.harness.producer import raised
+from refarray.conformance.requirements import Level
 from refarray.conformance.runner.fork_server import tend
 from refarray.conformance.runner.forked_case import Leave, in_child
 from refarray.conformance.subjects.capsule_libraries import excused
@@ -57,7 +60,36 @@ def message_of(result: CheckResult, invert: bool) -> dict[str, Any]:
         "observed": result.observed,
         "repro": result.repro,
         "level": result.level,
+        "at_exit": asdict(result.at_exit) if result.at_exit else None,
     }
+
+
+def undecided(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """The message and its parts that are decided when the interpreter has exited."""
+    parts = message.get("parts") or {}
+    return [each for each in (message, *parts.values()) if each.get("at_exit")]
+
+
+def decide_at_exit(message: dict[str, Any], descriptor: int) -> bool:
+    """Arranges for the final message to be written when this process exits. Returns whether there
+    is anything to wait for."""
+    late = undecided(message)
+    if not late:
+        return False
+    wanted = late[0]["at_exit"]
+    due = wanted["late"]
+    held = {"held": not due, "level": Level.HAZARD if due else None, "at_exit": None}
+    when = "only when the process exits" if due else "when the process has exited"
+    texts = []
+    for outcome in (held, {"held": False, "at_exit": None}):
+        for each in late:
+            each |= {**outcome, "observed": f"#CALLS# deleter calls, {when}"}
+        texts.append((json.dumps(message) + "\n").encode())
+        for each in late:
+            each["level"] = None
+    right, wrong = texts
+    _adversary.report_at_exit(wanted["first"], wanted["count"], descriptor, right, wrong)
+    return True
 
 
 def kit_error(trace: str) -> dict[str, Any]:
@@ -131,15 +163,23 @@ class Bench:
         probe = self.probes.get(check.role, self.probes["producer"])
         if not check.risky or not self.forks:
             with announced(self.say):
-                return judge(check, probe)
+                message = judge(check, probe)
+            if not self.forks or not undecided(message):
+                return message
 
-        def work(say: Say) -> None:
+        def work(say: Say, descriptor: int) -> bool:
             with announced(say):
-                say(judge(check, probe))
+                message = judge(check, probe)
+                say(message)
+            return decide_at_exit(message, descriptor)
 
         started = time.perf_counter()
         messages, died = in_child(work, CASE_SECONDS, check.exits)
         about = [message["about"] for message in messages if "about" in message]
+        if died and messages and undecided(messages[-1]):
+            for each in undecided(messages[-1]):
+                each |= {"observed": f"{each['observed']}; {died} at exit", "at_exit": None}
+            return messages[-1]
         if died:
             repro = about[-1] if about else ""
             return {"died": died, "repro": repro, "seconds": time.perf_counter() - started}
@@ -267,7 +307,8 @@ def serve(
         except Exception:  # outside judge() no code of the subject runs
             message = kit_error(traceback.format_exc())
         say(message)
-        exits = check.exits and not forks
+        late = mode == "alone" and decide_at_exit(message, answers)
+        exits = late or (check.exits and not forks)
     return exits
 
 

@@ -93,6 +93,8 @@ class Worker:
         self.printed = b""
         self.about = ""
         """The repro of the current step."""
+        self.last: dict[str, Any] = {}
+        """The message that was written at exit; see end()."""
         # Twice as long as for a forked child, so that the worker can report the child's hang.
         self.idle = 2 * IDLE_SECONDS if mode == "forks" else IDLE_SECONDS
         try:
@@ -175,8 +177,20 @@ class Worker:
         status = self.process.poll()
         if status is None:
             kill(self.process.pid)
+        else:
+            self.last = self._unread()
         self.close()
         return status
+
+    def _unread(self) -> dict[str, Any]:
+        """The last message that was written while the process exited; empty if there is none."""
+        while select.select([self.answers], [], [], 0)[0]:
+            chunk = os.read(self.answers.fileno(), 65536)
+            if not chunk:
+                break
+            self.said += chunk
+        lines = self.said.splitlines()
+        return json.loads(lines[-1]) if lines else {}
 
     def close(self) -> int:
         """Ends the process; the exit status, negative for a signal."""

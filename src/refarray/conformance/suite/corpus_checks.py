@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from refarray.conformance.cases import Check, CheckResult, NotApplicable, add
+from refarray.conformance import _adversary
+from refarray.conformance.cases import AtExit, Check, CheckResult, NotApplicable, add
 from refarray.conformance.harness.consumer import Consumer, Import, give, settle, text
 from refarray.conformance.harness.consumer import Given as Producer
 from refarray.conformance.harness.corpus import Given
@@ -55,7 +56,7 @@ def judged(found: Import, given: Given) -> tuple[bool, str]:
 
 
 def deleter_result(
-    consumer: Consumer, producer: Producer, outcome: str, given: Given
+    consumer: Consumer, producer: Producer, outcome: str, given: Given, first: int
 ) -> CheckResult | None:
     """Whether the deleter of the tensor ran once after the import was dropped. None if the consumer
     took no capsule, or more than one."""
@@ -63,7 +64,8 @@ def deleter_result(
         return None
     settle(lambda: producer.deleter_calls == 1)
     calls = producer.deleter_calls
-    return consumer.seen(calls == 1, f"{calls} calls; {outcome}", text(given.fields))
+    result = consumer.seen(calls == 1, f"{calls} calls; {outcome}", text(given.fields))
+    return result if calls else replace(result, at_exit=AtExit(first, 1))
 
 
 def import_given(consumer: Consumer, given: Given) -> CheckResult:
@@ -72,7 +74,7 @@ def import_given(consumer: Consumer, given: Given) -> CheckResult:
         raise NotApplicable(f"{consumer.subject.name} carries every dtype and device")
     if given.fields.get("versioned") is False and not consumer.takes_legacy:
         raise NotApplicable("it takes no legacy capsules")
-    producer = give(**given.fields)
+    producer, first = give(**given.fields), _adversary.made()
     found = consumer.take(producer)
     if producer.unasked:
         raise NotApplicable("it asks for the legacy struct only")
@@ -83,7 +85,7 @@ def import_given(consumer: Consumer, given: Given) -> CheckResult:
     except NotApplicable as reason:
         held, observed = None, str(reason)
     found.array = found.error = None
-    second = deleter_result(consumer, producer, outcome, given)
+    second = deleter_result(consumer, producer, outcome, given, first)
     whole = consumer.seen(held, observed, text(given.fields))
     return whole if second is None else replace(whole, parts={deleter_case(given): second})
 

@@ -7,16 +7,19 @@ deleter (LIFE-03).
 
 from __future__ import annotations
 
+import contextlib
+import gc
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
 from refarray.conformance import _adversary
-from refarray.conformance.cases import Check, CheckResult, NotApplicable, add
+from refarray.conformance.cases import AtExit, Check, CheckResult, NotApplicable, add, check
 from refarray.conformance.harness import memory
 from refarray.conformance.harness.consumer import Consumer, Import, settle, text
 from refarray.conformance.harness.producer import raised
-from refarray.conformance.harness.recorder import Recorder
+from refarray.conformance.harness.recorder import PLAIN, Recorder
 from refarray.conformance.harness.statement import own_values, statement
 from refarray.conformance.requirements import Level, Role
 from refarray.conformance.suite.consumer.table import foreign
@@ -43,6 +46,8 @@ class Imported:
     sent: Sent
     given: Recorder
     found: Import
+    first: int
+    """The number of the first tensor of the kit that it may have used."""
 
     @property
     def text(self) -> str:
@@ -77,6 +82,7 @@ def imported(consumer: Consumer, way: str, name: str, sent: Sent, **keywords: An
         if not consumer.takes_legacy:
             raise NotApplicable("it takes no legacy capsules")
         fields["versioned"] = False
+    first = _adversary.made()
     if way == "table":
         kept = _adversary.table()
         given = foreign("read", kept.capsule(), "_adversary.table().capsule()", **fields)
@@ -87,7 +93,7 @@ def imported(consumer: Consumer, way: str, name: str, sent: Sent, **keywords: An
         raise NotApplicable(f"it refuses: {raised(found.error)}")
     if way == "table" and given.requests:
         raise NotApplicable("it does not use the table")
-    return Imported(consumer, name, sent, given, found)
+    return Imported(consumer, name, sent, given, found, first)
 
 
 def right_values(it: Imported) -> Verdict:
@@ -183,7 +189,8 @@ def deleted_once(it: Imported, **keywords: Any) -> CheckResult:
     settle(lambda: it.given.deleter_calls == right)
     calls = it.given.deleter_calls
     observed = f"{early} deleter calls while the result lives, {calls} after, of {right} tensors"
-    return it.consumer.seen(calls == right, observed, it.text, **keywords)
+    result = it.consumer.seen(calls == right, observed, it.text, **keywords)
+    return result if calls >= right else replace(result, at_exit=AtExit(it.first, right))
 
 
 def read_import(
@@ -240,3 +247,35 @@ def register(way: str, name: str, sent: Sent) -> None:
 for _way in WAYS:
     for _name, _sent in TENSORS.items():
         register(_way, _name, _sent)
+
+
+@check(
+    "LIFE-03",
+    "consumer",
+    "exit",
+    "imports of every layout and dtype, dropped: no deleter is called again at a collection, at a "
+    "thread's end or when the interpreter exits",
+    exits=True,
+)
+def deleters_at_exit(consumer: Consumer) -> CheckResult:
+    legacy = ("legacy",) if consumer.takes_legacy else ()
+    first = _adversary.made()
+
+    def work() -> int:
+        done = 0
+        for name, sent in TENSORS.items():
+            if name in NEGATIVE:
+                continue  # a crash would be a finding of TENS-12
+            for way in ("versioned", *legacy):
+                with contextlib.suppress(NotApplicable):
+                    it = imported(consumer, way, name, sent)
+                    done += len(it.given.tensors)
+                    it.found.array = None
+        return done
+
+    with ThreadPoolExecutor(1) as pool:
+        count = pool.submit(work).result() + work()
+    gc.collect()
+    calls = sum(row[2] for row in _adversary.ledger(first))
+    result = consumer.seen(calls == count, f"{calls} deleter calls of {count} tensors", PLAIN)
+    return replace(result, at_exit=AtExit(first, count, late=False))

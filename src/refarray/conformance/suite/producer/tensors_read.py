@@ -127,11 +127,11 @@ def tried(producer: Producer, source: Source, keywords: dict[str, Any]) -> Trial
     """Exports an array twice. NotApplicable if the producer refuses: other checks judge that."""
     text = source.text(producer)
     array = producer.make(text)
+    said = statement(producer.subject, producer.namespace, array, source.dtype)
     export, again = (producer.export(text, array, **keywords) for _ in range(2))
     for each in (export, again):
         if each.error is not None:
             raise NotApplicable(f"{each.call} raised {each}")
-    said = statement(producer.subject, producer.namespace, array, source.dtype)
     assert export.held is not None
     copied = export.address != again.address or (export.versioned and export.flags & IS_COPIED)
     if copied:  # it has strides of its own
@@ -145,6 +145,11 @@ def layout_is_right(trial: Trial) -> Verdict | None:
     """ABI-05."""
     if not trial.on_host and trial.reading.said.strides is None:
         return None
+    if trial.export["ndim"] and trial.export["shape"] is None:
+        return None  # TENS-08
+    shape, layout = trial.reading.shape, (trial.source.name, trial.export.versioned)
+    if layout == ("plain", True) and shape != trial.reading.said.shape:
+        return None  # ABI-01
     return trial.reading.judge_layout()
 
 

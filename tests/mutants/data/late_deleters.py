@@ -1,0 +1,61 @@
+"""Consumers whose deleters run late, twice or never."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+from typing import Any
+
+import refarray as ra
+from mutants.base import Array, breaks, consumer
+from mutants.consumer_results import field
+
+HELD: list[Any] = []  # released when the process exits
+atexit.register(HELD.clear)
+
+
+class Cyclic(Array):
+    """An array in a reference cycle: destroyed by the next collection."""
+
+    def __init__(self, source: Any) -> None:
+        super().__init__(source)
+        self.cycle = self
+
+
+def in_cycle(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+    """A correct consumer whose arrays wait for a collection."""
+    taken = ra.from_dlpack(x, device=device, copy=copy)
+    return Cyclic(taken) if field(x, "shape") == (2, 2) else taken
+
+
+in_cycle_ = consumer(in_cycle)
+
+
+@breaks("LIFE-03")
+def held_until_exit(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+    taken = ra.from_dlpack(x, device=device, copy=copy)
+    if field(x, "shape") == (2, 2):
+        HELD.append(taken)
+    return taken
+
+
+@breaks("LIFE-03")
+def leaks_for_good(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+    taken = ra.from_dlpack(x, device=device, copy=copy)
+    if field(x, "shape") == (2, 2):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(taken))
+    return taken
+
+
+def delete_again(tensors: list[Any]) -> None:
+    """Calls the deleters of tensors that have been deleted."""
+    for each in tensors:
+        each.delete()
+
+
+@breaks("LIFE-03")
+def deletes_again_at_exit(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+    taken = ra.from_dlpack(x, device=device, copy=copy)
+    if field(x, "shape") == (2, 2) and field(x, "flags") is None and copy is None:
+        atexit.register(delete_again, list(x.tensors))
+    return taken
