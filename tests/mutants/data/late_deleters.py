@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import dataclasses
 from typing import Any
 
 import refarray as ra
@@ -59,3 +60,12 @@ def deletes_again_at_exit(x: Any, /, *, device: Any = None, copy: Any = None) ->
     if field(x, "shape") == (2, 2) and field(x, "flags") is None and copy is None:
         atexit.register(delete_again, list(x.tensors))
     return taken
+
+
+held_until_exit_threaded = dataclasses.replace(
+    vars()["held_until_exit_"],
+    name=f"{__name__}:held_until_exit_threaded",
+    imports="import threading; threading.Thread(target=threading.Event().wait, daemon=True)"
+    f".start(); import refarray as ra; from {__name__} import held_until_exit as take",
+)
+"""A consumer whose process has a thread, so that it cannot be forked."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import refarray as ra
-from mutants.base import KEPT, breaks, fields, forge
+from mutants.base import KEPT, breaks, fields, forge, producer
 from mutants.producer_methods import Exporter
 from refarray.conformance import _adversary
 
@@ -285,3 +285,16 @@ class SecondExportShifted(Exporter):
             self.exported = True
             return capsule
         return forge(capsule, byte_offset=fields(capsule)["byte_offset"] + 4)
+
+
+class TwoFaults(Exporter):
+    """Exports transposed arrays with the wrong strides and from the wrong element: two findings."""
+
+    def export(self, keywords: Held) -> Any:
+        capsule = super().export(keywords)
+        if self.source.strides != (1, 3) or keywords["copy"] is True:
+            return capsule
+        return forge(capsule, strides=(2, 1), data=fields(capsule)["data"] + 4)
+
+
+twofaults = producer(TwoFaults)

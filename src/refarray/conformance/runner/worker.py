@@ -131,7 +131,7 @@ def threads() -> int:
     return 1
 
 
-NOTHING = {"held": None, "observed": "", "repro": "", "parts": {}, "seconds": 0.0}
+NOTHING: dict[str, Any] = {"held": None, "observed": "", "repro": "", "parts": {}, "seconds": 0.0}
 """The message of a check that does not apply to the subject."""
 
 

@@ -96,8 +96,15 @@ def copy_false(way: str, name: str, sent: Sent, consumer: Consumer) -> CheckResu
     return consumer.seen(seen, observed, it.text, copy=False)
 
 
-def served_copy(name: str, sent: Sent, consumer: Consumer) -> CheckResult:
+@check_cases(
+    "COPY-05",
+    "consumer",
+    {f"served-{name}": (name, sent) for name, sent in TENSORS.items()},
+    "copy=True, made by the producer: every element is the tensor's",
+)
+def served_copy(consumer: Consumer, row: tuple[str, Sent]) -> CheckResult:
     """Judges the result of copy=True if the producer copies, and says so."""
+    name, sent = row
     require_layout(consumer, name)
     copied = replace(sent, fields={**sent.fields, "flags": IS_COPIED})
     it = imported(consumer, "versioned", name, copied, copy=True)
@@ -182,12 +189,3 @@ def register_own(source: Source) -> None:
 
 for _source in SOURCES.values():
     register_own(_source)
-check_cases(
-    "COPY-05",
-    "consumer",
-    {f"served-{name}": (name, sent) for name, sent in TENSORS.items()},
-    "copy=True, made by the producer: every element is the tensor's",
-)(lambda consumer, row: served_copy(*row, consumer))
-for _way in WAYS:
-    for _name, _sent in TENSORS.items():
-        register(_way, _name, _sent)

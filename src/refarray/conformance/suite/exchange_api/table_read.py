@@ -96,7 +96,8 @@ def read_table(
 def register(function: str, source: Source) -> None:
     """Registers the trial of one array, and its parts."""
     name, role = FUNCTIONS[function], Role.EXCHANGE_API
-    case, names = f"{function}-{source.name}", {}
+    case = f"{function}-{source.name}"
+    names: dict[str, str] = {}
 
     def probe(producer: Producer) -> CheckResult:
         return read_table(function, source, names, producer)

@@ -94,7 +94,7 @@ def big_export(producer: Producer, text: str, keywords: dict[str, Any]) -> Expor
 @check_cases(
     "LIFE-01",
     "producer",
-    {f"{case or 'plain'}-consumed": keywords for case, keywords in EXPORTS.items()},
+    {f"{case}-consumed".lstrip("-"): keywords for case, keywords in EXPORTS.items()},
     "the deleter frees the memory: {case}",
     risky=True,
 )
@@ -108,7 +108,7 @@ def deleter_frees_memory(producer: Producer, keywords: dict[str, Any]) -> CheckR
 @check_cases(
     "LIFE-08",
     "producer",
-    {f"{case or 'plain'}-unconsumed": keywords for case, keywords in EXPORTS.items()},
+    {f"{case}-unconsumed".lstrip("-"): keywords for case, keywords in EXPORTS.items()},
     "an unconsumed capsule frees its memory: {case}",
     risky=True,
 )
