@@ -133,8 +133,8 @@ def test_one_finding_hides_no_other() -> None:
     ("mutant", "outcome", "observed"),
     [
         ("held_until_exit_", Outcome.INFO, "1 deleter calls, only when the process exits"),
-        ("leaks_for_good_", Outcome.FAIL, "0 deleter calls, only when the process exits"),
-        ("deletes_again_at_exit_", Outcome.FAIL, "deleter calls, when the process has exited"),
+        ("leaks_for_good_", Outcome.FAIL, "deleter calls when the process has exited"),
+        ("deletes_again_at_exit_", Outcome.FAIL, "deleter calls when the process has exited"),
     ],
 )
 def test_late_deleters_are_waited_for(mutant: str, outcome: Outcome, observed: str) -> None:

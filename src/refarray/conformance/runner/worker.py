@@ -78,15 +78,21 @@ def decide_at_exit(message: dict[str, Any], descriptor: int) -> bool:
         return False
     wanted = late[0]["at_exit"]
     due = wanted["late"]
-    held = {"held": not due, "level": Level.HAZARD if due else None, "at_exit": None}
-    when = "only when the process exits" if due else "when the process has exited"
+    missing = {
+        "held": False,
+        "level": None,
+        "observed": "#CALLS# deleter calls when the process has exited",
+        "at_exit": None,
+    }
+    called = {**missing, "held": True}
+    if due:
+        only = "#CALLS# deleter calls, only when the process exits"
+        called = {**missing, "level": Level.HAZARD, "observed": only}
     texts = []
-    for outcome in (held, {"held": False, "at_exit": None}):
+    for decided in (called, missing):
         for each in late:
-            each |= {**outcome, "observed": f"#CALLS# deleter calls, {when}"}
+            each |= decided
         texts.append((json.dumps(message) + "\n").encode())
-        for each in late:
-            each["level"] = None
     right, wrong = texts
     _adversary.report_at_exit(wanted["first"], wanted["count"], descriptor, right, wrong)
     return True

@@ -77,6 +77,10 @@ class Imported:
 
 def imported(consumer: Consumer, way: str, name: str, sent: Sent, **keywords: Any) -> Imported:
     """Imports a tensor. NotApplicable if the consumer refuses, or does not take this way."""
+    if name in NEGATIVE and "reversed" not in consumer.subject.arrays:
+        raise NotApplicable(
+            "it has no arrays with negative strides: the corpus judges their import"
+        )
     fields = dict(sent.fields)
     if way == "legacy":
         if not consumer.takes_legacy:

@@ -117,10 +117,8 @@ def plain_is_copied(producer: Producer, way: str) -> bool:
     return producer.known[way]
 
 
-def plain_is_flagged(producer: Producer, source: Source) -> bool:
-    """Whether the copy of a plain array has IS_COPIED; true for that array itself."""
-    if source.name == "plain":
-        return True
+def plain_is_flagged(producer: Producer) -> bool:
+    """Whether the copy of a plain array has IS_COPIED. If not, its own case judges it."""
     if "flagged" not in producer.known:
         try:
             copy = producer.export(producer.text(), copy=True, **WAYS["versioned"])
@@ -133,8 +131,8 @@ def plain_is_flagged(producer: Producer, source: Source) -> bool:
 
 def copy_true(way: str, source: Source, flag: str, producer: Producer) -> CheckResult:
     """Judges the copy of one array; `flag` is the name of the check of its IS_COPIED."""
-    if source.name != "plain" and not plain_is_copied(producer, way):
-        raise NotApplicable("no copy of a plain array is one: the case of that array judges it")
+    if not plain_is_copied(producer, way):
+        raise NotApplicable(f'no copy of a plain array is one: the case "{way}" judges it')
     text, array, plain = plain_export(producer, source, way)
     copy = producer.export(text, array, copy=True, **WAYS[way])
     if copy.error is not None:
@@ -144,7 +142,7 @@ def copy_true(way: str, source: Source, flag: str, producer: Producer) -> CheckR
     said = statement(producer.subject, producer.namespace, array, source.dtype)
     held, observed = Copied(producer, source, array, said, plain, copy).judge()
     whole = producer.seen(held, copy, observed, field="data")
-    if not copy.versioned or not flag or not plain_is_flagged(producer, source):
+    if not copy.versioned or not flag or not plain_is_flagged(producer):
         return whole
     marked = bool(copy.flags & IS_COPIED)
     part = producer.seen(marked, copy, f"flags {copy.flags}", field="flags")
