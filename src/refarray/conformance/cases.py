@@ -62,6 +62,9 @@ class Check:
     """The case runs with --full only."""
     part_of: str = ""
     """The name of the check whose trial also decides this one (CheckResult.parts)."""
+    after: str = ""
+    """The name of a check that tries the same on a plain array. If that crashes or hangs, so would
+    this one, and it does not apply."""
     level: Level | None = None
     """A weaker level than the requirement's, where the texts ask less of this case."""
     exits: bool = False

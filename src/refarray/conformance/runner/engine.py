@@ -127,8 +127,9 @@ class Trial:
 
     def tried(self, check: Check) -> dict[str, Any]:
         """The message of one check."""
-        if check.part_of in self.dead:
-            return {"held": None, "observed": f"it died: see {check.part_of}"}
+        for name in (check.part_of, check.after, CHECKS[check.part_of or check.name].after):
+            if name in self.dead:
+                return {"held": None, "observed": f"it died: see {name}"}
         if check.devices and (why := self.no_devices()):
             return {"held": None, "observed": why}
         mode = "devices" if check.devices else "forks"

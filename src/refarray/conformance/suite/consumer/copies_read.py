@@ -162,7 +162,8 @@ def register(way: str, name: str, sent: Sent) -> None:
         return copy_false(way, name, sent, consumer)
 
     expected = "copy=True gives memory of its own with the same values; no write is seen across"
-    whole = add(Check("COPY-07", case, role, expected, copies))
+    after = "COPY-07[consumer-ignored]"
+    whole = add(Check("COPY-07", case, role, expected, copies, after=after))
     expected = "copy=True: the deleter is called exactly once"
     add(Check("LIFE-03", f"{case}-copy", role, expected, copies, part_of=whole.name))
     add(Check("COPY-06", case, role, "copy=False shares, or is an exception", shares))
@@ -175,7 +176,8 @@ def register_own(source: Source) -> None:
     def probe(consumer: Consumer) -> CheckResult:
         return own_copy(source, consumer)
 
-    add(Check("COPY-05", f"own-{source.name}", Role.CONSUMER, expected, probe))
+    after = "COPY-05[consumer-independent]"
+    add(Check("COPY-05", f"own-{source.name}", Role.CONSUMER, expected, probe, after=after))
 
 
 for _source in SOURCES.values():

@@ -7,19 +7,16 @@ deleter (LIFE-03).
 
 from __future__ import annotations
 
-import contextlib
-import gc
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
 from refarray.conformance import _adversary
-from refarray.conformance.cases import AtExit, Check, CheckResult, NotApplicable, add, check
+from refarray.conformance.cases import AtExit, Check, CheckResult, NotApplicable, add
 from refarray.conformance.harness import memory
 from refarray.conformance.harness.consumer import Consumer, Import, settle, text
 from refarray.conformance.harness.producer import raised
-from refarray.conformance.harness.recorder import PLAIN, Recorder
+from refarray.conformance.harness.recorder import Recorder
 from refarray.conformance.harness.statement import own_values, statement
 from refarray.conformance.requirements import Level, Role
 from refarray.conformance.suite.consumer.table import foreign
@@ -252,33 +249,3 @@ def register(way: str, name: str, sent: Sent) -> None:
 for _way in WAYS:
     for _name, _sent in TENSORS.items():
         register(_way, _name, _sent)
-
-
-@check(
-    "LIFE-03",
-    "consumer",
-    "exit",
-    "imports of every layout and dtype, dropped: no deleter is called again at a collection, at a "
-    "thread's end or when the interpreter exits",
-    exits=True,
-)
-def deleters_at_exit(consumer: Consumer) -> CheckResult:
-    legacy = ("legacy",) if consumer.takes_legacy else ()
-    first = _adversary.made()
-
-    def work() -> None:
-        for name, sent in TENSORS.items():
-            if name in NEGATIVE:
-                continue  # a crash would be a finding of TENS-12
-            for way in ("versioned", *legacy):
-                with contextlib.suppress(NotApplicable):
-                    imported(consumer, way, name, sent).found.array = None
-
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(work).result()
-    work()
-    gc.collect()
-    rows = _adversary.ledger(first)
-    count, calls = sum(row[1] for row in rows), sum(row[2] for row in rows)
-    result = consumer.seen(calls == count, f"{calls} deleter calls of {count} tensors", PLAIN)
-    return replace(result, at_exit=AtExit(first, count, late=False))

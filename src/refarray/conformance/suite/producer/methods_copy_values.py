@@ -182,12 +182,14 @@ def register(way: str, source: Source) -> None:
     name = "PROD-11" if flag else "PROD-16"
     expected = "copy=True gives memory of its own with the same values; no write is seen across"
     # For a legacy copy the texts are disputed only where a producer refuses it.
-    whole = add(Check(name, case, Role.PRODUCER, expected, copies))
+    after = f"{name}[producer-{way}]"
+    whole = add(Check(name, case, Role.PRODUCER, expected, copies, after=after))
     if flag:
         expected = "copy=True sets IS_COPIED"
         add(Check("FLAG-03", case, Role.PRODUCER, expected, copies, part_of=whole.name))
     expected = "copy=False gives the array's own memory, or BufferError"
-    add(Check("PROD-12", case, Role.PRODUCER, expected, shares))
+    after = "PROD-12[producer-plain]"
+    add(Check("PROD-12", case, Role.PRODUCER, expected, shares, after=after))
 
 
 for _way in WAYS:
