@@ -32,7 +32,7 @@ ELSEWHERE = (
         "mutants",
     ),
     *("gates", "oom", "hostile", "exit", "conformance", "cli", "adversary", "adapters"),
-    *("matrix", "spy", "trace", "findings", "browser", "picture", "report_schema"),
+    *("matrix", "reading", "spy", "trace", "findings", "browser", "picture", "report_schema"),
     *("verification", "abi"),
     *(
         "drivers",
