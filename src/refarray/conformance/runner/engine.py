@@ -127,7 +127,8 @@ class Trial:
 
     def tried(self, check: Check) -> dict[str, Any]:
         """The message of one check."""
-        for name in (check.part_of, check.after, CHECKS[check.part_of or check.name].after):
+        whole = CHECKS.get(check.part_of, check)
+        for name in (check.part_of, check.after, whole.after):
             if name in self.dead:
                 return {"held": None, "observed": f"it died: see {name}"}
         if check.devices and (why := self.no_devices()):
