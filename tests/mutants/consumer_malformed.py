@@ -20,12 +20,15 @@ GOOD: Fields = {"shape": (3,), "data": FLOATS}
 def malformed_mutant(
     requirement: str, name: str, when: Callable[[Fields], bool], then: Callable[[Fields], Any]
 ) -> None:
-    """A consumer that does `then` with tensors whose fields match `when`."""
+    """A consumer that does `then` with tensors whose fields match `when`, unless a copy is asked
+    for."""
 
     def take(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
         fields = getattr(x, "fields", None)
-        if fields is not None and when(
-            {"dtype": (2, 32, 1), "device": (1, 0), "shape": (3,), **fields}
+        if (
+            copy is None
+            and fields is not None
+            and when({"dtype": (2, 32, 1), "device": (1, 0), "shape": (3,), **fields})
         ):
             return then(fields)
         return ra.from_dlpack(x, device=device, copy=copy)
@@ -113,7 +116,10 @@ malformed_mutant(
     accept({}),
 )
 malformed_mutant(
-    "ABI-05", "scales_strides", lambda f: f.get("strides") == (2,), misread(strides=(1,))
+    "ABI-05",
+    "scales_strides",
+    lambda f: f.get("strides") == (2,) and not f.get("byte_offset"),
+    misread(strides=(1,)),
 )
 malformed_mutant(
     "VERS-02", "accepts_newer_major", lambda f: f.get("version", (1, 3))[0] == 2, accept({})

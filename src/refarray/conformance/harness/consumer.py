@@ -269,12 +269,16 @@ class Given:
 
     @property
     def address(self) -> int:
-        """Address of the last tensor's memory."""
+        """Address of the last tensor's memory. NotApplicable if the consumer took none."""
+        if not self.tensors:
+            raise NotApplicable("the consumer did not take the tensor")
         return int(self.tensors[-1].address)
 
     @property
     def bytes(self) -> bytes:
-        """Current contents of the last tensor's memory."""
+        """Current contents of the last tensor's memory. NotApplicable as for `address`."""
+        if not self.tensors:
+            raise NotApplicable("the consumer did not take the tensor")
         data: bytes = self.tensors[-1].bytes()
         return data
 
