@@ -265,11 +265,11 @@ const Case windows("short rows into contiguous memory, from rows at every small 
     for (std::int64_t count = 1; count <= 12; ++count) {
       for (std::int64_t pitch = 1; pitch <= 20; ++pitch) {
         const std::int64_t step = random.between(-3, 3);
-        const std::int64_t rows = random.between(0, 1) == 0 ? random.between(1, 40) : 150;
+        const std::int64_t height = random.between(0, 1) == 0 ? random.between(1, 40) : 150;
         const std::int64_t shift = random.between(0, 1) == 0 ? 0 : random.between(0, 63);
         for (const std::int64_t sign : {1, -1}) {
-          expect_move(random, dtype, {rows, count}, {count, 1}, {sign * pitch, 1}, shift, 0);
-          expect_move(random, dtype, {rows, count}, {count, 1}, {sign * pitch, step}, shift, 0);
+          expect_move(random, dtype, {height, count}, {count, 1}, {sign * pitch, 1}, shift, 0);
+          expect_move(random, dtype, {height, count}, {count, 1}, {sign * pitch, step}, shift, 0);
         }
       }
     }
