@@ -87,13 +87,13 @@ void DeviceContext::add_other_context(Handle context) {
     other_contexts_.push_back(context);
 }
 
-bool DeviceContext::synchronize_other_contexts() noexcept {
+Status DeviceContext::synchronize_other_contexts() noexcept {
   std::size_t next = 0;
   while (true) {
     Handle context = nullptr;
     {
       const std::lock_guard guard(streams_lock_);
-      if (next >= other_contexts_.size()) return true;
+      if (next >= other_contexts_.size()) return kSuccess;
       context = other_contexts_[next];
     }
     const Status status = api().synchronize_context(context);  // not under the lock: it may block
@@ -103,7 +103,7 @@ bool DeviceContext::synchronize_other_contexts() noexcept {
       const std::lock_guard guard(streams_lock_);
       std::erase(other_contexts_, context);
     } else {
-      return false;
+      return status;
     }
   }
 }

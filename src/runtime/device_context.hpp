@@ -63,9 +63,9 @@ class DeviceContext {
 
   /// Adds a CUDA context of this device, other than its primary one, in which consumers work.
   void add_other_context(Handle context);
-  /// Waits for all work in those contexts. Forgets contexts that have been destroyed. Returns
-  /// false if a wait fails.
-  bool synchronize_other_contexts() noexcept;
+  /// Waits for all work in those contexts. Forgets contexts that have been destroyed. Returns the
+  /// status of the first wait that fails.
+  Status synchronize_other_contexts() noexcept;
 
   /// Registers streams that we created and may therefore query at any time.
   void add_stream(Handle stream);

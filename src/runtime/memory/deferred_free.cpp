@@ -112,7 +112,8 @@ class DeferredFreeList {
       if (!on_device) return Outcome::kFailed;
       if (context->may_be_capturing(/*own_streams_only=*/wait == Wait::kForSure))
         return Outcome::kRefused;
-      if (driver.api.device_synchronize() != kSuccess || !context->synchronize_other_contexts())
+      if (driver.api.device_synchronize() != kSuccess ||
+          context->synchronize_other_contexts() != kSuccess)
         return Outcome::kFailed;
       context->clear_captures();
       done |= context->bit();
