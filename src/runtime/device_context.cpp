@@ -128,6 +128,17 @@ bool DeviceContext::may_be_capturing(bool own_streams_only) noexcept {
   return has_active_capture() || (!own_streams_only && !capturing_.empty());
 }
 
+bool DeviceContext::is_known_capturing() noexcept {
+  const std::lock_guard guard(streams_lock_);
+  const auto captures = [this](Handle stream) noexcept {
+    int state = 0;
+    unsigned long long capture = 0;
+    const Status status = api().stream_capture(stream, &state, &capture);
+    return status == kCaptureImplicit || (status == kSuccess && state != 0);
+  };
+  return captures(legacy_handle(driver.vendor)) || std::ranges::any_of(streams_, captures);
+}
+
 void DeviceContext::clear_captures() noexcept {
   const std::lock_guard guard(streams_lock_);
   capturing_.clear();

@@ -58,6 +58,9 @@ class DeviceContext {
   /// been destroyed: they count as capturing if they were when last seen, unless
   /// `own_streams_only`. The device must be current.
   bool may_be_capturing(bool own_streams_only) noexcept;
+  /// Whether a stream that may be queried is known to capture. A failed query is no answer: the
+  /// call that follows reports the failure. The device must be current.
+  bool is_known_capturing() noexcept;
   /// The device has been synchronized, so nothing on it captures.
   void clear_captures() noexcept;
 

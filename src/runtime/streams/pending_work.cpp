@@ -75,7 +75,7 @@ void refuse_capture(DeviceContext& context, Handle stream, const char* what) {
 }
 
 void refuse_capture_on(DeviceContext& context, const char* what) {
-  if (!context.may_be_capturing(/*own_streams_only=*/true)) return;
+  if (!context.is_known_capturing()) return;
   core::fail(core::Fault::kBuffer, what, " would invalidate the graph capture of a stream of ",
              core::name(device_of(context)),
              "; do it before the capture begins or after it has ended");

@@ -111,3 +111,11 @@ def test_no_device_is_waited_for_during_a_capture(case: Any) -> None:
     ra.synchronize(device)
     assert array.tolist() == [1.0] * SIZE
     driver("cuStreamDestroy_v2" if capture.cuda else "hipStreamDestroy", blocking)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_failed_query_is_no_capture(device: str) -> None:
+    """The wait itself reports why the driver fails."""
+    ra.synchronize(device)
+    fakegpu.fail("cuStreamIsCapturing" if device.startswith("cuda") else "hipStreamIsCapturing")
+    ra.synchronize(device)
