@@ -1,4 +1,4 @@
-# The copy kernels: one source, compiled once per instruction set.
+# The kernels of copies and of computations: one source, compiled once per instruction set.
 
 # The level is selected at run time (src/core/kernels/dispatch.cpp). x86-64-v3 is AVX2 with FMA and BMI. The last level is
 # x86-64-v4 plus VBMI, the byte shuffles of the generation after it; without them byte copies gain nothing over AVX2.
@@ -18,6 +18,20 @@ set(kernel_table_avx512 kAvx512Table)
 set(kernel_flags_simd128 "")
 set(kernel_table_simd128 kSimd128Table)
 
+# Computations are compiled for two levels only, which the others share: below AVX2 the compiler vectorizes for the baseline,
+# and AVX-512 gains less than its code takes.
+set(operation_levels plain)
+foreach(level IN LISTS kernel_levels)
+  set(kernel_operations_${level} plain)
+endforeach()
+if("avx2" IN_LIST kernel_levels)
+  list(APPEND operation_levels avx2)
+  set(kernel_operations_avx2 avx2)
+  set(kernel_operations_avx512 avx2)
+endif()
+set(operation_flags_plain "")
+set(operation_flags_avx2 ${kernel_flags_avx2})
+
 foreach(level IN LISTS kernel_levels)
   set(kernels refarray_kernels_${level})
   add_library(${kernels} OBJECT "${PROJECT_SOURCE_DIR}/src/core/kernels/level.cpp")
@@ -26,8 +40,24 @@ foreach(level IN LISTS kernel_levels)
   # -Wno-psabi: vectors are passed only to inlined functions, so their calling convention does not matter.
   # -ffp-contract=off: conversions are bit-identical at every level.
   target_compile_options(${kernels} PRIVATE ${kernel_flags_${level}} -Wno-psabi -ffp-contract=off)
-  target_compile_definitions(${kernels} PRIVATE REFARRAY_LEVEL="${level}" REFARRAY_TABLE=${kernel_table_${level}})
+  target_compile_definitions(${kernels} PRIVATE REFARRAY_LEVEL="${level}" REFARRAY_TABLE=${kernel_table_${level}}
+                             REFARRAY_OPERATIONS=operations_${kernel_operations_${level}})
   # No link-time optimisation: it could merge functions of different instruction sets.
+  set_target_properties(${kernels} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
+  target_sources(refarray_core PRIVATE $<TARGET_OBJECTS:${kernels}>)
+endforeach()
+
+file(GLOB operation_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/core/kernels/operations/*.cpp")
+foreach(level IN LISTS operation_levels)
+  set(kernels refarray_operations_${level})
+  add_library(${kernels} OBJECT ${operation_sources})
+  target_include_directories(${kernels} PRIVATE "${PROJECT_SOURCE_DIR}/include")
+  refarray_compile(${kernels})
+  # -ffp-contract=off: results are bit-identical at every level. -fno-math-errno, -fno-trapping-math: sqrt, floor and
+  # comparisons become single instructions; nobody reads errno or the floating-point exception flags.
+  target_compile_options(${kernels} PRIVATE ${operation_flags_${level}} -ffp-contract=off -fno-math-errno -fno-trapping-math)
+  target_compile_definitions(${kernels} PRIVATE REFARRAY_OPERATIONS=operations_${level})
+  # No link-time optimisation: as above.
   set_target_properties(${kernels} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
   target_sources(refarray_core PRIVATE $<TARGET_OBJECTS:${kernels}>)
 endforeach()

@@ -1,11 +1,8 @@
-// Cutting a plan into chunks, and the worker threads that carry them out.
+// Cutting a plan into chunks, and carrying them out.
 #include "core/copy/chunks.hpp"
 
 #include <algorithm>
 #include <atomic>
-#include <new>
-#include <system_error>
-#include <thread>
 
 #include "core/copy/walk.hpp"
 
@@ -20,9 +17,7 @@ constexpr std::int64_t kConversionChunkBytes = kMiB;
 constexpr std::int64_t kThreadingThreshold = 4 * kMiB;
 /// In copy words: keeps tiles whole and chunks aligned to cache lines.
 constexpr std::int64_t kChunkAlignment = 256;
-constexpr int kMaxThreads = 256;
 
-constinit std::atomic<int> requested_threads{1};
 constinit std::atomic<std::int64_t> streaming_threshold_bytes{kDefaultStreamingThreshold};
 
 std::int64_t bytes_of(const Plan& plan) noexcept {
@@ -35,37 +30,7 @@ bool is_worth_streaming(const Plan& plan, std::int64_t bytes) noexcept {
   return plan.moves && bytes >= streaming_threshold() * (reads_little ? 4 : 1);
 }
 
-/// Threads that live only as long as one copy, so that none exists at a later fork().
-class WorkerThreads {
- public:
-  template <class Work>
-  WorkerThreads(int extra, const Work& work) noexcept {
-    try {  // boundary: failing to start a thread is no error; the copy only takes longer
-      while (size_ < extra) {
-        threads_[size_] = std::thread(work);
-        ++size_;
-      }
-    } catch (const std::system_error&) {  // boundary: as above
-    } catch (const std::bad_alloc&) {     // boundary: as above
-    }
-  }
-  WorkerThreads(const WorkerThreads&) = delete;
-  WorkerThreads& operator=(const WorkerThreads&) = delete;
-  ~WorkerThreads() {
-    for (int i = 0; i < size_; ++i) threads_[i].join();
-  }
-
- private:
-  int size_ = 0;
-  std::thread threads_[kMaxThreads];
-};
-
 }  // namespace
-
-void set_copy_threads(int count) noexcept {
-  requested_threads.store(std::clamp(count, 1, kMaxThreads), std::memory_order_relaxed);
-}
-int copy_threads() noexcept { return requested_threads.load(std::memory_order_relaxed); }
 
 void set_streaming_threshold(std::int64_t bytes) noexcept {
   streaming_threshold_bytes.store(bytes, std::memory_order_relaxed);
@@ -133,34 +98,8 @@ bool run(Plan plan, const InterruptCheck& interrupt) noexcept {
   const int threads = needs_order ? 1 : copy_threads();
   if (threads > 1) max_bytes = std::clamp(bytes / (4 * threads), kMiB / 4, max_bytes);
   const Chunks chunks(plan, max_bytes);
-  std::atomic<std::int64_t> next{0};
-  std::atomic<bool> stops{false};
-  const auto work = [&] {
-    for (std::int64_t i = 0; !stops.load(std::memory_order_relaxed);) {
-      i = next.fetch_add(1, std::memory_order_relaxed);
-      if (i >= chunks.count()) return;
-      walk(chunks.at(i), streams);
-    }
-  };
-  const auto work_and_poll = [&] {
-    for (;;) {
-      const std::int64_t i = next.fetch_add(1, std::memory_order_relaxed);
-      if (i >= chunks.count()) return;
-      walk(chunks.at(i), streams);
-      if (interrupt.stops != nullptr && interrupt.stops(interrupt.context)) {
-        stops.store(true, std::memory_order_relaxed);
-        return;
-      }
-    }
-  };
-  if (threads == 1) {
-    work_and_poll();
-  } else {
-    const WorkerThreads workers(
-        static_cast<int>(std::min<std::int64_t>(threads, chunks.count())) - 1, work);
-    work_and_poll();
-  }
-  return !stops.load(std::memory_order_relaxed);
+  const auto piece = [&](std::int64_t i) { walk(chunks.at(i), streams); };
+  return share_work(chunks.count(), threads, interrupt, piece);
 }
 
 }  // namespace refarray::core

@@ -34,8 +34,7 @@ bool move_overlapping(std::byte* dst, const std::byte* src, std::int64_t nbytes,
     const std::int64_t size = std::min(kChunkBytes, nbytes - done);
     const std::int64_t at = dst < src ? done : nbytes - done - size;
     std::memmove(dst + at, src + at, static_cast<std::size_t>(size));
-    if (size < nbytes && interrupt.stops != nullptr && interrupt.stops(interrupt.context))
-      return false;
+    if (size < nbytes && interrupt()) return false;
   }
   return true;
 }

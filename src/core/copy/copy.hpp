@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/array.hpp"
+#include "core/work_sharing.hpp"
 
 namespace refarray::core {
 
@@ -12,13 +13,6 @@ bool can_convert(const DType& from, const DType& to) noexcept;
 
 /// Throws kType when can_convert is false, kValue when the shapes differ.
 void check_copy(const ArrayView& dst, const ArrayView& src);
-
-/// Called on the calling thread between two chunks of a long copy, every few milliseconds; returns
-/// true to interrupt the copy. nullptr: never.
-struct InterruptCheck {
-  bool (*stops)(void* context) noexcept = nullptr;
-  void* context = nullptr;
-};
 
 /// Copies element by element and converts where the dtypes differ, as NumPy and ml_dtypes do:
 ///
@@ -44,11 +38,5 @@ struct InterruptCheck {
 /// Returns false when `interrupt` stopped the copy: an unspecified subset of the elements of `dst`
 /// has been written, each completely. If the two overlap, `src` may have changed too.
 bool copy(const ArrayView& dst, const ArrayView& src, const InterruptCheck& interrupt = {});
-
-/// Number of threads that share a copy of more than 4 MiB, the calling thread included: 1 (the
-/// default) to 256. The worker threads exit with the copy, so none exists at a later fork().
-/// Thread-safe; does not affect copies in progress.
-void set_copy_threads(int count) noexcept;
-int copy_threads() noexcept;
 
 }  // namespace refarray::core

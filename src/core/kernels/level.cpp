@@ -2,12 +2,18 @@
 // another name (cmake/Kernels.cmake).
 #include "core/kernels/cast.hpp"
 #include "core/kernels/interleave.hpp"
+#include "core/kernels/operations/operations.hpp"
 #include "core/kernels/rows.hpp"
 #include "core/kernels/strided.hpp"
 #include "core/kernels/table.hpp"
 #include "core/kernels/transpose.hpp"
 
 namespace refarray::core::kernels {
+
+namespace REFARRAY_OPERATIONS {
+extern const Operations kOperations;
+}
+
 namespace {
 
 void fence() noexcept {
@@ -27,6 +33,7 @@ const Table REFARRAY_TABLE{
     {&interleave<1>, &interleave<2>, &interleave<4>, &interleave<8>, &interleave<16>},
     {&deinterleave<1>, &deinterleave<2>, &deinterleave<4>, &deinterleave<8>, &deinterleave<16>},
     &fence,
-    &cast_kernel};
+    &cast_kernel,
+    &REFARRAY_OPERATIONS::kOperations};
 
 }  // namespace refarray::core::kernels

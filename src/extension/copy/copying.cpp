@@ -1,45 +1,17 @@
-// Implements copies: when the GIL is released, how a signal handler interrupts a copy, and which
-// copies go through a device driver.
+// Implements copies, and which of them go through a device driver.
 #include "extension/copy/copying.hpp"
-
-#include <chrono>
 
 #include "core/copy/copy.hpp"
 #include "core/error.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
+#include "extension/capi/signals.hpp"
 #include "extension/devices/devices.hpp"
 #include "runtime/runtime.hpp"
 
 namespace refarray::extension {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-/// Runs pending signal handlers during a copy that has released the GIL. At most once per
-/// kInterval, because taking the GIL may mean waiting for another thread.
-class SignalCheck {
- public:
-  explicit SignalCheck(GilRelease& released) noexcept : released_(released) {}
-  core::InterruptCheck callback() noexcept {
-    return {[](void* self) noexcept { return static_cast<SignalCheck*>(self)->is_interrupted(); },
-            this};
-  }
-
- private:
-  static constexpr std::chrono::milliseconds kInterval{20};
-
-  bool is_interrupted() noexcept {
-    const Clock::time_point now = Clock::now();
-    if (now - last_ < kInterval) return false;
-    last_ = now;
-    return released_.run_handlers();
-  }
-
-  GilRelease& released_;
-  Clock::time_point last_ = Clock::now();
-};
 
 /// Waits, without the GIL, for device work on memory that the CPU is about to use.
 [[gnu::noinline]] void wait_for_devices(const core::ArrayView& array, bool writes) {
@@ -61,14 +33,9 @@ void copy_elements(const core::ArrayView& dst, const core::ArrayView& src) {
   }
   require_host(dst, "copying elements");
   require_host(src, "copying elements");
-  if (dst.nbytes() < kReleaseGilAbove) {
-    core::copy(dst, src);
-    return;
-  }
-  GilRelease released(true);
-  SignalCheck signals(released);
-  const bool is_complete = core::copy(dst, src, signals.callback());
-  if (!is_complete) throw ErrorSet{};  // a handler raised; unwinding takes the GIL again
+  run_interruptibly(dst.nbytes(), [&](const core::InterruptCheck& interrupt) {
+    return core::copy(dst, src, interrupt);
+  });
 }
 
 core::Array copy_to_new(const core::ArrayView& array, const core::DType& dtype,
