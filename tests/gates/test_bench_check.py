@@ -71,7 +71,8 @@ def test_committed_budget_covers_every_case_of_every_build() -> None:
 
 def test_totals_are_read_from_callgrinds_files(tmp_path: Path) -> None:
     """Only the instructions of refarray and of the interpreter are summed."""
-    for number, (label, total) in enumerate([("before", 7), ("A8 kw 1000", 1500), ("A1 2000", 9)]):
+    labels = [("before", 7), ("A8 kw 1000 0", 1500), ("A1 2000 2", 9)]
+    for number, (label, total) in enumerate(labels):
         text = (
             f"# callgrind format\ndesc: Trigger: Client Request: {label}\nsummary: 99999\n"
             "ob=(1) /x/refarray/_native.abi3.so\nfl=(1) a.cpp\nfn=(1) f\n"
@@ -81,6 +82,6 @@ def test_totals_are_read_from_callgrinds_files(tmp_path: Path) -> None:
             "totals: 99999\n"
         )
         (tmp_path / f"counts.{number}").write_text(text)
-    assert instructions.read_totals(tmp_path) == {("A8 kw", 1000): 1500, ("A1", 2000): 9}
+    assert instructions.read_totals(tmp_path) == {("A8 kw", 1000, 0): 1500, ("A1", 2000, 2): 9}
     with pytest.raises(instructions.Uncounted):
         instructions.read_totals(tmp_path / "nothing")
