@@ -1,4 +1,4 @@
-// The Python type Array: its slots and method tables. Comparison and arithmetic raise TypeError.
+// The Python type Array: its slots and method tables.
 #include <Python.h>
 #include <structmember.h>
 
@@ -13,6 +13,7 @@
 #include "extension/capi/modules.hpp"
 #include "extension/copy/functions.hpp"
 #include "extension/dlpack/exchange_table.hpp"
+#include "extension/namespace/elementwise.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -36,19 +37,6 @@ Ref format_with(const char* function, PyObject* self) {
 Ref array_repr(PyObject* self) { return format_with("array_repr", self); }
 Ref array_str(PyObject* self) { return format_with("array_str", self); }
 Ref array_html(PyObject* self, PyObject*) { return format_with("array_html", self); }
-
-Ref array_compare(PyObject*, PyObject*, int) {
-  raise(
-      PyExc_TypeError,
-      "refarray arrays cannot be compared yet: compare x.tolist(), or pass the array to a library "
-      "that implements comparison");
-}
-Ref refuse_binary(PyObject*, PyObject*) {
-  raise(PyExc_TypeError,
-        "refarray arrays have no arithmetic yet: pass the array to a library that implements it");
-}
-Ref refuse_power(PyObject* x, PyObject* y, PyObject*) { return refuse_binary(x, y); }
-Ref refuse_unary(PyObject* x) { return refuse_binary(x, x); }
 
 PyMethodDef kOwnMethods[] = {
     {"as_readonly", method<&as_readonly>(), METH_NOARGS, kArrayAsReadonlyDoc},
@@ -110,10 +98,9 @@ std::vector<PyType_Slot> array_slots() {
       {Py_tp_str, slot_pointer<&array_str>()},
       {Py_tp_iter, slot_pointer<&array_iter>()},
       {Py_tp_hash, reinterpret_cast<void*>(&PyObject_HashNotImplemented)},
-      {Py_tp_richcompare, slot_pointer<&array_compare>()},
-      {Py_tp_methods,
-       joined<PyMethodDef>({kManipulationMethods, kCopyMethods, kElementMethods, kByteMethods,
-                            kPickleMethods, kExportMethods, kNumpyMethods, kOwnMethods})},
+      {Py_tp_methods, joined<PyMethodDef>({kManipulationMethods, kCopyMethods, kElementMethods,
+                                           kByteMethods, kPickleMethods, kExportMethods,
+                                           kNumpyMethods, kNamespaceMethods, kOwnMethods})},
       {Py_tp_members, kMembers},
       {Py_tp_getset,
        joined<PyGetSetDef>(
@@ -132,47 +119,12 @@ std::vector<PyType_Slot> array_slots() {
   };
 }
 
-void add_refused_operators(std::vector<PyType_Slot>& slots) {
-  for (const int id : {Py_nb_add,
-                       Py_nb_subtract,
-                       Py_nb_multiply,
-                       Py_nb_matrix_multiply,
-                       Py_nb_true_divide,
-                       Py_nb_floor_divide,
-                       Py_nb_remainder,
-                       Py_nb_divmod,
-                       Py_nb_lshift,
-                       Py_nb_rshift,
-                       Py_nb_and,
-                       Py_nb_or,
-                       Py_nb_xor,
-                       Py_nb_inplace_add,
-                       Py_nb_inplace_subtract,
-                       Py_nb_inplace_multiply,
-                       Py_nb_inplace_true_divide,
-                       Py_nb_inplace_floor_divide,
-                       Py_nb_inplace_remainder,
-                       Py_nb_inplace_and,
-                       Py_nb_inplace_or,
-                       Py_nb_inplace_xor,
-                       Py_nb_inplace_lshift,
-                       Py_nb_inplace_rshift,
-                       Py_nb_inplace_matrix_multiply}) {
-    slots.push_back({id, slot_pointer<&refuse_binary>()});
-  }
-  slots.push_back({Py_nb_power, slot_pointer<&refuse_power>()});
-  slots.push_back({Py_nb_inplace_power, slot_pointer<&refuse_power>()});
-  for (const int id : {Py_nb_negative, Py_nb_positive, Py_nb_absolute, Py_nb_invert}) {
-    slots.push_back({id, slot_pointer<&refuse_unary>()});
-  }
-}
-
 }  // namespace
 
 Ref make_array_type(PyObject* module, State& state) {
   state.set(Slot::kExchangeCapsule, make_exchange_capsule());
   std::vector<PyType_Slot> slots = array_slots();
-  add_refused_operators(slots);
+  add_operators(slots);
   slots.push_back({0, nullptr});
   constexpr auto kFlags =
       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION;

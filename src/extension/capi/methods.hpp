@@ -22,15 +22,19 @@ extern PyMethodDef kStreamFunctions[];        // devices/stream_type.cpp: privat
 extern PyMethodDef kDeviceFunctions[];        // devices/devices.cpp: private
 extern PyMethodDef kInspectFunctions[];       // module/inspect.cpp: private
 extern PyMethodDef kPickleFunctions[];        // array/pickle.cpp: private
+extern PyMethodDef kSelectionFunctions[];     // namespace/selection.cpp: where, clip
+extern PyMethodDef kDtypeFunctions[];         // namespace/dtype_functions.cpp
+PyMethodDef* elementwise_functions();         // namespace/elementwise_functions.cpp
 
 // Methods and getters of the array type.
 extern PyMethodDef kManipulationMethods[];  // array/manipulation.cpp
 extern PyMethodDef kElementMethods[];       // array/element_methods.cpp: tolist, item
 extern PyMethodDef kByteMethods[];          // array/bytes.cpp: tobytes, view, __sizeof__
-extern PyMethodDef kPickleMethods[];  // array/pickle.cpp: __reduce_ex__, __copy__, __deepcopy__
-extern PyMethodDef kExportMethods[];  // dlpack/export.cpp: __dlpack__, __dlpack_device__
-extern PyMethodDef kNumpyMethods[];   // interop/numpy.cpp: __array__, numpy
-extern PyGetSetDef kArrayGetters[];   // array/getters.cpp
+extern PyMethodDef kPickleMethods[];     // array/pickle.cpp: __reduce_ex__, __copy__, __deepcopy__
+extern PyMethodDef kExportMethods[];     // dlpack/export.cpp: __dlpack__, __dlpack_device__
+extern PyMethodDef kNumpyMethods[];      // interop/numpy.cpp: __array__, numpy
+extern PyMethodDef kNamespaceMethods[];  // namespace/dtype_functions.cpp: __array_namespace__
+extern PyGetSetDef kArrayGetters[];      // array/getters.cpp
 Ref cuda_array_interface(PyObject* self, void*);  // interop/cuda_array_interface.cpp
 Ref array_interface(PyObject* self, void*);       // interop/array_interface_export.cpp
 Ref arrow_method(PyObject* self, void*);          // arrow/export.cpp: __arrow_c_array__

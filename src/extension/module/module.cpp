@@ -52,7 +52,7 @@ void add_functions(PyObject* module) {
        {kCreationFunctions, kManipulationFunctions, kCopyFunctions, kBufferFunctions,
         kInterfaceFunctions, kImportFunctions, kExportFunctions, kInspectFunctions,
         kPickleFunctions, kCopySettingFunctions, kCopyBenchmarkFunctions, kStreamFunctions,
-        kDeviceFunctions}) {
+        kDeviceFunctions, kSelectionFunctions, kDtypeFunctions, elementwise_functions()}) {
     check(PyModule_AddFunctions(module, table));
   }
 }

@@ -41,13 +41,18 @@ enum class Key : std::uint8_t {
   kCapsule,
   kOrder,
   kRequestedSchema,
+  kMin,
+  kMax,
+  kKind,
+  kApiVersion,
   kCount
 };
 inline constexpr std::array<const char*, static_cast<std::size_t>(Key::kCount)> kKeywordTexts{
-    "stream", "max_version", "dl_device", "copy",  "device",
-    "dtype",  "x",           "obj",       "shape", "fill_value",
-    "start",  "stop",        "step",      "axes",  "axis",
-    "source", "destination", "capsule",   "order", "requested_schema"};
+    "stream", "max_version", "dl_device", "copy",       "device",
+    "dtype",  "x",           "obj",       "shape",      "fill_value",
+    "start",  "stop",        "step",      "axes",       "axis",
+    "source", "destination", "capsule",   "order",      "requested_schema",
+    "min",    "max",         "kind",      "api_version"};
 
 /// The other objects in the state.
 enum class Slot : std::uint8_t {

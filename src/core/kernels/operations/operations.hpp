@@ -15,12 +15,12 @@ namespace refarray::core::kernels {
 /// Computes `count` elements. Inputs and output are contiguous and may be misaligned. Bit i of
 /// `scalars`: input i is one element, which is used for all. The output may be one of the inputs;
 /// otherwise it does not overlap them.
-using ElementwiseKernel = void (*)(std::byte* out, const std::byte* const* in, std::int64_t count,
+using ElementwiseFunction = void (*)(std::byte* out, const std::byte* const* in, std::int64_t count,
                                    unsigned scalars) noexcept;
 
 /// Dtypes are indices into kScalars, below 13. nullptr: the operation has no kernel for the dtype.
 struct Operations {
-  ElementwiseKernel (*elementwise)(Elementwise operation, int dtype) noexcept;
+  ElementwiseFunction (*elementwise)(Elementwise operation, int dtype) noexcept;
 };
 
 }  // namespace refarray::core::kernels

@@ -1,0 +1,27 @@
+// Elementwise functions and operators on arrays and Python numbers.
+#pragma once
+
+#include <Python.h>
+
+#include <vector>
+
+#include "core/ops/elementwise_rows.hpp"
+#include "extension/capi/ref.hpp"
+#include "extension/module/state.hpp"
+
+namespace refarray::extension {
+
+/// The result of a function of one or two arguments. With `for_operator`, operands that are neither
+/// an Array nor a number give NotImplemented instead of a TypeError.
+Ref compute_unary(const State& state, core::Elementwise operation, PyObject* x);
+Ref compute_binary(const State& state, core::Elementwise operation, PyObject* x1, PyObject* x2,
+                   bool for_operator = false);
+
+/// x1 op= x2, in the memory of x1, an array. NotImplemented if x2 is neither an Array nor a number.
+/// Throws kType if the result has another dtype, kValue if it has another shape or x1 is read-only.
+Ref compute_in_place(const State& state, core::Elementwise operation, PyObject* x1, PyObject* x2);
+
+/// The slots of all arithmetic, bitwise and comparison operators: namespace/operators.cpp.
+void add_operators(std::vector<PyType_Slot>& slots);
+
+}  // namespace refarray::extension

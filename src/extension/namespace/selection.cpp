@@ -1,0 +1,95 @@
+// Implements where() and clip().
+#include <array>
+
+#include "core/error.hpp"
+#include "core/ops/elementwise.hpp"
+#include "extension/array/object.hpp"
+#include "extension/capi/args.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/capi/methods.hpp"
+#include "extension/capi/object_text.hpp"
+#include "extension/capi/signals.hpp"
+#include "extension/copy/copying.hpp"
+#include "extension/namespace/docstrings.hpp"
+#include "extension/namespace/elementwise.hpp"
+#include "extension/namespace/operands.hpp"
+
+namespace refarray::extension {
+namespace {
+
+using core::Fault;
+
+constexpr Signature<3> kClip{"clip", {Key::kX, Key::kMin, Key::kMax}, 3, 1, 1};
+
+/// An argument of where() that is an array or a number.
+void require_value(const Operand& operand, PyObject* object, const char* name) {
+  if (!operand) {
+    core::fail(Fault::kType, "where(): ", name, " must be an array or a Python number, not ",
+               type_name(object));
+  }
+  if (operand.is_array()) require_computable_memory(operand.view(), "where");
+}
+
+Ref where(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
+  if (nargs != 3)
+    core::fail(Fault::kType, "where() takes 3 positional arguments; ", nargs, " were given");
+  const State& state = State::of_module(module);
+  const core::ArrayView condition =
+      computable_view(state, args[0], "where", core::dtype_sets::kBool);
+  Operand x1(state, args[1]), x2(state, args[2]);
+  require_value(x1, args[1], "x1");
+  require_value(x2, args[2], "x2");
+  if (!x1.is_array() && !x2.is_array())
+    core::fail(Fault::kType, "where(): x1 or x2 must be an array; both are Python numbers");
+  const core::ElementwiseKernel kernel = core::find_where_kernel(promote_operands(x1, x2, "where"));
+  const std::array inputs{condition, x1.view(), x2.view()};
+  core::Layout shape = core::broadcast_shapes(inputs[1].extents(), inputs[2].extents());
+  shape = core::broadcast_shapes(shape.extents(), condition.extents());
+  core::Array out = core::new_array(kernel.out, shape.extents(), /*zeroed=*/false);
+  if (out.layout.ndim > 1) out.layout = core::result_layout(shape.extents(), inputs);
+  run_interruptibly(out.view().nbytes(), [&](const core::InterruptCheck& interrupt) {
+    return core::run_elementwise(kernel, out, inputs, interrupt);
+  });
+  return make_array(state, std::move(out));
+}
+
+/// Throws kType unless the limit is a number or an array of the dtype of x, kValue unless it
+/// broadcasts to the shape of x.
+void require_limit(const State& state, const core::ArrayView& x, PyObject* limit,
+                   const char* name) {
+  if (!is_array(state, limit)) {
+    if (plain_number(limit)) return;
+    core::fail(Fault::kType, "clip(): ", name, " must be an array, a Python number or None, not ",
+               type_name(limit));
+  }
+  const core::ArrayView array = view_of(limit);
+  if (array.dtype != x.dtype) {
+    core::fail(Fault::kType, "clip(): ", name, " is ", core::name(array.dtype), ", x is ",
+               core::name(x.dtype), "; the dtypes must be equal");
+  }
+  core::broadcast_layout(array.extents(), array.stride_span(), x.extents());
+}
+
+Ref clip(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x, min, max] = bind(kClip, state, args, nargs, kwnames);
+  const core::ArrayView array =
+      computable_view(state, x, kClip.function, core::dtype_sets::kRealValued);
+  if (is_given(min)) require_limit(state, array, min, "min");
+  if (is_given(max)) require_limit(state, array, max, "max");
+  if (!is_given(max) && !is_given(min)) return make_array(state, copy_to_new(array, array.dtype));
+  if (!is_given(max)) return compute_binary(state, core::Elementwise::kMaximum, x, min);
+  Ref out = compute_binary(state, core::Elementwise::kMinimum, x, max);
+  if (!is_given(min)) return out;
+  return compute_in_place(state, core::Elementwise::kMaximum, out.get(), min);
+}
+
+}  // namespace
+
+PyMethodDef kSelectionFunctions[] = {
+    {"where", method<&where>(), METH_FASTCALL, kWhereDoc},
+    {"clip", method<&clip>(), METH_FASTCALL | METH_KEYWORDS, kClipDoc},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace refarray::extension

@@ -1,0 +1,69 @@
+"""__array_namespace_info__(): what this implementation of the array API standard supports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from refarray import _native
+
+if TYPE_CHECKING:
+    from refarray._native import Device, DType, _DeviceLike
+
+# In the standard's order. Dtypes outside the standard must not be listed.
+DTYPES = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float32", "float64", "complex64", "complex128"),
+)
+MAX_DIMENSIONS = 64
+
+
+class Info:
+    """The inspection functions of the array API standard, version 2025.12."""
+
+    def capabilities(self) -> dict[str, Any]:
+        """Return what is optional in the standard, and the largest ndim."""
+        return {
+            "boolean indexing": True,
+            "data-dependent shapes": True,
+            "max dimensions": MAX_DIMENSIONS,
+        }
+
+    def default_device(self) -> Device:
+        """Return the device of arrays that are created without `device=`: the CPU."""
+        return self.devices()[0]
+
+    def default_dtypes(self, *, device: _DeviceLike | None = None) -> dict[str, DType]:
+        """Return the default dtypes, which are the same on every device."""
+        _native.empty(0, device=device)
+        return {
+            "real floating": _native.float64,
+            "complex floating": _native.complex128,
+            "integral": _native.int64,
+            "indexing": _native.int64,
+        }
+
+    def dtypes(
+        self, *, device: _DeviceLike | None = None, kind: str | tuple[str, ...] | None = None
+    ) -> dict[str, DType]:
+        """Return the standard's dtypes of a kind, by name; `kind` is as in isdtype()."""
+        _native.empty(0, device=device)
+        all_of_them: dict[str, DType] = {name: getattr(_native, name) for name in DTYPES}
+        if kind is None:
+            return all_of_them
+        return {name: each for name, each in all_of_them.items() if _native.isdtype(each, kind)}
+
+    def devices(self) -> tuple[Device, ...]:
+        """Return the devices whose arrays every function takes: the CPU."""
+        return (_native.empty(0).device,)
+
+    def __repr__(self) -> str:
+        return "<refarray.__array_namespace_info__()>"
+
+
+def __array_namespace_info__() -> Info:
+    """Return an object with the inspection functions of the array API standard.
+
+    Its methods are capabilities(), default_device(), default_dtypes(), devices() and dtypes().
+    They raise ValueError for a device or a kind that does not exist.
+    """
+    return Info()
