@@ -1,5 +1,5 @@
-"""The gates `coverage` and `trust`: reading gcovr's reports, reasons for unreached lines, and
-results of other gates."""
+"""The gates `coverage` and `trust`: reading gcovr's reports, reasons for unreached lines,
+results of other gates; and the test files that gates name."""
 
 from __future__ import annotations
 
@@ -108,3 +108,11 @@ def test_other_gates_findings_count_until_a_source_changes(
     capsys.readouterr()
     assert trust.print_other_gates() == 0
     assert "older sources, not counted" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("name", "lists"), [("refleak", ["ELSEWHERE"]), ("memcheck", ["FILES"])])
+def test_each_file_that_a_gate_names_is_found_once(name: str, lists: list[str]) -> None:
+    loaded = load_gate(name)
+    for each in lists:
+        for file in getattr(loaded, each):
+            assert loaded.located(file).exists()

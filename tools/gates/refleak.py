@@ -23,7 +23,12 @@ from common import (
 #: them takes long.
 ELSEWHERE = (
     *("test_exit.py", "test_cli.py", "test_hostile.py", "test_oom.py", "test_subinterpreters.py"),
-    *("test_conformance.py", "test_conformance_devices.py", "test_matrix.py", "test_mutants.py"),
+    *(
+        "kit/test_conformance.py",
+        "test_conformance_devices.py",
+        "test_matrix.py",
+        "test_mutants.py",
+    ),
     *("test_abi.py", "test_adapters.py", "test_browser.py", "test_driver_traps.py"),
     *("test_bench_check.py", "test_bench_docs.py", "test_gates.py", "test_gpu_kernels.py"),
     *("test_fork_server.py", "test_hang_detector.py", "test_kit_errors.py"),
