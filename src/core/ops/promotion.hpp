@@ -110,6 +110,19 @@ constexpr int promote(int a, int b) noexcept {
   return detail::kPromotions[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)];
 }
 
+/// The dtype of an operation on many arrays: every two of them must promote, so that the order does
+/// not matter. -1 if two do not, or the set is empty.
+constexpr int promote_all(DtypeSet set) noexcept {
+  int out = -1;
+  for (int a = 0; a < kComputable; ++a) {
+    if ((set >> a & 1) == 0) continue;
+    for (int b = 0; b < a; ++b)
+      if ((set >> b & 1) != 0 && promote(a, b) < 0) return -1;
+    out = out < 0 ? a : promote(out, a);
+  }
+  return out;
+}
+
 /// The scalar dtype of a row of kScalars.
 constexpr DType scalar_dtype(int row) noexcept {
   const ScalarInfo& info = kScalars[static_cast<std::size_t>(row)];

@@ -80,18 +80,29 @@ Ref isdtype(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject*
   return check(PyBool_FromLong(is_of_kind(state, to_dtype(state, dtype), kind)));
 }
 
-/// The promoted dtype of the arguments that are arrays or dtypes.
+[[noreturn, gnu::cold]] void fail_common(const DType& a, const DType& b) {
+  core::fail(Fault::kType, "result_type(): ", core::name(a), " and ", core::name(b),
+             " have no common dtype in the standard");
+}
+
+/// The promoted dtype of the arguments that are arrays or dtypes. Every two of them must promote,
+/// so that the order does not matter.
 DType promote_arguments(const State& state, PyObject* const* args, Py_ssize_t nargs) {
   std::optional<DType> out;
+  core::DtypeSet seen = 0;
   for (Py_ssize_t i = 0; i < nargs; ++i) {
     if (!is_array(state, args[i]) && plain_number(args[i])) continue;
     const DType next = dtype_of(state, args[i]);
-    const std::optional<DType> common = out ? core::promote(*out, next) : next;
-    if (!common) {
-      core::fail(Fault::kType, "result_type(): ", core::name(*out), " and ", core::name(next),
-                 " have no common dtype in the standard");
+    if (out && *out != next) {
+      const int row = core::computable_index(next);
+      if (row < 0 || seen == 0) fail_common(*out, next);
+      for (int other = 0; other < core::kComputable; ++other)
+        if ((seen >> other & 1) != 0 && core::promote(other, row) < 0)
+          fail_common(core::scalar_dtype(other), next);
     }
-    out = common;
+    if (const int row = core::computable_index(next); row >= 0)
+      seen = static_cast<core::DtypeSet>(seen | 1U << row);
+    out = seen != 0 ? core::scalar_dtype(core::promote_all(seen)) : next;
   }
   if (out) return *out;
   core::fail(Fault::kValue, "result_type() takes at least one array or dtype; got ", nargs,

@@ -53,8 +53,7 @@ Ref where(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
   return make_array(state, std::move(out));
 }
 
-/// Throws kType unless the limit is a number or an array of the dtype of x, kValue unless it
-/// broadcasts to the shape of x.
+/// Throws kType unless the limit is a number or an array of the dtype of x.
 void require_limit(const State& state, const core::ArrayView& x, PyObject* limit,
                    const char* name) {
   if (!is_array(state, limit)) {
@@ -67,7 +66,6 @@ void require_limit(const State& state, const core::ArrayView& x, PyObject* limit
     core::fail(Fault::kType, "clip(): ", name, " is ", core::name(array.dtype), ", x is ",
                core::name(x.dtype), "; the dtypes must be equal");
   }
-  core::broadcast_layout(array.extents(), array.stride_span(), x.extents());
 }
 
 Ref clip(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
@@ -81,7 +79,7 @@ Ref clip(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
   if (!is_given(max)) return compute_binary(state, core::Elementwise::kMaximum, x, min);
   Ref out = compute_binary(state, core::Elementwise::kMinimum, x, max);
   if (!is_given(min)) return out;
-  return compute_in_place(state, core::Elementwise::kMaximum, out.get(), min);
+  return compute_binary(state, core::Elementwise::kMaximum, out.get(), min);
 }
 
 }  // namespace
