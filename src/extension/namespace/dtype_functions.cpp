@@ -105,8 +105,9 @@ DType promote_arguments(const State& state, PyObject* const* args, Py_ssize_t na
     out = seen != 0 ? core::scalar_dtype(core::promote_all(seen)) : next;
   }
   if (out) return *out;
-  core::fail(Fault::kValue, "result_type() takes at least one array or dtype; got ", nargs,
-             " arguments without one");
+  core::fail(nargs == 0 ? Fault::kType : Fault::kValue,
+             "result_type() takes at least one array or dtype; ", nargs,
+             " arguments were given, none of them one");
 }
 
 Ref result_type(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
