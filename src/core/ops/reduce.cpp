@@ -9,6 +9,7 @@
 #include "core/copy/plan.hpp"
 #include "core/kernels/table.hpp"
 #include "core/ops/reduction_work.hpp"
+#include "core/ops/scan.hpp"
 
 namespace refarray::core {
 
@@ -21,10 +22,6 @@ constexpr std::int64_t kPieceBytes = 1 << 20;
 constexpr std::int64_t kThreadingThreshold = 4 << 20;  // bytes
 constexpr std::size_t kSmallResults = 1024;            // bytes that need no allocation
 
-bool is_small_float(const DType& dtype) noexcept {
-  return dtype.bits == 16 && (dtype.kind == Kind::kFloat || dtype.kind == Kind::kBfloat);
-}
-
 /// The dtype in which elements of `x` reach the kernels.
 DType work_dtype(Reduction operation, const DType& x, const DType& out) noexcept {
   switch (operation) {
@@ -35,14 +32,12 @@ DType work_dtype(Reduction operation, const DType& x, const DType& out) noexcept
     case Reduction::kSum:
     case Reduction::kProd:
     case Reduction::kMean:
-      if (out.kind == Kind::kInt) return kInt64;
-      if (out.kind == Kind::kUInt) return {Kind::kUInt, 64};
-      return is_small_float(out) ? kFloat32 : out;
+      return accumulator_dtype(out);
     case Reduction::kStd:
     case Reduction::kVar:
       return kFloat64;
     default:
-      return is_small_float(x) ? kFloat32 : x;
+      return x.bits == 16 && x.kind != Kind::kInt && x.kind != Kind::kUInt ? kFloat32 : x;
   }
 }
 

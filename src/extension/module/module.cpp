@@ -53,7 +53,7 @@ void add_functions(PyObject* module) {
         kInterfaceFunctions, kImportFunctions, kExportFunctions, kInspectFunctions,
         kPickleFunctions, kCopySettingFunctions, kCopyBenchmarkFunctions, kStreamFunctions,
         kDeviceFunctions, kSelectionFunctions, kDtypeFunctions, elementwise_functions(),
-        reduction_functions()}) {
+        reduction_functions(), kScanFunctions}) {
     check(PyModule_AddFunctions(module, table));
   }
 }
