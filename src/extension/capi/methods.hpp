@@ -24,6 +24,8 @@ extern PyMethodDef kInspectFunctions[];       // module/inspect.cpp: private
 extern PyMethodDef kPickleFunctions[];        // array/pickle.cpp: private
 extern PyMethodDef kSelectionFunctions[];     // namespace/selection.cpp: where, clip
 extern PyMethodDef kDtypeFunctions[];         // namespace/dtype_functions.cpp
+PyMethodDef* reduction_functions();           // namespace/reductions.cpp
+extern PyMethodDef kScanFunctions[];          // namespace/scans.cpp
 PyMethodDef* elementwise_functions();         // namespace/elementwise_functions.cpp
 
 // Methods and getters of the array type.

@@ -52,7 +52,8 @@ void add_functions(PyObject* module) {
        {kCreationFunctions, kManipulationFunctions, kCopyFunctions, kBufferFunctions,
         kInterfaceFunctions, kImportFunctions, kExportFunctions, kInspectFunctions,
         kPickleFunctions, kCopySettingFunctions, kCopyBenchmarkFunctions, kStreamFunctions,
-        kDeviceFunctions, kSelectionFunctions, kDtypeFunctions, elementwise_functions()}) {
+        kDeviceFunctions, kSelectionFunctions, kDtypeFunctions, elementwise_functions(),
+        reduction_functions(), kScanFunctions}) {
     check(PyModule_AddFunctions(module, table));
   }
 }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/kernels/operations/reductions.hpp"
 #include "core/ops/elementwise_rows.hpp"
 
 namespace refarray::core::kernels {
@@ -16,11 +17,12 @@ namespace refarray::core::kernels {
 /// `scalars`: input i is one element, which is used for all. The output may be one of the inputs;
 /// otherwise it does not overlap them.
 using ElementwiseFunction = void (*)(std::byte* out, const std::byte* const* in, std::int64_t count,
-                                   unsigned scalars) noexcept;
+                                     unsigned scalars) noexcept;
 
 /// Dtypes are indices into kScalars, below 13. nullptr: the operation has no kernel for the dtype.
 struct Operations {
   ElementwiseFunction (*elementwise)(Elementwise operation, int dtype) noexcept;
+  Reductions reductions;
 };
 
 }  // namespace refarray::core::kernels

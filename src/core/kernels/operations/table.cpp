@@ -14,7 +14,18 @@ ElementwiseFunction elementwise(Elementwise operation, int dtype) noexcept {
 
 }  // namespace
 
+// reductions.cpp, searches.cpp, scans.cpp
+FoldKernels fold_kernels(Folding folding, int dtype) noexcept;
+SearchKernels search_kernels(bool greatest, int dtype) noexcept;
+ScanKernel scan_kernel(bool product, int dtype) noexcept;
+void divide(int dtype, std::byte* values, std::int64_t count, double divisor) noexcept;
+void deviate(std::byte* values, const std::byte* means, std::int64_t mean_step,
+             std::int64_t count) noexcept;
+void square_root(std::byte* values, std::int64_t count) noexcept;
+
 extern const Operations kOperations;
-const Operations kOperations{&elementwise};
+const Operations kOperations{
+    &elementwise,
+    {&fold_kernels, &search_kernels, &scan_kernel, {&divide, &deviate, &square_root}}};
 
 }  // namespace refarray::core::kernels::REFARRAY_OPERATIONS

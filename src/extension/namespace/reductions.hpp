@@ -1,0 +1,25 @@
+// Arguments that reductions and scans have in common.
+#pragma once
+
+#include <Python.h>
+
+#include "core/array.hpp"
+#include "core/ops/reduction_rows.hpp"
+#include "extension/module/state.hpp"
+
+namespace refarray::extension {
+
+/// A bool argument, False if absent. `what` names it in error messages. Throws kType for others.
+bool to_flag(PyObject* object, const char* function, const char* what);
+
+/// The argument `dtype` of sum, prod and the scans; by default that of the row. Throws as
+/// to_dtype(), and kType for dtypes that are not numeric or that `dtype` does not convert to.
+core::DType to_result_dtype(const State& state, PyObject* object, core::Reduction operation,
+                            const core::DType& dtype);
+
+/// `x`, or a copy converted to `dtype` where a reduction, which converts once, would have to
+/// convert twice: first to `dtype`, and then to the one in which it computes. `owner` keeps it.
+core::ArrayView converted_for(const core::ArrayView& x, const core::DType& dtype,
+                              core::Array& owner);
+
+}  // namespace refarray::extension
