@@ -45,14 +45,27 @@ enum class Key : std::uint8_t {
   kMax,
   kKind,
   kApiVersion,
+  kIndices,
+  kArrays,
+  kRepeats,
+  kShift,
+  kRepetitions,
+  kK,
+  kNRows,
+  kNCols,
+  kNum,
+  kEndpoint,
+  kIndexing,
   kCount
 };
 inline constexpr std::array<const char*, static_cast<std::size_t>(Key::kCount)> kKeywordTexts{
-    "stream", "max_version", "dl_device", "copy",       "device",
-    "dtype",  "x",           "obj",       "shape",      "fill_value",
-    "start",  "stop",        "step",      "axes",       "axis",
-    "source", "destination", "capsule",   "order",      "requested_schema",
-    "min",    "max",         "kind",      "api_version"};
+    "stream", "max_version", "dl_device", "copy",        "device",
+    "dtype",  "x",           "obj",       "shape",       "fill_value",
+    "start",  "stop",        "step",      "axes",        "axis",
+    "source", "destination", "capsule",   "order",       "requested_schema",
+    "min",    "max",         "kind",      "api_version", "indices",
+    "arrays", "repeats",     "shift",     "repetitions", "k",
+    "n_rows", "n_cols",      "num",       "endpoint",    "indexing"};
 
 /// The other objects in the state.
 enum class Slot : std::uint8_t {

@@ -14,7 +14,9 @@ ElementwiseFunction elementwise(Elementwise operation, int dtype) noexcept {
 
 }  // namespace
 
+extern const Gathering kGathering;  // gather.cpp
+
 extern const Operations kOperations;
-const Operations kOperations{&elementwise};
+const Operations kOperations{&elementwise, &kGathering};
 
 }  // namespace refarray::core::kernels::REFARRAY_OPERATIONS
