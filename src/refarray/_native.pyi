@@ -7,6 +7,7 @@ from types import EllipsisType, ModuleType
 from typing import (
     Any,
     Final,
+    Literal,
     Never,
     Protocol,
     Self,
@@ -48,7 +49,8 @@ _Number: TypeAlias = SupportsComplex | SupportsFloat | SupportsIndex
 _Operand: TypeAlias = Array | complex  # an array, or a bool, int, float or complex
 _Nested: TypeAlias = _Number | Sequence[_Nested]
 _Shape: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
-_Key: TypeAlias = SupportsIndex | slice | EllipsisType | None
+_Indices: TypeAlias = Array | list[Any] | NDArray[Any]
+_Key: TypeAlias = SupportsIndex | slice | EllipsisType | None | _Indices
 
 @type_check_only
 class SupportsStream(Protocol):
@@ -379,6 +381,49 @@ def astype(
     x: Array, dtype: _DTypeLike, /, *, copy: builtins.bool = True, device: _DeviceLike | None = None
 ) -> Array: ...
 def broadcast_to(x: Array, /, shape: _Shape) -> Array: ...
+def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]: ...
+def broadcast_shapes(*shapes: _Shape) -> tuple[int, ...]: ...
+def concat(
+    arrays: tuple[Array, ...] | list[Array], /, *, axis: SupportsIndex | None = 0
+) -> Array: ...
+def eye(
+    n_rows: SupportsIndex,
+    n_cols: SupportsIndex | None = None,
+    /,
+    *,
+    k: SupportsIndex = 0,
+    dtype: _DTypeLike | None = None,
+    device: _DeviceLike | None = None,
+) -> Array: ...
+def linspace(
+    start: complex,
+    stop: complex,
+    /,
+    num: SupportsIndex,
+    *,
+    dtype: _DTypeLike | None = None,
+    device: _DeviceLike | None = None,
+    endpoint: builtins.bool = True,
+) -> Array: ...
+def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Array, ...]: ...
+def nonzero(x: Array, /) -> tuple[Array, ...]: ...
+def repeat(
+    x: Array, repeats: SupportsIndex | Array, /, *, axis: SupportsIndex | None = None
+) -> Array: ...
+def roll(
+    x: Array,
+    /,
+    shift: SupportsIndex | Sequence[SupportsIndex],
+    *,
+    axis: SupportsIndex | Sequence[SupportsIndex] | None = None,
+) -> Array: ...
+def stack(arrays: tuple[Array, ...] | list[Array], /, *, axis: SupportsIndex = 0) -> Array: ...
+def take(x: Array, indices: Array, /, *, axis: SupportsIndex | None = None) -> Array: ...
+def take_along_axis(x: Array, indices: Array, /, *, axis: SupportsIndex = -1) -> Array: ...
+def tile(x: Array, repetitions: SupportsIndex | Sequence[SupportsIndex], /) -> Array: ...
+def tril(x: Array, /, *, k: SupportsIndex = 0) -> Array: ...
+def triu(x: Array, /, *, k: SupportsIndex = 0) -> Array: ...
+def unstack(x: Array, /, *, axis: SupportsIndex = 0) -> tuple[Array, ...]: ...
 def copy(x: Array, /) -> Array: ...
 def empty(
     shape: _Shape, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None

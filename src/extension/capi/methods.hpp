@@ -23,6 +23,12 @@ extern PyMethodDef kDeviceFunctions[];        // devices/devices.cpp: private
 extern PyMethodDef kInspectFunctions[];       // module/inspect.cpp: private
 extern PyMethodDef kPickleFunctions[];        // array/pickle.cpp: private
 extern PyMethodDef kSelectionFunctions[];     // namespace/selection.cpp: where, clip
+extern PyMethodDef kTakingFunctions[];        // indexing/taking.cpp: take, nonzero …
+extern PyMethodDef kJoiningFunctions[];       // manipulation/joining.cpp: concat, stack, unstack
+extern PyMethodDef kRepeatingFunctions[];     // manipulation/repeating.cpp: repeat, roll, tile
+extern PyMethodDef kBroadcastingFunctions[];  // manipulation/broadcasting.cpp: meshgrid …
+extern PyMethodDef kMatrixFunctions[];        // creation/matrices.cpp: eye, tril, triu
+extern PyMethodDef kLinspaceFunctions[];      // creation/linspace.cpp
 extern PyMethodDef kDtypeFunctions[];         // namespace/dtype_functions.cpp
 PyMethodDef* reduction_functions();           // namespace/reductions.cpp
 extern PyMethodDef kScanFunctions[];          // namespace/scans.cpp
@@ -42,11 +48,11 @@ Ref array_interface(PyObject* self, void*);       // interop/array_interface_exp
 Ref arrow_method(PyObject* self, void*);          // arrow/export.cpp: __arrow_c_array__
 
 // Slots of the array type. Those that return Ref, void or an integer throw on error.
-Ref array_subscript(PyObject* self, PyObject* index);  // array/indexing.cpp
+Ref array_subscript(PyObject* self, PyObject* index);  // indexing/indexing.cpp
 /// `value` nullptr: `del self[index]`.
-void array_assign(PyObject* self, PyObject* index, PyObject* value);  // array/indexing.cpp
-Ref array_item(PyObject* self, Py_ssize_t index);                     // array/indexing.cpp
-Py_ssize_t array_length(PyObject* self);                              // array/indexing.cpp
+void array_assign(PyObject* self, PyObject* index, PyObject* value);  // indexing/indexing.cpp
+Ref array_item(PyObject* self, Py_ssize_t index);                     // indexing/indexing.cpp
+Py_ssize_t array_length(PyObject* self);                              // indexing/indexing.cpp
 Ref array_iter(PyObject* self);                                       // array/iterator.cpp
 int array_truth(PyObject* self);                                      // array/element_methods.cpp
 Ref array_int(PyObject* self);                                        // array/element_methods.cpp

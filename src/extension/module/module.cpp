@@ -48,12 +48,14 @@ void add_dtypes(PyObject* module, State& state) {
 }
 
 void add_functions(PyObject* module) {
-  for (PyMethodDef* table :
-       {kCreationFunctions, kManipulationFunctions, kCopyFunctions, kBufferFunctions,
-        kInterfaceFunctions, kImportFunctions, kExportFunctions, kInspectFunctions,
-        kPickleFunctions, kCopySettingFunctions, kCopyBenchmarkFunctions, kStreamFunctions,
-        kDeviceFunctions, kSelectionFunctions, kDtypeFunctions, elementwise_functions(),
-        reduction_functions(), kScanFunctions}) {
+  for (PyMethodDef* table : {kCreationFunctions,      kManipulationFunctions,  kCopyFunctions,
+                             kBufferFunctions,        kInterfaceFunctions,     kImportFunctions,
+                             kExportFunctions,        kInspectFunctions,       kPickleFunctions,
+                             kCopySettingFunctions,   kCopyBenchmarkFunctions, kStreamFunctions,
+                             kDeviceFunctions,        kSelectionFunctions,     kDtypeFunctions,
+                             elementwise_functions(), kTakingFunctions,        kJoiningFunctions,
+                             kRepeatingFunctions,     kBroadcastingFunctions,  kMatrixFunctions,
+                             kLinspaceFunctions,      reduction_functions(),   kScanFunctions}) {
     check(PyModule_AddFunctions(module, table));
   }
 }

@@ -51,6 +51,17 @@ enum class Key : std::uint8_t {
   kN,
   kPrepend,
   kAppend,
+  kIndices,
+  kArrays,
+  kRepeats,
+  kShift,
+  kRepetitions,
+  kK,
+  kNRows,
+  kNCols,
+  kNum,
+  kEndpoint,
+  kIndexing,
   kCount
 };
 inline constexpr std::array<const char*, static_cast<std::size_t>(Key::kCount)> kKeywordTexts{
@@ -83,7 +94,18 @@ inline constexpr std::array<const char*, static_cast<std::size_t>(Key::kCount)> 
     "include_initial",
     "n",
     "prepend",
-    "append"};
+    "append",
+    "indices",
+    "arrays",
+    "repeats",
+    "shift",
+    "repetitions",
+    "k",
+    "n_rows",
+    "n_cols",
+    "num",
+    "endpoint",
+    "indexing"};
 
 /// The other objects in the state.
 enum class Slot : std::uint8_t {

@@ -19,10 +19,13 @@ namespace refarray::core::kernels {
 using ElementwiseFunction = void (*)(std::byte* out, const std::byte* const* in, std::int64_t count,
                                      unsigned scalars) noexcept;
 
+struct Gathering;  // gather.hpp
+
 /// Dtypes are indices into kScalars, below 13. nullptr: the operation has no kernel for the dtype.
 struct Operations {
   ElementwiseFunction (*elementwise)(Elementwise operation, int dtype) noexcept;
   Reductions reductions;
+  const Gathering* gathering;
 };
 
 }  // namespace refarray::core::kernels

@@ -55,7 +55,7 @@ constexpr KernelRow kernel_row() {
 /// The kernel of a function in a table, or nullptr.
 template <std::size_t N>
 ElementwiseFunction find(const std::array<KernelRow, N>& rows, Elementwise operation,
-                       int dtype) noexcept {
+                         int dtype) noexcept {
   if (dtype >= static_cast<int>(kComputedTypes)) return nullptr;
   for (const KernelRow& row : rows)
     if (row.operation == operation) return row.kernels[static_cast<std::size_t>(dtype)];

@@ -13,6 +13,7 @@
 #include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/creation/asarray.hpp"
+#include "extension/indexing/advanced_indexing.hpp"
 #include "extension/interop/numpy_types.hpp"
 
 namespace refarray::extension {
@@ -20,14 +21,8 @@ namespace {
 
 using core::Fault;
 
-/// The kinds of index entry.
-enum class Item { kInteger, kSlice, kEllipsis, kNewAxis };
-
-[[noreturn, gnu::cold]] void fail_not_index(PyObject* index) {
-  core::fail(Fault::kType,
-             "an index must be an integer, a slice, '...', None or a tuple of those, not ",
-             type_name(index), "; indexing by booleans and by arrays or lists is not supported");
-}
+/// The kinds of index entry. kArray: indexing by arrays, in advanced_indexing.cpp.
+enum class Item { kInteger, kSlice, kEllipsis, kNewAxis, kTuple, kArray };
 
 /// Runs no user code.
 Item classify(const State& state, PyObject* index) {
@@ -39,24 +34,26 @@ Item classify(const State& state, PyObject* index) {
     const core::ArrayView array = view_of(index);
     const bool integer =
         array.dtype.kind == core::Kind::kInt || array.dtype.kind == core::Kind::kUInt;
-    if (array.ndim != 0 || !integer || array.dtype.lanes != 1) fail_not_index(index);
-    return Item::kInteger;
+    return array.ndim == 0 && integer && array.dtype.lanes == 1 ? Item::kInteger : Item::kArray;
   }
-  if (PyBool_Check(index) || !PyIndex_Check(index)) fail_not_index(index);
+  if (is_array_index(state, index)) return Item::kArray;
+  if (!PyIndex_Check(index)) fail_not_index(index);
   return Item::kInteger;
 }
 
-/// The normalized index, in [0, extent).
+}  // namespace
+
+void fail_not_index(PyObject* index) {
+  core::fail(Fault::kType,
+             "an index must be an integer, a slice, '...', None, an array of integers or bools, or "
+             "a tuple of those, not ",
+             type_name(index));
+}
+
 std::int64_t position_of(PyObject* index, int axis, std::int64_t extent) {
   Ref number = Ref::borrow(index);
   if (!PyLong_CheckExact(index)) {
-    number = Ref::steal(calling<PyNumber_Index>(index));
-    if (!number) {
-      if (PyErr_ExceptionMatches(PyExc_TypeError) == 0 || !PySequence_Check(index))
-        throw ErrorSet{};
-      compat::clear_raised();  // an array of another library with more than one element
-      fail_not_index(index);
-    }
+    number = check(calling<PyNumber_Index>(index));
   }
   int overflow = 0;
   const std::int64_t value = PyLong_AsLongLongAndOverflow(number.get(), &overflow);
@@ -66,6 +63,8 @@ std::int64_t position_of(PyObject* index, int axis, std::int64_t extent) {
   }
   return value < 0 ? value + extent : value;
 }
+
+namespace {
 
 /// Builds the layout and offset of a selection, in the order of the array's axes.
 class Selection {
@@ -118,17 +117,25 @@ struct Counts {
   int slices = 0;
   int ellipses = 0;
   int new_axes = 0;
+  bool has_arrays = false;  // then the others are not counted
 };
 
-Counts count_items(const State& state, PyObject* indices, Py_ssize_t length, int ndim) {
+Counts count_items(const State& state, PyObject* indices, int ndim) {
+  const Py_ssize_t length = PyTuple_Size(indices);
+  constexpr Py_ssize_t kMaxEntries = 1 << 20;  // so that the counts fit an int
+  if (length > kMaxEntries) {
+    core::fail(Fault::kIndex, "the index has ", length, " entries; the limit is ", kMaxEntries);
+  }
   Counts out;
   for (Py_ssize_t i = 0; i < length; ++i) {
     const Item item = classify(state, PyTuple_GetItem(indices, i));
+    out.has_arrays |= item == Item::kArray;
     ++(item == Item::kInteger   ? out.integers
        : item == Item::kSlice   ? out.slices
        : item == Item::kNewAxis ? out.new_axes
                                 : out.ellipses);
   }
+  if (out.has_arrays) return out;
   if (out.ellipses > 1)
     core::fail(Fault::kIndex, "the index has ", out.ellipses, " '...'; the limit is 1");
   if (out.integers + out.slices > ndim) {
@@ -143,13 +150,9 @@ Counts count_items(const State& state, PyObject* indices, Py_ssize_t length, int
   return out;
 }
 
-core::Array select_tuple(const State& state, const core::ArrayView& array, PyObject* indices) {
+core::Array select_tuple(const State& state, const core::ArrayView& array, PyObject* indices,
+                         const Counts& counts) {
   const Py_ssize_t length = PyTuple_Size(indices);
-  constexpr Py_ssize_t kMaxEntries = 1 << 20;  // so that the counts fit an int
-  if (length > kMaxEntries) {
-    core::fail(Fault::kIndex, "the index has ", length, " entries; the limit is ", kMaxEntries);
-  }
-  const Counts counts = count_items(state, indices, length, array.ndim);
   Selection selection(array);
   for (Py_ssize_t i = 0; i < length; ++i) {
     PyObject* index = PyTuple_GetItem(indices, i);
@@ -166,16 +169,37 @@ core::Array select_tuple(const State& state, const core::ArrayView& array, PyObj
       case Item::kNewAxis:
         selection.new_axis();
         break;
+      case Item::kTuple:
+      case Item::kArray:  // not here
+        break;
     }
   }
   return selection.finish();
 }
 
-/// The view that `index` selects.
-core::Array select(const State& state, const core::ArrayView& array, PyObject* index) {
-  if (PyTuple_Check(index)) return select_tuple(state, array, index);
+/// What an index is: a tuple with its counts, or one entry.
+struct Index {
+  PyObject* object;
+  Item item = Item::kTuple;
+  Counts counts;
+
+  bool has_arrays() const noexcept { return item == Item::kArray || counts.has_arrays; }
+};
+
+Index examine(const State& state, const core::ArrayView& array, PyObject* index) {
+  Index out{index, Item::kTuple, {}};
+  if (PyTuple_Check(index))
+    out.counts = count_items(state, index, array.ndim);
+  else
+    out.item = classify(state, index);
+  return out;
+}
+
+/// The view that an index without arrays selects.
+core::Array select(const State& state, const core::ArrayView& array, const Index& index) {
+  const Item item = index.item;
+  if (item == Item::kTuple) return select_tuple(state, array, index.object, index.counts);
   Selection selection(array);
-  const Item item = classify(state, index);
   if (array.ndim == 0 && (item == Item::kInteger || item == Item::kSlice)) {
     core::fail(Fault::kIndex, "the index has an entry for 1 axis; ndim is 0");
   }
@@ -183,8 +207,8 @@ core::Array select(const State& state, const core::ArrayView& array, PyObject* i
     core::fail(Fault::kIndex, "the result would have ", core::kMaxRank + 1, " axes; the limit is ",
                core::kMaxRank);
   }
-  if (item == Item::kInteger) selection.integer(index);
-  if (item == Item::kSlice) selection.slice(index);
+  if (item == Item::kInteger) selection.integer(index.object);
+  if (item == Item::kSlice) selection.slice(index.object);
   if (item == Item::kNewAxis) selection.new_axis();
   return selection.finish();
 }
@@ -246,9 +270,29 @@ void assign_number(const core::Array& target, PyObject* number) {
 
 }  // namespace
 
+core::ArrayView assigned_value(State& state, PyObject* value, const core::DType& to,
+                               std::byte (&element)[16], Ref& owner) {
+  const auto number_view = [&](PyObject* number) {
+    write_scalar(to, element, 0, number);
+    core::ArrayView out;
+    out.data = element;
+    out.dtype = to;
+    return out;
+  };
+  if (to.lanes == 1) {
+    if (const Ref number = plain_number(value)) return number_view(number.get());
+    if (const auto scalar = to_numpy_number(state, value)) return number_view(scalar->number.get());
+  }
+  owner = value_array(state, value, to);
+  return view_of(owner.get());
+}
+
 Ref array_subscript(PyObject* self, PyObject* index) {
-  const State& state = State::of_object(self);
-  return make_array(state, select(state, view_of(self), index));
+  State& state = State::of_object(self);
+  const core::ArrayView array = view_of(self);
+  const Index examined = examine(state, array, index);
+  if (examined.has_arrays()) return get_by_arrays(state, array, index);
+  return make_array(state, select(state, array, examined));
 }
 
 void array_assign(PyObject* self, PyObject* index, PyObject* value) {
@@ -256,7 +300,9 @@ void array_assign(PyObject* self, PyObject* index, PyObject* value) {
   State& state = State::of_object(self);
   const core::ArrayView array = view_of(self);
   if (!array.writable()) core::fail(Fault::kValue, "assignment to a read-only array");
-  const core::Array target = select(state, array, index);
+  const Index examined = examine(state, array, index);
+  if (examined.has_arrays()) return assign_by_arrays(state, array, index, value);
+  const core::Array target = select(state, array, examined);
   if (array.dtype.lanes == 1) {
     if (const Ref number = plain_number(value)) return assign_number(target, number.get());
     if (const auto scalar = to_numpy_number(state, value))

@@ -1,0 +1,161 @@
+// Kernels of indexing: gather, scatter, and what masks select, by the size of an element.
+#include "core/kernels/operations/gather.hpp"
+
+#include <algorithm>
+
+#include "core/kernels/operations/operations.hpp"
+#include "core/kernels/vector.hpp"
+
+namespace refarray::core::kernels {
+namespace {
+
+/// Bytes of one element: a constant, or as the call says if kBytes is 0.
+template <int kBytes>
+[[gnu::always_inline]] inline void move_element(std::byte* dst, const std::byte* src,
+                                                std::int64_t bytes) noexcept {
+  if constexpr (kBytes == 0)
+    __builtin_memcpy(dst, src, static_cast<std::size_t>(bytes));
+  else
+    __builtin_memcpy(dst, src, kBytes);
+}
+
+template <int kBytes>
+void gather(const IndexedMove& move) noexcept {
+  std::byte* dst = move.dst;
+  for (std::int64_t i = 0; i < move.count; ++i, dst += move.step)
+    move_element<kBytes>(dst, move.src + move.offsets[i], move.bytes);
+}
+
+template <int kBytes>
+void scatter(const IndexedMove& move) noexcept {
+  const std::byte* src = move.src;
+  for (std::int64_t i = 0; i < move.count; ++i, src += move.step)
+    move_element<kBytes>(move.dst + move.offsets[i], src, move.bytes);
+}
+
+inline std::int64_t product(std::int64_t a, std::int64_t b) noexcept {  // of an empty array: wraps
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+
+std::int64_t add_term(const IndexTerm& term) noexcept {
+  constexpr std::int64_t kBlock = 256;  // checked, then used
+  for (std::int64_t begin = 0; begin < term.count; begin += kBlock) {
+    const std::int64_t end = std::min(term.count, begin + kBlock);
+    bool is_bad = false;
+    for (std::int64_t i = begin; i < end; ++i)
+      is_bad |= term.index[i] < term.low || term.index[i] >= term.extent;
+    if (is_bad) {
+      std::int64_t i = begin;
+      while (term.index[i] >= term.low && term.index[i] < term.extent) ++i;
+      return i;
+    }
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t from_end = term.index[i] < 0 ? term.extent : 0;
+      const std::int64_t offset = product(term.index[i] + from_end, term.stride);
+      term.offsets[i] = term.adds ? term.offsets[i] + offset : offset;
+    }
+  }
+  return -1;
+}
+
+// --- Masks.
+
+std::int64_t count_set(const std::byte* mask, std::int64_t count) noexcept {
+  constexpr std::int64_t kWide = 32;
+  typedef std::uint8_t Lanes [[gnu::vector_size(kWide)]];
+  std::int64_t total = 0;
+  std::int64_t i = 0;
+  while (i + kWide <= count) {
+    const std::int64_t end = std::min(count - kWide, i + 254 * kWide);  // a lane counts to 255
+    Lanes sums{};
+    for (; i <= end; i += kWide) {
+      Lanes bytes;  // load() would return a vector, which the ABI of the plain level lacks
+      __builtin_memcpy(&bytes, mask + i, kWide);
+      sums -= bytes != 0;
+    }
+    for (int lane = 0; lane < kWide; ++lane) total += sums[lane];
+  }
+  for (; i < count; ++i) total += mask[i] != std::byte{0};
+  return total;
+}
+
+/// 1 in each byte of `mask` that is not zero.
+inline std::uint64_t ones_where_set(std::uint64_t mask) noexcept {
+  mask |= mask >> 4 & 0x0F0F'0F0F'0F0F'0F0FU;
+  mask |= mask >> 2 & 0x0303'0303'0303'0303U;
+  mask |= mask >> 1 & 0x0101'0101'0101'0101U;
+  return mask & 0x0101'0101'0101'0101U;
+}
+
+/// Calls take(i, n) with the number n of elements taken before, for each byte i that is not zero,
+/// and returns how many there are, or `limit`. Groups of eight are taken without a branch, so that
+/// take() is also called for elements that are not set, and its result then overwritten: it may
+/// write wherever n < limit.
+template <class Take, class TakeAll>
+[[gnu::always_inline]] inline std::int64_t each_set(const std::byte* mask, std::int64_t count,
+                                                    std::int64_t limit, Take take,
+                                                    TakeAll take_all) noexcept {
+  constexpr std::uint64_t kAll = 0x0101'0101'0101'0101U;
+  std::int64_t taken = 0;
+  std::int64_t i = 0;
+  for (; i + 8 <= count && taken + 8 <= limit; i += 8) {
+    std::uint64_t set = ones_where_set(load<std::uint64_t>(mask + i));
+    if (set == 0) continue;
+    if (set == kAll) {
+      take_all(i, taken);
+      taken += 8;
+      continue;
+    }
+#pragma GCC unroll 8
+    for (int j = 0; j < 8; ++j, set >>= 8) {
+      take(i + j, taken);
+      taken += static_cast<std::int64_t>(set & 1);
+    }
+  }
+  while (i < count && taken < limit) {
+    if (i + 8 <= count && load<std::uint64_t>(mask + i) == 0) {
+      i += 8;
+      continue;
+    }
+    if (mask[i] != std::byte{0}) take(i, taken++);
+    ++i;
+  }
+  return taken;
+}
+
+std::int64_t positions(std::int64_t* out, std::int64_t limit, const std::byte* mask,
+                       std::int64_t count, std::int64_t first, std::int64_t stride) noexcept {
+  const auto take = [=](std::int64_t i, std::int64_t n) { out[n] = first + product(i, stride); };
+  return each_set(mask, count, limit, take, [=](std::int64_t i, std::int64_t n) {
+    for (std::int64_t j = 0; j < 8; ++j) take(i + j, n + j);
+  });
+}
+
+template <int kBytes>
+std::int64_t select(std::byte* dst, std::int64_t limit, const std::byte* src, const std::byte* mask,
+                    std::int64_t count) noexcept {
+  return each_set(
+      mask, count, limit,
+      [=](std::int64_t i, std::int64_t n) {
+        __builtin_memcpy(dst + n * kBytes, src + i * kBytes, kBytes);
+      },
+      [=](std::int64_t i, std::int64_t n) {
+        __builtin_memcpy(dst + n * kBytes, src + i * kBytes, 8 * kBytes);
+      });
+}
+
+}  // namespace
+
+namespace REFARRAY_OPERATIONS {
+
+extern const Gathering kGathering;
+const Gathering kGathering{
+    {&gather<1>, &gather<2>, &gather<4>, &gather<8>, &gather<16>, &gather<0>},
+    {&scatter<1>, &scatter<2>, &scatter<4>, &scatter<8>, &scatter<16>, &scatter<0>},
+    &add_term,
+    &count_set,
+    &positions,
+    {&select<1>, &select<2>, &select<4>, &select<8>, &select<16>}};
+
+}  // namespace REFARRAY_OPERATIONS
+}  // namespace refarray::core::kernels

@@ -1,0 +1,123 @@
+// Indexing by boolean masks and integer arrays, mixed with integers, slices, '...' and None as in
+// NumPy.
+#include "extension/indexing/advanced_indexing.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "core/copy/copy.hpp"
+#include "core/error.hpp"
+#include "core/ops/gather.hpp"
+#include "core/ops/mask.hpp"
+#include "extension/array/conversions.hpp"
+#include "extension/array/object.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/capi/object_text.hpp"
+#include "extension/capi/signals.hpp"
+#include "extension/copy/copying.hpp"
+#include "extension/indexing/array_selection.hpp"
+
+namespace refarray::extension {
+namespace {
+
+/// The layout of `array`, which has the shape of the selection, with the axes of the block merged
+/// into one; nothing if no stride expresses that.
+std::optional<core::Layout> merge_block(const core::ArrayView& array,
+                                        const ArraySelection& selection) noexcept {
+  const std::int64_t count = selection.offsets().layout.shape[0];
+  core::Layout out;
+  const int begin = selection.block_at();
+  const int end = begin + selection.block_ndim();
+  for (int axis = 0; axis < begin; ++axis) out.push(array.shape[axis], array.strides[axis]);
+  std::int64_t inner = 0, extent = 1;
+  for (int axis = end - 1; axis >= begin; --axis) {
+    if (array.shape[axis] == 1 || count == 0) continue;  // strides are arbitrary
+    if (extent == 1)
+      inner = array.strides[axis];
+    else if (array.strides[axis] != core::wrapped_product(inner, extent))
+      return std::nullopt;
+    extent *= array.shape[axis];
+  }
+  out.push(count, inner);
+  for (int axis = end; axis < array.ndim; ++axis) out.push(array.shape[axis], array.strides[axis]);
+  return out;
+}
+
+[[noreturn, gnu::cold]] void refuse_device(const core::ArrayView& array) {
+  raise(PyExc_NotImplementedError,
+        "indexing by an array has no kernel for %s yet; x.to_device(\"cpu\") makes a copy that it "
+        "takes",
+        core::name(array.device()).c_str());
+}
+
+/// The common case, without a plan: a mask of the array's own shape.
+Ref select_by_mask(const State& state, const core::ArrayView& array, const core::ArrayView& mask) {
+  core::Array out;
+  run_interruptibly(array.nbytes(), [&](const core::InterruptCheck& interrupt) {
+    return core::select(out, array, mask, interrupt);
+  });
+  return make_array(state, std::move(out));
+}
+
+}  // namespace
+
+bool is_array_index(const State& state, PyObject* index) noexcept {
+  if (is_array(state, index) || PyBool_Check(index) || PyList_Check(index)) return true;
+  return PySequence_Check(index) && !PyTuple_Check(index) && !PyUnicode_Check(index) &&
+         !PyBytes_Check(index) && !PyByteArray_Check(index) && !PyRange_Check(index);
+}
+
+Ref get_by_arrays(State& state, const core::ArrayView& array, PyObject* index) {
+  if (!array.device().is_host()) refuse_device(array);
+  require_host(array, "indexing by an array", /*writes=*/false);
+  if (is_array(state, index)) {
+    const core::ArrayView mask = view_of(index);
+    if (mask.dtype == core::DType{core::Kind::kBool, 8} && mask.device() == core::Device{} &&
+        core::can_select(array, mask))
+      return select_by_mask(state, array, mask);
+  }
+  ArraySelection selection(state, array, index);
+  selection.find();
+  core::Array out = core::new_array(array.dtype, selection.shape(), /*zeroed=*/false);
+  const core::Array flat = core::with_layout(out, *merge_block(out, selection), 0);
+  const core::Array base = selection.base();
+  run_interruptibly(out.view().nbytes(), [&](const core::InterruptCheck& interrupt) {
+    return core::gather(flat, {base, selection.offsets(), selection.block_at()}, interrupt);
+  });
+  return make_array(state, std::move(out));
+}
+
+void assign_by_arrays(State& state, const core::ArrayView& array, PyObject* index,
+                      PyObject* value) {
+  if (!array.device().is_host()) refuse_device(array);
+  require_host(array, "assignment");
+  ArraySelection selection(state, array, index);
+  alignas(16) std::byte element[16]{};  // fits the largest scalar, complex128
+  Ref owner;
+  core::ArrayView from = assigned_value(state, value, array.dtype, element, owner);
+  selection.find();
+  const auto spread = [&selection](const core::ArrayView& view) {
+    return core::broadcast_layout(view.extents(), view.stride_span(), selection.shape());
+  };
+  core::Layout layout = spread(from);  // raises before a copy is made
+  const core::Array base = selection.base();
+  core::Array own;
+  if (from.dtype != array.dtype || !from.device().is_host() || core::may_overlap(from, array)) {
+    own = copy_to_new(from, array.dtype);
+    from = own;
+    layout = spread(from);
+  }
+  require_host(from, "assignment", /*writes=*/false);
+  core::Array all = core::with_layout(from, layout, 0);
+  std::optional<core::Layout> flat = merge_block(all, selection);
+  if (!flat) {
+    all = copy_to_new(all, array.dtype);
+    flat = merge_block(all, selection);
+  }
+  const core::Array source = core::with_layout(all, *flat, 0);
+  run_interruptibly(all.view().nbytes(), [&](const core::InterruptCheck& interrupt) {
+    return core::scatter({base, selection.offsets(), selection.block_at()}, source, interrupt);
+  });
+}
+
+}  // namespace refarray::extension

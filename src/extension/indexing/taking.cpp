@@ -1,0 +1,147 @@
+// take(), take_along_axis() and nonzero().
+#include "extension/indexing/taking.hpp"
+
+#include <utility>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/ops/elementwise.hpp"
+#include "core/ops/gather.hpp"
+#include "core/ops/mask.hpp"
+#include "extension/array/conversions.hpp"
+#include "extension/array/object.hpp"
+#include "extension/capi/args.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/capi/methods.hpp"
+#include "extension/capi/signals.hpp"
+#include "extension/copy/copying.hpp"
+#include "extension/indexing/docstrings.hpp"
+#include "extension/manipulation/array_list.hpp"
+#include "extension/namespace/operands.hpp"
+
+namespace refarray::extension {
+namespace {
+
+using core::Fault;
+
+constexpr Signature<3> kTake{"take", {Key::kX, Key::kIndices, Key::kAxis}, 2, 2, 2};
+constexpr Signature<3> kTakeAlongAxis{
+    "take_along_axis", {Key::kX, Key::kIndices, Key::kAxis}, 2, 2, 2};
+
+/// An argument of any dtype in memory that the CPU can read.
+core::ArrayView readable_view(const State& state, PyObject* x, const char* function) {
+  const core::ArrayView out = to_view(state, x, function);
+  require_computable_memory(out, function);
+  return out;
+}
+
+core::ArrayView to_indices(const State& state, PyObject* indices, const char* function) {
+  const core::ArrayView out = readable_view(state, indices, function);
+  core::check_index_dtype(out.dtype, "indices");
+  return out;
+}
+
+Ref take(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x, indices_argument, axis_argument] = bind(kTake, state, args, nargs, kwnames);
+  const core::ArrayView array = readable_view(state, x, kTake.function);
+  const core::ArrayView indices = to_indices(state, indices_argument, kTake.function);
+  if (indices.ndim != 1)
+    core::fail(Fault::kValue, "take(): indices has ndim ", indices.ndim, "; it must be 1");
+  if (!is_given(axis_argument) && array.ndim != 1) {
+    core::fail(Fault::kValue, "take(): x has ndim ", array.ndim,
+               "; axis may be left out for ndim 1 only");
+  }
+  const std::int64_t axis = is_given(axis_argument) ? to_int64(axis_argument, "axis") : 0;
+  return make_array(
+      state, take_along(array, indices, core::normalize_axis(axis, array.ndim), kTake.function));
+}
+
+/// The shape to which both arrays broadcast, but for one axis.
+core::Layout shape_beside(core::Extents a, core::Extents b, int axis) {
+  core::Layout shapes[2];
+  for (int i = 0; i < 2; ++i) {
+    for (const std::int64_t extent : i == 0 ? a : b) shapes[i].push(extent, 0);
+    shapes[i].shape[axis] = 1;
+  }
+  return core::broadcast_shapes(shapes[0].extents(), shapes[1].extents());
+}
+
+Ref take_along_axis(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x, indices_argument, axis_argument] =
+      bind(kTakeAlongAxis, state, args, nargs, kwnames);
+  const core::ArrayView array = readable_view(state, x, kTakeAlongAxis.function);
+  const core::ArrayView indices = to_indices(state, indices_argument, kTakeAlongAxis.function);
+  core::check_byte_sized(array.dtype, "take_along_axis()");
+  if (indices.ndim != array.ndim) {
+    core::fail(Fault::kValue, "take_along_axis(): x has ndim ", array.ndim, ", indices has ndim ",
+               indices.ndim, "; they must be equal");
+  }
+  const int axis = core::normalize_axis(
+      axis_argument == nullptr ? -1 : to_int64(axis_argument, "axis"), array.ndim);
+  core::Layout shape = shape_beside(array.extents(), indices.extents(), axis);
+  shape.shape[axis] = array.shape[axis];
+  const core::Array from = core::with_layout(
+      array, core::broadcast_layout(array.extents(), array.stride_span(), shape.extents()), 0);
+  shape.shape[axis] = indices.shape[axis];
+  const core::Array places = core::with_layout(
+      indices, core::broadcast_layout(indices.extents(), indices.stride_span(), shape.extents()),
+      0);
+  core::Array out = core::new_array(array.dtype, shape.extents(), /*zeroed=*/false);
+  const std::int64_t flat[] = {out.view().size()};
+  const core::Array to = core::with_layout(out, core::c_layout(flat), 0);
+  const core::Array element = core::with_layout(from, core::Layout({}, {}), 0);
+  run_interruptibly(out.view().nbytes(), [&](const core::InterruptCheck& interrupt) {
+    core::Array offsets;
+    return core::offsets_along_axis(offsets, from, places, axis, interrupt) &&
+           core::gather(to, {element, offsets, 0}, interrupt);
+  });
+  return make_array(state, std::move(out));
+}
+
+Ref nonzero(PyObject* module, PyObject* x) {
+  const State& state = State::of_module(module);
+  const core::ArrayView array = readable_view(state, x, "nonzero");
+  if (array.ndim == 0)
+    core::fail(Fault::kValue, "nonzero(): x has ndim 0; it must have at least one axis");
+  std::vector<core::Array> found;
+  run_interruptibly(array.nbytes(), [&](const core::InterruptCheck& interrupt) {
+    return core::nonzero(found, array, interrupt);
+  });
+  std::vector<Ref> out;
+  for (core::Array& indices : found) out.push_back(make_array(state, std::move(indices)));
+  return make_tuple(std::move(out));
+}
+
+}  // namespace
+
+core::Array take_along(const core::ArrayView& array, const core::ArrayView& indices, int axis,
+                       const char* function) {
+  core::check_byte_sized(array.dtype, function);
+  core::Layout base, shape;
+  for (int i = 0; i < array.ndim; ++i) {
+    shape.push(i == axis ? indices.shape[0] : array.shape[i], 0);
+    if (i != axis) base.push(array.shape[i], array.strides[i]);
+  }
+  core::Array out = core::new_array(array.dtype, shape.extents(), /*zeroed=*/false);
+  const core::AxisIndex index{indices, axis, array.shape[axis], array.strides[axis]};
+  const core::Array parts = core::with_layout(array, base, 0);
+  run_interruptibly(out.view().nbytes(), [&](const core::InterruptCheck& interrupt) {
+    core::Array offsets;
+    return core::index_offsets(offsets, {&index, 1}, indices.extents(), array.dtype.itemsize(),
+                               interrupt) &&
+           core::gather(out, {parts, offsets, axis}, interrupt);
+  });
+  return out;
+}
+
+PyMethodDef kTakingFunctions[] = {
+    {"take", method<&take>(), METH_FASTCALL | METH_KEYWORDS, kTakeDoc},
+    {"take_along_axis", method<&take_along_axis>(), METH_FASTCALL | METH_KEYWORDS,
+     kTakeAlongAxisDoc},
+    {"nonzero", method<&nonzero>(), METH_O, kNonzeroDoc},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace refarray::extension

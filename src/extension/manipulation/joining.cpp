@@ -1,0 +1,199 @@
+// concat(), stack() and unstack(): copies into, and views of, parts of one array.
+#include <cstdint>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/ops/promotion.hpp"
+#include "extension/array/conversions.hpp"
+#include "extension/array/element.hpp"
+#include "extension/array/object.hpp"
+#include "extension/capi/args.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/capi/methods.hpp"
+#include "extension/capi/object_text.hpp"
+#include "extension/copy/copying.hpp"
+#include "extension/manipulation/array_list.hpp"
+#include "extension/manipulation/docstrings.hpp"
+
+namespace refarray::extension {
+
+using core::Fault;
+
+Ref make_tuple(std::vector<Ref> items) {
+  Ref out = check(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+  for (std::size_t i = 0; i < items.size(); ++i)
+    check(PyTuple_SetItem(out.get(), static_cast<Py_ssize_t>(i), items[i].release()));
+  return out;
+}
+
+ArrayList::ArrayList(const State& state, PyObject* arrays, const char* function)
+    : function_(function) {
+  if (!PyTuple_Check(arrays) && !PyList_Check(arrays)) {
+    core::fail(Fault::kType, function, "(): arrays must be a tuple or a list of arrays, not ",
+               type_name(arrays));
+  }
+  owner_ = check(calling<PySequence_Tuple>(arrays));  // nobody can shorten the tuple
+  const Py_ssize_t count = PyTuple_Size(owner_.get());
+  if (count == 0)
+    core::fail(Fault::kValue, function, "(): arrays is empty; at least one is needed");
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* item = PyTuple_GetItem(owner_.get(), i);
+    if (!is_array(state, item)) {
+      core::fail(Fault::kType, function, "(): arrays[", i, "] must be a refarray.Array, not ",
+                 type_name(item));
+    }
+    views_.push_back(view_of(item));
+    if (views_.back().device() == device()) continue;
+    core::fail(Fault::kValue, function, "(): arrays[0] is on ", core::name(device()), ", arrays[",
+               i, "] on ", core::name(views_.back().device()),
+               "; all must be on one device: see to_device()");
+  }
+}
+
+core::DType ArrayList::common_dtype() const {
+  core::DType out = views_.front().dtype;
+  for (const core::ArrayView& view : views_) {
+    const auto promoted = core::promote(out, view.dtype);
+    if (!promoted) {
+      core::fail(Fault::kType, function_, "(): ", core::name(out), " and ", core::name(view.dtype),
+                 " have no common dtype in the standard; use astype()");
+    }
+    out = *promoted;
+  }
+  return out;
+}
+
+namespace {
+
+constexpr Signature<2> kConcat{"concat", {Key::kArrays, Key::kAxis}, 1, 1, 1};
+constexpr Signature<2> kStack{"stack", {Key::kArrays, Key::kAxis}, 1, 1, 1};
+constexpr Signature<2> kUnstack{"unstack", {Key::kX, Key::kAxis}, 1, 1, 1};
+
+/// Throws unless both shapes are equal but for `axis`; -1 for none.
+void check_shapes(const char* function, core::Extents first, core::Extents other, std::size_t at,
+                  int axis) {
+  bool fits = first.size() == other.size();
+  for (std::size_t i = 0; fits && i < first.size(); ++i)
+    fits = first[i] == other[i] || static_cast<int>(i) == axis;
+  if (fits) return;
+  const std::string exception =
+      axis < 0 ? std::string() : core::text(" in all axes but axis ", axis);
+  core::fail(Fault::kValue, function, "(): arrays[0] has shape ", core::shape_text(first),
+             ", arrays[", at, "] has shape ", core::shape_text(other), "; they must be equal",
+             exception);
+}
+
+/// Copies the arrays one after the other along `axis` of a new array.
+core::Array join(const std::vector<core::ArrayView>& arrays, const core::Layout& shape, int axis,
+                 const core::DType& dtype) {
+  const core::Device device = default_copy_device(arrays.front().device());
+  Unfinished out(allocate_on(device, dtype, shape.extents(), dtype.is_packed()));
+  core::Layout part = out.array().layout;
+  const std::int64_t stride = part.strides[axis];
+  std::int64_t at = 0;
+  for (const core::ArrayView& array : arrays) {
+    part.shape[axis] = array.shape[axis];
+    copy_elements(core::with_layout(out.array(), part, core::wrapped_product(at, stride)), array);
+    at += array.shape[axis];
+  }
+  return out.finish();
+}
+
+/// The arrays with one axis each, as views where strides express that.
+std::vector<core::Array> flattened(const std::vector<core::ArrayView>& arrays) {
+  std::vector<core::Array> out;
+  for (const core::ArrayView& array : arrays) {
+    const std::int64_t flat[] = {array.size()};
+    const auto layout = core::reshape_layout(array.extents(), array.stride_span(), flat);
+    out.push_back(layout ? core::with_layout(array, *layout, 0)
+                         : core::with_layout(
+                               copy_to_new(array, array.dtype, default_copy_device(array.device())),
+                               core::c_layout(flat), 0));
+  }
+  return out;
+}
+
+Ref concat_along(const State& state, const std::vector<core::ArrayView>& arrays,
+                 std::int64_t axis_argument, const core::DType& dtype) {
+  const core::ArrayView& first = arrays.front();
+  const int axis = core::normalize_axis(axis_argument, first.ndim);
+  core::Layout shape(first.extents(), first.stride_span());
+  shape.shape[axis] = 0;
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    check_shapes(kConcat.function, first.extents(), arrays[i].extents(), i, axis);
+    if (__builtin_add_overflow(shape.shape[axis], arrays[i].shape[axis], &shape.shape[axis]))
+      core::fail(Fault::kOverflow, "concat(): the extent of axis ", axis, " exceeds 2**63 - 1");
+  }
+  return make_array(state, join(arrays, shape, axis, dtype));
+}
+
+Ref concat(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [arrays, axis] = bind(kConcat, state, args, nargs, kwnames);
+  const ArrayList list(state, arrays, kConcat.function);
+  const core::DType dtype = list.common_dtype();
+  if (axis != Py_None) {
+    const std::int64_t value = axis == nullptr ? 0 : to_int64(axis, "axis");
+    return concat_along(state, list.views(), value, dtype);
+  }
+  const std::vector<core::Array> flat = flattened(list.views());
+  return concat_along(state, {flat.begin(), flat.end()}, 0, dtype);
+}
+
+Ref stack(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [arrays, axis_argument] = bind(kStack, state, args, nargs, kwnames);
+  const ArrayList list(state, arrays, kStack.function);
+  const core::DType dtype = list.common_dtype();
+  const core::ArrayView& first = list.views().front();
+  if (first.ndim == core::kMaxRank) {
+    core::fail(Fault::kValue, "stack(): the result would have ndim ", first.ndim + 1,
+               "; the limit is ", core::kMaxRank);
+  }
+  const int axis = core::normalize_axis(
+      axis_argument == nullptr ? 0 : to_int64(axis_argument, "axis"), first.ndim + 1);
+  std::vector<core::Array> parts;
+  core::Layout shape;
+  for (std::size_t at = 0; at < list.views().size(); ++at) {
+    const core::ArrayView& array = list.views()[at];
+    check_shapes(kStack.function, first.extents(), array.extents(), at, -1);
+    core::Layout layout;
+    for (int i = 0; i <= first.ndim; ++i) {
+      if (i == axis) layout.push(1, 1);
+      if (i < first.ndim) layout.push(array.shape[i], array.strides[i]);
+    }
+    shape = layout;
+    parts.push_back(core::with_layout(array, layout, 0));
+  }
+  shape.shape[axis] = static_cast<std::int64_t>(parts.size());
+  return make_array(state, join({parts.begin(), parts.end()}, shape, axis, dtype));
+}
+
+Ref unstack(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x, axis_argument] = bind(kUnstack, state, args, nargs, kwnames);
+  const core::ArrayView array = to_view(state, x, kUnstack.function);
+  const int axis = core::normalize_axis(
+      axis_argument == nullptr ? 0 : to_int64(axis_argument, "axis"), array.ndim);
+  core::Layout layout;
+  for (int i = 0; i < array.ndim; ++i) {
+    if (i != axis) layout.push(array.shape[i], array.strides[i]);
+  }
+  std::vector<Ref> out;
+  for_each_index(array.shape[axis], [&](std::int64_t i) {
+    const std::int64_t offset = core::wrapped_product(i, array.strides[axis]);
+    out.push_back(make_array(state, core::with_layout(array, layout, offset)));
+  });
+  return make_tuple(std::move(out));
+}
+
+}  // namespace
+
+PyMethodDef kJoiningFunctions[] = {
+    {"concat", method<&concat>(), METH_FASTCALL | METH_KEYWORDS, kConcatDoc},
+    {"stack", method<&stack>(), METH_FASTCALL | METH_KEYWORDS, kStackDoc},
+    {"unstack", method<&unstack>(), METH_FASTCALL | METH_KEYWORDS, kUnstackDoc},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace refarray::extension
