@@ -126,24 +126,6 @@ recipe("Array._repr_html_", lambda x: x._repr_html_(), python=True)
 recipe("Array.__buffer__", lambda x: memoryview(x).tolist())
 recipe("Array.__buffer__", lambda x: bytes(x.T), label="copied")
 recipe("Array.__release_buffer__", lambda x: memoryview(x).release())
-UNSUPPORTED_OPERATORS = [
-    "abs", "add", "and", "divmod", "eq", "floordiv", "ge", "gt", "iadd", "iand", "ifloordiv",
-    "ilshift", "imatmul", "imod", "imul", "invert", "ior", "ipow", "irshift", "isub", "itruediv",
-    "ixor", "le", "lshift", "lt", "matmul", "mod", "mul", "ne", "neg", "or", "pos", "pow", "radd",
-    "rand", "rdivmod", "rfloordiv", "rlshift", "rmatmul", "rmod", "rmul", "ror", "rpow",
-    "rrshift", "rshift", "rsub", "rtruediv", "rxor", "sub", "truediv", "xor",
-]  # fmt: skip
-for _name in UNSUPPORTED_OPERATORS:
-    _dunder = f"__{_name}__"
-    _unary = _name in ("abs", "invert", "neg", "pos")
-    recipe(
-        f"Array.{_dunder}",
-        (lambda x, name=_dunder: getattr(x, name)())
-        if _unary
-        else (lambda x, name=_dunder: getattr(x, name)(x)),
-        raises=(TypeError,),
-    )
-
 # --- dtypes, devices, errors ---
 
 recipe("DType", lambda _: refarray.DType("float6_e2m3fn_padded"))

@@ -13,11 +13,11 @@ import adversary
 import refarray
 from refarray import _native, _partners
 
-from . import arrays, devices, exchange
+from . import arrays, computations, devices, exchange
 from .devices import NEEDS_DRIVER
 from .recipe import RECIPES, Recipe, capsule, recipe
 
-__all__ = ["NEEDS_DRIVER", "RECIPES", "Recipe", "arrays", "devices", "exchange", "public_calls"]
+__all__ = ["NEEDS_DRIVER", "RECIPES", "Recipe", "arrays", "computations", "devices", "exchange", "public_calls"]
 
 # --- written in Python ---
 

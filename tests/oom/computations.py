@@ -1,0 +1,112 @@
+"""Out-of-memory recipes for the functions and operators of the array API standard."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import refarray
+
+from .recipe import recipe
+
+
+def reals() -> Any:
+    return refarray.asarray([[0.5, 0.25], [0.75, 0.125]])
+
+
+def integers() -> Any:
+    return refarray.asarray([[3, 1], [2, 2]])
+
+
+def flags() -> Any:
+    return refarray.asarray([[True, False], [True, True]])
+
+
+def points() -> Any:
+    return refarray.asarray([[1 + 2j, 0], [3j, 1]])
+
+
+UNARY = {
+    reals: [
+        *("abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "exp"),
+        *("expm1", "floor", "isfinite", "isinf", "isnan", "log", "log10", "log1p", "log2"),
+        *("negative", "positive", "reciprocal", "round", "sign", "signbit", "sin", "sinh", "sqrt"),
+        *("square", "tan", "tanh", "trunc"),
+    ],
+    integers: ["bitwise_invert"],
+    flags: ["logical_not"],
+    points: ["conj", "imag", "real"],
+}
+BINARY = {
+    reals: [
+        *("add", "atan2", "copysign", "divide", "equal", "floor_divide", "greater"),
+        *("greater_equal", "hypot", "less", "less_equal", "logaddexp", "maximum", "minimum"),
+        *("multiply", "nextafter", "not_equal", "pow", "remainder", "subtract"),
+    ],
+    integers: [
+        *("bitwise_and", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift"),
+        "bitwise_xor",
+    ],
+    flags: ["logical_and", "logical_or", "logical_xor"],
+}
+for _make, _names in UNARY.items():
+    for _name in _names:
+        recipe(_name, getattr(refarray, _name), _make)
+for _make, _names in BINARY.items():
+    for _name in _names:
+        recipe(_name, lambda x, name=_name: getattr(refarray, name)(x, x), _make)
+recipe("add", lambda x: refarray.add(x, x[0]), reals, label="broadcast")
+recipe("add", lambda x: refarray.add(x.T, 1), reals, label="number")
+recipe("add", lambda x: refarray.add(x, refarray.int8), reals, label="bad", raises=(TypeError,))
+recipe("sqrt", refarray.sqrt, integers, label="bad", raises=(TypeError,))
+
+OPERATORS: dict[Callable[[], Any], list[str]] = {
+    reals: ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow"],
+    integers: ["lshift", "rshift", "and", "or", "xor"],
+}
+for _make, _names in OPERATORS.items():
+    for _name in _names:
+        for _prefix in ("", "r", "i"):
+            _dunder = f"__{_prefix}{_name}__"
+            recipe(f"Array.{_dunder}", lambda x, name=_dunder: getattr(x, name)(x), _make)
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    recipe(f"Array.__{_name}__", lambda x, name=_name: getattr(operator, name)(x, x), reals)
+for _name in ("abs", "neg", "pos"):
+    recipe(f"Array.__{_name}__", lambda x, name=_name: getattr(operator, name)(x), reals)
+recipe("Array.__invert__", operator.invert, integers)
+recipe("Array.__iadd__", lambda x: operator.iadd(x, x.T), reals, label="overlap")
+
+# --- selection, dtypes, the namespace ---
+
+recipe("where", lambda x: refarray.where(x, 1.0, reals()), flags)
+recipe("clip", lambda x: refarray.clip(x, 0.2, 0.6), reals)
+recipe("can_cast", lambda _: refarray.can_cast(refarray.int8, refarray.int16))
+recipe("isdtype", lambda _: refarray.isdtype(refarray.int8, ("bool", "integral")))
+recipe("result_type", lambda x: refarray.result_type(x, refarray.complex64, 1), reals)
+recipe("Array.__array_namespace__", lambda x: x.__array_namespace__(api_version="2025.12"))
+recipe("__array_namespace_info__", lambda _: refarray.__array_namespace_info__(), python=True)
+
+# --- reductions and scans ---
+
+for _name in ("sum", "prod", "mean", "var", "std", "min", "max", "any", "all", "count_nonzero"):
+    recipe(_name, getattr(refarray, _name), reals)
+    recipe(_name, lambda x, name=_name: getattr(refarray, name)(x.T, axis=0, keepdims=True), reals,
+           label="axis")  # fmt: skip
+for _name in ("argmin", "argmax"):
+    recipe(_name, getattr(refarray, _name), reals)
+for _name in ("cumulative_sum", "cumulative_prod"):
+    recipe(
+        _name, lambda x, name=_name: getattr(refarray, name)(x, axis=1, include_initial=True), reals
+    )
+recipe("diff", lambda x: refarray.diff(x, n=1, prepend=x), reals)
+
+# --- indexing, searching, sorting, sets ---
+
+recipe("Array.__getitem__", lambda x: x[x > 0.2], reals, label="mask")
+recipe("Array.__getitem__", lambda x: x[integers() - 2, :], reals, label="integers",
+       raises=(IndexError,))  # fmt: skip
+recipe("Array.__setitem__", lambda x: x.__setitem__(x > 0.2, 0.0), reals, label="mask")
+recipe("take", lambda x: refarray.take(x, refarray.asarray([1, 0, -1]), axis=0), reals)
+recipe("take_along_axis", lambda x: refarray.take_along_axis(x, integers() % 2, axis=0), reals)
+recipe("nonzero", refarray.nonzero, reals)
