@@ -32,7 +32,14 @@ ELSEWHERE = (
     *("test_abi.py", "test_adapters.py", "test_browser.py", "test_driver_traps.py"),
     *("test_bench_check.py", "test_bench_docs.py", "test_gates.py", "test_gpu_kernels.py"),
     *("test_fork_server.py", "test_hang_detector.py", "test_kit_errors.py"),
-    *("test_findings.py", "test_gpu.py", "test_gpu_copies.py", "test_gpu_faults.py", "partners"),
+    *(
+        "test_findings.py",
+        "test_foreign.py",
+        "test_gpu.py",
+        "test_gpu_copies.py",
+        "test_gpu_faults.py",
+        "partners",
+    ),
     *("test_drivers.py", "test_driver_traps.py", "test_no_device.py", "test_gpu_hardware.py"),
 )
 
