@@ -53,7 +53,7 @@ docs: $(VENV)/package $(VENV)/docs ## build the manual into docs/_build/html
 	echo "== sphinx"
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 
-bench: ## benchmarks: B=exchange (default) copy abi threads page gpu; SAVE=1 records the result
+bench: ## benchmarks: B=exchange (default) copy ops abi threads page gpu; SAVE=1 records the result
 	$(MAKE) --no-print-directory bench-$(or $(B),exchange)
 
 findings: $(VENV)/package $(VENV)/test $(VENV)/partners ## run the conformance kit on every released library and compare with the register; LIBRARY=numpy for one
@@ -91,12 +91,15 @@ pytest: $(VENV)/package $(VENV)/test $(VENV)/partners
 	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=worksteal tests
 
 # The parts of `make bench`.
-.PHONY: bench-exchange bench-copy bench-abi bench-threads bench-page bench-gpu
+.PHONY: bench-exchange bench-copy bench-ops bench-abi bench-threads bench-page bench-gpu
 bench-exchange: $(VENV)/package $(VENV)/light $(VENV)/partners
 	$(BIN)/python -m benchmarks
 
 bench-copy: $(VENV)/package $(VENV)/light $(VENV)/partners
 	$(BIN)/python -m benchmarks.copies $(if $(SAVE),--save)
+
+bench-ops: $(VENV)/package $(VENV)/light $(VENV)/partners
+	$(BIN)/python -m benchmarks.ops $(if $(SAVE),--save)
 
 bench-abi: $(VENV)/build $(VENV)/light $(VENV)/partners
 	$(BIN)/python -m benchmarks.abi $(if $(SAVE),--save)

@@ -1,0 +1,169 @@
+"""Command line of the computation benchmarks: measure, print the table, record it."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import statistics
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks.__main__ import RESULTS, commit
+from benchmarks.copies.measure import Timer, rounds
+from benchmarks.environment import Environment, load, load_average, machine
+from benchmarks.exchange import unit_statement
+from benchmarks.timing import Statement
+
+from .cases import LARGE, SMALL, Case, U, cases
+
+OURS, UNIT = "refarray", "no-op"
+PEERS = ("numpy", "torch")
+Row = dict[str, Any]
+
+
+def parser() -> argparse.ArgumentParser:
+    result = argparse.ArgumentParser(prog="python -m benchmarks.ops", description=__doc__)
+    result.add_argument("--cases", default="", help="ids or their first words, e.g. C1,C6")
+    result.add_argument("--seconds", type=float, default=0.5, help="for each case")
+    result.add_argument("--json", type=Path, help="write the record to this file")
+    result.add_argument("--save", action="store_true", help="write it to benchmarks/results")
+    result.add_argument("--id", default="", help="name of the record; default: the commit")
+    return result
+
+
+class Operands:
+    """The same values as arrays of each library, which share one memory."""
+
+    def __init__(self, environment: Environment) -> None:
+        self.environment = environment
+        self.libraries = {OURS: environment.refarray, **environment.partners}
+        self.numpy = environment.partners["numpy"]
+        self._of: dict[tuple[str, int], dict[str, Any]] = {}
+
+    def of(self, dtype: str, size: int) -> dict[str, Any]:
+        """x in no order, y without zeros, a mask that is True for half, and indices."""
+        if (dtype, size) not in self._of:
+            random = self.numpy.random.default_rng(7)
+            values = random.uniform(1, 100, size), random.uniform(1, 100, size)
+            self._of[dtype, size] = {
+                "x": values[0].astype(dtype),
+                "y": values[1].astype(dtype),
+                "m": random.random(size) < 0.5,
+                "i": random.integers(0, size, size),
+            }
+        return self._of[dtype, size]
+
+    def statement(self, case: Case, library: str) -> Statement | None:
+        code = case.code(library)
+        if code is None or library not in self.libraries:
+            return None
+        module = self.libraries[library]
+        names = {"l": module}
+        for name, array in self.of(case.dtype, case.size).items():
+            names[name] = array if library == "numpy" else module.from_dlpack(array)
+        used = {name: value for name, value in names.items() if name in words(code)}
+        return Statement(code, used)
+
+    def statements(self, case: Case) -> dict[str, Statement]:
+        found = {name: self.statement(case, name) for name in (OURS, *PEERS)}
+        return {name: statement for name, statement in found.items() if statement is not None}
+
+
+def words(code: str) -> set[str]:
+    """The names in a statement."""
+    return set("".join(c if c.isalnum() or c == "_" else " " for c in code).split())
+
+
+def measured(case: Case, timers: dict[str, Timer], unit: float) -> Row:
+    """The record of a case: nanoseconds, and ours in U or relative to the better peer."""
+    peers = [timers[name].least for name in PEERS if name in timers]
+    by = unit if case.unit == U or not peers else min(peers)
+    return {
+        "id": case.id,
+        "title": case.title,
+        "kind": "ops",
+        "unit": case.unit,
+        "target": case.target,
+        "rounds": len(timers[OURS].times),
+        "ns": {
+            name: {
+                "min": round(timer.least, 1),
+                "median": round(statistics.median(timer.times), 1),
+            }
+            for name, timer in timers.items()
+        },
+        "ratios": {name: round(timer.least / by, 3) for name, timer in timers.items()},
+    }
+
+
+def is_missed(row: Row) -> bool:
+    return row["target"] is not None and row["ratios"][OURS] > row["target"]
+
+
+def line(row: Row) -> str:
+    target = row["target"]
+    verdict = "" if target is None else f"<= {target:g} {'MISSED' if is_missed(row) else 'met'}"
+    others = ", ".join(f"{name} {row['ratios'][name]:g}" for name in PEERS if name in row["ratios"])
+    cells = f"{row['id']:<24}{row['title']:<38.37}{row['ratios'][OURS]:>8.3f} {row['unit']:<3}"
+    return f"{cells}{verdict:<16}{others}"
+
+
+def is_wanted(case: Case, wanted: list[str]) -> bool:
+    return not wanted or case.id in wanted or case.id.split()[0] in wanted
+
+
+def run(environment: Environment, options: argparse.Namespace) -> list[Row]:
+    operands = Operands(environment)
+    wanted = [word.strip() for word in options.cases.split(",") if word.strip()]
+    unit = rounds({UNIT: unit_statement(environment)}, options.seconds, 7)[UNIT].least
+    print(f"U is {unit:.1f} ns")
+    made = []
+    for case in cases():
+        if not is_wanted(case, wanted):
+            continue
+        least = 5 if case.size == LARGE else 7
+        seconds = options.seconds * (0.5 if case.size == SMALL else 1)
+        made.append(measured(case, rounds(operands.statements(case), seconds, least), unit))
+        print(line(made[-1]), flush=True)
+    return made
+
+
+def main() -> None:
+    options = parser().parse_args()
+    before = load_average()
+    environment = load(("numpy", "torch"))
+    if not environment.has("numpy"):
+        sys.exit("NumPy is needed: it makes the operands")
+    if environment.has("torch"):
+        environment.partners["torch"].set_num_threads(1)
+    facts = environment.native._build_info()
+    print(f"{machine()['cpu']}; kernels: {facts['isa']}; one thread; absent: {environment.absent}")
+    rows = run(environment, options)
+    judged = [row for row in rows if row["target"] is not None]
+    lost = [row["id"] for row in judged if is_missed(row)]
+    print(f"\n{len(judged) - len(lost)} of {len(judged)} rows with a target met it", end="")
+    print(f"; missed: {', '.join(lost)}" if lost else "")
+    print(f"load {before} before, {load_average()} after")
+    record = {
+        "id": options.id or f"{commit()}-ops",
+        "date": datetime.date.today().isoformat(),
+        "time": datetime.datetime.now().strftime("%H:%M"),
+        "machine": machine(),
+        "build": {k: v for k, v in facts.items() if isinstance(v, (str, int, bool))},
+        "versions": environment.versions,
+        "absent": {k: v for k, v in environment.absent.items() if v != "not asked for"},
+        "load": [before, load_average()],
+        "rows": rows,
+    }
+    paths = [options.json] if options.json else []
+    if options.save:
+        paths.append(RESULTS / f"{record['date']}-{record['id']}.json")
+    for path in paths:
+        path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        print(f"recorded in {path.name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""The computation cases: one expression for each library, and a target.
+
+Small arrays are judged in U, the time of a call that does nothing; large ones in P, the time of the
+better of NumPy and PyTorch in the same run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+SMALL, CACHE, LARGE = 16, 32 << 10, 2 << 20
+U, P = "U", "P"
+
+
+@dataclass(frozen=True)
+class Case:
+    """In `ours`, `numpy` and `torch`, `l` is the library, x and y are arrays of `dtype` with `size`
+    elements, m is a mask, i an array of int64 indices. None: the library has no such function."""
+
+    id: str
+    ours: str
+    size: int
+    unit: str
+    target: float | None
+    dtype: str = "float64"
+    numpy: str | None = ""
+    torch: str | None = ""
+
+    def code(self, library: str) -> str | None:
+        found = {"refarray": self.ours, "numpy": self.numpy, "torch": self.torch}[library]
+        return self.ours if found == "" else found
+
+    @property
+    def title(self) -> str:
+        sizes = {SMALL: "16", CACHE: "32 Ki", LARGE: "2 Mi"}
+        return f"{self.ours.replace('l.', '')} {self.dtype} {sizes[self.size]}"
+
+
+def cases() -> Iterator[Case]:
+    yield from _small()
+    for size, factor in ((CACHE, 1.0), (LARGE, 1.05)):
+        yield from _elementwise(size, factor)
+    yield from _mathematical()
+    yield from _rearranging()
+
+
+def _small() -> Iterator[Case]:
+    yield Case("C1 add", "x + y", SMALL, U, 8)
+    yield Case("C1 less", "x < y", SMALL, U, 8)
+    yield Case("C1 scalar", "x * 2.0", SMALL, U, 10)
+    yield Case("C1 sum", "l.sum(x)", SMALL, U, 12)
+    yield Case("C1 where", "l.where(m, x, y)", SMALL, U, 12)
+    yield Case("C1 mask", "x[m]", SMALL, U, 15)
+    yield Case("C1 slice", "x[2:10]", SMALL, U, 5)
+    yield Case("C1 float", "float(x[3])", SMALL, U, 5.5)
+
+
+def _elementwise(size: int, factor: float) -> Iterator[Case]:
+    suffix = "32K" if size == CACHE else "2M"
+    for dtype in ("float32", "float64", "int32", "uint8"):
+        for name, code in (("add", "x + y"), ("mul", "x * y"), ("less", "x < y")):
+            yield Case(f"C2 {name} {dtype} {suffix}", code, size, P, factor, dtype)
+        yield Case(f"C2 max {dtype} {suffix}", "l.maximum(x, y)", size, P, factor, dtype)
+        yield Case(f"C3 strided {dtype} {suffix}", "x[::2] + y[::2]", size, P, 0.8, dtype)
+        yield Case(f"C4 where {dtype} {suffix}", "l.where(m, x, y)", size, P, 0.15, dtype)
+    yield Case(f"C2 // int32 {suffix}", "x // y", size, P, factor, "int32")
+    yield Case(
+        f"C5 cast {suffix}", "l.astype(x, l.float64)", size, P, factor, "float32",
+        "x.astype('float64')", "x.to(l.float64)",
+    )  # fmt: skip
+
+
+def _mathematical() -> Iterator[Case]:
+    for dtype, target in (("float32", 2.2), ("float64", 1.5)):
+        for name in ("exp", "log", "sin", "tanh", "sqrt"):
+            yield Case(f"C6 {name} {dtype}", f"l.{name}(x)", CACHE, P, target, dtype)
+
+
+def _rearranging() -> Iterator[Case]:
+    for size in (CACHE, LARGE):
+        suffix = "32K" if size == CACHE else "2M"
+        in_cache = 0.6 if size == CACHE else None
+        yield Case(f"C7 sum {suffix}", "l.sum(x)", size, P, in_cache, "float32")
+        yield Case(f"C7 argmax {suffix}", "l.argmax(x)", size, P, 1.0, "float32")
+        yield Case(
+            f"C7 cumsum {suffix}", "l.cumulative_sum(x)", size, P, 0.85, "float32",
+            torch="l.cumsum(x, 0)",
+        )  # fmt: skip
+        yield Case(f"C8 mask {suffix}", "x[m]", size, P, 0.25, "float32")
+        yield Case(f"C8 take {suffix}", "l.take(x, i)", size, P, 1.0, "float32")
+        yield Case(f"C9 sort {suffix}", "l.sort(x)", size, P, 1.2, "float32", torch="l.sort(x)[0]")
+        yield Case(
+            f"C9 argsort {suffix}", "l.argsort(x, stable=True)", size, P,
+            0.2 if size == LARGE else None, "float32",
+        )  # fmt: skip
+        yield Case(
+            f"C9 unique {suffix}", "l.unique_values(x)", size, P, 0.5, "float32",
+            torch="l.unique(x)",
+        )  # fmt: skip
