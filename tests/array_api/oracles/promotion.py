@@ -69,7 +69,11 @@ def scalar_result(dtype: str, kind: type) -> str | None:
         return dtype if dtype in (*REAL_FLOATS, *COMPLEX) else None
     if dtype in COMPLEX:
         return dtype
-    return {"float32": "complex64", "float64": "complex128"}.get(dtype)
+    wide = {
+        "float64": "complex128",
+        **dict.fromkeys(("float16", "bfloat16", "float32"), "complex64"),
+    }
+    return wide.get(dtype)
 
 
 def accumulated(dtype: str) -> str:
