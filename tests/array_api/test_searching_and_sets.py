@@ -89,7 +89,7 @@ def test_nonzero(dtype: str) -> None:
         assert [p.tolist() for p in xp.nonzero(x)] == expected, layout
     assert [p.shape for p in xp.nonzero(xp.zeros((2, 3), dtype=dtype))] == [(0,), (0,)]
     assert [p.shape for p in xp.nonzero(xp.zeros((0, 3), dtype=dtype))] == [(0,), (0,)]
-    with pytest.raises(ValueError, match="ndim 0|zero-dim|dimension"):
+    with pytest.raises(ValueError, match="nonzero"):
         xp.nonzero(xp.asarray(values[0], dtype=dtype))
 
 
@@ -127,13 +127,30 @@ def check_unique(x: Any, values: list[Any]) -> None:
     assert whole.inverse_indices.shape == x.shape
     for place, position in enumerate(flat(whole.inverse_indices)):
         assert model.inverse[first[position]] == model.inverse[place]
+    numbers = sorted(text_of(values[place]) for place in model.first)
     pair = xp.unique_counts(x)
     assert pair._fields == ("values", "counts")
-    assert (text(pair.values), text(pair.counts)) == (text(whole.values), text(whole.counts))
+    counted = zip(map(text_of, pair.values.tolist()), pair.counts.tolist(), strict=True)
+    assert sorted(counted) == sorted(
+        (text_of(values[place]), count)
+        for place, count in zip(model.first, model.counts, strict=True)
+    )
     pair = xp.unique_inverse(x)
     assert pair._fields == ("values", "inverse_indices")
-    assert text(pair.inverse_indices) == text(whole.inverse_indices)
-    assert text(xp.unique_values(x)) == text(pair.values) == text(whole.values)
+    assert pair.inverse_indices.shape == x.shape
+    found = pair.values.tolist()
+    for value, position in zip(values, flat(pair.inverse_indices), strict=True):
+        assert text_of(found[position]) == text_of(value)
+    alone = xp.unique_values(x)
+    assert_dtype(alone, str(x.dtype))
+    assert sorted(map(text_of, alone.tolist())) == sorted(map(text_of, found)) == numbers
+
+
+def text_of(value: Any) -> str:
+    """The same text for both zeros, of complex numbers too."""
+    if isinstance(value, complex):
+        return f"{text_of(value.real)} {text_of(value.imag)}"
+    return repr(0.0 if isinstance(value, float) and value == 0 else value)
 
 
 @pytest.mark.parametrize("dtype", ALL)
