@@ -4,7 +4,8 @@
 FOLDER is a checkout of array-api-tests outside this repository; its folder array-api holds a
 checkout of the standard. The suite runs in an environment of its own without NumPy. Every id in
 tests/array_api/passing_ids.txt must pass; --write replaces that list by the ids that pass now.
---package FOLDER takes a package that is already built; arguments after -- go to pytest.
+--package FOLDER takes a package that is already built; arguments after -- go to pytest, which then
+runs only what they name.
 """
 
 from __future__ import annotations
@@ -57,11 +58,11 @@ def run(suite: Path, variables: dict[str, str], more: list[str]) -> tuple[dict[s
     report = WORK / "report.json"
     report.unlink(missing_ok=True)
     command = [
-        *(PYTHON, "-X", "faulthandler", "-m", "pytest", "array_api_tests", "-q", "--tb=short"),
+        *(PYTHON, "-X", "faulthandler", "-m", "pytest", "-q", "--tb=short"),
         *("--hypothesis-disable-deadline", "--continue-on-collection-errors"),
         *("-p", "no:cacheprovider"),
         *("--json-report", f"--json-report-file={report}", "--json-report-omit", *OMIT),
-        *more,
+        *(more or ["array_api_tests"]),
     ]
     own = {"ARRAY_API_TESTS_MODULE": "refarray", "ARRAY_API_TESTS_VERSION": VERSION}
     log = WORK / "log.txt"
@@ -120,8 +121,10 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("suite", type=Path)
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--package", type=Path)
-    parser.add_argument("pytest", nargs="*")
-    return parser.parse_args(arguments)
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    given = parser.parse_args(arguments[:end])
+    given.pytest = arguments[end + 1 :]
+    return given
 
 
 def main(arguments: list[str]) -> int:
