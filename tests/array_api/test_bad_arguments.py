@@ -88,7 +88,7 @@ def test_axes_out_of_range_raise(name: str) -> None:
     for wrong in (0.0, "0", 1j, [0.5], object()):
         with pytest.raises(TypeError):
             getattr(xp, name)(x, axis=wrong)
-    with pytest.raises(IndexError, match="0"):
+    with pytest.raises((IndexError, ValueError), match="0"):
         getattr(xp, name)(xp.ones(()), axis=0)
 
 
