@@ -14,7 +14,7 @@ from oracles.formats import ALL, COMPLEX, FORMATS, INTEGERS, REAL_FLOATS, limits
 from oracles.layouts import gapless, layouts, text
 from oracles.nested import from_array, reduced
 from oracles.promotion import accumulated
-from oracles.samples import integers, samples
+from oracles.samples import integers
 
 import refarray
 
@@ -311,61 +311,3 @@ def test_variance_does_not_cancel() -> None:
         assert abs(work(xp.asarray(values)).item() - right) <= 1e-9
     offset = xp.asarray([v + 2.0**14 for v in (4.0, 7.0, 13.0, 16.0)] * 50, dtype="float32")
     assert abs(xp.var(offset).item() - 22.5) <= 1e-4
-
-
-@pytest.mark.parametrize("name", ["sum", "prod", "mean", "var", "std", "min", "max"])
-def test_nan_propagates_from_every_place(name: str) -> None:
-    for dtype in REAL_FLOATS:
-        for count in (1, 2, 7, 16, 33, 70):
-            for place in {0, 1 % count, count // 2, count - 1}:
-                values = [1.0 + i % 5 for i in range(count)]
-                values[place] = math.nan
-                x = xp.asarray(values, dtype=dtype)
-                assert math.isnan(getattr(xp, name)(x).item()), (dtype, count, place)
-                rows = xp.stack([x, xp.ones(count, dtype=dtype)])
-                out = getattr(xp, name)(rows, axis=1).tolist()
-                assert math.isnan(out[0]) and not math.isnan(out[1])
-                assert math.isnan(getattr(xp, name)(rows, axis=0).tolist()[place])
-
-
-@pytest.mark.parametrize("name", ["argmin", "argmax"])
-def test_position_of_nan_is_that_of_the_extreme(name: str) -> None:
-    """max and min of an array with NaN are NaN: the position is the first NaN's."""
-    for dtype in REAL_FLOATS:
-        for count in (1, 5, 40, 70):
-            values = [float(i % 7) for i in range(count)]
-            for place in range(0, count, 3):
-                with_nan = [*values[:place], math.nan, *values[place + 1 :]]
-                with_nan[-1] = math.nan
-                x = xp.asarray(with_nan, dtype=dtype)
-                assert getattr(xp, name)(x).item() == place, (dtype, count)
-
-
-@pytest.mark.parametrize("dtype", ALL)
-def test_nan_infinity_and_zeros_count_as_the_standard_says(dtype: str) -> None:
-    values = samples(dtype)
-    x = xp.asarray(values, dtype=dtype)
-    truths = [bool(v) for v in values]
-    assert xp.count_nonzero(x).item() == sum(truths)
-    for i, truth in enumerate(truths):
-        assert xp.all(x[i : i + 1]).item() is truth and xp.any(x[i]).item() is truth
-    rows = x.reshape((-1, 4))
-    assert flat(xp.any(rows, axis=1)) == [any(truths[i : i + 4]) for i in range(0, len(truths), 4)]
-    assert flat(xp.all(rows, axis=1)) == [all(truths[i : i + 4]) for i in range(0, len(truths), 4)]
-
-
-@pytest.mark.parametrize("name", ["min", "max"])
-def test_extremes_of_all_numbers_of_a_dtype(name: str) -> None:
-    choose = min if name == "min" else max
-    for dtype in ACCEPTED[name]:
-        values = [v for v in samples(dtype) if v == v]
-        for count in range(1, len(values)):
-            for part in (values[:count], values[-count:], values[:count][::-1]):
-                got = getattr(xp, name)(xp.asarray(part, dtype=dtype)).item()
-                assert got == choose(part), (dtype, part)
-
-
-def test_mean_of_complex_components_is_independent() -> None:
-    x = xp.asarray([complex(math.nan, 1), complex(2, 3)], dtype="complex128")
-    got = xp.mean(x).item()
-    assert math.isnan(got.real) and got.imag == 2.0
