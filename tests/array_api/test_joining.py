@@ -191,7 +191,7 @@ def shifted(model: Nested, shifts: dict[int, int]) -> Nested:
 
 def test_roll_refuses_bad_arguments() -> None:
     x = numbered()
-    for shift, axis in (((1, 2), (0,)), ((1,), (0, 1)), ((1, 2), None), ((1, 2), 0)):
+    for shift, axis in (((1, 2), (0,)), ((1, 2, 3), (0, 1)), ((1, 2), None), ((1, 2), 0)):
         with pytest.raises((ValueError, TypeError)):
             xp.roll(x, shift, axis=axis)
     for bad in (3, -4, (0, 3)):

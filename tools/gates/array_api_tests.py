@@ -58,11 +58,11 @@ def run(suite: Path, variables: dict[str, str], more: list[str]) -> tuple[dict[s
     report = WORK / "report.json"
     report.unlink(missing_ok=True)
     command = [
-        *(PYTHON, "-X", "faulthandler", "-m", "pytest", "-q", "--tb=short"),
+        *(PYTHON, "-X", "faulthandler", "-m", "pytest", *(more or ["array_api_tests"])),
+        *("-q", "--tb=short"),
         *("--hypothesis-disable-deadline", "--continue-on-collection-errors"),
         *("-p", "no:cacheprovider"),
         *("--json-report", f"--json-report-file={report}", "--json-report-omit", *OMIT),
-        *(more or ["array_api_tests"]),
     ]
     own = {"ARRAY_API_TESTS_MODULE": "refarray", "ARRAY_API_TESTS_VERSION": VERSION}
     log = WORK / "log.txt"
