@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -100,9 +101,8 @@ def test_tuples_of_axes_are_checked(name: str) -> None:
             getattr(xp, name)(x, axis=axes)
         assert "2" in str(caught.value)
     for axes in ((0, 0), (1, -1), (0, -2), (0, 1, 0)):
-        with pytest.raises(ValueError) as caught:
+        with pytest.raises(ValueError, match="more than once|repeated"):
             getattr(xp, name)(x, axis=axes)
-        assert "more than once" in str(caught.value) or "repeated" in str(caught.value)
     for wrong in ((0, "1"), (0.0,), ((0,),)):
         with pytest.raises(TypeError):
             getattr(xp, name)(x, axis=wrong)
@@ -132,6 +132,7 @@ def test_results_that_are_too_large_raise() -> None:
     """Each operand has no memory of its size: its strides are 0."""
     column = xp.broadcast_to(xp.ones((1, 1)), (2**40, 1))
     row = xp.broadcast_to(xp.ones((1, 1)), (1, 2**40))
+    work: Callable[..., Any]
     for work in (
         lambda: xp.add(column, row),
         lambda: column < row,
@@ -153,6 +154,7 @@ def test_results_that_are_too_large_raise() -> None:
 
 def test_failing_operations_leave_their_operands_whole() -> None:
     x = xp.asarray([1, 2, 3], dtype="int8")
+    work: Callable[..., Any]
     for work in (
         lambda y: y.__iadd__(300),
         lambda y: y.__iadd__(xp.asarray([1.0])),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -206,6 +207,7 @@ def test_integer_arrays_out_of_range_raise() -> None:
     for axis, bad in ((0, 3), (0, -4), (1, 4), (2, -6), (2, 2**62), (0, -(2**63))):
         keys = [ints([0, 0]), ints([0, 0]), ints([0, 0])]
         keys[axis] = ints([0, bad])
+        work: Callable[..., Any]
         for work in (lambda k: x[k], lambda k: x.__setitem__(k, 5)):
             with pytest.raises(IndexError) as caught:
                 work(tuple(keys))
@@ -215,6 +217,7 @@ def test_integer_arrays_out_of_range_raise() -> None:
     assert text(x) == text(numbered())  # nothing was written
     with pytest.raises(IndexError):
         x[ints([0]), ints([0]), ints([0]), ints([0])]
+    work: Callable[..., Any]
     for work in (lambda k: x[k], lambda k: x.__setitem__(k, 5)):
         with pytest.raises((IndexError, ValueError)) as caught:
             work((ints([0, 1]), ints([0, 1, 2]), ints([0])))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -96,6 +97,7 @@ def test_stack_and_unstack(dtype: str) -> None:
 def test_joining_reads_every_layout(dtype: str) -> None:
     values = samples(dtype)
     x = gapless(values, dtype)
+    work: Callable[..., Any]
     for work in (
         lambda a: xp.concat([a, x], axis=0),
         lambda a: xp.concat([x, a], axis=1),

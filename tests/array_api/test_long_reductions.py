@@ -87,8 +87,9 @@ def test_reduced_axes_may_come_in_any_order(name: str) -> None:
             signed = tuple(a - 3 for a in order)
             assert text(getattr(xp, name)(x, axis=signed)) == expected
     moved = xp.permute_dims(xp.permute_dims(x, (2, 0, 1)).copy(), (1, 2, 0))
-    for axes in (None, 0, 1, 2, (0, 1), (0, 2), (1, 2)):
-        assert text(getattr(xp, name)(moved, axis=axes)) == text(getattr(xp, name)(x, axis=axes))
+    axis: Any
+    for axis in (None, 0, 1, 2, (0, 1), (0, 2), (1, 2)):
+        assert text(getattr(xp, name)(moved, axis=axis)) == text(getattr(xp, name)(x, axis=axis))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

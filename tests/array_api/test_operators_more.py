@@ -263,7 +263,7 @@ def test_truth_and_conversion_of_results() -> None:
 
 @pytest.mark.parametrize("dtype", [*INTEGERS, *REAL_FLOATS, *COMPLEX])
 def test_pow_takes_no_third_argument(dtype: str) -> None:
-    x = refarray.ones(3, dtype=dtype)
+    x: Any = refarray.ones(3, dtype=dtype)
     assert text(pow(x, 2)) == text(x**2)
     with pytest.raises(TypeError):
         pow(x, 2, 3)

@@ -222,7 +222,8 @@ def test_reductions_of_empty_arrays(name: str) -> None:
                 assert "(2, 0, 3)" in str(caught.value) or "empty" in str(caught.value)
             assert function(x, axis=-1).shape == (2, 0)
             continue
-        for axis, shape in ((None, ()), (1, (2, 3)), ((0, 1), (3,))):
+        cases: list[tuple[Any, Any]] = [(None, ()), (1, (2, 3)), ((0, 1), (3,))]
+        for axis, shape in cases:
             out = function(x, axis=axis)
             assert out.shape == shape and str(out.dtype) == result_dtype(name, dtype)
             for got in flat(out):

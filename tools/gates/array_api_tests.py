@@ -57,7 +57,7 @@ def run(suite: Path, variables: dict[str, str], more: list[str]) -> tuple[dict[s
     """Runs the suite; returns pytest's report and the last line of its output."""
     report = WORK / "report.json"
     report.unlink(missing_ok=True)
-    command = [
+    command: list[str | Path] = [
         *(PYTHON, "-X", "faulthandler", "-m", "pytest", *(more or ["array_api_tests"])),
         *("-q", "--tb=short"),
         *("--hypothesis-disable-deadline", "--continue-on-collection-errors"),

@@ -118,7 +118,8 @@ def limits(dtype: str) -> tuple[int, int]:
 def wrapped(value: int, dtype: str) -> int:
     """The number of the dtype that is equal modulo 2**bits."""
     low, _ = limits(dtype)
-    return (value - low) % 2 ** bits_of(dtype) + low
+    size: int = 2 ** bits_of(dtype)
+    return (value - low) % size + low
 
 
 def step_towards(value: float, target: float, dtype: str) -> float:
