@@ -217,11 +217,9 @@ def test_integer_arrays_out_of_range_raise() -> None:
     assert text(x) == text(numbered())  # nothing was written
     with pytest.raises(IndexError):
         x[ints([0]), ints([0]), ints([0]), ints([0])]
-    work: Callable[..., Any]
     for work in (lambda k: x[k], lambda k: x.__setitem__(k, 5)):
-        with pytest.raises((IndexError, ValueError)) as caught:
+        with pytest.raises((IndexError, ValueError), match=r"\(2,\).*\(3,\)"):
             work((ints([0, 1]), ints([0, 1, 2]), ints([0])))
-        assert "(2,)" in str(caught.value) and "(3,)" in str(caught.value)
         with pytest.raises((IndexError, TypeError), match="float64"):
             work(xp.asarray([1.0]))
 

@@ -58,7 +58,8 @@ def run(suite: Path, variables: dict[str, str], more: list[str]) -> tuple[dict[s
     report = WORK / "report.json"
     report.unlink(missing_ok=True)
     command: list[str | Path] = [
-        *(PYTHON, "-X", "faulthandler", "-m", "pytest", *(more or ["array_api_tests"])),
+        *(PYTHON, "-X", "faulthandler", "-m", "pytest"),
+        *(more or ["array_api_tests"]),
         *("-q", "--tb=short"),
         *("--hypothesis-disable-deadline", "--continue-on-collection-errors"),
         *("-p", "no:cacheprovider"),
