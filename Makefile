@@ -173,6 +173,11 @@ gate-gpu-kernels-check: $(VENV)/kernels ## the device kernels' images match thei
 gate-gpu-kernels: ## compile the device kernels with clang 19 into src/runtime/kernels/images
 	$(PYTHON) tools/gpu/gpu_kernels.py
 
+# The official suite of the array API standard is no package: its folder must be given.
+.PHONY: array-api-tests
+array-api-tests: $(VENV)/build # the official suite: SUITE=folder; UPDATE=1 rewrites tests/array_api/passing_ids.txt
+	$(BIN)/python tools/gates/array_api_tests.py $(if $(UPDATE),--write) $(if $(PACKAGE),--package $(PACKAGE)) "$(SUITE)"
+
 gate-canary: $(VENV)/pip ## plant every gate's bug in a copy of the tree: each must be caught
 	$(BIN)/python tools/gates/canary.py --all
 

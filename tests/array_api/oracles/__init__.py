@@ -1,0 +1,1 @@
+"""Exact expected values of array functions, written from the standard alone."""

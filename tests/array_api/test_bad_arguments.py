@@ -1,0 +1,169 @@
+"""Bad arguments of every function: the exception that the standard names, with the values seen."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from oracles.functions import BINARY, UNARY
+
+import refarray
+
+xp: Any = refarray
+NO_ARRAYS: list[Any] = [None, 1, 1.5, 2j, True, "text", [1.0, 2.0], (1.0,), object(), b"x", {}]
+#: Functions of one array, with the further arguments that they need.
+OTHERS: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(("sum", "prod", "mean", "var", "std", "min", "max", "any", "all"), ()),
+    **dict.fromkeys(("count_nonzero", "argmin", "argmax", "nonzero", "sort", "argsort"), ()),
+    **dict.fromkeys(("unique_all", "unique_counts", "unique_inverse", "unique_values"), ()),
+    **dict.fromkeys(("cumulative_sum", "cumulative_prod", "diff", "tril", "triu", "unstack"), ()),
+    "repeat": (2,),
+    "roll": (1,),
+    "tile": ((2,),),
+    "clip": (0, 1),
+}
+REDUCTIONS = [*list(OTHERS)[:10]]
+ONE_AXIS = ["argmin", "argmax", "sort", "argsort", "cumulative_sum", "cumulative_prod", "diff"]
+
+
+def accepted(name: str) -> Any:
+    """An array of shape (2, 3) that the function takes."""
+    dtype = "float64"
+    for table in (UNARY, BINARY):
+        if name in table and dtype not in table[name].dtypes:
+            dtype = table[name].dtypes[-1]
+    return xp.ones((2, 3), dtype=dtype)
+
+
+@pytest.mark.parametrize("name", [*UNARY, *OTHERS])
+def test_functions_of_one_array_refuse_other_objects(name: str) -> None:
+    for wrong in NO_ARRAYS:
+        with pytest.raises(TypeError) as caught:
+            getattr(xp, name)(wrong, *OTHERS.get(name, ()))
+        assert name in str(caught.value) and type(wrong).__name__ in str(caught.value), wrong
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_functions_of_two_arrays_refuse_other_objects(name: str) -> None:
+    x = accepted(name)
+    for wrong in (None, "text", [1.0, 2.0, 3.0], (1.0,), object(), b"x", {}):
+        for operands in ((x, wrong), (wrong, x), (wrong, wrong)):
+            with pytest.raises(TypeError) as caught:
+                getattr(xp, name)(*operands)
+            assert name in str(caught.value)
+    for operands in ((1, 2), (1.5, 2.5), (True, False)):
+        with pytest.raises(TypeError, match=name):
+            getattr(xp, name)(*operands)
+
+
+@pytest.mark.parametrize("name", [*UNARY, *BINARY, *OTHERS])
+def test_functions_refuse_wrong_numbers_of_arguments(name: str) -> None:
+    x = accepted(name)
+    required = (x, x) if name in BINARY else (x, *OTHERS.get(name, ()))
+    with pytest.raises(TypeError):
+        getattr(xp, name)()
+    with pytest.raises(TypeError):
+        getattr(xp, name)(*required, x, x, x)
+    with pytest.raises(TypeError, match="keyword"):
+        getattr(xp, name)(*required, unknown=1)
+    if name in UNARY or name in BINARY:
+        with pytest.raises(TypeError):
+            getattr(xp, name)(*required, out=x)
+    for keyword in ("x", "x1"):
+        with pytest.raises(TypeError):
+            getattr(xp, name)(**{keyword: x})
+
+
+@pytest.mark.parametrize("name", [*REDUCTIONS, *ONE_AXIS])
+def test_axes_out_of_range_raise(name: str) -> None:
+    x = xp.ones((2, 3))
+    for axis in (2, -3, 64, 2**62, -(2**62)):
+        with pytest.raises(IndexError) as caught:
+            getattr(xp, name)(x, axis=axis)
+        assert str(axis) in str(caught.value) and "2" in str(caught.value)
+    for axis in (2**64, -(2**70)):
+        with pytest.raises((IndexError, OverflowError)):
+            getattr(xp, name)(x, axis=axis)
+    for wrong in (0.0, "0", 1j, [0.5], object()):
+        with pytest.raises(TypeError):
+            getattr(xp, name)(x, axis=wrong)
+    with pytest.raises((IndexError, ValueError), match="0"):
+        getattr(xp, name)(xp.ones(()), axis=0)
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_tuples_of_axes_are_checked(name: str) -> None:
+    x = xp.ones((2, 3))
+    for axes in ((0, 2), (-3,), (0, 1, 2)):
+        with pytest.raises(IndexError) as caught:
+            getattr(xp, name)(x, axis=axes)
+        assert "2" in str(caught.value)
+    for axes in ((0, 0), (1, -1), (0, -2), (0, 1, 0)):
+        with pytest.raises(ValueError, match="more than once|repeated"):
+            getattr(xp, name)(x, axis=axes)
+    for wrong in ((0, "1"), (0.0,), ((0,),)):
+        with pytest.raises(TypeError):
+            getattr(xp, name)(x, axis=wrong)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "cumulative_sum", "cumulative_prod"])
+def test_dtypes_of_results_are_checked(name: str) -> None:
+    x = xp.ones(3)
+    with pytest.raises(ValueError, match="float31"):
+        getattr(xp, name)(x, dtype="float31")
+    for wrong in (1, 1.5, object()):
+        with pytest.raises(TypeError):
+            getattr(xp, name)(x, dtype=wrong)
+    with pytest.raises(TypeError) as caught:
+        getattr(xp, name)(xp.ones(3, dtype="complex64"), dtype=xp.float64)
+    assert "complex64" in str(caught.value) and "float64" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["var", "std"])
+def test_corrections_are_checked(name: str) -> None:
+    for wrong in ("1", None, 1j, xp.ones(1)):
+        with pytest.raises(TypeError):
+            getattr(xp, name)(xp.ones(3), correction=wrong)
+
+
+def test_results_that_are_too_large_raise() -> None:
+    """Each operand has no memory of its size: its strides are 0."""
+    column = xp.broadcast_to(xp.ones((1, 1)), (2**40, 1))
+    row = xp.broadcast_to(xp.ones((1, 1)), (1, 2**40))
+    work: Callable[..., Any]
+    for work in (
+        lambda: xp.add(column, row),
+        lambda: column < row,
+        lambda: xp.where(xp.asarray(True), column, row),
+        lambda: xp.broadcast_arrays(column, row),
+        lambda: xp.exp(xp.broadcast_to(xp.ones(()), (2**60,))),
+        lambda: xp.concat([column, column]),
+        lambda: xp.sort(column, axis=0),
+    ):
+        with pytest.raises((OverflowError, MemoryError, ValueError)):
+            work()
+    wide = xp.broadcast_to(xp.ones((1,) * 60), (1,) * 60)
+    assert (wide + xp.ones((1,) * 64)).ndim == 64
+    with pytest.raises(ValueError, match="64"):
+        xp.stack([xp.ones((1,) * 64)])
+    with pytest.raises(ValueError, match="64"):
+        xp.tile(xp.ones(1), (1,) * 65)
+
+
+def test_failing_operations_leave_their_operands_whole() -> None:
+    x = xp.asarray([1, 2, 3], dtype="int8")
+    work: Callable[..., Any]
+    for work in (
+        lambda y: y.__iadd__(300),
+        lambda y: y.__iadd__(xp.asarray([1.0])),
+        lambda y: y.__iadd__(xp.asarray([1, 2])),
+        lambda y: y.__setitem__(xp.asarray([0, 7]), 5),
+        lambda y: y.__setitem__(xp.asarray([True, False]), 5),
+        lambda y: y.__ipow__(None),
+    ):
+        y = x.copy()
+        with contextlib.suppress(TypeError, ValueError, IndexError, OverflowError):
+            assert work(y) is NotImplemented
+        assert y.tolist() == [1, 2, 3]

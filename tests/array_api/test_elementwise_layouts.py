@@ -1,0 +1,146 @@
+"""Elementwise functions give the same bits for every layout, length and way of broadcasting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from oracles.formats import ALL
+from oracles.functions import BINARY, UNARY
+from oracles.layouts import WIDTH, gapless, layouts, misaligned, text
+from oracles.samples import pairs, samples
+
+import refarray
+from refarray import Array
+
+
+def function(name: str) -> Any:
+    return getattr(refarray, name)
+
+
+def assert_fresh(out: Array) -> None:
+    assert out.is_contiguous() and not out.readonly
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_unary_functions_read_every_layout(name: str) -> None:
+    work = function(name)
+    for dtype in UNARY[name].dtypes:
+        values = samples(dtype)
+        expected = text(work(gapless(values, dtype)))
+        for layout, x in layouts(values, dtype):
+            before = text(x)
+            assert text(work(x)) == expected, (dtype, layout)
+            assert text(x) == before
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_binary_functions_read_every_layout(name: str) -> None:
+    work = function(name)
+    for dtype in BINARY[name].dtypes:
+        a, b = (each[: 30 * WIDTH] for each in pairs(dtype))
+        left, right = gapless(a, dtype), gapless(b, dtype)
+        expected = text(work(left, right))
+        for (layout, x), (_, y) in zip(layouts(a, dtype), layouts(b, dtype), strict=True):
+            assert text(work(x, right)) == expected, (dtype, layout, "left")
+            assert text(work(left, y)) == expected, (dtype, layout, "right")
+            assert text(work(x, y)) == expected, (dtype, layout, "both")
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_binary_functions_broadcast(name: str) -> None:
+    work = function(name)
+    for dtype in BINARY[name].dtypes:
+        values = samples(dtype)[:8]
+        row = refarray.asarray(values[:4], dtype=dtype)
+        column = refarray.asarray(values[4:7] or values[:3], dtype=dtype).reshape((3, 1))
+        wide, tall = (refarray.broadcast_to(each, (3, 4)) for each in (row, column))
+        expected = text(work(wide.copy(), tall.copy()))
+        assert work(row, column).shape == (3, 4)
+        for x, y in ((row, column), (wide, tall), (wide, column), (row, tall), (wide.copy(), tall)):
+            assert text(work(x, y)) == expected, dtype
+        point = column[0, 0]
+        assert text(work(point, row)) == text(work(refarray.broadcast_to(point, (4,)).copy(), row))
+        assert text(work(row, point)) == text(work(row, refarray.broadcast_to(point, (4,)).copy()))
+        shape = work(row.reshape((2, 1, 2)), column).shape
+        assert shape == (2, 3, 2)
+
+
+def check_lengths(work: Any, whole: tuple[Array, ...], dtype: str) -> None:
+    """The first elements of a result do not depend on how many follow."""
+    full = work(*whole)
+    elements = full.tolist()
+    for length in range(41):
+        parts = [each[:length] for each in whole]
+        expected = repr(elements[:length])
+        assert text(work(*parts)) == expected, (dtype, length)
+        assert text(work(*(misaligned(part) for part in parts))) == expected, (dtype, length)
+        shifted = [each[3 : 3 + length] for each in whole]
+        assert text(work(*shifted)) == repr(elements[3 : 3 + length]), (dtype, length)
+        back = [refarray.flip(part) for part in parts]
+        assert text(work(*back)) == repr(elements[:length][::-1]), (dtype, length)
+
+
+def repeated(values: list[Any], count: int) -> list[Any]:
+    return (values * (count // len(values) + 1))[:count]
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_unary_functions_of_short_vectors(name: str) -> None:
+    for dtype in UNARY[name].dtypes:
+        values = repeated(samples(dtype), 44)
+        check_lengths(function(name), (refarray.asarray(values, dtype=dtype),), dtype)
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_binary_functions_of_short_vectors(name: str) -> None:
+    for dtype in BINARY[name].dtypes:
+        a, b = pairs(dtype)
+        start = len(a) // 3
+        left, right = (repeated(each[start:], 44) for each in (a, b))
+        whole = (refarray.asarray(left, dtype=dtype), refarray.asarray(right, dtype=dtype))
+        check_lengths(function(name), whole, dtype)
+
+
+@pytest.mark.parametrize("name", [*UNARY, *BINARY])
+def test_functions_of_points_and_empty_arrays(name: str) -> None:
+    table = UNARY if name in UNARY else BINARY
+    count = 1 if name in UNARY else 2
+    for dtype in table[name].dtypes:
+        for shape in ((0,), (3, 0), (0, 2, 0)):
+            out = function(name)(*[refarray.zeros(shape, dtype=dtype)] * count)
+            assert out.shape == shape and str(out.dtype) == table[name].result_of(dtype)
+        vector = refarray.asarray(samples(dtype), dtype=dtype)
+        expected = function(name)(*[vector] * count).tolist()
+        for index, right in enumerate(expected):
+            point = function(name)(*[vector[index]] * count)
+            assert point.shape == () and repr(point.tolist()) == repr(right), (dtype, index)
+
+
+@pytest.mark.parametrize("name", [*UNARY, *BINARY])
+def test_results_are_new_arrays(name: str) -> None:
+    """A function that gives its operand back, such as positive, may share its memory."""
+    table = UNARY if name in UNARY else BINARY
+    count = 1 if name in UNARY else 2
+    for dtype in table[name].dtypes:
+        x = refarray.zeros((3, 4), dtype=dtype)
+        out = function(name)(*[x] * count)
+        assert out.shape == (3, 4) and out.device == x.device
+        if name not in ("positive", "conj", "real", "imag"):
+            assert_fresh(out)
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_three_layouts_of_clip(dtype: str) -> None:
+    if dtype not in BINARY["maximum"].dtypes:
+        with pytest.raises(TypeError, match=dtype):
+            refarray.clip(refarray.zeros(3, dtype=dtype), None, None)
+        return
+    values = samples(dtype)
+    low = gapless([1] * len(values), dtype)
+    high = gapless([5] * len(values), dtype)
+    expected = text(refarray.clip(gapless(values, dtype), low, high))
+    for layout, x in layouts(values, dtype):
+        assert text(refarray.clip(x, low, high)) == expected, layout
+        assert text(refarray.clip(x, misaligned(low), high[:, :1])) == expected, layout
+        assert text(refarray.clip(x, 1, 5)) == expected, layout

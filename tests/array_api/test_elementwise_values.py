@@ -1,0 +1,168 @@
+"""Every elementwise function against exact values, for each dtype that it accepts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from oracles import arithmetic, real_functions
+from oracles.checks import assert_dtype, assert_elements, assert_within, error, flat, same
+from oracles.formats import COMPLEX, INTEGERS, REAL_FLOATS
+from oracles.functions import BINARY, UNARY
+from oracles.layouts import gapless
+from oracles.samples import pairs, samples
+
+import refarray
+
+EXACT_UNARY = [name for name in UNARY if name in arithmetic.FLOAT_UNARY]
+ROUNDED = {"sqrt"}  # functions of the processor: correctly rounded in every format
+FUNCTIONS = [name for name in UNARY if UNARY[name].accepts == "floating" and name != "reciprocal"]
+
+
+def apply(name: str, *operands: Any) -> Any:
+    return getattr(refarray, name)(*operands)
+
+
+def wanted_unary(name: str, dtype: str) -> Callable[[Any], Any] | None:
+    if dtype in INTEGERS:
+        table: Any = arithmetic.INTEGER_UNARY
+    elif dtype in REAL_FLOATS:
+        table = arithmetic.FLOAT_UNARY
+    else:
+        return {"logical_not": lambda x: not x, "bitwise_invert": lambda x: not x}.get(name)
+    work = table.get(name)
+    return None if work is None else lambda x: work(x, dtype)
+
+
+@pytest.mark.parametrize("name", [*EXACT_UNARY, "bitwise_invert", "logical_not"])
+def test_unary_functions_with_one_right_answer(name: str) -> None:
+    for dtype in UNARY[name].dtypes:
+        if dtype in COMPLEX:
+            continue
+        values = samples(dtype)
+        work = wanted_unary(name, dtype)
+        assert work is not None
+        out = apply(name, gapless(values, dtype))
+        assert_dtype(out, UNARY[name].result_of(dtype))
+        assert_elements(flat(out), [work(x) for x in values], values)
+
+
+@pytest.mark.parametrize("dtype", REAL_FLOATS)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_of_real_numbers(name: str, dtype: str) -> None:
+    values = samples(dtype)
+    out = apply(name, gapless(values, dtype))
+    assert_dtype(out, dtype)
+    exact = [real_functions.real_unary(name, x) for x in values]
+    assert_within(flat(out), exact, dtype, name, values)
+    if name in ROUNDED:
+        for got, right in zip(flat(out), exact, strict=True):
+            assert error(got, right, dtype) <= 0.5
+
+
+def exact_table(name: str, dtype: str) -> Callable[[Any, Any], Any] | None:
+    if name in arithmetic.COMPARISONS:
+        return arithmetic.COMPARISONS[name]
+    if dtype == "bool":
+        return arithmetic.BOOL_BINARY[name]
+    table: Any = arithmetic.INTEGER_BINARY if dtype in INTEGERS else arithmetic.FLOAT_BINARY
+    work = table.get(name)
+    return None if work is None else lambda a, b: work(a, b, dtype)
+
+
+def either_zero(name: str, got: list[Any], right: list[Any]) -> list[Any]:
+    """maximum and minimum may choose either zero."""
+    if name not in ("maximum", "minimum"):
+        return right
+    return [(each, -each) if each == 0 and isinstance(each, float) else each for each in right]
+
+
+def check_pairs(name: str, dtype: str, a: list[Any], b: list[Any], out: Any) -> None:
+    assert_dtype(out, BINARY[name].result_of(dtype))
+    work = exact_table(name, dtype)
+    if work is not None:
+        right = [work(x, y) for x, y in zip(a, b, strict=True)]
+        assert_elements(flat(out), either_zero(name, flat(out), right), a, b)
+        return
+    function = real_functions.REAL_BINARY[name]
+    exact = [function(x, y) for x, y in zip(a, b, strict=True)]
+    if name != "logaddexp":
+        assert_within(flat(out), exact, dtype, name, a, b)
+        return
+    for x, y, got, value in zip(a, b, flat(out), exact, strict=True):
+        if isinstance(value, float):
+            assert same(got, value) or (got == 0 and value == 0), (x, y, got)
+        else:  # the sum max + log1p(...) may cancel: the error is relative to its larger term
+            largest = max(abs(x) if math.isfinite(x) else 0, abs(y) if math.isfinite(y) else 0, 1)
+            room = 2.0 * largest * 2.0 ** -(real_functions.precision_of(dtype) - 1)
+            assert abs(got - float(value)) <= room or error(got, value, dtype) <= 2, (x, y, got)
+
+
+@pytest.mark.parametrize("dtype", [name for name in BINARY["equal"].dtypes if name not in COMPLEX])
+@pytest.mark.parametrize("name", BINARY)
+def test_binary_functions_of_all_pairs(name: str, dtype: str) -> None:
+    if dtype not in BINARY[name].dtypes:
+        with pytest.raises(TypeError, match=dtype):
+            apply(name, gapless(samples(dtype), dtype), gapless(samples(dtype), dtype))
+        return
+    a, b = pairs(dtype)
+    check_pairs(name, dtype, a, b, apply(name, gapless(a, dtype), gapless(b, dtype)))
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_unary_functions_refuse_other_dtypes(name: str) -> None:
+    for dtype in UNARY[name].refused:
+        with pytest.raises(TypeError, match=dtype) as caught:
+            apply(name, refarray.zeros(3, dtype=dtype))
+        assert name in str(caught.value)
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_binary_functions_refuse_other_dtypes(name: str) -> None:
+    for dtype in BINARY[name].refused:
+        x = refarray.zeros(3, dtype=dtype)
+        with pytest.raises(TypeError, match=dtype) as caught:
+            apply(name, x, x)
+        assert name in str(caught.value)
+
+
+CLIP_CASES: list[tuple[Any, Any]] = [(None, None), (2, None), (None, 3), (2, 7), (-0.0, 2.5)]
+
+
+@pytest.mark.parametrize(
+    "dtype", [name for name in UNARY["positive"].dtypes if name not in COMPLEX]
+)
+def test_clip(dtype: str) -> None:
+    values = samples(dtype)
+    x = gapless(values, dtype)
+    for low, high in CLIP_CASES:
+        if isinstance(low, float) and dtype in INTEGERS:
+            continue
+        out = refarray.clip(x, low, high)
+        arrays = [None if v is None else refarray.asarray(v, dtype=dtype) for v in (low, high)]
+        right = [clipped(v, low, high) for v in values]
+        for each in (out, refarray.clip(x, min=low, max=high), refarray.clip(x, *arrays)):
+            assert_dtype(each, dtype)
+            got = flat(each)
+            assert [g == r or (g != g and r != r) for g, r in zip(got, right, strict=True)] == [
+                True
+            ] * len(right), (low, high, got)
+
+
+def clipped(value: Any, low: Any, high: Any) -> Any:
+    if value != value:
+        return value
+    value = value if high is None else min(value, high)
+    return value if low is None else max(value, low)
+
+
+def test_clip_propagates_nan_of_its_limits_and_broadcasts_them() -> None:
+    for dtype in REAL_FLOATS:
+        nan = refarray.asarray(math.nan, dtype=dtype)
+        x = refarray.asarray([0.0, 1.0, 5.0], dtype=dtype)
+        assert [math.isnan(v) for v in refarray.clip(x, nan, None).tolist()] == [True] * 3
+        assert [math.isnan(v) for v in refarray.clip(x, None, nan).tolist()] == [True] * 3
+        low = refarray.asarray([[0.5], [2.0]], dtype=dtype)
+        assert refarray.clip(x, low, None).tolist() == [[0.5, 1.0, 5.0], [2.0, 2.0, 5.0]]

@@ -1,0 +1,159 @@
+"""Long reductions and scans: the same bits for every layout, order of axes and thread count."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from oracles.formats import INTEGERS, limits, wrapped
+from oracles.layouts import misaligned, text
+from oracles.promotion import accumulated
+
+import refarray
+
+xp: Any = refarray
+NAMES = ("sum", "prod", "mean", "var", "std", "min", "max", "argmin", "argmax", "count_nonzero")
+DTYPES = ("float32", "float64", "float16", "int32", "complex64")
+
+
+@pytest.fixture(params=[1, 3])
+def threads(request: pytest.FixtureRequest) -> Iterator[int]:
+    before = refarray.get_copy_threads()
+    refarray.set_copy_threads(request.param)
+    yield request.param
+    refarray.set_copy_threads(before)
+
+
+def numbers(dtype: str, count: int) -> list[Any]:
+    source = random.Random(dtype)
+    if dtype in INTEGERS:
+        low, high = limits(dtype)
+        return [source.randint(low, high) for _ in range(count)]
+    if dtype.startswith("complex"):
+        return [complex(source.gauss(0, 1), source.gauss(0, 1)) for _ in range(count)]
+    return [source.gauss(1, 0.01) for _ in range(count)]
+
+
+def forms(x: Any) -> Iterator[tuple[str, Any]]:
+    """The same two-dimensional array in other layouts."""
+    rows, columns = x.shape
+    spread = xp.zeros((rows, 2 * columns), dtype=x.dtype)[:, ::2]
+    spread[...] = x
+    yield "gaps", spread
+    yield "permuted", x.T.copy().T
+    yield "reversed", xp.flip(xp.flip(x).copy())
+    yield "misaligned", misaligned(x)
+
+
+def takes(name: str, dtype: str) -> bool:
+    if dtype.startswith("complex"):
+        return name in ("sum", "prod", "mean", "count_nonzero")
+    return name not in ("mean", "var", "std") or dtype not in INTEGERS
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_bits_do_not_depend_on_layout_or_threads(dtype: str) -> None:
+    shape = (211, 307)
+    x = xp.asarray(numbers(dtype, 211 * 307), dtype=dtype).reshape(shape)
+    before = refarray.get_copy_threads()
+    wanted: dict[Any, str] = {}
+    try:
+        for threads in (1, 3):
+            refarray.set_copy_threads(threads)
+            for name, axis in itertools.product(NAMES, (None, 0, 1)):
+                if not takes(name, dtype):
+                    continue
+                out = getattr(xp, name)(x, axis=axis)
+                expected = wanted.setdefault((name, axis), text(out))
+                assert text(out) == expected, (name, axis, threads)
+                for label, y in forms(x):
+                    got = text(getattr(xp, name)(y, axis=axis))
+                    assert got == expected, (name, axis, threads, label)
+    finally:
+        refarray.set_copy_threads(before)
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "max", "prod"])
+def test_reduced_axes_may_come_in_any_order(name: str) -> None:
+    x = xp.asarray(numbers("float64", 24 * 35 * 33)).reshape((24, 35, 33))
+    for axes in ((0, 1), (0, 2), (1, 2), (0, 1, 2)):
+        expected = text(getattr(xp, name)(x, axis=axes))
+        for order in itertools.permutations(axes):
+            assert text(getattr(xp, name)(x, axis=order)) == expected
+            signed = tuple(a - 3 for a in order)
+            assert text(getattr(xp, name)(x, axis=signed)) == expected
+    moved = xp.permute_dims(xp.permute_dims(x, (2, 0, 1)).copy(), (1, 2, 0))
+    axis: Any
+    for axis in (None, 0, 1, 2, (0, 1), (0, 2), (1, 2)):
+        assert text(getattr(xp, name)(moved, axis=axis)) == text(getattr(xp, name)(x, axis=axis))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_long_sums_are_accurate(dtype: str, threads: int) -> None:
+    """A pairwise sum errs by a few times log2(n) units, one in a row by n."""
+    values = xp.asarray(numbers(dtype, 400_000), dtype=dtype)
+    elements = values.tolist()
+    eps = 2.0 ** (-23 if dtype == "float32" else -52)
+    exact = math.fsum(elements)
+    size = math.fsum(map(abs, elements))
+    assert abs(xp.sum(values).item() - exact) <= 40 * eps * size
+    assert abs(xp.mean(values).item() - exact / len(elements)) <= 40 * eps * size / len(elements)
+    mean = exact / len(elements)
+    spread = math.fsum((v - mean) ** 2 for v in elements) / len(elements)
+    assert abs(xp.var(values).item() - spread) <= 100 * eps * spread
+    assert abs(xp.std(values).item() - math.sqrt(spread)) <= 100 * eps * math.sqrt(spread)
+    ones = xp.ones((2**24 + 5,), dtype=dtype) if dtype == "float32" else xp.ones((1000, 301))
+    assert xp.sum(ones).item() == float(2**24 + 5 if dtype == "float32" else 301_000) or (
+        dtype == "float32" and abs(xp.sum(ones).item() - 2**24 - 5) <= 2
+    )
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_long_integer_sums_wrap(dtype: str, threads: int) -> None:
+    values = numbers(dtype, 100_003)
+    x = xp.asarray(values, dtype=dtype)
+    wide = accumulated(dtype)
+    assert xp.sum(x).item() == wrapped(sum(values), wide)
+    assert xp.max(x).item() == max(values) and xp.min(x).item() == min(values)
+    assert xp.argmax(x).item() == values.index(max(values))
+    assert xp.argmin(x).item() == values.index(min(values))
+    odd = [v | 1 for v in values]
+    product = 1
+    for v in odd:
+        product = wrapped(product * v, wide)
+    assert xp.prod(xp.asarray(odd, dtype=dtype)).item() == product
+    running = list(itertools.accumulate(values, lambda a, b: wrapped(a + b, wide)))
+    assert xp.cumulative_sum(x).tolist() == running
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "uint8"])
+def test_extremes_at_every_place(dtype: str) -> None:
+    count = 300
+    for place in range(0, count, 7):
+        values = [5] * count
+        values[place] = 9
+        values[(place + 150) % count] = 1
+        x = xp.asarray(values, dtype=dtype)
+        for y in (x, xp.asarray([v for v in values for _ in (0, 1)], dtype=dtype)[::2]):
+            assert xp.argmax(y).item() == place and xp.max(y).item() == 9
+            assert xp.argmin(y).item() == (place + 150) % count and xp.min(y).item() == 1
+            assert xp.any(y == 9).item() and not xp.all(y == 5).item()
+            assert xp.count_nonzero(y - xp.asarray(5, dtype=dtype)).item() == 2
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+def test_scans_do_not_depend_on_layout_or_threads(dtype: str, threads: int) -> None:
+    x = xp.asarray(numbers(dtype, 101 * 307), dtype=dtype).reshape((101, 307))
+    for name, axis in itertools.product(("cumulative_sum", "cumulative_prod"), (0, 1)):
+        expected = text(getattr(xp, name)(x, axis=axis))
+        for label, y in forms(x):
+            assert text(getattr(xp, name)(y, axis=axis)) == expected, (name, axis, label)
+        rows = x if axis == 1 else x.T
+        for index in (0, 50, 100):
+            line = getattr(xp, name)(rows[index]).tolist()
+            whole = getattr(xp, name)(x, axis=axis)
+            assert repr((whole[index] if axis == 1 else whole[:, index]).tolist()) == repr(line)

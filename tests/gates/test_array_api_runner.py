@@ -1,0 +1,92 @@
+"""The runner of the official array API suite: what breaks the ratchet, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.gates import load_gate
+
+
+@pytest.fixture(scope="module")
+def gate() -> Any:
+    return load_gate("array_api_tests")
+
+
+REPORT = {
+    "collectors": [
+        {"nodeid": "tests/test_b.py", "outcome": "failed"},
+        {"nodeid": "tests/test_a.py", "outcome": "passed"},
+    ],
+    "tests": [
+        {"nodeid": "tests/test_a.py::test_1", "outcome": "passed"},
+        {"nodeid": "tests/test_a.py::test_2", "outcome": "failed"},
+        {"nodeid": "tests/test_a.py::test_3", "outcome": "skipped"},
+    ],
+}
+
+
+def test_outcomes_list_every_id_and_every_file_that_cannot_be_collected(gate: Any) -> None:
+    assert gate.outcomes(REPORT) == {
+        "tests/test_b.py": "not collected",
+        "tests/test_a.py::test_1": "passed",
+        "tests/test_a.py::test_2": "failed",
+        "tests/test_a.py::test_3": "skipped",
+    }
+
+
+def test_every_id_of_the_ratchet_must_pass(gate: Any) -> None:
+    results = gate.outcomes(REPORT)
+    assert gate.judge(results, ["tests/test_a.py::test_1"], False) == []
+    names = [f"tests/test_a.py::test_{i}" for i in (1, 2, 3)]
+    assert gate.judge(results, [*names, "tests/test_b.py::test_4"], False) == [
+        "failed, but must pass: tests/test_a.py::test_2",
+        "skipped, but must pass: tests/test_a.py::test_3",
+        "not collected, but must pass: tests/test_b.py::test_4",
+    ]
+    assert gate.judge(results, ["tests/test_b.py::test_4"], True) == []
+
+
+def test_the_ratchet_is_rewritten_in_order(
+    gate: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gate, "ROOT", tmp_path)
+    monkeypatch.setattr(gate, "RATCHET", tmp_path / "ids.txt")
+    assert gate.read_ratchet() == []
+    gate.write_ratchet(["b::2", "a::1"])
+    assert gate.read_ratchet() == ["a::1", "b::2"]
+
+
+def test_the_recorded_ids_are_sorted_and_unique(gate: Any) -> None:
+    names = gate.read_ratchet()
+    assert names == sorted(set(names)) and len(names) > 100
+
+
+def test_folders_that_are_no_suite_are_refused(gate: Any, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="no checkout of array-api-tests"):
+        gate.check_suite(tmp_path)
+    (tmp_path / "array_api_tests").mkdir()
+    (tmp_path / "array_api_tests" / "stubs.py").touch()
+    with pytest.raises(SystemExit, match="has no stubs of 2025.12"):
+        gate.check_suite(tmp_path)
+    (tmp_path / "array-api" / "src" / "array_api_stubs" / "_2025_12").mkdir(parents=True)
+    gate.check_suite(tmp_path)
+
+
+def test_a_suite_inside_the_repository_is_refused(
+    gate: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside = tmp_path / "suite"
+    (inside / "array_api_tests").mkdir(parents=True)
+    (inside / "array_api_tests" / "stubs.py").touch()
+    (inside / "array-api" / "src" / "array_api_stubs" / "_2025_12").mkdir(parents=True)
+    monkeypatch.setattr(gate, "ROOT", tmp_path)
+    with pytest.raises(SystemExit, match="inside the repository"):
+        gate.check_suite(inside)
+
+
+def test_arguments_after_two_dashes_go_to_pytest(gate: Any) -> None:
+    given = gate.parse(["folder", "--write", "--", "-k", "add", "file.py"])
+    assert (given.suite, given.write) == (Path("folder"), True)
+    assert given.pytest == ["-k", "add", "file.py"]

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Runs the official suite of the array API standard on refarray: `array_api_tests.py FOLDER`.
+
+FOLDER is a checkout of array-api-tests outside this repository; its folder array-api holds a
+checkout of the standard. The suite runs in an environment of its own without NumPy. Every id in
+tests/array_api/passing_ids.txt must pass; --write replaces that list by the ids that pass now.
+--package FOLDER takes a package that is already built; arguments after -- go to pytest, which then
+runs only what they name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from common import ROOT, build, environment, print_loaded, quiet, say
+
+VERSION = "2025.12"
+RATCHET = ROOT / "tests" / "array_api" / "passing_ids.txt"
+WORK = ROOT / "build" / "array-api-tests"
+PYTHON = WORK / "env" / "bin" / "python"
+REQUIRES = ("pytest>=8", "hypothesis>=6.151", "ndindex>=1.8", "pytest-json-report")
+OMIT = ("log", "streams", "warnings", "keywords", "traceback")
+
+
+def check_suite(folder: Path) -> None:
+    """Exits with what is missing if the folder is not a complete checkout of the suite."""
+    stubs = folder / "array-api" / "src" / "array_api_stubs"
+    if not (folder / "array_api_tests" / "stubs.py").is_file():
+        sys.exit(f"{folder} is no checkout of array-api-tests: it has no array_api_tests/stubs.py")
+    if not (stubs / f"_{VERSION.replace('.', '_')}").is_dir():
+        sys.exit(f"{folder / 'array-api'} has no stubs of {VERSION}; check the standard out there")
+    if folder.resolve().is_relative_to(ROOT):
+        sys.exit(f"{folder} is inside the repository, which stores no source of another project")
+
+
+def install() -> None:
+    """Creates the environment of the suite, again if its requirements have changed."""
+    stamp = PYTHON.parents[1] / "ready"
+    if not stamp.exists() or stamp.read_text(encoding="utf-8") != " ".join(REQUIRES):
+        say(f"environment in {PYTHON.parents[1].relative_to(ROOT)}: {', '.join(REQUIRES)}")
+        quiet([sys.executable, "-m", "venv", "--clear", PYTHON.parents[1]])
+        quiet([PYTHON, "-m", "pip", "--disable-pip-version-check", "-q", "install", *REQUIRES])
+        stamp.write_text(" ".join(REQUIRES), encoding="utf-8")
+    with_numpy = subprocess.run([PYTHON, "-c", "import numpy"], capture_output=True, check=False)
+    if with_numpy.returncode == 0:
+        sys.exit(f"{PYTHON} can import NumPy; the suite must run without it")
+
+
+def run(suite: Path, variables: dict[str, str], more: list[str]) -> tuple[dict[str, Any], str]:
+    """Runs the suite; returns pytest's report and the last line of its output."""
+    report = WORK / "report.json"
+    report.unlink(missing_ok=True)
+    command: list[str | Path] = [
+        *(PYTHON, "-X", "faulthandler", "-m", "pytest"),
+        *(more or ["array_api_tests"]),
+        *("-q", "--tb=short"),
+        *("--hypothesis-disable-deadline", "--continue-on-collection-errors"),
+        *("-p", "no:cacheprovider"),
+        *("--json-report", f"--json-report-file={report}", "--json-report-omit", *OMIT),
+    ]
+    own = {"ARRAY_API_TESTS_MODULE": "refarray", "ARRAY_API_TESTS_VERSION": VERSION}
+    log = WORK / "log.txt"
+    with log.open("w", encoding="utf-8") as file:
+        done = subprocess.run(
+            command,
+            cwd=suite,
+            env={**variables, **own, "HYPOTHESIS_STORAGE_DIRECTORY": str(WORK / "hypothesis")},
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+    lines = log.read_text(encoding="utf-8").strip().splitlines() or [""]
+    if not report.exists():
+        sys.exit("\n".join([*lines[-30:], f"exit status {done.returncode}; no report was written"]))
+    return json.loads(report.read_text(encoding="utf-8")), lines[-1]
+
+
+def outcomes(report: dict[str, Any]) -> dict[str, str]:
+    """The outcome of every id: passed, failed, skipped, error, xfailed or xpassed; files that
+    cannot be collected count as ids."""
+    collected = {test["nodeid"]: test["outcome"] for test in report["tests"]}
+    files = report.get("collectors", [])
+    broken = {file["nodeid"]: "not collected" for file in files if file["outcome"] == "failed"}
+    return {**broken, **collected}
+
+
+def read_ratchet() -> list[str]:
+    if not RATCHET.exists():
+        return []
+    lines = RATCHET.read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def write_ratchet(passing: list[str]) -> None:
+    head = f"# Ids of array-api-tests that pass with {VERSION}; `make array-api-tests` fails if one"
+    text = "\n".join([f"{head} does not.", *sorted(passing)])
+    RATCHET.write_text(text + "\n", encoding="utf-8")
+    say(f"{len(passing)} ids written to {RATCHET.relative_to(ROOT)}")
+
+
+def judge(results: dict[str, str], must_pass: list[str], partial: bool) -> list[str]:
+    """What breaks the ratchet; in a partial run, ids that were not collected do not."""
+    problems = []
+    for name in must_pass:
+        outcome = results.get(name)
+        if outcome is None and not partial:
+            problems.append(f"not collected, but must pass: {name}")
+        elif outcome not in (None, "passed"):
+            problems.append(f"{outcome}, but must pass: {name}")
+    return problems
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("suite", type=Path)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--package", type=Path)
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    given = parser.parse_args(arguments[:end])
+    given.pytest = arguments[end + 1 :]
+    return given
+
+
+def main(arguments: list[str]) -> int:
+    given = parse(arguments)
+    check_suite(given.suite)
+    install()
+    if given.package is None:
+        folder = build("array-api-tests/build", options=["-DREFARRAY_TESTS=OFF"])
+        variables = environment(folder)
+        print_loaded(folder, variables, PYTHON)
+    else:
+        variables = {**os.environ, "PYTHONPATH": str(given.package.resolve())}
+    report, last = run(given.suite, variables, given.pytest)
+    results = outcomes(report)
+    say("ids that do not pass")
+    for name, outcome in results.items():
+        if outcome != "passed":
+            print(f"{outcome}: {name}")
+    passing = [name for name, outcome in results.items() if outcome == "passed"]
+    must_pass = read_ratchet()
+    problems = [] if given.write else judge(results, must_pass, bool(given.pytest))
+    for problem in problems:
+        print(f"FAILED: {problem}")
+    counts = ", ".join(f"{count} {outcome}" for outcome, count in Counter(results.values()).items())
+    new = len(set(passing) - set(must_pass))
+    print(f"{len(results)} ids: {counts}; {len(must_pass)} must pass, {new} more do")
+    print(last)
+    if given.write:
+        write_ratchet(passing)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
