@@ -1,5 +1,5 @@
-"""The gates `coverage` and `trust`: reading gcovr's reports, reasons for unreached lines, results of
-other gates; and the test files that gates name."""
+"""The gates `coverage` and `trust`: reading gcovr's reports, reasons for unreached lines, results
+of other gates; and the test files that gates name."""
 
 from __future__ import annotations
 

@@ -17,7 +17,16 @@ from . import arrays, computations, devices, exchange
 from .devices import NEEDS_DRIVER
 from .recipe import RECIPES, Recipe, capsule, recipe
 
-__all__ = ["NEEDS_DRIVER", "RECIPES", "Recipe", "arrays", "computations", "devices", "exchange", "public_calls"]
+__all__ = [
+    "NEEDS_DRIVER",
+    "RECIPES",
+    "Recipe",
+    "arrays",
+    "computations",
+    "devices",
+    "exchange",
+    "public_calls",
+]
 
 # --- written in Python ---
 

@@ -183,7 +183,9 @@ def test_public_functions_of_the_standard_are_checked() -> None:
 
 
 @pytest.mark.req("AAPI-01", "AAPI-02", "PROD-01")
-@pytest.mark.parametrize("name", sorted(set(STANDARD_METHODS) - {"__array_namespace__", "__matmul__"}))
+@pytest.mark.parametrize(
+    "name", sorted(set(STANDARD_METHODS) - {"__array_namespace__", "__matmul__"})
+)
 def test_standard_methods_have_standard_signatures(name: str) -> None:
     check_signature(getattr(refarray.Array, name), STANDARD_METHODS[name])
 
