@@ -130,6 +130,8 @@ gate-test-long: $(VENV)/package $(VENV)/test ## a million races on each kind of 
 	$(BIN)/python -m pytest -q --long=10 --durations=3 $(shell grep -l 'import.* settings' tests/*/test_*.py)
 	echo "== every simulated driver, and every driver call that can fail"
 	$(BIN)/python -m pytest -q --long=2 --durations=3 -m long tests/devices/test_gpu.py tests/devices/test_gpu_faults.py
+	echo "== functions of every 16-bit floating-point number"
+	$(BIN)/python -m pytest -q --long=2 --durations=3 -m long tests/array_api
 
 gate-test-partners: $(VENV)/pip ## heavy partners, and the calls of 80 libraries, in environments of their own (12 GB); PARTNER=polars runs one, UPDATE=1 records the calls' outcomes
 	$(BIN)/python tools/gates/partners $(if $(UPDATE),--update) $(PARTNER)
