@@ -23,6 +23,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from typing_extensions import Buffer, CapsuleType
 
+from refarray._set_results import UniqueAll, UniqueCounts, UniqueInverse
+
 __version__: Final[str]
 
 @type_check_only
@@ -50,7 +52,7 @@ _Operand: TypeAlias = Array | complex  # an array, or a bool, int, float or comp
 _Nested: TypeAlias = _Number | Sequence[_Nested]
 _Shape: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 _Indices: TypeAlias = Array | list[Any] | NDArray[Any]
-_Key: TypeAlias = SupportsIndex | slice | EllipsisType | None | _Indices
+_Key: TypeAlias = SupportsIndex | slice | EllipsisType | _Indices | None
 
 @type_check_only
 class SupportsStream(Protocol):
@@ -424,6 +426,37 @@ def tile(x: Array, repetitions: SupportsIndex | Sequence[SupportsIndex], /) -> A
 def tril(x: Array, /, *, k: SupportsIndex = 0) -> Array: ...
 def triu(x: Array, /, *, k: SupportsIndex = 0) -> Array: ...
 def unstack(x: Array, /, *, axis: SupportsIndex = 0) -> tuple[Array, ...]: ...
+def argsort(
+    x: Array,
+    /,
+    *,
+    axis: SupportsIndex = -1,
+    descending: builtins.bool = False,
+    stable: builtins.bool = True,
+) -> Array: ...
+def isin(
+    x1: Array | complex, x2: Array | complex, /, *, invert: builtins.bool = False
+) -> Array: ...
+def searchsorted(
+    x1: Array,
+    x2: Array | float,
+    /,
+    *,
+    side: Literal["left", "right"] = "left",
+    sorter: Array | None = None,
+) -> Array: ...
+def sort(
+    x: Array,
+    /,
+    *,
+    axis: SupportsIndex = -1,
+    descending: builtins.bool = False,
+    stable: builtins.bool = True,
+) -> Array: ...
+def unique_all(x: Array, /) -> UniqueAll: ...
+def unique_counts(x: Array, /) -> UniqueCounts: ...
+def unique_inverse(x: Array, /) -> UniqueInverse: ...
+def unique_values(x: Array, /) -> Array: ...
 def copy(x: Array, /) -> Array: ...
 def empty(
     shape: _Shape, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None

@@ -23,6 +23,8 @@ extern PyMethodDef kDeviceFunctions[];        // devices/devices.cpp: private
 extern PyMethodDef kInspectFunctions[];       // module/inspect.cpp: private
 extern PyMethodDef kPickleFunctions[];        // array/pickle.cpp: private
 extern PyMethodDef kSelectionFunctions[];     // namespace/selection.cpp: where, clip
+extern PyMethodDef kSortingFunctions[];       // namespace/sorting.cpp: sort, argsort, searchsorted
+extern PyMethodDef kSetFunctions[];           // namespace/sets.cpp: isin, unique_all …
 extern PyMethodDef kTakingFunctions[];        // indexing/taking.cpp: take, nonzero …
 extern PyMethodDef kJoiningFunctions[];       // manipulation/joining.cpp: concat, stack, unstack
 extern PyMethodDef kRepeatingFunctions[];     // manipulation/repeating.cpp: repeat, roll, tile

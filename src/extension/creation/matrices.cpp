@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/ops/gather.hpp"
-#include "core/ops/triangle.hpp"
+#include "core/indexing/gather.hpp"
+#include "core/indexing/triangle.hpp"
 #include "extension/array/conversions.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"

@@ -7,8 +7,8 @@
 
 #include "core/copy/copy.hpp"
 #include "core/error.hpp"
-#include "core/ops/gather.hpp"
-#include "core/ops/mask.hpp"
+#include "core/indexing/gather.hpp"
+#include "core/indexing/mask.hpp"
 #include "extension/array/conversions.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"

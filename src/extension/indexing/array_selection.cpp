@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/ops/mask.hpp"
+#include "core/indexing/mask.hpp"
 #include "extension/array/conversions.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/signals.hpp"

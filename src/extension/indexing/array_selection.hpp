@@ -8,7 +8,7 @@
 
 #include "core/array.hpp"
 #include "core/error.hpp"
-#include "core/ops/gather.hpp"
+#include "core/indexing/gather.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/ref.hpp"
 #include "extension/module/state.hpp"

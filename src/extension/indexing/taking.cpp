@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/indexing/gather.hpp"
+#include "core/indexing/mask.hpp"
 #include "core/ops/elementwise.hpp"
-#include "core/ops/gather.hpp"
-#include "core/ops/mask.hpp"
 #include "extension/array/conversions.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "core/ops/gather.hpp"
+#include "core/indexing/gather.hpp"
 #include "extension/array/conversions.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"

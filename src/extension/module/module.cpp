@@ -48,14 +48,19 @@ void add_dtypes(PyObject* module, State& state) {
 }
 
 void add_functions(PyObject* module) {
-  for (PyMethodDef* table : {kCreationFunctions,      kManipulationFunctions,  kCopyFunctions,
-                             kBufferFunctions,        kInterfaceFunctions,     kImportFunctions,
-                             kExportFunctions,        kInspectFunctions,       kPickleFunctions,
-                             kCopySettingFunctions,   kCopyBenchmarkFunctions, kStreamFunctions,
-                             kDeviceFunctions,        kSelectionFunctions,     kDtypeFunctions,
-                             elementwise_functions(), kTakingFunctions,        kJoiningFunctions,
-                             kRepeatingFunctions,     kBroadcastingFunctions,  kMatrixFunctions,
-                             kLinspaceFunctions,      reduction_functions(),   kScanFunctions}) {
+  for (PyMethodDef* table : {kCreationFunctions,      kManipulationFunctions,
+                             kCopyFunctions,          kBufferFunctions,
+                             kInterfaceFunctions,     kImportFunctions,
+                             kExportFunctions,        kInspectFunctions,
+                             kPickleFunctions,        kCopySettingFunctions,
+                             kCopyBenchmarkFunctions, kStreamFunctions,
+                             kDeviceFunctions,        kSelectionFunctions,
+                             kDtypeFunctions,         elementwise_functions(),
+                             kTakingFunctions,        kJoiningFunctions,
+                             kRepeatingFunctions,     kBroadcastingFunctions,
+                             kMatrixFunctions,        kLinspaceFunctions,
+                             reduction_functions(),   kScanFunctions,
+                             kSortingFunctions,       kSetFunctions}) {
     check(PyModule_AddFunctions(module, table));
   }
 }

@@ -40,8 +40,10 @@ inline constexpr char kClipDoc[] =
     "clip(x, /, min=None, max=None)\n--\n\n"
     "Each element of x, but not less than min and not more than max.\n\n"
     "x is an array of a real-valued dtype; min and max are Python numbers, arrays of the same\n"
-    "dtype, or None for no limit; all three broadcast. Where min is greater than max the result is\n"
-    "min. NaN in any of the three gives NaN. Returns a new array of x's dtype. Raises TypeError for\n"
+    "dtype, or None for no limit; all three broadcast. Where min is greater than max the result "
+    "is\n"
+    "min. NaN in any of the three gives NaN. Returns a new array of x's dtype. Raises TypeError "
+    "for\n"
     "other dtypes, ValueError if the shapes do not broadcast.\n\n"
     "Array API standard, elementwise functions: clip.";
 

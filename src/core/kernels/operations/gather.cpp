@@ -1,7 +1,7 @@
 // Kernels of indexing: gather, scatter, and what masks select, by the size of an element.
 #include "core/kernels/operations/gather.hpp"
 
-#include <algorithm>
+#include <array>
 
 #include "core/kernels/operations/operations.hpp"
 #include "core/kernels/vector.hpp"
@@ -40,7 +40,7 @@ inline std::int64_t product(std::int64_t a, std::int64_t b) noexcept {  // of an
 std::int64_t add_term(const IndexTerm& term) noexcept {
   constexpr std::int64_t kBlock = 256;  // checked, then used
   for (std::int64_t begin = 0; begin < term.count; begin += kBlock) {
-    const std::int64_t end = std::min(term.count, begin + kBlock);
+    const std::int64_t end = min(term.count, begin + kBlock);
     bool is_bad = false;
     for (std::int64_t i = begin; i < end; ++i)
       is_bad |= term.index[i] < term.low || term.index[i] >= term.extent;
@@ -66,7 +66,7 @@ std::int64_t count_set(const std::byte* mask, std::int64_t count) noexcept {
   std::int64_t total = 0;
   std::int64_t i = 0;
   while (i + kWide <= count) {
-    const std::int64_t end = std::min(count - kWide, i + 254 * kWide);  // a lane counts to 255
+    const std::int64_t end = min(count - kWide, i + 254 * kWide);  // a lane counts to 255
     Lanes sums{};
     for (; i <= end; i += kWide) {
       Lanes bytes;  // load() would return a vector, which the ABI of the plain level lacks
@@ -131,17 +131,79 @@ std::int64_t positions(std::int64_t* out, std::int64_t limit, const std::byte* m
   });
 }
 
+#if defined(__AVX2__)
+/// For each set of eight 4-byte words, or of four 8-byte ones, the 4-byte words in the order that
+/// brings those of the set to the front.
+template <int kBytes>
+constexpr auto kFrontOrders = [] {
+  constexpr unsigned kWords = 32 / kBytes;
+  std::array<std::uint64_t, 1U << kWords> out{};
+  for (unsigned set = 0; set < out.size(); ++set) {
+    int to = 0;
+    for (unsigned word = 0; word < kWords; ++word) {
+      if ((set >> word & 1) == 0) continue;
+      for (unsigned part = 0; part < kBytes / 4; ++part)
+        out[set] |= std::uint64_t{word * (kBytes / 4) + part} << (8 * to++);
+    }
+  }
+  return out;
+}();
+
+/// Copies the words of a set of `32 / kBytes`, and writes whole vectors.
+template <int kBytes>
+[[gnu::always_inline]] inline void select_vector(std::byte* dst, const std::byte* src,
+                                                 unsigned set) noexcept {
+  const auto bytes = static_cast<long long>(kFrontOrders<kBytes>[set]);
+  const __m256i order = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(bytes));
+  const __m256i words = _mm256_loadu_si256(reinterpret_cast<const __m256i_u*>(src));
+  _mm256_storeu_si256(reinterpret_cast<__m256i_u*>(dst), _mm256_permutevar8x32_epi32(words, order));
+}
+
+/// As select(), but leaves the last elements: returns how many it has looked at.
+template <int kBytes>
+std::int64_t select_vectors(std::byte* dst, std::int64_t limit, const std::byte* src,
+                            const std::byte* mask, std::int64_t count,
+                            std::int64_t& taken) noexcept {
+  std::int64_t i = 0;
+  for (; i + 8 <= count && taken + 8 <= limit; i += 8) {
+    // The product moves bit 8 j to bit 56 + j.
+    const std::uint64_t ones = ones_where_set(load<std::uint64_t>(mask + i));
+    const auto set = static_cast<unsigned>(ones * 0x0102'0408'1020'4080U >> 56);
+    if constexpr (kBytes == 4) {
+      select_vector<4>(dst + taken * 4, src + i * 4, set);
+    } else {
+      select_vector<8>(dst + taken * 8, src + i * 8, set & 15);
+      const std::int64_t in_half = __builtin_popcount(set & 15);
+      select_vector<8>(dst + (taken + in_half) * 8, src + (i + 4) * 8, set >> 4);
+    }
+    taken += __builtin_popcount(set);
+  }
+  return i;
+}
+#endif
+
 template <int kBytes>
 std::int64_t select(std::byte* dst, std::int64_t limit, const std::byte* src, const std::byte* mask,
                     std::int64_t count) noexcept {
-  return each_set(
-      mask, count, limit,
-      [=](std::int64_t i, std::int64_t n) {
-        __builtin_memcpy(dst + n * kBytes, src + i * kBytes, kBytes);
-      },
-      [=](std::int64_t i, std::int64_t n) {
-        __builtin_memcpy(dst + n * kBytes, src + i * kBytes, 8 * kBytes);
-      });
+  std::int64_t taken = 0;
+#if defined(__AVX2__)
+  if constexpr (kBytes == 4 || kBytes == 8) {
+    const std::int64_t done = select_vectors<kBytes>(dst, limit, src, mask, count, taken);
+    dst += taken * kBytes;
+    limit -= taken;
+    src += done * kBytes;
+    mask += done;
+    count -= done;
+  }
+#endif
+  return taken + each_set(
+                     mask, count, limit,
+                     [=](std::int64_t i, std::int64_t n) {
+                       __builtin_memcpy(dst + n * kBytes, src + i * kBytes, kBytes);
+                     },
+                     [=](std::int64_t i, std::int64_t n) {
+                       __builtin_memcpy(dst + n * kBytes, src + i * kBytes, 8 * kBytes);
+                     });
 }
 
 }  // namespace

@@ -20,12 +20,14 @@ using ElementwiseFunction = void (*)(std::byte* out, const std::byte* const* in,
                                      unsigned scalars) noexcept;
 
 struct Gathering;  // gather.hpp
+struct Sorting;    // sort.hpp
 
 /// Dtypes are indices into kScalars, below 13. nullptr: the operation has no kernel for the dtype.
 struct Operations {
   ElementwiseFunction (*elementwise)(Elementwise operation, int dtype) noexcept;
   Reductions reductions;
   const Gathering* gathering;
+  const Sorting* sorting;
 };
 
 }  // namespace refarray::core::kernels

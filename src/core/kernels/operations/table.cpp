@@ -24,11 +24,13 @@ void deviate(std::byte* values, const std::byte* means, std::int64_t mean_step,
 void square_root(std::byte* values, std::int64_t count) noexcept;
 
 extern const Gathering kGathering;  // gather.cpp
+extern const Sorting kSorting;      // sort.cpp
 
 extern const Operations kOperations;
 const Operations kOperations{
     &elementwise,
     {&fold_kernels, &search_kernels, &scan_kernel, {&divide, &deviate, &square_root}},
-    &kGathering};
+    &kGathering,
+    &kSorting};
 
 }  // namespace refarray::core::kernels::REFARRAY_OPERATIONS

@@ -1,5 +1,5 @@
 // Masks: counting, selecting, and the places of what is True.
-#include "core/ops/mask.hpp"
+#include "core/indexing/mask.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,5 @@
 // Gather and scatter: offsets from index arrays, and the walk over the axes around them.
-#include "core/ops/gather.hpp"
+#include "core/indexing/gather.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -55,9 +55,8 @@ bool add_index(const Array& offsets, const AxisIndex& index, Extents shape, int 
   constexpr std::int64_t kPiece = kPieceBytes / 8;
   for (std::int64_t at = 0; at < checked; at += kPiece) {
     const std::int64_t bad = kernels_in_use().add_term(
-        {to + at, words(own) + at, std::min(kPiece, checked - at),
-         is_unsigned ? 0 : -index.extent, index.extent,
-         wrapped_product(index.stride, itemsize), adds});
+        {to + at, words(own) + at, std::min(kPiece, checked - at), is_unsigned ? 0 : -index.extent,
+         index.extent, wrapped_product(index.stride, itemsize), adds});
     if (bad >= 0) fail_out_of_range(words(own)[at + bad], index);
     if (checked > kPiece && interrupt()) return false;
   }

@@ -1,5 +1,5 @@
 // Implements clear_triangle(), row by row.
-#include "core/ops/triangle.hpp"
+#include "core/indexing/triangle.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,0 +1,59 @@
+// Arguments of the kernels that sort, search and compare neighbours.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/work_sharing.hpp"
+
+namespace refarray::core::kernels {
+
+/// One row of contiguous elements. `scratch` holds sort_scratch_words words of 8 bytes.
+struct SortCall {
+  std::byte* out;       // the sorted elements, or the int64 indices that sort them
+  const std::byte* in;  // may be `out`, but not for indices
+  std::int64_t count;
+  bool descending;
+  std::uint64_t* scratch;  // sort_scratch_words() or order_scratch_words()
+  const InterruptCheck* interrupt;
+};
+
+enum class Sorted : std::uint8_t {
+  kYes,
+  kInterrupted,
+  /// There are zeros of both signs, which are equal: only an order that keeps their places is
+  /// right.
+  kNeedsOrder,
+};
+
+/// Words of 8 bytes that a row of `count` elements needs: for sort() three copies of it, for
+/// order() three words for each element.
+constexpr std::int64_t sort_scratch_words(std::int64_t count, std::int64_t itemsize) noexcept {
+  return (3 * (count + 1) * itemsize + 7) / 8;
+}
+constexpr std::int64_t order_scratch_words(std::int64_t count) noexcept { return 3 * count + 1; }
+
+struct SearchCall {
+  const std::byte* sorted;  // ascending
+  std::int64_t count;
+  const std::byte* values;
+  std::int64_t num_values;
+  bool after_equals;  // the position after equal elements instead of before them
+};
+
+// All kernels are for one dtype: an index into kScalars below 15, but not of complex numbers. The
+// order is that of the values; NaN is greater than all others, and equal to NaN. All sorting is
+// stable.
+struct Sorting {
+  Sorted (*sort)(int dtype, const SortCall& call) noexcept;
+  Sorted (*order)(int dtype, const SortCall& call) noexcept;
+  void (*search)(int dtype, const SearchCall& call, std::int64_t* positions) noexcept;
+  /// found[i]: whether value i, if it is not NaN, is among the sorted elements.
+  void (*contains)(int dtype, const SearchCall& call, std::byte* found) noexcept;
+  /// differs[i] = 1 where element i is not equal to the one before it. NaN is not equal to
+  /// anything. Both parts of complex numbers, which are allowed here, are compared.
+  void (*differences)(int dtype, const std::byte* in, std::int64_t count,
+                      std::byte* differs) noexcept;
+};
+
+}  // namespace refarray::core::kernels

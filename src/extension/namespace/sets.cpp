@@ -1,0 +1,119 @@
+// isin(), and the distinct elements of an array: unique_all() and its three parts.
+#include "core/sorting/sets.hpp"
+
+#include <initializer_list>
+#include <utility>
+
+#include "core/error.hpp"
+#include "extension/array/object.hpp"
+#include "extension/capi/args.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/capi/methods.hpp"
+#include "extension/capi/modules.hpp"
+#include "extension/capi/object_text.hpp"
+#include "extension/capi/signals.hpp"
+#include "extension/copy/copying.hpp"
+#include "extension/namespace/docstrings_sorting.hpp"
+#include "extension/namespace/operands.hpp"
+
+namespace refarray::extension {
+namespace {
+
+using core::Fault;
+
+constexpr Signature<3> kIsin{"isin", {Key::kX1, Key::kX2, Key::kInvert}, 2, 2, 2};
+
+void require_operand(const Operand& operand, PyObject* object, const char* name) {
+  if (!operand) {
+    core::fail(Fault::kType, "isin(): ", name, " must be an array or a Python number, not ",
+               type_name(object));
+  }
+  if (operand.is_array()) require_computable_memory(operand.view(), kIsin.function);
+}
+
+/// The array itself, or `owner`, a copy of it with another dtype.
+core::ArrayView converted(const core::ArrayView& array, const core::DType& dtype,
+                          core::Array& owner) {
+  if (array.dtype == dtype) return array;
+  owner = copy_to_new(array, dtype);
+  return owner;
+}
+
+Ref isin(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x1, x2, invert] = bind(kIsin, state, args, nargs, kwnames);
+  Operand first(state, x1), second(state, x2);
+  require_operand(first, x1, "x1");
+  require_operand(second, x2, "x2");
+  if (!first.is_array() && !second.is_array())
+    core::fail(Fault::kType, "isin(): x1 or x2 must be an array; both are Python numbers");
+  const core::DType dtype = core::scalar_dtype(promote_operands(first, second, kIsin.function));
+  const bool inverts = invert != nullptr && check(calling<PyObject_IsTrue>(invert)) != 0;
+  core::Array owners[2];
+  const core::ArrayView values = converted(first.view(), dtype, owners[0]);
+  const core::ArrayView elements = converted(second.view(), dtype, owners[1]);
+  core::Array out = core::new_array({core::Kind::kBool, 8}, values.extents(), /*zeroed=*/false);
+  run_interruptibly(values.nbytes() + elements.nbytes(),
+                    [&](const core::InterruptCheck& interrupt) {
+                      return core::is_in(out, values, elements, inverts, interrupt);
+                    });
+  return make_array(state, std::move(out));
+}
+
+core::Distinct find_distinct(const State& state, PyObject* x, const char* function, bool all) {
+  const core::ArrayView array = computable_view(state, x, function);
+  core::Distinct out;
+  run_interruptibly(array.nbytes(), [&](const core::InterruptCheck& interrupt) {
+    return all ? core::distinct_all(out, array, interrupt)
+               : core::distinct_counts(out, array, interrupt);
+  });
+  return out;
+}
+
+/// A named tuple of refarray._set_results.
+Ref named_tuple(const State& state, const char* type, std::initializer_list<core::Array*> fields) {
+  const Ref make = python_function("refarray._set_results", type);
+  const Ref items = check(PyTuple_New(static_cast<Py_ssize_t>(fields.size())));
+  Py_ssize_t at = 0;
+  for (core::Array* field : fields)
+    check(PyTuple_SetItem(items.get(), at++, make_array(state, std::move(*field)).release()));
+  return check(calling<PyObject_CallObject>(make.get(), items.get()));
+}
+
+Ref unique_all(PyObject* module, PyObject* x) {
+  const State& state = State::of_module(module);
+  core::Distinct found = find_distinct(state, x, "unique_all", true);
+  return named_tuple(state, "UniqueAll",
+                     {&found.values, &found.indices, &found.inverse, &found.counts});
+}
+
+Ref unique_counts(PyObject* module, PyObject* x) {
+  const State& state = State::of_module(module);
+  core::Distinct found = find_distinct(state, x, "unique_counts", false);
+  return named_tuple(state, "UniqueCounts", {&found.values, &found.counts});
+}
+
+Ref unique_inverse(PyObject* module, PyObject* x) {
+  const State& state = State::of_module(module);
+  core::Distinct found = find_distinct(state, x, "unique_inverse", true);
+  return named_tuple(state, "UniqueInverse", {&found.values, &found.inverse});
+}
+
+Ref unique_values(PyObject* module, PyObject* x) {
+  const State& state = State::of_module(module);
+  core::Distinct found = find_distinct(state, x, "unique_values", false);
+  return make_array(state, std::move(found.values));
+}
+
+}  // namespace
+
+PyMethodDef kSetFunctions[] = {
+    {"isin", method<&isin>(), METH_FASTCALL | METH_KEYWORDS, kIsinDoc},
+    {"unique_all", method<&unique_all>(), METH_O, kUniqueAllDoc},
+    {"unique_counts", method<&unique_counts>(), METH_O, kUniqueCountsDoc},
+    {"unique_inverse", method<&unique_inverse>(), METH_O, kUniqueInverseDoc},
+    {"unique_values", method<&unique_values>(), METH_O, kUniqueValuesDoc},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace refarray::extension

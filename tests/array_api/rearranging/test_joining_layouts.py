@@ -1,0 +1,269 @@
+"""Functions that join, repeat, broadcast and create arrays, compared with plain Python."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+from math import inf, prod
+from typing import Any
+
+import pytest
+from helpers.index_model import DTYPES, LAYOUTS, at, nested, numbered
+
+import refarray as xp
+from refarray import Array
+
+SHAPES = [(0,), (5,), (2, 3), (3, 1, 2), (2, 0, 2)]
+
+
+def by_position(shape: tuple[int, ...], value: Any) -> Any:
+    """Nested lists with value(position) at each position."""
+    return (
+        nested(shape, [value(p) for p in itertools.product(*map(range, shape))])
+        if prod(shape)
+        else xp.zeros(shape).tolist()
+    )
+
+
+# --- concat, stack, unstack.
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", [*DTYPES, "float4_e2m1fn"])
+def test_concat_and_stack_of_every_dtype(dtype: str, layout: Any) -> None:
+    if dtype == "float4_e2m1fn":
+        x = xp.astype(xp.asarray([[0, 1, 2], [3, 4, 6]]), dtype)
+    else:
+        x = layout(numbered((2, 3), dtype))
+    rows = x.tolist()
+    assert xp.concat([x, x]).tolist() == rows + rows
+    assert xp.concat((x, x), axis=-1).tolist() == [row + row for row in rows]
+    assert xp.concat([x, x], axis=None).tolist() == list(itertools.chain(*rows, *rows))
+    assert xp.stack([x, x]).tolist() == [rows, rows]
+    assert xp.stack([x, x], axis=-1).tolist() == [[[v, v] for v in row] for row in rows]
+    assert xp.concat([x, x]).dtype == x.dtype
+
+
+def test_concat_of_different_extents_and_dtypes() -> None:
+    out = xp.concat([xp.asarray([[1, 2]], dtype="int8"), xp.zeros((0, 2), dtype="int16")])
+    assert out.tolist() == [[1, 2]]
+    assert out.dtype == xp.int16
+    assert xp.stack([xp.asarray(1, dtype="uint8"), xp.asarray(-1, dtype="int8")]).dtype == xp.int16
+    assert xp.concat([xp.asarray(1), xp.asarray([2])], axis=None).tolist() == [1, 2]
+    x = xp.asarray([1, 2])
+    out = xp.concat([x])
+    out[0] = 9
+    assert x.tolist() == [1, 2]  # a copy
+
+
+def test_unstack_returns_views() -> None:
+    x = numbered((2, 3))
+    columns = xp.unstack(x, axis=1)
+    assert [c.tolist() for c in columns] == [[0, 3], [1, 4], [2, 5]]
+    columns[1][0] = 7
+    assert x[0, 1].item() == 7
+    assert xp.unstack(xp.zeros((0, 2))) == ()
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: xp.concat([]), ValueError, "arrays is empty"),
+        (lambda: xp.stack(()), ValueError, "arrays is empty"),
+        (lambda: xp.concat([xp.zeros((2,)), 1]), TypeError, r"arrays\[1\] must be .*, not int"),
+        (lambda: xp.concat(xp.zeros((2, 2))), TypeError, "a tuple or a list of arrays, not"),
+        (
+            lambda: xp.concat([xp.zeros((2, 3)), xp.zeros((2, 2))]),
+            ValueError,
+            r"shape \(2, 3\), arrays\[1\] has shape \(2, 2\); .* all axes but axis 0",
+        ),
+        (lambda: xp.stack([xp.zeros((2,)), xp.zeros((3,))]), ValueError, r"\(2,\).*\(3,\)"),
+        (lambda: xp.concat([xp.zeros((2,))], axis=1), IndexError, "axis 1 is out of range"),
+        (lambda: xp.stack([xp.zeros((2,))], axis=2), IndexError, "axis 2 is out of range"),
+        (lambda: xp.concat([xp.asarray(1)]), IndexError, "axis 0 is out of range for ndim 0"),
+        (
+            lambda: xp.concat([xp.zeros((2,)), xp.zeros((2,), dtype="int8")]),
+            TypeError,
+            "float64 and int8 have no common dtype",
+        ),
+        (lambda: xp.unstack(xp.asarray(1)), IndexError, "ndim 0"),
+        (lambda: xp.repeat(xp.zeros((2,)), -1), ValueError, "repeats is -1"),
+        (lambda: xp.repeat(xp.zeros((2,)), xp.asarray([1, -1])), ValueError, r"repeats\[1\] is -1"),
+        (lambda: xp.repeat(xp.zeros((2,)), xp.asarray([1, 1, 1])), ValueError, r"\(3,\).*\(2,\)"),
+        (lambda: xp.repeat(xp.zeros((2,)), xp.asarray([1.0])), TypeError, "integer dtype"),
+        (lambda: xp.repeat(xp.zeros((2,)), 2**62), (ValueError, OverflowError, MemoryError), "."),
+        (lambda: xp.tile(xp.zeros((2,)), (2**62, 2**62)), OverflowError, "exceeds"),
+        (lambda: xp.tile(xp.zeros((2,)), (-1,)), ValueError, "is -1; it must be 0 or more"),
+        (lambda: xp.roll(xp.zeros((2,)), (1, 2)), ValueError, "shift has 2 entries"),
+        (lambda: xp.roll(xp.zeros((2,)), (1, 2), axis=0), ValueError, "axis has 1"),
+        (lambda: xp.roll(xp.zeros((2,)), 1, axis=1), IndexError, "axis 1 is out of range"),
+        (lambda: xp.broadcast_shapes((2,), (3,)), ValueError, r"\(2,\).*\(3,\)"),
+        (lambda: xp.broadcast_arrays(xp.zeros((2,)), xp.zeros((3,))), ValueError, "broadcast"),
+        (lambda: xp.meshgrid(xp.zeros((2, 2))), ValueError, "argument 0 has ndim 2"),
+        (lambda: xp.meshgrid(xp.zeros((2,)), indexing="ji"), ValueError, "'xy' or 'ij'"),
+        (lambda: xp.eye(-1), ValueError, "n_rows is -1"),
+        (lambda: xp.tril(xp.zeros((2,))), ValueError, "ndim 1; it must be 2 or more"),
+        (lambda: xp.linspace(0, 1, -1), ValueError, "num is -1"),
+        (lambda: xp.linspace(0, 1, 2, dtype="int8"), TypeError, "floating-point dtype"),
+        (lambda: xp.linspace(0, 1j, 2, dtype="float32"), TypeError, "complex numbers"),
+    ],
+)
+def test_bad_arguments(call: Any, error: Any, message: str) -> None:
+    with pytest.raises(error, match=message):
+        call()
+
+
+# --- repeat, roll, tile.
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("axis", [0, 1, -1, None])
+def test_repeat(axis: int | None, layout: Any) -> None:
+    x = layout(numbered((2, 3), "int16"))
+    flat = list(itertools.chain(*x.tolist()))
+    for counts in ([2, 2, 2], [0, 0, 0], [1, 0, 3]):
+        if axis is None:
+            every = (counts * 2)[:6]
+            expected: Any = [v for v, n in zip(flat, every, strict=True) for _ in range(n)]
+        elif axis == 0:
+            every = counts[:2]
+            expected = [r for r, n in zip(x.tolist(), every, strict=True) for _ in range(n)]
+        else:
+            every = counts
+            expected = [
+                [v for v, n in zip(row, every, strict=True) for _ in range(n)] for row in x.tolist()
+            ]
+        assert xp.repeat(x, xp.asarray(every), axis=axis).tolist() == expected
+        if len(set(every)) == 1:
+            for repeats in (every[0], xp.asarray([every[0]], dtype="uint8")):
+                assert xp.repeat(x, repeats, axis=axis).tolist() == expected
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("shift", [0, 1, -1, 2, 7, -(2**63), 2**63 - 1])
+def test_roll(shift: int, layout: Any) -> None:
+    x = layout(numbered((3, 4), "float32"))
+    values = x.tolist()
+    got = xp.roll(x, shift, axis=1)
+    assert got.tolist() == by_position((3, 4), lambda p: values[p[0]][(p[1] - shift) % 4])
+    got = xp.roll(x, (shift, 1), axis=(0, 1))
+    expected = by_position((3, 4), lambda p: values[(p[0] - shift) % 3][(p[1] - 1) % 4])
+    assert got.tolist() == expected
+    flat = list(itertools.chain(*values))
+    got = xp.roll(x, shift)
+    assert got.tolist() == nested((3, 4), [flat[(i - shift) % 12] for i in range(12)])
+
+
+def test_roll_of_one_axis_twice_and_of_nothing() -> None:
+    assert xp.roll(xp.arange(5), (1, 1), axis=(0, 0)).tolist() == [3, 4, 0, 1, 2]
+    assert xp.roll(xp.zeros((0, 3)), 1, axis=0).shape == (0, 3)
+    assert xp.roll(xp.asarray(3), 5).item() == 3
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("counts", [(), (2,), (2, 3), (3, 1, 2), (0, 2), (1, 1)])
+def test_tile(counts: tuple[int, ...], layout: Any) -> None:
+    x = layout(numbered((2, 3), "int8"))
+    ndim = max(2, len(counts))
+    of = (1,) * (ndim - 2) + (2, 3)
+    by = (1,) * (ndim - len(counts)) + counts
+    shape = tuple(e * n for e, n in zip(of, by, strict=True))
+    got = xp.tile(x, counts)
+    assert got.shape == shape
+    assert got.tolist() == by_position(shape, lambda p: x.tolist()[p[-2] % 2][p[-1] % 3])
+
+
+# --- broadcasting.
+
+
+def test_broadcast_shapes_and_arrays() -> None:
+    assert xp.broadcast_shapes() == ()
+    assert xp.broadcast_shapes((2, 1), (3,), ()) == (2, 3)
+    assert xp.broadcast_shapes((0, 1), (1, 3)) == (0, 3)
+    a, b = xp.broadcast_arrays(numbered((2, 1), "int8"), numbered((3,), "float32"))
+    assert a.tolist() == [[0] * 3, [1] * 3]
+    assert b.tolist() == [[0, 1, 2]] * 2
+    assert (a.dtype, b.dtype) == (xp.int8, xp.float32)
+    assert a.readonly
+    assert xp.broadcast_arrays() == ()
+
+
+@pytest.mark.parametrize("indexing", ["xy", "ij"])
+@pytest.mark.parametrize("extents", [(), (2,), (2, 3), (2, 3, 4), (2, 0)])
+def test_meshgrid(extents: tuple[int, ...], indexing: Any) -> None:
+    arrays = [numbered((n,), "int16") for n in extents]
+    order = list(range(len(extents)))
+    if indexing == "xy" and len(order) > 1:
+        order[:2] = [1, 0]
+    shape = tuple(extents[i] for i in order)
+    grids = xp.meshgrid(*arrays, indexing=indexing)
+    assert isinstance(grids, tuple)
+    for i, grid in enumerate(grids):
+        assert grid.shape == shape
+        assert grid.tolist() == by_position(shape, lambda p, i=i: p[order.index(i)])
+
+
+# --- eye, tril, triu, linspace.
+
+
+@pytest.mark.parametrize("k", [-(2**63), -4, -2, -1, 0, 1, 2, 5, 2**63 - 1])
+@pytest.mark.parametrize("shape", [(3, 3), (2, 4), (4, 2), (0, 3), (3, 0), (2, 3, 2)])
+def test_eye_and_triangles(shape: tuple[int, ...], k: int) -> None:
+    x = numbered(shape) + 1
+    values = x.tolist()
+    lower = by_position(shape, lambda p: at(values, p) if p[-1] - p[-2] <= k else 0)
+    upper = by_position(shape, lambda p: at(values, p) if p[-1] - p[-2] >= k else 0)
+    assert xp.tril(x, k=k).tolist() == lower
+    assert xp.triu(x, k=k).tolist() == upper
+    assert x.tolist() == values
+    if len(shape) == 2:
+        ones = by_position(shape, lambda p: int(p[1] - p[0] == k))
+        assert xp.eye(*shape, k=k).tolist() == ones
+
+
+@pytest.mark.parametrize("dtype", [d for d in DTYPES if d != "bool"])
+def test_eye_of_every_dtype(dtype: str) -> None:
+    assert xp.eye(2, dtype=dtype).tolist() == [[1, 0], [0, 1]]
+    assert xp.eye(2, 3).dtype == xp.float64
+
+
+@pytest.mark.parametrize("endpoint", [True, False])
+@pytest.mark.parametrize("num", [0, 1, 2, 3, 7, 101])
+@pytest.mark.parametrize(
+    ("start", "stop"), [(0, 1), (0, 100), (-3.5, 7.25), (5, 5), (1e300, -1e300), (0.1, 0.7)]
+)
+def test_linspace(start: float, stop: float, num: int, endpoint: bool) -> None:
+    out = xp.linspace(start, stop, num, endpoint=endpoint).tolist()
+    steps = num - 1 if endpoint else num
+    assert len(out) == num
+    scale = max(abs(start), abs(stop))
+    for i, value in enumerate(out):
+        exact = Fraction(start)
+        if steps:
+            exact += (Fraction(stop) - Fraction(start)) * i / steps
+        assert abs(Fraction(value) - exact) <= Fraction(scale) * Fraction(3, 2**53)
+    if num and endpoint:
+        assert out[0] == start
+        assert num == 1 or out[-1] == stop
+    if not endpoint:
+        assert out == xp.linspace(start, stop, num + 1).tolist()[:-1]
+
+
+def test_linspace_of_other_dtypes() -> None:
+    assert xp.linspace(0, 1 + 2j, 3).tolist() == [0j, 0.5 + 1j, 1 + 2j]
+    assert xp.linspace(0, 1, 3, dtype="complex64").dtype == xp.complex64
+    assert xp.linspace(0, 1, 3, dtype="float16").tolist() == [0, 0.5, 1]
+    assert xp.linspace(-1.7e308, 1.7e308, 3).tolist() == [-1.7e308, 0.0, 1.7e308]
+    assert inf not in xp.linspace(-1.7e308, 1.7e308, 5).tolist()
+
+
+def test_results_are_writable_copies() -> None:
+    x = numbered((2, 2)).as_readonly()
+    made: list[Array] = [
+        xp.concat([x]), xp.stack([x]), xp.repeat(x, 1), xp.roll(x, 0), xp.tile(x, (1,)),
+        xp.tril(x), *xp.meshgrid(x[0], x[1]), xp.take(x, xp.asarray([0]), axis=0),
+    ]  # fmt: skip
+    for out in made:
+        assert not out.readonly
+        out[...] = 5
+    assert x.tolist() == [[0, 1], [2, 3]]
