@@ -10,6 +10,7 @@
 
 #include "core/memory/storage.hpp"
 #include "extension/capi/ref.hpp"
+#include "extension/module/keys.hpp"
 #include "refarray/core/dtype.hpp"
 
 struct DLPackExchangeAPI;
@@ -17,95 +18,6 @@ struct DLPackExchangeAPI;
 namespace refarray::extension {
 
 class InterpreterLease;
-
-/// Interned keyword names, which argument binding compares by pointer first. kKeywordTexts holds
-/// their spelling in the same order.
-enum class Key : std::uint8_t {
-  kStream,
-  kMaxVersion,
-  kDlDevice,
-  kCopy,
-  kDevice,
-  kDtype,
-  kX,
-  kObj,
-  kShape,
-  kFillValue,
-  kStart,
-  kStop,
-  kStep,
-  kAxes,
-  kAxis,
-  kSource,
-  kDestination,
-  kCapsule,
-  kOrder,
-  kRequestedSchema,
-  kMin,
-  kMax,
-  kKind,
-  kApiVersion,
-  kKeepdims,
-  kCorrection,
-  kIncludeInitial,
-  kN,
-  kPrepend,
-  kAppend,
-  kIndices,
-  kArrays,
-  kRepeats,
-  kShift,
-  kRepetitions,
-  kK,
-  kNRows,
-  kNCols,
-  kNum,
-  kEndpoint,
-  kIndexing,
-  kCount
-};
-inline constexpr std::array<const char*, static_cast<std::size_t>(Key::kCount)> kKeywordTexts{
-    "stream",
-    "max_version",
-    "dl_device",
-    "copy",
-    "device",
-    "dtype",
-    "x",
-    "obj",
-    "shape",
-    "fill_value",
-    "start",
-    "stop",
-    "step",
-    "axes",
-    "axis",
-    "source",
-    "destination",
-    "capsule",
-    "order",
-    "requested_schema",
-    "min",
-    "max",
-    "kind",
-    "api_version",
-    "keepdims",
-    "correction",
-    "include_initial",
-    "n",
-    "prepend",
-    "append",
-    "indices",
-    "arrays",
-    "repeats",
-    "shift",
-    "repetitions",
-    "k",
-    "n_rows",
-    "n_cols",
-    "num",
-    "endpoint",
-    "indexing"};
 
 /// The other objects in the state.
 enum class Slot : std::uint8_t {
