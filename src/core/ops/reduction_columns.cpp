@@ -1,5 +1,4 @@
-// Reductions along outer axes: rows of elements are combined with rows of accumulators, one for
-// each lane of a block.
+// Reductions along outer axes: rows of elements are combined with rows of accumulators.
 #include <algorithm>
 
 #include "core/copy/conversion_chain.hpp"
@@ -10,112 +9,126 @@ namespace refarray::core {
 
 namespace {
 
-/// Accumulators of the order-preserving reductions: as many rows as a block has lanes.
-constexpr int kMaxAccumulators = 64;
-
-/// A strip of adjacent outputs, as wide as kRowBytes.
+/// A strip of adjacent outputs, and one block of their elements. The lanes of the block are
+/// computed one after the other, and combined as soon as both of a pair are known: that takes a row
+/// of accumulators for each halving of the lanes, which fit the L1 cache together.
 class Strip {
  public:
-  explicit Strip(const ReductionWork& work) noexcept
+  Strip(const ReductionWork& work, std::int64_t begin, std::int64_t end) noexcept
       : work_(work),
         table_(kernels::table()),
         chain_(work.input, work.x.dtype, table_),
         in_place_(work.x.dtype == work.input && work.kept.last_from() == 1 &&
                   work.means == nullptr),
-        lanes_(std::min(kernels::kRowBytes / work.in_size, kMaxAccumulators)) {}
+        lanes_(work.is_ordered ? kernels::kRowBytes / work.in_size : 1),
+        begin_(begin),
+        count_(end - begin) {}
 
-  /// Reduces the elements [begin, end) of `width` outputs into `results`. `output` is the index of
-  /// the first one, and `from` the offset of its element 0.
-  void reduce(std::int64_t output, std::int64_t from, std::int64_t width, std::int64_t begin,
-              std::int64_t end, std::byte* results) noexcept {
-    alignas(64) std::byte blocks[4 * kernels::kRowBytes];
-    std::int64_t done = 0;
+  /// Reduces `width` outputs into `results`. `output` is the index of the first one, and `from` the
+  /// offset of its element 0.
+  void reduce(std::int64_t output, std::int64_t from, std::int64_t width,
+              std::byte* results) noexcept {
     output_ = output;
+    from_ = from;
     width_ = width;
-    for (std::int64_t at = begin; at < end; at += work_.block, ++done) {
-      reduce_block(from, at, std::min(end, at + work_.block));
-      std::copy_n(accumulators_, width * work_.in_size, blocks + done * width * work_.in_size);
-    }
-    combine_rows(work_.fold, blocks, done, width, work_.in_size);
-    std::copy_n(blocks, width * work_.in_size, results);
+    combine_lanes(results, 0, 1, 0);
   }
 
  private:
-  void reduce_block(std::int64_t from, std::int64_t begin, std::int64_t end) noexcept {
-    each_run(work_.reduced, begin, end, [&](const Box& run) {
-      const std::int64_t step = work_.reduced.last_from();
-      for (std::int64_t done = 0; done < run.length;) {
-        const std::int64_t lane = (run.done + done) % lanes_;
-        const std::int64_t rows = std::min(run.length - done, lanes_ - lane);
-        const bool is_first = run.done + done < lanes_;
-        combine(from + run.from + done * step, rows, lane, is_first);
-        done += rows;
+  /// Combines the lanes `first`, `first + step`, `first + 2 * step`, ... by halves.
+  [[gnu::noinline]] void combine_lanes(std::byte* out, std::int64_t first, std::int64_t step,
+                                       int depth) noexcept {
+    if (step == lanes_) return combine_rows_of(out, first);
+    if (2 * step == lanes_ && first + lanes_ >= count_ && first + step < count_ && in_place_)
+      return accumulate_row(out, row_at(first), row_at(first + step));  // a row each
+    combine_lanes(out, first, 2 * step, depth + 1);
+    const std::int64_t other = first + step;
+    if (other >= count_) return;
+    if (2 * step == lanes_ && other + lanes_ >= count_ && in_place_)
+      return accumulate(out, out, other, 1);
+    combine_lanes(rows_[depth], other, 2 * step, depth + 1);
+    accumulate_row(out, out, rows_[depth]);
+  }
+
+  /// Combines the rows of one lane.
+  void combine_rows_of(std::byte* out, std::int64_t lane) noexcept {
+    const std::int64_t rows = (count_ - lane + lanes_ - 1) / lanes_;
+    if (!in_place_) {
+      stage(out, lane);
+      for (std::int64_t row = 1; row < rows; ++row) {
+        stage(staged_, lane + row * lanes_);
+        accumulate_row(out, out, staged_);
       }
-    });
-    std::int64_t active = std::min(end - begin, lanes_);
-    for (std::int64_t half = lanes_ / 2; half > 0; half /= 2) {
-      if (active <= half) continue;
-      work_.fold.accumulate({accumulators_, accumulators_ + half * kPitch, width_, active - half,
-                             kPitch, kPitch, work_.fold.flip});
-      active = half;
+      return;
     }
+    if (rows == 1)
+      std::copy_n(row_at(lane), width_ * work_.in_size, out);
+    else
+      accumulate(out, row_at(lane), lane + lanes_, rows - 1);
   }
 
-  /// Combines rows of elements, the first at `from`, with the accumulators from `lane` on.
-  void combine(std::int64_t from, std::int64_t rows, std::int64_t lane, bool is_first) noexcept {
-    std::byte* const acc = accumulators_ + lane * kPitch;
-    const std::int64_t step = work_.reduced.last_from();
-    const std::int64_t pitch = step * work_.x.dtype.itemsize();
-    const std::byte* const in = work_.x.data + from * work_.x.dtype.itemsize();
-    if (in_place_ && is_first) {
-      table_.rows({acc, in, width_ * work_.in_size, 0, 0, rows, kPitch, pitch, false});
-    } else if (in_place_) {
-      accumulate(acc, in, rows, pitch);
-    } else {
-      std::byte* const to = is_first ? acc : staged_;
-      for (std::int64_t row = 0; row < rows; ++row) stage(to + row * kPitch, in + row * pitch);
-      if (!is_first) accumulate(acc, staged_, rows, kPitch);
+  /// Combines `acc` with `rows` rows, `lanes_` rows from one to the next.
+  void accumulate(std::byte* out, const std::byte* acc, std::int64_t row,
+                  std::int64_t rows) const noexcept {
+    if (work_.reduced.count == 1) {
+      const std::int64_t pitch = lanes_ * work_.reduced.last_from() * work_.in_size;
+      work_.fold.accumulate({out, acc, row_at(row), width_, rows, 0, pitch, work_.fold.flip});
+      return;
     }
+    for (std::int64_t i = 0; i < rows; ++i, acc = out)
+      accumulate_row(out, acc, row_at(row + i * lanes_));
   }
 
-  void accumulate(std::byte* acc, const std::byte* in, std::int64_t rows,
-                  std::int64_t pitch) const noexcept {
-    work_.fold.accumulate({acc, in, width_, rows, kPitch, pitch, work_.fold.flip});
+  void accumulate_row(std::byte* out, const std::byte* acc, const std::byte* in) const noexcept {
+    work_.fold.accumulate({out, acc, in, width_, 1, 0, 0, work_.fold.flip});
+  }
+
+  const std::byte* row_at(std::int64_t row) const noexcept {
+    std::int64_t offset = from_;
+    std::int64_t rest = begin_ + row;
+    for (int axis = work_.reduced.count - 1; axis > 0; --axis) {
+      offset += rest % work_.reduced.extents[axis] * work_.reduced.from[axis];
+      rest /= work_.reduced.extents[axis];
+    }
+    if (work_.reduced.count > 0) offset += rest * work_.reduced.from[0];
+    return work_.x.data + offset * work_.x.dtype.itemsize();
   }
 
   /// Converts one row.
-  void stage(std::byte* to, const std::byte* in) const noexcept {
+  void stage(std::byte* to, std::int64_t row) const noexcept {
     const int bits = work_.x.dtype.stored_bits();
     chain_.apply({to, work_.in_size * 8, 0, work_.in_size * 8},
-                 {const_cast<std::byte*>(in), work_.kept.last_from() * bits, 0, bits}, width_);
+                 {const_cast<std::byte*>(row_at(row)), work_.kept.last_from() * bits, 0, bits},
+                 width_);
     if (work_.means != nullptr)
       table_.operations->reductions.statistics.deviate(to, work_.means + output_ * 8, 1, width_);
   }
-
-  static constexpr std::int64_t kPitch = kernels::kRowBytes;
 
   const ReductionWork& work_;
   const kernels::Table& table_;
   const ConversionChain chain_;
   const bool in_place_;
   const std::int64_t lanes_;
+  const std::int64_t begin_;
+  const std::int64_t count_;
   std::int64_t output_ = 0;
+  std::int64_t from_ = 0;
   std::int64_t width_ = 0;
-  alignas(64) std::byte accumulators_[kMaxAccumulators * kernels::kRowBytes];
-  alignas(64) std::byte staged_[kMaxAccumulators * kernels::kRowBytes];
+  alignas(64) std::byte rows_[6][kStripBytes];  // 64 lanes are halved six times
+  alignas(64) std::byte staged_[kStripBytes];
 };
 
 }  // namespace
 
 void reduce_columns(const ReductionWork& work, std::int64_t first, std::int64_t last,
                     std::int64_t begin, std::int64_t end, std::byte* results) noexcept {
-  Strip strip(work);
-  const std::int64_t widest = kernels::kRowBytes / work.in_size;
+  Strip strip(work, begin, end);
+  const std::int64_t widest = kStripBytes / work.in_size;
   each_run(work.kept, first, last, [&](const Box& run) {
     for (std::int64_t done = 0; done < run.length; done += widest) {
-      const std::int64_t width = std::min(widest, run.length - done);
-      strip.reduce(first + run.done + done, run.from + done * work.kept.last_from(), width, begin,
-                   end, results + (run.done + done) * work.out_size);
+      strip.reduce(first + run.done + done, run.from + done * work.kept.last_from(),
+                   std::min(widest, run.length - done),
+                   results + (run.done + done) * work.out_size);
     }
   });
 }

@@ -57,14 +57,13 @@ struct Add {
   [[gnu::always_inline]] X key(X x) const noexcept {
     return x;
   }
-  T raw(T x) const noexcept { return x; }
+  template <class X>
+  [[gnu::always_inline]] X raw(X x) const noexcept {
+    return x;
+  }
   template <class X>
   [[gnu::always_inline]] X combine(X a, X b) const noexcept {
     return a + b;
-  }
-  template <class X>
-  [[gnu::always_inline]] X accumulate(X a, X x) const noexcept {
-    return a + x;
   }
 };
 
@@ -79,14 +78,13 @@ struct Multiply {
   [[gnu::always_inline]] X key(X x) const noexcept {
     return x;
   }
-  T raw(T x) const noexcept { return x; }
+  template <class X>
+  [[gnu::always_inline]] X raw(X x) const noexcept {
+    return x;
+  }
   template <class X>
   [[gnu::always_inline]] X combine(X a, X b) const noexcept {
     return a * b;
-  }
-  template <class X>
-  [[gnu::always_inline]] X accumulate(X a, X x) const noexcept {
-    return a * x;
   }
 };
 
@@ -126,19 +124,16 @@ struct Least {
     using U = typename UnsignedOf<X>::type;
     return (X)((U)ordered + static_cast<std::make_unsigned_t<T>>(kShift));
   }
-  T raw(T x) const noexcept {
-    if constexpr (!kFloat) return static_cast<T>(x ^ flip);
-    using U = std::make_unsigned_t<T>;
-    const T ordered = static_cast<T>(static_cast<U>(x) - static_cast<U>(kShift));
-    return magnitude_order(static_cast<T>(ordered ^ flip));
+  template <class X>
+  [[gnu::always_inline]] X raw(X key) const noexcept {
+    if constexpr (!kFloat) return static_cast<X>(key ^ flip);
+    using U = typename UnsignedOf<X>::type;
+    const X ordered = (X)((U)key - static_cast<std::make_unsigned_t<T>>(kShift));
+    return magnitude_order(static_cast<X>(ordered ^ flip));
   }
   template <class X>
   [[gnu::always_inline]] X combine(X a, X b) const noexcept {
     return a < b ? a : b;
-  }
-  template <class X>
-  [[gnu::always_inline]] X accumulate(X a, X x) const noexcept {
-    return key(x) < key(a) ? x : a;
   }
 
   T flip;

@@ -69,7 +69,7 @@ template <class T, int kBytes>
 struct Padded {
   alignas(32) std::byte bytes[kBytes];
   [[gnu::always_inline]] Padded(T neutral, const std::byte* in, std::int64_t count) noexcept {
-    const Vector<T> fill = Vector<T>{} + neutral;
+    const Vector<T> fill = neutral - Vector<T>{};  // -0.0 + 0.0 would be 0.0
     for (int i = 0; i < kBytes; i += kVectorBytes) store(bytes + i, fill);
     __builtin_memcpy(bytes, in, static_cast<std::size_t>(count));
   }
