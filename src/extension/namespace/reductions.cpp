@@ -8,7 +8,7 @@
 
 #include "core/copy/copy.hpp"
 #include "core/error.hpp"
-#include "core/ops/reduce.hpp"
+#include "core/ops/reductions/reduce.hpp"
 #include "extension/array/conversions.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"

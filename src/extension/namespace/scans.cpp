@@ -6,7 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/ops/elementwise.hpp"
-#include "core/ops/scan.hpp"
+#include "core/ops/reductions/scan.hpp"
 #include "extension/array/conversions.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"

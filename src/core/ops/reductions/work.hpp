@@ -6,8 +6,8 @@
 
 #include "core/array.hpp"
 #include "core/kernels/operations/operations.hpp"
-#include "core/ops/reduce.hpp"
-#include "core/ops/strided_axes.hpp"
+#include "core/ops/reductions/reduce.hpp"
+#include "core/ops/reductions/strided_axes.hpp"
 
 namespace refarray::core {
 

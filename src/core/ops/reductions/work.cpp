@@ -1,5 +1,5 @@
 // Decisions of a reduction, and its pieces that read elements in place or through tiles.
-#include "core/ops/reduction_work.hpp"
+#include "core/ops/reductions/work.hpp"
 
 #include <algorithm>
 #include <cstdlib>

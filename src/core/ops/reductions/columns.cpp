@@ -3,7 +3,7 @@
 
 #include "core/copy/conversion_chain.hpp"
 #include "core/kernels/table.hpp"
-#include "core/ops/reduction_work.hpp"
+#include "core/ops/reductions/work.hpp"
 
 namespace refarray::core {
 
