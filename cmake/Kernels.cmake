@@ -30,7 +30,8 @@ if("avx2" IN_LIST kernel_levels)
   set(kernel_operations_avx512 avx2)
 endif()
 set(operation_flags_plain "")
-set(operation_flags_avx2 ${kernel_flags_avx2})
+# g++ 12 vectorizes complex products with fused multiply-adds in spite of -ffp-contract=off.
+set(operation_flags_avx2 ${kernel_flags_avx2} -mno-fma)
 
 foreach(level IN LISTS kernel_levels)
   set(kernels refarray_kernels_${level})

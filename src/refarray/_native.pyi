@@ -591,6 +591,111 @@ def tanh(x: Array, /) -> Array: ...
 def trunc(x: Array, /) -> Array: ...
 def where(condition: Array, x1: _Operand, x2: _Operand, /) -> Array: ...
 def clip(x: Array, /, min: _Operand | None = None, max: _Operand | None = None) -> Array: ...
+def all(
+    x: Array,
+    /,
+    *,
+    axis: SupportsIndex | Sequence[SupportsIndex] | None = None,
+    keepdims: builtins.bool = False,
+) -> Array: ...
+def any(
+    x: Array,
+    /,
+    *,
+    axis: SupportsIndex | Sequence[SupportsIndex] | None = None,
+    keepdims: builtins.bool = False,
+) -> Array: ...
+def argmax(
+    x: Array, /, *, axis: SupportsIndex | None = None, keepdims: builtins.bool = False
+) -> Array: ...
+def argmin(
+    x: Array, /, *, axis: SupportsIndex | None = None, keepdims: builtins.bool = False
+) -> Array: ...
+def count_nonzero(
+    x: Array,
+    /,
+    *,
+    axis: SupportsIndex | Sequence[SupportsIndex] | None = None,
+    keepdims: builtins.bool = False,
+) -> Array: ...
+def max(
+    x: Array,
+    /,
+    *,
+    axis: SupportsIndex | Sequence[SupportsIndex] | None = None,
+    keepdims: builtins.bool = False,
+) -> Array: ...
+def mean(
+    x: Array,
+    /,
+    *,
+    axis: SupportsIndex | Sequence[SupportsIndex] | None = None,
+    keepdims: builtins.bool = False,
+) -> Array: ...
+def min(
+    x: Array,
+    /,
+    *,
+    axis: SupportsIndex | Sequence[SupportsIndex] | None = None,
+    keepdims: builtins.bool = False,
+) -> Array: ...
+def prod(
+    x: Array,
+    /,
+    *,
+    axis: SupportsIndex | Sequence[SupportsIndex] | None = None,
+    dtype: _DTypeLike | None = None,
+    keepdims: builtins.bool = False,
+) -> Array: ...
+def sum(
+    x: Array,
+    /,
+    *,
+    axis: SupportsIndex | Sequence[SupportsIndex] | None = None,
+    dtype: _DTypeLike | None = None,
+    keepdims: builtins.bool = False,
+) -> Array: ...
+def std(
+    x: Array,
+    /,
+    *,
+    axis: SupportsIndex | Sequence[SupportsIndex] | None = None,
+    correction: float = 0.0,
+    keepdims: builtins.bool = False,
+) -> Array: ...
+def var(
+    x: Array,
+    /,
+    *,
+    axis: SupportsIndex | Sequence[SupportsIndex] | None = None,
+    correction: float = 0.0,
+    keepdims: builtins.bool = False,
+) -> Array: ...
+def cumulative_prod(
+    x: Array,
+    /,
+    *,
+    axis: SupportsIndex | None = None,
+    dtype: _DTypeLike | None = None,
+    include_initial: builtins.bool = False,
+) -> Array: ...
+def cumulative_sum(
+    x: Array,
+    /,
+    *,
+    axis: SupportsIndex | None = None,
+    dtype: _DTypeLike | None = None,
+    include_initial: builtins.bool = False,
+) -> Array: ...
+def diff(
+    x: Array,
+    /,
+    *,
+    axis: SupportsIndex = -1,
+    n: SupportsIndex = 1,
+    prepend: Array | None = None,
+    append: Array | None = None,
+) -> Array: ...
 def can_cast(from_: Array | _DTypeLike, to: _DTypeLike, /) -> builtins.bool: ...
 def isdtype(dtype: _DTypeLike, kind: _DTypeLike | tuple[_DTypeLike, ...]) -> builtins.bool: ...
 def result_type(*arrays_and_dtypes: Array | _DTypeLike | complex) -> DType: ...

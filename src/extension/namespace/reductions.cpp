@@ -8,7 +8,7 @@
 
 #include "core/copy/copy.hpp"
 #include "core/error.hpp"
-#include "core/ops/reduce.hpp"
+#include "core/ops/reductions/reduce.hpp"
 #include "extension/array/conversions.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
@@ -111,7 +111,11 @@ Ref reduction(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObjec
   const core::ReductionRow& row = core::row_of(Operation);
   const State& state = State::of_module(module);
   const auto given = bind(kSignature<Operation>, state, args, nargs, kwnames);
-  core::ArrayView x = computable_view(state, given[0], row.name, row.accepts);
+  core::DtypeSet accepts = row.accepts;
+  if constexpr (detail::takes_dtype(Operation)) {
+    if (is_given(given[3])) accepts = core::dtype_sets::kAll;  // bool is converted first
+  }
+  core::ArrayView x = computable_view(state, given[0], row.name, accepts);
   core::ReductionCall call{Operation,
                            to_axis_bits(given[1], x.ndim, detail::takes_one_axis(Operation))};
   const bool keepdims = to_flag(given[2], row.name, "keepdims");
@@ -159,7 +163,8 @@ core::DType to_result_dtype(const State& state, PyObject* object, Reduction oper
 core::ArrayView converted_for(const core::ArrayView& x, const core::DType& dtype,
                               core::Array& owner) {
   const auto is_integer = [](const core::DType& type) {
-    return type.kind == core::Kind::kInt || type.kind == core::Kind::kUInt;
+    return type.kind == core::Kind::kInt || type.kind == core::Kind::kUInt ||
+           type.kind == core::Kind::kBool;
   };
   const bool computes_in_it = dtype.bits >= (is_integer(dtype) ? 64 : 32);
   if (x.dtype == dtype || computes_in_it || (is_integer(x.dtype) && is_integer(dtype))) return x;

@@ -6,7 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/ops/elementwise.hpp"
-#include "core/ops/scan.hpp"
+#include "core/ops/reductions/scan.hpp"
 #include "extension/array/conversions.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
@@ -46,7 +46,8 @@ Ref scan(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
   const State& state = State::of_module(module);
   const auto [object, axis_argument, dtype_argument, initial] =
       bind(kScan<Operation>, state, args, nargs, kwnames);
-  core::ArrayView x = computable_view(state, object, row.name, row.accepts);
+  core::ArrayView x = computable_view(
+      state, object, row.name, is_given(dtype_argument) ? core::dtype_sets::kAll : row.accepts);
   const int axis = to_scan_axis(axis_argument, x, row.name);
   const core::DType dtype = to_result_dtype(state, dtype_argument, Operation, x.dtype);
   const bool includes_initial = to_flag(initial, row.name, "include_initial");

@@ -43,22 +43,43 @@ void fold(const Fold& call) noexcept {
   }
 }
 
+/// Combines a row of accumulators with `kRows` rows of elements.
+template <int kRows, class Op>
+void accumulate_rows(const Op& op, std::byte* out, const std::byte* acc, const std::byte* in,
+                     std::int64_t pitch, std::int64_t bytes) noexcept {
+  using T = typename Op::Lane;
+  using V = Vector<T>;
+  constexpr std::int64_t kShortRow = 1024;
+  if (bytes < kShortRow) {  // too short for the hardware prefetcher to follow
+    for (std::int64_t at = 0; at < bytes; at += 64)
+      unrolled<kRows>([&](auto row) { __builtin_prefetch(in + (row + 8) * pitch + at); });
+  }
+  const auto combine = [&]<class X>(X, std::int64_t at) {
+    X key = op.key(load<X>(acc + at));
+    unrolled<kRows>(
+        [&](auto row) { key = op.combine(key, op.key(load<X>(in + row * pitch + at))); });
+    store(out + at, static_cast<X>(op.raw(key)));
+  };
+  const std::int64_t whole = bytes - bytes % kVectorBytes;
+  for (std::int64_t at = 0; at < whole; at += kVectorBytes) combine(V{}, at);
+  for (std::int64_t at = whole; at < bytes; at += sizeof(T)) combine(T{}, at);
+}
+
 template <class Op>
 void accumulate(const Accumulate& call) noexcept {
-  using V = Vector<typename Op::Lane>;
-  constexpr int kSize = sizeof(typename Op::Lane) * Op::kUnit;
   const Op op(call.flip);
-  const std::int64_t bytes = call.count * kSize;
-  const std::int64_t whole = bytes - bytes % kVectorBytes;
-  for (std::int64_t row = 0; row < call.rows; ++row) {
-    std::byte* const acc = call.acc + row * call.acc_pitch;
-    const std::byte* const in = call.in + row * call.in_pitch;
-    for (std::int64_t at = 0; at < whole; at += kVectorBytes)
-      store(acc + at, op.accumulate(load<V>(acc + at), load<V>(in + at)));
-    for (std::int64_t at = whole; at < bytes; at += sizeof(typename Op::Lane)) {
-      using T = typename Op::Lane;
-      store(acc + at, static_cast<T>(op.accumulate(load<T>(acc + at), load<T>(in + at))));
-    }
+  const auto bytes = call.count * static_cast<std::int64_t>(sizeof(typename Op::Lane)) * Op::kUnit;
+  const std::byte* acc = call.acc;
+  std::int64_t row = 0;
+  if (call.out_pitch == 0) {
+    for (; row + 4 <= call.rows; row += 4, acc = call.out)
+      accumulate_rows<4>(op, call.out, acc, call.in + row * call.in_pitch, call.in_pitch, bytes);
+  }
+  for (; row < call.rows; ++row) {
+    accumulate_rows<1>(op, call.out + row * call.out_pitch,
+                       call.out_pitch == 0 ? acc : call.acc + row * call.out_pitch,
+                       call.in + row * call.in_pitch, call.in_pitch, bytes);
+    acc = call.out;
   }
 }
 
@@ -98,13 +119,17 @@ void multiply_complex(const Fold& call) noexcept {
 template <class T>
 void accumulate_products(const Accumulate& call) noexcept {
   using C = Complex<T>;
+  constexpr std::int64_t kSize = sizeof(C);
+  const std::byte* acc = call.acc;
   for (std::int64_t row = 0; row < call.rows; ++row) {
-    std::byte* const acc = call.acc + row * call.acc_pitch;
     const std::byte* const in = call.in + row * call.in_pitch;
+    std::byte* const out = call.out + row * call.out_pitch;
+    if (call.out_pitch != 0) acc = call.acc + row * call.out_pitch;
     for (std::int64_t i = 0; i < call.count; ++i) {
-      const C x = load<C>(in + i * sizeof(C));
-      store(acc + i * sizeof(C), functors::Multiply::apply(load<C>(acc + i * sizeof(C)), x));
+      const C x = load<C>(in + i * kSize);
+      store(out + i * kSize, functors::Multiply::apply(load<C>(acc + i * kSize), x));
     }
+    acc = out;
   }
 }
 

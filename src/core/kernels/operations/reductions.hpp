@@ -36,14 +36,16 @@ struct Fold {
   std::uint64_t flip;  // of FoldKernels
 };
 
-/// Combines each element of `rows` rows of accumulators with that of a row of elements. The rows of
-/// accumulators may be the same one (acc_pitch 0), and otherwise do not overlap anything.
+/// Combines each element of a row of accumulators with that of a row of elements, `rows` times.
+/// With out_pitch 0 all rows are combined with the one row of accumulators. `out` may be `acc`, and
+/// otherwise overlaps nothing.
 struct Accumulate {
-  std::byte* acc;
+  std::byte* out;
+  const std::byte* acc;
   const std::byte* in;
   std::int64_t count;  // of a row
   std::int64_t rows;
-  std::int64_t acc_pitch;  // bytes
+  std::int64_t out_pitch;  // bytes; of `acc` too
   std::int64_t in_pitch;
   std::uint64_t flip;
 };

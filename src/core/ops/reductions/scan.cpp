@@ -1,5 +1,5 @@
 // scan(): sharing running sums and products among groups of sequences, in place or through tiles.
-#include "core/ops/scan.hpp"
+#include "core/ops/reductions/scan.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -8,7 +8,7 @@
 #include "core/copy/walk.hpp"
 #include "core/kernels/operations/operations.hpp"
 #include "core/kernels/table.hpp"
-#include "core/ops/strided_axes.hpp"
+#include "core/ops/reductions/strided_axes.hpp"
 
 namespace refarray::core {
 

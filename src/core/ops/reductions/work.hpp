@@ -6,10 +6,13 @@
 
 #include "core/array.hpp"
 #include "core/kernels/operations/operations.hpp"
-#include "core/ops/reduce.hpp"
-#include "core/ops/strided_axes.hpp"
+#include "core/ops/reductions/reduce.hpp"
+#include "core/ops/reductions/strided_axes.hpp"
 
 namespace refarray::core {
+
+/// Bytes of a row of Access::kColumns.
+inline constexpr std::int64_t kStripBytes = 4096;
 
 /// Where the kernels find the elements of an output.
 enum class Access : std::uint8_t {
@@ -23,12 +26,13 @@ struct ReductionWork {
   ReductionWork(const ArrayView& out, const ArrayView& x, const ReductionCall& call,
                 const DType& work_dtype) noexcept;
 
-  ArrayView x;    // bool, int8 and uint8 are taken for uint8 where only zero matters
-  DType input;    // in which elements reach the kernels
-  DType stored;   // of the results, before they are converted to that of `out`
-  int in_size;    // bytes of one
-  int out_size;   // bytes of a result, or of a Best
-  bool searches;  // argmin, argmax
+  ArrayView x;      // bool, int8 and uint8 are taken for uint8 where only zero matters
+  DType input;      // in which elements reach the kernels
+  DType stored;     // of the results, before they are converted to that of `out`
+  int in_size;      // bytes of one
+  int out_size;     // bytes of a result, or of a Best
+  bool searches;    // argmin, argmax
+  bool is_ordered;  // the order of elements matters: sums and products of floats
   kernels::FoldKernels fold{};
   kernels::SearchKernels search{};
   const std::byte* means = nullptr;  // of all outputs, float64: squared deviations are summed
@@ -39,6 +43,11 @@ struct ReductionWork {
   std::int64_t count;             // elements of one output
   std::int64_t block;             // elements of a block
   std::int64_t blocks_per_piece;  // a power of two, at most kBlocksPerCall
+
+  /// The least number of outputs that are worth a piece.
+  std::int64_t smallest_group() const noexcept {
+    return access == Access::kDirect ? 1 : access == Access::kGather ? 8 : kStripBytes / in_size;
+  }
 
   /// Reduces the elements [begin, end) of the outputs [first, last) into `results`. `begin` is a
   /// multiple of a piece, and there are no more elements than that.
@@ -62,7 +71,7 @@ struct ReductionWork {
 void combine_rows(const kernels::FoldKernels& fold, std::byte* rows_begin, std::int64_t rows,
                   std::int64_t length, int size) noexcept;
 
-/// The piece of a reduction with Access::kColumns.
+/// The piece of a reduction with Access::kColumns; one block.
 void reduce_columns(const ReductionWork& work, std::int64_t first, std::int64_t last,
                     std::int64_t begin, std::int64_t end, std::byte* results) noexcept;
 

@@ -1,5 +1,5 @@
 // Decisions of a reduction, and its pieces that read elements in place or through tiles.
-#include "core/ops/reduction_work.hpp"
+#include "core/ops/reductions/work.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -67,11 +67,15 @@ void ReductionWork::choose_kernels(const ReductionCall& call) noexcept {
     stored = call.operation == Reduction::kCountNonzero ? DType{Kind::kInt, 64} : kByte;
   in_size = input.itemsize();
   out_size = searches ? static_cast<int>(sizeof(kernels::Best)) : stored.itemsize();
+  const kernels::Folding folding = folding_of(call.operation);
+  const bool is_integer = input.kind == Kind::kInt || input.kind == Kind::kUInt;
+  is_ordered =
+      !is_integer && (folding == kernels::Folding::kSum || folding == kernels::Folding::kProduct);
   const kernels::Reductions& kernels = kernels::table().operations->reductions;
   if (searches)
     search = kernels.search(call.operation == Reduction::kArgmax, input.index());
   else
-    fold = kernels.fold(folding_of(call.operation), (takes_bytes ? kByte : input).index());
+    fold = kernels.fold(folding, (takes_bytes ? kByte : input).index());
 }
 
 void ReductionWork::choose_access() noexcept {
@@ -80,13 +84,11 @@ void ReductionWork::choose_access() noexcept {
   const bool is_columnar = kept.last_extent() >= kMinColumns && std::abs(kept.last_from()) < step;
   block = kernels::kBlockBytes / in_size;
   blocks_per_piece = kernels::kBlocksPerCall;
-  const bool has_accumulators = !searches && stored == input;
   if (reduced.count <= 1 && !converts && (count == 1 || reduced.last_from() == 1)) {
     access = Access::kDirect;
-  } else if (is_columnar && (has_accumulators || in_size == 1) && !searches &&
-             out_size == in_size) {
+  } else if (is_columnar && !searches && out_size == in_size) {
     access = Access::kColumns;
-    blocks_per_piece = 4;
+    blocks_per_piece = 1;
   } else {
     access = Access::kGather;
     if (is_columnar) {  // shorter sequences of more outputs; the order does not matter
@@ -199,8 +201,8 @@ void combine_rows(const kernels::FoldKernels& fold, std::byte* rows_begin, std::
   const std::int64_t pitch = length * size;
   for (std::int64_t step = 1; step < rows; step *= 2) {
     const std::int64_t pairs = (rows - step + 2 * step - 1) / (2 * step);
-    fold.accumulate({rows_begin, rows_begin + step * pitch, length, pairs, 2 * step * pitch,
-                     2 * step * pitch, fold.flip});
+    fold.accumulate({rows_begin, rows_begin, rows_begin + step * pitch, length, pairs,
+                     2 * step * pitch, 2 * step * pitch, fold.flip});
   }
 }
 

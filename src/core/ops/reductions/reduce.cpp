@@ -1,5 +1,5 @@
 // reduce(): sharing a reduction among pieces, and combining and converting their results.
-#include "core/ops/reduce.hpp"
+#include "core/ops/reductions/reduce.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -8,8 +8,8 @@
 #include "core/copy/copy.hpp"
 #include "core/copy/plan.hpp"
 #include "core/kernels/table.hpp"
-#include "core/ops/reduction_work.hpp"
-#include "core/ops/scan.hpp"
+#include "core/ops/reductions/scan.hpp"
+#include "core/ops/reductions/work.hpp"
 
 namespace refarray::core {
 

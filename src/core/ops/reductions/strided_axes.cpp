@@ -1,5 +1,5 @@
 // Sorting and merging the axes of reductions and scans.
-#include "core/ops/strided_axes.hpp"
+#include "core/ops/reductions/strided_axes.hpp"
 
 #include <cstdlib>
 #include <utility>

@@ -1,0 +1,287 @@
+"""The fixed order of reductions: the same bits for every layout, instruction set and thread count.
+
+The oracle combines elements as src/core/kernels/operations/reductions.hpp says, in Python floats;
+a float32 result of two float32 operands is the float64 result, rounded once more.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import random
+import struct
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import refarray
+from refarray import _native
+
+xp: Any = refarray
+ALL_ISAS = refarray.build_info()["isas"].split(", ")  # best first; the last one is plain
+ISAS = sorted({ALL_ISAS[0], ALL_ISAS[-1]})
+ROW_BYTES, BLOCK_BYTES = 256, 8192
+SIZES = {"float32": 4, "float64": 8, "complex64": 8, "complex128": 16}
+COUNTS = [1, 2, 3, 5, 8, 9, 16, 31, 32, 33, 63, 64, 65, 100, 127, 128, 1000, 1024, 1025, 2048]
+COUNTS += [2049, 3 * 1024, 5 * 2048 + 17, 7 * 1024 + 1, 200_000, 300_001]
+
+
+def to_float32(value: float) -> float:
+    if math.isnan(value) or math.isinf(value):
+        return value
+    try:
+        return float(struct.unpack("f", struct.pack("f", value))[0])
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def rounding(dtype: str) -> Callable[[Any], Any]:
+    if dtype in {"float16", "bfloat16", "float32"}:
+        return to_float32
+    if dtype == "complex64":
+        return lambda value: complex(to_float32(value.real), to_float32(value.imag))
+    return lambda value: value
+
+
+def multiply(x: Any, y: Any, rounded: Callable[[Any], Any]) -> Any:
+    if not isinstance(x, complex):
+        return rounded(x * y)
+
+    def part(value: float) -> float:
+        return float(rounded(complex(value, 0.0)).real)
+
+    return complex(
+        part(part(x.real * y.real) - part(x.imag * y.imag)),
+        part(part(x.real * y.imag) + part(x.imag * y.real)),
+    )
+
+
+def in_order(values: list[Any], size: int, combine: Callable[[Any, Any], Any]) -> Any:
+    """Combines values as documented; `size` is that of an element in bytes."""
+    lanes, block = ROW_BYTES // size, BLOCK_BYTES // size
+    results = []
+    for begin in range(0, len(values), block):
+        row = values[begin : begin + block]
+        found = row[:lanes]
+        for i, value in enumerate(row[lanes:]):
+            found[i % lanes] = combine(found[i % lanes], value)
+        width = lanes // 2
+        while width:
+            for i in range(width):
+                if i + width < len(found):
+                    found[i] = combine(found[i], found[i + width])
+            found = found[:width]
+            width //= 2
+        results.append(found[0])
+    while len(results) > 1:
+        pairs = [results[i : i + 2] for i in range(0, len(results), 2)]
+        results = [combine(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
+    return results[0]
+
+
+def samples(dtype: str, count: int, seed: int = 0) -> list[Any]:
+    source = random.Random(f"{dtype} {count} {seed}")
+    rounded = rounding(dtype)
+
+    def real() -> float:
+        return source.uniform(-1, 1) * 2.0 ** source.randrange(-3, 4)
+
+    if dtype.startswith("complex"):
+        return [rounded(complex(real(), real())) for _ in range(count)]
+    return [rounded(real()) for _ in range(count)]
+
+
+def bits(array: Any) -> bytes:
+    out: bytes = array.tobytes()
+    return out
+
+
+def layouts(x: Any) -> Iterator[tuple[str, Any]]:
+    """Arrays of two axes with the elements of `x` in other layouts."""
+    rows, columns = x.shape
+    yield "gapless", x
+    yield "transposed", xp.copy(x.mT).mT
+    spread = xp.zeros((rows, 3 * columns), dtype=x.dtype)
+    spread[:, ::3] = x
+    yield "strided", spread[:, ::3]
+    yield "reversed", xp.flip(xp.copy(xp.flip(x)))
+    yield "rows reversed", xp.flip(xp.copy(xp.flip(x, axis=0)), axis=0)
+    memory = bytearray(x.tobytes() + b"\0")
+    memory[1:] = x.tobytes()
+    shifted = xp.from_buffer(memory)[1:].view(x.dtype)
+    yield "misaligned", xp.reshape(shifted, x.shape, copy=False)
+    tall = xp.zeros((2 * rows, columns + 5), dtype=x.dtype)
+    tall[::2, 5:] = x
+    yield "part", tall[::2, 5:]
+
+
+@pytest.fixture(params=ISAS)
+def isa(request: pytest.FixtureRequest) -> Iterator[str]:
+    before = refarray.build_info()["isa"]
+    _native._use_isa(request.param)
+    yield request.param
+    _native._use_isa(before)
+
+
+@pytest.mark.parametrize("dtype", SIZES)
+def test_sums_in_the_documented_order(isa: str, dtype: str) -> None:
+    rounded = rounding(dtype)
+    for count in COUNTS:
+        values = samples(dtype, count)
+        right = in_order(values, SIZES[dtype], lambda x, y: rounded(x + y))
+        found = xp.sum(xp.asarray(values, dtype=dtype)).item()
+        assert found == right, (isa, count)
+
+
+@pytest.mark.parametrize("dtype", SIZES)
+def test_products_in_the_documented_order(isa: str, dtype: str) -> None:
+    rounded = rounding(dtype)
+    for count in COUNTS[:-2]:
+        values = [v / abs(v) for v in samples(dtype, count)]
+        values = [rounded(v) for v in values]
+        right = in_order(values, SIZES[dtype], lambda x, y: multiply(x, y, rounded))
+        found = xp.prod(xp.asarray(values, dtype=dtype)).item()
+        assert found == right, (isa, count)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_small_floats_are_summed_in_float32_and_rounded_once(isa: str, dtype: str) -> None:
+    for count in (1, 3, 64, 65, 2049, 5000):
+        x = xp.astype(xp.asarray(samples("float32", count), dtype="float32"), getattr(xp, dtype))
+        wide = xp.astype(x, xp.float32)
+        for name in ("sum", "mean"):
+            right = xp.astype(getattr(xp, name)(wide), x.dtype)
+            assert bits(getattr(xp, name)(x)) == bits(right), (isa, name, count)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_variance_is_computed_in_float64_in_two_passes(isa: str, dtype: str) -> None:
+    for count in (1, 2, 33, 1025, 5000):
+        for correction in (0, 1, 0.5):
+            if count - correction <= 0:
+                continue
+            x = xp.asarray(samples("float32", count), dtype=dtype)
+            values = x.tolist()
+            mean = in_order(values, 8, operator.add) / count
+            squares = [(v - mean) * (v - mean) for v in values]
+            right = in_order(squares, 8, operator.add) / (count - correction)
+            kind = getattr(xp, dtype)
+            wanted = bits(xp.astype(xp.asarray(right, dtype="float64"), kind))
+            assert bits(xp.var(x, correction=correction)) == wanted, (isa, count, correction)
+            wanted = bits(xp.astype(xp.asarray(math.sqrt(right), dtype="float64"), kind))
+            assert bits(xp.std(x, correction=correction)) == wanted, (isa, count, correction)
+
+
+REDUCED = ["sum", "prod", "mean", "min", "max", "any", "all", "count_nonzero", "argmin", "argmax"]
+
+
+@pytest.mark.parametrize("shape", [(3, 70), (70, 3), (40, 300), (3000, 9), (65, 1100), (1, 5000)])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128", "bfloat16", "int16"])
+def test_layout_does_not_change_the_bits(isa: str, dtype: str, shape: tuple[int, int]) -> None:
+    count = shape[0] * shape[1]
+    kind = "complex128" if dtype == "complex128" else "float32"
+    values = [v * 100 if dtype == "int16" else v for v in samples(kind, count)]
+    x = xp.astype(xp.reshape(xp.asarray(values, dtype=kind), shape), getattr(xp, dtype))
+    names = REDUCED + ([] if dtype in {"int16", "complex128"} else ["var", "std"])
+    if dtype == "complex128":
+        names = [n for n in names if n not in {"min", "max", "argmin", "argmax"}]
+    if dtype == "int16":
+        names.remove("mean")
+    for name in names:
+        for axis in (None, 0, 1):
+            function = getattr(xp, name)
+            right = bits(function(x, axis=axis))
+            if axis is not None:  # each output, from an array of its own
+                rows = x if axis == 1 else x.mT
+                alone = b"".join(bits(function(xp.copy(rows[i, :]))) for i in range(len(rows)))
+                assert alone == right, (isa, name, axis)
+            for text, other in layouts(x):
+                assert bits(function(other, axis=axis)) == right, (isa, name, axis, text)
+
+
+def test_several_axes_count_in_row_major_order(isa: str) -> None:
+    x = xp.reshape(xp.asarray(samples("float32", 7 * 11 * 40), dtype="float32"), (7, 11, 40))
+    for axes, order in (((0, 1), (2, 0, 1)), ((0, 2), (1, 0, 2)), ((2, 1), (0, 1, 2))):
+        rows = xp.reshape(xp.copy(xp.permute_dims(x, order)), (x.shape[order[0]], -1))
+        for name in ("sum", "prod", "mean", "var"):
+            function = getattr(xp, name)
+            assert bits(function(x, axis=axes)) == bits(function(rows, axis=1)), (isa, name, axes)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "bfloat16", "complex64"])
+def test_threads_do_not_change_the_bits(dtype: str) -> None:
+    small = xp.asarray([v * 40 for v in samples("float32", 1999)], dtype="float32")
+    x = xp.empty((3000, 1999), dtype=dtype)
+    x[...] = xp.astype(small, x.dtype)
+    names = ["sum", "count_nonzero"] + ([] if dtype == "complex64" else ["max", "argmin"])
+    arrays = {"gapless": x, "transposed": x.mT, "strided": x[::2, ::2]}
+    alone = {
+        (name, axis, text): bits(getattr(xp, name)(array, axis=axis))
+        for name in names
+        for axis in (None, 0, 1)
+        for text, array in arrays.items()
+    }
+    before = refarray.get_copy_threads()
+    refarray.set_copy_threads(3)
+    try:
+        for (name, axis, text), right in alone.items():
+            assert bits(getattr(xp, name)(arrays[text], axis=axis)) == right, (name, axis, text)
+    finally:
+        refarray.set_copy_threads(before)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+def test_nan_and_zeros_of_minima(isa: str, dtype: str) -> None:
+    kind = getattr(xp, dtype)
+    for count in (1, 2, 9, 70, 3000):
+        for place in {0, count // 2, count - 1}:
+            values = [1.0 + i % 7 for i in range(count)]
+            values[place] = math.nan
+            x = xp.asarray(values, dtype=kind)
+            for name in ("min", "max"):
+                assert math.isnan(getattr(xp, name)(x).item()), (isa, name, count, place)
+            for name in ("argmin", "argmax"):
+                assert getattr(xp, name)(x).item() == place, (isa, name, count, place)
+    for zeros in ([0.0, -0.0], [-0.0, 0.0]):
+        x = xp.asarray([5.0 * 0.0, *zeros][1:], dtype=kind)
+        assert math.copysign(1, xp.min(x).item()) == -1
+        assert math.copysign(1, xp.max(x).item()) == 1
+        assert xp.argmin(x).item() == 0 and xp.argmax(x).item() == 0
+    negative = xp.asarray([-0.0, -0.0], dtype=kind)
+    assert math.copysign(1, xp.sum(negative).item()) == -1
+    assert math.copysign(1, xp.sum(xp.zeros(0, dtype=kind)).item()) == 1
+
+
+@pytest.mark.parametrize("name", ["min", "max", "argmin", "argmax"])
+def test_no_elements_raise(name: str) -> None:
+    function = getattr(xp, name)
+    with pytest.raises(ValueError, match=r"shape is \(0,\)"):
+        function(xp.zeros(0))
+    with pytest.raises(ValueError, match=r"shape is \(2, 0\), reduced along axes \(1,\)"):
+        function(xp.zeros((2, 0)), axis=1)
+    assert function(xp.zeros((2, 0)), axis=0).shape == (0,)
+
+
+def test_bad_arguments() -> None:
+    x = xp.zeros((2, 3))
+    with pytest.raises(IndexError, match="2"):
+        xp.sum(x, axis=2)
+    with pytest.raises(ValueError, match="more than once"):
+        xp.sum(x, axis=(0, -2))
+    with pytest.raises(TypeError, match="keepdims must be True or False, not int"):
+        xp.sum(x, keepdims=1)
+    with pytest.raises(TypeError, match=r"sum\(\) takes arrays of numeric dtypes, not bool"):
+        xp.sum(xp.asarray([True]))
+    with pytest.raises(TypeError, match="no conversion from complex64"):
+        xp.sum(xp.zeros(2, dtype="complex64"), dtype=xp.float32)
+    with pytest.raises(TypeError, match="numeric"):
+        xp.sum(x, dtype=xp.bool)
+    with pytest.raises(TypeError):
+        xp.var(x, correction="1")
+    with pytest.raises(ValueError, match="needs an axis"):
+        xp.cumulative_sum(x)
+    with pytest.raises(ValueError, match="ndim 0"):
+        xp.cumulative_prod(xp.asarray(1.0))
+    with pytest.raises(ValueError, match="n is -1"):
+        xp.diff(x, n=-1)
