@@ -188,6 +188,10 @@ def test_first_of_equal_extremes(name: str) -> None:
             wanted = reduced(model, axis, keepdims, lambda values: values.index(choose(values)))
             assert_dtype(out, "int64")
             assert (out.shape, flat(out)) == (wanted.shape, wanted.values), (dtype, axis)
+        line = model.values * 3
+        for part in (line, line[:7], line[20:150]):
+            got = getattr(xp, name)(xp.asarray(part, dtype=dtype)).item()
+            assert got == part.index(choose(part)), (dtype, len(part))
         if dtype in INTEGERS:
             near = xp.asarray(integers(dtype), dtype=dtype)
             assert getattr(xp, name)(near).item() == integers(dtype).index(choose(integers(dtype)))

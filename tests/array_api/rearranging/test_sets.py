@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from helpers.index_model import LAYOUTS
-from test_sorting import DTYPES, SIZES, order_of, same, some_values
+from test_sorting_layouts import DTYPES, SIZES, order_of, same, some_values
 
 import refarray as xp
 from refarray import Array
