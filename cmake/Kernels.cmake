@@ -48,7 +48,7 @@ foreach(level IN LISTS kernel_levels)
   target_sources(refarray_core PRIVATE $<TARGET_OBJECTS:${kernels}>)
 endforeach()
 
-file(GLOB operation_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/core/kernels/operations/*.cpp")
+file(GLOB_RECURSE operation_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/core/kernels/operations/*.cpp")
 foreach(level IN LISTS operation_levels)
   set(kernels refarray_operations_${level})
   add_library(${kernels} OBJECT ${operation_sources})

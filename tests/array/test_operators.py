@@ -41,7 +41,9 @@ class Reflecting:
         return 0
 
 
-@pytest.mark.parametrize("other", [None, "text", [1, 2, 3], Plain()], ids=repr)
+@pytest.mark.parametrize(
+    "other", [None, "text", [1, 2, 3], Plain()], ids=["None", "text", "list", "object"]
+)
 @pytest.mark.parametrize("name", [*ARITHMETIC, *IN_PLACE, *ORDER])
 def test_other_objects_are_not_operands(name: str, other: object) -> None:
     work, x = getattr(operator, name), refarray.ones(3, dtype="int64")

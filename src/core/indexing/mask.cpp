@@ -5,7 +5,7 @@
 #include <bit>
 
 #include "core/copy/copy.hpp"
-#include "core/kernels/operations/gather.hpp"
+#include "core/kernels/operations/rearranging/gather.hpp"
 #include "core/kernels/operations/operations.hpp"
 #include "core/kernels/table.hpp"
 

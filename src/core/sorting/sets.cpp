@@ -7,7 +7,7 @@
 #include "core/indexing/gather.hpp"
 #include "core/indexing/mask.hpp"
 #include "core/kernels/operations/operations.hpp"
-#include "core/kernels/operations/sort.hpp"
+#include "core/kernels/operations/rearranging/sort.hpp"
 #include "core/kernels/table.hpp"
 #include "core/ops/promotion.hpp"
 #include "core/sorting/sort.hpp"

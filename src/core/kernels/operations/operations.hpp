@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/kernels/operations/reductions.hpp"
+#include "core/kernels/operations/reducing/reductions.hpp"
 #include "core/ops/elementwise_rows.hpp"
 
 namespace refarray::core::kernels {

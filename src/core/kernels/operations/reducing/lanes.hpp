@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "core/kernels/operations/combinations.hpp"
+#include "core/kernels/operations/reducing/combinations.hpp"
 
 namespace refarray::core::kernels::REFARRAY_OPERATIONS {
 namespace {

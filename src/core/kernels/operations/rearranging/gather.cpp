@@ -1,5 +1,5 @@
 // Kernels of indexing: gather, scatter, and what masks select, by the size of an element.
-#include "core/kernels/operations/gather.hpp"
+#include "core/kernels/operations/rearranging/gather.hpp"
 
 #include <array>
 

@@ -1,6 +1,6 @@
 // Kernels of argmin() and argmax(): the least key of a block, and its place where it is a new best.
-#include "core/kernels/operations/lanes.hpp"
 #include "core/kernels/operations/operations.hpp"
+#include "core/kernels/operations/reducing/lanes.hpp"
 #include "refarray/core/dtype.hpp"
 
 namespace refarray::core::kernels::REFARRAY_OPERATIONS {

@@ -1,6 +1,6 @@
 // Kernels of running sums and products.
-#include "core/kernels/operations/lanes.hpp"
 #include "core/kernels/operations/operations.hpp"
+#include "core/kernels/operations/reducing/lanes.hpp"
 #include "core/ops/functors/arithmetic.hpp"
 #include "refarray/core/dtype.hpp"
 

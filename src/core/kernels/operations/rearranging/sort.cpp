@@ -1,8 +1,8 @@
 // Kernels of sorting and searching, by dtype.
-#include "core/kernels/operations/sort.hpp"
+#include "core/kernels/operations/rearranging/sort.hpp"
 
-#include "core/kernels/operations/keys.hpp"
-#include "core/kernels/operations/radix.hpp"
+#include "core/kernels/operations/rearranging/keys.hpp"
+#include "core/kernels/operations/rearranging/radix.hpp"
 
 namespace refarray::core::kernels {
 namespace {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "core/kernels/operations/reductions.hpp"
+#include "core/kernels/operations/reducing/reductions.hpp"
 
 namespace refarray::core::kernels::REFARRAY_OPERATIONS {
 namespace {
