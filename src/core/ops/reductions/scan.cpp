@@ -57,9 +57,12 @@ class ScanWork {
   }
 
  private:
-  /// Sequences that are scanned together: those of a tile have at least 64 elements each.
+  /// Sequences that are scanned together: along rows as many as a chunk has room for, along columns
+  /// as many as are adjacent in memory, and in a tile so few that each has 64 elements or more.
   std::int64_t group() const noexcept {
-    return is_direct_ ? kGroup : std::min<std::int64_t>(kGroup, kTileBytes / size_ / 64);
+    if (!is_direct_) return std::min<std::int64_t>(kGroup, kTileBytes / size_ / 64);
+    if (is_columnar_) return kGroup;
+    return std::clamp<std::int64_t>(kChunkBytes / size_ / count_, 4, kGroup);
   }
   std::int64_t chunk(std::int64_t sequences) const noexcept {
     return std::max<std::int64_t>((is_direct_ ? kChunkBytes : kTileBytes) / (sequences * size_), 1);

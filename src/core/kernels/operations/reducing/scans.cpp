@@ -9,6 +9,9 @@ namespace {
 
 using functors::Complex;
 
+template <class Op, class T>
+constexpr bool is_integer_sum = std::is_same_v<Op, functors::Add> && std::is_integral_v<T>;
+
 /// `kRows` sequences at once: each addition waits for the one before it, so several sequences keep
 /// the processor busy.
 template <class Op, class T, int kRows>
@@ -23,7 +26,24 @@ void scan_rows(const Scan& call, std::int64_t row) noexcept {
         call.begins ? first : Op::apply(load<T>(carry + r * static_cast<int>(sizeof(T))), first);
     store(out + r * call.out_pitch, last[r]);
   }
-  for (std::int64_t i = 1; i < call.count; ++i) {
+  std::int64_t i = 1;
+  if constexpr (is_integer_sum<Op, T> && kRows == 1) {
+    // Integers may be added in any order: only one addition in four waits for the one before it.
+    for (; i + 4 <= call.count; i += 4) {
+      const T a = load<T>(in + call.in_step);
+      const T b = a + load<T>(in + 2 * call.in_step);
+      const T c = load<T>(in + 3 * call.in_step);
+      const T d = c + load<T>(in + 4 * call.in_step);
+      store(out + call.out_step, last[0] + a);
+      store(out + 2 * call.out_step, last[0] + b);
+      store(out + 3 * call.out_step, last[0] + b + c);
+      last[0] += b + d;
+      store(out + 4 * call.out_step, last[0]);
+      in += 4 * call.in_step;
+      out += 4 * call.out_step;
+    }
+  }
+  for (; i < call.count; ++i) {
     in += call.in_step;
     out += call.out_step;
 #pragma GCC unroll 4
@@ -65,7 +85,9 @@ void scan(const Scan& call) noexcept {
   if (call.rows >= 4 && call.in_pitch == kSize && call.out_pitch == kSize)
     return scan_columns<Op, T>(call);
   std::int64_t row = 0;
-  for (; row + 4 <= call.rows; row += 4) scan_rows<Op, T, 4>(call, row);
+  if constexpr (!is_integer_sum<Op, T>) {
+    for (; row + 4 <= call.rows; row += 4) scan_rows<Op, T, 4>(call, row);
+  }
   for (; row < call.rows; ++row) scan_rows<Op, T, 1>(call, row);
 }
 
