@@ -104,9 +104,34 @@ recipe("diff", lambda x: refarray.diff(x, n=1, prepend=x), reals)
 # --- indexing, searching, sorting, sets ---
 
 recipe("Array.__getitem__", lambda x: x[x > 0.2], reals, label="mask")
-recipe("Array.__getitem__", lambda x: x[integers() - 2, :], reals, label="integers",
-       raises=(IndexError,))  # fmt: skip
+recipe("Array.__getitem__", lambda x: x[integers() - 2, :], reals, label="integers")
+recipe("Array.__getitem__", lambda x: x[integers(), :], reals, label="far", raises=(IndexError,))
 recipe("Array.__setitem__", lambda x: x.__setitem__(x > 0.2, 0.0), reals, label="mask")
 recipe("take", lambda x: refarray.take(x, refarray.asarray([1, 0, -1]), axis=0), reals)
 recipe("take_along_axis", lambda x: refarray.take_along_axis(x, integers() % 2, axis=0), reals)
 recipe("nonzero", refarray.nonzero, reals)
+recipe("sort", refarray.sort, reals)
+recipe("sort", lambda x: refarray.sort(x, descending=True, axis=0), integers, label="descending")
+recipe("argsort", lambda x: refarray.argsort(x, axis=0), reals)
+recipe("searchsorted", lambda x: refarray.searchsorted(x[0], x), integers)
+for _name in ("unique_all", "unique_counts", "unique_inverse"):
+    recipe(_name, getattr(refarray, _name), integers, python=True)
+recipe("unique_values", refarray.unique_values, reals)
+recipe("isin", lambda x: refarray.isin(x, x[0]), integers)
+
+# --- joining, repeating, broadcasting, creation ---
+
+recipe("concat", lambda x: refarray.concat([x, x], axis=1), reals)
+recipe("stack", lambda x: refarray.stack([x, x], axis=-1), reals)
+recipe("unstack", lambda x: refarray.unstack(x, axis=1), reals)
+recipe("repeat", lambda x: refarray.repeat(x, 2), reals)
+recipe("repeat", lambda x: refarray.repeat(x, x[0], axis=1), integers, label="array")
+recipe("roll", lambda x: refarray.roll(x, 1, axis=0), reals)
+recipe("tile", lambda x: refarray.tile(x, (2, 1)), reals)
+recipe("broadcast_arrays", lambda x: refarray.broadcast_arrays(x, x[0]), reals)
+recipe("broadcast_shapes", lambda _: refarray.broadcast_shapes((2, 1), (3,)))
+recipe("meshgrid", lambda x: refarray.meshgrid(x[0], x[1]), reals)
+recipe("tril", refarray.tril, reals)
+recipe("triu", refarray.triu, reals)
+recipe("eye", lambda _: refarray.eye(3, 4, k=1))
+recipe("linspace", lambda _: refarray.linspace(0, 1, 5))

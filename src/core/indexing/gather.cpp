@@ -7,8 +7,8 @@
 
 #include "core/copy/copy.hpp"
 #include "core/error.hpp"
-#include "core/kernels/operations/rearranging/gather.hpp"
 #include "core/kernels/operations/operations.hpp"
+#include "core/kernels/operations/rearranging/gather.hpp"
 #include "core/kernels/table.hpp"
 
 namespace refarray::core {

@@ -5,8 +5,8 @@
 #include <bit>
 
 #include "core/copy/copy.hpp"
-#include "core/kernels/operations/rearranging/gather.hpp"
 #include "core/kernels/operations/operations.hpp"
+#include "core/kernels/operations/rearranging/gather.hpp"
 #include "core/kernels/table.hpp"
 
 namespace refarray::core {

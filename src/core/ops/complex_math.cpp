@@ -175,7 +175,8 @@ constexpr auto kRows = std::to_array<KernelRow>({
 
 }  // namespace
 
-kernels::ElementwiseFunction detail::complex_math_kernel(Elementwise operation, int dtype) noexcept {
+kernels::ElementwiseFunction detail::complex_math_kernel(Elementwise operation,
+                                                         int dtype) noexcept {
   return kernels::find(kRows, operation, dtype);
 }
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "core/copy/copy.hpp"
-#include "core/kernels/operations/rearranging/gather.hpp"
 #include "core/kernels/operations/operations.hpp"
+#include "core/kernels/operations/rearranging/gather.hpp"
 #include "core/kernels/operations/rearranging/sort.hpp"
 #include "core/kernels/table.hpp"
 #include "core/ops/promotion.hpp"

@@ -21,8 +21,8 @@ struct ReductionCall {
 /// Elements are converted to the dtype of `out` first for sum and prod, if it is floating-point.
 /// float16 and bfloat16 are computed in float32, integers in 64 bits, var and std in float64; the
 /// result is rounded once. Elements are combined in the order that
-/// kernels/operations/reducing/reductions.hpp gives for the row-major index along the reduced axes: the
-/// result depends on shape and values only.
+/// kernels/operations/reducing/reductions.hpp gives for the row-major index along the reduced axes:
+/// the result depends on shape and values only.
 ///
 /// The row of the operation accepts the dtype of `x`, and the reduced axes have elements if it has
 /// no identity. `out` does not overlap `x`. Throws kMemory. Returns false when `interrupt` stopped
