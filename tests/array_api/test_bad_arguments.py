@@ -167,3 +167,20 @@ def test_failing_operations_leave_their_operands_whole() -> None:
         with contextlib.suppress(TypeError, ValueError, IndexError, OverflowError):
             assert work(y) is NotImplemented
         assert y.tolist() == [1, 2, 3]
+
+
+def test_shifts_and_axes_of_roll_come_in_equal_numbers() -> None:
+    x = xp.zeros((2, 3))
+    for shift, axis in (((1,), (0, 1)), ([1, 2], 0), ((1, 2, 3), (0, 1))):
+        with pytest.raises(ValueError, match=r"shift has \d entries, axis has \d"):
+            xp.roll(x, shift, axis=axis)
+    assert xp.roll(x, 1, axis=(0, 1)).shape == (2, 3)
+
+
+def test_messages_name_the_function_that_was_called() -> None:
+    with pytest.raises(TypeError, match=r"clip\(\): a Python float beside an array of int8"):
+        xp.clip(xp.asarray([1], dtype="int8"), 1.5, None)
+    with pytest.raises(TypeError, match=r"clip\(\): max is a complex number; x is float64"):
+        xp.clip(xp.asarray([1.0]), None, 1j)
+    with pytest.raises(TypeError, match="arrays of bool or numeric dtypes, not float8_e5m2"):
+        xp.add(xp.zeros(1, dtype="float8_e5m2"), 1)

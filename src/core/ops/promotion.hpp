@@ -38,7 +38,7 @@ inline constexpr DtypeSet kNumeric = kRealValued | kComplex;
 inline constexpr DtypeSet kAll = kNumeric | kBool;
 }  // namespace dtype_sets
 
-/// "bool, integer", …: the set in the standard's words, for error messages and docstrings.
+/// "bool", "integer", …: the set in the standard's words, for error messages and docstrings.
 constexpr const char* name(DtypeSet set) noexcept {
   using namespace dtype_sets;
   switch (set) {
@@ -59,7 +59,7 @@ constexpr const char* name(DtypeSet set) noexcept {
     case kNumeric:
       return "numeric";
     default:
-      return "any";
+      return "bool or numeric";
   }
 }
 

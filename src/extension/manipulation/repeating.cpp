@@ -158,7 +158,8 @@ Ref roll(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
     return make_array(state, core::with_layout(out, core::c_layout(array.extents()), 0));
   }
   const Integers axes = to_integers(axis, "axis");
-  if (shifts.count != 1 && shifts.count != axes.count) {
+  const bool is_one = shifts.count == 1 && !PyTuple_Check(shift) && !PyList_Check(shift);
+  if (!is_one && shifts.count != axes.count) {
     core::fail(Fault::kValue, "roll(): shift has ", shifts.count, " entries, axis has ", axes.count,
                "; the numbers must be equal, or shift one integer");
   }
@@ -166,7 +167,7 @@ Ref roll(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
   for (int i = 0; i < axes.count; ++i) {  // shifts of an axis that is given twice add up
     const int at = core::normalize_axis(axes.values[i], array.ndim);
     const std::int64_t extent = array.shape[at];
-    const std::int64_t more = modulo(shifts.values[shifts.count == 1 ? 0 : i], extent);
+    const std::int64_t more = modulo(shifts.values[is_one ? 0 : i], extent);
     by[at] = by[at] >= extent - more ? by[at] - (extent - more) : by[at] + more;
   }
   return make_array(state, rolled(array, by));

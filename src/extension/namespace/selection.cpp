@@ -53,11 +53,16 @@ Ref where(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
   return make_array(state, std::move(out));
 }
 
-/// Throws kType unless the limit is a number or an array of the dtype of x.
+/// Throws kType unless the limit is a number of a kind that x can hold, or an array of its dtype.
 void require_limit(const State& state, const core::ArrayView& x, PyObject* limit,
                    const char* name) {
-  if (!is_array(state, limit)) {
-    if (plain_number(limit)) return;
+  const Operand operand(state, limit);
+  if (operand.is_number()) {
+    const int row = core::computable_index(x.dtype);
+    if (operand.row_beside(row, kClip.function) == row) return;
+    core::fail(Fault::kType, "clip(): ", name, " is a complex number; x is ", core::name(x.dtype));
+  }
+  if (!operand.is_array()) {
     core::fail(Fault::kType, "clip(): ", name, " must be an array, a Python number or None, not ",
                type_name(limit));
   }
