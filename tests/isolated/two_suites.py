@@ -33,7 +33,7 @@ ELSEWHERE = (
     ),
     *("gates", "oom", "hostile", "exit", "conformance", "cli", "adversary", "adapters"),
     *("matrix", "reading", "spy", "trace", "findings", "browser", "picture", "report_schema"),
-    *("verification", "abi"),
+    *("verification", "abi", "array_api_runner"),
     *(
         "drivers",
         "driver_traps",
