@@ -21,8 +21,9 @@ import pytest
 HERE = Path(__file__).resolve().parent
 for folder in (
     str(HERE / "fakegpu"),
+    str(HERE / "array_api"),
     str(HERE),
-):  # for `fakegpu`, `native` and `helpers`, in every import mode
+):  # for `fakegpu`, `oracles`, `native` and `helpers`, in every import mode
     if folder not in sys.path:
         sys.path.insert(0, folder)
 
