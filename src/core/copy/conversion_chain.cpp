@@ -34,7 +34,7 @@ ConversionChain::ConversionChain(const DType& to, const DType& from,
                                  const kernels::Table& table) noexcept
     : table_(&table), src_bits_(from.stored_bits()) {
   if (to.kind == from.kind && to.bits == from.bits) {
-    push(move_kernel(to, from), to.stored_bits());
+    if (to.is_packed() || from.is_packed()) push(move_kernel(to, from), to.stored_bits());
     return;
   }
   buffers_src_ = !from.is_packed();
@@ -68,6 +68,7 @@ void ConversionChain::push_cast(int to, int from) noexcept {
 
 void ConversionChain::apply(const StridedSpan& dst, const StridedSpan& src,
                             std::int64_t count) const noexcept {
+  if (count_ == 0) return copy_words(*table_, dst, src, src_bits_, count);
   const bool is_long = count >= kBufferingThreshold;
   const bool gathers = buffers_src_ && is_long && src.stride != src_bits_;
   const bool scatters = buffers_dst_ && is_long && dst.stride != bits_[count_ - 1];

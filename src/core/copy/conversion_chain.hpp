@@ -7,13 +7,15 @@
 
 namespace refarray::core {
 
-/// The kernel between two types that differ at most in being packed or padded.
+/// The kernel between two types that differ at most in being packed or padded; one of them is
+/// packed.
 Kernel move_kernel(const DType& to, const DType& from) noexcept;
 
-/// Up to four kernels, connected by buffers in L1.
+/// Up to four kernels, connected by buffers in L1. None copies elements of whole bytes.
 class ConversionChain {
  public:
-  /// Requires can_convert(from, to).
+  /// Requires can_convert(from, to). Equal types that are not packed have 1 to 16 bytes, a power of
+  /// two.
   ConversionChain(const DType& to, const DType& from, const kernels::Table& table) noexcept;
   void apply(const StridedSpan& dst, const StridedSpan& src, std::int64_t count) const noexcept;
 
