@@ -142,7 +142,7 @@ gate-test-foreign: $(VENV)/build ## other projects' released tests with refarray
 gate-mutants: $(VENV)/package ## every broken producer, consumer and exchange table against the conformance kit
 	PYTHONPATH=tests:tests/fakegpu $(BIN)/python -m mutants
 
-gate-fuzz: $(VENV)/build ## libFuzzer on import, copy and layout: FUZZ_RUNS executions (10000000) in two processes
+gate-fuzz: $(VENV)/build ## libFuzzer on import, copy, layout and computations: FUZZ_RUNS executions (10000000) in two processes
 	$(BIN)/python tools/gates/fuzz.py
 
 gate-refleak: $(VENV)/build $(VENV)/test ## repeat every partner-free test: no memory block, reference or descriptor may leak

@@ -19,7 +19,7 @@ HUGE = (2**50,)
 
 
 def leaves_nothing(work: Callable[[], object]) -> None:
-    assert blocks_left(work, rounds=3) < 50, "Python objects were left behind"
+    assert blocks_left(work) < 25, "Python objects were left behind"
     assert heap_growth(work) < 64, "C heap blocks were left behind"
 
 

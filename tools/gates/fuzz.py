@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""The gate `fuzz`: libFuzzer over the import, the copy and the layout code, two processes at once.
+"""The gate `fuzz`: libFuzzer over import, copy, layout, computations and indexing.
+
+Two processes run at once.
 
 FUZZ_RUNS executions in all (10,000,000 unless given). `--keep` adds what was learnt to the corpus
 in tests/fuzz/corpus, minimised: one input per line, in hexadecimal digits.
@@ -24,10 +26,10 @@ from common import ROOT, TESTS, build, environment, note_thrown, say
 COMPILERS = ("clang++", *(f"clang++-{version}" for version in range(30, 15, -1)))
 PACKAGES = "clang-19 and libclang-rt-19-dev"  # of Debian
 CORPUS = TESTS / "fuzz" / "corpus"
-MOST_KEPT = 2000  # the shortest inputs of a target: seeds of the next run, quick to replay
+MOST_KEPT = 2000  # inputs of a target: seeds of the next run, quick to replay
 LONGEST = 256  # bytes of an input; a target reads zeros beyond its end
 #: The share of each target in the executions; each target runs in its own process.
-SHARES = {"copy": 0.1, "import": 0.5, "layout": 0.4}
+SHARES = {"compute": 0.02, "copy": 0.1, "import": 0.45, "index": 0.03, "layout": 0.4}
 PROBE = 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }'
 
 
@@ -69,7 +71,8 @@ def keep(target: str, program: Path, learnt: Path, with_environment: dict[str, s
     command = [program, "-set_cover_merge=1", f"-max_len={LONGEST}", small, learnt]
     subprocess.run(command, check=True, capture_output=True, env=with_environment)
     found = (path.read_bytes() for path in small.iterdir())
-    inputs = sorted(found, key=lambda content: (len(content), content))[:MOST_KEPT]
+    inputs = sorted(found, key=lambda content: (len(content), content))
+    inputs = inputs[:: -(-len(inputs) // MOST_KEPT) or 1]  # of all lengths
     text = "".join(f"{content.hex()}\n" for content in inputs if content)
     (CORPUS / f"{target}.hex").write_text(text, encoding="utf-8")
     return len(inputs)

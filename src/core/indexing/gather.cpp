@@ -63,19 +63,25 @@ bool add_index(const Array& offsets, const AxisIndex& index, Extents shape, int 
   return true;
 }
 
+/// Bytes from one element of an axis to the next; 0 if there is one element, since any number may
+/// be its stride.
+std::int64_t step_of(const ArrayView& array, int axis) noexcept {
+  return array.shape[axis] == 1 ? 0 : array.strides[axis] * array.dtype.itemsize();
+}
+
 /// The walk over the axes of `base` that surround the offsets, with the largest contiguous runs of
 /// elements at its end.
 struct Walk {
   Walk(const ArrayView& other, const Places& places) noexcept
       : itemsize(places.base.dtype.itemsize()), run(itemsize) {
     const int block = places.block_axis;
-    step = other.strides[block] * itemsize;
+    step = step_of(other, block);
     int last = places.base.ndim;
     for (; last > block; --last) {  // axis last - 1 of base is axis last of the other array
       const std::int64_t extent = places.base.shape[last - 1];
-      const bool continues =
-          places.base.strides[last - 1] * itemsize == run && other.strides[last] * itemsize == run;
-      if (extent != 1 && !continues) break;
+      if (extent == 1) continue;
+      if (places.base.strides[last - 1] * itemsize != run || other.strides[last] * itemsize != run)
+        break;
       run *= extent;
     }
     for (int axis = 0; axis < last; ++axis) {
@@ -206,14 +212,14 @@ bool offsets_along_axis(Array& out, const ArrayView& array, const ArrayView& ind
   if (out.layout.shape[0] == 0) return true;
   // The other axes add their own position, row by row along the last axis.
   const int last = indices.ndim - 1;
-  const std::int64_t last_stride = last == axis ? 0 : array.strides[last] * itemsize;
+  const std::int64_t last_stride = last == axis ? 0 : step_of(array, last);
   std::int64_t at[kMaxRank] = {};
   std::int64_t row = 0;  // offset of the row
   for (std::int64_t* to = words(out);; to += indices.shape[last]) {
     for (std::int64_t j = 0; j < indices.shape[last]; ++j) to[j] += row + j * last_stride;
     int outer = last - 1;
     for (; outer >= 0; --outer) {
-      const std::int64_t stride = outer == axis ? 0 : array.strides[outer] * itemsize;
+      const std::int64_t stride = outer == axis ? 0 : step_of(array, outer);
       row += stride;
       if (++at[outer] < indices.shape[outer]) break;
       at[outer] = 0;

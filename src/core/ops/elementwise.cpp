@@ -130,11 +130,16 @@ Layout result_layout(Extents shape, std::span<const ArrayView> inputs) {
   for (const ArrayView& input : inputs) {
     if (input.ndim < 2 || !std::ranges::equal(input.extents(), shape)) continue;
     if (is_c_contiguous(input.extents(), input.stride_span())) return out;
+    const auto steps = [&input](int axis) {  // of an axis of extent 1 any, also the least integer
+      const auto stride = static_cast<std::uint64_t>(input.strides[axis]);
+      return input.strides[axis] < 0 ? 0 - stride : stride;
+    };
     int order[kMaxRank];
     std::iota(order, order + out.ndim, 0);
-    std::stable_sort(order, order + out.ndim, [&input](int a, int b) {
-      return std::abs(input.strides[a]) > std::abs(input.strides[b]);
-    });
+    for (int end = 1; end < out.ndim; ++end) {  // stable, by descending strides
+      for (int i = end; i > 0 && steps(order[i]) > steps(order[i - 1]); --i)
+        std::swap(order[i], order[i - 1]);
+    }
     std::int64_t stride = 1;
     for (int i = out.ndim - 1; i >= 0; --i) {
       out.strides[order[i]] = stride;

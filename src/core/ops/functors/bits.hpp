@@ -112,10 +112,10 @@ struct NextAfterOfHalf {
   }
 };
 
-constexpr float ceil_of(float x) noexcept { return __builtin_ceilf(x); }
-constexpr double ceil_of(double x) noexcept { return __builtin_ceil(x); }
-constexpr float trunc_of(float x) noexcept { return __builtin_truncf(x); }
-constexpr double trunc_of(double x) noexcept { return __builtin_trunc(x); }
+inline float ceil_of(float x) noexcept { return __builtin_ceilf(x); }
+inline double ceil_of(double x) noexcept { return __builtin_ceil(x); }
+inline float trunc_of(float x) noexcept { return __builtin_truncf(x); }
+inline double trunc_of(double x) noexcept { return __builtin_trunc(x); }
 
 /// The nearest integer, halves to even. Adding and subtracting 2^52 (2^23) rounds in the default
 /// mode, which Python never changes; larger numbers are integers.

@@ -40,8 +40,8 @@ struct Divide {
   }
 };
 
-constexpr float remainder_of(float x, float y) noexcept { return __builtin_fmodf(x, y); }
-constexpr double remainder_of(double x, double y) noexcept { return __builtin_fmod(x, y); }
+inline float remainder_of(float x, float y) noexcept { return __builtin_fmodf(x, y); }
+inline double remainder_of(double x, double y) noexcept { return __builtin_fmod(x, y); }
 
 /// The remainder with the sign of the divisor: exact, by the standard's special cases.
 template <class T>

@@ -91,8 +91,8 @@ constexpr bool is_infinite(T x) noexcept {
   return absolute(x) == kInfinity<T>;
 }
 
-constexpr float floor_of(float x) noexcept { return __builtin_floorf(x); }
-constexpr double floor_of(double x) noexcept { return __builtin_floor(x); }
+inline float floor_of(float x) noexcept { return __builtin_floorf(x); }
+inline double floor_of(double x) noexcept { return __builtin_floor(x); }
 
 }  // namespace
 }  // namespace refarray::core::functors

@@ -20,6 +20,11 @@ constexpr std::int64_t kChunkBytes = 1 << 20;      // between two checks for an 
 constexpr std::int64_t kSharedBytes = 4 << 20;     // more is shared among threads
 constexpr std::int64_t kLongGroupBytes = 8 << 20;  // more is interrupted within a group
 
+/// The stride of an axis; 0 if it has one element, since any number may be its stride.
+std::int64_t step_of(const ArrayView& array, int axis) noexcept {
+  return array.shape[axis] == 1 ? 0 : array.strides[axis];
+}
+
 /// A scan with its decisions: sequences are the indices of the other axes.
 class ScanWork {
  public:
@@ -31,8 +36,8 @@ class ScanWork {
         kernel_(kernels::table().operations->reductions.scan(product, work_.index())),
         is_direct_(x.dtype == work_ && out.dtype == work_),
         count_(x.shape[axis]),
-        in_step_(x.strides[axis]),
-        out_step_(out.strides[axis]) {
+        in_step_(step_of(x, axis)),
+        out_step_(step_of(out, axis)) {
     for (int i = 0; i < x.ndim; ++i)
       if (i != axis) others_.push(x.shape[i], x.strides[i], out.strides[i]);
     others_.sort();

@@ -1,5 +1,5 @@
-// Tests that reductions and scans give the same results for every layout, instruction set and number
-// of threads, and write no byte beside their output.
+// Tests that reductions and scans give the same results for every layout, instruction set and
+// number of threads, and write no byte beside their output.
 #include <bit>
 #include <cstring>
 #include <string>
