@@ -1,4 +1,4 @@
-"""Type annotations of the native module; its docstrings are in src/extension/*/docstrings*.hpp."""
+"""Type annotations of the native module; its docstrings are in src/extension."""
 
 import builtins
 from abc import ABCMeta
