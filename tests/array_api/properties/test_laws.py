@@ -117,6 +117,21 @@ def test_operators_are_functions(data: st.DataObject) -> None:
             assert_equal(target, wanted)
 
 
+@few
+@given(data=st.data())
+def test_numbers_are_arrays_of_ndim_0(data: st.DataObject) -> None:
+    """A Python number takes the dtype of the array beside it."""
+    dtype = data.draw(st.sampled_from(REAL))
+    x = array(data.draw, dtype, data.draw(shapes | long_shapes))
+    number = array(data.draw, dtype, ()).values[0]
+    beside = xp.asarray(number, dtype=dtype)
+    for name, kind in BINARY.items():
+        if dtype in kind.dtypes:
+            function = getattr(xp, name)
+            assert_equal(function(x.array, number), function(x.array, beside))
+            assert_equal(function(number, x.array), function(beside, x.array))
+
+
 # --- Round trips.
 
 
