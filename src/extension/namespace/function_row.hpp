@@ -68,8 +68,8 @@ consteval Key key_of(std::string_view name) {
 consteval Parameters parse(std::string_view text) {
   Parameters out;
   bool is_positional = true;
-  for (std::size_t end = 0; end != text.npos; text.remove_prefix(end + 2)) {
-    end = text.find(", ");
+  for (;;) {
+    const std::size_t end = text.find(", ");
     const std::string_view part = text.substr(0, end);
     if (part == "/") {
       out.positional_only = out.positional;
@@ -82,9 +82,9 @@ consteval Parameters parse(std::string_view text) {
       out.keys[out.count++] = key_of(part.substr(0, equals));
       if (is_positional) ++out.positional;
     }
-    if (end == text.npos) break;
+    if (end == text.npos) return out;
+    text.remove_prefix(end + 2);
   }
-  return out;
 }
 
 template <const FunctionRow& kRow>
@@ -126,7 +126,7 @@ inline constexpr auto kJoined = [] {
   return out;
 }();
 
-/// What help() shows. tools/docs/function_rows.py reads category and version from the last line.
+/// What help() shows. tools/rows reads category and version from the last line.
 template <const FunctionRow& kRow>
 inline constexpr auto kDocstring = kJoined<[](auto add) {
   const std::array<char, 4> since = detail::digits(kRow.since);
