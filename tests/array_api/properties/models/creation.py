@@ -120,8 +120,9 @@ def triangle(name: str, draw: Draw) -> Call:
 
 @models("meshgrid")
 def meshgrid(name: str, draw: Draw) -> Call:
-    count = draw(st.integers(0, 4))
-    given = [array(draw, draw(dtypes), (draw(st.integers(0, 3)),)) for _ in range(count)]
+    extents = draw(st.lists(st.sampled_from((2, 3, 2, 3, 1, 0)), max_size=4))
+    count = len(extents)
+    given = [array(draw, draw(dtypes), (extent,)) for extent in extents]
     indexing = draw(st.sampled_from(("xy", "ij")))
     axes = list(range(count))
     if indexing == "xy" and count >= 2:
