@@ -39,6 +39,8 @@ check: $(VENV)/package $(VENV)/test $(VENV)/dev ## formatting, linters, types, h
 	$(BIN)/python tools/house.py
 	echo "== docs/architecture.md against the tree"
 	$(BIN)/python tools/docs/architecture.py
+	echo "== rows of functions: stubs, page of the manual, and a test for each"
+	$(BIN)/python tools/rows --check
 	echo "== build with warnings as errors"
 	$(CMAKE) -S . -B build/check $(DLPACK) -DREFARRAY_DEVELOPER=ON -DREFARRAY_PYTHON=ON \
 	  -DPython_EXECUTABLE=$(abspath $(BIN)/python) > /dev/null
@@ -127,7 +129,7 @@ gate-test-long: $(VENV)/package $(VENV)/test ## a million races on each kind of 
 	echo "== two threads on one object, a million rounds on each kind of capsule"
 	$(BIN)/python -m pytest -q --lockstep-rounds=200000 --durations=3 tests/dlpack/test_lockstep.py
 	echo "== properties and models, ten times the examples"
-	$(BIN)/python -m pytest -q --long=10 --durations=3 $(shell grep -l 'import.* settings' tests/*/test_*.py)
+	$(BIN)/python -m pytest -q --long=10 --durations=3 $(shell grep -l 'import.* settings' tests/*/test_*.py) tests/array_api/properties
 	echo "== every simulated driver, and every driver call that can fail"
 	$(BIN)/python -m pytest -q --long=2 --durations=3 -m long tests/devices/test_gpu.py tests/devices/test_gpu_faults.py
 	echo "== functions of every 16-bit floating-point number"

@@ -131,7 +131,9 @@ def finfo(type: Array | _DTypeLike, /) -> FloatInfo:
     type: a dtype, its name or an array. For a complex dtype the limits are those of its components.
 
     The limits are Python floats. float8_e8m0fnu has neither a sign nor zero: its min is its
-    smallest value. Raises TypeError for other dtypes. Array API 2025.12: finfo.
+    smallest value. Raises TypeError for other dtypes.
+
+    Array API standard, data type functions, since 2021.12.
     """
     name = scalar_name(type, "finfo")
     name = COMPONENTS.get(name, name)
@@ -145,7 +147,9 @@ def iinfo(type: Array | _DTypeLike, /) -> IntInfo:
 
     type: a dtype, its name or an array.
 
-    Raises TypeError for other dtypes, including bool. Array API 2025.12: iinfo.
+    Raises TypeError for other dtypes, including bool.
+
+    Array API standard, data type functions, since 2021.12.
     """
     name = scalar_name(type, "iinfo")
     dtype = DType(name)

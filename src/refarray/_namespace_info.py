@@ -65,5 +65,7 @@ def __array_namespace_info__() -> Info:
 
     Its methods are capabilities(), default_device(), default_dtypes(), devices() and dtypes().
     They raise ValueError for a device or a kind that does not exist.
+
+    Array API standard, inspection functions, since 2023.12.
     """
     return Info()

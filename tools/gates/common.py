@@ -19,6 +19,7 @@ OF_THE_REPOSITORY = (
     "test_house.py",
     "test_canary.py",
     "test_docs.py",
+    "test_function_rows.py",
     "test_package.py",
     "test_requirements.py",
 )

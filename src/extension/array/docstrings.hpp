@@ -7,21 +7,6 @@ namespace refarray::extension {
 
 // --- manipulation.cpp.
 
-inline constexpr char kReshapeFunctionDoc[] = R"doc(reshape($module, x, /, shape, *, copy=None)
---
-
-Return the elements of x, in row-major order, as an array of another shape.
-
-shape: an integer or a sequence of integers with the same number of elements as
-    x. One extent may be -1; it is inferred from the others.
-copy: None returns a view if strides can express the new shape, and otherwise a
-    new, writable, row-major array. True always copies, False never does. A copy
-    is on the device of x, of pinned host memory on the CPU.
-
-Raises ValueError if the numbers of elements differ, NoCopyError if copy=False
-and no view exists, and TypeError for arguments of other types.
-Array API: reshape.)doc";
-
 inline constexpr char kReshapeMethodDoc[] = R"doc(reshape($self, /, shape, *, copy=None)
 --
 
@@ -33,77 +18,6 @@ copies, False never does.
 
 Raises ValueError if the numbers of elements differ, and NoCopyError if
 copy=False and no view exists. See refarray.reshape.)doc";
-
-inline constexpr char kPermuteDimsDoc[] = R"doc(permute_dims($module, x, /, axes)
---
-
-Return a view whose axis i is axis axes[i] of x.
-
-axes: a sequence that names each axis of x once. Negative axes count from the
-    end.
-
-The view shares the memory of x and keeps it alive. Raises ValueError if the
-length of axes is not x.ndim or an axis is repeated, IndexError for an axis out
-of range, and TypeError for arguments of other types. Array API: permute_dims.)doc";
-
-inline constexpr char kFlipDoc[] = R"doc(flip($module, x, /, *, axis=None)
---
-
-Return a view with the elements in reverse order along the given axes.
-
-axis: an axis, a tuple of axes, or None for all axes.
-
-The view has negative strides along those axes. It shares the memory of x and
-keeps it alive. Raises IndexError for an axis out of range, ValueError for a
-repeated axis, and TypeError for arguments of other types. Array API: flip.)doc";
-
-inline constexpr char kBroadcastToDoc[] = R"doc(broadcast_to($module, x, /, shape)
---
-
-Return a read-only view of x, broadcast to a shape.
-
-Axes of extent 1 that are stretched and new leading axes have stride 0. The view
-is always read-only, because several indices may refer to one element. It shares
-the memory of x and keeps it alive.
-
-Raises ValueError if x cannot be broadcast to shape, OverflowError if the number
-of bytes does not fit 63 bits, and TypeError for arguments of other types.
-Array API: broadcast_to.)doc";
-
-inline constexpr char kSqueezeDoc[] = R"doc(squeeze($module, x, /, axis)
---
-
-Return a view of x without the given axes, which must have extent 1.
-
-axis: an axis or a tuple of axes.
-
-The view shares the memory of x and keeps it alive. Raises ValueError for an
-axis of another extent or a repeated axis, IndexError for an axis out of range,
-and TypeError for arguments of other types. Array API: squeeze.)doc";
-
-inline constexpr char kExpandDimsDoc[] = R"doc(expand_dims($module, x, /, axis)
---
-
-Return a view of x with new axes of extent 1.
-
-axis: the position of the new axis in the result, or a tuple of positions.
-    Negative positions count from the end of the result.
-
-The view shares the memory of x and keeps it alive. Raises IndexError for a
-position out of range, ValueError for a repeated position or for more than 64
-axes, and TypeError for arguments of other types. Array API 2025.12: expand_dims.)doc";
-
-inline constexpr char kMoveaxisDoc[] = R"doc(moveaxis($module, x, source, destination, /)
---
-
-Return a view of x in which axis source[i] becomes axis destination[i].
-
-source, destination: an axis each, or sequences of equal length. Negative axes
-    count from the end. The other axes keep their order.
-
-The view shares the memory of x and keeps it alive. Raises IndexError for an axis
-out of range, ValueError for a repeated axis or for sequences of different
-lengths, and TypeError for arguments of other types. Array API: moveaxis.)doc";
 
 // --- element_methods.cpp.
 

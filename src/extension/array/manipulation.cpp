@@ -9,6 +9,7 @@
 #include "extension/array/conversions.hpp"
 #include "extension/array/docstrings.hpp"
 #include "extension/array/object.hpp"
+#include "extension/array/rows.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
@@ -95,19 +96,12 @@ Ref reshape(const State& state, const core::ArrayView& array, PyObject* to_shape
   return view_through(state, fresh, core::c_layout(shape.span()));
 }
 
-constexpr Signature<3> kReshapeFunction{"reshape", {Key::kX, Key::kShape, Key::kCopy}, 2, 2, 1};
 constexpr Signature<2> kReshapeMethod{"reshape", {Key::kShape, Key::kCopy}, 1, 1, 0};
-constexpr Signature<2> kPermuteDims{"permute_dims", {Key::kX, Key::kAxes}, 2, 2, 1};
-constexpr Signature<2> kFlip{"flip", {Key::kX, Key::kAxis}, 1, 1, 1};
-constexpr Signature<2> kBroadcastTo{"broadcast_to", {Key::kX, Key::kShape}, 2, 2, 1};
-constexpr Signature<2> kSqueeze{"squeeze", {Key::kX, Key::kAxis}, 2, 2, 1};
-constexpr Signature<2> kExpandDims{"expand_dims", {Key::kX, Key::kAxis}, 2, 2, 1};
-constexpr Signature<3> kMoveaxis{"moveaxis", {Key::kX, Key::kSource, Key::kDestination}, 3, 3, 3};
 
 Ref reshape_function(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
-  const auto [x, shape, copy] = bind(kReshapeFunction, state, args, nargs, kwnames);
-  return reshape(state, to_view(state, x, kReshapeFunction.function), shape, copy);
+  const auto [x, shape, copy] = bind<kReshape>(state, args, nargs, kwnames);
+  return reshape(state, to_view(state, x, kReshape.name), shape, copy);
 }
 
 Ref reshape_method(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
@@ -118,8 +112,8 @@ Ref reshape_method(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyOb
 
 Ref permute_dims(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
-  const auto [x, axes_argument] = bind(kPermuteDims, state, args, nargs, kwnames);
-  const core::ArrayView array = to_view(state, x, kPermuteDims.function);
+  const auto [x, axes_argument] = bind<kPermuteDims>(state, args, nargs, kwnames);
+  const core::ArrayView array = to_view(state, x, kPermuteDims.name);
   const Integers integers = to_integers(axes_argument, "axes");
   if (integers.count != array.ndim) {
     core::fail(Fault::kValue, "axes is ", core::shape_text(integers.span()), ", which has ",
@@ -130,8 +124,8 @@ Ref permute_dims(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyOb
 
 Ref flip(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
-  const auto [x, axis] = bind(kFlip, state, args, nargs, kwnames);
-  const core::ArrayView array = to_view(state, x, kFlip.function);
+  const auto [x, axis] = bind<kFlip>(state, args, nargs, kwnames);
+  const core::ArrayView array = to_view(state, x, kFlip.name);
   const bool all = !is_given(axis);
   const Axes axes = all ? Axes{} : to_axes(to_integers(axis, "axis"), array.ndim, "axis");
   core::Layout layout(array.extents(), array.stride_span());
@@ -149,8 +143,8 @@ Ref flip(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
 
 Ref broadcast_to(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
-  const auto [x, shape_argument] = bind(kBroadcastTo, state, args, nargs, kwnames);
-  const core::ArrayView array = to_view(state, x, kBroadcastTo.function);
+  const auto [x, shape_argument] = bind<kBroadcastTo>(state, args, nargs, kwnames);
+  const core::ArrayView array = to_view(state, x, kBroadcastTo.name);
   const Integers shape = to_shape(shape_argument);
   // Consumers compute the number of bytes from the shape, so that it must fit int64 even though a
   // broadcast array occupies fewer.
@@ -163,8 +157,8 @@ Ref broadcast_to(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyOb
 
 Ref squeeze(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
-  const auto [x, axis] = bind(kSqueeze, state, args, nargs, kwnames);
-  const core::ArrayView array = to_view(state, x, kSqueeze.function);
+  const auto [x, axis] = bind<kSqueeze>(state, args, nargs, kwnames);
+  const core::ArrayView array = to_view(state, x, kSqueeze.name);
   const Axes axes = to_axes(to_integers(axis, "axis"), array.ndim, "axis");
   core::Layout layout;
   for (int i = 0; i < array.ndim; ++i) {
@@ -180,8 +174,8 @@ Ref squeeze(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject*
 
 Ref expand_dims(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
-  const auto [x, axis] = bind(kExpandDims, state, args, nargs, kwnames);
-  const core::ArrayView array = to_view(state, x, kExpandDims.function);
+  const auto [x, axis] = bind<kExpandDims>(state, args, nargs, kwnames);
+  const core::ArrayView array = to_view(state, x, kExpandDims.name);
   const Integers integers = to_integers(axis, "axis");
   const int ndim = array.ndim + integers.count;
   if (ndim > core::kMaxRank) {
@@ -203,8 +197,8 @@ Ref expand_dims(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObj
 
 Ref moveaxis(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
-  const auto [x, source, destination] = bind(kMoveaxis, state, args, nargs, kwnames);
-  const core::ArrayView array = to_view(state, x, kMoveaxis.function);
+  const auto [x, source, destination] = bind<kMoveaxis>(state, args, nargs, kwnames);
+  const core::ArrayView array = to_view(state, x, kMoveaxis.name);
   const Axes from = to_axes(to_integers(source, "source"), array.ndim, "source");
   const Axes to = to_axes(to_integers(destination, "destination"), array.ndim, "destination");
   if (from.count != to.count) {
@@ -223,23 +217,21 @@ Ref moveaxis(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject
   return permuted(state, array, order);
 }
 
-constexpr int kKeywords = METH_FASTCALL | METH_KEYWORDS;
-
 }  // namespace
 
 PyMethodDef kManipulationFunctions[] = {
-    {"reshape", method<&reshape_function>(), kKeywords, kReshapeFunctionDoc},
-    {"permute_dims", method<&permute_dims>(), kKeywords, kPermuteDimsDoc},
-    {"flip", method<&flip>(), kKeywords, kFlipDoc},
-    {"broadcast_to", method<&broadcast_to>(), kKeywords, kBroadcastToDoc},
-    {"squeeze", method<&squeeze>(), kKeywords, kSqueezeDoc},
-    {"expand_dims", method<&expand_dims>(), kKeywords, kExpandDimsDoc},
-    {"moveaxis", method<&moveaxis>(), kKeywords, kMoveaxisDoc},
+    entry<kReshape, &reshape_function>(),
+    entry<kPermuteDims, &permute_dims>(),
+    entry<kFlip, &flip>(),
+    entry<kBroadcastTo, &broadcast_to>(),
+    entry<kSqueeze, &squeeze>(),
+    entry<kExpandDims, &expand_dims>(),
+    entry<kMoveaxis, &moveaxis>(),
     {nullptr, nullptr, 0, nullptr},
 };
 
 PyMethodDef kManipulationMethods[] = {
-    {"reshape", method<&reshape_method>(), kKeywords, kReshapeMethodDoc},
+    {"reshape", method<&reshape_method>(), METH_FASTCALL | METH_KEYWORDS, kReshapeMethodDoc},
     {nullptr, nullptr, 0, nullptr},
 };
 

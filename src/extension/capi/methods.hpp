@@ -32,7 +32,7 @@ extern PyMethodDef kBroadcastingFunctions[];  // manipulation/broadcasting.cpp: 
 extern PyMethodDef kMatrixFunctions[];        // creation/matrices.cpp: eye, tril, triu
 extern PyMethodDef kLinspaceFunctions[];      // creation/linspace.cpp
 extern PyMethodDef kDtypeFunctions[];         // namespace/dtype_functions.cpp
-PyMethodDef* reduction_functions();           // namespace/reductions.cpp
+extern PyMethodDef kReductionFunctions[];     // namespace/reductions.cpp
 extern PyMethodDef kScanFunctions[];          // namespace/scans.cpp
 PyMethodDef* elementwise_functions();         // namespace/elementwise_functions.cpp
 

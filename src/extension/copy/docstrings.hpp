@@ -1,17 +1,21 @@
 // Docstrings of the functions about copies.
 //
-// The first line of a docstring is the text signature, which inspect.signature() reads.
+// The first line of a docstring is the text signature, which inspect.signature() reads. Rows have
+// none: function_row.hpp puts it in front.
 #pragma once
+
+#include "extension/namespace/function_row.hpp"
 
 namespace refarray::extension {
 
 // --- functions.cpp: module functions.
 
-inline constexpr char kAstypeFunctionDoc[] =
-    R"doc(astype($module, x, dtype, /, *, copy=True, device=None)
---
-
-Return the elements of x converted to dtype in a new, writable, row-major array.
+inline constexpr FunctionRow kAstype{
+    "astype",
+    "x, dtype, /, *, copy=True, device=None",
+    Category::kDataType,
+    2021,
+    R"doc(Return the elements of x converted to dtype in a new, writable, row-major array.
 
 Conversion to a float rounds once, to nearest, ties to even. Conversion of a
 float to an integer truncates toward zero and saturates at the limits of dtype.
@@ -23,7 +27,8 @@ device: the device of the result. None keeps the device of x, except that
 
 Raises TypeError for a conversion from complex to real and for a conversion of
 vector elements to another dtype, and BufferError if the memory of x or the
-device cannot be used by this build. Array API: astype.)doc";
+device cannot be used by this build.)doc",
+};
 
 inline constexpr char kCopyFunctionDoc[] = R"doc(copy($module, x, /)
 --

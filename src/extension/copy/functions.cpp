@@ -75,8 +75,6 @@ Ref to_device(const State& state, PyObject* x, PyObject* device, PyObject* strea
   return make_array(state, copy_to_new(array, array.dtype, target));
 }
 
-constexpr Signature<4> kAstypeFunction{
-    "astype", {Key::kX, Key::kDtype, Key::kCopy, Key::kDevice}, 2, 2, 2};
 constexpr Signature<3> kAstypeMethod{"astype", {Key::kDtype, Key::kCopy, Key::kDevice}, 1, 1, 1};
 constexpr Signature<1> kCopyFunction{"copy", {Key::kX}, 1, 1, 1};
 constexpr Signature<3> kToDeviceFunction{
@@ -85,8 +83,8 @@ constexpr Signature<2> kToDeviceMethod{"to_device", {Key::kDevice, Key::kStream}
 
 Ref astype_function(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
-  const auto [x, dtype, copy, device] = bind(kAstypeFunction, state, args, nargs, kwnames);
-  to_view(state, x, kAstypeFunction.function);
+  const auto [x, dtype, copy, device] = bind<kAstype>(state, args, nargs, kwnames);
+  to_view(state, x, kAstype.name);
   return astype(state, x, dtype, copy, device);
 }
 
@@ -123,7 +121,7 @@ constexpr int kKeywords = METH_FASTCALL | METH_KEYWORDS;
 Ref copy_method(PyObject* self, PyObject*) { return copied(State::of_object(self), view_of(self)); }
 
 PyMethodDef kCopyFunctions[] = {
-    {"astype", method<&astype_function>(), kKeywords, kAstypeFunctionDoc},
+    entry<kAstype, &astype_function>(),
     {"copy", method<&copy_function>(), kKeywords, kCopyFunctionDoc},
     {"to_device", method<&to_device_function>(), kKeywords, kToDeviceFunctionDoc},
     {nullptr, nullptr, 0, nullptr},

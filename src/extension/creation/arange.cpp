@@ -13,6 +13,7 @@
 #include "extension/capi/errors.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/creation/rows.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -167,11 +168,9 @@ core::Array float_range(const Interval& interval, const core::DType& dtype) {
 }  // namespace
 
 Ref arange(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  static constexpr Signature<5> kSignature{
-      "arange", {Key::kStart, Key::kStop, Key::kStep, Key::kDtype, Key::kDevice}, 3, 1, 1};
   State& state = State::of_module(module);
   const auto [start, stop, step, dtype_object, device_object] =
-      bind(kSignature, state, args, nargs, kwnames);
+      bind<kArange>(state, args, nargs, kwnames);
   const Interval interval = to_interval(state, start, stop, step);
   const core::DType dtype =
       to_dtype_or(state, dtype_object,

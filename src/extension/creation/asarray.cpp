@@ -10,6 +10,7 @@
 #include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/creation/nested_sequences.hpp"
+#include "extension/creation/rows.hpp"
 #include "extension/dlpack/import.hpp"
 #include "extension/dlpack/keywords.hpp"
 #include "extension/dlpack/producer.hpp"
@@ -96,10 +97,8 @@ Ref as_array(State& state, PyObject* object, const core::DType* dtype) {
 }
 
 Ref asarray(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  static constexpr Signature<4> kSignature{
-      "asarray", {Key::kObj, Key::kDtype, Key::kDevice, Key::kCopy}, 1, 1};
   State& state = State::of_module(module);
-  const auto [object, dtype, device, copy] = bind(kSignature, state, args, nargs, kwnames);
+  const auto [object, dtype, device, copy] = bind<kAsarray>(state, args, nargs, kwnames);
   Keywords keywords{is_given(device) ? device : nullptr, is_given(copy) ? copy : nullptr, nullptr};
   core::DType dtype_value;
   if (is_given(dtype)) {

@@ -9,8 +9,8 @@
 #include "extension/copy/copying.hpp"
 #include "extension/creation/arange.hpp"
 #include "extension/creation/asarray.hpp"
-#include "extension/creation/docstrings.hpp"
 #include "extension/creation/nested_sequences.hpp"
+#include "extension/creation/rows.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -76,37 +76,20 @@ Ref ones(State& state, const ArraySpec& spec) {  // True converts to 1 in every 
   return filled(state, spec, array_from_nested(state, Py_True, &spec.dtype));
 }
 
-// --- The functions: each combines a signature, a MakeSpec and a Create.
+// --- The functions: each combines a row, a MakeSpec and a Create.
 
-constexpr Signature<3> shape_signature(const char* function) {
-  return {function, {Key::kShape, Key::kDtype, Key::kDevice}, 1, 1, 0};
-}
-constexpr Signature<3> like_signature(const char* function) {
-  return {function, {Key::kX, Key::kDtype, Key::kDevice}, 1, 1, 1};
-}
-constexpr Signature<3> kEmpty = shape_signature("empty");
-constexpr Signature<3> kZeros = shape_signature("zeros");
-constexpr Signature<3> kOnes = shape_signature("ones");
-constexpr Signature<3> kEmptyLike = like_signature("empty_like");
-constexpr Signature<3> kZerosLike = like_signature("zeros_like");
-constexpr Signature<3> kOnesLike = like_signature("ones_like");
-constexpr Signature<4> kFull{
-    "full", {Key::kShape, Key::kFillValue, Key::kDtype, Key::kDevice}, 2, 2, 0};
-constexpr Signature<4> kFullLike{
-    "full_like", {Key::kX, Key::kFillValue, Key::kDtype, Key::kDevice}, 2, 2, 1};
-
-template <const Signature<3>& kSignature, MakeSpec kMakeSpec, Create kCreate>
+template <const FunctionRow& kRow, MakeSpec kMakeSpec, Create kCreate>
 Ref create(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   State& state = State::of_module(module);
-  const auto [first, dtype, device] = bind(kSignature, state, args, nargs, kwnames);
+  const auto [first, dtype, device] = bind<kRow>(state, args, nargs, kwnames);
   return kCreate(state, kMakeSpec(state, first, dtype, device));
 }
 
 /// `kInfers`: without dtype=, the dtype is that of the fill value.
-template <const Signature<4>& kSignature, MakeSpec kMakeSpec, bool kInfers>
+template <const FunctionRow& kRow, MakeSpec kMakeSpec, bool kInfers>
 Ref create_full(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   State& state = State::of_module(module);
-  const auto [first, fill_value, dtype, device] = bind(kSignature, state, args, nargs, kwnames);
+  const auto [first, fill_value, dtype, device] = bind<kRow>(state, args, nargs, kwnames);
   const ArraySpec spec = kMakeSpec(state, first, dtype, device);
   const bool infers = kInfers && !is_given(dtype);
   const Ref value = as_array(state, fill_value, infers ? nullptr : &spec.dtype);
@@ -116,21 +99,19 @@ Ref create_full(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObj
              core::shape_text(view.extents()));
 }
 
-constexpr int kFlags = METH_FASTCALL | METH_KEYWORDS;
-
 }  // namespace
 
 PyMethodDef kCreationFunctions[] = {
-    {"asarray", method<asarray>(), kFlags, kAsarrayDoc},
-    {"arange", method<arange>(), kFlags, kArangeDoc},
-    {"empty", method<&create<kEmpty, from_shape, uninitialized>>(), kFlags, kEmptyDoc},
-    {"zeros", method<&create<kZeros, from_shape, zeros>>(), kFlags, kZerosDoc},
-    {"ones", method<&create<kOnes, from_shape, ones>>(), kFlags, kOnesDoc},
-    {"full", method<&create_full<kFull, from_shape, true>>(), kFlags, kFullDoc},
-    {"empty_like", method<&create<kEmptyLike, from_array, uninitialized>>(), kFlags, kEmptyLikeDoc},
-    {"zeros_like", method<&create<kZerosLike, from_array, zeros>>(), kFlags, kZerosLikeDoc},
-    {"ones_like", method<&create<kOnesLike, from_array, ones>>(), kFlags, kOnesLikeDoc},
-    {"full_like", method<&create_full<kFullLike, from_array, false>>(), kFlags, kFullLikeDoc},
+    entry<kAsarray, &asarray>(),
+    entry<kArange, &arange>(),
+    entry<kEmpty, &create<kEmpty, from_shape, uninitialized>>(),
+    entry<kZeros, &create<kZeros, from_shape, zeros>>(),
+    entry<kOnes, &create<kOnes, from_shape, ones>>(),
+    entry<kFull, &create_full<kFull, from_shape, true>>(),
+    entry<kEmptyLike, &create<kEmptyLike, from_array, uninitialized>>(),
+    entry<kZerosLike, &create<kZerosLike, from_array, zeros>>(),
+    entry<kOnesLike, &create<kOnesLike, from_array, ones>>(),
+    entry<kFullLike, &create_full<kFullLike, from_array, false>>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

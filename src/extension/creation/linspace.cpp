@@ -12,20 +12,13 @@
 #include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
-#include "extension/creation/docstrings_ranges.hpp"
+#include "extension/creation/rows_ranges.hpp"
 
 namespace refarray::extension {
 namespace {
 
 using core::Fault;
 using core::Kind;
-
-constexpr Signature<6> kLinspace{
-    "linspace",
-    {Key::kStart, Key::kStop, Key::kNum, Key::kDtype, Key::kDevice, Key::kEndpoint},
-    3,
-    3,
-    2};
 
 /// A real or complex number.
 struct Bound {
@@ -89,7 +82,7 @@ core::DType to_float_dtype(const State& state, PyObject* argument, bool is_compl
 Ref linspace(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   State& state = State::of_module(module);
   const auto [start_argument, stop_argument, num, dtype_argument, device_argument, endpoint] =
-      bind(kLinspace, state, args, nargs, kwnames);
+      bind<kLinspace>(state, args, nargs, kwnames);
   const Bound start = to_bound(state, start_argument, "start");
   const Bound stop = to_bound(state, stop_argument, "stop");
   const std::int64_t count = to_int64(num, "num");
@@ -107,7 +100,7 @@ Ref linspace(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject
 }  // namespace
 
 PyMethodDef kLinspaceFunctions[] = {
-    {"linspace", method<&linspace>(), METH_FASTCALL | METH_KEYWORDS, kLinspaceDoc},
+    entry<kLinspace, &linspace>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -12,19 +12,14 @@
 #include "extension/capi/methods.hpp"
 #include "extension/capi/signals.hpp"
 #include "extension/copy/copying.hpp"
-#include "extension/creation/docstrings_ranges.hpp"
 #include "extension/creation/nested_sequences.hpp"
+#include "extension/creation/rows_ranges.hpp"
 #include "extension/namespace/operands.hpp"
 
 namespace refarray::extension {
 namespace {
 
 using core::Fault;
-
-constexpr Signature<5> kEye{
-    "eye", {Key::kNRows, Key::kNCols, Key::kK, Key::kDtype, Key::kDevice}, 2, 1, 2};
-constexpr Signature<2> kTril{"tril", {Key::kX, Key::kK}, 1, 1, 1};
-constexpr Signature<2> kTriu{"triu", {Key::kX, Key::kK}, 1, 1, 1};
 
 void refuse_without_zero(const core::DType& dtype) {
   if (dtype.kind != core::Kind::kFloat8_e8m0fnu) return;
@@ -49,7 +44,7 @@ core::Array diagonal(const core::Array& matrix, std::int64_t k) {
 
 Ref eye(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   State& state = State::of_module(module);
-  const auto [n_rows, n_cols, k, dtype_argument, device] = bind(kEye, state, args, nargs, kwnames);
+  const auto [n_rows, n_cols, k, dtype_argument, device] = bind<kEye>(state, args, nargs, kwnames);
   const std::int64_t rows = to_extent(n_rows, "n_rows");
   const std::int64_t shape[] = {rows, is_given(n_cols) ? to_extent(n_cols, "n_cols") : rows};
   const std::int64_t offset = k == nullptr ? 0 : to_int64(k, "k");
@@ -83,22 +78,22 @@ Ref triangle(const State& state, PyObject* x, PyObject* k_argument, const char* 
 
 Ref tril(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
-  const auto [x, k] = bind(kTril, state, args, nargs, kwnames);
-  return triangle(state, x, k, kTril.function, true);
+  const auto [x, k] = bind<kTril>(state, args, nargs, kwnames);
+  return triangle(state, x, k, kTril.name, true);
 }
 
 Ref triu(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
-  const auto [x, k] = bind(kTriu, state, args, nargs, kwnames);
-  return triangle(state, x, k, kTriu.function, false);
+  const auto [x, k] = bind<kTriu>(state, args, nargs, kwnames);
+  return triangle(state, x, k, kTriu.name, false);
 }
 
 }  // namespace
 
 PyMethodDef kMatrixFunctions[] = {
-    {"eye", method<&eye>(), METH_FASTCALL | METH_KEYWORDS, kEyeDoc},
-    {"tril", method<&tril>(), METH_FASTCALL | METH_KEYWORDS, kTrilDoc},
-    {"triu", method<&triu>(), METH_FASTCALL | METH_KEYWORDS, kTriuDoc},
+    entry<kEye, &eye>(),
+    entry<kTril, &tril>(),
+    entry<kTriu, &triu>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -1,6 +1,8 @@
 // Docstrings of the DLPack functions and methods. The first line is the text signature.
 #pragma once
 
+#include "extension/namespace/function_row.hpp"
+
 namespace refarray::extension::doc {
 
 inline constexpr const char* kDlpack =
@@ -44,11 +46,12 @@ does, the capsule's destructor releases the memory.
 
 Raises TypeError when x is not an Array, and whatever Array.__dlpack__ raises.)doc";
 
-inline constexpr const char* kFromDlpack =
-    R"doc(from_dlpack($module, x, /, *, device=None, copy=None, max_version=None)
---
-
-Import the data of any DLPack producer as an array (array API 2025.12, DLPack 1.3).
+inline constexpr FunctionRow kFromDlpack{
+    "from_dlpack",
+    "x, /, *, device=None, copy=None, max_version=None",
+    Category::kCreation,
+    2021,
+    R"doc(Import the data of any DLPack producer as an array (array API 2025.12, DLPack 1.3).
 
 x: An object whose type has __dlpack__ and __dlpack_device__. Without keyword arguments,
     the type's C exchange table is used instead where there is one.
@@ -63,7 +66,8 @@ after its last view has been deleted. Read-only data stays read-only.
 
 Raises AttributeError when x is not a producer; BufferError for data that cannot be used,
 naming the field, the value and the limit, and for a masked array of NumPy; NoCopyError
-when copy=False is impossible; and whatever the producer raises.)doc";
+when copy=False is impossible; and whatever the producer raises.)doc",
+};
 
 inline constexpr const char* kFromCapsule =
     R"doc(from_capsule($module, capsule, /)

@@ -25,8 +25,6 @@
 namespace refarray::extension {
 namespace {
 
-constexpr Signature<4> kFromDlpack{
-    "from_dlpack", {Key::kX, Key::kDevice, Key::kCopy, Key::kMaxVersion}, 1, 1};
 constexpr Signature<1> kFromCapsule{"from_capsule", {Key::kCapsule}, 1, 1};
 
 using Versioned = DLManagedTensorVersioned;
@@ -61,7 +59,7 @@ Ref module_from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t nargs
   if (nargs == 1 && kwnames == nullptr) {
     return is_array(state, args[0]) ? alias_array(state, args[0]) : import_plain(state, args[0]);
   }
-  const auto [x, device, copy, max_version] = bind(kFromDlpack, state, args, nargs, kwnames);
+  const auto [x, device, copy, max_version] = bind<doc::kFromDlpack>(state, args, nargs, kwnames);
   return import_with(state, x, to_import_request(state, device, copy, max_version));
 }
 
@@ -325,7 +323,7 @@ Ref import_producer(const State& state, PyObject* x, const ProducerInfo& produce
 }
 
 PyMethodDef kImportFunctions[] = {
-    {"from_dlpack", method<&module_from_dlpack>(), METH_FASTCALL | METH_KEYWORDS, doc::kFromDlpack},
+    entry<doc::kFromDlpack, &module_from_dlpack>(),
     {"from_capsule", method<&module_from_capsule>(), METH_FASTCALL | METH_KEYWORDS,
      doc::kFromCapsule},
     {"_from_exchange_api", method<&module_from_exchange_api>(), METH_O, doc::kFromExchangeApi},

@@ -15,7 +15,7 @@
 #include "extension/capi/methods.hpp"
 #include "extension/capi/signals.hpp"
 #include "extension/copy/copying.hpp"
-#include "extension/indexing/docstrings.hpp"
+#include "extension/indexing/rows.hpp"
 #include "extension/manipulation/array_list.hpp"
 #include "extension/namespace/operands.hpp"
 
@@ -23,10 +23,6 @@ namespace refarray::extension {
 namespace {
 
 using core::Fault;
-
-constexpr Signature<3> kTake{"take", {Key::kX, Key::kIndices, Key::kAxis}, 2, 2, 2};
-constexpr Signature<3> kTakeAlongAxis{
-    "take_along_axis", {Key::kX, Key::kIndices, Key::kAxis}, 2, 2, 2};
 
 /// An argument of any dtype in memory that the CPU can read.
 core::ArrayView readable_view(const State& state, PyObject* x, const char* function) {
@@ -43,9 +39,9 @@ core::ArrayView to_indices(const State& state, PyObject* indices, const char* fu
 
 Ref take(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
-  const auto [x, indices_argument, axis_argument] = bind(kTake, state, args, nargs, kwnames);
-  const core::ArrayView array = readable_view(state, x, kTake.function);
-  const core::ArrayView indices = to_indices(state, indices_argument, kTake.function);
+  const auto [x, indices_argument, axis_argument] = bind<kTake>(state, args, nargs, kwnames);
+  const core::ArrayView array = readable_view(state, x, kTake.name);
+  const core::ArrayView indices = to_indices(state, indices_argument, kTake.name);
   if (indices.ndim != 1)
     core::fail(Fault::kValue, "take(): indices has ndim ", indices.ndim, "; it must be 1");
   if (!is_given(axis_argument) && array.ndim != 1) {
@@ -53,8 +49,8 @@ Ref take(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
                "; axis may be left out for ndim 1 only");
   }
   const std::int64_t axis = is_given(axis_argument) ? to_int64(axis_argument, "axis") : 0;
-  return make_array(
-      state, take_along(array, indices, core::normalize_axis(axis, array.ndim), kTake.function));
+  return make_array(state,
+                    take_along(array, indices, core::normalize_axis(axis, array.ndim), kTake.name));
 }
 
 /// The shape to which both arrays broadcast, but for one axis.
@@ -70,9 +66,9 @@ core::Layout shape_beside(core::Extents a, core::Extents b, int axis) {
 Ref take_along_axis(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
   const auto [x, indices_argument, axis_argument] =
-      bind(kTakeAlongAxis, state, args, nargs, kwnames);
-  const core::ArrayView array = readable_view(state, x, kTakeAlongAxis.function);
-  const core::ArrayView indices = to_indices(state, indices_argument, kTakeAlongAxis.function);
+      bind<kTakeAlongAxis>(state, args, nargs, kwnames);
+  const core::ArrayView array = readable_view(state, x, kTakeAlongAxis.name);
+  const core::ArrayView indices = to_indices(state, indices_argument, kTakeAlongAxis.name);
   core::check_byte_sized(array.dtype, "take_along_axis()");
   if (indices.ndim != array.ndim) {
     core::fail(Fault::kValue, "take_along_axis(): x has ndim ", array.ndim, ", indices has ndim ",
@@ -137,10 +133,9 @@ core::Array take_along(const core::ArrayView& array, const core::ArrayView& indi
 }
 
 PyMethodDef kTakingFunctions[] = {
-    {"take", method<&take>(), METH_FASTCALL | METH_KEYWORDS, kTakeDoc},
-    {"take_along_axis", method<&take_along_axis>(), METH_FASTCALL | METH_KEYWORDS,
-     kTakeAlongAxisDoc},
-    {"nonzero", method<&nonzero>(), METH_O, kNonzeroDoc},
+    entry<kTake, &take>(),
+    entry<kTakeAlongAxis, &take_along_axis>(),
+    entry<kNonzero, &nonzero>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

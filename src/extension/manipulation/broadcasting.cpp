@@ -14,7 +14,7 @@
 #include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/manipulation/array_list.hpp"
-#include "extension/manipulation/docstrings.hpp"
+#include "extension/manipulation/rows.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -51,8 +51,7 @@ Ref broadcast_arrays(PyObject* module, PyObject* const* args, Py_ssize_t nargs) 
 /// Whether the keyword indexing of meshgrid() is "ij".
 bool is_matrix_order(const State& state, PyObject* const* args, Py_ssize_t nargs,
                      PyObject* kwnames) {
-  static constexpr Signature<1> kKeywords{"meshgrid", {Key::kIndexing}, 0, 0, 0};
-  const auto [indexing] = bind(kKeywords, state, args + nargs, 0, kwnames);
+  const auto [indexing] = bind<kMeshgrid>(state, args + nargs, 0, kwnames);
   if (indexing == nullptr) return false;
   if (!PyUnicode_Check(indexing))
     core::fail(Fault::kType, "indexing must be 'xy' or 'ij', not ", type_name(indexing));
@@ -96,9 +95,9 @@ Ref meshgrid(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject
 }  // namespace
 
 PyMethodDef kBroadcastingFunctions[] = {
-    {"broadcast_arrays", method<&broadcast_arrays>(), METH_FASTCALL, kBroadcastArraysDoc},
-    {"broadcast_shapes", method<&broadcast_shapes>(), METH_FASTCALL, kBroadcastShapesDoc},
-    {"meshgrid", method<&meshgrid>(), METH_FASTCALL | METH_KEYWORDS, kMeshgridDoc},
+    entry<kBroadcastArrays, &broadcast_arrays>(),
+    entry<kBroadcastShapes, &broadcast_shapes>(),
+    entry<kMeshgrid, &meshgrid>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

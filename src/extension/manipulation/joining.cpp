@@ -13,7 +13,7 @@
 #include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/manipulation/array_list.hpp"
-#include "extension/manipulation/docstrings.hpp"
+#include "extension/manipulation/rows.hpp"
 
 namespace refarray::extension {
 
@@ -64,10 +64,6 @@ core::DType ArrayList::common_dtype() const {
 }
 
 namespace {
-
-constexpr Signature<2> kConcat{"concat", {Key::kArrays, Key::kAxis}, 1, 1, 1};
-constexpr Signature<2> kStack{"stack", {Key::kArrays, Key::kAxis}, 1, 1, 1};
-constexpr Signature<2> kUnstack{"unstack", {Key::kX, Key::kAxis}, 1, 1, 1};
 
 /// Throws unless both shapes are equal but for `axis`; -1 for none.
 void check_shapes(const char* function, core::Extents first, core::Extents other, std::size_t at,
@@ -120,7 +116,7 @@ Ref concat_along(const State& state, const std::vector<core::ArrayView>& arrays,
   core::Layout shape(first.extents(), first.stride_span());
   shape.shape[axis] = 0;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
-    check_shapes(kConcat.function, first.extents(), arrays[i].extents(), i, axis);
+    check_shapes(kConcat.name, first.extents(), arrays[i].extents(), i, axis);
     if (__builtin_add_overflow(shape.shape[axis], arrays[i].shape[axis], &shape.shape[axis]))
       core::fail(Fault::kOverflow, "concat(): the extent of axis ", axis, " exceeds 2**63 - 1");
   }
@@ -129,8 +125,8 @@ Ref concat_along(const State& state, const std::vector<core::ArrayView>& arrays,
 
 Ref concat(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
-  const auto [arrays, axis] = bind(kConcat, state, args, nargs, kwnames);
-  const ArrayList list(state, arrays, kConcat.function);
+  const auto [arrays, axis] = bind<kConcat>(state, args, nargs, kwnames);
+  const ArrayList list(state, arrays, kConcat.name);
   const core::DType dtype = list.common_dtype();
   if (axis != Py_None) {
     const std::int64_t value = axis == nullptr ? 0 : to_int64(axis, "axis");
@@ -142,8 +138,8 @@ Ref concat(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* 
 
 Ref stack(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
-  const auto [arrays, axis_argument] = bind(kStack, state, args, nargs, kwnames);
-  const ArrayList list(state, arrays, kStack.function);
+  const auto [arrays, axis_argument] = bind<kStack>(state, args, nargs, kwnames);
+  const ArrayList list(state, arrays, kStack.name);
   const core::DType dtype = list.common_dtype();
   const core::ArrayView& first = list.views().front();
   if (first.ndim == core::kMaxRank) {
@@ -156,7 +152,7 @@ Ref stack(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* k
   core::Layout shape;
   for (std::size_t at = 0; at < list.views().size(); ++at) {
     const core::ArrayView& array = list.views()[at];
-    check_shapes(kStack.function, first.extents(), array.extents(), at, -1);
+    check_shapes(kStack.name, first.extents(), array.extents(), at, -1);
     core::Layout layout;
     for (int i = 0; i <= first.ndim; ++i) {
       if (i == axis) layout.push(1, 1);
@@ -171,8 +167,8 @@ Ref stack(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* k
 
 Ref unstack(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
-  const auto [x, axis_argument] = bind(kUnstack, state, args, nargs, kwnames);
-  const core::ArrayView array = to_view(state, x, kUnstack.function);
+  const auto [x, axis_argument] = bind<kUnstack>(state, args, nargs, kwnames);
+  const core::ArrayView array = to_view(state, x, kUnstack.name);
   const int axis = core::normalize_axis(
       axis_argument == nullptr ? 0 : to_int64(axis_argument, "axis"), array.ndim);
   core::Layout layout;
@@ -190,9 +186,9 @@ Ref unstack(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject*
 }  // namespace
 
 PyMethodDef kJoiningFunctions[] = {
-    {"concat", method<&concat>(), METH_FASTCALL | METH_KEYWORDS, kConcatDoc},
-    {"stack", method<&stack>(), METH_FASTCALL | METH_KEYWORDS, kStackDoc},
-    {"unstack", method<&unstack>(), METH_FASTCALL | METH_KEYWORDS, kUnstackDoc},
+    entry<kConcat, &concat>(),
+    entry<kStack, &stack>(),
+    entry<kUnstack, &unstack>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

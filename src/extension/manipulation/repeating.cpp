@@ -13,17 +13,13 @@
 #include "extension/capi/signals.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/indexing/taking.hpp"
-#include "extension/manipulation/docstrings.hpp"
+#include "extension/manipulation/rows.hpp"
 #include "extension/namespace/operands.hpp"
 
 namespace refarray::extension {
 namespace {
 
 using core::Fault;
-
-constexpr Signature<3> kRepeat{"repeat", {Key::kX, Key::kRepeats, Key::kAxis}, 2, 2, 2};
-constexpr Signature<3> kRoll{"roll", {Key::kX, Key::kShift, Key::kAxis}, 2, 2, 1};
-constexpr Signature<2> kTile{"tile", {Key::kX, Key::kRepetitions}, 2, 2, 2};
 
 /// The elements in row-major order along one axis: a view where strides express that, or a copy.
 core::Array flat_array(const core::ArrayView& array) {
@@ -48,9 +44,9 @@ void check_count(const char* function, const char* what, std::int64_t count) {
 
 /// Each element along `axis`, `count` times.
 core::Array repeat_by_count(const core::ArrayView& array, std::int64_t count, int axis) {
-  check_count(kRepeat.function, "repeats", count);
+  check_count(kRepeat.name, "repeats", count);
   core::Layout shape(array.extents(), array.stride_span());
-  shape.shape[axis] = times(kRepeat.function, array.shape[axis], count);
+  shape.shape[axis] = times(kRepeat.name, array.shape[axis], count);
   const core::Device device = default_copy_device(array.device());
   Unfinished out(
       allocate_on(device, array.dtype, shape.extents(), /*zeroed=*/array.dtype.is_packed()));
@@ -75,8 +71,8 @@ core::Array repeat_by_array(const core::ArrayView& array, const core::ArrayView&
     core::fail(Fault::kValue, "repeat(): repeats has shape ", core::shape_text(repeats.extents()),
                ", which does not broadcast to (", array.shape[axis], ",)");
   }
-  require_computable_memory(array, kRepeat.function);
-  require_computable_memory(repeats, kRepeat.function);
+  require_computable_memory(array, kRepeat.name);
+  require_computable_memory(repeats, kRepeat.name);
   const std::int64_t shape[] = {array.shape[axis]};
   const core::Array all = core::with_layout(
       repeats, core::broadcast_layout(repeats.extents(), repeats.stride_span(), shape), 0);
@@ -89,8 +85,8 @@ core::Array repeat_by_array(const core::ArrayView& array, const core::ArrayView&
 
 Ref repeat(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
-  const auto [x, repeats, axis_argument] = bind(kRepeat, state, args, nargs, kwnames);
-  core::ArrayView array = to_view(state, x, kRepeat.function);
+  const auto [x, repeats, axis_argument] = bind<kRepeat>(state, args, nargs, kwnames);
+  core::ArrayView array = to_view(state, x, kRepeat.name);
   core::Array flat;
   int axis = 0;
   if (is_given(axis_argument)) {
@@ -144,8 +140,8 @@ std::int64_t modulo(std::int64_t shift, std::int64_t extent) noexcept {
 
 Ref roll(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
-  const auto [x, shift, axis] = bind(kRoll, state, args, nargs, kwnames);
-  const core::ArrayView array = to_view(state, x, kRoll.function);
+  const auto [x, shift, axis] = bind<kRoll>(state, args, nargs, kwnames);
+  const core::ArrayView array = to_view(state, x, kRoll.name);
   const Integers shifts = to_integers(shift, "shift");
   if (!is_given(axis)) {
     if (shifts.count != 1) {
@@ -177,16 +173,16 @@ Ref roll(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
 
 Ref tile(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
-  const auto [x, repetitions] = bind(kTile, state, args, nargs, kwnames);
-  const core::ArrayView array = to_view(state, x, kTile.function);
+  const auto [x, repetitions] = bind<kTile>(state, args, nargs, kwnames);
+  const core::ArrayView array = to_view(state, x, kTile.name);
   const Integers counts = to_integers(repetitions, "repetitions");
   const int ndim = array.ndim > counts.count ? array.ndim : counts.count;
   core::Layout shape;
   for (int i = 0; i < ndim; ++i) {
     const int of_array = i - (ndim - array.ndim), of_counts = i - (ndim - counts.count);
     const std::int64_t count = of_counts < 0 ? 1 : counts.values[of_counts];
-    check_count(kTile.function, "an entry of repetitions", count);
-    shape.push(times(kTile.function, of_array < 0 ? 1 : array.shape[of_array], count), count);
+    check_count(kTile.name, "an entry of repetitions", count);
+    shape.push(times(kTile.name, of_array < 0 ? 1 : array.shape[of_array], count), count);
   }
   const core::Device device = default_copy_device(array.device());
   Unfinished out(
@@ -212,14 +208,12 @@ Ref tile(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
   return make_array(state, out.finish());
 }
 
-constexpr int kFlags = METH_FASTCALL | METH_KEYWORDS;
-
 }  // namespace
 
 PyMethodDef kRepeatingFunctions[] = {
-    {"repeat", method<&repeat>(), kFlags, kRepeatDoc},
-    {"roll", method<&roll>(), kFlags, kRollDoc},
-    {"tile", method<&tile>(), kFlags, kTileDoc},
+    entry<kRepeat, &repeat>(),
+    entry<kRoll, &roll>(),
+    entry<kTile, &tile>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

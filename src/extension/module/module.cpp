@@ -59,7 +59,7 @@ void add_functions(PyObject* module) {
                              kTakingFunctions,        kJoiningFunctions,
                              kRepeatingFunctions,     kBroadcastingFunctions,
                              kMatrixFunctions,        kLinspaceFunctions,
-                             reduction_functions(),   kScanFunctions,
+                             kReductionFunctions,     kScanFunctions,
                              kSortingFunctions,       kSetFunctions}) {
     check(PyModule_AddFunctions(module, table));
   }

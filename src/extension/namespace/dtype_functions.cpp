@@ -16,6 +16,7 @@
 #include "extension/capi/object_text.hpp"
 #include "extension/namespace/docstrings.hpp"
 #include "extension/namespace/operands.hpp"
+#include "extension/namespace/rows.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -24,7 +25,6 @@ using core::DType;
 using core::Fault;
 using core::Kind;
 
-constexpr Signature<2> kIsdtype{"isdtype", {Key::kDtype, Key::kKind}, 2, 2, 0};
 constexpr Signature<1> kArrayNamespace{"__array_namespace__", {Key::kApiVersion}, 0, 0, 0};
 
 /// The dtype of an array, or one that to_dtype() takes.
@@ -76,7 +76,7 @@ bool is_of_kind(const State& state, const DType& dtype, PyObject* kind) {
 
 Ref isdtype(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
-  const auto [dtype, kind] = bind(kIsdtype, state, args, nargs, kwnames);
+  const auto [dtype, kind] = bind<kIsdtype>(state, args, nargs, kwnames);
   return check(PyBool_FromLong(is_of_kind(state, to_dtype(state, dtype), kind)));
 }
 
@@ -144,9 +144,9 @@ Ref array_namespace(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyO
 }  // namespace
 
 PyMethodDef kDtypeFunctions[] = {
-    {"can_cast", method<&can_cast>(), METH_FASTCALL, kCanCastDoc},
-    {"isdtype", method<&isdtype>(), METH_FASTCALL | METH_KEYWORDS, kIsdtypeDoc},
-    {"result_type", method<&result_type>(), METH_FASTCALL, kResultTypeDoc},
+    entry<kCanCast, &can_cast>(),
+    entry<kIsdtype, &isdtype>(),
+    entry<kResultType, &result_type>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

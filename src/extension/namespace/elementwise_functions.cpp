@@ -1,5 +1,4 @@
-// The elementwise functions of the module, one for each row of the registry, with their docstrings.
-#include <algorithm>
+// The elementwise functions of the module, one for each row in core/ops/elementwise_rows.hpp.
 #include <array>
 #include <cstddef>
 #include <string_view>
@@ -9,14 +8,13 @@
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/namespace/elementwise.hpp"
+#include "extension/namespace/function_row.hpp"
 
 namespace refarray::extension {
 namespace {
 
 using core::ElementwiseRow;
 using core::kElementwiseRows;
-
-// The docstring of a row, put together by the compiler.
 
 constexpr std::string_view result_text(core::Result rule) noexcept {
   switch (rule) {
@@ -29,12 +27,10 @@ constexpr std::string_view result_text(core::Result rule) noexcept {
   }
 }
 
-/// Calls `add` for each part of the docstring of a row.
+/// Calls `add` for each part of a row's text.
 template <class Add>
 constexpr void each_part(const ElementwiseRow& row, Add add) {
   const bool is_binary = row.inputs == 2;
-  add(row.name);
-  add(is_binary ? "(x1, x2, /)\n--\n\n" : "(x, /)\n--\n\n");
   add(row.text);
   add("\n\n");
   add(is_binary ? "x1 and x2 are arrays of " : "x is an array of ");
@@ -46,26 +42,15 @@ constexpr void each_part(const ElementwiseRow& row, Add add) {
   add(is_binary
           ? ".\n\nRaises TypeError for other dtypes and for those without a common dtype in the\n"
             "standard, ValueError if the shapes do not broadcast, OverflowError for a number\n"
-            "that the dtype cannot hold.\n\nArray API standard, elementwise functions: "
-          : ".\n\nRaises TypeError for other dtypes.\n\nArray API standard, elementwise "
-            "functions: ");
-  add(row.name);
-  add(".");
+            "that the dtype cannot hold."
+          : ".\n\nRaises TypeError for other dtypes.");
 }
 
 template <std::size_t Row>
-constexpr auto kDoc = [] {
-  constexpr std::size_t kLength = [] {
-    std::size_t length = 0;
-    each_part(kElementwiseRows[Row], [&](std::string_view part) { length += part.size(); });
-    return length;
-  }();
-  std::array<char, kLength + 1> out{};
-  char* at = out.data();
-  each_part(kElementwiseRows[Row],
-            [&](std::string_view part) { at = std::copy(part.begin(), part.end(), at); });
-  return out;
-}();
+constexpr FunctionRow kFunction{
+    kElementwiseRows[Row].name, kElementwiseRows[Row].inputs == 2 ? "x1, x2, /" : "x, /",
+    Category::kElementwise, kElementwiseRows[Row].since,
+    kJoined<[](auto add) { each_part(kElementwiseRows[Row], add); }>.data()};
 
 template <std::size_t Row>
 Ref unary(PyObject* module, PyObject* x) {
@@ -83,12 +68,11 @@ Ref binary(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
 }
 
 template <std::size_t Row>
-PyMethodDef definition() {
-  constexpr const ElementwiseRow& row = kElementwiseRows[Row];
-  if constexpr (row.inputs == 1)
-    return {row.name, method<&unary<Row>>(), METH_O, kDoc<Row>.data()};
+PyMethodDef definition() noexcept {
+  if constexpr (kElementwiseRows[Row].inputs == 1)
+    return entry<kFunction<Row>, &unary<Row>>();
   else
-    return {row.name, method<&binary<Row>>(), METH_FASTCALL, kDoc<Row>.data()};
+    return entry<kFunction<Row>, &binary<Row>>();
 }
 
 constexpr std::size_t kRows = kElementwiseRows.size();

@@ -17,8 +17,8 @@
 #include "extension/capi/object_text.hpp"
 #include "extension/capi/signals.hpp"
 #include "extension/copy/copying.hpp"
-#include "extension/namespace/docstrings_reductions.hpp"
 #include "extension/namespace/operands.hpp"
+#include "extension/namespace/rows_reductions.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -85,20 +85,6 @@ Ref reduce(const State& state, const core::ArrayView& x, const core::ReductionCa
   return make_array(state, std::move(out));
 }
 
-template <Reduction Operation>
-constexpr auto signature() {
-  const char* const name = core::row_of(Operation).name;
-  if constexpr (detail::takes_dtype(Operation))
-    return Signature<4>{name, {Key::kX, Key::kAxis, Key::kKeepdims, Key::kDtype}, 1, 1, 1};
-  else if constexpr (detail::takes_correction(Operation))
-    return Signature<4>{name, {Key::kX, Key::kAxis, Key::kKeepdims, Key::kCorrection}, 1, 1, 1};
-  else
-    return Signature<3>{name, {Key::kX, Key::kAxis, Key::kKeepdims}, 1, 1, 1};
-}
-
-template <Reduction Operation>
-constexpr auto kSignature = signature<Operation>();
-
 double to_correction(PyObject* object) {
   if (object == nullptr) return 0;
   const double value = calling<PyFloat_AsDouble>(object);
@@ -110,32 +96,22 @@ template <Reduction Operation>
 Ref reduction(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const core::ReductionRow& row = core::row_of(Operation);
   const State& state = State::of_module(module);
-  const auto given = bind(kSignature<Operation>, state, args, nargs, kwnames);
-  core::DtypeSet accepts = row.accepts;
-  if constexpr (detail::takes_dtype(Operation)) {
-    if (is_given(given[3])) accepts = core::dtype_sets::kAll;  // bool is converted first
-  }
-  core::ArrayView x = computable_view(state, given[0], row.name, accepts);
+  const auto given = bind<kReduction<Operation>>(state, args, nargs, kwnames);
+  constexpr bool kTakesDtype = detail::takes_dtype(Operation);
+  const bool converts = kTakesDtype && is_given(given[2]);  // first, so that bool is accepted
+  core::ArrayView x =
+      computable_view(state, given[0], row.name, converts ? core::dtype_sets::kAll : row.accepts);
   core::ReductionCall call{Operation,
                            to_axis_bits(given[1], x.ndim, detail::takes_one_axis(Operation))};
-  const bool keepdims = to_flag(given[2], row.name, "keepdims");
+  const bool keepdims = to_flag(given.back(), row.name, "keepdims");
   core::DType dtype = core::reduced_dtype(Operation, x.dtype);
   core::Array owner;
-  if constexpr (detail::takes_dtype(Operation)) {
-    if (is_given(given[3])) {
-      dtype = to_result_dtype(state, given[3], Operation, x.dtype);
-      x = converted_for(x, dtype, owner);
-    }
+  if (converts) {
+    dtype = to_result_dtype(state, given[2], Operation, x.dtype);
+    x = converted_for(x, dtype, owner);
   }
-  if constexpr (detail::takes_correction(Operation)) call.correction = to_correction(given[3]);
+  if constexpr (detail::takes_correction(Operation)) call.correction = to_correction(given[2]);
   return reduce(state, x, call, dtype, keepdims);
-}
-
-template <Reduction... Operations>
-constexpr std::array<PyMethodDef, sizeof...(Operations) + 1> definitions() {
-  return {PyMethodDef{core::row_of(Operations).name, method<&reduction<Operations>>(),
-                      METH_FASTCALL | METH_KEYWORDS, kReductionDoc<Operations>.data()}...,
-          PyMethodDef{nullptr, nullptr, 0, nullptr}};
 }
 
 }  // namespace
@@ -172,12 +148,25 @@ core::ArrayView converted_for(const core::ArrayView& x, const core::DType& dtype
   return owner;
 }
 
-PyMethodDef* reduction_functions() {
-  using enum Reduction;
-  // Functions keep pointers into it, so it lives for the whole process.
-  static auto all = definitions<kAll, kAny, kArgmax, kArgmin, kCountNonzero, kMax, kMean, kMin,
-                                kProd, kStd, kSum, kVar>();
-  return all.data();
+template <Reduction Operation>
+PyMethodDef reduction_entry() noexcept {
+  return entry<kReduction<Operation>, &reduction<Operation>>();
 }
+
+PyMethodDef kReductionFunctions[] = {
+    reduction_entry<Reduction::kAll>(),
+    reduction_entry<Reduction::kAny>(),
+    reduction_entry<Reduction::kArgmax>(),
+    reduction_entry<Reduction::kArgmin>(),
+    reduction_entry<Reduction::kCountNonzero>(),
+    reduction_entry<Reduction::kMax>(),
+    reduction_entry<Reduction::kMean>(),
+    reduction_entry<Reduction::kMin>(),
+    reduction_entry<Reduction::kProd>(),
+    reduction_entry<Reduction::kStd>(),
+    reduction_entry<Reduction::kSum>(),
+    reduction_entry<Reduction::kVar>(),
+    {nullptr, nullptr, 0, nullptr},
+};
 
 }  // namespace refarray::extension

@@ -14,22 +14,16 @@
 #include "extension/capi/methods.hpp"
 #include "extension/capi/signals.hpp"
 #include "extension/copy/copying.hpp"
-#include "extension/namespace/docstrings_reductions.hpp"
 #include "extension/namespace/operands.hpp"
 #include "extension/namespace/reductions.hpp"
+#include "extension/namespace/rows.hpp"
+#include "extension/namespace/rows_reductions.hpp"
 
 namespace refarray::extension {
 namespace {
 
 using core::Fault;
 using core::Reduction;
-
-template <Reduction Operation>
-constexpr Signature<4> kScan{core::row_of(Operation).name,
-                             {Key::kX, Key::kAxis, Key::kDtype, Key::kIncludeInitial},
-                             1,
-                             1,
-                             1};
 
 /// The axis of a scan. Throws kValue for an array of ndim 0 and for a missing axis.
 int to_scan_axis(PyObject* object, const core::ArrayView& x, const char* function) {
@@ -45,7 +39,7 @@ Ref scan(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
   const core::ReductionRow& row = core::row_of(Operation);
   const State& state = State::of_module(module);
   const auto [object, axis_argument, dtype_argument, initial] =
-      bind(kScan<Operation>, state, args, nargs, kwnames);
+      bind<kReduction<Operation>>(state, args, nargs, kwnames);
   core::ArrayView x = computable_view(
       state, object, row.name, is_given(dtype_argument) ? core::dtype_sets::kAll : row.accepts);
   const int axis = to_scan_axis(axis_argument, x, row.name);
@@ -63,9 +57,6 @@ Ref scan(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
   return make_array(state, std::move(out));
 }
 
-constexpr Signature<5> kDiff{
-    "diff", {Key::kX, Key::kAxis, Key::kN, Key::kPrepend, Key::kAppend}, 1, 1, 1};
-
 /// The indices [begin, begin + length) of an axis.
 core::Array narrowed(const core::ArrayView& array, int axis, std::int64_t begin,
                      std::int64_t length) {
@@ -78,7 +69,7 @@ core::Array narrowed(const core::ArrayView& array, int axis, std::int64_t begin,
 /// fit.
 core::ArrayView to_joined(const State& state, PyObject* object, const core::ArrayView& x, int axis,
                           const char* what) {
-  const core::ArrayView out = computable_view(state, object, kDiff.function);
+  const core::ArrayView out = computable_view(state, object, kDiff.name);
   if (out.dtype != x.dtype) {
     core::fail(Fault::kType, "diff(): ", what, " is ", core::name(out.dtype), ", x is ",
                core::name(x.dtype), "; the dtypes must be equal");
@@ -124,9 +115,9 @@ core::Array difference(const core::ArrayView& x, int axis) {
 
 Ref diff(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
-  const auto given = bind(kDiff, state, args, nargs, kwnames);
+  const auto given = bind<kDiff>(state, args, nargs, kwnames);
   const core::ArrayView x =
-      computable_view(state, given[0], kDiff.function, core::dtype_sets::kNumeric);
+      computable_view(state, given[0], kDiff.name, core::dtype_sets::kNumeric);
   if (x.ndim == 0) core::fail(Fault::kValue, "diff() needs an axis; the array has ndim 0");
   const int axis =
       core::normalize_axis(given[1] == nullptr ? -1 : to_int64(given[1], "axis"), x.ndim);
@@ -155,16 +146,12 @@ Ref diff(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
                       : make_array(state, copy_to_new(x, x.dtype));
 }
 
-constexpr int kKeywords = METH_FASTCALL | METH_KEYWORDS;
-
 }  // namespace
 
 PyMethodDef kScanFunctions[] = {
-    {"cumulative_sum", method<&scan<Reduction::kCumulativeSum>>(), kKeywords,
-     kReductionDoc<Reduction::kCumulativeSum>.data()},
-    {"cumulative_prod", method<&scan<Reduction::kCumulativeProd>>(), kKeywords,
-     kReductionDoc<Reduction::kCumulativeProd>.data()},
-    {"diff", method<&diff>(), kKeywords, kDiffDoc},
+    entry<kReduction<Reduction::kCumulativeSum>, &scan<Reduction::kCumulativeSum>>(),
+    entry<kReduction<Reduction::kCumulativeProd>, &scan<Reduction::kCumulativeProd>>(),
+    entry<kDiff, &diff>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -10,16 +10,14 @@
 #include "extension/capi/object_text.hpp"
 #include "extension/capi/signals.hpp"
 #include "extension/copy/copying.hpp"
-#include "extension/namespace/docstrings.hpp"
 #include "extension/namespace/elementwise.hpp"
 #include "extension/namespace/operands.hpp"
+#include "extension/namespace/rows.hpp"
 
 namespace refarray::extension {
 namespace {
 
 using core::Fault;
-
-constexpr Signature<3> kClip{"clip", {Key::kX, Key::kMin, Key::kMax}, 3, 1, 1};
 
 /// An argument of where() that is an array or a number.
 void require_value(const Operand& operand, PyObject* object, const char* name) {
@@ -59,7 +57,7 @@ void require_limit(const State& state, const core::ArrayView& x, PyObject* limit
   const Operand operand(state, limit);
   if (operand.is_number()) {
     const int row = core::computable_index(x.dtype);
-    if (operand.row_beside(row, kClip.function) == row) return;
+    if (operand.row_beside(row, kClip.name) == row) return;
     core::fail(Fault::kType, "clip(): ", name, " is a complex number; x is ", core::name(x.dtype));
   }
   if (!operand.is_array()) {
@@ -75,9 +73,9 @@ void require_limit(const State& state, const core::ArrayView& x, PyObject* limit
 
 Ref clip(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
-  const auto [x, min, max] = bind(kClip, state, args, nargs, kwnames);
+  const auto [x, min, max] = bind<kClip>(state, args, nargs, kwnames);
   const core::ArrayView array =
-      computable_view(state, x, kClip.function, core::dtype_sets::kRealValued);
+      computable_view(state, x, kClip.name, core::dtype_sets::kRealValued);
   if (is_given(min)) require_limit(state, array, min, "min");
   if (is_given(max)) require_limit(state, array, max, "max");
   if (!is_given(max) && !is_given(min)) return make_array(state, copy_to_new(array, array.dtype));
@@ -90,8 +88,8 @@ Ref clip(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
 }  // namespace
 
 PyMethodDef kSelectionFunctions[] = {
-    {"where", method<&where>(), METH_FASTCALL, kWhereDoc},
-    {"clip", method<&clip>(), METH_FASTCALL | METH_KEYWORDS, kClipDoc},
+    entry<kWhere, &where>(),
+    entry<kClip, &clip>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

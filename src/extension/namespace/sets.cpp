@@ -13,22 +13,20 @@
 #include "extension/capi/object_text.hpp"
 #include "extension/capi/signals.hpp"
 #include "extension/copy/copying.hpp"
-#include "extension/namespace/docstrings_sorting.hpp"
 #include "extension/namespace/operands.hpp"
+#include "extension/namespace/rows_sorting.hpp"
 
 namespace refarray::extension {
 namespace {
 
 using core::Fault;
 
-constexpr Signature<3> kIsin{"isin", {Key::kX1, Key::kX2, Key::kInvert}, 2, 2, 2};
-
 void require_operand(const Operand& operand, PyObject* object, const char* name) {
   if (!operand) {
     core::fail(Fault::kType, "isin(): ", name, " must be an array or a Python number, not ",
                type_name(object));
   }
-  if (operand.is_array()) require_computable_memory(operand.view(), kIsin.function);
+  if (operand.is_array()) require_computable_memory(operand.view(), kIsin.name);
 }
 
 /// The array itself, or `owner`, a copy of it with another dtype.
@@ -41,13 +39,13 @@ core::ArrayView converted(const core::ArrayView& array, const core::DType& dtype
 
 Ref isin(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
-  const auto [x1, x2, invert] = bind(kIsin, state, args, nargs, kwnames);
+  const auto [x1, x2, invert] = bind<kIsin>(state, args, nargs, kwnames);
   Operand first(state, x1), second(state, x2);
   require_operand(first, x1, "x1");
   require_operand(second, x2, "x2");
   if (!first.is_array() && !second.is_array())
     core::fail(Fault::kType, "isin(): x1 or x2 must be an array; both are Python numbers");
-  const core::DType dtype = core::scalar_dtype(promote_operands(first, second, kIsin.function));
+  const core::DType dtype = core::scalar_dtype(promote_operands(first, second, kIsin.name));
   const bool inverts = invert != nullptr && check(calling<PyObject_IsTrue>(invert)) != 0;
   core::Array owners[2];
   const core::ArrayView values = converted(first.view(), dtype, owners[0]);
@@ -108,11 +106,11 @@ Ref unique_values(PyObject* module, PyObject* x) {
 }  // namespace
 
 PyMethodDef kSetFunctions[] = {
-    {"isin", method<&isin>(), METH_FASTCALL | METH_KEYWORDS, kIsinDoc},
-    {"unique_all", method<&unique_all>(), METH_O, kUniqueAllDoc},
-    {"unique_counts", method<&unique_counts>(), METH_O, kUniqueCountsDoc},
-    {"unique_inverse", method<&unique_inverse>(), METH_O, kUniqueInverseDoc},
-    {"unique_values", method<&unique_values>(), METH_O, kUniqueValuesDoc},
+    entry<kIsin, &isin>(),
+    entry<kUniqueAll, &unique_all>(),
+    entry<kUniqueCounts, &unique_counts>(),
+    entry<kUniqueInverse, &unique_inverse>(),
+    entry<kUniqueValues, &unique_values>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

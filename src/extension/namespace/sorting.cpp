@@ -14,20 +14,13 @@
 #include "extension/capi/signals.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/indexing/taking.hpp"
-#include "extension/namespace/docstrings_sorting.hpp"
 #include "extension/namespace/operands.hpp"
+#include "extension/namespace/rows_sorting.hpp"
 
 namespace refarray::extension {
 namespace {
 
 using core::Fault;
-
-constexpr Signature<4> kSort{
-    "sort", {Key::kX, Key::kAxis, Key::kDescending, Key::kStable}, 1, 1, 1};
-constexpr Signature<4> kArgsort{
-    "argsort", {Key::kX, Key::kAxis, Key::kDescending, Key::kStable}, 1, 1, 1};
-constexpr Signature<4> kSearchsorted{
-    "searchsorted", {Key::kX1, Key::kX2, Key::kSide, Key::kSorter}, 2, 2, 2};
 
 void require_order(const core::DType& dtype, const char* function) {
   if (!dtype.is_complex()) return;
@@ -40,12 +33,12 @@ bool is_true(PyObject* argument, bool by_default) {
 }
 
 /// sort() or, if `kOrders`, argsort().
-template <const Signature<4>& kSignature, bool kOrders>
+template <const FunctionRow& kRow, bool kOrders>
 Ref sorted(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
-  const auto [x, axis_argument, descending, stable] = bind(kSignature, state, args, nargs, kwnames);
-  const core::ArrayView array = computable_view(state, x, kSignature.function);
-  require_order(array.dtype, kSignature.function);
+  const auto [x, axis_argument, descending, stable] = bind<kRow>(state, args, nargs, kwnames);
+  const core::ArrayView array = computable_view(state, x, kRow.name);
+  require_order(array.dtype, kRow.name);
   const int axis = core::normalize_axis(
       axis_argument == nullptr ? -1 : to_int64(axis_argument, "axis"), array.ndim);
   const bool descends = is_true(descending, false);
@@ -72,8 +65,8 @@ bool is_right(PyObject* side) {
 
 /// x1 in the order of `sorter`.
 core::Array by_sorter(const State& state, const core::ArrayView& x1, PyObject* sorter) {
-  const core::ArrayView order = to_view(state, sorter, kSearchsorted.function);
-  require_computable_memory(order, kSearchsorted.function);
+  const core::ArrayView order = to_view(state, sorter, kSearchsorted.name);
+  require_computable_memory(order, kSearchsorted.name);
   core::check_index_dtype(order.dtype, "sorter");
   if (order.ndim != 1 || order.shape[0] != x1.shape[0]) {
     core::fail(Fault::kValue, "searchsorted(): sorter has shape ",
@@ -93,8 +86,8 @@ core::ArrayView converted(const core::ArrayView& array, const core::DType& dtype
 
 Ref searchsorted(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
-  const auto [x1, x2, side, sorter] = bind(kSearchsorted, state, args, nargs, kwnames);
-  const core::ArrayView array = computable_view(state, x1, kSearchsorted.function);
+  const auto [x1, x2, side, sorter] = bind<kSearchsorted>(state, args, nargs, kwnames);
+  const core::ArrayView array = computable_view(state, x1, kSearchsorted.name);
   if (array.ndim != 1)
     core::fail(Fault::kValue, "searchsorted(): x1 has ndim ", array.ndim, "; it must be 1");
   Operand first(state, x1), second(state, x2);
@@ -102,10 +95,9 @@ Ref searchsorted(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyOb
     core::fail(Fault::kType, "searchsorted(): x2 must be an array or a Python number, not ",
                type_name(x2));
   }
-  if (second.is_array()) require_computable_memory(second.view(), kSearchsorted.function);
-  const core::DType dtype =
-      core::scalar_dtype(promote_operands(first, second, kSearchsorted.function));
-  require_order(dtype, kSearchsorted.function);
+  if (second.is_array()) require_computable_memory(second.view(), kSearchsorted.name);
+  const core::DType dtype = core::scalar_dtype(promote_operands(first, second, kSearchsorted.name));
+  require_order(dtype, kSearchsorted.name);
   const bool after_equals = is_right(side);
   core::Array ordered, owners[2];
   core::ArrayView sorted_view = array;
@@ -122,14 +114,12 @@ Ref searchsorted(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyOb
   return make_array(state, std::move(out));
 }
 
-constexpr int kFlags = METH_FASTCALL | METH_KEYWORDS;
-
 }  // namespace
 
 PyMethodDef kSortingFunctions[] = {
-    {"sort", method<&sorted<kSort, false>>(), kFlags, kSortDoc},
-    {"argsort", method<&sorted<kArgsort, true>>(), kFlags, kArgsortDoc},
-    {"searchsorted", method<&searchsorted>(), kFlags, kSearchsortedDoc},
+    entry<kSort, &sorted<kSort, false>>(),
+    entry<kArgsort, &sorted<kArgsort, true>>(),
+    entry<kSearchsorted, &searchsorted>(),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -1,17 +1,18 @@
-// Docstrings of the functions that sort, search and find distinct elements.
-//
-// The first line of a docstring is the text signature, which inspect.signature() reads.
+// The rows of the functions that sort, search and find distinct elements.
 #pragma once
+
+#include "extension/namespace/function_row.hpp"
 
 namespace refarray::extension {
 
 // --- sorting.cpp.
 
-inline constexpr char kSortDoc[] =
-    R"doc(sort($module, x, /, *, axis=-1, descending=False, stable=True)
---
-
-Return a sorted copy of x along an axis.
+inline constexpr FunctionRow kSort{
+    "sort",
+    "x, /, *, axis=-1, descending=False, stable=True",
+    Category::kSorting,
+    2021,
+    R"doc(Return a sorted copy of x along an axis.
 
 x: an array of a real-valued dtype or bool. NaN is greater than all numbers, so
     that it comes last, or first if descending.
@@ -19,28 +20,30 @@ stable: sorting is always stable: equal elements, among them -0.0 and 0.0, keep
     their order, also if descending.
 
 Raises TypeError for complex numbers, which have no order, and for other dtypes,
-IndexError for an axis out of range, NotImplementedError on a device.
-Array API 2025.12: sort.)doc";
+IndexError for an axis out of range, NotImplementedError on a device.)doc",
+};
 
-inline constexpr char kArgsortDoc[] =
-    R"doc(argsort($module, x, /, *, axis=-1, descending=False, stable=True)
---
-
-Return the indices that sort x along an axis, as an int64 array.
+inline constexpr FunctionRow kArgsort{
+    "argsort",
+    "x, /, *, axis=-1, descending=False, stable=True",
+    Category::kSorting,
+    2021,
+    R"doc(Return the indices that sort x along an axis, as an int64 array.
 
 x: an array of a real-valued dtype or bool. NaN is greater than all numbers.
 stable: sorting is always stable: the indices of equal elements ascend, also if
     descending.
 
 Raises TypeError for complex numbers, which have no order, and for other dtypes,
-IndexError for an axis out of range, NotImplementedError on a device.
-Array API 2025.12: argsort.)doc";
+IndexError for an axis out of range, NotImplementedError on a device.)doc",
+};
 
-inline constexpr char kSearchsortedDoc[] =
-    R"doc(searchsorted($module, x1, x2, /, *, side='left', sorter=None)
---
-
-Return where elements of x2 belong in the sorted array x1, as an int64 array.
+inline constexpr FunctionRow kSearchsorted{
+    "searchsorted",
+    "x1, x2, /, *, side='left', sorter=None",
+    Category::kSearching,
+    2023,
+    R"doc(Return where elements of x2 belong in the sorted array x1, as an int64 array.
 
 x1: an array of ndim 1 in ascending order, or in any order if sorter is given.
 x2: an array, or a Python number, which takes the dtype of x1.
@@ -50,28 +53,32 @@ sorter: the integers that sort x1, as from argsort(x1).
 The dtypes are real-valued or bool, and promote to a common one. NaN is greater
 than all numbers, as for sort(). Raises TypeError for other dtypes, ValueError for
 other shapes and sides, IndexError for an index of sorter out of range, and
-NotImplementedError on a device.
-Array API 2025.12: searchsorted.)doc";
+NotImplementedError on a device.)doc",
+};
 
 // --- sets.cpp.
 
-inline constexpr char kIsinDoc[] = R"doc(isin($module, x1, x2, /, *, invert=False)
---
-
-Whether each element of x1 is among the elements of x2: an array of bool.
+inline constexpr FunctionRow kIsin{
+    "isin",
+    "x1, x2, /, *, invert=False",
+    Category::kSet,
+    2025,
+    R"doc(Whether each element of x1 is among the elements of x2: an array of bool.
 
 x1, x2: arrays of any shapes, or one of them a Python number, which takes the
     dtype of the other. NaN is in no array.
 invert: True tells instead whether elements are not in x2.
 
 Raises TypeError where the standard leaves the promotion undefined, OverflowError
-for a number that the dtype cannot hold, and NotImplementedError on a device.
-Array API 2025.12: isin.)doc";
+for a number that the dtype cannot hold, and NotImplementedError on a device.)doc",
+};
 
-inline constexpr char kUniqueAllDoc[] = R"doc(unique_all($module, x, /)
---
-
-Return the distinct elements of x, and where they are.
+inline constexpr FunctionRow kUniqueAll{
+    "unique_all",
+    "x, /",
+    Category::kSet,
+    2021,
+    R"doc(Return the distinct elements of x, and where they are.
 
 The result is a named tuple. values: the distinct elements in ascending order;
 each NaN is distinct, and last; of equal zeros the first is taken. Complex numbers
@@ -80,36 +87,42 @@ occurrence of each value in row-major order. inverse_indices: of the shape of x;
 the index in values of each element. counts: how often each value occurs.
 
 Raises TypeError for dtypes that take part in no computation, NotImplementedError
-on a device.
-Array API 2025.12: unique_all.)doc";
+on a device.)doc",
+};
 
-inline constexpr char kUniqueCountsDoc[] = R"doc(unique_counts($module, x, /)
---
-
-Return the distinct elements of x in ascending order, and how often each occurs.
+inline constexpr FunctionRow kUniqueCounts{
+    "unique_counts",
+    "x, /",
+    Category::kSet,
+    2021,
+    R"doc(Return the distinct elements of x in ascending order, and how often each occurs.
 
 The result is a named tuple (values, counts); see unique_all(). Raises TypeError
-for dtypes that take part in no computation, NotImplementedError on a device.
-Array API 2025.12: unique_counts.)doc";
+for dtypes that take part in no computation, NotImplementedError on a device.)doc",
+};
 
-inline constexpr char kUniqueInverseDoc[] = R"doc(unique_inverse($module, x, /)
---
-
-Return the distinct elements of x in ascending order, and the index of each
+inline constexpr FunctionRow kUniqueInverse{
+    "unique_inverse",
+    "x, /",
+    Category::kSet,
+    2021,
+    R"doc(Return the distinct elements of x in ascending order, and the index of each
 element of x among them.
 
 The result is a named tuple (values, inverse_indices); see unique_all(). Raises
 TypeError for dtypes that take part in no computation, NotImplementedError on a
-device.
-Array API 2025.12: unique_inverse.)doc";
+device.)doc",
+};
 
-inline constexpr char kUniqueValuesDoc[] = R"doc(unique_values($module, x, /)
---
-
-Return the distinct elements of x in ascending order; see unique_all().
+inline constexpr FunctionRow kUniqueValues{
+    "unique_values",
+    "x, /",
+    Category::kSet,
+    2021,
+    R"doc(Return the distinct elements of x in ascending order; see unique_all().
 
 Raises TypeError for dtypes that take part in no computation, NotImplementedError
-on a device.
-Array API 2025.12: unique_values.)doc";
+on a device.)doc",
+};
 
 }  // namespace refarray::extension

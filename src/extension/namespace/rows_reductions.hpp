@@ -1,12 +1,10 @@
-// Docstrings of reductions and scans, put together from their rows by the compiler.
+// The rows of reductions and scans, made from those in core/ops/reduction_rows.hpp.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
 #include <string_view>
 
 #include "core/ops/reduction_rows.hpp"
+#include "extension/namespace/function_row.hpp"
 
 namespace refarray::extension {
 
@@ -27,11 +25,11 @@ constexpr bool takes_one_axis(Reduction operation) noexcept {
   return operation == Reduction::kArgmax || operation == Reduction::kArgmin;
 }
 
-constexpr std::string_view parameters(Reduction operation) noexcept {
-  if (is_scan(operation)) return "axis=None, dtype=None, include_initial=False";
-  if (takes_dtype(operation)) return "axis=None, dtype=None, keepdims=False";
-  if (takes_correction(operation)) return "axis=None, correction=0.0, keepdims=False";
-  return "axis=None, keepdims=False";
+constexpr const char* parameters(Reduction operation) noexcept {
+  if (is_scan(operation)) return "x, /, *, axis=None, dtype=None, include_initial=False";
+  if (takes_dtype(operation)) return "x, /, *, axis=None, dtype=None, keepdims=False";
+  if (takes_correction(operation)) return "x, /, *, axis=None, correction=0.0, keepdims=False";
+  return "x, /, *, axis=None, keepdims=False";
 }
 
 constexpr std::string_view axis_text(Reduction operation) noexcept {
@@ -61,17 +59,17 @@ constexpr std::string_view result_text(Reduction operation) noexcept {
   return "dtype";
 }
 
-constexpr std::string_view chapter(Reduction operation) noexcept {
+constexpr Category category(Reduction operation) noexcept {
   switch (operation) {
     case Reduction::kAll:
     case Reduction::kAny:
-      return "utility";
+      return Category::kUtility;
     case Reduction::kArgmax:
     case Reduction::kArgmin:
     case Reduction::kCountNonzero:
-      return "searching";
+      return Category::kSearching;
     default:
-      return "statistical";
+      return Category::kStatistical;
   }
 }
 
@@ -94,13 +92,10 @@ constexpr std::string_view notes(Reduction operation) noexcept {
   }
 }
 
+/// Calls `add` for each part of the row's text.
 template <class Add>
 constexpr void each_part(Reduction operation, Add add) {
   const core::ReductionRow& row = core::row_of(operation);
-  add(row.name);
-  add("(x, /, *, ");
-  add(parameters(operation));
-  add(")\n--\n\n");
   add(row.text);
   add("\n\nx: an array of ");
   add(core::name(row.accepts));
@@ -123,40 +118,15 @@ constexpr void each_part(Reduction operation, Add add) {
   else if (!takes_one_axis(operation))
     add(", ValueError for a repeated one");
   if (!row.has_identity) add(" and\nValueError if there are no elements to reduce");
-  add(".\n\nArray API standard, ");
-  add(chapter(operation));
-  add(" functions: ");
-  add(row.name);
   add(".");
 }
 
 }  // namespace detail
 
 template <core::Reduction Operation>
-inline constexpr auto kReductionDoc = [] {
-  constexpr std::size_t kLength = [] {
-    std::size_t length = 0;
-    detail::each_part(Operation, [&](std::string_view part) { length += part.size(); });
-    return length;
-  }();
-  std::array<char, kLength + 1> out{};
-  char* at = out.data();
-  detail::each_part(Operation,
-                    [&](std::string_view part) { at = std::copy(part.begin(), part.end(), at); });
-  return out;
-}();
-
-inline constexpr char kDiffDoc[] =
-    "diff(x, /, *, axis=-1, n=1, prepend=None, append=None)\n--\n\n"
-    "Differences of neighbouring elements along an axis: x[i + 1] - x[i], n times.\n\n"
-    "x: an array of numeric dtype.\n"
-    "axis: the axis.\n"
-    "n: how often to take differences; 0 gives a copy.\n"
-    "prepend, append: arrays of the dtype of x that are joined to it along the axis first, or\n"
-    "    None. Their shapes equal that of x but for the axis.\n\n"
-    "Returns a new array of the same dtype, whose axis is n shorter than that of the joined\n"
-    "arrays, or empty. Integers wrap around. Raises TypeError for other dtypes, ValueError for\n"
-    "ndim 0, a negative n and shapes that do not fit, IndexError for an axis out of range.\n\n"
-    "Array API standard, utility functions: diff.";
+inline constexpr FunctionRow kReduction{
+    core::row_of(Operation).name, detail::parameters(Operation), detail::category(Operation),
+    core::row_of(Operation).since,
+    kJoined<[](auto add) { detail::each_part(Operation, add); }>.data()};
 
 }  // namespace refarray::extension

@@ -1,15 +1,16 @@
-// Docstrings of the creation functions.
-//
-// The first line of a docstring is the text signature, which inspect.signature() reads.
+// The rows of the creation functions.
 #pragma once
+
+#include "extension/namespace/function_row.hpp"
 
 namespace refarray::extension {
 
-inline constexpr char kAsarrayDoc[] =
-    R"doc(asarray($module, obj, /, *, dtype=None, device=None, copy=None)
---
-
-Return obj as an array, without a copy where possible.
+inline constexpr FunctionRow kAsarray{
+    "asarray",
+    "obj, /, *, dtype=None, device=None, copy=None",
+    Category::kCreation,
+    2021,
+    R"doc(Return obj as an array, without a copy where possible.
 
 obj: the first of these that applies: a Python number or a NumPy scalar; an
     Array; a DLPack producer; an object with the buffer protocol (bytes become uint8),
@@ -35,14 +36,15 @@ Arrays are converted as by astype().
 Raises ValueError for ragged sequences, naming the item; TypeError for str and
 other objects that are not array-like, datetime64 and timedelta64 included;
 BufferError for exported memory that cannot be used and for masked arrays of
-NumPy; and NoCopyError if copy=False and a copy is required.
-Array API 2025.12: asarray.)doc";
+NumPy; and NoCopyError if copy=False and a copy is required.)doc",
+};
 
-inline constexpr char kArangeDoc[] =
-    R"doc(arange($module, start, /, stop=None, step=1, *, dtype=None, device=None)
---
-
-Return the numbers start, start + step, ... up to but excluding stop.
+inline constexpr FunctionRow kArange{
+    "arange",
+    "start, /, stop=None, step=1, *, dtype=None, device=None",
+    Category::kCreation,
+    2021,
+    R"doc(Return the numbers start, start + step, ... up to but excluding stop.
 
 start, stop: the interval. If stop is None, start is the stop and the interval
     begins at 0.
@@ -56,13 +58,15 @@ size and in float64 for floats.
 
 Raises TypeError for arguments that are not real numbers and for floats with an
 integer dtype; ValueError for a step of 0, NaN, infinity, and more than 2**63 - 1
-numbers; OverflowError for an int that dtype cannot represent; and MemoryError.
-Array API 2025.12: arange.)doc";
+numbers; OverflowError for an int that dtype cannot represent; and MemoryError.)doc",
+};
 
-inline constexpr char kEmptyDoc[] = R"doc(empty($module, shape, *, dtype=None, device=None)
---
-
-Return a new row-major array with uninitialized elements.
+inline constexpr FunctionRow kEmpty{
+    "empty",
+    "shape, *, dtype=None, device=None",
+    Category::kCreation,
+    2021,
+    R"doc(Return a new row-major array with uninitialized elements.
 
 shape: an integer, or a sequence of at most 64 integers >= 0.
 dtype: None is float64.
@@ -70,29 +74,36 @@ device: None is the CPU.
 
 The memory is aligned to 256 bytes. Raises ValueError for a negative extent or
 too many axes, OverflowError if the number of bytes does not fit 63 bits,
-MemoryError, and BufferError for a device that cannot be used.
-Array API 2025.12: empty.)doc";
+MemoryError, and BufferError for a device that cannot be used.)doc",
+};
 
-inline constexpr char kZerosDoc[] = R"doc(zeros($module, shape, *, dtype=None, device=None)
---
-
-Return a new row-major array of zeros.
+inline constexpr FunctionRow kZeros{
+    "zeros",
+    "shape, *, dtype=None, device=None",
+    Category::kCreation,
+    2021,
+    R"doc(Return a new row-major array of zeros.
 
 Parameters and errors are those of empty(). Raises ValueError also for
-float8_e8m0fnu, which cannot represent zero. Array API 2025.12: zeros.)doc";
+float8_e8m0fnu, which cannot represent zero.)doc",
+};
 
-inline constexpr char kOnesDoc[] = R"doc(ones($module, shape, *, dtype=None, device=None)
---
+inline constexpr FunctionRow kOnes{
+    "ones",
+    "shape, *, dtype=None, device=None",
+    Category::kCreation,
+    2021,
+    R"doc(Return a new row-major array of ones; True for bool.
 
-Return a new row-major array of ones; True for bool.
+Parameters and errors are those of empty().)doc",
+};
 
-Parameters and errors are those of empty(). Array API 2025.12: ones.)doc";
-
-inline constexpr char kFullDoc[] =
-    R"doc(full($module, shape, fill_value, *, dtype=None, device=None)
---
-
-Return a new row-major array in which every element is fill_value.
+inline constexpr FunctionRow kFull{
+    "full",
+    "shape, fill_value, *, dtype=None, device=None",
+    Category::kCreation,
+    2021,
+    R"doc(Return a new row-major array in which every element is fill_value.
 
 fill_value: a number or an array of ndim 0; for a vector dtype, one number or a
     sequence with a number for each lane.
@@ -101,49 +112,55 @@ dtype: None is the dtype of an array, and bool, int64, float64 or complex128 for
 
 The other parameters and errors are those of empty(). Raises also OverflowError
 for an int that dtype cannot represent, and TypeError for a number of a kind
-above that of dtype. Array API 2025.12: full.)doc";
+above that of dtype.)doc",
+};
 
-inline constexpr char kEmptyLikeDoc[] =
-    R"doc(empty_like($module, x, /, *, dtype=None, device=None)
---
-
-Return a new array with the shape of x and uninitialized elements.
-
-dtype, device: None is that of x. The result is row-major and writable.
-
-Errors are those of empty(); raises TypeError if x is not an Array.
-Array API 2025.12: empty_like.)doc";
-
-inline constexpr char kZerosLikeDoc[] =
-    R"doc(zeros_like($module, x, /, *, dtype=None, device=None)
---
-
-Return a new array of zeros with the shape of x.
+inline constexpr FunctionRow kEmptyLike{
+    "empty_like",
+    "x, /, *, dtype=None, device=None",
+    Category::kCreation,
+    2021,
+    R"doc(Return a new array with the shape of x and uninitialized elements.
 
 dtype, device: None is that of x. The result is row-major and writable.
 
-Errors are those of zeros(); raises TypeError if x is not an Array.
-Array API 2025.12: zeros_like.)doc";
+Errors are those of empty(); raises TypeError if x is not an Array.)doc",
+};
 
-inline constexpr char kOnesLikeDoc[] = R"doc(ones_like($module, x, /, *, dtype=None, device=None)
---
-
-Return a new array of ones with the shape of x.
-
-dtype, device: None is that of x. The result is row-major and writable.
-
-Errors are those of ones(); raises TypeError if x is not an Array.
-Array API 2025.12: ones_like.)doc";
-
-inline constexpr char kFullLikeDoc[] =
-    R"doc(full_like($module, x, /, fill_value, *, dtype=None, device=None)
---
-
-Return a new array with the shape of x in which every element is fill_value.
+inline constexpr FunctionRow kZerosLike{
+    "zeros_like",
+    "x, /, *, dtype=None, device=None",
+    Category::kCreation,
+    2021,
+    R"doc(Return a new array of zeros with the shape of x.
 
 dtype, device: None is that of x. The result is row-major and writable.
 
-Errors are those of full(); raises TypeError if x is not an Array.
-Array API 2025.12: full_like.)doc";
+Errors are those of zeros(); raises TypeError if x is not an Array.)doc",
+};
+
+inline constexpr FunctionRow kOnesLike{
+    "ones_like",
+    "x, /, *, dtype=None, device=None",
+    Category::kCreation,
+    2021,
+    R"doc(Return a new array of ones with the shape of x.
+
+dtype, device: None is that of x. The result is row-major and writable.
+
+Errors are those of ones(); raises TypeError if x is not an Array.)doc",
+};
+
+inline constexpr FunctionRow kFullLike{
+    "full_like",
+    "x, /, fill_value, *, dtype=None, device=None",
+    Category::kCreation,
+    2021,
+    R"doc(Return a new array with the shape of x in which every element is fill_value.
+
+dtype, device: None is that of x. The result is row-major and writable.
+
+Errors are those of full(); raises TypeError if x is not an Array.)doc",
+};
 
 }  // namespace refarray::extension

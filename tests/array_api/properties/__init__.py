@@ -1,0 +1,1 @@
+"""Properties of the functions for random arrays of every layout."""

@@ -1,0 +1,79 @@
+"""Models of the functions that take elements by index, and that find elements."""
+
+from __future__ import annotations
+
+import bisect
+from typing import Any
+
+from hypothesis import strategies as st
+from oracles.formats import ALL, INTEGERS, REAL, SIGNED
+from oracles.nested import Nested, indices, made
+
+from properties.arrays import Draw, Drawn, array, gapless
+from properties.models.manipulation import drawn_axis
+from properties.models.registry import Call, Result, models
+from properties.models.sorting import order_of, sort_key
+
+
+def drawn_indices(draw: Draw, shape: tuple[int, ...], extent: int) -> Drawn:
+    """Indices of an axis, negative ones too; none if the axis is empty."""
+    dtype = draw(st.sampled_from(INTEGERS))
+    low = -extent if dtype in SIGNED else 0
+    return array(draw, dtype, shape, lambda rng: rng.randint(low, max(extent - 1, low)))
+
+
+@models("take")
+def take(name: str, draw: Draw) -> Call:
+    x = array(draw, draw(st.sampled_from(ALL)), min_ndim=1)
+    axis = drawn_axis(draw, len(x.shape))
+    at = axis % len(x.shape)
+    extent = x.shape[at]
+    where = drawn_indices(draw, (draw(st.integers(0, 5)) if extent else 0,), extent)
+    shape = (*x.shape[:at], where.shape[0], *x.shape[at + 1 :])
+    wanted = made(
+        shape, lambda i: x.model.at((*i[:at], where.values[i[at]] % extent, *i[at + 1 :]))
+    )
+    return Call((x.array, where.array), Result(wanted, x.dtype), {"axis": axis})
+
+
+@models("take_along_axis")
+def take_along_axis(name: str, draw: Draw) -> Call:
+    x = array(draw, draw(st.sampled_from(ALL)), min_ndim=1)
+    axis = drawn_axis(draw, len(x.shape))
+    at = axis % len(x.shape)
+    extent = x.shape[at]
+    count = draw(st.integers(0, 4)) if extent else 0
+    where = drawn_indices(draw, (*x.shape[:at], count, *x.shape[at + 1 :]), extent)
+    wanted = made(
+        where.shape,
+        lambda i: x.model.at((*i[:at], where.model.at(i) % extent, *i[at + 1 :])),
+    )
+    return Call((x.array, where.array), Result(wanted, x.dtype), {"axis": axis})
+
+
+@models("nonzero")
+def nonzero(name: str, draw: Draw) -> Call:
+    x = array(draw, draw(st.sampled_from(ALL)), min_ndim=1)
+    found = [i for i in indices(x.shape) if x.model.at(i) != 0]
+    wanted = tuple(
+        Result(Nested([i[axis] for i in found], (len(found),)), "int64")
+        for axis in range(len(x.shape))
+    )
+    return Call((x.array,), wanted)
+
+
+@models("searchsorted")
+def searchsorted(name: str, draw: Draw) -> Call:
+    dtype = draw(st.sampled_from(REAL))
+    x1 = array(draw, dtype, (draw(st.integers(0, 9)),))
+    x2 = array(draw, dtype)
+    side = draw(st.sampled_from(("left", "right")))
+    order = order_of(x1.values, descending=False)
+    keys = [sort_key(x1.values[i]) for i in order]
+    find: Any = bisect.bisect_left if side == "left" else bisect.bisect_right
+    wanted = Result(Nested([find(keys, sort_key(v)) for v in x2.values], x2.shape), "int64")
+    sorter = gapless(Nested(order, x1.shape), "int64")
+    if draw(st.booleans()):
+        return Call((x1.array, x2.array), wanted, {"side": side, "sorter": sorter})
+    ordered = gapless(Nested([x1.values[i] for i in order], x1.shape), dtype)
+    return Call((ordered, x2.array), wanted, {"side": side})

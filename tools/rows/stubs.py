@@ -1,0 +1,119 @@
+"""The type annotations of the functions that have a row: parameters and defaults are those of the
+row, types follow from the parameters' names."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator
+from inspect import Parameter
+from pathlib import Path
+
+from rows import Row
+
+STUB = Path(__file__).parents[2] / "src/refarray/_native.pyi"
+BEGIN = (
+    "# Functions of the array API standard, written by tools/rows from their rows; do not edit.\n"
+)
+END = "\n# Other functions.\n"
+WIDTH = 100
+
+#: Where the default is None, "| None" is added; where it is a bool, the type is bool.
+TYPES = {
+    **dict.fromkeys(("x", "indices", "condition", "sorter", "prepend", "append"), "Array"),
+    **dict.fromkeys(("x1", "x2", "min", "max"), "_Operand"),
+    **dict.fromkeys(("axis", "num", "k", "n", "n_rows", "n_cols"), "SupportsIndex"),
+    **dict.fromkeys(("shift", "repetitions", "source", "destination"), "_Axes"),
+    **dict.fromkeys(("start", "stop", "step", "correction"), "float"),
+    **dict.fromkeys(("dtype", "to"), "_DTypeLike"),
+    **dict.fromkeys(("shape", "shapes"), "_Shape"),
+    "api_version": "str",
+    "arrays": "tuple[Array, ...] | list[Array]",
+    "arrays_and_dtypes": "Array | _DTypeLike | complex",
+    "axes": "Sequence[SupportsIndex]",
+    "copy": "builtins.bool",
+    "device": "_DeviceLike",
+    "fill_value": "_Number",
+    "from_": "Array | _DTypeLike",
+    "indexing": 'Literal["xy", "ij"]',
+    "kind": "_DTypeLike | tuple[_DTypeLike, ...]",
+    "max_version": "_Version",
+    "obj": "_ArrayLike",
+    "repeats": "SupportsIndex | Array",
+    "side": 'Literal["left", "right"]',
+}
+SEVERAL_AXES = (
+    *("all", "any", "count_nonzero", "max", "mean", "min", "prod", "std", "sum", "var"),
+    *("expand_dims", "flip", "roll", "squeeze"),
+)
+#: Types of single parameters.
+OF_FUNCTION = {
+    **{(name, "axis"): "_Axes" for name in SEVERAL_AXES},
+    ("broadcast_arrays", "arrays"): "Array",
+    ("concat", "axis"): "SupportsIndex | None",
+    ("from_dlpack", "x"): "SupportsDLPack",
+    ("linspace", "start"): "complex",
+    ("linspace", "stop"): "complex",
+    ("meshgrid", "arrays"): "Array",
+    ("searchsorted", "x1"): "Array",
+    ("searchsorted", "x2"): "Array | float",
+}
+RESULTS = {
+    **dict.fromkeys(("broadcast_arrays", "meshgrid", "nonzero", "unstack"), "tuple[Array, ...]"),
+    **dict.fromkeys(("can_cast", "isdtype"), "builtins.bool"),
+    "broadcast_shapes": "tuple[int, ...]",
+    "result_type": "DType",
+    "unique_all": "UniqueAll",
+    "unique_counts": "UniqueCounts",
+    "unique_inverse": "UniqueInverse",
+}
+
+
+def annotated(function: str, parameter: Parameter) -> str:
+    """A parameter with its type and default."""
+    default = parameter.default
+    kind = OF_FUNCTION.get((function, parameter.name)) or TYPES.get(parameter.name)
+    if isinstance(default, bool):
+        kind = "builtins.bool"
+    if kind is None:
+        raise SystemExit(f"{function}(): tools/rows/stubs.py has no type for {parameter.name!r}")
+    if default is None and not kind.endswith("None"):
+        kind += " | None"
+    star = "*" if parameter.kind is parameter.VAR_POSITIONAL else ""
+    text = f"{star}{parameter.name}: {kind}"
+    if default is not parameter.empty:
+        text += f' = "{default}"' if isinstance(default, str) else f" = {default!r}"
+    return text
+
+
+def parts(row: Row) -> Iterator[str]:
+    """The parameters, with "/" and "*" between them."""
+    text = str(
+        inspect.Signature(
+            [
+                each.replace(default=1) if each.default is not each.empty else each
+                for each in row.parameters
+            ]
+        )
+    )
+    kinds = iter(row.parameters)
+    for part in text.strip("()").split(", "):
+        yield part if part in ("/", "*") else annotated(row.name, next(kinds))
+
+
+def stub(row: Row) -> str:
+    """The function's lines, wrapped as the formatter does."""
+    end = f") -> {RESULTS.get(row.name, 'Array')}: ..."
+    each = list(parts(row))
+    head, inner = f"def {row.name}(", ", ".join(each)
+    if len(head + inner + end) <= WIDTH:
+        return f"{head}{inner}{end}\n"
+    if len(inner) + 4 <= WIDTH:
+        return f"{head}\n    {inner}\n{end}\n"
+    return head + "\n" + "".join(f"    {part},\n" for part in each) + end + "\n"
+
+
+def text(rows: Iterable[Row]) -> str:
+    """The stub file with a new section of the rows."""
+    before, _, rest = STUB.read_text(encoding="utf-8").partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return before + BEGIN + "".join(stub(row) for row in rows if row.is_native) + END + after
