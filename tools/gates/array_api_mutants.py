@@ -66,7 +66,7 @@ class Suite:
 
 
 def our_suite(variables: dict[str, str]) -> Suite:
-    arguments = ("tests/array_api",)
+    arguments = ("tests/array_api", "tests/array")
     return Suite("tests", sys.executable, ROOT, arguments, variables)
 
 

@@ -173,7 +173,7 @@ plant(
     "nextafter",
     "away",
     "steps away from the second operand",
-    lambda f, x, y: xp.where(x == y, y, f(x, xp.where(y > x, -xp.inf, xp.inf))),
+    lambda f, x, y: xp.where(x == y, y, f(x, xp.where(y > x, xp.full_like(x, -xp.inf), xp.inf))),
 )
 plant(
     "nextafter",

@@ -10,6 +10,7 @@ while tests are collected.
 from __future__ import annotations
 
 import gc
+import itertools
 import json
 import os
 import re
@@ -85,7 +86,7 @@ def run_tests(
     session.config.pluginmanager.register(witness)
     session.config.pluginmanager.unregister(name="terminalreporter")
     SWITCH.mutant = mutant
-    for item, following in zip(items, [*items[1:], None], strict=True):
+    for item, following in itertools.zip_longest(items, items[1:]):
         SWITCH.called.clear()
         session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if witness.failed and mutant:
