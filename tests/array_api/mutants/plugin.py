@@ -3,8 +3,8 @@
 REFARRAY_MUTANTS names a JSON file with these keys. `results`: a file that gets one line of JSON for
 each run. `calls`: a file with the seconds that each test takes and the mutated functions that it
 calls, or null to find that out: then the unmutated package runs `part` [i, n] of the tests.
-`mutants`: the ids of the mutants to run otherwise; `seconds`: how long one may take. Mutants are off
-while tests are collected.
+`mutants`: the ids of the mutants to run otherwise; `seconds`: how long one may take. Mutants are
+off while tests are collected.
 """
 
 from __future__ import annotations
