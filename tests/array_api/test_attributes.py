@@ -107,3 +107,11 @@ def test_to_device_keeps_the_elements() -> None:
 def test_dlpack_device_of_the_cpu() -> None:
     kind, number = counted((2, 3)).__dlpack_device__()
     assert (int(kind), number) == (1, 0)
+
+
+def test_exported_memory_is_shared() -> None:
+    x = xp.asarray([1, 2, 3])
+    for keywords in ({}, {"copy": None}, {"copy": False}, {"max_version": (1, 3)}):
+        y = xp.from_capsule(x.__dlpack__(**keywords))
+        x[0] = int(x[0]) + 1
+        assert y.tolist() == x.tolist()

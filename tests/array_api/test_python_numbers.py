@@ -40,7 +40,8 @@ def test_numbers_count_as_arrays(name: str) -> None:
         x = xp.asarray(samples(dtype), dtype=dtype)
         for number in numbers(dtype):
             other = xp.full(x.shape, number, dtype=dtype)
-            for operands, arrays in (((x, number), (x, other)), ((number, x), (other, x))):
+            pairs = (((x, number), (x, other)), ((number, x), (other, x)), ((x, other), (x, other)))
+            for operands, arrays in pairs:
                 wanted = getattr(xp, name)(*arrays)
                 for function in named(name):
                     got = function(*operands)

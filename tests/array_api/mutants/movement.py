@@ -14,7 +14,6 @@ from array_api.mutants.kinds import (
     is_array,
     keyword,
     rank,
-    second,
     shifted_axis,
     then,
     values_of,
@@ -28,9 +27,13 @@ def inverse(axes: Any) -> tuple[int, ...]:
     return tuple(axes.index(i) for i in range(len(axes)))
 
 
+def reverse_axes(x: Any) -> Any:
+    return xp.permute_dims(x, tuple(range(x.ndim))[::-1])
+
+
 def column_major(f: Any, x: Any, shape: Any, **kwargs: Any) -> Any:
     """Elements are read and placed in column-major order."""
-    return f(x.T, tuple(shape)[::-1], **kwargs).T if x.ndim > 1 or len(shape) > 1 else f(x, shape)
+    return reverse_axes(f(reverse_axes(x), tuple(shape)[::-1], **kwargs))
 
 
 def backward(shift: Any) -> Any:
@@ -173,7 +176,12 @@ plant(
     "a negative axis counts from the operand's dimensions",
     lambda f, x, axis: f(x, axis - 1 if isinstance(axis, int) and axis < 0 else axis),
 )
-plant("expand_dims", "behind", "the new axis is one place later", second(one_behind))
+plant(
+    "expand_dims",
+    "behind",
+    "the new axis is one place later",
+    lambda f, x, axis: f(x, one_behind(axis)),
+)
 plant("squeeze", "all", "every dimension of size 1 is removed", squeeze_all)
 plant(
     "squeeze",
@@ -199,12 +207,12 @@ plant(
     ),
 )
 plant("moveaxis", "backward", "source and destination change places", lambda f, x, a, b: f(x, b, a))
-plant("permute_dims", "inverse", "the inverse permutation", second(inverse))
+plant("permute_dims", "inverse", "the inverse permutation", lambda f, x, axes: f(x, inverse(axes)))
 plant(
     "permute_dims",
     "reverses",
     "reverses the axes",
-    second(lambda axes: tuple(range(len(axes)))[::-1]),
+    lambda f, x, axes: reverse_axes(x),
 )
 plant("reshape", "column-major", "in column-major order", column_major)
 plant(
@@ -218,7 +226,12 @@ plant(
     keyword("copy", lambda copy: None if copy is False else copy),
     lenient=True,
 )
-plant("roll", "backward", "rolls in the other direction", second(backward))
+plant(
+    "roll",
+    "backward",
+    "rolls in the other direction",
+    lambda f, x, shift, **k: f(x, backward(shift), **k),
+)
 plant("roll", "once", "shifts beyond the size count as the size", falling_off)
 plant("roll", "first", "of several shifts only the first counts", first_shift)
 plant(
@@ -262,7 +275,7 @@ plant(
     "triu",
     "batch",
     "the triangle of the first two axes of stacked matrices",
-    when(rank(3), lambda f, x, **k: f(x.T, **k).T),
+    when(rank(3), lambda f, x, **k: reverse_axes(f(reverse_axes(x), **k))),
 )
 plant("meshgrid", "indexing", "indexing is ignored", dropping("indexing"))
 plant("meshgrid", "default", "the default is ij", keyword("indexing", lambda i: i or "ij"))
@@ -270,7 +283,9 @@ plant(
     "meshgrid",
     "third",
     "with three arrays all axes are reversed",
-    lambda f, *arrays, **k: [x.T for x in f(*arrays, **k)] if len(arrays) == 3 else f(*arrays, **k),
+    lambda f, *arrays, **k: (
+        [reverse_axes(x) for x in f(*arrays, **k)] if len(arrays) == 3 else f(*arrays, **k)
+    ),
 )
 plant("meshgrid", "order", "the arrays come in reversed order", then(lambda out: out[::-1]))
 plant("copy", "same", "returns the array itself", instead(lambda x: x))

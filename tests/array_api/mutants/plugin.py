@@ -3,8 +3,9 @@
 REFARRAY_MUTANTS names a JSON file with these keys. `results`: a file that gets one line of JSON for
 each run. `calls`: a file with the seconds that each test takes and the mutated functions that it
 calls, or null to find that out: then the unmutated package runs `part` [i, n] of the tests.
-`mutants`: the ids of the mutants to run otherwise; `seconds`: how long one may take. Mutants are
-off while tests are collected.
+`mutants`: the ids of the mutants to run otherwise; `seconds`: how long one may take; `only_named`:
+whether a mutant runs only tests whose ids name its function. Mutants are off while tests are
+collected.
 """
 
 from __future__ import annotations
@@ -100,6 +101,8 @@ def chosen(items: list[pytest.Item], mutant: Mutant) -> list[pytest.Item]:
     """The tests that call what the mutant breaks: first those that name it, then by duration."""
     calls = json.loads(Path(ORDER["calls"]).read_text(encoding="utf-8"))
     which = [item for item in items if mutant.target in calls[item.nodeid][1]]
+    if ORDER.get("only_named"):
+        which = [item for item in which if named(mutant, item)]
     return sorted(which, key=lambda item: (not named(mutant, item), calls[item.nodeid][0]))
 
 
