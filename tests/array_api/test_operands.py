@@ -70,6 +70,31 @@ def test_copies_are_independent() -> None:
         assert flat(x) == list(range(12))
 
 
+def test_what_need_not_be_copied_is_shared() -> None:
+    for make in (
+        xp.asarray,
+        lambda x: xp.asarray(x, copy=False),
+        lambda x: xp.asarray(x, dtype=x.dtype, copy=None),
+        lambda x: xp.astype(x, x.dtype, copy=False),
+        xp.from_dlpack,
+        lambda x: xp.from_dlpack(x, copy=False),
+    ):
+        for x in views(xp.reshape(xp.arange(12), (3, 4))):
+            y = make(x)
+            y[...] = y + 1
+            assert flat(x) == flat(y)
+
+
+def test_conversion_copies_where_it_must() -> None:
+    x = xp.asarray([1, 2, 3])
+    for copy in (True, False):
+        y = xp.astype(x, "float32", copy=copy)
+        assert y.dtype == xp.float32 and y.tolist() == [1.0, 2.0, 3.0]
+    with pytest.raises(ValueError):
+        xp.asarray(x, dtype="float32", copy=False)
+    assert xp.asarray(x, dtype="float32", copy=None).tolist() == [1.0, 2.0, 3.0]
+
+
 def test_reshape_shares_memory_where_it_can() -> None:
     x = xp.reshape(xp.arange(12), (3, 4))
     for keywords in ({}, {"copy": None}, {"copy": False}):

@@ -109,7 +109,12 @@ plant(
     "copies unless told otherwise",
     lambda f, obj, **k: f(obj, **{**k, "copy": True if k.get("copy") is None else k["copy"]}),
 )
-plant("from_dlpack", "copy", "copy=True gives a view", keyword("copy", lambda copy: copy or None))
+plant(
+    "from_dlpack",
+    "copy",
+    "copy=True gives a view",
+    keyword("copy", lambda copy: None if copy else copy),
+)
 plant(
     "from_dlpack",
     "strides",

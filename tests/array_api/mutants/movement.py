@@ -218,7 +218,12 @@ plant("reshape", "column-major", "in column-major order", column_major)
 plant(
     "reshape", "strides", "of strided operands takes the order of memory", first(as_if_contiguous)
 )
-plant("reshape", "copy", "copy=True gives a view", keyword("copy", lambda copy: copy or None))
+plant(
+    "reshape",
+    "copy",
+    "copy=True gives a view",
+    keyword("copy", lambda copy: None if copy else copy),
+)
 plant(
     "reshape",
     "no-copy",

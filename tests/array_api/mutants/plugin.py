@@ -4,8 +4,8 @@ REFARRAY_MUTANTS names a JSON file with these keys. `results`: a file that gets 
 each run. `calls`: a file with the seconds that each test takes and the mutated functions that it
 calls, or null to find that out: then the unmutated package runs `part` [i, n] of the tests.
 `mutants`: the ids of the mutants to run otherwise; `seconds`: how long one may take; `only_named`:
-whether a mutant runs only tests whose ids name its function. Mutants are off while tests are
-collected.
+whether a mutant runs only tests whose ids name its function; `tests`: the ids of the tests that
+count, or null for all. Mutants are off while tests are collected.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ class Witness:
 
     def __init__(self) -> None:
         self.failed = ""
+        self.failures = 0
         self.kind = ""
         self.errors: list[str] = []
         self.calls: dict[str, tuple[float, list[str]]] = {}
@@ -68,7 +69,8 @@ class Witness:
             return
         kind = call.excinfo.type if call.excinfo else AssertionError
         if report.when == "call" and not kind.__module__.startswith("hypothesis"):
-            self.failed, self.kind = item.nodeid, kind.__name__
+            self.failed, self.kind = self.failed or item.nodeid, self.kind or kind.__name__
+            self.failures += 1
         else:  # a fixture, or a complaint of Hypothesis, says nothing about the mutant
             self.errors.append(f"{report.when} of {item.nodeid}: {kind.__name__}")
 
@@ -93,7 +95,7 @@ def run_tests(
         if witness.failed and mutant:
             break
     out = {"killed_by": witness.failed, "kind": witness.kind, "errors": witness.errors[:5]}
-    out |= {"tests": len(witness.calls), "results": SWITCH.results}
+    out |= {"failures": witness.failures, "tests": len(witness.calls), "results": SWITCH.results}
     return out if mutant else {**out, "calls": witness.calls}
 
 
@@ -101,7 +103,7 @@ def chosen(items: list[pytest.Item], mutant: Mutant) -> list[pytest.Item]:
     """The tests that call what the mutant breaks: first those that name it, then by duration."""
     calls = json.loads(Path(ORDER["calls"]).read_text(encoding="utf-8"))
     which = [item for item in items if mutant.target in calls[item.nodeid][1]]
-    if ORDER.get("only_named"):
+    if ORDER["only_named"]:
         which = [item for item in which if named(mutant, item)]
     return sorted(which, key=lambda item: (not named(mutant, item), calls[item.nodeid][0]))
 
@@ -147,6 +149,8 @@ class Loop:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         if session.testsfailed:
             raise session.Interrupted(f"{session.testsfailed} errors during collection")
+        if ORDER["tests"] is not None:
+            session.items = [item for item in session.items if item.nodeid in set(ORDER["tests"])]
         gc.collect()
         gc.freeze()  # children do not copy what was collected
         with Path(ORDER["results"]).open("a", encoding="utf-8") as file:
