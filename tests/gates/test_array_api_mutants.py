@@ -19,23 +19,25 @@ def gate() -> Any:
 
 
 @pytest.mark.parametrize(
-    ("killed_by", "errors", "verdict"),
+    ("killed_by", "results", "errors", "verdict"),
     [
-        ("test_a", [], "killed"),
-        ("test_a", ["setup of test_b: OSError"], "killed"),
-        ("", [], "survived"),
-        ("", ["the process died"], "error"),
+        ("test_a", 1, [], "killed"),
+        ("test_a", 1, ["setup of test_b: OSError"], "killed"),
+        ("test_a", 0, [], "error"),
+        ("", 5, [], "survived"),
+        ("", 0, ["the process died"], "error"),
     ],
 )
 def test_only_failed_tests_are_kills(
-    gate: Any, killed_by: str, errors: list[str], verdict: str
+    gate: Any, killed_by: str, results: int, errors: list[str], verdict: str
 ) -> None:
-    assert gate.verdict({"killed_by": killed_by, "errors": errors}) == verdict
+    outcome = {"killed_by": killed_by, "results": results, "errors": errors}
+    assert gate.verdict(outcome) == verdict
 
 
 def test_errors_lower_the_rate(gate: Any) -> None:
     outcomes = {
-        "a": {"killed_by": "test", "errors": []},
+        "a": {"killed_by": "test", "results": 1, "errors": []},
         "b": {"killed_by": "", "errors": ["no end after 300 s"]},
     }
     assert gate.rate(outcomes) == 0.5

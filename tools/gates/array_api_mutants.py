@@ -116,10 +116,11 @@ def outcomes(suite: Suite, orders: list[dict[str, Any]]) -> Iterator[Outcome]:
 
 
 def verdict(outcome: Outcome) -> str:
-    """killed, survived or error. A failed fixture, a crash or a timeout is an error, not a kill."""
-    if outcome["killed_by"]:
+    """killed, survived or error. A failed fixture, a crash, a timeout, or a test that fails before
+    the mutant has given a result is an error, not a kill."""
+    if outcome["killed_by"] and outcome["results"]:
         return "killed"
-    return "error" if outcome["errors"] else "survived"
+    return "error" if outcome["killed_by"] or outcome["errors"] else "survived"
 
 
 def run_unmutated(suite: Suite) -> None:
@@ -176,7 +177,11 @@ def summary(name: str, results: dict[str, Outcome]) -> str:
 
 def write_record(wrong: dict[str, str], results: dict[str, dict[str, Outcome]], note: str) -> None:
     """Writes the list of mutants and what killed them, one line for each mutant."""
-    head = {"date": date.today().isoformat(), "array API": array_api_tests.VERSION, "note": note}
+    head: dict[str, Any] = {
+        "date": date.today().isoformat(),
+        "array API": array_api_tests.VERSION,
+        "note": note,
+    }
     head |= {f"killed by {name}": rate(each) for name, each in results.items()}
     rows = [
         json.dumps([mutant, text, *(verdict(each[mutant]) for each in results.values())])

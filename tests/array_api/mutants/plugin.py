@@ -94,7 +94,11 @@ def run_tests(
         session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if witness.failed and mutant:
             break
-    out = {"killed_by": witness.failed, "kind": witness.kind, "errors": witness.errors[:5]}
+    out: dict[str, Any] = {
+        "killed_by": witness.failed,
+        "kind": witness.kind,
+        "errors": witness.errors[:5],
+    }
     out |= {"failures": witness.failures, "tests": len(witness.calls), "results": SWITCH.results}
     return out if mutant else {**out, "calls": witness.calls}
 

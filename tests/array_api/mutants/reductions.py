@@ -49,7 +49,7 @@ def whole(x: Any, *, axis: Any = None, **_: Any) -> bool:
 
 
 def no_axes(x: Any, *, axis: Any = None, **_: Any) -> bool:
-    return axis == ()
+    return isinstance(axis, tuple) and not axis
 
 
 def empty(x: Any, **_: Any) -> bool:
