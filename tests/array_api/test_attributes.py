@@ -8,7 +8,7 @@ import operator
 from typing import Any
 
 import pytest
-from oracles.formats import ALL, COMPLEX, INTEGERS, REAL_FLOATS
+from oracles.formats import ALL, COMPLEX, COMPONENT, INTEGERS, REAL_FLOATS
 
 import refarray
 from refarray import Array, Device
@@ -115,3 +115,21 @@ def test_exported_memory_is_shared() -> None:
         y = xp.from_capsule(x.__dlpack__(**keywords))
         x[0] = int(x[0]) + 1
         assert y.tolist() == x.tolist()
+
+
+def test_the_default_device_is_a_device() -> None:
+    info = xp.__array_namespace_info__()
+    assert type(info.default_device()) is Device
+    assert info.default_device() == xp.zeros(1).device == info.devices()[0]
+    assert all(type(device) is Device for device in info.devices())
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_limits_of_complex_dtypes_are_those_of_the_components(dtype: str) -> None:
+    component = getattr(xp, COMPONENT[dtype])
+    for given in (getattr(xp, dtype), xp.zeros(2, dtype=dtype)):
+        info, wanted = xp.finfo(given), xp.finfo(component)
+        assert info.bits == wanted.bits == 8 * xp.zeros(1, dtype=component).itemsize
+        assert info.dtype == component
+        assert (info.eps, info.min, info.max) == (wanted.eps, wanted.min, wanted.max)
+        assert info.smallest_normal == wanted.smallest_normal

@@ -92,7 +92,9 @@ def test_conversion_copies_where_it_must() -> None:
         assert y.dtype == xp.float32 and y.tolist() == [1.0, 2.0, 3.0]
     with pytest.raises(ValueError):
         xp.asarray(x, dtype="float32", copy=False)
-    assert xp.asarray(x, dtype="float32", copy=None).tolist() == [1.0, 2.0, 3.0]
+    for keywords in ({}, {"copy": None}, {"copy": True}):
+        y = xp.asarray(x, dtype="float32", **keywords)
+        assert y.dtype == xp.float32 and y.tolist() == [1.0, 2.0, 3.0]
 
 
 def test_reshape_shares_memory_where_it_can() -> None:
