@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import refarray
+from refarray import copy
 
 #: Takes the original function and the arguments of a call; returns the wrong result.
 Broken = Callable[..., Any]
@@ -80,10 +81,17 @@ def plant(target: str, name: str, wrong: str, broken: Broken, *, lenient: bool =
 NOT_IN_PLACE = ("Array.__int__", "Array.__index__", "Array.__invert__")
 
 
-def changes_arguments(target: str) -> bool:
-    """Whether a target must not be called twice with the same arguments."""
+def refused(target: str, original: Original, args: Any, kwargs: Any) -> bool:
+    """Raises what the original raises; returns whether it returns NotImplemented.
+
+    What changes an array is called with a copy of it.
+    """
+    if target == "from_dlpack":  # may be called once with an object
+        return False
     in_place = target.startswith("Array.__i") and target not in NOT_IN_PLACE
-    return in_place or target in ("Array.__setitem__", "from_dlpack")
+    if (in_place or target == "Array.__setitem__") and not args[0].readonly:
+        args = (copy(args[0]), *args[1:])
+    return original(*args, **kwargs) is NotImplemented
 
 
 class IntendedError(Exception):
@@ -107,8 +115,8 @@ class Switch:
         mutant = self.mutant
         if mutant is None or mutant.target != target:
             return original(*args, **kwargs)
-        if not mutant.lenient and not changes_arguments(target):
-            original(*args, **kwargs)  # raises what it refuses
+        if not mutant.lenient and refused(target, original, args, kwargs):
+            return NotImplemented
         self.local.inside = True
         try:
             result = mutant.broken(original, *args, **kwargs)
