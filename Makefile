@@ -141,8 +141,9 @@ gate-test-partners: $(VENV)/pip ## heavy partners, and the calls of 80 libraries
 gate-test-foreign: $(VENV)/build ## other projects' released tests with refarray's arrays; SUITE=numpy runs some, UPDATE=1 records the results
 	$(BIN)/python tools/gates/foreign_suites.py $(if $(UPDATE),--write) $(SUITE)
 
-gate-mutants: $(VENV)/package ## every broken producer, consumer and exchange table against the conformance kit
+gate-mutants: $(VENV)/package $(VENV)/test ## broken producers and consumers against the conformance kit, and broken array API functions against tests/array_api; SUITE=folder: and against array-api-tests
 	PYTHONPATH=tests:tests/fakegpu $(BIN)/python -m mutants
+	$(BIN)/python tools/gates/array_api_mutants.py $(if $(SUITE),--suite $(SUITE))
 
 gate-fuzz: $(VENV)/build ## libFuzzer on import, copy, layout and computations: FUZZ_RUNS executions (10000000) in two processes
 	$(BIN)/python tools/gates/fuzz.py

@@ -32,6 +32,17 @@ std::int64_t to_extent(PyObject* argument, const char* what) {
   return out;
 }
 
+/// The number of a diagonal; 0 if not given. Integers outside int64 become its limits, for no
+/// matrix has a diagonal there.
+std::int64_t to_diagonal(PyObject* k) {
+  if (k == nullptr) return 0;
+  if (!PyIndex_Check(k)) return to_int64(k, "k");  // throws TypeError
+  PyObject* const no_overflow_error = nullptr;
+  const Py_ssize_t out = calling<PyNumber_AsSsize_t>(k, no_overflow_error);
+  if (out == -1 && PyErr_Occurred() != nullptr) throw ErrorSet{};
+  return out;
+}
+
 /// The diagonal `k` of a row-major matrix, as a view.
 core::Array diagonal(const core::Array& matrix, std::int64_t k) {
   const std::int64_t rows = matrix.layout.shape[0];
@@ -47,7 +58,7 @@ Ref eye(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwn
   const auto [n_rows, n_cols, k, dtype_argument, device] = bind<kEye>(state, args, nargs, kwnames);
   const std::int64_t rows = to_extent(n_rows, "n_rows");
   const std::int64_t shape[] = {rows, is_given(n_cols) ? to_extent(n_cols, "n_cols") : rows};
-  const std::int64_t offset = k == nullptr ? 0 : to_int64(k, "k");
+  const std::int64_t offset = to_diagonal(k);
   const core::DType dtype = to_dtype_or(state, dtype_argument, core::DType{core::Kind::kFloat, 64});
   refuse_without_zero(dtype);
   core::checked_nbytes(core::checked_size(shape), dtype);
@@ -63,7 +74,7 @@ Ref eye(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwn
 Ref triangle(const State& state, PyObject* x, PyObject* k_argument, const char* function,
              bool is_lower) {
   const core::ArrayView array = to_view(state, x, function);
-  const std::int64_t k = k_argument == nullptr ? 0 : to_int64(k_argument, "k");
+  const std::int64_t k = to_diagonal(k_argument);
   if (array.ndim < 2)
     core::fail(Fault::kValue, function, "(): x has ndim ", array.ndim, "; it must be 2 or more");
   refuse_without_zero(array.dtype);

@@ -1,0 +1,28 @@
+"""Mutants of the array API namespace, which `make gate G=mutants` runs against two test suites."""
+
+from importlib import import_module
+
+FILES = (
+    "unary",
+    "binary",
+    "integers",
+    "comparisons",
+    "operators",
+    "methods",
+    "reductions",
+    "statistics",
+    "scans",
+    "indexing",
+    "sorting",
+    "sets",
+    "movement",
+    "creation",
+    "conversion",
+    "dtypes",
+)
+
+
+def load() -> None:
+    """Fills the list of mutants."""
+    for name in FILES:
+        import_module(f"array_api.mutants.{name}")
