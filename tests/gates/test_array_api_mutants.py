@@ -46,8 +46,8 @@ def test_errors_lower_the_rate(gate: Any) -> None:
 
 SCRIPT = """
 import refarray as xp
-from array_api.mutants import load
-from array_api.mutants.base import MUTANTS, SWITCH, IntendedError, Mutant, install
+from array_api.namespace_mutants import load
+from array_api.namespace_mutants.base import MUTANTS, SWITCH, IntendedError, Mutant, install
 
 def fail(f, x): raise KeyError
 def refuse(f, x): raise IntendedError(KeyError("on purpose"))

@@ -37,8 +37,8 @@ ARRAY_TESTS = (
 )
 OURS = ("tests/array_api", *(f"tests/array/test_{name}.py" for name in ARRAY_TESTS))
 LIST = (
-    "import json; from array_api.mutants import load; from array_api.mutants.base import MUTANTS;"
-    "load(); print(json.dumps({name: mutant.wrong for name, mutant in MUTANTS.items()}))"
+    "import json; from array_api.namespace_mutants import base, load; load();"
+    "MUTANTS = base.MUTANTS; print(json.dumps({name: mutant.wrong for name, mutant in MUTANTS.items()}))"
 )
 Outcome = dict[str, Any]
 
@@ -64,7 +64,7 @@ class Suite:
         fields |= {"only_named": self.only_named, "tests": self.tests}
         path = self.path(f"-{number}.json")
         path.write_text(json.dumps({**fields, **order}), encoding="utf-8")
-        plugins = ("-p", "array_api.mutants.plugin", "-p", "no:cacheprovider")
+        plugins = ("-p", "array_api.namespace_mutants.plugin", "-p", "no:cacheprovider")
         return subprocess.Popen(
             [self.python, "-m", "pytest", "-q", *plugins, *self.arguments],
             cwd=self.folder,

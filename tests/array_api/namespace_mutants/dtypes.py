@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from array_api.mutants.base import Broken, plant
-from array_api.mutants.kinds import instead, is_array, swapped, then, when
+from array_api.namespace_mutants.base import Broken, plant
+from array_api.namespace_mutants.kinds import instead, is_array, swapped, then, when
 
 import refarray as xp
 

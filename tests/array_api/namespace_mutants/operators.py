@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from array_api.mutants.base import plant
-from array_api.mutants.kinds import (
+from array_api.namespace_mutants.base import plant
+from array_api.namespace_mutants.kinds import (
     boolean,
     complex_,
     instead,

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from array_api.mutants import load
-from array_api.mutants.base import MUTANTS, SWITCH, Mutant, install
+from array_api.namespace_mutants import load
+from array_api.namespace_mutants.base import MUTANTS, SWITCH, Mutant, install
 from hypothesis import HealthCheck, Phase, settings
 
 ORDER: dict[str, Any] = json.loads(Path(os.environ["REFARRAY_MUTANTS"]).read_text(encoding="utf-8"))

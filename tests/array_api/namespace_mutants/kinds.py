@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-from array_api.mutants.base import Broken
+from array_api.namespace_mutants.base import Broken
 
 import refarray as xp
 

@@ -25,4 +25,4 @@ FILES = (
 def load() -> None:
     """Fills the list of mutants."""
     for name in FILES:
-        import_module(f"array_api.mutants.{name}")
+        import_module(f"array_api.namespace_mutants.{name}")

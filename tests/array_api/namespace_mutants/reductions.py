@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from array_api.mutants.base import plant
-from array_api.mutants.kinds import (
+from array_api.namespace_mutants.base import plant
+from array_api.namespace_mutants.kinds import (
     all_axes,
     as_if_contiguous,
     complex_,

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from array_api.mutants.base import plant
-from array_api.mutants.kinds import complex_, instead, integer, rank, real, then, values_of, when
+from array_api.namespace_mutants.base import plant
+from array_api.namespace_mutants.kinds import (
+    complex_,
+    instead,
+    integer,
+    rank,
+    real,
+    then,
+    values_of,
+    when,
+)
 
 import refarray as xp
 
