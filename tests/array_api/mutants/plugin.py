@@ -31,9 +31,12 @@ from hypothesis import HealthCheck, Phase, settings
 ORDER: dict[str, Any] = json.loads(Path(os.environ["REFARRAY_MUTANTS"]).read_text(encoding="utf-8"))
 
 
+# When the plugin is imported no conftest has imported anything from refarray yet.
+load()
+install()
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    load()
-    install()
     config.pluginmanager.register(Loop(), "mutants-loop")
 
 
