@@ -35,7 +35,7 @@ class Mutant:
     def words(self) -> set[str]:
         """Names by which tests of the target are found: `__radd__` is tested by tests of `add`."""
         plain = self.target.removeprefix("Array.")
-        return {plain, OPERATORS.get(plain, plain)}
+        return {plain, plain.strip("_"), OPERATORS.get(plain, plain)}
 
 
 #: Methods of operators → functions that compute the same.

@@ -3,9 +3,10 @@
 REFARRAY_MUTANTS names a JSON file with these keys. `results`: a file that gets one line of JSON for
 each run. `calls`: a file with the seconds that each test takes and the mutated functions that it
 calls, or null to find that out: then the unmutated package runs `part` [i, n] of the tests.
-`mutants`: the ids of the mutants to run otherwise; `seconds`: how long one may take; `only_named`:
-whether a mutant runs only tests whose ids name its function; `tests`: the ids of the tests that
-count, or null for all. Mutants are off while tests are collected.
+`mutants`: the ids of the mutants to run otherwise; `seconds`: how long one may take; `others`: for
+how many seconds tests are chosen whose ids do not name the mutant's function, or null for all of
+them; `tests`: the ids of the tests that count, or null for all. Mutants are off while tests are
+collected.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import gc
 import itertools
 import json
+import math
 import os
 import re
 import select
@@ -31,9 +33,12 @@ from hypothesis import HealthCheck, Phase, settings
 ORDER: dict[str, Any] = json.loads(Path(os.environ["REFARRAY_MUTANTS"]).read_text(encoding="utf-8"))
 
 
+# When the plugin is imported no conftest has imported anything from refarray yet.
+load()
+install()
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    load()
-    install()
     config.pluginmanager.register(Loop(), "mutants-loop")
 
 
@@ -47,6 +52,10 @@ settings.register_profile(
     suppress_health_check=list(HealthCheck),
 )
 settings.load_profile("mutants")
+
+
+#: Exceptions of Hypothesis about the speed and the repeatability of a test.
+UNRELATED = ("DeadlineExceeded", "FailedHealthCheck", "Flaky", "FlakyFailure", "FlakyReplay")
 
 
 class Witness:
@@ -68,10 +77,10 @@ class Witness:
         if report.outcome != "failed":
             return
         kind = call.excinfo.type if call.excinfo else AssertionError
-        if report.when == "call" and not kind.__module__.startswith("hypothesis"):
+        if report.when == "call" and kind.__name__ not in UNRELATED:
             self.failed, self.kind = self.failed or item.nodeid, self.kind or kind.__name__
             self.failures += 1
-        else:  # a fixture, or a complaint of Hypothesis, says nothing about the mutant
+        else:  # says nothing about the mutant
             self.errors.append(f"{report.when} of {item.nodeid}: {kind.__name__}")
 
 
@@ -104,12 +113,18 @@ def run_tests(
 
 
 def chosen(items: list[pytest.Item], mutant: Mutant) -> list[pytest.Item]:
-    """The tests that call what the mutant breaks: first those that name it, then by duration."""
+    """The tests that call what the mutant breaks: those that name it, then others, the fastest
+    first."""
     calls = json.loads(Path(ORDER["calls"]).read_text(encoding="utf-8"))
     which = [item for item in items if mutant.target in calls[item.nodeid][1]]
-    if ORDER["only_named"]:
-        which = [item for item in which if named(mutant, item)]
-    return sorted(which, key=lambda item: (not named(mutant, item), calls[item.nodeid][0]))
+    which.sort(key=lambda item: calls[item.nodeid][0])
+    out = [item for item in which if named(mutant, item)]
+    left = math.inf if ORDER["others"] is None else ORDER["others"]
+    for item in which:
+        left -= 0 if named(mutant, item) else calls[item.nodeid][0]
+        if left >= 0 and not named(mutant, item):
+            out.append(item)
+    return out
 
 
 def child(session: pytest.Session, name: str, writer: int) -> None:
