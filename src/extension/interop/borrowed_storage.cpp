@@ -30,7 +30,7 @@ class BorrowedStorage final : public core::Storage {
   static void destroy(Storage* storage) noexcept {
     auto* self = static_cast<BorrowedStorage*>(storage);
     if (!self->lease_->enter([self] { self->release_objects(); })) {
-      (void)self->buffer_.release();
+      delete self->buffer_.release();  // only the struct: its object is leaked
       (void)self->owner_.release();
       (void)self->description_.release();
     }
