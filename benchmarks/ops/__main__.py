@@ -16,10 +16,13 @@ from benchmarks.environment import Environment, load, load_average, machine
 from benchmarks.exchange import unit_statement
 from benchmarks.timing import Statement
 
-from .cases import LARGE, SMALL, Case, U, cases
+from .cases import LARGE, SMALL, Case, S, U, cases
 
-OURS, UNIT = "refarray", "no-op"
+OURS, UNIT, STRICT = "refarray", "no-op", "array_api_strict"
 PEERS = ("numpy", "torch")
+LIBRARIES = (OURS, *PEERS, STRICT)
+#: Of a call of array-api-strict, on average over the functions of C10.
+STRICT_TARGET = 1 / 40
 Row = dict[str, Any]
 
 
@@ -67,7 +70,7 @@ class Operands:
         return Statement(code, used)
 
     def statements(self, case: Case) -> dict[str, Statement]:
-        found = {name: self.statement(case, name) for name in (OURS, *PEERS)}
+        found = {name: self.statement(case, name) for name in LIBRARIES}
         return {name: statement for name, statement in found.items() if statement is not None}
 
 
@@ -78,8 +81,10 @@ def words(code: str) -> set[str]:
 
 def measured(case: Case, timers: dict[str, Timer], unit: float) -> Row:
     """The record of a case: nanoseconds, and ours in U or relative to the better peer."""
-    peers = [timers[name].least for name in PEERS if name in timers]
-    by = unit if case.unit == U or not peers else min(peers)
+    by = unit
+    if case.unit != U:
+        peers = [STRICT] if case.unit == S else PEERS
+        by = min((timers[name].least for name in peers if name in timers), default=unit)
     return {
         "id": case.id,
         "title": case.title,
@@ -94,8 +99,26 @@ def measured(case: Case, timers: dict[str, Timer], unit: float) -> Row:
             }
             for name, timer in timers.items()
         },
-        "ratios": {name: round(timer.least / by, 3) for name, timer in timers.items()},
+        "ratios": {name: round(timer.least / by, 4) for name, timer in timers.items()},
     }
+
+
+def strict_summary(made: list[Row]) -> list[Row]:
+    """The geometric means of the rows of C10."""
+    of = [row["ratios"] for row in made if row["unit"] == S and STRICT in row["ratios"]]
+    if not of:
+        return []
+    means = {name: statistics.geometric_mean(row[name] for row in of) for name in of[0]}
+    return [
+        {
+            "id": "C10",
+            "title": f"geometric mean of {len(of)} functions",
+            "kind": "ops",
+            "unit": S,
+            "target": STRICT_TARGET,
+            "ratios": {name: round(mean, 4) for name, mean in means.items()},
+        }
+    ]
 
 
 def is_missed(row: Row) -> bool:
@@ -105,7 +128,7 @@ def is_missed(row: Row) -> bool:
 def line(row: Row) -> str:
     target = row["target"]
     verdict = "" if target is None else f"<= {target:g} {'MISSED' if is_missed(row) else 'met'}"
-    others = ", ".join(f"{name} {row['ratios'][name]:g}" for name in PEERS if name in row["ratios"])
+    others = ", ".join(f"{k} {v:g}" for k, v in row["ratios"].items() if k != OURS)
     cells = f"{row['id']:<24}{row['title']:<38.37}{row['ratios'][OURS]:>8.3f} {row['unit']:<3}"
     return f"{cells}{verdict:<16}{others}"
 
@@ -127,13 +150,15 @@ def run(environment: Environment, options: argparse.Namespace) -> list[Row]:
         seconds = options.seconds * (0.5 if case.size == SMALL else 1)
         made.append(measured(case, rounds(operands.statements(case), seconds, least), unit))
         print(line(made[-1]), flush=True)
-    return made
+    summary = strict_summary(made)
+    print(*map(line, summary), sep="\n")
+    return made + summary
 
 
 def main() -> None:
     options = parser().parse_args()
     before = load_average()
-    environment = load(("numpy", "torch"))
+    environment = load((*PEERS, STRICT))
     if not environment.has("numpy"):
         sys.exit("NumPy is needed: it makes the operands")
     if environment.has("torch"):

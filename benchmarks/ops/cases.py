@@ -1,7 +1,7 @@
 """The computation cases: one expression for each library, and a target.
 
 Small arrays are judged in U, the time of a call that does nothing; large ones in P, the time of the
-better of NumPy and PyTorch in the same run.
+better of NumPy and PyTorch in the same run. C10 is judged in S, the time of array-api-strict.
 """
 
 from __future__ import annotations
@@ -10,7 +10,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 SMALL, CACHE, LARGE = 16, 32 << 10, 2 << 20
-U, P = "U", "P"
+U, P, S = "U", "P", "S"
+
+#: Functions of the standard on 16 elements, for C10.
+STRICT = (
+    *("abs(x)", "add(x, y)", "multiply(x, y)", "divide(x, y)", "floor_divide(x, y)"),
+    *("remainder(x, y)", "negative(x)", "sqrt(x)", "exp(x)", "sin(x)", "floor(x)", "isnan(x)"),
+    *("less(x, y)", "equal(x, y)", "maximum(x, y)", "clip(x, 20, 80)", "where(m, x, y)"),
+    *("sum(x)", "mean(x)", "std(x)", "max(x)", "argmax(x)", "all(m)", "cumulative_sum(x)"),
+    *("sort(x)", "take(x, i)", "concat([x, y])", "reshape(x, (4, 4))", "astype(x, l.float32)"),
+    "broadcast_to(x, (4, 16))",
+)
+assert len(STRICT) == 30
 
 
 @dataclass(frozen=True)
@@ -26,9 +37,11 @@ class Case:
     dtype: str = "float64"
     numpy: str | None = ""
     torch: str | None = ""
+    strict: str | None = None
 
     def code(self, library: str) -> str | None:
-        found = {"refarray": self.ours, "numpy": self.numpy, "torch": self.torch}[library]
+        others = {"numpy": self.numpy, "torch": self.torch, "array_api_strict": self.strict}
+        found = others.get(library, "")
         return self.ours if found == "" else found
 
     @property
@@ -43,6 +56,9 @@ def cases() -> Iterator[Case]:
         yield from _elementwise(size, factor)
     yield from _mathematical()
     yield from _rearranging()
+    for code in STRICT:
+        name = code.partition("(")[0]
+        yield Case(f"C10 {name}", f"l.{code}", SMALL, S, None, torch=None, strict="")
 
 
 def _small() -> Iterator[Case]:

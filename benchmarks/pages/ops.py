@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from .records import Record, Row, Section, newest, origin, rows, table
 
-NAMES = ("refarray", "numpy", "torch")
+NAMES = ("refarray", "numpy", "torch", "array_api_strict")
 TEXT = """## Computations
 
 One thread, kernels for {isa}. Arrays of 16 elements are in U, the time of a call that does
-nothing; larger ones are relative to the better of NumPy and PyTorch in the same run. Minima of
-interleaved rounds on the same values. Rows that are lost stay here.
+nothing; larger ones (P) are relative to the better of NumPy and PyTorch in the same run, and rows
+in S to array-api-strict. Minima of interleaved rounds on the same values. Rows that are lost stay
+here.
 
 {origin}
 
@@ -29,7 +30,9 @@ def section(records: list[Record]) -> Section:
 
 
 def cells(row: Row) -> tuple[str, ...]:
-    figures = [f"{row['ratios'][name]:.2f}" if name in row["ratios"] else "-" for name in NAMES]
+    digits = 4 if row["unit"] == "S" else 2
+    ratios = [row["ratios"].get(name) for name in NAMES]
+    figures = ["-" if ratio is None else f"{ratio:.{digits}f}" for ratio in ratios]
     title = f"`{row['title']}`"
     if row["target"] is None:
         return row["id"], title, *figures, row["unit"], "-"
