@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "core/layout.hpp"
 #include "core/memory/storage.hpp"
@@ -41,6 +42,17 @@ struct Array {
   std::uint8_t bit = 0;
   bool readonly = false;
   Layout layout;
+
+  Array() = default;
+  // As an aggregate, all of the layout would be zeroed first, 1 KiB.
+  Array(StoragePtr owner, std::byte* first, const DType& type, std::uint8_t first_bit,
+        bool is_readonly, const Layout& of) noexcept
+      : storage(std::move(owner)),
+        data(first),
+        dtype(type),
+        bit(first_bit),
+        readonly(is_readonly),
+        layout(of) {}
 
   ArrayView view() const noexcept {
     return {storage.get(), data, dtype, bit, readonly, layout.ndim, layout.shape, layout.strides};

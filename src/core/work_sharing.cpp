@@ -68,9 +68,7 @@ bool detail::share(std::int64_t count, int threads,
       }
     }
   };
-  if (threads == 1) {
-    work_and_poll();
-  } else {
+  {  // at the end of the block the workers are joined
     const WorkerThreads workers(static_cast<int>(std::min<std::int64_t>(threads, count)) - 1, work);
     work_and_poll();
   }

@@ -32,6 +32,13 @@ bool share(std::int64_t count, int threads, void (*piece)(const void* context, s
 template <class Piece>
 bool share_work(std::int64_t count, int threads, const InterruptCheck& interrupt,
                 const Piece& piece) noexcept {
+  if (threads == 1 || count == 1) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      piece(i);
+      if (interrupt()) return false;
+    }
+    return true;
+  }
   return detail::share(
       count, threads,
       [](const void* context, std::int64_t index) { (*static_cast<const Piece*>(context))(index); },

@@ -84,7 +84,7 @@ Plan Chunks::at(std::int64_t index) const noexcept {
   return out;
 }
 
-bool run(Plan plan, const InterruptCheck& interrupt) noexcept {
+bool run(Plan&& plan, const InterruptCheck& interrupt) noexcept {
   const std::int64_t bytes = bytes_of(plan);
   const bool streams = is_worth_streaming(plan, bytes);
   if (streams) plan.follow_src();

@@ -37,6 +37,6 @@ class Chunks {
 };
 
 /// Carries out the plan. False when it was interrupted; dst then has been written in part.
-bool run(Plan plan, const InterruptCheck& interrupt) noexcept;
+bool run(Plan&& plan, const InterruptCheck& interrupt) noexcept;
 
 }  // namespace refarray::core

@@ -96,7 +96,8 @@ struct Walk {
   /// Calls `visit(base_offset, other_offset)`, in bytes, for each index of the axes.
   template <class Visit>
   void each(Visit visit) const noexcept {
-    std::int64_t index[kMaxRank] = {};
+    std::int64_t index[kMaxRank];
+    std::fill_n(index, ndim, 0);
     std::int64_t base = 0, other = 0;
     for (;;) {
       visit(base, other);
@@ -213,7 +214,8 @@ bool offsets_along_axis(Array& out, const ArrayView& array, const ArrayView& ind
   // The other axes add their own position, row by row along the last axis.
   const int last = indices.ndim - 1;
   const std::int64_t last_stride = last == axis ? 0 : step_of(array, last);
-  std::int64_t at[kMaxRank] = {};
+  std::int64_t at[kMaxRank];
+  std::fill_n(at, indices.ndim, 0);
   std::int64_t row = 0;  // offset of the row
   for (std::int64_t* to = words(out);; to += indices.shape[last]) {
     for (std::int64_t j = 0; j < indices.shape[last]; ++j) to[j] += row + j * last_stride;

@@ -9,12 +9,19 @@
 
 #include "core/copy/plan.hpp"
 #include "core/copy/walk.hpp"
+#include "core/kernels/table.hpp"
 
 namespace refarray::core {
 namespace {
 
 /// Rows of at least this many elements are computed in place, shorter ones are gathered.
 constexpr std::int64_t kLongRow = 128;
+/// Of one axis with gaps: its blocks are copied without a plan, and so may be small.
+constexpr std::int64_t kStridedBlockBytes = std::int64_t{4} << 10;
+/// The same for operands beyond the caches: small enough that the processor sees the reads of all
+/// of them as concurrent streams. Larger blocks took twice the time.
+constexpr std::int64_t kDistantBlockBytes = 512;
+constexpr std::int64_t kCacheBytes = std::int64_t{1} << 20;
 
 /// A contiguous view of `data` with the shape of `like`.
 ArrayView buffer_like(const ArrayView& like, std::byte* data, const DType& dtype,
@@ -31,6 +38,14 @@ ArrayView buffer_like(const ArrayView& like, std::byte* data, const DType& dtype
   out.shape = like.shape;
   out.strides = strides;
   return out;
+}
+
+/// Copies `count` words of `size` bytes, `dst_step` and `src_step` bytes apart.
+void copy_words(std::byte* dst, const std::byte* src, std::int64_t count, std::int64_t dst_step,
+                std::int64_t src_step, std::int64_t size) noexcept {
+  const kernels::PlaneKernel kernel =
+      kernels::table().strided[std::countr_zero(static_cast<std::uint64_t>(size))];
+  kernel({dst, src, count, dst_step, src_step, 1, 0, 0, false});
 }
 
 }  // namespace
@@ -123,8 +138,14 @@ void BlockWalk::convert_scalars() noexcept {
 
 std::int64_t BlockWalk::block_elements() const noexcept {
   int largest = 1;
-  for (int i = 0; i < operands_; ++i) largest = std::max(largest, operand_[i].computed.itemsize());
-  return kBlockBytes / largest;
+  std::int64_t span = 0;  // bytes from one element to the next, of all operands
+  for (int i = 0; i < operands_; ++i) {
+    largest = std::max(largest, operand_[i].computed.itemsize());
+    span += std::abs(operand_[i].strides[ndim_ - 1]) * operand_[i].dtype.itemsize();
+  }
+  if (ndim_ > 1) return kBlockBytes / largest;
+  const bool is_distant = shape_[0] > kCacheBytes / std::max<std::int64_t>(span, 1);
+  return (is_distant ? kDistantBlockBytes : kStridedBlockBytes) / largest;
 }
 
 /// Whether the kernel can run on the last axis of the operands where they are.
@@ -190,28 +211,52 @@ ArrayView BlockWalk::view(const Operand& operand, const Block& block, int which)
   return out;
 }
 
+/// Copies a block of an input to `buffer`, without gaps and in the kernel's dtype.
+void BlockWalk::gather(int which, const Block& block, std::byte* buffer) const noexcept {
+  const Operand& operand = operand_[which];
+  const ArrayView there = view(operand, block, which);
+  const std::int64_t size = operand.dtype.itemsize();
+  if (cut_ == ndim_ - 1 && operand.dtype == operand.computed) {
+    return copy_words(buffer, there.data, block.count, size, operand.strides[cut_] * size, size);
+  }
+  std::int64_t strides[kMaxRank];
+  walk(Plan(buffer_like(there, buffer, operand.computed, strides), there), false);
+}
+
+/// Copies the results of a block to the output.
+void BlockWalk::scatter(const std::byte* buffer, const Block& block) const noexcept {
+  const Operand& out = operand_[0];
+  const ArrayView there = view(out, block, 0);
+  const std::int64_t size = out.dtype.itemsize();
+  if (cut_ == ndim_ - 1 && out.dtype == out.computed)
+    return copy_words(there.data, buffer, block.count, out.strides[cut_] * size, size, size);
+  std::int64_t strides[kMaxRank];
+  auto* const from = const_cast<std::byte*>(buffer);  // only read
+  walk(Plan(there, buffer_like(there, from, out.computed, strides)), false);
+}
+
 void BlockWalk::compute(const Block& block) const noexcept {
   alignas(64) std::byte buffers[kMaxOperands][kBlockBytes];
-  std::int64_t strides[kMaxRank];
   const std::byte* in[kMaxInputs];
   unsigned scalars = 0;
   for (int i = 1; i < operands_; ++i) {
     const Operand& operand = operand_[i];
-    const ArrayView there = view(operand, block, i);
-    in[i - 1] = there.data;
+    in[i - 1] = operand.data + block.offsets[i] * operand.dtype.itemsize();
     // Kernels take at most all inputs but one as scalars.
     if (operand.is_scalar && std::popcount(scalars) < operands_ - 2) {
       scalars |= 1U << (i - 1);
     } else if (!operand.is_gapless) {
-      walk(Plan(buffer_like(there, buffers[i], operand.computed, strides), there), false);
+      gather(i, block, buffers[i]);
       in[i - 1] = buffers[i];
     }
   }
   const Operand& out = operand_[0];
-  const ArrayView there = view(out, block, 0);
-  if (out.is_gapless) return function_(there.data, in, block.count, scalars);
+  if (out.is_gapless) {
+    std::byte* const there = out.data + block.offsets[0] * out.dtype.itemsize();
+    return function_(there, in, block.count, scalars);
+  }
   function_(buffers[0], in, block.count, scalars);
-  walk(Plan(there, buffer_like(there, buffers[0], out.computed, strides)), false);
+  scatter(buffers[0], block);
 }
 
 void BlockWalk::run(std::int64_t begin, std::int64_t end) const noexcept {

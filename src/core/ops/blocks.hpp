@@ -49,6 +49,8 @@ class BlockWalk {
   std::int64_t block_elements() const noexcept;
   Block block_at(std::int64_t index) const noexcept;
   ArrayView view(const Operand& operand, const Block& block, int which) const noexcept;
+  void gather(int which, const Block& block, std::byte* buffer) const noexcept;
+  void scatter(const std::byte* buffer, const Block& block) const noexcept;
   void compute(const Block& block) const noexcept;
 
   kernels::ElementwiseFunction function_;

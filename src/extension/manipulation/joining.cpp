@@ -36,6 +36,7 @@ ArrayList::ArrayList(const State& state, PyObject* arrays, const char* function)
   const Py_ssize_t count = PyTuple_Size(owner_.get());
   if (count == 0)
     core::fail(Fault::kValue, function, "(): arrays is empty; at least one is needed");
+  views_.reserve(static_cast<std::size_t>(count));
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* item = PyTuple_GetItem(owner_.get(), i);
     if (!is_array(state, item)) {

@@ -120,6 +120,28 @@ const Case outputs("outputs with any strides get every result, and no byte besid
   }
 });
 
+const Case rows_with_gaps("one axis with gaps, in blocks for the cache and for memory", [] {
+  Random random(16);
+  for (const int dtype : {2, 4, 5, 9, 10, 12}) {  // of 1, 2, 4, 8 and 16 bytes
+    for (const std::int64_t size : {300, 9001, 90001}) {
+      const List shape{size};
+      const Array x = random_view(random, scalar_dtype(dtype), shape);
+      const Array y = random_view(random, scalar_dtype(dtype), shape);
+      const Array whole = random_array(random, scalar_dtype(dtype), {3 * size});
+      const Array before = contiguous(whole);
+      Layout layout(shape, List{-3});
+      const Array out = with_layout(whole, layout, 3 * size - 2);
+      const Array x_copy = contiguous(x), y_copy = contiguous(y);
+      const std::array<ArrayView, 2> inputs{x, y}, copies{x_copy, y_copy};
+      check(run_elementwise(find_kernel(Elementwise::kAdd, dtype), out, inputs));
+      const Array expected = computed(row_of(Elementwise::kAdd), dtype, copies);
+      copy(with_layout(before, layout, 3 * size - 2), expected);
+      check(same(whole.dtype, whole.data, before.data, 3 * size),
+            text(scalar_dtype(dtype).itemsize(), " bytes, ", size, " elements"));
+    }
+  }
+});
+
 const Case conversions("operands of a narrower dtype are converted as copy() does", [] {
   Random random(14);
   for (const auto& [narrow, wide] :

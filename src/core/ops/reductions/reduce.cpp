@@ -2,6 +2,7 @@
 #include "core/ops/reductions/reduce.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "core/copy/chunks.hpp"
@@ -102,6 +103,7 @@ class Results {
   }
 
   void copy_to(const ArrayView& out) const noexcept {
+    if (store_one(out)) return;
     const StridedAxes& kept = work_.kept;
     std::int64_t strides[kMaxRank];
     std::int64_t next = work_.searches ? 2 : 1;
@@ -118,6 +120,18 @@ class Results {
   }
 
  private:
+  /// A single index or bool, which is not worth a plan.
+  bool store_one(const ArrayView& out) const noexcept {
+    if (work_.outputs != 1) return false;
+    if (work_.searches) {
+      std::memcpy(out.data, data_ + offsetof(kernels::Best, index), sizeof(std::int64_t));
+      return true;
+    }
+    if (out.dtype.kind != Kind::kBool || work_.out_size != 1) return false;
+    *out.data = std::byte{*data_ != std::byte{0}};
+    return true;
+  }
+
   void combine() const noexcept {
     if (rows_ == 1) return;
     if (!work_.searches)
