@@ -33,6 +33,18 @@ set(operation_flags_plain "")
 # g++ 12 vectorizes complex products with fused multiply-adds in spite of -ffp-contract=off.
 set(operation_flags_avx2 ${kernel_flags_avx2} -mno-fma)
 
+# Matrix products have a level wherever fused multiply-adds become faster.
+set(product_levels plain)
+foreach(level IN LISTS kernel_levels)
+  set(kernel_products_${level} plain)
+endforeach()
+foreach(level avx2 avx512)
+  if("${level}" IN_LIST kernel_levels)
+    list(APPEND product_levels ${level})
+    set(kernel_products_${level} ${level})
+  endif()
+endforeach()
+
 foreach(level IN LISTS kernel_levels)
   set(kernels refarray_kernels_${level})
   add_library(${kernels} OBJECT "${PROJECT_SOURCE_DIR}/src/core/kernels/level.cpp")
@@ -42,7 +54,8 @@ foreach(level IN LISTS kernel_levels)
   # -ffp-contract=off: conversions are bit-identical at every level.
   target_compile_options(${kernels} PRIVATE ${kernel_flags_${level}} -Wno-psabi -ffp-contract=off)
   target_compile_definitions(${kernels} PRIVATE REFARRAY_LEVEL="${level}" REFARRAY_TABLE=${kernel_table_${level}}
-                             REFARRAY_OPERATIONS=operations_${kernel_operations_${level}})
+                             REFARRAY_OPERATIONS=operations_${kernel_operations_${level}}
+                             REFARRAY_PRODUCTS=products_${kernel_products_${level}})
   # No link-time optimisation: it could merge functions of different instruction sets.
   set_target_properties(${kernels} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
   target_sources(refarray_core PRIVATE $<TARGET_OBJECTS:${kernels}>)
@@ -61,6 +74,22 @@ foreach(level IN LISTS operation_levels)
     target_compile_options(${kernels} PRIVATE -Wno-unknown-pragmas)  # GCC ivdep; clang checks for overlap at run time
   endif()
   target_compile_definitions(${kernels} PRIVATE REFARRAY_OPERATIONS=operations_${level})
+  # No link-time optimisation: as above.
+  set_target_properties(${kernels} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
+  target_sources(refarray_core PRIVATE $<TARGET_OBJECTS:${kernels}>)
+endforeach()
+
+foreach(level IN LISTS product_levels)
+  set(kernels refarray_products_${level})
+  add_library(${kernels} OBJECT "${PROJECT_SOURCE_DIR}/src/core/kernels/products/products.cpp")
+  target_include_directories(${kernels} PRIVATE "${PROJECT_SOURCE_DIR}/include")
+  refarray_compile(${kernels})
+  # -ffp-contract=off: only the multiply-adds that the source names are fused. REFARRAY_PLAIN is for copies.
+  if(NOT level STREQUAL "plain")
+    target_compile_options(${kernels} PRIVATE ${kernel_flags_${level}})
+  endif()
+  target_compile_options(${kernels} PRIVATE -Wno-psabi -ffp-contract=off)
+  target_compile_definitions(${kernels} PRIVATE REFARRAY_PRODUCTS=products_${level})
   # No link-time optimisation: as above.
   set_target_properties(${kernels} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
   target_sources(refarray_core PRIVATE $<TARGET_OBJECTS:${kernels}>)

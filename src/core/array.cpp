@@ -92,6 +92,13 @@ Array with_layout(const ArrayView& array, const Layout& layout, std::int64_t off
   return out;
 }
 
+Layout last_axes_swapped(const ArrayView& array) noexcept {
+  Layout out(array.extents(), array.stride_span());
+  std::swap(out.shape[out.ndim - 1], out.shape[out.ndim - 2]);
+  std::swap(out.strides[out.ndim - 1], out.strides[out.ndim - 2]);
+  return out;
+}
+
 Array with_dtype(const ArrayView& array, const DType& dtype) {
   Array out = with_layout(array, Layout(array.extents(), array.stride_span()), 0);
   out.dtype = dtype;

@@ -66,6 +66,9 @@ Array new_array(const DType& dtype, Extents shape, bool zeroed);
 /// after that of `array`.
 Array with_layout(const ArrayView& array, const Layout& layout, std::int64_t offset);
 
+/// The layout with the last two axes swapped; ndim must be 2 or more.
+Layout last_axes_swapped(const ArrayView& array) noexcept;
+
 /// The same bytes as elements of another dtype, without a copy. If the sizes of the elements
 /// differ, the last axis is shortened or lengthened, so it must be contiguous and hold a whole
 /// number of the new elements, as must the strides of the other axes. Throws kValue.

@@ -45,6 +45,7 @@ SEVERAL_AXES = (
     *("all", "any", "count_nonzero", "max", "mean", "min", "prod", "std", "sum", "var"),
     *("expand_dims", "flip", "roll", "squeeze"),
 )
+PRODUCTS = ("matmul", "tensordot", "vecdot")
 #: Types of single parameters.
 OF_FUNCTION = {
     **{(name, "axis"): "_Axes" for name in SEVERAL_AXES},
@@ -54,8 +55,10 @@ OF_FUNCTION = {
     ("linspace", "start"): "complex",
     ("linspace", "stop"): "complex",
     ("meshgrid", "arrays"): "Array",
+    **{(name, x): "Array" for name in PRODUCTS for x in ("x1", "x2")},
     ("searchsorted", "x1"): "Array",
     ("searchsorted", "x2"): "Array | float",
+    ("tensordot", "axes"): "SupportsIndex | tuple[_Axes, _Axes] | list[_Axes]",
 }
 RESULTS = {
     **dict.fromkeys(("broadcast_arrays", "meshgrid", "nonzero", "unstack"), "tuple[Array, ...]"),

@@ -3,6 +3,7 @@
 #include "core/kernels/cast.hpp"
 #include "core/kernels/interleave.hpp"
 #include "core/kernels/operations/operations.hpp"
+#include "core/kernels/products/products.hpp"
 #include "core/kernels/rows.hpp"
 #include "core/kernels/strided.hpp"
 #include "core/kernels/table.hpp"
@@ -12,6 +13,9 @@ namespace refarray::core::kernels {
 
 namespace REFARRAY_OPERATIONS {
 extern const Operations kOperations;
+}
+namespace REFARRAY_PRODUCTS {
+const ProductKernels& product_kernels(int dtype) noexcept;
 }
 
 namespace {
@@ -34,6 +38,7 @@ const Table REFARRAY_TABLE{
     {&deinterleave<1>, &deinterleave<2>, &deinterleave<4>, &deinterleave<8>, &deinterleave<16>},
     &fence,
     &cast_kernel,
-    &REFARRAY_OPERATIONS::kOperations};
+    &REFARRAY_OPERATIONS::kOperations,
+    &REFARRAY_PRODUCTS::product_kernels};
 
 }  // namespace refarray::core::kernels

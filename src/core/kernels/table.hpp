@@ -11,6 +11,7 @@ struct StridedSpan;
 namespace kernels {
 
 struct Operations;
+struct ProductKernels;
 
 /// Copy words are 1, 2, 4, 8 or 16 bytes; kernel tables are indexed by log2 of that.
 inline constexpr int kNumWordSizes = 5;
@@ -72,7 +73,9 @@ struct Table {
   void (*fence)() noexcept;                      // orders non-temporal stores before later stores
   /// Takes indices into kScalars; nullptr if there is no direct conversion.
   CastKernel (*cast)(int to, int from) noexcept;
-  const Operations* operations;  // kernels of computations; two instruction sets may share them
+  // Kernels of computations; instruction sets may share them.
+  const Operations* operations;
+  const ProductKernels& (*products)(int dtype) noexcept;
 };
 
 /// The table in use: the best that the processor supports, unless use() chose another.

@@ -45,10 +45,8 @@ Ref get_nbytes(PyObject* self, void*) {
 /// A view with the last two axes swapped; ndim must be 2 or more.
 Ref last_two_swapped(PyObject* self) {
   const core::ArrayView array = view_of(self);
-  core::Layout layout(array.extents(), array.stride_span());
-  std::swap(layout.shape[layout.ndim - 1], layout.shape[layout.ndim - 2]);
-  std::swap(layout.strides[layout.ndim - 1], layout.strides[layout.ndim - 2]);
-  return make_array(State::of_object(self), core::with_layout(array, layout, 0));
+  return make_array(State::of_object(self),
+                    core::with_layout(array, core::last_axes_swapped(array), 0));
 }
 
 Ref get_T(PyObject* self, void*) {

@@ -12,29 +12,30 @@ namespace refarray::extension {
 
 // Module functions: null-terminated tables for PyModule_AddFunctions(). Every docstring begins with
 // the text signature.
-extern PyMethodDef kCreationFunctions[];      // creation/creation.cpp
-extern PyMethodDef kManipulationFunctions[];  // array/manipulation.cpp
-extern PyMethodDef kBufferFunctions[];        // interop/buffer_import.cpp: from_buffer
-extern PyMethodDef kInterfaceFunctions[];     // interop/array_interface_import.cpp
-extern PyMethodDef kImportFunctions[];        // dlpack/import.cpp: from_dlpack, from_capsule
-extern PyMethodDef kExportFunctions[];        // dlpack/export.cpp: to_capsule
-extern PyMethodDef kStreamFunctions[];        // devices/stream_type.cpp: private
-extern PyMethodDef kDeviceFunctions[];        // devices/devices.cpp: private
-extern PyMethodDef kInspectFunctions[];       // module/inspect.cpp: private
-extern PyMethodDef kPickleFunctions[];        // array/pickle.cpp: private
-extern PyMethodDef kSelectionFunctions[];     // namespace/selection.cpp: where, clip
-extern PyMethodDef kSortingFunctions[];       // namespace/sorting.cpp: sort, argsort, searchsorted
-extern PyMethodDef kSetFunctions[];           // namespace/sets.cpp: isin, unique_all …
-extern PyMethodDef kTakingFunctions[];        // indexing/taking.cpp: take, nonzero …
-extern PyMethodDef kJoiningFunctions[];       // manipulation/joining.cpp: concat, stack, unstack
-extern PyMethodDef kRepeatingFunctions[];     // manipulation/repeating.cpp: repeat, roll, tile
-extern PyMethodDef kBroadcastingFunctions[];  // manipulation/broadcasting.cpp: meshgrid …
-extern PyMethodDef kMatrixFunctions[];        // creation/matrices.cpp: eye, tril, triu
-extern PyMethodDef kLinspaceFunctions[];      // creation/linspace.cpp
-extern PyMethodDef kDtypeFunctions[];         // namespace/dtype_functions.cpp
-extern PyMethodDef kReductionFunctions[];     // namespace/reductions.cpp
-extern PyMethodDef kScanFunctions[];          // namespace/scans.cpp
-PyMethodDef* elementwise_functions();         // namespace/elementwise_functions.cpp
+extern PyMethodDef kCreationFunctions[];       // creation/creation.cpp
+extern PyMethodDef kManipulationFunctions[];   // array/manipulation.cpp
+extern PyMethodDef kBufferFunctions[];         // interop/buffer_import.cpp: from_buffer
+extern PyMethodDef kInterfaceFunctions[];      // interop/array_interface_import.cpp
+extern PyMethodDef kImportFunctions[];         // dlpack/import.cpp: from_dlpack, from_capsule
+extern PyMethodDef kExportFunctions[];         // dlpack/export.cpp: to_capsule
+extern PyMethodDef kStreamFunctions[];         // devices/stream_type.cpp: private
+extern PyMethodDef kDeviceFunctions[];         // devices/devices.cpp: private
+extern PyMethodDef kInspectFunctions[];        // module/inspect.cpp: private
+extern PyMethodDef kPickleFunctions[];         // array/pickle.cpp: private
+extern PyMethodDef kSelectionFunctions[];      // namespace/selection.cpp: where, clip
+extern PyMethodDef kSortingFunctions[];        // namespace/sorting.cpp: sort, argsort, searchsorted
+extern PyMethodDef kLinearAlgebraFunctions[];  // linalg/products.cpp: matmul, tensordot …
+extern PyMethodDef kSetFunctions[];            // namespace/sets.cpp: isin, unique_all …
+extern PyMethodDef kTakingFunctions[];         // indexing/taking.cpp: take, nonzero …
+extern PyMethodDef kJoiningFunctions[];        // manipulation/joining.cpp: concat, stack, unstack
+extern PyMethodDef kRepeatingFunctions[];      // manipulation/repeating.cpp: repeat, roll, tile
+extern PyMethodDef kBroadcastingFunctions[];   // manipulation/broadcasting.cpp: meshgrid …
+extern PyMethodDef kMatrixFunctions[];         // creation/matrices.cpp: eye, tril, triu
+extern PyMethodDef kLinspaceFunctions[];       // creation/linspace.cpp
+extern PyMethodDef kDtypeFunctions[];          // namespace/dtype_functions.cpp
+extern PyMethodDef kReductionFunctions[];      // namespace/reductions.cpp
+extern PyMethodDef kScanFunctions[];           // namespace/scans.cpp
+PyMethodDef* elementwise_functions();          // namespace/elementwise_functions.cpp
 
 // Methods and getters of the array type.
 extern PyMethodDef kManipulationMethods[];  // array/manipulation.cpp

@@ -48,19 +48,16 @@ void add_dtypes(PyObject* module, State& state) {
 }
 
 void add_functions(PyObject* module) {
-  for (PyMethodDef* table : {kCreationFunctions,      kManipulationFunctions,
-                             kCopyFunctions,          kBufferFunctions,
-                             kInterfaceFunctions,     kImportFunctions,
-                             kExportFunctions,        kInspectFunctions,
-                             kPickleFunctions,        kCopySettingFunctions,
-                             kCopyBenchmarkFunctions, kStreamFunctions,
-                             kDeviceFunctions,        kSelectionFunctions,
-                             kDtypeFunctions,         elementwise_functions(),
-                             kTakingFunctions,        kJoiningFunctions,
-                             kRepeatingFunctions,     kBroadcastingFunctions,
-                             kMatrixFunctions,        kLinspaceFunctions,
-                             kReductionFunctions,     kScanFunctions,
-                             kSortingFunctions,       kSetFunctions}) {
+  for (PyMethodDef* table :
+       {kCreationFunctions,      kManipulationFunctions,  kCopyFunctions,
+        kBufferFunctions,        kInterfaceFunctions,     kImportFunctions,
+        kExportFunctions,        kInspectFunctions,       kPickleFunctions,
+        kCopySettingFunctions,   kCopyBenchmarkFunctions, kStreamFunctions,
+        kDeviceFunctions,        kSelectionFunctions,     kDtypeFunctions,
+        elementwise_functions(), kTakingFunctions,        kJoiningFunctions,
+        kRepeatingFunctions,     kBroadcastingFunctions,  kMatrixFunctions,
+        kLinspaceFunctions,      kReductionFunctions,     kScanFunctions,
+        kSortingFunctions,       kSetFunctions,           kLinearAlgebraFunctions}) {
     check(PyModule_AddFunctions(module, table));
   }
 }

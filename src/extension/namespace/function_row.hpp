@@ -25,6 +25,7 @@ enum class Category : std::uint8_t {
   kDataType,
   kElementwise,
   kIndexing,
+  kLinearAlgebra,
   kManipulation,
   kSearching,
   kSet,
@@ -44,9 +45,9 @@ struct FunctionRow {
 namespace detail {
 
 constexpr std::string_view name(Category category) noexcept {
-  constexpr std::string_view kNames[] = {"creation",     "data type", "elementwise", "indexing",
-                                         "manipulation", "searching", "set",         "sorting",
-                                         "statistical",  "utility"};
+  constexpr std::string_view kNames[] = {
+      "creation",  "data type", "elementwise", "indexing",    "linear algebra", "manipulation",
+      "searching", "set",       "sorting",     "statistical", "utility"};
   return kNames[static_cast<std::size_t>(category)];
 }
 

@@ -1,6 +1,7 @@
-// The operators of the Array type: each is an elementwise function.
+// The operators of the Array type: each is an elementwise function, but for @.
 #include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
+#include "extension/linalg/matmul.hpp"
 #include "extension/namespace/elementwise.hpp"
 
 namespace refarray::extension {
@@ -36,6 +37,15 @@ Ref power(PyObject* x1, PyObject* x2, PyObject* modulus) {
 }
 Ref power_in_place(PyObject* x1, PyObject* x2, PyObject*) { return in_place<kPow>(x1, x2); }
 
+Ref matmul(PyObject* x1, PyObject* x2) {
+  if (!is_any_array(x1) || !is_any_array(x2)) return Ref::borrow(Py_NotImplemented);
+  return compute_matmul(State::of_object(x1), x1, x2);
+}
+Ref matmul_in_place(PyObject* x1, PyObject* x2) {
+  if (!is_any_array(x2)) return Ref::borrow(Py_NotImplemented);
+  return compute_matmul_in_place(State::of_object(x1), x1, x2);
+}
+
 Ref compare(PyObject* x1, PyObject* x2, int operation) {
   constexpr Elementwise kOperations[] = {kLess,     kLessEqual, kEqual,
                                          kNotEqual, kGreater,   kGreaterEqual};
@@ -57,6 +67,7 @@ void add_operators(std::vector<PyType_Slot>& slots) {
       {Py_nb_and, slot_pointer<&binary<kBitwiseAnd>>()},
       {Py_nb_floor_divide, slot_pointer<&binary<kFloorDivide>>()},
       {Py_nb_lshift, slot_pointer<&binary<kBitwiseLeftShift>>()},
+      {Py_nb_matrix_multiply, slot_pointer<&matmul>()},
       {Py_nb_multiply, slot_pointer<&binary<kMultiply>>()},
       {Py_nb_or, slot_pointer<&binary<kBitwiseOr>>()},
       {Py_nb_power, slot_pointer<&power>()},
@@ -69,6 +80,7 @@ void add_operators(std::vector<PyType_Slot>& slots) {
       {Py_nb_inplace_and, slot_pointer<&in_place<kBitwiseAnd>>()},
       {Py_nb_inplace_floor_divide, slot_pointer<&in_place<kFloorDivide>>()},
       {Py_nb_inplace_lshift, slot_pointer<&in_place<kBitwiseLeftShift>>()},
+      {Py_nb_inplace_matrix_multiply, slot_pointer<&matmul_in_place>()},
       {Py_nb_inplace_multiply, slot_pointer<&in_place<kMultiply>>()},
       {Py_nb_inplace_or, slot_pointer<&in_place<kBitwiseOr>>()},
       {Py_nb_inplace_power, slot_pointer<&power_in_place>()},

@@ -1,0 +1,19 @@
+// Matrix products of strided arrays.
+#pragma once
+
+#include "core/array.hpp"
+#include "core/work_sharing.hpp"
+
+namespace refarray::core {
+
+/// out[..., i, j] = sum over k of x1[..., i, k] * x2[..., k, j]. All arrays have ndim >= 2 and the
+/// same dtype: an integer, float32, float64 or complex one. `out` is row-major and does not overlap
+/// the others, whose leading axes broadcast to its own.
+///
+/// Products of slices of 256 elements along k are added one after the other with fused
+/// multiply-adds, and the slices likewise; integers wrap around. The bits do not depend on strides,
+/// threads or the instruction set. Throws kMemory. Returns false if interrupted.
+bool matmul(const ArrayView& out, const ArrayView& x1, const ArrayView& x2,
+            const InterruptCheck& interrupt);
+
+}  // namespace refarray::core

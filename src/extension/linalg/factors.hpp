@@ -1,0 +1,41 @@
+// The two operands of a product of matrices or vectors.
+#pragma once
+
+#include <Python.h>
+
+#include "core/array.hpp"
+#include "extension/module/state.hpp"
+
+namespace refarray::extension {
+
+class Factors {
+ public:
+  /// Throws kType if an argument is not an Array of a numeric dtype, or the promotion is undefined;
+  /// also as require_computable_memory(). `function` names the Python function in messages.
+  Factors(const State& state, PyObject* x1, PyObject* x2, const char* function);
+  Factors(const Factors&) = delete;
+  Factors& operator=(const Factors&) = delete;
+
+  const core::ArrayView& x1() const noexcept { return views_[0]; }
+  const core::ArrayView& x2() const noexcept { return views_[1]; }
+  /// Of the result.
+  const core::DType& dtype() const noexcept { return dtype_; }
+  /// In which it is computed: float32 for float16 and bfloat16, otherwise dtype().
+  const core::DType& computed() const noexcept { return computed_; }
+
+  /// Converts both operands to computed(), where they have another dtype.
+  void convert();
+  /// A result in computed(), converted to dtype().
+  core::Array finished(core::Array result) const;
+
+ private:
+  core::DType dtype_;
+  core::DType computed_;
+  core::ArrayView views_[2];
+  core::Array owners_[2];  // of converted operands
+};
+
+/// About the time of `count` sums of `depth` products, in the bytes that run_interruptibly() takes.
+std::int64_t bytes_like(std::int64_t count, std::int64_t depth) noexcept;
+
+}  // namespace refarray::extension

@@ -1,0 +1,126 @@
+// matmul() and the operators @ and @=.
+#include "core/linalg/matmul.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/ops/elementwise.hpp"
+#include "extension/array/object.hpp"
+#include "extension/capi/args.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/capi/signals.hpp"
+#include "extension/copy/copying.hpp"
+#include "extension/linalg/factors.hpp"
+#include "extension/linalg/matmul.hpp"
+#include "extension/linalg/rows.hpp"
+
+namespace refarray::extension {
+namespace {
+
+using core::Fault;
+
+[[noreturn, gnu::cold]] void fail_shapes(const core::ArrayView& x1, const core::ArrayView& x2,
+                                         const std::string& why) {
+  core::fail(Fault::kValue, "matmul(): x1 has shape ", core::shape_text(x1.extents()),
+             " and x2 has shape ", core::shape_text(x2.extents()), ": ", why);
+}
+
+/// An operand as matrices: a vector as one row, or as one column.
+core::Layout matrices(const core::ArrayView& x, bool is_first) {
+  core::Layout out(x.extents(), x.stride_span());
+  if (x.ndim > 1) return out;
+  out.push(1, 0);
+  if (is_first) {
+    std::swap(out.shape[0], out.shape[1]);
+    std::swap(out.strides[0], out.strides[1]);
+  }
+  return out;
+}
+
+core::Extents leading(const core::Layout& layout) noexcept {
+  return layout.extents().first(static_cast<std::size_t>(layout.ndim - 2));
+}
+
+bool broadcasts(core::Extents a, core::Extents b) noexcept {
+  const std::size_t common = std::min(a.size(), b.size());
+  return std::ranges::equal(a.last(common), b.last(common), [](std::int64_t x, std::int64_t y) {
+    return x == y || x == 1 || y == 1;
+  });
+}
+
+/// The shape of the result as matrices.
+core::Layout product_shape(const core::ArrayView& x1, const core::Layout& left,
+                           const core::ArrayView& x2, const core::Layout& right) {
+  const std::int64_t columns = left.shape[left.ndim - 1];
+  const std::int64_t rows = right.shape[right.ndim - 2];
+  if (columns != rows)
+    fail_shapes(
+        x1, x2,
+        core::text("rows of ", columns, " and columns of ", rows, " elements have no product"));
+  if (!broadcasts(leading(left), leading(right)))
+    fail_shapes(x1, x2, "the leading axes do not broadcast");
+  core::Layout out = core::broadcast_shapes(leading(left), leading(right));
+  out.push(left.shape[left.ndim - 2], 0);
+  out.push(right.shape[right.ndim - 1], 0);
+  return out;
+}
+
+core::ArrayView with(core::ArrayView view, const core::Layout& layout) noexcept {
+  view.ndim = layout.ndim;
+  view.shape = layout.shape;
+  view.strides = layout.strides;
+  return view;
+}
+
+/// The product, without the axes that a vector has not.
+core::Array product(const State& state, PyObject* first, PyObject* second) {
+  Factors factors(state, first, second, kMatmul.name);
+  const int ndims[] = {factors.x1().ndim, factors.x2().ndim};
+  for (const int i : {0, 1}) {
+    if (ndims[i] == 0)
+      core::fail(Fault::kValue, "matmul(): x", i + 1, " has ndim 0; it must be 1 or more");
+  }
+  const core::Layout shape = product_shape(factors.x1(), matrices(factors.x1(), true), factors.x2(),
+                                           matrices(factors.x2(), false));
+  core::Array out = core::new_array(factors.computed(), shape.extents(), /*zeroed=*/false);
+  factors.convert();
+  const core::Layout left = matrices(factors.x1(), true), right = matrices(factors.x2(), false);
+  const std::int64_t work = bytes_like(out.view().size(), left.shape[left.ndim - 1]);
+  run_interruptibly(work, [&](const core::InterruptCheck& interrupt) {
+    return core::matmul(out, with(factors.x1(), left), with(factors.x2(), right), interrupt);
+  });
+  core::Layout kept;
+  for (int axis = 0; axis < shape.ndim; ++axis) {
+    const bool is_missing =
+        (axis == shape.ndim - 2 && ndims[0] == 1) || (axis == shape.ndim - 1 && ndims[1] == 1);
+    if (!is_missing) kept.push(out.layout.shape[axis], out.layout.strides[axis]);
+  }
+  out.layout = kept;
+  return factors.finished(std::move(out));
+}
+
+}  // namespace
+
+Ref compute_matmul(const State& state, PyObject* x1, PyObject* x2) {
+  return make_array(state, product(state, x1, x2));
+}
+
+Ref compute_matmul_in_place(const State& state, PyObject* x1, PyObject* x2) {
+  const core::ArrayView out = view_of(x1);
+  if (!out.writable()) core::fail(Fault::kValue, "matmul() in place: the array is read-only");
+  const core::Array result = product(state, x1, x2);
+  if (result.dtype != out.dtype) {
+    core::fail(Fault::kType, "matmul() in place: the result would be ", core::name(result.dtype),
+               ", which an array of ", core::name(out.dtype), " cannot hold");
+  }
+  if (!std::ranges::equal(result.layout.extents(), out.extents())) {
+    core::fail(Fault::kValue, "matmul() in place: the result has shape ",
+               core::shape_text(result.layout.extents()), ", the array ",
+               core::shape_text(out.extents()));
+  }
+  copy_elements(out, result);
+  return Ref::borrow(x1);
+}
+
+}  // namespace refarray::extension

@@ -1,0 +1,252 @@
+// matmul(), matrix_transpose(), tensordot() and vecdot().
+#include <algorithm>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/linalg/matmul.hpp"
+#include "core/linalg/vecdot.hpp"
+#include "core/ops/elementwise.hpp"
+#include "extension/array/conversions.hpp"
+#include "extension/array/object.hpp"
+#include "extension/capi/args.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/capi/methods.hpp"
+#include "extension/capi/object_text.hpp"
+#include "extension/capi/signals.hpp"
+#include "extension/copy/copying.hpp"
+#include "extension/linalg/factors.hpp"
+#include "extension/linalg/matmul.hpp"
+#include "extension/linalg/rows.hpp"
+
+namespace refarray::extension {
+namespace {
+
+using core::Fault;
+
+core::ArrayView with(core::ArrayView view, const core::Layout& layout) noexcept {
+  view.ndim = layout.ndim;
+  view.shape = layout.shape;
+  view.strides = layout.strides;
+  return view;
+}
+
+Ref matmul(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x1, x2] = bind<kMatmul>(state, args, nargs, kwnames);
+  return compute_matmul(state, x1, x2);
+}
+
+Ref matrix_transpose(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x] = bind<kMatrixTranspose>(state, args, nargs, kwnames);
+  const core::ArrayView array = to_view(state, x, kMatrixTranspose.name);
+  if (array.ndim < 2)
+    core::fail(Fault::kValue, "matrix_transpose(): ndim is ", array.ndim, "; it must be 2 or more");
+  return make_array(state, core::with_layout(array, core::last_axes_swapped(array), 0));
+}
+
+// --- vecdot
+
+/// The operand with the axis, counted from the end, as the last one.
+core::Layout with_axis_last(const core::ArrayView& x, int axis) {
+  core::Layout out;
+  for (int i = 0; i < x.ndim; ++i)
+    if (i != x.ndim + axis) out.push(x.shape[i], x.strides[i]);
+  out.push(x.shape[x.ndim + axis], x.strides[x.ndim + axis]);
+  return out;
+}
+
+int vector_axis(PyObject* argument, const core::ArrayView& x1, const core::ArrayView& x2) {
+  const std::int64_t axis = argument == nullptr ? -1 : to_int64(argument, "axis");
+  const int least = std::min(x1.ndim, x2.ndim);
+  if (least == 0) {
+    core::fail(Fault::kValue, "vecdot(): x", x1.ndim == 0 ? 1 : 2,
+               " has ndim 0; it must be 1 or more");
+  }
+  if (axis < -least || axis > -1) {
+    core::fail(Fault::kIndex, "vecdot(): axis is ", axis, "; for ndim ", x1.ndim, " and ", x2.ndim,
+               " it must be -", least, " to -1, counted from the end");
+  }
+  return static_cast<int>(axis);
+}
+
+/// The shape to which the operands broadcast, the vectors along the last axis.
+core::Layout vector_shape(const core::ArrayView& x1, const core::Layout& a,
+                          const core::ArrayView& x2, const core::Layout& b, int axis) {
+  const std::int64_t extent = a.shape[a.ndim - 1];
+  if (extent != b.shape[b.ndim - 1]) {
+    core::fail(Fault::kValue, "vecdot(): x1 has shape ", core::shape_text(x1.extents()),
+               " and x2 has shape ", core::shape_text(x2.extents()), ": along axis ", axis,
+               " the extents are ", extent, " and ", b.shape[b.ndim - 1], "; they must be equal");
+  }
+  return core::broadcast_shapes(a.extents(), b.extents());
+}
+
+Ref vecdot(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x1, x2, axis_argument] = bind<kVecdot>(state, args, nargs, kwnames);
+  Factors factors(state, x1, x2, kVecdot.name);
+  const int axis = vector_axis(axis_argument, factors.x1(), factors.x2());
+  const core::Layout shape = vector_shape(factors.x1(), with_axis_last(factors.x1(), axis),
+                                          factors.x2(), with_axis_last(factors.x2(), axis), axis);
+  core::checked_nbytes(core::checked_size(shape.extents()), factors.computed());
+  const int last = shape.ndim - 1;
+  core::Layout kept(shape.extents().first(static_cast<std::size_t>(last)),
+                    shape.stride_span().first(static_cast<std::size_t>(last)));
+  core::Array out = core::new_array(factors.computed(), kept.extents(), /*zeroed=*/false);
+  factors.convert();
+  const auto broadcast = [&](const core::ArrayView& x) {
+    const core::Layout moved = with_axis_last(x, axis);
+    return core::broadcast_layout(moved.extents(), moved.stride_span(), shape.extents());
+  };
+  const core::Layout a = broadcast(factors.x1()), b = broadcast(factors.x2());
+  core::Layout whole(out.layout);
+  whole.push(1, 0);
+  const std::int64_t work = bytes_like(out.view().size(), shape.shape[last]);
+  run_interruptibly(work, [&](const core::InterruptCheck& interrupt) {
+    return core::vecdot(with(out, whole), with(factors.x1(), a), with(factors.x2(), b), interrupt);
+  });
+  return make_array(state, factors.finished(std::move(out)));
+}
+
+// --- tensordot
+
+/// The axes of both operands over which a tensordot sums.
+struct Axes {
+  Integers of[2];
+};
+
+void check_axes(Integers& axes, const core::ArrayView& x, int which) {
+  std::uint64_t seen = 0;
+  for (int i = 0; i < axes.count; ++i) {
+    const int axis = core::normalize_axis(axes.values[i], x.ndim);
+    axes.values[i] = axis;
+    if ((seen >> axis & 1) != 0) {
+      core::fail(Fault::kValue, "tensordot(): axes has axis ", axis, " of x", which,
+                 " more than once");
+    }
+    seen |= std::uint64_t{1} << axis;
+  }
+}
+
+/// The last `count` axes of x1 and the first ones of x2.
+Axes adjacent_axes(std::int64_t count, const core::ArrayView& x1, const core::ArrayView& x2) {
+  if (count < 0 || count > std::min(x1.ndim, x2.ndim)) {
+    core::fail(Fault::kValue, "tensordot(): axes is ", count, "; for ndim ", x1.ndim, " and ",
+               x2.ndim, " it must be 0 to ", std::min(x1.ndim, x2.ndim));
+  }
+  Axes out;
+  out.of[0].count = out.of[1].count = static_cast<int>(count);
+  for (int i = 0; i < count; ++i) {
+    out.of[0].values[i] = x1.ndim - count + i;
+    out.of[1].values[i] = i;
+  }
+  return out;
+}
+
+Axes to_axes(PyObject* argument, const core::ArrayView& x1, const core::ArrayView& x2) {
+  if (argument == nullptr) return adjacent_axes(2, x1, x2);
+  if (PyIndex_Check(argument)) return adjacent_axes(to_int64(argument, "axes"), x1, x2);
+  if (!PyTuple_Check(argument) && !PyList_Check(argument)) {
+    core::fail(Fault::kType, "tensordot(): axes must be an integer or a pair of sequences, not ",
+               type_name(argument));
+  }
+  const Ref pair = check(calling<PySequence_Tuple>(argument));  // nobody can shorten the tuple
+  if (PyTuple_Size(pair.get()) != 2) {
+    core::fail(Fault::kValue, "tensordot(): axes has ", PyTuple_Size(pair.get()),
+               " elements; it must be a pair of sequences");
+  }
+  Axes out{{to_integers(PyTuple_GetItem(pair.get(), 0), "axes[0]"),
+            to_integers(PyTuple_GetItem(pair.get(), 1), "axes[1]")}};
+  if (out.of[0].count != out.of[1].count) {
+    core::fail(Fault::kValue, "tensordot(): axes names ", out.of[0].count, " axes of x1 and ",
+               out.of[1].count, " of x2; the numbers must be equal");
+  }
+  check_axes(out.of[0], x1, 1);
+  check_axes(out.of[1], x2, 2);
+  return out;
+}
+
+void check_extents(const Axes& axes, const core::ArrayView& x1, const core::ArrayView& x2) {
+  for (int i = 0; i < axes.of[0].count; ++i) {
+    const std::int64_t a = axes.of[0].values[i], b = axes.of[1].values[i];
+    if (x1.shape[a] == x2.shape[b]) continue;
+    core::fail(Fault::kValue, "tensordot(): x1 has shape ", core::shape_text(x1.extents()),
+               " and x2 has shape ", core::shape_text(x2.extents()), ": axis ", a, " of x1 has ",
+               x1.shape[a], " elements and axis ", b, " of x2 has ", x2.shape[b],
+               "; they must be equal");
+  }
+}
+
+/// The axes of `x` that are not summed, first or last, and the others.
+core::Layout grouped(const core::ArrayView& x, const Integers& summed, bool sums_last) {
+  core::Layout out;
+  const auto push_summed = [&] {
+    for (const std::int64_t axis : summed.span()) out.push(x.shape[axis], x.strides[axis]);
+  };
+  if (!sums_last) push_summed();
+  for (int axis = 0; axis < x.ndim; ++axis) {
+    const auto span = summed.span();
+    if (std::find(span.begin(), span.end(), axis) == span.end())
+      out.push(x.shape[axis], x.strides[axis]);
+  }
+  if (sums_last) push_summed();
+  return out;
+}
+
+/// The array as a matrix with `rows` axes as its rows: a view, or a copy that `owner` keeps.
+core::ArrayView as_matrix(const core::ArrayView& x, const core::Layout& layout, int rows,
+                          core::Layout& flat, core::Array& owner) {
+  const core::Extents shape = layout.extents();
+  const std::int64_t matrix[] = {core::size_of(shape.first(static_cast<std::size_t>(rows))),
+                                 core::size_of(shape.subspan(static_cast<std::size_t>(rows)))};
+  if (const auto view = core::reshape_layout(shape, layout.stride_span(), matrix)) {
+    flat = *view;
+    return with(x, flat);
+  }
+  owner = copy_to_new(with(x, layout), x.dtype);
+  flat = core::c_layout(matrix);
+  return with(owner, flat);
+}
+
+Ref tensordot(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [x1, x2, axes_argument] = bind<kTensordot>(state, args, nargs, kwnames);
+  Factors factors(state, x1, x2, kTensordot.name);
+  const Axes axes = to_axes(axes_argument, factors.x1(), factors.x2());
+  check_extents(axes, factors.x1(), factors.x2());
+  factors.convert();
+  const core::ArrayView &a = factors.x1(), &b = factors.x2();
+  const int summed = axes.of[0].count;
+  const int rows = a.ndim - summed, columns = b.ndim - summed;
+  if (rows + columns > core::kMaxRank) {
+    core::fail(Fault::kValue, "tensordot(): the result would have ndim ", rows + columns,
+               "; the limit is ", core::kMaxRank);
+  }
+  const core::Layout left = grouped(a, axes.of[0], true), right = grouped(b, axes.of[1], false);
+  core::Layout shape;
+  for (int i = 0; i < rows; ++i) shape.push(left.shape[i], 0);
+  for (int i = 0; i < columns; ++i) shape.push(right.shape[summed + i], 0);
+  core::Array out = core::new_array(factors.computed(), shape.extents(), /*zeroed=*/false);
+  core::Array owners[2];
+  core::Layout flat[3];
+  const core::ArrayView x = as_matrix(a, left, rows, flat[0], owners[0]);
+  const core::ArrayView y = as_matrix(b, right, summed, flat[1], owners[1]);
+  const std::int64_t matrix[] = {x.shape[0], y.shape[1]};
+  flat[2] = core::c_layout(matrix);
+  const std::int64_t work = bytes_like(out.view().size(), x.shape[1]);
+  run_interruptibly(work, [&](const core::InterruptCheck& interrupt) {
+    return core::matmul(with(out, flat[2]), x, y, interrupt);
+  });
+  return make_array(state, factors.finished(std::move(out)));
+}
+
+}  // namespace
+
+PyMethodDef kLinearAlgebraFunctions[] = {
+    entry<kMatmul, &matmul>(),       entry<kMatrixTranspose, &matrix_transpose>(),
+    entry<kTensordot, &tensordot>(), entry<kVecdot, &vecdot>(),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace refarray::extension
