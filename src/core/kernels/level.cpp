@@ -15,7 +15,7 @@ namespace REFARRAY_OPERATIONS {
 extern const Operations kOperations;
 }
 namespace REFARRAY_PRODUCTS {
-const ProductKernels& product_kernels(int dtype) noexcept;
+const ProductKernels& product_kernels(int dtype, bool one_row) noexcept;
 }
 
 namespace {

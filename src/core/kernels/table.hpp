@@ -75,7 +75,9 @@ struct Table {
   CastKernel (*cast)(int to, int from) noexcept;
   // Kernels of computations; instruction sets may share them.
   const Operations* operations;
-  const ProductKernels& (*products)(int dtype) noexcept;
+  /// `dtype`: the row in kScalars of an integer, float32, float64 or complex dtype. `one_row`: the
+  /// left operand has only one.
+  const ProductKernels& (*products)(int dtype, bool one_row) noexcept;
 };
 
 /// The table in use: the best that the processor supports, unless use() chose another.

@@ -2,6 +2,8 @@
 #include "core/linalg/matmul.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 
 #include "core/kernels/products/products.hpp"
 #include "core/kernels/table.hpp"
@@ -11,6 +13,7 @@ namespace {
 
 constexpr std::int64_t kDepth = 256;          // elements of a slice along k
 constexpr std::int64_t kPackedExtent = 8192;  // rows and columns that are packed at a time
+constexpr std::int64_t kRowExtent = 512;      // columns for a left operand of one row
 // A piece of work: packed, its rows fit the second-level cache and a panel of columns the first.
 constexpr std::int64_t kPieceRows = 240;
 constexpr std::int64_t kPieceColumns = 512;
@@ -29,6 +32,7 @@ struct Matrix {
   std::byte* at(std::int64_t row, std::int64_t column) const noexcept {
     return data + row * row_step + column * column_step;
   }
+  Matrix transposed() const noexcept { return {data, column_step, row_step}; }
 };
 
 Matrix last_axes(const ArrayView& array) noexcept {
@@ -52,31 +56,36 @@ class Products {
  public:
   /// Throws kMemory.
   Products(const DType& dtype, std::int64_t rows, std::int64_t depth, std::int64_t columns)
-      : kernels_(kernels::table().products(dtype.index())),
+      : kernels_(kernels::table().products(dtype.index(), rows == 1)),
+        extent_(rows == 1 ? kRowExtent : kPackedExtent),
         size_(dtype.itemsize()),
         rows_(rows),
         depth_(depth),
         columns_(columns) {
     const std::int64_t slice = std::min(depth, kDepth) * size_;
-    const auto packed = [slice](std::int64_t extent, std::int64_t width) {
-      return quotient_up(std::min(extent, kPackedExtent), width) * width * slice;
+    const auto packed = [this, slice](std::int64_t extent, std::int64_t width) {
+      return quotient_up(std::min(extent, extent_), width) * width * slice;
     };
     const std::int64_t left = packed(rows, kernels_.rows);
     const std::int64_t nbytes[] = {left + packed(columns, kernels_.columns)};
     memory_ = new_array({Kind::kUInt, 8}, nbytes, /*zeroed=*/false);
     left_ = memory_.data;
     right_ = memory_.data + left;
+    for (std::int64_t k = 0; k < std::min(depth, kDepth); ++k) {
+      left_offsets_[k] = k * kernels_.rows * size_;
+      right_offsets_[k] = k * kernels_.columns * size_;
+    }
   }
 
   bool compute(const Matrix& out, const Matrix& x1, const Matrix& x2,
                const InterruptCheck& interrupt) const noexcept {
-    for (std::int64_t j = 0; j < columns_; j += kPackedExtent) {
-      const Range columns = range_at(j, kPackedExtent, columns_);
+    for (std::int64_t j = 0; j < columns_; j += extent_) {
+      const Range columns = range_at(j, extent_, columns_);
       for (std::int64_t k = 0; k < depth_; k += kDepth) {
         const Range depth = range_at(k, kDepth, depth_);
         pack_right(x2, depth, columns);
-        for (std::int64_t i = 0; i < rows_; i += kPackedExtent) {
-          const Range rows = range_at(i, kPackedExtent, rows_);
+        for (std::int64_t i = 0; i < rows_; i += extent_) {
+          const Range rows = range_at(i, extent_, rows_);
           pack_left(x1, rows, depth);
           if (!compute_blocks(out, rows, depth, columns, interrupt)) return false;
         }
@@ -86,13 +95,25 @@ class Products {
   }
 
  private:
+  /// Packs a panel that is contiguous along the depth; false for others.
+  bool transpose(const kernels::Panel& panel, int width,
+                 const std::int64_t* offsets) const noexcept {
+    if (panel.depth_step != size_ || panel.width_step == size_) return false;
+    if (panel.width < width)
+      std::memset(panel.to, 0, static_cast<std::size_t>(panel.depth * width * size_));
+    kernels::table().transpose[std::countr_zero(static_cast<std::uint64_t>(size_))](
+        {panel.to, offsets, panel.from, panel.width_step, panel.width, panel.depth, false});
+    return true;
+  }
+
   void pack_left(const Matrix& x1, Range rows, Range depth) const noexcept {
     const std::int64_t panel = kernels_.rows * depth.size() * size_;
     std::byte* to = left_;
     for (std::int64_t i = rows.begin; i < rows.end; i += kernels_.rows, to += panel) {
       const auto width = static_cast<int>(std::min<std::int64_t>(kernels_.rows, rows.end - i));
-      kernels_.pack_left(
-          {to, x1.at(i, depth.begin), depth.size(), width, x1.column_step, x1.row_step});
+      const kernels::Panel from{to,    x1.at(i, depth.begin), depth.size(),
+                                width, x1.column_step,        x1.row_step};
+      if (!transpose(from, kernels_.rows, left_offsets_)) kernels_.pack_left(from);
     }
   }
 
@@ -102,8 +123,10 @@ class Products {
     for (std::int64_t j = columns.begin; j < columns.end; j += kernels_.columns, to += panel) {
       const auto width =
           static_cast<int>(std::min<std::int64_t>(kernels_.columns, columns.end - j));
-      kernels_.pack_right(
-          {to, x2.at(depth.begin, j), depth.size(), width, x2.row_step, x2.column_step});
+      const kernels::Panel from{to,    x2.at(depth.begin, j), depth.size(),
+                                width, x2.row_step,           x2.column_step};
+      if (kernels_.splits_right || !transpose(from, kernels_.columns, right_offsets_))
+        kernels_.pack_right(from);
     }
   }
 
@@ -143,13 +166,16 @@ class Products {
   }
 
   const kernels::ProductKernels& kernels_;
-  std::int64_t size_;  // bytes of an element
+  std::int64_t extent_;  // rows and columns that are packed at a time
+  std::int64_t size_;    // bytes of an element
   std::int64_t rows_;
   std::int64_t depth_;
   std::int64_t columns_;
   Array memory_;
   std::byte* left_;
   std::byte* right_;
+  std::int64_t left_offsets_[kDepth];  // of the elements of a packed row or column
+  std::int64_t right_offsets_[kDepth];
 };
 
 /// The indices of the leading axes of a result, one after the other, and where the operands'
@@ -202,11 +228,18 @@ bool matmul(const ArrayView& out, const ArrayView& x1, const ArrayView& x2,
     std::fill_n(out.data, out.nbytes(), std::byte{0});
     return true;
   }
-  const Products products(out.dtype, out.shape[out.ndim - 2], depth, out.shape[out.ndim - 1]);
+  std::int64_t rows = out.shape[out.ndim - 2], columns = out.shape[out.ndim - 1];
+  // A column is computed as a row. Factors of real numbers may change places.
+  const bool is_column = columns == 1 && rows > 1 && !out.dtype.is_complex();
+  if (is_column) std::swap(rows, columns);
+  const Products products(out.dtype, rows, depth, columns);
   Batch batch(out, x1, x2);
   do {
     const auto& [to, left, right] = batch.matrices;
-    if (!products.compute(to, left, right, interrupt)) return false;
+    const bool is_done = is_column ? products.compute(to.transposed(), right.transposed(),
+                                                      left.transposed(), interrupt)
+                                   : products.compute(to, left, right, interrupt);
+    if (!is_done) return false;
   } while (batch.advance());
   return true;
 }

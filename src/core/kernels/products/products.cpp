@@ -140,12 +140,12 @@ struct Real {
     const std::byte* right = tile.right;
     for (std::int64_t k = 0; k < tile.depth; ++k) {
       V columns[kVectors];
-#pragma GCC unroll 2
+#pragma GCC unroll 8
       for (int j = 0; j < kVectors; ++j) columns[j] = load<V>(right + j * kVectorBytes);
 #pragma GCC unroll 12
       for (int i = 0; i < kTileRows; ++i) {
         const V row = broadcast(load<T>(left + i * static_cast<int>(sizeof(T))));
-#pragma GCC unroll 2
+#pragma GCC unroll 8
         for (int j = 0; j < kVectors; ++j)
           sums[i][j] = multiply_add<T>(row, columns[j], sums[i][j]);
       }
@@ -161,7 +161,7 @@ struct Real {
 #pragma GCC unroll 12
     for (int i = 0; i < kTileRows; ++i) {
       std::byte* const out = tile.out + i * tile.row_pitch;
-#pragma GCC unroll 2
+#pragma GCC unroll 8
       for (int j = 0; j < kVectors; ++j) {
         std::byte* const to = out + j * kVectorBytes;
         store<V>(to, tile.adds ? load<V>(to) + sums[i][j] : sums[i][j]);
@@ -180,8 +180,8 @@ struct Real {
     }
   }
 
-  static constexpr ProductKernels kKernels{kTileRows, kTileColumns, &pack<T, kTileRows>,
-                                           &pack<T, kTileColumns>, &multiply};
+  static constexpr ProductKernels kKernels{kTileRows,           kTileColumns,           false,
+                                           &pack<T, kTileRows>, &pack<T, kTileColumns>, &multiply};
 };
 
 /// Complex numbers with parts of type T.
@@ -203,7 +203,7 @@ struct OfPairs {
     const std::byte* right = tile.right;
     for (std::int64_t k = 0; k < tile.depth; ++k) {
       V reals[kVectors], imags[kVectors];
-#pragma GCC unroll 2
+#pragma GCC unroll 8
       for (int j = 0; j < kVectors; ++j) {
         reals[j] = load<V>(right + j * kVectorBytes);
         imags[j] = load<V>(right + (kVectors + j) * kVectorBytes);
@@ -212,7 +212,7 @@ struct OfPairs {
       for (int i = 0; i < kTileRows; ++i) {
         const Pair pair = load<Pair>(left + i * static_cast<int>(sizeof(Pair)));
         const V a = broadcast(pair.real), b = broadcast(pair.imag);
-#pragma GCC unroll 2
+#pragma GCC unroll 8
         for (int j = 0; j < kVectors; ++j) {
           real[i][j] = multiply_add<T>(a, reals[j], real[i][j]);
           imag[i][j] = multiply_add<T>(a, imags[j], imag[i][j]);
@@ -245,15 +245,32 @@ struct OfPairs {
     }
   }
 
-  static constexpr ProductKernels kKernels{kTileRows, kTileColumns, &pack<Pair, kTileRows>,
-                                           &pack_parts<T, kTileColumns>, &multiply};
+  static constexpr ProductKernels kKernels{
+      kTileRows, kTileColumns, true, &pack<Pair, kTileRows>, &pack_parts<T, kTileColumns>,
+      &multiply};
 };
+
+/// For one row: long tiles, so that several sums are in progress.
+const ProductKernels& row_kernels(const ScalarInfo& info) noexcept {
+  if (info.kind == Kind::kFloat)
+    return info.bits == 32 ? Real<float, 1, 8>::kKernels : Real<double, 1, 8>::kKernels;
+  switch (info.bits) {
+    case 8:
+      return Real<std::uint8_t, 1, 4>::kKernels;
+    case 16:
+      return Real<std::uint16_t, 1, 4>::kKernels;
+    case 32:
+      return Real<std::uint32_t, 1, 4>::kKernels;
+    default:
+      return Real<std::uint64_t, 1, 4>::kKernels;
+  }
+}
 
 }  // namespace
 
-/// `dtype`: the row in kScalars of an integer, float32, float64 or complex dtype.
-const ProductKernels& product_kernels(int dtype) noexcept {
+const ProductKernels& product_kernels(int dtype, bool one_row) noexcept {
   const ScalarInfo& info = kScalars[static_cast<std::size_t>(dtype)];
+  if (one_row && info.kind != Kind::kComplex) return row_kernels(info);
   if (info.kind == Kind::kComplex) {
     if (info.bits == 64) return OfPairs<float, kComplexRows, kComplexVectors>::kKernels;
     return OfPairs<double, kComplexRows, kComplexVectors>::kKernels;

@@ -34,6 +34,7 @@ struct ProductTile {
 struct ProductKernels {
   int rows;  // of a tile
   int columns;
+  bool splits_right;  // into real and imaginary parts; otherwise packing only moves elements
   void (*pack_left)(const Panel& panel) noexcept;
   void (*pack_right)(const Panel& panel) noexcept;
   void (*multiply)(const ProductTile& tile) noexcept;
