@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from oracles.checks import flat, same
 from oracles.formats import ALL, INTEGERS, REAL, REAL_FLOATS
 from oracles.functions import BINARY, UNARY
+from oracles.nested import broadcast
 
 from properties.arrays import array, broadcastable, examples, long_shapes, shapes, xp
-from properties.models.manipulation import broadcast, drawn_axis
+from properties.models.manipulation import drawn_axis
 from properties.models.sorting import sort_key
 from refarray import Array
 
