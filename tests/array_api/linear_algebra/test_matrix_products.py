@@ -11,7 +11,7 @@ from oracles.nested import Nested, Shape, size_of
 from oracles.products import (
     EDGES,
     as_array,
-    assert_equal,
+    assert_product,
     exact_dot,
     large_numbers,
     matmul,
@@ -83,7 +83,7 @@ def numbers(dtype: str, shape: Shape, seed: int) -> Nested:
 def check(left: Shape, right: Shape, dtype: str) -> Any:
     x, y = numbers(dtype, left, 1), numbers(dtype, right, 2)
     out = xp.matmul(as_array(x, dtype), as_array(y, dtype))
-    assert_equal(out, matmul(x, y, exact_dot(dtype)), dtype)
+    assert_product(out, matmul(x, y, exact_dot(dtype)), dtype)
     return out
 
 
@@ -159,13 +159,13 @@ def test_matmul_promotes_its_operands_first(left: str) -> None:
         for shapes in (((2, 5), (5, 3)), ((5,), (5,)), ((3, 17), (17, 9))):
             x, y = (numbers(kind, s, 3) for kind, s in zip((left, right), shapes, strict=True))
             out = xp.matmul(as_array(x, left), as_array(y, right))
-            assert_equal(out, matmul(x, y, exact_dot(dtype)), dtype)
+            assert_product(out, matmul(x, y, exact_dot(dtype)), dtype)
 
 
 def test_matmul_keeps_small_integers_small() -> None:
     """Sums wrap around in the dtype of the operands; sum() would give 64 bits."""
     x = xp.asarray([[100, 100]], dtype="int8")
-    assert xp.matmul(x, x.mT).tolist() == [[20000 % 256 - 256 + 224]] == [[32]]
+    assert xp.matmul(x, x.mT).tolist() == [[20000 % 256]] == [[32]]
     y = xp.asarray([255, 255], dtype="uint8")
     assert str(xp.matmul(y, y).dtype) == "uint8" and int(xp.matmul(y, y)) == 2
     z = xp.asarray([-(2**63), 2**63 - 1])
@@ -179,8 +179,8 @@ def test_matmul_with_the_identity_gives_the_matrix() -> None:
         for n in (1, 5, 16, 33):
             model = numbers(dtype, (n, n), n)
             x, one = as_array(model, dtype), xp.eye(n, dtype=dtype)
-            assert_equal(xp.matmul(x, one), model, dtype)
-            assert_equal(xp.matmul(one, x), model, dtype)
+            assert_product(xp.matmul(x, one), model, dtype)
+            assert_product(xp.matmul(one, x), model, dtype)
 
 
 def test_matmul_neither_swaps_nor_transposes_its_operands() -> None:

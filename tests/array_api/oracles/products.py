@@ -191,7 +191,7 @@ def vecdot(x: Nested, y: Nested, axis: int, work: Dot) -> Nested:
 # --- Checks.
 
 
-def assert_equal(out: Any, wanted: Nested, dtype: str) -> None:
+def assert_product(out: Any, wanted: Nested, dtype: str) -> None:
     """The same dtype, shape and numbers; a zero may have either sign."""
     assert_dtype(out, dtype)
     assert out.shape == wanted.shape
