@@ -16,6 +16,8 @@ FILES = (
     "sorting",
     "sets",
     "movement",
+    "linear_algebra",
+    "contractions",
     "creation",
     "conversion",
     "dtypes",

@@ -45,6 +45,7 @@ OPERATORS = {
         "add": "add",
         "sub": "subtract",
         "mul": "multiply",
+        "matmul": "matmul",
         "truediv": "divide",
         "floordiv": "floor_divide",
         "mod": "remainder",

@@ -200,3 +200,15 @@ def in_precision(name: str) -> Broken:
         return xp.astype(xp.astype(x, name), x.dtype) if real(x) else x
 
     return lambda f, *args, **kwargs: f(*(rounded(x) for x in args), **kwargs)
+
+
+def is_square(x: Any) -> bool:
+    return bool(x.ndim >= 2 and x.shape[-1] == x.shape[-2])
+
+
+def both_square(x: Any, y: Any, **_: Any) -> bool:
+    return is_square(x) and is_square(y)
+
+
+def no_terms(x: Any, *_: Any, **__: Any) -> bool:
+    return bool(x.ndim and x.shape[-1] == 0)

@@ -42,6 +42,14 @@ def flat(x: Array) -> list[Any]:
     return values if x.ndim else [values]
 
 
+def assert_equal(x: Any, y: Any) -> None:
+    """The same dtype, shape and elements, with the signs of zeros."""
+    assert isinstance(x, Array)
+    assert isinstance(y, Array)
+    assert (x.dtype, x.shape) == (y.dtype, y.shape)
+    assert all(same(*pair) for pair in zip(flat(x), flat(y), strict=True)), (x, y)
+
+
 def assert_elements(got: list[Any], wanted: list[Any], *operands: list[Any]) -> None:
     """Every element is the one that is wanted; a tuple lists all that are admissible."""
     assert len(got) == len(wanted)

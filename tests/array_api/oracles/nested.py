@@ -79,3 +79,14 @@ def scanned(x: Nested, axis: int, work: Callable[[list[Any]], list[Any]]) -> Nes
 
 def size_of(shape: Shape) -> int:
     return math.prod(shape)
+
+
+def broadcast(given: list[Shape]) -> Shape | None:
+    """The shape to which shapes broadcast, axis by axis from the last one; None for an error."""
+    out = []
+    for back in range(1, max(map(len, given), default=0) + 1):
+        extents = {shape[-back] for shape in given if len(shape) >= back} - {1}
+        if len(extents) > 1:
+            return None
+        out.append(extents.pop() if extents else 1)
+    return tuple(reversed(out))

@@ -8,25 +8,18 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles.checks import flat, same
+from oracles.checks import assert_equal, flat
 from oracles.formats import ALL, INTEGERS, REAL, REAL_FLOATS
 from oracles.functions import BINARY, UNARY
+from oracles.nested import broadcast
 
 from properties.arrays import array, broadcastable, examples, long_shapes, shapes, xp
-from properties.models.manipulation import broadcast, drawn_axis
+from properties.models.manipulation import drawn_axis
 from properties.models.sorting import sort_key
 from refarray import Array
 
 one_or_more_axes = shapes.filter(bool) | long_shapes
 few = settings(deadline=None, max_examples=examples(0.25))
-
-
-def assert_equal(x: Any, y: Any) -> None:
-    """The same dtype, shape and elements, with the signs of zeros."""
-    assert isinstance(x, Array)
-    assert isinstance(y, Array)
-    assert (x.dtype, x.shape) == (y.dtype, y.shape)
-    assert all(same(*pair) for pair in zip(flat(x), flat(y), strict=True)), (x, y)
 
 
 # --- Arithmetic.

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 from oracles.formats import ALL
-from oracles.nested import Nested, Shape, made
+from oracles.nested import Nested, Shape, broadcast, made
 from oracles.promotion import PROMOTION
 
 from properties.arrays import Draw, Drawn, array, broadcastable, repeated, shapes, xp
@@ -124,17 +124,6 @@ def broadcast_arrays(name: str, draw: Draw) -> Call:
     given.append(array(draw, draw(dtypes), shape))
     wanted = tuple(Result(stretched(x, shape), x.dtype) for x in given)
     return Call(tuple(x.array for x in given), wanted)
-
-
-def broadcast(given: list[Shape]) -> Shape | None:
-    """The shape to which shapes broadcast, axis by axis from the last one; None for an error."""
-    out = []
-    for back in range(1, max(map(len, given), default=0) + 1):
-        extents = {shape[-back] for shape in given if len(shape) >= back} - {1}
-        if len(extents) > 1:
-            return None
-        out.append(extents.pop() if extents else 1)
-    return tuple(reversed(out))
 
 
 @models("broadcast_shapes")

@@ -1,0 +1,124 @@
+"""Models of the matrix, tensor and vector products, of numbers for which they are exact."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from fractions import Fraction
+from typing import Any
+
+from hypothesis import strategies as st
+from oracles import products
+from oracles.formats import ALL, COMPLEX, COMPONENT, INTEGERS, NUMERIC, rounded, wrapped
+from oracles.nested import Shape, made
+from oracles.promotion import PROMOTION
+
+from properties.arrays import (
+    Draw,
+    Drawn,
+    any_element,
+    array,
+    broadcastable,
+    shapes,
+    small_element,
+)
+from properties.models.registry import Call, Result, models
+
+PAIRS = sorted(pair for pair in PROMOTION if set(pair) <= set(NUMERIC))
+extents = st.sampled_from((0, 1, 2, 3, 4, 5, 9))
+few = st.integers(0, 3)
+stacks = shapes.filter(lambda each: len(each) <= 2)
+
+
+def total(a: list[Any], b: list[Any], dtype: str) -> Any:
+    """The sum of products, rounded once; both zeros, if it is zero and has terms."""
+    if dtype in INTEGERS:
+        return wrapped(sum(map(operator.mul, a, b)), dtype)
+    exact = sum((Fraction(x) * Fraction(y) for x, y in zip(a, b, strict=True)), Fraction())
+    return rounded(exact, dtype) if exact or not a else (0.0, -0.0)
+
+
+def dot(dtype: str, conjugates: bool = False) -> products.Dot:
+    def work(a: list[Any], b: list[Any]) -> Any:
+        if dtype not in COMPLEX:
+            return total(a, b, dtype)
+        parts = [
+            total(left, right, COMPONENT[dtype])
+            for left, right in products.terms(a, b, dtype, conjugates)
+        ]
+        each = [part if isinstance(part, tuple) else (part,) for part in parts]
+        return tuple(complex(*pair) for pair in itertools.product(*each))
+
+    return work
+
+
+def operands(draw: Draw, left: Shape, right: Shape) -> tuple[Drawn, Drawn, str]:
+    """Two arrays of these shapes that promote, and the dtype to which they do."""
+    one, other = draw(st.sampled_from(PAIRS))
+    x, y = (
+        array(draw, name, shape, (any_element if name in INTEGERS else small_element)(name))
+        for name, shape in ((one, left), (other, right))
+    )
+    return x, y, PROMOTION[one, other]
+
+
+@models("matmul")
+def matmul(name: str, draw: Draw) -> Call:
+    m, k, n = (draw(extents) for _ in range(3))
+    whole = draw(stacks)
+    batches = [broadcastable(draw, whole), whole]
+    if draw(st.booleans()):
+        batches.reverse()
+    left = (k,) if draw(st.integers(0, 3)) == 0 else (*batches[0], m, k)
+    right = (k,) if draw(st.integers(0, 3)) == 0 else (*batches[1], k, n)
+    x, y, dtype = operands(draw, left, right)
+    wanted = products.matmul(x.model, y.model, dot(dtype))
+    return Call((x.array, y.array), Result(wanted, dtype))
+
+
+@models("matrix_transpose")
+def matrix_transpose(name: str, draw: Draw) -> Call:
+    x = array(draw, draw(st.sampled_from(ALL)), min_ndim=2)
+    shape = (*x.shape[:-2], x.shape[-1], x.shape[-2])
+    wanted = made(shape, lambda i: x.model.at((*i[:-2], i[-1], i[-2])))
+    return Call((x.array,), Result(wanted, x.dtype))
+
+
+@models("tensordot")
+def tensordot(name: str, draw: Draw) -> Call:
+    kept = [tuple(draw(st.lists(few, max_size=2))) for _ in range(2)]
+    contracted = tuple(draw(st.lists(few, max_size=3)))
+    count = len(contracted)
+    if draw(st.booleans()):
+        x, y, dtype = operands(draw, kept[0] + contracted, contracted + kept[1])
+        wanted = products.tensordot(x.model, y.model, count, dot(dtype))
+        keywords = {} if count == 2 and draw(st.booleans()) else {"axes": count}
+        return Call((x.array, y.array), Result(wanted, dtype), keywords)
+    shapes_, axes = [], []
+    for rest in kept:
+        ndim = len(rest) + count
+        places = draw(st.permutations(range(ndim)))[:count]
+        others = iter(rest)
+        by_place = dict(zip(places, contracted, strict=True))
+        shapes_.append(tuple(by_place[a] if a in by_place else next(others) for a in range(ndim)))
+        axes.append([a - ndim if draw(st.booleans()) else a for a in places])
+    x, y, dtype = operands(draw, *shapes_)
+    wanted = products.tensordot(x.model, y.model, axes, dot(dtype))
+    given = tuple(map(tuple, axes)) if draw(st.booleans()) else tuple(axes)
+    return Call((x.array, y.array), Result(wanted, dtype), {"axes": given})
+
+
+@models("vecdot")
+def vecdot(name: str, draw: Draw) -> Call:
+    k = draw(extents)
+    whole = draw(shapes.filter(lambda each: len(each) <= 3))
+    others = [broadcastable(draw, whole), whole]
+    if draw(st.booleans()):
+        others.reverse()
+    behind = draw(st.integers(0, min(map(len, others))))
+    left, right = ((*each[: len(each) - behind], k, *each[len(each) - behind :]) for each in others)
+    x, y, dtype = operands(draw, left, right)
+    axis = -1 - behind
+    wanted = products.vecdot(x.model, y.model, axis, dot(dtype, conjugates=True))
+    keywords = {} if axis == -1 and draw(st.booleans()) else {"axis": axis}
+    return Call((x.array, y.array), Result(wanted, dtype), keywords)
