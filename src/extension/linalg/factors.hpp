@@ -3,6 +3,8 @@
 
 #include <Python.h>
 
+#include <string>
+
 #include "core/array.hpp"
 #include "extension/module/state.hpp"
 
@@ -23,12 +25,18 @@ class Factors {
   /// In which it is computed: float32 for float16 and bfloat16, otherwise dtype().
   const core::DType& computed() const noexcept { return computed_; }
 
+  /// Throws kValue with both shapes and `why` they do not fit.
+  [[noreturn, gnu::cold]] void fail_shapes(const std::string& why) const;
+  /// The shape that the leading axes of the operands broadcast to. Throws kValue.
+  core::Layout broadcast(core::Extents a, core::Extents b) const;
+
   /// Converts both operands to computed(), where they have another dtype.
   void convert();
   /// A result in computed(), converted to dtype().
   core::Array finished(core::Array result) const;
 
  private:
+  const char* function_;
   core::DType dtype_;
   core::DType computed_;
   core::ArrayView views_[2];

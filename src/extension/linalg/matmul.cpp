@@ -20,12 +20,6 @@ namespace {
 
 using core::Fault;
 
-[[noreturn, gnu::cold]] void fail_shapes(const core::ArrayView& x1, const core::ArrayView& x2,
-                                         const std::string& why) {
-  core::fail(Fault::kValue, "matmul(): x1 has shape ", core::shape_text(x1.extents()),
-             " and x2 has shape ", core::shape_text(x2.extents()), ": ", why);
-}
-
 /// An operand as matrices: a vector as one row, or as one column.
 core::Layout matrices(const core::ArrayView& x, bool is_first) {
   core::Layout out(x.extents(), x.stride_span());
@@ -42,35 +36,19 @@ core::Extents leading(const core::Layout& layout) noexcept {
   return layout.extents().first(static_cast<std::size_t>(layout.ndim - 2));
 }
 
-bool broadcasts(core::Extents a, core::Extents b) noexcept {
-  const std::size_t common = std::min(a.size(), b.size());
-  return std::ranges::equal(a.last(common), b.last(common), [](std::int64_t x, std::int64_t y) {
-    return x == y || x == 1 || y == 1;
-  });
-}
-
 /// The shape of the result as matrices.
-core::Layout product_shape(const core::ArrayView& x1, const core::Layout& left,
-                           const core::ArrayView& x2, const core::Layout& right) {
+core::Layout product_shape(const Factors& factors) {
+  const core::Layout left = matrices(factors.x1(), true), right = matrices(factors.x2(), false);
   const std::int64_t columns = left.shape[left.ndim - 1];
   const std::int64_t rows = right.shape[right.ndim - 2];
-  if (columns != rows)
-    fail_shapes(
-        x1, x2,
+  if (columns != rows) {
+    factors.fail_shapes(
         core::text("rows of ", columns, " and columns of ", rows, " elements have no product"));
-  if (!broadcasts(leading(left), leading(right)))
-    fail_shapes(x1, x2, "the leading axes do not broadcast");
-  core::Layout out = core::broadcast_shapes(leading(left), leading(right));
+  }
+  core::Layout out = factors.broadcast(leading(left), leading(right));
   out.push(left.shape[left.ndim - 2], 0);
   out.push(right.shape[right.ndim - 1], 0);
   return out;
-}
-
-core::ArrayView with(core::ArrayView view, const core::Layout& layout) noexcept {
-  view.ndim = layout.ndim;
-  view.shape = layout.shape;
-  view.strides = layout.strides;
-  return view;
 }
 
 /// The product, without the axes that a vector has not.
@@ -81,14 +59,15 @@ core::Array product(const State& state, PyObject* first, PyObject* second) {
     if (ndims[i] == 0)
       core::fail(Fault::kValue, "matmul(): x", i + 1, " has ndim 0; it must be 1 or more");
   }
-  const core::Layout shape = product_shape(factors.x1(), matrices(factors.x1(), true), factors.x2(),
-                                           matrices(factors.x2(), false));
+  const core::Layout shape = product_shape(factors);
   core::Array out = core::new_array(factors.computed(), shape.extents(), /*zeroed=*/false);
   factors.convert();
-  const core::Layout left = matrices(factors.x1(), true), right = matrices(factors.x2(), false);
-  const std::int64_t work = bytes_like(out.view().size(), left.shape[left.ndim - 1]);
+  const core::Array left = core::with_layout(factors.x1(), matrices(factors.x1(), true), 0);
+  const core::Array right = core::with_layout(factors.x2(), matrices(factors.x2(), false), 0);
+  const std::int64_t depth = left.layout.shape[left.layout.ndim - 1];
+  const std::int64_t work = bytes_like(out.view().size(), depth);
   run_interruptibly(work, [&](const core::InterruptCheck& interrupt) {
-    return core::matmul(out, with(factors.x1(), left), with(factors.x2(), right), interrupt);
+    return core::matmul(out, left, right, interrupt);
   });
   core::Layout kept;
   for (int axis = 0; axis < shape.ndim; ++axis) {

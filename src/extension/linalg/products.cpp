@@ -23,13 +23,6 @@ namespace {
 
 using core::Fault;
 
-core::ArrayView with(core::ArrayView view, const core::Layout& layout) noexcept {
-  view.ndim = layout.ndim;
-  view.shape = layout.shape;
-  view.strides = layout.strides;
-  return view;
-}
-
 Ref matmul(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
   const auto [x1, x2] = bind<kMatmul>(state, args, nargs, kwnames);
@@ -70,16 +63,25 @@ int vector_axis(PyObject* argument, const core::ArrayView& x1, const core::Array
   return static_cast<int>(axis);
 }
 
-/// The shape to which the operands broadcast, the vectors along the last axis.
-core::Layout vector_shape(const core::ArrayView& x1, const core::Layout& a,
-                          const core::ArrayView& x2, const core::Layout& b, int axis) {
-  const std::int64_t extent = a.shape[a.ndim - 1];
-  if (extent != b.shape[b.ndim - 1]) {
-    core::fail(Fault::kValue, "vecdot(): x1 has shape ", core::shape_text(x1.extents()),
-               " and x2 has shape ", core::shape_text(x2.extents()), ": along axis ", axis,
-               " the extents are ", extent, " and ", b.shape[b.ndim - 1], "; they must be equal");
+/// The shape of the result: that to which the other axes broadcast.
+core::Layout vecdot_shape(const Factors& factors, int axis) {
+  const core::Layout a = with_axis_last(factors.x1(), axis), b = with_axis_last(factors.x2(), axis);
+  const std::int64_t extents[] = {a.shape[a.ndim - 1], b.shape[b.ndim - 1]};
+  if (extents[0] != extents[1]) {
+    factors.fail_shapes(core::text("along axis ", axis, " the extents are ", extents[0], " and ",
+                                   extents[1], "; they must be equal"));
   }
-  return core::broadcast_shapes(a.extents(), b.extents());
+  const auto others = [](const core::Layout& layout) {
+    return layout.extents().first(static_cast<std::size_t>(layout.ndim - 1));
+  };
+  return factors.broadcast(others(a), others(b));
+}
+
+/// The operand broadcast to `shape`, in which the vectors are the last axis.
+core::Array vectors(const core::ArrayView& x, int axis, const core::Layout& shape) {
+  const core::Layout moved = with_axis_last(x, axis);
+  return core::with_layout(
+      x, core::broadcast_layout(moved.extents(), moved.stride_span(), shape.extents()), 0);
 }
 
 Ref vecdot(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
@@ -87,24 +89,17 @@ Ref vecdot(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* 
   const auto [x1, x2, axis_argument] = bind<kVecdot>(state, args, nargs, kwnames);
   Factors factors(state, x1, x2, kVecdot.name);
   const int axis = vector_axis(axis_argument, factors.x1(), factors.x2());
-  const core::Layout shape = vector_shape(factors.x1(), with_axis_last(factors.x1(), axis),
-                                          factors.x2(), with_axis_last(factors.x2(), axis), axis);
+  core::Layout shape = vecdot_shape(factors, axis);
+  core::Array out = core::new_array(factors.computed(), shape.extents(), /*zeroed=*/false);
+  shape.push(factors.x1().shape[factors.x1().ndim + axis], 0);
   core::checked_nbytes(core::checked_size(shape.extents()), factors.computed());
-  const int last = shape.ndim - 1;
-  core::Layout kept(shape.extents().first(static_cast<std::size_t>(last)),
-                    shape.stride_span().first(static_cast<std::size_t>(last)));
-  core::Array out = core::new_array(factors.computed(), kept.extents(), /*zeroed=*/false);
   factors.convert();
-  const auto broadcast = [&](const core::ArrayView& x) {
-    const core::Layout moved = with_axis_last(x, axis);
-    return core::broadcast_layout(moved.extents(), moved.stride_span(), shape.extents());
-  };
-  const core::Layout a = broadcast(factors.x1()), b = broadcast(factors.x2());
-  core::Layout whole(out.layout);
-  whole.push(1, 0);
-  const std::int64_t work = bytes_like(out.view().size(), shape.shape[last]);
-  run_interruptibly(work, [&](const core::InterruptCheck& interrupt) {
-    return core::vecdot(with(out, whole), with(factors.x1(), a), with(factors.x2(), b), interrupt);
+  const core::Array a = vectors(factors.x1(), axis, shape), b = vectors(factors.x2(), axis, shape);
+  core::Layout sums(out.layout);
+  sums.push(1, 0);
+  const core::Array to = core::with_layout(out, sums, 0);
+  run_interruptibly(a.view().size(), [&](const core::InterruptCheck& interrupt) {
+    return core::vecdot(to, a, b, interrupt);
   });
   return make_array(state, factors.finished(std::move(out)));
 }
@@ -167,14 +162,13 @@ Axes to_axes(PyObject* argument, const core::ArrayView& x1, const core::ArrayVie
   return out;
 }
 
-void check_extents(const Axes& axes, const core::ArrayView& x1, const core::ArrayView& x2) {
+void check_extents(const Axes& axes, const Factors& factors) {
   for (int i = 0; i < axes.of[0].count; ++i) {
     const std::int64_t a = axes.of[0].values[i], b = axes.of[1].values[i];
-    if (x1.shape[a] == x2.shape[b]) continue;
-    core::fail(Fault::kValue, "tensordot(): x1 has shape ", core::shape_text(x1.extents()),
-               " and x2 has shape ", core::shape_text(x2.extents()), ": axis ", a, " of x1 has ",
-               x1.shape[a], " elements and axis ", b, " of x2 has ", x2.shape[b],
-               "; they must be equal");
+    const std::int64_t extents[] = {factors.x1().shape[a], factors.x2().shape[b]};
+    if (extents[0] == extents[1]) continue;
+    factors.fail_shapes(core::text("axis ", a, " of x1 has ", extents[0], " elements and axis ", b,
+                                   " of x2 has ", extents[1], "; they must be equal"));
   }
 }
 
@@ -194,19 +188,15 @@ core::Layout grouped(const core::ArrayView& x, const Integers& summed, bool sums
   return out;
 }
 
-/// The array as a matrix with `rows` axes as its rows: a view, or a copy that `owner` keeps.
-core::ArrayView as_matrix(const core::ArrayView& x, const core::Layout& layout, int rows,
-                          core::Layout& flat, core::Array& owner) {
+/// The array as a matrix with `rows` axes as its rows: a view, or a copy if there is none.
+core::Array as_matrix(const core::ArrayView& x, const core::Layout& layout, int rows) {
   const core::Extents shape = layout.extents();
   const std::int64_t matrix[] = {core::size_of(shape.first(static_cast<std::size_t>(rows))),
                                  core::size_of(shape.subspan(static_cast<std::size_t>(rows)))};
-  if (const auto view = core::reshape_layout(shape, layout.stride_span(), matrix)) {
-    flat = *view;
-    return with(x, flat);
-  }
-  owner = copy_to_new(with(x, layout), x.dtype);
-  flat = core::c_layout(matrix);
-  return with(owner, flat);
+  if (const auto view = core::reshape_layout(shape, layout.stride_span(), matrix))
+    return core::with_layout(x, *view, 0);
+  const core::Array copy = copy_to_new(core::with_layout(x, layout, 0), x.dtype);
+  return core::with_layout(copy, core::c_layout(matrix), 0);
 }
 
 Ref tensordot(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
@@ -214,7 +204,7 @@ Ref tensordot(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObjec
   const auto [x1, x2, axes_argument] = bind<kTensordot>(state, args, nargs, kwnames);
   Factors factors(state, x1, x2, kTensordot.name);
   const Axes axes = to_axes(axes_argument, factors.x1(), factors.x2());
-  check_extents(axes, factors.x1(), factors.x2());
+  check_extents(axes, factors);
   factors.convert();
   const core::ArrayView &a = factors.x1(), &b = factors.x2();
   const int summed = axes.of[0].count;
@@ -228,15 +218,12 @@ Ref tensordot(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObjec
   for (int i = 0; i < rows; ++i) shape.push(left.shape[i], 0);
   for (int i = 0; i < columns; ++i) shape.push(right.shape[summed + i], 0);
   core::Array out = core::new_array(factors.computed(), shape.extents(), /*zeroed=*/false);
-  core::Array owners[2];
-  core::Layout flat[3];
-  const core::ArrayView x = as_matrix(a, left, rows, flat[0], owners[0]);
-  const core::ArrayView y = as_matrix(b, right, summed, flat[1], owners[1]);
-  const std::int64_t matrix[] = {x.shape[0], y.shape[1]};
-  flat[2] = core::c_layout(matrix);
-  const std::int64_t work = bytes_like(out.view().size(), x.shape[1]);
+  const core::Array x = as_matrix(a, left, rows), y = as_matrix(b, right, summed);
+  const std::int64_t matrix[] = {x.layout.shape[0], y.layout.shape[1]};
+  const core::Array to = core::with_layout(out, core::c_layout(matrix), 0);
+  const std::int64_t work = bytes_like(out.view().size(), x.layout.shape[1]);
   run_interruptibly(work, [&](const core::InterruptCheck& interrupt) {
-    return core::matmul(with(out, flat[2]), x, y, interrupt);
+    return core::matmul(to, x, y, interrupt);
   });
   return make_array(state, factors.finished(std::move(out)));
 }

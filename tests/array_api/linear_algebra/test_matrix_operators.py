@@ -180,7 +180,7 @@ def test_matmul_in_place_refuses_read_only_targets() -> None:
     assert x.tolist() == [[1, 1], [1, 1]]
 
 
-@pytest.mark.parametrize("wrong", [2, 1.5, 2j, True, None, "text", [1.0, 2.0], object()], ids=repr)
+@pytest.mark.parametrize("wrong", [2, 1.5, 2j, True, None, "text", [1.0, 2.0], {}], ids=str)
 def test_matmul_operators_refuse_other_objects(wrong: Any) -> None:
     for dtype in ("int32", "float64"):
         x = xp.ones((2, 2), dtype=dtype)

@@ -87,7 +87,7 @@ def test_matrix_transpose_needs_two_axes(shape: Shape) -> None:
         assert str(len(shape)) in str(caught.value)
 
 
-@pytest.mark.parametrize("wrong", [None, 1, 1.5, "text", [[1.0]], ((1,),), object()], ids=repr)
+@pytest.mark.parametrize("wrong", [None, 1, 1.5, "text", [[1.0]], ((1,),), {}], ids=str)
 def test_matrix_transpose_refuses_other_objects(wrong: Any) -> None:
     with pytest.raises(TypeError) as caught:
         xp.matrix_transpose(wrong)
