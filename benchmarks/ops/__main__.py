@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import math
+import os
 import statistics
 import sys
 from pathlib import Path
@@ -16,7 +18,7 @@ from benchmarks.environment import Environment, load, load_average, machine
 from benchmarks.exchange import unit_statement
 from benchmarks.timing import Statement
 
-from .cases import LARGE, SMALL, Case, S, U, cases
+from .cases import SMALL, Case, S, U, cases
 
 OURS, UNIT, STRICT = "refarray", "no-op", "array_api_strict"
 PEERS = ("numpy", "torch")
@@ -46,7 +48,7 @@ class Operands:
         self._of: dict[tuple[str, int], dict[str, Any]] = {}
 
     def of(self, dtype: str, size: int) -> dict[str, Any]:
-        """x in no order, y without zeros, a mask that is True for half, and indices."""
+        """x in no order, y without zeros, a mask that is True for half, indices, matrices."""
         if (dtype, size) not in self._of:
             random = self.numpy.random.default_rng(7)
             values = random.uniform(1, 100, size), random.uniform(1, 100, size)
@@ -56,6 +58,10 @@ class Operands:
                 "m": random.random(size) < 0.5,
                 "i": random.integers(0, size, size),
             }
+            order = math.isqrt(size)
+            if order**2 == size:
+                made = self._of[dtype, size]
+                made["a"], made["b"] = (made[name].reshape(order, order) for name in "xy")
         return self._of[dtype, size]
 
     def statement(self, case: Case, library: str) -> Statement | None:
@@ -146,7 +152,7 @@ def run(environment: Environment, options: argparse.Namespace) -> list[Row]:
     for case in cases():
         if not is_wanted(case, wanted):
             continue
-        least = 5 if case.size == LARGE else 7
+        least = 5 if case.size >= 512**2 else 7
         seconds = options.seconds * (0.5 if case.size == SMALL else 1)
         made.append(measured(case, rounds(operands.statements(case), seconds, least), unit))
         print(line(made[-1]), flush=True)
@@ -158,6 +164,7 @@ def run(environment: Environment, options: argparse.Namespace) -> list[Row]:
 def main() -> None:
     options = parser().parse_args()
     before = load_average()
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # read when NumPy is imported
     environment = load((*PEERS, STRICT))
     if not environment.has("numpy"):
         sys.exit("NumPy is needed: it makes the operands")

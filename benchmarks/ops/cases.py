@@ -6,10 +6,13 @@ better of NumPy and PyTorch in the same run. C10 is judged in S, the time of arr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 SMALL, CACHE, LARGE = 16, 32 << 10, 2 << 20
+#: Rows and columns of the matrices of C11.
+ORDERS = (64, 128, 512, 1024)
 U, P, S = "U", "P", "S"
 
 #: Functions of the standard on 16 elements, for C10.
@@ -27,7 +30,8 @@ assert len(STRICT) == 30
 @dataclass(frozen=True)
 class Case:
     """In `ours`, `numpy` and `torch`, `l` is the library, x and y are arrays of `dtype` with `size`
-    elements, m is a mask, i an array of int64 indices. None: the library has no such function."""
+    elements, m is a mask, i an array of int64 indices. a and b are the same elements as x and y,
+    in square matrices, if size is a square. None: the library has no such function."""
 
     id: str
     ours: str
@@ -47,7 +51,8 @@ class Case:
     @property
     def title(self) -> str:
         sizes = {SMALL: "16", CACHE: "32 Ki", LARGE: "2 Mi"}
-        return f"{self.ours.replace('l.', '')} {self.dtype} {sizes[self.size]}"
+        size = sizes.get(self.size) or f"{math.isqrt(self.size)} x {math.isqrt(self.size)}"
+        return f"{self.ours.replace('l.', '')} {self.dtype} {size}"
 
 
 def cases() -> Iterator[Case]:
@@ -56,6 +61,7 @@ def cases() -> Iterator[Case]:
         yield from _elementwise(size, factor)
     yield from _mathematical()
     yield from _rearranging()
+    yield from _products()
     for code in STRICT:
         name = code.partition("(")[0]
         yield Case(f"C10 {name}", f"l.{code}", SMALL, S, None, torch=None, strict="")
@@ -114,3 +120,17 @@ def _rearranging() -> Iterator[Case]:
             f"C9 unique {suffix}", "l.unique_values(x)", size, P, 0.5, "float32",
             torch="l.unique(x)",
         )  # fmt: skip
+
+
+def _products() -> Iterator[Case]:
+    """Judged by NumPy, whose products are those of OpenBLAS, at 0.85 of its speed."""
+    for dtype in ("float32", "float64", "complex64", "complex128", "int32"):
+        for order in ORDERS if dtype in ("float32", "float64") else (128,):
+            target = 1 / 0.85 if order >= 128 else None
+            yield Case(
+                f"C11 matmul {dtype} {order}", "a @ b", order**2, P, target, dtype, torch=None
+            )
+    for dtype in ("float32", "float64"):
+        yield Case(f"C12 matvec {dtype}", "a @ b[0]", 512**2, P, None, dtype, torch=None)
+        yield Case(f"C12 vecmat {dtype}", "b[0] @ a", 512**2, P, None, dtype, torch=None)
+        yield Case(f"C12 vecdot {dtype}", "l.vecdot(x, y)", CACHE, P, None, dtype, torch=None)
