@@ -1,0 +1,1 @@
+"""Mutants of the products of matrices and vectors."""
