@@ -254,6 +254,7 @@ __all__ = [
     "expand_dims",
     "expm1",
     "eye",
+    "fft",
     "finfo",
     "flip",
     "float4_e2m1fn",
@@ -410,9 +411,13 @@ _LAZY = {
     "use_stream": "_streams",
 }
 
+#: Modules of the standard's extensions.
+_EXTENSIONS = ("fft",)
+
 # Type checkers treat this name as true. Importing typing would take longer than importing refarray.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from refarray import fft
     from refarray._build import build_info, get_include
     from refarray._devices import DLDeviceType
     from refarray._doctor import doctor
@@ -434,10 +439,12 @@ else:  # hidden from type checkers, for which __getattr__ would give the module 
     def __getattr__(name: str) -> object:
         """Import a lazy name on first access."""
         module = _LAZY.get(name)
-        if module is None:
+        if module is None and name not in _EXTENSIONS:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module
 
+        if module is None:
+            return import_module(f"{__name__}.{name}")
         value = getattr(import_module(f"{__name__}.{module}"), name)
         globals()[name] = value
         return value

@@ -36,6 +36,9 @@ extern PyMethodDef kDtypeFunctions[];          // namespace/dtype_functions.cpp
 extern PyMethodDef kReductionFunctions[];      // namespace/reductions.cpp
 extern PyMethodDef kScanFunctions[];           // namespace/scans.cpp
 PyMethodDef* elementwise_functions();          // namespace/elementwise_functions.cpp
+extern PyMethodDef kExtensionFunctions[];      // namespace/extensions.cpp: private
+extern PyMethodDef kTransformFunctions[];      // fft/transforms.cpp: of refarray.fft
+extern PyMethodDef kFrequencyFunctions[];      // fft/frequencies.cpp: of refarray.fft
 
 // Methods and getters of the array type.
 extern PyMethodDef kManipulationMethods[];  // array/manipulation.cpp

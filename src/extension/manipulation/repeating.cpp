@@ -13,6 +13,7 @@
 #include "extension/capi/signals.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/indexing/taking.hpp"
+#include "extension/manipulation/rolling.hpp"
 #include "extension/manipulation/rows.hpp"
 #include "extension/namespace/operands.hpp"
 
@@ -106,38 +107,6 @@ Ref repeat(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* 
 
 // --- roll.
 
-/// Copies the parts before and after the shift, along this axis and those after it.
-void roll_from(int axis, const core::Array& to, const core::Array& from,
-               const std::int64_t* shifts) {
-  while (axis < from.layout.ndim && shifts[axis] == 0) ++axis;
-  if (axis == from.layout.ndim) return copy_elements(to, from);
-  const std::int64_t extent = from.layout.shape[axis];
-  const std::int64_t shift = shifts[axis];
-  const auto part = [axis](const core::Array& array, std::int64_t begin, std::int64_t count) {
-    core::Layout layout = array.layout;
-    layout.shape[axis] = count;
-    return core::with_layout(array, layout, core::wrapped_product(begin, layout.strides[axis]));
-  };
-  roll_from(axis + 1, part(to, shift, extent - shift), part(from, 0, extent - shift), shifts);
-  roll_from(axis + 1, part(to, 0, shift), part(from, extent - shift, shift), shifts);
-}
-
-core::Array rolled(const core::ArrayView& array, const std::int64_t* shifts) {
-  const core::Device device = default_copy_device(array.device());
-  Unfinished out(
-      allocate_on(device, array.dtype, array.extents(), /*zeroed=*/array.dtype.is_packed()));
-  const core::Layout layout(array.extents(), array.stride_span());
-  if (array.size() != 0) roll_from(0, out.array(), core::with_layout(array, layout, 0), shifts);
-  return out.finish();
-}
-
-/// `shift` modulo `extent`, in [0, extent).
-std::int64_t modulo(std::int64_t shift, std::int64_t extent) noexcept {
-  if (extent == 0) return 0;
-  const std::int64_t rest = shift % extent;
-  return rest < 0 ? rest + extent : rest;
-}
-
 Ref roll(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
   const auto [x, shift, axis] = bind<kRoll>(state, args, nargs, kwnames);
@@ -149,7 +118,7 @@ Ref roll(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
                  " entries; without axis it must be one integer");
     }
     const core::Array flat = flat_array(array);
-    const std::int64_t by[] = {modulo(shifts.values[0], array.size())};
+    const std::int64_t by[] = {total_shift(0, shifts.values[0], array.size())};
     const core::Array out = rolled(flat, by);
     return make_array(state, core::with_layout(out, core::c_layout(array.extents()), 0));
   }
@@ -162,9 +131,7 @@ Ref roll(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
   std::int64_t by[core::kMaxRank] = {};
   for (int i = 0; i < axes.count; ++i) {  // shifts of an axis that is given twice add up
     const int at = core::normalize_axis(axes.values[i], array.ndim);
-    const std::int64_t extent = array.shape[at];
-    const std::int64_t more = modulo(shifts.values[is_one ? 0 : i], extent);
-    by[at] = by[at] >= extent - more ? by[at] - (extent - more) : by[at] + more;
+    by[at] = total_shift(by[at], shifts.values[is_one ? 0 : i], array.shape[at]);
   }
   return make_array(state, rolled(array, by));
 }

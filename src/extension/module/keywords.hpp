@@ -58,6 +58,9 @@ enum class Key : std::uint8_t {
   kInvert,
   kDescending,
   kStable,
+  kNorm,
+  kS,
+  kD,
   kCount
 };
 inline constexpr std::array<const char*, static_cast<std::size_t>(Key::kCount)> kKeywordTexts{
@@ -70,6 +73,7 @@ inline constexpr std::array<const char*, static_cast<std::size_t>(Key::kCount)> 
     "indices", "arrays", "repeats", "shift", "repetitions", "k",
     "n_rows", "n_cols", "num", "endpoint", "indexing", "x1",
     "x2", "side", "sorter", "invert", "descending", "stable",
+    "norm", "s", "d",
     // clang-format on
 };
 

@@ -57,7 +57,8 @@ void add_functions(PyObject* module) {
         elementwise_functions(), kTakingFunctions,        kJoiningFunctions,
         kRepeatingFunctions,     kBroadcastingFunctions,  kMatrixFunctions,
         kLinspaceFunctions,      kReductionFunctions,     kScanFunctions,
-        kSortingFunctions,       kSetFunctions,           kLinearAlgebraFunctions}) {
+        kSortingFunctions,       kSetFunctions,           kLinearAlgebraFunctions,
+        kExtensionFunctions}) {
     check(PyModule_AddFunctions(module, table));
   }
 }

@@ -24,6 +24,7 @@ enum class Category : std::uint8_t {
   kCreation,
   kDataType,
   kElementwise,
+  kFourier,
   kIndexing,
   kLinearAlgebra,
   kManipulation,
@@ -45,9 +46,10 @@ struct FunctionRow {
 namespace detail {
 
 constexpr std::string_view name(Category category) noexcept {
-  constexpr std::string_view kNames[] = {
-      "creation",  "data type", "elementwise", "indexing",    "linear algebra", "manipulation",
-      "searching", "set",       "sorting",     "statistical", "utility"};
+  constexpr std::string_view kNames[] = {"creation",          "data type",   "elementwise",
+                                         "Fourier transform", "indexing",    "linear algebra",
+                                         "manipulation",      "searching",   "set",
+                                         "sorting",           "statistical", "utility"};
   return kNames[static_cast<std::size_t>(category)];
 }
 

@@ -21,6 +21,8 @@ using ElementwiseFunction = void (*)(std::byte* out, const std::byte* const* in,
 
 struct Gathering;  // gather.hpp
 struct Sorting;    // sort.hpp
+template <class T>
+struct FourierKernels;  // fourier.hpp
 
 /// Dtypes are indices into kScalars, below 13. nullptr: the operation has no kernel for the dtype.
 struct Operations {
@@ -28,6 +30,8 @@ struct Operations {
   Reductions reductions;
   const Gathering* gathering;
   const Sorting* sorting;
+  const FourierKernels<float>* fourier_float;
+  const FourierKernels<double>* fourier_double;
 };
 
 }  // namespace refarray::core::kernels

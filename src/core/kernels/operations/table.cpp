@@ -23,14 +23,18 @@ void deviate(std::byte* values, const std::byte* means, std::int64_t mean_step,
              std::int64_t count) noexcept;
 void square_root(std::byte* values, std::int64_t count) noexcept;
 
-extern const Gathering kGathering;  // gather.cpp
-extern const Sorting kSorting;      // sort.cpp
+extern const Gathering kGathering;                 // gather.cpp
+extern const Sorting kSorting;                     // sort.cpp
+extern const FourierKernels<float> kFourierFloat;  // fourier.cpp
+extern const FourierKernels<double> kFourierDouble;
 
 extern const Operations kOperations;
 const Operations kOperations{
     &elementwise,
     {&fold_kernels, &search_kernels, &scan_kernel, {&divide, &deviate, &square_root}},
     &kGathering,
-    &kSorting};
+    &kSorting,
+    &kFourierFloat,
+    &kFourierDouble};
 
 }  // namespace refarray::core::kernels::REFARRAY_OPERATIONS

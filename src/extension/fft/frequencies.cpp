@@ -1,0 +1,100 @@
+// The helpers of the extension fft: fftfreq, rfftfreq, fftshift, ifftshift.
+#include <cstdint>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/ops/promotion.hpp"
+#include "extension/array/conversions.hpp"
+#include "extension/array/element.hpp"
+#include "extension/array/object.hpp"
+#include "extension/capi/args.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/capi/methods.hpp"
+#include "extension/capi/object_text.hpp"
+#include "extension/copy/copying.hpp"
+#include "extension/fft/rows_more.hpp"
+#include "extension/manipulation/rolling.hpp"
+#include "extension/namespace/operands.hpp"
+
+namespace refarray::extension {
+namespace {
+
+using core::Fault;
+
+double to_distance(State& state, PyObject* argument, const char* function) {
+  if (argument == nullptr) return 1;
+  const Ref number = to_number(state, argument);
+  if (!number || PyComplex_Check(number.get()))
+    core::fail(Fault::kType, function, "(): d must be a real number, not ", type_name(argument));
+  const double d = PyFloat_AsDouble(number.get());  // OverflowError for huge integers
+  if (d == -1.0 && PyErr_Occurred() != nullptr) throw ErrorSet{};
+  if (d == 0) core::fail(Fault::kValue, function, "(): d is 0; it must be another number");
+  return d;
+}
+
+core::DType to_real_dtype(const State& state, PyObject* argument, const char* function) {
+  const core::DType out = to_dtype_or(state, argument, default_dtype(NumberKind::kFloat));
+  const bool is_real_floating =
+      (out.kind == core::Kind::kFloat || out.kind == core::Kind::kBfloat) && out.lanes == 1;
+  if (!is_real_floating) {
+    core::fail(Fault::kType, function, "(): dtype is ", core::name(out),
+               "; it must be a real floating-point dtype");
+  }
+  return out;
+}
+
+template <const FunctionRow& kRow>
+Ref frequencies(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  constexpr bool kHasNegative = &kRow == &kFftfreq;
+  State& state = State::of_module(module);
+  const auto [n_argument, d_argument, dtype_argument, device_argument] =
+      bind<kRow>(state, args, nargs, kwnames);
+  const std::int64_t n = to_int64(n_argument, "n");
+  if (n < 1) core::fail(Fault::kValue, kRow.name, "(): n is ", n, "; it must be 1 or more");
+  const double d = to_distance(state, d_argument, kRow.name);
+  const core::DType dtype = to_real_dtype(state, dtype_argument, kRow.name);
+  const core::Device device = to_device_or(state, device_argument, core::Device{});
+  const std::int64_t count = kHasNegative ? n : n / 2 + 1;
+  core::Array out = core::new_array({core::Kind::kFloat, 64}, {&count, 1}, /*zeroed=*/false);
+  auto* to = reinterpret_cast<double*>(out.data);
+  const double duration = static_cast<double>(n) * d;
+  for_each_index(count, [&](std::int64_t i) {
+    const bool is_negative = kHasNegative && i > (n - 1) / 2;
+    to[i] = static_cast<double>(is_negative ? i - n : i) / duration;
+  });
+  if (dtype == out.dtype && device == core::Device{}) return make_array(state, std::move(out));
+  return make_array(state, copy_to_new(out, dtype, device));
+}
+
+template <const FunctionRow& kRow>
+Ref shift(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  constexpr bool kIsInverse = &kRow == &kIfftshift;
+  const State& state = State::of_module(module);
+  const auto [x, axes] = bind<kRow>(state, args, nargs, kwnames);
+  const core::ArrayView array = to_view(state, x, kRow.name);
+  computable_row(array.dtype, kRow.name, core::dtype_sets::kFloating);
+  std::int64_t shifts[core::kMaxRank] = {};
+  const auto add = [&](int axis) {
+    const std::int64_t half = array.shape[axis] / 2;
+    shifts[axis] = total_shift(shifts[axis], kIsInverse ? -half : half, array.shape[axis]);
+  };
+  if (is_given(axes)) {
+    for (const std::int64_t axis : to_integers(axes, "axes").span())
+      add(core::normalize_axis(axis, array.ndim));
+  } else {
+    for (int axis = 0; axis < array.ndim; ++axis) add(axis);
+  }
+  return make_array(state, rolled(array, shifts));
+}
+
+}  // namespace
+
+PyMethodDef kFrequencyFunctions[] = {
+    entry<kFftfreq, &frequencies<kFftfreq>>(),
+    entry<kRfftfreq, &frequencies<kRfftfreq>>(),
+    entry<kFftshift, &shift<kFftshift>>(),
+    entry<kIfftshift, &shift<kIfftshift>>(),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace refarray::extension

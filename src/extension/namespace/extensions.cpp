@@ -1,0 +1,36 @@
+// The functions of the standard's extensions, which modules of their own have.
+#include <Python.h>
+
+#include <string>
+
+#include "core/error.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/capi/methods.hpp"
+#include "extension/capi/object_text.hpp"
+
+namespace refarray::extension {
+namespace {
+
+/// New functions that belong to the module refarray.<name>, in a dict.
+Ref extension_functions(PyObject* module, PyObject* name) {
+  const std::string text = utf8(name);
+  if (text != "fft") core::fail(core::Fault::kValue, "there is no extension ", short_repr(name));
+  const Ref owner = check(PyUnicode_FromFormat("refarray.%s", text.c_str()));
+  Ref out = check(PyDict_New());
+  for (PyMethodDef* table : {kTransformFunctions, kFrequencyFunctions}) {
+    for (PyMethodDef* each = table; each->ml_name != nullptr; ++each) {
+      const Ref function = check(PyCFunction_NewEx(each, module, owner.get()));
+      check(PyDict_SetItemString(out.get(), each->ml_name, function.get()));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+PyMethodDef kExtensionFunctions[] = {
+    {"_extension_functions", method<&extension_functions>(), METH_O, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace refarray::extension
