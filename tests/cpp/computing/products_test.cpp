@@ -203,6 +203,22 @@ const Case nothing("no terms give zeros, and no elements nothing", [] {
   });
 });
 
+const Case strides_of_one("strides of axes of extent 1 are ignored", [] {
+  constexpr std::int64_t kFar = std::int64_t{1} << 62;
+  Random random(38);
+  each_dtype([&](const DType& dtype) {
+    for (const List& extents : {List{1, 1, 1}, List{1, 5, 1}, List{13, 1, 33}, List{1, 300, 7}}) {
+      Array x1 = placed(random, dtype, {1, extents[0], extents[1]});
+      Array x2 = placed(random, dtype, {extents[1], extents[2]});
+      for (Array* const each : {&x1, &x2}) {
+        for (int axis = 0; axis < each->layout.ndim; ++axis)
+          if (each->layout.shape[axis] == 1) each->layout.strides[axis] = -kFar - axis;
+      }
+      compare_product(x1, x2, {1});
+    }
+  });
+});
+
 const Case vectors("sums of products of rows", [] {
   Random random(36);
   for (int dtype = 1; dtype < kComputable; ++dtype) {
