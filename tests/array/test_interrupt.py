@@ -76,6 +76,12 @@ LOOPS: dict[str, Callable[[], object]] = {
     "arange of ints beyond int64": lambda: refarray.arange(
         2**70, 2**70 + MANY, dtype=refarray.float64
     ),
+    "a product of matrices": lambda: refarray.matmul(zeros(1 << 11, 1 << 12), zeros(1 << 12, 2048)),
+    "products of many vectors": lambda: refarray.vecdot(zeros(MANY, 4), zeros(MANY, 4)),
+    "a product of long vectors": lambda: refarray.vecdot(zeros(MANY), zeros(MANY)),
+    "a product of tensors": lambda: refarray.tensordot(
+        zeros(64, MANY // 8), zeros(MANY // 8), axes=1
+    ),
 }
 
 

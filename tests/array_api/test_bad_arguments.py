@@ -19,6 +19,7 @@ OTHERS: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("count_nonzero", "argmin", "argmax", "nonzero", "sort", "argsort"), ()),
     **dict.fromkeys(("unique_all", "unique_counts", "unique_inverse", "unique_values"), ()),
     **dict.fromkeys(("cumulative_sum", "cumulative_prod", "diff", "tril", "triu", "unstack"), ()),
+    "matrix_transpose": (),
     "repeat": (2,),
     "roll": (1,),
     "tile": ((2,),),

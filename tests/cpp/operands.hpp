@@ -1,4 +1,5 @@
-// Operands of computations: random arrays and strided views, contiguous copies, and comparison.
+// Operands of computations: random arrays and strided views, contiguous copies, guarded outputs,
+// and comparison.
 #pragma once
 
 #include <algorithm>
@@ -65,6 +66,30 @@ inline Array contiguous(const ArrayView& view) {
   copy(out, view);
   return out;
 }
+
+constexpr std::int64_t kGuard = 64;  // elements before and after an output
+
+/// An array amid elements that nothing may write.
+struct Guarded {
+  Guarded(Random& random, const DType& dtype, const List& shape)
+      : whole(random_array(random, dtype, {2 * kGuard + core::size_of(shape)})),
+        before(contiguous(whole)),
+        array(with_layout(whole, core::c_layout(shape), kGuard)) {}
+
+  bool is_intact() const {
+    const std::int64_t itemsize = array.dtype.itemsize();
+    const std::int64_t end = kGuard * itemsize + array.view().nbytes();
+    const auto same_bytes = [&](std::int64_t from, std::int64_t count) {
+      return std::memcmp(whole.data + from, before.data + from, static_cast<std::size_t>(count)) ==
+             0;
+    };
+    return same_bytes(0, kGuard * itemsize) && same_bytes(end, kGuard * itemsize);
+  }
+
+  Array whole;
+  Array before;
+  Array array;
+};
 
 /// A view with random strides in a larger random array, which broadcasts to `shape`.
 inline Array random_view(Random& random, const DType& dtype, const List& shape) {

@@ -34,19 +34,6 @@ int dtype_in(core::DtypeSet set, Input& input) {
   return dtype;
 }
 
-/// Equal bits or both NaN in each element, and equal bytes beside the elements.
-void compare(const Placement& out, Bytes& seen, Bytes& expected, const std::string& what) {
-  for (const std::int64_t address : out.addresses()) {
-    const ArrayView a = out.at(seen, address), b = out.at(expected, address);
-    require(check::same(out.dtype, a.data, b.data, 1), [&] {
-      return what + ", element at " + std::to_string(address) + " of " +
-             check::show(out.shape, out.strides);
-    });
-    core::copy(a, b);
-  }
-  require(seen == expected, [&] { return what + " wrote beside its output"; });
-}
-
 /// An operand: a placement of its own shape that broadcasts, and the strides for the result's
 /// shape.
 struct Operand {

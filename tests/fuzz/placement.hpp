@@ -1,11 +1,15 @@
-// Placement: a random layout in a block of memory that has no byte to spare; and its contents.
+// Placement: a random layout in a block of memory that has no byte to spare; its contents, and the
+// comparison of those.
 #pragma once
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "../cpp/naive.hpp"
+#include "../cpp/operands.hpp"
 #include "core/array.hpp"
+#include "core/copy/copy.hpp"
 #include "input.hpp"
 
 namespace refarray::fuzz {
@@ -100,6 +104,19 @@ inline Bytes content_from(const Input& input, std::int64_t nbytes, unsigned salt
     out[i] = static_cast<std::byte>(seed + salt + lap * 89);
   }
   return out;
+}
+
+/// Equal bits or both NaN in each element, and equal bytes beside the elements.
+inline void compare(const Placement& out, Bytes& seen, Bytes& expected, const std::string& what) {
+  for (const std::int64_t address : out.addresses()) {
+    const core::ArrayView a = out.at(seen, address), b = out.at(expected, address);
+    require(check::same(out.dtype, a.data, b.data, 1), [&] {
+      return what + ", element at " + std::to_string(address) + " of " +
+             check::show(out.shape, out.strides);
+    });
+    core::copy(a, b);
+  }
+  require(seen == expected, [&] { return what + " wrote beside its output"; });
 }
 
 }  // namespace refarray::fuzz

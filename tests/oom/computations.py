@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import refarray
@@ -25,6 +26,24 @@ def flags() -> Any:
 
 def points() -> Any:
     return refarray.asarray([[1 + 2j, 0], [3j, 1]])
+
+
+def halves() -> Any:
+    return refarray.astype(reals(), refarray.float16)
+
+
+def mixed() -> Any:
+    return refarray.astype(reals(), refarray.float32), reals()
+
+
+def cubes() -> Any:
+    """No summed pair of axes 0 and 2 is one axis of a view."""
+    return refarray.reshape(refarray.arange(24, dtype=refarray.float64), (2, 3, 4))
+
+
+def tables(dtype: str, shape: tuple[int, ...] = (70, 300)) -> Any:
+    """More than a slice and several tiles of a product."""
+    return refarray.ones(shape, dtype=dtype)
 
 
 UNARY = {
@@ -100,6 +119,61 @@ for _name in ("cumulative_sum", "cumulative_prod"):
         _name, lambda x, name=_name: getattr(refarray, name)(x, axis=1, include_initial=True), reals
     )
 recipe("diff", lambda x: refarray.diff(x, n=1, prepend=x), reals)
+
+# --- products ---
+
+CROSSED = ((0, 2), (0, 2))
+for _name, _call in {
+    "matmul": refarray.matmul,
+    "tensordot": lambda x, y: refarray.tensordot(x, y, axes=1),
+    "vecdot": refarray.vecdot,
+}.items():
+    recipe(_name, lambda x, f=_call: f(x, x), reals)
+    recipe(_name, lambda x, f=_call: f(x, x), halves, label="float16")
+    recipe(_name, lambda x, f=_call: f(x, x), points, label="complex")
+    recipe(_name, lambda pair, f=_call: f(*pair), mixed, label="converted")
+    recipe(_name, lambda pair, f=_call: f(*pair[::-1]), mixed, label="converted, second")
+    recipe(_name, lambda x, f=_call: f(x, x[0]), reals, label="vector")
+    recipe(_name, lambda x, f=_call: f(x, 1), reals, label="number", raises=(TypeError,))
+    recipe(_name, lambda x, f=_call: f(x, flags()), reals, label="flags", raises=(TypeError,))
+    recipe(_name, lambda x, f=_call: f(x, x[:1, :1]), reals, label="bad", raises=(ValueError,))
+for _dtype in ("float32", "float16", "complex128"):  # blocks that no cache of small ones holds
+    recipe("matmul", lambda x: refarray.matmul(x, x.mT), partial(tables, _dtype),
+           label=f"large {_dtype}")  # fmt: skip
+    recipe("vecdot", lambda x: refarray.vecdot(x, x), partial(tables, _dtype),
+           label=f"large {_dtype}")  # fmt: skip
+    recipe("tensordot", lambda x: refarray.tensordot(x, x, axes=CROSSED),
+           partial(tables, _dtype, (7, 10, 300)), label=f"large {_dtype}")  # fmt: skip
+recipe("matmul", lambda x: refarray.matmul(x, refarray.reshape(x, (3, 4, 2))), cubes,
+       label="stacks", raises=(ValueError,))  # fmt: skip
+recipe("matmul", lambda x: refarray.matmul(x, x[0].mT), cubes, label="stack")
+recipe("matrix_transpose", refarray.matrix_transpose, reals)
+recipe("matrix_transpose", lambda x: refarray.matrix_transpose(x[0]), reals, "bad", (ValueError,))
+recipe("tensordot", refarray.tensordot, lambda: None, label="bad", raises=(TypeError,))
+recipe("tensordot", lambda x: refarray.tensordot(x, x, axes=CROSSED), cubes, label="copied")
+recipe("tensordot", lambda x: refarray.tensordot(x, x, axes=[[0], [0]]), halves, label="lists")
+recipe("tensordot", lambda x: refarray.tensordot(x, x, axes=0), reals, label="outer")
+for _label, _axes, _error in (
+    ("triple", (0, 1, 2), ValueError),
+    ("float", (0.5, [0]), TypeError),
+    ("far", ((7,), (0,)), IndexError),
+    ("many", 3, ValueError),
+):
+    recipe("tensordot", lambda x, axes=_axes: refarray.tensordot(x, x, axes=axes), reals,
+           label=_label, raises=(_error,))  # fmt: skip
+recipe("vecdot", lambda x: refarray.vecdot(x, x[:, :1, :], axis=-3), cubes, label="axis")
+recipe("vecdot", lambda x: refarray.vecdot(x, x, axis=0), reals, label="far", raises=(IndexError,))
+for _dunder in ("__matmul__", "__rmatmul__", "__imatmul__"):
+    for _make in (reals, halves):
+        recipe(f"Array.{_dunder}", lambda x, name=_dunder: getattr(x, name)(x), _make,
+               label="float16" if _make is halves else "")  # fmt: skip
+recipe("Array.__imatmul__", lambda x: operator.imatmul(x.T, x), reals, label="overlap")
+recipe("Array.__imatmul__", lambda pair: operator.imatmul(*pair), mixed, label="wider",
+       raises=(TypeError,))  # fmt: skip
+recipe("Array.__imatmul__", lambda x: operator.imatmul(x, x[0]), reals, label="bad",
+       raises=(ValueError,))  # fmt: skip
+recipe("Array.__matmul__", lambda x: operator.matmul(x, 1), reals, label="number",
+       raises=(TypeError,))  # fmt: skip
 
 # --- indexing, searching, sorting, sets ---
 

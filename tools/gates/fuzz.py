@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The gate `fuzz`: libFuzzer over import, copy, layout, computations and indexing.
+"""The gate `fuzz`: libFuzzer over import, copy, layout, computations, products and indexing.
 
 Two processes run at once.
 
@@ -29,7 +29,14 @@ CORPUS = TESTS / "fuzz" / "corpus"
 MOST_KEPT = 2000  # inputs of a target: seeds of the next run, quick to replay
 LONGEST = 256  # bytes of an input; a target reads zeros beyond its end
 #: The share of each target in the executions; each target runs in its own process.
-SHARES = {"compute": 0.02, "copy": 0.1, "import": 0.45, "index": 0.03, "layout": 0.4}
+SHARES = {
+    "compute": 0.02,
+    "copy": 0.1,
+    "import": 0.44,
+    "index": 0.03,
+    "layout": 0.4,
+    "product": 0.01,
+}
 PROBE = 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }'
 
 

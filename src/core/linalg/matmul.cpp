@@ -35,10 +35,12 @@ struct Matrix {
   Matrix transposed() const noexcept { return {data, column_step, row_step}; }
 };
 
+/// Strides of axes of extent 1 may be any numbers; as steps they could overflow.
 Matrix last_axes(const ArrayView& array) noexcept {
-  const std::int64_t size = array.dtype.itemsize();
-  const int last = array.ndim - 1;
-  return {array.data, array.strides[last - 1] * size, array.strides[last] * size};
+  const auto step = [&array](int axis) {
+    return array.shape[axis] == 1 ? 0 : array.strides[axis] * array.dtype.itemsize();
+  };
+  return {array.data, step(array.ndim - 2), step(array.ndim - 1)};
 }
 
 /// Elements [begin, end) along an axis.

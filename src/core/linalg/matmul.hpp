@@ -11,8 +11,9 @@ namespace refarray::core {
 /// the others, whose leading axes broadcast to its own.
 ///
 /// Products of slices of 256 elements along k are added one after the other with fused
-/// multiply-adds, and the slices likewise; integers wrap around. The bits do not depend on strides,
-/// threads or the instruction set. Throws kMemory. Returns false if interrupted.
+/// multiply-adds, and the slices likewise; integers wrap around. A complex product adds the real
+/// part of its first factor times the second before the imaginary one. The bits do not depend on
+/// strides, threads or the instruction set. Throws kMemory. Returns false if interrupted.
 bool matmul(const ArrayView& out, const ArrayView& x1, const ArrayView& x2,
             const InterruptCheck& interrupt);
 

@@ -25,17 +25,17 @@ ArrayView part(const ArrayView& array, int axis, std::int64_t begin, std::int64_
   return out;
 }
 
-/// conj(x1) * x2 in new memory.
-Array products(const ArrayView& x1, const ArrayView& x2) {
-  Array out = new_array(x1.dtype, x1.extents(), /*zeroed=*/false);
+/// Computes conj(x1) * x2. Returns false if interrupted.
+bool multiply(const ArrayView& out, const ArrayView& x1, const ArrayView& x2,
+              const InterruptCheck& interrupt) {
   const int dtype = computable_index(x1.dtype);
   std::array<ArrayView, 2> factors{x1, x2};
   if (x1.dtype.is_complex()) {
-    run_elementwise(find_kernel(Elementwise::kConj, dtype), out, {&x1, 1});
+    if (!run_elementwise(find_kernel(Elementwise::kConj, dtype), out, {&x1, 1}, interrupt))
+      return false;
     factors[0] = out;
   }
-  run_elementwise(find_kernel(Elementwise::kMultiply, dtype), out, factors);
-  return out;
+  return run_elementwise(find_kernel(Elementwise::kMultiply, dtype), out, factors, interrupt);
 }
 
 }  // namespace
@@ -57,9 +57,10 @@ bool vecdot(const ArrayView& out, const ArrayView& x1, const ArrayView& x2,
     }
     return true;
   }
-  const Array all = products(x1, x2);
+  const Array products = new_array(x1.dtype, x1.extents(), /*zeroed=*/false);
+  if (!multiply(products, x1, x2, interrupt)) return false;
   const ReductionCall sum{Reduction::kSum, std::uint64_t{1} << last};
-  return reduce(out, all, sum, interrupt) && !interrupt();
+  return reduce(out, products, sum, interrupt) && !interrupt();
 }
 
 }  // namespace refarray::core

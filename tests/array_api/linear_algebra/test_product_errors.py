@@ -186,3 +186,38 @@ def test_failing_products_leave_their_operands_whole() -> None:
         with pytest.raises(ValueError):
             getattr(xp, name)(x, y if name != "vecdot" else y.mT, **keywords)
         assert bool(xp.all(x == 1)) and bool(xp.all(y == 1))
+
+
+class Emptying:
+    """An axis that takes the others away when it is read."""
+
+    def __init__(self, axes: list[Any]) -> None:
+        self.axes = axes
+
+    def __index__(self) -> int:
+        self.axes.clear()
+        return 0
+
+
+def test_axes_that_change_while_they_are_read_do_no_harm() -> None:
+    x = xp.ones((2, 2))
+    axes: list[Any] = [[], [0, 1]]
+    axes[0] += [Emptying(axes), 1]
+    assert xp.tensordot(x, x, axes=axes).item() == 4
+    inner: list[Any] = []
+    inner += [Emptying(inner), 1]
+    with pytest.raises(IndexError):
+        xp.tensordot(x, x, axes=(inner, [0, 1, 1]))
+
+
+def test_errors_of_axes_reach_the_caller() -> None:
+    class Failing:
+        def __index__(self) -> int:
+            raise ZeroDivisionError("from __index__")
+
+    x = xp.ones((2, 2))
+    for axes in (Failing(), ([Failing()], [0]), ((0,), (Failing(),))):
+        with pytest.raises(ZeroDivisionError, match="__index__"):
+            xp.tensordot(x, x, axes=axes)
+    with pytest.raises(ZeroDivisionError, match="__index__"):
+        xp.vecdot(x, x, axis=Failing())

@@ -1,7 +1,6 @@
 // Tests that reductions and scans give the same results for every layout, instruction set and
 // number of threads, and write no byte beside their output.
 #include <bit>
-#include <cstring>
 #include <string>
 
 #include "check.hpp"
@@ -18,13 +17,12 @@ namespace {
 using check::Case;
 using check::check;
 using check::contiguous;
+using check::Guarded;
 using check::List;
 using check::Random;
 using check::random_array;
 using check::random_view;
 using check::same;
-
-constexpr std::int64_t kGuard = 64;  // elements before and after an output
 
 std::string label(const ReductionRow& row, int dtype) {
   return text(row.name, " of ", kScalars[static_cast<std::size_t>(dtype)].name);
@@ -41,28 +39,6 @@ void each_function_and_dtype(const Body& body) {
       if ((row.accepts >> dtype & 1) != 0) body(row, dtype);
   }
 }
-
-/// An array amid elements that nothing may write.
-struct Guarded {
-  Guarded(Random& random, const DType& dtype, const List& shape)
-      : whole(random_array(random, dtype, {2 * kGuard + size_of(shape)})),
-        before(contiguous(whole)),
-        array(with_layout(whole, c_layout(shape), kGuard)) {}
-
-  bool is_intact() const {
-    const std::int64_t itemsize = array.dtype.itemsize();
-    const std::int64_t end = kGuard * itemsize + array.view().nbytes();
-    const auto same_bytes = [&](std::int64_t from, std::int64_t count) {
-      return std::memcmp(whole.data + from, before.data + from, static_cast<std::size_t>(count)) ==
-             0;
-    };
-    return same_bytes(0, kGuard * itemsize) && same_bytes(end, kGuard * itemsize);
-  }
-
-  Array whole;
-  Array before;
-  Array array;
-};
 
 /// `operation` along `axes`; a scan has one of them.
 void compute(const ArrayView& out, const ArrayView& x, Reduction operation, std::uint64_t axes) {
