@@ -20,8 +20,8 @@ struct FourierTables {
   Factors<T> roots;  // exp(-2 pi i k / n) for k <= n / 2, if is_halved
 };
 
-/// From the cache, or new. The cache keeps the tables of the last 16 lengths of each type, and up to
-/// 64 MiB of them. Thread-safe. Throws kMemory.
+/// From the cache, or new. The cache keeps the tables of the last 16 lengths of each type, and up
+/// to 64 MiB of them. Thread-safe. Throws kMemory.
 template <class T>
 std::shared_ptr<const FourierTables<T>> fourier_tables(std::int64_t n, bool is_real);
 

@@ -1,6 +1,9 @@
 // Kernels of Fourier transforms: passes of Stockham's algorithm, and what real numbers need.
 #include "core/kernels/operations/transforms/fourier.hpp"
 
+#include <type_traits>
+#include <utility>
+
 #include "core/kernels/operations/transforms/butterflies.hpp"
 
 namespace refarray::core::kernels::REFARRAY_OPERATIONS {
@@ -178,37 +181,100 @@ void scale(T* values, std::int64_t count, T factor) noexcept {
   });
 }
 
-template <class T>
-void split(const RealPass<T>& call) noexcept {
-  for (std::int64_t k = 0; k <= call.half; ++k) {
+template <class V>
+[[gnu::always_inline]] inline V reversed(V values) noexcept {
+  if constexpr (std::is_arithmetic_v<V>) {
+    return values;
+  } else {
+    constexpr int kCount = sizeof(V) / sizeof(values[0]);
+    return [values]<int... i>(std::integer_sequence<int, i...>) {
+      return __builtin_shufflevector(values, values, (kCount - 1 - i)...);
+    }(std::make_integer_sequence<int, kCount>{});
+  }
+}
+template <class V>
+[[gnu::always_inline]] inline Complex<V> reversed(const Complex<V>& values) noexcept {
+  return {reversed(values.real), reversed(values.imag)};
+}
+
+/// The elements k and half - k, in this order.
+template <class V>
+struct Pair {
+  Complex<V> element;
+  Complex<V> mirrored;
+};
+
+/// In both functions, `root` is that of the first element. The other one is its negative conjugate.
+struct Split {
+  template <class V, class W>
+  [[gnu::always_inline]] static Pair<V> of(const Complex<V>& x, const Complex<V>& y,
+                                           const Complex<W>& root) noexcept {
+    const V half = V{} + 0.5F;
+    const Complex<V> even{(x.real + y.real) * half, (x.imag - y.imag) * half};
+    const Complex<V> odd{(x.imag + y.imag) * half, (y.real - x.real) * half};
+    const Complex<V> turned = product(odd, root);
+    return {{even.real + turned.real, even.imag + turned.imag},
+            {even.real - turned.real, turned.imag - even.imag}};
+  }
+};
+
+struct Join {
+  template <class V, class W>
+  [[gnu::always_inline]] static Pair<V> of(const Complex<V>& x, const Complex<V>& y,
+                                           const Complex<W>& root) noexcept {
+    const Complex<V> even{x.real + y.real, x.imag - y.imag};
+    const Complex<W> inverse{root.real, -root.imag};
+    const Complex<V> turned = product(Complex<V>{x.real - y.real, x.imag + y.imag}, inverse);
+    return {{even.real - turned.imag, even.imag + turned.real},
+            {even.real + turned.imag, turned.real - even.imag}};
+  }
+};
+
+/// The elements 1 to half - 1, from both ends.
+template <class Work, class T>
+void convert_pairs(const RealPass<T>& call) noexcept {
+  std::int64_t k = 1;
+  if (call.width == 1) {
+    for (; 2 * (k + kLanes<T>) <= call.half; k += kLanes<T>) {
+      const std::int64_t mirrored = call.half - k - (kLanes<T> - 1);
+      const auto pair =
+          Work::of(load<Vector<T>>(call.in, k), reversed(load<Vector<T>>(call.in, mirrored)),
+                   load<Vector<T>>(call.roots, k));
+      store(call.out, k, pair.element);
+      store(call.out, mirrored, reversed(pair.mirrored));
+    }
+  }
+  for (; 2 * k <= call.half; ++k) {
+    const std::int64_t at = k * call.width, mirrored = (call.half - k) * call.width;
     const Complex<T> root = load<T>(call.roots, k);
-    const std::int64_t from = k % call.half, mirrored = (call.half - k) % call.half;
     across<T>(call.width, [&]<class V>(std::int64_t b) {
-      const auto x = load<V>(call.in, from * call.width + b);
-      const auto y = load<V>(call.in, mirrored * call.width + b);
-      const Complex<V> even{(x.real + y.real) * T(0.5), (x.imag - y.imag) * T(0.5)};
-      const Complex<V> odd{(x.imag + y.imag) * T(0.5), (y.real - x.real) * T(0.5)};
-      const Complex<V> turned = product(odd, root);
-      store(call.out, k * call.width + b,
-            Complex<V>{even.real + turned.real, even.imag + turned.imag});
+      const auto pair = Work::of(load<V>(call.in, at + b), load<V>(call.in, mirrored + b), root);
+      store(call.out, mirrored + b, pair.mirrored);
+      store(call.out, at + b, pair.element);
     });
   }
 }
 
 template <class T>
+void split(const RealPass<T>& call) noexcept {
+  convert_pairs<Split>(call);
+  const Complex<T> root = load<T>(call.roots, 0);
+  across<T>(call.width, [&]<class V>(std::int64_t b) {
+    const auto first = load<V>(call.in, b);
+    const auto pair = Split::of(first, first, root);
+    store(call.out, b, pair.element);
+    store(call.out, call.half * call.width + b, pair.mirrored);
+  });
+}
+
+template <class T>
 void join(const RealPass<T>& call) noexcept {
-  for (std::int64_t k = 0; k < call.half; ++k) {
-    const Complex<T> root = load<T>(call.roots, k);
-    const Complex<T> inverse{root.real, -root.imag};
-    across<T>(call.width, [&]<class V>(std::int64_t b) {
-      const auto x = load<V>(call.in, k * call.width + b);
-      const auto y = load<V>(call.in, (call.half - k) * call.width + b);
-      const Complex<V> even{x.real + y.real, x.imag - y.imag};
-      const Complex<V> turned = product(Complex<V>{x.real - y.real, x.imag + y.imag}, inverse);
-      store(call.out, k * call.width + b,
-            Complex<V>{even.real - turned.imag, even.imag + turned.real});
-    });
-  }
+  convert_pairs<Join>(call);
+  const Complex<T> root = load<T>(call.roots, 0);
+  across<T>(call.width, [&]<class V>(std::int64_t b) {
+    const auto last = load<V>(call.in, call.half * call.width + b);
+    store(call.out, b, Join::of(load<V>(call.in, b), last, root).element);
+  });
 }
 
 template <class T>
