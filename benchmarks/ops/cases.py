@@ -50,8 +50,9 @@ class Case:
 
     @property
     def title(self) -> str:
+        order = math.isqrt(self.size)
         sizes = {SMALL: "16", CACHE: "32 Ki", LARGE: "2 Mi"}
-        size = sizes.get(self.size) or f"{math.isqrt(self.size)} x {math.isqrt(self.size)}"
+        size = f"{order} x {order}" if "@" in self.ours else sizes.get(self.size, str(self.size))
         return f"{self.ours.replace('l.', '')} {self.dtype} {size}"
 
 
@@ -62,6 +63,7 @@ def cases() -> Iterator[Case]:
     yield from _mathematical()
     yield from _rearranging()
     yield from _products()
+    yield from _transforms()
     for code in STRICT:
         name = code.partition("(")[0]
         yield Case(f"C10 {name}", f"l.{code}", SMALL, S, None, torch=None, strict="")
@@ -134,3 +136,11 @@ def _products() -> Iterator[Case]:
         yield Case(f"C12 matvec {dtype}", "a @ b[0]", 512**2, P, None, dtype, torch=None)
         yield Case(f"C12 vecmat {dtype}", "b[0] @ a", 512**2, P, None, dtype, torch=None)
         yield Case(f"C12 vecdot {dtype}", "l.vecdot(x, y)", CACHE, P, None, dtype, torch=None)
+
+
+def _transforms() -> Iterator[Case]:
+    """Judged by NumPy, at twice its time."""
+    for size in (64, 1024, 64 << 10, 1 << 20, 1009, 10007):
+        for dtype in ("complex64", "complex128"):
+            yield Case(f"C13 fft {dtype} {size}", "l.fft.fft(x)", size, P, 2.0, dtype, torch=None)
+        yield Case(f"C13 rfft {size}", "l.fft.rfft(x)", size, P, 2.0, "float64", torch=None)

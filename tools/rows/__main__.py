@@ -23,6 +23,7 @@ def main(arguments: list[str]) -> int:
         sys.exit(__doc__)
     found = rows()
     files = {stubs.STUB: stubs.text(found), page.PAGE: page.text(found)}
+    files |= stubs.extension_texts(found)
     if not arguments:
         for path, text in files.items():
             path.write_text(text, encoding="utf-8")

@@ -24,8 +24,8 @@ def text(rows: Iterable[Row]) -> str:
     for row in rows:
         categories.setdefault(row.category, []).append(row)
     out = HEAD.format(count=sum(map(len, categories.values())))
-    for category in sorted(categories):
-        out += f"\n## {category.capitalize()} functions\n\n"
+    for category in sorted(categories, key=str.lower):
+        out += f"\n## {category[0].upper()}{category[1:]} functions\n\n"
         out += "| function | since | |\n| --- | --- | --- |\n"
         for row in categories[category]:
             out += (

@@ -10,12 +10,27 @@ from pathlib import Path
 
 from rows import Row
 
-STUB = Path(__file__).parents[2] / "src/refarray/_native.pyi"
+PACKAGE = Path(__file__).parents[2] / "src/refarray"
+STUB = PACKAGE / "_native.pyi"
 BEGIN = (
     "# Functions of the array API standard, written by tools/rows from their rows; do not edit.\n"
 )
 END = "\n# Other functions.\n"
 WIDTH = 100
+#: The private names of the main stub file that others import.
+ALIASES = ("_Axes", "_DeviceLike", "_DTypeLike")
+EXTENSION_HEAD = """\
+# Written by tools/rows from the rows of the functions; do not edit.
+
+from collections.abc import Sequence
+from typing import {kinds}
+
+from refarray._native import {names}
+
+__all__ = [
+{all}]
+
+"""
 
 #: Where the default is None, "| None" is added; where it is a bool, the type is bool.
 TYPES = {
@@ -26,17 +41,19 @@ TYPES = {
     **dict.fromkeys(("start", "stop", "step", "correction"), "float"),
     **dict.fromkeys(("dtype", "to"), "_DTypeLike"),
     **dict.fromkeys(("shape", "shapes"), "_Shape"),
+    **dict.fromkeys(("s", "axes"), "Sequence[SupportsIndex]"),
     "api_version": "str",
     "arrays": "tuple[Array, ...] | list[Array]",
     "arrays_and_dtypes": "Array | _DTypeLike | complex",
-    "axes": "Sequence[SupportsIndex]",
     "copy": "builtins.bool",
+    "d": "float",
     "device": "_DeviceLike",
     "fill_value": "_Number",
     "from_": "Array | _DTypeLike",
     "indexing": 'Literal["xy", "ij"]',
     "kind": "_DTypeLike | tuple[_DTypeLike, ...]",
     "max_version": "_Version",
+    "norm": 'Literal["backward", "ortho", "forward"]',
     "obj": "_ArrayLike",
     "repeats": "SupportsIndex | Array",
     "side": 'Literal["left", "right"]',
@@ -50,6 +67,7 @@ PRODUCTS = ("matmul", "tensordot", "vecdot")
 OF_FUNCTION = {
     **{(name, "axis"): "_Axes" for name in SEVERAL_AXES},
     ("broadcast_arrays", "arrays"): "Array",
+    **{(name, "axes"): "_Axes" for name in ("fftshift", "ifftshift")},
     ("concat", "axis"): "SupportsIndex | None",
     ("from_dlpack", "x"): "SupportsDLPack",
     ("linspace", "start"): "complex",
@@ -116,7 +134,31 @@ def stub(row: Row) -> str:
 
 
 def text(rows: Iterable[Row]) -> str:
-    """The stub file with a new section of the rows."""
+    """The stub file with a new section of the rows of the main namespace."""
     before, _, rest = STUB.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
-    return before + BEGIN + "".join(stub(row) for row in rows if row.is_native) + END + after
+    made = "".join(stub(row) for row in rows if row.is_native and not row.module)
+    return before + BEGIN + made + END + after
+
+
+def extension_texts(rows: Iterable[Row]) -> dict[Path, str]:
+    """The stub files of the extensions."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.module:
+            found.setdefault(row.module, []).append(row)
+    return {PACKAGE / f"{name}.pyi": extension_text(each) for name, each in found.items()}
+
+
+def extension_text(rows: list[Row]) -> str:
+    body = "".join(stub(row) for row in rows)
+    names = "".join(f'    "{row.name}",\n' for row in rows)
+    imported = [name for name in ALIASES if name in body]
+    return (
+        EXTENSION_HEAD.format(
+            kinds=", ".join(name for name in ("Literal", "SupportsIndex") if name in body),
+            names=", ".join(["Array", *imported]),
+            all=names,
+        )
+        + body
+    )

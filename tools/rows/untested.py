@@ -23,7 +23,7 @@ def modelled() -> list[str]:
 
 def untested(rows: Iterable[Row], models: Collection[str]) -> Iterator[str]:
     """What is wrong: rows without a model, and models without a row."""
-    names = {row.name for row in rows}
+    names = {row.full_name for row in rows}
     for name in sorted(names - set(models)):
         yield f"{name}() has a row, but no model in tests/array_api/properties/models"
     for name in sorted(set(models) - names):
