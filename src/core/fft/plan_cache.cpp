@@ -76,13 +76,13 @@ FourierTables<T>::FourierTables(std::int64_t n, bool is_real)
 
 template <class T>
 std::shared_ptr<const FourierTables<T>> fourier_tables(std::int64_t n, bool is_real) {
-  try {
+  try {  // boundary: std::bad_alloc becomes the core's error
     if (auto found = cache<T>().find(n, is_real)) return found;
     auto made = std::make_shared<const FourierTables<T>>(n, is_real);
     const std::size_t nbytes = made->plan.nbytes() + made->roots.real.size() * 2 * sizeof(T);
     cache<T>().add({n, is_real, made, nbytes});
     return made;
-  } catch (const std::bad_alloc&) {  // boundary: the core's error for it
+  } catch (const std::bad_alloc&) {  // boundary: as above
     fail(Fault::kMemory, "no memory for the factors of a Fourier transform of ", n, " elements");
   }
 }
