@@ -13,7 +13,7 @@ import adversary
 import refarray
 from refarray import _native, _partners
 
-from . import arrays, computations, devices, exchange
+from . import arrays, computations, devices, exchange, fourier
 from .devices import NEEDS_DRIVER
 from .recipe import RECIPES, Recipe, capsule, recipe
 
@@ -25,6 +25,7 @@ __all__ = [
     "computations",
     "devices",
     "exchange",
+    "fourier",
     "public_calls",
 ]
 
@@ -109,6 +110,7 @@ def public_calls() -> set[str]:
                 out |= {f"{name}.{member}" for member in vars(value) if member not in NOT_CALLABLE}
         elif callable(value):
             out.add(name)
+    out |= {f"fft.{name}" for name in refarray.fft.__all__}
     return out
 
 
