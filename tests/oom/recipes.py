@@ -73,6 +73,9 @@ recipe("doctor", diagnose, python=True)
 
 recipe("_native._noop", _native._noop)
 recipe("_native._find_on_type", _native._find_on_type, lambda: (bool, "__dlpack__"))
+recipe("_native._extension_functions", lambda _: _native._extension_functions("fft"))
+recipe("_native._extension_functions", lambda _: _native._extension_functions("none"), label="bad",
+       raises=(ValueError,))  # fmt: skip
 recipe("_native._use_isa", lambda _: _native._use_isa(refarray.build_info()["isa"]), python=True)
 recipe("_native._use_isa", lambda _: _native._use_isa("z80"), label="bad", raises=(ValueError,))
 recipe("_native._copy_into", lambda x: _native._copy_into(refarray.empty((2, 3)), x))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
+import random
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -16,6 +18,8 @@ from oracles.nested import Nested, indices, made
 
 BITS = 160
 ONE = 1 << BITS
+WIDTH = 4 * BITS
+HALF = 1 << (WIDTH - 1)
 #: A complex number: its parts in units of 2**-BITS.
 Pair = tuple[int, int]
 ZERO: Pair = (0, 0)
@@ -77,19 +81,32 @@ def resized(line: Sequence[Pair], n: int) -> list[Pair]:
     return [*line[:n], *[ZERO] * (n - len(line))]
 
 
+@functools.cache
+def packed_roots(n: int) -> list[int]:
+    """The roots, with both parts in one integer, so that one product multiplies both."""
+    return [a + (b << WIDTH) for a, b in roots(n)]
+
+
+def unpacked(number: int) -> Pair:
+    low = (number + HALF) % (2 * HALF) - HALF
+    return low, (number - low) >> WIDTH
+
+
 def direct(line: Sequence[Pair], sign: int) -> list[Pair]:
     """The sums of the elements times the powers of a root, without a factor."""
     n = len(line)
-    root = roots(n)
+    root = packed_roots(n)
+    every = functools.reduce(operator.or_, (a | b for a, b in line), 0)
+    zeros = (every & -every).bit_length() - 1 if every else 0  # small factors are fast
+    reals, imags = ([part >> zeros for part in parts] for parts in zip(*line, strict=True))
     out = []
     for j in range(n):
-        real = imag = 0
-        for k, (a, b) in enumerate(line):
-            c, s = root[sign * j * k % n]
-            real += a * c - b * s
-            imag += a * s + b * c
-        out.append((real >> BITS, imag >> BITS))
-    return out
+        row = [root[k % n] for k in range(0, j * n, j)] if j else root[:1] * n
+        real, cross = unpacked(sum(map(operator.mul, reals, row)))
+        turned, imag = unpacked(sum(map(operator.mul, imags, row)))
+        pair = (real - imag, cross + turned)
+        out.append((pair[0] << zeros >> BITS, pair[1] << zeros >> BITS))
+    return out if sign > 0 else [out[-j % n] for j in range(n)]
 
 
 def whole(half: Sequence[Pair], n: int) -> list[Pair]:
@@ -119,8 +136,7 @@ def line_transformed(name: str, line: Sequence[Pair], n: int, norm: str) -> list
     out = direct(given, -1 if name in FORWARD else 1)
     if name in FROM_REAL:
         out = out[: n // 2 + 1]
-    by = factor(name, norm, n)
-    return [(a * by >> BITS, b * by >> BITS) for a, b in out]
+    return scaled(out, factor(name, norm, n))
 
 
 def along(x: Nested, axis: int, length: int, work: Callable[[list[Any]], list[Any]]) -> Nested:
@@ -189,3 +205,51 @@ def assert_close(out: Any, wanted: Nested, dtype: str, n: int, factors: int = 0)
 def is_scaled(name: str, norm: str) -> bool:
     """Whether the sums are multiplied by a factor other than 1."""
     return factor(name, norm, 2) != ONE
+
+
+# --- Samples of single sequences, whose transforms follow from one sum.
+
+
+def sample(n: int, seed: int) -> list[complex]:
+    """Multiples of 2**-20 in [-1, 1]: every dtype holds them and half of the sums of two."""
+    rng = random.Random(f"{n} {seed}")
+    return [complex(*(rng.randint(-(2**20), 2**20) / 2**20 for _ in range(2))) for _ in range(n)]
+
+
+def fine_sample(n: int, seed: int) -> list[complex]:
+    """Numbers with as many bits as float64 has."""
+    rng = random.Random(f"fine {n} {seed}")
+    return [complex(rng.gauss(0, 1), rng.gauss(0, 1)) for _ in range(n)]
+
+
+@functools.cache
+def known(n: int, seed: int) -> tuple[list[complex], list[Pair]]:
+    """A sample, and its sums with the forward sign."""
+    values = sample(n, seed)
+    return values, direct([fixed(each) for each in values], -1)
+
+
+def case(name: str, n: int, seed: int = 0) -> tuple[list[complex], list[Pair]]:
+    """n elements, or n // 2 + 1 of a Hermitian sequence, and the sums without a factor."""
+    values, sums = known(n, seed)
+    if name not in FORWARD:  # the other sign
+        sums = [sums[-j % n] for j in range(n)]
+    if name in TO_REAL:
+        values = [(values[k] + values[-k % n].conjugate()) / 2 for k in range(n // 2 + 1)]
+        return values, [(a, 0) for a, _ in sums]
+    if name in FROM_REAL:
+        mirrored = [sums[-j % n] for j in range(n // 2 + 1)]
+        pairs_ = zip(sums, mirrored, strict=False)
+        return [complex(each.real) for each in values], [
+            ((a + c) >> 1, (b - d) >> 1) for (a, b), (c, d) in pairs_
+        ]
+    return values, sums
+
+
+def scaled(line: Iterable[Pair], by: int) -> list[Pair]:
+    return [(a * by >> BITS, b * by >> BITS) for a, b in line]
+
+
+def as_argument(name: str, values: Sequence[complex]) -> list[Any]:
+    """The values as Python numbers of the kind that the function takes."""
+    return [each.real for each in values] if name in FROM_REAL else list(values)
