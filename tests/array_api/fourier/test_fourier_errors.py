@@ -66,9 +66,7 @@ def test_other_dtypes_are_refused(name: str, dtype: str) -> None:
 @pytest.mark.parametrize("norm", ["", "none", "Backward", "forwards", "ortho ", "backward\0", "é"])
 @names
 def test_unknown_norms_are_refused(name: str, norm: str) -> None:
-    with pytest.raises(
-        ValueError, match=rf"{name}\(\): norm is .*'backward', 'ortho' or 'forward'"
-    ):
+    with pytest.raises(ValueError, match=rf"{name}\(\): norm is .*'backward', 'ortho'"):
         getattr(xp.fft, name)(argument(name), norm=norm)
 
 
@@ -133,7 +131,7 @@ def test_wrong_types_of_numbers_are_refused(name: str, parameter: str) -> None:
         assert parameter in text or "array" in text
     with pytest.raises(KeyError, match="on purpose"):
         function(x, **{parameter: Fails()})
-    for number in (2**63, 2**64, -(2**63) - 1, 2**200):
+    for number in (2**63, 2**64, -(2**63) - 1, 2**100):
         with pytest.raises((OverflowError, IndexError)) as caught:
             function(x, **{parameter: number})
         assert str(number) in str(caught.value) and parameter in str(caught.value)

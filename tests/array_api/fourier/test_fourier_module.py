@@ -113,7 +113,8 @@ def test_documentation_of_functions(name: str) -> None:
     function = getattr(xp.fft, name)
     doc = inspect.getdoc(function) or ""
     assert doc.endswith("Array API standard, Fourier transform functions, since 2022.12.")
-    assert all(parameter in doc for parameter in inspect.signature(function).parameters)
+    parameters = set(inspect.signature(function).parameters) - {"device"}
+    assert all(f"\n{parameter}: " in doc for parameter in parameters)
     text = pydoc.plain(pydoc.render_doc(function))
     assert f"{name}{SIGNATURES[name]}" in text and doc.split("\n", 1)[0] in text
 
