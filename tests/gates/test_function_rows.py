@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from oracles.direct_sums import NAMES
 from oracles.functions import BINARY, UNARY
 
 import refarray
@@ -23,7 +24,9 @@ TABLE = ROOT / "tests/package/array_api_signatures.toml"
 STANDARD = tomllib.loads(TABLE.read_text(encoding="utf-8"))["functions"]
 #: Functions that are younger than version 2021.12.
 LATER = {
-    "2022.12": "conj imag isdtype real take",
+    "2022.12": "conj fft.fft fft.fftfreq fft.fftn fft.fftshift fft.hfft fft.ifft fft.ifftn"
+    " fft.ifftshift fft.ihfft fft.irfft fft.irfftn fft.rfft fft.rfftfreq fft.rfftn imag isdtype"
+    " real take",
     "2023.12": "__array_namespace_info__ clip copysign cumulative_sum hypot maximum minimum"
     " moveaxis repeat searchsorted signbit tile unstack",
     "2024.12": "count_nonzero cumulative_prod diff nextafter reciprocal take_along_axis",
@@ -34,6 +37,7 @@ CATEGORIES = {
     " ones ones_like tril triu zeros zeros_like",
     "data type": "astype can_cast finfo iinfo isdtype result_type",
     "elementwise": " ".join((*UNARY, *BINARY, "clip")),
+    "Fourier transform": " ".join(f"fft.{name}" for name in NAMES),
     "indexing": "take take_along_axis",
     "linear algebra": "matmul matrix_transpose tensordot vecdot",
     "inspection": "__array_namespace_info__",
@@ -62,11 +66,11 @@ def tool(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
 
 def test_rows_are_the_standards_functions(tool: dict[str, ModuleType]) -> None:
     rows = tool["rows"].rows()
-    assert {row.name for row in rows} == set(STANDARD)
+    assert {row.full_name for row in rows} == set(STANDARD)
     later = {name: since for since, names in LATER.items() for name in names.split()}
-    assert {row.name: row.since for row in rows if row.since != "2021.12"} == later
+    assert {row.full_name: row.since for row in rows if row.since != "2021.12"} == later
     categories = {name: each for each, names in CATEGORIES.items() for name in names.split()}
-    assert {row.name: row.category for row in rows} == categories
+    assert {row.full_name: row.category for row in rows} == categories
 
 
 def test_stubs_and_page_are_up_to_date_and_every_row_has_a_model() -> None:
@@ -87,7 +91,7 @@ def invented(tool: dict[str, ModuleType], parameters: str = "x, /, *, axis=None"
         "The invented number. It has a second sentence.\n\nA paragraph.\n\n"
         "Array API standard, set functions, since 2025.12."
     )
-    return tool["rows"].row_of("invent", function)._replace(is_native=True)
+    return tool["rows"].row_of("", "invent", function)._replace(is_native=True)
 
 
 def test_a_row_without_a_model_is_an_error(tool: dict[str, ModuleType]) -> None:
@@ -117,5 +121,5 @@ def test_what_is_made_of_a_row(tool: dict[str, ModuleType]) -> None:
 
 def test_functions_of_refarray_alone_have_no_row(tool: dict[str, ModuleType]) -> None:
     own = {"copy", "to_device", "from_buffer", "to_capsule", "set_copy_threads"}
-    assert all(tool["rows"].row_of(name, getattr(refarray, name)) is None for name in own)
+    assert all(tool["rows"].row_of("", name, getattr(refarray, name)) is None for name in own)
     assert inspect.isbuiltin(refarray.copy)

@@ -13,7 +13,7 @@ import adversary
 import refarray
 from refarray import _native, _partners
 
-from . import arrays, computations, devices, exchange
+from . import arrays, computations, devices, exchange, fourier
 from .devices import NEEDS_DRIVER
 from .recipe import RECIPES, Recipe, capsule, recipe
 
@@ -25,6 +25,7 @@ __all__ = [
     "computations",
     "devices",
     "exchange",
+    "fourier",
     "public_calls",
 ]
 
@@ -72,6 +73,9 @@ recipe("doctor", diagnose, python=True)
 
 recipe("_native._noop", _native._noop)
 recipe("_native._find_on_type", _native._find_on_type, lambda: (bool, "__dlpack__"))
+recipe("_native._extension_functions", lambda _: _native._extension_functions("fft"))
+recipe("_native._extension_functions", lambda _: _native._extension_functions("none"), label="bad",
+       raises=(ValueError,))  # fmt: skip
 recipe("_native._use_isa", lambda _: _native._use_isa(refarray.build_info()["isa"]), python=True)
 recipe("_native._use_isa", lambda _: _native._use_isa("z80"), label="bad", raises=(ValueError,))
 recipe("_native._copy_into", lambda x: _native._copy_into(refarray.empty((2, 3)), x))
@@ -109,6 +113,7 @@ def public_calls() -> set[str]:
                 out |= {f"{name}.{member}" for member in vars(value) if member not in NOT_CALLABLE}
         elif callable(value):
             out.add(name)
+    out |= {f"fft.{name}" for name in refarray.fft.__all__}
     return out
 
 

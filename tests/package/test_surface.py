@@ -53,10 +53,17 @@ OWN_METHODS = [
 ]
 OWN_ATTRIBUTES = ("itemsize", "nbytes", "readonly", "strides", "__array_interface__")
 
+EXTENSIONS = ("fft",)
 PUBLIC = [(name, getattr(refarray, name)) for name in refarray.__all__]
 TYPES = [(name, value) for name, value in PUBLIC if isinstance(value, type)]
 FUNCTIONS = [
     (name, value) for name, value in PUBLIC if callable(value) and not isinstance(value, type)
+]
+OF_EXTENSIONS = [
+    (f"{extension}.{name}", getattr(module, name))
+    for extension in EXTENSIONS
+    for module in [getattr(refarray, extension)]
+    for name in module.__all__
 ]
 
 
@@ -146,13 +153,18 @@ def test_device_types_match_dlpack() -> None:
 # --- docstrings and signatures
 
 
-@pytest.mark.parametrize(("name", "value"), FUNCTIONS, ids=[name for name, _ in FUNCTIONS])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [*FUNCTIONS, *OF_EXTENSIONS],
+    ids=[name for name, _ in (*FUNCTIONS, *OF_EXTENSIONS)],
+)
 def test_every_function_has_a_docstring_and_a_signature(name: str, value: Any) -> None:
     doc = inspect.getdoc(value)
     assert doc
     assert len(doc) > 40
-    assert not doc.startswith(f"{name}(")  # the signature is not repeated
-    assert value.__name__ == name
+    plain = name.rpartition(".")[2]
+    assert not doc.startswith(f"{plain}(")  # the signature is not repeated
+    assert value.__name__ == plain
     inspect.signature(value)
     if name in STANDARD:
         check_signature(value, STANDARD[name])
@@ -224,8 +236,20 @@ def test_array_type_cannot_be_called() -> None:
 
 
 def test_the_namespace_has_all_names_of_the_standard() -> None:
-    assert set(STANDARD) <= set(dir(refarray))
+    assert {name for name in STANDARD if "." not in name} <= set(dir(refarray))
     assert refarray.zeros(1).__array_namespace__() is refarray
+
+
+@pytest.mark.parametrize("name", EXTENSIONS)
+def test_an_extension_has_the_functions_of_the_standard(name: str) -> None:
+    module = getattr(refarray, name)
+    names = {each.partition(".")[2] for each in STANDARD if each.startswith(f"{name}.")}
+    assert set(module.__all__) == names
+    assert len(module.__all__) == len(names)
+    public = {each for each in vars(module) if not each.startswith(("_", "@"))}
+    assert public == names
+    assert module.__name__ == f"refarray.{name}" and inspect.getdoc(module)
+    assert all(getattr(module, each).__module__ == "refarray.fft" for each in names)
 
 
 # --- imported modules
@@ -259,7 +283,7 @@ def test_exchange_loads_no_other_modules() -> None:
 
 @pytest.mark.not_sanitized("isolated mode ignores PYTHONMALLOC, and LSan reports arenas as leaks")
 @pytest.mark.parametrize(
-    "name", ["finfo", "from_numpy", "inspect", "doctor", "DLDeviceType", "printoptions"]
+    "name", ["fft", "finfo", "from_numpy", "inspect", "doctor", "DLDeviceType", "printoptions"]
 )
 def test_lazy_name_is_loaded_on_first_use(name: str) -> None:
     code = (

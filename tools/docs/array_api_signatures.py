@@ -15,8 +15,10 @@ from pathlib import Path
 
 VERSION = "2025.12"
 TABLE = Path(__file__).parents[2] / "tests/package/array_api_signatures.toml"
-NOT_LISTED = {"data_types", "fft", "linalg"}
-"""Stub files without functions or constants of the main namespace."""
+NOT_LISTED = {"data_types", "linalg"}
+"""Stub files without functions or constants of the namespaces that the package has."""
+EXTENSIONS = {"fft"}
+"""Stub files of extensions: their functions are listed as "fft.ifft"."""
 INFO_METHODS = ("capabilities", "default_device", "default_dtypes", "devices", "dtypes")
 """Methods of the result of __array_namespace_info__(), which the stubs show as functions."""
 
@@ -60,6 +62,11 @@ def array_members(module: ast.Module) -> tuple[dict[str, str], list[str]]:
     return {name: text for name, text in methods.items() if name != "__init__"}, attributes
 
 
+def key(name: str) -> str:
+    """A key of the table: a name with a dot is quoted."""
+    return f'"{name}"' if "." in name else name
+
+
 def table(stubs: Path) -> str:
     """The file's text."""
     names: dict[str, str] = {}
@@ -73,7 +80,9 @@ def table(stubs: Path) -> str:
             lists["constants"] = public(module)
         elif path.stem not in NOT_LISTED:
             listed = public(module)
-            names |= {f.name: signature(f) for f in functions(module.body) if f.name in listed}
+            prefix = f"{path.stem}." if path.stem in EXTENSIONS else ""
+            found = (f for f in functions(module.body) if f.name in listed)
+            names |= {prefix + f.name: signature(f) for f in found}
     for method in INFO_METHODS:
         del names[method]
     lines = [
@@ -82,7 +91,11 @@ def table(stubs: Path) -> str:
         *(f"{name} = {sorted(entries)}".replace("'", '"') for name, entries in lists.items()),
     ]
     for title, entries in (("functions", names), ("methods", methods)):
-        lines += ["", f"[{title}]", *(f'{name} = "{entries[name]}"' for name in sorted(entries))]
+        lines += [
+            "",
+            f"[{title}]",
+            *(f'{key(name)} = "{entries[name]}"' for name in sorted(entries)),
+        ]
     return "\n".join(lines) + "\n"
 
 

@@ -1,181 +1,151 @@
-"""Models of the extension fft: transforms by exact sums, frequencies, and shifts."""
+"""Models of the extension fft: direct sums, frequencies as fractions, and shifted indices."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import random
 from fractions import Fraction
 from typing import Any
 
 from hypothesis import strategies as st
-from oracles import fourier
-from oracles.checks import assert_dtype, flat
-from oracles.nested import Nested, Shape, made
+from oracles import direct_sums
+from oracles.formats import COMPLEX, FLOATS, REAL_FLOATS
+from oracles.nested import Nested, made, normalized
 
-import refarray
-from properties.arrays import Draw, array
+from properties.arrays import Draw, Element, array, shapes
 from properties.models.registry import Call, Near, Result, models
 
-xp: Any = refarray
-lengths = st.sampled_from((1, 2, 3, 4, 5, 6, 8, 9, 11, 13, 16, 20))
-norms = st.sampled_from(("backward", "ortho", "forward"))
-INVERSE = ("ifft", "ifftn", "irfft", "irfftn", "ihfft")
-COMPLEX = {"float32": "complex64", "float64": "complex128"}
-REAL = {name: real for real, name in COMPLEX.items()}
+extents = st.sampled_from((1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 16))
+names = st.sampled_from(direct_sums.NORMS)
 
 
-def number(is_complex: bool) -> Callable[[Any], Any]:
-    """A random number of which exact transforms are known."""
-
-    def draw(source: Any) -> Any:
-        parts = [source.randint(-(2**12), 2**12) / 2**8 for _ in range(2)]
-        return complex(*parts) if is_complex else parts[0]
-
-    return draw
+def dotted(*each: str) -> tuple[str, ...]:
+    return tuple(f"fft.{name}" for name in each)
 
 
-def line(x: Nested, index: Shape, axis: int) -> list[complex]:
-    return [x.at((*index[:axis], k, *index[axis + 1 :])) for k in range(x.shape[axis])]
+def amplitude(dtype: str) -> Element:
+    """Numbers that every dtype holds, zeros among them."""
+
+    def part(rng: random.Random) -> float:
+        return rng.choice((0.0, 1.0, -0.5, rng.randint(-(2**20), 2**20) / 2**19))
+
+    if dtype in COMPLEX:
+        return lambda rng: complex(part(rng), part(rng))
+    return part
 
 
-def exact_line(name: str, x: list[complex], n: int) -> list[fourier.Exact]:
-    if name == "fft":
-        return fourier.dft(x, n)
-    if name == "ifft":
-        return fourier.dft(x, n, 1)
-    if name == "rfft":
-        return fourier.dft(x, n)[: n // 2 + 1]
-    if name == "ihfft":
-        return fourier.dft(x, n, 1)[: n // 2 + 1]
-    return fourier.dft(fourier.hermitian(x, n), n, 1 if name == "irfft" else -1)
+def keywords_of(draw: Draw, **given: Any) -> dict[str, Any]:
+    """The keywords, without some that have the default value."""
+    defaults: dict[str, Any] = {"norm": "backward", "axis": -1, "n": None, "s": None, "axes": None}
+    return {
+        name: value
+        for name, value in given.items()
+        if value != defaults[name] or draw(st.booleans())
+    }
 
 
-def factor(norm: str, name: str, n: int) -> float:
-    if norm == "ortho":
-        return 1 / math.sqrt(n)
-    return 1 / n if (norm == "backward") == (name in INVERSE) else 1.0
+def extent_and_default(draw: Draw, name: str, extent: int) -> tuple[int | None, int]:
+    """The argument n, and the number that it stands for."""
+    default = direct_sums.default_extent(name, extent)
+    if default >= 1 and draw(st.booleans()):
+        return None, default
+    n = draw(extents)
+    return n, n
 
 
-def close(wanted: Nested, dtype: str, n: int) -> Callable[[Any], None]:
-    """A check by the error of all elements together."""
-    epsilon = fourier.EPSILON[dtype]
-
-    def check(out: Any) -> None:
-        assert_dtype(out, dtype)
-        assert out.shape == wanted.shape
-        got = [complex(v) for v in flat(out)] if out.size else []
-        size = math.sqrt(sum(abs(v) ** 2 for v in wanted.values))
-        error = math.sqrt(sum(abs(a - b) ** 2 for a, b in zip(got, wanted.values, strict=True)))
-        assert error <= 4 * epsilon * max(1.0, math.log2(n)) * size, (got, wanted.values)
-
-    return check
-
-
-@models("fft.fft", "fft.ifft", "fft.rfft", "fft.irfft", "fft.hfft", "fft.ihfft")
-def along_axis(name: str, draw: Draw) -> Call:
-    name = name.removeprefix("fft.")
-    takes_real = name in ("rfft", "ihfft")
-    dtype = draw(st.sampled_from(tuple(COMPLEX if takes_real else REAL)))
-    shape = tuple(draw(st.lists(st.integers(1, 4), min_size=1, max_size=3)))
-    axis = draw(st.integers(0, len(shape) - 1))
-    extent = draw(lengths) + (name in ("irfft", "hfft"))
-    shape = (*shape[:axis], extent, *shape[axis + 1 :])
-    x = array(draw, dtype, shape, number(not takes_real))
-    gives_real = name in ("irfft", "hfft")
-    keywords: dict[str, Any] = {"axis": draw(st.sampled_from((axis, axis - len(shape))))}
-    n = 2 * (extent - 1) if gives_real else extent
+@models(*dotted(*direct_sums.ONE_AXIS))
+def one_axis(full_name: str, draw: Draw) -> Call:
+    name = full_name.partition(".")[2]
+    dtype = draw(st.sampled_from(direct_sums.dtypes(name)))
+    shape = list(draw(shapes.filter(lambda each: 1 <= len(each) <= 3)))
+    axis = draw(st.integers(-len(shape), len(shape) - 1))
     if draw(st.booleans()):
-        n = keywords["n"] = draw(lengths)
-    norm = keywords["norm"] = draw(norms)
-    length = n // 2 + 1 if takes_real else n
-    lines: dict[Shape, list[complex]] = {}
-
-    def at(index: Shape) -> Any:
-        key = (*index[:axis], 0, *index[axis + 1 :])
-        if key not in lines:
-            exact = exact_line(name, line(x.model, key, axis), n)
-            lines[key] = fourier.scaled(exact, factor(norm, name, n))
-        return lines[key][index[axis]]
-
-    wanted = made((*shape[:axis], length, *shape[axis + 1 :]), at)
-    result = REAL[dtype] if gives_real else COMPLEX.get(dtype, dtype)
-    return Call((x.array,), close(wanted, result, n), keywords)
+        shape[axis] = draw(extents)
+    x = array(draw, dtype, tuple(shape), amplitude(dtype))
+    given, n = extent_and_default(draw, name, shape[axis])
+    norm = draw(names)
+    wanted = direct_sums.transformed(name, direct_sums.pairs(x.model), n, axis, norm)
+    out = direct_sums.result_dtype(name, dtype)
+    factors = int(direct_sums.is_scaled(name, norm))
+    return Call(
+        (x.array,),
+        lambda y: direct_sums.assert_close(y, wanted, out, n, factors),
+        keywords_of(draw, n=given, axis=axis, norm=norm),
+    )
 
 
-@models("fft.fftn", "fft.ifftn", "fft.rfftn", "fft.irfftn")
-def over_axes(name: str, draw: Draw) -> Call:
-    """The same transforms along one axis after the other."""
-    name = name.removeprefix("fft.")
-    takes_real = name == "rfftn"
-    dtype = draw(st.sampled_from(tuple(COMPLEX if takes_real else REAL)))
-    shape = tuple(draw(st.lists(st.sampled_from((2, 3, 4, 6)), min_size=1, max_size=3)))
-    x = array(draw, dtype, shape, number(not takes_real))
-    axes = draw(st.permutations(range(len(shape))))
-    axes = axes[: draw(st.integers(1, len(axes)))]
-    s = [draw(st.sampled_from((-1, 1, 2, 3, 4, 5))) for _ in axes]
-    norm = draw(norms)
-    keywords: dict[str, Any] = {"norm": norm, "axes": tuple(axes)}
-    if draw(st.booleans()):
-        keywords["s"] = tuple(s)
-    else:
-        s = [-1] * len(axes)
-
-    def along(function: str, y: Any, i: int) -> Any:
-        length = {} if s[i] == -1 else {"n": s[i]}
-        return getattr(xp.fft, function)(y, axis=axes[i], norm=norm, **length)
-
-    def check(out: Any) -> None:
-        wanted = xp.astype(x.array, REAL.get(dtype, dtype) if takes_real else dtype)
-        last = len(axes) - 1
-        if takes_real:
-            wanted = along("rfft", wanted, last)
-        inner = "fft" if name in ("fftn", "rfftn") else "ifft"
-        for i in range(last if name in ("rfftn", "irfftn") else len(axes)):
-            wanted = along(inner, wanted, i)
-        if name == "irfftn":
-            wanted = along("irfft", wanted, last)
-        assert_dtype(out, str(wanted.dtype))
-        assert out.shape == wanted.shape
-        size = float(xp.max(xp.abs(wanted)))
-        error = float(xp.max(xp.abs(out - wanted)))
-        assert error <= 64 * fourier.EPSILON[dtype] * max(size, 1e-300)
-
-    return Call((x.array,), check, keywords)
+@models(*dotted(*direct_sums.SEVERAL_AXES))
+def several_axes(full_name: str, draw: Draw) -> Call:
+    name = full_name.partition(".")[2]
+    dtype = draw(st.sampled_from(direct_sums.dtypes(name)))
+    shape = draw(shapes.filter(lambda each: 1 <= len(each) <= 3))
+    order = draw(st.permutations(range(len(shape))))
+    least = 0 if name in ("fftn", "ifftn") else 1
+    axes = order[: draw(st.integers(least, len(order)))]
+    if is_all := draw(st.booleans()):
+        axes = list(range(len(shape)))
+    x = array(draw, dtype, shape, amplitude(dtype))
+    defaults = [shape[axis] for axis in axes]
+    if name in direct_sums.TO_REAL:
+        defaults[-1] = 2 * (defaults[-1] - 1)
+    s = [n if n >= 1 and draw(st.booleans()) else draw(extents) for n in defaults]
+    given: Any = [
+        -1 if n == m and draw(st.booleans()) else n for n, m in zip(s, defaults, strict=True)
+    ]
+    if min(defaults, default=1) >= 1 and (is_all or draw(st.booleans())):
+        given, s = None, defaults
+    named: Any = tuple(a - len(shape) if draw(st.booleans()) else a for a in axes)
+    if is_all and given is None:
+        named = None
+    norm = draw(names)
+    wanted = direct_sums.several(name, direct_sums.pairs(x.model), s, axes, norm)
+    out = direct_sums.result_dtype(name, dtype)
+    # Every axis adds its error, and a factor its own.
+    n = math.prod(max(2, each) for each in s)
+    factors = len(s) * direct_sums.is_scaled(name, norm)
+    return Call(
+        (x.array,),
+        lambda y: direct_sums.assert_close(y, wanted, out, n, factors),
+        keywords_of(draw, s=given, axes=named, norm=norm),
+    )
 
 
-@models("fft.fftfreq", "fft.rfftfreq")
-def frequencies(name: str, draw: Draw) -> Call:
-    n, d = draw(st.integers(1, 40)), draw(st.sampled_from((1.0, 0.5, 3.0, -0.1, 1e-3)))
-    dtype = draw(st.sampled_from(("float64", "float32", "float16", "bfloat16")))
-    if name == "fft.fftfreq":
-        steps = [*range((n + 1) // 2), *range(-(n // 2), 0)]
-    else:
-        steps = list(range(n // 2 + 1))
-    exact = [Near(Fraction(k) / (n * Fraction(d)), 1.0) if k else 0.0 for k in steps]
-    if d < 0:
-        exact[0] = (0.0, -0.0)  # type: ignore[call-overload]
-    wanted = Result(Nested(exact, (len(exact),)), dtype)
-    return Call((n,), wanted, {"d": d, "dtype": dtype})
+@models(*dotted(*direct_sums.FREQUENCIES))
+def frequencies(full_name: str, draw: Draw) -> Call:
+    n = draw(st.integers(1, 40))
+    d = draw(st.sampled_from((1.0, 0.5, 0.1, -3.0, 1e-2, 7.0)))
+    dtype = draw(st.sampled_from(REAL_FLOATS))
+    numbers = list(range(n // 2 + 1))
+    if full_name == "fft.fftfreq":
+        numbers = [k if 2 * k < n else k - n for k in range(n)]
+    values: list[Any] = [
+        Near(Fraction(k) / (n * Fraction(d)), 1.5) if k else (0.0, -0.0) for k in numbers
+    ]
+    keywords: dict[str, Any] = {} if d == 1.0 and draw(st.booleans()) else {"d": d}
+    if dtype != "float64" or draw(st.booleans()):
+        keywords["dtype"] = dtype
+    return Call((n,), Result(Nested(values, (len(values),)), dtype), keywords)
 
 
-@models("fft.fftshift", "fft.ifftshift")
-def shifts(name: str, draw: Draw) -> Call:
-    dtype = draw(st.sampled_from(("float16", "float32", "float64", "complex64", "complex128")))
-    x = array(draw, dtype)
+@models(*dotted(*direct_sums.SHIFTS))
+def shifted(full_name: str, draw: Draw) -> Call:
+    x = array(draw, draw(st.sampled_from(FLOATS)))
     ndim = len(x.shape)
-    axes = sorted(draw(st.sets(st.integers(0, ndim - 1)))) if ndim else []
-    sign = 1 if name == "fft.fftshift" else -1
+    axes: Any = None
+    if ndim and draw(st.booleans()):
+        axes = draw(st.integers(-ndim, ndim - 1))
+        if draw(st.booleans()):
+            few = draw(st.permutations(range(ndim)))
+            axes = tuple(few[: draw(st.integers(0, ndim))])
+    moved = normalized(axes, ndim)
+    back = full_name == "fft.ifftshift"
 
-    def source(index: Shape) -> Any:
-        moved = [
-            (i - sign * (extent // 2)) % extent if axis in axes else i
-            for axis, (i, extent) in enumerate(zip(index, x.shape, strict=True))
-        ]
-        return x.model.at(tuple(moved))
+    def source(index: tuple[int, ...]) -> Any:
+        place = list(index)
+        for axis in moved:
+            extent = x.shape[axis]
+            place[axis] = (index[axis] + (extent // 2 if back else -(extent // 2))) % extent
+        return x.model.at(place)
 
-    keywords: dict[str, Any] = {"axes": tuple(axes)}
-    if len(axes) == ndim and draw(st.booleans()):
-        keywords = {"axes": None}
-    elif len(axes) == 1 and draw(st.booleans()):
-        keywords = {"axes": axes[0]}
-    return Call((x.array,), Result(made(x.shape, source), dtype), keywords)
+    keywords = {} if axes is None and draw(st.booleans()) else {"axes": axes}
+    return Call((x.array,), Result(made(x.shape, source), x.dtype), keywords)

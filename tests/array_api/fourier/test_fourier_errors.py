@@ -1,0 +1,243 @@
+"""Arguments that transforms refuse: the exception that is documented, with what was seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from oracles import direct_sums as sums
+from oracles.formats import ALL
+
+import refarray
+
+xp: Any = refarray
+names = pytest.mark.parametrize("name", sums.TRANSFORMS)
+one_axis = pytest.mark.parametrize("name", sums.ONE_AXIS)
+several = pytest.mark.parametrize("name", sums.SEVERAL_AXES)
+HUGE = (2**40, 2**56, 2**57, 2**61, 2**62, 2**63 - 1)
+
+
+def argument(name: str) -> Any:
+    """An array that the function takes."""
+    return xp.ones((2, 3), dtype=sums.dtypes(name)[0])
+
+
+class Fails:
+    """A number whose conversion fails."""
+
+    def __index__(self) -> int:
+        raise KeyError("on purpose")
+
+
+NO_ARRAYS: dict[str, Any] = {
+    "None": None,
+    "int": 1,
+    "float": 1.5,
+    "complex": 2j,
+    "text": "text",
+    "list": [1.0, 2.0],
+    "tuple": (1.0,),
+    "bytes": b"x",
+    "dict": {},
+    "dtype": refarray.float64,
+}
+
+
+@pytest.mark.parametrize("kind", NO_ARRAYS)
+@names
+def test_other_objects_are_refused(name: str, kind: str) -> None:
+    wrong = NO_ARRAYS[kind]
+    with pytest.raises(TypeError, match=rf"{name}\(\).*{type(wrong).__name__}"):
+        getattr(xp.fft, name)(wrong)
+
+
+@pytest.mark.parametrize("dtype", [*ALL, "complex32", "float8_e5m2", "float32x4"])
+@names
+def test_other_dtypes_are_refused(name: str, dtype: str) -> None:
+    """Integers, bool, float16, and real numbers in the place of complex ones."""
+    x = xp.zeros((2, 3), dtype=dtype)
+    if dtype in sums.dtypes(name):
+        getattr(xp.fft, name)(x)
+        return
+    with pytest.raises(TypeError, match=rf"{name}\(\).*{dtype}"):
+        getattr(xp.fft, name)(x)
+
+
+@pytest.mark.parametrize("norm", ["", "none", "Backward", "forwards", "ortho ", "backward\0", "é"])
+@names
+def test_unknown_norms_are_refused(name: str, norm: str) -> None:
+    with pytest.raises(ValueError, match=rf"{name}\(\): norm is .*'backward', 'ortho'"):
+        getattr(xp.fft, name)(argument(name), norm=norm)
+
+
+@pytest.mark.parametrize("kind", ["NoneType", "int", "bytes", "list", "bool"])
+@names
+def test_norms_of_other_types_are_refused(name: str, kind: str) -> None:
+    wrong: dict[str, Any] = {"NoneType": None, "int": 1, "bytes": b"ortho", "list": ["ortho"]}
+    with pytest.raises(TypeError, match=rf"{name}\(\): norm is .*{kind}"):
+        getattr(xp.fft, name)(argument(name), norm=wrong.get(kind, True))
+
+
+@names
+def test_norms_are_compared_by_value(name: str) -> None:
+    class Text(str):
+        __slots__ = ()
+
+    x = argument(name)
+    for norm in sums.NORMS:
+        other = Text(norm)
+        wanted = getattr(xp.fft, name)(x, norm=norm)
+        assert getattr(xp.fft, name)(x, norm=other).tobytes() == wanted.tobytes()
+
+
+@names
+def test_parameters_are_positional_or_keywords_only(name: str) -> None:
+    x, function = argument(name), getattr(xp.fft, name)
+    with pytest.raises(TypeError, match=name):
+        function()
+    with pytest.raises(TypeError, match=name):
+        function(x=x)
+    with pytest.raises(TypeError, match="positional"):
+        function(x, 3)
+    with pytest.raises(TypeError, match="positional"):
+        function(x, None, -1, "backward")
+    for keywords in ({"unknown": 1}, {"out": x}, {"dtype": "complex64"}):
+        with pytest.raises(TypeError, match="keyword"):
+            function(x, **keywords)
+    other = {"s": (3,), "axes": (0,)} if name in sums.ONE_AXIS else {"n": 3, "axis": 0}
+    for key, value in other.items():
+        with pytest.raises(TypeError, match=key):
+            function(x, **{key: value})
+
+
+# --- n and axis
+
+
+@pytest.mark.parametrize("n", [0, -1, -7, -(2**63)])
+@one_axis
+def test_n_less_than_one_is_refused(name: str, n: int) -> None:
+    with pytest.raises(ValueError, match=rf"{name}\(\): n is {n};.*1"):
+        getattr(xp.fft, name)(argument(name), n=n)
+
+
+@pytest.mark.parametrize("parameter", ["n", "axis"])
+@one_axis
+def test_wrong_types_of_numbers_are_refused(name: str, parameter: str) -> None:
+    x, function = argument(name), getattr(xp.fft, name)
+    for wrong in (3.0, "3", 1j, [3], (1,), xp.ones(1), object()):
+        with pytest.raises(TypeError) as caught:
+            function(x, **{parameter: wrong})
+        text = str(caught.value)
+        assert parameter in text or "array" in text
+    with pytest.raises(KeyError, match="on purpose"):
+        function(x, **{parameter: Fails()})
+    for number in (2**63, 2**64, -(2**63) - 1, 2**100):
+        with pytest.raises((OverflowError, IndexError)) as caught:
+            function(x, **{parameter: number})
+        assert str(number) in str(caught.value) and parameter in str(caught.value)
+    if parameter == "axis":
+        with pytest.raises(TypeError, match="NoneType"):
+            function(x, axis=None)
+
+
+@pytest.mark.parametrize("axis", [2, -3, 64, 2**62, -(2**62)])
+@one_axis
+def test_axes_out_of_range_are_refused(name: str, axis: int) -> None:
+    with pytest.raises(IndexError, match=rf"{axis} .*2"):
+        getattr(xp.fft, name)(argument(name), axis=axis)
+
+
+@one_axis
+def test_a_point_has_no_axis(name: str) -> None:
+    x = xp.ones((), dtype=sums.dtypes(name)[1])
+    for keywords in ({}, {"axis": 0}, {"n": 4}):
+        with pytest.raises(ValueError, match=rf"{name}\(\): .*ndim 0"):
+            getattr(xp.fft, name)(x, **keywords)
+
+
+@pytest.mark.parametrize("n", HUGE, ids=lambda n: f"2**{n.bit_length() - 1}")
+@one_axis
+def test_huge_lengths_are_refused(name: str, n: int) -> None:
+    """There is no memory for them, or no number of bytes."""
+    for dtype in sums.dtypes(name):
+        for shape in ((2, 3), (3, 1), (1,)):
+            x = xp.ones(shape, dtype=dtype)
+            with pytest.raises((MemoryError, OverflowError), match=r"\d{12}"):
+                getattr(xp.fft, name)(x, n=n)
+            with pytest.raises((MemoryError, OverflowError)):
+                getattr(xp.fft, name)(x, n=n, axis=0)
+    assert getattr(xp.fft, name)(argument(name), n=4).shape[0] == 2
+
+
+@one_axis
+def test_huge_extents_are_refused(name: str) -> None:
+    """Of arrays that have no memory of their size: their strides are 0."""
+    x = xp.broadcast_to(xp.ones((1, 1), dtype=sums.dtypes(name)[0]), (2, 2**42))
+    with pytest.raises((MemoryError, OverflowError)):
+        getattr(xp.fft, name)(x)
+    with pytest.raises((MemoryError, OverflowError)):
+        getattr(xp.fft, name)(x, axis=0)
+    assert getattr(xp.fft, name)(x, n=4).shape == (2, 3 if name in sums.FROM_REAL else 4)
+
+
+# --- s and axes
+
+
+WRONG_LENGTHS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
+    "without axes": ({"s": (3,)}, ValueError, "axes"),
+    "without axes, two": ({"s": (3, 3)}, ValueError, "axes"),
+    "fewer": ({"s": (3,), "axes": (0, 1)}, ValueError, "1.*2"),
+    "more": ({"s": (3, 3), "axes": (0,)}, ValueError, "2.*1"),
+    "zero": ({"s": (0,), "axes": (0,)}, ValueError, "0.*1"),
+    "zero, second": ({"s": (2, 0), "axes": (0, 1)}, ValueError, "0.*1"),
+    "negative": ({"s": (-2,), "axes": (0,)}, ValueError, "-2.*1"),
+    "least": ({"s": (2, -(2**63)), "axes": (0, 1)}, ValueError, str(-(2**63))),
+    "float": ({"s": (3.0,), "axes": (0,)}, TypeError, "float"),
+    "None": ({"s": (None,), "axes": (0,)}, TypeError, "NoneType"),
+    "text": ({"s": "33", "axes": (0, 1)}, TypeError, "str"),
+    "nested": ({"s": ((3,),), "axes": (0,)}, TypeError, "tuple"),
+    "2**63": ({"s": (2**63,), "axes": (0,)}, OverflowError, str(2**63)),
+    "fails": ({"s": (Fails(),), "axes": (0,)}, KeyError, "on purpose"),
+    "axis twice": ({"axes": (0, 0)}, ValueError, "0"),
+    "axis twice, negative": ({"axes": (1, -1)}, ValueError, "1"),
+    "axis twice of three": ({"axes": (0, 1, -2)}, ValueError, "0"),
+    "axis twice, with s": ({"s": (2, 2), "axes": (-1, -1)}, ValueError, "1"),
+    "axis 2": ({"axes": (0, 2)}, IndexError, "2"),
+    "axis -3": ({"axes": (-3,)}, IndexError, "-3"),
+    "far": ({"axes": (2**62,)}, IndexError, str(2**62)),
+    "too far": ({"axes": (2**64,)}, OverflowError, str(2**64)),
+    "axis float": ({"axes": (0.0,)}, TypeError, "float"),
+    "axis text": ({"axes": "01"}, TypeError, "str"),
+    "axis complex": ({"axes": 1j}, TypeError, "complex"),
+    "axis fails": ({"axes": (Fails(),)}, KeyError, "on purpose"),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG_LENGTHS)
+@several
+def test_wrong_lengths_and_axes_are_refused(name: str, kind: str) -> None:
+    keywords, error, text = WRONG_LENGTHS[kind]
+    x = argument(name)
+    with pytest.raises(error, match=text) as caught:
+        getattr(xp.fft, name)(x, **keywords)
+    if error is ValueError:
+        assert f"{name}()" in str(caught.value)
+    assert xp.all(x == 1)
+
+
+@pytest.mark.parametrize("n", HUGE, ids=lambda n: f"2**{n.bit_length() - 1}")
+@several
+def test_huge_lengths_of_several_axes_are_refused(name: str, n: int) -> None:
+    for s, axes in (((n,), (0,)), ((2, n), (0, 1)), ((n, 2), (0, 1)), ((n, n), (1, 0))):
+        with pytest.raises((MemoryError, OverflowError)):
+            getattr(xp.fft, name)(argument(name), s=s, axes=axes)
+    assert getattr(xp.fft, name)(argument(name)).shape[0] == 2
+
+
+@several
+def test_sequences_of_lengths_and_axes(name: str) -> None:
+    x, function = argument(name), getattr(xp.fft, name)
+    wanted = function(x, s=(4, 5), axes=(0, 1)).tobytes()
+    assert function(x, s=[4, 5], axes=[0, 1]).tobytes() == wanted
+    assert function(x, s=range(4, 6), axes=range(2)).tobytes() == wanted
+    assert function(x, s=(xp.asarray(4), 5), axes=(-2, xp.asarray(-1))).tobytes() == wanted

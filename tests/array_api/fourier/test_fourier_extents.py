@@ -1,0 +1,155 @@
+"""Lengths of transforms: cut and extended axes, empty arrays, dtypes and shapes of results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from oracles import direct_sums as sums
+from oracles.layouts import text
+from oracles.nested import Nested
+
+import refarray
+
+xp: Any = refarray
+names = pytest.mark.parametrize("name", sums.ONE_AXIS)
+LENGTHS = (1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 22, 67)
+
+
+def argument(name: str, extent: int, dtype: str, seed: int = 0) -> tuple[Any, list[sums.Pair]]:
+    values = sums.sample(extent, seed)
+    if name in sums.FROM_REAL:
+        values = [complex(each.real) for each in values]
+    given = sums.as_argument(name, values)
+    return xp.asarray(given, dtype=dtype), [sums.fixed(each) for each in values]
+
+
+@pytest.mark.parametrize("wide", [False, True], ids=["single", "double"])
+@names
+def test_axes_are_cut_or_extended(name: str, wide: bool) -> None:
+    """By zeros at the end, and at the end: every extent against every n, odd and even."""
+    dtype = sums.dtypes(name)[wide]
+    for extent in (1, 2, 3, 4, 5, 8, 9, 34):
+        x, line = argument(name, extent, dtype)
+        for n in LENGTHS:
+            wanted = sums.line_transformed(name, line, n, "backward")
+            out = getattr(xp.fft, name)(x, n=n)
+            exact = Nested(wanted, (len(wanted),))
+            sums.assert_close(out, exact, sums.result_dtype(name, dtype), n, 1)
+
+
+@names
+def test_n_is_that_of_the_argument(name: str) -> None:
+    for extent in (1, 2, 3, 6, 7, 12):
+        n = sums.default_extent(name, extent)
+        if n < 1:
+            continue
+        x, _ = argument(name, extent, sums.dtypes(name)[1])
+        function = getattr(xp.fft, name)
+        wanted = function(x, n=n).tobytes()
+        assert function(x).tobytes() == function(x, n=None).tobytes() == wanted
+        if name in sums.TO_REAL:
+            assert function(x, n=n + 1).size == function(x).size + 1
+
+
+@names
+def test_cutting_and_extending_is_slicing_and_joining(name: str) -> None:
+    """The same bits as for an argument that has the length."""
+    function = getattr(xp.fft, name)
+    for dtype in sums.dtypes(name):
+        x, _ = argument(name, 60, dtype)
+        x = xp.reshape(x, (5, 12))
+        for n in (1, 2, 5, 11, 12, 13, 20, 31):
+            length = n // 2 + 1 if name in sums.TO_REAL else n
+            zeros = xp.zeros((5, max(length - 12, 0)), dtype=dtype)
+            resized = xp.concat([x[:, :length], zeros], axis=1)
+            wanted = function(resized, n=n)
+            assert function(x, n=n).tobytes() == wanted.tobytes(), n
+            turned = function(x.T.copy(), n=n, axis=0)
+            assert turned.tobytes() == wanted.T.copy().tobytes(), n
+
+
+@names
+def test_elements_behind_n_are_not_read(name: str) -> None:
+    x, _ = argument(name, 9, sums.dtypes(name)[1])
+    function = getattr(xp.fft, name)
+    n = 9 if name in sums.TO_REAL else 5
+    wanted = function(x, n=n)
+    x[5:] = xp.nan
+    assert function(x, n=n).tobytes() == wanted.tobytes()
+    assert xp.all(xp.isfinite(function(x, n=n)))
+
+
+@pytest.mark.parametrize("name", sums.TRANSFORMS)
+def test_dtypes_and_shapes_of_results(name: str) -> None:
+    function = getattr(xp.fft, name)
+    for dtype in sums.dtypes(name):
+        for shape in ((4,), (2, 6), (3, 1, 5), (2, 1, 3, 4), (1, 2, 1, 2, 3)):
+            x = xp.ones(shape, dtype=dtype)
+            out = function(x)
+            last = shape[-1]
+            if name in sums.FROM_REAL:
+                last = last // 2 + 1
+            if name in sums.TO_REAL:
+                last = 2 * (last - 1)
+            assert out.shape == (*shape[:-1], last)
+            assert str(out.dtype) == sums.result_dtype(name, dtype)
+            assert out.device == x.device
+            assert out.is_contiguous() and not out.readonly
+
+
+@pytest.mark.parametrize("name", sums.TRANSFORMS)
+def test_results_are_new_and_arguments_stay(name: str) -> None:
+    """Also where nothing is computed: of one element."""
+    for shape in ((1, 1), (1, 2), (3, 4)):
+        x = xp.ones(shape, dtype=sums.dtypes(name)[1])
+        before = text(x)
+        keywords = {"n": 1} if name in sums.ONE_AXIS else {"s": (1,), "axes": (-1,)}
+        out = getattr(xp.fft, name)(x, **keywords)
+        out[...] = 7
+        assert text(x) == before
+        assert getattr(xp.fft, name)(x, **keywords).tolist() != out.tolist()
+
+
+@names
+def test_stacks_without_sequences(name: str) -> None:
+    dtype = sums.dtypes(name)[0]
+    for shape in ((0, 4), (3, 0, 4), (0, 0, 4), (0, 3, 4)):
+        out = getattr(xp.fft, name)(xp.zeros(shape, dtype=dtype), n=6)
+        last = 4 if name in sums.FROM_REAL else 6
+        assert out.shape == (*shape[:-1], last)
+        assert str(out.dtype) == sums.result_dtype(name, dtype)
+        turned = getattr(xp.fft, name)(xp.zeros(shape[::-1], dtype=dtype), n=6, axis=0)
+        assert turned.shape == (last, *shape[:-1][::-1])
+
+
+@names
+def test_sequences_without_elements(name: str) -> None:
+    """Zeros, if there is an n; otherwise there is no transform."""
+    function = getattr(xp.fft, name)
+    for dtype in sums.dtypes(name):
+        for n in (1, 2, 5, 67):
+            out = function(xp.zeros((3, 0), dtype=dtype), n=n)
+            assert out.shape == (3, n // 2 + 1 if name in sums.FROM_REAL else n)
+            assert not xp.any(out)
+        with pytest.raises(ValueError, match="0"):
+            function(xp.zeros((3, 0), dtype=dtype))
+    if name in sums.TO_REAL:
+        with pytest.raises(ValueError, match=f"{name}.*1"):
+            function(xp.ones((3, 1), dtype="complex128"))
+
+
+@names
+def test_objects_with_an_index(name: str) -> None:
+    """n and axis may be anything with __index__: bool, too, as everywhere."""
+
+    class Two:
+        def __index__(self) -> int:
+            return 2
+
+    x = xp.ones((3, 4, 5), dtype=sums.dtypes(name)[0])
+    function = getattr(xp.fft, name)
+    assert function(x, n=Two()).tobytes() == function(x, n=2).tobytes()
+    assert function(x, axis=Two()).tobytes() == function(x, axis=2).tobytes()
+    assert function(x, n=xp.asarray(3)).tobytes() == function(x, n=3).tobytes()
+    assert function(x, n=True).tobytes() == function(x, n=1).tobytes()

@@ -1,0 +1,186 @@
+"""fftfreq and rfftfreq: values, dtypes, spacings, and arguments that they refuse."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from oracles import direct_sums as sums
+from oracles.formats import REAL_FLOATS, rounded, ulps
+
+import refarray
+
+xp: Any = refarray
+names = pytest.mark.parametrize("name", sums.FREQUENCIES)
+LENGTHS = (*range(1, 34), 100, 101, 1000, 1023)
+SPACINGS = (1.0, 0.5, 0.1, 3.0, 1e-3, 7.25, 1 / 3, 1e10, 1e-10, -1.0, -0.7)
+EXPECTED: dict[str, dict[int, list[float]]] = {
+    "fftfreq": {
+        1: [0.0],
+        2: [0.0, -0.5],
+        3: [0.0, 1 / 3, -1 / 3],
+        4: [0.0, 0.25, -0.5, -0.25],
+        5: [0.0, 0.2, 0.4, -0.4, -0.2],
+        8: [0.0, 0.125, 0.25, 0.375, -0.5, -0.375, -0.25, -0.125],
+    },
+    "rfftfreq": {
+        1: [0.0],
+        2: [0.0, 0.5],
+        3: [0.0, 1 / 3],
+        4: [0.0, 0.25, 0.5],
+        5: [0.0, 0.2, 0.4],
+        8: [0.0, 0.125, 0.25, 0.375, 0.5],
+    },
+}
+
+
+def steps(name: str, n: int) -> list[int]:
+    if name == "rfftfreq":
+        return list(range(n // 2 + 1))
+    return [k if 2 * k < n else k - n for k in range(n)]
+
+
+@names
+def test_expected_frequencies(name: str) -> None:
+    for n, wanted in EXPECTED[name].items():
+        out = getattr(xp.fft, name)(n)
+        assert out.tolist() == wanted
+        assert str(out.dtype) == "float64" and out.shape == (len(wanted),)
+
+
+@names
+def test_frequencies_are_quotients(name: str) -> None:
+    """Two roundings, those of the product and of the quotient: less than 1.5 ULP."""
+    for n in LENGTHS:
+        for d in SPACINGS:
+            out = getattr(xp.fft, name)(n, d=d).tolist()
+            exact = [Fraction(k) / (n * Fraction(d)) for k in steps(name, n)]
+            assert len(out) == len(exact)
+            for got, right in zip(out, exact, strict=True):
+                assert ulps(got, right, "float64") <= 1.5, (n, d, got)
+
+
+@pytest.mark.parametrize("dtype", REAL_FLOATS)
+@names
+def test_frequencies_are_rounded_to_the_dtype(name: str, dtype: str) -> None:
+    for given in (dtype, getattr(xp, dtype)):
+        for n in (1, 2, 7, 10, 33):
+            for d in (1.0, 0.3, -2.0):
+                out = getattr(xp.fft, name)(n, d=d, dtype=given)
+                wide = getattr(xp.fft, name)(n, d=d).tolist()
+                assert str(out.dtype) == dtype
+                assert out.tolist() == [rounded(Fraction(v), dtype) for v in wide]
+
+
+@names
+def test_defaults_of_frequencies(name: str) -> None:
+    function = getattr(xp.fft, name)
+    wanted = function(6)
+    for keywords in ({"d": 1.0}, {"d": 1}, {"d": True}, {"dtype": None}, {"device": None}):
+        out = function(6, **keywords)
+        assert out.tobytes() == wanted.tobytes() and out.dtype == wanted.dtype
+    out = function(6, device=wanted.device, dtype=float)
+    assert out.tobytes() == wanted.tobytes() and out.device == wanted.device
+    assert out.is_contiguous() and not out.readonly
+    out[...] = 1
+    assert function(6).tobytes() == wanted.tobytes()
+
+
+@names
+def test_negative_spacings_change_the_signs(name: str) -> None:
+    for n in (2, 5, 8):
+        assert xp.all(getattr(xp.fft, name)(n, d=-0.5) == -getattr(xp.fft, name)(n, d=0.5))
+
+
+@names
+def test_spacings_that_are_no_finite_numbers(name: str) -> None:
+    out = getattr(xp.fft, name)(5, d=math.nan)
+    assert xp.all(xp.isnan(out)) and out.size == len(steps(name, 5))
+    assert not xp.any(getattr(xp.fft, name)(5, d=math.inf))
+
+
+@pytest.mark.parametrize("n", [0, -1, -(2**40)])
+@names
+def test_frequencies_of_no_elements_are_refused(name: str, n: int) -> None:
+    with pytest.raises(ValueError, match=rf"{name}\(\).* {n}"):
+        getattr(xp.fft, name)(n)
+
+
+@pytest.mark.parametrize("d", [0, 0.0, -0.0, False], ids=["0", "0.0", "-0.0", "False"])
+@names
+def test_a_spacing_of_zero_is_refused(name: str, d: Any) -> None:
+    with pytest.raises(ValueError, match=rf"{name}\(\).* d .*0"):
+        getattr(xp.fft, name)(4, d=d)
+
+
+WRONG_N = {"float": 4.0, "text": "4", "None": None, "list": [4], "complex": 4j}
+WRONG_D = {"text": "1", "None": None, "list": [1.0], "complex": 1j, "bytes": b"1"}
+WRONG_DTYPES = ("bool", "int8", "int32", "int64", "uint8", "complex64", "complex128", "float8_e5m2")
+
+
+@pytest.mark.parametrize("kind", WRONG_N)
+@names
+def test_wrong_types_of_n_are_refused(name: str, kind: str) -> None:
+    with pytest.raises(TypeError, match=f"{type(WRONG_N[kind]).__name__}"):
+        getattr(xp.fft, name)(WRONG_N[kind])
+
+
+@pytest.mark.parametrize("kind", WRONG_D)
+@names
+def test_wrong_types_of_spacings_are_refused(name: str, kind: str) -> None:
+    with pytest.raises(TypeError, match=rf"{name}\(\).*{type(WRONG_D[kind]).__name__}"):
+        getattr(xp.fft, name)(4, d=WRONG_D[kind])
+
+
+@pytest.mark.parametrize("dtype", WRONG_DTYPES)
+@names
+def test_frequencies_of_other_dtypes_are_refused(name: str, dtype: str) -> None:
+    for given in (dtype, getattr(xp, dtype)):
+        with pytest.raises(TypeError, match=rf"{name}\(\).*{dtype}"):
+            getattr(xp.fft, name)(4, dtype=given)
+
+
+@names
+def test_unknown_dtypes_and_devices_of_frequencies_are_refused(name: str) -> None:
+    function = getattr(xp.fft, name)
+    with pytest.raises(ValueError, match="float31"):
+        function(4, dtype="float31")
+    with pytest.raises(TypeError, match="int"):
+        function(4, dtype=3)
+    with pytest.raises(TypeError, match="int"):
+        function(4, device=3)
+    with pytest.raises(TypeError, match="positional"):
+        function(4, 1.0)
+    with pytest.raises(TypeError):
+        function()
+    with pytest.raises(TypeError):
+        function(n=4)
+
+
+@names
+def test_too_many_frequencies_are_refused(name: str) -> None:
+    for n in (2**62, 2**63, 2**64, 2**100):
+        with pytest.raises(OverflowError, match=r"\d{18}"):
+            getattr(xp.fft, name)(n)
+    with pytest.raises(MemoryError):
+        getattr(xp.fft, name)(2**56)
+
+
+@names
+def test_one_bool_or_object_with_an_index_is_a_number_of_frequencies(name: str) -> None:
+    class Three:
+        def __index__(self) -> int:
+            return 3
+
+    class Fails:
+        def __index__(self) -> int:
+            raise KeyError("on purpose")
+
+    function = getattr(xp.fft, name)
+    assert function(True).tolist() == [0.0]
+    assert function(Three()).tobytes() == function(3).tobytes()
+    assert function(xp.asarray(3)).tobytes() == function(3).tobytes()
+    with pytest.raises(KeyError, match="on purpose"):
+        function(Fails())
