@@ -16,10 +16,10 @@ constexpr std::size_t kMaxBytes = std::size_t{64} << 20;  // of all entries of a
 
 template <class T>
 struct Entry {
-  std::int64_t n;
-  bool is_real;
+  std::int64_t n = 0;
+  bool is_real = false;
   std::shared_ptr<const FourierTables<T>> tables;
-  std::size_t nbytes;
+  std::size_t nbytes = 0;
 };
 
 /// The last used entry is the first.
@@ -55,7 +55,7 @@ class Cache {
 
  private:
   std::mutex mutex_;
-  Entry<T> entries_[kEntries]{};
+  Entry<T> entries_[kEntries];
 };
 
 template <class T>
