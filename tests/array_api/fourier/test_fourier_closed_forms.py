@@ -107,6 +107,21 @@ def test_an_impulse_gives_an_exponential(n: int) -> None:
         assert off <= 3e-16 + sums.bound("complex128", n)
 
 
+@pytest.mark.parametrize("n", [n for n in LENGTHS if n > 3])
+def test_half_an_exponential_gives_an_impulse(n: int) -> None:
+    """Of the Hermitian sequence exp(-2 pi i p k / n): at p in irfft(), at -p in hfft()."""
+    for p in {0, 1, n // 3, n - 1}:
+        angles = [-2 * math.pi * (p * k % n) / n for k in range(n // 2 + 1)]
+        x = xp.asarray([complex(math.cos(a), math.sin(a)) for a in angles], dtype="complex128")
+        limit = 1e-15 + sums.bound("complex128", n)
+        for name, place, size in (("irfft", p, 1), ("hfft", -p, n)):
+            impulse = xp.zeros(n, dtype="float64")
+            impulse[place] = size
+            out = getattr(xp.fft, name)(x, n=n)
+            assert out.shape == (n,)
+            assert float(xp.max(xp.abs(out - impulse))) <= limit * size, (name, p)
+
+
 @pytest.mark.parametrize("n", [n for n in LENGTHS if 1 < n < 20000])
 def test_a_ramp(n: int) -> None:
     """The sum of k * exp(-2 pi i j k / n) is n / (exp(-2 pi i j / n) - 1) for j > 0."""

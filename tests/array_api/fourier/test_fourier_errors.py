@@ -132,9 +132,8 @@ def test_wrong_types_of_numbers_are_refused(name: str, parameter: str) -> None:
     with pytest.raises(KeyError, match="on purpose"):
         function(x, **{parameter: Fails()})
     for number in (2**63, 2**64, -(2**63) - 1, 2**100):
-        with pytest.raises((OverflowError, IndexError)) as caught:
+        with pytest.raises((OverflowError, IndexError), match=f"{parameter} is {number}"):
             function(x, **{parameter: number})
-        assert str(number) in str(caught.value) and parameter in str(caught.value)
     if parameter == "axis":
         with pytest.raises(TypeError, match="NoneType"):
             function(x, axis=None)

@@ -135,7 +135,7 @@ def test_layouts_have_the_same_bits_over_several_axes(name: str, wide: bool) -> 
 @precisions
 def test_instruction_sets_do_not_change_the_bits(name: str, wide: bool) -> None:
     function = getattr(xp.fft, name)
-    shapes = [(n,) for n in range(2, 50)]
+    shapes: list[Shape] = [(n,) for n in range(2, 50)]
     shapes += [(67,), (97,), (128,), (3, 385), (9, 60), (40, 17), (64, 8), (33, 67), (3, 5, 8)]
     arguments = [numbers(name, wide, shape) for shape in shapes]
     found = {}

@@ -71,10 +71,10 @@ def test_lengths_of_each_axis(name: str, norm: str) -> None:
     for s in ((2, 3, 4), (5, 6, 7), (1, 1, 1), (3, 9, 4), (2, 8, 5), (6, 1, 9)):
         for axes in ((0, 1, 2), (2, 0, 1), (-1, -2, -3)):
             check(name, x, s, [a % 3 for a in axes], norm, s=s, axes=axes)
-    for s in ((2, 9), (7, 1)):
-        for axes in ((0, 1), (2, 1), (-1, 0)):
-            check(name, x, s, [a % 3 for a in axes], norm, s=list(s), axes=axes)
-            check(name, x, s[:1], [axes[0] % 3], norm, s=s[:1], axes=axes[:1])
+    for two in ((2, 9), (7, 1)):
+        for pair in ((0, 1), (2, 1), (-1, 0)):
+            check(name, x, two, [a % 3 for a in pair], norm, s=list(two), axes=pair)
+            check(name, x, two[:1], [pair[0] % 3], norm, s=two[:1], axes=pair[:1])
 
 
 @names
@@ -118,7 +118,8 @@ def test_no_axes_give_a_copy(name: str) -> None:
     for dtype in sums.dtypes(name):
         for shape in ((), (3,), (2, 3), (0, 2)):
             x = xp.ones(shape, dtype=dtype)
-            for keywords in ({"axes": ()}, {"axes": [], "s": []}):
+            given: tuple[dict[str, Any], ...] = ({"axes": ()}, {"axes": [], "s": []})
+            for keywords in given:
                 out = getattr(xp.fft, name)(x, **keywords)
                 assert out.tobytes() == x.tobytes() and out.shape == shape
                 assert str(out.dtype) == dtype

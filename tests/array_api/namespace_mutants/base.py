@@ -21,7 +21,7 @@ IMMUTABLE_TYPE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 
 @dataclass(frozen=True)
 class Mutant:
-    target: str  # a function of refarray, or "Array.name"
+    target: str  # a function of refarray, "fft.name" of an extension, or "Array.name"
     name: str
     wrong: str  # what is wrong, in one line
     broken: Broken
@@ -34,7 +34,7 @@ class Mutant:
     @property
     def words(self) -> set[str]:
         """Names by which tests of the target are found: `__radd__` is tested by tests of `add`."""
-        plain = self.target.removeprefix("Array.")
+        plain = self.target.rpartition(".")[2]
         return {plain, plain.strip("_"), OPERATORS.get(plain, plain)}
 
 
@@ -168,4 +168,6 @@ def install() -> None:
         if target.startswith("Array."):
             wrap_attribute(target.removeprefix("Array."))
         else:
-            setattr(refarray, target, wrapped(target, getattr(refarray, target)))
+            module, _, name = target.rpartition(".")
+            place = getattr(refarray, module) if module else refarray
+            setattr(place, name, wrapped(target, getattr(place, name)))

@@ -70,10 +70,10 @@ def roots(n: int) -> list[Pair]:
     """exp(2 pi i k / n) for every k."""
     with mpmath.workprec(BITS + 20):
         angles = [mpmath.mpf(2 * k) / n for k in range(n)]
-        return [
-            tuple(int(mpmath.nint(f(a) * ONE)) for f in (mpmath.cospi, mpmath.sinpi))
-            for a in angles
+        parts = [
+            [int(mpmath.nint(f(a) * ONE)) for a in angles] for f in (mpmath.cospi, mpmath.sinpi)
         ]
+        return list(zip(*parts, strict=True))
 
 
 def resized(line: Sequence[Pair], n: int) -> list[Pair]:
