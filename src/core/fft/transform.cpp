@@ -193,6 +193,7 @@ class Transform {
       std::swap(buffers.data, buffers.spare);
     }
     if (conjugates_) negate(buffers.data.imag, (half + 1) * width);
+    clear(buffers.data.imag, 0, 1, width);  // a sum of real numbers
     store_complex(to, buffers, half + 1, width);
     return true;
   }

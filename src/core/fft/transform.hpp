@@ -19,7 +19,7 @@ enum class Direction : std::uint8_t { kForward, kBackward };
 ///
 /// The extents of `out` and `x` agree along the other axes. `out` may be `x`, and otherwise does
 /// not overlap it. The bits depend on neither strides, threads nor the instruction set. Throws
-/// kMemory. Returns false if interrupted.
+/// kMemory. Returns false if interrupted; the making of factors, once for a length, is not.
 bool transform(const ArrayView& out, const ArrayView& x, int axis, std::int64_t n,
                Direction direction, double scale, const InterruptCheck& interrupt);
 

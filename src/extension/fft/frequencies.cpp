@@ -1,4 +1,5 @@
 // The helpers of the extension fft: fftfreq, rfftfreq, fftshift, ifftshift.
+#include <cmath>
 #include <cstdint>
 #include <utility>
 
@@ -43,6 +44,16 @@ core::DType to_real_dtype(const State& state, PyObject* argument, const char* fu
   return out;
 }
 
+/// i / (n * d), rounded once unless n * d is out of range.
+double frequency(double i, double n, double d) noexcept {
+  const double product = n * d;
+  if (!std::isnormal(product)) return i / n / d;
+  const double quotient = i / product;
+  if (!std::isfinite(quotient)) return quotient;
+  const double rest = std::fma(-quotient, product, i) - quotient * std::fma(n, d, -product);
+  return quotient + rest / product;
+}
+
 template <const FunctionRow& kRow>
 Ref frequencies(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   constexpr bool kHasNegative = &kRow == &kFftfreq;
@@ -57,10 +68,9 @@ Ref frequencies(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObj
   const std::int64_t count = kHasNegative ? n : n / 2 + 1;
   core::Array out = core::new_array({core::Kind::kFloat, 64}, {&count, 1}, /*zeroed=*/false);
   auto* to = reinterpret_cast<double*>(out.data);
-  const double duration = static_cast<double>(n) * d;
   for_each_index(count, [&](std::int64_t i) {
     const bool is_negative = kHasNegative && i > (n - 1) / 2;
-    to[i] = static_cast<double>(is_negative ? i - n : i) / duration;
+    to[i] = frequency(static_cast<double>(is_negative ? i - n : i), static_cast<double>(n), d);
   });
   if (dtype == out.dtype && device == core::Device{}) return make_array(state, std::move(out));
   return make_array(state, copy_to_new(out, dtype, device));

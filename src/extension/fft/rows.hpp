@@ -52,7 +52,8 @@ inline constexpr FunctionRow kRfft{
     2022,
     R"doc(Return the discrete Fourier transform of real numbers along an axis.
 
-The transform is Hermitian: only its first n // 2 + 1 elements are returned.
+The transform is Hermitian: only its first n // 2 + 1 elements are returned, of which
+the first one is real.
 
 x: an array of dtype float32 or float64.
 n: the number of elements along the axis; x is cut or extended by zeros. None: that

@@ -106,6 +106,7 @@ The k-th element is k / (n * d) for k < n / 2, then (k - n) / (n * d).
 n: the number of elements, 1 or more.
 d: the distance of the samples, a number other than 0.
 dtype: a real floating-point dtype; None: float64, in which they are computed.
+device: of the result; None: the CPU.
 
 Raises ValueError for n less than 1 and d == 0, TypeError for other dtypes.)doc",
 };
@@ -122,6 +123,7 @@ The k-th element is k / (n * d), for k <= n / 2.
 n: the number of elements of the argument of rfft(), 1 or more.
 d: the distance of the samples, a number other than 0.
 dtype: a real floating-point dtype; None: float64, in which they are computed.
+device: of the result; None: the CPU.
 
 Raises ValueError for n less than 1 and d == 0, TypeError for other dtypes.)doc",
 };
@@ -134,7 +136,8 @@ inline constexpr FunctionRow kFftshift{
     R"doc(Return x with the element of frequency 0 in the middle of each axis.
 
 x: an array of a floating-point dtype, in the order of fftfreq().
-axes: an axis or a sequence of axes; None: all.
+axes: an axis or a sequence of axes; None: all. One that is named twice is shifted
+    twice.
 
 Returns a new array; each axis is rolled by half of its extent, rounded down.
 Raises TypeError for other dtypes, IndexError for an axis out of range.)doc",
@@ -151,7 +154,8 @@ The inverse of fftshift(): each axis is rolled back by half of its extent, round
 down.
 
 x: an array of a floating-point dtype.
-axes: an axis or a sequence of axes; None: all.
+axes: an axis or a sequence of axes; None: all. One that is named twice is shifted
+    twice.
 
 Returns a new array.
 Raises TypeError for other dtypes, IndexError for an axis out of range.)doc",

@@ -52,14 +52,14 @@ def test_expected_frequencies(name: str) -> None:
 
 @names
 def test_frequencies_are_quotients(name: str) -> None:
-    """Two roundings, those of the product and of the quotient: less than 1.5 ULP."""
+    """Half an ULP, and the rounding of the remainder."""
     for n in LENGTHS:
         for d in SPACINGS:
             out = getattr(xp.fft, name)(n, d=d).tolist()
             exact = [Fraction(k) / (n * Fraction(d)) for k in steps(name, n)]
             assert len(out) == len(exact)
             for got, right in zip(out, exact, strict=True):
-                assert ulps(got, right, "float64") <= 1.5, (n, d, got)
+                assert ulps(got, right, "float64") <= 0.75, (n, d, got)
 
 
 @pytest.mark.parametrize("dtype", REAL_FLOATS)

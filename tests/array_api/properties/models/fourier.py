@@ -119,7 +119,7 @@ def frequencies(full_name: str, draw: Draw) -> Call:
     if full_name == "fft.fftfreq":
         numbers = [k if 2 * k < n else k - n for k in range(n)]
     values: list[Any] = [
-        Near(Fraction(k) / (n * Fraction(d)), 1.5) if k else (0.0, -0.0) for k in numbers
+        Near(Fraction(k) / (n * Fraction(d)), 0.75) if k else (0.0, -0.0) for k in numbers
     ]
     keywords: dict[str, Any] = {} if d == 1.0 and draw(st.booleans()) else {"d": d}
     if dtype != "float64" or draw(st.booleans()):
