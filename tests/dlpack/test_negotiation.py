@@ -279,13 +279,19 @@ def test_exceptions_of_the_producer_propagate(
 
 @pytest.mark.req("DEV-01", "CONS-07")
 @pytest.mark.parametrize(
-    "bad", [None, "cpu", [1, 0], (1,), (1, 0, 0), (1, None), ("cpu", 0), (1.0, 0), (1, "0"), {}, 1]
+    "bad", [None, "cpu", [1, 0], (1,), (1, 0, 0), (2, None), ("cpu", 0), (1.0, 0), (1, "0"), {}, 1]
 )
 def test_malformed_device_raises(recorder: Any, bad: Any) -> None:
     producer = recorder(device=bad)
     with pytest.raises(TypeError, match="__dlpack_device__"):
         refarray.from_dlpack(producer)
     assert producer.asked == []
+
+
+@pytest.mark.req("DEV-01")
+def test_the_cpu_may_lack_an_id(recorder: Any) -> None:
+    """Paddle's tensors announce (kDLCPU, None)."""
+    assert refarray.from_dlpack(recorder(device=(1, None))).device == refarray.Device("cpu")
 
 
 @pytest.mark.req("ABI-03", "DEV-07")

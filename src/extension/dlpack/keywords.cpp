@@ -147,8 +147,17 @@ DLDevice detail::parse_dl_device(const State& state, PyObject* object) {
   return device;
 }
 
+/// (kDLCPU, None), which Paddle 3.3.1 announces. The CPU needs no id.
+bool is_cpu_without_id(PyObject* answer) {
+  if (!PyTuple_Check(answer) || compat::tuple_size(answer) != 2) return false;
+  PyObject* const type = compat::tuple_item(answer, 0);
+  return compat::tuple_item(answer, 1) == Py_None && PyIndex_Check(type) &&
+         clamped_int(type, answer, "the result of __dlpack_device__()") == kDLCPU;
+}
+
 DLDevice to_announced_device(const State& state, PyObject* answer) {
-  if (has_same_items(answer, state.get(Slot::kCpuPair))) return {kDLCPU, 0};
+  if (has_same_items(answer, state.get(Slot::kCpuPair)) || is_cpu_without_id(answer))
+    return {kDLCPU, 0};
   return to_device_pair(answer, "the result of __dlpack_device__()");
 }
 

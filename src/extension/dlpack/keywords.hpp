@@ -48,8 +48,8 @@ inline bool wants_versioned(const State& state, PyObject* object) {
   return is_given(object) && detail::requests_versioned(state, object);
 }
 
-/// The answer of __dlpack_device__: a tuple of two ints. TypeError otherwise, naming the method
-/// (DEV-01).
+/// The answer of __dlpack_device__: a tuple of two ints; for the CPU the second may be None.
+/// TypeError otherwise, naming the method (DEV-01).
 DLDevice to_announced_device(const State& state, PyObject* answer);
 
 /// The keyword arguments of from_dlpack().
