@@ -78,7 +78,7 @@ LOOPS: dict[str, Callable[[], object]] = {
     ),
     "a product of matrices": lambda: refarray.matmul(zeros(1 << 11, 1 << 12), zeros(1 << 12, 2048)),
     "products of many vectors": lambda: refarray.vecdot(zeros(MANY, 4), zeros(MANY, 4)),
-    "a product of long vectors": lambda: refarray.vecdot(zeros(MANY), zeros(MANY)),
+    "a product of long vectors": lambda: refarray.vecdot(zeros(MANY * 8), zeros(MANY * 8)),
     "a product of tensors": lambda: refarray.tensordot(
         zeros(64, MANY // 8), zeros(MANY // 8), axes=1
     ),

@@ -275,7 +275,7 @@ BAD_DEVICES = {
     "three": (1, 0, 0),
     "one": (1,),
     "empty": (),
-    "none-id": (1, None),
+    "none-id": (2, None),  # only the CPU may lack one
     "str": ("cpu", 0),
     "text": "cpu",
     "none": None,
