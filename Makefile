@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
 DLPACK = -DDLPACK_INCLUDE_DIR="$$($(BIN)/tvm-ffi-config --dlpack-includedir)"
+EIGEN = -DEIGEN_INCLUDE_DIR="$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/cmeel.prefix/include/eigen3"
 SOURCES := $(shell find src include cmake -type f -not -name '*.pyc') CMakeLists.txt pyproject.toml
 CPP_SOURCES = $(shell find src include tests benchmarks -name '*.cpp' -o -name '*.hpp')
 PYTHON_SOURCES = $(wildcard src/refarray tests tools benchmarks examples docs/conf.py)
@@ -42,7 +43,7 @@ check: $(VENV)/package $(VENV)/test $(VENV)/dev ## formatting, linters, types, h
 	echo "== rows of functions: stubs, page of the manual, and a test for each"
 	$(BIN)/python tools/rows --check
 	echo "== build with warnings as errors"
-	$(CMAKE) -S . -B build/check $(DLPACK) -DREFARRAY_DEVELOPER=ON -DREFARRAY_PYTHON=ON \
+	$(CMAKE) -S . -B build/check $(DLPACK) $(EIGEN) -DREFARRAY_DEVELOPER=ON -DREFARRAY_PYTHON=ON \
 	  -DPython_EXECUTABLE=$(abspath $(BIN)/python) > /dev/null
 	$(BIN)/cmake --build build/check -- --quiet
 
@@ -81,7 +82,7 @@ clean: ## remove everything that was built here
 .PHONY: ctest abi3 pytest
 ctest: $(VENV)/build
 	echo "== C++ tests, built without Python"
-	$(CMAKE) -S . -B build/cpp $(DLPACK) > /dev/null
+	$(CMAKE) -S . -B build/cpp $(DLPACK) $(EIGEN) > /dev/null
 	$(BIN)/cmake --build build/cpp -- --quiet
 	$(BIN)/ctest --test-dir build/cpp --output-on-failure | tail -n +3
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -62,7 +63,8 @@ def build(abi: str, partners: tuple[str, ...] = ()) -> Build:
     version = f"3.{abi.rpartition('cp3')[2]}"
     python = interpreter(version, partners)
     folder = WORK / abi
-    options = [f"-DPython_EXECUTABLE={python}", f"-DDLPACK_INCLUDE_DIR={dlpack_folder()}", *FLAGS]
+    headers = [f"-DDLPACK_INCLUDE_DIR={dlpack_folder()}", f"-DEIGEN_INCLUDE_DIR={eigen_folder()}"]
+    options = [f"-DPython_EXECUTABLE={python}", *headers, *FLAGS]
     if abi.startswith("abi3"):
         options.append(f"-DSKBUILD_SABI_VERSION={version}")
     tools = Path(sys.executable).parent
@@ -107,6 +109,11 @@ def dlpack_folder() -> str:
     """Returns the include folder of the build requirement's dlpack.h."""
     command = [str(Path(sys.executable).parent / "tvm-ffi-config"), "--dlpack-includedir"]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def eigen_folder() -> str:
+    """Returns the include folder of the build requirement's Eigen."""
+    return f"{sysconfig.get_path('purelib')}/cmeel.prefix/include/eigen3"
 
 
 def interpreter(version: str, partners: tuple[str, ...]) -> Path:

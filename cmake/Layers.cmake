@@ -31,6 +31,7 @@ endfunction()
 function(refarray_layer name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${name}/*.cpp")
   list(FILTER sources EXCLUDE REGEX "/core/kernels/(level|operations/.*)\\.cpp$")  # compiled once per instruction set: see Kernels.cmake
+  list(FILTER sources EXCLUDE REGEX "/core/linalg/decompositions/.*\\.cpp$")  # they include Eigen: see Decompositions.cmake
   add_library(refarray_${name} STATIC ${sources})
   target_include_directories(refarray_${name} PUBLIC "${PROJECT_SOURCE_DIR}/include")
   target_link_libraries(refarray_${name} PUBLIC ${ARGN})

@@ -167,6 +167,15 @@ def dlpack_header_only_in_dlpack(tree: list[Source]) -> Iterator[tuple[Source, i
 
 
 @rule
+def eigen_only_in_linalg(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+    for source in tree:
+        if source.is_cpp and not source.path.startswith("src/core/linalg/"):
+            for line, name in source.includes():
+                if name.startswith(("Eigen/", "unsupported/Eigen/")):
+                    yield source, line, f"{name} belongs in src/core/linalg"
+
+
+@rule
 def drivers_only_in_runtime(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
     for source in tree:
         if source.path == "src/extension/capi/type_lookup.cpp":  # asks the interpreter's library
@@ -420,6 +429,8 @@ def nothing_vendored(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
     for source in tree:
         if source.path.rpartition("/")[2] == "dlpack.h":
             yield source, 1, "dlpack.h is found by the build, never stored"
+        if "/Eigen/" in f"/{source.path}":
+            yield source, 1, "Eigen is found by the build, never stored"
 
 
 @rule

@@ -53,8 +53,9 @@ def test_package_has_no_runtime_dependencies() -> None:
 
 def test_licence_is_declared_and_shipped() -> None:
     metadata = importlib.metadata.metadata("refarray")
-    assert metadata["License-Expression"] == "Apache-2.0"
-    assert set(metadata.get_all("License-File") or []) == {"LICENSE", "NOTICE"}
+    assert metadata["License-Expression"] == "Apache-2.0 AND MPL-2.0"
+    files = {"LICENSE", "NOTICE", "LICENSE.MPL-2.0"}
+    assert set(metadata.get_all("License-File") or []) == files
     # DLPack's header is shipped with its licence and the names of its authors.
     assert (INCLUDE / "dlpack" / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
     assert "Copyright (c) 2017 by Contributors" in (INCLUDE / "dlpack" / "NOTICE").read_text()

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -86,6 +87,11 @@ def dlpack_include() -> str:
     return done.stdout.strip()
 
 
+def eigen_include() -> str:
+    """Returns the include folder of the build requirement's Eigen."""
+    return f"{sysconfig.get_path('purelib')}/cmeel.prefix/include/eigen3"
+
+
 def build(
     gate: str,
     *,
@@ -101,6 +107,7 @@ def build(
             *(tool("cmake"), "-S", ROOT, "-B", folder, "-G", "Ninja"),
             f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}",
             f"-DDLPACK_INCLUDE_DIR={dlpack_include()}",
+            f"-DEIGEN_INCLUDE_DIR={eigen_include()}",
             f"-DPython_EXECUTABLE={python}",
             "-DREFARRAY_PYTHON=ON",
             "-DREFARRAY_TESTS=ON",
