@@ -412,12 +412,12 @@ _LAZY = {
 }
 
 #: Modules of the standard's extensions.
-_EXTENSIONS = ("fft",)
+_EXTENSIONS = ("fft", "linalg")
 
 # Type checkers treat this name as true. Importing typing would take longer than importing refarray.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from refarray import fft
+    from refarray import fft, linalg
     from refarray._build import build_info, get_include
     from refarray._devices import DLDeviceType
     from refarray._doctor import doctor

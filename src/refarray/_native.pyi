@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from typing_extensions import Buffer, CapsuleType
 
-from refarray._set_results import UniqueAll, UniqueCounts, UniqueInverse
+from refarray._results import UniqueAll, UniqueCounts, UniqueInverse
 
 __version__: Final[str]
 

@@ -37,6 +37,12 @@ extern PyMethodDef kReductionFunctions[];      // namespace/reductions.cpp
 extern PyMethodDef kScanFunctions[];           // namespace/scans.cpp
 PyMethodDef* elementwise_functions();          // namespace/elementwise_functions.cpp
 extern PyMethodDef kExtensionFunctions[];      // namespace/extensions.cpp: private
+extern PyMethodDef kDecompositionFunctions[];  // linalg/decompositions.cpp: of refarray.linalg
+extern PyMethodDef kDiagonalFunctions[];       // linalg/diagonals.cpp
+extern PyMethodDef kNormFunctions[];           // linalg/norms.cpp
+extern PyMethodDef kRankFunctions[];           // linalg/ranks.cpp
+extern PyMethodDef kSystemFunctions[];         // linalg/systems.cpp
+extern PyMethodDef kVectorFunctions[];         // linalg/vectors.cpp
 extern PyMethodDef kTransformFunctions[];      // fft/transforms.cpp: of refarray.fft
 extern PyMethodDef kFrequencyFunctions[];      // fft/frequencies.cpp: of refarray.fft
 

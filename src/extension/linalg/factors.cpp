@@ -8,15 +8,17 @@
 #include "core/error.hpp"
 #include "core/ops/elementwise.hpp"
 #include "core/ops/promotion.hpp"
+#include "extension/array/conversions.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/namespace/operands.hpp"
 
 namespace refarray::extension {
 
-Factors::Factors(const State& state, PyObject* x1, PyObject* x2, const char* function)
+Factors::Factors(const State& state, PyObject* x1, PyObject* x2, const char* function,
+                 core::DtypeSet accepts)
     : function_(function),
-      views_{computable_view(state, x1, function, core::dtype_sets::kNumeric),
-             computable_view(state, x2, function, core::dtype_sets::kNumeric)} {
+      views_{computable_view(state, x1, function, accepts),
+             computable_view(state, x2, function, accepts)} {
   const auto promoted = core::promote(views_[0].dtype, views_[1].dtype);
   if (!promoted) {
     core::fail(core::Fault::kType, function, "(): ", core::name(views_[0].dtype), " and ",
@@ -41,6 +43,21 @@ core::Layout Factors::broadcast(core::Extents a, core::Extents b) const {
                          [](std::int64_t x, std::int64_t y) { return x == y || x == 1 || y == 1; });
   if (!fits) fail_shapes("the leading axes do not broadcast");
   return core::broadcast_shapes(a, b);
+}
+
+int Factors::common_axis(PyObject* argument) const {
+  const std::int64_t axis = argument == nullptr ? -1 : to_int64(argument, "axis");
+  const int ndims[] = {x1().ndim, x2().ndim};
+  const int least = std::min(ndims[0], ndims[1]);
+  if (least == 0) {
+    core::fail(core::Fault::kValue, function_, "(): x", ndims[0] == 0 ? 1 : 2,
+               " has ndim 0; it must be 1 or more");
+  }
+  if (axis < -least || axis > -1) {
+    core::fail(core::Fault::kIndex, function_, "(): axis is ", axis, "; for ndim ", ndims[0],
+               " and ", ndims[1], " it must be -", least, " to -1, counted from the end");
+  }
+  return static_cast<int>(axis);
 }
 
 void Factors::convert() {

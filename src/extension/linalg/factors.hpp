@@ -1,4 +1,4 @@
-// The two operands of a product of matrices or vectors.
+// The two operands of a product of matrices or vectors, or of a linear system.
 #pragma once
 
 #include <Python.h>
@@ -6,15 +6,18 @@
 #include <string>
 
 #include "core/array.hpp"
+#include "core/ops/promotion.hpp"
 #include "extension/module/state.hpp"
 
 namespace refarray::extension {
 
 class Factors {
  public:
-  /// Throws kType if an argument is not an Array of a numeric dtype, or the promotion is undefined;
-  /// also as require_computable_memory(). `function` names the Python function in messages.
-  Factors(const State& state, PyObject* x1, PyObject* x2, const char* function);
+  /// Throws kType if an argument is not an Array of a dtype of `accepts`, or the promotion is
+  /// undefined; also as require_computable_memory(). `function` names the Python function in
+  /// messages.
+  Factors(const State& state, PyObject* x1, PyObject* x2, const char* function,
+          core::DtypeSet accepts = core::dtype_sets::kNumeric);
   Factors(const Factors&) = delete;
   Factors& operator=(const Factors&) = delete;
 
@@ -22,13 +25,19 @@ class Factors {
   const core::ArrayView& x2() const noexcept { return views_[1]; }
   /// Of the result.
   const core::DType& dtype() const noexcept { return dtype_; }
-  /// In which it is computed: float32 for float16 and bfloat16, otherwise dtype().
+  /// In which it is computed: float32 for float16 and bfloat16, otherwise dtype(), unless
+  /// compute_in() set another.
   const core::DType& computed() const noexcept { return computed_; }
+  void compute_in(const core::DType& dtype) noexcept { computed_ = dtype; }
 
   /// Throws kValue with both shapes and `why` they do not fit.
   [[noreturn, gnu::cold]] void fail_shapes(const std::string& why) const;
   /// The shape that the leading axes of the operands broadcast to. Throws kValue.
   core::Layout broadcast(core::Extents a, core::Extents b) const;
+
+  /// An axis of both operands, counted from the end: -1 by default, and at least minus the lesser
+  /// ndim. Throws kIndex, and kValue for an operand of ndim 0.
+  int common_axis(PyObject* argument) const;
 
   /// Converts both operands to computed(), where they have another dtype.
   void convert();

@@ -49,20 +49,6 @@ core::Layout with_axis_last(const core::ArrayView& x, int axis) {
   return out;
 }
 
-int vector_axis(PyObject* argument, const core::ArrayView& x1, const core::ArrayView& x2) {
-  const std::int64_t axis = argument == nullptr ? -1 : to_int64(argument, "axis");
-  const int least = std::min(x1.ndim, x2.ndim);
-  if (least == 0) {
-    core::fail(Fault::kValue, "vecdot(): x", x1.ndim == 0 ? 1 : 2,
-               " has ndim 0; it must be 1 or more");
-  }
-  if (axis < -least || axis > -1) {
-    core::fail(Fault::kIndex, "vecdot(): axis is ", axis, "; for ndim ", x1.ndim, " and ", x2.ndim,
-               " it must be -", least, " to -1, counted from the end");
-  }
-  return static_cast<int>(axis);
-}
-
 /// The shape of the result: that to which the other axes broadcast.
 core::Layout vecdot_shape(const Factors& factors, int axis) {
   const core::Layout a = with_axis_last(factors.x1(), axis), b = with_axis_last(factors.x2(), axis);
@@ -88,7 +74,7 @@ Ref vecdot(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* 
   const State& state = State::of_module(module);
   const auto [x1, x2, axis_argument] = bind<kVecdot>(state, args, nargs, kwnames);
   Factors factors(state, x1, x2, kVecdot.name);
-  const int axis = vector_axis(axis_argument, factors.x1(), factors.x2());
+  const int axis = factors.common_axis(axis_argument);
   core::Layout shape = vecdot_shape(factors, axis);
   core::Array out = core::new_array(factors.computed(), shape.extents(), /*zeroed=*/false);
   shape.push(factors.x1().shape[factors.x1().ndim + axis], 0);

@@ -61,6 +61,12 @@ enum class Key : std::uint8_t {
   kNorm,
   kS,
   kD,
+  kUpper,
+  kMode,
+  kFullMatrices,
+  kOffset,
+  kRtol,
+  kOrd,
   kCount
 };
 inline constexpr std::array<const char*, static_cast<std::size_t>(Key::kCount)> kKeywordTexts{
@@ -73,7 +79,8 @@ inline constexpr std::array<const char*, static_cast<std::size_t>(Key::kCount)> 
     "indices", "arrays", "repeats", "shift", "repetitions", "k",
     "n_rows", "n_cols", "num", "endpoint", "indexing", "x1",
     "x2", "side", "sorter", "invert", "descending", "stable",
-    "norm", "s", "d",
+    "norm", "s", "d", "upper", "mode", "full_matrices",
+    "offset", "rtol", "ord",
     // clang-format on
 };
 

@@ -2,6 +2,7 @@
 #include <Python.h>
 
 #include <string>
+#include <vector>
 
 #include "core/error.hpp"
 #include "extension/capi/errors.hpp"
@@ -11,13 +12,23 @@
 namespace refarray::extension {
 namespace {
 
+/// The tables of an extension.
+std::vector<PyMethodDef*> tables_of(PyObject* name) {
+  const std::string text = utf8(name);
+  if (text == "fft") return {kTransformFunctions, kFrequencyFunctions};
+  if (text == "linalg") {
+    return {kDecompositionFunctions, kDiagonalFunctions, kNormFunctions,
+            kRankFunctions,          kSystemFunctions,   kVectorFunctions};
+  }
+  core::fail(core::Fault::kValue, "there is no extension ", short_repr(name));
+}
+
 /// New functions that belong to the module refarray.<name>, in a dict.
 Ref extension_functions(PyObject* module, PyObject* name) {
-  const std::string text = utf8(name);
-  if (text != "fft") core::fail(core::Fault::kValue, "there is no extension ", short_repr(name));
-  const Ref owner = check(PyUnicode_FromFormat("refarray.%s", text.c_str()));
+  const std::vector<PyMethodDef*> tables = tables_of(name);
+  const Ref owner = check(PyUnicode_FromFormat("refarray.%U", name));
   Ref out = check(PyDict_New());
-  for (PyMethodDef* table : {kTransformFunctions, kFrequencyFunctions}) {
+  for (PyMethodDef* table : tables) {
     for (PyMethodDef* each = table; each->ml_name != nullptr; ++each) {
       const Ref function = check(PyCFunction_NewEx(each, module, owner.get()));
       check(PyDict_SetItemString(out.get(), each->ml_name, function.get()));

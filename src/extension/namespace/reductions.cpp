@@ -28,24 +28,6 @@ using core::Reduction;
 
 constexpr std::uint64_t bit(int axis) noexcept { return std::uint64_t{1} << axis; }
 
-/// The axes of the argument as bits; all of them for None. Throws kIndex for an axis out of range,
-/// kValue for a repeated one.
-std::uint64_t to_axis_bits(PyObject* object, int ndim, bool takes_one) {
-  if (!is_given(object)) return ndim == 64 ? ~std::uint64_t{0} : bit(ndim) - 1;
-  if (takes_one) return bit(core::normalize_axis(to_int64(object, "axis"), ndim));
-  const Integers axes = to_integers(object, "axis");
-  std::uint64_t out = 0;
-  for (const std::int64_t entry : axes.span()) {
-    const int axis = core::normalize_axis(entry, ndim);
-    if ((out & bit(axis)) != 0) {
-      core::fail(Fault::kValue, "axis is ", core::shape_text(axes.span()), ", which has axis ",
-                 axis, " of ndim ", ndim, " more than once");
-    }
-    out |= bit(axis);
-  }
-  return out;
-}
-
 [[noreturn, gnu::cold]] void fail_empty(const core::ReductionRow& row, const core::ArrayView& x,
                                         std::uint64_t axes) {
   core::Layout reduced;
@@ -115,6 +97,29 @@ Ref reduction(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObjec
 }
 
 }  // namespace
+
+std::uint64_t to_axis_bits(PyObject* object, int ndim, bool takes_one) {
+  if (!is_given(object)) return ndim == 64 ? ~std::uint64_t{0} : bit(ndim) - 1;
+  if (takes_one) return bit(core::normalize_axis(to_int64(object, "axis"), ndim));
+  const Integers axes = to_integers(object, "axis");
+  std::uint64_t out = 0;
+  for (const std::int64_t entry : axes.span()) {
+    const int axis = core::normalize_axis(entry, ndim);
+    if ((out & bit(axis)) != 0) {
+      core::fail(Fault::kValue, "axis is ", core::shape_text(axes.span()), ", which has axis ",
+                 axis, " of ndim ", ndim, " more than once");
+    }
+    out |= bit(axis);
+  }
+  return out;
+}
+
+Ref compute_sum_of_last_axis(const State& state, const core::ArrayView& x, PyObject* dtype) {
+  const core::ReductionCall call{Reduction::kSum, bit(x.ndim - 1)};
+  const core::DType result = to_result_dtype(state, dtype, Reduction::kSum, x.dtype);
+  core::Array owner;
+  return reduce(state, converted_for(x, result, owner), call, result, /*keepdims=*/false);
+}
 
 bool to_flag(PyObject* object, const char* function, const char* what) {
   if (object == nullptr || object == Py_False) return false;

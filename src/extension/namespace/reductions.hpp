@@ -3,11 +3,22 @@
 
 #include <Python.h>
 
+#include <cstdint>
+
 #include "core/array.hpp"
 #include "core/ops/reduction_rows.hpp"
+#include "extension/capi/ref.hpp"
 #include "extension/module/state.hpp"
 
 namespace refarray::extension {
+
+/// The axes of the argument as bits; all of them for None. Throws kIndex for an axis out of range,
+/// kValue for a repeated one.
+std::uint64_t to_axis_bits(PyObject* object, int ndim, bool takes_one);
+
+/// sum() of a numeric array along its last axis, with the argument `dtype`. Throws as
+/// to_result_dtype().
+Ref compute_sum_of_last_axis(const State& state, const core::ArrayView& x, PyObject* dtype);
 
 /// A bool argument, False if absent. `what` names it in error messages. Throws kType for others.
 bool to_flag(PyObject* object, const char* function, const char* what);

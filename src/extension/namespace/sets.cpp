@@ -1,7 +1,6 @@
 // isin(), and the distinct elements of an array: unique_all() and its three parts.
 #include "core/sorting/sets.hpp"
 
-#include <initializer_list>
 #include <utility>
 
 #include "core/error.hpp"
@@ -9,10 +8,10 @@
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
-#include "extension/capi/modules.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/capi/signals.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/namespace/named_tuple.hpp"
 #include "extension/namespace/operands.hpp"
 #include "extension/namespace/rows_sorting.hpp"
 
@@ -66,16 +65,6 @@ core::Distinct find_distinct(const State& state, PyObject* x, const char* functi
                : core::distinct_counts(out, array, interrupt);
   });
   return out;
-}
-
-/// A named tuple of refarray._set_results.
-Ref named_tuple(const State& state, const char* type, std::initializer_list<core::Array*> fields) {
-  const Ref make = python_function("refarray._set_results", type);
-  const Ref items = check(PyTuple_New(static_cast<Py_ssize_t>(fields.size())));
-  Py_ssize_t at = 0;
-  for (core::Array* field : fields)
-    check(PyTuple_SetItem(items.get(), at++, make_array(state, std::move(*field)).release()));
-  return check(calling<PyObject_CallObject>(make.get(), items.get()));
 }
 
 Ref unique_all(PyObject* module, PyObject* x) {

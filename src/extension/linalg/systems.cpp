@@ -1,0 +1,179 @@
+// det(), slogdet(), inv(), solve() and matrix_power(): what an LU decomposition computes.
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/linalg/decompositions/lu.hpp"
+#include "core/linalg/matmul.hpp"
+#include "core/ops/promotion.hpp"
+#include "extension/array/conversions.hpp"
+#include "extension/array/object.hpp"
+#include "extension/capi/args.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/capi/methods.hpp"
+#include "extension/copy/copying.hpp"
+#include "extension/linalg/factors.hpp"
+#include "extension/linalg/matrices.hpp"
+#include "extension/linalg/rows_matrices.hpp"
+#include "extension/namespace/named_tuple.hpp"
+
+namespace refarray::extension {
+namespace {
+
+using core::Fault;
+using core::InterruptCheck;
+
+constexpr core::DType kFloat64{core::Kind::kFloat, 64};
+
+Ref det(PyObject* module, PyObject* argument) {
+  const State& state = State::of_module(module);
+  const Matrices x(state, argument, kDet.name, /*square=*/true);
+  core::Array out = x.new_result(x.view().dtype, {});
+  run_decomposition(
+      x, [&](const InterruptCheck& interrupt) { return core::det(out, x.view(), interrupt); });
+  return make_array(state, finished(std::move(out), x.dtype()));
+}
+
+Ref slogdet(PyObject* module, PyObject* argument) {
+  const State& state = State::of_module(module);
+  const Matrices x(state, argument, kSlogdet.name, /*square=*/true);
+  core::Array sign = x.new_result(x.view().dtype, {});
+  core::Array logarithm = x.new_result(kFloat64, {});
+  run_decomposition(x, [&](const InterruptCheck& interrupt) {
+    return core::slogdet(sign, logarithm, x.view(), interrupt);
+  });
+  sign = finished(std::move(sign), x.dtype());
+  logarithm = finished(std::move(logarithm), real_dtype(x.dtype()));
+  return named_tuple(state, "SlogdetResult", {&sign, &logarithm});
+}
+
+/// The inverses of the matrices, in the dtype in which they are computed.
+core::Array inverse(const Matrices& x) {
+  core::Array out = x.new_result(x.view().dtype, {x.rows(), x.rows()});
+  run_decomposition(
+      x, [&](const InterruptCheck& interrupt) { return core::inv(out, x.view(), interrupt); });
+  return out;
+}
+
+Ref inv(PyObject* module, PyObject* argument) {
+  const State& state = State::of_module(module);
+  const Matrices x(state, argument, kInv.name, /*square=*/true);
+  return make_array(state, finished(inverse(x), x.dtype()));
+}
+
+// --- solve
+
+/// The axes of an operand without the last two.
+core::Extents leading(const core::Layout& layout) noexcept {
+  return layout.extents().first(static_cast<std::size_t>(layout.ndim - 2));
+}
+
+/// The right sides as matrices: a vector becomes one column.
+core::Layout right_sides(const core::ArrayView& x2) {
+  core::Layout out(x2.extents(), x2.stride_span());
+  if (x2.ndim == 1) out.push(1, 0);
+  return out;
+}
+
+/// The shape of the solution as matrices. Throws kValue if the operands do not fit.
+core::Layout solution_shape(const Factors& factors) {
+  const core::ArrayView &x1 = factors.x1(), &x2 = factors.x2();
+  if (x1.ndim < 2 || x1.shape[x1.ndim - 2] != x1.shape[x1.ndim - 1])
+    factors.fail_shapes("x1 must have two axes or more, the last two of equal extents");
+  if (x2.ndim == 0) factors.fail_shapes("x2 must have one axis or more");
+  const core::Layout left(x1.extents(), x1.stride_span()), right = right_sides(x2);
+  const std::int64_t rows = left.shape[left.ndim - 1];
+  if (right.shape[right.ndim - 2] != rows)
+    factors.fail_shapes(core::text("x2 must have ", rows, " rows"));
+  core::Layout out = factors.broadcast(leading(left), leading(right));
+  out.push(rows, 0);
+  out.push(right.shape[right.ndim - 1], 0);
+  return out;
+}
+
+/// The matrices broadcast to the leading axes of `shape`.
+core::Array broadcast_stack(const core::ArrayView& x, const core::Layout& matrices,
+                            core::Layout shape) {
+  for (const int axis : {1, 2})
+    shape.shape[shape.ndim - axis] = matrices.shape[matrices.ndim - axis];
+  const core::Layout out =
+      core::broadcast_layout(matrices.extents(), matrices.stride_span(), shape.extents());
+  return core::with_layout(x, out, 0);
+}
+
+Ref solve(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [first, second] = bind<kSolve>(state, args, nargs, kwnames);
+  Factors factors(state, first, second, kSolve.name, core::dtype_sets::kFloating);
+  factors.compute_in(decomposed_dtype(factors.dtype()));
+  const core::Layout shape = solution_shape(factors);
+  core::Array out = core::new_array(factors.computed(), shape.extents(), /*zeroed=*/false);
+  factors.convert();
+  const core::ArrayView &x1 = factors.x1(), &x2 = factors.x2();
+  const core::Array a = broadcast_stack(x1, core::Layout(x1.extents(), x1.stride_span()), shape);
+  const core::Array b = broadcast_stack(x2, right_sides(x2), shape);
+  const std::int64_t work = bytes_like(a.view().size() + b.view().size(), x1.shape[x1.ndim - 1]);
+  run_decomposition(kSolve.name, "x1", leading(shape), work, [&](const InterruptCheck& interrupt) {
+    return core::solve(out, a, b, interrupt);
+  });
+  if (x2.ndim == 1) --out.layout.ndim;
+  return make_array(state, factors.finished(std::move(out)));
+}
+
+// --- matrix_power
+
+/// Computes the product of two stacks of the same shape.
+core::Array product(const core::Array& a, const core::Array& b, std::int64_t work) {
+  core::Array out = core::new_array(a.dtype, a.layout.extents(), /*zeroed=*/false);
+  run_interruptibly(
+      work, [&](const InterruptCheck& interrupt) { return core::matmul(out, a, b, interrupt); });
+  return out;
+}
+
+/// Identity matrices of the shape and dtype of a row-major stack.
+core::Array identities(const core::Array& like) {
+  core::Array out = core::new_array(like.dtype, like.layout.extents(), /*zeroed=*/true);
+  const int last = out.layout.ndim - 1;
+  core::Layout diagonal = out.layout;
+  diagonal.ndim = last;
+  diagonal.strides[last - 1] = out.layout.shape[last] + 1;
+  core::Array one = core::new_array(kFloat64, {}, /*zeroed=*/false);
+  *reinterpret_cast<double*>(one.data) = 1;
+  const core::Layout everywhere =
+      core::broadcast_layout(core::Extents{}, core::Extents{}, diagonal.extents());
+  copy_elements(core::with_layout(out, diagonal, 0), core::with_layout(one, everywhere, 0));
+  return out;
+}
+
+/// base^exponent, by squaring. `base` is row-major.
+core::Array power(core::Array base, std::uint64_t exponent, std::int64_t work) {
+  core::Array out = (exponent & 1) != 0 ? base : identities(base);
+  bool is_identity = (exponent & 1) == 0;
+  for (exponent >>= 1; exponent != 0; exponent >>= 1) {
+    base = product(base, base, work);
+    if ((exponent & 1) == 0) continue;
+    out = is_identity ? base : product(out, base, work);
+    is_identity = false;
+  }
+  return out;
+}
+
+Ref matrix_power(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_module(module);
+  const auto [argument, n_argument] = bind<kMatrixPower>(state, args, nargs, kwnames);
+  if (PyBool_Check(n_argument))
+    core::fail(Fault::kType, "matrix_power(): n must be an integer, not bool");
+  const std::int64_t n = to_int64(n_argument, "n");
+  const Matrices x(state, argument, kMatrixPower.name, /*square=*/true);
+  core::Array base = n < 0 ? inverse(x) : copy_to_new(x.view(), x.view().dtype);
+  const auto magnitude = n < 0 ? -static_cast<std::uint64_t>(n) : static_cast<std::uint64_t>(n);
+  return make_array(state, finished(power(std::move(base), magnitude, x.work()), x.dtype()));
+}
+
+}  // namespace
+
+PyMethodDef kSystemFunctions[] = {
+    entry<kDet, &det>(),         entry<kInv, &inv>(),     entry<kMatrixPower, &matrix_power>(),
+    entry<kSlogdet, &slogdet>(), entry<kSolve, &solve>(), {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace refarray::extension
