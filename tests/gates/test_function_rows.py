@@ -17,6 +17,7 @@ from oracles.direct_sums import NAMES
 from oracles.functions import BINARY, UNARY
 
 import refarray
+from refarray import linalg
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = ROOT / "tools" / "rows"
@@ -30,7 +31,7 @@ LATER = {
     "2023.12": "__array_namespace_info__ clip copysign cumulative_sum hypot maximum minimum"
     " moveaxis repeat searchsorted signbit tile unstack",
     "2024.12": "count_nonzero cumulative_prod diff nextafter reciprocal take_along_axis",
-    "2025.12": "broadcast_shapes isin",
+    "2025.12": "broadcast_shapes isin linalg.eig linalg.eigvals",
 }
 CATEGORIES = {
     "creation": "arange asarray empty empty_like eye from_dlpack full full_like linspace meshgrid"
@@ -39,7 +40,9 @@ CATEGORIES = {
     "elementwise": " ".join((*UNARY, *BINARY, "clip")),
     "Fourier transform": " ".join(f"fft.{name}" for name in NAMES),
     "indexing": "take take_along_axis",
-    "linear algebra": "matmul matrix_transpose tensordot vecdot",
+    "linear algebra": " ".join(
+        ["matmul matrix_transpose tensordot vecdot", *(f"linalg.{each}" for each in linalg.__all__)]
+    ),
     "inspection": "__array_namespace_info__",
     "manipulation": "broadcast_arrays broadcast_shapes broadcast_to concat expand_dims flip"
     " moveaxis permute_dims repeat reshape roll squeeze stack tile unstack",

@@ -15,9 +15,9 @@ from pathlib import Path
 
 VERSION = "2025.12"
 TABLE = Path(__file__).parents[2] / "tests/package/array_api_signatures.toml"
-NOT_LISTED = {"data_types", "linalg"}
+NOT_LISTED = {"data_types"}
 """Stub files without functions or constants of the namespaces that the package has."""
-EXTENSIONS = {"fft"}
+EXTENSIONS = {"fft", "linalg"}
 """Stub files of extensions: their functions are listed as "fft.ifft"."""
 INFO_METHODS = ("capabilities", "default_device", "default_dtypes", "devices", "dtypes")
 """Methods of the result of __array_namespace_info__(), which the stubs show as functions."""

@@ -4,6 +4,7 @@ row, types follow from the parameters' names."""
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterable, Iterator
 from inspect import Parameter
 from pathlib import Path
@@ -22,11 +23,7 @@ ALIASES = ("_Axes", "_DeviceLike", "_DTypeLike")
 EXTENSION_HEAD = """\
 # Written by tools/rows from the rows of the functions; do not edit.
 
-from collections.abc import Sequence
-from typing import {kinds}
-
-from refarray._native import {names}
-
+{imports}
 __all__ = [
 {all}]
 
@@ -36,9 +33,9 @@ __all__ = [
 TYPES = {
     **dict.fromkeys(("x", "indices", "condition", "sorter", "prepend", "append"), "Array"),
     **dict.fromkeys(("x1", "x2", "min", "max"), "_Operand"),
-    **dict.fromkeys(("axis", "num", "k", "n", "n_rows", "n_cols"), "SupportsIndex"),
+    **dict.fromkeys(("axis", "num", "k", "n", "n_rows", "n_cols", "offset"), "SupportsIndex"),
     **dict.fromkeys(("shift", "repetitions", "source", "destination"), "_Axes"),
-    **dict.fromkeys(("start", "stop", "step", "correction"), "float"),
+    **dict.fromkeys(("start", "stop", "step", "correction", "ord"), "float"),
     **dict.fromkeys(("dtype", "to"), "_DTypeLike"),
     **dict.fromkeys(("shape", "shapes"), "_Shape"),
     **dict.fromkeys(("s", "axes"), "Sequence[SupportsIndex]"),
@@ -53,16 +50,18 @@ TYPES = {
     "indexing": 'Literal["xy", "ij"]',
     "kind": "_DTypeLike | tuple[_DTypeLike, ...]",
     "max_version": "_Version",
+    "mode": 'Literal["reduced", "complete"]',
     "norm": 'Literal["backward", "ortho", "forward"]',
     "obj": "_ArrayLike",
     "repeats": "SupportsIndex | Array",
+    "rtol": "float | Array",
     "side": 'Literal["left", "right"]',
 }
 SEVERAL_AXES = (
     *("all", "any", "count_nonzero", "max", "mean", "min", "prod", "std", "sum", "var"),
     *("expand_dims", "flip", "roll", "squeeze"),
 )
-PRODUCTS = ("matmul", "tensordot", "vecdot")
+PRODUCTS = ("cross", "matmul", "outer", "solve", "tensordot", "vecdot")
 #: Types of single parameters.
 OF_FUNCTION = {
     **{(name, "axis"): "_Axes" for name in SEVERAL_AXES},
@@ -74,13 +73,17 @@ OF_FUNCTION = {
     ("linspace", "stop"): "complex",
     ("meshgrid", "arrays"): "Array",
     **{(name, x): "Array" for name in PRODUCTS for x in ("x1", "x2")},
+    ("matrix_norm", "ord"): 'Literal["fro", "nuc"] | float | None',
     ("searchsorted", "x1"): "Array",
     ("searchsorted", "x2"): "Array | float",
+    ("vector_norm", "axis"): "_Axes",
     ("tensordot", "axes"): "SupportsIndex | tuple[_Axes, _Axes] | list[_Axes]",
 }
+NAMED_TUPLES = {"eig": "Eig", "eigh": "Eigh", "qr": "QR", "slogdet": "Slogdet", "svd": "SVD"}
 RESULTS = {
     **dict.fromkeys(("broadcast_arrays", "meshgrid", "nonzero", "unstack"), "tuple[Array, ...]"),
     **dict.fromkeys(("can_cast", "isdtype"), "builtins.bool"),
+    **{name: f"{head}Result" for name, head in NAMED_TUPLES.items()},
     "broadcast_shapes": "tuple[int, ...]",
     "result_type": "DType",
     "unique_all": "UniqueAll",
@@ -151,14 +154,26 @@ def extension_texts(rows: Iterable[Row]) -> dict[Path, str]:
 
 
 def extension_text(rows: list[Row]) -> str:
-    body = "".join(stub(row) for row in rows)
+    # Only the main namespace has a dtype of this name.
+    body = "".join(stub(row) for row in rows).replace("builtins.bool", "bool")
     names = "".join(f'    "{row.name}",\n' for row in rows)
-    imported = [name for name in ALIASES if name in body]
-    return (
-        EXTENSION_HEAD.format(
-            kinds=", ".join(name for name in ("Literal", "SupportsIndex") if name in body),
-            names=", ".join(["Array", *imported]),
-            all=names,
-        )
-        + body
+    return EXTENSION_HEAD.format(imports=imports(body), all=names) + body
+
+
+def imports(body: str) -> str:
+    """The imports of what the stubs of an extension name."""
+    results = sorted(set(re.findall(r"\w+Result\b", body)), key=str.lower)
+    places = (
+        ("collections.abc", ["Sequence"]),
+        ("typing", ["Literal", "SupportsIndex"]),
+        ("refarray._native", ["Array", *ALIASES]),
+        ("refarray._results", results),
     )
+    lines = []
+    for module, candidates in places:
+        names = [name for name in candidates if re.search(rf"\b{name}\b", body)]
+        if module == "refarray._native" and lines:
+            lines.append("")
+        if names:
+            lines.append(f"from {module} import {', '.join(names)}")
+    return "\n".join(lines) + "\n"
