@@ -94,13 +94,13 @@ class Inspection:
 
     def _repr_svg_(self) -> str:
         """Return a picture of the memory layout, for notebooks."""
-        from refarray._picture import svg
+        from refarray._layout_picture.svg import svg
 
         return svg(self)
 
     def _repr_html_(self) -> str:
         """Return the facts and a picture of the memory layout, for notebooks."""
-        from refarray._picture_page import card
+        from refarray._layout_picture.page import card
 
         return card(self)
 

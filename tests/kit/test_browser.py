@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import refarray as ra
-from refarray._picture_page import page as picture
+from refarray._layout_picture.page import page as picture
 from refarray.conformance import Finding, Outcome
 from refarray.conformance.matrix.exchange import Arrival, Exchange
 from refarray.conformance.matrix.measure import Cell

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import refarray as ra
 from refarray.__main__ import main
-from refarray._drawing import Drawing, Kind, drawing, is_element
 from refarray._inspect import Inspection
+from refarray._layout_picture.elements import Drawing, Kind, drawing, is_element
 from refarray.conformance import give
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -113,7 +113,7 @@ def evaluate(expression: str) -> object:
 
 def write_page(found: Inspection, expression: str, path: Path) -> None:
     """Write the page of --html. Raises Failure."""
-    from refarray._picture_page import page
+    from refarray._layout_picture.page import page
 
     try:
         path.write_text(page(found, expression), encoding="utf-8")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
-from refarray._drawing import Axis, Cell, Drawing, Index, Kind, drawing
+from refarray._layout_picture.elements import Axis, Cell, Drawing, Index, Kind, drawing
 
 if TYPE_CHECKING:
     from refarray._inspect import Inspection

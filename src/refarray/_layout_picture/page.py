@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from refarray._picture import svg, title_of
+from refarray._layout_picture.svg import svg, title_of
 
 if TYPE_CHECKING:
     from refarray._inspect import Inspection

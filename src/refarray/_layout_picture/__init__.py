@@ -1,0 +1,1 @@
+"""The picture of the memory layout that inspect() shows in notebooks and as a page."""
