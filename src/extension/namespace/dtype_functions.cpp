@@ -137,6 +137,10 @@ Ref array_namespace(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyO
       core::fail(Fault::kValue, "__array_namespace__(): api_version is ", short_repr(version),
                  "; the versions are '2021.12', '2022.12', '2023.12', '2024.12' and '2025.12'");
     }
+    if (text != kVersions[4]) {
+      const Ref make = python_function("refarray._versions", "namespace");
+      return check(calling<PyObject_CallFunctionObjArgs>(make.get(), version, nullptr));
+    }
   }
   return check(calling<PyImport_ImportModule>("refarray"));
 }
