@@ -76,13 +76,11 @@ def test_cholesky_reads_one_triangle(other: float, dtype: str) -> None:
 
 
 @dtypes
-def test_zeros_of_cholesky_are_positive(dtype: str) -> None:
-    """Of the triangle that is not computed."""
-    a = hard.positive_definite((4, 4), dtype)
-    for upper in (False, True):
-        out = xp.linalg.cholesky(a, upper=upper)
-        zeros = (xp.tril(out, k=-1) if upper else xp.triu(out, k=1)).tobytes()
-        assert not any(zeros)
+def test_the_other_triangle_is_zero(dtype: str) -> None:
+    """In the lower factor no zero is negative."""
+    a = hard.positive_definite((3, 4, 4), dtype)
+    assert not any(xp.triu(xp.linalg.cholesky(a), k=1).tobytes())
+    assert not xp.any(xp.tril(xp.linalg.cholesky(a, upper=True), k=-1))
 
 
 @dtypes
