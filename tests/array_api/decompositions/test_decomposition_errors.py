@@ -286,7 +286,7 @@ def test_orders_of_matrix_norm() -> None:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_huge_extents_are_refused(name: str) -> None:
     """Of arrays without memory of their size: their strides are 0."""
-    x = xp.broadcast_to(xp.ones((1, 1)), (2**29, 2**29))
+    x = xp.broadcast_to(xp.ones((1, 1)), (2**28, 2**28))
     if name in ("matrix_norm", "solve", "vector_norm"):
         return
     with pytest.raises((MemoryError, OverflowError)):
