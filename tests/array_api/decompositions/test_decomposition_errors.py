@@ -37,7 +37,7 @@ OBLONG: dict[str, Function] = {
     "svdvals": lambda x: xp.linalg.svdvals(x),
 }
 MATRICES = {**SQUARE, **OBLONG}
-FUNCTIONS = {**MATRICES, "vector_norm": lambda x: xp.linalg.vector_norm(x)}
+FUNCTIONS: dict[str, Function] = {**MATRICES, "vector_norm": lambda x: xp.linalg.vector_norm(x)}
 NO_ARRAYS: dict[str, Any] = {
     "None": None,
     "int": 1,
@@ -275,10 +275,12 @@ def test_axes_of_vector_norm() -> None:
 
 def test_orders_of_matrix_norm() -> None:
     x = xp.ones((2, 2))
-    for order in (0, 3, -3, 0.5, 1.5, "Fro", "nuclear", "", "inf", "1", nan):
+    values: tuple[Any, ...] = (0, 3, -3, 0.5, 1.5, "Fro", "nuclear", "", "inf", "1", nan)
+    for order in values:
         with pytest.raises(ValueError, match=r"matrix_norm\(\).*ord"):
             xp.linalg.matrix_norm(x, ord=order)
-    for order in ([1], (1,), 1j, b"fro", object()):
+    others: tuple[Any, ...] = ([1], (1,), 1j, b"fro", object())
+    for order in others:
         with pytest.raises((TypeError, ValueError)):
             xp.linalg.matrix_norm(x, ord=order)
 

@@ -139,7 +139,9 @@ def positive(kind: str, n: int, dtype: str) -> Any:
     whole = em.exact(rows)
     scale = 1.0 if em.size2(whole) == 0 else max(abs(e) for row in rows for e in row)
     small = [[each / scale for each in row] for row in rows]
-    adjoint = [[complex(each).conjugate() for each in column] for column in zip(*small)]
+    adjoint = [
+        [complex(each).conjugate() for each in column] for column in zip(*small, strict=True)
+    ]
     out = em.times(small, adjoint)
     out = [[out[i][j] + 2 * n * (i == j) for j in range(n)] for i in range(n)]
     if dtype in em.REAL:

@@ -140,7 +140,8 @@ def test_infinities_on_the_diagonal(dtype: str) -> None:
     assert not xp.isfinite(xp.linalg.det(x))
     assert not xp.isfinite(xp.linalg.slogdet(x).logabsdet)
     assert not xp.isfinite(xp.linalg.cholesky(x)[0, 0])
-    assert complex(xp.linalg.cholesky(x)[1, 1]) == 1
+    if dtype in em.REAL:  # a complex quotient of an infinity may be NaN
+        assert float(xp.linalg.cholesky(x)[1, 1]) == 1
 
 
 @dtypes
@@ -169,12 +170,8 @@ def test_large_matrices_of_nan_end(name: str) -> None:
     for value in (nan, inf):
         for dtype in ("float64", "complex128"):
             x = xp.full((60, 60), value, dtype=dtype)
-            try:
-                result = {**WHOLE, **PARTS}[name](x)
-            except ValueError as refused:
-                assert name in ("cholesky", "inv", "solve") and value == inf, refused
-                continue
-            assert not any(xp.any(xp.isfinite(each)) for each in parts(result) if name in WHOLE)
+            for each in parts({**WHOLE, **PARTS}[name](x)):
+                assert name == "cholesky" or not xp.any(xp.isfinite(each))
 
 
 # --- matrices without elements

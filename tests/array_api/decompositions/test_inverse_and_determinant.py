@@ -61,9 +61,7 @@ def test_exact_values(kind: str, dtype: str) -> None:
     assert sign.shape == logarithm.shape == ()
     assert complex(sign) == (1 if determinant > 0 else -1)
     bound = 4 * em.epsilon(dtype)
-    assert math.isclose(
-        float(logarithm), math.log(abs(determinant)), rel_tol=bound, abs_tol=bound
-    )
+    assert math.isclose(float(logarithm), math.log(abs(determinant)), rel_tol=bound, abs_tol=bound)
     assert xp.linalg.solve(a, xp.eye(len(rows), dtype=dtype)).tolist() == inverse
 
 
@@ -153,7 +151,11 @@ POWERS: dict[str, tuple[list[list[Any]], int, list[list[Any]]]] = {
     "negative": ([[2, 0], [0, -0.5]], -3, [[0.125, 0], [0, -8]]),
     "vanishing": ([[0.5, 0], [0, 0]], 2**70, [[0, 0], [0, 0]]),
     "nilpotent": ([[0, 1], [0, 0]], 2**63, [[0, 0], [0, 0]]),
-    "long cycle": ([[0, 1, 0], [0, 0, 1], [1, 0, 0]], 3 * 2**80 + 1, [[0, 1, 0], [0, 0, 1], [1, 0, 0]]),
+    "long cycle": (
+        [[0, 1, 0], [0, 0, 1], [1, 0, 0]],
+        3 * 2**80 + 1,
+        [[0, 1, 0], [0, 0, 1], [1, 0, 0]],
+    ),
     "long cycle back": (
         [[0, 1, 0], [0, 0, 1], [1, 0, 0]],
         -(3 * 2**80) - 1,

@@ -181,8 +181,9 @@ def test_parameters_are_positional_or_keywords_only(name: str) -> None:
 def test_named_tuples(name: str) -> None:
     title, fields = TUPLES[name]
     result = getattr(xp.linalg, name)(xp.eye(3))
-    assert isinstance(result, tuple) and type(result).__name__ == title
-    assert type(result)._fields == fields and len(result) == len(fields)
+    kind: Any = type(result)
+    assert isinstance(result, tuple) and kind.__name__ == title
+    assert kind._fields == fields and len(result) == len(fields)
     for index, field in enumerate(fields):
         assert getattr(result, field) is result[index]
         assert isinstance(result[index], refarray.Array)

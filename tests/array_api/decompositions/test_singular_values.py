@@ -69,17 +69,16 @@ def test_singular_values(kind: str, dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 def test_singular_values_of_complex_matrices(dtype: str) -> None:
-    for rows, wanted in (
+    cases: list[tuple[list[list[Any]], list[float]]] = [
         ([[1j]], [1.0]),
         ([[0, 2j], [-3, 0]], [3.0, 2.0]),
         ([[1, 1j], [1j, 1]], [2**0.5, 2**0.5]),
         ([[3 + 4j, 0, 0]], [5.0]),
-    ):
+    ]
+    for rows, wanted in cases:
         values = xp.linalg.svdvals(hard.array(rows, dtype)).tolist()
-        assert all(
-            abs(got - right) <= 40 * em.epsilon(dtype)
-            for got, right in zip(values, wanted, strict=True)
-        )
+        pairs = zip(values, wanted, strict=True)
+        assert all(abs(got - right) <= 40 * em.epsilon(dtype) for got, right in pairs)
 
 
 @dtypes
@@ -224,7 +223,9 @@ def test_the_default_rtol(dtype: str) -> None:
     for m, n in ((2, 2), (2, 5), (7, 2)):
         for factor, count in ((0.75, 1), (1.5, 2)):
             small = factor * max(m, n) * eps
-            rows = [[small if i == j == 1 else float(i == j == 0) for j in range(n)] for i in range(m)]
+            rows = [
+                [small if i == j == 1 else float(i == j == 0) for j in range(n)] for i in range(m)
+            ]
             a = hard.array(rows, dtype)
             assert int(xp.linalg.matrix_rank(a)) == count
             inverse = float(xp.real(xp.linalg.pinv(a)[1, 1]))

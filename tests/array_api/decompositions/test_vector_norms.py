@@ -47,7 +47,7 @@ def exact_norm(values: list[Any], order: float) -> Number:
 
 def as_fraction(value: Number) -> Fraction:
     sign, mantissa, exponent, _ = value._mpf_
-    return (-1) ** sign * Fraction(int(mantissa)) * Fraction(2) ** exponent
+    return Fraction((-1) ** sign * int(mantissa)) * Fraction(2) ** int(exponent)
 
 
 def check(out: Any, wanted: Nested, dtype: str, ulps: float = 4) -> None:
@@ -136,7 +136,12 @@ def test_norms_of_points(ord: float, dtype: str) -> None:
 
 
 #: Exponents of two of elements whose powers are no numbers of the dtype.
-FAR = {"float16": (-13, 12), "bfloat16": (-125, 120), "float32": (-125, 120), "float64": (-1000, 1010)}
+FAR = {
+    "float16": (-13, 12),
+    "bfloat16": (-125, 120),
+    "float32": (-125, 120),
+    "float64": (-1000, 1010),
+}
 
 
 @dtypes

@@ -86,9 +86,7 @@ def has_imaginary_part(a: Exact) -> bool:
 
 
 def combined(a: Rows, b: Rows, sign: int) -> Rows:
-    return [
-        [x + sign * y for x, y in zip(*pair, strict=True)] for pair in zip(a, b, strict=True)
-    ]
+    return [[x + sign * y for x, y in zip(*pair, strict=True)] for pair in zip(a, b, strict=True)]
 
 
 def multiplied(a: Rows, b: Rows) -> Rows:
@@ -133,7 +131,9 @@ def ratio(a: Exact, b: Exact) -> float:
     return math.sqrt(top / bottom)
 
 
-def assert_small(error: Exact, whole: Exact, n: int, dtype: str, what: object, times: float) -> None:
+def assert_small(
+    error: Exact, whole: Exact, n: int, dtype: str, what: object, times: float
+) -> None:
     """The error is at most times * n * eps of the whole."""
     found = ratio(error, whole) / (max(n, 1) * epsilon(dtype))
     assert found <= times, f"{what}: the error is {found:.3g} n eps, more than {times} n eps"
