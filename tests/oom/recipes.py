@@ -13,7 +13,7 @@ import adversary
 import refarray
 from refarray import _native, _partners
 
-from . import arrays, computations, devices, exchange, fourier
+from . import arrays, computations, devices, exchange, fourier, linalg
 from .devices import NEEDS_DRIVER
 from .recipe import RECIPES, Recipe, capsule, recipe
 
@@ -26,6 +26,7 @@ __all__ = [
     "devices",
     "exchange",
     "fourier",
+    "linalg",
     "public_calls",
 ]
 
@@ -74,6 +75,8 @@ recipe("doctor", diagnose, python=True)
 recipe("_native._noop", _native._noop)
 recipe("_native._find_on_type", _native._find_on_type, lambda: (bool, "__dlpack__"))
 recipe("_native._extension_functions", lambda _: _native._extension_functions("fft"))
+recipe("_native._extension_functions", lambda _: _native._extension_functions("linalg"),
+       label="linalg")  # fmt: skip
 recipe("_native._extension_functions", lambda _: _native._extension_functions("none"), label="bad",
        raises=(ValueError,))  # fmt: skip
 recipe("_native._use_isa", lambda _: _native._use_isa(refarray.build_info()["isa"]), python=True)
@@ -114,6 +117,8 @@ def public_calls() -> set[str]:
         elif callable(value):
             out.add(name)
     out |= {f"fft.{name}" for name in refarray.fft.__all__}
+    own = (name for name in refarray.linalg.__all__ if not hasattr(refarray, name))
+    out |= {f"linalg.{name}" for name in own}
     return out
 
 

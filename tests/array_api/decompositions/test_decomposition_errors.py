@@ -1,0 +1,295 @@
+"""Arguments that decompositions and norms refuse: the exception, with what was seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from oracles import exact_matrices as em
+from oracles import hard_matrices as hard
+from oracles.formats import ALL
+
+import refarray
+
+xp: Any = refarray
+nan, inf = math.nan, math.inf
+Function = Callable[[Any], Any]
+SQUARE: dict[str, Function] = {
+    "cholesky": lambda x: xp.linalg.cholesky(x),
+    "det": lambda x: xp.linalg.det(x),
+    "eig": lambda x: xp.linalg.eig(x),
+    "eigh": lambda x: xp.linalg.eigh(x),
+    "eigvals": lambda x: xp.linalg.eigvals(x),
+    "eigvalsh": lambda x: xp.linalg.eigvalsh(x),
+    "inv": lambda x: xp.linalg.inv(x),
+    "matrix_power": lambda x: xp.linalg.matrix_power(x, 2),
+    "slogdet": lambda x: xp.linalg.slogdet(x),
+    "solve": lambda x: xp.linalg.solve(x, xp.eye(3)),
+}
+OBLONG: dict[str, Function] = {
+    "matrix_norm": lambda x: xp.linalg.matrix_norm(x),
+    "matrix_rank": lambda x: xp.linalg.matrix_rank(x),
+    "pinv": lambda x: xp.linalg.pinv(x),
+    "qr": lambda x: xp.linalg.qr(x),
+    "svd": lambda x: xp.linalg.svd(x),
+    "svdvals": lambda x: xp.linalg.svdvals(x),
+}
+MATRICES = {**SQUARE, **OBLONG}
+FUNCTIONS: dict[str, Function] = {**MATRICES, "vector_norm": lambda x: xp.linalg.vector_norm(x)}
+NO_ARRAYS: dict[str, Any] = {
+    "None": None,
+    "int": 1,
+    "float": 1.5,
+    "complex": 2j,
+    "text": "text",
+    "list": [[1.0, 2.0], [3.0, 4.0]],
+    "tuple": ((1.0,),),
+    "bytes": b"x",
+    "dtype": refarray.float64,
+}
+
+
+@pytest.mark.parametrize("kind", NO_ARRAYS)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_other_objects_are_refused(name: str, kind: str) -> None:
+    wrong = NO_ARRAYS[kind]
+    with pytest.raises(TypeError, match=rf"{name}\(\).*{type(wrong).__name__}"):
+        FUNCTIONS[name](wrong)
+    if name == "solve":
+        with pytest.raises(TypeError, match=rf"solve\(\).*{type(wrong).__name__}"):
+            xp.linalg.solve(xp.eye(3), wrong)
+
+
+@pytest.mark.parametrize("dtype", [*ALL, "complex32", "float8_e5m2", "float4_e2m1fn", "float32x4"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_other_dtypes_are_refused(name: str, dtype: str) -> None:
+    x = xp.zeros((3, 3), dtype=dtype)
+    if dtype in em.DTYPES:
+        FUNCTIONS[name](x + xp.eye(3, dtype=dtype))
+        return
+    with pytest.raises(TypeError, match=rf"{name}\(\).*{dtype}"):
+        FUNCTIONS[name](x)
+    if name == "solve":
+        with pytest.raises(TypeError, match=rf"solve\(\).*{dtype}"):
+            xp.linalg.solve(xp.eye(3), x)
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (0,)], ids=str)
+@pytest.mark.parametrize("name", MATRICES)
+def test_vectors_are_no_matrices(name: str, shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match=rf"{name}\(\)") as caught:
+        MATRICES[name](xp.ones(shape))
+    assert str(shape) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "shape", [(2, 3), (3, 2), (0, 1), (1, 0), (2, 3, 2), (0, 2, 3), (3, 3, 1)], ids=str
+)
+@pytest.mark.parametrize("name", SQUARE)
+def test_matrices_that_are_not_square(name: str, shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match=rf"{name}\(\)") as caught:
+        SQUARE[name](xp.ones(shape))
+    assert str(shape) in str(caught.value)
+
+
+SOLVE_SHAPES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
+    ((3, 3), ()),
+    ((3, 3), (2,)),
+    ((3, 3), (1,)),
+    ((3, 3), (2, 3)),
+    ((3, 3), (1, 3)),
+    ((3, 3), (4, 1)),
+    ((2, 3, 3), (2, 3)),
+    ((2, 3, 3), (3, 3, 1)),
+    ((2, 3, 3), (3, 3, 3)),
+    ((2, 4, 3, 3), (3, 3, 1)),
+    ((0, 3, 3), (2, 3, 1)),
+    ((0, 0), (1,)),
+    ((1, 1), (0,)),
+]
+
+
+@pytest.mark.parametrize(("left", "right"), SOLVE_SHAPES)
+def test_shapes_that_do_not_fit(left: tuple[int, ...], right: tuple[int, ...]) -> None:
+    a = xp.ones(left) + xp.eye(left[-1])
+    with pytest.raises(ValueError, match=r"solve\(\)") as caught:
+        xp.linalg.solve(a, xp.ones(right))
+    assert str(left) in str(caught.value) and str(right) in str(caught.value)
+
+
+# --- singular and indefinite matrices
+
+SINGULAR: dict[str, tuple[list[list[Any]], int]] = {
+    "zero": ([[0, 0], [0, 0]], 0),
+    "zero column": ([[1, 0, 2], [3, 0, 1], [1, 0, 1]], 1),
+    "equal rows": ([[1, 2], [1, 2]], 1),
+    "multiples": ([[1, 2], [2, 4]], 1),
+    "last": ([[1, 0, 0], [0, 1, 0], [0, 0, 0]], 2),
+    "one": ([[0]], 0),
+}
+DIVIDING: dict[str, Function] = {
+    "inv": lambda x: xp.linalg.inv(x),
+    "solve": lambda x: xp.linalg.solve(x, xp.ones(x.shape[-1], dtype=x.dtype)),
+    "matrix_power": lambda x: xp.linalg.matrix_power(x, -3),
+}
+
+
+def names(text: str, number: int) -> bool:
+    words = text.replace("(", " ").replace(")", " ").replace(",", " ").replace(":", " ").split()
+    return str(number) in words
+
+
+@pytest.mark.parametrize("dtype", em.DTYPES)
+@pytest.mark.parametrize("kind", SINGULAR)
+def test_singular_matrices(kind: str, dtype: str) -> None:
+    rows, pivot = SINGULAR[kind]
+    a = hard.array(rows, dtype)
+    for name, function in DIVIDING.items():
+        with pytest.raises(ValueError, match=rf"{name}\(\).*singular.*pivot {pivot}\b"):
+            function(a)
+    det = xp.linalg.det(a)
+    assert det.shape == () and complex(det) == 0
+    sign, logarithm = xp.linalg.slogdet(a)
+    assert complex(sign) == 0 and float(logarithm) == -inf
+
+
+@pytest.mark.parametrize("name", DIVIDING)
+def test_singular_matrices_of_stacks(name: str) -> None:
+    """The message names the first one."""
+    rows, pivot = SINGULAR["zero column"]
+    for shape, index in (((5,), (3,)), ((2, 4), (1, 2)), ((2, 1, 6), (1, 0, 5))):
+        x = hard.regular((*shape, 3, 3), "float64")
+        x[index] = hard.array(rows, "float64")
+        with pytest.raises(ValueError, match=rf"{name}\(\).*pivot {pivot}\b") as caught:
+            DIVIDING[name](x)
+        assert all(names(str(caught.value), each) for each in index), str(caught.value)
+        assert str(index) in str(caught.value)
+    both = xp.zeros((4, 2, 2)) + xp.eye(2)
+    both[1], both[3] = xp.zeros((2, 2)), xp.zeros((2, 2))
+    with pytest.raises(ValueError, match=r"\(1,\)"):
+        DIVIDING[name](both)
+
+
+def test_singular_matrices_of_stacks_in_determinants() -> None:
+    x = hard.regular((2, 3, 3, 3), "float64")
+    x[1, 2] = xp.zeros((3, 3))
+    det, (sign, logarithm) = xp.linalg.det(x), xp.linalg.slogdet(x)
+    assert float(det[1, 2]) == 0 == float(sign[1, 2])
+    assert float(logarithm[1, 2]) == -inf
+    assert int(xp.count_nonzero(det)) == 5 == int(xp.sum(xp.astype(xp.isfinite(logarithm), "int8")))
+
+
+INDEFINITE: dict[str, tuple[list[list[Any]], int]] = {
+    "negative": ([[-1]], 0),
+    "zero": ([[0]], 0),
+    "second": ([[1, 2], [2, 1]], 1),
+    "semidefinite": ([[1, 1], [1, 1]], 1),
+    "last": ([[1, 0, 0], [0, 1, 0], [0, 0, -1]], 2),
+    "first": ([[-1, 0], [0, 1]], 0),
+}
+
+
+@pytest.mark.parametrize("dtype", em.DTYPES)
+@pytest.mark.parametrize("upper", [False, True], ids=["lower", "upper"])
+@pytest.mark.parametrize("kind", INDEFINITE)
+def test_indefinite_matrices(kind: str, upper: bool, dtype: str) -> None:
+    rows, pivot = INDEFINITE[kind]
+    a = hard.array(rows, dtype)
+    pattern = rf"cholesky\(\).*not positive definite.*pivot {pivot}\b"
+    with pytest.raises(ValueError, match=pattern):
+        xp.linalg.cholesky(a, upper=upper)
+    n = len(rows)
+    x = hard.positive_definite((2, 4, n, n), dtype)
+    x[1, 3] = a
+    with pytest.raises(ValueError, match=rf"\(1, 3\).*pivot {pivot}\b"):
+        xp.linalg.cholesky(x, upper=upper)
+
+
+# --- other parameters
+
+
+def test_modes_of_qr() -> None:
+    x = xp.eye(3)
+    for mode in ("", "full", "raw", "r", "Reduced", "reduced ", "complete\0", "é"):
+        with pytest.raises(ValueError, match=r"qr\(\): mode is .*'reduced' or 'complete'"):
+            xp.linalg.qr(x, mode=mode)
+    for wrong in (None, 1, True, b"reduced", ["reduced"], 1.5):
+        with pytest.raises(TypeError, match=rf"qr\(\): mode is .*{type(wrong).__name__}"):
+            xp.linalg.qr(x, mode=wrong)
+
+
+def test_exponents_of_matrix_power() -> None:
+    x = xp.eye(2)
+    for wrong in (None, 2.0, "2", 1j, [2], (2,), True, False, xp.asarray(2.0), xp.ones(2)):
+        with pytest.raises(TypeError):
+            xp.linalg.matrix_power(x, wrong)
+
+
+@pytest.mark.parametrize("name", ["pinv", "matrix_rank"])
+def test_wrong_rtol(name: str) -> None:
+    function = getattr(xp.linalg, name)
+    x = xp.ones((2, 3, 4, 4))
+    for number in (-1, -0.5, -inf, nan, -5e-324):
+        with pytest.raises(ValueError, match=rf"{name}\(\).*rtol"):
+            function(x, rtol=number)
+    for wrong in (True, False, "0.1", 1j, [0.1], (0.1,), b"1", object()):
+        with pytest.raises(TypeError, match=f"rtol.*{type(wrong).__name__}"):
+            function(x, rtol=wrong)
+    for dtype in ("bool", "int64", "uint8", "complex64", "complex128", "float8_e5m2"):
+        with pytest.raises((TypeError, ValueError), match=dtype):
+            function(x, rtol=xp.ones((2, 3), dtype=dtype))
+    for shape in ((2,), (4,), (3, 2), (2, 2), (1, 2, 3), (2, 3, 1), (2, 3, 4, 4), (0,)):
+        with pytest.raises(ValueError, match=rf"{name}\(\).*rtol") as caught:
+            function(x, rtol=xp.zeros(shape))
+        assert str(shape) in str(caught.value)
+    with pytest.raises(ValueError, match="rtol"):
+        function(x[0, 0], rtol=xp.zeros(1))
+
+
+def test_orders_of_vector_norm() -> None:
+    x = xp.ones(3)
+    wrong = ("2", "fro", "", None, 1j, [2], (2,), True, False, b"1", object(), xp.ones(2))
+    for order in wrong:
+        with pytest.raises(TypeError):
+            xp.linalg.vector_norm(x, ord=order)
+    with pytest.raises(ValueError, match=r"vector_norm\(\).*ord.*(?i:nan)"):
+        xp.linalg.vector_norm(x, ord=nan)
+
+
+def test_axes_of_vector_norm() -> None:
+    x = xp.ones((2, 3, 4))
+    for axes in ((0, 0), (1, -2), (0, 1, 0), (-1, 2)):
+        with pytest.raises(ValueError, match="axis"):
+            xp.linalg.vector_norm(x, axis=axes)
+    for axis in (3, -4, 64, 2**62, (0, 3), (-4,), (2**62, 0)):
+        with pytest.raises(IndexError, match="axis.*3"):
+            xp.linalg.vector_norm(x, axis=axis)
+    for wrong in (1.0, "0", 1j, (0, 1.0), ("0",), (None,), object()):
+        with pytest.raises(TypeError):
+            xp.linalg.vector_norm(x, axis=wrong)
+    with pytest.raises(IndexError):
+        xp.linalg.vector_norm(xp.ones(()), axis=0)
+
+
+def test_orders_of_matrix_norm() -> None:
+    x = xp.ones((2, 2))
+    values: tuple[Any, ...] = (0, 3, -3, 0.5, 1.5, "Fro", "nuclear", "", "inf", "1", nan)
+    for order in values:
+        with pytest.raises(ValueError, match=r"matrix_norm\(\).*ord"):
+            xp.linalg.matrix_norm(x, ord=order)
+    others: tuple[Any, ...] = ([1], (1,), 1j, b"fro", object())
+    for order in others:
+        with pytest.raises((TypeError, ValueError)):
+            xp.linalg.matrix_norm(x, ord=order)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_huge_extents_are_refused(name: str) -> None:
+    """Of arrays without memory of their size: their strides are 0."""
+    x = xp.broadcast_to(xp.ones((1, 1)), (2**28, 2**28))
+    if name in ("matrix_norm", "solve", "vector_norm"):
+        return
+    with pytest.raises((MemoryError, OverflowError)):
+        FUNCTIONS[name](x)

@@ -1,0 +1,230 @@
+"""diagonal, which is a view, and trace: offsets, stacks and every dtype."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+from helpers.dtype_names import NAMES
+from oracles.checks import assert_dtype
+from oracles.formats import COMPLEX, INTEGERS, NUMERIC, REAL_FLOATS, wrapped
+from oracles.layouts import views
+from oracles.nested import Nested, Shape, from_array, indices, made, size_of
+from oracles.products import as_array, large_numbers, small_numbers
+
+import refarray
+
+xp: Any = refarray
+SHAPES: list[Shape] = [
+    *((1, 1), (3, 3), (2, 5), (5, 2), (1, 4), (4, 1)),
+    *((2, 3, 3), (2, 1, 3, 4), (0, 2), (2, 0), (0, 0), (0, 3, 3), (2, 0, 2)),
+]
+OFFSETS = (0, 1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 9, -9)
+FAR = (2**31, -(2**31), 2**62, -(2**62), 2**63 - 1, -(2**63))
+
+
+def places(shape: Shape, offset: int) -> list[tuple[int, int]]:
+    """Row and column of the elements of a diagonal, from the top."""
+    rows, columns = shape[-2:]
+    return [(i, i + offset) for i in range(rows) if 0 <= i + offset < columns]
+
+
+def wanted(x: Nested, offset: int) -> Nested:
+    there = places(x.shape, offset)
+    return made((*x.shape[:-2], len(there)), lambda i: x.at((*i[:-1], *there[i[-1]])))
+
+
+def numbers(shape: Shape, dtype: str = "int64") -> tuple[Any, Nested]:
+    """Different integers."""
+    x = xp.reshape(xp.arange(1, size_of(shape) + 1, dtype=dtype), shape)
+    return x, Nested(list(range(1, size_of(shape) + 1)), shape)
+
+
+def assert_nested(out: Any, right: Nested) -> None:
+    assert out.shape == right.shape
+    if out.size:
+        assert from_array(out).values == right.values
+
+
+@pytest.mark.parametrize("offset", OFFSETS)
+def test_diagonals(offset: int) -> None:
+    for shape in SHAPES:
+        x, model = numbers(shape)
+        right = wanted(model, offset)
+        assert_nested(xp.linalg.diagonal(x, offset=offset), right)
+        if offset == 0:
+            assert_nested(xp.linalg.diagonal(x), right)
+
+
+@pytest.mark.parametrize("offset", FAR, ids=str)
+def test_diagonals_beyond_the_matrix_are_empty(offset: int) -> None:
+    for shape in ((3, 3), (2, 4, 1), (0, 0), (2, 3, 0)):
+        x, _ = numbers(shape)
+        out = xp.linalg.diagonal(x, offset=offset)
+        assert out.shape == (*shape[:-2], 0)
+        assert_dtype(out, "int64")
+        trace = xp.linalg.trace(x, offset=offset)
+        assert trace.shape == shape[:-2] and not xp.any(trace)
+
+
+@pytest.mark.parametrize("dtype", NAMES)
+def test_diagonals_of_every_dtype(dtype: str) -> None:
+    """Also of those of fewer than 8 bits."""
+    x = (xp.ones if dtype == "float8_e8m0fnu" else xp.zeros)((4, 4), dtype=dtype)
+    out = xp.linalg.diagonal(x)
+    assert_dtype(out, dtype)
+    assert out.shape == (4,)
+    if dtype in (*NUMERIC, "bool"):
+        x[1, 1] = x[2, 0] = True
+        assert out.tolist() == [0, 1, 0, 0]
+        assert xp.linalg.diagonal(x, offset=-2).tolist() == [1, 0]
+
+
+def test_diagonals_are_views() -> None:
+    for offset in (0, 1, -1, 2):
+        x, model = numbers((2, 3, 4))
+        view = xp.linalg.diagonal(x, offset=offset)
+        assert not view.readonly
+        view[...] = -1
+        there = places((3, 4), offset)
+        marked = [-1 if i[1:] in there else model.at(i) for i in indices((2, 3, 4))]
+        assert from_array(x).values == marked
+        x[1, there[0][0], there[0][1]] = 77
+        assert view[1, 0].tolist() == 77
+
+
+def test_diagonals_of_views_are_views_of_the_same_memory() -> None:
+    for shape in ((3, 4), (2, 3, 3)):
+        x, model = numbers(shape)
+        for layout, view in views(x):
+            for offset in (0, 1, -2):
+                out = xp.linalg.diagonal(view, offset=offset)
+                assert_nested(out, wanted(model, offset))
+                assert out.readonly == view.readonly, layout
+                if not view.readonly:
+                    before = view.tobytes()
+                    out[...] = 0
+                    assert not xp.any(xp.linalg.diagonal(view, offset=offset)), layout
+                    out[...] = xp.linalg.diagonal(x, offset=offset)
+                    assert view.tobytes() == before
+
+
+def test_diagonals_of_read_only_arrays_are_read_only() -> None:
+    x, _ = numbers((3, 3))
+    for source in (x.as_readonly(), xp.broadcast_to(x, (2, 3, 3))):
+        out = xp.linalg.diagonal(source)
+        assert out.readonly
+        with pytest.raises((ValueError, TypeError, BufferError)):
+            out[0] = 1
+    assert x[0, 0].tolist() == 1
+
+
+def test_the_diagonal_keeps_the_memory() -> None:
+    out = xp.linalg.diagonal(xp.ones((50, 50), dtype="int64"), offset=3)
+    other = [xp.zeros((50, 50), dtype="int64") for _ in range(5)]
+    assert out.tolist() == [1] * 47 and len(other) == 5
+
+
+def test_diagonals_of_transposed_matrices() -> None:
+    x, _ = numbers((2, 3, 5))
+    for offset in OFFSETS:
+        right = xp.linalg.diagonal(x, offset=-offset)
+        assert xp.linalg.diagonal(x.mT, offset=offset).tolist() == right.tolist()
+
+
+# --- trace
+
+
+@pytest.mark.parametrize("dtype", NUMERIC)
+def test_traces(dtype: str) -> None:
+    for shape, offset in itertools.product(SHAPES, OFFSETS):
+        model = small_numbers(dtype, shape)
+        x = as_array(model, dtype)
+        out = xp.linalg.trace(x, offset=offset)
+        plain = xp.sum(xp.linalg.diagonal(x, offset=offset), axis=-1)
+        assert out.dtype == plain.dtype and out.shape == shape[:-2]
+        there = places(shape, offset)
+        sums = [sum(model.at((*i, *each)) for each in there) for i in indices(shape[:-2])]
+        assert not out.size or from_array(out).values == sums
+        if offset == 0:
+            assert xp.linalg.trace(x).tobytes() == out.tobytes()
+
+
+@pytest.mark.parametrize("dtype", NUMERIC)
+def test_the_dtype_of_traces(dtype: str) -> None:
+    """By default that of sum()."""
+    x = xp.ones((3, 3), dtype=dtype)
+    default = {"i": "int64", "u": "uint64"}.get(dtype[0], dtype)
+    assert_dtype(xp.linalg.trace(x), default)
+    assert_dtype(xp.linalg.trace(x, dtype=None), default)
+    for other in (*INTEGERS, *REAL_FLOATS, *COMPLEX):
+        try:
+            right = xp.sum(xp.ones(3, dtype=dtype), dtype=other)
+        except (TypeError, ValueError) as refused:
+            with pytest.raises(type(refused)):
+                xp.linalg.trace(x, dtype=other)
+            continue
+        for given in (other, getattr(xp, other)):
+            out = xp.linalg.trace(x, dtype=given)
+            assert_dtype(out, other)
+            assert out.tobytes() == right.tobytes()
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_traces_of_integers_wrap_around(dtype: str) -> None:
+    model = large_numbers(dtype, (9, 9))
+    x = as_array(model, dtype)
+    for offset in (0, 2, -3):
+        total = sum(model.at(each) for each in places((9, 9), offset))
+        for kind in (dtype, "int64" if dtype[0] == "i" else "uint64"):
+            out = xp.linalg.trace(x, offset=offset, dtype=kind)
+            assert int(out) == wrapped(total, kind)
+
+
+@pytest.mark.parametrize("dtype", ["int16", "float16", "float64", "complex64"])
+def test_traces_of_every_layout(dtype: str) -> None:
+    x = as_array(large_numbers(dtype, (3, 6, 5)), dtype)
+    for offset in (0, 1, -3):
+        right = xp.linalg.trace(x, offset=offset).tobytes()
+        for layout, view in views(x):
+            before = view.tobytes()
+            out = xp.linalg.trace(view, offset=offset)
+            assert out.tobytes() == right, layout
+            assert view.tobytes() == before
+            assert out.is_contiguous() and not out.readonly
+
+
+def test_traces_are_no_views() -> None:
+    x = xp.ones((1, 1))
+    out = xp.linalg.trace(x)
+    out[...] = 5
+    assert x.tolist() == [[1]]
+
+
+@pytest.mark.parametrize("name", ["diagonal", "trace"])
+def test_wrong_arguments(name: str) -> None:
+    function = getattr(xp.linalg, name)
+    for shape in ((), (3,)):
+        with pytest.raises(ValueError, match=rf"{name}\(\).*\({'3,' if shape else ''}\)"):
+            function(xp.ones(shape))
+    for wrong in (None, 1, 1.5, [[1.0]], "text", ((1.0,),)):
+        with pytest.raises(TypeError, match=rf"{name}\(\).*{type(wrong).__name__}"):
+            function(wrong)
+    for offset in (None, 1.0, "1", 1j, [1], (0,)):
+        with pytest.raises(TypeError, match=f"offset.*{type(offset).__name__}"):
+            function(xp.ones((2, 2)), offset=offset)
+    for offset in (2**63, -(2**63) - 1, 2**100):
+        with pytest.raises(OverflowError, match=f"offset is {offset}"):
+            function(xp.ones((2, 2)), offset=offset)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "complex32", "float8_e5m2", "float4_e2m1fn", "float32x4"]
+)
+def test_traces_of_other_dtypes_are_refused(dtype: str) -> None:
+    x = xp.zeros((2, 2), dtype=dtype)
+    with pytest.raises(TypeError, match=rf"trace\(\).*{dtype}"):
+        xp.linalg.trace(x)
+    with pytest.raises(TypeError):
+        xp.linalg.trace(xp.ones((2, 2)), dtype=dtype)

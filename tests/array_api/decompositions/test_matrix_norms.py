@@ -1,0 +1,181 @@
+"""matrix_norm: all orders, stacks, numbers whose squares over- or underflow, empty matrices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from oracles import exact_matrices as em
+from oracles import hard_matrices as hard
+from oracles.checks import assert_dtype, assert_equal
+
+import refarray
+
+xp: Any = refarray
+nan, inf = math.nan, math.inf
+dtypes = pytest.mark.parametrize("dtype", em.DTYPES)
+ORDERS = ("fro", "nuc", 1, -1, 2, -2, inf, -inf)
+orders = pytest.mark.parametrize("ord", ORDERS, ids=str)
+GOLDEN = ((15 + 125**0.5) / 2) ** 0.5, ((15 - 125**0.5) / 2) ** 0.5
+#: Matrices and their norms, in the order of ORDERS.
+KNOWN: dict[str, tuple[list[list[Any]], tuple[float, ...]]] = {
+    "one": ([[-3]], (3, 3, 3, 3, 3, 3, 3, 3)),
+    "row": ([[3, 0, -4]], (5, 5, 4, 0, 5, 5, 7, 7)),
+    "column": ([[3], [0], [-4]], (5, 5, 7, 7, 5, 5, 4, 0)),
+    "diagonal": ([[2, 0], [0, -4]], (20**0.5, 6, 4, 2, 4, 2, 4, 2)),
+    "swap": ([[0, 2], [-1, 0]], (5**0.5, 3, 2, 1, 2, 1, 2, 1)),
+    "ones": ([[1, 1], [1, 1]], (2, 2, 2, 2, 2, 0, 2, 2)),
+    "zero": ([[0, 0, 0], [0, 0, 0]], (0, 0, 0, 0, 0, 0, 0, 0)),
+    "signs": ([[1, -2], [-3, 1]], (15**0.5, (15 + 2 * 5) ** 0.5, 4, 3, *GOLDEN, 4, 3)),
+}
+
+
+def of(rows: list[list[Any]], order: str | float) -> float | None:
+    """Of orders that need no singular values, in Python's numbers."""
+    sizes = [[abs(complex(each)) for each in row] for row in rows]
+    if order == "fro":
+        return math.sqrt(math.fsum(each * each for row in sizes for each in row))
+    if isinstance(order, str) or abs(order) == 2:
+        return None
+    lines = sizes if math.isinf(order) else list(zip(*sizes, strict=True))
+    sums = [math.fsum(line) for line in lines]
+    return max(sums) if order > 0 else min(sums)
+
+
+@dtypes
+@pytest.mark.parametrize("kind", KNOWN)
+def test_known_norms(kind: str, dtype: str) -> None:
+    rows, norms = KNOWN[kind]
+    a = hard.array(rows, dtype)
+    bound = 20 * max(a.shape) * em.epsilon(dtype) * em.norm(rows)
+    for order, wanted in zip(ORDERS, norms, strict=True):
+        out = xp.linalg.matrix_norm(a, ord=order)
+        assert_dtype(out, em.real_dtype(dtype))
+        assert out.shape == ()
+        assert abs(float(out) - wanted) <= bound, (order, float(out))
+
+
+@dtypes
+@pytest.mark.parametrize("ord", ["fro", 1, -1, inf, -inf], ids=str)
+def test_sums(ord: str | float, dtype: str) -> None:
+    for m, n in ((1, 1), (3, 3), (2, 7), (7, 2), (20, 30)):
+        rows = hard.random_rows(m, n, dtype, ord)
+        wanted = of(rows, ord)
+        assert wanted is not None
+        out = float(xp.linalg.matrix_norm(hard.array(rows, dtype), ord=ord))
+        assert math.isclose(out, wanted, rel_tol=4 * em.epsilon(dtype)), (m, n)
+
+
+@dtypes
+@pytest.mark.parametrize("kind", ["random", "Hilbert", "rank 1", "signs", "huge", "tiny"])
+def test_norms_by_singular_values(kind: str, dtype: str) -> None:
+    for m, n in ((1, 4), (3, 3), (5, 2)):
+        a = hard.array(hard.MATRICES[kind](m, n, dtype), dtype)
+        values = xp.linalg.svdvals(a).tolist()
+        bound = 40 * max(m, n) * em.epsilon(dtype) * values[0]
+        for order, wanted in ((2, values[0]), (-2, values[-1]), ("nuc", sum(values))):
+            out = float(xp.linalg.matrix_norm(a, ord=order))
+            assert abs(out - wanted) <= bound, (m, n, order)
+
+
+@dtypes
+def test_the_default_is_frobenius(dtype: str) -> None:
+    a = hard.array(hard.random_rows(3, 4, dtype), dtype)
+    norm = xp.linalg.matrix_norm
+    assert norm(a).tobytes() == norm(a, ord="fro").tobytes() == norm(a, ord=None).tobytes()
+    assert norm(a).tobytes() == norm(a, keepdims=False).tobytes()
+    for order in (1, -1, 2, -2):
+        assert norm(a, ord=order).tobytes() == norm(a, ord=float(order)).tobytes()
+
+
+@dtypes
+@orders
+def test_stacks(ord: str | float, dtype: str) -> None:
+    for shape in ((1, 3, 2), (4, 2, 2), (2, 3, 2, 4), (2, 1, 3, 1, 3)):
+        x = hard.stack(shape, dtype)
+        out = xp.linalg.matrix_norm(x, ord=ord)
+        assert out.shape == shape[:-2]
+        kept = xp.linalg.matrix_norm(x, ord=ord, keepdims=True)
+        assert kept.shape == (*shape[:-2], 1, 1)
+        assert kept.tobytes() == out.tobytes()
+        alone = xp.linalg.matrix_norm(x[(0,) * (len(shape) - 2)], ord=ord)
+        assert out[(0,) * (len(shape) - 2)].tobytes() == alone.tobytes()
+    point = xp.linalg.matrix_norm(hard.stack((2, 3), dtype), ord=ord, keepdims=True)
+    assert point.shape == (1, 1)
+
+
+@dtypes
+@orders
+def test_empty_matrices(ord: str | float, dtype: str) -> None:
+    """The norm is 0 where there is one: not the smallest of no sums, or of no singular values."""
+    for shape in ((0, 0), (0, 3), (3, 0), (2, 0, 3), (2, 3, 0)):
+        x = xp.zeros(shape, dtype=dtype)
+        terms: dict[Any, int] = {-1: shape[-1], -2: 0, -inf: shape[-2]}
+        if terms.get(ord) == 0:
+            with pytest.raises(ValueError, match=r"matrix_norm\(\)"):
+                xp.linalg.matrix_norm(x, ord=ord)
+            continue
+        out = xp.linalg.matrix_norm(x, ord=ord)
+        assert out.shape == shape[:-2] and not xp.any(out)
+        assert_dtype(out, em.real_dtype(dtype))
+        assert xp.linalg.matrix_norm(x, ord=ord, keepdims=True).shape == (*shape[:-2], 1, 1)
+
+
+@dtypes
+@orders
+def test_empty_stacks(ord: str | float, dtype: str) -> None:
+    for shape in ((0, 3, 3), (2, 0, 3, 2)):
+        out = xp.linalg.matrix_norm(xp.zeros(shape, dtype=dtype), ord=ord)
+        assert out.shape == shape[:-2]
+        assert_dtype(out, em.real_dtype(dtype))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@orders
+def test_scales(ord: str | float, dtype: str) -> None:
+    """A power of two scales the norm: squares neither overflow nor vanish."""
+    rows = hard.random_rows(4, 4, dtype, "scales")
+    plain = float(xp.linalg.matrix_norm(hard.array(rows, dtype), ord=ord))
+    for power in (-1000, -900, 900, 1010):
+        out = float(xp.linalg.matrix_norm(hard.array(hard.scaled(rows, power), dtype), ord=ord))
+        assert math.isclose(math.ldexp(out, -power), plain, rel_tol=1e-13), power
+
+
+@pytest.mark.parametrize("value", [1e300, 1e-300], ids=str)
+def test_frobenius_norms_near_the_limits(value: float) -> None:
+    out = float(xp.linalg.matrix_norm(xp.full((3, 3), value)))
+    assert math.isclose(out, 3 * value, rel_tol=4 * 2.0**-52)
+
+
+@dtypes
+def test_not_a_number(dtype: str) -> None:
+    x = hard.stack((3, 2, 3), dtype)
+    x[1, 1, 0] = nan
+    for order in ("fro", "nuc", 1, 2, inf):
+        out = xp.linalg.matrix_norm(x, ord=order).tolist()
+        assert math.isnan(out[1]), order
+        assert math.isfinite(out[0]) and math.isfinite(out[2]), order
+    for order in (-1, -2, -inf):
+        assert math.isnan(xp.linalg.matrix_norm(x, ord=order).tolist()[1]), order
+
+
+@dtypes
+def test_infinity(dtype: str) -> None:
+    """Of one element; never a hang, and no finite number but of the smallest sum."""
+    x = xp.asarray([[1.0, -inf], [2.0, 3.0]], dtype=dtype)
+    for order in ("fro", 1, inf):
+        assert float(xp.linalg.matrix_norm(x, ord=order)) == inf
+    assert float(xp.linalg.matrix_norm(x, ord=-1)) == 3
+    assert float(xp.linalg.matrix_norm(x, ord=-inf)) == 5
+    for order in ("nuc", 2):
+        assert not math.isfinite(float(xp.linalg.matrix_norm(x, ord=order)))
+
+
+@dtypes
+@orders
+def test_results_are_those_of_the_wide_dtype_rounded_once(ord: str | float, dtype: str) -> None:
+    x = hard.stack((3, 4, 5), dtype, "once")
+    out = xp.linalg.matrix_norm(x, ord=ord)
+    wide = xp.linalg.matrix_norm(xp.astype(x, em.wide_dtype(dtype)), ord=ord)
+    assert_equal(out, xp.astype(wide, out.dtype))

@@ -1,0 +1,274 @@
+"""vector_norm: orders, axes, dtypes, numbers whose powers over- or underflow, empty arrays."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import pytest
+from oracles import exact_matrices as em
+from oracles import hard_matrices as hard
+from oracles.checks import assert_dtype, assert_equal
+from oracles.formats import quantum
+from oracles.nested import Nested, Shape, from_array, reduced
+
+import refarray
+
+xp: Any = refarray
+nan, inf = math.nan, math.inf
+dtypes = pytest.mark.parametrize("dtype", em.DTYPES)
+ORDERS = (2, 1, 0, 3, 0.5, -1, -2, -0.5, 1.5, 7, inf, -inf)
+orders = pytest.mark.parametrize("ord", ORDERS, ids=str)
+Number = Any
+
+
+def magnitude(value: complex) -> Number:
+    return mpmath.hypot(mpmath.mpf(value.real), mpmath.mpf(value.imag))
+
+
+def exact_norm(values: list[Any], order: float) -> Number:
+    """With 200 bits; of no elements 0."""
+    sizes = [magnitude(complex(each)) for each in values]
+    if not sizes:
+        return mpmath.mpf(0)
+    if order == 0:
+        return mpmath.mpf(sum(each != 0 for each in sizes))
+    if math.isinf(order):
+        return max(sizes) if order > 0 else min(sizes)
+    if order < 0 and 0 in sizes:
+        return mpmath.mpf(0)
+    power = mpmath.mpf(order)
+    total = mpmath.fsum(each**power for each in sizes)
+    return total ** (1 / power)
+
+
+def as_fraction(value: Number) -> Fraction:
+    sign, mantissa, exponent, _ = value._mpf_
+    return Fraction((-1) ** sign * int(mantissa)) * Fraction(2) ** int(exponent)
+
+
+def check(out: Any, wanted: Nested, dtype: str, ulps: float = 4) -> None:
+    real = em.real_dtype(dtype)
+    assert_dtype(out, real)
+    assert out.shape == wanted.shape
+    for got, right in zip(from_array(out).values, wanted.values, strict=True):
+        exact = as_fraction(right)
+        assert abs(Fraction(got) - exact) <= ulps * quantum(exact, real), (got, float(exact))
+
+
+def wanted(x: Any, order: float, axis: Any = None, keepdims: bool = False) -> Nested:
+    with mpmath.workprec(200):
+        return reduced(from_array(x), axis, keepdims, lambda v: exact_norm(v, order))
+
+
+@dtypes
+@orders
+def test_orders(ord: float, dtype: str) -> None:
+    for n in (1, 2, 3, 10):
+        x = hard.stack((n,), dtype, ord)
+        check(xp.linalg.vector_norm(x, ord=ord), wanted(x, ord), dtype)
+    x = hard.stack((3, 4), dtype, ord)
+    check(xp.linalg.vector_norm(x, ord=ord), wanted(x, ord), dtype)
+    check(xp.linalg.vector_norm(x, ord=ord, axis=0), wanted(x, ord, 0), dtype)
+
+
+AXES: list[tuple[Shape, Any]] = [
+    ((4,), 0),
+    ((4,), -1),
+    ((4,), (0,)),
+    ((2, 3), (1, 0)),
+    ((2, 3, 4), None),
+    ((2, 3, 4), 0),
+    ((2, 3, 4), 1),
+    ((2, 3, 4), -1),
+    ((2, 3, 4), (0, 2)),
+    ((2, 3, 4), (-1, 0)),
+    ((2, 3, 4), (0, 1, 2)),
+    ((2, 3, 4), (2, 0, 1)),
+    ((2, 1, 4, 3), (1, 3)),
+]
+
+
+@orders
+@pytest.mark.parametrize("keepdims", [False, True], ids=["drop", "keep"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+def test_axes(dtype: str, keepdims: bool, ord: float) -> None:
+    for shape, axis in AXES:
+        x = hard.stack(shape, dtype)
+        out = xp.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
+        check(out, wanted(x, ord, axis, keepdims), dtype)
+
+
+@dtypes
+def test_the_defaults(dtype: str) -> None:
+    x = hard.stack((2, 3), dtype)
+    norm = xp.linalg.vector_norm
+    assert norm(x).tobytes() == norm(x, axis=None, keepdims=False, ord=2).tobytes()
+    assert norm(x).shape == () and norm(x, keepdims=True).shape == (1, 1)
+    assert norm(x).tobytes() == norm(x, ord=2.0).tobytes()
+    assert norm(x, axis=[0, 1]).tobytes() == norm(x, axis=(0, 1)).tobytes()
+
+
+@dtypes
+@orders
+def test_norms_over_no_axis_are_magnitudes(ord: float, dtype: str) -> None:
+    """axis=(): of order 0, whether elements are not zero."""
+    for shape in ((), (3,), (2, 3), (0,), (2, 0)):
+        x = hard.stack(shape, dtype) if 0 not in shape else xp.zeros(shape, dtype=dtype)
+        out = xp.linalg.vector_norm(x, axis=(), ord=ord)
+        check(out, wanted(x, ord, ()), dtype, 1)
+        if ord != 0 and dtype in em.REAL:
+            assert_equal(out, xp.abs(x))
+
+
+@dtypes
+@orders
+def test_norms_of_points(ord: float, dtype: str) -> None:
+    for value in (0.0, -2.0, 0.75):
+        x = xp.asarray(value, dtype=dtype)
+        size = float(value != 0) if ord == 0 else abs(value)
+        for keywords in ({}, {"axis": None}, {"axis": ()}, {"keepdims": True}):
+            out = xp.linalg.vector_norm(x, ord=ord, **keywords)
+            assert out.shape == () and float(out) == size
+
+
+#: Exponents of two of elements whose powers are no numbers of the dtype.
+FAR = {
+    "float16": (-13, 12),
+    "bfloat16": (-125, 120),
+    "float32": (-125, 120),
+    "float64": (-1000, 1010),
+}
+
+
+@dtypes
+@orders
+def test_powers_neither_overflow_nor_vanish(ord: float, dtype: str) -> None:
+    for power in FAR[em.real_dtype(dtype)]:
+        if ord in (0.5, -0.5) and dtype == "float16":
+            power = power * 3 // 4
+        x = hard.array(hard.scaled(hard.random_rows(1, 5, dtype, ord), power), dtype)[0, :]
+        check(xp.linalg.vector_norm(x, ord=ord), wanted(x, ord), dtype)
+        both = xp.concat([x, xp.asarray([1.0], dtype=dtype)])
+        check(xp.linalg.vector_norm(both, ord=ord), wanted(both, ord), dtype)
+
+
+@pytest.mark.parametrize("value", [1e300, 1e-300, 5e-324, 1.7e308, 2.5e-308], ids=str)
+def test_norms_near_the_limits(value: float) -> None:
+    x = xp.asarray([value, -value, 0.0])
+    if value < 1.2e308:  # otherwise the norm is no number
+        check(xp.linalg.vector_norm(x), wanted(x, 2), "float64")
+    assert float(xp.linalg.vector_norm(x[:1])) == value
+    for order in (1, 2, 3, 7.5, inf, -1, -3, -inf):
+        one = xp.linalg.vector_norm(x[:1], ord=order)
+        check(one, wanted(x[:1], order), "float64")
+    point = xp.asarray([complex(value / 2, value / 2)])
+    for order in (1, 2, 3, inf, -inf, -2):
+        check(xp.linalg.vector_norm(point, ord=order), wanted(point, order), "complex128")
+
+
+def test_norms_that_overflow() -> None:
+    x = xp.asarray([1.7e308, 1.7e308])
+    assert float(xp.linalg.vector_norm(x)) == inf == float(xp.linalg.vector_norm(x, ord=1))
+    small = xp.asarray([60000.0, 60000.0], dtype="float16")
+    assert float(xp.linalg.vector_norm(small)) == inf
+    assert float(xp.linalg.vector_norm(small, ord=inf)) == 60000
+
+
+@pytest.mark.parametrize("ord", [20, 100, 1000, -20, -1000, 1e10, -1e10, 1e300], ids=str)
+def test_large_orders(ord: float) -> None:
+    for values in ([1.0, 2.0, 3.0], [1e300, 2e300], [1e-300, 1e-301], [0.5] * 9):
+        x = xp.asarray(values)
+        check(xp.linalg.vector_norm(x, ord=ord), wanted(x, ord), "float64")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+@pytest.mark.parametrize("ord", [1, 2, 3, -1, inf], ids=str)
+def test_long_vectors(ord: float, dtype: str) -> None:
+    x = hard.stack((5000,), dtype)
+    check(xp.linalg.vector_norm(x, ord=ord), wanted(x, ord), dtype, 16)
+
+
+@dtypes
+def test_order_zero_counts(dtype: str) -> None:
+    x = xp.asarray([0.0, -0.0, 1.0, -2.0, nan, inf], dtype=dtype)
+    assert float(xp.linalg.vector_norm(x, ord=0)) == 4
+    assert float(xp.linalg.vector_norm(x[:2], ord=0)) == 0
+    assert float(xp.linalg.vector_norm(x, ord=-0.0)) == 4
+    many = xp.ones((30, 70), dtype=dtype)
+    assert float(xp.linalg.vector_norm(many, ord=0)) == (2096 if dtype == "bfloat16" else 2100)
+    if dtype not in em.REAL:
+        assert float(xp.linalg.vector_norm(xp.asarray([1j, 0j], dtype=dtype), ord=0)) == 1
+
+
+@dtypes
+def test_zeros(dtype: str) -> None:
+    """Of a negative order, one zero gives 0."""
+    x = xp.asarray([3.0, 0.0, -4.0], dtype=dtype)
+    for order in (-1, -2, -0.5, -inf):
+        assert float(xp.linalg.vector_norm(x, ord=order)) == 0
+    for order in ORDERS:
+        out = float(xp.linalg.vector_norm(xp.zeros((2, 3), dtype=dtype), ord=order))
+        assert out == 0 and math.copysign(1, out) == 1
+
+
+@dtypes
+def test_norms_of_no_elements(dtype: str) -> None:
+    for shape, axis in itertools.product(((0,), (0, 3), (3, 0), (2, 0, 2)), (None, -1, 0)):
+        x = xp.zeros(shape, dtype=dtype)
+        kept = tuple(n for i, n in enumerate(shape) if i != range(len(shape))[axis or 0])
+        if axis is None:
+            kept = ()
+        extent = 0 if axis is None else shape[axis]
+        for order in ORDERS:
+            if order < 0 and extent == 0 and 0 not in kept:
+                with pytest.raises(ValueError, match=r"vector_norm\(\)"):
+                    xp.linalg.vector_norm(x, axis=axis, ord=order)
+            elif order >= 0 or extent:
+                out = xp.linalg.vector_norm(x, axis=axis, ord=order)
+                assert out.shape == kept and not xp.any(out)
+                assert_dtype(out, em.real_dtype(dtype))
+
+
+@dtypes
+def test_special_values(dtype: str) -> None:
+    x = xp.asarray([1.0, -inf, 2.0], dtype=dtype)
+    for order in (0.5, 1, 2, 3, inf):
+        assert float(xp.linalg.vector_norm(x, ord=order)) == inf
+    assert float(xp.linalg.vector_norm(x, ord=-inf)) == 1
+    assert math.isclose(float(xp.linalg.vector_norm(x, ord=-1)), 2 / 3, rel_tol=em.epsilon(dtype))
+    y = xp.asarray([1.0, nan, 2.0], dtype=dtype)
+    for order in (0.5, 1, 2, 3, inf, -1, -2, -inf):
+        assert math.isnan(float(xp.linalg.vector_norm(y, ord=order))), order
+    rows = xp.stack([x, y, xp.asarray([3.0, 0.0, 4.0], dtype=dtype)])
+    found = xp.linalg.vector_norm(rows, axis=1).tolist()
+    assert found[0] == inf and math.isnan(found[1]) and found[2] == 5
+    if dtype not in em.REAL:
+        z = xp.asarray([complex(nan, inf), 1], dtype=dtype)
+        assert float(xp.linalg.vector_norm(z, ord=inf)) == inf
+        assert float(xp.linalg.vector_norm(xp.asarray([complex(0, -inf)], dtype=dtype))) == inf
+
+
+@dtypes
+@orders
+def test_results_are_those_of_the_wide_dtype_rounded_once(ord: float, dtype: str) -> None:
+    x = hard.stack((7, 3), dtype, "once")
+    wide = xp.linalg.vector_norm(xp.astype(x, em.wide_dtype(dtype)), ord=ord, axis=0)
+    out = xp.linalg.vector_norm(x, ord=ord, axis=0)
+    assert_equal(out, xp.astype(wide, out.dtype))
+
+
+def test_orders_of_other_types() -> None:
+    class Number:
+        def __index__(self) -> int:
+            return 2
+
+    class Float(float):
+        __slots__ = ()
+
+    x = xp.asarray([3.0, 4.0])
+    for order in (Number(), Float(2.0), xp.asarray(2.0), xp.asarray(2)):
+        assert float(xp.linalg.vector_norm(x, ord=order)) == 5

@@ -1,0 +1,173 @@
+"""Matrices for tests of decompositions: random, Hilbert, graded, defective, tiny and huge ones."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import refarray
+from oracles.formats import COMPLEX, COMPONENT, rounded
+
+Rows = list[list[Any]]
+xp: Any = refarray
+#: Powers of two that no square of an element of 8 rows over- or underflows in the result's dtype,
+#: though it may in a sum of squares.
+SCALES = {"float16": (-6, 6), "bfloat16": (-90, 90), "float32": (-90, 90), "float64": (-960, 980)}
+
+
+def random_rows(m: int, n: int, dtype: str, seed: object = 0) -> Rows:
+    """Numbers of the dtype between -1 and 1."""
+    source = random.Random(f"{m} {n} {dtype} {seed}")
+
+    def part() -> float:
+        return rounded(Fraction(source.uniform(-1, 1)), COMPONENT.get(dtype, dtype))
+
+    if dtype in COMPLEX:
+        return [[complex(part(), part()) for _ in range(n)] for _ in range(m)]
+    return [[part() for _ in range(n)] for _ in range(m)]
+
+
+def hilbert(m: int, n: int, dtype: str) -> Rows:
+    return [[1 / (i + j + 1) for j in range(n)] for i in range(m)]
+
+
+def graded(m: int, n: int, dtype: str) -> Rows:
+    """Rows and columns of falling size: from 1 to 2**-60, or what the dtype holds."""
+    fall = 2 if dtype == "float16" else 30
+    step = fall / (m + n)
+    rows = random_rows(m, n, dtype, "graded")
+    return [
+        [each * 2.0 ** -round(step * (i + j)) for j, each in enumerate(row)]
+        for i, row in enumerate(rows)
+    ]
+
+
+def graded_upward(m: int, n: int, dtype: str) -> Rows:
+    return [row[::-1] for row in graded(m, n, dtype)[::-1]]
+
+
+def defective(m: int, n: int, dtype: str) -> Rows:
+    """One Jordan block."""
+    return [[2.0 if i == j else float(j == i + 1) for j in range(n)] for i in range(m)]
+
+
+def nilpotent(m: int, n: int, dtype: str) -> Rows:
+    return [[float(j == i + 1) for j in range(n)] for i in range(m)]
+
+
+def rank_one(m: int, n: int, dtype: str) -> Rows:
+    return [[float((i + 1) * (j % 3 - 1)) for j in range(n)] for i in range(m)]
+
+
+def rank_two(m: int, n: int, dtype: str) -> Rows:
+    return [[float((i + 1) * (j % 3 - 1) + (i % 2) * (j + 1)) for j in range(n)] for i in range(m)]
+
+
+def repeated_values(m: int, n: int, dtype: str) -> Rows:
+    """Singular values and eigenvalues that are equal: a permutation."""
+    return [[float((i + 1) % max(m, n) == j) for j in range(n)] for i in range(m)]
+
+
+def constant(m: int, n: int, dtype: str) -> Rows:
+    return [[1.0] * n for _ in range(m)]
+
+
+def zero(m: int, n: int, dtype: str) -> Rows:
+    return [[0.0] * n for _ in range(m)]
+
+
+def scaled(rows: Rows, power: int) -> Rows:
+    if any(isinstance(each, complex) for row in rows for each in row):
+        return [
+            [complex(math.ldexp(e.real, power), math.ldexp(e.imag, power)) for e in row]
+            for row in rows
+        ]
+    return [[math.ldexp(each, power) for each in row] for row in rows]
+
+
+def tiny(m: int, n: int, dtype: str) -> Rows:
+    return scaled(random_rows(m, n, dtype, "tiny"), SCALES[COMPONENT.get(dtype, dtype)][0])
+
+
+def huge(m: int, n: int, dtype: str) -> Rows:
+    return scaled(random_rows(m, n, dtype, "huge"), SCALES[COMPONENT.get(dtype, dtype)][1])
+
+
+def mixed(m: int, n: int, dtype: str) -> Rows:
+    """Both in one matrix."""
+    low, high = (power // 3 for power in SCALES[COMPONENT.get(dtype, dtype)])
+    rows = random_rows(m, n, dtype, "mixed")
+    return [scaled([row], high if i % 2 else low)[0] for i, row in enumerate(rows)]
+
+
+def signs(m: int, n: int, dtype: str) -> Rows:
+    """Small integers, many of them zero."""
+    source = random.Random(f"{m} {n} signs")
+    return [[float(source.choice((0, 0, 1, -1))) for _ in range(n)] for _ in range(m)]
+
+
+MATRICES: dict[str, Callable[[int, int, str], Rows]] = {
+    "random": random_rows,
+    "Hilbert": hilbert,
+    "graded": graded,
+    "graded upward": graded_upward,
+    "defective": defective,
+    "nilpotent": nilpotent,
+    "rank 1": rank_one,
+    "rank 2": rank_two,
+    "repeated values": repeated_values,
+    "constant": constant,
+    "zero": zero,
+    "tiny": tiny,
+    "huge": huge,
+    "mixed": mixed,
+    "signs": signs,
+}
+
+
+def hermitian(rows: Rows) -> Rows:
+    """The lower triangle, mirrored."""
+    n = len(rows)
+    out = [[rows[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
+    for i in range(n):
+        for j in range(n):
+            each = complex(out[i][j])
+            if each.imag:
+                out[i][j] = each.real if i == j else each.conjugate() if j > i else each
+    return out
+
+
+def array(rows: Sequence[Sequence[Any]], dtype: str) -> Any:
+    """With the numbers rounded to the dtype."""
+    m, n = len(rows), len(rows[0]) if rows else 0
+    flat = [each for row in rows for each in row]
+    return xp.reshape(xp.asarray(flat, dtype=dtype), (m, n))
+
+
+def stack(shape: tuple[int, ...], dtype: str, seed: object = 0) -> Any:
+    """Random numbers of a shape of at least one axis."""
+    rows = random_rows(1, math.prod(shape), dtype, f"{shape} {seed}")
+    return xp.reshape(xp.asarray(rows[0], dtype=dtype), shape)
+
+
+def regular(shape: tuple[int, ...], dtype: str, seed: object = 0) -> Any:
+    """Random square matrices with a strong diagonal."""
+    n = shape[-1]
+    return stack(shape, dtype, seed) + xp.eye(n, dtype=dtype) * (2 * n)
+
+
+def positive_definite(shape: tuple[int, ...], dtype: str, seed: object = 0) -> Any:
+    """Hermitian, up to the bits."""
+    x = regular(shape, dtype, seed)
+    return xp.tril(x) + xp.conj(xp.tril(x, k=-1)).mT - diagonal_imaginary(x)
+
+
+def diagonal_imaginary(x: Any) -> Any:
+    """The imaginary parts of the diagonal, as a matrix."""
+    if str(x.dtype) not in COMPLEX:
+        return xp.zeros_like(x)
+    eye = xp.eye(x.shape[-1], dtype=x.dtype)
+    return x * eye - xp.astype(xp.real(x), x.dtype) * eye
