@@ -80,7 +80,7 @@ inline constexpr FunctionRow kMatrixPower{
     R"doc(Return the products of matrices with themselves.
 
 x: an array of a floating-point dtype with shape (..., M, M).
-n: an integer. 0 gives identity matrices; if negative, the inverses are multiplied.
+n: an integer of any size. 0 gives identity matrices; if negative, the inverses are multiplied.
 
 Returns a new array of the dtype and shape of x, computed by repeated squaring.
 

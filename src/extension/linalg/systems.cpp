@@ -1,15 +1,16 @@
 // det(), slogdet(), inv(), solve() and matrix_power(): what an LU decomposition computes.
+#include <string>
 #include <utility>
 
 #include "core/error.hpp"
 #include "core/linalg/decompositions/lu.hpp"
 #include "core/linalg/matmul.hpp"
 #include "core/ops/promotion.hpp"
-#include "extension/array/conversions.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
+#include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/linalg/factors.hpp"
 #include "extension/linalg/matrices.hpp"
@@ -144,29 +145,41 @@ core::Array identities(const core::Array& like) {
   return out;
 }
 
-/// base^exponent, by squaring. `base` is row-major.
-core::Array power(core::Array base, std::uint64_t exponent, std::int64_t work) {
-  core::Array out = (exponent & 1) != 0 ? base : identities(base);
-  bool is_identity = (exponent & 1) == 0;
-  for (exponent >>= 1; exponent != 0; exponent >>= 1) {
-    base = product(base, base, work);
-    if ((exponent & 1) == 0) continue;
-    out = is_identity ? base : product(out, base, work);
-    is_identity = false;
+/// An integer of any size.
+struct Exponent {
+  bool is_negative;
+  std::string digits;  // binary ones of the magnitude, the highest first
+};
+
+Exponent to_exponent(PyObject* n) {
+  if (PyBool_Check(n) || !PyIndex_Check(n)) {
+    core::fail(Fault::kType, "matrix_power(): n must be an integer, not ", type_name(n));
   }
-  return out;
+  const Ref integer = check(calling<PyNumber_Index>(n));
+  const Ref binary = check(calling<PyNumber_ToBase>(integer.get(), 2));
+  const std::string text = utf8(binary.get());  // "0b101", "-0b101"
+  const bool is_negative = text.front() == '-';
+  return {is_negative, text.substr(is_negative ? 3 : 2)};
+}
+
+/// base^exponent, by squaring. `base` is row-major.
+core::Array power(const core::Array& base, const Exponent& exponent, std::int64_t work) {
+  core::Array out;
+  for (const char digit : exponent.digits) {
+    if (out.storage) out = product(out, out, work);
+    if (digit == '1') out = out.storage ? product(out, base, work) : base;
+  }
+  return out.storage ? out : identities(base);
 }
 
 Ref matrix_power(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
-  const auto [argument, n_argument] = bind<kMatrixPower>(state, args, nargs, kwnames);
-  if (PyBool_Check(n_argument))
-    core::fail(Fault::kType, "matrix_power(): n must be an integer, not bool");
-  const std::int64_t n = to_int64(n_argument, "n");
+  const auto [argument, n] = bind<kMatrixPower>(state, args, nargs, kwnames);
+  const Exponent exponent = to_exponent(n);
   const Matrices x(state, argument, kMatrixPower.name, /*square=*/true);
-  core::Array base = n < 0 ? inverse(x) : copy_to_new(x.view(), x.view().dtype);
-  const auto magnitude = n < 0 ? -static_cast<std::uint64_t>(n) : static_cast<std::uint64_t>(n);
-  return make_array(state, finished(power(std::move(base), magnitude, x.work()), x.dtype()));
+  const core::Array base =
+      exponent.is_negative ? inverse(x) : copy_to_new(x.view(), x.view().dtype);
+  return make_array(state, finished(power(base, exponent, x.work()), x.dtype()));
 }
 
 }  // namespace
