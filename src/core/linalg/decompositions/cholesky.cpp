@@ -1,7 +1,6 @@
 // Implements Cholesky decompositions by blocks of columns.
 #include "core/linalg/decompositions/cholesky.hpp"
 
-#include <Eigen/Cholesky>
 #include <vector>
 
 #include "core/linalg/decompositions/matrices.hpp"

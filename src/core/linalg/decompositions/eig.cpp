@@ -1,8 +1,6 @@
 // Implements eigenvalues of general matrices by the Schur form.
 #include "core/linalg/decompositions/eig.hpp"
 
-#include <Eigen/Eigenvalues>
-
 #include "core/linalg/decompositions/matrices.hpp"
 #include "core/linalg/decompositions/stack.hpp"
 

@@ -1,7 +1,6 @@
 // Implements Hermitian eigenvalues: reduction to tridiagonal form, then implicit QR iterations.
 #include "core/linalg/decompositions/eigh.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <numeric>
 #include <vector>
 

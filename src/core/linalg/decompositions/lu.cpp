@@ -1,7 +1,6 @@
 // Implements the functions that an LU decomposition with partial pivoting computes.
 #include "core/linalg/decompositions/lu.hpp"
 
-#include <Eigen/LU>
 #include <numbers>
 #include <vector>
 

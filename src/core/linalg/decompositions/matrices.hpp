@@ -1,7 +1,6 @@
 // Matrices of Eigen: copies from and to strided arrays, and scaling by powers of two.
 #pragma once
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -13,6 +12,7 @@
 
 #include "core/array.hpp"
 #include "core/copy/copy.hpp"
+#include "core/linalg/decompositions/eigen.hpp"
 
 namespace refarray::core {
 

@@ -1,7 +1,6 @@
 // Implements QR decompositions by blocks of Householder reflections.
 #include "core/linalg/decompositions/qr.hpp"
 
-#include <Eigen/QR>
 #include <vector>
 
 #include "core/linalg/decompositions/matrices.hpp"

@@ -1,8 +1,6 @@
 // Implements singular values by divide and conquer; complex matrices are reduced to real ones.
 #include "core/linalg/decompositions/svd.hpp"
 
-#include <Eigen/SVD>
-
 #include "core/linalg/decompositions/matrices.hpp"
 #include "core/linalg/decompositions/stack.hpp"
 
