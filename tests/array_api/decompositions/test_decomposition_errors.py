@@ -220,6 +220,25 @@ def test_modes_of_qr() -> None:
             xp.linalg.qr(x, mode=wrong)
 
 
+FLAGS: dict[str, tuple[Function, str]] = {
+    "cholesky": (lambda flag: xp.linalg.cholesky(xp.eye(2), upper=flag), "upper"),
+    "svd": (lambda flag: xp.linalg.svd(xp.eye(2), full_matrices=flag), "full_matrices"),
+    "matrix_norm": (lambda flag: xp.linalg.matrix_norm(xp.eye(2), keepdims=flag), "keepdims"),
+    "vector_norm": (lambda flag: xp.linalg.vector_norm(xp.eye(2), keepdims=flag), "keepdims"),
+}
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_flags_are_bools(name: str) -> None:
+    """As keepdims of sum()."""
+    function, parameter = FLAGS[name]
+    for flag in (True, False):
+        function(flag)
+    for wrong in (None, 1, 0, 1.0, "True", [True]):
+        with pytest.raises(TypeError, match=rf"{name}\(\).*{parameter}.*{type(wrong).__name__}"):
+            function(wrong)
+
+
 def test_exponents_of_matrix_power() -> None:
     x = xp.eye(2)
     for wrong in (None, 2.0, "2", 1j, [2], (2,), True, False, xp.asarray(2.0), xp.ones(2)):
