@@ -137,6 +137,7 @@ def check_eig(rows: Sequence[Sequence[Any]], dtype: str) -> None:
     a = hard.array(rows, dtype)
     values, vectors = xp.linalg.eig(a)
     assert xp.all(xp.isfinite(values)) and xp.all(xp.isfinite(vectors)), rows
+    assert xp.all(xp.isfinite(xp.linalg.eigvals(a))), rows
     v, whole = em.exact(vectors.tolist()), em.exact(a.tolist())
     error = em.difference(em.product(whole, v), em.product(v, em.diagonal(values.tolist())))
     em.assert_small(error, whole, n, dtype, rows, 10)

@@ -10,6 +10,7 @@ import pytest
 from oracles import exact_matrices as em
 from oracles import hard_matrices as hard
 from oracles.formats import ALL
+from oracles.switches import threads
 
 import refarray
 
@@ -170,6 +171,22 @@ def test_singular_matrices_of_stacks(name: str) -> None:
     both[1], both[3] = xp.zeros((2, 2)), xp.zeros((2, 2))
     with pytest.raises(ValueError, match=r"\(1,\)"):
         DIVIDING[name](both)
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_the_first_singular_matrix_of_a_large_stack(count: int) -> None:
+    """Whichever thread finds another one first."""
+    x = xp.tile(hard.regular((1, 4, 4), "float64"), (6000, 1, 1))
+    for first, others in ((4321, (4322, 5999)), (77, (78, 3000, 5999)), (0, (1, 5998))):
+        y = x.copy()
+        for each in (first, *others):
+            y[each] = xp.zeros((4, 4))
+        with threads(count):
+            for name in DIVIDING:
+                with pytest.raises(ValueError, match=rf"{name}\(\).*\({first},\).*pivot 0"):
+                    DIVIDING[name](y)
+            with pytest.raises(ValueError, match=rf"\({first},\).*pivot 0"):
+                xp.linalg.cholesky(xp.matmul(y, y.mT))
 
 
 def test_singular_matrices_of_stacks_in_determinants() -> None:
