@@ -10,6 +10,7 @@ import pytest
 from oracles import exact_matrices as em
 from oracles import hard_matrices as hard
 from oracles.formats import ALL
+from oracles.switches import threads
 
 import refarray
 
@@ -172,6 +173,22 @@ def test_singular_matrices_of_stacks(name: str) -> None:
         DIVIDING[name](both)
 
 
+@pytest.mark.parametrize("count", [1, 4])
+def test_the_first_singular_matrix_of_a_large_stack(count: int) -> None:
+    """Whichever thread finds another one first."""
+    x = xp.tile(hard.regular((1, 4, 4), "float64"), (6000, 1, 1))
+    for first, others in ((4321, (4322, 5999)), (77, (78, 3000, 5999)), (0, (1, 5998))):
+        y = x.copy()
+        for each in (first, *others):
+            y[each] = xp.zeros((4, 4))
+        with threads(count):
+            for name in DIVIDING:
+                with pytest.raises(ValueError, match=rf"{name}\(\).*\({first},\).*pivot 0"):
+                    DIVIDING[name](y)
+            with pytest.raises(ValueError, match=rf"\({first},\).*pivot 0"):
+                xp.linalg.cholesky(xp.matmul(y, y.mT))
+
+
 def test_singular_matrices_of_stacks_in_determinants() -> None:
     x = hard.regular((2, 3, 3, 3), "float64")
     x[1, 2] = xp.zeros((3, 3))
@@ -218,6 +235,25 @@ def test_modes_of_qr() -> None:
     for wrong in (None, 1, True, b"reduced", ["reduced"], 1.5):
         with pytest.raises(TypeError, match=rf"qr\(\): mode is .*{type(wrong).__name__}"):
             xp.linalg.qr(x, mode=wrong)
+
+
+FLAGS: dict[str, tuple[Function, str]] = {
+    "cholesky": (lambda flag: xp.linalg.cholesky(xp.eye(2), upper=flag), "upper"),
+    "svd": (lambda flag: xp.linalg.svd(xp.eye(2), full_matrices=flag), "full_matrices"),
+    "matrix_norm": (lambda flag: xp.linalg.matrix_norm(xp.eye(2), keepdims=flag), "keepdims"),
+    "vector_norm": (lambda flag: xp.linalg.vector_norm(xp.eye(2), keepdims=flag), "keepdims"),
+}
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_flags_are_bools(name: str) -> None:
+    """As keepdims of sum()."""
+    function, parameter = FLAGS[name]
+    for flag in (True, False):
+        function(flag)
+    for wrong in (None, 1, 0, 1.0, "True", [True]):
+        with pytest.raises(TypeError, match=rf"{name}\(\).*{parameter}.*{type(wrong).__name__}"):
+            function(wrong)
 
 
 def test_exponents_of_matrix_power() -> None:

@@ -13,8 +13,8 @@ import refarray
 
 xp: Any = refarray
 LIMIT = 10.0
-SQUARE = (1, 2, 3, 5, 8)
-OBLONG = ((7, 4), (4, 7), (5, 1), (1, 5), (8, 2))
+SQUARE = (1, 2, 3, 6)
+OBLONG = ((6, 4), (4, 6), (5, 1), (1, 5))
 kinds = pytest.mark.parametrize("kind", hard.MATRICES)
 dtypes = pytest.mark.parametrize("dtype", em.DTYPES)
 
@@ -197,7 +197,7 @@ def test_solve_has_a_small_residual(kind: str, dtype: str) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
 def test_large_matrices(dtype: str) -> None:
     """Larger than the blocks of the algorithms."""
-    for n in (33, 50):
+    for n in (17, 40):
         a = hard.array(hard.random_rows(n, n, dtype), dtype)
         check_qr(a, "complete", dtype)
         check_svd(a, True, dtype)

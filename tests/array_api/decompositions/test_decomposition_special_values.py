@@ -51,7 +51,7 @@ def parts(result: Any) -> tuple[Any, ...]:
 @specials
 @pytest.mark.parametrize("name", WHOLE)
 def test_all_results_of_the_matrix_are_nan(name: str, special: float, dtype: str) -> None:
-    for n in (1, 2, 3, 6, 9):
+    for n in (1, 3, 6):
         for i, j in {(0, 0), (n - 1, 0), (n - 1, n - 1), (n // 2, n // 2)}:
             x = hard.positive_definite((n, n), dtype)
             x[i, j] = special

@@ -137,6 +137,7 @@ def test_determinants_whose_products_overflow_on_the_way(dtype: str) -> None:
 
 # --- matrix_power
 
+CYCLE: list[list[Any]] = [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
 POWERS: dict[str, tuple[list[list[Any]], int, list[list[Any]]]] = {
     "zero": ([[1, 2], [2, 4]], 0, [[1, 0], [0, 1]]),
     "zero of NaN": ([[nan, 2], [2, 4]], 0, [[1, 0], [0, 1]]),
@@ -149,18 +150,11 @@ POWERS: dict[str, tuple[list[list[Any]], int, list[list[Any]]]] = {
     "shear back": ([[1, 1], [0, 1]], -200, [[1, -200], [0, 1]]),
     "inverse": ([[2, 0], [0, 0.25]], -1, [[0.5, 0], [0, 4]]),
     "negative": ([[2, 0], [0, -0.5]], -3, [[0.125, 0], [0, -8]]),
-    "vanishing": ([[0.5, 0], [0, 0]], 2**70, [[0, 0], [0, 0]]),
-    "nilpotent": ([[0, 1], [0, 0]], 2**63, [[0, 0], [0, 0]]),
-    "long cycle": (
-        [[0, 1, 0], [0, 0, 1], [1, 0, 0]],
-        3 * 2**80 + 1,
-        [[0, 1, 0], [0, 0, 1], [1, 0, 0]],
-    ),
-    "long cycle back": (
-        [[0, 1, 0], [0, 0, 1], [1, 0, 0]],
-        -(3 * 2**80) - 1,
-        [[0, 0, 1], [1, 0, 0], [0, 1, 0]],
-    ),
+    "vanishing": ([[0.5, 0], [0, 0]], 2**62, [[0, 0], [0, 0]]),
+    "nilpotent": ([[0, 1], [0, 0]], 2**63 - 1, [[0, 0], [0, 0]]),
+    "long cycle": (CYCLE, 3 * 2**60 + 1, CYCLE),
+    "long cycle back": (CYCLE, -3 * 2**60 - 1, [[0, 0, 1], [1, 0, 0], [0, 1, 0]]),
+    "the least number": (CYCLE, -(2**63), CYCLE),
 }
 
 
@@ -171,6 +165,16 @@ def test_powers(kind: str, dtype: str) -> None:
     out = xp.linalg.matrix_power(hard.array(rows, dtype), n)
     assert_dtype(out, dtype)
     assert out.tolist() == wanted
+
+
+@pytest.mark.parametrize("n", [2**63, 2**64, 3 * 2**80, 2**200], ids=lambda n: f"{n.bit_length()}")
+def test_powers_of_more_than_64_bits(n: int) -> None:
+    """The standard sets no limit: n counts products by its bits."""
+    cycle = hard.array(CYCLE, "float64")
+    for each in (n, n + 1, n + 2, -n, -n - 1):
+        wanted = xp.linalg.matrix_power(cycle, each % 3)
+        assert xp.linalg.matrix_power(cycle, each).tolist() == wanted.tolist()
+    assert xp.linalg.matrix_power(hard.array([[0.5]], "float32"), n).tolist() == [[0]]
 
 
 @dtypes

@@ -188,7 +188,7 @@ def test_large_orders(ord: float) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
 @pytest.mark.parametrize("ord", [1, 2, 3, -1, inf], ids=str)
 def test_long_vectors(ord: float, dtype: str) -> None:
-    x = hard.stack((5000,), dtype)
+    x = hard.stack((2000,), dtype)
     check(xp.linalg.vector_norm(x, ord=ord), wanted(x, ord), dtype, 16)
 
 
