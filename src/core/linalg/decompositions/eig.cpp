@@ -2,6 +2,7 @@
 #include "core/linalg/decompositions/eig.hpp"
 
 #include "core/linalg/decompositions/matrices.hpp"
+#include "core/linalg/decompositions/schur.hpp"
 #include "core/linalg/decompositions/stack.hpp"
 
 namespace refarray::core {
@@ -53,25 +54,17 @@ Matrix<Complex> triangular_vectors(const Matrix<Complex>& t) {
   return out;
 }
 
-/// Sets the eigenvalues, and the vectors if wanted, of a normalized matrix. False if the iterations
-/// do not converge.
-bool decompose(const Matrix<double>& x, Vector<Complex>& values, Matrix<Complex>* vectors) {
-  const Eigen::EigenSolver<Matrix<double>> solver(x, vectors != nullptr);
-  if (solver.info() != Eigen::Success) return false;
-  values = solver.eigenvalues();
-  if (vectors != nullptr) *vectors = solver.eigenvectors();
-  return true;
-}
-
-bool decompose(const Matrix<Complex>& x, Vector<Complex>& values, Matrix<Complex>* vectors) {
-  const Eigen::ComplexSchur<Matrix<Complex>> schur(x, vectors != nullptr);
-  if (schur.info() != Eigen::Success) return false;
-  values = schur.matrixT().diagonal();
-  if (vectors != nullptr) {
-    vectors->noalias() =
-        schur.matrixU() * triangular_vectors(schur.matrixT()).triangularView<Eigen::Upper>();
+/// Of a real matrix: real vectors of real eigenvalues, and conjugate ones of conjugate pairs.
+void restore_symmetry(const Vector<Complex>& values, Matrix<Complex>& vectors) {
+  for (Index j = 0; j < values.size(); ++j) {
+    if (values[j].imag() == 0) {
+      // The greatest component is real, so this loses no digits.
+      for (Index i = 0; i < vectors.rows(); ++i) vectors(i, j) = vectors(i, j).real();
+      vectors.col(j) /= vectors.col(j).norm();
+    } else if (j > 0 && values[j].imag() < 0) {
+      vectors.col(j) = vectors.col(j - 1).conjugate();
+    }
   }
-  return true;
 }
 
 /// The operands are the values, the vectors if there are any, and x.
@@ -80,8 +73,7 @@ Outcome eig_each(std::span<const Stacked> operands, const InterruptCheck& interr
   const std::size_t x = operands.size() - 1;
   const bool has_vectors = x == 2;
   Matrix<T> work;
-  Vector<Complex> values;
-  Matrix<Complex> vectors;
+  Schur schur;
   const auto one = [&](const Stack& stack, Progress& progress) -> Outcome {
     if (stack[x].shape[0] == 0) return {};
     load(work, stack[x]);
@@ -91,11 +83,18 @@ Outcome eig_each(std::span<const Stacked> operands, const InterruptCheck& interr
       if (has_vectors) store_nan(stack[1]);
       return {};
     }
-    if (!decompose(work, values, has_vectors ? &vectors : nullptr)) return {Ending::kNotConverged};
+    if (const Ending ending = find_schur(schur, work, has_vectors, progress);
+        ending != Ending::kDone)
+      return {ending};
+    const Vector<Complex> normalized = schur.t.diagonal();
+    Vector<Complex> values = normalized;
     scale(values, *exponent);
     store(stack[0], values);
     if (has_vectors) {
+      Matrix<Complex> vectors =
+          schur.u * triangular_vectors(schur.t).template triangularView<Eigen::Upper>();
       normalize_vectors(vectors);
+      if (!kIsComplex<T>) restore_symmetry(normalized, vectors);
       store(stack[1], vectors);
     }
     const double n = static_cast<double>(work.rows());

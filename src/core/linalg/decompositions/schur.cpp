@@ -1,0 +1,156 @@
+// Implements Schur forms: the QR iteration for complex matrices, and Eigen's for real ones.
+#include "core/linalg/decompositions/schur.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+
+namespace refarray::core {
+namespace {
+
+using Complex = std::complex<double>;
+using Rotation = Eigen::JacobiRotation<Complex>;
+
+constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+constexpr Index kIterationsPerRow = 30;
+constexpr Index kExceptional = 10;  // every so many iterations for one eigenvalue
+
+double sum_of_parts(Complex x) noexcept { return std::fabs(x.real()) + std::fabs(x.imag()); }
+
+/// Reduces a Hessenberg matrix to triangular form, from its last row on. Eigen's own class can fail
+/// to converge, because its exceptional shifts may be zero.
+class Iteration {
+ public:
+  Iteration(Schur& schur, Progress& progress) noexcept
+      : t_(schur.t), u_(schur.u), progress_(progress), norm_(schur.t.norm()) {}
+
+  Ending run() {
+    Index last = t_.rows() - 1;
+    for (Index left = kIterationsPerRow * t_.rows(); left > 0; --left) {
+      while (last > 0 && is_negligible(last - 1)) {
+        --last;
+        since_last_ = 0;
+      }
+      if (last == 0) return Ending::kDone;
+      Index first = last - 1;
+      while (first > 0 && !is_negligible(first - 1)) --first;
+      const bool is_exceptional = ++since_last_ % kExceptional == 0;
+      step(first, last, is_exceptional ? exceptional_shift(last) : shift(last));
+      const double rotations = static_cast<double>(last - first);
+      if (progress_.is_stopped_after(12 * rotations * static_cast<double>(t_.rows())))
+        return Ending::kInterrupted;
+    }
+    return Ending::kNotConverged;
+  }
+
+ private:
+  /// Whether the element below the diagonal in this column may be zero; then it becomes zero. It is
+  /// small beside its neighbours, which keeps small eigenvalues accurate. Where the rounding errors
+  /// of great elements prevent that, it is small beside the norm.
+  bool is_negligible(Index column) noexcept {
+    const double size = sum_of_parts(t_(column + 1, column));
+    const double neighbours =
+        sum_of_parts(t_(column, column)) + sum_of_parts(t_(column + 1, column + 1));
+    const bool is_stuck = neighbours == 0 || since_last_ >= kExceptional;
+    if (size > kEpsilon * (is_stuck ? norm_ : neighbours)) return false;
+    t_(column + 1, column) = 0;
+    return true;
+  }
+
+  /// The eigenvalue of the 2 x 2 matrix that ends at `last` that is nearer to its last element.
+  Complex shift(Index last) const {
+    const Complex a = t_(last - 1, last - 1), d = t_(last, last);
+    const Complex half = 0.5 * (a - d), product = t_(last - 1, last) * t_(last, last - 1);
+    if (product == Complex(0)) return d;
+    const Complex root = std::sqrt(half * half + product);
+    const double agreement = half.real() * root.real() + half.imag() * root.imag();
+    // The greater denominator gives the nearer eigenvalue, and does not cancel.
+    const Complex denominator = agreement >= 0 ? half + root : half - root;
+    return denominator == Complex(0) ? d : d - product / denominator;
+  }
+
+  /// Ends cycles of the iteration: a number that the elements did not lead to.
+  Complex exceptional_shift(Index last) const noexcept {
+    return t_(last, last) + 0.75 * sum_of_parts(t_(last, last - 1));
+  }
+
+  void rotate(Index row, const Rotation& rotation, Index first_column, Index row_end) {
+    t_.rightCols(t_.cols() - first_column).applyOnTheLeft(row, row + 1, rotation.adjoint());
+    t_.topRows(row_end).applyOnTheRight(row, row + 1, rotation);
+    if (u_.size() != 0) u_.applyOnTheRight(row, row + 1, rotation);
+  }
+
+  /// One QR step on the rows [first, last]: an element below the Hessenberg form is pushed down.
+  void step(Index first, Index last, Complex by) {
+    Rotation rotation;
+    rotation.makeGivens(t_(first, first) - by, t_(first + 1, first));
+    rotate(first, rotation, first, std::min(first + 2, last) + 1);
+    for (Index i = first + 1; i < last; ++i) {
+      rotation.makeGivens(t_(i, i - 1), t_(i + 1, i - 1), &t_(i, i - 1));
+      t_(i + 1, i - 1) = 0;
+      rotate(i, rotation, i, std::min(i + 2, last) + 1);
+    }
+  }
+
+  Matrix<Complex>& t_;
+  Matrix<Complex>& u_;
+  Progress& progress_;
+  double norm_;
+  Index since_last_ = 0;  // iterations since the last eigenvalue was found
+};
+
+/// Makes the 2 x 2 matrix of a conjugate pair at `k` triangular.
+void split_pair(Schur& schur, Index k) {
+  Matrix<Complex>& t = schur.t;
+  const double a = t(k, k).real(), b = t(k, k + 1).real();
+  const double c = t(k + 1, k).real(), d = t(k + 1, k + 1).real();
+  const double half = 0.5 * (a - d);
+  const double greatest = std::max({std::fabs(half), std::fabs(b), std::fabs(c)});
+  const double scaled_half = half / greatest;
+  const double imaginary =
+      greatest * std::sqrt(std::fabs(scaled_half * scaled_half + (b / greatest) * (c / greatest)));
+  const Complex value(d + half, imaginary);
+  // Two forms of the eigenvector; the one with the greater elements cancels less.
+  const bool is_first = std::fabs(b) >= std::fabs(c);
+  Complex x = is_first ? Complex(b) : value - d, y = is_first ? value - a : Complex(c);
+  const double norm = std::hypot(std::abs(x), std::abs(y));
+  x /= norm;
+  y /= norm;
+  Eigen::Matrix<Complex, 2, 2> basis;
+  basis << x, -std::conj(y), y, std::conj(x);
+  const Index columns = t.cols() - k;
+  t.block(k, k, 2, columns) = (basis.adjoint() * t.block(k, k, 2, columns)).eval();
+  t.block(0, k, k + 2, 2) = (t.block(0, k, k + 2, 2) * basis).eval();
+  if (schur.u.size() != 0) schur.u.middleCols(k, 2) = (schur.u.middleCols(k, 2) * basis).eval();
+  t(k, k) = value;
+  t(k + 1, k) = 0;
+  t(k + 1, k + 1) = std::conj(value);
+}
+
+}  // namespace
+
+Ending find_schur(Schur& out, const Matrix<Complex>& x, bool has_vectors, Progress& progress) {
+  if (x.rows() == 1) {
+    out.t = x;
+    out.u = has_vectors ? Matrix<Complex>::Identity(1, 1) : Matrix<Complex>();
+    return Ending::kDone;
+  }
+  const Eigen::HessenbergDecomposition<Matrix<Complex>> hessenberg(x);
+  out.t = hessenberg.matrixH();
+  out.u.resize(0, 0);
+  if (has_vectors) out.u = hessenberg.matrixQ();
+  return Iteration(out, progress).run();
+}
+
+Ending find_schur(Schur& out, const Matrix<double>& x, bool has_vectors, Progress&) {
+  const Eigen::RealSchur<Matrix<double>> real(x, has_vectors);
+  if (real.info() != Eigen::Success) return Ending::kNotConverged;
+  out.t = real.matrixT().cast<Complex>();
+  out.u.resize(0, 0);
+  if (has_vectors) out.u = real.matrixU().cast<Complex>();
+  for (Index k = 0; k + 1 < x.rows(); ++k)
+    if (out.t(k + 1, k) != Complex(0)) split_pair(out, k);
+  return Ending::kDone;
+}
+
+}  // namespace refarray::core
