@@ -168,6 +168,14 @@ const Case exponents("elements of every magnitude have finite vectors", [] {
   }
 });
 
+const Case padded("orders that are extended by zeros", [] {
+  Random random(77);
+  for (const DType& dtype : {kReal, kComplex})
+    for (const std::int64_t n : {127, 128, 132})
+      check_general(dtype, matrix_of(check::kMatrixKinds[0], random, dtype, n, n),
+                    text("order ", n));
+});
+
 const Case nonfinite("NaN and infinities give NaN", [] {
   Random random(74);
   for (const DType& dtype : {kReal, kComplex}) {

@@ -133,6 +133,13 @@ class QuasiTriangle {
   double least_;
 };
 
+/// The order to which a matrix is extended by zeros. Rows are read across columns: if these began
+/// every few pages, few of their elements would fit into the caches at a time.
+Index padded_order(Index n) noexcept {
+  const Index off = (n + 3) % 64;  // at most 6 near a multiple of 64
+  return n < 128 || off > 6 ? n : n - off + 11;
+}
+
 /// Sets the eigenvalues, and the vectors if wanted, of a normalized matrix. False if the iterations
 /// do not converge.
 bool decompose(const Matrix<double>& x, Vector<Complex>& values, Matrix<Complex>* vectors) {
@@ -189,14 +196,19 @@ Outcome eig_each(std::span<const Stacked> operands, const InterruptCheck& interr
       if (has_vectors) store_nan(stack[1]);
       return {};
     }
+    const Index n = work.rows(), padded = padded_order(n);
+    // Zero rows and columns add zeros behind the eigenvalues.
+    work.conservativeResizeLike(Matrix<T>::Zero(padded, padded));
     if (!decompose(work, values, has_vectors ? &vectors : nullptr)) return {Ending::kNotConverged};
+    values.conservativeResize(n);
     scale(values, *exponent);
     store(stack[0], values);
     if (has_vectors) {
+      vectors.conservativeResize(n, n);
       normalize_vectors(vectors);
       store(stack[1], vectors);
     }
-    const double size = static_cast<double>(work.rows());
+    const double size = static_cast<double>(n);
     return {progress.is_stopped_after(25 * size * size * size) ? Ending::kInterrupted
                                                                : Ending::kDone};
   };
