@@ -5,9 +5,9 @@
 #include <numeric>
 #include <vector>
 
-#include "core/linalg/decompositions/matrices.hpp"
-#include "core/linalg/decompositions/rotations.hpp"
-#include "core/linalg/decompositions/stack.hpp"
+#include "core/linalg/decompositions/parts/matrices.hpp"
+#include "core/linalg/decompositions/parts/rotations.hpp"
+#include "core/linalg/decompositions/parts/stack.hpp"
 
 namespace refarray::core {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "core/linalg/decompositions/matrices.hpp"
-#include "core/linalg/decompositions/reflections.hpp"
-#include "core/linalg/decompositions/stack.hpp"
+#include "core/linalg/decompositions/parts/matrices.hpp"
+#include "core/linalg/decompositions/parts/reflections.hpp"
+#include "core/linalg/decompositions/parts/stack.hpp"
 
 namespace refarray::core {
 namespace {

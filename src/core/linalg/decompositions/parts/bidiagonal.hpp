@@ -1,10 +1,10 @@
 // Singular values of bidiagonal matrices.
 #pragma once
 
-#include "core/linalg/decompositions/matrices.hpp"
 #include "core/linalg/decompositions/outcome.hpp"
-#include "core/linalg/decompositions/rotations.hpp"
-#include "core/linalg/decompositions/stack.hpp"
+#include "core/linalg/decompositions/parts/matrices.hpp"
+#include "core/linalg/decompositions/parts/rotations.hpp"
+#include "core/linalg/decompositions/parts/stack.hpp"
 
 namespace refarray::core {
 

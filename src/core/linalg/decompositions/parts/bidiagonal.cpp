@@ -1,5 +1,5 @@
 // Implements singular values of bidiagonal matrices by QR iterations with implicit shifts, or none.
-#include "core/linalg/decompositions/bidiagonal.hpp"
+#include "core/linalg/decompositions/parts/bidiagonal.hpp"
 
 #include <utility>
 

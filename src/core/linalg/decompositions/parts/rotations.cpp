@@ -1,5 +1,5 @@
 // Implements sweeps of rotations: some rows of the matrix are packed and take all of them.
-#include "core/linalg/decompositions/rotations.hpp"
+#include "core/linalg/decompositions/parts/rotations.hpp"
 
 #include <algorithm>
 #include <cmath>
