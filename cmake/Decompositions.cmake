@@ -1,6 +1,7 @@
 # The decompositions of matrices: the sources of the core that include Eigen.
 
-file(GLOB decomposition_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/core/linalg/decompositions/*.cpp")
+file(GLOB_RECURSE decomposition_sources CONFIGURE_DEPENDS
+     "${PROJECT_SOURCE_DIR}/src/core/linalg/decompositions/*.cpp")
 add_library(refarray_decompositions OBJECT ${decomposition_sources})
 target_include_directories(refarray_decompositions PRIVATE "${PROJECT_SOURCE_DIR}/include")
 target_include_directories(refarray_decompositions SYSTEM PRIVATE "${Eigen_INCLUDE_DIR}")

@@ -63,6 +63,9 @@ class Operands:
             if order**2 == size:
                 made = self._of[dtype, size]
                 made["a"], made["b"] = (made[name].reshape(order, order) for name in "xy")
+                if made["a"].dtype.kind == "f":
+                    made["p"] = made["a"] @ made["a"].T
+                    made["p"].flat[:: order + 1] += order * 100
         return self._of[dtype, size]
 
     def statement(self, case: Case, library: str) -> Statement | None:

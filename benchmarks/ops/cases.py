@@ -31,7 +31,8 @@ assert len(STRICT) == 30
 class Case:
     """In `ours`, `numpy` and `torch`, `l` is the library, x and y are arrays of `dtype` with `size`
     elements, m is a mask, i an array of int64 indices. a and b are the same elements as x and y,
-    in square matrices, if size is a square. None: the library has no such function."""
+    in square matrices, if size is a square; p is positive definite then. None: the library has no
+    such function."""
 
     id: str
     ours: str
@@ -49,10 +50,14 @@ class Case:
         return self.ours if found == "" else found
 
     @property
+    def is_of_matrices(self) -> bool:
+        return "@" in self.ours or "linalg." in self.ours
+
+    @property
     def title(self) -> str:
         order = math.isqrt(self.size)
         sizes = {SMALL: "16", CACHE: "32 Ki", LARGE: "2 Mi"}
-        size = f"{order} x {order}" if "@" in self.ours else sizes.get(self.size, str(self.size))
+        size = f"{order} x {order}" if self.is_of_matrices else sizes.get(self.size, str(self.size))
         return f"{self.ours.replace('l.', '')} {self.dtype} {size}"
 
 
@@ -64,6 +69,7 @@ def cases() -> Iterator[Case]:
     yield from _rearranging()
     yield from _products()
     yield from _transforms()
+    yield from _decompositions()
     for code in STRICT:
         name = code.partition("(")[0]
         yield Case(f"C10 {name}", f"l.{code}", SMALL, S, None, torch=None, strict="")
@@ -144,3 +150,13 @@ def _transforms() -> Iterator[Case]:
         for dtype in ("complex64", "complex128"):
             yield Case(f"C13 fft {dtype} {size}", "l.fft.fft(x)", size, P, 2.0, dtype, torch=None)
         yield Case(f"C13 rfft {size}", "l.fft.rfft(x)", size, P, 2.0, "float64", torch=None)
+
+
+def _decompositions() -> Iterator[Case]:
+    """Judged by NumPy, whose decompositions are those of LAPACK, at four times its time."""
+    calls = ("solve(a, b)", "cholesky(p)", "qr(a)", "eigh(p)", "svd(a)")
+    for order in (64, 512):
+        for call in calls:
+            name = call.partition("(")[0]
+            code = f"l.linalg.{call}"
+            yield Case(f"C14 {name} {order}", code, order**2, P, 4.0, torch=None)

@@ -145,6 +145,37 @@ const Case jordan("a long Jordan block has finite vectors", [] {
   }
 });
 
+/// The vectors of general matrices have a small residual and norm 1.
+void check_general(const DType& dtype, const Dense& a, const std::string& label) {
+  const std::int64_t n = a.rows;
+  const Array values = empty(kComplex, {n}), vectors = empty(kComplex, {n, n});
+  check(eig(values, vectors, array_of(dtype, a), {}).ending == Ending::kDone, label);
+  const Dense w = read(values), v = read(vectors);
+  check(norm(a * v - v * diagonal(w, n, n)) <= bound(a) * norm(a) + least(a), label);
+  check_normalized(v, label);
+}
+
+const Case exponents("elements of every magnitude have finite vectors", [] {
+  Random random(76);
+  for (const DType& dtype : {kReal, kComplex}) {
+    for (int round = 0; round < 400; ++round) {
+      Dense a(5 + round % 12, 5 + round % 12);
+      for (Wide& each : a.elements)
+        each = number(random, dtype) *
+               std::exp2(static_cast<long double>(random.between(-1074, 1000)));
+      check_general(dtype, check::rounded(a), text("round ", round));
+    }
+  }
+});
+
+const Case padded("orders that are extended by zeros", [] {
+  Random random(77);
+  for (const DType& dtype : {kReal, kComplex})
+    for (const std::int64_t n : {127, 128, 132})
+      check_general(dtype, matrix_of(check::kMatrixKinds[0], random, dtype, n, n),
+                    text("order ", n));
+});
+
 const Case nonfinite("NaN and infinities give NaN", [] {
   Random random(74);
   for (const DType& dtype : {kReal, kComplex}) {

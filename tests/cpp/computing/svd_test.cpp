@@ -86,6 +86,26 @@ const Case clusters("equal and nearly equal singular values", [] {
   }
 });
 
+const Case repeated("the vectors of many zeros among the singular values are orthonormal", [] {
+  Random random(86);
+  for (const DType& dtype : {kReal, kComplex}) {
+    for (const std::int64_t n : {21, 29, 40, 77}) {
+      // Copies of three columns, some of them off by a rounding error.
+      const Dense columns = matrix_of(check::kMatrixKinds[0], random, dtype, n, 3);
+      Dense a(n, n);
+      for (std::int64_t j = 0; j < n; ++j) {
+        const std::int64_t from = random.between(0, 2);
+        const long double factor = random.between(0, 1) == 0 ? 1 : 1 + 0x1p-52L;
+        for (std::int64_t i = 0; i < n; ++i) a(i, j) = columns(i, from) * factor;
+      }
+      a = check::rounded(a);
+      const Array u = empty(dtype, {n, n}), s = empty(kReal, {n}), vh = empty(dtype, {n, n});
+      check(svd(u, s, vh, array_of(dtype, a), {}).ending == Ending::kDone);
+      check_factors(a, {read(u), read(s), read(vh)}, text("copies of columns, ", n));
+    }
+  }
+});
+
 const Case nonfinite("NaN and infinities give NaN", [] {
   Random random(83);
   for (const DType& dtype : {kReal, kComplex}) {
@@ -125,7 +145,7 @@ const Case nothing("matrices without elements, and no matrices", [] {
   }
 });
 
-const Case interrupts("an interrupt ends the work between matrices", [] {
+const Case interrupts("an interrupt ends the work, within a matrix too", [] {
   Random random(85);
   for (const DType& dtype : {kReal, kComplex}) {
     const Dense a = matrix_of(check::kMatrixKinds[0], random, dtype, 64, 64);
@@ -134,7 +154,14 @@ const Case interrupts("an interrupt ends the work between matrices", [] {
     check::expect_interruptible([&](const InterruptCheck& check) { return svd(u, s, u, x, check); },
                                 3, "svd");
     check::expect_interruptible([&](const InterruptCheck& check) { return svdvals(s, x, check); },
-                                3, "svdvals");
+                                1, "svdvals");
+    const Array large = array_of(dtype, matrix_of(check::kMatrixKinds[0], random, dtype, 200, 150));
+    const Array q = empty(dtype, {200, 150}), values = empty(kReal, {150}),
+                p = empty(dtype, {150, 150});
+    check::expect_interruptible(
+        [&](const InterruptCheck& check) { return svd(q, values, p, large, check); }, 10, "svd");
+    check::expect_interruptible(
+        [&](const InterruptCheck& check) { return svdvals(values, large, check); }, 3, "svdvals");
   }
 });
 

@@ -4,8 +4,9 @@
 #include <numeric>
 #include <vector>
 
-#include "core/linalg/decompositions/matrices.hpp"
-#include "core/linalg/decompositions/stack.hpp"
+#include "core/linalg/decompositions/parts/matrices.hpp"
+#include "core/linalg/decompositions/parts/rotations.hpp"
+#include "core/linalg/decompositions/parts/stack.hpp"
 
 namespace refarray::core {
 namespace {
@@ -59,6 +60,7 @@ class Hermitian {
   /// Diagonalizes. kDone, kInterrupted or kNotConverged.
   Ending iterate(bool has_vectors, Progress& progress) {
     const Index n = diagonal.size();
+    Sweeps sweeps = has_vectors ? sweeps_of(matrix, n) : Sweeps(nullptr, 0, 0, 0);
     Index start = 0, end = n - 1;
     for (Index iterations = 0; end > 0; ++iterations) {
       clear_negligible(start, end);
@@ -67,13 +69,12 @@ class Hermitian {
       if (iterations == kIterations * n) return Ending::kNotConverged;
       start = end - 1;
       while (start > 0 && subdiagonal_[start - 1] != 0) --start;
-      Eigen::internal::tridiagonal_qr_step<Eigen::ColMajor>(
-          diagonal.data(), subdiagonal_.data(), start, end,
-          has_vectors ? matrix.data() : static_cast<T*>(nullptr), n);
-      const double rotated = has_vectors ? static_cast<double>(n) : 8;
-      if (progress.is_stopped_after(static_cast<double>(end - start) * rotated * 4))
-        return Ending::kInterrupted;
+      sweep(start, end, sweeps);
+      double products = 10 * static_cast<double>(end - start);
+      if (sweeps.is_full()) products += sweeps.apply();
+      if (progress.is_stopped_after(products)) return Ending::kInterrupted;
     }
+    sweeps.apply();
     return Ending::kDone;
   }
 
@@ -87,6 +88,36 @@ class Hermitian {
       if (std::abs(subdiagonal_[i]) <= kEpsilon * neighbours ||
           std::abs(subdiagonal_[i]) <= kEpsilon * kEpsilon)
         subdiagonal_[i] = 0;
+    }
+  }
+
+  /// The eigenvalue of the last two rows of the block that is closer to the last element.
+  double shift_at(Index end) const noexcept {
+    const double half = (diagonal[end - 1] - diagonal[end]) / 2, below = subdiagonal_[end - 1];
+    if (half == 0) return diagonal[end] - std::abs(below);
+    const double root = std::sqrt(half * half + below * below);
+    return diagonal[end] - below * (below / (half + std::copysign(root, half)));
+  }
+
+  /// An implicit QR step with the rows [start, end].
+  void sweep(Index start, Index end, Sweeps& sweeps) {
+    sweeps.begin(start, 1);
+    double x = diagonal[start] - shift_at(end), y = subdiagonal_[start];
+    for (Index k = start; k < end; ++k) {
+      double size;
+      const auto [c, s] = rotation_to_zero(x, y, size);
+      if (k > start) subdiagonal_[k - 1] = size;
+      // The rotation of the rows k and k + 1, then of the columns.
+      const double above = diagonal[k], middle = subdiagonal_[k], below = diagonal[k + 1];
+      const double first = c * above + s * middle, second = c * middle + s * below;
+      diagonal[k] = c * first + s * second;
+      subdiagonal_[k] = x = c * second - s * first;
+      diagonal[k + 1] = c * (c * below - s * middle) - s * (c * middle - s * above);
+      if (k + 1 < end) {
+        y = s * subdiagonal_[k + 1];
+        subdiagonal_[k + 1] = c * subdiagonal_[k + 1];
+      }
+      sweeps.add({c, s});
     }
   }
 

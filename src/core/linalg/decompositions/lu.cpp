@@ -4,8 +4,8 @@
 #include <numbers>
 #include <vector>
 
-#include "core/linalg/decompositions/matrices.hpp"
-#include "core/linalg/decompositions/stack.hpp"
+#include "core/linalg/decompositions/parts/matrices.hpp"
+#include "core/linalg/decompositions/parts/stack.hpp"
 
 namespace refarray::core {
 namespace {

@@ -21,7 +21,8 @@ namespace refarray::core {
 Outcome det(const ArrayView& out, const ArrayView& x, const InterruptCheck& interrupt);
 
 /// The determinant of x[..., :, :] as sign[...] * exp(logabsdet[...]). `logabsdet` is float64. A
-/// complex sign has magnitude 1. A singular matrix has sign 0 and -infinity. Never kSingular.
+/// complex sign has magnitude 1. A singular matrix has sign 0 and -infinity. The logarithm is that
+/// of the C library, whose last bit may depend on the processor. Never kSingular.
 Outcome slogdet(const ArrayView& sign, const ArrayView& logabsdet, const ArrayView& x,
                 const InterruptCheck& interrupt);
 

@@ -1,74 +1,14 @@
-// Implements QR decompositions by blocks of Householder reflections.
+// Implements QR decompositions: Householder reflections of columns that are scaled first.
 #include "core/linalg/decompositions/qr.hpp"
 
 #include <vector>
 
-#include "core/linalg/decompositions/matrices.hpp"
-#include "core/linalg/decompositions/stack.hpp"
+#include "core/linalg/decompositions/parts/matrices.hpp"
+#include "core/linalg/decompositions/parts/reflections.hpp"
+#include "core/linalg/decompositions/parts/stack.hpp"
 
 namespace refarray::core {
 namespace {
-
-constexpr Index kBlock = 48;   // reflections that are applied together
-constexpr Index kChunk = 512;  // columns that they are applied to at a time
-
-/// The reflections H_0 H_1 ... = Q, below the diagonal of a matrix, and R above.
-template <class T>
-class Reflections {
- public:
-  /// False if interrupted. The elements of x are finite.
-  bool compute(Matrix<T>& x, Progress& progress) {
-    const Index size = std::min(x.rows(), x.cols());
-    coefficients_.resize(size);
-    workspace_.resize(x.cols());
-    for (Index k = 0; k < size; k += kBlock) {
-      const Index width = std::min(kBlock, size - k), rows = x.rows() - k;
-      auto block = x.block(k, k, rows, width);
-      auto coefficients = coefficients_.segment(k, width);
-      Eigen::internal::householder_qr_inplace_unblocked(block, coefficients, workspace_.data());
-      if (!apply(x, k, width, x, k + width, /*is_forward=*/false, progress)) return false;
-    }
-    return true;
-  }
-
-  /// Sets the columns of Q that `q` has. False if interrupted.
-  bool form(Matrix<T>& q, const Matrix<T>& x, Progress& progress) {
-    q.setIdentity();
-    const Index size = coefficients_.size();
-    for (Index k = (size - 1) / kBlock * kBlock; k >= 0 && size > 0; k -= kBlock) {
-      // Columns to the left of k are still those of the identity.
-      if (!apply(x, k, std::min(kBlock, size - k), q, k, /*is_forward=*/true, progress))
-        return false;
-    }
-    return true;
-  }
-
- private:
-  /// Applies the reflections [k, k + width) to the columns of `to` from `begin` on.
-  bool apply(const Matrix<T>& x, Index k, Index width, Matrix<T>& to, Index begin, bool is_forward,
-             Progress& progress) {
-    const Index rows = x.rows() - k;
-    const auto vectors = x.block(k, k, rows, width);
-    for (Index j = begin; j < to.cols(); j += kChunk) {
-      const Index columns = std::min(kChunk, to.cols() - j);
-      auto part = to.block(k, j, rows, columns);
-      // Eigen takes the coefficients of Q^H.
-      if (is_forward) {
-        Eigen::internal::apply_block_householder_on_the_left(
-            part, vectors, coefficients_.segment(k, width).conjugate(), true);
-      } else {
-        Eigen::internal::apply_block_householder_on_the_left(
-            part, vectors, coefficients_.segment(k, width), false);
-      }
-      const double products = 2 * static_cast<double>(rows) * static_cast<double>(width);
-      if (progress.is_stopped_after(products * static_cast<double>(columns))) return false;
-    }
-    return true;
-  }
-
-  Vector<T> coefficients_;
-  Vector<T> workspace_;
-};
 
 /// Divides each column by a power of two so that its squares stay in range, and returns the
 /// exponents; none if all columns are moderate. Columns of Q do not change by it.

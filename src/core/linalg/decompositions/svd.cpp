@@ -1,14 +1,82 @@
-// Implements singular values by divide and conquer; complex matrices are reduced to real ones.
+// Implements singular values: reduction to bidiagonal form, then implicit QR iterations.
 #include "core/linalg/decompositions/svd.hpp"
 
-#include "core/linalg/decompositions/matrices.hpp"
-#include "core/linalg/decompositions/stack.hpp"
+#include <numeric>
+#include <vector>
+
+#include "core/linalg/decompositions/parts/bidiagonal.hpp"
+#include "core/linalg/decompositions/parts/matrices.hpp"
+#include "core/linalg/decompositions/parts/reflections.hpp"
+#include "core/linalg/decompositions/parts/rotations.hpp"
+#include "core/linalg/decompositions/parts/stack.hpp"
 
 namespace refarray::core {
 namespace {
 
 enum class Vectors { kNone, kThin, kFull };
 
+/// A matrix with at least as many rows as columns is Q B P^H with a bidiagonal B.
+template <class T>
+class Bidiagonal {
+ public:
+  Vector<double> diagonal;
+  Vector<double> above;
+
+  /// Reduces to bidiagonal form. False if interrupted. The matrix is normalized.
+  bool reduce(Matrix<T>& x, Progress& progress) {
+    const Index rows = x.rows(), n = x.cols();
+    diagonal.resize(n);
+    above.resize(n);  // the last one is not used
+    left_.resize(rows, kPanel);
+    right_.resize(n, kPanel);
+    for (Index k = 0; k < n;) {
+      auto rest = x.block(k, k, rows - k, n - k);
+      const Index width = rest.cols() <= kUnblocked ? rest.cols() : kPanel;
+      if (width == rest.cols()) {
+        Eigen::internal::upperbidiagonalization_inplace_unblocked(rest, &diagonal[k], &above[k],
+                                                                  left_.data());
+      } else {
+        Eigen::internal::upperbidiagonalization_blocked_helper<decltype(rest)>(
+            rest, &diagonal[k], &above[k], width, left_.topLeftCorner(rest.rows(), width),
+            right_.topLeftCorner(rest.cols(), width));
+      }
+      k += width;
+      const double products = 4 * static_cast<double>(rest.size());
+      if (progress.is_stopped_after(products * static_cast<double>(width))) return false;
+    }
+    return true;
+  }
+
+  /// Sets the columns of Q that `q` has, of the reduced matrix. False if interrupted.
+  static bool form_left(Matrix<T>& q, const Matrix<T>& reduced, Progress& progress) {
+    Reflections<T> reflections;
+    reflections.take(reduced.diagonal());
+    return reflections.form(q, reduced, progress);
+  }
+
+  /// Sets P of the reduced matrix. False if interrupted.
+  static bool form_right(Matrix<T>& p, const Matrix<T>& reduced, Progress& progress) {
+    const Index n = reduced.cols();
+    p.setIdentity(n, n);
+    if (n == 1) return true;
+    // Each row of the reduced matrix has a reflection of the columns behind its diagonal.
+    const Matrix<T> rows = reduced.block(0, 1, n - 1, n - 1).adjoint();
+    Reflections<T> reflections;
+    reflections.take(rows.diagonal());
+    Matrix<T> formed(n - 1, n - 1);
+    if (!reflections.form(formed, rows, progress)) return false;
+    p.bottomRightCorner(n - 1, n - 1) = formed;
+    return true;
+  }
+
+ private:
+  static constexpr Index kPanel = 32;
+  static constexpr Index kUnblocked = 48;  // columns for which panels do not pay
+
+  Matrix<T> left_, right_;  // workspaces
+};
+
+/// Of a matrix, or of its adjoint if that has more rows.
 template <class T>
 struct Factors {
   Matrix<T> u;
@@ -16,53 +84,47 @@ struct Factors {
   Matrix<T> v;
 };
 
-unsigned options(Vectors vectors) noexcept {
-  if (vectors == Vectors::kNone) return 0;
-  return vectors == Vectors::kThin ? Eigen::ComputeThinU | Eigen::ComputeThinV
-                                   : Eigen::ComputeFullU | Eigen::ComputeFullV;
-}
-
-template <class Solver>
-bool take(Factors<double>& out, const Solver& solver, Vectors vectors) {
-  if (solver.info() != Eigen::Success || !solver.singularValues().allFinite()) return false;
-  out.s = solver.singularValues();
-  if (vectors == Vectors::kNone) return true;
-  out.u = solver.matrixU();
-  out.v = solver.matrixV();
-  return out.u.allFinite() && out.v.allFinite();
-}
-
-/// False if the iterations do not converge.
-bool decompose(Factors<double>& out, const Matrix<double>& x, Vectors vectors) {
-  const Eigen::BDCSVD<Matrix<double>> solver(x, options(vectors));
-  if (take(out, solver, vectors)) return true;
-  // Slow, but it needs no roots of rational functions.
-  const Eigen::JacobiSVD<Matrix<double>> rotations(x, options(vectors));
-  return take(out, rotations, vectors);
-}
-
-bool decompose(Factors<std::complex<double>>& out, const Matrix<std::complex<double>>& x,
-               Vectors vectors) {
-  if (x.rows() < x.cols()) {
-    const Matrix<std::complex<double>> adjoint = x.adjoint();
-    const bool is_done = decompose(out, adjoint, vectors);
-    out.u.swap(out.v);
-    return is_done;
+/// Makes the values positive and sorts them in descending order, with their vectors if wanted.
+template <class T>
+void sort(Factors<T>& factors, Vectors vectors) {
+  auto& [u, s, v] = factors;
+  const Index n = s.size();
+  std::vector<Index> order(static_cast<std::size_t>(vectors == Vectors::kNone ? n : u.cols()));
+  std::iota(order.begin(), order.end(), Index{0});
+  std::stable_sort(order.begin(), order.begin() + n,
+                   [&](Index a, Index b) { return std::abs(s[a]) > std::abs(s[b]); });
+  const std::vector<Index> first(order.begin(), order.begin() + n);
+  if (vectors != Vectors::kNone) {
+    for (Index j = 0; j < n; ++j)
+      if (std::signbit(s[j])) v.col(j) = -v.col(j);
+    u = Matrix<T>(u(Eigen::all, order));
+    v = Matrix<T>(v(Eigen::all, first));
   }
-  // x = Q B P^H with a real bidiagonal B.
-  Eigen::internal::UpperBidiagonalization<Matrix<std::complex<double>>> reduced(x);
-  const Matrix<double> bidiagonal = reduced.bidiagonal().toDenseMatrix();
-  Factors<double> real;
-  if (!decompose(real, bidiagonal, vectors)) return false;
-  out.s = real.s;
-  if (vectors == Vectors::kNone) return true;
+  s = Vector<double>(s(first).cwiseAbs());
+}
+
+/// The factors of a normalized matrix, which is overwritten. kDone, kInterrupted or kNotConverged.
+template <class T>
+Ending decompose(Factors<T>& out, Matrix<T>& x, Vectors vectors, Progress& progress) {
+  const bool is_wide = x.rows() < x.cols();
+  if (is_wide) x.adjointInPlace();
   const Index n = x.cols();
-  out.u.setIdentity(x.rows(), vectors == Vectors::kFull ? x.rows() : n);
-  out.u.topLeftCorner(n, n) = real.u.cast<std::complex<double>>();
-  reduced.householderU().applyThisOnTheLeft(out.u);
-  out.v = real.v.cast<std::complex<double>>();
-  reduced.householderV().applyThisOnTheLeft(out.v);
-  return true;
+  Bidiagonal<T> bidiagonal;
+  if (!bidiagonal.reduce(x, progress)) return Ending::kInterrupted;
+  out.u.resize(0, 0);
+  out.v.resize(0, 0);
+  if (vectors != Vectors::kNone) {
+    out.u.resize(x.rows(), vectors == Vectors::kFull ? x.rows() : n);
+    if (!bidiagonal.form_left(out.u, x, progress) || !bidiagonal.form_right(out.v, x, progress))
+      return Ending::kInterrupted;
+  }
+  Sweeps left = sweeps_of(out.u, n), right = sweeps_of(out.v, n);
+  const Ending ending = diagonalize(bidiagonal.diagonal, bidiagonal.above, left, right, progress);
+  if (ending != Ending::kDone) return ending;
+  out.s.swap(bidiagonal.diagonal);
+  sort(out, vectors);
+  if (is_wide) out.u.swap(out.v);
+  return Ending::kDone;
 }
 
 /// Without singular values, the full matrices are those of the identity.
@@ -89,15 +151,14 @@ Outcome svd_each(const ArrayView& u, const ArrayView& s, const ArrayView& vh, co
     }
     const bool is_full =
         stack[0].shape[1] > stack[1].shape[0] || stack[2].shape[0] > stack[1].shape[0];
-    if (!decompose(factors, work, is_full ? Vectors::kFull : Vectors::kThin))
-      return {Ending::kNotConverged};
+    const Ending ending =
+        decompose(factors, work, is_full ? Vectors::kFull : Vectors::kThin, progress);
+    if (ending != Ending::kDone) return {ending};
     scale(factors.s, *exponent);
     store(stack[0], factors.u);
     store(stack[1], factors.s);
     store(stack[2], Matrix<T>(factors.v.adjoint()));
-    const double size = static_cast<double>(work.size());
-    const double k = static_cast<double>(stack[1].shape[0]);
-    return {progress.is_stopped_after(10 * size * k) ? Ending::kInterrupted : Ending::kDone};
+    return {};
   };
   return each_matrix(std::array{Stacked{u, 2}, Stacked{s, 1}, Stacked{vh, 2}, Stacked{x, 2}},
                      interrupt, one);
@@ -115,12 +176,11 @@ Outcome svdvals_each(const ArrayView& s, const ArrayView& x, const InterruptChec
       store_nan(stack[0]);
       return {};
     }
-    if (!decompose(factors, work, Vectors::kNone)) return {Ending::kNotConverged};
+    const Ending ending = decompose(factors, work, Vectors::kNone, progress);
+    if (ending != Ending::kDone) return {ending};
     scale(factors.s, *exponent);
     store(stack[0], factors.s);
-    const double size = static_cast<double>(work.size());
-    const double k = static_cast<double>(stack[0].shape[0]);
-    return {progress.is_stopped_after(4 * size * k) ? Ending::kInterrupted : Ending::kDone};
+    return {};
   };
   return each_matrix(std::array{Stacked{s, 1}, Stacked{x, 2}}, interrupt, one);
 }

@@ -8,9 +8,9 @@
 // x is of dtype float64 or complex128 and has matrices of m rows and n columns; k is min(m, n). The
 // singular values are float64, not negative and in descending order. Arrays have any strides and
 // equal leading axes; outputs overlap no other array. A matrix with an element that is NaN or
-// infinite has NaN in all results. kNotConverged if the iterations for one singular value reach
-// their limit. The bits depend on no strides, threads or instruction set. The interrupt is checked
-// between matrices only. Throws kMemory.
+// infinite has NaN in all results. kNotConverged after 30 k iterations. The bits depend on no
+// strides, threads or instruction set. The interrupt is checked between matrices, and within a
+// large one between blocks of columns and between iterations. Throws kMemory.
 
 namespace refarray::core {
 

@@ -1,5 +1,5 @@
-// Implements Schur forms: the QR iteration for complex matrices, and Eigen's for real ones.
-#include "core/linalg/decompositions/schur.hpp"
+// Implements the QR iteration for Schur forms of complex matrices.
+#include "core/linalg/decompositions/parts/complex_schur.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@ double sum_of_parts(Complex x) noexcept { return std::fabs(x.real()) + std::fabs
 /// to converge, because its exceptional shifts may be zero.
 class Iteration {
  public:
-  Iteration(Schur& schur, Progress& progress) noexcept
+  Iteration(ComplexSchur& schur, Progress& progress) noexcept
       : t_(schur.t), u_(schur.u), progress_(progress), norm_(schur.t.norm()) {}
 
   Ending run() {
@@ -99,37 +99,10 @@ class Iteration {
   Index since_last_ = 0;  // iterations since the last eigenvalue was found
 };
 
-/// Makes the 2 x 2 matrix of a conjugate pair at `k` triangular.
-void split_pair(Schur& schur, Index k) {
-  Matrix<Complex>& t = schur.t;
-  const double a = t(k, k).real(), b = t(k, k + 1).real();
-  const double c = t(k + 1, k).real(), d = t(k + 1, k + 1).real();
-  const double half = 0.5 * (a - d);
-  const double greatest = std::max({std::fabs(half), std::fabs(b), std::fabs(c)});
-  const double scaled_half = half / greatest;
-  const double imaginary =
-      greatest * std::sqrt(std::fabs(scaled_half * scaled_half + (b / greatest) * (c / greatest)));
-  const Complex value(d + half, imaginary);
-  // Two forms of the eigenvector; the one with the greater elements cancels less.
-  const bool is_first = std::fabs(b) >= std::fabs(c);
-  Complex x = is_first ? Complex(b) : value - d, y = is_first ? value - a : Complex(c);
-  const double norm = std::hypot(std::abs(x), std::abs(y));
-  x /= norm;
-  y /= norm;
-  Eigen::Matrix<Complex, 2, 2> basis;
-  basis << x, -std::conj(y), y, std::conj(x);
-  const Index columns = t.cols() - k;
-  t.block(k, k, 2, columns) = (basis.adjoint() * t.block(k, k, 2, columns)).eval();
-  t.block(0, k, k + 2, 2) = (t.block(0, k, k + 2, 2) * basis).eval();
-  if (schur.u.size() != 0) schur.u.middleCols(k, 2) = (schur.u.middleCols(k, 2) * basis).eval();
-  t(k, k) = value;
-  t(k + 1, k) = 0;
-  t(k + 1, k + 1) = std::conj(value);
-}
-
 }  // namespace
 
-Ending find_schur(Schur& out, const Matrix<Complex>& x, bool has_vectors, Progress& progress) {
+Ending find_schur(ComplexSchur& out, const Matrix<Complex>& x, bool has_vectors,
+                  Progress& progress) {
   if (x.rows() == 1) {
     out.t = x;
     out.u = has_vectors ? Matrix<Complex>::Identity(1, 1) : Matrix<Complex>();
@@ -140,17 +113,6 @@ Ending find_schur(Schur& out, const Matrix<Complex>& x, bool has_vectors, Progre
   out.u.resize(0, 0);
   if (has_vectors) out.u = hessenberg.matrixQ();
   return Iteration(out, progress).run();
-}
-
-Ending find_schur(Schur& out, const Matrix<double>& x, bool has_vectors, Progress&) {
-  const Eigen::RealSchur<Matrix<double>> real(x, has_vectors);
-  if (real.info() != Eigen::Success) return Ending::kNotConverged;
-  out.t = real.matrixT().cast<Complex>();
-  out.u.resize(0, 0);
-  if (has_vectors) out.u = real.matrixU().cast<Complex>();
-  for (Index k = 0; k + 1 < x.rows(); ++k)
-    if (out.t(k + 1, k) != Complex(0)) split_pair(out, k);
-  return Ending::kDone;
 }
 
 }  // namespace refarray::core

@@ -1,5 +1,5 @@
 // Implements the iteration over the leading axes of stacked operands.
-#include "core/linalg/decompositions/stack.hpp"
+#include "core/linalg/decompositions/parts/stack.hpp"
 
 #include <algorithm>
 

@@ -12,7 +12,7 @@
 
 #include "core/array.hpp"
 #include "core/copy/copy.hpp"
-#include "core/linalg/decompositions/eigen.hpp"
+#include "core/linalg/decompositions/parts/eigen.hpp"
 
 namespace refarray::core {
 
