@@ -6,6 +6,7 @@ has none. A model draws the arguments of one call and returns them with what the
 
 from properties.models import (  # each adds its models to MODELS
     creation,
+    decompositions,
     dtypes,
     elementwise,
     fourier,
@@ -20,6 +21,7 @@ from properties.models.registry import MODELS
 __all__ = [
     "MODELS",
     "creation",
+    "decompositions",
     "dtypes",
     "elementwise",
     "fourier",
