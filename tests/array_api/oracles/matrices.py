@@ -191,8 +191,13 @@ def inverse(a: Matrix) -> Matrix | None:
     return out if det else None
 
 
-def determinant(a: Matrix) -> Number:
-    return eliminated(a, [[] for _ in a])[0]
+def power(a: Matrix, n: int) -> Matrix:
+    out = identity(len(a))
+    for bit in f"{n:b}":
+        out = product(out, out, len(a))
+        if bit == "1":
+            out = product(out, a, len(a))
+    return out
 
 
 def rank_factors(a: Matrix, columns: int) -> tuple[Matrix, Matrix, int]:
@@ -230,16 +235,21 @@ def pseudoinverse(a: Matrix, columns: int) -> tuple[Matrix, int]:
 
 
 def characteristic(a: Matrix) -> list[Number]:
-    """det(x I - A) by the method of Faddeev and LeVerrier."""
+    """det(x I - A)."""
+    return leverrier(a)[0]
+
+
+def leverrier(a: Matrix) -> tuple[list[Number], Matrix]:
+    """The characteristic polynomial and the adjugate, by the method of Faddeev and LeVerrier."""
     n = len(a)
     out: list[Number] = [ONE]
-    work = identity(n)
+    work = before = identity(n)
     for k in range(1, n + 1):
-        work = product(a, work, n)
+        before, work = work, product(a, work, n)
         out.append(sum((work[i][i] for i in range(n)), ZERO) * Fraction(-1, k))
         for i in range(n):
             work[i][i] = work[i][i] + out[-1]
-    return out
+    return out, scaled(before, Fraction((-1) ** (n - 1)) if n else ONE)
 
 
 def from_roots(values: Iterable[Number]) -> list[Number]:

@@ -15,6 +15,7 @@ from properties.models import (  # each adds its models to MODELS
     reductions,
     searching,
     sorting,
+    systems,
 )
 from properties.models.registry import MODELS
 
@@ -30,4 +31,5 @@ __all__ = [
     "reductions",
     "searching",
     "sorting",
+    "systems",
 ]

@@ -80,10 +80,11 @@ def assert_nan(*parts: Any) -> None:
 
 
 def pieces(out: Any, dtype: str, shape: Shape, ndim: int = 2) -> list[Any]:
-    """The matrices or vectors of a result."""
+    """The matrices, vectors or numbers of a result."""
     assert_dtype(out, dtype)
     assert out.shape == shape
-    return exact.matrices(from_array(out)) if ndim == 2 else exact.vectors(from_array(out))
+    split = {0: lambda x: x.values, 1: exact.vectors, 2: exact.matrices}[ndim]
+    return split(from_array(out))
 
 
 # --- QR and Cholesky.
