@@ -81,14 +81,18 @@ def of_low_rank(dtype: str, m: int, n: int, rng: random.Random) -> Rows:
     return converted(exact.product(integers(m, few), integers(few, n), n), dtype)
 
 
-def orthogonal(n: int, dtype: str, rng: random.Random) -> Matrix:
-    """A unitary matrix that every dtype holds: a permutation with signs, in part mixed by a
-    Hadamard matrix."""
-    turns = [exact.ONE, -exact.ONE]
+def permutation(n: int, dtype: str, rng: random.Random) -> Matrix:
+    """A unitary matrix with one element in each row, of absolute value 1."""
+    turns: list[Any] = [exact.ONE, -exact.ONE]
     if dtype in COMPLEX:
-        turns += [exact.Cartesian(exact.ZERO, each) for each in turns]
+        turns = [*turns, *(exact.Cartesian(exact.ZERO, each) for each in turns)]
     order = rng.sample(range(n), n)
-    out = [[rng.choice(turns) if j == k else exact.ZERO for j in range(n)] for k in order]
+    return [[rng.choice(turns) if j == k else exact.ZERO for j in range(n)] for k in order]
+
+
+def unitary(n: int, dtype: str, rng: random.Random) -> Matrix:
+    """A unitary matrix that every dtype holds: a permutation, perhaps mixed by a Hadamard matrix."""
+    out = permutation(n, dtype, rng)
     if n >= 4 and rng.random() < 0.7:
         hadamard = [[Fraction((-1) ** (i & j).bit_count(), 2) for j in range(4)] for i in range(4)]
         out[:4] = exact.product(hadamard, out[:4], n)

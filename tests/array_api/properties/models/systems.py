@@ -27,11 +27,12 @@ from properties.matrices import (
     converted,
     extents,
     invertible,
-    orthogonal,
+    permutation,
     scaled_by_power,
     sometimes_not_finite,
     stack,
     stacks,
+    unitary,
 )
 from properties.models.decompositions import assert_nan, pieces
 from properties.models.registry import Call, models
@@ -193,9 +194,9 @@ def matrix_power(name: str, draw: Draw) -> Call:
     dtype, lead, n = draw(dtypes), draw(stacks), draw(extents)
     make: Any = invertible(dtype, n)
     power = draw(st.integers(-3, 9))
-    if draw(st.integers(0, 3)) == 0:  # unitary matrices, whose powers are exact
+    if draw(st.integers(0, 3)) == 0:  # permutations, whose powers are exact
         power = draw(st.sampled_from((power, 2**63 + 3, -(2**70) - 5, 2**31, -1)))
-        make = lambda rng: converted(orthogonal(n, dtype, rng), dtype)  # noqa: E731
+        make = lambda rng: converted(permutation(n, dtype, rng), dtype)  # noqa: E731
     elif power >= 0 and draw(st.booleans()):
         make = any_matrix(dtype, n, n)
     x = stack(draw, dtype, (*lead, n, n), make)
@@ -216,7 +217,7 @@ def matrix_power(name: str, draw: Draw) -> Call:
         assert_rounded(found, wanted, lambda i, j: factor * sizes[i][j] + rest, dtype)
 
     def positive(a: Matrix) -> tuple[Matrix, int]:
-        """The same power of a unitary matrix."""
+        """The same power of a permutation."""
         return (a, count) if power >= 0 else (exact.adjoint(a, n), count)
 
     def check(out: Any) -> None:
@@ -242,7 +243,7 @@ class Known:
         powers = [Fraction(2) ** rng.choice((-4, -1, 0, 0, 2)) for _ in range(few)]
         s = sorted(powers, reverse=True)
         s = [v if rng.random() < 0.8 else Fraction() for v in s]
-        u, v = (orthogonal(size, self.dtype, rng) for size in (self.m, self.n))
+        u, v = (unitary(size, self.dtype, rng) for size in (self.m, self.n))
         middle = exact.diagonal(s, self.m, self.n)
         whole = exact.product(exact.product(u, middle, self.n), exact.adjoint(v, self.n), self.n)
         rows = converted(whole, self.dtype)
