@@ -91,7 +91,7 @@ def permutation(n: int, dtype: str, rng: random.Random) -> Matrix:
 
 
 def unitary(n: int, dtype: str, rng: random.Random) -> Matrix:
-    """A unitary matrix that every dtype holds: a permutation, perhaps mixed by a Hadamard matrix."""
+    """A unitary matrix that every dtype holds: a permutation, or mixed by a Hadamard matrix."""
     out = permutation(n, dtype, rng)
     if n >= 4 and rng.random() < 0.7:
         hadamard = [[Fraction((-1) ** (i & j).bit_count(), 2) for j in range(4)] for i in range(4)]
@@ -155,6 +155,38 @@ def invertible(dtype: str, n: int) -> Make:
         return other if is_well_conditioned(other) else rows
 
     return make
+
+
+# --- Hermitian matrices.
+
+
+def garbage(dtype: str, rng: random.Random) -> Any:
+    """What stands where a function does not read."""
+    part = rng.choice((0.0, 1.0, -5.0, math.nan, math.inf))
+    return complex(part, rng.choice((0.0, 2.0, math.nan))) if dtype in COMPLEX else part
+
+
+def mirrored(rows: Rows, upper: bool = False) -> Matrix:
+    """The Hermitian matrix of which one triangle is given."""
+
+    def element(i: int, j: int) -> Any:
+        if i == j:
+            return Fraction(rows[i][i].real)
+        value = exact.exact(rows[i][j] if (i > j) != upper else rows[j][i])
+        return value if (i > j) != upper else value.conjugate()
+
+    return [[element(i, j) for j in range(len(rows))] for i in range(len(rows))]
+
+
+def with_garbage(a: Matrix, dtype: str, upper: bool, rng: random.Random) -> Rows:
+    """One triangle, and the other arbitrary."""
+    rows = converted(a, dtype)
+    arbitrary = rng.random() < 0.5
+    for i, row in enumerate(rows):
+        for j in range(len(rows)):
+            if arbitrary and ((j < i) if upper else (j > i)):
+                row[j] = garbage(dtype, rng)
+    return rows
 
 
 # --- Arrays.

@@ -8,6 +8,7 @@ from properties.models import (  # each adds its models to MODELS
     creation,
     decompositions,
     dtypes,
+    eigenvalues,
     elementwise,
     fourier,
     linear_algebra,
@@ -15,6 +16,7 @@ from properties.models import (  # each adds its models to MODELS
     norms,
     reductions,
     searching,
+    singular_values,
     sorting,
     systems,
 )
@@ -25,6 +27,7 @@ __all__ = [
     "creation",
     "decompositions",
     "dtypes",
+    "eigenvalues",
     "elementwise",
     "fourier",
     "linear_algebra",
@@ -32,6 +35,7 @@ __all__ = [
     "norms",
     "reductions",
     "searching",
+    "singular_values",
     "sorting",
     "systems",
 ]

@@ -1,5 +1,5 @@
-"""Models of diagonals, and of the matrix, tensor, vector, outer and cross products and of traces, of
-numbers for which they are exact."""
+"""Models of diagonals and traces, and of products of matrices, tensors and vectors, of numbers for
+which they are exact."""
 
 from __future__ import annotations
 

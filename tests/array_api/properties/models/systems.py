@@ -1,4 +1,4 @@
-"""Models of determinants, inverses, solutions, powers and ranks, by elimination of exact numbers.
+"""Models of determinants, inverses, solutions and powers, by elimination of exact numbers.
 
 The elements are the exact ones within a bound, rounded once. The bound is what an error of
 10 n eps |A| in the matrix makes of the result, with the eps of float64.
@@ -7,19 +7,19 @@ The elements are the exact ones within a bound, rounded once. The bound is what 
 from __future__ import annotations
 
 import math
-import random
 from fractions import Fraction
 from typing import Any
 
 from hypothesis import strategies as st
+from oracles import eigenvalues
 from oracles import matrices as exact
-from oracles.formats import FLOATS, FORMATS, REAL_FLOATS
+from oracles.formats import FLOATS
 from oracles.matrices import Matrix, Number, assert_rounded, is_rounded
-from oracles.nested import Nested, broadcast
+from oracles.nested import broadcast
 from oracles.promotion import PROMOTION
 from oracles.real_functions import CONTEXT, settled
 
-from properties.arrays import Draw, array, broadcastable
+from properties.arrays import Draw, broadcastable
 from properties.matrices import (
     Rows,
     any_matrix,
@@ -28,27 +28,19 @@ from properties.matrices import (
     extents,
     invertible,
     permutation,
-    scaled_by_power,
-    sometimes_not_finite,
     stack,
     stacks,
-    unitary,
 )
-from properties.models.decompositions import assert_nan, pieces
 from properties.models.registry import Call, models
+from properties.residuals import (
+    LARGE,
+    TINY,
+    backward,
+    pieces,
+)
 
 dtypes = st.sampled_from(FLOATS)
 PAIRS = sorted(pair for pair in PROMOTION if set(pair) <= set(FLOATS))
-TINY = exact.smallest("float64")
-#: Beyond this, a result or an intermediate number may overflow.
-LARGE = Fraction(FORMATS["float64"].largest) / 2**10
-#: With a larger condition number, a result has no meaning.
-WORST = Fraction(2) ** 34
-
-
-def backward(a: Matrix, n: int) -> Fraction:
-    """The norm of the error in the matrix that explains the error of the result."""
-    return 10 * n * (exact.WORKING * exact.norm(a) + TINY)
 
 
 # --- Determinants.
@@ -57,7 +49,7 @@ def backward(a: Matrix, n: int) -> Fraction:
 def determinant(a: Matrix) -> tuple[Number, Fraction]:
     """With its error: the products of the minors with the errors of the other elements."""
     n, size, off = len(a), exact.norm(a), backward(a, len(a))
-    polynomial, adjugate = exact.leverrier(a)
+    polynomial, adjugate = eigenvalues.leverrier(a)
     higher = sum((math.comb(n, k) * off**k * size ** (n - k) for k in range(2, n + 1)), Fraction())
     det = polynomial[-1] * (-exact.ONE) ** n
     return det, exact.norm(adjugate) * off + higher if n else Fraction()
@@ -226,128 +218,3 @@ def matrix_power(name: str, draw: Draw) -> Call:
             check_one(exact.to_exact(rows), found)
 
     return Call((x.array, power), check)
-
-
-# --- Ranks and pseudoinverses.
-
-
-class Known:
-    """Matrices U diag(s) V^H of unitary matrices and powers of two."""
-
-    def __init__(self, dtype: str, m: int, n: int) -> None:
-        self.dtype, self.m, self.n = dtype, m, n
-        self.factors: dict[str, tuple[Matrix, list[Fraction], Matrix]] = {}
-
-    def make(self, rng: random.Random) -> Rows:
-        few = min(self.m, self.n)
-        powers = [Fraction(2) ** rng.choice((-4, -1, 0, 0, 2)) for _ in range(few)]
-        s = sorted(powers, reverse=True)
-        s = [v if rng.random() < 0.8 else Fraction() for v in s]
-        u, v = (unitary(size, self.dtype, rng) for size in (self.m, self.n))
-        middle = exact.diagonal(s, self.m, self.n)
-        whole = exact.product(exact.product(u, middle, self.n), exact.adjoint(v, self.n), self.n)
-        rows = converted(whole, self.dtype)
-        self.factors[repr(rows)] = (u, s, v)
-        return rows
-
-    def pseudoinverse(self, rows: Rows, rtol: Fraction) -> tuple[Matrix, int]:
-        u, s, v = self.factors[repr(rows)]
-        kept = [1 / x if x > rtol * max(s) else Fraction() for x in s]
-        middle = exact.diagonal(kept, self.n, self.m)
-        star = exact.adjoint(u, self.m)
-        return exact.product(exact.product(v, middle, self.m), star, self.m), sum(map(bool, kept))
-
-
-def tolerance(draw: Draw, lead: tuple[int, ...]) -> tuple[Any, Nested | None]:
-    """The argument rtol, and the numbers that it stands for."""
-    numbers = st.sampled_from((0, 0.0, 1e-12, 0.01, 0.2, 0.7, 1.5, math.inf))
-    if (kind := draw(st.integers(0, 3))) < 2:
-        return None, None
-    if kind == 2:
-        number = draw(numbers)
-        return number, Nested([number], ())
-    pool = (0.0, 2.0**-14, 0.0625 + 2.0**-7, 0.203125, 0.75, 1.5)
-    shape = broadcastable(draw, lead)
-    out = array(draw, draw(st.sampled_from(REAL_FLOATS)), shape, lambda rng: rng.choice(pool))
-    return out.array, out.model
-
-
-class Cut:
-    """How many singular values of a matrix exceed rtol times the largest one."""
-
-    def __init__(self, a: Matrix, n: int, rtol: Fraction) -> None:
-        values = exact.singular_values(a, n)
-        largest = values.value(0, exact.norm(a)) if a and n else Fraction()
-        self.threshold = rtol * largest
-        # The default of float64 takes for granted that the values are better than n eps.
-        self.off = Fraction(3, 4) * max(len(a), n) * exact.WORKING * largest
-        self.least = values.above(self.threshold + self.off)
-        self.most = values.above(self.threshold - self.off)
-
-
-def rtols(draw: Draw, dtype: str, lead: tuple[int, ...], m: int, n: int) -> tuple[Any, list[Any]]:
-    given, model = tolerance(draw, lead)
-    default = max(m, n) * exact.EPSILON[component(dtype)]
-    model = model or Nested([default], ())
-    return given, [model.values[p] for p in exact.places(model.shape, lead)]
-
-
-@models("linalg.matrix_rank")
-def matrix_rank(name: str, draw: Draw) -> Call:
-    dtype, lead, m, n = draw(dtypes), draw(stacks), draw(extents), draw(extents)
-    make = draw(st.sampled_from((any_matrix(dtype, m, n), Known(dtype, m, n).make)))
-    x = stack(draw, dtype, (*lead, m, n), sometimes_not_finite(make, dtype))
-    given, each_rtol = rtols(draw, dtype, lead, m, n)
-
-    def check(out: Any) -> None:
-        each = pieces(out, "int64", lead, 0)
-        for rows, rtol, found in zip(exact.matrices(x.model), each_rtol, each, strict=True):
-            if not exact.is_finite(rows) or rtol == math.inf:
-                assert found == 0
-                continue
-            cut = Cut(exact.to_exact(rows), n, Fraction(rtol))
-            assert cut.least <= found <= cut.most, (found, cut.least, cut.most)
-
-    keywords = {} if given is None and draw(st.booleans()) else {"rtol": given}
-    return Call((x.array,), check, keywords)
-
-
-@models("linalg.pinv")
-def pinv(name: str, draw: Draw) -> Call:
-    dtype, lead, m, n = draw(dtypes), draw(stacks), draw(extents), draw(extents)
-    known = Known(dtype, m, n) if draw(st.booleans()) else None
-
-    def general(rng: random.Random) -> Rows:
-        return scaled_by_power(any_matrix(dtype, m, n)(rng), dtype, rng)
-
-    make = sometimes_not_finite(known.make if known else general, dtype)
-    x = stack(draw, dtype, (*lead, m, n), make)
-    given, each_rtol = rtols(draw, dtype, lead, m, n)
-
-    def check_one(rows: Rows, rtol: Any, found: Rows) -> None:
-        a = exact.to_exact(rows)
-        if rtol == math.inf:
-            assert not any(map(any, found))
-            return
-        cut = Cut(a, n, Fraction(rtol))
-        if cut.least != cut.most:
-            return
-        wanted, rank = (
-            known.pseudoinverse(rows, Fraction(rtol)) if known else exact.pseudoinverse(a, n)
-        )
-        size = exact.norm(wanted)
-        if rank != cut.most or size * exact.norm(a) > WORST or size > LARGE:
-            return
-        off = 10 * size**2 * backward(a, max(m, n)) + TINY
-        assert_within(found, wanted, off, dtype)
-
-    def check(out: Any) -> None:
-        each = pieces(out, dtype, (*lead, n, m))
-        for rows, rtol, found in zip(exact.matrices(x.model), each_rtol, each, strict=True):
-            if exact.is_finite(rows):
-                check_one(rows, rtol, found)
-            else:
-                assert_nan(found)
-
-    keywords = {} if given is None and draw(st.booleans()) else {"rtol": given}
-    return Call((x.array,), check, keywords)
