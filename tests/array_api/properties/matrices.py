@@ -18,8 +18,8 @@ from properties.arrays import Draw, Drawn, arranged
 
 Rows = list[list[Any]]
 Make = Callable[[random.Random], Rows]
-extents = st.sampled_from((0, 1, 2, 2, 3, 3, 4, 5, 6))
-stacks = st.sampled_from(((), (), (1,), (3,), (5,), (2, 3), (4,), (0,), (2, 0)))
+extents = st.sampled_from((2, 3, 1, 4, 2, 3, 5, 4, 6, 3, 2, 0))
+stacks = st.sampled_from(((), (3,), (1,), (4,), (2, 3), (5,), (), (3,), (6,), (0,), (2, 0)))
 
 
 # --- Elements, and matrices of them.
