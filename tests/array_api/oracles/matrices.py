@@ -14,6 +14,10 @@ EPSILON = {name: Fraction(2) ** (1 - form.precision) for name, form in FORMATS.i
 WORKING = EPSILON["float64"]
 
 
+def shown(value: Fraction) -> str:
+    return f"{rounded(value, 'float64'):.17g}"
+
+
 class Cartesian:
     """A complex number with exact parts."""
 
@@ -49,6 +53,9 @@ class Cartesian:
 
     def __bool__(self) -> bool:
         return bool(self.real or self.imag)
+
+    def __repr__(self) -> str:
+        return f"{shown(self.real)} + {shown(self.imag)}j"
 
     def conjugate(self) -> Cartesian:
         return Cartesian(self.real, -self.imag)
@@ -262,6 +269,5 @@ def assert_rounded(
         for j, (mine, right) in enumerate(zip(*rows, strict=True)):
             off = bound(i, j)
             assert is_rounded(mine, right, off, dtype), (
-                f"element {i}, {j} is {mine!r}, not {complex(right.real, right.imag)}"
-                f" within {float(off):.3g} ({dtype})"
+                f"element {i}, {j} is {mine!r}, not {right!r} within {shown(off)} ({dtype})"
             )

@@ -38,7 +38,7 @@ def bound(n: int, dtype: str, size: Fraction, factors: int = 1) -> Fraction:
 
 def assert_small(a: Matrix, limit: Fraction, what: str) -> None:
     size = exact.norm(a)
-    assert size <= limit, f"{what}: {float(size):.3g}, more than {float(limit):.3g}"
+    assert size <= limit, f"{what}: {exact.shown(size)}, more than {exact.shown(limit)}"
 
 
 def assert_unitary(q: Matrix, rows: int, columns: int, dtype: str, what: str) -> None:

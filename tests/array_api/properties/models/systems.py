@@ -71,7 +71,7 @@ def det(name: str, draw: Draw) -> Call:
             a = exact.to_exact(rows)
             wanted, off = determinant(a)
             off = Fraction() if has_zeros(a) else off + n * TINY
-            assert_rounded([[found]], [[wanted]], lambda i, j, off=off: off, dtype)
+            assert is_rounded(found, wanted, off, dtype), (found, wanted, off)
 
     return Call((x.array,), check)
 
@@ -100,7 +100,7 @@ def slogdet(name: str, draw: Draw) -> Call:
             assert is_rounded(sign, wanted / size, relative, dtype), (sign, wanted)
             right = logarithm(size)
             off = relative + 4 * exact.WORKING * (n + abs(right))
-            assert is_rounded(log, right, off, kind), (log, float(right), kind)
+            assert is_rounded(log, right, off, kind), (log, exact.shown(right), kind)
 
     def check(out: Any) -> None:
         assert out.sign is out[0] and out.logabsdet is out[1] and len(out) == 2
