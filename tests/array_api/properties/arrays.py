@@ -139,6 +139,14 @@ def repeated(model: Nested, shape: Shape) -> Nested:
     )
 
 
+def arranged(model: Nested, shape: Shape, dtype: str, is_plain: bool, rng: random.Random) -> Drawn:
+    """These elements in a random layout, broadcast to the shape."""
+    found = gapless(model, dtype) if is_plain else scattered(model, dtype, rng)
+    if model.shape != shape:
+        found, model = xp.broadcast_to(found, shape), repeated(model, shape)
+    return Drawn(found, model, dtype)
+
+
 def array(
     draw: Draw,
     dtype: str,
@@ -157,11 +165,7 @@ def array(
     chosen = [element(rng) for _ in range(size_of(inner))]
     if chosen and rng.random() < 0.4:  # few distinct elements
         chosen = [rng.choice(chosen[:3]) for _ in chosen]
-    model = Nested(chosen, inner)
-    found = gapless(model, dtype) if is_plain else scattered(model, dtype, rng)
-    if inner != shape:
-        found, model = xp.broadcast_to(found, shape), repeated(model, shape)
-    return Drawn(found, model, dtype)
+    return arranged(Nested(chosen, inner), shape, dtype, is_plain, rng)
 
 
 def broadcastable(draw: Draw, shape: Shape) -> Shape:

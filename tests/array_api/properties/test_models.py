@@ -36,11 +36,7 @@ def text(value: Any) -> str:
     return repr(value)
 
 
-@pytest.mark.parametrize("name", sorted(MODELS))
-@settings(deadline=None, max_examples=examples(0.15))
-@given(data=st.data())
-def test_function_is_its_model(name: str, data: st.DataObject) -> None:
-    call = MODELS[name](data.draw)
+def assert_is_model(name: str, call: Call) -> None:
     before = text(call.arguments)
     function = operator.attrgetter(name)(refarray)
     out = function(*call.arguments, **call.keywords)
@@ -50,6 +46,15 @@ def test_function_is_its_model(name: str, data: st.DataObject) -> None:
         copies = [contiguous(each) for each in call.arguments]
         again = function(*copies, **{k: contiguous(v) for k, v in call.keywords.items()})
         assert text(again) == text(out) or "object at" in text(out), "the layout has an effect"
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+@settings(deadline=None, max_examples=examples(0.15))
+@given(data=st.data())
+def test_function_is_its_model(name: str, data: st.DataObject) -> None:
+    # Decompositions differ by dtype, shape, rank, scale and mode: an example is several calls.
+    for _ in range(2 if name.startswith("linalg.") else 1):
+        assert_is_model(name, MODELS[name](data.draw))
 
 
 WANTED = Result(Nested([0.0, 2.0], (2,)), "float32")

@@ -6,26 +6,36 @@ has none. A model draws the arguments of one call and returns them with what the
 
 from properties.models import (  # each adds its models to MODELS
     creation,
+    decompositions,
     dtypes,
+    eigenvalues,
     elementwise,
     fourier,
     linear_algebra,
     manipulation,
+    norms,
     reductions,
     searching,
+    singular_values,
     sorting,
+    systems,
 )
 from properties.models.registry import MODELS
 
 __all__ = [
     "MODELS",
     "creation",
+    "decompositions",
     "dtypes",
+    "eigenvalues",
     "elementwise",
     "fourier",
     "linear_algebra",
     "manipulation",
+    "norms",
     "reductions",
     "searching",
+    "singular_values",
     "sorting",
+    "systems",
 ]
