@@ -51,20 +51,23 @@ core::Array rows_of(const core::ArrayView& x, std::uint64_t axes) {
   return core::with_layout(copy, rows, 0);
 }
 
+/// Throws kValue for the least of no elements.
+void require_elements(const core::ArrayView& x, std::uint64_t axes, double order,
+                      const char* function) {
+  if (order >= 0) return;
+  for (int axis = 0; axis < x.ndim; ++axis) {
+    if (!has_bit(axes, axis) || x.shape[axis] != 0) continue;
+    core::fail(Fault::kValue, function, "(): ord is ", number_text(order), " and x has shape ",
+               core::shape_text(x.extents()), ": no elements have such a norm");
+  }
+}
+
 /// The norms over some axes, a float64 array in which these are missing or have extent 1.
-core::Array norms(const core::ArrayView& x, std::uint64_t axes, double order, bool keepdims,
-                  const char* function) {
+core::Array norms(const core::ArrayView& x, std::uint64_t axes, double order, bool keepdims) {
   core::Layout shape;
-  bool has_elements = true;
   for (int axis = 0; axis < x.ndim; ++axis) {
     const bool is_reduced = has_bit(axes, axis);
-    if (is_reduced) has_elements &= x.shape[axis] != 0;
     if (!is_reduced || keepdims) shape.push(is_reduced ? 1 : x.shape[axis], 0);
-  }
-  if (!has_elements && order < 0) {
-    core::fail(Fault::kValue, function,
-               "(): no elements have a norm of a negative order; x has shape ",
-               core::shape_text(x.extents()));
   }
   core::Array out = core::new_array(kFloat64, shape.extents(), /*zeroed=*/false);
   const core::Array rows = rows_of(x, axes);
@@ -83,7 +86,8 @@ Ref vector_norm(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObj
   const std::uint64_t axes = to_axis_bits(axis, x.ndim, /*takes_one=*/false);
   const bool keeps = to_flag(keepdims, kVectorNorm.name, "keepdims");
   const double order = ord == nullptr ? 2 : to_number(ord, kVectorNorm.name, "ord");
-  core::Array out = norms(x, axes, order, keeps, kVectorNorm.name);
+  require_elements(x, axes, order, kVectorNorm.name);
+  core::Array out = norms(x, axes, order, keeps);
   return make_array(state, finished(std::move(out), real_dtype(x.dtype)));
 }
 
@@ -97,8 +101,8 @@ struct MatrixOrder {
   double order;
 };
 
-[[noreturn, gnu::cold]] void fail_order(PyObject* ord) {
-  core::fail(Fault::kValue, "matrix_norm(): ord is ", short_repr(ord),
+[[noreturn, gnu::cold]] void fail_order(const std::string& ord) {
+  core::fail(Fault::kValue, "matrix_norm(): ord is ", ord,
              "; it must be 'fro', 'nuc', 1, -1, 2, -2, inf or -inf");
 }
 
@@ -108,33 +112,35 @@ MatrixOrder to_matrix_order(PyObject* ord) {
     const std::string text = utf8(ord);
     if (text == "fro") return {MatrixNorm::kFrobenius, 2};
     if (text == "nuc") return {MatrixNorm::kSingularValues, 1};
-    fail_order(ord);
+    fail_order(short_repr(ord));
   }
   const double order = to_number(ord, kMatrixNorm.name, "ord");
   const double extreme = order > 0 ? kInfinity : -kInfinity;
   if (std::fabs(order) == 1) return {MatrixNorm::kSumOfColumn, extreme};
   if (std::fabs(order) == 2) return {MatrixNorm::kSingularValues, extreme};
   if (std::isinf(order)) return {MatrixNorm::kSumOfRow, extreme};
-  fail_order(ord);
+  fail_order(number_text(order));
 }
 
 /// The norms of the matrices without their last two axes.
 core::Array matrix_norms(const Matrices& x, const MatrixOrder& order) {
   const int last = x.view().ndim - 1;
-  const auto bit = [](int axis) { return std::uint64_t{1} << axis; };
+  const std::uint64_t columns = std::uint64_t{1} << last, rows = columns >> 1;
   const auto over_axes = [&](const core::ArrayView& of, std::uint64_t axes, double each) {
-    return norms(of, axes, each, /*keepdims=*/false, kMatrixNorm.name);
+    return norms(of, axes, each, /*keepdims=*/false);
   };
-  if (order.norm == MatrixNorm::kFrobenius)
-    return over_axes(x.view(), bit(last - 1) | bit(last), order.order);
+  if (order.norm == MatrixNorm::kFrobenius) return over_axes(x.view(), rows | columns, order.order);
   if (order.norm == MatrixNorm::kSingularValues) {
+    require_elements(x.view(), rows | columns, order.order, kMatrixNorm.name);
     const core::Array s = x.new_result(kFloat64, {std::min(x.rows(), x.columns())});
     run_decomposition(
         x, [&](const InterruptCheck& interrupt) { return core::svdvals(s, x.view(), interrupt); });
-    return over_axes(s, bit(last - 1), order.order);
+    return over_axes(s, rows, order.order);
   }
-  const int summed = order.norm == MatrixNorm::kSumOfColumn ? last - 1 : last;
-  return over_axes(over_axes(x.view(), bit(summed), 1), bit(last - 1), order.order);
+  const bool sums_columns = order.norm == MatrixNorm::kSumOfColumn;
+  require_elements(x.view(), sums_columns ? columns : rows, order.order, kMatrixNorm.name);
+  const core::Array sums = over_axes(x.view(), sums_columns ? rows : columns, 1);
+  return over_axes(sums, rows, order.order);
 }
 
 Ref matrix_norm(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {

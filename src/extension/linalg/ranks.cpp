@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <string_view>
+#include <string>
 #include <utility>
 
 #include "core/error.hpp"
@@ -42,9 +42,7 @@ core::Array of_number(double value) {
 }
 
 [[noreturn, gnu::cold]] void fail_rtol(const Matrices& x, double value) {
-  char text[32];
-  const char* const end = std::to_chars(text, text + sizeof text, value).ptr;
-  core::fail(Fault::kValue, x.function(), "(): rtol is ", std::string_view(text, end),
+  core::fail(Fault::kValue, x.function(), "(): rtol is ", number_text(value),
              "; it must be 0 or more");
 }
 
@@ -111,10 +109,17 @@ double to_number(PyObject* object, const char* function, const char* what) {
     core::fail(Fault::kType, function, "(): ", what, " must be a real number, not ",
                type_name(object));
   }
-  const double out = calling<PyFloat_AsDouble>(object);
+  const Ref number =
+      PyFloat_Check(object) ? Ref::borrow(object) : check(calling<PyNumber_Index>(object));
+  const double out = calling<PyFloat_AsDouble>(number.get());
   if (out == -1 && PyErr_Occurred() != nullptr) throw ErrorSet{};
   if (std::isnan(out)) core::fail(Fault::kValue, function, "(): ", what, " is NaN");
   return out;
+}
+
+std::string number_text(double value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
 PyMethodDef kRankFunctions[] = {

@@ -199,7 +199,12 @@ void store_logarithm(const ArrayView& sign, const ArrayView& logabsdet,
                      const typename Decomposition<T>::Determinant& determinant) {
   const T mantissa = determinant.mantissa;
   const double magnitude = std::abs(mantissa);
-  store_number(sign, magnitude == 0 ? T(0) : T(mantissa / magnitude));
+  if constexpr (!kIsComplex<T>) {
+    const bool has_sign = magnitude > 0;  // also if it is infinite
+    store_number(sign, has_sign ? std::copysign(1.0, mantissa) : mantissa);
+  } else {
+    store_number(sign, magnitude == 0 ? T(0) : T(mantissa / magnitude));
+  }
   const double value = scaled(magnitude, determinant.exponent);
   const double exponent = static_cast<double>(determinant.exponent);
   // Near 1 the two terms of the sum would cancel.
