@@ -32,8 +32,8 @@ Rotation rotation_to_zero(double x, double y, double& r) noexcept {
     return {1, 0};
   }
   const double greatest = std::max(std::abs(x), std::abs(y));
-  // A power of two, so that the squares of both are normal numbers.
-  const double scale = greatest < 0x1p-400 ? 0x1p600 : greatest > 0x1p400 ? 0x1p-600 : 1;
+  // A power of two, so that the greater square is a normal number.
+  const double scale = greatest < 0x1p-400 ? 0x1p600 : 1;
   const double scaled_x = x * scale, scaled_y = y * scale;
   const double size = std::sqrt(scaled_x * scaled_x + scaled_y * scaled_y);
   r = size / scale;

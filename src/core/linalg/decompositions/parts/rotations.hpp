@@ -13,7 +13,7 @@ struct Rotation {
   double s;
 };
 
-/// The rotation that takes (x, y) to (r, 0), with |r| at least as great as both. Sets r.
+/// The rotation that takes (x, y), which are less than 2^500, to (r, 0). Sets r.
 Rotation rotation_to_zero(double x, double y, double& r) noexcept;
 
 /// Rotations of neighbouring columns. They are kept until there are so many that reading the whole
