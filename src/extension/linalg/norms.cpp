@@ -99,6 +99,7 @@ enum class MatrixNorm { kFrobenius, kSumOfColumn, kSumOfRow, kSingularValues };
 struct MatrixOrder {
   MatrixNorm norm;
   double order;
+  double given = 2;  // the argument
 };
 
 [[noreturn, gnu::cold]] void fail_order(const std::string& ord) {
@@ -116,9 +117,9 @@ MatrixOrder to_matrix_order(PyObject* ord) {
   }
   const double order = to_number(ord, kMatrixNorm.name, "ord");
   const double extreme = order > 0 ? kInfinity : -kInfinity;
-  if (std::fabs(order) == 1) return {MatrixNorm::kSumOfColumn, extreme};
-  if (std::fabs(order) == 2) return {MatrixNorm::kSingularValues, extreme};
-  if (std::isinf(order)) return {MatrixNorm::kSumOfRow, extreme};
+  if (std::fabs(order) == 1) return {MatrixNorm::kSumOfColumn, extreme, order};
+  if (std::fabs(order) == 2) return {MatrixNorm::kSingularValues, extreme, order};
+  if (std::isinf(order)) return {MatrixNorm::kSumOfRow, extreme, order};
   fail_order(number_text(order));
 }
 
@@ -131,14 +132,14 @@ core::Array matrix_norms(const Matrices& x, const MatrixOrder& order) {
   };
   if (order.norm == MatrixNorm::kFrobenius) return over_axes(x.view(), rows | columns, order.order);
   if (order.norm == MatrixNorm::kSingularValues) {
-    require_elements(x.view(), rows | columns, order.order, kMatrixNorm.name);
+    require_elements(x.view(), rows | columns, order.given, kMatrixNorm.name);
     const core::Array s = x.new_result(kFloat64, {std::min(x.rows(), x.columns())});
     run_decomposition(
         x, [&](const InterruptCheck& interrupt) { return core::svdvals(s, x.view(), interrupt); });
     return over_axes(s, rows, order.order);
   }
   const bool sums_columns = order.norm == MatrixNorm::kSumOfColumn;
-  require_elements(x.view(), sums_columns ? columns : rows, order.order, kMatrixNorm.name);
+  require_elements(x.view(), sums_columns ? columns : rows, order.given, kMatrixNorm.name);
   const core::Array sums = over_axes(x.view(), sums_columns ? rows : columns, 1);
   return over_axes(sums, rows, order.order);
 }
