@@ -10,7 +10,7 @@
 // part first. Arrays have any strides and equal leading axes; outputs overlap no other array. A
 // matrix with an element that is NaN or infinite has NaN in all results. kNotConverged after 40 n
 // iterations (complex: 30 n). The bits depend on no strides, threads or instruction set. The
-// interrupt is checked between matrices only. Throws kMemory.
+// interrupt is checked between matrices, and within a complex one between sweeps. Throws kMemory.
 
 namespace refarray::core {
 
