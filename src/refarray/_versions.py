@@ -24,14 +24,17 @@ class Namespace(ModuleType):
         return f"<namespace {self.__name__!r}: array API standard {self.__array_api_version__}>"
 
 
+#: Those that were asked for.
+EARLIER: dict[str, Namespace] = {}
+
+
 def namespace(version: str) -> ModuleType:
     """Return the namespace of a version, one object for each."""
     if version == refarray.__array_api_version__:
         return refarray
-    return earlier(version)
+    return EARLIER.get(version) or EARLIER.setdefault(version, earlier(version))
 
 
-@functools.cache
 def earlier(version: str) -> Namespace:
     out = made(f"refarray_{version.replace('.', '_')}", refarray, version)
     for name in refarray._EXTENSIONS:
@@ -58,7 +61,7 @@ def made(name: str, module: ModuleType, version: str) -> Namespace:
     return out
 
 
-def is_in(value: object, version: str) -> bool:
+def is_in(value: Any, version: str) -> bool:
     """Whether the version has the function. Only the standard's own have a version."""
     match = SINCE.search(getattr(value, "__doc__", None) or "") if callable(value) else None
     return match is None or match[1] <= version
