@@ -13,8 +13,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "abi3"
 MINORS = range(12, 20)
-# Tests of the repository, drivers, browsers, processes and of the kit itself run only once, with
-# the interpreter of the environment.
+# Tests of the repository, drivers, browsers, processes, of the kit itself and of values run only
+# once, with the interpreter of the environment.
 NOT_HERE = [
     "tests/fakegpu",
     "tests/gates/test_bench_check.py",
@@ -38,6 +38,20 @@ NOT_HERE = [
     "tests/kit/test_hang_detector.py",
     "tests/kit/test_requirements.py",
     "tests/kit/test_mutants.py",
+    # The values of computations, which layers compute that know no Python.
+    "tests/array_api/decompositions",
+    "tests/array_api/fourier",
+    "tests/array_api/linear_algebra",
+    "tests/array_api/properties",
+    "tests/array_api/test_complex_values.py",
+    "tests/array_api/test_elementwise_layouts.py",
+    "tests/array_api/test_elementwise_values.py",
+    "tests/array_api/test_long_reductions.py",
+    "tests/array_api/test_random_values.py",
+    "tests/array_api/test_reduction_order.py",
+    "tests/array_api/test_scan_layouts.py",
+    "tests/array_api/test_special_cases.py",
+    "tests/array_api/test_zero_strides.py",
 ]
 HEAVY = ("torch", "jax", "pyarrow", "mpi4py", "array_api_strict", "nanobind")
 LIGHT = " and ".join(f"not {name}" for name in HEAVY)
