@@ -2,7 +2,8 @@
 
 All functions take stacks of matrices, or of vectors, with any strides. float16, bfloat16 and
 float32 are computed in float64, complex64 in complex128, and rounded once. Results are the same
-bits for all strides, thread counts and instruction sets.
+bits for all strides, thread counts and instruction sets, but for the last bit of logarithms and
+norms, which the C library computes.
 """
 
 from refarray._native import _extension_functions, matmul, matrix_transpose, tensordot, vecdot
