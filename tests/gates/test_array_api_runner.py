@@ -48,6 +48,15 @@ def test_every_id_of_the_ratchet_must_pass(gate: Any) -> None:
     assert gate.judge(results, ["tests/test_b.py::test_4"], True) == []
 
 
+def test_ids_of_an_earlier_version_must_not_fail(gate: Any) -> None:
+    results = gate.outcomes(REPORT)
+    failed = ["tests/test_b.py", "tests/test_a.py::test_2"]
+    assert gate.judge_earlier(results, "2023.12") == failed
+    later = dict.fromkeys(gate.ASK_FOR_LATER, "failed")
+    assert gate.judge_earlier({**results, **later}, "2022.12") == failed
+    assert gate.judge_earlier(later, "2023.12") == list(gate.ASK_FOR_LATER)
+
+
 def test_the_ratchet_is_rewritten_in_order(
     gate: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,6 +81,8 @@ def test_folders_that_are_no_suite_are_refused(gate: Any, tmp_path: Path) -> Non
         gate.check_suite(tmp_path)
     (tmp_path / "array-api" / "src" / "array_api_stubs" / "_2025_12").mkdir(parents=True)
     gate.check_suite(tmp_path)
+    with pytest.raises(SystemExit, match="has no stubs of 2023.12"):
+        gate.check_suite(tmp_path, "2023.12")
 
 
 def test_a_suite_inside_the_repository_is_refused(
