@@ -75,7 +75,7 @@ plant(SLOGDET, "base", "the logarithm to base 10", field(LOG, lambda x: x / math
 plant(SLOGDET, "minus", "the sign has another sign", field("sign", lambda x: -x))
 plant(SLOGDET, "empty", "empty: the sign is 0", when(empty, field("sign", xp.zeros_like)))
 plant(SLOGDET, "empty-log", "empty: -inf", when(empty, field(LOG, lambda x: x - xp.inf)))
-plant(SLOGDET, "nan", "NaN in logabsdet becomes 0", field(LOG, finite(0.0)))
+plant(SLOGDET, "hidden-log", "NaN in logabsdet becomes 0", field(LOG, finite(0.0)))
 plant(SLOGDET, "hidden", "the sign of NaN is 0", field("sign", finite(0.0)))
 
 

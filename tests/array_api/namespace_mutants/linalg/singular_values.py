@@ -83,7 +83,7 @@ plant(SVD, "complex", "singular values are complex", when(complex_, field("S", a
 plant(SVD, "squares", "S has the squares of the values", field("S", xp.square))
 plant(SVD, "zeros", "singular values of 0 have no vectors", last_vector_lost)
 plant(SVD, "further", "the further rows of Vh are 0", further_vectors_lost)
-plant(SVD, "nan", "vectors of what is not finite are 0", field("U", finite(0.0)))
+plant(SVD, "hidden", "vectors of what is not finite are 0", field("U", finite(0.0)))
 plant(SVDVALS, "ascending", "the values ascend", then(lambda s: xp.flip(s, axis=-1)))
 plant(SVDVALS, "squares", "the squares of the values", then(xp.square))
 plant(SVDVALS, "through", "small values lose half of their digits", through_squares)
