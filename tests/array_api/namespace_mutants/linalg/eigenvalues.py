@@ -138,9 +138,9 @@ def first_real(vectors: Any) -> Any:
 def as_hermitian(f: Any, x: Any) -> Any:
     """Eigenvectors of the Hermitian matrix with the same lower triangle."""
     out = f(x)
-    pair = (xp.linalg.eigh if isinstance(out, tuple) else xp.linalg.eigvalsh)(x)
     if not isinstance(out, tuple):
-        return xp.astype(pair, out.dtype)
+        return xp.astype(xp.linalg.eigvalsh(x), out.dtype)
+    pair = xp.linalg.eigh(x)
     return type(out)(*(xp.astype(b, a.dtype) for a, b in zip(out, pair, strict=True)))
 
 
