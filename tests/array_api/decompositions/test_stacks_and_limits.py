@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -138,3 +139,12 @@ def test_trace_of_narrow_formats_is_rounded_once(dtype: str, large: float) -> No
     x = diagonal(large, 1.0, 1.0, dtype=dtype)
     assert la.trace(x).item() == large + 2
     assert la.trace(x).item() == xp.sum(la.diagonal(x)).item()
+
+
+@pytest.mark.parametrize(("dtype", "digits"), [("float16", 10), ("bfloat16", 7), ("float32", 23)])
+@pytest.mark.parametrize("n", [2, 50, 64, -50])
+def test_powers_of_narrow_formats_are_rounded_once(dtype: str, digits: int, n: int) -> None:
+    base = 1 + 45 * 2.0**-digits if dtype == "float32" else 1 + 2.0**-digits
+    expected = xp.asarray(float(Fraction(base) ** n), dtype=dtype).item()
+    out = la.matrix_power(diagonal(base, base, dtype=dtype), n)
+    assert out.tolist() == [[expected, 0.0], [0.0, expected]]
