@@ -28,6 +28,7 @@ FILES = (
     "linalg.inverses",
     "linalg.entries",
     "linalg.norms",
+    "linalg.rare",
     "creation",
     "conversion",
     "dtypes",
