@@ -20,7 +20,7 @@ def extents(count: int) -> Condition:
 
 
 def one_by_one(x: Any, *_: Any, **__: Any) -> bool:
-    return x.shape[-2:] == (1, 1)
+    return bool(x.shape[-2:] == (1, 1))
 
 
 def last_disturbed(x: Any) -> Any:
