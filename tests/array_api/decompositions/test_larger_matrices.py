@@ -124,3 +124,63 @@ def test_determinants_and_inverses_of_subnormal_numbers() -> None:
     assert la.inv(x).tolist() == [[2.0**1023, 0.0], [0.0, 1.0]]
     assert la.solve(x, xp.asarray([2.0**-1023, 3.0])).tolist() == [1.0, 3.0]
     assert la.matrix_power(x, -1).tolist() == [[2.0**1023, 0.0], [0.0, 1.0]]
+
+
+@EXTENT
+@pytest.mark.parametrize("mode", ["reduced", "complete"])
+def test_qr_of_larger_matrices(n: int, mode: str) -> None:
+    x = second_differences(n)
+    q, r = la.qr(x, mode=mode)
+    assert close(xp.matmul(q, r), x)
+    assert close(xp.matmul(q.mT, q), xp.eye(n))
+    assert close(r, xp.triu(r))
+    assert math.isclose(abs(xp.prod(la.diagonal(r)).item()), n + 1, rel_tol=1e-11)
+
+
+@EXTENT
+def test_svd_of_larger_matrices(n: int) -> None:
+    x = second_differences(n)
+    u, s, vh = la.svd(x)
+    assert close(xp.matmul(u * s, vh), x)
+    assert close(xp.matmul(u.mT, u), xp.eye(n))
+    assert close(xp.matmul(vh, vh.mT), xp.eye(n))
+    assert close(s, xp.asarray(eigenvalues(n)[::-1]))
+
+
+@EXTENT
+def test_powers_of_larger_matrices(n: int) -> None:
+    x = second_differences(n)
+    assert close(la.matrix_power(x, 3), xp.matmul(xp.matmul(x, x), x))
+    assert close(xp.matmul(la.matrix_power(x, -1), x), xp.eye(n))
+
+
+def test_qr_and_pinv_of_subnormal_numbers() -> None:
+    x = small_matrix()
+    q, r = la.qr(x)
+    assert xp.abs(q).tolist() == [[1.0, 0.0], [0.0, 1.0]]
+    assert xp.abs(r).tolist() == x.tolist()
+    x = xp.asarray([[2.0**-1023, 0.0], [0.0, 2.0**-1023]])
+    assert la.pinv(x).tolist() == [[2.0**1023, 0.0], [0.0, 2.0**1023]]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_what_is_too_large_for_the_dtype_is_infinite(dtype: str, sign: int) -> None:
+    least = sign * float(xp.finfo(dtype).smallest_normal) / 64
+    x = xp.asarray([[least]], dtype=dtype)
+    assert la.inv(x).tolist() == [[sign * math.inf]]
+    assert la.matrix_power(x, -1).tolist() == [[sign * math.inf]]
+    assert la.solve(x, xp.ones((1,), dtype=dtype)).tolist() == [sign * math.inf]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+def test_pinv_of_one_number(dtype: str) -> None:
+    assert la.pinv(xp.asarray([[-4.0]], dtype=dtype)).tolist() == [[-0.25]]
+
+
+def test_subnormal_numbers_beside_the_diagonal() -> None:
+    x = xp.asarray([[1.0, SMALL], [0.0, 1.0]])
+    assert la.inv(x).tolist() == [[1.0, -SMALL], [0.0, 1.0]]
+    assert la.solve(x, xp.asarray([0.0, 1.0])).tolist() == [-SMALL, 1.0]
+    assert la.matrix_power(x, 2).tolist() == [[1.0, 2 * SMALL], [0.0, 1.0]]
+    assert la.cholesky(x, upper=True).tolist() == x.tolist()
