@@ -170,4 +170,7 @@ def install() -> None:
         else:
             module, _, name = target.rpartition(".")
             place = getattr(refarray, module) if module else refarray
-            setattr(place, name, wrapped(target, getattr(place, name)))
+            original = getattr(place, name)
+            setattr(place, name, wrapped(target, original))
+            if getattr(refarray.linalg, name, None) is original:  # has it under the same name
+                setattr(refarray.linalg, name, getattr(place, name))
