@@ -1,22 +1,26 @@
 # The decompositions of matrices: the sources of the core that include Eigen.
 
-file(GLOB_RECURSE decomposition_sources CONFIGURE_DEPENDS
-     "${PROJECT_SOURCE_DIR}/src/core/linalg/decompositions/*.cpp")
-add_library(refarray_decompositions OBJECT ${decomposition_sources})
-target_include_directories(refarray_decompositions PRIVATE "${PROJECT_SOURCE_DIR}/include")
-target_include_directories(refarray_decompositions SYSTEM PRIVATE "${Eigen_INCLUDE_DIR}")
-refarray_compile(refarray_decompositions)
+# Eigen's headers, and how everything that includes them is compiled.
+add_library(refarray_eigen INTERFACE)
+target_include_directories(refarray_eigen SYSTEM INTERFACE "${Eigen_INCLUDE_DIR}")
 # EIGEN_NO_CPUID: blocks of a size that depends on the machine's caches would change the order of additions.
-target_compile_definitions(refarray_decompositions PRIVATE EIGEN_MPL2_ONLY EIGEN_NO_DEBUG EIGEN_NO_CPUID
+target_compile_definitions(refarray_eigen INTERFACE EIGEN_MPL2_ONLY EIGEN_NO_DEBUG EIGEN_NO_CPUID
                            EIGEN_DONT_PARALLELIZE)
 # -ffp-contract=off: as for the kernels. -fno-math-errno: square roots become single instructions.
-target_compile_options(refarray_decompositions PRIVATE -ffp-contract=off -fno-math-errno)
+target_compile_options(refarray_eigen INTERFACE -ffp-contract=off -fno-math-errno)
 include(CheckCXXCompilerFlag)
 check_cxx_compiler_flag(-fcx-fortran-rules refarray_has_fortran_rules)
 if(refarray_has_fortran_rules)
   # Complex products skip the recovery of infinities from NaN, which calls a function; quotients still avoid overflow.
-  target_compile_options(refarray_decompositions PRIVATE -fcx-fortran-rules)
+  target_compile_options(refarray_eigen INTERFACE -fcx-fortran-rules)
 endif()
+
+file(GLOB_RECURSE decomposition_sources CONFIGURE_DEPENDS
+     "${PROJECT_SOURCE_DIR}/src/core/linalg/decompositions/*.cpp")
+add_library(refarray_decompositions OBJECT ${decomposition_sources})
+target_include_directories(refarray_decompositions PRIVATE "${PROJECT_SOURCE_DIR}/include")
+target_link_libraries(refarray_decompositions PRIVATE refarray_eigen)
+refarray_compile(refarray_decompositions)
 # Nothing else calls into these functions often, and link-time optimisation would compile Eigen a second time.
 set_target_properties(refarray_decompositions PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
 target_sources(refarray_core PRIVATE $<TARGET_OBJECTS:refarray_decompositions>)

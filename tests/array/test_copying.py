@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import FrameType
 
 import numpy as np
 import pytest
 from helpers.dtype_names import NAMES
+from helpers.signals import is_interrupted_when_long
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -263,10 +262,6 @@ print("done")
     assert result.stdout == "done\n", result.stderr
 
 
-class Interrupted(Exception):
-    """Raised by the signal handler."""
-
-
 def plain_transpose(size: int) -> object:
     """Transpose size * 128 MiB with the plain instruction set."""
     _native._use_isa("plain")
@@ -284,39 +279,10 @@ def pack(size: int) -> object:
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("long_copy", [plain_transpose, pack])
 def test_signal_handler_interrupts_a_copy(long_copy: Callable[[int], object], threads: int) -> None:
-    """The handler raises at its third signal and arms each next one. A copy that runs no handlers
-    sees at most one. On a fast machine a copy may finish first: then a larger one is tried."""
     refarray.set_copy_threads(threads)
-    assert any(is_interrupted(lambda size=size: long_copy(size)) for size in (1, 4, 8))
+    assert is_interrupted_when_long(long_copy)
     # The next copy works.
     assert refarray.copy(refarray.ones((2, 3))).tolist() == [[1.0] * 3] * 2
-
-
-def is_interrupted(call: Callable[[], object]) -> bool:
-    ticks = 0
-    is_over = False
-
-    def tick(number: int, frame: FrameType | None) -> None:
-        nonlocal ticks
-        ticks += 1
-        if is_over:  # the last signal arrived after the copy
-            return
-        if ticks == 3:
-            raise Interrupted
-        signal.setitimer(signal.ITIMER_REAL, 0.001)
-
-    before = signal.signal(signal.SIGALRM, tick)
-    is_ended = False
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.001)
-        call()
-    except Interrupted:
-        is_ended = True
-    finally:
-        is_over = True
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    return is_ended
 
 
 def test_other_threads_run_during_a_long_copy() -> None:

@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-import gc
-import signal
-from collections.abc import Callable, Iterator
-from types import FrameType
+from collections.abc import Callable
 
 import pytest
+from helpers.signals import SIZES, is_interrupted, is_interrupted_when_long, start_timer
 
 import refarray
 
-# Elements per loop: enough for dozens of signals before its end, without touching memory that is
-# not written until then.
-MANY = 1 << 26
-SIGNAL_INTERVAL = 0.001  # seconds
-RAISING_SIGNAL = 3  # the number of the signal whose handler raises
-
-
-class Interrupted(Exception):
-    """Raised by the signal handler."""
-
-
-def start_timer() -> None:
-    signal.setitimer(signal.ITIMER_REAL, SIGNAL_INTERVAL)
-
-
-def stop_timer() -> None:
-    signal.setitimer(signal.ITIMER_REAL, 0)
+# Elements per loop, without touching memory that is not written until its end.
+MANY = 1 << 25
 
 
 class StartsTimer:
@@ -38,71 +21,44 @@ class StartsTimer:
         return 0
 
 
-@pytest.fixture(autouse=True)
-def timer() -> Iterator[None]:
-    """The handler raises at its third signal and arms each next one: a loop that runs no handlers
-    sees at most one. Garbage collection is disabled, because a handler that runs in one of its
-    callbacks would raise there."""
-    ticks = 0
-
-    def tick(number: int, frame: FrameType | None) -> None:
-        nonlocal ticks
-        ticks += 1
-        if ticks == RAISING_SIGNAL:
-            raise Interrupted
-        start_timer()
-
-    gc.disable()
-    before = signal.signal(signal.SIGALRM, tick)
-    yield
-    stop_timer()
-    signal.signal(signal.SIGALRM, before)
-    gc.enable()
-
-
 def zeros(*shape: int) -> refarray.Array:
     return refarray.broadcast_to(refarray.zeros((), dtype="int8"), shape)
 
 
-LOOPS: dict[str, Callable[[], object]] = {
-    "tolist of one axis": zeros(MANY).tolist,
-    "tolist of rows": zeros(MANY // 16, 4).tolist,
-    "tolist of empty rows": zeros(MANY // 8, 0).tolist,
-    "a sequence": lambda: refarray.asarray(range(MANY)),
-    "an array in a sequence": lambda: refarray.asarray([zeros(MANY)]),
-    "arange of ints": lambda: refarray.arange(MANY),
-    "arange of unsigned ints": lambda: refarray.arange(MANY, dtype="uint64"),
-    "arange of floats": lambda: refarray.arange(0.0, float(MANY)),
-    "arange of ints beyond int64": lambda: refarray.arange(
-        2**70, 2**70 + MANY, dtype=refarray.float64
+LOOPS: dict[str, Callable[[int], object]] = {
+    "tolist of one axis": lambda many: zeros(many).tolist(),
+    "tolist of rows": lambda many: zeros(many // 16, 4).tolist(),
+    "tolist of empty rows": lambda many: zeros(many // 8, 0).tolist(),
+    "a sequence": lambda many: refarray.asarray(range(many)),
+    "an array in a sequence": lambda many: refarray.asarray([zeros(many)]),
+    "arange of ints": lambda many: refarray.arange(many),
+    "arange of unsigned ints": lambda many: refarray.arange(many, dtype="uint64"),
+    "arange of floats": lambda many: refarray.arange(0.0, float(many)),
+    "arange of ints beyond int64": lambda many: refarray.arange(
+        2**70, 2**70 + many, dtype=refarray.float64
     ),
-    "a product of matrices": lambda: refarray.matmul(zeros(1 << 11, 1 << 12), zeros(1 << 12, 2048)),
-    "products of many vectors": lambda: refarray.vecdot(zeros(MANY, 4), zeros(MANY, 4)),
-    "a product of long vectors": lambda: refarray.vecdot(zeros(MANY * 8), zeros(MANY * 8)),
-    "a product of tensors": lambda: refarray.tensordot(
-        zeros(64, MANY // 8), zeros(MANY // 8), axes=1
+    "a product of matrices": lambda many: refarray.matmul(
+        zeros(many >> 15, 1 << 12), zeros(1 << 12, 2048)
+    ),
+    "products of many vectors": lambda many: refarray.vecdot(zeros(many, 4), zeros(many, 4)),
+    "a product of long vectors": lambda many: refarray.vecdot(zeros(many * 8), zeros(many * 8)),
+    "a product of tensors": lambda many: refarray.tensordot(
+        zeros(64, many // 8), zeros(many // 8), axes=1
     ),
 }
 
 
-def is_interrupted(loop: Callable[[], object]) -> bool:
-    try:
-        loop()
-    except Interrupted:
-        return True
-    finally:
-        stop_timer()
-    return False
-
-
 @pytest.mark.parametrize("name", LOOPS)
 def test_signal_handler_interrupts_the_loop(name: str) -> None:
-    start_timer()
-    assert is_interrupted(LOOPS[name])
+    assert is_interrupted_when_long(lambda size: LOOPS[name](size * MANY))
 
 
 def test_signal_handler_interrupts_writing_a_sequence() -> None:
     """The last item starts the timer, after all other items were read."""
-    items: list[object] = [0] * (MANY // 8)
-    items.append(StartsTimer())
-    assert is_interrupted(lambda: refarray.asarray(items))
+
+    def write(size: int) -> bool:
+        items: list[object] = [0] * (size * MANY // 8)
+        items.append(StartsTimer())
+        return is_interrupted(lambda: refarray.asarray(items), start=lambda: None)
+
+    assert any(map(write, SIZES))

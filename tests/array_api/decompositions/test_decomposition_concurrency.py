@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import gc
 import random
-import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from types import FrameType
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from helpers.signals import SIZES, is_interrupted, is_interrupted_when_long
 from oracles import hard_matrices as hard
 from oracles.switches import threads
 
@@ -38,6 +36,17 @@ FUNCTIONS: dict[str, Function] = {
     "svd": lambda x: xp.linalg.svd(x),
     "svdvals": lambda x: xp.linalg.svdvals(x),
     "vector_norm": lambda x: xp.linalg.vector_norm(x, ord=3, axis=-1),
+}
+SLOW = {
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "matrix_norm",
+    "matrix_rank",
+    "pinv",
+    "svd",
+    "svdvals",
 }
 SHAPES = ((3, 3), (8, 8), (20, 5, 5), (17, 17), (0, 0), (2, 3, 1, 1))
 
@@ -105,30 +114,32 @@ def test_many_threads_with_errors() -> None:
 # --- other threads, and signals
 
 
-def many(name: str) -> Any:
+COUNTS = {
+    "eig": 20_000,
+    "eigh": 30_000,
+    "eigvals": 30_000,
+    "eigvalsh": 30_000,
+    "matrix_norm": 10_000,
+    "matrix_rank": 10_000,
+    "pinv": 10_000,
+    "qr": 30_000,
+    "svd": 10_000,
+    "svdvals": 10_000,
+}
+
+
+def many(name: str, size: int) -> Any:
     """A stack without memory of its size, whose decomposition takes long."""
     if name == "vector_norm":
-        return xp.broadcast_to(hard.stack((1000,), "float64"), (200_000, 1000))
-    counts = {
-        "eig": 40_000,
-        "eigh": 60_000,
-        "eigvalsh": 60_000,
-        "matrix_rank": 20_000,
-        "qr": 60_000,
-        "svdvals": 20_000,
-        "svd": 20_000,
-        "eigvals": 60_000,
-        "pinv": 20_000,
-        "matrix_norm": 20_000,
-    }
+        return xp.broadcast_to(hard.stack((1000,), "float64"), (100_000 * size, 1000))
     x = hard.positive_definite((8, 8), "complex128")
-    return xp.broadcast_to(x, (counts.get(name, 300_000), 8, 8))
+    return xp.broadcast_to(x, (COUNTS.get(name, 150_000) * size, 8, 8))
 
 
 @pytest.mark.parametrize("name", ["eig", "svd", "qr", "inv"])
 def test_other_threads_run_meanwhile(name: str) -> None:
     """They would wait for the whole call if it kept the GIL."""
-    x = many(name)[:100_000, ...]
+    x = many(name, 2)[:100_000, ...]
     state = ["before"]
 
     def work() -> None:
@@ -147,75 +158,47 @@ def test_other_threads_run_meanwhile(name: str) -> None:
     assert turns == 10, f"the thread had {turns} turns during the call"
 
 
-SIGNAL_INTERVAL = 0.001  # seconds
-RAISING_SIGNAL = 3  # the number of the signal whose handler raises
-
-
-class Interrupted(Exception):
-    """Raised by the signal handler."""
-
-
-@pytest.fixture
-def timer() -> Iterator[Callable[[], None]]:
-    """Starts a timer whose third signal raises. Garbage collection is disabled, because a handler
-    that runs in one of its callbacks would raise there."""
-    ticks = 0
-
-    def start() -> None:
-        signal.setitimer(signal.ITIMER_REAL, SIGNAL_INTERVAL)
-
-    def tick(number: int, frame: FrameType | None) -> None:
-        nonlocal ticks
-        ticks += 1
-        if ticks == RAISING_SIGNAL:
-            raise Interrupted
-        start()
-
-    gc.disable()
-    before = signal.signal(signal.SIGALRM, tick)
-    yield start
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
-    gc.enable()
-
-
-def is_interrupted(call: Callable[[], Any], start: Callable[[], None]) -> bool:
-    """Handlers run every 20 ms or so: the call must take several times as long."""
-    try:
-        start()
-        call()
-    except Interrupted:
-        return True
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-    return False
-
-
 @pytest.mark.not_sanitized("hundreds of megabytes")
 @pytest.mark.parametrize("count", [1, 4])
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_signals_interrupt_decompositions(name: str, count: int, timer: Callable[[], None]) -> None:
-    """A call that runs no handlers until its end sees at most one signal."""
-    x = many(name)
+def test_signals_interrupt_decompositions(name: str, count: int) -> None:
     with threads(count):
-        assert is_interrupted(lambda: FUNCTIONS[name](x), timer)
+        assert is_interrupted_when_long(lambda size: FUNCTIONS[name](many(name, size)))
     assert float(xp.linalg.det(xp.eye(2))) == 1
 
 
-BIG: dict[str, Callable[[], Any]] = {
-    "trace": lambda: xp.linalg.trace(xp.broadcast_to(xp.ones(()), (1 << 18, 1 << 13, 1 << 13))),
-    "cross": lambda: xp.linalg.cross(xp.broadcast_to(xp.ones(3), (1 << 24, 3)), xp.ones(3)),
-    "outer": lambda: xp.linalg.outer(xp.ones(1 << 14), xp.ones(1 << 13)),
-    "vector_norm": lambda: xp.linalg.vector_norm(xp.broadcast_to(xp.ones(()), (1 << 29,))),
-    "columns": lambda: xp.linalg.vector_norm(
-        xp.broadcast_to(xp.ones(()), (1 << 15, 1 << 13)), axis=0, ord=3
-    ),
+@pytest.mark.not_sanitized("seconds become minutes")
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name != "vector_norm"])
+def test_signals_interrupt_the_decomposition_of_one_matrix(name: str, dtype: str) -> None:
+    def is_interrupted_at(size: int) -> bool:
+        order = (300 if name in SLOW else 800) * size
+        numbers = xp.cos(xp.arange(order * order, dtype="float64"))
+        x = xp.reshape(numbers, (order, order)) + 2 * order * xp.eye(order)
+        x = xp.astype(x, dtype)
+        return is_interrupted(lambda: FUNCTIONS[name](x))
+
+    with threads(1):
+        assert any(map(is_interrupted_at, SIZES))
+    assert float(xp.linalg.det(xp.eye(2))) == 1
+
+
+BIG: dict[str, Callable[[int], Any]] = {
+    "trace": lambda size: xp.linalg.trace(ones(size << 17, 1 << 13, 1 << 13)),
+    "cross": lambda size: xp.linalg.cross(ones(size << 23, 3), xp.ones(3)),
+    "outer": lambda size: xp.linalg.outer(xp.ones(size << 13), xp.ones(1 << 13)),
+    "vector_norm": lambda size: xp.linalg.vector_norm(ones(size << 28)),
+    "columns": lambda size: xp.linalg.vector_norm(ones(size << 14, 1 << 13), axis=0, ord=3),
 }
+
+
+def ones(*shape: int) -> Any:
+    return xp.broadcast_to(xp.ones(()), shape)
 
 
 @pytest.mark.not_sanitized("hundreds of megabytes")
 @pytest.mark.parametrize("kind", BIG)
-def test_signals_interrupt_products_and_norms(kind: str, timer: Callable[[], None]) -> None:
+def test_signals_interrupt_products_and_norms(kind: str) -> None:
     with threads(1):
-        assert is_interrupted(BIG[kind], timer)
+        assert is_interrupted_when_long(BIG[kind])
     assert float(xp.linalg.det(xp.eye(2))) == 1

@@ -1,8 +1,8 @@
 // Implements eigenvalues of general matrices by the Schur form.
 #include "core/linalg/decompositions/eig.hpp"
 
-#include "core/linalg/decompositions/parts/complex_schur.hpp"
 #include "core/linalg/decompositions/parts/matrices.hpp"
+#include "core/linalg/decompositions/parts/schur.hpp"
 #include "core/linalg/decompositions/parts/stack.hpp"
 
 namespace refarray::core {
@@ -46,11 +46,11 @@ void limit(X&& x, Index i) {
 }
 
 /// Eigenvectors of an upper triangular matrix of magnitude about 1, as the columns of an upper
-/// triangular one.
-Matrix<Complex> triangular_vectors(const Matrix<Complex>& t) {
+/// triangular one. False if interrupted.
+bool triangular_vectors(Matrix<Complex>& out, const Matrix<Complex>& t, Progress& progress) {
   const Index n = t.rows();
   const double least = least_difference(t);
-  Matrix<Complex> out = Matrix<Complex>::Zero(n, n);
+  out.setZero(n, n);
   for (Index k = n - 1; k >= 0; --k) {
     auto x = out.col(k);
     x.head(k) = -t.col(k).head(k);
@@ -60,8 +60,10 @@ Matrix<Complex> triangular_vectors(const Matrix<Complex>& t) {
       limit(x.head(k + 1), i);
       x.head(i) -= x[i] * t.col(i).head(i);
     }
+    if (progress.is_stopped_after(2 * static_cast<double>(k) * static_cast<double>(k)))
+      return false;
   }
-  return out;
+  return true;
 }
 
 /// A real Schur form: upper triangular but for blocks of two rows, one for each conjugate pair.
@@ -139,24 +141,42 @@ Index padded_order(Index n) noexcept {
   return n < 128 || off > 6 ? n : n - off + 11;
 }
 
+/// Sets out = a b, where each column of b is zero from the second element below the diagonal on.
+/// False if interrupted.
+template <class T>
+bool multiply(Matrix<T>& out, const Matrix<T>& a, const Matrix<T>& b, Progress& progress) {
+  constexpr Index kColumns = 64;
+  const Index n = a.rows();
+  for (Index j = 0; j < n; j += kColumns) {
+    const Index columns = std::min(kColumns, n - j), rows = std::min(j + columns + 1, n);
+    out.middleCols(j, columns).noalias() = a.leftCols(rows) * b.block(0, j, rows, columns);
+    const double products = static_cast<double>(rows) * static_cast<double>(columns);
+    if (progress.is_stopped_after(products * static_cast<double>(n))) return false;
+  }
+  return true;
+}
+
 /// Sets the eigenvalues, and the vectors if wanted, of a normalized matrix.
 Ending decompose(const Matrix<double>& x, Vector<Complex>& values, Matrix<Complex>* vectors,
-                 Progress&) {
-  const Eigen::RealSchur<Matrix<double>> schur(x, vectors != nullptr);
-  if (schur.info() != Eigen::Success) return Ending::kNotConverged;
-  const QuasiTriangle triangle(schur.matrixT());
+                 Progress& progress) {
+  Schur<double> schur;
+  const Ending ending = find_schur(schur, x, vectors != nullptr, progress);
+  if (ending != Ending::kDone) return ending;
+  const QuasiTriangle triangle(schur.t);
   values = triangle.values();
   if (vectors == nullptr) return Ending::kDone;
   // The real and the imaginary parts of the vectors of a pair share its two columns.
   const Index n = x.rows();
-  Matrix<double> parts(n, n);
+  Matrix<double> parts(n, n), products(n, n);
   Vector<Complex> one(n);
   for (Index k = 0; k < n; ++k) {
     triangle.vector(k, values[k], one);
+    if (progress.is_stopped_after(static_cast<double>(n) * static_cast<double>(n)))
+      return Ending::kInterrupted;
     parts.col(k) = one.real();
     if (triangle.begins_pair(k)) parts.col(++k) = one.imag();
   }
-  const Matrix<double> products = schur.matrixU() * parts;
+  if (!multiply(products, schur.u, parts, progress)) return Ending::kInterrupted;
   *vectors = products.cast<Complex>();
   for (Index k = 0; k < n; ++k) {
     if (!triangle.begins_pair(k)) continue;
@@ -169,13 +189,17 @@ Ending decompose(const Matrix<double>& x, Vector<Complex>& values, Matrix<Comple
 
 Ending decompose(const Matrix<Complex>& x, Vector<Complex>& values, Matrix<Complex>* vectors,
                  Progress& progress) {
-  ComplexSchur schur;
+  Schur<Complex> schur;
   const Ending ending = find_schur(schur, x, vectors != nullptr, progress);
   if (ending != Ending::kDone) return ending;
   values = schur.t.diagonal();
-  if (vectors != nullptr)
-    vectors->noalias() = schur.u * triangular_vectors(schur.t).triangularView<Eigen::Upper>();
-  return Ending::kDone;
+  if (vectors == nullptr) return Ending::kDone;
+  Matrix<Complex> triangle;
+  vectors->resize(x.rows(), x.rows());
+  return triangular_vectors(triangle, schur.t, progress) &&
+                 multiply(*vectors, schur.u, triangle, progress)
+             ? Ending::kDone
+             : Ending::kInterrupted;
 }
 
 /// The operands are the values, the vectors if there are any, and x.
@@ -208,9 +232,7 @@ Outcome eig_each(std::span<const Stacked> operands, const InterruptCheck& interr
       normalize_vectors(vectors);
       store(stack[1], vectors);
     }
-    const double size = static_cast<double>(n);
-    return {progress.is_stopped_after(25 * size * size * size) ? Ending::kInterrupted
-                                                               : Ending::kDone};
+    return {};
   };
   return each_matrix(operands, interrupt, one);
 }

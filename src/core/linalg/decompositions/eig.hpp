@@ -8,9 +8,9 @@
 // x is of dtype float64 or complex128, the outputs are complex128. Eigenvalues are in no particular
 // order; those of a real matrix are real or in conjugate pairs, the one with the positive imaginary
 // part first. Arrays have any strides and equal leading axes; outputs overlap no other array. A
-// matrix with an element that is NaN or infinite has NaN in all results. kNotConverged after 40 n
-// iterations (complex: 30 n). The bits depend on no strides, threads or instruction set. The
-// interrupt is checked between matrices, and within a complex one between sweeps. Throws kMemory.
+// matrix with an element that is NaN or infinite has NaN in all results. kNotConverged after 30 n
+// iterations. The bits depend on no strides, threads or instruction set. The interrupt is checked
+// between matrices, and within a large one between columns and between sweeps. Throws kMemory.
 
 namespace refarray::core {
 

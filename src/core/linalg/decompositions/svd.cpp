@@ -118,8 +118,8 @@ Ending decompose(Factors<T>& out, Matrix<T>& x, Vectors vectors, Progress& progr
     if (!bidiagonal.form_left(out.u, x, progress) || !bidiagonal.form_right(out.v, x, progress))
       return Ending::kInterrupted;
   }
-  Sweeps left = sweeps_of(out.u, n), right = sweeps_of(out.v, n);
-  const Ending ending = diagonalize(bidiagonal.diagonal, bidiagonal.above, left, right, progress);
+  const Ending ending = diagonalize_bidiagonal(bidiagonal.diagonal, bidiagonal.above,
+                                               sweeps_of(out.u, n), sweeps_of(out.v, n), progress);
   if (ending != Ending::kDone) return ending;
   out.s.swap(bidiagonal.diagonal);
   sort(out, vectors);

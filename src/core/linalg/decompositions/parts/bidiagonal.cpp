@@ -6,7 +6,6 @@
 namespace refarray::core {
 namespace {
 
-constexpr Index kIterations = 30;  // for each singular value
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
 /// A block of a bidiagonal matrix, from its first column on or (`step` -1) from its last one back:
@@ -120,22 +119,22 @@ void sweep_block(double* diagonal, double* above, Index start, Index end, double
 
 }  // namespace
 
-Ending diagonalize(Vector<double>& diagonal, Vector<double>& above, Sweeps& left, Sweeps& right,
-                   Progress& progress) {
+Ending diagonalize_bidiagonal(Vector<double>& diagonal, Vector<double>& above, Sweeps left,
+                              Sweeps right, Progress& progress, Index most_per_value) {
   const Index n = diagonal.size();
   double greatest = 0;
   for (Index i = 0; i < n; ++i)
     greatest = std::max({greatest, std::abs(diagonal[i]), i + 1 < n ? std::abs(above[i]) : 0});
   const double negligible = kEpsilon * greatest;
   Index start = 0, end = n - 1;
-  for (Index iterations = 0;; ++iterations) {
+  for (Index most = most_per_value * n;; --most) {
     for (Index i = start; i < end; ++i) {
       const double neighbours = std::abs(diagonal[i]) + std::abs(diagonal[i + 1]);
       if (std::abs(above[i]) <= std::max(negligible, kEpsilon * neighbours)) above[i] = 0;
     }
     while (end > 0 && above[end - 1] == 0) --end;
     if (end <= 0) break;
-    if (iterations == kIterations * n) return Ending::kNotConverged;
+    if (most == 0) return Ending::kNotConverged;
     start = end - 1;
     while (start > 0 && above[start - 1] != 0) --start;
     sweep_block(diagonal.data(), above.data(), start, end, negligible, left, right);

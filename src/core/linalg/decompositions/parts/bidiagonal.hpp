@@ -14,8 +14,9 @@ namespace refarray::core {
 /// about 1.
 ///
 /// The columns of the matrices in `left` and `right` are rotated to the singular vectors. Ends by
-/// kDone, kInterrupted or, after 30 n iterations, kNotConverged. Throws std::bad_alloc.
-Ending diagonalize(Vector<double>& diagonal, Vector<double>& above, Sweeps& left, Sweeps& right,
-                   Progress& progress);
+/// kDone, kInterrupted or, after `most_per_value` iterations for each value, kNotConverged. Throws
+/// std::bad_alloc.
+Ending diagonalize_bidiagonal(Vector<double>& diagonal, Vector<double>& above, Sweeps left,
+                              Sweeps right, Progress& progress, Index most_per_value = 30);
 
 }  // namespace refarray::core

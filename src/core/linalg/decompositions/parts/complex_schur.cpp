@@ -1,9 +1,11 @@
 // Implements the QR iteration for Schur forms of complex matrices.
-#include "core/linalg/decompositions/parts/complex_schur.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <limits>
+
+#include "core/linalg/decompositions/parts/hessenberg.hpp"
+#include "core/linalg/decompositions/parts/schur.hpp"
 
 namespace refarray::core {
 namespace {
@@ -12,7 +14,6 @@ using Complex = std::complex<double>;
 using Rotation = Eigen::JacobiRotation<Complex>;
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-constexpr Index kIterationsPerRow = 30;
 constexpr Index kExceptional = 10;  // every so many iterations for one eigenvalue
 
 double sum_of_parts(Complex x) noexcept { return std::fabs(x.real()) + std::fabs(x.imag()); }
@@ -21,17 +22,18 @@ double sum_of_parts(Complex x) noexcept { return std::fabs(x.real()) + std::fabs
 /// to converge, because its exceptional shifts may be zero.
 class Iteration {
  public:
-  Iteration(ComplexSchur& schur, Progress& progress) noexcept
+  Iteration(Schur<Complex>& schur, Progress& progress) noexcept
       : t_(schur.t), u_(schur.u), progress_(progress), norm_(schur.t.norm()) {}
 
-  Ending run() {
+  Ending run(Index most) {
     Index last = t_.rows() - 1;
-    for (Index left = kIterationsPerRow * t_.rows(); left > 0; --left) {
+    for (;;) {
       while (last > 0 && is_negligible(last - 1)) {
         --last;
         since_last_ = 0;
       }
       if (last == 0) return Ending::kDone;
+      if (most-- == 0) return Ending::kNotConverged;
       Index first = last - 1;
       while (first > 0 && !is_negligible(first - 1)) --first;
       const bool is_exceptional = ++since_last_ % kExceptional == 0;
@@ -40,7 +42,6 @@ class Iteration {
       if (progress_.is_stopped_after(12 * rotations * static_cast<double>(t_.rows())))
         return Ending::kInterrupted;
     }
-    return Ending::kNotConverged;
   }
 
  private:
@@ -101,18 +102,13 @@ class Iteration {
 
 }  // namespace
 
-Ending find_schur(ComplexSchur& out, const Matrix<Complex>& x, bool has_vectors,
-                  Progress& progress) {
-  if (x.rows() == 1) {
-    out.t = x;
-    out.u = has_vectors ? Matrix<Complex>::Identity(1, 1) : Matrix<Complex>();
-    return Ending::kDone;
-  }
-  const Eigen::HessenbergDecomposition<Matrix<Complex>> hessenberg(x);
-  out.t = hessenberg.matrixH();
+Ending find_schur(Schur<Complex>& out, const Matrix<Complex>& x, bool has_vectors,
+                  Progress& progress, Index most_per_row) {
+  out.t = x;
   out.u.resize(0, 0);
-  if (has_vectors) out.u = hessenberg.matrixQ();
-  return Iteration(out, progress).run();
+  if (!reduce_to_hessenberg(out.t, has_vectors ? &out.u : nullptr, progress))
+    return Ending::kInterrupted;
+  return Iteration(out, progress).run(most_per_row * x.rows());
 }
 
 }  // namespace refarray::core

@@ -44,6 +44,18 @@ class Reflections {
     return true;
   }
 
+  /// Sets the whole of Q, of reflections that begin below the first subdiagonal of the square `x`,
+  /// as a reduction to Hessenberg form leaves them. False if interrupted.
+  bool form_below(Matrix<T>& q, const Matrix<T>& x, Progress& progress) const {
+    const Index n = x.rows();
+    q.setIdentity(n, n);
+    if (n == 1) return true;
+    Matrix<T> formed(n - 1, n - 1);
+    if (!form(formed, x.bottomLeftCorner(n - 1, n - 1), progress)) return false;
+    q.bottomRightCorner(n - 1, n - 1) = formed;
+    return true;
+  }
+
  private:
   /// Applies the reflections [k, k + width) to the columns of `to` from `begin` on.
   bool apply(const Matrix<T>& x, Index k, Index width, Matrix<T>& to, Index begin, bool is_forward,

@@ -1,0 +1,57 @@
+"""Long calls that a signal handler interrupts by an exception, as Ctrl-C does."""
+
+from __future__ import annotations
+
+import gc
+import signal
+from collections.abc import Callable
+from functools import partial
+from types import FrameType
+
+INTERVAL = 0.001  # seconds between a handler's end and the next signal
+RAISING = 3  # the number of the signal whose handler raises
+SIZES = (1, 2, 4, 8)
+
+
+class _Interrupted(Exception):
+    """Raised by the handler."""
+
+
+def start_timer() -> None:
+    signal.setitimer(signal.ITIMER_REAL, INTERVAL)
+
+
+def is_interrupted(call: Callable[[], object], start: Callable[[], None] = start_timer) -> bool:
+    """Whether the exception of a signal handler ends the call. The handler arms each next signal
+    and raises at the third: a call that runs no handlers until its end sees one."""
+    ticks = 0
+    is_over = False
+
+    def tick(number: int, frame: FrameType | None) -> None:
+        nonlocal ticks
+        if is_over:  # the last signal arrived after the call
+            return
+        ticks += 1
+        if ticks == RAISING:
+            raise _Interrupted
+        start_timer()
+
+    gc.disable()  # a handler that ran in a callback of the collector would raise there
+    before = signal.signal(signal.SIGALRM, tick)
+    try:
+        start()
+        call()
+    except _Interrupted:
+        return True
+    finally:
+        is_over = True
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        gc.enable()
+    return False
+
+
+def is_interrupted_when_long(call: Callable[[int], object]) -> bool:
+    """The same for a call that takes a multiple of its work. Handlers run every 20 ms or so, and on
+    a fast machine a call may end before the third signal: then it does more."""
+    return any(is_interrupted(partial(call, size)) for size in SIZES)
