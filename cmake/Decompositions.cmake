@@ -17,10 +17,5 @@ endif()
 
 file(GLOB_RECURSE decomposition_sources CONFIGURE_DEPENDS
      "${PROJECT_SOURCE_DIR}/src/core/linalg/decompositions/*.cpp")
-add_library(refarray_decompositions OBJECT ${decomposition_sources})
-target_include_directories(refarray_decompositions PRIVATE "${PROJECT_SOURCE_DIR}/include")
+refarray_objects(refarray_decompositions ${decomposition_sources})
 target_link_libraries(refarray_decompositions PRIVATE refarray_eigen)
-refarray_compile(refarray_decompositions)
-# Nothing else calls into these functions often, and link-time optimisation would compile Eigen a second time.
-set_target_properties(refarray_decompositions PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
-target_sources(refarray_core PRIVATE $<TARGET_OBJECTS:refarray_decompositions>)

@@ -47,26 +47,19 @@ endforeach()
 
 foreach(level IN LISTS kernel_levels)
   set(kernels refarray_kernels_${level})
-  add_library(${kernels} OBJECT "${PROJECT_SOURCE_DIR}/src/core/kernels/level.cpp")
-  target_include_directories(${kernels} PRIVATE "${PROJECT_SOURCE_DIR}/include")
-  refarray_compile(${kernels})
+  refarray_objects(${kernels} "${PROJECT_SOURCE_DIR}/src/core/kernels/level.cpp")
   # -Wno-psabi: vectors are passed only to inlined functions, so their calling convention does not matter.
   # -ffp-contract=off: conversions are bit-identical at every level.
   target_compile_options(${kernels} PRIVATE ${kernel_flags_${level}} -Wno-psabi -ffp-contract=off)
   target_compile_definitions(${kernels} PRIVATE REFARRAY_LEVEL="${level}" REFARRAY_TABLE=${kernel_table_${level}}
                              REFARRAY_OPERATIONS=operations_${kernel_operations_${level}}
                              REFARRAY_PRODUCTS=products_${kernel_products_${level}})
-  # No link-time optimisation: it could merge functions of different instruction sets.
-  set_target_properties(${kernels} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
-  target_sources(refarray_core PRIVATE $<TARGET_OBJECTS:${kernels}>)
 endforeach()
 
 file(GLOB_RECURSE operation_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/core/kernels/operations/*.cpp")
 foreach(level IN LISTS operation_levels)
   set(kernels refarray_operations_${level})
-  add_library(${kernels} OBJECT ${operation_sources})
-  target_include_directories(${kernels} PRIVATE "${PROJECT_SOURCE_DIR}/include")
-  refarray_compile(${kernels})
+  refarray_objects(${kernels} ${operation_sources})
   # -ffp-contract=off: results are bit-identical at every level. -fno-math-errno, -fno-trapping-math: sqrt, floor and
   # comparisons become single instructions; nobody reads errno or the floating-point exception flags.
   target_compile_options(${kernels} PRIVATE ${operation_flags_${level}} -ffp-contract=off -fno-math-errno -fno-trapping-math)
@@ -74,23 +67,15 @@ foreach(level IN LISTS operation_levels)
     target_compile_options(${kernels} PRIVATE -Wno-unknown-pragmas)  # GCC ivdep; clang checks for overlap at run time
   endif()
   target_compile_definitions(${kernels} PRIVATE REFARRAY_OPERATIONS=operations_${level})
-  # No link-time optimisation: as above.
-  set_target_properties(${kernels} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
-  target_sources(refarray_core PRIVATE $<TARGET_OBJECTS:${kernels}>)
 endforeach()
 
 foreach(level IN LISTS product_levels)
   set(kernels refarray_products_${level})
-  add_library(${kernels} OBJECT "${PROJECT_SOURCE_DIR}/src/core/kernels/products/products.cpp")
-  target_include_directories(${kernels} PRIVATE "${PROJECT_SOURCE_DIR}/include")
-  refarray_compile(${kernels})
+  refarray_objects(${kernels} "${PROJECT_SOURCE_DIR}/src/core/kernels/products/products.cpp")
   # -ffp-contract=off: only the multiply-adds that the source names are fused. REFARRAY_PLAIN is for copies.
   if(NOT level STREQUAL "plain")
     target_compile_options(${kernels} PRIVATE ${kernel_flags_${level}})
   endif()
   target_compile_options(${kernels} PRIVATE -Wno-psabi -ffp-contract=off)
   target_compile_definitions(${kernels} PRIVATE REFARRAY_PRODUCTS=products_${level})
-  # No link-time optimisation: as above.
-  set_target_properties(${kernels} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
-  target_sources(refarray_core PRIVATE $<TARGET_OBJECTS:${kernels}>)
 endforeach()

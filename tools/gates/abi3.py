@@ -1,5 +1,9 @@
 #!/usr/bin/env python3
-"""Builds one abi3 wheel and tests it on every CPython >= 3.12 on PATH or among pyenv's."""
+"""Builds one abi3 wheel and tests it on every CPython >= 3.12 on PATH or among pyenv's.
+
+`abi3.py FOLDER` takes the kernels from another build of the same sources; see REFARRAY_OBJECTS in
+CMakeLists.txt.
+"""
 
 from __future__ import annotations
 
@@ -109,10 +113,11 @@ def environment(version: str, interpreter: Path) -> Path:
     return python
 
 
-def build_wheel(python: Path) -> Path:
+def build_wheel(python: Path, objects: list[str]) -> Path:
     dist = WORK / "dist"
     shutil.rmtree(dist, ignore_errors=True)
-    pip(python, "wheel", "--no-deps", "--wheel-dir", dist, ROOT)
+    settings = [f"--config-settings=cmake.define.REFARRAY_OBJECTS={folder}" for folder in objects]
+    pip(python, "wheel", "--no-deps", *settings, "--wheel-dir", dist, ROOT)
     (wheel,) = dist.glob("refarray-*-abi3-*.whl")
     return wheel
 
@@ -137,7 +142,7 @@ def is_passed(version: str, run: subprocess.Popen[bytes]) -> bool:
     return status == 0
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
     found = interpreters()
     if not found:
         say("no other CPython >= 3.12 was found: the abi3 wheel is not tested")
@@ -145,7 +150,7 @@ def main() -> int:
     pythons = {version: environment(version, path) for version, path in found.items()}
     first = next(iter(pythons))
     say(f"one abi3 wheel, built in isolation by {first}")
-    wheel = build_wheel(pythons[first])
+    wheel = build_wheel(pythons[first], arguments)
     subprocess.run([sys.executable, "-m", "abi3audit", "--strict", "--summary", wheel], check=True)
     for python in pythons.values():
         pip(python, "install", "--no-deps", "--force-reinstall", wheel)
@@ -158,4 +163,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
