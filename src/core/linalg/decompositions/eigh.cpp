@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include "core/linalg/decompositions/parts/hermitian.hpp"
 #include "core/linalg/decompositions/parts/matrices.hpp"
 #include "core/linalg/decompositions/parts/reflections.hpp"
 #include "core/linalg/decompositions/parts/rotations.hpp"
@@ -25,25 +26,26 @@ class Hermitian {
   bool reduce(Progress& progress) {
     const Index n = matrix.rows();
     coefficients_.resize(n - 1);
+    HermitianRest<T> rest(matrix);
     for (Index i = 0; i + 1 < n; ++i) {
-      const Index rest = n - i - 1;
-      auto column = matrix.col(i).tail(rest);
-      auto products = coefficients_.tail(rest);
+      rest.load_column(i);
+      auto column = matrix.col(i).tail(n - i - 1);
+      auto products = coefficients_.tail(n - i - 1);
       T coefficient;
       double beta;
       column.makeHouseholderInPlace(coefficient, beta);
       column[0] = 1;
       // A := H A H with H = I - h v v^H, as the update A - v w^H - w v^H.
-      auto block = matrix.bottomRightCorner(rest, rest).template selfadjointView<Eigen::Lower>();
       const T conjugate = Eigen::numext::conj(coefficient);
-      products.noalias() = block * (conjugate * column);
+      rest.multiply(products, conjugate * column, i + 1);
       products += (conjugate * -0.5 * products.dot(column)) * column;
-      block.rankUpdate(column, products, T(-1));
+      rest.subtract(column, products, i + 1);
       column[0] = beta;
       coefficients_[i] = coefficient;
-      const double size = static_cast<double>(rest);
+      const double size = static_cast<double>(column.size());
       if (progress.is_stopped_after(2 * size * size)) return false;
     }
+    rest.load_column(n - 1);
     diagonal = matrix.diagonal().real();
     below = matrix.template diagonal<-1>().real();
     return true;
