@@ -96,7 +96,7 @@ pytest: $(VENV)/package $(VENV)/test $(VENV)/partners
 # The parts of `make bench`.
 .PHONY: bench-exchange bench-copy bench-ops bench-abi bench-threads bench-page bench-gpu
 bench-exchange: $(VENV)/package $(VENV)/light $(VENV)/partners
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(if $(SAVE),--save)
 
 bench-copy: $(VENV)/package $(VENV)/light $(VENV)/partners
 	$(BIN)/python -m benchmarks.copies $(if $(SAVE),--save)
