@@ -321,6 +321,7 @@ __all__ = [
     "minimum",
     "moveaxis",
     "multiply",
+    "namespace",
     "nan",
     "negative",
     "newaxis",
@@ -406,6 +407,7 @@ _LAZY = {
     "from_numpy": "_numpy",
     "get_include": "_build",
     "iinfo": "_info",
+    "namespace": "_namespaces",
     "inspect": "_inspect",
     "printoptions": "_format",
     "synchronize": "_streams",
@@ -426,6 +428,7 @@ if TYPE_CHECKING:
     from refarray._info import finfo, iinfo
     from refarray._inspect import inspect
     from refarray._namespace_info import __array_namespace_info__
+    from refarray._namespaces import namespace
     from refarray._numpy import from_numpy
     from refarray._streams import (
         Event,

@@ -17,8 +17,6 @@ from refarray._info import scalar_name
 from refarray._native import Array, empty
 from refarray._numbers import column
 
-PREFIX = "refarray.Array("
-
 
 @dataclass(frozen=True, slots=True)
 class PrintOptions:
@@ -223,14 +221,18 @@ def array_str(array: Array) -> str:
     return body(array, 0)
 
 
-def array_repr(array: Array) -> str:
-    """Implement repr(array): the values, shape, dtype and device, and whether it is read-only."""
-    text = PREFIX + body(array, len(PREFIX))
+def array_repr(array: Array, owner: type = Array) -> str:
+    """Implement repr(array): the values, shape, dtype and device, and whether it is read-only.
+
+    owner: the array's type in its namespace.
+    """
+    prefix = f"{owner.__module__}.Array("
+    text = prefix + body(array, len(prefix))
     facts = f"shape={array.shape}, dtype={array.dtype}, device={str(array.device)!r}"
     facts += ", readonly=True)" if array.readonly else ")"
     last = len(text) - text.rfind("\n") - 1
     fits = last + 2 + len(facts) <= current_options().linewidth
-    return text + ("," + (" " if fits else "\n" + " " * len(PREFIX))) + facts
+    return text + ("," + (" " if fits else "\n" + " " * len(prefix))) + facts
 
 
 def array_html(array: Array) -> str:

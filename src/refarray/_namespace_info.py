@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from refarray import _native
 
 if TYPE_CHECKING:
-    from refarray._native import Device, DType, _DeviceLike
+    from refarray._native import Array, Device, DType, _DeviceLike
 
 # In the standard's order. Dtypes outside the standard must not be listed.
 DTYPES = (
@@ -19,6 +20,9 @@ MAX_DIMENSIONS = 64
 
 class Info:
     """The inspection functions of the array API standard, version 2025.12."""
+
+    def __init__(self, empty: Callable[..., Array] = _native.empty) -> None:
+        self._empty = empty  # of the namespace: it says which devices there are
 
     def capabilities(self) -> dict[str, Any]:
         """Return what is optional in the standard, and the largest ndim."""
@@ -34,7 +38,7 @@ class Info:
 
     def default_dtypes(self, *, device: _DeviceLike | None = None) -> dict[str, DType]:
         """Return the default dtypes, which are the same on every device."""
-        _native.empty(0, device=device)
+        self._empty(0, device=device)
         return {
             "real floating": _native.float64,
             "complex floating": _native.complex128,
@@ -46,7 +50,7 @@ class Info:
         self, *, device: _DeviceLike | None = None, kind: str | tuple[str, ...] | None = None
     ) -> dict[str, DType]:
         """Return the standard's dtypes of a kind, by name; `kind` is as in isdtype()."""
-        _native.empty(0, device=device)
+        self._empty(0, device=device)
         all_of_them: dict[str, DType] = {name: getattr(_native, name) for name in DTYPES}
         if kind is None:
             return all_of_them
@@ -54,7 +58,7 @@ class Info:
 
     def devices(self) -> tuple[Device, ...]:
         """Return the devices whose arrays every function takes: the CPU."""
-        return (_native.empty(0).device,)
+        return (self._empty(0).device,)
 
     def __repr__(self) -> str:
         return "<refarray.__array_namespace_info__()>"

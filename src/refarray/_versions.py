@@ -15,30 +15,45 @@ SINCE = re.compile(r"Array API standard, .* functions, since (\d{4}\.12)\.\s*$")
 
 
 class Namespace(ModuleType):
-    """The names of one version. Arrays are the same in every namespace."""
+    """The names of a version of the standard, with one array type."""
 
     __array_api_version__: str
     __all__: list[str]
+    _origin: tuple[Callable[..., Any], tuple[Any, ...]]  # a function that returns it, for pickle
 
     def __repr__(self) -> str:
         return f"<namespace {self.__name__!r}: array API standard {self.__array_api_version__}>"
 
+    def __dir__(self) -> list[str]:
+        return sorted(self.__all__)
 
-#: Those that were asked for.
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return self._origin
+
+
+#: Those of the default namespace's arrays that were asked for.
 EARLIER: dict[str, Namespace] = {}
 
 
 def namespace(version: str) -> ModuleType:
-    """Return the namespace of a version, one object for each."""
+    """Return the default namespace in a version, one object for each."""
     if version == refarray.__array_api_version__:
         return refarray
-    return EARLIER.get(version) or EARLIER.setdefault(version, earlier(version))
+    if version not in EARLIER:
+        out = Namespace(f"refarray_{version.replace('.', '_')}", refarray.__doc__)
+        out._origin = namespace, (version,)
+        EARLIER.setdefault(version, filled(out, refarray, version))
+    return EARLIER[version]
 
 
-def earlier(version: str) -> Namespace:
-    out = made(f"refarray_{version.replace('.', '_')}", refarray, version)
+def filled(out: Namespace, module: ModuleType, version: str) -> Namespace:
+    """Give a namespace those names of a module, and of its extensions, that the version has."""
+    fill(out, module, version)
     for name in refarray._EXTENSIONS:
-        extension = made(f"{out.__name__}.{name}", getattr(refarray, name), version)
+        source = getattr(module, name)
+        extension = Namespace(f"{out.__name__}.{name}", source.__doc__)
+        extension._origin = getattr, (out, name)
+        fill(extension, source, version)
         if extension.__all__:
             setattr(out, name, extension)
         else:
@@ -47,18 +62,15 @@ def earlier(version: str) -> Namespace:
     return out
 
 
-def made(name: str, module: ModuleType, version: str) -> Namespace:
-    """A namespace with those names of a module that the version has."""
-    out = Namespace(name, module.__doc__)
+def fill(out: Namespace, module: ModuleType, version: str) -> None:
+    out.__array_api_version__ = version
     out.__all__ = [name for name in module.__all__ if is_in(getattr(module, name), version)]
     for name in out.__all__:
         value = getattr(module, name)
         for last, names, change in CHANGES:
             if name in names and version <= last:
                 value = change(value)
-        setattr(out, name, value)
-    out.__array_api_version__ = version
-    return out
+        setattr(out, name, version if name == "__array_api_version__" else value)
 
 
 def is_in(value: Any, version: str) -> bool:
@@ -85,10 +97,11 @@ def with_default_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def widened(x: Any, /, *, dtype: Any = None, **keywords: Any) -> Any:
-        if dtype is None and isinstance(x, refarray.Array):
-            if refarray.isdtype(x.dtype, "real floating"):
+        own = getattr(x, "dtype", None)
+        if dtype is None and isinstance(own, refarray.DType):
+            if refarray.isdtype(own, "real floating"):
                 dtype = refarray.float64
-            elif refarray.isdtype(x.dtype, "complex floating"):
+            elif refarray.isdtype(own, "complex floating"):
                 dtype = refarray.complex128
         return function(x, dtype=dtype, **keywords)
 

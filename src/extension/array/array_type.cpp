@@ -2,6 +2,9 @@
 #include <Python.h>
 #include <structmember.h>
 
+#include <algorithm>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "dlpack/exchange_api.hpp"
@@ -11,8 +14,10 @@
 #include "extension/capi/free_threading.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/modules.hpp"
+#include "extension/capi/object_text.hpp"
 #include "extension/copy/functions.hpp"
 #include "extension/dlpack/exchange_table.hpp"
+#include "extension/modes/namespace_module.hpp"
 #include "extension/namespace/elementwise.hpp"
 
 namespace refarray::extension {
@@ -30,11 +35,12 @@ Ref is_contiguous(PyObject* self, PyObject*) {
 }
 
 /// Formatting is implemented in Python and imported on first use.
-Ref format_with(const char* function, PyObject* self) {
+Ref format_with(const char* function, PyObject* self, PyTypeObject* type = nullptr) {
   return check(calling<PyObject_CallFunctionObjArgs>(
-      python_function("refarray._format", function).get(), self, nullptr));
+      python_function("refarray._format", function).get(), as_default_array(self).get(),
+      reinterpret_cast<PyObject*>(type), nullptr));
 }
-Ref array_repr(PyObject* self) { return format_with("array_repr", self); }
+Ref array_repr(PyObject* self) { return format_with("array_repr", self, Py_TYPE(self)); }
 Ref array_str(PyObject* self) { return format_with("array_str", self); }
 Ref array_html(PyObject* self, PyObject*) { return format_with("array_html", self); }
 
@@ -52,19 +58,30 @@ PyMemberDef kMembers[] = {
 const char* name_of(const PyMethodDef& entry) noexcept { return entry.ml_name; }
 const char* name_of(const PyGetSetDef& entry) noexcept { return entry.name; }
 
-/// Joins the tables of several sources. The result lives for the whole process: type objects keep
-/// pointers into it.
+/// Joins the tables of several sources.
 template <class Def>
-Def* joined(std::initializer_list<const Def*> tables) {
-  static std::vector<Def> all = [&] {
-    std::vector<Def> out;
-    for (const Def* table : tables) {
-      for (const Def* entry = table; name_of(*entry) != nullptr; ++entry) out.push_back(*entry);
-    }
-    out.push_back(Def{});
-    return out;
-  }();
-  return all.data();
+std::vector<Def> joined(std::initializer_list<const Def*> tables) {
+  std::vector<Def> out;
+  for (const Def* table : tables) {
+    for (const Def* entry = table; name_of(*entry) != nullptr; ++entry) out.push_back(*entry);
+  }
+  out.push_back(Def{});
+  return out;
+}
+
+/// The entries that the arrays of a strict namespace have: attributes of the standard, and what
+/// the modules copy and pickle need.
+template <class Def>
+std::vector<Def> of_standard(std::vector<Def> table) {
+  constexpr std::string_view kNames[] = {
+      "T",           "__array_namespace__", "__complex__",   "__copy__", "__deepcopy__",
+      "__dlpack__",  "__dlpack_device__",   "__reduce_ex__", "device",   "dtype",
+      "mT",          "ndim",                "shape",         "size",     "to_device"};
+  std::erase_if(table, [&](const Def& entry) {
+    return name_of(entry) != nullptr &&
+           std::find(std::begin(kNames), std::end(kNames), name_of(entry)) == std::end(kNames);
+  });
+  return table;
 }
 
 /// The attribute on instances. Only the limited API needs it: there the attribute of the type is a
@@ -90,26 +107,50 @@ PyGetSetDef kTypeExchange[] = {
     {dlpack::kExchangeAttribute, exchange_api_of_type, nullptr, kExchangeApiDoc, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-std::vector<PyType_Slot> array_slots() {
-  return {
+PyMethodDef* methods_of(const Modes& modes) {
+  // Type objects keep pointers into the tables.
+  static std::vector<PyMethodDef> all = joined<PyMethodDef>(
+      {kManipulationMethods, kCopyMethods, kElementMethods, kByteMethods, kPickleMethods,
+       kExportMethods, kNumpyMethods, kNamespaceMethods, kOwnMethods});
+  static std::vector<PyMethodDef> standard = of_standard(all);
+  return modes.strict ? standard.data() : all.data();
+}
+
+PyGetSetDef* getters_of(const State& state) {
+  static std::vector<PyGetSetDef> all = joined<PyGetSetDef>({kArrayGetters});
+  static std::vector<PyGetSetDef> standard = of_standard(all);
+  static std::vector<PyGetSetDef> with_table =
+      joined<PyGetSetDef>({kArrayGetters, compat::kTypeKeepsAttribute ? kNoGetters : kInstanceExchange});
+  if (state.modes.strict) return standard.data();
+  return is_default(state) ? with_table.data() : all.data();
+}
+
+void add_item_slots(std::vector<PyType_Slot>& slots, const Modes& modes) {
+  const auto add = [&slots](int slot, void* pointer) { slots.push_back({slot, pointer}); };
+  if (modes.strict) {
+    add(Py_tp_iter, slot_pointer<&strict_iter>());
+    add(Py_mp_subscript, slot_pointer<&strict_subscript>());
+    if (!modes.immutable) add(Py_mp_ass_subscript, slot_pointer<&strict_assign>());
+    return;
+  }
+  add(Py_tp_iter, slot_pointer<&array_iter>());
+  add(Py_mp_length, slot_pointer<&array_length>());
+  add(Py_mp_subscript, slot_pointer<&array_subscript>());
+  if (!modes.immutable) add(Py_mp_ass_subscript, slot_pointer<&array_assign>());
+  add(Py_sq_length, slot_pointer<&array_length>());
+  add(Py_sq_item, slot_pointer<&array_item>());
+}
+
+std::vector<PyType_Slot> array_slots(const State& state) {
+  std::vector<PyType_Slot> out{
       {Py_tp_doc, const_cast<char*>(kArrayDoc)},
       {Py_tp_dealloc, reinterpret_cast<void*>(&array_dealloc)},
       {Py_tp_repr, slot_pointer<&array_repr>()},
       {Py_tp_str, slot_pointer<&array_str>()},
-      {Py_tp_iter, slot_pointer<&array_iter>()},
       {Py_tp_hash, reinterpret_cast<void*>(&PyObject_HashNotImplemented)},
-      {Py_tp_methods, joined<PyMethodDef>({kManipulationMethods, kCopyMethods, kElementMethods,
-                                           kByteMethods, kPickleMethods, kExportMethods,
-                                           kNumpyMethods, kNamespaceMethods, kOwnMethods})},
+      {Py_tp_methods, methods_of(state.modes)},
       {Py_tp_members, kMembers},
-      {Py_tp_getset,
-       joined<PyGetSetDef>(
-           {kArrayGetters, compat::kTypeKeepsAttribute ? kNoGetters : kInstanceExchange})},
-      {Py_mp_length, slot_pointer<&array_length>()},
-      {Py_mp_subscript, slot_pointer<&array_subscript>()},
-      {Py_mp_ass_subscript, slot_pointer<&array_assign>()},
-      {Py_sq_length, slot_pointer<&array_length>()},
-      {Py_sq_item, slot_pointer<&array_item>()},
+      {Py_tp_getset, getters_of(state)},
       {Py_nb_bool, slot_pointer<&array_truth>()},
       {Py_nb_int, slot_pointer<&array_int>()},
       {Py_nb_float, slot_pointer<&array_float>()},
@@ -117,20 +158,38 @@ std::vector<PyType_Slot> array_slots() {
       {Py_bf_getbuffer, reinterpret_cast<void*>(&array_getbuffer)},
       {Py_bf_releasebuffer, reinterpret_cast<void*>(&array_releasebuffer)},
   };
+  add_item_slots(out, state.modes);
+  add_operators(out, state.modes);
+  out.push_back({0, nullptr});
+  return out;
+}
+
+// The items of the variable-size object are axes: an extent and a stride each.
+PyType_Spec array_spec(const char* name, PyType_Slot* slots) noexcept {
+  constexpr auto kFlags =
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION;
+  return {name, sizeof(ArrayObject), 2 * sizeof(std::int64_t), kFlags, slots};
+}
+
+/// The array type of another namespace. It has no exchange table: from C, results could not name
+/// their namespace.
+Ref make_namespace_type(PyObject* module, const State& state) {
+  std::vector<PyType_Slot> slots = array_slots(state);
+  const Ref module_name = check(PyModule_GetNameObject(state.get(Slot::kNamespace)));
+  const std::string name = utf8(module_name.get()) + ".Array";
+  PyType_Spec spec = array_spec(name.c_str(), slots.data());
+  if (!state.modes.strict) return check(compat::new_type(module, &spec));
+  // Without it NumPy's operators would read the array as one of theirs.
+  return check(compat::make_type_with_none(module, &spec, "__array_ufunc__"));
 }
 
 }  // namespace
 
 Ref make_array_type(PyObject* module, State& state) {
+  if (!is_default(state)) return compat::make_immortal(make_namespace_type(module, state));
   state.set(Slot::kExchangeCapsule, make_exchange_capsule());
-  std::vector<PyType_Slot> slots = array_slots();
-  add_operators(slots);
-  slots.push_back({0, nullptr});
-  constexpr auto kFlags =
-      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION;
-  // The items of the variable-size object are axes: an extent and a stride each.
-  PyType_Spec spec{"refarray.Array", sizeof(ArrayObject), 2 * sizeof(std::int64_t), kFlags,
-                   slots.data()};
+  std::vector<PyType_Slot> slots = array_slots(state);
+  PyType_Spec spec = array_spec("refarray.Array", slots.data());
   PyType_Slot meta_slots[] = {{Py_tp_getset, kTypeExchange}, {0, nullptr}};
   PyType_Spec meta{"refarray.ArrayType", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
                    meta_slots};

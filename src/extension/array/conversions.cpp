@@ -11,6 +11,7 @@
 #include "extension/capi/modules.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/devices/device_type.hpp"
+#include "extension/modes/namespace_module.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -155,7 +156,13 @@ Integers to_shape(PyObject* object) {
 }
 
 core::DType to_dtype(const State& state, PyObject* object) {
-  if (Py_TYPE(object) == state.dtype_type()) return dtype_value(object);
+  if (Py_TYPE(object) == state.dtype_type()) {
+    const core::DType dtype = dtype_value(object);
+    if (state.modes.strict) [[unlikely]]
+      require_standard(state, dtype);
+    return dtype;
+  }
+  if (state.modes.strict) fail_wrong_type(object, "dtype", "a refarray.DType");
   if (const auto dtype = builtin_dtype(object)) return *dtype;
   if (const auto dtype = named_dtype(state, object)) return *dtype;
   if (PyUnicode_Check(object)) {
@@ -172,6 +179,7 @@ core::DType to_dtype(const State& state, PyObject* object) {
 
 core::Device to_device_value(const State& state, PyObject* object) {
   if (Py_TYPE(object) == state.device_type()) return device_value(object);
+  if (state.modes.strict) fail_wrong_type(object, "device", "a refarray.Device");
   if (const auto device = named_device(state, object)) return *device;
   if (!PyUnicode_Check(object)) fail_wrong_type(object, "device", kDeviceWanted);
   core::fail(core::Fault::kValue, "no device is named ", short_repr(object),
@@ -200,6 +208,7 @@ core::Device to_device_or(const State& state, PyObject* object, const core::Devi
 
 core::ArrayView to_view(const State& state, PyObject* x, const char* function) {
   if (is_array(state, x)) return view_of(x);
+  refuse_other_namespace(state, x);
   core::fail(core::Fault::kType, function, "() takes a refarray.Array, not ", type_name(x),
              "; asarray() and from_dlpack() make one");
 }

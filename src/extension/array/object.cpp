@@ -19,7 +19,7 @@ ArrayObject* cast(PyObject* self) noexcept { return reinterpret_cast<ArrayObject
 /// nullptr with MemoryError set when out of memory.
 ArrayObject* allocate(const State& state, Py_ssize_t ndim) noexcept {
   ArrayObject* self = nullptr;
-  void* pooled = state.pools_objects ? object_pool.take(ndim) : nullptr;
+  void* pooled = state.pools_objects() ? object_pool.take(ndim) : nullptr;
   if (pooled != nullptr) {
     PyObject_InitVar(static_cast<PyVarObject*>(pooled), state.array_type(), ndim);
     self = static_cast<ArrayObject*>(pooled);
@@ -28,7 +28,6 @@ ArrayObject* allocate(const State& state, Py_ssize_t ndim) noexcept {
     if (self == nullptr) return nullptr;
   }
   self->weakrefs = nullptr;
-  self->pooled = state.pools_objects;
   return self;
 }
 
@@ -82,9 +81,9 @@ Ref make_array(const State& state, const core::ArrayView& view, core::StoragePtr
   }
   self->data = view.data;
   self->dtype = view.dtype;
-  self->bit = view.bit & 7U;
-  self->readonly = view.readonly;
-  self->first = first;
+  self->bits = static_cast<std::uint8_t>(state.object_bits | (view.bit & ObjectBits::kBit) |
+                                         (view.readonly ? ObjectBits::kReadonly : 0) |
+                                         (first ? ObjectBits::kFirst : 0));
   for (int i = 0; i < view.ndim; ++i) {
     self->dims()[i] = view.shape[i];
     self->dims()[view.ndim + i] = view.strides[i];
@@ -101,9 +100,8 @@ Ref alias_array(const State& state, PyObject* object) {
   self->storage = from->storage;
   self->data = from->data;
   self->dtype = from->dtype;
-  self->bit = from->bit;
-  self->readonly = from->readonly;
-  self->first = false;
+  constexpr std::uint8_t kOfView = ObjectBits::kBit | ObjectBits::kReadonly;
+  self->bits = static_cast<std::uint8_t>(state.object_bits | (from->bits & kOfView));
   for (Py_ssize_t i = 0; i < 2 * ndim; ++i) self->dims()[i] = from->dims()[i];
   self->storage->retain();
   return Ref::steal(reinterpret_cast<PyObject*>(self));
@@ -113,7 +111,7 @@ std::size_t bytes_owned(PyObject* object) noexcept {
   const ArrayObject* self = cast(object);
   const auto axes = 2 * static_cast<std::size_t>(Py_SIZE(object));
   const std::size_t size = sizeof(ArrayObject) + axes * sizeof(std::int64_t);
-  const bool counts = self->first || self->storage->is_last_reference();
+  const bool counts = self->first() || self->storage->is_last_reference();
   return counts ? size + self->storage->host_block() : size;
 }
 
@@ -124,7 +122,7 @@ void array_dealloc(PyObject* object) noexcept {
       Ref::steal(reinterpret_cast<PyObject*>(Py_TYPE(object)));  // instances own their heap type
   core::Storage* storage = self->storage;
   const Py_ssize_t ndim = Py_SIZE(object);
-  if (!self->pooled || !object_pool.give(object, ndim)) PyObject_Free(object);
+  if (!self->pooled() || !object_pool.give(object, ndim)) PyObject_Free(object);
   if (storage != nullptr && storage->drop()) destroy_storage(storage);
 }
 

@@ -23,10 +23,12 @@ struct ArrayObject {
   core::Storage* storage;  // one reference; nullptr only during construction
   std::byte* data;
   core::DType dtype;
-  std::uint8_t bit : 3;
-  bool readonly : 1;
-  bool first : 1;   // made with its storage, not as a view of another array
-  bool pooled : 1;  // of the main interpreter in a build with a GIL: see ObjectPool
+  std::uint8_t bits;  // ObjectBits
+
+  std::uint8_t bit() const noexcept { return bits & ObjectBits::kBit; }
+  bool readonly() const noexcept { return (bits & ObjectBits::kReadonly) != 0; }
+  bool first() const noexcept { return (bits & ObjectBits::kFirst) != 0; }
+  bool pooled() const noexcept { return (bits & ObjectBits::kPooled) != 0; }
 
   std::int64_t* dims() noexcept { return reinterpret_cast<std::int64_t*>(this + 1); }
 };
@@ -40,8 +42,8 @@ inline core::ArrayView view_of(PyObject* object) noexcept {
   auto* self = reinterpret_cast<ArrayObject*>(object);
   const auto ndim = static_cast<int>(Py_SIZE(object));
   const std::int64_t* dims = self->dims();
-  return {self->storage,  self->data, self->dtype, self->bit,
-          self->readonly, ndim,       dims,        dims + ndim};
+  return {self->storage,    self->data, self->dtype, self->bit(),
+          self->readonly(), ndim,       dims,        dims + ndim};
 }
 
 /// A new reference to the array's storage.

@@ -13,6 +13,7 @@
 #include "extension/copy/copying.hpp"
 #include "extension/copy/functions.hpp"
 #include "extension/interop/buffer.hpp"
+#include "extension/modes/namespace_module.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -78,10 +79,11 @@ Ref rebuild(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
   if (nargs != kArguments)
     raise(PyExc_TypeError, "_rebuild() takes %zd arguments (%zd given)", kArguments, nargs);
   State& state = State::of_module(module);
+  const State& names = default_state(state);  // a strict one takes no names of dtypes
   PyObject* const buffer = args[0];
-  const core::DType dtype = to_dtype(state, args[1]);
+  const core::DType dtype = to_dtype(names, args[1]);
   const Integers shape = to_shape(args[2]);
-  const core::Device device = to_device_value(state, args[3]);
+  const core::Device device = to_device_value(names, args[3]);
   if (device != core::Device{}) {
     core::fail(Fault::kValue, "device is ", core::name(device),
                "; arrays can be unpickled on the CPU only");

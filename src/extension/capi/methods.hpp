@@ -36,6 +36,7 @@ extern PyMethodDef kDtypeFunctions[];          // namespace/dtype_functions.cpp
 extern PyMethodDef kReductionFunctions[];      // namespace/reductions.cpp
 extern PyMethodDef kScanFunctions[];           // namespace/scans.cpp
 PyMethodDef* elementwise_functions();          // namespace/elementwise_functions.cpp
+extern PyMethodDef kNamespaceFunctions[];      // modes/namespace_module.cpp: private
 extern PyMethodDef kExtensionFunctions[];      // namespace/extensions.cpp: private
 extern PyMethodDef kDecompositionFunctions[];  // linalg/decompositions.cpp: of refarray.linalg
 extern PyMethodDef kDiagonalFunctions[];       // linalg/diagonals.cpp
@@ -66,6 +67,9 @@ void array_assign(PyObject* self, PyObject* index, PyObject* value);  // indexin
 Ref array_item(PyObject* self, Py_ssize_t index);                     // indexing/indexing.cpp
 Py_ssize_t array_length(PyObject* self);                              // indexing/indexing.cpp
 Ref array_iter(PyObject* self);                                       // array/iterator.cpp
+Ref strict_subscript(PyObject* self, PyObject* index);                // modes/strict_index.cpp
+void strict_assign(PyObject* self, PyObject* index, PyObject* value);  // modes/strict_index.cpp
+Ref strict_iter(PyObject* self);                                      // modes/strict_index.cpp
 int array_truth(PyObject* self);                                      // array/element_methods.cpp
 Ref array_int(PyObject* self);                                        // array/element_methods.cpp
 Ref array_float(PyObject* self);                                      // array/element_methods.cpp

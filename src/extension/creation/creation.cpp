@@ -1,6 +1,7 @@
 // The array API's creation functions: empty, zeros, ones, full, their _like forms, and the table.
 #include "core/error.hpp"
 #include "extension/array/conversions.hpp"
+#include "extension/array/element.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
@@ -11,6 +12,7 @@
 #include "extension/creation/asarray.hpp"
 #include "extension/creation/nested_sequences.hpp"
 #include "extension/creation/rows.hpp"
+#include "extension/modes/namespace_module.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -38,8 +40,10 @@ ArraySpec from_shape(const State& state, PyObject* shape, PyObject* dtype, PyObj
 }
 
 ArraySpec from_array(const State& state, PyObject* x, PyObject* dtype, PyObject* device) {
-  if (!is_array(state, x))
+  if (!is_array(state, x)) {
+    refuse_other_namespace(state, x);
     core::fail(Fault::kType, "x must be a refarray.Array, not ", type_name(x));
+  }
   const core::ArrayView view = view_of(x);
   ArraySpec out{
       {}, to_dtype_or(state, dtype, view.dtype), to_device_or(state, device, view.device())};
@@ -91,6 +95,10 @@ Ref create_full(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObj
   State& state = State::of_module(module);
   const auto [first, fill_value, dtype, device] = bind<kRow>(state, args, nargs, kwnames);
   const ArraySpec spec = kMakeSpec(state, first, dtype, device);
+  if (state.modes.strict && !plain_number(fill_value)) {
+    core::fail(Fault::kType, "fill_value must be a Python number, not ", type_name(fill_value),
+               ": this namespace is strict");
+  }
   const bool infers = kInfers && !is_given(dtype);
   const Ref value = as_array(state, fill_value, infers ? nullptr : &spec.dtype);
   const core::ArrayView view = view_of(value.get());

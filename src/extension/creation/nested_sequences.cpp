@@ -136,7 +136,12 @@ void NestedReader::read(PyObject* object, int depth) {
   if (PyList_CheckExact(object) || PyTuple_CheckExact(object)) return read_sequence(object, depth);
   if (!PyUnicode_Check(object)) {  // a str is a sequence of strs, without end
     if (auto scalar = to_numpy_number(state_, object)) return add_scalar(std::move(*scalar), depth);
-    if (const Ref block = array_over(state_, object))
+    const Ref block = array_over(state_, object);
+    if (block && state_.modes.strict && depth > 0) {
+      core::fail(Fault::kType, position(depth), " is an array; stack() and concat() join arrays, "
+                 "and this namespace is strict");
+    }
+    if (block)
       return read_array(view_of(block.get()), depth);
     if (PySequence_Check(object)) return read_sequence(object, depth);
     if (Ref number = to_number(state_, object)) return add_literal(std::move(number), depth);

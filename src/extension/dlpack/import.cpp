@@ -53,6 +53,8 @@ Ref finish(const State& state, dlpack::Imported&& in, const ImportRequest& reque
   return import_foreign(state, x, producer, {});
 }
 
+}  // namespace
+
 Ref module_from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t nargs,
                        PyObject* kwnames) {
   State& state = State::of_module(module);
@@ -62,6 +64,8 @@ Ref module_from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t nargs
   const auto [x, device, copy, max_version] = bind<doc::kFromDlpack>(state, args, nargs, kwnames);
   return import_with(state, x, to_import_request(state, device, copy, max_version));
 }
+
+namespace {
 
 [[gnu::flatten, gnu::noinline]] Ref import_with(State& state, PyObject* x,
                                                 const ImportRequest& request) {

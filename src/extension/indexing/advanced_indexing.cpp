@@ -16,6 +16,7 @@
 #include "extension/capi/signals.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/indexing/array_selection.hpp"
+#include "extension/modes/namespace_module.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -61,8 +62,9 @@ Ref select_by_mask(const State& state, const core::ArrayView& array, const core:
 
 }  // namespace
 
-bool is_array_index(const State& state, PyObject* index) noexcept {
+bool is_array_index(const State& state, PyObject* index) {
   if (is_array(state, index) || PyBool_Check(index) || PyList_Check(index)) return true;
+  refuse_other_namespace(state, index);
   return PySequence_Check(index) && !PyTuple_Check(index) && !PyUnicode_Check(index) &&
          !PyBytes_Check(index) && !PyByteArray_Check(index) && !PyRange_Check(index);
 }

@@ -12,8 +12,8 @@
 namespace refarray::extension {
 
 /// Whether an index that is no integer may be an array: an Array, a bool, a list, or an array of
-/// another library. Runs no user code.
-bool is_array_index(const State& state, PyObject* index) noexcept;
+/// another library. Runs no user code. Throws kType for an array of another namespace.
+bool is_array_index(const State& state, PyObject* index);
 
 /// A new array with the elements that an index with masks or integer arrays selects.
 Ref get_by_arrays(State& state, const core::ArrayView& array, PyObject* index);

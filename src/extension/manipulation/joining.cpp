@@ -14,6 +14,7 @@
 #include "extension/copy/copying.hpp"
 #include "extension/manipulation/array_list.hpp"
 #include "extension/manipulation/rows.hpp"
+#include "extension/modes/namespace_module.hpp"
 
 namespace refarray::extension {
 
@@ -40,6 +41,7 @@ ArrayList::ArrayList(const State& state, PyObject* arrays, const char* function)
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* item = PyTuple_GetItem(owner_.get(), i);
     if (!is_array(state, item)) {
+      refuse_other_namespace(state, item);
       core::fail(Fault::kType, function, "(): arrays[", i, "] must be a refarray.Array, not ",
                  type_name(item));
     }

@@ -12,7 +12,9 @@
 #include "extension/copy/settings.hpp"
 #include "extension/devices/device_type.hpp"
 #include "extension/module/docstrings.hpp"
+#include "extension/module/module.hpp"
 #include "extension/module/state.hpp"
+#include "extension/modes/namespace_module.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -47,6 +49,14 @@ void add_dtypes(PyObject* module, State& state) {
   }
 }
 
+}  // namespace
+
+void open_object_pool(State& state) noexcept {
+  if (compat::kFreeThreading || PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) return;
+  state.object_bits |= ObjectBits::kPooled;
+  object_pool.open();
+}
+
 void add_functions(PyObject* module) {
   for (PyMethodDef* table :
        {kCreationFunctions,      kManipulationFunctions,  kCopyFunctions,
@@ -63,6 +73,19 @@ void add_functions(PyObject* module) {
   }
 }
 
+int traverse_module(PyObject* module, visitproc visit, void* argument) noexcept {
+  auto* state = static_cast<State*>(PyModule_GetState(module));
+  return state == nullptr ? 0 : state->traverse(visit, argument);
+}
+int clear_module(PyObject* module) noexcept {
+  auto* state = static_cast<State*>(PyModule_GetState(module));
+  if (state != nullptr) state->clear();
+  return 0;
+}
+void free_module(void* module) noexcept { clear_module(static_cast<PyObject*>(module)); }
+
+namespace {
+
 /// For callers from C (the exchange table), which have no module object at hand.
 void register_in_interpreter(PyObject* module) {
   check(PyDict_SetItemString(interpreter_dict(), State::kInterpreterKey, module));
@@ -75,9 +98,7 @@ void fill(PyObject* module) {
   core::set_driver_caller(&call_driver_code);
   State& state = *::new (PyModule_GetState(module)) State;
   state.lease = InterpreterLease::of_current_interpreter();
-  state.pools_objects =
-      !compat::kFreeThreading && PyInterpreterState_GetID(PyInterpreterState_Get()) == 0;
-  if (state.pools_objects) object_pool.open();
+  open_object_pool(state);
   state.fill_names();
   add_exception(module, state);
   add_driver_error(module, state);
@@ -89,20 +110,10 @@ void fill(PyObject* module) {
             compat::make_immortal(new_device_object(state.device_type(), core::Device{})));
   add_dtypes(module, state);
   add_functions(module);
+  check(PyModule_AddFunctions(module, kNamespaceFunctions));
   check(PyModule_AddStringConstant(module, "__version__", REFARRAY_VERSION));
   register_in_interpreter(module);
 }
-
-int traverse(PyObject* module, visitproc visit, void* argument) noexcept {
-  auto* state = static_cast<State*>(PyModule_GetState(module));
-  return state == nullptr ? 0 : state->traverse(visit, argument);
-}
-int clear(PyObject* module) noexcept {
-  auto* state = static_cast<State*>(PyModule_GetState(module));
-  if (state != nullptr) state->clear();
-  return 0;
-}
-void free_module(void* module) noexcept { clear(static_cast<PyObject*>(module)); }
 
 PyModuleDef* definition() noexcept {
   // One definition per process, shared by all interpreters and immutable from here on.
@@ -117,8 +128,8 @@ PyModuleDef* definition() noexcept {
                     sizeof(State),
                     nullptr,
                     slots,
-                    traverse,
-                    clear,
+                    traverse_module,
+                    clear_module,
                     free_module};
     return out;
   }();
@@ -131,6 +142,6 @@ PyModuleDef* definition() noexcept {
 PyMODINIT_FUNC PyInit__native() {
   // Only once per process: PyModuleDef_Init() writes to the definition, and two interpreters with
   // their own GILs may import the module at the same time.
-  static PyObject* const ready = PyModuleDef_Init(refarray::extension::definition());
+  static PyObject* const ready = (refarray::extension::prepare_namespaces(), PyModuleDef_Init(refarray::extension::definition()));
   return ready;
 }

@@ -74,6 +74,17 @@ void State::fill_names() {
   share(Slot::kKwCopy, PyTuple_Pack(1, get(Key::kCopy)));
 }
 
+void State::share_from(const State& base) noexcept {
+  constexpr auto kConstant = static_cast<std::size_t>(Slot::kCpuDlpackDevice);
+  for (std::size_t i = 0; i < kConstant; ++i) {
+    const auto slot = static_cast<Slot>(i);
+    if (slot != Slot::kArrayType) set(slot, Ref::borrow(base.get(slot)));
+  }
+  for (std::size_t i = 0; i < keys_.size(); ++i) keys_[i] = Ref::borrow(base.keys_[i]).release();
+  for (std::size_t i = 0; i < dtypes_.size(); ++i)
+    dtypes_[i] = Ref::borrow(base.dtypes_[i]).release();
+}
+
 const Producer* State::find_producer(PyTypeObject* type) const noexcept {
   const std::size_t first = producer_slot(type);
   for (std::size_t i = 0; i < kProducerSlots; ++i) {
@@ -125,7 +136,7 @@ void State::clear() noexcept {
     for (PyObject* object : {entry->dlpack, entry->dlpack_device}) Ref::steal(object);
   }
   if (lease != nullptr) std::exchange(lease, nullptr)->drop();
-  if (std::exchange(pools_objects, false)) object_pool.close();
+  if (std::exchange(object_bits, 0) & ObjectBits::kPooled) object_pool.close();
 }
 
 }  // namespace refarray::extension

@@ -65,10 +65,27 @@ enum class Slot : std::uint8_t {
   kTorchOverridden,     // whether __torch_function__ or a mode intercepts the methods of a tensor
   kTorchCurrentDevice,  // the current CUDA or ROCm device of PyTorch; unset in other builds
   kJaxDevice,           // ArrayImpl.__dlpack_device__
+  // Of namespaces other than the default one only: module/namespace_module.hpp.
+  kNamespace,  // what __array_namespace__() returns
+  kBase,       // the module refarray._native
   kCount
 };
 
 enum class Library : std::uint8_t;
+
+/// The bits that an array object has besides its fields.
+struct ObjectBits {
+  static constexpr std::uint8_t kBit = 7;  // the bit offset of the first element in its byte
+  static constexpr std::uint8_t kReadonly = 8;
+  static constexpr std::uint8_t kFirst = 16;   // made with its storage, not as a view
+  static constexpr std::uint8_t kPooled = 32;  // of the main interpreter in a build with a GIL
+};
+
+/// What the arrays and functions of a namespace refuse; the default namespace refuses nothing.
+struct Modes {
+  bool strict = false;     // what the standard does not promise
+  bool immutable = false;  // writes to elements
+};
 
 /// Cached facts about a type that neither changes nor ends, whose objects were imported before: a
 /// static type, or our own array type. Immutable once published, so it is read without a lock.
@@ -120,6 +137,10 @@ class State {
   /// Creates all keywords, names and version tuples. Throws ErrorSet.
   void fill_names();
 
+  /// Takes over what namespaces share: all but the types of arrays, what was learned of other
+  /// libraries, and the references that clear() gives back by other means.
+  void share_from(const State& base) noexcept;
+
   /// The cache entry of a producer type, or nullptr.
   const Producer* find_producer(PyTypeObject* type) const noexcept;
   /// Adds a cache entry if there is a free slot. Takes new references to its objects.
@@ -139,7 +160,11 @@ class State {
   std::atomic<void*> numpys_device_method{};  // the C function of kNumpyDevice
 
   InterpreterLease* lease = nullptr;  // owns one reference, until clear()
-  bool pools_objects = false;         // main interpreter of a build with a GIL only; see pool.hpp
+  // The bits of every new array: kPooled of the main interpreter in a build with a GIL (pool.hpp),
+  // kReadonly of an immutable namespace.
+  std::uint8_t object_bits = 0;
+  bool pools_objects() const noexcept { return (object_bits & ObjectBits::kPooled) != 0; }
+  Modes modes;
 
   int traverse(visitproc visit, void* argument) noexcept;
   void clear() noexcept;

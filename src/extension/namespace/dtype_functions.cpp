@@ -125,6 +125,7 @@ Ref result_type(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
 Ref array_namespace(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_object(self);
   const auto [version] = bind(kArrayNamespace, state, args, nargs, kwnames);
+  PyObject* const own = state.get(Slot::kNamespace);
   if (is_given(version)) {
     if (!PyUnicode_Check(version)) {
       core::fail(Fault::kType, "__array_namespace__(): api_version must be a str or None, not ",
@@ -137,12 +138,16 @@ Ref array_namespace(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyO
       core::fail(Fault::kValue, "__array_namespace__(): api_version is ", short_repr(version),
                  "; the versions are '2021.12', '2022.12', '2023.12', '2024.12' and '2025.12'");
     }
+    if (own != nullptr) {
+      const Ref make = python_function("refarray._namespaces", "in_version");
+      return check(calling<PyObject_CallFunctionObjArgs>(make.get(), own, version, nullptr));
+    }
     if (text != kVersions[4]) {
       const Ref make = python_function("refarray._versions", "namespace");
       return check(calling<PyObject_CallFunctionObjArgs>(make.get(), version, nullptr));
     }
   }
-  return check(calling<PyImport_ImportModule>("refarray"));
+  return own != nullptr ? Ref::borrow(own) : check(calling<PyImport_ImportModule>("refarray"));
 }
 
 }  // namespace

@@ -50,7 +50,14 @@ void require_accepted(const core::ElementwiseRow& row, int dtype) {
              "; asarray() and from_dlpack() make arrays");
 }
 
-Ref not_implemented() noexcept { return Ref::borrow(Py_NotImplemented); }
+/// What an operator returns for operands of which `object` is neither an array of the namespace nor
+/// a number. The interpreter would answer == and != by identity, where the standard has no answer.
+[[gnu::cold]] Ref not_implemented(const State& state, const core::ElementwiseRow& row,
+                                  Elementwise operation, PyObject* object) {
+  const bool compares = operation == Elementwise::kEqual || operation == Elementwise::kNotEqual;
+  if (state.modes.strict && compares) fail_operand(row, object);
+  return Ref::borrow(Py_NotImplemented);
+}
 
 /// Two operands, converted to the dtype that they promote to.
 struct Pair {
@@ -102,7 +109,7 @@ Ref compute_binary(const State& state, Elementwise operation, PyObject* x1, PyOb
   Pair pair(state, x1, x2);
   for (const bool second : {false, true}) {
     if (second ? pair.x2 : pair.x1) continue;
-    if (for_operator) return not_implemented();
+    if (for_operator) return not_implemented(state, row, operation, second ? x2 : x1);
     fail_operand(row, second ? x2 : x1);
   }
   const int dtype = pair.promote(row);
@@ -117,7 +124,7 @@ Ref compute_binary(const State& state, Elementwise operation, PyObject* x1, PyOb
 Ref compute_in_place(const State& state, Elementwise operation, PyObject* x1, PyObject* x2) {
   const core::ElementwiseRow& row = core::row_of(operation);
   Pair pair(state, x1, x2);
-  if (!pair.x2) return not_implemented();
+  if (!pair.x2) return not_implemented(state, row, operation, x2);
   const int dtype = pair.promote(row);
   const core::ArrayView& out = pair.x1.view();
   if (!out.writable()) core::fail(Fault::kValue, row.name, "() in place: the array is read-only");

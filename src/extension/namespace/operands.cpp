@@ -6,6 +6,7 @@
 #include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/modes/namespace_module.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -70,10 +71,14 @@ core::ArrayView computable_view(const State& state, PyObject* x, const char* fun
 
 Operand::Operand(const State& state, PyObject* object)
     : is_array_(extension::is_array(state, object)) {
-  if (is_array_)
+  if (is_array_) {
     view_ = view_of(object);
-  else
-    number_ = plain_number(object);
+    return;
+  }
+  number_ = plain_number(object);
+  if (!number_)
+    refuse_other_namespace(state, object);
+  else if (state.modes.strict && number_.get() != object) number_ = Ref();  // of a subclass
 }
 
 int Operand::row_beside(int other, const char* function) const {

@@ -56,7 +56,7 @@ Ref compare(PyObject* x1, PyObject* x2, int operation) {
 
 }  // namespace
 
-void add_operators(std::vector<PyType_Slot>& slots) {
+void add_operators(std::vector<PyType_Slot>& slots, const Modes& modes) {
   const PyType_Slot operators[] = {
       {Py_tp_richcompare, slot_pointer<&compare>()},
       {Py_nb_absolute, slot_pointer<&unary<kAbs>>()},
@@ -76,6 +76,8 @@ void add_operators(std::vector<PyType_Slot>& slots) {
       {Py_nb_subtract, slot_pointer<&binary<kSubtract>>()},
       {Py_nb_true_divide, slot_pointer<&binary<kDivide>>()},
       {Py_nb_xor, slot_pointer<&binary<kBitwiseXor>>()},
+  };
+  const PyType_Slot in_place_operators[] = {
       {Py_nb_inplace_add, slot_pointer<&in_place<kAdd>>()},
       {Py_nb_inplace_and, slot_pointer<&in_place<kBitwiseAnd>>()},
       {Py_nb_inplace_floor_divide, slot_pointer<&in_place<kFloorDivide>>()},
@@ -91,6 +93,8 @@ void add_operators(std::vector<PyType_Slot>& slots) {
       {Py_nb_inplace_xor, slot_pointer<&in_place<kBitwiseXor>>()},
   };
   slots.insert(slots.end(), std::begin(operators), std::end(operators));
+  if (modes.immutable) return;
+  slots.insert(slots.end(), std::begin(in_place_operators), std::end(in_place_operators));
 }
 
 }  // namespace refarray::extension

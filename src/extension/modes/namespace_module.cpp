@@ -1,0 +1,119 @@
+// Creates namespaces: the module, which holds the functions, and the state that results have.
+#include "extension/modes/namespace_module.hpp"
+
+#include <new>
+#include <string>
+
+#include "core/error.hpp"
+#include "core/ops/promotion.hpp"
+#include "extension/array/object.hpp"
+#include "extension/capi/compat.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/capi/gil.hpp"
+#include "extension/capi/methods.hpp"
+#include "extension/capi/object_text.hpp"
+#include "extension/module/module.hpp"
+
+namespace refarray::extension {
+namespace {
+
+using core::Fault;
+
+PyModuleDef* definition() noexcept {
+  // One definition per process, shared by all interpreters and immutable after the first use.
+  static PyModuleDef_Slot slots[4] = {{0, nullptr}};
+  static PyModuleDef module = [] {
+    std::size_t at = 0;
+    for (const PyModuleDef_Slot& each : compat::kConcurrencySlots) slots[at++] = each;
+    PyModuleDef out{PyModuleDef_HEAD_INIT,
+                    "refarray._namespace",
+                    nullptr,
+                    sizeof(State),
+                    nullptr,
+                    slots,
+                    traverse_module,
+                    clear_module,
+                    free_module};
+    return out;
+  }();
+  return &module;
+}
+
+struct Arguments {
+  PyObject* spec;    // an object with the attribute `name`
+  PyObject* object;  // what __array_namespace__() returns
+  Modes modes;
+};
+
+bool to_mode(PyObject* object) {
+  if (!PyBool_Check(object)) core::fail(Fault::kType, "a mode must be True or False");
+  return object == Py_True;
+}
+
+/// Fills the state of a new module from that of the default namespace.
+void fill(PyObject* module, PyObject* base, const Arguments& from) {
+  State& state = *::new (PyModule_GetState(module)) State;
+  state.lease = InterpreterLease::of_current_interpreter();
+  open_object_pool(state);
+  state.modes = from.modes;
+  if (from.modes.immutable) state.object_bits |= ObjectBits::kReadonly;
+  state.share_from(State::of_module(base));
+  state.set(Slot::kNamespace, Ref::borrow(from.object));
+  state.set(Slot::kBase, Ref::borrow(base));
+  Ref type = make_array_type(module, state);
+  check(PyModule_AddObjectRef(module, "Array", type.get()));
+  state.set(Slot::kArrayType, std::move(type));
+  add_functions(module);
+  if (from.modes.strict) check(PyModule_AddFunctions(module, kStrictFunctions));
+}
+
+Ref make_namespace(PyObject* base, PyObject* const* args, Py_ssize_t nargs) {
+  if (nargs != 4) core::fail(Fault::kType, "_make_namespace() takes 4 arguments");
+  const Arguments from{args[0], args[1], {to_mode(args[2]), to_mode(args[3])}};
+  Ref module = check(compat::park_at_exit(
+      [&] { return PyModule_FromDefAndSpec(definition(), from.spec); }));
+  if (PyModule_ExecDef(module.get(), definition()) < 0) throw ErrorSet{};  // allocates the state
+  fill(module.get(), base, from);
+  return module;
+}
+
+}  // namespace
+
+void prepare_namespaces() noexcept { PyModuleDef_Init(definition()); }
+
+Ref namespace_name(PyObject* array) {
+  const Ref module = Ref::borrow(PyType_GetModule(Py_TYPE(array)));
+  Ref name = check(PyModule_GetNameObject(module.get()));
+  if (PyUnicode_CompareWithASCIIString(name.get(), State::kInterpreterKey) != 0) return name;
+  return check(PyUnicode_InternFromString("refarray"));
+}
+
+void refuse_other_namespace(const State& state, PyObject* object) {
+  if (!is_any_array(object) || is_array(state, object)) return;
+  PyObject* const own = state.get(Slot::kNamespace);
+  const Ref name = own == nullptr ? check(PyUnicode_InternFromString("refarray"))
+                                  : check(PyModule_GetNameObject(own));
+  core::fail(Fault::kType, "an array of the namespace ", utf8(namespace_name(object).get()),
+             " does not mix with those of ", utf8(name.get()),
+             "; asarray() and from_dlpack() of a namespace take arrays of others");
+}
+
+void require_standard(const State& state, const core::DType& dtype) {
+  constexpr core::DtypeSet kStandard = (1 << 13) - 1;  // all computable dtypes but the 16-bit floats
+  const int row = core::computable_index(dtype);
+  if (!state.modes.strict || (row >= 0 && (kStandard >> row & 1) != 0)) return;
+  core::fail(Fault::kType, "the standard has no dtype ", core::name(dtype),
+             ", and this namespace is strict");
+}
+
+Ref as_default_array(PyObject* array) {
+  PyObject* const base = State::of_object(array).get(Slot::kBase);
+  return base == nullptr ? Ref::borrow(array) : alias_array(State::of_module(base), array);
+}
+
+PyMethodDef kNamespaceFunctions[] = {
+    {"_make_namespace", method<&make_namespace>(), METH_FASTCALL, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace refarray::extension

@@ -1,0 +1,42 @@
+// Namespaces besides the default one: a module each, with a State and an array type of its own.
+#pragma once
+
+#include <Python.h>
+
+#include "extension/module/state.hpp"
+#include "refarray/core/dtype.hpp"
+
+namespace refarray::extension {
+
+/// To be called once per process before the first namespace: sets up the definition of the modules.
+void prepare_namespaces() noexcept;
+
+/// Functions that take the place of those of the default namespace: modes/strict_functions.cpp.
+extern PyMethodDef kStrictFunctions[];
+
+/// Whether the state is that of refarray itself.
+inline bool is_default(const State& state) noexcept {
+  return state.get(Slot::kNamespace) == nullptr;
+}
+
+/// The state of refarray itself.
+inline const State& default_state(const State& state) noexcept {
+  PyObject* const base = state.get(Slot::kBase);
+  return base == nullptr ? state : State::of_module(base);
+}
+
+/// The name of the namespace of an array: that of the module of its type.
+Ref namespace_name(PyObject* array);
+
+/// Throws kType, naming both namespaces, if `object` is an array of another namespace than the
+/// state's.
+[[gnu::cold]] void refuse_other_namespace(const State& state, PyObject* object);
+
+/// In a strict namespace: throws kType for a dtype that the standard does not have.
+void require_standard(const State& state, const core::DType& dtype);
+
+/// The array itself, as one of the default namespace: for the functions of the Python package that
+/// use its attributes.
+Ref as_default_array(PyObject* array);
+
+}  // namespace refarray::extension

@@ -1,0 +1,205 @@
+"""namespace(): the functions of refarray with an array type of their own, which refuses more.
+
+Each namespace has a module refarray._native of its own, whose functions take and return its arrays.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+import refarray
+from refarray import _native, _versions
+from refarray._namespace_info import DTYPES, Info
+from refarray._versions import Namespace
+
+VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
+
+#: Names of the standard that are no functions.
+CONSTANTS = ("__array_api_version__", "e", "inf", "nan", "newaxis", "pi")
+#: Public names that belong to the process or the package rather than to arrays.
+NOT_IN_NAMESPACES = {
+    *("__version__", "build_info", "doctor", "empty_cache", "get_copy_threads", "get_include"),
+    *("namespace", "set_copy_threads"),
+}
+
+
+@dataclass(frozen=True)
+class Modes:
+    """What distinguishes a namespace."""
+
+    api_version: str = VERSIONS[-1]
+    strict: bool = False
+    immutable: bool = False
+
+    def __post_init__(self) -> None:
+        if self.api_version not in VERSIONS:
+            raise ValueError(
+                f"namespace(): api_version is {self.api_version!r}; the versions are "
+                + ", ".join(map(repr, VERSIONS))
+            )
+        for name in ("strict", "immutable"):
+            value = getattr(self, name)
+            if not isinstance(value, bool):
+                raise TypeError(f"namespace(): {name} must be True or False, not {value!r}")
+
+    @property
+    def name(self) -> str:
+        """The module name: refarray, the modes, and a version that is not the newest."""
+        modes = [name for name in ("strict", "immutable") if getattr(self, name)]
+        if self.api_version != VERSIONS[-1]:
+            modes.append(self.api_version.replace(".", "_"))
+        return "_".join(["refarray", *modes])
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of namespace() that are not the defaults."""
+        default = asdict(Modes())
+        return {name: value for name, value in asdict(self).items() if value != default[name]}
+
+
+MADE: dict[Modes, Namespace] = {}
+LOCK = threading.Lock()
+
+
+def namespace(
+    *, api_version: str = VERSIONS[-1], strict: bool = False, immutable: bool = False
+) -> ModuleType:
+    """Return a namespace of the array API standard: a module with an array type of its own.
+
+    api_version: a version of the standard. The namespace has its functions, with the results that
+        they had in it.
+    strict: True refuses what the standard does not promise: names, attributes, arguments, dtypes,
+        indices and conversions that are refarray's own.
+    immutable: True makes arrays that cannot be written to. x += y assigns a new array to the
+        variable, and exported memory is read-only.
+
+    Equal arguments return the same object; without arguments it is the module refarray. Results of
+    a namespace's functions, and of the operators and methods of its arrays, belong to it, and
+    x.__array_namespace__() returns it. Arrays of two namespaces do not mix; asarray() and
+    from_dlpack() of a namespace take those of others.
+
+    Raises ValueError for an unknown version.
+    """
+    modes = Modes(api_version, strict, immutable)
+    if modes == Modes():
+        return refarray
+    found = MADE.get(modes)
+    if found is not None:
+        return found
+    with LOCK:
+        if modes not in MADE:
+            MADE[modes] = make(modes)
+        return MADE[modes]
+
+
+def make(modes: Modes) -> Namespace:
+    out = Namespace(modes.name, namespace.__doc__)
+    out._origin = remade, (modes.arguments(),)
+    native = _native._make_namespace(ModuleSpec(modes.name, None), out, modes.strict, modes.immutable)
+    out._native = native  # type: ignore[attr-defined]
+    rebuild = native._rebuild
+    native._rebuild = functools.partial(rebuilt, modes.arguments())
+    out._rebuild = rebuild  # type: ignore[attr-defined]
+    out._names = names_of(native, modes)  # type: ignore[attr-defined]
+    return _versions.filled(out, out._names, modes.api_version)
+
+
+def remade(arguments: dict[str, Any]) -> ModuleType:
+    """Unpickle a namespace."""
+    return namespace(**arguments)
+
+
+def rebuilt(arguments: dict[str, Any], *array: Any) -> Any:
+    """Unpickle an array of a namespace."""
+    return namespace(**arguments)._rebuild(*array)
+
+
+@functools.cache
+def in_version(space: Namespace, version: str) -> Namespace:
+    """Implement __array_namespace__(api_version=...): the names of the version, the same arrays."""
+    if version == space.__array_api_version__:
+        return space
+    out = Namespace(f"{space.__name__}.v{version.replace('.', '_')}", space.__doc__)
+    out._origin = in_version, (space, version)
+    return _versions.filled(out, space._names, version)
+
+
+# --- the names of all versions
+
+
+def names_of(native: ModuleType, modes: Modes) -> Namespace:
+    """The names that a namespace may have, as attributes of an object."""
+    out = Namespace(modes.name, namespace.__doc__)
+    out.__all__ = [name for name in refarray.__all__ if is_name_of(name, modes)]
+    for name in out.__all__:
+        setattr(out, name, value_of(name, native, modes))
+    return out
+
+
+def is_name_of(name: str, modes: Modes) -> bool:
+    if not modes.strict:
+        return name not in NOT_IN_NAMESPACES
+    if name in CONSTANTS or name in DTYPES or name in refarray._EXTENSIONS:
+        return True
+    return _versions.SINCE.search(getattr(refarray, name).__doc__ or "") is not None
+
+
+def value_of(name: str, native: ModuleType, modes: Modes) -> Any:
+    if name in refarray._EXTENSIONS:
+        return extension(name, native, modes)
+    if name in ("finfo", "iinfo"):
+        return limits(getattr(refarray, name), native.Array, modes.strict)
+    if name == "__array_namespace_info__":
+        return info(refarray.__array_namespace_info__, native)
+    if name == "from_numpy":
+        return imported(refarray.from_numpy, native.from_dlpack)
+    return getattr(native, name) if hasattr(native, name) else getattr(refarray, name)
+
+
+def extension(name: str, native: ModuleType, modes: Modes) -> Namespace:
+    module = getattr(refarray, name)
+    functions = native._extension_functions(name)
+    out = Namespace(f"{modes.name}.{name}", module.__doc__)
+    out.__all__ = list(module.__all__)
+    for each in out.__all__:
+        setattr(out, each, functions[each] if each in functions else getattr(native, each))
+    return out
+
+
+def limits(function: Callable[..., Any], array: type, strict: bool) -> Callable[..., Any]:
+    """finfo() or iinfo() of a namespace."""
+
+    @functools.wraps(function)
+    def of_namespace(type: Any, /) -> Any:
+        if isinstance(type, array):
+            return function(type.dtype)  # type: ignore[attr-defined]
+        if strict and not isinstance(type, refarray.DType):
+            raise TypeError(f"{function.__name__}() takes a dtype or an array, not {type!r}")
+        return function(type)
+
+    return of_namespace
+
+
+def info(function: Callable[..., Any], native: ModuleType) -> Callable[[], Info]:
+    """__array_namespace_info__() of a namespace."""
+
+    @functools.wraps(function)
+    def of_namespace() -> Info:
+        return Info(native.empty)
+
+    return of_namespace
+
+
+def imported(function: Callable[..., Any], retyped: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of the default namespace, with results of another."""
+
+    @functools.wraps(function)
+    def of_namespace(*args: Any, **keywords: Any) -> Any:
+        return retyped(function(*args, **keywords))
+
+    return of_namespace
