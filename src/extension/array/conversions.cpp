@@ -145,6 +145,16 @@ Integers to_integers(PyObject* object, const char* what) {
   return from_sequence(object, what);
 }
 
+Integers to_integers(const State& state, PyObject* object, const char* what) {
+  if (state.modes.strict && !PyTuple_Check(object) && !PyIndex_Check(object))
+    fail_wrong_type(object, what, "an integer or a tuple of integers");
+  return to_integers(object, what);
+}
+
+void require_tuple(PyObject* object, const char* what) {
+  if (!PyTuple_Check(object)) fail_wrong_type(object, what, "a tuple");
+}
+
 Integers to_shape(PyObject* object) {
   const Integers out = to_integers(object, "shape");
   for (int i = 0; i < out.count; ++i) {

@@ -28,6 +28,10 @@ std::int64_t to_int64(PyObject* object, const char* what);
 /// One integer, or a sequence of at most kMaxRank integers. Throws as to_int64, and ValueError for
 /// a longer sequence.
 Integers to_integers(PyObject* object, const char* what);
+/// As to_integers; in a strict namespace only an integer or a tuple.
+Integers to_integers(const State& state, PyObject* object, const char* what);
+/// Throws TypeError for anything but a tuple.
+void require_tuple(PyObject* object, const char* what);
 /// As to_integers, and throws ValueError for negative extents.
 Integers to_shape(PyObject* object);
 

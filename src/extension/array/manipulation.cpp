@@ -56,8 +56,9 @@ Ref permuted(const State& state, const core::ArrayView& array, const int* order)
 }
 
 /// The target shape, with an extent of -1 replaced by the inferred one.
-Integers infer_shape(PyObject* object, std::int64_t size) {
-  Integers out = to_integers(object, "shape");
+Integers infer_shape(const State& state, PyObject* object, std::int64_t size) {
+  if (state.modes.strict) require_tuple(object, "shape");
+  Integers out = to_integers(state, object, "shape");
   int unknown = -1;
   for (int i = 0; i < out.count; ++i) {
     if (out.values[i] >= 0) continue;
@@ -82,7 +83,7 @@ Integers infer_shape(PyObject* object, std::int64_t size) {
 Ref reshape(const State& state, const core::ArrayView& array, PyObject* to_shape,
             PyObject* copy_argument) {
   const dlpack::Copy copy = to_copy(copy_argument);
-  const Integers shape = infer_shape(to_shape, array.size());
+  const Integers shape = infer_shape(state, to_shape, array.size());
   const std::optional<core::Layout> layout =
       core::reshape_layout(array.extents(), array.stride_span(), shape.span());
   if (copy != dlpack::Copy::kAlways && layout) return view_through(state, array, *layout);
@@ -114,7 +115,7 @@ Ref permute_dims(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyOb
   const State& state = State::of_module(module);
   const auto [x, axes_argument] = bind<kPermuteDims>(state, args, nargs, kwnames);
   const core::ArrayView array = to_view(state, x, kPermuteDims.name);
-  const Integers integers = to_integers(axes_argument, "axes");
+  const Integers integers = to_integers(state, axes_argument, "axes");
   if (integers.count != array.ndim) {
     core::fail(Fault::kValue, "axes is ", core::shape_text(integers.span()), ", which has ",
                integers.count, " entries; ndim is ", array.ndim);
@@ -127,7 +128,7 @@ Ref flip(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
   const auto [x, axis] = bind<kFlip>(state, args, nargs, kwnames);
   const core::ArrayView array = to_view(state, x, kFlip.name);
   const bool all = !is_given(axis);
-  const Axes axes = all ? Axes{} : to_axes(to_integers(axis, "axis"), array.ndim, "axis");
+  const Axes axes = all ? Axes{} : to_axes(to_integers(state, axis, "axis"), array.ndim, "axis");
   core::Layout layout(array.extents(), array.stride_span());
   // The strides of an empty array, and of axes of extent 1, are arbitrary: arithmetic on them could
   // overflow.
@@ -159,7 +160,7 @@ Ref squeeze(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject*
   const State& state = State::of_module(module);
   const auto [x, axis] = bind<kSqueeze>(state, args, nargs, kwnames);
   const core::ArrayView array = to_view(state, x, kSqueeze.name);
-  const Axes axes = to_axes(to_integers(axis, "axis"), array.ndim, "axis");
+  const Axes axes = to_axes(to_integers(state, axis, "axis"), array.ndim, "axis");
   core::Layout layout;
   for (int i = 0; i < array.ndim; ++i) {
     if (!axes.contains(i)) {
@@ -176,7 +177,7 @@ Ref expand_dims(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObj
   const State& state = State::of_module(module);
   const auto [x, axis] = bind<kExpandDims>(state, args, nargs, kwnames);
   const core::ArrayView array = to_view(state, x, kExpandDims.name);
-  const Integers integers = to_integers(axis, "axis");
+  const Integers integers = to_integers(state, axis, "axis");
   const int ndim = array.ndim + integers.count;
   if (ndim > core::kMaxRank) {
     core::fail(Fault::kValue, "the result would have ndim ", ndim, "; the limit is ",
@@ -199,8 +200,8 @@ Ref moveaxis(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject
   const State& state = State::of_module(module);
   const auto [x, source, destination] = bind<kMoveaxis>(state, args, nargs, kwnames);
   const core::ArrayView array = to_view(state, x, kMoveaxis.name);
-  const Axes from = to_axes(to_integers(source, "source"), array.ndim, "source");
-  const Axes to = to_axes(to_integers(destination, "destination"), array.ndim, "destination");
+  const Axes from = to_axes(to_integers(state, source, "source"), array.ndim, "source");
+  const Axes to = to_axes(to_integers(state, destination, "destination"), array.ndim, "destination");
   if (from.count != to.count) {
     core::fail(Fault::kValue, "source has ", from.count, " axes, destination has ", to.count,
                "; the numbers must be equal");

@@ -83,7 +83,7 @@ Ref vector_norm(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObj
   const auto [argument, axis, keepdims, ord] = bind<kVectorNorm>(state, args, nargs, kwnames);
   const core::ArrayView x =
       computable_view(state, argument, kVectorNorm.name, core::dtype_sets::kFloating);
-  const std::uint64_t axes = to_axis_bits(axis, x.ndim, /*takes_one=*/false);
+  const std::uint64_t axes = to_axis_bits(state, axis, x.ndim, /*takes_one=*/false);
   const bool keeps = to_flag(keepdims, kVectorNorm.name, "keepdims");
   const double order = ord == nullptr ? 2 : to_number(ord, kVectorNorm.name, "ord");
   require_elements(x, axes, order, kVectorNorm.name);

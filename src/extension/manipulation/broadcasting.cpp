@@ -75,6 +75,11 @@ Ref meshgrid(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject
       core::fail(Fault::kValue, "meshgrid(): argument ", i, " has ndim ", array.ndim,
                  "; it must be 1");
     }
+    if (state.modes.strict && array.dtype != view_of(args[0]).dtype) {
+      core::fail(Fault::kType, "meshgrid(): argument ", i, " is ", core::name(array.dtype),
+                 ", argument 0 ", core::name(view_of(args[0]).dtype),
+                 "; in a strict namespace the dtypes must be equal");
+    }
     shape.shape[axis_of(i)] = array.size();
   }
   std::vector<Ref> out;

@@ -111,7 +111,7 @@ Ref roll(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
   const State& state = State::of_module(module);
   const auto [x, shift, axis] = bind<kRoll>(state, args, nargs, kwnames);
   const core::ArrayView array = to_view(state, x, kRoll.name);
-  const Integers shifts = to_integers(shift, "shift");
+  const Integers shifts = to_integers(state, shift, "shift");
   if (!is_given(axis)) {
     if (shifts.count != 1) {
       core::fail(Fault::kValue, "roll(): shift has ", shifts.count,
@@ -122,7 +122,7 @@ Ref roll(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
     const core::Array out = rolled(flat, by);
     return make_array(state, core::with_layout(out, core::c_layout(array.extents()), 0));
   }
-  const Integers axes = to_integers(axis, "axis");
+  const Integers axes = to_integers(state, axis, "axis");
   const bool is_one = shifts.count == 1 && !PyTuple_Check(shift) && !PyList_Check(shift);
   if (!is_one && shifts.count != axes.count) {
     core::fail(Fault::kValue, "roll(): shift has ", shifts.count, " entries, axis has ", axes.count,
@@ -142,7 +142,8 @@ Ref tile(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
   const State& state = State::of_module(module);
   const auto [x, repetitions] = bind<kTile>(state, args, nargs, kwnames);
   const core::ArrayView array = to_view(state, x, kTile.name);
-  const Integers counts = to_integers(repetitions, "repetitions");
+  if (state.modes.strict) require_tuple(repetitions, "repetitions");
+  const Integers counts = to_integers(state, repetitions, "repetitions");
   const int ndim = array.ndim > counts.count ? array.ndim : counts.count;
   core::Layout shape;
   for (int i = 0; i < ndim; ++i) {

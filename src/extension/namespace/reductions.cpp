@@ -80,11 +80,12 @@ Ref reduction(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObjec
   const State& state = State::of_module(module);
   const auto given = bind<kReduction<Operation>>(state, args, nargs, kwnames);
   constexpr bool kTakesDtype = detail::takes_dtype(Operation);
-  const bool converts = kTakesDtype && is_given(given[2]);  // first, so that bool is accepted
+  const bool converts = kTakesDtype && is_given(given[2]);
+  const bool takes_bool = converts && !state.modes.strict;  // converted first
   core::ArrayView x =
-      computable_view(state, given[0], row.name, converts ? core::dtype_sets::kAll : row.accepts);
+      computable_view(state, given[0], row.name, takes_bool ? core::dtype_sets::kAll : row.accepts);
   core::ReductionCall call{Operation,
-                           to_axis_bits(given[1], x.ndim, detail::takes_one_axis(Operation))};
+                           to_axis_bits(state, given[1], x.ndim, detail::takes_one_axis(Operation))};
   const bool keepdims = to_flag(given.back(), row.name, "keepdims");
   core::DType dtype = core::reduced_dtype(Operation, x.dtype);
   core::Array owner;
@@ -98,10 +99,10 @@ Ref reduction(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObjec
 
 }  // namespace
 
-std::uint64_t to_axis_bits(PyObject* object, int ndim, bool takes_one) {
+std::uint64_t to_axis_bits(const State& state, PyObject* object, int ndim, bool takes_one) {
   if (!is_given(object)) return ndim == 64 ? ~std::uint64_t{0} : bit(ndim) - 1;
   if (takes_one) return bit(core::normalize_axis(to_int64(object, "axis"), ndim));
-  const Integers axes = to_integers(object, "axis");
+  const Integers axes = to_integers(state, object, "axis");
   std::uint64_t out = 0;
   for (const std::int64_t entry : axes.span()) {
     const int axis = core::normalize_axis(entry, ndim);

@@ -14,7 +14,7 @@ namespace refarray::extension {
 
 /// The axes of the argument as bits; all of them for None. Throws kIndex for an axis out of range,
 /// kValue for a repeated one.
-std::uint64_t to_axis_bits(PyObject* object, int ndim, bool takes_one);
+std::uint64_t to_axis_bits(const State& state, PyObject* object, int ndim, bool takes_one);
 
 /// sum() of a numeric array along its last axis, with the argument `dtype`. Throws as
 /// to_result_dtype().

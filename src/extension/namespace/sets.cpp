@@ -44,7 +44,12 @@ Ref isin(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
   require_operand(second, x2, "x2");
   if (!first.is_array() && !second.is_array())
     core::fail(Fault::kType, "isin(): x1 or x2 must be an array; both are Python numbers");
-  const core::DType dtype = core::scalar_dtype(promote_operands(first, second, kIsin.name));
+  const int row = promote_operands(first, second, kIsin.name);
+  const core::DType dtype = core::scalar_dtype(row);
+  if (state.modes.strict && (core::dtype_sets::kInteger >> row & 1) == 0) {
+    core::fail(Fault::kType, "isin() of a strict namespace takes arrays of integer dtypes, not ",
+               core::name(dtype));
+  }
   const bool inverts = invert != nullptr && check(calling<PyObject_IsTrue>(invert)) != 0;
   core::Array owners[2];
   const core::ArrayView values = converted(first.view(), dtype, owners[0]);

@@ -22,7 +22,10 @@ namespace {
 
 using core::Fault;
 
-void require_order(const core::DType& dtype, const char* function) {
+/// A strict namespace takes the real-valued dtypes of the standard, to which bool does not belong.
+void require_order(const State& state, const core::DType& dtype, const char* function) {
+  if (state.modes.strict && dtype.kind == core::Kind::kBool)
+    core::fail(Fault::kType, function, "() takes arrays of real-valued dtypes, not bool");
   if (!dtype.is_complex()) return;
   core::fail(Fault::kType, function, "() takes arrays of real-valued dtypes or bool, not ",
              core::name(dtype), ": complex numbers have no order");
@@ -38,7 +41,7 @@ Ref sorted(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* 
   const State& state = State::of_module(module);
   const auto [x, axis_argument, descending, stable] = bind<kRow>(state, args, nargs, kwnames);
   const core::ArrayView array = computable_view(state, x, kRow.name);
-  require_order(array.dtype, kRow.name);
+  require_order(state, array.dtype, kRow.name);
   const int axis = core::normalize_axis(
       axis_argument == nullptr ? -1 : to_int64(axis_argument, "axis"), array.ndim);
   const bool descends = is_true(descending, false);
@@ -97,7 +100,7 @@ Ref searchsorted(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyOb
   }
   if (second.is_array()) require_computable_memory(second.view(), kSearchsorted.name);
   const core::DType dtype = core::scalar_dtype(promote_operands(first, second, kSearchsorted.name));
-  require_order(dtype, kSearchsorted.name);
+  require_order(state, dtype, kSearchsorted.name);
   const bool after_equals = is_right(side);
   core::Array ordered, owners[2];
   core::ArrayView sorted_view = array;
