@@ -15,6 +15,7 @@
 #include "extension/indexing/taking.hpp"
 #include "extension/manipulation/rolling.hpp"
 #include "extension/manipulation/rows.hpp"
+#include "extension/modes/namespace_module.hpp"
 #include "extension/namespace/operands.hpp"
 
 namespace refarray::extension {
@@ -100,6 +101,7 @@ Ref repeat(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* 
     core::fail(Fault::kValue, "repeat(): x has ndim ", array.ndim, "; the limit is ",
                core::kMaxRank - 1);
   }
+  refuse_other_namespace(state, repeats);
   return make_array(state, is_array(state, repeats)
                                ? repeat_by_array(array, view_of(repeats), axis)
                                : repeat_by_count(array, to_int64(repeats, "repeats"), axis));

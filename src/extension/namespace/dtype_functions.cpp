@@ -14,6 +14,7 @@
 #include "extension/capi/methods.hpp"
 #include "extension/capi/modules.hpp"
 #include "extension/capi/object_text.hpp"
+#include "extension/modes/namespace_module.hpp"
 #include "extension/namespace/docstrings.hpp"
 #include "extension/namespace/operands.hpp"
 #include "extension/namespace/rows.hpp"
@@ -29,7 +30,9 @@ constexpr Signature<1> kArrayNamespace{"__array_namespace__", {Key::kApiVersion}
 
 /// The dtype of an array, or one that to_dtype() takes.
 DType dtype_of(const State& state, PyObject* object) {
-  return is_array(state, object) ? view_of(object).dtype : to_dtype(state, object);
+  if (is_array(state, object)) return view_of(object).dtype;
+  refuse_other_namespace(state, object);
+  return to_dtype(state, object);
 }
 
 Ref can_cast(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {

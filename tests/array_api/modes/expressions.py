@@ -205,6 +205,16 @@ def extensions() -> Iterator[str]:
         yield f"xp.{name}"
 
 
-def everything() -> Iterator[str]:
-    for part in (elementwise, operators, reductions, creation, indexing, manipulation, extensions):
-        yield from part()
+PARTS = (elementwise, operators, reductions, creation, indexing, manipulation, extensions)
+
+
+def value(text: str, names: dict[str, Any]) -> Any:
+    """The value of an expression, or the exception that it raises."""
+    *statements, expression = text.split("; ")
+    local = dict(names)
+    try:
+        for each in statements:
+            exec(each, local)  # noqa: S102
+        return eval(expression, local)  # noqa: S307
+    except Exception as error:  # noqa: BLE001
+        return error

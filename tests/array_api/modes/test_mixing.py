@@ -1,0 +1,124 @@
+"""Arrays of two namespaces do not mix, and the error says which two they are."""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from modes import expressions
+
+import refarray
+
+strict: Any = refarray.namespace(strict=True)
+immutable: Any = refarray.namespace(immutable=True)
+SPACES = {"refarray": refarray, "refarray_strict": strict, "refarray_immutable": immutable}
+pairs = pytest.mark.parametrize(("one", "two"), list(itertools.permutations(SPACES, 2)))
+
+TABLE = Path(__file__).parents[2] / "package/array_api_signatures.toml"
+FUNCTIONS = tomllib.loads(TABLE.read_text(encoding="utf-8"))["functions"]
+#: Functions that take arrays of other libraries, or no arrays.
+TAKE_OTHERS = {
+    *("__array_namespace_info__", "asarray", "from_dlpack", "arange", "broadcast_shapes", "empty", "eye", "fft.fftfreq"),
+    *("fft.rfftfreq", "full", "linspace", "ones", "zeros", "isdtype", "to_device"),
+}
+
+
+def mixes(one: str, two: str) -> Any:
+    """Both names, as whole words: the one is a part of the other."""
+    words = rf"(?=.*namespace {two} )(?=.*those of {one};)"
+    return pytest.raises(TypeError, match=words)
+
+
+@pairs
+@pytest.mark.parametrize("operator", expressions.OPERATORS)
+def test_operators(one: str, two: str, operator: str) -> None:
+    a, b = SPACES[one].ones((2, 2)), SPACES[two].ones((2, 2))
+    with pytest.raises(TypeError, match=f"(?=.*{one})(?=.*{two})"):
+        eval(f"a {operator} b")
+
+
+@pairs
+@pytest.mark.parametrize("operator", expressions.OPERATORS[:12])
+def test_operators_in_place(one: str, two: str, operator: str) -> None:
+    names = {"a": SPACES[one].ones((2, 2)), "b": SPACES[two].ones((2, 2))}
+    with pytest.raises(TypeError, match=f"(?=.*{one})(?=.*{two})"):
+        exec(f"a {operator}= b", names)
+
+
+@pairs
+@pytest.mark.parametrize("name", sorted(FUNCTIONS.keys() - TAKE_OTHERS - {"finfo", "iinfo"}))
+def test_functions(one: str, two: str, name: str) -> None:
+    """The first array of another namespace, or the second beside one of the own."""
+    space: Any = SPACES[one]
+    own, other = space.ones((2, 2)), SPACES[two].ones((2, 2))
+    function = space
+    for part in name.split("."):
+        function = getattr(function, part)
+    if name in ("concat", "stack"):
+        calls = [([other],), ([own, other],), ((other, own),)]
+    elif name in ("broadcast_arrays", "meshgrid", "result_type"):
+        calls = [(other,), (own[0, :], other)]
+    elif name == "can_cast":
+        calls = [(other, space.float64)]
+    elif name == "searchsorted":
+        calls = [(other, own), (own[0, :], other), (own[0, :], own, other)]
+    elif name == "where":
+        calls = [(other == 1, own, own), (own == 1, other, own), (own == 1, own, other)]
+    else:
+        rest = FUNCTIONS[name].strip("()").split(", ")
+        count = sum("=" not in each and each[:1] not in "*/" for each in rest)
+        calls = [(other, *[1] * (count - 1))]
+        if count > 1 and rest[1] in ("x2", "indices"):
+            calls += [(own, other), (other, own)]
+    for first, *more in calls:
+        keywords = {"sorter": more.pop()} if len(more) == 2 and name == "searchsorted" else {}
+        with mixes(one, two):
+            function(first, *more, **keywords)
+
+
+@pairs
+def test_limits_and_optional_arrays(one: str, two: str) -> None:
+    space: Any = SPACES[one]
+    own, other = space.ones(3), SPACES[two].ones(3)
+    for call in (
+        lambda: space.clip(own, other, 2),
+        lambda: space.clip(own, 0, other),
+        lambda: space.diff(own, prepend=other),
+        lambda: space.diff(own, append=other),
+        lambda: space.repeat(own, integers(two)),
+        lambda: space.searchsorted(own, own, sorter=integers(two)),
+    ):
+        with mixes(one, two):
+            call()
+
+
+def integers(name: str) -> Any:
+    return SPACES[name].asarray([0, 1, 2])
+
+
+@pairs
+def test_indices_and_values(one: str, two: str) -> None:
+    x, mask, places = SPACES[one].ones(3), SPACES[two].ones(3) == 1, integers(two)
+    for index in (mask, places, (places,), (mask, ...)):
+        with mixes(one, two):
+            x[index]
+        if one != "refarray_immutable":
+            with mixes(one, two):
+                x[index] = 1
+    if one != "refarray_immutable":
+        for value in (SPACES[two].ones(3), SPACES[two].ones(())):
+            with pytest.raises(TypeError, match="namespace"):
+                x[...] = value
+        assert x.__array_namespace__() is SPACES[one] and bool(SPACES[one].all(x == 1))
+
+
+@pairs
+def test_numbers_of_another_namespace_are_no_axes_of_strict_ones(one: str, two: str) -> None:
+    """An array is no Python number, whatever its namespace; as an index it works by __index__."""
+    place = SPACES[two].asarray(1)
+    assert [7, 8, 9][place] == 8
+    with pytest.raises(TypeError):
+        SPACES[one].ones(3) * place

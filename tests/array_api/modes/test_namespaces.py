@@ -1,0 +1,225 @@
+"""Namespaces as values: identity, names, results, retyping, pickles, threads, bad arguments."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import subprocess
+import sys
+import threading
+import weakref
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import pytest
+from modes import expressions
+
+import refarray
+from refarray import _namespaces
+
+MODES = (
+    {"strict": True},
+    {"immutable": True},
+    {"strict": True, "immutable": True},
+    {"api_version": "2022.12"},
+    {"strict": True, "api_version": "2023.12"},
+)
+modes = pytest.mark.parametrize("arguments", MODES, ids=str)
+
+
+def arrays_in(value: Any) -> Iterator[Any]:
+    if hasattr(value, "__array_namespace__"):
+        yield value
+    elif isinstance(value, tuple | list):
+        for each in value:
+            yield from arrays_in(each)
+
+
+@modes
+def test_equal_arguments_give_one_object(arguments: dict[str, Any]) -> None:
+    space: Any = refarray.namespace(**arguments)
+    assert isinstance(space, ModuleType) and space is not refarray
+    assert refarray.namespace(**dict(reversed(arguments.items()))) is space
+    others = [refarray.namespace(**each) for each in MODES if each != arguments]
+    assert space not in others and len({each.__name__ for each in (space, *others)}) == len(MODES)
+    assert space.__array_api_version__ == arguments.get("api_version", "2025.12")
+    assert space.__name__ in repr(space) and space.__array_api_version__ in repr(space)
+
+
+def test_without_arguments_it_is_refarray() -> None:
+    assert refarray.namespace() is refarray
+    assert refarray.namespace(api_version="2025.12", strict=False, immutable=False) is refarray
+
+
+@pytest.mark.parametrize("version", ["2025", "2026.12", "", "2025.12 ", 2025.12, None, b"2025.12"])
+def test_unknown_versions_are_refused(version: Any) -> None:
+    with pytest.raises(ValueError, match=r"api_version is .*; the versions are '2021\.12'"):
+        refarray.namespace(api_version=version)
+
+
+@pytest.mark.parametrize("name", ["strict", "immutable"])
+@pytest.mark.parametrize("value", [1, 0, None, "yes"])
+def test_modes_are_bools(name: str, value: Any) -> None:
+    with pytest.raises(TypeError, match=f"{name} must be True or False, not {value!r}"):
+        refarray.namespace(**{name: value})
+
+
+def test_arguments_have_names_that_exist() -> None:
+    function: Any = refarray.namespace
+    for call in (lambda: function("2025.12"), lambda: function(stict=True)):
+        with pytest.raises(TypeError):
+            call()
+
+
+@modes
+def test_all_names_exist_and_dtypes_are_shared(arguments: dict[str, Any]) -> None:
+    space: Any = refarray.namespace(**arguments)
+    assert set(space.__all__) <= set(dir(space)) and len(set(space.__all__)) == len(space.__all__)
+    for name in space.__all__:
+        assert hasattr(space, name), name
+    assert space.float32 is refarray.float32 and space.bool is refarray.bool
+    assert space.zeros(2).device == refarray.zeros(2).device
+    assert space.pi == refarray.pi and space.newaxis is None
+
+
+@modes
+def test_every_result_belongs_to_the_namespace(arguments: dict[str, Any]) -> None:
+    """Functions, operators, indexing, methods: whatever returns arrays."""
+    space: Any = refarray.namespace(**arguments)
+    names = expressions.variables(space)
+    kind, seen = type(names["f64"]), 0
+    for part in expressions.PARTS:
+        for text in part():
+            for each in arrays_in(expressions.value(text, names)):
+                assert type(each) is kind, text
+                seen += 1
+    assert seen > 4000
+    x = names["f64m"]
+    for each in (x.T, x.mT, x.to_device(x.device), copy.copy(x), copy.deepcopy(x), *names["f64"]):
+        assert type(each) is kind and each.__array_namespace__() is space
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_values_are_those_of_the_default_namespace() -> None:
+    ours, default = refarray.namespace(immutable=True), refarray
+    names, expected = expressions.variables(ours), expressions.variables(default)
+    compared = 0
+    for part in expressions.PARTS:
+        for text in part():
+            if "; " in text:  # assignments, which are refused
+                continue
+            mine, theirs = expressions.value(text, names), expressions.value(text, expected)
+            if isinstance(theirs, Exception):
+                assert type(mine) is type(theirs), text
+                continue
+            pairs = list(zip(arrays_in(mine), arrays_in(theirs), strict=True))
+            for a, b in pairs:
+                assert (a.dtype, a.shape) == (b.dtype, b.shape), text
+                assert repr(a.tolist()) == repr(b.tolist()), text
+                compared += 1
+    assert compared > 4000
+
+
+@modes
+def test_an_array_names_its_namespace(arguments: dict[str, Any]) -> None:
+    space: Any = refarray.namespace(**arguments)
+    x = space.zeros((2, 3))
+    assert x.__array_namespace__() is space
+    assert x.__array_namespace__(api_version=None) is space
+    assert x.__array_namespace__(api_version=space.__array_api_version__) is space
+    earlier = x.__array_namespace__(api_version="2021.12")
+    assert earlier.__array_api_version__ == "2021.12" and not hasattr(earlier, "take")
+    assert earlier is x.__array_namespace__(api_version="2021.12")
+    assert type(earlier.zeros(2)) is type(x) and type(x + earlier.ones(3)) is type(x)
+    with pytest.raises(ValueError, match="the versions are"):
+        x.__array_namespace__(api_version="2020.12")
+    assert repr(x).startswith(f"{space.__name__}.Array([[0., 0., 0.],\n")
+    assert str(x) == str(refarray.zeros((2, 3)))
+
+
+@modes
+def test_asarray_and_from_dlpack_take_arrays_of_others(arguments: dict[str, Any]) -> None:
+    space: Any = refarray.namespace(**arguments)
+    default = refarray.asarray([1.0, 2.0, 3.0])
+    for function in (space.asarray, space.from_dlpack):
+        mine = function(default)
+        assert type(mine) is type(space.zeros(0))
+        default[0] = default[0] + 1
+        assert float(mine[0]) == float(default[0]), "the memory is shared"
+        assert not bool((function(default, copy=True) - mine)[0])
+    for function in (refarray.asarray, refarray.from_dlpack):
+        back = function(space.asarray([1, 2]))
+        assert type(back) is refarray.Array and back.tolist() == [1, 2]
+
+
+@modes
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_pickles_keep_the_namespace(arguments: dict[str, Any], protocol: int) -> None:
+    space: Any = refarray.namespace(**arguments)
+    x = space.asarray([[1.5, -2.0], [0.0, 4.0]])
+    for sent in (x, x.T, x[0, :], space.asarray(True), space.zeros((0, 2))):
+        got = pickle.loads(pickle.dumps(sent, protocol))
+        assert type(got) is type(sent) and got.dtype is sent.dtype and got.shape == sent.shape
+        assert bool(space.all(got == sent))
+    for module in (space, getattr(space, "linalg", space), x.__array_namespace__(api_version="2021.12")):
+        assert pickle.loads(pickle.dumps(module, protocol)) is module
+        assert copy.deepcopy(module) is module
+
+
+def test_a_pickle_is_read_by_a_process_that_made_no_namespace() -> None:
+    space: Any = refarray.namespace(strict=True, immutable=True, api_version="2024.12")
+    sent = pickle.dumps((space.asarray([1, 2]), space.linalg))
+    code = (
+        "import pickle, sys; x, module = pickle.loads(sys.stdin.buffer.read());"
+        "print(x.__array_namespace__().__name__, module.__name__, x + x)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], input=sent, capture_output=True, check=True)
+    name = "refarray_strict_immutable_2024_12"
+    assert run.stdout.decode().strip() == f"{name} {name}.linalg [2, 4]"
+
+
+def test_threads_get_one_object(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_namespaces, "MADE", {})
+    barrier, found = threading.Barrier(8), []
+
+    def ask() -> None:
+        barrier.wait()
+        space: Any = refarray.namespace(immutable=True)
+        found.append((space, type(space.zeros(1))))
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert len(found) == 8 and len(set(found)) == 1
+
+
+def test_arrays_outlive_a_namespace_that_nobody_keeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_namespaces, "MADE", {})
+    space: Any = refarray.namespace(immutable=True, api_version="2024.12")
+    x = space.ones(3)
+    gone = weakref.ref(space)
+    del space
+    monkeypatch.setattr(_namespaces, "MADE", {})
+    gc.collect()
+    assert x.__array_namespace__() is gone()  # kept by the type
+    assert (x + x).tolist() == [2.0, 2.0, 2.0]
+    del x
+    gc.collect()
+
+
+def test_the_extensions_and_information_are_of_the_namespace() -> None:
+    space: Any = refarray.namespace(strict=True)
+    assert space.linalg.matmul is space.matmul is not refarray.matmul
+    assert type(space.fft.fftfreq(4)) is type(space.zeros(1))
+    info = space.__array_namespace_info__()
+    assert info.dtypes(kind="bool") == {"bool": refarray.bool}
+    assert info.default_dtypes()["real floating"] is refarray.float64
+    assert space.finfo(space.zeros(1, dtype=space.float32)).bits == 32
+    assert space.iinfo(space.int8).max == 127
+    old: Any = refarray.namespace(strict=True, api_version="2021.12")
+    assert not hasattr(old, "fft") and hasattr(old, "linalg") and "fft" not in old.__all__
+    assert isinstance(old.meshgrid(old.zeros(2), old.zeros(2)), list)
