@@ -100,7 +100,9 @@ def namespace(
 def make(modes: Modes) -> Namespace:
     out = Namespace(modes.name, namespace.__doc__)
     out._origin = remade, (modes.arguments(),)
-    native = _native._make_namespace(ModuleSpec(modes.name, None), out, modes.strict, modes.immutable)
+    native = _native._make_namespace(
+        ModuleSpec(modes.name, None), out, modes.strict, modes.immutable
+    )
     out._native = native  # type: ignore[attr-defined]
     rebuild = native._rebuild
     native._rebuild = functools.partial(rebuilt, modes.arguments())

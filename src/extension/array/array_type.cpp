@@ -73,10 +73,21 @@ std::vector<Def> joined(std::initializer_list<const Def*> tables) {
 /// the modules copy and pickle need.
 template <class Def>
 std::vector<Def> of_standard(std::vector<Def> table) {
-  constexpr std::string_view kNames[] = {
-      "T",           "__array_namespace__", "__complex__",   "__copy__", "__deepcopy__",
-      "__dlpack__",  "__dlpack_device__",   "__reduce_ex__", "device",   "dtype",
-      "mT",          "ndim",                "shape",         "size",     "to_device"};
+  constexpr std::string_view kNames[] = {"T",
+                                         "__array_namespace__",
+                                         "__complex__",
+                                         "__copy__",
+                                         "__deepcopy__",
+                                         "__dlpack__",
+                                         "__dlpack_device__",
+                                         "__reduce_ex__",
+                                         "device",
+                                         "dtype",
+                                         "mT",
+                                         "ndim",
+                                         "shape",
+                                         "size",
+                                         "to_device"};
   std::erase_if(table, [&](const Def& entry) {
     return name_of(entry) != nullptr &&
            std::find(std::begin(kNames), std::end(kNames), name_of(entry)) == std::end(kNames);
@@ -119,8 +130,8 @@ PyMethodDef* methods_of(const Modes& modes) {
 PyGetSetDef* getters_of(const State& state) {
   static std::vector<PyGetSetDef> all = joined<PyGetSetDef>({kArrayGetters});
   static std::vector<PyGetSetDef> standard = of_standard(all);
-  static std::vector<PyGetSetDef> with_table =
-      joined<PyGetSetDef>({kArrayGetters, compat::kTypeKeepsAttribute ? kNoGetters : kInstanceExchange});
+  static std::vector<PyGetSetDef> with_table = joined<PyGetSetDef>(
+      {kArrayGetters, compat::kTypeKeepsAttribute ? kNoGetters : kInstanceExchange});
   if (state.modes.strict) return standard.data();
   return is_default(state) ? with_table.data() : all.data();
 }

@@ -201,7 +201,8 @@ Ref moveaxis(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject
   const auto [x, source, destination] = bind<kMoveaxis>(state, args, nargs, kwnames);
   const core::ArrayView array = to_view(state, x, kMoveaxis.name);
   const Axes from = to_axes(to_integers(state, source, "source"), array.ndim, "source");
-  const Axes to = to_axes(to_integers(state, destination, "destination"), array.ndim, "destination");
+  const Axes to =
+      to_axes(to_integers(state, destination, "destination"), array.ndim, "destination");
   if (from.count != to.count) {
     core::fail(Fault::kValue, "source has ", from.count, " axes, destination has ", to.count,
                "; the numbers must be equal");

@@ -132,8 +132,8 @@ inline constexpr bool kTypeKeepsAttribute = true;
 PyObject* make_type_with_attribute(PyObject* module, PyType_Spec* spec, PyType_Spec* metaclass_spec,
                                    const char* attribute, PyObject* value) noexcept;
 
-/// Creates an immutable type with a class attribute that is None. With the limited API, which has no
-/// way to add one to an immutable type, the type stays mutable. nullptr on failure.
+/// Creates an immutable type with a class attribute that is None. With the limited API, which has
+/// no way to add one to an immutable type, the type stays mutable. nullptr on failure.
 PyObject* make_type_with_none(PyObject* module, PyType_Spec* spec, const char* attribute) noexcept;
 
 /// RAII: a critical section on `object`. A no-op in builds with a GIL.

@@ -63,18 +63,18 @@ Ref arrow_method(PyObject* self, void*);          // arrow/export.cpp: __arrow_c
 // Slots of the array type. Those that return Ref, void or an integer throw on error.
 Ref array_subscript(PyObject* self, PyObject* index);  // indexing/indexing.cpp
 /// `value` nullptr: `del self[index]`.
-void array_assign(PyObject* self, PyObject* index, PyObject* value);  // indexing/indexing.cpp
-Ref array_item(PyObject* self, Py_ssize_t index);                     // indexing/indexing.cpp
-Py_ssize_t array_length(PyObject* self);                              // indexing/indexing.cpp
-Ref array_iter(PyObject* self);                                       // array/iterator.cpp
-Ref strict_subscript(PyObject* self, PyObject* index);                // modes/strict_index.cpp
+void array_assign(PyObject* self, PyObject* index, PyObject* value);   // indexing/indexing.cpp
+Ref array_item(PyObject* self, Py_ssize_t index);                      // indexing/indexing.cpp
+Py_ssize_t array_length(PyObject* self);                               // indexing/indexing.cpp
+Ref array_iter(PyObject* self);                                        // array/iterator.cpp
+Ref strict_subscript(PyObject* self, PyObject* index);                 // modes/strict_index.cpp
 void strict_assign(PyObject* self, PyObject* index, PyObject* value);  // modes/strict_index.cpp
-Ref strict_iter(PyObject* self);                                      // modes/strict_index.cpp
-int array_truth(PyObject* self);                                      // array/element_methods.cpp
-Ref array_int(PyObject* self);                                        // array/element_methods.cpp
-Ref array_float(PyObject* self);                                      // array/element_methods.cpp
-Ref array_index(PyObject* self);                                      // array/element_methods.cpp
-Ref array_complex(PyObject* self, PyObject*);                         // array/element_methods.cpp
+Ref strict_iter(PyObject* self);                                       // modes/strict_index.cpp
+int array_truth(PyObject* self);                                       // array/element_methods.cpp
+Ref array_int(PyObject* self);                                         // array/element_methods.cpp
+Ref array_float(PyObject* self);                                       // array/element_methods.cpp
+Ref array_index(PyObject* self);                                       // array/element_methods.cpp
+Ref array_complex(PyObject* self, PyObject*);                          // array/element_methods.cpp
 int array_getbuffer(PyObject* self, Py_buffer* view,
                     int flags) noexcept;                             // interop/buffer_export.cpp
 void array_releasebuffer(PyObject* self, Py_buffer* view) noexcept;  // interop/buffer_export.cpp

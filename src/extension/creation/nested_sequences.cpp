@@ -138,11 +138,11 @@ void NestedReader::read(PyObject* object, int depth) {
     if (auto scalar = to_numpy_number(state_, object)) return add_scalar(std::move(*scalar), depth);
     const Ref block = array_over(state_, object);
     if (block && state_.modes.strict && depth > 0) {
-      core::fail(Fault::kType, position(depth), " is an array; stack() and concat() join arrays, "
+      core::fail(Fault::kType, position(depth),
+                 " is an array; stack() and concat() join arrays, "
                  "and this namespace is strict");
     }
-    if (block)
-      return read_array(view_of(block.get()), depth);
+    if (block) return read_array(view_of(block.get()), depth);
     if (PySequence_Check(object)) return read_sequence(object, depth);
     if (Ref number = to_number(state_, object)) return add_literal(std::move(number), depth);
   }

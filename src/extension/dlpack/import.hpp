@@ -10,7 +10,8 @@
 namespace refarray::extension {
 
 /// The module function.
-Ref module_from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
+Ref module_from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t nargs,
+                       PyObject* kwnames);
 
 /// from_dlpack(x, device=device, copy=copy) for a foreign producer, or for a refarray.Array that is
 /// to be relabelled; nullptr leaves an argument out.

@@ -25,15 +25,9 @@ PyModuleDef* definition() noexcept {
   static PyModuleDef module = [] {
     std::size_t at = 0;
     for (const PyModuleDef_Slot& each : compat::kConcurrencySlots) slots[at++] = each;
-    PyModuleDef out{PyModuleDef_HEAD_INIT,
-                    "refarray._namespace",
-                    nullptr,
-                    sizeof(State),
-                    nullptr,
-                    slots,
-                    traverse_module,
-                    clear_module,
-                    free_module};
+    PyModuleDef out{
+        PyModuleDef_HEAD_INIT, "refarray._namespace", nullptr,    sizeof(State), nullptr, slots,
+        traverse_module,       clear_module,          free_module};
     return out;
   }();
   return &module;
@@ -70,8 +64,8 @@ void fill(PyObject* module, PyObject* base, const Arguments& from) {
 Ref make_namespace(PyObject* base, PyObject* const* args, Py_ssize_t nargs) {
   if (nargs != 4) core::fail(Fault::kType, "_make_namespace() takes 4 arguments");
   const Arguments from{args[0], args[1], {to_mode(args[2]), to_mode(args[3])}};
-  Ref module = check(compat::park_at_exit(
-      [&] { return PyModule_FromDefAndSpec(definition(), from.spec); }));
+  Ref module =
+      check(compat::park_at_exit([&] { return PyModule_FromDefAndSpec(definition(), from.spec); }));
   if (PyModule_ExecDef(module.get(), definition()) < 0) throw ErrorSet{};  // allocates the state
   fill(module.get(), base, from);
   return module;
@@ -99,7 +93,8 @@ void refuse_other_namespace(const State& state, PyObject* object) {
 }
 
 void require_standard(const State& state, const core::DType& dtype) {
-  constexpr core::DtypeSet kStandard = (1 << 13) - 1;  // all computable dtypes but the 16-bit floats
+  constexpr core::DtypeSet kStandard =
+      (1 << 13) - 1;  // all computable dtypes but the 16-bit floats
   const int row = core::computable_index(dtype);
   if (!state.modes.strict || (row >= 0 && (kStandard >> row & 1) != 0)) return;
   core::fail(Fault::kType, "the standard has no dtype ", core::name(dtype),

@@ -1,4 +1,6 @@
 // The module refarray._native (PEP 489 multi-phase initialization): its contents and its state.
+#include "extension/module/module.hpp"
+
 #include "core/memory/foreign_code.hpp"
 #include "extension/array/conversions.hpp"
 #include "extension/array/dtype_type.hpp"
@@ -11,10 +13,9 @@
 #include "extension/copy/functions.hpp"
 #include "extension/copy/settings.hpp"
 #include "extension/devices/device_type.hpp"
-#include "extension/module/docstrings.hpp"
-#include "extension/module/module.hpp"
-#include "extension/module/state.hpp"
 #include "extension/modes/namespace_module.hpp"
+#include "extension/module/docstrings.hpp"
+#include "extension/module/state.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -122,15 +123,9 @@ PyModuleDef* definition() noexcept {
   static PyModuleDef module = [] {
     std::size_t at = 1;
     for (const PyModuleDef_Slot& extra : compat::kConcurrencySlots) slots[at++] = extra;
-    PyModuleDef out{PyModuleDef_HEAD_INIT,
-                    "refarray._native",
-                    kModuleDoc,
-                    sizeof(State),
-                    nullptr,
-                    slots,
-                    traverse_module,
-                    clear_module,
-                    free_module};
+    PyModuleDef out{
+        PyModuleDef_HEAD_INIT, "refarray._native", kModuleDoc, sizeof(State), nullptr, slots,
+        traverse_module,       clear_module,       free_module};
     return out;
   }();
   return &module;
@@ -142,6 +137,7 @@ PyModuleDef* definition() noexcept {
 PyMODINIT_FUNC PyInit__native() {
   // Only once per process: PyModuleDef_Init() writes to the definition, and two interpreters with
   // their own GILs may import the module at the same time.
-  static PyObject* const ready = (refarray::extension::prepare_namespaces(), PyModuleDef_Init(refarray::extension::definition()));
+  static PyObject* const ready = (refarray::extension::prepare_namespaces(),
+                                  PyModuleDef_Init(refarray::extension::definition()));
   return ready;
 }

@@ -78,7 +78,8 @@ Operand::Operand(const State& state, PyObject* object)
   number_ = plain_number(object);
   if (!number_)
     refuse_other_namespace(state, object);
-  else if (state.modes.strict && number_.get() != object) number_ = Ref();  // of a subclass
+  else if (state.modes.strict && number_.get() != object)
+    number_ = Ref();  // of a subclass
 }
 
 int Operand::row_beside(int other, const char* function) const {

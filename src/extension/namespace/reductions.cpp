@@ -84,8 +84,8 @@ Ref reduction(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObjec
   const bool takes_bool = converts && !state.modes.strict;  // converted first
   core::ArrayView x =
       computable_view(state, given[0], row.name, takes_bool ? core::dtype_sets::kAll : row.accepts);
-  core::ReductionCall call{Operation,
-                           to_axis_bits(state, given[1], x.ndim, detail::takes_one_axis(Operation))};
+  core::ReductionCall call{
+      Operation, to_axis_bits(state, given[1], x.ndim, detail::takes_one_axis(Operation))};
   const bool keepdims = to_flag(given.back(), row.name, "keepdims");
   core::DType dtype = core::reduced_dtype(Operation, x.dtype);
   core::Array owner;

@@ -41,8 +41,8 @@ Ref scan(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
   const auto [object, axis_argument, dtype_argument, initial] =
       bind<kReduction<Operation>>(state, args, nargs, kwnames);
   const bool takes_bool = is_given(dtype_argument) && !state.modes.strict;  // converted first
-  core::ArrayView x = computable_view(state, object, row.name,
-                                      takes_bool ? core::dtype_sets::kAll : row.accepts);
+  core::ArrayView x =
+      computable_view(state, object, row.name, takes_bool ? core::dtype_sets::kAll : row.accepts);
   const int axis = to_scan_axis(axis_argument, x, row.name);
   const core::DType dtype = to_result_dtype(state, dtype_argument, Operation, x.dtype);
   const bool includes_initial = to_flag(initial, row.name, "include_initial");

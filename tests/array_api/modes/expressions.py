@@ -10,6 +10,11 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
+
+def words(text: str) -> list[str]:
+    return text.split()
+
+
 DTYPES = {
     "b1": "bool",
     **{f"i{8 * n}": f"int{8 * n}" for n in (1, 2, 4, 8)},
@@ -25,22 +30,22 @@ NUMBERS = ("True", "2", "2.5", "2j")
 #: What is neither an array nor a number.
 OTHERS = ("None", "'x'", "[1, 2, 3]", "(1, 2, 3)", "object")
 
-UNARY = (
+UNARY = words(
     "abs acos acosh asin asinh atan atanh bitwise_invert ceil conj cos cosh exp expm1 floor imag"
     " isfinite isinf isnan log log10 log1p log2 logical_not negative positive real reciprocal round"
     " sign signbit sin sinh sqrt square tan tanh trunc"
-).split()
-BINARY = (
+)
+BINARY = words(
     "add atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor copysign"
     " divide equal floor_divide greater greater_equal hypot less less_equal logaddexp logical_and"
     " logical_or logical_xor maximum minimum multiply nextafter not_equal pow remainder subtract"
-).split()
-OPERATORS = "+ - * / // % ** & | ^ << >> < <= == != > >= @".split()
-REDUCTIONS = (
+)
+OPERATORS = words("+ - * / // % ** & | ^ << >> < <= == != > >= @")
+REDUCTIONS = words(
     "all any argmax argmin count_nonzero max mean min prod std sum var cumulative_sum"
     " cumulative_prod sort argsort nonzero unique_all unique_counts unique_inverse unique_values"
     " diff flip"
-).split()
+)
 
 
 def variables(xp: Any) -> dict[str, Any]:
@@ -87,7 +92,15 @@ def reductions() -> Iterator[str]:
     for name, x in itertools.product(REDUCTIONS, DTYPES):
         yield from (f"xp.{name}({x})", f"xp.{name}({x}s)", f"xp.{name}({x}m)")
         yield f"xp.{name}({x}m, axis=0)"
-    arguments = ("axis=1", "axis=-1", "axis=2", "axis=(0, 1)", "axis=[0, 1]", "axis=0.0", "axis='x'")
+    arguments = (
+        "axis=1",
+        "axis=-1",
+        "axis=2",
+        "axis=(0, 1)",
+        "axis=[0, 1]",
+        "axis=0.0",
+        "axis='x'",
+    )
     more = ("keepdims=True", "dtype=xp.float64", "dtype='float64'", "dtype=float", "0", "out=None")
     rare = ("correction=1", "include_initial=True", "descending=True", "stable=False", "n=2")
     for name, x in itertools.product(REDUCTIONS, ("b1m", "i32m", "f32m", "c64m")):
@@ -106,7 +119,11 @@ def creation() -> Iterator[str]:
         yield from (f"xp.{name}(3, device={each})" for each in ("None", "'cpu'", "1", "f64.device"))
         yield from (f"xp.{name}_like({x})" for x in (*DTYPES, *NUMBERS, *OTHERS))
     for fill in (*NUMBERS, *OTHERS, "f64s", "f64"):
-        yield from (f"xp.full(3, {fill})", f"xp.full_like(f64, {fill})", f"xp.full_like(i8, {fill})")
+        yield from (
+            f"xp.full(3, {fill})",
+            f"xp.full_like(f64, {fill})",
+            f"xp.full_like(i8, {fill})",
+        )
     for each in ("True", "2", "2.5", "2j", "[1, 2]", "[1, 2.5]", "[[1], [2]]", "(1, 2)", "[]"):
         yield from (f"xp.asarray({each})", f"xp.asarray({each}, dtype=xp.float32)")
         yield f"xp.asarray({each}, copy=False)"
@@ -116,11 +133,17 @@ def creation() -> Iterator[str]:
     for x, dtype in itertools.product(DTYPES, DTYPES.values()):
         yield f"xp.astype({x}, xp.{dtype})"
     yield from (f"xp.asarray({x}, dtype=xp.{d})" for x in ("i8", "u8") for d in DTYPES.values())
-    yield from ("xp.astype(f64, 'float32')", "xp.astype(f64, float)", "xp.astype(f64, xp.int8, copy=1)")
+    yield from (
+        "xp.astype(f64, 'float32')",
+        "xp.astype(f64, float)",
+        "xp.astype(f64, xp.int8, copy=1)",
+    )
     yield from ("xp.from_dlpack(f64)", "xp.from_dlpack(f64, copy=True)", "xp.from_dlpack(1)")
     for each in ("3", "1, 3", "1, 3, 2", "3.0", "0, 1, 0.25", "3, dtype=xp.float32", "3, 1", "2j"):
         yield from (f"xp.arange({each})", f"xp.linspace({each})")
-    yield from (f"xp.linspace(0, 1, {n})" for n in ("5", "0", "1", "-1", "2.0", "3, endpoint=False"))
+    yield from (
+        f"xp.linspace(0, 1, {n})" for n in ("5", "0", "1", "-1", "2.0", "3, endpoint=False")
+    )
     for each in ("3", "2, 3", "2, 3, k=1", "-1", "2.0", "(2, 2)", "2, None", "2, dtype=xp.int8"):
         yield f"xp.eye({each})"
     for name, x in itertools.product(("tril", "triu"), KINDS):
@@ -135,7 +158,11 @@ def indexing() -> Iterator[str]:
     for each in (*entries, *more, "1:1", "3:", "0:0", "slice(f64s)"):
         yield from (f"f64[{each}]", f"f64s[{each}]", f"f64m[{each}]")
         for second in ("0", ":", "...", "None", "i64 - 1", "b1"):
-            yield from (f"f64m[{each}, {second}]", f"f64m[{second}, {each}]", f"f64[{each}, {second}]")
+            yield from (
+                f"f64m[{each}, {second}]",
+                f"f64m[{second}, {each}]",
+                f"f64[{each}, {second}]",
+            )
         for value in ("7", "f64[0]", "[7]"):
             yield f"x = xp.asarray(f64, copy=True); x[{each}] = {value}; x"
     yield from ("f64m[b1m]", "f64m[b1m, ...]", "f64m[..., 0, 0]", "f64m[..., ...]", "f64m[0, 0, 0]")
@@ -143,26 +170,58 @@ def indexing() -> Iterator[str]:
         yield f"x = xp.asarray({a}, copy=True); x[...] = {b}; x"
     yield from ("x = xp.asarray(f64m, copy=True); x[b1m] = 7; x", "f64m[b1]", "f64[b1m]")
     for name in ("take", "take_along_axis"):
-        for each in ("i64 - 1", "u8 - 1", "[0]", "0", "f64", "b1", "i64m", "i64 - 1, axis=0", "i64s"):
+        for each in (
+            "i64 - 1",
+            "u8 - 1",
+            "[0]",
+            "0",
+            "f64",
+            "b1",
+            "i64m",
+            "i64 - 1, axis=0",
+            "i64s",
+        ):
             yield from (f"xp.{name}(f64, {each})", f"xp.{name}(f64m, {each})")
 
 
 def manipulation() -> Iterator[str]:
-    shapes = ("4", "(4,)", "[4]", "(-1,)", "-1", "(2, -1)", "(-1, -1)", "(3,)", "None", "'x'", "f64")
+    shapes = (
+        "4",
+        "(4,)",
+        "[4]",
+        "(-1,)",
+        "-1",
+        "(2, -1)",
+        "(-1, -1)",
+        "(3,)",
+        "None",
+        "'x'",
+        "f64",
+    )
     yield from (f"xp.reshape(f64m, {shape})" for shape in shapes)
-    yield from (f"xp.broadcast_to(f64, {s})" for s in ("(2, 3)", "3", "[3]", "(2,)", "(-1, 3)", "None"))
+    yield from (
+        f"xp.broadcast_to(f64, {s})" for s in ("(2, 3)", "3", "[3]", "(2,)", "(-1, 3)", "None")
+    )
     for each in ("0", "(0, 1)", "-1", "2", "[0]", "0.0", "None", "()", "'x'"):
         yield from (f"xp.expand_dims(f64, axis={each})", f"xp.squeeze(f64[None, :], axis={each})")
         yield from (f"xp.permute_dims(f64m, {each})", f"xp.flip(f64m, axis={each})")
         yield from (f"xp.moveaxis(f64m, {each}, 0)", f"xp.roll(f64m, {each})")
         yield from (f"xp.roll(f64m, 1, axis={each})", f"xp.repeat(f64m, 2, axis={each})")
-        yield from (f"xp.tile(f64, {each})", f"xp.unstack(f64m, axis={each})", f"xp.repeat(f64, {each})")
+        yield from (
+            f"xp.tile(f64, {each})",
+            f"xp.unstack(f64m, axis={each})",
+            f"xp.repeat(f64, {each})",
+        )
         yield from (f"xp.concat([f64m, f64m], axis={each})", f"xp.stack([f64, f64], axis={each})")
     for a, b in itertools.product(KINDS, KINDS):
         yield from (f"xp.concat([{a}, {b}])", f"xp.stack(({a}, {b}))", f"xp.where(b1, {a}, {b})")
         yield from (f"xp.can_cast({a}, {b}.dtype)", f"xp.result_type({a}, {b})")
         yield from (f"xp.searchsorted({a}, {b})", f"xp.isin({a}, {b})", f"xp.clip({a}, {b}, {b})")
-        yield from (f"xp.matmul({a}m, {b}m)", f"xp.vecdot({a}, {b})", f"xp.tensordot({a}, {b}, axes=1)")
+        yield from (
+            f"xp.matmul({a}m, {b}m)",
+            f"xp.vecdot({a}, {b})",
+            f"xp.tensordot({a}, {b}, axes=1)",
+        )
     for a, b in itertools.product(KINDS, (*NUMBERS, *OTHERS)):
         yield from (f"xp.where(b1, {a}, {b})", f"xp.clip({a}, {b})", f"xp.clip({a}, max={b})")
         yield from (f"xp.searchsorted({a}, {b})", f"xp.isin({a}, {b})", f"xp.result_type({a}, {b})")
@@ -173,7 +232,9 @@ def manipulation() -> Iterator[str]:
     yield from (f"xp.repeat(f64, {each})" for each in ("i64", "f64", "2.0", "-1", "[1, 2, 3]"))
     for each in ("'bool'", "'numeric'", "'x'", "float", "('bool', xp.float64)", "xp.float64"):
         yield from (f"xp.isdtype(xp.float64, {each})", f"xp.isdtype({each}, 'numeric')")
-    for name, each in itertools.product(("finfo", "iinfo"), (*DTYPES, *OTHERS, "float", "'float64'")):
+    for name, each in itertools.product(
+        ("finfo", "iinfo"), (*DTYPES, *OTHERS, "float", "'float64'")
+    ):
         yield from (f"xp.{name}({each}).bits", f"xp.{name}({each}.dtype).max")
     for each in ("'float64'", "float", "None", "2", "xp.float64"):
         yield from (f"xp.can_cast(f32, {each})", f"xp.can_cast({each}, xp.float64)")
@@ -181,10 +242,10 @@ def manipulation() -> Iterator[str]:
 
 
 def extensions() -> Iterator[str]:
-    one = (
+    one = words(
         "cholesky det eigvals eigvalsh inv matrix_norm matrix_rank matrix_transpose pinv slogdet"
         " svdvals trace diagonal vector_norm"
-    ).split()
+    )
     for name, x in itertools.product(one, DTYPES):
         yield from (f"xp.linalg.{name}({x}m)", f"xp.linalg.{name}({x})", f"xp.linalg.{name}({x}s)")
     for name, a, b in itertools.product(("outer", "cross", "solve", "vecdot"), KINDS, KINDS):
@@ -192,13 +253,15 @@ def extensions() -> Iterator[str]:
     for name in ("qr", "svd", "eigh", "eig"):
         yield from (f"[x.shape for x in xp.linalg.{name}({x}m)]" for x in DTYPES)
     yield from (f"xp.linalg.matrix_power(f64m, {n})" for n in ("2", "0", "-1", "2.0", "'x'"))
-    transforms = "fft ifft rfft irfft hfft ihfft fftn ifftn rfftn irfftn fftshift ifftshift".split()
+    transforms = words("fft ifft rfft irfft hfft ihfft fftn ifftn rfftn irfftn fftshift ifftshift")
     for name, x in itertools.product(transforms, DTYPES):
         yield from (f"xp.fft.{name}({x})", f"xp.fft.{name}({x}m)", f"xp.fft.{name}({x}s)")
     for name, n in itertools.product(("fftfreq", "rfftfreq"), ("4", "5", "0", "2.0", "4, d=0.5")):
         yield f"xp.fft.{name}({n})"
     names = ("strides", "astype", "reshape", "tolist", "item", "nbytes", "itemsize", "sum", "numpy")
-    yield from (f"f64.{name}" for name in (*names, "shape", "ndim", "size", "flags", "data", "copy"))
+    yield from (
+        f"f64.{name}" for name in (*names, "shape", "ndim", "size", "flags", "data", "copy")
+    )
     yield from (f"{x}.{name}" for x in ("f64", "f64m", "f64s") for name in ("T", "mT"))
     yield from ("f64.shape.append", "f64.to_device(f64.device)", "f64.to_device('x')")
     for name in ("float16", "empty_cache", "copy", "from_buffer", "array", "inspect", "bfloat16"):
@@ -214,7 +277,7 @@ def value(text: str, names: dict[str, Any]) -> Any:
     local = dict(names)
     try:
         for each in statements:
-            exec(each, local)  # noqa: S102
-        return eval(expression, local)  # noqa: S307
-    except Exception as error:  # noqa: BLE001
+            exec(each, local)
+        return eval(expression, local)
+    except Exception as error:
         return error

@@ -21,7 +21,16 @@ TABLE = Path(__file__).parents[2] / "package/array_api_signatures.toml"
 FUNCTIONS = tomllib.loads(TABLE.read_text(encoding="utf-8"))["functions"]
 #: Functions that take arrays of other libraries, or no arrays.
 TAKE_OTHERS = {
-    *("__array_namespace_info__", "asarray", "from_dlpack", "arange", "broadcast_shapes", "empty", "eye", "fft.fftfreq"),
+    *(
+        "__array_namespace_info__",
+        "asarray",
+        "from_dlpack",
+        "arange",
+        "broadcast_shapes",
+        "empty",
+        "eye",
+        "fft.fftfreq",
+    ),
     *("fft.rfftfreq", "full", "linspace", "ones", "zeros", "isdtype", "to_device"),
 }
 
@@ -35,9 +44,9 @@ def mixes(one: str, two: str) -> Any:
 @pairs
 @pytest.mark.parametrize("operator", expressions.OPERATORS)
 def test_operators(one: str, two: str, operator: str) -> None:
-    a, b = SPACES[one].ones((2, 2)), SPACES[two].ones((2, 2))
+    names = {"a": SPACES[one].ones((2, 2)), "b": SPACES[two].ones((2, 2))}
     with pytest.raises(TypeError, match=f"(?=.*{one})(?=.*{two})"):
-        eval(f"a {operator} b")
+        eval(f"a {operator} b", names)
 
 
 @pairs

@@ -163,7 +163,11 @@ def test_pickles_keep_the_namespace(arguments: dict[str, Any], protocol: int) ->
         got = pickle.loads(pickle.dumps(sent, protocol))
         assert type(got) is type(sent) and got.dtype is sent.dtype and got.shape == sent.shape
         assert bool(space.all(got == sent))
-    for module in (space, getattr(space, "linalg", space), x.__array_namespace__(api_version="2021.12")):
+    for module in (
+        space,
+        getattr(space, "linalg", space),
+        x.__array_namespace__(api_version="2021.12"),
+    ):
         assert pickle.loads(pickle.dumps(module, protocol)) is module
         assert copy.deepcopy(module) is module
 
