@@ -62,7 +62,15 @@ class Modes:
         return {name: value for name, value in asdict(self).items() if value != default[name]}
 
 
-MADE: dict[Modes, Namespace] = {}
+class OwnNamespace(Namespace):
+    """A namespace with an array type of its own."""
+
+    _names: Namespace  # those of all versions
+    _rebuild: Callable[..., Any]  # unpickles an array
+    _versions: dict[str, Namespace]  # what its arrays returned for api_version=
+
+
+MADE: dict[Modes, OwnNamespace] = {}
 LOCK = threading.Lock()
 
 
@@ -97,18 +105,18 @@ def namespace(
         return MADE[modes]
 
 
-def make(modes: Modes) -> Namespace:
-    out = Namespace(modes.name, namespace.__doc__)
+def make(modes: Modes) -> OwnNamespace:
+    out = OwnNamespace(modes.name, refarray.__doc__)
     out._origin = remade, (modes.arguments(),)
     native = _native._make_namespace(
         ModuleSpec(modes.name, None), out, modes.strict, modes.immutable
     )
-    out._native = native  # type: ignore[attr-defined]
-    rebuild = native._rebuild
-    native._rebuild = functools.partial(rebuilt, modes.arguments())
-    out._rebuild = rebuild  # type: ignore[attr-defined]
-    out._names = names_of(native, modes)  # type: ignore[attr-defined]
-    return _versions.filled(out, out._names, modes.api_version)
+    out._rebuild = native._rebuild
+    native._rebuild = functools.partial(rebuilt, modes.arguments())  # what pickles refer to
+    out._names = names_of(native, modes)
+    out._versions = {}
+    _versions.fill_with_extensions(out, out._names, modes.api_version)
+    return out
 
 
 def remade(arguments: dict[str, Any]) -> ModuleType:
@@ -118,17 +126,24 @@ def remade(arguments: dict[str, Any]) -> ModuleType:
 
 def rebuilt(arguments: dict[str, Any], *array: Any) -> Any:
     """Unpickle an array of a namespace."""
-    return namespace(**arguments)._rebuild(*array)
+    space: Any = namespace(**arguments)
+    return space._rebuild(*array)
 
 
-@functools.cache
-def in_version(space: Namespace, version: str) -> Namespace:
+def in_version(space: OwnNamespace, version: str) -> Namespace:
     """Implement __array_namespace__(api_version=...): the names of the version, the same arrays."""
     if version == space.__array_api_version__:
         return space
+    if version not in space._versions:
+        space._versions.setdefault(version, made_in_version(space, version))
+    return space._versions[version]
+
+
+def made_in_version(space: OwnNamespace, version: str) -> Namespace:
     out = Namespace(f"{space.__name__}.v{version.replace('.', '_')}", space.__doc__)
     out._origin = in_version, (space, version)
-    return _versions.filled(out, space._names, version)
+    _versions.fill_with_extensions(out, space._names, version)
+    return out
 
 
 # --- the names of all versions

@@ -42,11 +42,12 @@ def namespace(version: str) -> ModuleType:
     if version not in EARLIER:
         out = Namespace(f"refarray_{version.replace('.', '_')}", refarray.__doc__)
         out._origin = namespace, (version,)
-        EARLIER.setdefault(version, filled(out, refarray, version))
+        fill_with_extensions(out, refarray, version)
+        EARLIER.setdefault(version, out)
     return EARLIER[version]
 
 
-def filled(out: Namespace, module: ModuleType, version: str) -> Namespace:
+def fill_with_extensions(out: Namespace, module: ModuleType, version: str) -> None:
     """Give a namespace those names of a module, and of its extensions, that the version has."""
     fill(out, module, version)
     for name in refarray._EXTENSIONS:
@@ -59,7 +60,6 @@ def filled(out: Namespace, module: ModuleType, version: str) -> Namespace:
         else:
             out.__all__.remove(name)
             delattr(out, name)
-    return out
 
 
 def fill(out: Namespace, module: ModuleType, version: str) -> None:
