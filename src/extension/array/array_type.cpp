@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/error.hpp"
 #include "dlpack/exchange_api.hpp"
 #include "extension/array/docstrings_types.hpp"
 #include "extension/array/object.hpp"
@@ -136,8 +137,15 @@ PyGetSetDef* getters_of(const State& state) {
   return is_default(state) ? with_table.data() : all.data();
 }
 
+/// The slot of immutable arrays. Without it the interpreter's error would name the index.
+void refuse_assignment(PyObject* self, PyObject*, PyObject*) {
+  core::fail(core::Fault::kType, "the arrays of ", utf8(namespace_name(self).get()),
+             " are immutable; where() makes a new array");
+}
+
 void add_item_slots(std::vector<PyType_Slot>& slots, const Modes& modes) {
   const auto add = [&slots](int slot, void* pointer) { slots.push_back({slot, pointer}); };
+  if (modes.immutable) add(Py_mp_ass_subscript, slot_pointer<&refuse_assignment>());
   if (modes.strict) {
     add(Py_tp_iter, slot_pointer<&strict_iter>());
     add(Py_mp_subscript, slot_pointer<&strict_subscript>());

@@ -115,7 +115,8 @@ Ref permute_dims(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyOb
   const State& state = State::of_module(module);
   const auto [x, axes_argument] = bind<kPermuteDims>(state, args, nargs, kwnames);
   const core::ArrayView array = to_view(state, x, kPermuteDims.name);
-  const Integers integers = to_integers(state, axes_argument, "axes");
+  // Also of a list in strict namespaces: released libraries pass one.
+  const Integers integers = to_integers(axes_argument, "axes");
   if (integers.count != array.ndim) {
     core::fail(Fault::kValue, "axes is ", core::shape_text(integers.span()), ", which has ",
                integers.count, " entries; ndim is ", array.ndim);

@@ -23,14 +23,13 @@ BITWISE = ("&=", "|=", "^=", "<<=", ">>=")
 def test_assignment_raises(xp: Any, index: Any) -> None:
     x = xp.asarray([1.0, 2.0, 3.0])
     for value in (7.0, x):
-        with pytest.raises(TypeError, match="does not support item assignment"):
+        with pytest.raises(TypeError, match=f"arrays of {xp.__name__} are immutable"):
             x[index] = value
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="immutable"):
         x[x > 1] = 0.0
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="immutable"):
         del x[index]
     assert float(xp.sum(x)) == 6
-    assert not hasattr(x, "__setitem__")
 
 
 @both
