@@ -21,14 +21,21 @@ MAX_DIMENSIONS = 64
 class Info:
     """The inspection functions of the array API standard, version 2025.12."""
 
-    def __init__(self, empty: Callable[..., Array] = _native.empty) -> None:
-        self._empty = empty  # of the namespace: it says which devices there are
+    def __init__(
+        self,
+        empty: Callable[..., Array] = _native.empty,  # it says which devices there are
+        *,
+        boolean_indexing: bool = True,
+        data_dependent_shapes: bool = True,
+    ) -> None:
+        self._empty = empty
+        self._capabilities = boolean_indexing, data_dependent_shapes
 
     def capabilities(self) -> dict[str, Any]:
         """Return what is optional in the standard, and the largest ndim."""
         return {
-            "boolean indexing": True,
-            "data-dependent shapes": True,
+            "boolean indexing": self._capabilities[0],
+            "data-dependent shapes": self._capabilities[1],
             "max dimensions": MAX_DIMENSIONS,
         }
 

@@ -36,6 +36,9 @@ class Modes:
     api_version: str = VERSIONS[-1]
     strict: bool = False
     immutable: bool = False
+    lazy: bool = False
+    boolean_indexing: bool = True
+    data_dependent_shapes: bool = True
 
     def __post_init__(self) -> None:
         if self.api_version not in VERSIONS:
@@ -43,18 +46,31 @@ class Modes:
                 f"namespace(): api_version is {self.api_version!r}; the versions are "
                 + ", ".join(map(repr, VERSIONS))
             )
-        for name in ("strict", "immutable"):
-            value = getattr(self, name)
-            if not isinstance(value, bool):
+        for name, value in asdict(self).items():
+            if name != "api_version" and not isinstance(value, bool):
                 raise TypeError(f"namespace(): {name} must be True or False, not {value!r}")
+        for name in ("boolean_indexing", "data_dependent_shapes"):
+            if self.lazy and getattr(self, name):
+                raise ValueError(
+                    f"namespace(): lazy=True contradicts {name}=True: shapes that depend on "
+                    "elements cannot be known before the elements"
+                )
 
     @property
     def name(self) -> str:
         """The module name: refarray, the modes, and a version that is not the newest."""
-        modes = [name for name in ("strict", "immutable") if getattr(self, name)]
+        modes = [name for name in ("strict", "immutable", "lazy") if getattr(self, name)]
+        if not self.lazy:
+            lacks = ("boolean_indexing", "data_dependent_shapes")
+            modes += [f"without_{name}" for name in lacks if not getattr(self, name)]
         if self.api_version != VERSIONS[-1]:
             modes.append(self.api_version.replace(".", "_"))
         return "_".join(["refarray", *modes])
+
+    def refusals(self) -> tuple[bool, ...]:
+        """What the extension module refuses, in the order of its fields."""
+        without = not self.boolean_indexing, not self.data_dependent_shapes
+        return (self.strict, self.immutable, self.lazy, *without)
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of namespace() that are not the defaults."""
@@ -75,7 +91,13 @@ LOCK = threading.Lock()
 
 
 def namespace(
-    *, api_version: str = VERSIONS[-1], strict: bool = False, immutable: bool = False
+    *,
+    api_version: str = VERSIONS[-1],
+    strict: bool = False,
+    immutable: bool = False,
+    lazy: bool = False,
+    boolean_indexing: bool | None = None,
+    data_dependent_shapes: bool | None = None,
 ) -> ModuleType:
     """Return a namespace of the array API standard: a module with an array type of its own.
 
@@ -85,15 +107,22 @@ def namespace(
         indices and conversions that are refarray's own.
     immutable: True makes arrays that cannot be written to. x += y assigns a new array to the
         variable, and exported memory is read-only.
+    lazy: True makes arrays that are not converted to Python numbers: bool(), int(), float(),
+        complex() and use as an index raise ValueError. Exports compute.
+    boolean_indexing: False refuses masks as indices. None is True unless lazy.
+    data_dependent_shapes: False refuses nonzero(), unique_all() and its like, and repeat() by an
+        array. None is True unless lazy.
 
     Equal arguments return the same object; without arguments it is the module refarray. Results of
     a namespace's functions, and of the operators and methods of its arrays, belong to it, and
     x.__array_namespace__() returns it. Arrays of two namespaces do not mix; asarray() and
     from_dlpack() of a namespace take those of others.
 
-    Raises ValueError for an unknown version.
+    Raises ValueError for an unknown version and for modes that contradict each other.
     """
-    modes = Modes(api_version, strict, immutable)
+    masks = not lazy if boolean_indexing is None else boolean_indexing
+    counting = not lazy if data_dependent_shapes is None else data_dependent_shapes
+    modes = Modes(api_version, strict, immutable, lazy, masks, counting)
     if modes == Modes():
         return refarray
     found = MADE.get(modes)
@@ -109,7 +138,7 @@ def make(modes: Modes) -> OwnNamespace:
     out = OwnNamespace(modes.name, refarray.__doc__)
     out._origin = remade, (modes.arguments(),)
     native = _native._make_namespace(
-        ModuleSpec(modes.name, None), out, modes.strict, modes.immutable
+        ModuleSpec(modes.name, None), out, modes.refusals()
     )
     out._rebuild = native._rebuild
     native._rebuild = functools.partial(rebuilt, modes.arguments())  # what pickles refer to
@@ -172,7 +201,7 @@ def value_of(name: str, native: ModuleType, modes: Modes) -> Any:
     if name in ("finfo", "iinfo"):
         return limits(getattr(refarray, name), native.Array, modes.strict)
     if name == "__array_namespace_info__":
-        return info(refarray.__array_namespace_info__, native)
+        return info(refarray.__array_namespace_info__, native, modes)
     if name == "from_numpy":
         return imported(refarray.from_numpy, native.from_dlpack)
     return getattr(native, name) if hasattr(native, name) else getattr(refarray, name)
@@ -202,12 +231,16 @@ def limits(function: Callable[..., Any], array: type, strict: bool) -> Callable[
     return of_namespace
 
 
-def info(function: Callable[..., Any], native: ModuleType) -> Callable[[], Info]:
+def info(function: Callable[..., Any], native: ModuleType, modes: Modes) -> Callable[[], Info]:
     """__array_namespace_info__() of a namespace."""
 
     @functools.wraps(function)
     def of_namespace() -> Info:
-        return Info(native.empty)
+        return Info(
+            native.empty,
+            boolean_indexing=modes.boolean_indexing,
+            data_dependent_shapes=modes.data_dependent_shapes,
+        )
 
     return of_namespace
 

@@ -119,12 +119,25 @@ PyGetSetDef kTypeExchange[] = {
     {dlpack::kExchangeAttribute, exchange_api_of_type, nullptr, kExchangeApiDoc, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
+/// The methods of lazy arrays: those of kLazyMethods take the places of others.
+std::vector<PyMethodDef> with_lazy(std::vector<PyMethodDef> table) {
+  for (PyMethodDef& entry : table) {
+    for (const PyMethodDef* other = kLazyMethods; other->ml_name != nullptr; ++other)
+      if (entry.ml_name != nullptr && std::string_view(entry.ml_name) == other->ml_name)
+        entry = *other;
+  }
+  return table;
+}
+
 PyMethodDef* methods_of(const Modes& modes) {
   // Type objects keep pointers into the tables.
   static std::vector<PyMethodDef> all = joined<PyMethodDef>(
       {kManipulationMethods, kCopyMethods, kElementMethods, kByteMethods, kPickleMethods,
        kExportMethods, kNumpyMethods, kNamespaceMethods, kOwnMethods});
   static std::vector<PyMethodDef> standard = of_standard(all);
+  static std::vector<PyMethodDef> lazy = with_lazy(all);
+  static std::vector<PyMethodDef> strict_lazy = with_lazy(standard);
+  if (modes.lazy) return modes.strict ? strict_lazy.data() : lazy.data();
   return modes.strict ? standard.data() : all.data();
 }
 
@@ -160,6 +173,17 @@ void add_item_slots(std::vector<PyType_Slot>& slots, const Modes& modes) {
   add(Py_sq_item, slot_pointer<&array_item>());
 }
 
+void add_number_slots(std::vector<PyType_Slot>& slots, const Modes& modes) {
+  const bool lazy = modes.lazy;
+  const PyType_Slot numbers[] = {
+      {Py_nb_bool, lazy ? slot_pointer<&lazy_truth>() : slot_pointer<&array_truth>()},
+      {Py_nb_int, lazy ? slot_pointer<&lazy_number>() : slot_pointer<&array_int>()},
+      {Py_nb_float, lazy ? slot_pointer<&lazy_number>() : slot_pointer<&array_float>()},
+      {Py_nb_index, lazy ? slot_pointer<&lazy_number>() : slot_pointer<&array_index>()},
+  };
+  slots.insert(slots.end(), std::begin(numbers), std::end(numbers));
+}
+
 std::vector<PyType_Slot> array_slots(const State& state) {
   std::vector<PyType_Slot> out{
       {Py_tp_doc, const_cast<char*>(kArrayDoc)},
@@ -170,13 +194,10 @@ std::vector<PyType_Slot> array_slots(const State& state) {
       {Py_tp_methods, methods_of(state.modes)},
       {Py_tp_members, kMembers},
       {Py_tp_getset, getters_of(state)},
-      {Py_nb_bool, slot_pointer<&array_truth>()},
-      {Py_nb_int, slot_pointer<&array_int>()},
-      {Py_nb_float, slot_pointer<&array_float>()},
-      {Py_nb_index, slot_pointer<&array_index>()},
       {Py_bf_getbuffer, reinterpret_cast<void*>(&array_getbuffer)},
       {Py_bf_releasebuffer, reinterpret_cast<void*>(&array_releasebuffer)},
   };
+  add_number_slots(out, state.modes);
   add_item_slots(out, state.modes);
   add_operators(out, state.modes);
   out.push_back({0, nullptr});

@@ -50,6 +50,7 @@ extern PyMethodDef kFrequencyFunctions[];      // fft/frequencies.cpp: of refarr
 // Methods and getters of the array type.
 extern PyMethodDef kManipulationMethods[];  // array/manipulation.cpp
 extern PyMethodDef kElementMethods[];       // array/element_methods.cpp: tolist, item
+extern PyMethodDef kLazyMethods[];          // modes/lazy.cpp: instead of element methods
 extern PyMethodDef kByteMethods[];          // array/bytes.cpp: tobytes, view, __sizeof__
 extern PyMethodDef kPickleMethods[];     // array/pickle.cpp: __reduce_ex__, __copy__, __deepcopy__
 extern PyMethodDef kExportMethods[];     // dlpack/export.cpp: __dlpack__, __dlpack_device__
@@ -67,6 +68,8 @@ void array_assign(PyObject* self, PyObject* index, PyObject* value);   // indexi
 Ref array_item(PyObject* self, Py_ssize_t index);                      // indexing/indexing.cpp
 Py_ssize_t array_length(PyObject* self);                               // indexing/indexing.cpp
 Ref array_iter(PyObject* self);                                        // array/iterator.cpp
+int lazy_truth(PyObject* self);                                       // modes/lazy.cpp
+Ref lazy_number(PyObject* self);                                      // modes/lazy.cpp
 Ref strict_subscript(PyObject* self, PyObject* index);                 // modes/strict_index.cpp
 void strict_assign(PyObject* self, PyObject* index, PyObject* value);  // modes/strict_index.cpp
 Ref strict_iter(PyObject* self);                                       // modes/strict_index.cpp

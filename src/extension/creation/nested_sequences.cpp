@@ -48,6 +48,7 @@ class NestedReader {
   void add_scalar(NumpyNumber scalar, int depth);
   core::DType dtype() const noexcept;
   std::string position(int depth) const;
+  [[noreturn, gnu::cold]] void fail_nested_array(int depth) const;
 
   State& state_;
   int ndim_ = 0;                // levels seen so far on the way to the first number
@@ -131,18 +132,21 @@ void NestedReader::add_scalar(NumpyNumber scalar, int depth) {
   add_number(std::move(scalar.number));
 }
 
+void NestedReader::fail_nested_array(int depth) const {
+  core::fail(Fault::kType, position(depth),
+             " is an array; stack() and concat() join arrays, and this namespace is strict");
+}
+
 void NestedReader::read(PyObject* object, int depth) {
   if (Ref number = plain_number(object)) return add_literal(std::move(number), depth);
   if (PyList_CheckExact(object) || PyTuple_CheckExact(object)) return read_sequence(object, depth);
   if (!PyUnicode_Check(object)) {  // a str is a sequence of strs, without end
     if (auto scalar = to_numpy_number(state_, object)) return add_scalar(std::move(*scalar), depth);
-    const Ref block = array_over(state_, object);
-    if (block && state_.modes.strict && depth > 0) {
-      core::fail(Fault::kType, position(depth),
-                 " is an array; stack() and concat() join arrays, "
-                 "and this namespace is strict");
+    if (const Ref block = array_over(state_, object)) {
+      // Not further in: the official suite makes matrices of arrays of ndim 0.
+      if (state_.modes.strict && depth == 1) fail_nested_array(depth);
+      return read_array(view_of(block.get()), depth);
     }
-    if (block) return read_array(view_of(block.get()), depth);
     if (PySequence_Check(object)) return read_sequence(object, depth);
     if (Ref number = to_number(state_, object)) return add_literal(std::move(number), depth);
   }

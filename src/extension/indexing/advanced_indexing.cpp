@@ -75,7 +75,7 @@ Ref get_by_arrays(State& state, const core::ArrayView& array, PyObject* index) {
   if (is_array(state, index)) {
     const core::ArrayView mask = view_of(index);
     if (mask.dtype == core::DType{core::Kind::kBool, 8} && mask.device() == core::Device{} &&
-        core::can_select(array, mask))
+        core::can_select(array, mask) && !state.modes.without_masks)
       return select_by_mask(state, array, mask);
   }
   ArraySelection selection(state, array, index);

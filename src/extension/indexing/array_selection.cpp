@@ -12,6 +12,7 @@
 #include "extension/copy/copying.hpp"
 #include "extension/creation/asarray.hpp"
 #include "extension/indexing/advanced_indexing.hpp"
+#include "extension/modes/namespace_module.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -137,7 +138,10 @@ void ArraySelection::check_mask(const IndexEntry& entry) const {
 void ArraySelection::expand_masks(State& state) {
   int in_block = 0;
   for (const IndexEntry& entry : entries_) {
-    if (entry.kind == Kind::kMask) check_mask(entry);
+    if (entry.kind == Kind::kMask) {
+      refuse_mask(state);
+      check_mask(entry);
+    }
     if (entry.is_in_block()) ++in_block;
   }
   if (in_block == 1) return;

@@ -17,6 +17,7 @@
 #include "extension/copy/copying.hpp"
 #include "extension/indexing/rows.hpp"
 #include "extension/manipulation/array_list.hpp"
+#include "extension/modes/namespace_module.hpp"
 #include "extension/namespace/operands.hpp"
 
 namespace refarray::extension {
@@ -98,6 +99,7 @@ Ref take_along_axis(PyObject* module, PyObject* const* args, Py_ssize_t nargs, P
 
 Ref nonzero(PyObject* module, PyObject* x) {
   const State& state = State::of_module(module);
+  refuse_counting(state, "nonzero");
   const core::ArrayView array = readable_view(state, x, "nonzero");
   if (array.ndim == 0)
     core::fail(Fault::kValue, "nonzero(): x has ndim 0; it must have at least one axis");

@@ -102,6 +102,7 @@ Ref repeat(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* 
                core::kMaxRank - 1);
   }
   refuse_other_namespace(state, repeats);
+  if (is_array(state, repeats)) refuse_counting(state, kRepeat.name);
   return make_array(state, is_array(state, repeats)
                                ? repeat_by_array(array, view_of(repeats), axis)
                                : repeat_by_count(array, to_int64(repeats, "repeats"), axis));

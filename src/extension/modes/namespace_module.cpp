@@ -1,6 +1,7 @@
 // Creates namespaces: the module, which holds the functions, and the state that results have.
 #include "extension/modes/namespace_module.hpp"
 
+#include <iterator>
 #include <new>
 #include <string>
 
@@ -39,9 +40,16 @@ struct Arguments {
   Modes modes;
 };
 
-bool to_mode(PyObject* object) {
-  if (!PyBool_Check(object)) core::fail(Fault::kType, "a mode must be True or False");
-  return object == Py_True;
+/// From a tuple of bools in the order of the fields.
+Modes to_modes(PyObject* tuple) {
+  Modes out;
+  bool* const fields[] = {&out.strict, &out.immutable, &out.lazy, &out.without_masks,
+                          &out.without_counting};
+  if (!PyTuple_Check(tuple) || PyTuple_Size(tuple) != std::ssize(fields))
+    core::fail(Fault::kType, "the modes must be a tuple of ", std::size(fields), " bools");
+  for (Py_ssize_t i = 0; i < std::ssize(fields); ++i)
+    *fields[i] = PyTuple_GetItem(tuple, i) == Py_True;
+  return out;
 }
 
 /// Fills the state of a new module from that of the default namespace.
@@ -62,8 +70,8 @@ void fill(PyObject* module, PyObject* base, const Arguments& from) {
 }
 
 Ref make_namespace(PyObject* base, PyObject* const* args, Py_ssize_t nargs) {
-  if (nargs != 4) core::fail(Fault::kType, "_make_namespace() takes 4 arguments");
-  const Arguments from{args[0], args[1], {to_mode(args[2]), to_mode(args[3])}};
+  if (nargs != 3) core::fail(Fault::kType, "_make_namespace() takes 3 arguments");
+  const Arguments from{args[0], args[1], to_modes(args[2])};
   Ref module =
       check(compat::park_at_exit([&] { return PyModule_FromDefAndSpec(definition(), from.spec); }));
   if (PyModule_ExecDef(module.get(), definition()) < 0) throw ErrorSet{};  // allocates the state
@@ -90,6 +98,20 @@ void refuse_other_namespace(const State& state, PyObject* object) {
   core::fail(Fault::kType, "an array of the namespace ", utf8(namespace_name(object).get()),
              " does not mix with those of ", utf8(name.get()),
              "; asarray() and from_dlpack() of a namespace take arrays of others");
+}
+
+void refuse_mask(const State& state) {
+  if (!state.modes.without_masks) return;
+  raise(PyExc_NotImplementedError,
+        "indexing by a mask: the namespace was made with boolean_indexing=False; where() selects");
+}
+
+void refuse_counting(const State& state, const char* function) {
+  if (!state.modes.without_counting) return;
+  raise(PyExc_NotImplementedError,
+        "%s(): the shape of the result depends on elements, and the namespace was made with "
+        "data_dependent_shapes=False",
+        function);
 }
 
 void require_standard(const State& state, const core::DType& dtype) {

@@ -35,6 +35,12 @@ Ref namespace_name(PyObject* array);
 /// In a strict namespace: throws kType for a dtype that the standard does not have.
 void require_standard(const State& state, const core::DType& dtype);
 
+/// Raises NotImplementedError in a namespace without indexing by masks.
+void refuse_mask(const State& state);
+
+/// Raises NotImplementedError in a namespace without shapes that depend on elements.
+void refuse_counting(const State& state, const char* function);
+
 /// The array itself, as one of the default namespace: for the functions of the Python package that
 /// use its attributes.
 Ref as_default_array(PyObject* array);

@@ -83,8 +83,11 @@ struct ObjectBits {
 
 /// What the arrays and functions of a namespace refuse; the default namespace refuses nothing.
 struct Modes {
-  bool strict = false;     // what the standard does not promise
-  bool immutable = false;  // writes to elements
+  bool strict = false;            // what the standard does not promise
+  bool immutable = false;         // writes to elements
+  bool lazy = false;              // the conversion of elements to Python numbers
+  bool without_masks = false;     // indexing by masks
+  bool without_counting = false;  // functions whose results have shapes that depend on elements
 };
 
 /// Cached facts about a type that neither changes nor ends, whose objects were imported before: a

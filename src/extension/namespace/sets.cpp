@@ -11,6 +11,7 @@
 #include "extension/capi/object_text.hpp"
 #include "extension/capi/signals.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/modes/namespace_module.hpp"
 #include "extension/namespace/named_tuple.hpp"
 #include "extension/namespace/operands.hpp"
 #include "extension/namespace/rows_sorting.hpp"
@@ -63,6 +64,7 @@ Ref isin(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
 }
 
 core::Distinct find_distinct(const State& state, PyObject* x, const char* function, bool all) {
+  refuse_counting(state, function);
   const core::ArrayView array = computable_view(state, x, function);
   core::Distinct out;
   run_interruptibly(array.nbytes(), [&](const core::InterruptCheck& interrupt) {

@@ -226,10 +226,11 @@ def test_numpy_arrays_and_scalars_do_not_mix() -> None:
 
 def test_sequences_with_arrays_are_not_converted() -> None:
     x = vector()
-    for obj in ([x, x], [x[0], x[1]], (x[0],), [[x[0]]]):
+    for obj in ([x, x], [x[0], x[1]], (x[0],)):
         with pytest.raises(TypeError, match="stack"):
             xp.asarray(obj)
     assert xp.stack([x, x]).shape == (2, 3)
+    assert xp.asarray([[x[0], x[1]]]).shape == (1, 2), "the official suite does this"
 
 
 @pytest.mark.parametrize("function", [bool, int, float, complex])
