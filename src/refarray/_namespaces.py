@@ -137,9 +137,7 @@ def namespace(
 def make(modes: Modes) -> OwnNamespace:
     out = OwnNamespace(modes.name, refarray.__doc__)
     out._origin = remade, (modes.arguments(),)
-    native = _native._make_namespace(
-        ModuleSpec(modes.name, None), out, modes.refusals()
-    )
+    native = _native._make_namespace(ModuleSpec(modes.name, None), out, modes.refusals())
     out._rebuild = native._rebuild
     native._rebuild = functools.partial(rebuilt, modes.arguments())  # what pickles refer to
     out._names = names_of(native, modes)

@@ -68,8 +68,8 @@ void array_assign(PyObject* self, PyObject* index, PyObject* value);   // indexi
 Ref array_item(PyObject* self, Py_ssize_t index);                      // indexing/indexing.cpp
 Py_ssize_t array_length(PyObject* self);                               // indexing/indexing.cpp
 Ref array_iter(PyObject* self);                                        // array/iterator.cpp
-int lazy_truth(PyObject* self);                                       // modes/lazy.cpp
-Ref lazy_number(PyObject* self);                                      // modes/lazy.cpp
+int lazy_truth(PyObject* self);                                        // modes/lazy.cpp
+Ref lazy_number(PyObject* self);                                       // modes/lazy.cpp
 Ref strict_subscript(PyObject* self, PyObject* index);                 // modes/strict_index.cpp
 void strict_assign(PyObject* self, PyObject* index, PyObject* value);  // modes/strict_index.cpp
 Ref strict_iter(PyObject* self);                                       // modes/strict_index.cpp

@@ -1,4 +1,5 @@
-// Conversions of elements to Python objects, which lazy namespaces refuse: they would have to compute.
+// Conversions of elements to Python objects, which lazy namespaces refuse: they would have to
+// compute.
 #include "core/error.hpp"
 #include "extension/array/docstrings.hpp"
 #include "extension/capi/errors.hpp"
@@ -18,7 +19,12 @@ namespace {
 Ref lazy_complex(PyObject* self, PyObject*) { fail_lazy(self, "complex()"); }
 Ref lazy_tolist(PyObject* self, PyObject*) { fail_lazy(self, "tolist()"); }
 Ref lazy_item(PyObject* self, PyObject*) { fail_lazy(self, "item()"); }
-Ref lazy_format(PyObject* self, PyObject*) { fail_lazy(self, "a format specification"); }
+/// An empty specification gives str(self), as Python requires.
+Ref lazy_format(PyObject* self, PyObject* specification) {
+  if (PyUnicode_Check(specification) && PyUnicode_GetLength(specification) == 0)
+    return check(calling<PyObject_Str>(self));
+  fail_lazy(self, "a format specification");
+}
 Ref lazy_round(PyObject* self, PyObject* const*, Py_ssize_t) { fail_lazy(self, "round()"); }
 
 }  // namespace
