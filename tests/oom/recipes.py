@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import Any
 
 from native.corpus import FLOATS
@@ -69,12 +71,22 @@ def diagnose(_: Any) -> str:
 
 
 recipe("doctor", diagnose, python=True)
+recipe("namespace", lambda _: refarray.namespace(strict=True), python=True)
+recipe("namespace", lambda _: refarray.namespace(api_version="2020.12"), label="bad",
+       raises=(ValueError,), python=True)  # fmt: skip
 
 # --- private native functions ---
 
 recipe("_native._noop", _native._noop)
 recipe("_native._find_on_type", _native._find_on_type, lambda: (bool, "__dlpack__"))
 recipe("_native._extension_functions", lambda _: _native._extension_functions("fft"))
+recipe(
+    "_native._make_namespace",
+    lambda module: _native._make_namespace(ModuleSpec("made", None), module, (True,) * 5),
+    lambda: ModuleType("made"),
+)
+recipe("_native._make_namespace", lambda _: _native._make_namespace(None, None, ()), label="bad",
+       raises=(TypeError,))  # fmt: skip
 recipe("_native._extension_functions", lambda _: _native._extension_functions("linalg"),
        label="linalg")  # fmt: skip
 recipe("_native._extension_functions", lambda _: _native._extension_functions("none"), label="bad",
