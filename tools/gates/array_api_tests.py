@@ -5,7 +5,7 @@ FOLDER is a checkout of array-api-tests outside this repository; its folder arra
 checkout of the standard. The suite runs in an environment of its own without NumPy. Every id in
 tests/array_api/passing_ids.txt must pass; --write replaces that list by the ids that pass now.
 --version takes another version of the standard, of which no id may fail; the suite then runs on
-that namespace. --package FOLDER takes a
+that namespace. --strict takes the strict namespace of the version. --package FOLDER takes a
 package that is already built; arguments after -- go to pytest, which then runs only what they name.
 """
 
@@ -63,7 +63,7 @@ def install() -> None:
 
 
 def run(
-    suite: Path, version: str, variables: dict[str, str], more: list[str]
+    suite: Path, version: str, variables: dict[str, str], more: list[str], *, strict: bool
 ) -> tuple[dict[str, Any], str]:
     """Runs the suite; returns pytest's report and the last line of its output."""
     report = WORK / "report.json"
@@ -77,8 +77,10 @@ def run(
         *("--json-report", f"--json-report-file={report}", "--json-report-omit", *OMIT),
     ]
     own = {"ARRAY_API_TESTS_MODULE": "refarray", "ARRAY_API_TESTS_VERSION": version}
-    if version != VERSION:
+    if version != VERSION or strict:
         space = f'refarray.empty(0).__array_namespace__(api_version="{version}")'
+        if strict:
+            space = f'refarray.namespace(strict=True, api_version="{version}")'
         own["ARRAY_API_TESTS_MODULE"] = f"exec('import refarray; xp = {space}')"
     log = WORK / "log.txt"
     with log.open("w", encoding="utf-8") as file:
@@ -143,12 +145,13 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("suite", type=Path)
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--version", choices=VERSIONS, default=VERSION)
+    parser.add_argument("--strict", action="store_true")
     parser.add_argument("--package", type=Path)
     end = arguments.index("--") if "--" in arguments else len(arguments)
     given = parser.parse_args(arguments[:end])
     given.pytest = arguments[end + 1 :]
-    if given.write and given.version != VERSION:
-        parser.error(f"--write takes the ids of {VERSION} only")
+    if given.write and (given.version != VERSION or given.strict):
+        parser.error(f"--write takes the ids of {VERSION} in the default namespace only")
     return given
 
 
@@ -162,7 +165,7 @@ def main(arguments: list[str]) -> int:
         print_loaded(folder, variables, PYTHON)
     else:
         variables = {**os.environ, "PYTHONPATH": str(given.package.resolve())}
-    report, last = run(given.suite, given.version, variables, given.pytest)
+    report, last = run(given.suite, given.version, variables, given.pytest, strict=given.strict)
     results = outcomes(report)
     say("ids that do not pass")
     for name, outcome in results.items():
