@@ -55,20 +55,21 @@ class Entries {
   bool is_tuple_;
 };
 
-/// A bound of a slice; throws kIndex outside [-extent, extent].
-void require_bound(PyObject* bound, std::int64_t extent, const char* what) {
-  if (bound == Py_None || !PyIndex_Check(bound)) return;
-  const Ref number = check(calling<PyNumber_Index>(bound));
-  int overflow = 0;
-  const std::int64_t value = PyLong_AsLongLongAndOverflow(number.get(), &overflow);
-  if (overflow == 0 && value >= -extent && value <= extent) return;
+/// A bound of a slice that does not fit the extent: throws kIndex unless it is None.
+void require_none(PyObject* slice, const char* what, std::int64_t extent) {
+  const Ref bound = check(PyObject_GetAttrString(slice, what));
+  if (bound.get() == Py_None) return;
+  const Ref number = check(calling<PyNumber_Index>(bound.get()));
   core::fail(Fault::kIndex, "the ", what, " of a slice is ", short_repr(number.get()),
              ", beyond the axis of extent ", extent, "; strict namespaces do not clip it");
 }
 
 void require_slice(PyObject* slice, std::int64_t extent) {
-  for (const char* what : {"start", "stop"})
-    require_bound(check(PyObject_GetAttrString(slice, what)).get(), extent, what);
+  Py_ssize_t start, stop, step;  // None and huge integers are the largest or smallest Py_ssize_t
+  check(PySlice_Unpack(slice, &start, &stop, &step));
+  const auto fits = [extent](Py_ssize_t bound) { return bound >= -extent && bound <= extent; };
+  if (!fits(start)) require_none(slice, "start", extent);
+  if (!fits(stop)) require_none(slice, "stop", extent);
 }
 
 /// Whether the array, a value to assign, has a dtype that promotes to `to`.
@@ -98,6 +99,7 @@ void require_standard_value(const State& state, const core::ArrayView& target, P
 
 void require_standard_index(const State& state, const core::ArrayView& array, PyObject* index,
                             IndexUse use) {
+  if (array.ndim == 1 && PyLong_CheckExact(index)) return;  // the most common one
   const Entries entries(index);
   std::array<int, kEntries> counts{};
   const auto count = [&counts](Entry entry) -> int& {
