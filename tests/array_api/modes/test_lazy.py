@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from modes import expressions
 
 import refarray
 
@@ -120,23 +119,3 @@ def test_contradictions_are_refused() -> None:
     assert explicit is lazy
     assert refarray.namespace(boolean_indexing=True, data_dependent_shapes=True) is refarray
     assert refarray.namespace(lazy=False, boolean_indexing=None) is refarray
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_the_flags_are_those_of_array_api_strict() -> None:
-    """What their flags refuse beyond strictness, these modes refuse too, and nothing else."""
-    other = pytest.importorskip("array_api_strict")
-    for flag in ("boolean_indexing", "data_dependent_shapes"):
-        names = expressions.variables(refarray.namespace(strict=True, **{flag: False}))
-        open_names = expressions.variables(refarray.namespace(strict=True))
-        theirs, refused = expressions.variables(other), 0
-        for part in (expressions.reductions, expressions.indexing, expressions.manipulation):
-            for text in part():
-                if isinstance(expressions.value(text, open_names), Exception):
-                    continue
-                mine = expressions.value(text, names)
-                with other.ArrayAPIStrictFlags(**{flag: False}):
-                    expected = expressions.value(text, theirs)
-                assert isinstance(mine, RuntimeError) == isinstance(expected, RuntimeError), text
-                refused += isinstance(mine, NotImplementedError)
-        assert refused > (60 if flag == "data_dependent_shapes" else 4)

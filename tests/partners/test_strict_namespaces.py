@@ -5,21 +5,33 @@ Each has to raise in both, or give equal values in both. What differs is listed 
 
 from __future__ import annotations
 
+import json
 import math
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import numpy
 import pytest
 from modes import expressions
 
 import refarray
 
-numpy = pytest.importorskip("numpy")
-other = pytest.importorskip("array_api_strict")
+pytestmark = pytest.mark.array_api_strict
+SCIPY_CALLS = Path(__file__).parents[1] / "array_api" / "modes" / "scipy_calls.py"
+OUR_NAMES = expressions.variables(refarray.namespace(strict=True))
+Names = dict[str, Any]
 
-ours = refarray.namespace(strict=True)
-OUR_NAMES, THEIR_NAMES = expressions.variables(ours), expressions.variables(other)
+
+@pytest.fixture(scope="module")
+def their_names(array_api_strict: ModuleType) -> Names:
+    return expressions.variables(array_api_strict)
+
 
 #: array-api-strict gives a value, and a strict namespace raises.
 STRICTER = {
@@ -50,9 +62,11 @@ MORE_OPEN = {
 }
 
 
-def differences(part: Callable[[], Iterator[str]]) -> Iterator[tuple[str, Any, Any]]:
+def differences(
+    part: Callable[[], Iterator[str]], their_names: Names
+) -> Iterator[tuple[str, Any, Any]]:
     for text in part():
-        a, b = expressions.value(text, OUR_NAMES), expressions.value(text, THEIR_NAMES)
+        a, b = expressions.value(text, OUR_NAMES), expressions.value(text, their_names)
         raised = isinstance(a, Exception), isinstance(b, Exception)
         if raised != (True, True) and (any(raised) or not are_equal(a, b)):
             yield text, a, b
@@ -84,8 +98,8 @@ def reason(text: str, listed: dict[str, str]) -> str | None:
 
 @pytest.mark.parametrize("part", expressions.PARTS, ids=lambda part: part.__name__)
 @pytest.mark.filterwarnings("ignore")
-def test_every_difference_is_listed(part: Callable[[], Iterator[str]]) -> None:
-    for text, a, b in differences(part):
+def test_every_difference_is_listed(part: Callable[[], Iterator[str]], their_names: Names) -> None:
+    for text, a, b in differences(part, their_names):
         if isinstance(a, Exception):
             assert reason(text, STRICTER), f"{text}: {a!r}, array-api-strict: {b!r}"
         elif isinstance(b, Exception):
@@ -95,8 +109,8 @@ def test_every_difference_is_listed(part: Callable[[], Iterator[str]]) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_every_listed_difference_exists() -> None:
-    found = [each for part in expressions.PARTS for each in differences(part)]
+def test_every_listed_difference_exists(their_names: Names) -> None:
+    found = [each for part in expressions.PARTS for each in differences(part, their_names)]
     for listed, index in ((STRICTER, 1), (MORE_OPEN, 2)):
         for pattern in listed:
             assert any(
@@ -110,3 +124,37 @@ def test_the_expressions_are_not_all_errors() -> None:
         values = [expressions.value(text, OUR_NAMES) for text in part()]
         worked = sum(not isinstance(each, Exception) for each in values)
         assert worked > 100 and worked < len(values), part.__name__
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_flags_are_those_of_array_api_strict(
+    array_api_strict: ModuleType, their_names: Names
+) -> None:
+    """What their flags refuse beyond strictness, these modes refuse too, and nothing else."""
+    for flag in ("boolean_indexing", "data_dependent_shapes"):
+        names = expressions.variables(refarray.namespace(strict=True, **{flag: False}))
+        open_names = expressions.variables(refarray.namespace(strict=True))
+        refused = 0
+        for part in (expressions.reductions, expressions.indexing, expressions.manipulation):
+            for text in part():
+                if isinstance(expressions.value(text, open_names), Exception):
+                    continue
+                mine = expressions.value(text, names)
+                with array_api_strict.ArrayAPIStrictFlags(**{flag: False}):
+                    expected = expressions.value(text, their_names)
+                assert isinstance(mine, RuntimeError) == isinstance(expected, RuntimeError), text
+                refused += isinstance(mine, NotImplementedError)
+        assert refused > (60 if flag == "data_dependent_shapes" else 4)
+
+
+def test_scipy_works_with_strict_arrays() -> None:
+    """Its functions return some too, with the same values."""
+    done = subprocess.run(
+        [sys.executable, str(SCIPY_CALLS)],
+        env={**os.environ, "SCIPY_ARRAY_API": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {"calls": 33, "differences": {}}
