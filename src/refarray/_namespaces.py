@@ -22,6 +22,8 @@ VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 
 #: Names of the standard that are no functions.
 CONSTANTS = ("__array_api_version__", "e", "inf", "nan", "newaxis", "pi")
+#: Functions of the standard that refarray imports on first access.
+LAZY_IN_STANDARD = ("__array_namespace_info__", "finfo", "iinfo")
 #: Public names that belong to the process or the package rather than to arrays.
 NOT_IN_NAMESPACES = {
     *("__version__", "build_info", "doctor", "empty_cache", "get_copy_threads", "get_include"),
@@ -186,8 +188,12 @@ def names_of(native: ModuleType, modes: Modes) -> Namespace:
 
 
 def is_name_of(name: str, modes: Modes) -> bool:
+    if name in NOT_IN_NAMESPACES:
+        return False
     if not modes.strict:
-        return name not in NOT_IN_NAMESPACES
+        return True
+    if name in refarray._LAZY:  # not looked up: that would import all of the package
+        return name in LAZY_IN_STANDARD
     if name in CONSTANTS or name in DTYPES or name in refarray._EXTENSIONS:
         return True
     return _versions.SINCE.search(getattr(refarray, name).__doc__ or "") is not None

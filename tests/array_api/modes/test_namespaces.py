@@ -227,3 +227,17 @@ def test_the_extensions_and_information_are_of_the_namespace() -> None:
     old: Any = refarray.namespace(strict=True, api_version="2021.12")
     assert not hasattr(old, "fft") and hasattr(old, "linalg") and "fft" not in old.__all__
     assert isinstance(old.meshgrid(old.zeros(2), old.zeros(2)), list)
+
+
+def test_a_strict_namespace_imports_only_what_it_uses() -> None:
+    """Names are not looked up to see whether they are of the standard: that imported the package,
+    and with it importlib.metadata and datetime."""
+    code = (
+        "import sys, refarray; refarray.namespace(strict=True); "
+        "print(*sorted(name for name in sys.modules if name.startswith('refarray.')))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"refarray._doctor", "refarray._inspect", "refarray._streams"} & {
+        *run.stdout.split()
+    }
+    assert "refarray._namespaces" in run.stdout
