@@ -395,7 +395,7 @@ newaxis = None
 pi = 3.141592653589793
 
 _LAZY = {
-    "__array_namespace_info__": "_namespace_info",
+    "__array_namespace_info__": "_namespaces.info",
     "DLDeviceType": "_devices",
     "Event": "_streams",
     "Stream": "_streams",
@@ -407,9 +407,9 @@ _LAZY = {
     "from_numpy": "_numpy",
     "get_include": "_build",
     "iinfo": "_info",
-    "namespace": "_namespaces",
+    "namespace": "_namespaces.modes",
     "inspect": "_inspect",
-    "printoptions": "_format",
+    "printoptions": "_display.text",
     "synchronize": "_streams",
     "use_stream": "_streams",
 }
@@ -423,12 +423,12 @@ if TYPE_CHECKING:
     from refarray import fft, linalg
     from refarray._build import build_info, get_include
     from refarray._devices import DLDeviceType
+    from refarray._display.text import printoptions
     from refarray._doctor import doctor
-    from refarray._format import printoptions
     from refarray._info import finfo, iinfo
     from refarray._inspect import inspect
-    from refarray._namespace_info import __array_namespace_info__
-    from refarray._namespaces import namespace
+    from refarray._namespaces.info import __array_namespace_info__
+    from refarray._namespaces.modes import namespace
     from refarray._numpy import from_numpy
     from refarray._streams import (
         Event,

@@ -14,7 +14,7 @@ import pytest
 from helpers.dtype_names import SMALL
 
 import refarray as ra
-from refarray import _numbers
+from refarray._display import numbers
 
 FLOATS = [name for name in SMALL if name != "float8_e8m0fnu"]
 
@@ -109,8 +109,8 @@ def test_every_value_of_a_small_float_dtype_round_trips(name: str) -> None:
     bits = ml_dtypes.finfo(dtype).bits
     codes = np.arange(2**bits, dtype="uint16" if bits == 16 else "uint8")
     values = [float(x) for x in codes.view(dtype) if math.isfinite(x)]
-    format = _numbers.FORMATS[name]
-    texts = [_numbers.shortest(value, format) for value in values]
+    format = numbers.FORMATS[name]
+    texts = [numbers.shortest(value, format) for value in values]
     largest = ra.finfo(name).max
     read = [math.copysign(min(abs(float(text)), largest), text) for text in texts]
     assert ra.asarray(read, dtype=name).tolist() == values
@@ -121,7 +121,7 @@ def test_float32_is_at_most_as_long_as_in_numpy() -> None:
     rng = np.random.default_rng(20261120)
     values = rng.integers(0, 2**32, 2000, dtype=np.uint32).view(np.float32)
     for value in values[np.isfinite(values)]:
-        text = _numbers.shortest(float(value), _numbers.FORMATS["float32"])
+        text = numbers.shortest(float(value), numbers.FORMATS["float32"])
         assert np.float32(str(text)) == value
         theirs = np.format_float_scientific(value, trim="-").partition("e")[0]
         assert len(text.as_tuple().digits) <= sum(char.isdigit() for char in theirs)

@@ -38,7 +38,7 @@ Ref is_contiguous(PyObject* self, PyObject*) {
 /// Formatting is implemented in Python and imported on first use.
 Ref format_with(const char* function, PyObject* self, PyTypeObject* type = nullptr) {
   return check(calling<PyObject_CallFunctionObjArgs>(
-      python_function("refarray._format", function).get(), as_default_array(self).get(),
+      python_function("refarray._display.text", function).get(), as_default_array(self).get(),
       reinterpret_cast<PyObject*>(type), nullptr));
 }
 Ref array_repr(PyObject* self) { return format_with("array_repr", self, Py_TYPE(self)); }

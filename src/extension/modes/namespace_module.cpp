@@ -90,12 +90,11 @@ Ref namespace_name(PyObject* array) {
   return check(PyUnicode_InternFromString("refarray"));
 }
 
-void refuse_other_namespace(const State& state, PyObject* object) {
-  if (!is_any_array(object) || is_array(state, object)) return;
+void fail_other_namespace(const State& state, PyObject* array) {
   PyObject* const own = state.get(Slot::kNamespace);
   const Ref name = own == nullptr ? check(PyUnicode_InternFromString("refarray"))
                                   : check(PyModule_GetNameObject(own));
-  core::fail(Fault::kType, "an array of the namespace ", utf8(namespace_name(object).get()),
+  core::fail(Fault::kType, "an array of the namespace ", utf8(namespace_name(array).get()),
              " does not mix with those of ", utf8(name.get()),
              "; asarray() and from_dlpack() of a namespace take arrays of others");
 }

@@ -3,6 +3,7 @@
 
 #include <Python.h>
 
+#include "extension/array/object.hpp"
 #include "extension/module/state.hpp"
 #include "refarray/core/dtype.hpp"
 
@@ -28,9 +29,14 @@ inline const State& default_state(const State& state) noexcept {
 /// The name of the namespace of an array: that of the module of its type.
 Ref namespace_name(PyObject* array);
 
-/// Throws kType, naming both namespaces, if `object` is an array of another namespace than the
-/// state's.
-[[gnu::cold]] void refuse_other_namespace(const State& state, PyObject* object);
+/// Throws kType, naming the namespace of `array` and that of the state.
+[[noreturn, gnu::cold]] void fail_other_namespace(const State& state, PyObject* array);
+
+/// Throws kType if `object` is an array of another namespace than the state's.
+inline void refuse_other_namespace(const State& state, PyObject* object) {
+  if (is_any_array(object) && !is_array(state, object)) [[unlikely]]
+    fail_other_namespace(state, object);
+}
 
 /// In a strict namespace: throws kType for a dtype that the standard does not have.
 void require_standard(const State& state, const core::DType& dtype);

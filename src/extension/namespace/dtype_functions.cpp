@@ -142,11 +142,11 @@ Ref array_namespace(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyO
                  "; the versions are '2021.12', '2022.12', '2023.12', '2024.12' and '2025.12'");
     }
     if (own != nullptr) {
-      const Ref make = python_function("refarray._namespaces", "in_version");
+      const Ref make = python_function("refarray._namespaces.modes", "in_version");
       return check(calling<PyObject_CallFunctionObjArgs>(make.get(), own, version, nullptr));
     }
     if (text != kVersions[4]) {
-      const Ref make = python_function("refarray._versions", "namespace");
+      const Ref make = python_function("refarray._namespaces.versions", "namespace");
       return check(calling<PyObject_CallFunctionObjArgs>(make.get(), version, nullptr));
     }
   }

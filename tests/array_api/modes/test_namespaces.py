@@ -17,7 +17,7 @@ import pytest
 from modes import expressions
 
 import refarray
-from refarray import _namespaces
+from refarray._namespaces import modes as _modes
 
 MODES = (
     {"strict": True},
@@ -185,7 +185,7 @@ def test_a_pickle_is_read_by_a_process_that_made_no_namespace() -> None:
 
 
 def test_threads_get_one_object(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_namespaces, "MADE", {})
+    monkeypatch.setattr(_modes, "MADE", {})
     barrier, found = threading.Barrier(8), []
 
     def ask() -> None:
@@ -201,13 +201,27 @@ def test_threads_get_one_object(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(found) == 8 and len(set(found)) == 1
 
 
+def test_a_namespace_may_be_made_while_another_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a finalizer or a signal handler does that runs inside namespace()."""
+    monkeypatch.setattr(_modes, "MADE", {})
+    make, inner = _modes.make, []
+
+    def make_twice(of: _modes.Modes) -> _modes.OwnNamespace:
+        monkeypatch.setattr(_modes, "make", make)
+        inner.append(refarray.namespace(immutable=True))
+        return make(of)
+
+    monkeypatch.setattr(_modes, "make", make_twice)
+    assert refarray.namespace(immutable=True) is inner[0]
+
+
 def test_arrays_outlive_a_namespace_that_nobody_keeps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_namespaces, "MADE", {})
+    monkeypatch.setattr(_modes, "MADE", {})
     space: Any = refarray.namespace(immutable=True, api_version="2024.12")
     x = space.ones(3)
     gone = weakref.ref(space)
     del space
-    monkeypatch.setattr(_namespaces, "MADE", {})
+    monkeypatch.setattr(_modes, "MADE", {})
     gc.collect()
     assert x.__array_namespace__() is gone()  # kept by the type
     assert (x + x).tolist() == [2.0, 2.0, 2.0]
@@ -240,4 +254,4 @@ def test_a_strict_namespace_imports_only_what_it_uses() -> None:
     assert not {"refarray._doctor", "refarray._inspect", "refarray._streams"} & {
         *run.stdout.split()
     }
-    assert "refarray._namespaces" in run.stdout
+    assert "refarray._namespaces.modes" in run.stdout

@@ -13,9 +13,9 @@ from dataclasses import dataclass, fields, replace
 from itertools import chain
 from typing import Any
 
+from refarray._display.numbers import column
 from refarray._info import scalar_name
 from refarray._native import Array, empty
-from refarray._numbers import column
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +237,6 @@ def array_repr(array: Array, owner: type = Array) -> str:
 
 def array_html(array: Array) -> str:
     """Implement array._repr_html_()."""
-    from refarray._html import card
+    from refarray._display.html import card
 
     return card(array)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any
 
-from refarray import _format
+from refarray._display.text import array_str, current_options, element_texts, shown
 from refarray._native import Array
 
 # Colours are inherited from the page, so that the card works on light and dark backgrounds.
@@ -38,13 +38,13 @@ def row_texts(row: Any, texts: Iterable[str]) -> list[str]:
 
 def values(array: Array) -> str:
     """Return a table of the values for ndim 0 to 2, and the text of str(array) otherwise."""
-    options = _format.current_options()
+    options = current_options()
     drawable = array.size > 0 and array.ndim <= 2
-    node = _format.shown(array) if drawable else ""
+    node = shown(array) if drawable else ""
     if isinstance(node, str):
-        text = node or _format.array_str(array)
+        text = node or array_str(array)
         return f'<pre style="margin:6px 0 0 0;color:inherit">{escape(text)}</pre>'
-    texts = _format.element_texts(array, node, options.precision)
+    texts = element_texts(array, node, options.precision)
     rows = [[[node]], [node], node][array.ndim]
     width = max(1 if row is ... else len(row) for row in rows)
     return table(["…"] * width if row is ... else row_texts(row, texts) for row in rows)

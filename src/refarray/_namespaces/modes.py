@@ -6,7 +6,6 @@ Each namespace has a module refarray._native of its own, whose functions take an
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib.machinery import ModuleSpec
@@ -14,9 +13,10 @@ from types import ModuleType
 from typing import Any
 
 import refarray
-from refarray import _native, _versions
-from refarray._namespace_info import DTYPES, Info
-from refarray._versions import Namespace
+from refarray import _native
+from refarray._namespaces import versions
+from refarray._namespaces.info import DTYPES, Info
+from refarray._namespaces.versions import Namespace
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 
@@ -89,7 +89,6 @@ class OwnNamespace(Namespace):
 
 
 MADE: dict[Modes, OwnNamespace] = {}
-LOCK = threading.Lock()
 
 
 def namespace(
@@ -130,10 +129,9 @@ def namespace(
     found = MADE.get(modes)
     if found is not None:
         return found
-    with LOCK:
-        if modes not in MADE:
-            MADE[modes] = make(modes)
-        return MADE[modes]
+    # No lock: a signal handler or a finalizer may call this function during make(). Of two
+    # namespaces made at once, the first in the dict is the one.
+    return MADE.setdefault(modes, make(modes))
 
 
 def make(modes: Modes) -> OwnNamespace:
@@ -144,7 +142,7 @@ def make(modes: Modes) -> OwnNamespace:
     native._rebuild = functools.partial(rebuilt, modes.arguments())  # what pickles refer to
     out._names = names_of(native, modes)
     out._versions = {}
-    _versions.fill_with_extensions(out, out._names, modes.api_version)
+    versions.fill_with_extensions(out, out._names, modes.api_version)
     return out
 
 
@@ -171,7 +169,7 @@ def in_version(space: OwnNamespace, version: str) -> Namespace:
 def made_in_version(space: OwnNamespace, version: str) -> Namespace:
     out = Namespace(f"{space.__name__}.v{version.replace('.', '_')}", space.__doc__)
     out._origin = in_version, (space, version)
-    _versions.fill_with_extensions(out, space._names, version)
+    versions.fill_with_extensions(out, space._names, version)
     return out
 
 
@@ -196,7 +194,7 @@ def is_name_of(name: str, modes: Modes) -> bool:
         return name in LAZY_IN_STANDARD
     if name in CONSTANTS or name in DTYPES or name in refarray._EXTENSIONS:
         return True
-    return _versions.SINCE.search(getattr(refarray, name).__doc__ or "") is not None
+    return versions.SINCE.search(getattr(refarray, name).__doc__ or "") is not None
 
 
 def value_of(name: str, native: ModuleType, modes: Modes) -> Any:

@@ -1,0 +1,1 @@
+"""The namespaces that refarray.namespace() and __array_namespace__() return."""
