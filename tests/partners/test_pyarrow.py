@@ -143,6 +143,24 @@ def test_errors_of_arrows_export_are_passed_on(pyarrow: ModuleType, items: Any) 
         ra.from_dlpack(pyarrow.array(items))
 
 
+def test_a_subclass_says_its_device(pyarrow: ModuleType) -> None:
+    """PyArrow's own __dlpack_device__ is not called; that of a subclass is."""
+    asked = []
+
+    class Moved(pyarrow.FloatArray):  # type: ignore[misc, name-defined]
+        def __dlpack_device__(self) -> tuple[int, int]:
+            asked.append(self)
+            return 1, 0
+
+        def __dlpack__(self, **keywords: Any) -> Any:
+            return pyarrow.array([1.0, 2.0]).__dlpack__(**keywords)
+
+    assert ra.from_dlpack(pyarrow.array([1.0, 2.0])).tolist() == [1.0, 2.0]
+    assert not asked
+    assert ra.from_dlpack(Moved.__new__(Moved)).tolist() == [1.0, 2.0]
+    assert len(asked) == 1
+
+
 @pytest.mark.parametrize("dtype", HELD)
 def test_writes_are_seen_on_both_sides(pyarrow: ModuleType, dtype: str) -> None:
     source = ours(dtype, "window")

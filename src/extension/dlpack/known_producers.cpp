@@ -1,4 +1,4 @@
-// Recognising the methods of NumPy, PyTorch and JAX, and what follows from them.
+// Recognising the methods of NumPy, PyTorch, JAX and PyArrow, and what follows from them.
 #include "extension/dlpack/known_producers.hpp"
 
 #include "dlpack/exchange_api.hpp"
@@ -97,6 +97,10 @@ Library examine(State& state, PyObject* x, PyObject* dlpack, PyObject* dlpack_de
     state.set_once(Slot::kJaxDevice, Ref::borrow(dlpack_device));
     return Library::kJax;
   }
+  if (is_function_of(dlpack_device, "pyarrow.lib", "Array.__dlpack_device__")) {
+    state.set_once(Slot::kArrowDevice, Ref::borrow(dlpack_device));
+    return Library::kArrow;
+  }
   return Library::kOther;
 }
 
@@ -106,6 +110,7 @@ Library recognise(State& state, PyObject* x, PyObject* dlpack, PyObject* dlpack_
   if (dlpack_device == state.get(Slot::kNumpyDevice)) return Library::kNumpy;
   if (dlpack_device == state.get(Slot::kStrictDevice)) return Library::kNumpy;
   if (dlpack_device == state.get(Slot::kJaxDevice)) return Library::kJax;
+  if (dlpack_device == state.get(Slot::kArrowDevice)) return Library::kArrow;
   if (state.was_examined(Py_TYPE(x))) return Library::kOther;
   return examine(state, x, dlpack, dlpack_device);
 }

@@ -1,5 +1,5 @@
-// What the import knows of the arrays of NumPy, PyTorch and JAX: answers that are cheaper than a
-// call of the producer's method and always equal to it.
+// What the import knows of the arrays of NumPy, PyTorch, JAX and PyArrow: answers that are cheaper
+// than a call of the producer's method and always equal to it.
 #pragma once
 
 #include <Python.h>
@@ -14,7 +14,7 @@ namespace refarray::extension {
 
 /// A library whose own, unmodified method a type has. kNumpy: also array-api-strict, whose arrays
 /// are NumPy's.
-enum class Library : std::uint8_t { kOther, kNumpy, kTorch, kJax };
+enum class Library : std::uint8_t { kOther, kNumpy, kTorch, kJax, kArrow };
 
 /// The library of the methods that were found on the type of `x`. A type that is seen for the first
 /// time is examined, which is slow; afterwards the methods are compared by identity, so a class may

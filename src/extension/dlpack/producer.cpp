@@ -114,7 +114,8 @@ Ref call_on_type(PyObject* descriptor, PyObject* const* args, std::size_t count,
 
 DLDevice ask_device(const State& state, PyObject* x, const ProducerInfo& producer) {
   constexpr DLDevice kCpu{kDLCPU, 0};
-  if (producer.library == Library::kNumpy) return kCpu;
+  // PyArrow raises for other devices, in __dlpack__ as in __dlpack_device__.
+  if (producer.library == Library::kNumpy || producer.library == Library::kArrow) return kCpu;
   if (producer.library == Library::kJax && jax_is_on_host(state, x)) return kCpu;
   Ref found;
   PyObject* method = producer.dlpack_device;

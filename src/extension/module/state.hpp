@@ -65,6 +65,7 @@ enum class Slot : std::uint8_t {
   kTorchOverridden,     // whether __torch_function__ or a mode intercepts the methods of a tensor
   kTorchCurrentDevice,  // the current CUDA or ROCm device of PyTorch; unset in other builds
   kJaxDevice,           // ArrayImpl.__dlpack_device__
+  kArrowDevice,         // pyarrow.Array.__dlpack_device__
   // Of namespaces other than the default one only: modes/namespace_module.hpp.
   kNamespace,  // what __array_namespace__() returns
   kBase,       // the module refarray._native
