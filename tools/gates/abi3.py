@@ -22,6 +22,7 @@ MINORS = range(12, 20)
 NOT_HERE = [
     "tests/fakegpu",
     "tests/gates/test_bench_check.py",
+    "tests/hard_inputs/test_fixtures.py",
     "tests/package/test_bench_docs.py",
     "tests/kit/test_browser.py",
     "tests/gates/test_canary.py",

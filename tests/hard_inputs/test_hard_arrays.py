@@ -1,0 +1,128 @@
+"""refarray.testing: each hard array has the property that its name says; comparisons."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import refarray as ra
+from refarray.testing import LAYOUTS, HardArray, assert_array_equal, hard_array, hard_arrays
+
+
+def test_layouts_are_what_they_are_called() -> None:
+    made = {name: hard_array(name) for name in LAYOUTS}
+    assert [name for name, each in made.items() if each.ndim == 0] == ["0-d"]
+    assert [name for name, each in made.items() if each.size == 0] == ["empty", "empty-axis"]
+    assert {name for name, each in made.items() if min(each.strides, default=1) < 0} == {"reversed"}
+    assert {name for name, each in made.items() if 0 in each.strides} == {"broadcast"}
+    assert {name for name, each in made.items() if each.readonly} == {"broadcast", "read-only"}
+    assert {name for name, each in made.items() if not each.is_contiguous()} == {
+        *("strided", "row-gaps", "reversed", "transposed", "permuted", "broadcast")
+    }
+    addresses = {name: each.__array_interface__["data"][0] for name, each in made.items()}
+    assert addresses["misaligned"] % 4 != 0
+    assert addresses["offset"] % 64 != 0 and addresses["offset"] % 4 == 0
+
+
+@pytest.mark.parametrize("hard", hard_arrays(), ids=lambda each: each.id)
+def test_numpy_sees_the_same_elements(hard: HardArray) -> None:
+    array = hard.make()
+    assert array.dtype == hard.dtype
+    theirs = np.asarray(array.astype("float32") if hard.dtype == "bfloat16" else array)
+    assert theirs.tolist() == array.tolist()
+    assert array.size < 2 or len(set(map(str, np.ravel(theirs).tolist()))) > 1  # tells places apart
+
+
+def test_each_one_is_new_memory() -> None:
+    hard = HardArray("contiguous")
+    one, other = hard.make(), hard.make()
+    one[...] = 9.0
+    assert other.tolist() != one.tolist()
+
+
+def test_ids_are_unique_and_default_to_float32() -> None:
+    ids = [each.id for each in hard_arrays()]
+    assert len(ids) == len(set(ids)) > len(LAYOUTS)
+    assert "reversed" in ids and "strided-bfloat16" in ids and "contiguous-complex64" in ids
+
+
+def test_packed_dtypes_have_the_layouts_that_exist() -> None:
+    found = hard_arrays(dtypes=["float4_e2m1fn"], layouts=["contiguous", "strided"])
+    assert [each.id for each in found] == ["contiguous", "strided", "contiguous-float4_e2m1fn"]
+    assert found[-1].make().nbytes == 12
+    with pytest.raises(ValueError, match="'strided' with float4_e2m1fn, whose elements share"):
+        hard_array("strided", "float4_e2m1fn")
+
+
+def test_wrong_names_are_told_with_the_choices() -> None:
+    with pytest.raises(ValueError, match=r"layout is 'diagonal'; the layouts are contiguous, "):
+        hard_array("diagonal")
+    with pytest.raises(ValueError, match="float33"):
+        hard_array("contiguous", "float33")
+    with pytest.raises(ValueError, match="'misaligned' with int8, whose size is one byte"):
+        hard_array("misaligned", "int8")
+
+
+def test_pytest_and_hypothesis_are_not_imported() -> None:
+    code = (
+        "import sys, refarray, refarray.testing; refarray.testing.hard_arrays()[0].make();"
+        "print({'pytest', 'hypothesis', 'numpy'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+def test_strategies_name_the_missing_package() -> None:
+    code = "import sys; sys.modules['hypothesis'] = None; import refarray.testing.strategies"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "refarray.testing.strategies needs Hypothesis: pip install hypothesis" in done.stderr
+
+
+# --- assert_array_equal
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected"),
+    [
+        (np.arange(3), ra.arange(3)),
+        (ra.asarray([1.0, float("nan"), -0.0]), np.array([1.0, np.nan, 0.0])),
+        ([[1, 2]], np.array([[1, 2]], dtype="int64")),
+        (ra.zeros((2, 0)), np.zeros((2, 0))),
+        (hard_array("0-d", "bfloat16"), ra.asarray(2.0, dtype="bfloat16")),
+        (complex(0, float("nan")), np.complex128(complex(0, np.nan))),
+    ],
+    ids=repr,
+)
+def test_equal_arrays(actual: Any, expected: Any) -> None:
+    assert_array_equal(actual, expected)
+
+
+def test_differences_name_index_and_values() -> None:
+    wrong = np.arange(6.0).reshape(2, 3)
+    wrong[1, 0] = -1
+    with pytest.raises(AssertionError) as raised:
+        assert_array_equal(wrong, [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
+    assert str(raised.value) == "1 of 6 elements differ\n  at (1, 0): -1.0 is not the expected 3.0"
+    with pytest.raises(AssertionError, match="and 3 more"):
+        assert_array_equal(np.arange(8), np.arange(1, 9))
+
+
+def test_shape_dtype_and_device_differ() -> None:
+    with pytest.raises(AssertionError, match=r"shape: \(3,\) is not the expected \(1, 3\)"):
+        assert_array_equal(ra.zeros(3), ra.zeros((1, 3)))
+    with pytest.raises(AssertionError, match="dtype: float32 is not the expected float64"):
+        assert_array_equal(ra.zeros(3, dtype="float32"), ra.zeros(3))
+    assert_array_equal(ra.zeros(3, dtype="float32"), ra.zeros(3), dtype=False)
+    assert_array_equal(ra.zeros(3), np.zeros(3), device=True)
+    with pytest.raises(TypeError, match="actual of type object is no array"):
+        assert_array_equal(object(), 1)
+
+
+@pytest.mark.parametrize(("one", "other"), [(1 + 2j, 1 + 3j), (complex(0, 1), complex(1, 1))])
+def test_complex_parts_count(one: complex, other: complex) -> None:
+    with pytest.raises(AssertionError, match="1 of 1 elements differ"):
+        assert_array_equal(one, other)
