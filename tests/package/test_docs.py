@@ -1,72 +1,68 @@
-"""The Python code of README.md and of the manual runs, each page in its own process."""
+"""The code of README.md and of the manual runs, shell commands too, each page in a process."""
 
 from __future__ import annotations
 
-import doctest
-import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from helpers import pages
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted(page for page in (ROOT / "docs").glob("**/*.md") if "_build" not in page.parts),
+]
+RUNNER = Path(pages.__file__)
 
 
-def blocks(page: Path) -> Iterator[tuple[int, str]]:
-    """(line of the fence, text) of each Python block."""
-    text = page.read_text(encoding="utf-8")
-    for match in BLOCK.finditer(text):
-        yield text.count("\n", 0, match.start()) + 1, match[1]
-
-
-def run(page: Path) -> int:
-    """Run the page's blocks in one namespace; blocks with prompts must print the output they
-    show."""
-    names: dict[str, Any] = {"__name__": "__main__"}
-    runner = doctest.DocTestRunner(
-        verbose=False, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+def run(page: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", RUNNER, page], check=False, capture_output=True, text=True
     )
-    for line, text in blocks(page):
-        if text.lstrip().startswith(">>>"):
-            test = doctest.DocTestParser().get_doctest(text, names, page.name, str(page), line)
-            test.globs = names  # shared, not copied: later blocks use earlier definitions
-            runner.run(test, clear_globs=False)
-        else:
-            exec(compile("\n" * line + text, str(page), "exec"), names)
-    return runner.summarize(verbose=False).failed
 
 
 @pytest.mark.parametrize(
     "page",
-    [page for page in PAGES if any(blocks(page))],
+    [page for page in PAGES if pages.has_blocks(page)],
     ids=lambda page: page.relative_to(ROOT).as_posix(),
 )
-def test_code_of_a_page_runs(page: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-W", "error", __file__, str(page)]
-    result = subprocess.run(command, check=False, capture_output=True, text=True, cwd=tmp_path)
+def test_code_of_a_page_runs(page: Path) -> None:
+    result = run(page)
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-def test_readme_and_quickstart_have_code() -> None:
-    assert all(any(blocks(page)) for page in (ROOT / "README.md", ROOT / "docs" / "quickstart.md"))
+def test_first_pages_have_code() -> None:
+    assert all(map(pages.has_blocks, (ROOT / "README.md", ROOT / "docs" / "quickstart.md")))
 
 
-def test_page_with_a_wrong_result_fails(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ("```python\n>>> a + b\n6\n```", "Got"),
+        ("```python\nassert a == 3\n```", "AssertionError"),
+        ("```sh\ntrue\nfalse\n```", "exit status 1"),
+        ("```sh\nmake no-such-target\n```", "No rule to make target"),
+        ("```console\n$ echo 1; echo 2\n1\n3\n```", "printed"),
+        ("```console\n$ python mine.py\n5\n```", "printed"),
+    ],
+)
+def test_page_with_a_wrong_result_fails(tmp_path: Path, wrong: str, message: str) -> None:
     page = tmp_path / "page.md"
-    page.write_text("```python\na = 2\n```\n\n```python\n>>> a\n2\n>>> b = 3\n```\n")
-    assert run(page) == 0
-    page.write_text(page.read_text() + "\n```python\n>>> a + b\n6\n```\n")
-    assert subprocess.run(
-        [sys.executable, __file__, page], check=False, capture_output=True
-    ).returncode
-    page.write_text("```python\nraise SystemExit(3)\n```\n")
-    assert subprocess.run([sys.executable, __file__, page], check=False).returncode == 3
-
-
-if __name__ == "__main__":
-    sys.exit(1 if run(Path(sys.argv[1])) else 0)
+    right = [
+        "```python\na = 2\n```",
+        "```python\n>>> a\n2\n>>> b = 3\n```",
+        "```python\n# file: mine.py\nprint(4)\n```",
+        "```sh\nmake help  # dry\n\npython -c 'import refarray'\n```",
+        "```console\n$ python mine.py\n4\n$ echo a; echo b; echo c\na\n...\nc\n```",
+        '<!-- skip: next "it ends the machine" -->\n\n```sh\nfalse\n```',
+    ]
+    page.write_text("\n\n".join(right) + "\n")
+    result = run(page)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "skipped: it ends the machine" in result.stdout
+    page.write_text("\n\n".join([*right, wrong]) + "\n")
+    result = run(page)
+    assert result.returncode == 1 and message in result.stdout, result.stdout + result.stderr

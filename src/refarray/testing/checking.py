@@ -31,7 +31,7 @@ def raise_broken(findings: list[Finding], role: str) -> None:
 
 @contextmanager
 def checked(array: Any, *, table: bool = True) -> Iterator[Spy]:
-    """A producer to pass to your consumer, which checks how it is asked, and the life of its tensor.
+    """A producer for your consumer, which checks how it is asked and the life of its tensor.
 
     ::
 

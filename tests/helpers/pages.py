@@ -1,0 +1,163 @@
+"""Runs the code blocks of a Markdown page with sybil: `python pages.py PAGE...`, in this process.
+
+All blocks of a page share names and a working directory.
+
+- ```python: runs; blocks with prompts must print the output that they show. A block whose first
+  line is `# file: NAME` is written to that file instead.
+- ```sh: each command must succeed. `make` runs as a dry run in the repository. `refarray check` and
+  `refarray matrix` may also exit with 1, which reports deviations.
+- ```console: each line `$ COMMAND` must print the lines below it, in which `...` stands for
+  anything. Its exit status is not checked.
+
+`<!-- skip: next "REASON" -->` leaves out the next block.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from unittest import SkipTest
+
+from sybil import Document, Example
+from sybil.evaluators.doctest import DocTestEvaluator
+from sybil.evaluators.python import PythonEvaluator
+from sybil.parsers.abstract.doctest import DocTestStringParser
+from sybil.parsers.markdown import CodeBlockParser, SkipParser
+
+ROOT = Path(__file__).resolve().parents[2]
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+LANGUAGES = ("python", "sh", "console")
+FILE = "# file: "
+SECONDS = 300
+
+
+class PythonBlocks(CodeBlockParser):
+    """Blocks of Python, with or without prompts; files are written."""
+
+    language = "python"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.doctests = DocTestStringParser(DocTestEvaluator(OPTIONS))
+        self.python = PythonEvaluator()
+
+    def __call__(self, document: Document):  # type: ignore[no-untyped-def]
+        for region in super().__call__(document):
+            if region.parsed.lstrip().startswith(">>>"):
+                for each in self.doctests(region.parsed, document.path):
+                    each.adjust(region, region.parsed)
+                    yield each
+            else:
+                yield region
+
+    def evaluate(self, example: Example) -> None:
+        text = str(example.parsed)
+        if text.startswith(FILE):
+            name = text.partition("\n")[0].removeprefix(FILE).strip()
+            Path(name).write_text(text, encoding="utf-8")
+            return
+        self.python(example)
+
+
+def shell(command: str) -> subprocess.CompletedProcess[str]:
+    """Runs a command with this interpreter's `python`, `pytest` and `refarray` first in PATH."""
+    words = shlex.split(command, comments=True)
+    cwd = None
+    if words[:1] == ["make"]:
+        command, cwd = shlex.join(["make", "--dry-run", *words[1:]]), ROOT
+    return subprocess.run(
+        ["bash", "-c", command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=SECONDS,
+        cwd=cwd,
+        check=False,
+    )
+
+
+def commands(text: str) -> list[str]:
+    """The commands of a block: a line each, without comment lines, `\\` continues."""
+    lines = text.replace("\\\n", " ").splitlines()
+    return [line for line in lines if shlex.split(line, comments=True)]
+
+
+def run_sh(example: Example) -> str | None:
+    """Runs a block of commands, each of which must succeed."""
+    for command in commands(example.parsed):
+        done = shell(command)
+        allowed = {0, 1} if command.startswith(("refarray check ", "refarray matrix ")) else {0}
+        if done.returncode not in allowed:
+            return f"{command}: exit status {done.returncode}\n{done.stdout}"
+    return None
+
+
+def run_console(example: Example) -> str | None:
+    """Runs the commands after `$ ` and compares what each prints."""
+    for part in f"\n{example.parsed}".split("\n$ ")[1:]:
+        command, _, expected = part.partition("\n")
+        printed = shell(command).stdout
+        if not doctest.OutputChecker().check_output(expected, printed, OPTIONS):
+            return f"{command}\nexpected:\n{expected}\nprinted:\n{printed}"
+    return None
+
+
+def parsed(page: Path) -> Document:
+    """The page with its blocks."""
+    return Document.parse(
+        str(page),
+        SkipParser(),
+        PythonBlocks(),
+        CodeBlockParser("sh", run_sh),
+        CodeBlockParser("console", run_console),
+    )
+
+
+def has_blocks(page: Path) -> bool:
+    """Whether the page has a block that can be run."""
+    text = page.read_text(encoding="utf-8")
+    return any(f"\n```{language}\n" in text for language in LANGUAGES)
+
+
+def run(page: Path) -> int:
+    """Runs the page's blocks, prints failures and skips, and returns the number of failures."""
+    document = parsed(page)
+    document.namespace["__name__"] = "__main__"
+    failed = 0
+    for example in document.examples():
+        try:
+            example.evaluate()
+        except SkipTest as reason:
+            print(f"{page.name}:{example.line}: skipped: {reason}")
+        except Exception as error:
+            failed += 1
+            print(f"{page}:{example.line}: {type(error).__name__}: {error}")
+    return failed
+
+
+def main(pages: list[str]) -> int:
+    """Runs pages in a new folder, with `refarray` in PATH even if only PYTHONPATH finds it."""
+    paths = [Path(page).resolve() for page in pages]
+    with tempfile.TemporaryDirectory() as folder:
+        tools = Path(folder, "bin")
+        tools.mkdir()
+        for name, module in (("refarray", "refarray"), ("pytest", "pytest"), ("python", "")):
+            start = f"exec {shlex.quote(sys.executable)}{f' -m {module}' if module else ''}"
+            (tools / name).write_text(f'#!/bin/sh\n{start} "$@"\n')
+            (tools / name).chmod(0o755)
+        os.environ["PATH"] = f"{tools}{os.pathsep}{os.environ['PATH']}"
+        work = Path(folder, "work")
+        work.mkdir()
+        os.chdir(work)
+        failed = sum(run(page) for page in paths)
+        os.chdir(ROOT)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
