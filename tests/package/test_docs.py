@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -66,3 +67,10 @@ def test_page_with_a_wrong_result_fails(tmp_path: Path, wrong: str, message: str
     page.write_text("\n\n".join([*right, wrong]) + "\n")
     result = run(page)
     assert result.returncode == 1 and message in result.stdout, result.stdout + result.stderr
+
+
+def test_readme_has_the_number_of_findings() -> None:
+    register = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
+    found = re.search(r"\*\*(\d+ confirmed deviations)\*\* in (\d+) libraries", register)
+    assert found is not None
+    assert f"{found[1]} in {found[2]} released libraries" in (ROOT / "README.md").read_text()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -172,3 +174,8 @@ def test_inspect_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFix
 def test_names_are_html_escaped() -> None:
     page = Inspection("<b>", flags=0, dtype=FLOAT32, shape=(1,), strides=(1,))._repr_html_()
     assert "<b>," not in page and "&lt;b&gt;" in page
+
+
+def test_the_manuals_picture_is_up_to_date() -> None:
+    script = Path(__file__).resolve().parents[2] / "tools" / "docs" / "pictures.py"
+    subprocess.run([sys.executable, script, "--check"], check=True)

@@ -294,3 +294,13 @@ def test_lazy_name_is_loaded_on_first_use(name: str) -> None:
         f"refarray.{name}\nassert '{name}' in vars(refarray)"
     )
     assert len(new_modules(code)) > 2
+
+
+# --- the manual's reference
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    pages = Path(__file__).resolve().parents[2] / "docs" / "api"
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages.glob("*.md"))
+    words = {word.rpartition(".")[2] for word in text.replace("`", " ").replace(",", " ").split()}
+    assert set(refarray.__all__) - set(EXTENSIONS) <= words

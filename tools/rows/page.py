@@ -14,7 +14,7 @@ HEAD = """\
 
 The {count} functions of the [standard](https://data-apis.org/array-api/2025.12/) that refarray has,
 in the standard's categories. [Computing](array-api.md) says what is defined where the standard is
-silent; [the reference](api.md) has parameters and errors.
+silent; [the reference](api/index.md) has parameters and errors.
 """
 
 

@@ -1,0 +1,53 @@
+"""Turns the package's docstrings, written for help(), into Google sections that napoleon renders.
+
+A paragraph of lines `name: text` becomes "Args:"; calls, keywords and exceptions become literals.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+
+PARAMETER = re.compile(r"[a-z_]\w*(, [a-z_]\w*)*: ")
+WORD = r"[A-Za-z_][\w.]*"
+CODE = re.compile(
+    rf"`[^`]+`"  # marked as code already
+    rf"|'[^'\s]*'"
+    rf"|{WORD}\(\)|{WORD}=[\w.]+|[\w.]*__\w+__|\b(?:True|False|None)\b|\b\w+Error\b"
+    rf"|[*\\|]+|\b\w+_(?!\w)"
+)
+
+
+def literal(match: re.Match[str]) -> str:
+    text = match[0].strip("`")
+    return f"``{text}``"
+
+
+def marked(line: str) -> str:
+    """The line with its code as literals."""
+    return CODE.sub(literal, line)
+
+
+def is_parameters(lines: list[str]) -> bool:
+    """Whether a paragraph describes parameters."""
+    return bool(PARAMETER.match(lines[0]))
+
+
+def converted(lines: list[str]) -> list[str]:
+    """The docstring's lines as reStructuredText with Google sections."""
+    grouped = groupby(lines, key=lambda line: bool(line.strip()))
+    paragraphs = [list(group) for filled, group in grouped if filled]
+    out: list[str] = []
+    in_code = False
+    for paragraph in paragraphs:
+        in_code = in_code and all(line.startswith(" ") for line in paragraph)
+        if in_code:
+            out += [*paragraph, ""]
+        elif is_parameters(paragraph):
+            out += ["Args:", *(f"    {marked(line)}" for line in paragraph), ""]
+        elif paragraph == ["::"]:
+            out += ["::", ""]
+            in_code = True
+        else:
+            out += [*map(marked, paragraph), ""]
+    return out
