@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from refarray.conformance.repros import script
 from refarray.conformance.requirements import Role, requirements
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,7 +61,10 @@ def test_each_repro_was_run_again(data: dict[str, Any], register: dict[str, Any]
         for found in findings_page.confirmed(library, register):
             where = f"{library['name']} {findings.key(found)}: {found['again']}"
             assert found["repro"] and found["again"], where
-            if found["outcome"] == "crash":
+            if findings.stands_alone(found):
+                assert found["again"].startswith("expected: "), where
+                assert len(found["repro"].splitlines()) <= script.LONGEST, where
+            elif found["outcome"] == "crash":
                 assert found["again"].partition(",")[0] in SIGNALS, where
             assert not found["again"].startswith(("NameError", "SyntaxError", "ImportError")), where
 

@@ -42,6 +42,8 @@ class CheckResult:
     and each is judged by itself."""
     level: Level | None = None
     """As Check.level, where the level depends on the observation."""
+    wrong: str = ""
+    """An expression over `saw`, what the repro prints: true if the requirement is broken."""
     at_exit: AtExit | None = None
     """If set, `held` is provisional: the process exits, and the deleter calls decide."""
 

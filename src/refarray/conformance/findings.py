@@ -65,8 +65,8 @@ class Finding:
     expected: str
     observed: str
     repro: str
-    """A few lines of Python that show it, without refarray where possible. Of an ERROR, the
-    traceback."""
+    """A script that shows it, exits with status 1 and needs no refarray; the kit's own lines where
+    there is no such script (repros/script.py). Of an ERROR, the traceback."""
     seconds: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:

@@ -197,15 +197,24 @@ class Producer:
         return "\n".join([self.subject.imports, *lines])
 
     def seen(
-        self, held: bool, export: Export, observed: str = "", *, field: str = ""
+        self,
+        held: bool,
+        export: Export,
+        observed: str = "",
+        *,
+        field: str = "",
+        beside: Export | None = None,
     ) -> CheckResult:
-        """The result of a case about an export; its repro prints `field`, if given, or the
-        capsule."""
+        """The result of a case about an export; its repro prints `field`, if given, the addresses
+        of the export and of the one `beside` it, or the capsule."""
         text = observed or f"{export}"
+        if beside is not None and export.held is not None and beside.held is not None:
+            return self.compared(held, export, beside, text)
         if export.error is not None or not field:
             return CheckResult(held, text, self.repro(f"print({export.call})"))
         versioned, legacy, kind = FIELDS[field]
         offset = versioned if export.versioned else legacy
+        value = self.shown(export, field)
         return CheckResult(
             held,
             text,
@@ -217,4 +226,40 @@ class Producer:
                     f"print(ctypes.{kind}.from_address(p + {offset}).value)  # {field}",
                 ]
             ),
+            wrong="" if value is None else f"saw == {value!r}",
         )
+
+    def compared(self, held: bool, export: Export, beside: Export, text: str) -> CheckResult:
+        """The result of a case that compares the addresses of two exports of one array."""
+        array, _, call = export.call.rpartition(".__dlpack__(")
+        other = beside.call.rpartition(".__dlpack__(")[2]
+        lines = [
+            f"import ctypes; {self.subject.imports}",
+            POINTER.replace("p = ", "pointer = ").partition("(c, ")[0],
+            "def start(c):",
+            "    name = b'dltensor_versioned' if 'versioned' in repr(c) else b'dltensor'",
+            "    p = pointer(c, name) + 32 * ('versioned' in repr(c))  # the DLTensor",
+            "    data, offset = (ctypes.c_uint64.from_address(p + at).value for at in (0, 40))",
+            "    return data + offset",
+            f"x = {array}; a = x.__dlpack__({call}; b = x.__dlpack__({other}",
+            "print((hex(start(a)), hex(start(b))))",
+        ]
+        same = export.address == beside.address
+        wrong = "saw[0] == saw[1]" if same != held else "saw[0] != saw[1]"
+        return CheckResult(held, text, "\n".join(lines), wrong=wrong)
+
+    @staticmethod
+    def shown(export: Export, field: str) -> int | None:
+        """The number that a repro of `field` prints; None for an address."""
+        name, _, part = field.partition(".")
+        if field in {"data", "shape", "strides"}:
+            return None
+        groups = {
+            "version": ("major", "minor"),
+            "device": ("device_type", "device_id"),
+            "dtype": ("code", "bits", "lanes"),
+        }
+        for group, members in groups.items():
+            if (part or name) in members:
+                return int(export[group][members.index(part or name)])
+        return int(export[name])

@@ -10,6 +10,7 @@ from typing import Any
 
 from refarray.conformance.cases import CHECKS, Check
 from refarray.conformance.findings import BROKEN, Finding, Outcome
+from refarray.conformance.repros.library import Library
 from refarray.conformance.requirements import Level, requirement
 from refarray.conformance.runner.fork_server import ForkServer
 from refarray.conformance.runner.worker import END
@@ -20,6 +21,8 @@ PATIENCE = 3
 """Consecutive hangs after which the rest of a subject's cases is not tried."""
 SIDE_BY_SIDE = 100
 """Runs of at least this many cases are divided between two processes."""
+SHOWN = {Outcome.CRASH, Outcome.HANG, Outcome.FAIL, Outcome.WARN, Outcome.INFO}
+"""Outcomes whose repro is a script of its own."""
 Progress = Callable[[str, int, int], None]
 """Called with the subject, the number of finished cases and of all cases."""
 
@@ -79,8 +82,15 @@ def level(check: Check, message: dict[str, Any]) -> Level:
     return Level(told) if told else requirement(check.id).level
 
 
-def finding(run: Run, check: Check, message: dict[str, Any], outcome: Outcome) -> Finding:
-    """The finding of one case."""
+def finding(
+    run: Run, check: Check, message: dict[str, Any], outcome: Outcome, library: Library | None
+) -> Finding:
+    """The finding of one case. Unless it passed, its repro needs no refarray."""
+    repro = message.get("repro", "")
+    if library is not None and outcome in SHOWN:
+        from refarray.conformance.repros.script import standalone
+
+        repro = standalone(check, message, library)
     return Finding(
         id=check.id,
         level=level(check, message),
@@ -91,7 +101,7 @@ def finding(run: Run, check: Check, message: dict[str, Any], outcome: Outcome) -
         outcome=outcome,
         expected=check.expected,
         observed=message.get("observed", ""),
-        repro=message.get("repro", ""),
+        repro=repro,
         seconds=message.get("seconds", 0.0),
     )
 
@@ -110,6 +120,8 @@ class Trial:
         """As Worker.without; None until the first worker has started."""
         self.dead: set[str] = set()
         """The checks that crashed or hung."""
+        self.library: Library | None = None
+        """The library that is tried; None until a worker has imported it."""
         self.hangs = 0
         """The number of consecutive hangs."""
 
@@ -121,7 +133,7 @@ class Trial:
         self.hangs = self.hangs + 1 if message.get("died") == "hang" else 0
         if "died" in message:
             self.dead.add(check.name)
-        found = finding(self.run, check, message, outcome(check, message))
+        found = finding(self.run, check, message, outcome(check, message), self.library)
         self.run.findings.append(found)
         return found
 
@@ -159,6 +171,7 @@ class Trial:
             self.run.name = self.workers[mode].name
             self.run.version = self.workers[mode].version
             self.without = self.workers[mode].without
+            self.library = self.workers[mode].library
         return self.workers[mode]
 
     def begun(self, mode: str) -> Worker:

@@ -60,6 +60,7 @@ def message_of(result: CheckResult, invert: bool) -> dict[str, Any]:
         "observed": result.observed,
         "repro": result.repro,
         "level": result.level,
+        "wrong": result.wrong,
         "at_exit": asdict(result.at_exit) if result.at_exit else None,
     }
 
@@ -250,6 +251,14 @@ def without_devices(producer: Producer, where: str) -> str:
         return f"{found.name} finds no device here: {type(error).__name__}: {error}"
 
 
+def values_of(producer: Producer) -> str:
+    """The expression by which a script reads an array, as harness.statement does."""
+    with contextlib.suppress(Exception):
+        if not hasattr(producer.make(producer.text()), "tolist"):
+            return "[float(each) for each in {}]"
+    return "{}.tolist()"
+
+
 def sayer(descriptor: int) -> Say:
     """A function that writes messages to a file descriptor."""
 
@@ -297,6 +306,9 @@ def serve(
             "forks": forks,
             "without": without,
             "fork_server": is_fork_server,
+            "imports": found.imports,
+            "alone": found.alone or found.imports,
+            "values": found.values or values_of(producer),
         }
     )
     bench = Bench(probes_of(producer, consumer), forks, say)

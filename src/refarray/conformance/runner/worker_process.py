@@ -15,6 +15,7 @@ import time
 from typing import Any
 
 from refarray.conformance.cases import Check
+from refarray.conformance.repros.library import Library
 from refarray.conformance.runner.fork_server import Forked, ForkServer
 from refarray.conformance.runner.hang_detector import IDLE_SECONDS, LOOK_SECONDS, HangDetector, kill
 
@@ -117,6 +118,9 @@ class Worker:
                 other.close()
         self.name: str = hello["name"]
         self.version: str = hello["version"]
+        self.library = Library(
+            self.name, self.version, hello["imports"], hello["alone"], hello["values"]
+        )
         self.forks: bool = hello["forks"]
         self.without: str = hello["without"]
         """Why no device check applies; empty if they may."""

@@ -69,6 +69,11 @@ def excused(subject: Subject, check: Check) -> str:
     return ""
 
 
+SENT = (
+    "sent = lambda x: type('Sent', (), {{'__dlpack__': lambda _, **k: x.{}(), "
+    "'__dlpack_device__': lambda _: (1, 0)}})()"
+)
+"""An object with the protocol's methods, for repros; `{}` is the method that exports."""
 TENSORFLOW = Subject(
     "tensorflow",
     "import tensorflow as tf; take = lambda x: tf.experimental.dlpack.from_dlpack(x.__dlpack__())",
@@ -95,6 +100,8 @@ MXNET = Subject(
     "from refarray.conformance.subjects.capsule_libraries import CapsuleProducer; "
     "sent = lambda x: CapsuleProducer(x, 'to_dlpack_for_read'); "
     "take = lambda x: sent(mx.nd.from_dlpack(x.__dlpack__()))",
+    alone="import mxnet as mx; take = lambda x: mx.nd.from_dlpack(x.__dlpack__())\n"
+    + SENT.format("to_dlpack_for_read"),
     arrays={
         "plain": "sent(mx.nd.arange(6, dtype='float32'))",
         "one": "sent(mx.nd.ones((1, 1)))",
@@ -119,6 +126,8 @@ DGL = Subject(
     "importlib.import_module('dgl.backend'); nd = importlib.import_module('dgl.ndarray'); "
     "sent = lambda x: CapsuleProducer(x, 'to_dlpack'); "
     "take = lambda x: sent(nd.from_dlpack(x.__dlpack__()))",
+    alone="import dgl.ndarray as nd, numpy as np; take = lambda x: nd.from_dlpack(x.__dlpack__())\n"
+    + SENT.format("to_dlpack"),
     arrays=of_numpy("sent(nd.array({}))", "plain", "one", "empty", "empty2"),
     big="sent(nd.array(np.ones({}, dtype=np.float32)))",
     dtype="sent(nd.array(np.ones(3, dtype='{}')))",

@@ -91,6 +91,8 @@ class Subject:
     sub-interpreter support, cannot be attributed to one of the two."""
     devices: Mapping[str, on_devices.OnDevice] = field(default_factory=lambda: MappingProxyType({}))
     """Its arrays and streams on devices, by vendor: "cuda", "rocm"."""
+    alone: str = ""
+    """The statements that a repro without refarray begins with; `imports` if it is empty."""
     note: str = ""
     """A remark on the adapter, shown in reports."""
 

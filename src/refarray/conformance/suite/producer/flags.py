@@ -99,7 +99,7 @@ def copies_share_no_memory(producer: Producer) -> CheckResult:
     if first.error is not None or second.error is not None:
         raise NotApplicable(f"{first.call} raised {first}")
     observed = f"{first.address:#x} and {second.address:#x}"
-    return producer.seen(first.address != second.address, first, observed, field="data")
+    return producer.seen(first.address != second.address, first, observed, beside=second)
 
 
 @check(

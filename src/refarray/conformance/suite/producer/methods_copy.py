@@ -33,7 +33,7 @@ def copy_is_new_memory(
         return replace(producer.seen(False, copy), level=refusal if refused else None)
     held = plain.address != copy.address
     observed = "its own memory" if held else "the array's own memory"
-    return producer.seen(held, copy, observed, field="data")
+    return producer.seen(held, copy, observed, beside=plain)
 
 
 @check("PROD-11", "producer", "versioned", "copy=True gives memory of its own")
@@ -67,7 +67,7 @@ def copy_false(producer: Producer, kind: str) -> CheckResult:
         return producer.seen(isinstance(export.error, BufferError), export)
     plain = producer.export(text, array, **VERSIONED)
     held = export.address in {plain.address, again.address}
-    return producer.seen(held, export, "the same memory" if held else "other memory", field="data")
+    return producer.seen(held, export, "the same memory" if held else "other memory", beside=plain)
 
 
 @check("PROD-13", "producer", "none", "copy=None shares memory that can be shared")
@@ -79,7 +79,7 @@ def copy_none(producer: Producer) -> CheckResult:
         return producer.seen(False, first)
     second = producer.export(text, array, copy=None, **VERSIONED)
     observed = f"{first.address:#x} and {second.address:#x}"
-    return producer.seen(first.address == second.address, first, observed, field="data")
+    return producer.seen(first.address == second.address, first, observed, beside=second)
 
 
 @check_on_devices("PROD-14", "producer", "copy", "copy=True copies in the stream that is passed")

@@ -141,7 +141,9 @@ def copy_true(way: str, source: Source, flag: str, producer: Producer) -> CheckR
         return producer.seen(False, copy)
     said = statement(producer.subject, producer.namespace, array, source.dtype)
     held, observed = Copied(producer, source, array, said, plain, copy).judge()
-    whole = producer.seen(held, copy, observed, field="data")
+    # The repro compares addresses, which tells nothing of wrong values.
+    beside = plain if held or copy.address == plain.address else None
+    whole = producer.seen(held, copy, observed, field="data", beside=beside)
     if not copy.versioned or not flag or not plain_is_flagged(producer):
         return whole
     marked = bool(copy.flags & IS_COPIED)
@@ -158,7 +160,7 @@ def copy_false(way: str, source: Source, producer: Producer) -> CheckResult:
     said = statement(producer.subject, producer.namespace, array, source.dtype)
     same = first.address in {plain.address, second.address}
     if not same:
-        return producer.seen(False, first, "other memory in each export", field="data")
+        return producer.seen(False, first, "other memory in each export", beside=plain)
     assert first.held is not None
     reading = Reading(first.held, said, source.triple)
     wrote = Read(producer, source, text, array, first, second, reading).wrote()

@@ -108,4 +108,4 @@ def export_shares_memory(producer: Producer, kind: str) -> CheckResult:
         if isinstance(export.error, BufferError):
             raise NotApplicable(f"{export.call} raised {export}")
     observed = f"{first.address:#x} and {second.address:#x}"
-    return producer.seen(first.address == second.address, first, observed, field="data")
+    return producer.seen(first.address == second.address, first, observed, beside=second)

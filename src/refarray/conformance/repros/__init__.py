@@ -1,0 +1,1 @@
+"""Scripts that reproduce findings without refarray: by ctypes and the library's own functions."""
