@@ -19,6 +19,7 @@ from helpers.requirements import (
     read_explanations,
 )
 
+from refarray.commands import explain
 from refarray.conformance import requirements as registry
 
 HERE = Path(__file__).resolve().parents[1]
@@ -229,3 +230,16 @@ def test_tags_of_cpp_tests() -> None:
     }
     with pytest.raises(SystemExit, match=r"x.cpp has a `// req:` that is above no Case"):
         collect_cpp({"x.cpp": "// req: ABI-01\nint x;\n"})
+
+
+def test_quotes_are_of_released_texts() -> None:
+    """A quoted sentence stands at lines of a tagged file; no source is a page that changes."""
+    quoted = [each for each in registry.requirements().values() if each.quote]
+    assert len(quoted) >= 40
+    for each in quoted:
+        assert "/blob/v1." in each.source and "#L" in each.source, each.id
+        assert explain.explanation(each).replace("\n            ", " ").count(each.quote) == 1, (
+            each.id
+        )
+    moving = [each.id for each in registry.requirements().values() if "/latest/" in each.source]
+    assert moving == []

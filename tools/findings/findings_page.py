@@ -6,6 +6,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from refarray.conformance.requirements import requirement
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "findings.md"
 HEAD = """\
@@ -19,7 +21,8 @@ repro was run again in a new process, and it is recorded in the register `tests/
 leave open is not listed.
 A `fail` breaks a MUST and a `warn` breaks a SHOULD; `crash` and `hang` are reported at every level.
 A HAZARD is dangerous behavior that no sentence of the specifications forbids. `refarray explain ID`
-shows the text and the rationale of a requirement.
+shows the text and the rationale of a requirement. Where a level is "derived", no sentence states
+it: it follows from the text. `docs/requirements.md` describes how to dispute a level.
 
 **{confirmed} confirmed deviations** in {libraries} libraries, from {requirements} requirements.
 
@@ -37,6 +40,11 @@ def cell(words: str, limit: int = 160) -> str:
 def key(found: dict[str, Any]) -> str:
     """The key of a finding in the register."""
     return f"{found['id']} {found['role']} {found['case']}"
+
+
+def derived(found: dict[str, Any]) -> bool:
+    """Whether no sentence of the standards states the requirement."""
+    return requirement(found["id"]).derived
 
 
 def confirmed(library: dict[str, Any], known: dict[str, Any]) -> list[dict[str, Any]]:
@@ -73,7 +81,7 @@ def section(library: dict[str, Any], found: list[dict[str, Any]]) -> list[str]:
     for each in sorted(found, key=lambda f: (order.index(f["outcome"]), f["id"])):
         cells = [
             each["outcome"],
-            f"{each['id']} {each['level']}",
+            f"{each['id']} {each['level']}{', derived' if derived(each) else ''}",
             f"{each['role']}: {each['case']}",
             cell(each["expected"]),
             cell(each["observed"]),

@@ -35,6 +35,8 @@ def explanation(asked: Requirement) -> str:
         ("because", asked.rationale),
         ("standard", asked.source),
     ]
+    if asked.quote:
+        rows.append(("text", f'"{asked.quote}"'))
     if asked.policy:
         rows.append(("policy", ", ".join(asked.policy)))
     checks = [check for check in CHECKS.values() if check.id == asked.id]

@@ -68,6 +68,8 @@ class Finding:
     """A script that shows it, exits with status 1 and needs no refarray; the kit's own lines where
     there is no such script (repros/script.py). Of an ERROR, the traceback."""
     seconds: float = 0.0
+    derived: bool = False
+    """As Requirement.derived: no sentence of the standards states the requirement."""
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as a JSON object."""

@@ -56,6 +56,13 @@ class Requirement:
     gpu: bool = False
     """Some part of it can be shown only on a device with streams, real or simulated."""
     derived: bool = False
+    quote: str = ""
+    """The sentence at `source`; empty if it is not quoted. `[…]` stands for words left out."""
+
+    @property
+    def basis(self) -> str:
+        """ "derived" if no sentence states the requirement, else empty: for reports."""
+        return "derived" if self.derived else ""
 
     @property
     def family(self) -> str:

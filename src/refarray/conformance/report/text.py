@@ -49,7 +49,8 @@ def lines(group: Sequence[Finding], width: int, colour: bool) -> Iterator[str]:
     first = group[0]
     asked = requirement(first.id)
     mark = coloured(MARKS[first.outcome], COLOURS[first.outcome], colour)
-    yield f"{mark} {coloured(first.id, '1', colour)} {first.level}  {asked.title}"
+    level = f"{first.level}, {asked.basis}" if asked.basis else first.level
+    yield f"{mark} {coloured(first.id, '1', colour)} {level}  {asked.title}"
     yield f"      {coloured(asked.source, '2', colour)}"
     for found in group:
         yield from wrapped(f"{found.role} {found.case}", found.expected, width)

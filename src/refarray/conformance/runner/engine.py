@@ -103,6 +103,7 @@ def finding(
         observed=message.get("observed", ""),
         repro=repro,
         seconds=message.get("seconds", 0.0),
+        derived=requirement(check.id).derived,
     )
 
 
