@@ -194,6 +194,7 @@ __all__ = [
     "Event",
     "NoCopyError",
     "Stream",
+    "VirtualDevice",
     "__array_api_version__",
     "__array_namespace_info__",
     "__version__",
@@ -399,6 +400,7 @@ _LAZY = {
     "DLDeviceType": "_devices",
     "Event": "_streams",
     "Stream": "_streams",
+    "VirtualDevice": "_namespaces.devices",
     "build_info": "_build",
     "current_stream": "_streams",
     "empty_cache": "_streams",
@@ -427,6 +429,7 @@ if TYPE_CHECKING:
     from refarray._doctor import doctor
     from refarray._info import finfo, iinfo
     from refarray._inspect import inspect
+    from refarray._namespaces.devices import VirtualDevice
     from refarray._namespaces.info import __array_namespace_info__
     from refarray._namespaces.modes import namespace
     from refarray._numpy import from_numpy

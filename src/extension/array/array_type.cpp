@@ -3,6 +3,8 @@
 #include <structmember.h>
 
 #include <algorithm>
+#include <array>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,12 +38,17 @@ Ref is_contiguous(PyObject* self, PyObject*) {
 }
 
 /// Formatting is implemented in Python and imported on first use.
-Ref format_with(const char* function, PyObject* self, PyTypeObject* type = nullptr) {
+Ref format_with(const char* function, PyObject* self, PyTypeObject* type = nullptr,
+                PyObject* device = nullptr) {
   return check(calling<PyObject_CallFunctionObjArgs>(
       python_function("refarray._display.text", function).get(), as_default_array(self).get(),
-      reinterpret_cast<PyObject*>(type), nullptr));
+      reinterpret_cast<PyObject*>(type), device, nullptr));
 }
-Ref array_repr(PyObject* self) { return format_with("array_repr", self, Py_TYPE(self)); }
+Ref array_repr(PyObject* self) {
+  const State& state = State::of_object(self);
+  PyObject* const device = state.modes.with_devices ? state.get(Slot::kCpuDevice) : nullptr;
+  return format_with("array_repr", self, Py_TYPE(self), device);
+}
 Ref array_str(PyObject* self) { return format_with("array_str", self); }
 Ref array_html(PyObject* self, PyObject*) { return format_with("array_html", self); }
 
@@ -119,26 +126,39 @@ PyGetSetDef kTypeExchange[] = {
     {dlpack::kExchangeAttribute, exchange_api_of_type, nullptr, kExchangeApiDoc, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-/// The methods of lazy arrays: those of kLazyMethods take the places of others.
-std::vector<PyMethodDef> with_lazy(std::vector<PyMethodDef> table) {
-  for (PyMethodDef& entry : table) {
-    for (const PyMethodDef* other = kLazyMethods; other->ml_name != nullptr; ++other)
-      if (entry.ml_name != nullptr && std::string_view(entry.ml_name) == other->ml_name)
-        entry = *other;
+/// Puts the methods of `others` in the places of those of the same names; adds new ones.
+void replace(std::vector<PyMethodDef>& table, const PyMethodDef* others) {
+  for (const PyMethodDef* other = others; other->ml_name != nullptr; ++other) {
+    const auto found = std::find_if(table.begin(), table.end(), [other](const PyMethodDef& entry) {
+      return entry.ml_name != nullptr && std::string_view(entry.ml_name) == other->ml_name;
+    });
+    if (found != table.end())
+      *found = *other;
+    else
+      table.insert(table.begin(), *other);
   }
-  return table;
 }
 
-PyMethodDef* methods_of(const Modes& modes) {
-  // Type objects keep pointers into the tables.
-  static std::vector<PyMethodDef> all = joined<PyMethodDef>(
+std::vector<PyMethodDef> make_methods(const Modes& modes) {
+  std::vector<PyMethodDef> out = joined<PyMethodDef>(
       {kManipulationMethods, kCopyMethods, kElementMethods, kByteMethods, kPickleMethods,
        kExportMethods, kNumpyMethods, kNamespaceMethods, kOwnMethods});
-  static std::vector<PyMethodDef> standard = of_standard(all);
-  static std::vector<PyMethodDef> lazy = with_lazy(all);
-  static std::vector<PyMethodDef> strict_lazy = with_lazy(standard);
-  if (modes.lazy) return modes.strict ? strict_lazy.data() : lazy.data();
-  return modes.strict ? standard.data() : all.data();
+  if (modes.strict) out = of_standard(std::move(out));
+  if (modes.lazy) replace(out, kLazyMethods);
+  if (modes.with_devices) replace(out, kDeviceMethods);
+  if (modes.off_host) replace(out, kOffHostMethods);
+  return out;
+}
+
+/// Type objects keep pointers into the tables: there is one for each combination of modes.
+PyMethodDef* methods_of(const Modes& modes) {
+  constexpr std::size_t kTables = 16;
+  static std::array<std::vector<PyMethodDef>, kTables> tables;
+  static std::array<std::once_flag, kTables> made;
+  const std::size_t at = (modes.strict ? 1u : 0u) | (modes.lazy ? 2u : 0u) |
+                         (modes.with_devices ? 4u : 0u) | (modes.off_host ? 8u : 0u);
+  std::call_once(made[at], [&] { tables[at] = make_methods(modes); });
+  return tables[at].data();
 }
 
 PyGetSetDef* getters_of(const State& state) {
@@ -194,7 +214,8 @@ std::vector<PyType_Slot> array_slots(const State& state) {
       {Py_tp_methods, methods_of(state.modes)},
       {Py_tp_members, kMembers},
       {Py_tp_getset, getters_of(state)},
-      {Py_bf_getbuffer, reinterpret_cast<void*>(&array_getbuffer)},
+      {Py_bf_getbuffer,
+       reinterpret_cast<void*>(state.modes.off_host ? &refuse_buffer : &array_getbuffer)},
       {Py_bf_releasebuffer, reinterpret_cast<void*>(&array_releasebuffer)},
   };
   add_number_slots(out, state.modes);

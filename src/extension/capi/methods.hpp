@@ -51,7 +51,9 @@ extern PyMethodDef kFrequencyFunctions[];      // fft/frequencies.cpp: of refarr
 extern PyMethodDef kManipulationMethods[];  // array/manipulation.cpp
 extern PyMethodDef kElementMethods[];       // array/element_methods.cpp: tolist, item
 extern PyMethodDef kLazyMethods[];          // modes/lazy.cpp: instead of element methods
-extern PyMethodDef kByteMethods[];          // array/bytes.cpp: tobytes, view, __sizeof__
+extern PyMethodDef kDeviceMethods[];     // modes/virtual_device.cpp: to_device of several devices
+extern PyMethodDef kOffHostMethods[];    // modes/virtual_device.cpp: instead of exports
+extern PyMethodDef kByteMethods[];       // array/bytes.cpp: tobytes, view, __sizeof__
 extern PyMethodDef kPickleMethods[];     // array/pickle.cpp: __reduce_ex__, __copy__, __deepcopy__
 extern PyMethodDef kExportMethods[];     // dlpack/export.cpp: __dlpack__, __dlpack_device__
 extern PyMethodDef kNumpyMethods[];      // interop/numpy.cpp: __array__, numpy
@@ -64,20 +66,21 @@ Ref arrow_method(PyObject* self, void*);          // arrow/export.cpp: __arrow_c
 // Slots of the array type. Those that return Ref, void or an integer throw on error.
 Ref array_subscript(PyObject* self, PyObject* index);  // indexing/indexing.cpp
 /// `value` nullptr: `del self[index]`.
-void array_assign(PyObject* self, PyObject* index, PyObject* value);   // indexing/indexing.cpp
-Ref array_item(PyObject* self, Py_ssize_t index);                      // indexing/indexing.cpp
-Py_ssize_t array_length(PyObject* self);                               // indexing/indexing.cpp
-Ref array_iter(PyObject* self);                                        // array/iterator.cpp
-int lazy_truth(PyObject* self);                                        // modes/lazy.cpp
-Ref lazy_number(PyObject* self);                                       // modes/lazy.cpp
-Ref strict_subscript(PyObject* self, PyObject* index);                 // modes/strict_index.cpp
-void strict_assign(PyObject* self, PyObject* index, PyObject* value);  // modes/strict_index.cpp
-Ref strict_iter(PyObject* self);                                       // modes/strict_index.cpp
-int array_truth(PyObject* self);                                       // array/element_methods.cpp
-Ref array_int(PyObject* self);                                         // array/element_methods.cpp
-Ref array_float(PyObject* self);                                       // array/element_methods.cpp
-Ref array_index(PyObject* self);                                       // array/element_methods.cpp
-Ref array_complex(PyObject* self, PyObject*);                          // array/element_methods.cpp
+void array_assign(PyObject* self, PyObject* index, PyObject* value);     // indexing/indexing.cpp
+Ref array_item(PyObject* self, Py_ssize_t index);                        // indexing/indexing.cpp
+Py_ssize_t array_length(PyObject* self);                                 // indexing/indexing.cpp
+Ref array_iter(PyObject* self);                                          // array/iterator.cpp
+int lazy_truth(PyObject* self);                                          // modes/lazy.cpp
+Ref lazy_number(PyObject* self);                                         // modes/lazy.cpp
+Ref strict_subscript(PyObject* self, PyObject* index);                   // modes/strict_index.cpp
+int refuse_buffer(PyObject* self, Py_buffer* view, int flags) noexcept;  // modes/virtual_device.cpp
+void strict_assign(PyObject* self, PyObject* index, PyObject* value);    // modes/strict_index.cpp
+Ref strict_iter(PyObject* self);                                         // modes/strict_index.cpp
+int array_truth(PyObject* self);               // array/element_methods.cpp
+Ref array_int(PyObject* self);                 // array/element_methods.cpp
+Ref array_float(PyObject* self);               // array/element_methods.cpp
+Ref array_index(PyObject* self);               // array/element_methods.cpp
+Ref array_complex(PyObject* self, PyObject*);  // array/element_methods.cpp
 int array_getbuffer(PyObject* self, Py_buffer* view,
                     int flags) noexcept;                             // interop/buffer_export.cpp
 void array_releasebuffer(PyObject* self, Py_buffer* view) noexcept;  // interop/buffer_export.cpp

@@ -38,19 +38,42 @@ struct Arguments {
   PyObject* spec;    // an object with the attribute `name`
   PyObject* object;  // what __array_namespace__() returns
   Modes modes;
+  PyObject* device;  // what x.device returns, or None for the CPU
 };
 
 /// From a tuple of bools in the order of the fields.
 Modes to_modes(PyObject* tuple) {
-  Modes out;
-  bool* const fields[] = {&out.strict, &out.immutable, &out.lazy, &out.without_masks,
-                          &out.without_counting};
-  if (!PyTuple_Check(tuple) || PyTuple_Size(tuple) != std::ssize(fields))
-    core::fail(Fault::kType, "the modes must be a tuple of ", std::size(fields), " bools");
-  for (Py_ssize_t i = 0; i < std::ssize(fields); ++i)
-    *fields[i] = PyTuple_GetItem(tuple, i) == Py_True;
-  return out;
+  constexpr Py_ssize_t kFields = 7;
+  if (!PyTuple_Check(tuple) || PyTuple_Size(tuple) != kFields)
+    core::fail(Fault::kType, "the modes must be a tuple of ", kFields, " bools");
+  const auto field = [tuple](Py_ssize_t i) { return PyTuple_GetItem(tuple, i) == Py_True; };
+  return {field(0), field(1), field(2), field(3), field(4), field(5), field(6)};
 }
+
+/// An alias of an array of another namespace as one of the module's.
+Ref retyped(PyObject* module, PyObject* array) {
+  if (!is_any_array(array))
+    core::fail(Fault::kType, "_retyped() takes an array, not ", type_name(array));
+  return alias_array(State::of_module(module), array);
+}
+
+/// Changes whether the namespace has indexing by masks, and functions whose results have shapes
+/// that depend on elements.
+Ref allow(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
+  if (nargs != 2 || !PyBool_Check(args[0]) || !PyBool_Check(args[1]))
+    core::fail(Fault::kType, "_allow() takes two bools");
+  Modes& modes = State::of_module(module).modes;
+  modes.without_masks = args[0] == Py_False;
+  modes.without_counting = args[1] == Py_False;
+  return Ref::borrow(Py_None);
+}
+
+/// Functions that the modules of namespaces have besides those of the default one.
+PyMethodDef kOwnFunctions[] = {
+    {"_retyped", method<&retyped>(), METH_O, nullptr},
+    {"_allow", method<&allow>(), METH_FASTCALL, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
 
 /// Fills the state of a new module from that of the default namespace.
 void fill(PyObject* module, PyObject* base, const Arguments& from) {
@@ -65,13 +88,15 @@ void fill(PyObject* module, PyObject* base, const Arguments& from) {
   Ref type = make_array_type(module, state);
   check(PyModule_AddObjectRef(module, "Array", type.get()));
   state.set(Slot::kArrayType, std::move(type));
+  if (from.device != Py_None) state.set(Slot::kCpuDevice, Ref::borrow(from.device));
   add_functions(module);
+  check(PyModule_AddFunctions(module, kOwnFunctions));
   if (from.modes.strict) check(PyModule_AddFunctions(module, kStrictFunctions));
 }
 
 Ref make_namespace(PyObject* base, PyObject* const* args, Py_ssize_t nargs) {
-  if (nargs != 3) core::fail(Fault::kType, "_make_namespace() takes 3 arguments");
-  const Arguments from{args[0], args[1], to_modes(args[2])};
+  if (nargs != 4) core::fail(Fault::kType, "_make_namespace() takes 4 arguments");
+  const Arguments from{args[0], args[1], to_modes(args[2]), args[3]};
   Ref module =
       check(compat::park_at_exit([&] { return PyModule_FromDefAndSpec(definition(), from.spec); }));
   if (PyModule_ExecDef(module.get(), definition()) < 0) throw ErrorSet{};  // allocates the state
@@ -90,8 +115,17 @@ Ref namespace_name(PyObject* array) {
   return check(PyUnicode_InternFromString("refarray"));
 }
 
+std::string device_text(const State& state) {
+  return utf8(check(calling<PyObject_Repr>(state.get(Slot::kCpuDevice))).get());
+}
+
 void fail_other_namespace(const State& state, PyObject* array) {
   PyObject* const own = state.get(Slot::kNamespace);
+  const State& other = State::of_object(array);
+  if (own != nullptr && own == other.get(Slot::kNamespace)) {
+    core::fail(Fault::kValue, "an array on ", device_text(other), " does not mix with those on ",
+               device_text(state), "; to_device() copies");
+  }
   const Ref name = own == nullptr ? check(PyUnicode_InternFromString("refarray"))
                                   : check(PyModule_GetNameObject(own));
   core::fail(Fault::kType, "an array of the namespace ", utf8(namespace_name(array).get()),
@@ -107,10 +141,11 @@ void refuse_mask(const State& state) {
 
 void refuse_counting(const State& state, const char* function) {
   if (!state.modes.without_counting) return;
-  raise(PyExc_NotImplementedError,
-        "%s(): the shape of the result depends on elements, and the namespace was made with "
-        "data_dependent_shapes=False",
-        function);
+  raise(
+      PyExc_NotImplementedError,
+      "%s(): the shape of the result depends on elements, and the namespace has no data-dependent "
+      "shapes: data_dependent_shapes=False",
+      function);
 }
 
 void require_standard(const State& state, const core::DType& dtype) {
@@ -129,6 +164,7 @@ Ref as_default_array(PyObject* array) {
 
 PyMethodDef kNamespaceFunctions[] = {
     {"_make_namespace", method<&make_namespace>(), METH_FASTCALL, nullptr},
+    {"_by_device", method<&by_device>(), METH_FASTCALL, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 

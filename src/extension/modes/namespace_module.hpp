@@ -3,6 +3,8 @@
 
 #include <Python.h>
 
+#include <string>
+
 #include "extension/array/object.hpp"
 #include "extension/module/state.hpp"
 #include "refarray/core/dtype.hpp"
@@ -14,6 +16,10 @@ void prepare_namespaces() noexcept;
 
 /// Functions that take the place of those of the default namespace: modes/strict_functions.cpp.
 extern PyMethodDef kStrictFunctions[];
+
+/// _by_device(name, docstring, types, functions): a function that calls the one of the array type
+/// that the arguments have: modes/device_functions.cpp.
+Ref by_device(PyObject* module, PyObject* const* args, Py_ssize_t nargs);
 
 /// Whether the state is that of refarray itself.
 inline bool is_default(const State& state) noexcept {
@@ -29,7 +35,11 @@ inline const State& default_state(const State& state) noexcept {
 /// The name of the namespace of an array: that of the module of its type.
 Ref namespace_name(PyObject* array);
 
-/// Throws kType, naming the namespace of `array` and that of the state.
+/// repr() of the device that the state's arrays are on.
+std::string device_text(const State& state);
+
+/// Throws kValue for an array on another device of the namespace, otherwise kType, naming the
+/// namespace of `array` and that of the state.
 [[noreturn, gnu::cold]] void fail_other_namespace(const State& state, PyObject* array);
 
 /// Throws kType if `object` is an array of another namespace than the state's.

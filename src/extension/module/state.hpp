@@ -10,6 +10,7 @@
 
 #include "core/memory/storage.hpp"
 #include "extension/capi/ref.hpp"
+#include "extension/modes/modes.hpp"
 #include "extension/module/keywords.hpp"
 #include "refarray/core/dtype.hpp"
 
@@ -29,7 +30,7 @@ enum class Slot : std::uint8_t {
   kStreamType,
   kEventType,
   kIteratorType,
-  kCpuDevice,
+  kCpuDevice,          // of a namespace with devices: the one that its module is of
   kDlpackName,         // "__dlpack__"
   kDlpackDeviceName,   // "__dlpack_device__"
   kExchangeName,       // "__dlpack_c_exchange_api__"
@@ -80,15 +81,6 @@ struct ObjectBits {
   static constexpr std::uint8_t kReadonly = 8;
   static constexpr std::uint8_t kFirst = 16;   // made with its storage, not as a view
   static constexpr std::uint8_t kPooled = 32;  // of the main interpreter in a build with a GIL
-};
-
-/// What the arrays and functions of a namespace refuse; the default namespace refuses nothing.
-struct Modes {
-  bool strict = false;            // what the standard does not promise
-  bool immutable = false;         // writes to elements
-  bool lazy = false;              // the conversion of elements to Python numbers
-  bool without_masks = false;     // indexing by masks
-  bool without_counting = false;  // functions whose results have shapes that depend on elements
 };
 
 /// Cached facts about a type that neither changes nor ends, whose objects were imported before: a

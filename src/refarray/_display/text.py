@@ -221,14 +221,16 @@ def array_str(array: Array) -> str:
     return body(array, 0)
 
 
-def array_repr(array: Array, owner: type = Array) -> str:
+def array_repr(array: Array, owner: type = Array, device: object = None) -> str:
     """Implement repr(array): the values, shape, dtype and device, and whether it is read-only.
 
     owner: the array's type in its namespace.
+    device: that of a namespace with devices; None is the array's own.
     """
     prefix = f"{owner.__module__}.Array("
     text = prefix + body(array, len(prefix))
-    facts = f"shape={array.shape}, dtype={array.dtype}, device={str(array.device)!r}"
+    where = str(array.device) if device is None else getattr(device, "name", str(device))
+    facts = f"shape={array.shape}, dtype={array.dtype}, device={where!r}"
     facts += ", readonly=True)" if array.readonly else ")"
     last = len(text) - text.rfind("\n") - 1
     fits = last + 2 + len(facts) <= current_options().linewidth

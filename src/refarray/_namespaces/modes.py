@@ -6,15 +6,17 @@ Each namespace has a module refarray._native of its own, whose functions take an
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
 import refarray
 from refarray import _native
+from refarray._namespaces import devices as virtual
 from refarray._namespaces import versions
+from refarray._namespaces.devices import Place, Places, VirtualDevice
 from refarray._namespaces.info import DTYPES, Info
 from refarray._namespaces.versions import Namespace
 
@@ -27,7 +29,7 @@ LAZY_IN_STANDARD = ("__array_namespace_info__", "finfo", "iinfo")
 #: Public names that belong to the process or the package rather than to arrays.
 NOT_IN_NAMESPACES = {
     *("__version__", "build_info", "doctor", "empty_cache", "get_copy_threads", "get_include"),
-    *("namespace", "set_copy_threads"),
+    *("namespace", "set_copy_threads", "VirtualDevice"),
 }
 
 
@@ -41,6 +43,9 @@ class Modes:
     lazy: bool = False
     boolean_indexing: bool = True
     data_dependent_shapes: bool = True
+    extensions: tuple[str, ...] = refarray._EXTENSIONS
+    devices: tuple[VirtualDevice, ...] = ()
+    default_dtypes: tuple[tuple[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
         if self.api_version not in VERSIONS:
@@ -48,9 +53,10 @@ class Modes:
                 f"namespace(): api_version is {self.api_version!r}; the versions are "
                 + ", ".join(map(repr, VERSIONS))
             )
-        for name, value in asdict(self).items():
-            if name != "api_version" and not isinstance(value, bool):
-                raise TypeError(f"namespace(): {name} must be True or False, not {value!r}")
+        for each in fields(self)[1:6]:
+            value = getattr(self, each.name)
+            if not isinstance(value, bool):
+                raise TypeError(f"namespace(): {each.name} must be True or False, not {value!r}")
         for name in ("boolean_indexing", "data_dependent_shapes"):
             if self.lazy and getattr(self, name):
                 raise ValueError(
@@ -65,27 +71,41 @@ class Modes:
         if not self.lazy:
             lacks = ("boolean_indexing", "data_dependent_shapes")
             modes += [f"without_{name}" for name in lacks if not getattr(self, name)]
+        modes += [f"without_{name}" for name in refarray._EXTENSIONS if name not in self.extensions]
+        modes += [f"with_{each.name}" for each in self.devices]
+        modes += [str(dtype) for _, dtype in self.default_dtypes]
         if self.api_version != VERSIONS[-1]:
             modes.append(self.api_version.replace(".", "_"))
         return "_".join(["refarray", *modes])
 
     def refusals(self) -> tuple[bool, ...]:
-        """What the extension module refuses, in the order of its fields."""
+        """What the extension module refuses, in the order of its first fields."""
         without = not self.boolean_indexing, not self.data_dependent_shapes
         return (self.strict, self.immutable, self.lazy, *without)
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of namespace() that are not the defaults."""
-        default = asdict(Modes())
-        return {name: value for name, value in asdict(self).items() if value != default[name]}
+        default = Modes()
+        own = {each.name: getattr(self, each.name) for each in fields(self)}
+        out = {name: value for name, value in own.items() if value != getattr(default, name)}
+        if "default_dtypes" in out:
+            out["default_dtypes"] = dict(self.default_dtypes)
+        return out
 
 
 class OwnNamespace(Namespace):
     """A namespace with an array type of its own."""
 
     _names: Namespace  # those of all versions
-    _rebuild: Callable[..., Any]  # unpickles an array
+    _places: Places  # its devices
+    _rebuild: dict[Any, Callable[..., Any]]  # unpickle an array of a device
     _versions: dict[str, Namespace]  # what its arrays returned for api_version=
+
+    def _in_version(self, version: str) -> ModuleType:
+        """The names of another version, for the same arrays."""
+        if version not in self._versions:
+            self._versions.setdefault(version, made_in_version(self, version))
+        return self._versions[version]
 
 
 MADE: dict[Modes, OwnNamespace] = {}
@@ -99,6 +119,9 @@ def namespace(
     lazy: bool = False,
     boolean_indexing: bool | None = None,
     data_dependent_shapes: bool | None = None,
+    extensions: Iterable[str] | None = None,
+    devices: Iterable[VirtualDevice] = (),
+    default_dtypes: Mapping[str, Any] | None = None,
 ) -> ModuleType:
     """Return a namespace of the array API standard: a module with an array type of its own.
 
@@ -113,6 +136,9 @@ def namespace(
     boolean_indexing: False refuses masks as indices. None is True unless lazy.
     data_dependent_shapes: False refuses nonzero(), unique_all() and its like, and repeat() by an
         array. None is True unless lazy.
+    extensions: the extensions of the standard that it has; None is "fft" and "linalg".
+    devices: virtual devices besides the CPU, of the type VirtualDevice.
+    default_dtypes: the default dtypes of the CPU that differ, by kind, as for VirtualDevice.
 
     Equal arguments return the same object; without arguments it is the module refarray. Results of
     a namespace's functions, and of the operators and methods of its arrays, belong to it, and
@@ -123,7 +149,12 @@ def namespace(
     """
     masks = not lazy if boolean_indexing is None else boolean_indexing
     counting = not lazy if data_dependent_shapes is None else data_dependent_shapes
-    modes = Modes(api_version, strict, immutable, lazy, masks, counting)
+    modes = Modes(
+        *(api_version, strict, immutable, lazy, masks, counting),
+        extensions=to_extensions(extensions),
+        devices=to_devices(devices),
+        default_dtypes=to_defaults(default_dtypes or {}),
+    )
     if modes == Modes():
         return refarray
     found = MADE.get(modes)
@@ -134,16 +165,77 @@ def namespace(
     return MADE.setdefault(modes, make(modes))
 
 
+def to_extensions(names: Iterable[str] | None) -> tuple[str, ...]:
+    if names is None:
+        return refarray._EXTENSIONS
+    if isinstance(names, str):
+        raise TypeError(f"namespace(): extensions is a list of names, not {names!r}")
+    given = set(names)
+    if not given <= set(refarray._EXTENSIONS):
+        unknown = sorted(map(repr, given - set(refarray._EXTENSIONS)))
+        raise ValueError(
+            f"namespace(): there is no extension {unknown[0]}; there are 'fft', 'linalg'"
+        )
+    return tuple(name for name in refarray._EXTENSIONS if name in given)
+
+
+def to_devices(given: Iterable[VirtualDevice]) -> tuple[VirtualDevice, ...]:
+    out = tuple(given)
+    for each in out:
+        if not isinstance(each, VirtualDevice):
+            raise TypeError(f"namespace(): devices are refarray.VirtualDevice, not {each!r}")
+    if len(set(out)) < len(out) or len({each.dlpack for each in out}) < len(out):
+        raise ValueError(f"namespace(): two of the devices {out} are equal or have the same id")
+    return out
+
+
+def to_defaults(given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    full = virtual.checked_defaults(given, virtual.STANDARD)
+    return tuple((kind, each) for kind, each in full.items() if each != virtual.DEFAULTS[kind])
+
+
 def make(modes: Modes) -> OwnNamespace:
     out = OwnNamespace(modes.name, refarray.__doc__)
     out._origin = remade, (modes.arguments(),)
-    native = _native._make_namespace(ModuleSpec(modes.name, None), out, modes.refusals())
-    out._rebuild = native._rebuild
-    native._rebuild = functools.partial(rebuilt, modes.arguments())  # what pickles refer to
-    out._names = names_of(native, modes)
-    out._versions = {}
+    devices: list[Any] = [refarray.Device("cpu"), *modes.devices]
+    fill_native(out, modes, devices, functools.partial(rebuilt, modes.arguments()))
     versions.fill_with_extensions(out, out._names, modes.api_version)
     return out
+
+
+def fill_native(
+    out: OwnNamespace, modes: Modes, devices: list[Any], rebuild: Callable[..., Any]
+) -> None:
+    """Make the modules of a namespace's devices, the first of which is on the host."""
+    out._rebuild = {}
+    places = []
+    for each in devices:
+        on_host = each is devices[0]
+        native = made_native(out, modes, each, (len(devices) > 1, not on_host))
+        out._rebuild[each] = native._rebuild
+        native._rebuild = functools.partial(rebuild, each)  # what pickles refer to
+        own = isinstance(each, VirtualDevice)
+        dtypes = each.dtypes if own else virtual.STANDARD
+        defaults = (
+            each.default_dtypes if own else {**virtual.DEFAULTS, **dict(modes.default_dtypes)}
+        )
+        places.append(Place(each, on_host, dtypes, defaults, native))
+    out._places = Places(places)
+    names, *others = [names_of(each.native, modes) for each in places]
+    if others or not places[0].is_usual:
+        virtual.merged(names, others, out._places)
+        if "__array_namespace_info__" in names.__all__:
+            names.__array_namespace_info__ = virtual.info(
+                refarray.__array_namespace_info__, out._places, modes
+            )
+    out._names = names
+    out._versions = {}
+
+
+def made_native(out: OwnNamespace, modes: Modes, device: Any, flags: tuple[bool, ...]) -> Any:
+    spec = ModuleSpec(out.__name__, None)
+    of_device = device if isinstance(device, VirtualDevice) else None
+    return _native._make_namespace(spec, out, (*modes.refusals(), *flags), of_device)
 
 
 def remade(arguments: dict[str, Any]) -> ModuleType:
@@ -151,19 +243,15 @@ def remade(arguments: dict[str, Any]) -> ModuleType:
     return namespace(**arguments)
 
 
-def rebuilt(arguments: dict[str, Any], *array: Any) -> Any:
+def rebuilt(arguments: dict[str, Any], device: Any, *array: Any) -> Any:
     """Unpickle an array of a namespace."""
     space: Any = namespace(**arguments)
-    return space._rebuild(*array)
+    return space._rebuild[device](*array)
 
 
-def in_version(space: OwnNamespace, version: str) -> Namespace:
-    """Implement __array_namespace__(api_version=...): the names of the version, the same arrays."""
-    if version == space.__array_api_version__:
-        return space
-    if version not in space._versions:
-        space._versions.setdefault(version, made_in_version(space, version))
-    return space._versions[version]
+def in_version(space: OwnNamespace, version: str) -> ModuleType:
+    """Implement __array_namespace__(api_version=...)."""
+    return space if version == space.__array_api_version__ else space._in_version(version)
 
 
 def made_in_version(space: OwnNamespace, version: str) -> Namespace:
@@ -186,7 +274,7 @@ def names_of(native: ModuleType, modes: Modes) -> Namespace:
 
 
 def is_name_of(name: str, modes: Modes) -> bool:
-    if name in NOT_IN_NAMESPACES:
+    if name in NOT_IN_NAMESPACES or name in set(refarray._EXTENSIONS) - set(modes.extensions):
         return False
     if not modes.strict:
         return True
@@ -233,18 +321,21 @@ def limits(function: Callable[..., Any], array: type, strict: bool) -> Callable[
     return of_namespace
 
 
+def wrapped(function: Callable[..., Any], own: Callable[..., Any]) -> Callable[..., Any]:
+    """`own` with the name and the docstring of the function in whose place it is."""
+    return functools.wraps(function)(lambda: own())
+
+
 def info(function: Callable[..., Any], native: ModuleType, modes: Modes) -> Callable[[], Info]:
     """__array_namespace_info__() of a namespace."""
-
-    @functools.wraps(function)
-    def of_namespace() -> Info:
-        return Info(
+    return wrapped(
+        function,
+        lambda: Info(
             native.empty,
             boolean_indexing=modes.boolean_indexing,
             data_dependent_shapes=modes.data_dependent_shapes,
-        )
-
-    return of_namespace
+        ),
+    )
 
 
 def imported(function: Callable[..., Any], retyped: Callable[..., Any]) -> Callable[..., Any]:

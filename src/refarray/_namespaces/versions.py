@@ -19,6 +19,7 @@ class Namespace(ModuleType):
 
     __array_api_version__: str
     __all__: list[str]
+    __array_namespace_info__: Callable[[], Any]
     _origin: tuple[Callable[..., Any], tuple[Any, ...]]  # a function that returns it, for pickle
 
     def __repr__(self) -> str:
@@ -51,6 +52,8 @@ def fill_with_extensions(out: Namespace, module: ModuleType, version: str) -> No
     """Give a namespace those names of a module, and of its extensions, that the version has."""
     fill(out, module, version)
     for name in refarray._EXTENSIONS:
+        if name not in out.__all__:
+            continue
         source = getattr(module, name)
         extension = Namespace(f"{out.__name__}.{name}", source.__doc__)
         extension._origin = getattr, (out, name)

@@ -1,0 +1,78 @@
+// Functions of namespaces with several devices: each calls the function of the device that its
+// arguments are on.
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "core/error.hpp"
+#include "extension/capi/compat.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/capi/methods.hpp"
+#include "extension/capi/object_text.hpp"
+#include "extension/modes/namespace_module.hpp"
+
+namespace refarray::extension {
+namespace {
+
+using core::Fault;
+
+/// The place of the object's type among the types of arrays, or -1.
+Py_ssize_t place_of_type(PyObject* types, PyObject* object) noexcept {
+  for (Py_ssize_t i = 0; i < compat::tuple_size(types); ++i)
+    if (compat::tuple_item(types, i) == reinterpret_cast<PyObject*>(Py_TYPE(object))) return i;
+  return -1;
+}
+
+/// Likewise, also of the first array in a tuple or list: those of concat() and its like.
+Py_ssize_t place_of(PyObject* types, PyObject* argument) {
+  if (!PyTuple_Check(argument) && !PyList_Check(argument)) return place_of_type(types, argument);
+  for (Py_ssize_t i = 0; i < PySequence_Size(argument); ++i) {
+    const Ref item = Ref::steal(PySequence_GetItem(argument, i));
+    if (!item) throw ErrorSet{};  // another thread shortened the list
+    const Py_ssize_t place = place_of_type(types, item.get());
+    if (place >= 0) return place;
+  }
+  return -1;
+}
+
+/// `self` is a tuple: the types of the devices' arrays, and the functions in the same order. The
+/// first device takes calls without arrays.
+Ref call_by_device(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  PyObject* const types = compat::tuple_item(self, 0);
+  const Py_ssize_t all = nargs + (kwnames == nullptr ? 0 : compat::tuple_size(kwnames));
+  Py_ssize_t place = -1;
+  for (Py_ssize_t i = 0; i < all && place < 0; ++i) place = place_of(types, args[i]);
+  PyObject* const function = compat::tuple_item(compat::tuple_item(self, 1), place < 0 ? 0 : place);
+  return check(
+      calling<PyObject_Vectorcall>(function, args, static_cast<std::size_t>(nargs), kwnames));
+}
+
+/// The definition of a function, which function objects point to: one for each name and docstring,
+/// for the life of the process.
+PyMethodDef* definition_of(std::string name, std::string doc) {
+  static std::mutex mutex;
+  static std::map<std::pair<std::string, std::string>, PyMethodDef> definitions;
+  const std::lock_guard lock(mutex);
+  const auto [found, is_new] =
+      definitions.try_emplace({std::move(name), std::move(doc)}, PyMethodDef{});
+  if (is_new) {
+    found->second = {found->first.first.c_str(), method<&call_by_device>(),
+                     METH_FASTCALL | METH_KEYWORDS, found->first.second.c_str()};
+  }
+  return &found->second;
+}
+
+}  // namespace
+
+Ref by_device(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  if (nargs != 4 || !PyUnicode_Check(args[0]) || !PyUnicode_Check(args[1]) ||
+      !PyTuple_Check(args[2]) || !PyTuple_Check(args[3]) ||
+      PyTuple_Size(args[2]) != PyTuple_Size(args[3]) || PyTuple_Size(args[2]) == 0) {
+    core::fail(Fault::kType, "_by_device() takes a name, a docstring, types and as many functions");
+  }
+  const Ref self = check(calling<PyTuple_Pack>(2, args[2], args[3]));
+  return check(PyCFunction_NewEx(definition_of(utf8(args[0]), utf8(args[1])), self.get(), nullptr));
+}
+
+}  // namespace refarray::extension

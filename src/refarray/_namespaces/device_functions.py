@@ -1,0 +1,150 @@
+"""Functions of namespaces with devices: by the device of the arguments, with its defaults."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import refarray
+from refarray import _native
+from refarray._namespaces.devices import DEFAULTS, Place, Places
+
+#: Functions with an argument `device` that copy arrays of other devices to it.
+COPYING = frozenset({"asarray", "astype", "from_dlpack"})
+#: Functions with an argument `device` that use only the dtypes and shapes of arrays, or no arrays.
+PLACED = COPYING | {
+    *("arange", "empty", "eye", "full", "linspace", "ones", "zeros"),
+    *("empty_like", "full_like", "ones_like", "zeros_like", "fftfreq", "rfftfreq"),
+}
+#: Functions whose result has a default dtype unless `dtype` is given.
+WITH_DEFAULT = (
+    PLACED - {"empty_like", "full_like", "ones_like", "zeros_like", "astype"} - {"from_dlpack"}
+)
+SUMS = frozenset({"sum", "prod", "cumulative_sum", "cumulative_prod", "trace"})
+#: Functions whose results are indices, or have fields that are.
+INDICES = frozenset(
+    {"argmax", "argmin", "argsort", "count_nonzero", "nonzero", "searchsorted"}
+    | {"unique_all", "unique_counts", "unique_inverse"}
+)
+NARROWER = {_native.int64: _native.int32, _native.uint64: _native.uint32}
+
+
+def joined(name: str, functions: list[Callable[..., Any]], places: Places) -> Callable[..., Any]:
+    """One function out of those of all devices."""
+    own = tuple(
+        function if place.is_usual else limited(name, function, place)
+        for function, place in zip(functions, places.all, strict=True)
+    )
+    signature = getattr(functions[0], "__text_signature__", None)
+    doc = functions[0].__doc__ or ""
+    text = f"{name}{signature}\n--\n\n{doc}" if signature else doc
+    chosen = _native._by_device(name, text, places.types, own)
+    return placed(name, chosen, own, places) if name in PLACED else chosen
+
+
+# --- the argument `device`
+
+
+def placed(
+    name: str, chosen: Callable[..., Any], functions: tuple[Callable[..., Any], ...], places: Places
+) -> Callable[..., Any]:
+    """A function whose argument `device` chooses the one that is called."""
+    of_place = dict(zip(places.all, functions, strict=True))
+    imports = name in ("asarray", "from_dlpack")
+
+    @functools.wraps(functions[0])
+    def with_device(*args: Any, device: Any = None, **keywords: Any) -> Any:
+        if device is None:
+            return chosen(*args, **keywords)
+        place = places.find(device)
+        if imports and args and not place.takes(args[0]):
+            args, keywords = imported(name, args, keywords, place, places)
+        elif args:
+            first = places.of(args[0])
+            if first is not None and first is not place:
+                if name == "astype":  # the other device may lack the dtype
+                    return place.moved(of_place[first](*args, **keywords))
+                move = place.moved if name in COPYING else place.alias
+                args = (move(args[0]), *args[1:])
+        return of_place[place](*args, **keywords)
+
+    return with_device
+
+
+def imported(
+    name: str, args: tuple[Any, ...], keywords: dict[str, Any], place: Place, places: Places
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of asarray() or from_dlpack() for an object that is not on the device."""
+    x = args[0]
+    shares = places.of(x) is not None or not place.on_host
+    is_literal = isinstance(x, (bool, int, float, complex, list, tuple))
+    if not shares or (is_literal and name == "asarray"):
+        return args, keywords
+    if keywords.get("copy") is False:
+        raise refarray.NoCopyError(f"{name}(): a transfer to {place.device!r} copies; copy=False")
+    if places.of(x) is not None:
+        return (place.moved(x), *args[1:]), {**keywords, "copy": None}
+    return args, {**keywords, "copy": True}
+
+
+# --- dtypes
+
+
+def limited(name: str, function: Callable[..., Any], place: Place) -> Callable[..., Any]:
+    """A function of a device that lacks dtypes, or has defaults of its own."""
+
+    @functools.wraps(function)
+    def with_dtypes(*args: Any, **keywords: Any) -> Any:
+        dtype = keywords.get("dtype")
+        if dtype is not None:
+            place.require(dtype)
+        out = function(*args, **keywords)
+        if name in INDICES:
+            return with_indices(out, place)
+        if dtype is None and place.takes(out):
+            wanted = default_for(name, args, out.dtype, place)
+            if wanted != out.dtype:
+                out = function(*args, **{**keywords, "dtype": wanted})
+        if place.takes(out):
+            place.require(out.dtype)
+        return out
+
+    return with_dtypes
+
+
+def default_for(name: str, args: tuple[Any, ...], dtype: Any, place: Place) -> Any:
+    """The dtype in the place of `dtype`, that of a result of refarray's own function."""
+    if name in SUMS:
+        wider = args and getattr(args[0], "dtype", dtype) != dtype
+        narrow = place.defaults["integral"] == _native.int32
+        return NARROWER.get(dtype, dtype) if wider and narrow else dtype
+    if name not in WITH_DEFAULT or (name == "asarray" and not is_of_numbers(args[0])):
+        return dtype
+    for kind in ("real floating", "complex floating", "integral"):
+        if dtype == DEFAULTS[kind]:
+            return place.defaults[kind]
+    return dtype
+
+
+def is_of_numbers(x: Any) -> bool:
+    """Whether asarray() chooses the dtype: other objects have one."""
+    return isinstance(x, (bool, int, float, complex, list, tuple, range))
+
+
+def with_indices(out: Any, place: Place) -> Any:
+    """The result of a function, with indices of the device's default dtype."""
+    wanted = place.defaults["indexing"]
+    if wanted == DEFAULTS["indexing"]:
+        return out
+
+    def converted(x: Any) -> Any:
+        return place.native.astype(x, wanted, copy=False)
+
+    if not isinstance(out, tuple):
+        return converted(out)
+    names = getattr(out, "_fields", None)
+    if names is None:  # of nonzero()
+        return tuple(converted(each) for each in out)
+    values = zip(names, out, strict=True)
+    return type(out)(*(each if name == "values" else converted(each) for name, each in values))

@@ -1,0 +1,75 @@
+"""The module refarray.strict: a namespace whose names and refusals change with the flags."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+import refarray
+from refarray._namespaces import devices, modes, versions
+from refarray.strict import _devices, _flags
+
+if TYPE_CHECKING:
+    from refarray.strict._flags import Flags
+
+
+class StrictModule(modes.OwnNamespace):
+    """A namespace of all devices of array-api-strict."""
+
+    _flags: Flags
+    _standard: tuple[str, ...]  # the attributes that are names of the standard
+
+    def _start(self) -> None:
+        self._origin = importlib.import_module, ("refarray.strict",)
+        own = modes.Modes(strict=True)
+        modes.fill_native(self, own, list(_devices.ALL_DEVICES), rebuilt)
+        self._standard = ()
+        self._set(_flags.initial_flags())
+
+    def _set(self, flags: Flags) -> None:
+        """Take the names of the flags' version, and refuse what the flags say."""
+        names = self._names_with(flags)
+        for name in set(self._standard) - set(names.__all__):
+            delattr(self, name)
+        for name in names.__all__:
+            setattr(self, name, getattr(names, name))
+        self._standard = tuple(names.__all__)
+        self.__all__ = sorted({*self._standard, *self._OWN})
+        self.__array_api_version__ = flags.api_version
+        self._flags = flags
+        for place in self._places.all:
+            place.native._allow(flags.boolean_indexing, flags.data_dependent_shapes)
+
+    def _names_with(self, flags: Flags) -> versions.Namespace:
+        out = versions.Namespace(self.__name__, self.__doc__)
+        versions.fill_with_extensions(out, self._names, flags.api_version)
+        for name in set(refarray._EXTENSIONS) & set(out.__all__) - set(flags.enabled_extensions):
+            out.__all__.remove(name)
+        for name in set(refarray._EXTENSIONS) & set(out.__all__):
+            getattr(out, name)._origin = getattr, (self, name)
+        if "__array_namespace_info__" in out.__all__:
+            own = refarray.__array_namespace_info__
+            out.__array_namespace_info__ = devices.info(own, self._places, flags)
+        return out
+
+    def _in_version(self, version: str) -> StrictModule:
+        """Set the flag, as array-api-strict does for __array_namespace__(api_version=...)."""
+        self._set(_flags.changed(self._flags, version, None, None, None))
+        return self
+
+    def __repr__(self) -> str:
+        return f"<module {self.__name__!r}: array API standard {self.__array_api_version__}>"
+
+    def __getattr__(self, name: str) -> Any:
+        if name in refarray._EXTENSIONS:
+            raise AttributeError(f"the flags of {self.__name__} do not enable the extension {name}")
+        raise AttributeError(
+            f"module {self.__name__!r} has no attribute {name!r} in version "
+            f"{self.__dict__.get('__array_api_version__')} of the standard"
+        )
+
+
+def rebuilt(device: Any, *array: Any) -> Any:
+    """Unpickle an array."""
+    space: Any = importlib.import_module("refarray.strict")
+    return space._rebuild[device](*array)

@@ -1,0 +1,163 @@
+"""refarray.strict: names, flags, environment variables and devices as in array-api-strict."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import refarray
+import refarray.strict
+
+xp: Any = refarray.strict
+
+
+@pytest.fixture(autouse=True)
+def flags() -> Iterator[None]:
+    yield
+    xp.reset_array_api_strict_flags()
+
+
+def run(program: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    import os
+
+    command = [sys.executable, "-c", program]
+    environment = {**os.environ, **variables}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+
+
+def test_is_strict() -> None:
+    x = xp.ones(3)
+    assert x.__array_namespace__() is xp
+    assert xp.__array_api_version__ == "2025.12"
+    with pytest.raises(TypeError, match="no common dtype"):
+        x + xp.asarray([1, 2, 3])
+    with pytest.raises(TypeError, match="refarray.strict"):
+        xp.add(refarray.ones(3), x)
+    assert {"add", "linalg", "fft", "Device"} <= set(xp.__all__) & set(dir(xp))
+
+
+def test_is_not_imported_with_refarray() -> None:
+    program = "import refarray, sys; assert 'refarray.strict' not in sys.modules"
+    assert run(program).returncode == 0
+
+
+def test_versions() -> None:
+    x = xp.ones(3)
+    with xp.ArrayAPIStrictFlags(api_version="2022.12"):
+        assert not hasattr(xp, "take_along_axis")
+        assert not hasattr(xp, "__array_namespace_info__")
+        assert xp.__array_api_version__ == "2022.12"
+        assert float(xp.sum(x)) == 3.0  # arrays outlive a change of flags
+    assert hasattr(xp, "take_along_axis")
+    with pytest.warns(UserWarning, match="2022.12"):
+        xp.set_array_api_strict_flags(api_version="2021.12")
+    assert not hasattr(xp, "fft")
+
+
+def test_a_version_is_a_flag() -> None:
+    x = xp.ones(3)
+    assert x.__array_namespace__(api_version="2022.12") is xp
+    assert xp.get_array_api_strict_flags()["api_version"] == "2022.12"
+    with pytest.raises(ValueError, match="2020.12"):
+        x.__array_namespace__(api_version="2020.12")
+
+
+def test_what_is_optional() -> None:
+    x = xp.ones(3)
+    with xp.ArrayAPIStrictFlags(boolean_indexing=False, data_dependent_shapes=False):
+        with pytest.raises(RuntimeError, match="boolean_indexing"):
+            x[x > 0]
+        for device in ("CPU_DEVICE", "no_x64"):
+            with pytest.raises(RuntimeError, match="data-dependent shapes"):
+                xp.nonzero(xp.ones(3, device=xp.Device(device)))
+        capabilities = xp.__array_namespace_info__().capabilities()
+        assert not capabilities["boolean indexing"]
+    assert x[x > 0].shape == (3,)
+
+
+def test_extensions() -> None:
+    xp.set_array_api_strict_flags(enabled_extensions=["linalg"])
+    with pytest.raises(AttributeError, match="fft"):
+        xp.fft.fft(xp.ones(3))
+    assert xp.get_array_api_strict_flags()["enabled_extensions"] == ("linalg",)
+    xp.reset_array_api_strict_flags()
+    assert xp.fft.rfft(xp.ones(3)).shape == (2,)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ({"api_version": "2020.12"}, ValueError),
+        ({"boolean_indexing": "no"}, TypeError),
+        ({"enabled_extensions": ["random"]}, ValueError),
+        ({"enabled_extensions": "fft"}, TypeError),
+        ({"api_version": "2021.12", "enabled_extensions": ["fft"]}, ValueError),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:array-api-strict has the names")
+def test_bad_flags_change_nothing(arguments: Any, error: Any) -> None:
+    before = xp.get_array_api_strict_flags()
+    with pytest.raises(error):
+        xp.set_array_api_strict_flags(**arguments)
+    assert xp.get_array_api_strict_flags() == before
+
+
+def test_environment() -> None:
+    program = "import refarray.strict as xp; print(*xp.get_array_api_strict_flags().values())"
+    done = run(
+        program,
+        ARRAY_API_STRICT_API_VERSION="2023.12",
+        ARRAY_API_STRICT_BOOLEAN_INDEXING="False",
+        ARRAY_API_STRICT_ENABLED_EXTENSIONS="",
+    )
+    assert done.stdout.split() == ["2023.12", "False", "True", "()"]
+    bad = run(program, ARRAY_API_STRICT_API_VERSION="new")
+    assert "api_version is 'new'" in bad.stderr
+
+
+def test_devices() -> None:
+    names = ("CPU_DEVICE", "device1", "device2", "no_float64", "no_x64")
+    assert xp.__array_namespace_info__().devices() == tuple(map(xp.Device, names))
+    assert xp.ones(3).device == xp.Device() == xp.Device("CPU_DEVICE")
+    defaults = [xp.ones(3, device=xp.Device(name)).dtype for name in names]
+    assert defaults == [xp.float64, xp.float64, xp.float32, xp.float32, xp.float32]
+    with pytest.raises(ValueError, match="device9"):
+        xp.Device("device9")
+    with pytest.raises(BufferError):
+        memoryview(xp.ones(3, device=xp.Device("device1")))
+    assert memoryview(xp.ones(3)).nbytes == 24
+
+
+def test_pickles_and_copies() -> None:
+    x = xp.asarray([1.0], device=xp.Device("device1"))
+    for each in (pickle.loads(pickle.dumps(x)), copy.copy(x), copy.deepcopy(x)):
+        assert (each.device, each.__array_namespace__()) == (x.device, xp)
+    assert pickle.loads(pickle.dumps(xp)) is xp
+    assert copy.copy(x.device) == x.device
+
+
+def test_stand_in() -> None:
+    program = """
+import refarray.strict.stand_in, array_api_strict as xp, refarray.strict
+assert xp is refarray.strict and xp.__name__ == "array_api_strict"
+from array_api_strict import Device, linalg
+from array_api_strict._devices import ALL_DEVICES
+assert Device("no_x64") in ALL_DEVICES
+"""
+    done = run(program)
+    assert done.returncode == 0, done.stderr
+
+
+def test_stand_in_comes_first() -> None:
+    program = """
+import sys, types
+sys.modules["array_api_strict"] = types.ModuleType("array_api_strict")
+import refarray.strict.stand_in
+"""
+    assert "must come before" in run(program).stderr

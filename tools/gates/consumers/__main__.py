@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""Runs other projects' released tests with array-api-strict and with refarray.strict in its place:
+`consumers [--write] [--built FOLDER] [PROJECT …]`.
+
+Each project of tests/consumers/projects.toml has an environment below build/consumers; nothing of
+it is stored here. A test whose outcome differs must be listed in tests/consumers/differences.toml.
+--write records the counts and times in tests/consumers/results.json and docs/testing.md. FOLDER is
+one with a built package, in the place of a new build.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+import tomllib
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from common import ROOT, build, environment, quiet, say
+
+DATA = ROOT / "tests" / "consumers"
+WORK = ROOT / "build" / "consumers"
+PAGE = ROOT / "docs" / "testing.md"
+MARKS = ("<!-- consumers: begin -->\n", "<!-- consumers: end -->")
+STAND_IN = ("-p", "refarray.strict.stand_in")
+TIMEOUT = 1800  # seconds for one run
+OUTCOMES = ("passed", "failed", "skipped")
+
+Tests = dict[str, tuple[str, str]]  # by name: the outcome, and the message of a failure
+
+
+def prepare(name: str, row: dict[str, Any]) -> tuple[Path, Path]:
+    """Makes the project's environment, again if its row has changed; returns the interpreter and
+    the folder of the tests."""
+    folder = WORK / name
+    python = folder / "env" / "bin" / "python"
+    stamp = folder / "ready"
+    wanted = json.dumps(row, sort_keys=True)
+    if not stamp.exists() or stamp.read_text(encoding="utf-8") != wanted:
+        say(f"environment of {name}: {', '.join(row['requires'])}")
+        shutil.rmtree(folder, ignore_errors=True)
+        quiet([sys.executable, "-m", "venv", folder / "env"])
+        pip = [python, "-m", "pip", "--disable-pip-version-check", "-q"]
+        quiet([*pip, "install", *row["requires"]])
+        if "sdist" in row:
+            unpack(pip, row["sdist"], folder)
+        stamp.write_text(wanted, encoding="utf-8")
+    where = (
+        folder / "sdist" if "sdist" in row else next((folder / "env").glob("lib/*/site-packages"))
+    )
+    return python, where
+
+
+def unpack(pip: list[Any], requirement: str, folder: Path) -> None:
+    """Downloads a source distribution into folder/sdist."""
+    download = folder / "download"
+    distribution = requirement.partition("==")[0]
+    quiet([*pip, "download", "--no-deps", "--no-binary", distribution, "-d", download, requirement])
+    (archive,) = download.glob("*.tar.gz")
+    with tarfile.open(archive) as opened:
+        opened.extractall(download, filter="data")
+    (unpacked,) = (path for path in download.iterdir() if path.is_dir())
+    unpacked.rename(folder / "sdist")
+
+
+def run(
+    name: str, row: dict[str, Any], python: Path, where: Path, ours: dict[str, str] | None
+) -> tuple[Tests, float]:
+    """The outcomes of the project's tests and the seconds that pytest took; `ours`: the variables
+    for refarray, or None for array-api-strict."""
+    report = WORK / name / f"{'refarray' if ours else 'strict'}.xml"
+    report.unlink(missing_ok=True)
+    options = ["-q", "-p", "no:cacheprovider", f"--junitxml={report}", "--rootdir", str(where)]
+    if "sdist" not in row:  # not the configuration of refarray
+        empty = WORK / name / "pytest.ini"
+        empty.write_text("[pytest]\n", encoding="utf-8")
+        options += ["-c", str(empty)]
+    variables = {**os.environ, **row.get("variables", {}), "PYTHONDONTWRITEBYTECODE": "1"}
+    if ours is not None:
+        variables |= ours
+        options += STAND_IN
+    tests = [str(where / each) for each in row["tests"]]
+    command = [python, "-m", "pytest", *options, *row["arguments"], *tests]
+    begun = time.monotonic()
+    done = subprocess.run(
+        command, cwd=where, env=variables, capture_output=True, text=True, timeout=TIMEOUT
+    )
+    seconds = time.monotonic() - begun
+    if done.returncode not in (0, 1) or not report.exists():
+        raise SystemExit(f"{name}: pytest ended with {done.returncode}\n{done.stdout[-3000:]}")
+    return outcomes(report), seconds
+
+
+def outcomes(report: Path) -> Tests:
+    """The outcomes of a JUnit report."""
+    out: Tests = {}
+    for case in ElementTree.parse(report).iter("testcase"):
+        name = f"{case.get('classname')}::{case.get('name')}"
+        failure = next((each for each in case if each.tag in ("failure", "error")), None)
+        if failure is not None:
+            out[name] = "failed", failure.get("message") or ""
+        else:
+            out[name] = ("skipped" if case.find("skipped") is not None else "passed"), ""
+    return out
+
+
+def differences(name: str, strict: Tests, ours: Tests, listed: list[dict[str, Any]]) -> list[str]:
+    """What is not listed, or listed and not so."""
+    problems = []
+    rows = [row for row in listed if fnmatch.fnmatchcase(name, row["project"])]
+    met = [False] * len(rows)
+    for test in sorted(strict.keys() | ours.keys()):
+        outcome, message = ours.get(test, ("missing", ""))
+        expected = strict.get(test, ("missing", ""))[0]
+        if outcome == expected:
+            continue
+        found = [at for at, row in enumerate(rows) if explains(row, test, message)]
+        for at in found:
+            met[at] = True
+        if not found:
+            problems.append(
+                f"{name}: {test} {expected} with array-api-strict, {outcome}: {message}"
+            )
+    problems += [
+        f"{name}: listed, but no test differs so: {row['tests']}"
+        for row, is_met in zip(rows, met, strict=True)
+        if not is_met
+    ]
+    return problems
+
+
+def explains(row: dict[str, Any], test: str, message: str) -> bool:
+    patterns = [each.replace("[", "[[]") for each in row["tests"]]
+    fits = any(fnmatch.fnmatchcase(test, pattern) for pattern in patterns)
+    return fits and re.search(row["error"], message) is not None
+
+
+def counts(tests: Tests) -> dict[str, int]:
+    found = Counter(outcome for outcome, _ in tests.values())
+    return {key: found[key] for key in OUTCOMES}
+
+
+def table(results: dict[str, Any]) -> str:
+    """The results as a Markdown table."""
+    lines = [
+        "| tests of | version | passed, failed, skipped: array-api-strict | refarray | s | s |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for name, row in results.items():
+        cells = [
+            ", ".join(str(row[side][key]) for key in OUTCOMES) for side in ("strict", "refarray")
+        ]
+        times = [f"{row[side]['seconds']:.0f}" for side in ("strict", "refarray")]
+        lines.append(f"| {' | '.join([name, row['version'], *cells, *times])} |")
+    return "\n".join(lines) + "\n"
+
+
+def write(results: dict[str, Any]) -> None:
+    recorded = DATA / "results.json"
+    kept = json.loads(recorded.read_text(encoding="utf-8")) if recorded.exists() else {}
+    kept |= results
+    recorded.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
+    before, rest = text.split(MARKS[0])
+    after = rest.split(MARKS[1])[1]
+    PAGE.write_text(before + MARKS[0] + table(kept) + MARKS[1] + after, encoding="utf-8")
+
+
+def version_of(name: str, row: dict[str, Any]) -> str:
+    pinned = dict(each.split("==") for each in row["requires"] if "==" in each)
+    return next(version for package, version in pinned.items() if name.startswith(package))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--built", type=Path)
+    parser.add_argument("projects", nargs="*")
+    chosen = parser.parse_args()
+    rows = tomllib.loads((DATA / "projects.toml").read_text(encoding="utf-8"))["project"]
+    listed = tomllib.loads((DATA / "differences.toml").read_text(encoding="utf-8"))["difference"]
+    unknown = set(chosen.projects) - rows.keys()
+    if unknown:
+        parser.error(f"no project {sorted(unknown)}; there are {', '.join(rows)}")
+    if chosen.built is None:
+        variables = environment(build("consumers-build", options=["-DREFARRAY_TESTS=OFF"]))
+    else:
+        variables = {"PYTHONPATH": str(chosen.built.resolve())}
+    results, problems = {}, []
+    for name in chosen.projects or rows:
+        python, where = prepare(name, rows[name])
+        sides = {}
+        runs = {}
+        for side, ours in (("strict", None), ("refarray", variables)):
+            runs[side], seconds = run(name, rows[name], python, where, ours)
+            sides[side] = {**counts(runs[side]), "seconds": round(seconds, 1)}
+        if not sides["strict"]["passed"]:
+            problems.append(f"{name}: no test passed with array-api-strict")
+        problems += differences(name, runs["strict"], runs["refarray"], listed)
+        results[name] = {"version": version_of(name, rows[name]), **sides}
+        print(table({name: results[name]}).splitlines()[-1], flush=True)
+    for problem in problems:
+        print(f"FAILED: {problem[:400]}")
+    if chosen.write:
+        write(results)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
