@@ -389,11 +389,11 @@ __all__ = [
 ]
 
 __array_api_version__ = "2025.12"
-e = 2.718281828459045
-inf = float("inf")
-nan = float("nan")
+e: float = 2.718281828459045
+inf: float = float("inf")
+nan: float = float("nan")
 newaxis = None
-pi = 3.141592653589793
+pi: float = 3.141592653589793
 
 _LAZY = {
     "__array_namespace_info__": "_namespaces.info",

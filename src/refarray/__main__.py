@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
+import traceback
 from collections.abc import Sequence
 from importlib import import_module
+from typing import NoReturn
+
+from refarray._terminal import suggestion
+from refarray.commands import Usage
 
 # Each command is a module in refarray.commands. Its add_to(subparsers) adds a parser whose default
 # `run` is a function that returns the exit status.
 COMMANDS = (
-    *("check", "matrix", "trace", "explain", "list", "diff"),
+    *("check", "matrix", "trace", "explain", "list", "subjects", "diff"),
     *("inspect", "doctor", "version", "include"),
 )
 EPILOG = """\
-exit status: 0 success, 1 failure, 2 invalid arguments, unless a command's help says otherwise
+exit status: 0 success, 1 failure, 2 invalid arguments, 3 no complete result, 4 stale expectation;
+130 interrupted, 141 the reader of the output closed it
 
 examples:
   refarray inspect 'numpy.arange(6)[::2]'
@@ -26,15 +33,26 @@ examples:
 """
 
 
+class Parser(argparse.ArgumentParser):
+    """Suggests a command for a misspelt one."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and the message, and exit with status 2."""
+        found = re.search(r"argument COMMAND: invalid choice: '([^']*)'", message)
+        super().error(message + (suggestion([found[1]], COMMANDS) if found else ""))
+
+
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser with all commands."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="refarray",
         description="Inspect, trace and test how array libraries exchange data through DLPack.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    subparsers = parser.add_subparsers(
+        title="commands", dest="command", metavar="COMMAND", required=True
+    )
     for name in COMMANDS:
         import_module(f"refarray.commands.{name}").add_to(subparsers)
     return parser
@@ -49,10 +67,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         status: int = arguments.run(arguments)
         sys.stdout.flush()
+    except Usage as error:
+        print(f"refarray {arguments.command}: {error}", file=sys.stderr)
+        return 2
     except BrokenPipeError:  # the reader of the pipe has closed it, for example `head`
         # The interpreter flushes stdout at exit, which must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return 141
+    except KeyboardInterrupt:
+        return 130
+    except Exception:  # a bug; the interpreter's own status, 1, would read as a broken MUST
+        traceback.print_exc()
+        return 3
     return status
 
 

@@ -70,7 +70,7 @@ def test_a_subject_that_cannot_be_tried_is_reported(
         main(["check", f"mutants.misbehaving:{name}", "refarray", "--only", "VERS-05", "--all"])
         == 3
     )
-    out = capsys.readouterr().out
+    out = " ".join(capsys.readouterr().out.split())
     assert "could not be tried: " in out and why in out
     assert "4 pass" in out
 
@@ -236,10 +236,12 @@ def test_expectations_name_the_adapter_or_where_it_is(
     known.write_text(EXPECT.format("COPY-07").replace("numpy", named))
     assert main([*command, str(known)]) == 0
     out = capsys.readouterr().out
-    assert "FAIL  COPY-07" in out and "not expected" not in out and "not tried" not in out
+    assert "XFAIL COPY-07" in out and "expected to fail: known" in out and "1 expected fail" in out
+    assert out.startswith("mylib\n") and "MYLIB" not in out
+    assert "not expected" not in out and "not tried" not in out
 
     known.write_text((EXPECT.format("COPY-07") + EXPECT.format("FLAG-03")).replace("numpy", named))
-    assert main([*command, str(known)]) == 2
+    assert main([*command, str(known)]) == 4
     assert f"stale: FLAG-03 {named} is expected to fail, and does not" in capsys.readouterr().out
 
     known.write_text(EXPECT.format("COPY-07").replace("numpy", named) + EXPECT.format("VERS-05"))
@@ -277,10 +279,10 @@ def test_exit_statuses(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
     assert main(["check", "mutants.misbehaving:missing", "--only", "VERS"]) == 3
     stale = tmp_path / "stale.toml"
     stale.write_text(EXPECT.format("FLAG-03"))
-    assert main(["check", "numpy", "--only", "FLAG-03", "--expect", str(stale)]) == 2
+    assert main(["check", "numpy", "--only", "FLAG-03", "--expect", str(stale)]) == 4
     assert "stale: FLAG-03" in capsys.readouterr().out
-    assert main(["check", "numpy", "--only", "NOSUCH"]) == 3
-    assert main(["check", "numpy", "--report", "pdf=x"]) == 3
+    assert main(["check", "numpy", "--only", "NOSUCH"]) == 2
+    assert main(["check", "numpy", "--report", "pdf=x"]) == 2
 
 
 def test_diff_of_two_reports(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -302,7 +304,7 @@ def test_explain_and_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert "VERS-01" in out and "https://" in out and "checked" in out
     assert main(["explain", "STRM-16"]) == 0
     assert "no check  allows something to both sides" in capsys.readouterr().out
-    assert main(["explain", "VERS-99"]) == 1
+    assert main(["explain", "VERS-99"]) == 2
     assert main(["list", "--json"]) == 0
     out = capsys.readouterr().out
     listed = json.loads(out[out.index("[") :])
@@ -330,7 +332,7 @@ def test_ids_without_a_check_are_refused(capsys: pytest.CaptureFixture[str]) -> 
             check("numpy", ids=["COPY-07"], expected_failures={name: "misspelt"})
         with pytest.raises(ValueError, match=f"expected_failures: {name}: no such requirement"):
             parametrize("numpy", ids=["COPY-07"], expected_failures={name: "misspelt"})
-    assert main(["check", "numpy", "--only", "VERS-05", "NOPE"]) == 3
+    assert main(["check", "numpy", "--only", "VERS-05", "NOPE"]) == 2
     assert "--only: no check covers NOPE" in capsys.readouterr().err
 
 
@@ -376,11 +378,40 @@ def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str
 def test_the_pytest_plugin(tmp_path: Path) -> None:
     done = run_pytest(
         tmp_path,
-        *("-c", "/dev/null", "--pyargs", "refarray.conformance", "--refarray-subject", "numpy"),
+        *("-c", "/dev/null", "--pyargs", "refarray.conformance", "--dlpack-subject", "numpy"),
         *("-k", "COPY-07 or VERS-05"),
     )
     assert done.returncode == 1, done.stdout + done.stderr
     assert "1 failed, 4 passed" in done.stdout, done.stdout
+    assert "pytest_plugin.py" not in done.stdout and "Traceback" not in done.stdout
+    assert re.search(r"^FAILED .*COPY-07\[.* - CO", done.stdout, re.M), done.stdout
+
+
+def test_the_plugin_selects_and_expects(tmp_path: Path) -> None:
+    """Expected failures are xfails, a stale entry fails, and a malformed file is a usage error."""
+    known = tmp_path / "known.toml"
+    known.write_text(
+        EXPECT.format("COPY-07")
+        + EXPECT.format("FLAG-03")
+        + EXPECT.format("VERS-05").replace("numpy", "nmpy")
+    )
+    command = ["-c", "/dev/null", "-rx", "--pyargs", "refarray.conformance"]
+    command += ["--dlpack-subject", "numpy", "--dlpack-expect", str(known)]
+    chosen = ["--dlpack-only", "COPY-07", "--dlpack-only", "FLAG-03"]
+    done = run_pytest(tmp_path, *command, *chosen)
+    assert done.returncode == 1 and "1 failed" in done.stdout, done.stdout
+    assert "stale: FLAG-03 numpy is expected to fail, and does not" in done.stdout
+    assert "expected to fail: known" in done.stdout
+    assert "not tried: VERS-05 nmpy is about a subject" in done.stdout
+    done = run_pytest(tmp_path, *command, *chosen, "--dlpack-skip", "FLAG-03")
+    assert done.returncode == 0 and " 1 xfailed" in done.stdout, done.stdout
+    assert "FLAG-03" not in done.stdout
+    known.write_text(EXPECT.format("COPY-07") + 'case = "nothing"\n')
+    done = run_pytest(tmp_path, *command, *chosen)
+    assert done.returncode == 4 and "case 'nothing' is none of COPY-07" in done.stderr, done.stderr
+    known.write_text("")
+    done = run_pytest(tmp_path, *command, "--dlpack-only", "COPY-99")
+    assert done.returncode == 2 and "no check covers COPY-99" in done.stdout, done.stdout
 
 
 OPTIONS_OF_OTHERS = """
@@ -423,8 +454,8 @@ def test_every_name_of_the_plugin_is_its_own() -> None:
     (group,) = (each for each in parser._groups if each.name == "refarray")
     assert group.options and not parser._inidict
     for option in group.options:
-        assert all(name.startswith("--refarray-") for name in option.names()), option
-        assert option.dest.startswith("refarray_")
+        assert all(name.startswith("--dlpack-") for name in option.names()), option
+        assert option.dest.startswith("dlpack_")
     assert not [name for name, value in vars(pytest_plugin).items() if is_fixture(value)]
 
 

@@ -66,7 +66,7 @@ def test_closed_stdout_exits_silently() -> None:
     command = [sys.executable, "-m", "refarray", "version"]
     done = subprocess.run(command, check=False, stdout=writer, stderr=subprocess.PIPE, text=True)
     os.close(writer)
-    assert (done.returncode, done.stderr) == (1, "")
+    assert (done.returncode, done.stderr) == (141, "")
 
 
 # --- version, include

@@ -6,6 +6,10 @@ import argparse
 from typing import Protocol
 
 
+class Usage(Exception):
+    """The arguments are wrong; the message says how. main() prints it and returns 2."""
+
+
 class Subparsers(Protocol):
     """The part of the result of add_subparsers() that commands use; argparse's class is private."""
 

@@ -9,7 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from refarray.commands import Subparsers
+from refarray._terminal import colours, suggestion
+from refarray.commands import Subparsers, Usage
 
 if TYPE_CHECKING:
     from refarray.conformance.cases import Check
@@ -18,13 +19,15 @@ if TYPE_CHECKING:
 
 FORMS = {"json": "data", "html": "html", "markdown": "markdown", "junit": "junit", "badge": "badge"}
 """The formats of --report, and the module of refarray.conformance.report that writes each."""
+STALE = 4
+"""The exit status if the only problem is an expectation that no finding confirms."""
 DESCRIPTION = """\
 Check libraries against the standards of data interchange. Each SUBJECT is the name of an adapter
-(numpy, torch, jax, tvm_ffi, array_api_strict, pyarrow, refarray) or of a module that follows the
-array API. It runs in a process of its own: after a crash, which is a finding, the rest goes on.
+(`refarray subjects` lists them), module:ATTRIBUTE of your own, or a module that follows the array
+API. It runs in a process of its own: after a crash, which is a finding, the rest goes on.
 The exit status is 0 without deviations; 1 if a MUST is broken or a process crashed or hung; 2 if
-only an expectation is stale; 3 if an argument is wrong, a subject could not be tried, or a check
-failed by a bug of the kit.
+an argument is wrong; 3 if a subject could not be tried or a check failed by a bug of the kit; 4 if
+the only problem is a stale expectation.
 """
 
 
@@ -36,7 +39,19 @@ def add_to(subparsers: Subparsers) -> None:
     parser.add_argument("subjects", metavar="SUBJECT", nargs="+")
     parser.add_argument("--full", action="store_true", help="run the slow cases, too")
     parser.add_argument(
-        "--only", metavar="ID", nargs="+", default=[], help="requirements or families: PROD-06 VERS"
+        "--only",
+        metavar="ID",
+        nargs="+",
+        default=[],
+        help="requirements, families or cases: PROD-06 VERS 'COPY-07[consumer-false-refused]'",
+    )
+    parser.add_argument(
+        "--skip", metavar="ID", nargs="+", default=[], help="what to leave out, as for --only"
+    )
+    parser.add_argument(
+        "--issue",
+        metavar="ID",
+        help="check one requirement, and print a report in Markdown for the subject's bug tracker",
     )
     parser.add_argument(
         "--all", action="store_true", help="also list cases that passed or do not apply"
@@ -73,10 +88,6 @@ def show_progress(subject: str, done: int, total: int) -> None:
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-class Usage(Exception):
-    """The arguments are wrong; the message says how."""
-
-
 def wanted_reports(
     entries: list[str], forms: Sequence[str] = tuple(FORMS)
 ) -> list[tuple[str, Path]]:
@@ -85,7 +96,9 @@ def wanted_reports(
     for entry in entries:
         form, _, path = entry.partition("=")
         if form not in forms or not path:
-            raise Usage(f"--report {entry}: write FORM=PATH; the forms are {', '.join(forms)}")
+            hint = suggestion([form], forms)
+            known = ", ".join(forms)
+            raise Usage(f"--report {entry}: write FORM=PATH; the forms are {known}{hint}")
         out.append((form, Path(path)))
     return out
 
@@ -112,44 +125,60 @@ def chosen_devices(where: str) -> str:
         raise Usage(f"--devices: {error}") from error
 
 
-def chosen_checks(full: bool, only: Sequence[str]) -> list[Check]:
-    """The checks that --full and --only select."""
+def chosen_checks(arguments: argparse.Namespace) -> list[Check]:
+    """The checks that --full, --only, --skip and --issue select."""
+    from refarray.conformance.requirements import requirements
     from refarray.conformance.runner import engine
 
+    full, only = arguments.full, arguments.only
+    if asked := arguments.issue:
+        if asked.upper() not in requirements():
+            hint = suggestion([asked], requirements())
+            raise Usage(f"--issue: there is no requirement {asked}; see `refarray list`{hint}")
+        full, only = True, [asked]
     try:
-        return engine.selected(full=full, ids=only)
+        return engine.selected(full=full, ids=only, skip=arguments.skip)
     except ValueError as error:
-        raise Usage(f"--only: {error}") from error
+        options = "--issue" if arguments.issue else "--only, --skip" if arguments.skip else "--only"
+        raise Usage(f"{options}: {error}") from error
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the checks, prints and writes the reports."""
-    from refarray.conformance.report import text
     from refarray.conformance.runner import engine
 
-    try:
-        reports = wanted_reports(arguments.report)
-        known = expected(arguments.expect)
-        checks = chosen_checks(arguments.full, arguments.only)
-        where = chosen_devices(arguments.devices)
-    except Usage as error:
-        print(f"refarray check: {error}", file=sys.stderr)
-        return 3
+    reports = wanted_reports(arguments.report)
+    known = expected(arguments.expect)
+    checks = chosen_checks(arguments)
+    where = chosen_devices(arguments.devices)
     progress = show_progress if sys.stderr.isatty() else None
-    runs = [engine.run_subject(name, checks, progress, where) for name in arguments.subjects]
+    subjects = dict.fromkeys(arguments.subjects)  # each once
+    runs = engine.named_apart(
+        [engine.run_subject(name, checks, progress, where) for name in subjects]
+    )
     if known is not None:
         from refarray.conformance.runner.expectations import forgiven
 
         runs = [forgiven(each, known) for each in runs]
-    print(text.text(runs, colour=sys.stdout.isatty(), every=arguments.all), end="")
+    show(runs, arguments)
     for form, path in reports:
         module = import_module(f"refarray.conformance.report.{FORMS[form]}")
         path.write_text(module.text(runs), encoding="utf-8")
     return exit_status(runs) if known is None else status_against(runs, known)
 
 
+def show(runs: list[Run], arguments: argparse.Namespace) -> None:
+    """Prints the findings, or the report of --issue."""
+    from refarray.conformance.report import issue, text
+
+    if arguments.issue:
+        print("\n".join(issue.text(each, arguments.issue.upper()) for each in runs), end="")
+        return
+    print(text.text(runs, colour=colours(sys.stdout), every=arguments.all), end="")
+
+
 def status_against(runs: list[Run], known: list[Expectation]) -> int:
-    """As exit_status, without expected deviations; 2 if an entry is stale."""
+    """As exit_status, without expected deviations; 4 if an entry is stale."""
     from refarray.conformance.runner.expectations import compare
 
     verdict = compare(runs, known)
@@ -159,13 +188,13 @@ def status_against(runs: list[Run], known: list[Expectation]) -> int:
         )
     for entry in verdict.stale:
         print(f"stale: {entry} is expected to {entry.outcome}, and does not")
-    for entry in verdict.elsewhere:
-        print(f"not tried: {entry} is about a subject that is not checked here")
+    for entry, why in verdict.untried:
+        print(f"not tried: {entry} {why}")
     if incomplete(runs):
         return 3
     if verdict.unexpected:
         return 1
-    return 2 if verdict.stale else 0
+    return STALE if verdict.stale else 0
 
 
 def incomplete(runs: list[Run]) -> bool:

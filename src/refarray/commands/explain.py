@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-import textwrap
 from typing import TYPE_CHECKING
 
+from refarray._terminal import hanging, suggestion, width
 from refarray.commands import Subparsers
 
 if TYPE_CHECKING:
@@ -40,24 +40,21 @@ def explanation(asked: Requirement) -> str:
     if asked.policy:
         rows.append(("policy", ", ".join(asked.policy)))
     checks = [check for check in CHECKS.values() if check.id == asked.id]
-    out = [f"{asked.id}  {asked.title}"]
+    columns = width()
+    out = hanging(f"{asked.id}  ", asked.title, len(asked.id) + 2, columns)
     for name, text in rows:
-        wrapped = textwrap.wrap(text, 84, break_long_words=False, break_on_hyphens=False)
-        out.append(f"  {name:<9} {wrapped[0] if wrapped else ''}")
-        out += [f"{'':12}{row}" for row in wrapped[1:]]
-    out += [
-        f"  {'checked' if n == 0 else '':<9} {check.role}, {check.case}: {check.expected}"
-        for n, check in enumerate(checks)
-    ]
+        out += hanging(f"  {name:<9} ", text, 12, columns)
+    for n, check in enumerate(checks):
+        first = f"  {'checked' if n == 0 else '':<9} {check.role}, {check.case}: "
+        out += hanging(first, check.expected, 14, columns)
     if not checks:
-        wrapped = textwrap.wrap(reasons()[asked.id], 84)
-        out += [f"  {'no check' if n == 0 else '':<9} {row}" for n, row in enumerate(wrapped)]
+        out += hanging("  no check  ", reasons()[asked.id], 12, columns)
     return "\n".join(out)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print each requirement; report unknown ids on stderr."""
-    from refarray.conformance.requirements import requirement
+    from refarray.conformance.requirements import requirement, requirements
     from refarray.conformance.suite import load
 
     load()
@@ -66,11 +63,12 @@ def run(arguments: argparse.Namespace) -> int:
         try:
             found = requirement(name)
         except KeyError:
+            hint = suggestion([name], requirements())
             print(
-                f"refarray explain: there is no requirement {name}; see `refarray list`",
+                f"refarray explain: there is no requirement {name}; see `refarray list`{hint}",
                 file=sys.stderr,
             )
-            status = 1
+            status = 2
             continue
         print(("\n" if number else "") + explanation(found))
     return status

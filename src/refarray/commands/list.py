@@ -7,7 +7,8 @@ import json
 from collections import Counter
 from dataclasses import asdict
 
-from refarray.commands import Subparsers
+from refarray._terminal import hanging, suggestion, width
+from refarray.commands import Subparsers, Usage
 
 
 def add_to(subparsers: Subparsers) -> None:
@@ -31,11 +32,11 @@ def run(arguments: argparse.Namespace) -> int:
     counts = Counter(check.id for check in CHECKS.values())
     wanted = {name.upper() for name in arguments.families} or set(families())
     if unknown := wanted - set(families()):
-        print(
-            f"refarray list: unknown families: {', '.join(sorted(unknown))}; "
-            f"the families are {', '.join(families())}"
+        hint = suggestion(sorted(unknown), families())
+        raise Usage(
+            f"unknown families: {', '.join(sorted(unknown))}; "
+            f"the families are {', '.join(families())}{hint}"
         )
-        return 1
     chosen = [found for found in requirements().values() if found.family in wanted]
     if arguments.json:
         print(
@@ -54,7 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
             family = found.family
             print(f"{'' if found is chosen[0] else chr(10)}{family}: {families()[family]}")
         checks = f"{counts[found.id]:3} cases" if counts[found.id] else "no check "
-        print(f"  {found.id:<9} {found.level:<9} {checks}  {found.title}")
+        first = f"  {found.id:<9} {found.level:<9} {checks}  "
+        print("\n".join(hanging(first, found.title, len(first), width())))
     covered = sum(1 for found in chosen if counts[found.id])
     print(f"\n{covered} of {len(chosen)} requirements have a check")
     return 0

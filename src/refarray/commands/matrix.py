@@ -11,7 +11,8 @@ DESCRIPTION = """\
 Exchange arrays of every kind and dtype between every pair of libraries and report the result:
 shared, copied, refused, wrong, or writable although the source was read-only. Each pair runs in a
 separate process; after a crash a new process resumes with the next array. Exit status: 1 if data
-arrived wrong or a process crashed, 3 if a library could not be imported or an argument is invalid.
+arrived wrong or a process crashed, 2 if an argument is invalid, 3 if a library could not be
+imported.
 """
 
 
@@ -39,16 +40,12 @@ def show_progress(pair: str, done: int, total: int) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the grid and write the reports."""
-    from refarray.commands.check import Usage, wanted_reports
+    from refarray.commands.check import wanted_reports
     from refarray.conformance.matrix import measure as matrix
     from refarray.conformance.report import grid
 
     forms = {"json": grid.as_json, "html": grid.page, "markdown": grid.markdown}
-    try:
-        reports = wanted_reports(arguments.report, tuple(forms))
-    except Usage as error:
-        print(f"refarray matrix: {error}", file=sys.stderr)
-        return 3
+    reports = wanted_reports(arguments.report, tuple(forms))
     rows = matrix.measure_all(arguments.subjects, show_progress if sys.stderr.isatty() else None)
     print(matrix.text(rows), end="")
     for form, path in reports:

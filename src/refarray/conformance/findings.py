@@ -44,6 +44,10 @@ BROKEN: dict[Level, Outcome] = {
 """The outcome of a case that does not hold, by the level at which it is judged."""
 
 
+class Deviation(AssertionError):
+    """A case failed. The message holds the finding."""
+
+
 class KitError(Exception):
     """A check failed by a bug of the kit. The message holds the finding and the traceback."""
 
@@ -56,7 +60,7 @@ class Finding:
     """The requirement."""
     level: Level
     subject: str
-    """The name on the command line."""
+    """The name in its adapter; the name on the command line if two subjects have the same."""
     version: str
     """The version of the subject; empty if it has none."""
     role: str
@@ -68,6 +72,8 @@ class Finding:
     """A script that shows it, exits with status 1 and needs no refarray; the kit's own lines where
     there is no such script (repros/script.py). Of an ERROR, the traceback."""
     seconds: float = 0.0
+    expected_failure: str = ""
+    """Why this failure was expected; empty for every other finding."""
     derived: bool = False
     """As Requirement.derived: no sentence of the standards states the requirement."""
 

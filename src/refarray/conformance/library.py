@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from refarray._terminal import suggestion
 from refarray.conformance.cases import Check
 from refarray.conformance.findings import Finding, KitError, Outcome
 from refarray.conformance.report.text import text
@@ -36,7 +37,7 @@ class Report:
     @property
     def unexpected(self) -> list[Finding]:
         """Broken MUSTs, crashes and hangs of requirements that are not expected to fail."""
-        return [f for f in self.findings if f.outcome.failed and f.id not in self.expected_failures]
+        return [f for f in self.findings if f.outcome.failed and not f.expected_failure]
 
     @property
     def errors(self) -> list[Finding]:
@@ -46,9 +47,9 @@ class Report:
     @property
     def stale(self) -> list[str]:
         """Expected failures that were tried, and did not fail."""
-        failed = {found.id for found in self.findings if found.outcome.failed}
-        tried = {found.id for found in self.findings}
-        unknown = {found.id for found in self.errors}
+        failed = {name for f in self.findings if f.outcome.failed for name in names_of(f)}
+        tried = {name for found in self.findings for name in names_of(found)}
+        unknown = {name for found in self.errors for name in names_of(found)}
         return [name for name in self.expected_failures if name in tried - failed - unknown]
 
     def raise_for_failures(self) -> None:
@@ -67,10 +68,20 @@ class Report:
         return text([self.run])
 
 
-def checks(*, full: bool = False, ids: Sequence[str] = ()) -> list[Check]:
-    """The registered checks: with `full` also the slow ones, with `ids` those of these requirements
-    or families only. ValueError for an id without a check."""
-    return selected(full=full, ids=ids)
+def names_of(of: Finding | Check) -> tuple[str, str]:
+    """The names that select a case: "COPY-07[consumer-false-refused]" and "COPY-07"."""
+    return f"{of.id}[{of.role}-{of.case}]", of.id
+
+
+def reason(of: Finding | Check, expected: Mapping[str, str]) -> str:
+    """Why a case may fail; empty if it must not."""
+    return next((expected[name] for name in names_of(of) if name in expected), "")
+
+
+def checks(*, full: bool = False, ids: Sequence[str] = (), skip: Sequence[str] = ()) -> list[Check]:
+    """The registered checks: with `full` also the slow ones, with `ids` only those, without those
+    in `skip`. Both name requirements, families or cases. ValueError for a name without a check."""
+    return selected(full=full, ids=ids, skip=skip)
 
 
 def check(
@@ -78,6 +89,7 @@ def check(
     *,
     full: bool = False,
     ids: Sequence[str] = (),
+    skip: Sequence[str] = (),
     expected_failures: Mapping[str, str] | None = None,
     raising: bool = True,
     devices: str = "auto",
@@ -91,9 +103,13 @@ def check(
     full
         Run the slow cases, too.
     ids
-        Requirements or families only: `["PROD-06", "VERS"]`. ValueError for one without a check.
+        Requirements, families or cases only: `["PROD-06", "VERS"]`. ValueError for one without a
+        check.
+    skip
+        What to leave out of them.
     expected_failures
-        `{id: reason}`: at least one case of each must fail. ValueError for an unknown id.
+        `{id: reason}`: at least one case of each must fail. A key may name one case:
+        `"COPY-07[consumer-false-refused]"`. ValueError for an unknown key.
     raising
         Raise AssertionError for any other failure, and KitError for a bug of the kit.
     devices
@@ -105,18 +121,30 @@ def check(
     Report
         The findings; `print` shows them.
     """
-    expected = requirements_only(expected_failures)
-    report = Report(run_subject(subject, selected(full=full, ids=ids), devices=devices), expected)
+    expected = known_only(expected_failures)
+    run = run_subject(subject, selected(full=full, ids=ids, skip=skip), devices=devices)
+    marked = [
+        replace(f, expected_failure=reason(f, expected)) if f.outcome.failed else f
+        for f in run.findings
+    ]
+    report = Report(replace(run, findings=marked), expected)
     if raising:
         report.raise_for_failures()
     return report
 
 
-def requirements_only(expected: Mapping[str, str] | None) -> Mapping[str, str]:
-    """The expected failures. ValueError for an unknown requirement."""
-    if unknown := sorted((expected or {}).keys() - requirements().keys()):
-        raise ValueError(f"expected_failures: {', '.join(unknown)}: no such requirement")
-    return expected or {}
+def known_only(expected: Mapping[str, str] | None) -> Mapping[str, str]:
+    """The expected failures. ValueError for a key that no check has, and for an empty reason."""
+    expected = expected or {}
+    covered = {name for each in selected(full=True) for name in names_of(each)}
+    if unknown := sorted(expected.keys() - requirements().keys() - covered):
+        hint = suggestion(unknown, [*requirements(), *covered])
+        raise ValueError(f"expected_failures: {', '.join(unknown)}: no such requirement{hint}")
+    if unchecked := sorted(expected.keys() - covered):
+        raise ValueError(f"expected_failures: no check covers {', '.join(unchecked)}")
+    if missing := [name for name, why in expected.items() if not why]:
+        raise ValueError(f"expected_failures: {', '.join(missing)}: the reason is empty")
+    return expected
 
 
 def parametrize(
@@ -124,6 +152,7 @@ def parametrize(
     *,
     full: bool = False,
     ids: Sequence[str] = (),
+    skip: Sequence[str] = (),
     expected_failures: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., Any]], pytest.MarkDecorator]:
     """A decorator that parametrizes a pytest test over the cases.
@@ -136,19 +165,19 @@ def parametrize(
 
     from refarray.conformance.pytest_plugin import bound, still_fails
 
-    expected = requirements_only(expected_failures)
-    cases = selected(full=full, ids=ids)
+    expected = known_only(expected_failures)
+    cases = selected(full=full, ids=ids, skip=skip)
     parameters = [
         pytest.param(
             bound(subject, each),
             id=each.name,
-            marks=[pytest.mark.xfail(reason=expected[each.id], strict=False, raises=FAILURES)]
-            if each.id in expected
-            else [],
+            marks=[pytest.mark.xfail(reason=why, strict=False, raises=FAILURES)] if why else [],
         )
-        for each in cases
+        for each, why in ((each, reason(each, expected)) for each in cases)
     ]
     for name in expected:
-        if of := [each for each in cases if each.id == name]:
-            parameters.append(pytest.param(still_fails(subject, of), id=f"{name}-still-fails"))
+        if of := [each for each in cases if name in names_of(each)]:
+            parameters.append(
+                pytest.param(still_fails(subject, name, of), id=f"{name}-still-fails")
+            )
     return pytest.mark.parametrize("check", parameters)

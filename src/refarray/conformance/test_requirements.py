@@ -8,26 +8,10 @@ import pytest
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A parameter for every check of every --refarray-subject."""
-    from refarray.conformance.pytest_plugin import bound
-    from refarray.conformance.runner.engine import selected
+    """A parameter for every case of every --dlpack-subject, and for every expectation."""
+    from refarray.conformance.pytest_plugin import parameters
 
-    subjects = metafunc.config.getoption("--refarray-subject")
-    if not subjects:
-        raise pytest.UsageError("name a library: --refarray-subject numpy")
-    checks = selected(full=metafunc.config.getoption("--refarray-full"))
-    where = metafunc.config.getoption("--refarray-devices")
-    several = len(subjects) > 1
-    metafunc.parametrize(
-        "case",
-        [
-            pytest.param(
-                bound(subject, each, where), id=f"{subject}-{each.name}" if several else each.name
-            )
-            for subject in subjects
-            for each in checks
-        ],
-    )
+    metafunc.parametrize("case", parameters(metafunc.config))
 
 
 def test_requirement(case: Callable[[], None]) -> None:

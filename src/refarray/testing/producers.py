@@ -146,7 +146,9 @@ class HardProducer:
                 f"HardProducer(): kind is {kind!r}; the kinds are {', '.join(PRODUCERS)}"
             )
         self.kind = kind
-        self.array = ra.reshape(ra.arange(6, dtype="float32"), (2, 3)) if array is None else array
+        self.array: Array = (
+            ra.reshape(ra.arange(6, dtype="float32"), (2, 3)) if array is None else array
+        )
         """The elements that a consumer imports."""
         self.requests: list[dict[str, Any]] = []
         """The keywords of each call of `__dlpack__`."""

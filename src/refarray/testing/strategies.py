@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 try:
     from hypothesis import note
     from hypothesis import strategies as st
-except ImportError as error:
+except ImportError as _error:
     raise ImportError(
         "refarray.testing.strategies needs Hypothesis: pip install hypothesis, or refarray[testing]"
-    ) from error
+    ) from _error
 
 import refarray as ra
 from refarray.testing.arrays import DTYPES, is_packed

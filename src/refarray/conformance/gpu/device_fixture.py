@@ -7,10 +7,18 @@ import gc
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 from refarray.conformance.cases import NotApplicable, subject_code
-from refarray.conformance.gpu.driver_calls import GATE_SECONDS, VENDORS, Driver, Failed, Gate
+from refarray.conformance.gpu.driver_calls import (
+    GATE_SECONDS,
+    VENDORS,
+    Driver,
+    Failed,
+    Gate,
+    Vendor,
+)
 from refarray.conformance.harness.producer import raised
 from refarray.conformance.subjects.devices import COUNT, OnDevice, simulation
 from refarray.conformance.subjects.subject import Subject
@@ -35,20 +43,20 @@ class DeviceFixture:
     """One subject on the devices of one vendor."""
 
     def __init__(self, subject: Subject, namespace: dict[str, Any], vendor: str) -> None:
-        self.vendor = VENDORS[vendor]
+        self.vendor: Vendor = VENDORS[vendor]
         self.subject = subject
         self.namespace = namespace
-        self.on = self._found()
+        self.on: OnDevice = self._found()
         try:
-            self.driver = Driver(self.vendor)
-            self.devices = self.driver.count()
+            self.driver: Driver = Driver(self.vendor)
+            self.devices: int = self.driver.count()
         except (OSError, Failed) as error:
             raise NotApplicable(f"there is no {self.vendor.title} driver: {error}") from error
         if self.devices == 0:
             raise NotApplicable(f"there is no {self.vendor.title} device")
         for device in reversed(range(self.devices)):
             self.driver.use(device)  # creates the context; ends with device 0 current
-        self.checker = simulation()
+        self.checker: ModuleType | None = simulation()
         self.scratch: list[int] = []
 
     def _found(self) -> OnDevice:

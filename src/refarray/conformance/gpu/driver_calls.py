@@ -113,7 +113,7 @@ class Driver:
 
     def __init__(self, vendor: Vendor) -> None:
         self.vendor = vendor
-        self.library = library(vendor)
+        self.library: ctypes.CDLL = library(vendor)
         self.contexts: dict[int, int] = {}
         if vendor is CUDA:
             self.raw("cuInit", 0)
@@ -222,13 +222,15 @@ class Gate:
 
     def __init__(self, seconds: float) -> None:
         libc = ctypes.CDLL(None)
-        self.semaphore = ctypes.create_string_buffer(64)  # sizeof(sem_t) is 32
+        self.semaphore: ctypes.Array[ctypes.c_char] = ctypes.create_string_buffer(
+            64
+        )  # sizeof(sem_t) is 32
         libc.sem_init(self.semaphore, 0, 0)
-        self.wait = ctypes.cast(libc.sem_wait, ctypes.c_void_p)
-        self.post = libc.sem_post
-        self.lock = threading.Lock()
-        self.opened = False
-        self.timer = threading.Timer(seconds, self.open)
+        self.wait: ctypes.c_void_p = ctypes.cast(libc.sem_wait, ctypes.c_void_p)
+        self.post: Any = libc.sem_post
+        self.lock: threading.Lock = threading.Lock()
+        self.opened: bool = False
+        self.timer: threading.Timer = threading.Timer(seconds, self.open)
         self.timer.daemon = True
 
     def open(self) -> None:

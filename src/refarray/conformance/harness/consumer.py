@@ -200,13 +200,15 @@ class Given:
     deleter calls."""
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
-        self.text = text(fields)
+        self.text: str = text(fields)
         """The call that makes this producer."""
-        self.fields = dict(fields)
+        self.fields: dict[str, Any] = dict(fields)
         self.knows: str | None = self.fields.pop("knows", None)
         self.raises: BaseException | None = self.fields.pop("raises", None)
         self.returns: Any = self.fields.pop("returns", give)
-        self.device = self.fields.pop("dunder_device", None) or self.fields.get("device", (1, 0))
+        self.device: Any = self.fields.pop("dunder_device", None) or self.fields.get(
+            "device", (1, 0)
+        )
         self.tensors: list[Any] = []
         self.asked: list[dict[str, Any]] = []
         self.capsule: Any = None

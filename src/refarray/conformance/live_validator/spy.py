@@ -43,10 +43,10 @@ class Spy:
         self._lock = threading.Lock()
         self.calls: list[Call] = []
         self.imports: list[ImportCall] = []
-        self.finished = False
-        self.began = now()
-        self.producer = producer or type(array).__module__.partition(".")[0]
-        self.consumer = consumer or "consumer"
+        self.finished: bool = False
+        self.began: int = now()
+        self.producer: str = producer or type(array).__module__.partition(".")[0]
+        self.consumer: str = consumer or "consumer"
         self.listener: Callable[[Step], None] | None = None
 
     def __dlpack_device__(self) -> Any:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from refarray._terminal import hanging, width
 from refarray.conformance.findings import Finding
 from refarray.conformance.harness.producer import raised
 from refarray.conformance.live_validator.calls import Step
@@ -56,7 +57,7 @@ class Trace:
             f"{name} {version}".rstrip()
             for name, version in zip((self.producer, self.consumer), self.versions, strict=True)
         ]
-        out = [f"{ends[0]} -> {ends[1]}: {self.array}", ""]
+        out = [*hanging("", f"{ends[0]} -> {ends[1]}: {self.array}", 4, width()), ""]
         names = {"producer": self.producer, "consumer": self.consumer}
         out += timeline_lines(self.steps, self.began, names)
         if self.died:

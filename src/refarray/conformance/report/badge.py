@@ -5,37 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from refarray.conformance.findings import Outcome
+from refarray.conformance.report.totals import Totals, totals
 from refarray.conformance.runner.engine import Run
 
 
 def text(runs: Iterable[Run]) -> str:
-    """The number of requirements that hold, over all subjects, and a colour."""
+    """The numbers of requirements kept and tried, over all subjects, and a colour."""
     runs = list(runs)
-    tried = {
-        (run.subject, found.id)
-        for run in runs
-        for found in run.findings
-        if found.outcome not in {Outcome.NOT_APPLICABLE, Outcome.ERROR}
-    }
-    failed = {
-        (run.subject, found.id) for run in runs for found in run.findings if found.outcome.failed
-    }
-    warned = {
-        (run.subject, found.id)
-        for run in runs
-        for found in run.findings
-        if found.outcome is Outcome.WARN
-    }
-    if any(run.broken for run in runs) or not tried:
+    found = sum((totals(run.findings) for run in runs), Totals())
+    if any(run.broken for run in runs) or not found.tried + found.unknown:
         message, colour = "not tried", "lightgrey"
-    elif any(found.outcome is Outcome.ERROR for run in runs for found in run.findings):
+    elif found.unknown:
         message, colour = "error in the kit", "lightgrey"
-    elif failed:
-        message, colour = f"{len(failed)} of {len(tried)} broken", "red"
     else:
-        message = f"{len(tried)} requirements kept"
-        colour = "yellow" if warned else "brightgreen"
+        message = f"{found.kept} of {found.tried} kept"
+        colour = "red" if found.broken else "yellow" if found.warned else "brightgreen"
     return (
         json.dumps({"schemaVersion": 1, "label": "DLPack", "message": message, "color": colour})
         + "\n"

@@ -47,6 +47,7 @@ def document(runs: Iterable[Run]) -> dict[str, Any]:
         "subjects": [
             {
                 "subject": run.subject,
+                "asked": run.asked,
                 "version": run.version,
                 "broken": run.broken,
                 "seconds": round(run.seconds, 3),

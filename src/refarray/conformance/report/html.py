@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from html import escape
 from importlib import resources
 
 from refarray.conformance.findings import Finding, Outcome
 from refarray.conformance.report.data import environment
-from refarray.conformance.report.text import ORDER, sums
+from refarray.conformance.report.text import ORDER, sums, word
+from refarray.conformance.report.totals import totals
 from refarray.conformance.requirements import Level, requirement
 from refarray.conformance.runner.engine import Run
 
@@ -18,17 +18,21 @@ EVERY = (*ORDER, Outcome.PASS, Outcome.NOT_APPLICABLE)
 LEVELS = tuple(Level)
 
 
-def badge(what: Outcome) -> str:
-    """An outcome as a word with its colour."""
-    return f'<span class="outcome {what}">{what}</span>'
+def badge(found: Finding) -> str:
+    """An outcome as a word with its colour; an expected failure has that of a warning."""
+    colour = Outcome.WARN if found.expected_failure else found.outcome
+    return f'<span class="outcome {colour}">{word(found)}</span>'
 
 
 def case(found: Finding, folded: bool) -> Iterator[str]:
     """One case, with its repro."""
     yield f'<div class="case" data-outcome="{found.outcome}">'
-    yield f"{badge(found.outcome)} <b>{escape(f'{found.role} {found.case}')}</b>"
+    yield f"{badge(found)} <b>{escape(f'{found.role} {found.case}')}</b>"
     yield f'<p class="expected">{escape(found.expected)}</p>'
     yield f'<p class="observed">{escape(found.observed)}</p>'
+    if found.expected_failure:
+        why = escape(found.expected_failure)
+        yield f'<p class="expected">expected to {found.outcome}: {why}</p>'
     if found.repro and found.outcome not in {Outcome.PASS, Outcome.NOT_APPLICABLE}:
         yield repro(found.repro, folded, "traceback" if found.outcome is Outcome.ERROR else "repro")
     yield "</div>"
@@ -58,7 +62,7 @@ def worst(group: list[Finding]) -> Outcome:
 def fold(run: Run, group: list[Finding]) -> Iterator[str]:
     """One requirement as a fold; its summary shows the first observation."""
     asked = requirement(group[0].id)
-    cases = sorted(group, key=lambda each: EVERY.index(each.outcome))
+    cases = sorted(group, key=lambda each: (EVERY.index(each.outcome), each.expected_failure))
     what = cases[0].outcome
     anchor = escape(f"{run.subject}-{asked.id}")
     level = cases[0].level  # a case may be judged at a weaker level
@@ -70,7 +74,7 @@ def fold(run: Run, group: list[Finding]) -> Iterator[str]:
     seen = "" if what is Outcome.PASS else f'<span class="seen">{escape(cases[0].observed)}</span>'
     yield f'<details id="{anchor}" data-outcome="{what}" data-search="{search}">'
     yield (
-        f'<summary>{badge(what)} <a class="id" href="#{anchor}">{asked.id}</a> '
+        f'<summary>{badge(cases[0])} <a class="id" href="#{anchor}">{asked.id}</a> '
         f'<span class="level">{level}</span> {escape(asked.title)} '
         f'<span class="count">{count}</span>{seen}</summary>'
     )
@@ -93,10 +97,8 @@ def section(run: Run) -> Iterator[str]:
     groups: dict[str, list[Finding]] = {}
     for found in run.findings:
         groups.setdefault(found.id, []).append(found)
-    requirements = Counter(worst(group) for group in groups.values())
-    kept, tried = requirements[Outcome.PASS], len(groups) - requirements[Outcome.NOT_APPLICABLE]
     yield (
-        f"<p><b>{kept} of {tried} requirements kept.</b> Cases: "
+        f"<p><b>{totals(run.findings)}.</b> Cases: "
         f"{escape(sums(run.findings))}; {run.seconds:.1f} s</p>"
     )
     for group in sorted(groups.values(), key=rank):

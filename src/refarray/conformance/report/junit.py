@@ -31,7 +31,10 @@ def case(suite: ElementTree.Element, found: Finding) -> None:
         f"{requirement(found.id).title}\nexpected: {found.expected}\nobserved: {found.observed}\n"
         f"standard: {requirement(found.id).source}\n\n{found.repro}"
     )
-    if found.outcome.failed or found.outcome is Outcome.ERROR:
+    if found.expected_failure:
+        why = f"expected to {found.outcome}: {found.expected_failure}"
+        ElementTree.SubElement(out, "skipped", type="xfail", message=printable(why))
+    elif found.outcome.failed or found.outcome is Outcome.ERROR:
         kind = "failure" if found.outcome is Outcome.FAIL else "error"
         child = ElementTree.SubElement(
             out, kind, type=str(found.outcome), message=printable(found.observed)
@@ -47,8 +50,10 @@ def text(runs: Iterable[Run]) -> str:
     """The document."""
     root = ElementTree.Element("testsuites")
     for run in runs:
-        failures = sum(found.outcome is Outcome.FAIL for found in run.findings)
-        errors = sum(found.outcome in ERRORS for found in run.findings)
+        told = [found for found in run.findings if not found.expected_failure]
+        failures = sum(found.outcome is Outcome.FAIL for found in told)
+        errors = sum(found.outcome in ERRORS for found in told)
+        skipped = sum(found.outcome is Outcome.NOT_APPLICABLE for found in told)
         suite = ElementTree.SubElement(
             root,
             "testsuite",
@@ -56,7 +61,7 @@ def text(runs: Iterable[Run]) -> str:
             tests=str(len(run.findings) or 1),
             failures=str(failures),
             errors=str(errors + bool(run.broken)),
-            skipped=str(sum(found.outcome is Outcome.NOT_APPLICABLE for found in run.findings)),
+            skipped=str(skipped + len(run.findings) - len(told)),
             time=f"{run.seconds:.3f}",
         )
         if run.broken:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from refarray.conformance.report.text import grouped, sums
+from refarray.conformance.findings import Finding
+from refarray.conformance.report.text import grouped, sums, word
+from refarray.conformance.report.totals import totals
 from refarray.conformance.requirements import requirement
 from refarray.conformance.runner.engine import Run
 
@@ -14,6 +16,13 @@ def cell(words: str) -> str:
     return words.replace("|", "\\|").replace("\n", " ")
 
 
+def outcome(found: Finding) -> str:
+    """The outcome, with the reason of an expected failure."""
+    return (
+        f"{word(found)}: {cell(found.expected_failure)}" if found.expected_failure else word(found)
+    )
+
+
 def section(run: Run) -> Iterator[str]:
     """One subject."""
     yield f"## {run.subject} {run.version}".rstrip()
@@ -21,7 +30,7 @@ def section(run: Run) -> Iterator[str]:
     if run.broken:
         yield f"Could not be tried: `{run.broken}`"
         return
-    yield sums(run.findings) + "."
+    yield f"{totals(run.findings)}. Cases: {sums(run.findings)}."
     groups = list(grouped(run.findings))
     if not groups:
         return
@@ -35,7 +44,7 @@ def section(run: Run) -> Iterator[str]:
                 f"[{found.id}]({asked.source}) {found.level}: {asked.title}" if number == 0 else ""
             )
             yield (
-                f"| {found.outcome} | {cell(name)} | {found.role} {found.case} | "
+                f"| {outcome(found)} | {cell(name)} | {found.role} {found.case} | "
                 f"{cell(found.expected)} | {cell(found.observed)} |"
             )
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from refarray._terminal import hanging, width
 from refarray.conformance.findings import Finding, Outcome
+from refarray.conformance.report.totals import totals
 from refarray.conformance.requirements import requirement
 from refarray.conformance.runner.engine import Run
 
 ORDER = (*(Outcome.CRASH, Outcome.HANG, Outcome.FAIL, Outcome.ERROR, Outcome.WARN, Outcome.INFO),)
 """The outcomes that are listed, the worst first."""
+FAILURES = [what for what in ORDER if what.failed]
 MARKS = {
     Outcome.CRASH: "CRASH",
     Outcome.HANG: "HANG ",
@@ -37,10 +39,16 @@ def coloured(text: str, code: str, colour: bool) -> str:
 
 
 def sums(findings: Iterable[Finding]) -> str:
-    """ "151 pass, 2 warn, 3 info, 3 not-applicable": the outcomes that occur, the worst first."""
-    counts = Counter(found.outcome for found in findings)
-    order = (*ORDER, Outcome.PASS, Outcome.NOT_APPLICABLE)
+    """ "1 fail, 2 expected fail, 151 pass, 3 info": the outcomes that occur, the worst first."""
+    counts = Counter(word(found) for found in findings)
+    order = [*ORDER, *(f"expected {what}" for what in FAILURES), Outcome.PASS]
+    order.append(Outcome.NOT_APPLICABLE)
     return ", ".join(f"{counts[what]} {what}" for what in order if counts[what])
+
+
+def word(found: Finding) -> str:
+    """The outcome; "expected fail" of an expected failure."""
+    return f"expected {found.outcome}" if found.expected_failure else str(found.outcome)
 
 
 def lines(group: Sequence[Finding], width: int, colour: bool) -> Iterator[str]:
@@ -48,10 +56,19 @@ def lines(group: Sequence[Finding], width: int, colour: bool) -> Iterator[str]:
     expected and observed behaviour of each case, and the repro of the first."""
     first = group[0]
     asked = requirement(first.id)
-    mark = coloured(MARKS[first.outcome], COLOURS[first.outcome], colour)
+    mark = "XFAIL" if first.expected_failure else MARKS[first.outcome]
+    code = "33" if first.expected_failure else COLOURS[first.outcome]
     level = f"{first.level}, {asked.basis}" if asked.basis else first.level
-    yield f"{mark} {coloured(first.id, '1', colour)} {level}  {asked.title}"
+    head = f"{mark} {first.id} {level}  "
+    title = hanging(head, asked.title, 6, width)
+    plain = f"{coloured(mark, code, colour)} {coloured(first.id, '1', colour)} {level}  "
+    yield plain + title[0][len(head) :]
+    yield from title[1:]
     yield f"      {coloured(asked.source, '2', colour)}"
+    if first.expected_failure:
+        yield from hanging(
+            "      ", f"expected to {first.outcome}: {first.expected_failure}", 6, width
+        )
     for found in group:
         yield from wrapped(f"{found.role} {found.case}", found.expected, width)
         yield from wrapped("", f"→ {found.observed}", width)
@@ -73,36 +90,38 @@ def wrapped(name: str, words: str, width: int) -> Iterator[str]:
 
 
 def grouped(findings: Iterable[Finding]) -> Iterator[list[Finding]]:
-    """The findings of the outcomes in ORDER, grouped by requirement, the worst first."""
-    for what in ORDER:
-        groups: dict[str, list[Finding]] = {}
-        for found in findings:
-            if found.outcome is what:
-                groups.setdefault(found.id, []).append(found)
-        yield from groups.values()
+    """The findings of the outcomes in ORDER, grouped by requirement, the worst first; expected
+    failures come last, grouped by their reason, too."""
+    findings = list(findings)
+    for expected in (False, True):
+        for what in ORDER:
+            groups: dict[tuple[str, str], list[Finding]] = {}
+            for found in findings:
+                if found.outcome is what and bool(found.expected_failure) is expected:
+                    groups.setdefault((found.id, found.expected_failure), []).append(found)
+            yield from groups.values()
 
 
 def text(runs: Iterable[Run], *, colour: bool = False, every: bool = False) -> str:
     """The report. `every` also lists cases that passed or do not apply."""
-    width = shutil.get_terminal_size((100, 24)).columns
+    columns = width()
     out: list[str] = []
     for run in runs:
         out.append(coloured(f"{run.subject} {run.version}".rstrip(), "1", colour))
         if run.broken:
-            out += [f"  could not be tried: {run.broken}", ""]
+            out += [*hanging("  ", f"could not be tried: {run.broken}", 2, columns), ""]
             continue
         out.append("")
         for group in grouped(run.findings):
-            out += lines(group, width, colour)
+            out += lines(group, columns, colour)
         if every:
             for found in run.findings:
                 if found.outcome in {Outcome.PASS, Outcome.NOT_APPLICABLE}:
-                    out.append(f"{found.outcome:<14} {found.id:<8} {found.case}: {found.observed}")
+                    first = f"{found.outcome:<14} {found.id:<8} "
+                    out += hanging(first, f"{found.case}: {found.observed}", 24, columns)
             out.append("")
-        ids = {found.id for found in run.findings}
-        out.append(
-            f"{run.subject} {run.version}: {len(run.findings)} cases of {len(ids)} requirements in "
-            f"{run.seconds:.1f} s: {sums(run.findings)}"
-        )
-        out.append("")
+        title = f"{run.subject} {run.version}".rstrip()
+        out += hanging("", f"{title}: {totals(run.findings)}", 2, columns)
+        cases = f"{len(run.findings)} cases in {run.seconds:.1f} s: {sums(run.findings)}"
+        out += [*hanging("", cases, 2, columns), ""]
     return "\n".join(out).rstrip() + "\n"

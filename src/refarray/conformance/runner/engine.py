@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from refarray._terminal import suggestion
 from refarray.conformance.cases import CHECKS, Check
 from refarray.conformance.findings import BROKEN, Finding, Outcome
 from refarray.conformance.repros.library import Library
@@ -16,6 +18,7 @@ from refarray.conformance.runner.fork_server import ForkServer
 from refarray.conformance.runner.worker import END
 from refarray.conformance.runner.worker_process import Broken, Died, Worker, how_it_ended
 from refarray.conformance.subjects.devices import chosen, prepare
+from refarray.conformance.subjects.lookup import known_names
 
 PATIENCE = 3
 """Consecutive hangs after which the rest of a subject's cases is not tried."""
@@ -32,35 +35,51 @@ class Run:
     """The findings on one subject."""
 
     subject: str
-    """As the user named it: "numpy", "mypackage.module:MYLIB"."""
+    """The name in every report: the adapter's, such as "mylib", or `asked` until it is known."""
     version: str = ""
     broken: str = ""
     """Why nothing could be tried, such as a failed import; empty otherwise."""
     findings: list[Finding] = field(default_factory=list)
     seconds: float = 0.0
     name: str = ""
-    """The name in its adapter, such as "mylib"; empty if it could not be imported."""
+    """The name in its adapter; empty if it could not be imported."""
+    asked: str = ""
+    """As the user named it, "mypackage.module:MYLIB"; empty if that is `subject`."""
+
+    def called(self, name: str) -> Run:
+        """The same run with another name in the reports."""
+        asked = self.asked or self.subject
+        findings = [replace(found, subject=name) for found in self.findings]
+        return replace(self, subject=name, asked="" if asked == name else asked, findings=findings)
 
 
-def selected(*, full: bool = False, ids: Sequence[str] = ()) -> list[Check]:
-    """The checks of a run: every one with `full`, those of some ids or families otherwise.
+def selected(
+    *, full: bool = False, ids: Sequence[str] = (), skip: Sequence[str] = ()
+) -> list[Check]:
+    """The checks of a run: with `full` also the slow ones; with `ids` only those, without those in
+    `skip`. Both name requirements, families or single cases: "VERS-05[producer-copy-none]".
 
-    ValueError for an id or family without a check: a run without cases would pass.
+    ValueError for a name without a check, and if none is left: a run without cases would pass.
     """
     from refarray.conformance.suite import load
 
     load()
-    wanted = {name.upper() for name in ids}
+    wanted, unwanted = ({name.upper() for name in each} for each in (ids, skip))
     offered = [check for check in CHECKS.values() if full or not check.full]
     covered = {name for check in offered for name in names(check)}
-    if missing := sorted(wanted - covered):
-        raise ValueError(f"no check covers {', '.join(missing)}; see `refarray list`")
-    return [check for check in offered if not wanted or wanted & names(check)]
+    if missing := sorted((wanted | unwanted) - covered):
+        hint = suggestion(missing, covered)
+        raise ValueError(f"no check covers {', '.join(missing)}; see `refarray list`{hint}")
+    kept = [check for check in offered if not wanted or wanted & names(check)]
+    kept = [check for check in kept if not unwanted & names(check)]
+    if not kept:
+        raise ValueError("no check is left")
+    return kept
 
 
 def names(check: Check) -> set[str]:
-    """The names that select a check: the requirement's id and its family."""
-    return {check.id, check.id.partition("-")[0]}
+    """The names that select a check, in capitals: its own, the requirement's id and its family."""
+    return {check.name.upper(), check.id, check.id.partition("-")[0]}
 
 
 def outcome(check: Check, message: dict[str, Any]) -> Outcome:
@@ -111,7 +130,7 @@ class Trial:
     """Runs checks on one subject, one after the other, and restarts its worker after a crash."""
 
     def __init__(self, subject: str, devices: str = "none") -> None:
-        self.run = Run(subject)
+        self.run: Run = Run(subject)
         self.devices = devices
         self.workers: dict[str, Worker] = {}
         """By mode: "forks", and "devices" for the process that has loaded a driver."""
@@ -123,7 +142,7 @@ class Trial:
         """The checks that crashed or hung."""
         self.library: Library | None = None
         """The library that is tried; None until a worker has imported it."""
-        self.hangs = 0
+        self.hangs: int = 0
         """The number of consecutive hangs."""
 
     def try_one(self, check: Check) -> Finding:
@@ -272,7 +291,7 @@ def run_subject(
                 if progress is not None:
                     progress(subject, sum(len(each.run.findings) for each in trials), len(checks))
         except Broken as why:
-            trial.run.broken = str(why)
+            trial.run.broken = f"{why}{similar(subject, str(why))}"
         finally:
             trial.close()
 
@@ -285,4 +304,16 @@ def run_subject(
         out.version = out.version or other.run.version
         out.broken = out.broken or other.run.broken
     out.seconds = time.monotonic() - started
-    return out
+    return out.called(out.name or subject)
+
+
+def named_apart(runs: Sequence[Run]) -> list[Run]:
+    """The runs; those whose adapters have the same name are called as the user did."""
+    count = Counter(run.subject for run in runs)
+    return [run.called(run.asked) if run.asked and count[run.subject] > 1 else run for run in runs]
+
+
+def similar(name: str, why: str) -> str:
+    """A suggestion for the name of a subject that does not exist."""
+    module = name.partition(":")[0].partition(".")[0]
+    return suggestion([name], known_names()) if f"No module named '{module}'" in why else ""

@@ -1,5 +1,5 @@
-"""The expectations file: known deviations by id, subject and version. Unexpected deviations and
-entries that no finding confirms are both reported."""
+"""The expectations file: known deviations by id, case, subject and version. Unexpected deviations
+and entries that no finding confirms are both reported."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from refarray._terminal import suggestion
+from refarray.conformance.cases import CHECKS, Check
 from refarray.conformance.findings import Finding, Outcome
 from refarray.conformance.requirements import requirements
 from refarray.conformance.runner.engine import Run
+from refarray.conformance.suite import load
 
 KEYS = {"id", "subject", "case", "role", "versions", "outcome", "reason", "issue"}
 NEEDED = {"id", "subject", "outcome", "reason"}
@@ -38,7 +41,18 @@ class Expectation:
 
     def concerns(self, run: Run) -> bool:
         """Whether the entry names the subject of the run: as the user did, or as its adapter."""
-        return self.subject in {run.subject, run.name}
+        return self.subject in {run.subject, run.name, run.asked}
+
+    def of(self, check: Check) -> bool:
+        """Whether the entry is about that check, on whatever subject."""
+        return (
+            check.id == self.id and self.case in {"", check.case} and self.role in {"", check.role}
+        )
+
+    @property
+    def why(self) -> str:
+        """The reason, with the issue if there is one."""
+        return f"{self.reason}, {self.issue}" if self.issue else self.reason
 
     def covers(self, found: Finding, run: Run) -> bool:
         """Whether the entry is about that finding of the run."""
@@ -105,7 +119,8 @@ def _entry(entry: dict[str, Any], where: str) -> Expectation:
     if missing := sorted(NEEDED - set(entry)):
         raise Malformed(f"{where}: {missing[0]} is missing")
     if entry["id"] not in requirements():
-        raise Malformed(f"{where}: id {entry['id']!r} is no requirement")
+        hint = suggestion([entry["id"]], requirements())
+        raise Malformed(f"{where}: id {entry['id']!r} is no requirement{hint}")
     try:
         entry["outcome"] = Outcome(entry["outcome"])
         if entry["outcome"] is Outcome.ERROR:
@@ -117,7 +132,24 @@ def _entry(entry: dict[str, Any], where: str) -> Expectation:
         matches("0", entry.get("versions", ""))
     except Malformed as error:
         raise Malformed(f"{where}: {error}") from None
-    return Expectation(**entry)
+    return _of_a_check(Expectation(**entry), where)
+
+
+def _of_a_check(entry: Expectation, where: str) -> Expectation:
+    """The entry. Malformed if no check is of its id, case and role, so that it could never hold."""
+    load()
+    checks = [check for check in CHECKS.values() if check.id == entry.id]
+    if any(entry.of(check) for check in checks):
+        return entry
+    if not checks:
+        raise Malformed(f"{where}: no check covers {entry.id}; see `refarray explain {entry.id}`")
+    for key in ("case", "role"):
+        known = dict.fromkeys(str(getattr(check, key)) for check in checks)
+        if (given := getattr(entry, key)) and given not in known:
+            some = ", ".join([*list(known)[:8], *(["…"] if len(known) > 8 else [])])
+            hint = suggestion([given], known) or f"; there are {some}"
+            raise Malformed(f"{where}: {key} {given!r} is none of {entry.id}{hint}")
+    raise Malformed(f"{where}: {entry.id} has no case {entry.case!r} of a {entry.role}")
 
 
 def read(path: Path) -> list[Expectation]:
@@ -133,16 +165,15 @@ class Verdict:
     """Failures that no entry covers, or whose entry has another outcome."""
     stale: tuple[Expectation, ...]
     """Entries of tried subjects that no finding confirms."""
-    elsewhere: tuple[Expectation, ...]
-    """Entries about subjects that are not among the runs."""
+    untried: tuple[tuple[Expectation, str], ...]
+    """Entries that the runs say nothing about, and why."""
 
 
 def compare(runs: Iterable[Run], expected: Sequence[Expectation]) -> Verdict:
-    """Compares the findings with the entries, both ways. Ignores entries about versions that were
-    not tried, and about cases in which the kit failed (Outcome.ERROR)."""
-    runs = list(runs)
-    elsewhere = [entry for entry in expected if not any(entry.concerns(run) for run in runs)]
-    runs = [run for run in runs if not run.broken]
+    """Compares the findings with the entries, both ways. Entries about versions that were not
+    tried, or about cases in which the kit failed (Outcome.ERROR), are not stale but untried."""
+    every = list(runs)
+    runs = [run for run in every if not run.broken]
     confirmed: set[Expectation] = set()
     unexpected = []
     for run, found in [(each, found) for each in runs for found in each.findings]:
@@ -156,7 +187,31 @@ def compare(runs: Iterable[Run], expected: Sequence[Expectation]) -> Verdict:
         for entry in expected
         if entry not in confirmed and any(_judged(entry, run) for run in runs)
     ]
-    return Verdict(tuple(unexpected), tuple(stale), tuple(elsewhere))
+    untried = [
+        (entry, _why_untried(entry, every))
+        for entry in expected
+        if entry not in confirmed and entry not in stale
+    ]
+    return Verdict(tuple(unexpected), tuple(stale), tuple(untried))
+
+
+def _why_untried(entry: Expectation, runs: Sequence[Run]) -> str:
+    """Why the runs neither confirm nor refute an entry."""
+    concerned = [run for run in runs if entry.concerns(run)]
+    if not concerned:
+        return f"is about a subject that is not checked here{_similar_subject(entry, runs)}"
+    run = concerned[0]
+    if run.broken:
+        return f"{run.subject} could not be tried"
+    if not matches(run.version, entry.versions):
+        return f"is about other versions; this is {run.version}"
+    if any(entry.covers(found, run) for found in run.findings):
+        return "is about a case in which the kit failed"
+    return "is about a case that was not selected"
+
+
+def _similar_subject(entry: Expectation, runs: Sequence[Run]) -> str:
+    return suggestion([entry.subject], [run.subject for run in runs])
 
 
 def _judged(entry: Expectation, run: Run) -> bool:
@@ -166,22 +221,18 @@ def _judged(entry: Expectation, run: Run) -> bool:
     return (
         entry.concerns(run)
         and matches(run.version, entry.versions)
-        and any(found.id == entry.id for found in run.findings)
+        and any(entry.covers(found, run) for found in run.findings)
         and not any(entry.covers(found, run) for found in unknown)
     )
 
 
 def forgiven(run: Run, expected: Sequence[Expectation]) -> Run:
-    """The run with a note on each expected failure; the outcomes are unchanged."""
-    findings = []
-    for found in run.findings:
-        entry = next(
-            (e for e in expected if e.covers(found, run) and e.outcome is found.outcome), None
-        )
-        note = (
-            f" (expected: {entry.reason}{f', {entry.issue}' if entry.issue else ''})"
-            if entry
-            else ""
-        )
-        findings.append(replace(found, observed=found.observed + note) if note else found)
-    return replace(run, findings=findings)
+    """The run with the reason of each expected failure; the outcomes are unchanged."""
+    return replace(run, findings=[_forgiven(found, run, expected) for found in run.findings])
+
+
+def _forgiven(found: Finding, run: Run, expected: Sequence[Expectation]) -> Finding:
+    if not found.outcome.failed:
+        return found
+    why = (e.why for e in expected if e.outcome is found.outcome and e.covers(found, run))
+    return replace(found, expected_failure=next(why, ""))

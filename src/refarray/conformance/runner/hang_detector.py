@@ -81,7 +81,7 @@ class HangDetector:
         self.cpu = cpu
         self.used: float | None = None
         """The CPU seconds at the first sample."""
-        self.end = time.monotonic() + most
+        self.end: float = time.monotonic() + most
         self.looks: deque[tuple[float, float, bool]] = deque()
         """(time of the sample, CPU seconds until then, whether a thread ran)."""
 

@@ -12,7 +12,7 @@ import socket
 import subprocess
 import sys
 import time
-from typing import Any
+from typing import IO, Any
 
 from refarray.conformance.cases import Check
 from refarray.conformance.repros.library import Library
@@ -87,17 +87,17 @@ class Worker:
         finally:
             os.close(write)
         assert self.process.stdin is not None and self.process.stderr is not None
-        self.answers = os.fdopen(read, "rb", buffering=0)  # closed by close()
-        self.requests = self.process.stdin
-        self.errors = self.process.stderr
-        self.said = b""
-        self.printed = b""
-        self.about = ""
+        self.answers: IO[bytes] = os.fdopen(read, "rb", buffering=0)  # closed by close()
+        self.requests: IO[bytes] = self.process.stdin
+        self.errors: IO[bytes] = self.process.stderr
+        self.said: bytes = b""
+        self.printed: bytes = b""
+        self.about: str = ""
         """The repro of the current step."""
         self.last: dict[str, Any] = {}
         """The message that was written at exit; see end()."""
         # Twice as long as for a forked child, so that the worker can report the child's hang.
-        self.idle = 2 * IDLE_SECONDS if mode == "forks" else IDLE_SECONDS
+        self.idle: float = 2 * IDLE_SECONDS if mode == "forks" else IDLE_SECONDS
         try:
             hello = self._answer(IMPORT_SECONDS, IMPORT_SECONDS / 2)
         except Died as end:

@@ -38,6 +38,16 @@ def subject(name: str) -> Subject:
     return generic(name)
 
 
+def registered() -> dict[str, str]:
+    """The adapters that installed packages register: the attribute by name."""
+    return {entry.name: entry.value for entry in metadata.entry_points(group=GROUP)}
+
+
+def known_names() -> list[str]:
+    """The names of the adapters: the kit's, then the registered ones."""
+    return [*ADAPTERS, *registered()]
+
+
 def _checked(found: object, where: str) -> Subject:
     if not isinstance(found, Subject):
         raise TypeError(f"{where} is a {type(found).__name__}, not a Subject")

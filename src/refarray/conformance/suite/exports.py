@@ -71,8 +71,8 @@ class Taken:
 
     def __init__(self, export: Export, **how: bool) -> None:
         self.export = export
-        self.owned = SubjectCalls(_adversary.take(export.capsule, **how))
-        self.data = self.owned.read(BYTES)
+        self.owned: SubjectCalls = SubjectCalls(_adversary.take(export.capsule, **how))
+        self.data: bytes = self.owned.read(BYTES)
 
     def drop_capsule(self) -> None:
         """Drops the last reference to the capsule, so that its destructor runs."""

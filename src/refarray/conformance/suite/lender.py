@@ -22,9 +22,9 @@ class Lender(Recorder):
         self.fixture = fixture
         self.number = number
         """The device that holds the memory."""
-        self.pointer = fixture.driver.made("memory", SIZE)
+        self.pointer: int = fixture.driver.made("memory", SIZE)
         fixture.scratch.append(self.pointer)
-        self.own = fixture.driver.stream()
+        self.own: int = fixture.driver.stream()
         fixture.driver.call("fill", self.pointer, 0, SIZE, self.own)
         fixture.driver.call("wait", self.own)
         fixture.driver.use(0)

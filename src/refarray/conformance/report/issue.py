@@ -1,0 +1,75 @@
+"""The report of one requirement for a bug tracker, as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from refarray.conformance.findings import Finding, Outcome
+from refarray.conformance.report.data import environment
+from refarray.conformance.report.text import ORDER
+from refarray.conformance.requirements import requirement
+from refarray.conformance.runner.engine import Run
+
+
+def deviations(run: Run, name: str) -> list[Finding]:
+    """The run's findings on a requirement that deviate, the worst first."""
+    found = [each for each in run.findings if each.id == name and each.outcome in ORDER]
+    return sorted(found, key=lambda each: ORDER.index(each.outcome))
+
+
+def code(text: str, language: str = "python") -> Iterator[str]:
+    """A fenced block. The fence is longer than any run of backticks in the text."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    yield from (f"{fence}{language}", text, fence)
+
+
+def case(found: Finding, repro: bool) -> Iterator[str]:
+    """One case."""
+    yield f"### {found.role}, {found.case}: {found.outcome}"
+    yield ""
+    yield f"Expected: {found.expected}"
+    yield ""
+    yield "Seen:"
+    yield ""
+    yield from code(found.observed, "text")
+    if repro and found.repro:
+        yield ""
+        yield "Traceback:" if found.outcome is Outcome.ERROR else "Repro:"
+        yield ""
+        yield from code(found.repro, "text" if found.outcome is Outcome.ERROR else "python")
+    yield ""
+
+
+def text(run: Run, name: str) -> str:
+    """The report, or one sentence if there is nothing to report."""
+    asked = requirement(name)
+    title = f"{run.subject} {run.version}".rstrip()
+    if run.broken:
+        return f"{title} could not be tried: {run.broken}\n"
+    found = deviations(run, asked.id)
+    if not found:
+        tried = any(f.id == asked.id and f.outcome is Outcome.PASS for f in run.findings)
+        return f"{title} {'keeps' if tried else 'has no case of'} {asked.id}: nothing to report\n"
+    out = [
+        f"# {title}: {asked.title}",
+        "",
+        f"{asked.id}, {found[0].level} ([the standard]({asked.source})): {asked.title}.",
+        "",
+        f"Why: {asked.rationale}.",
+        "",
+    ]
+    shown: set[str] = set()
+    for each in found:
+        out += case(each, each.repro not in shown)
+        shown.add(each.repro)
+    known, command = environment(), f"refarray check {run.asked or run.subject} --only {asked.id}"
+    out += [
+        "### Versions",
+        "",
+        f"- {title}",
+        f"- {known['implementation']} {known['python']} on {known['system']}",
+        f"- found by refarray {known['refarray']}: `{command}`",
+    ]
+    return "\n".join(out) + "\n"

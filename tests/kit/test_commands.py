@@ -1,0 +1,297 @@
+"""The kit's commands: totals, issue reports, suggestions, colours, width, subjects and diffs."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from refarray import __main__, _terminal
+from refarray.__main__ import main
+from refarray.conformance import check
+from refarray.conformance.findings import Finding, Outcome
+from refarray.conformance.report import badge, html, issue, junit, markdown, text
+from refarray.conformance.report.totals import Totals, totals
+from refarray.conformance.requirements import Level, requirements
+from refarray.conformance.runner import engine, expectations
+from refarray.conformance.runner.engine import Run, named_apart
+
+HERE = Path(__file__).resolve().parents[1]
+Capture = pytest.CaptureFixture[str]
+
+
+def finding(name: str, outcome: str, known: str = "", case: str = "a") -> Finding:
+    about = ("it holds", "it does not", "print(1)")
+    return Finding(
+        *(name, Level.MUST, "lib", "1.0", "consumer", case, Outcome(outcome), *about, 0.0, known)
+    )
+
+
+FINDINGS = [
+    *(finding("VERS-05", "pass"), finding("VERS-05", "info", case="b")),
+    *(finding("VERS-06", "fail", "known"), finding("VERS-06", "pass", case="b")),
+    *(finding("COPY-07", "fail", "known"), finding("COPY-07", "crash", case="b")),
+    *(finding("FLAG-03", "warn"), finding("FLAG-10", "not-applicable")),
+    finding("LIFE-10", "error"),
+]
+
+
+def test_totals_count_each_requirement_once() -> None:
+    found = totals(FINDINGS)
+    assert found == Totals(broken=2, expected=1, unknown=1, warned=1, kept=1, inapplicable=1)
+    assert str(found) == (
+        "1 of 4 requirements kept, 2 broken (1 of them expected), 1 with a warning, "
+        "1 not decided, 1 not applicable"
+    )
+
+
+def test_every_report_has_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    decided = [found for found in FINDINGS if found.outcome is not Outcome.ERROR]
+    run = Run("lib", "1.0", findings=decided)
+    number = str(totals(decided))
+    for report in (text, html, markdown):
+        assert number in report.text([run])
+    told = json.loads(badge.text([run]))
+    assert told["message"] == "1 of 4 kept" and told["color"] == "red"
+
+
+def test_an_expected_failure_is_shown_as_expected() -> None:
+    run = Run("lib", "1.0", findings=FINDINGS)
+    shown = text.text([run])
+    assert shown.index("CRASH COPY-07") < shown.index("XFAIL VERS-06")
+    assert "expected to fail: known" in shown and "2 expected fail" in shown
+    assert "| expected fail: known |" in markdown.text([run])
+    assert '<span class="outcome warn">expected fail</span>' in html.text([run])
+    suite = ElementTree.fromstring(junit.text([run]))[0]
+    assert [suite.attrib[name] for name in ("failures", "errors", "skipped")] == ["0", "2", "3"]
+    assert len(suite.findall("testcase/skipped[@type='xfail']")) == 2
+
+
+def test_expected_failures_of_a_case() -> None:
+    """A key of expected_failures may name one case, and only that one is forgiven."""
+    report = check("numpy", ids=["COPY-07"], raising=False)
+    (failed,) = report.unexpected
+    name = f"COPY-07[{failed.role}-{failed.case}]"
+    report = check("numpy", ids=["COPY-07"], expected_failures={name: "known"})
+    assert "XFAIL COPY-07" in str(report) and not report.stale
+    other = next(f for f in report.findings if not f.outcome.failed)
+    wrong = f"COPY-07[{other.role}-{other.case}]" if other.case != failed.case else "VERS-05"
+    report = check(
+        "numpy", ids=["COPY-07", "VERS-05"], expected_failures={wrong: "x"}, raising=False
+    )
+    assert report.unexpected and report.stale == [wrong]
+    for bad, says in (
+        ({"COPY-07[consumer-nothing]": "x"}, "no such requirement"),
+        ({"COPY-07": ""}, "the reason is empty"),
+        ({"STRM-16": "x"}, "no check covers STRM-16"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            check("numpy", ids=["COPY-07"], expected_failures=bad)
+
+
+def test_entries_that_no_run_decides_are_told(capsys: Capture, tmp_path: Path) -> None:
+    known = tmp_path / "known.toml"
+    entry = '[[expect]]\nid = "{}"\nsubject = "{}"\noutcome = "fail"\nreason = "known"\n{}\n'
+    known.write_text(
+        entry.format("COPY-07", "numpy", "")
+        + entry.format("VERS-05", "nunpy", "")
+        + entry.format("VERS-06", "numpy", "")
+        + entry.format("COPY-07", "numpy", 'versions = "<1"')
+    )
+    assert main(["check", "numpy", "--only", "COPY-07", "--expect", str(known)]) == 0
+    out = capsys.readouterr().out
+    assert "VERS-05 nunpy is about a subject that is not checked here; did you mean numpy?" in out
+    assert "VERS-06 numpy is about a case that was not selected" in out
+    assert "COPY-07 numpy <1 is about other versions; this is " in out
+    for more, says in (
+        ('case = "fals"', r"case 'fals' is none of COPY-07"),
+        ('role = "producr"', r"role 'producr' is none of COPY-07"),
+    ):
+        with pytest.raises(expectations.Malformed, match=says):
+            expectations.parse(entry.format("COPY-07", "numpy", more))
+    with pytest.raises(expectations.Malformed, match="no check covers STRM-16"):
+        expectations.parse(entry.format("STRM-16", "numpy", ""))
+
+
+def test_a_subject_has_one_name_in_every_report(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The adapter's; two adapters of one name are told apart; a repeated subject runs once."""
+    monkeypatch.setenv("PYTHONPATH", str(HERE), prepend=":")
+    assert main(["check", "numpy", "numpy", "--only", "VERS-05"]) == 0
+    assert capsys.readouterr().out.count("cases in") == 1
+    run = Run("lib", asked="one:LIB", findings=[finding("VERS-05", "pass")])
+    other = Run("lib", asked="two:LIB", findings=[finding("VERS-05", "pass")])
+    assert named_apart([run]) == [run]
+    apart = named_apart([run, other])
+    assert [each.subject for each in apart] == ["one:LIB", "two:LIB"]
+    assert [each.findings[0].subject for each in apart] == ["one:LIB", "two:LIB"]
+
+
+def test_only_and_skip_take_cases() -> None:
+    every = engine.selected(ids=["VERS"])
+    one = every[0].name
+    assert [each.name for each in engine.selected(ids=[one.lower()])] == [one]
+    assert one not in {each.name for each in engine.selected(ids=["VERS"], skip=[one])}
+    with pytest.raises(ValueError, match="no check is left"):
+        engine.selected(ids=["VERS-05"], skip=["VERS"])
+
+
+# --- issues
+
+
+def test_an_issue_can_be_pasted(capsys: Capture) -> None:
+    assert main(["check", "numpy", "--issue", "copy-07"]) == 1
+    out = capsys.readouterr().out
+    asked = requirements()["COPY-07"]
+    assert out.startswith("# numpy ") and asked.title in out.splitlines()[0]
+    for part in (asked.source, "Expected: ", "Seen:\n", "```python\n", "### Versions", "CPython"):
+        assert part in out, part
+    assert "refarray check numpy --only COPY-07" in out and out.count("```") % 2 == 0
+    repro = re.search(r"```python\n(.*?)```", out, re.S)
+    assert repro is not None
+    compile(repro[1], "repro", "exec")
+
+
+def test_an_issue_of_a_kept_requirement_says_so(capsys: Capture) -> None:
+    assert main(["check", "refarray", "--issue", "VERS-05"]) == 0
+    assert "keeps VERS-05: nothing to report" in capsys.readouterr().out
+    assert main(["check", "refarray", "--issue", "VERS-0"]) == 2
+    assert "there is no requirement VERS-0" in capsys.readouterr().err
+    assert main(["check", "no_such_module", "--issue", "VERS-05"]) == 3
+    assert "could not be tried" in capsys.readouterr().out
+
+
+def test_a_fence_is_longer_than_those_in_the_text() -> None:
+    assert next(issue.code("a\n```\nb")) == "````python"
+
+
+# --- suggestions, exit statuses, colours, width
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "says"),
+    [
+        (["chekc", "numpy"], 2, "did you mean check?"),
+        (["check", "nunpy", "--only", "VERS-05"], 3, "did you mean numpy?"),
+        (["check", "numpy", "--only", "COPPY"], 2, "did you mean COPY?"),
+        (["check", "numpy", "--skip", "VERS-005"], 2, "did you mean VERS-05?"),
+        (["check", "numpy", "--report", "jsn=x"], 2, "did you mean json?"),
+        (["explain", "VERS-001"], 2, "did you mean VERS-01?"),
+        (["list", "VER"], 2, "did you mean VERS?"),
+        (["matrix", "numpy", "--report", "htm=x"], 2, "did you mean html?"),
+        (["diff", "no.json", "no.json"], 2, "No such file"),
+        (["diff", "no_such_module", "numpy", "--only", "VERS-05"], 3, "could not be tried"),
+        (["diff", "numpy", "numpy", "--only", "VERZ"], 2, "did you mean VERS?"),
+    ],
+)
+def test_misspelt_names(command: list[str], status: int, says: str, capsys: Capture) -> None:
+    assert main(command) == status
+    printed = capsys.readouterr()
+    assert says in (printed.out + printed.err).replace("\n  ", " ")
+
+
+def test_a_bug_of_a_command_has_a_status_of_its_own(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from refarray.commands import version
+
+    for error, status in ((RuntimeError("planted"), 3), (KeyboardInterrupt(), 130)):
+
+        def run(_: object, error: BaseException = error) -> int:
+            raise error
+
+        monkeypatch.setattr(version, "run", run)
+        assert __main__.main(["version"]) == status
+    assert "RuntimeError: planted" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("variables", "terminal", "expected"),
+    [
+        ({}, True, True),
+        ({}, False, False),
+        ({"NO_COLOR": "1"}, True, False),
+        ({"NO_COLOR": ""}, True, True),
+        ({"FORCE_COLOR": "1"}, False, True),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, True, False),
+        ({"TERM": "dumb"}, True, False),
+    ],
+)
+def test_colours(
+    variables: dict[str, str], terminal: bool, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
+    assert _terminal.colours(sys.stdout) is expected
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["check", "numpy", "--only", "COPY-07", "FLAG", "--all"],
+        ["explain", "COPY-07", "STRM-16", "VERS-05"],
+        ["list"],
+        ["subjects"],
+        ["trace", "numpy", "refarray"],
+        ["diff", "numpy", "refarray", "--only", "COPY-07", "FLAG"],
+    ],
+)
+def test_output_fits_the_terminal(
+    command: list[str], capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Links and the code of repros are not broken."""
+    columns = 80
+    monkeypatch.setenv("COLUMNS", str(columns))
+    main(command)
+    lines = capsys.readouterr().out.splitlines()
+    repros = [n for n, line in enumerate(lines) if line.startswith("      repro ")]
+    for number, line in enumerate(lines):
+        inside = any(start <= number <= start + 26 for start in repros)
+        longest = max((len(word) for word in line.split()), default=0)
+        assert len(line) <= columns or inside or "://" in line or longest > columns // 2, line
+
+
+# --- subjects and diffs
+
+
+def test_subjects(capsys: Capture) -> None:
+    assert main(["subjects", "--json"]) == 0
+    rows = {row["subject"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["numpy"]["version"] and {"torch", "refarray", "cupy"} <= rows.keys()
+    assert main(["subjects"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(rf"^numpy +{re.escape(rows['numpy']['version'])}$", out, re.M), out
+
+
+def test_registered_subjects_are_listed(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    from refarray.conformance.subjects import lookup
+
+    monkeypatch.setattr(lookup, "registered", lambda: {"mylib": "mypackage.module:MYLIB"})
+    assert main(["subjects"]) == 0
+    assert re.search(r"^mylib +mypackage.module:MYLIB$", capsys.readouterr().out, re.M)
+
+
+def test_diff_of_two_subjects(capsys: Capture) -> None:
+    assert main(["diff", "refarray", "numpy", "--only", "COPY-07"]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("refarray -> numpy COPY-07 ") and "pass -> fail" in out
+    assert "absent" not in out
+    assert main(["diff", "numpy", "refarray", "--only", "COPY-07"]) == 0
+    assert "fail -> pass" in capsys.readouterr().out
+
+
+def test_the_command_line_reports_its_exit_status() -> None:
+    command = [sys.executable, "-m", "refarray", "check", "numpy", "--only", "NOSUCH"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr.startswith("refarray check: --only: no check covers NOSUCH")

@@ -1,0 +1,147 @@
+"""The kit in other projects' CI: the example project, its tests, the action and the hook."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "examples" / "kit_in_ci"
+SUBJECT = "tinyarray.dlpack_subject:TINYARRAY"  # the example is not installed here
+pytestmark = pytest.mark.not_sanitized("the example's NumPy crashes in its known deviations")
+
+
+@pytest.fixture
+def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The variables of a run in which the example and `python` can be found."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "python").symlink_to(sys.executable)
+    monkeypatch.setenv("PYTHONPATH", str(EXAMPLE), prepend=":")
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    monkeypatch.setenv("VIRTUAL_ENV", sys.prefix)
+    return dict(os.environ)
+
+
+def called(*command: str | Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, cwd=EXAMPLE, env=environment, check=False, capture_output=True, text=True
+    )
+
+
+def python(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    return called(sys.executable, *arguments, environment=environment)
+
+
+def test_the_example_has_the_deviations_that_it_names(environment: dict[str, str]) -> None:
+    command = ["-m", "refarray", "check", SUBJECT, "--expect", "known_deviations.toml"]
+    done = python(environment, *command)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "4 broken (4 of them expected)" in " ".join(done.stdout.split())
+    assert "stale" not in done.stdout and "not tried" not in done.stdout
+
+
+def test_the_examples_own_tests_pass(environment: dict[str, str], tmp_path: Path) -> None:
+    text = (EXAMPLE / "tests" / "test_dlpack.py").read_text().replace('"tinyarray"', f'"{SUBJECT}"')
+    (tmp_path / "test_dlpack.py").write_text(text)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-c", "/dev/null", "test_dlpack.py"],
+        cwd=tmp_path,
+        env=environment,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
+    # The known crash, and a SHOULD that NumPy breaks: another exception for an unknown device.
+    assert " 2 xfailed" in done.stdout.strip().splitlines()[-1]
+
+
+def test_the_kits_tests_on_the_example(environment: dict[str, str]) -> None:
+    loaded = [] if entry_points(group="pytest11", name="refarray") else ["-p", PLUGIN]
+    options = ["--dlpack-subject", SUBJECT, "--dlpack-expect", "known_deviations.toml"]
+    command = ["-m", "pytest", "-q", *loaded, "-p", "no:cacheprovider", "-c", "/dev/null"]
+    done = python(environment, *command, "--pyargs", "refarray.conformance", *options)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr
+    assert " xfailed" in done.stdout.strip().splitlines()[-1]
+
+
+PLUGIN = "refarray.conformance.pytest_plugin"
+
+
+# --- the action
+
+
+def steps() -> list[dict[str, Any]]:
+    action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+    found: list[dict[str, Any]] = action["runs"]["steps"]
+    return found
+
+
+def run_action(
+    tmp_path: Path, environment: dict[str, str], **inputs: str
+) -> tuple[subprocess.CompletedProcess[str], dict[str, str]]:
+    """Runs the step that checks, as a runner would, and returns it with its outputs."""
+    (step,) = (each for each in steps() if each.get("id") == "check")
+    report, summary, output = (tmp_path / name for name in ("report", "summary.md", "output"))
+    given = dict.fromkeys(("EXPECT", "ONLY", "SKIP"), "") | inputs
+    assert set(step["env"]) == {"SUBJECT", "EXPECT", "ONLY", "SKIP", "REPORT"}
+    files = {"GITHUB_STEP_SUMMARY": str(summary), "GITHUB_OUTPUT": str(output)}
+    done = called(
+        *("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]),
+        environment={**environment, **given, "REPORT": str(report), **files},
+    )
+    lines = output.read_text().splitlines() if output.exists() else []
+    return done, dict(line.split("=", 1) for line in lines)
+
+
+def test_the_action_checks_and_reports(environment: dict[str, str], tmp_path: Path) -> None:
+    known = {"EXPECT": "known_deviations.toml"}
+    done, outputs = run_action(
+        tmp_path, environment, SUBJECT=SUBJECT, ONLY="COPY VERS", SKIP="VERS-02", **known
+    )
+    assert done.returncode == 0 and outputs == {"status": "0"}, done.stdout + done.stderr
+    report = json.loads((tmp_path / "report" / "report.json").read_text())
+    families = {found["id"].partition("-")[0] for found in report["findings"]}
+    assert families == {"COPY", "VERS"}
+    assert "VERS-02" not in {found["id"] for found in report["findings"]}
+    assert "expected fail" in (tmp_path / "summary.md").read_text()
+    ElementTree.parse(tmp_path / "report" / "junit.xml")
+    assert json.loads((tmp_path / "report" / "badge.json").read_text())["label"] == "DLPack"
+
+
+def test_the_action_fails_with_the_status_of_the_check(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    done, outputs = run_action(tmp_path, environment, SUBJECT=SUBJECT, ONLY="COPY-07")
+    assert (done.returncode, outputs) == (1, {"status": "1"}), done.stdout + done.stderr
+    done, outputs = run_action(tmp_path, environment, SUBJECT=SUBJECT, ONLY="NOTHING")
+    assert (done.returncode, outputs) == (2, {"status": "2"}), done.stdout + done.stderr
+
+
+def test_no_input_is_part_of_a_script() -> None:
+    """An input reaches a script as a variable only: its text is not run by the shell."""
+    assert all("${{" not in each["run"] for each in steps())
+
+
+# --- the hook
+
+
+def test_the_hook_checks_the_installed_library(environment: dict[str, str]) -> None:
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    config = yaml.safe_load((EXAMPLE / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    (used,) = config["repos"][0]["hooks"]
+    assert used["id"] == hook["id"] and hook["language"] == "system"
+    arguments = [SUBJECT if each == "tinyarray" else each for each in used["args"]]
+    done = called(*shlex.split(hook["entry"]), *arguments, environment=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
