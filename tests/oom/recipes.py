@@ -75,6 +75,10 @@ recipe("namespace", lambda _: refarray.namespace(strict=True), python=True)
 recipe("namespace", lambda _: refarray.namespace(api_version="2020.12"), label="bad",
        raises=(ValueError,), python=True)  # fmt: skip
 
+recipe("VirtualDevice", lambda _: refarray.VirtualDevice("gpu"), python=True)
+recipe("VirtualDevice", lambda _: refarray.VirtualDevice("gpu", id=-1), label="bad",
+       raises=(ValueError,), python=True)  # fmt: skip
+
 # --- private native functions ---
 
 recipe("_native._noop", _native._noop)
@@ -82,10 +86,13 @@ recipe("_native._find_on_type", _native._find_on_type, lambda: (bool, "__dlpack_
 recipe("_native._extension_functions", lambda _: _native._extension_functions("fft"))
 recipe(
     "_native._make_namespace",
-    lambda module: _native._make_namespace(ModuleSpec("made", None), module, (True,) * 5),
+    lambda module: _native._make_namespace(ModuleSpec("made", None), module, (True,) * 7, None),
     lambda: ModuleType("made"),
 )
-recipe("_native._make_namespace", lambda _: _native._make_namespace(None, None, ()), label="bad",
+recipe("_native._make_namespace", lambda _: _native._make_namespace(None, None, (), None),
+       label="bad", raises=(TypeError,))  # fmt: skip
+recipe("_native._by_device", lambda _: _native._by_device("f", "", (int,), (len,)))
+recipe("_native._by_device", lambda _: _native._by_device("f", "", (), ()), label="bad",
        raises=(TypeError,))  # fmt: skip
 recipe("_native._extension_functions", lambda _: _native._extension_functions("linalg"),
        label="linalg")  # fmt: skip
@@ -111,8 +118,8 @@ recipe(
     lambda: bytearray(8),
 )
 
-#: Members of a type that cannot be called.
-NOT_CALLABLE = {"__doc__", "__module__", "__weakref__", "__dict__"}
+#: Members of a type that cannot be called. CPython makes __annotations__ when it is asked for.
+NOT_CALLABLE = {"__annotations__", "__doc__", "__module__", "__weakref__", "__dict__"}
 
 
 def public_calls() -> set[str]:
