@@ -8,7 +8,7 @@ from typing import Any
 
 import refarray
 
-from .recipe import matrix, recipe
+from .recipe import NOT_CALLABLE, matrix, recipe
 
 # --- views, shapes, copies ---
 
@@ -145,7 +145,7 @@ for _kind, _make in (
 ):
     _cls = getattr(refarray, _kind)
     for _name in vars(_cls):
-        if _name in ("__doc__", "__module__", "__new__", "__numpy_dtype__"):
+        if _name in NOT_CALLABLE or _name in ("__new__", "__numpy_dtype__"):
             continue
         if not _name.startswith("__"):
             recipe(f"{_kind}.{_name}", lambda v, name=_name: getattr(v, name), _make)

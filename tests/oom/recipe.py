@@ -53,6 +53,8 @@ FAMILIES = {
     "_native": "private functions",
 }
 RECIPES: list[Recipe] = []
+#: Members of a type that cannot be called. CPython makes __annotations__ when a tool asks for it.
+NOT_CALLABLE = {"__annotations__", "__doc__", "__module__", "__weakref__", "__dict__"}
 
 
 def recipe(

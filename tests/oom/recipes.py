@@ -17,7 +17,7 @@ from refarray import _native, _partners
 
 from . import arrays, computations, devices, exchange, fourier, linalg
 from .devices import NEEDS_DRIVER
-from .recipe import RECIPES, Recipe, capsule, recipe
+from .recipe import NOT_CALLABLE, RECIPES, Recipe, capsule, recipe
 
 __all__ = [
     "NEEDS_DRIVER",
@@ -117,9 +117,6 @@ recipe(
     lambda b: _native._rebuild(b, "float32", (2,), "cpu", False),
     lambda: bytearray(8),
 )
-
-#: Members of a type that cannot be called. CPython makes __annotations__ when it is asked for.
-NOT_CALLABLE = {"__annotations__", "__doc__", "__module__", "__weakref__", "__dict__"}
 
 
 def public_calls() -> set[str]:
