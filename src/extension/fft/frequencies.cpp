@@ -54,9 +54,9 @@ double frequency(double i, double n, double d) noexcept {
   return quotient + rest / product;
 }
 
-template <const FunctionRow& kRow>
+/// `kHasNegative` is an argument: with sanitizers, g++ compares no addresses of rows in constants.
+template <const FunctionRow& kRow, bool kHasNegative>
 Ref frequencies(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  constexpr bool kHasNegative = &kRow == &kFftfreq;
   State& state = State::of_module(module);
   const auto [n_argument, d_argument, dtype_argument, device_argument] =
       bind<kRow>(state, args, nargs, kwnames);
@@ -76,9 +76,8 @@ Ref frequencies(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObj
   return make_array(state, copy_to_new(out, dtype, device));
 }
 
-template <const FunctionRow& kRow>
+template <const FunctionRow& kRow, bool kIsInverse>
 Ref shift(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  constexpr bool kIsInverse = &kRow == &kIfftshift;
   const State& state = State::of_module(module);
   const auto [x, axes] = bind<kRow>(state, args, nargs, kwnames);
   const core::ArrayView array = to_view(state, x, kRow.name);
@@ -100,10 +99,10 @@ Ref shift(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* k
 }  // namespace
 
 PyMethodDef kFrequencyFunctions[] = {
-    entry<kFftfreq, &frequencies<kFftfreq>>(),
-    entry<kRfftfreq, &frequencies<kRfftfreq>>(),
-    entry<kFftshift, &shift<kFftshift>>(),
-    entry<kIfftshift, &shift<kIfftshift>>(),
+    entry<kFftfreq, &frequencies<kFftfreq, true>>(),
+    entry<kRfftfreq, &frequencies<kRfftfreq, false>>(),
+    entry<kFftshift, &shift<kFftshift, false>>(),
+    entry<kIfftshift, &shift<kIfftshift, true>>(),
     {nullptr, nullptr, 0, nullptr},
 };
 
