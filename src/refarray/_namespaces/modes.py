@@ -16,6 +16,7 @@ import refarray
 from refarray import _native
 from refarray._namespaces import devices as virtual
 from refarray._namespaces import versions
+from refarray._namespaces.arguments import to_defaults, to_devices, to_extensions
 from refarray._namespaces.devices import Place, Places, VirtualDevice
 from refarray._namespaces.info import DTYPES, Info
 from refarray._namespaces.versions import Namespace
@@ -29,7 +30,7 @@ LAZY_IN_STANDARD = ("__array_namespace_info__", "finfo", "iinfo")
 #: Public names that belong to the process or the package rather than to arrays.
 NOT_IN_NAMESPACES = {
     *("__version__", "build_info", "doctor", "empty_cache", "get_copy_threads", "get_include"),
-    *("namespace", "set_copy_threads", "VirtualDevice"),
+    *("Ledger", "LedgerError", "ledger", "namespace", "set_copy_threads", "VirtualDevice"),
 }
 
 
@@ -46,6 +47,7 @@ class Modes:
     extensions: tuple[str, ...] = refarray._EXTENSIONS
     devices: tuple[VirtualDevice, ...] = ()
     default_dtypes: tuple[tuple[str, Any], ...] = ()
+    poison_views: bool = False
 
     def __post_init__(self) -> None:
         if self.api_version not in VERSIONS:
@@ -53,10 +55,10 @@ class Modes:
                 f"namespace(): api_version is {self.api_version!r}; the versions are "
                 + ", ".join(map(repr, VERSIONS))
             )
-        for each in fields(self)[1:6]:
-            value = getattr(self, each.name)
+        for name in (*(each.name for each in fields(self)[1:6]), "poison_views"):
+            value = getattr(self, name)
             if not isinstance(value, bool):
-                raise TypeError(f"namespace(): {each.name} must be True or False, not {value!r}")
+                raise TypeError(f"namespace(): {name} must be True or False, not {value!r}")
         for name in ("boolean_indexing", "data_dependent_shapes"):
             if self.lazy and getattr(self, name):
                 raise ValueError(
@@ -74,6 +76,8 @@ class Modes:
         modes += [f"without_{name}" for name in refarray._EXTENSIONS if name not in self.extensions]
         modes += [f"with_{each.name}" for each in self.devices]
         modes += [str(dtype) for _, dtype in self.default_dtypes]
+        if self.poison_views:
+            modes.append("poison_views")
         if self.api_version != VERSIONS[-1]:
             modes.append(self.api_version.replace(".", "_"))
         return "_".join(["refarray", *modes])
@@ -81,7 +85,7 @@ class Modes:
     def refusals(self) -> tuple[bool, ...]:
         """What the extension module refuses, in the order of its first fields."""
         without = not self.boolean_indexing, not self.data_dependent_shapes
-        return (self.strict, self.immutable, self.lazy, *without)
+        return (self.strict, self.immutable, self.lazy, *without, self.poison_views)
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of namespace() that are not the defaults."""
@@ -122,6 +126,7 @@ def namespace(
     extensions: Iterable[str] | None = None,
     devices: Iterable[VirtualDevice] = (),
     default_dtypes: Mapping[str, Any] | None = None,
+    poison_views: bool = False,
 ) -> ModuleType:
     """Return a namespace of the array API standard: a module with an array type of its own.
 
@@ -139,6 +144,8 @@ def namespace(
     extensions: the extensions of the standard that it has; None is "fft" and "linalg".
     devices: virtual devices besides the CPU, of the type VirtualDevice.
     default_dtypes: the default dtypes of the CPU that differ, by kind, as for VirtualDevice.
+    poison_views: True makes a write raise ValueError if the elements have another owner: a view, an
+        exported tensor, the exporter of imported memory.
 
     Equal arguments return the same object; without arguments it is the module refarray. Results of
     a namespace's functions, and of the operators and methods of its arrays, belong to it, and
@@ -154,6 +161,7 @@ def namespace(
         extensions=to_extensions(extensions),
         devices=to_devices(devices),
         default_dtypes=to_defaults(default_dtypes or {}),
+        poison_views=poison_views,
     )
     if modes == Modes():
         return refarray
@@ -163,35 +171,6 @@ def namespace(
     # No lock: a signal handler or a finalizer may call this function during make(). Of two
     # namespaces made at once, the first in the dict is the one.
     return MADE.setdefault(modes, make(modes))
-
-
-def to_extensions(names: Iterable[str] | None) -> tuple[str, ...]:
-    if names is None:
-        return refarray._EXTENSIONS
-    if isinstance(names, str):
-        raise TypeError(f"namespace(): extensions is a list of names, not {names!r}")
-    given = set(names)
-    if not given <= set(refarray._EXTENSIONS):
-        unknown = sorted(map(repr, given - set(refarray._EXTENSIONS)))
-        raise ValueError(
-            f"namespace(): there is no extension {unknown[0]}; there are 'fft', 'linalg'"
-        )
-    return tuple(name for name in refarray._EXTENSIONS if name in given)
-
-
-def to_devices(given: Iterable[VirtualDevice]) -> tuple[VirtualDevice, ...]:
-    out = tuple(given)
-    for each in out:
-        if not isinstance(each, VirtualDevice):
-            raise TypeError(f"namespace(): devices are refarray.VirtualDevice, not {each!r}")
-    if len(set(out)) < len(out) or len({each.dlpack for each in out}) < len(out):
-        raise ValueError(f"namespace(): two of the devices {out} are equal or have the same id")
-    return out
-
-
-def to_defaults(given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    full = virtual.checked_defaults(given, virtual.STANDARD)
-    return tuple((kind, each) for kind, each in full.items() if each != virtual.DEFAULTS[kind])
 
 
 def make(modes: Modes) -> OwnNamespace:
