@@ -15,10 +15,11 @@ from typing import Any
 import refarray
 from refarray import _native
 from refarray._namespaces import devices as virtual
-from refarray._namespaces import versions
+from refarray._namespaces import unknown, versions
 from refarray._namespaces.arguments import to_defaults, to_devices, to_extensions
 from refarray._namespaces.devices import Place, Places, VirtualDevice
 from refarray._namespaces.info import DTYPES, Info
+from refarray._namespaces.unknown import Unknowns
 from refarray._namespaces.versions import Namespace
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
@@ -59,20 +60,21 @@ class Modes:
             value = getattr(self, name)
             if not isinstance(value, bool):
                 raise TypeError(f"namespace(): {name} must be True or False, not {value!r}")
-        for name in ("boolean_indexing", "data_dependent_shapes"):
-            if self.lazy and getattr(self, name):
-                raise ValueError(
-                    f"namespace(): lazy=True contradicts {name}=True: shapes that depend on "
-                    "elements cannot be known before the elements"
-                )
+        if self.has_unknown_extents and self.poison_views:
+            raise ValueError("namespace(): poison_views=True contradicts unknown extents")
+
+    @property
+    def has_unknown_extents(self) -> bool:
+        """Whether shapes may depend on elements that are not known yet."""
+        return self.lazy and (self.boolean_indexing or self.data_dependent_shapes)
 
     @property
     def name(self) -> str:
         """The module name: refarray, the modes, and a version that is not the newest."""
         modes = [name for name in ("strict", "immutable", "lazy") if getattr(self, name)]
-        if not self.lazy:
-            lacks = ("boolean_indexing", "data_dependent_shapes")
-            modes += [f"without_{name}" for name in lacks if not getattr(self, name)]
+        for name in ("boolean_indexing", "data_dependent_shapes"):
+            if getattr(self, name) == self.lazy:
+                modes.append(f"{'with' if self.lazy else 'without'}_{name}")
         modes += [f"without_{name}" for name in refarray._EXTENSIONS if name not in self.extensions]
         modes += [f"with_{each.name}" for each in self.devices]
         modes += [str(dtype) for _, dtype in self.default_dtypes]
@@ -92,6 +94,9 @@ class Modes:
         default = Modes()
         own = {each.name: getattr(self, each.name) for each in fields(self)}
         out = {name: value for name, value in own.items() if value != getattr(default, name)}
+        if self.lazy:  # where their default is another one
+            out["boolean_indexing"] = self.boolean_indexing
+            out["data_dependent_shapes"] = self.data_dependent_shapes
         if "default_dtypes" in out:
             out["default_dtypes"] = dict(self.default_dtypes)
         return out
@@ -104,6 +109,7 @@ class OwnNamespace(Namespace):
     _places: Places  # its devices
     _rebuild: dict[Any, Callable[..., Any]]  # unpickle an array of a device
     _versions: dict[str, Namespace]  # what its arrays returned for api_version=
+    _unknowns: Unknowns  # of namespaces with unknown extents only
 
     def _in_version(self, version: str) -> ModuleType:
         """The names of another version, for the same arrays."""
@@ -138,9 +144,10 @@ def namespace(
         variable, and exported memory is read-only.
     lazy: True makes arrays that are not converted to Python numbers: bool(), int(), float(),
         complex() and use as an index raise ValueError. Exports compute.
-    boolean_indexing: False refuses masks as indices. None is True unless lazy.
+    boolean_indexing: False refuses masks as indices. None is True unless lazy; True in a lazy
+        namespace makes arrays with an unknown extent, None in their shape.
     data_dependent_shapes: False refuses nonzero(), unique_all() and its like, and repeat() by an
-        array. None is True unless lazy.
+        array. None and True are as for boolean_indexing.
     extensions: the extensions of the standard that it has; None is "fft" and "linalg".
     devices: virtual devices besides the CPU, of the type VirtualDevice.
     default_dtypes: the default dtypes of the CPU that differ, by kind, as for VirtualDevice.
@@ -178,6 +185,17 @@ def make(modes: Modes) -> OwnNamespace:
     out._origin = remade, (modes.arguments(),)
     devices: list[Any] = [refarray.Device("cpu"), *modes.devices]
     fill_native(out, modes, devices, functools.partial(rebuilt, modes.arguments()))
+    versions.fill_with_extensions(out, out._names, modes.api_version)
+    return with_unknown_extents(out, modes) if modes.has_unknown_extents else out
+
+
+def with_unknown_extents(inner: OwnNamespace, modes: Modes) -> OwnNamespace:
+    """A namespace around another, whose arrays may have unknown extents."""
+    out = OwnNamespace(modes.name, refarray.__doc__)
+    out._origin = inner._origin
+    out._places, out._rebuild, out._versions = inner._places, inner._rebuild, {}
+    out._unknowns = Unknowns(inner, out, immutable=modes.immutable)
+    out._names = unknown.names_of(inner._names, out._unknowns)
     versions.fill_with_extensions(out, out._names, modes.api_version)
     return out
 
