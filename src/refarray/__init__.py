@@ -192,6 +192,8 @@ __all__ = [
     "Device",
     "DriverError",
     "Event",
+    "Ledger",
+    "LedgerError",
     "NoCopyError",
     "Stream",
     "VirtualDevice",
@@ -299,6 +301,7 @@ __all__ = [
     "isin",
     "isinf",
     "isnan",
+    "ledger",
     "less",
     "less_equal",
     "linalg",
@@ -409,6 +412,9 @@ _LAZY = {
     "from_numpy": "_numpy",
     "get_include": "_build",
     "iinfo": "_info",
+    "ledger": "_ledger",
+    "Ledger": "_ledger",
+    "LedgerError": "_ledger",
     "namespace": "_namespaces.modes",
     "inspect": "_inspect",
     "printoptions": "_display.text",
@@ -429,6 +435,7 @@ if TYPE_CHECKING:
     from refarray._doctor import doctor
     from refarray._info import finfo, iinfo
     from refarray._inspect import inspect
+    from refarray._ledger import Ledger, LedgerError, ledger
     from refarray._namespaces.devices import VirtualDevice
     from refarray._namespaces.info import __array_namespace_info__
     from refarray._namespaces.modes import namespace

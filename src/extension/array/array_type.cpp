@@ -214,8 +214,9 @@ std::vector<PyType_Slot> array_slots(const State& state) {
       {Py_tp_methods, methods_of(state.modes)},
       {Py_tp_members, kMembers},
       {Py_tp_getset, getters_of(state)},
-      {Py_bf_getbuffer,
-       reinterpret_cast<void*>(state.modes.off_host ? &refuse_buffer : &array_getbuffer)},
+      {Py_bf_getbuffer, reinterpret_cast<void*>(state.modes.off_host       ? &refuse_buffer
+                                                : state.modes.poison_views ? &buffer_of_alias
+                                                                           : &array_getbuffer)},
       {Py_bf_releasebuffer, reinterpret_cast<void*>(&array_releasebuffer)},
   };
   add_number_slots(out, state.modes);

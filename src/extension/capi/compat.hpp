@@ -44,6 +44,10 @@ inline void* dealloc_of(PyTypeObject* type) noexcept {
 #endif
 }
 
+/// Whether nobody but the caller's caller, the interpreter's evaluation of an expression, holds the
+/// object.
+bool is_temporary(PyObject* object) noexcept;
+
 /// PyErr_Clear(). Deletes the exception, and with it what its traceback refers to.
 inline void clear_raised() noexcept {
   park_at_exit([] { PyErr_Clear(); });

@@ -48,6 +48,9 @@ template <class... Args>
 /// Sets the Python exception for the C++ exception that is being handled. Call it in a catch block.
 [[gnu::cold]] void translate_current_exception() noexcept;
 
+/// Whether the pending exception is a LedgerError: a ledger of the thread forbids what was tried.
+bool is_ledger_error_pending();
+
 /// RAII: saves the pending exception while foreign code runs. An exception that the foreign code
 /// leaves set is reported as unraisable.
 class ErrorGuard {

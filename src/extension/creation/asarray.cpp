@@ -45,7 +45,8 @@ Ref copy_if_needed(State& state, Ref array, const Keywords& keywords, bool is_ow
   const core::Device device = to_device_or(state, keywords.device, view.device());
   const Copy copy = to_copy(keywords.copy);
   const bool same = dtype == view.dtype && device == view.device();
-  if (same && (copy != Copy::kAlways || is_own)) return array;
+  const bool is_sole = is_own && !state.modes.poison_views;  // imported memory has two owners there
+  if (same && (copy != Copy::kAlways || is_sole)) return array;
   if (copy != Copy::kAlways && dtype == view.dtype && is_relabelling(device, view.device())) {
     ProducerInfo producer = find_producer(state, array.get());
     return import_producer(state, array.get(), producer, keywords.device, keywords.copy);

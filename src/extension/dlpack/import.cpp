@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "core/ledger.hpp"
 #include "dlpack/import.hpp"
 #include "extension/array/conversions.hpp"
 #include "extension/array/object.hpp"
@@ -245,6 +246,7 @@ Ref ask_method(const State& state, PyObject* x, const ProducerInfo& producer,
                                 !(wanted.device_type == kDLCPU && is_host(announced));
   }
   if (request.copy != dlpack::Copy::kIfNeeded) {
+    if (request.copy == dlpack::Copy::kAlways) core::note_attempt(core::Entry::kCopy, -1);
     arguments.copy = request.copy == dlpack::Copy::kAlways ? Py_True : Py_False;
   }
   return call_dlpack(state, x, producer, arguments);
@@ -282,8 +284,13 @@ Ref finish(const State& state, dlpack::Imported&& in, const ImportRequest& reque
     core::fail(core::Fault::kBuffer, "from_dlpack(): device ", core::name(*request.device),
                " was asked for, but the producer delivered ", core::name(delivered));
   }
-  const bool needs_copy =
-      moves || (request.copy == dlpack::Copy::kAlways && (!in.copied || in.array.readonly));
+  const bool needs_copy = moves || (request.copy == dlpack::Copy::kAlways &&
+                                    (!in.copied || in.array.readonly || state.modes.poison_views));
+  const core::Storage& storage = *in.array.storage.get();
+  if (request.copy == dlpack::Copy::kAlways && !needs_copy && storage.foreign() &&
+      storage.host_block() ==
+          0)  // the producer's, at our request; exports of ours count themselves
+    core::note(core::Entry::kCopy, in.array.view().nbytes());
   if (!needs_copy) return make_array(state, std::move(in.array));
   const core::Device target = moves ? *request.device : default_copy_device(delivered);
   core::Array copy = copy_to_new(in.array, in.array.dtype, target);  // COPY-05, COPY-07

@@ -73,7 +73,7 @@ Ref frequencies(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObj
     to[i] = frequency(static_cast<double>(is_negative ? i - n : i), static_cast<double>(n), d);
   });
   if (dtype == out.dtype && device == core::Device{}) return make_array(state, std::move(out));
-  return make_array(state, copy_to_new(out, dtype, device));
+  return make_array(state, working_copy(out, dtype, device));
 }
 
 template <const FunctionRow& kRow, bool kIsInverse>

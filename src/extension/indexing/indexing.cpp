@@ -16,6 +16,7 @@
 #include "extension/indexing/advanced_indexing.hpp"
 #include "extension/interop/numpy_types.hpp"
 #include "extension/modes/namespace_module.hpp"
+#include "extension/modes/poisoned_views.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -249,10 +250,11 @@ Ref value_array(State& state, PyObject* value, const core::DType& to) {
   return out;
 }
 
-void assign(const core::Array& target, const core::ArrayView& source) {
-  const core::Layout layout =
-      core::broadcast_layout(source.extents(), source.stride_span(), target.layout.extents());
-  copy_elements(target, core::with_layout(source, layout, 0));
+/// The source with the shape of the target.
+core::Array spread(const core::Array& target, const core::ArrayView& source) {
+  return core::with_layout(
+      source,
+      core::broadcast_layout(source.extents(), source.stride_span(), target.layout.extents()), 0);
 }
 
 /// Assigns one number to every element: directly to a single element in host memory, otherwise by
@@ -267,7 +269,7 @@ void assign_number(const core::Array& target, PyObject* number) {
   core::ArrayView source;
   source.data = element;
   source.dtype = target.dtype;
-  assign(target, source);
+  move_elements(target, spread(target, source));
 }
 
 }  // namespace
@@ -303,15 +305,19 @@ void array_assign(PyObject* self, PyObject* index, PyObject* value) {
   const core::ArrayView array = view_of(self);
   if (!array.writable()) core::fail(Fault::kValue, "assignment to a read-only array");
   const Index examined = examine(state, array, index);
-  if (examined.has_arrays()) return assign_by_arrays(state, array, index, value);
+  if (examined.has_arrays()) {
+    refuse_other_owners(state, {self, array, value}, "assignment");
+    return assign_by_arrays(state, array, index, value);
+  }
   const core::Array target = select(state, array, examined);
+  refuse_other_owners(state, {self, target, value, /*held=*/1}, "assignment");
   if (array.dtype.lanes == 1) {
     if (const Ref number = plain_number(value)) return assign_number(target, number.get());
     if (const auto scalar = to_numpy_number(state, value))
       return assign_number(target, scalar->number.get());
   }
   const Ref from = value_array(state, value, array.dtype);
-  assign(target, view_of(from.get()));
+  copy_elements(target, spread(target, view_of(from.get())));
 }
 
 Ref array_item(PyObject* self, Py_ssize_t index) {

@@ -27,6 +27,7 @@ struct Modes {
   bool lazy = false;              // the conversion of elements to Python numbers
   Flag without_masks = false;     // indexing by masks
   Flag without_counting = false;  // functions whose results have shapes that depend on elements
+  bool poison_views = false;      // writes to memory that others own too
   bool with_devices = false;      // devices besides kCpuDevice: a module and an array type for each
   bool off_host = false;          // access of others to the memory: it is of a virtual device
 };

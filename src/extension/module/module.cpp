@@ -112,6 +112,7 @@ void fill(PyObject* module) {
   add_dtypes(module, state);
   add_functions(module);
   check(PyModule_AddFunctions(module, kNamespaceFunctions));
+  check(PyModule_AddFunctions(module, kLedgerFunctions));
   check(PyModule_AddStringConstant(module, "__version__", REFARRAY_VERSION));
   register_in_interpreter(module);
 }

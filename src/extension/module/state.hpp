@@ -19,6 +19,7 @@ struct DLPackExchangeAPI;
 namespace refarray::extension {
 
 class InterpreterLease;
+class WatchedArrays;
 
 /// The other objects in the state.
 enum class Slot : std::uint8_t {
@@ -79,8 +80,9 @@ enum class Library : std::uint8_t;
 struct ObjectBits {
   static constexpr std::uint8_t kBit = 7;  // the bit offset of the first element in its byte
   static constexpr std::uint8_t kReadonly = 8;
-  static constexpr std::uint8_t kFirst = 16;   // made with its storage, not as a view
-  static constexpr std::uint8_t kPooled = 32;  // of the main interpreter in a build with a GIL
+  static constexpr std::uint8_t kFirst = 16;    // made with its storage, not as a view
+  static constexpr std::uint8_t kPooled = 32;   // of the main interpreter in a build with a GIL
+  static constexpr std::uint8_t kWatched = 64;  // listed in State::watched; never with kPooled
 };
 
 /// Cached facts about a type that neither changes nor ends, whose objects were imported before: a
@@ -161,6 +163,7 @@ class State {
   std::uint8_t object_bits = 0;
   bool pools_objects() const noexcept { return (object_bits & ObjectBits::kPooled) != 0; }
   Modes modes;
+  WatchedArrays* watched = nullptr;  // of a namespace with poisoned views: modes/poisoned_views.hpp
 
   int traverse(visitproc visit, void* argument) noexcept;
   void clear() noexcept;

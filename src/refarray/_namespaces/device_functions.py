@@ -85,7 +85,9 @@ def imported(
         raise refarray.NoCopyError(f"{name}(): a transfer to {place.device!r} copies; copy=False")
     if places.of(x) is not None:
         return (place.moved(x), *args[1:]), {**keywords, "copy": None}
-    return args, {**keywords, "copy": True}
+    own = {key: value for key, value in keywords.items() if key != "copy"}
+    host = getattr(refarray, name)(x, **own)
+    return (place.moved(host), *args[1:]), {**keywords, "copy": None}
 
 
 # --- dtypes

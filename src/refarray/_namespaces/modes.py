@@ -15,9 +15,11 @@ from typing import Any
 import refarray
 from refarray import _native
 from refarray._namespaces import devices as virtual
-from refarray._namespaces import versions
+from refarray._namespaces import unknown, versions
+from refarray._namespaces.arguments import to_defaults, to_devices, to_extensions
 from refarray._namespaces.devices import Place, Places, VirtualDevice
 from refarray._namespaces.info import DTYPES, Info
+from refarray._namespaces.unknown import Unknowns
 from refarray._namespaces.versions import Namespace
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
@@ -29,7 +31,7 @@ LAZY_IN_STANDARD = ("__array_namespace_info__", "finfo", "iinfo")
 #: Public names that belong to the process or the package rather than to arrays.
 NOT_IN_NAMESPACES = {
     *("__version__", "build_info", "doctor", "empty_cache", "get_copy_threads", "get_include"),
-    *("namespace", "set_copy_threads", "VirtualDevice"),
+    *("Ledger", "LedgerError", "ledger", "namespace", "set_copy_threads", "VirtualDevice"),
 }
 
 
@@ -46,6 +48,7 @@ class Modes:
     extensions: tuple[str, ...] = refarray._EXTENSIONS
     devices: tuple[VirtualDevice, ...] = ()
     default_dtypes: tuple[tuple[str, Any], ...] = ()
+    poison_views: bool = False
 
     def __post_init__(self) -> None:
         if self.api_version not in VERSIONS:
@@ -53,27 +56,30 @@ class Modes:
                 f"namespace(): api_version is {self.api_version!r}; the versions are "
                 + ", ".join(map(repr, VERSIONS))
             )
-        for each in fields(self)[1:6]:
-            value = getattr(self, each.name)
+        for name in (*(each.name for each in fields(self)[1:6]), "poison_views"):
+            value = getattr(self, name)
             if not isinstance(value, bool):
-                raise TypeError(f"namespace(): {each.name} must be True or False, not {value!r}")
-        for name in ("boolean_indexing", "data_dependent_shapes"):
-            if self.lazy and getattr(self, name):
-                raise ValueError(
-                    f"namespace(): lazy=True contradicts {name}=True: shapes that depend on "
-                    "elements cannot be known before the elements"
-                )
+                raise TypeError(f"namespace(): {name} must be True or False, not {value!r}")
+        if self.has_unknown_extents and self.poison_views:
+            raise ValueError("namespace(): poison_views=True contradicts unknown extents")
+
+    @property
+    def has_unknown_extents(self) -> bool:
+        """Whether shapes may depend on elements that are not known yet."""
+        return self.lazy and (self.boolean_indexing or self.data_dependent_shapes)
 
     @property
     def name(self) -> str:
         """The module name: refarray, the modes, and a version that is not the newest."""
         modes = [name for name in ("strict", "immutable", "lazy") if getattr(self, name)]
-        if not self.lazy:
-            lacks = ("boolean_indexing", "data_dependent_shapes")
-            modes += [f"without_{name}" for name in lacks if not getattr(self, name)]
+        for name in ("boolean_indexing", "data_dependent_shapes"):
+            if getattr(self, name) == self.lazy:
+                modes.append(f"{'with' if self.lazy else 'without'}_{name}")
         modes += [f"without_{name}" for name in refarray._EXTENSIONS if name not in self.extensions]
         modes += [f"with_{each.name}" for each in self.devices]
         modes += [str(dtype) for _, dtype in self.default_dtypes]
+        if self.poison_views:
+            modes.append("poison_views")
         if self.api_version != VERSIONS[-1]:
             modes.append(self.api_version.replace(".", "_"))
         return "_".join(["refarray", *modes])
@@ -81,13 +87,16 @@ class Modes:
     def refusals(self) -> tuple[bool, ...]:
         """What the extension module refuses, in the order of its first fields."""
         without = not self.boolean_indexing, not self.data_dependent_shapes
-        return (self.strict, self.immutable, self.lazy, *without)
+        return (self.strict, self.immutable, self.lazy, *without, self.poison_views)
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of namespace() that are not the defaults."""
         default = Modes()
         own = {each.name: getattr(self, each.name) for each in fields(self)}
         out = {name: value for name, value in own.items() if value != getattr(default, name)}
+        if self.lazy:  # where their default is another one
+            out["boolean_indexing"] = self.boolean_indexing
+            out["data_dependent_shapes"] = self.data_dependent_shapes
         if "default_dtypes" in out:
             out["default_dtypes"] = dict(self.default_dtypes)
         return out
@@ -100,6 +109,7 @@ class OwnNamespace(Namespace):
     _places: Places  # its devices
     _rebuild: dict[Any, Callable[..., Any]]  # unpickle an array of a device
     _versions: dict[str, Namespace]  # what its arrays returned for api_version=
+    _unknowns: Unknowns  # of namespaces with unknown extents only
 
     def _in_version(self, version: str) -> ModuleType:
         """The names of another version, for the same arrays."""
@@ -122,6 +132,7 @@ def namespace(
     extensions: Iterable[str] | None = None,
     devices: Iterable[VirtualDevice] = (),
     default_dtypes: Mapping[str, Any] | None = None,
+    poison_views: bool = False,
 ) -> ModuleType:
     """Return a namespace of the array API standard: a module with an array type of its own.
 
@@ -133,12 +144,15 @@ def namespace(
         variable, and exported memory is read-only.
     lazy: True makes arrays that are not converted to Python numbers: bool(), int(), float(),
         complex() and use as an index raise ValueError. Exports compute.
-    boolean_indexing: False refuses masks as indices. None is True unless lazy.
+    boolean_indexing: False refuses masks as indices. None is True unless lazy; True in a lazy
+        namespace makes arrays with an unknown extent, None in their shape.
     data_dependent_shapes: False refuses nonzero(), unique_all() and its like, and repeat() by an
-        array. None is True unless lazy.
+        array. None and True are as for boolean_indexing.
     extensions: the extensions of the standard that it has; None is "fft" and "linalg".
     devices: virtual devices besides the CPU, of the type VirtualDevice.
     default_dtypes: the default dtypes of the CPU that differ, by kind, as for VirtualDevice.
+    poison_views: True makes a write raise ValueError if the elements have another owner: a view, an
+        exported tensor, the exporter of imported memory.
 
     Equal arguments return the same object; without arguments it is the module refarray. Results of
     a namespace's functions, and of the operators and methods of its arrays, belong to it, and
@@ -154,6 +168,7 @@ def namespace(
         extensions=to_extensions(extensions),
         devices=to_devices(devices),
         default_dtypes=to_defaults(default_dtypes or {}),
+        poison_views=poison_views,
     )
     if modes == Modes():
         return refarray
@@ -165,40 +180,22 @@ def namespace(
     return MADE.setdefault(modes, make(modes))
 
 
-def to_extensions(names: Iterable[str] | None) -> tuple[str, ...]:
-    if names is None:
-        return refarray._EXTENSIONS
-    if isinstance(names, str):
-        raise TypeError(f"namespace(): extensions is a list of names, not {names!r}")
-    given = set(names)
-    if not given <= set(refarray._EXTENSIONS):
-        unknown = sorted(map(repr, given - set(refarray._EXTENSIONS)))
-        raise ValueError(
-            f"namespace(): there is no extension {unknown[0]}; there are 'fft', 'linalg'"
-        )
-    return tuple(name for name in refarray._EXTENSIONS if name in given)
-
-
-def to_devices(given: Iterable[VirtualDevice]) -> tuple[VirtualDevice, ...]:
-    out = tuple(given)
-    for each in out:
-        if not isinstance(each, VirtualDevice):
-            raise TypeError(f"namespace(): devices are refarray.VirtualDevice, not {each!r}")
-    if len(set(out)) < len(out) or len({each.dlpack for each in out}) < len(out):
-        raise ValueError(f"namespace(): two of the devices {out} are equal or have the same id")
-    return out
-
-
-def to_defaults(given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    full = virtual.checked_defaults(given, virtual.STANDARD)
-    return tuple((kind, each) for kind, each in full.items() if each != virtual.DEFAULTS[kind])
-
-
 def make(modes: Modes) -> OwnNamespace:
     out = OwnNamespace(modes.name, refarray.__doc__)
     out._origin = remade, (modes.arguments(),)
     devices: list[Any] = [refarray.Device("cpu"), *modes.devices]
     fill_native(out, modes, devices, functools.partial(rebuilt, modes.arguments()))
+    versions.fill_with_extensions(out, out._names, modes.api_version)
+    return with_unknown_extents(out, modes) if modes.has_unknown_extents else out
+
+
+def with_unknown_extents(inner: OwnNamespace, modes: Modes) -> OwnNamespace:
+    """A namespace around another, whose arrays may have unknown extents."""
+    out = OwnNamespace(modes.name, refarray.__doc__)
+    out._origin = inner._origin
+    out._places, out._rebuild, out._versions = inner._places, inner._rebuild, {}
+    out._unknowns = Unknowns(inner, out, immutable=modes.immutable)
+    out._names = unknown.names_of(inner._names, out._unknowns)
     versions.fill_with_extensions(out, out._names, modes.api_version)
     return out
 

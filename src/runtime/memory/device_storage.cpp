@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "core/error.hpp"
+#include "core/ledger.hpp"
 #include "runtime/device_context.hpp"
 #include "runtime/memory/deferred_free.hpp"
 #include "runtime/memory/tracked_storage.hpp"
@@ -227,7 +228,9 @@ class Allocation {
 core::StoragePtr new_device_storage(const core::Device& device, std::int64_t nbytes,
                                     const StreamPtr& stream) {
   DeviceContext& context = context_of(device);
+  core::note_attempt(core::Entry::kAllocation, nbytes);
   if (nbytes == 0) {
+    core::note(core::Entry::kAllocation, 0);
     return core::StoragePtr::steal(
         new DeviceStorage(context, device, Allocator::kNone, 0, 0, nullptr));
   }
@@ -244,6 +247,7 @@ core::StoragePtr new_device_storage(const core::Device& device, std::int64_t nby
                                     ordered ? stream : nullptr);
   allocation.release();  // ownership moves here: from now on the storage frees the memory
   core::StoragePtr out = core::StoragePtr::steal(storage);
+  core::note(core::Entry::kAllocation, nbytes);
   if (ordered) {
     using Kind = Stream::Kind;
     // Until the allocation is recorded in its stream, only a device-wide wait makes a free safe.
