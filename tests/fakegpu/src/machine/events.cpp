@@ -12,10 +12,12 @@ bool reached(const Snapshot& snapshot) {
                      [](const Op* op) { return op->done(); });
 }
 
-/// From HIP 7 on, the host may not look at an event while a capture affects it.
+/// From HIP 7 on, the host may not look at an event while a capture affects it. Until 7.2, relaxed
+/// mode does not help (ROCm/rocm-systems#3176).
 int refuse_in_hip_7(Call& call) {
-  const bool hip_7 = call.vendor == Vendor::kHip && call.machine.settings.hip_version >= 70000000;
-  return hip_7 ? refuse_unsafe(call) : kSuccess;
+  const int version = call.machine.settings.hip_version;
+  if (call.vendor != Vendor::kHip || version < 70000000) return kSuccess;
+  return version < 70300000 ? refuse_unsafe_in_any_mode(call) : refuse_unsafe(call);
 }
 
 }  // namespace
@@ -57,6 +59,9 @@ int event_record(Call& call, Handle handle, Handle stream_handle) {
     call.violation("wrong-device-record", "an event is recorded on a stream of another context");
     return kInvalidHandle;
   }
+  if (event->capture != nullptr && call.vendor == Vendor::kHip)
+    call.violation("captured-event-recorded",
+                   "an event of a capture is recorded again, on which HIP before 7.2 has crashed");
   if (stream->capture != nullptr) return capture_record(*stream, *event);
   if (const int code = refuse_implicit(*stream, true)) return code;
   call.machine.next_call = call.number;
