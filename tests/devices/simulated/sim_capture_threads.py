@@ -85,7 +85,13 @@ def test_events_are_asked_and_waited_for(device: str) -> None:
 @pytest.mark.parametrize("device", DEVICES)
 def test_each_event_is_asked_for_its_own_work(device: str) -> None:
     """On HIP 7 streams wait for events in the place of the host: no event hides behind another."""
-    (first, one), (second, other) = unfinished(device), unfinished(device)
+    first, second, array = Stream(device), Stream(device), ones(device)
+    ra.synchronize(device)
+    copies = []
+    for stream in (first, second):
+        fakegpu.hold(stream.handle)
+        with use_stream(stream):
+            copies.append(array.copy())
     with captured_elsewhere(device):
         early, late = first.record(), second.record()
         assert not early.done and not late.done
@@ -97,7 +103,6 @@ def test_each_event_is_asked_for_its_own_work(device: str) -> None:
         late.record(first)
         assert not late.done
         fakegpu.run()
-    del one, other
     ra.synchronize(device)
 
 
@@ -106,7 +111,6 @@ def test_asking_in_a_loop_creates_no_streams(device: str) -> None:
     stream, array = unfinished(device)
     event = stream.record()
     assert not event.done
-    fakegpu.reset()
     with use_stream(Stream(device)):
         before = fakegpu.calls("hipStreamCreateWithFlags") + fakegpu.calls("cuStreamCreate")
         assert not any(event.done for _ in range(50))
@@ -176,7 +180,7 @@ def test_events_of_captures_are_not_used_again(device: str) -> None:
             with use_stream(other):
                 into[...] = 3
                 source[...] = into
-    ra.synchronize(device)
+        ra.synchronize(device)
 
 
 @pytest.mark.parametrize("device", DEVICES)
