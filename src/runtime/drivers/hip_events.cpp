@@ -13,6 +13,9 @@ namespace {
 
 constexpr int kFirstDefective = 70000000;
 constexpr int kFirstRepaired = 70300000;
+/// Streams per device that wait for queried events. If more events are asked for while unfinished,
+/// an event may count as unfinished until another one has finished too.
+constexpr std::ptrdiff_t kMostQueried = 8;
 
 const Calls* calls = nullptr;  // written once, when the driver is loaded
 
@@ -33,7 +36,7 @@ class Waiters {
         std::ranges::find_if(all_, [&](const Waiter& one) { return one.event == event; });
     if (asked != all_.end()) return ask(*asked);
     Waiter waiter;
-    if (const Status status = take(waiter); status != kSuccess) return status;
+    if (const Status status = take(waiter, /*blocks=*/false); status != kSuccess) return status;
     Status status = calls->stream_wait(waiter.stream, event, 0);
     if (status == kSuccess) {
       waiter.event = event;
@@ -49,7 +52,7 @@ class Waiters {
     Waiter waiter;
     {
       const std::lock_guard guard(lock_);
-      if (const Status status = take(waiter); status != kSuccess) return status;
+      if (const Status status = take(waiter, /*blocks=*/true); status != kSuccess) return status;
     }
     Status status = calls->stream_wait(waiter.stream, event, 0);
     if (status == kSuccess) status = calls->stream_synchronize(waiter.stream);
@@ -77,16 +80,21 @@ class Waiters {
   }
 
   /// An idle stream of the current device, removed from the list, or a new one. The list keeps
-  /// space for it. The lock is held.
-  Status take(Waiter& out) {
+  /// space for it. If there are many and the caller does not block, the one that waits for the
+  /// longest time. The lock is held.
+  Status take(Waiter& out, bool blocks) {
     if (const Status status = calls->get_device(&out.device); status != kSuccess) return status;
     const auto is_idle = [&](Waiter& one) {
       return one.device == out.device && one.event == nullptr &&
              (!one.busy || ask(one) == kSuccess);
     };
-    if (const auto idle = std::ranges::find_if(all_, is_idle); idle != all_.end()) {
-      out = *idle;
-      all_.erase(idle);
+    auto found = std::ranges::find_if(all_, is_idle);
+    const auto is_here = [&](const Waiter& one) { return one.device == out.device; };
+    if (found == all_.end() && !blocks && std::ranges::count_if(all_, is_here) >= kMostQueried)
+      found = std::ranges::find_if(all_, is_here);
+    if (found != all_.end()) {
+      out = *found;
+      all_.erase(found);
       return kSuccess;
     }
     all_.reserve(++taken_);

@@ -99,6 +99,8 @@ def test_each_event_is_asked_for_its_own_work(device: str) -> None:
         late.synchronize()
         assert late.done and not early.done
         early.record(second)
+        fakegpu.step(second.handle, 9)
+        early.synchronize()
         assert early.done
         late.record(first)
         assert not late.done

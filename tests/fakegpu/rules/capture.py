@@ -220,7 +220,9 @@ def test_memory_allocated_in_a_capture_belongs_to_the_graph(cuda: Cuda, stream: 
 
 def test_a_copy_to_pageable_memory_cannot_be_captured(cuda: Cuda, stream: int) -> None:
     own = ctypes.create_string_buffer(256)
-    memory = cuda.made("cuMemAllocFromPoolAsync", 256, cuda.made("cuDeviceGetMemPool", 0), LEGACY)
+    pool = cuda.made("cuDeviceGetMemPool", 0)
+    cuda("cuThreadExchangeStreamCaptureMode", ctypes.c_int(RELAXED))
+    memory = cuda.made("cuMemAllocFromPoolAsync", 256, pool, LEGACY)
     assert cuda.code("cuMemcpyDtoHAsync_v2", own, memory, 256, stream) == UNSUPPORTED
 
 

@@ -197,11 +197,11 @@ def run_stage(stage: str, first: tuple[str, ...], seconds: float) -> dict[str, A
     return {**outcome, "stage": stage, "seconds": round(time.monotonic() - begin, 1)}
 
 
-def run_unmutated(build_of: Build, package: Path) -> dict[str, float]:
+def run_unmutated(build_of: Build, package: Path, stages: tuple[str, ...]) -> dict[str, float]:
     """The seconds that each stage takes; exits if a test fails without a mutant."""
     shutil.copy2(build_of.module, package / build_of.module.name)
     times = {}
-    for stage in STAGES:
+    for stage in stages:
         outcome = run_stage(stage, (), 3600)
         print(f"{outcome['passed']} tests pass on {stage} in {outcome['seconds']} s", flush=True)
         if outcome["failed"]:
@@ -223,7 +223,7 @@ def run_mutant(
     if problem := build_of.make(mutant, package):
         return {**result, "verdict": "error", "why": problem[-2000:]}
     begin = time.monotonic()
-    for stage in STAGES:
+    for stage in times:
         outcome = run_stage(stage, mutant.first, max(120.0, PATIENCE * times[stage]))
         if outcome["failed"]:
             by = {"by": outcome["failed"], "stage": stage}
@@ -308,6 +308,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--build", type=Path, help="a folder with a build of these sources")
     parser.add_argument("--again", action="store_true", help="repeat kills too")
     parser.add_argument("--seed", type=int, default=16, help="of the order")
+    parser.add_argument("--stage", action="append", choices=STAGES, help="run only this stage")
     parser.add_argument("--most", type=int, help="run only so many")
     parser.add_argument("--report", action="store_true", help="only report what was run before")
     parser.add_argument("--record", metavar="NOTE", help="write the record, with this note")
@@ -325,7 +326,7 @@ def main(arguments: list[str]) -> int:
         package = make_package(build_of)
         _libraries.folder()
         say("without a mutant")
-        times = run_unmutated(build_of, package)
+        times = run_unmutated(build_of, package, tuple(given.stage or STAGES))
         for _ in run(wanted, given.again, build_of, package, times):
             pass
     results = known()
