@@ -57,12 +57,14 @@ class Waiters {
     Status status = calls->stream_wait(waiter.stream, event, 0);
     if (status == kSuccess) status = calls->stream_synchronize(waiter.stream);
     waiter.busy = status != kSuccess;
+    // A stream that was asked for the event before may arrive later than this one.
+    if (status == kSuccess) forget(event);
     const std::lock_guard guard(lock_);
     all_.push_back(waiter);
     return status;
   }
 
-  /// The event is recorded again or destroyed: streams that wait for it wait for the past.
+  /// The event is done, recorded again or destroyed: streams that wait for it wait for the past.
   void forget(Handle event) noexcept {
     const std::lock_guard guard(lock_);
     for (Waiter& one : all_) {
