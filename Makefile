@@ -114,7 +114,7 @@ bench-page: $(VENV)/docs
 	$(BIN)/python -m benchmarks.pages
 
 bench-gpu: $(VENV)/package $(VENV)/test
-	$(BIN)/python -m benchmarks.gpu $(if $(SIMULATED),--simulated)
+	$(BIN)/python -m benchmarks.gpu $(if $(SIMULATED),--simulated) $(foreach part,$(WITHOUT),--without "$(part)")
 
 # The gates. Each throws more at the code than `make test` does, and each must catch a planted bug.
 gate-asan: $(VENV)/build $(VENV)/test $(VENV)/partners ## C++ tests and pytest under ASAN, UBSAN and LSan; TESTS="files" for some
@@ -169,6 +169,9 @@ gate-demo-gpu: $(VENV)/build ## exchange arrays between simulated CUDA and ROCm 
 
 gate-gpu-sim-tsan: $(VENV)/build $(VENV)/test ## arrays on the simulated drivers under TSAN: unordered work is a race
 	$(BIN)/python tools/gates/gpu_sim_tsan.py $(TESTS)
+
+gate-gpu-mutants: $(VENV)/build $(VENV)/test ## bugs planted in the GPU layer, against its tests on every simulated driver; MUTANT="words" for some, REPORT=1 for what was run
+	$(BIN)/python tools/gates/gpu_mutants $(if $(REPORT),--report) $(MUTANT)
 
 gate-gpu-nodevice: $(VENV)/build $(VENV)/test $(VENV)/headers ## the vendors' real drivers without a device, and their headers against our declarations
 	$(BIN)/python tools/gates/gpu_nodevice.py

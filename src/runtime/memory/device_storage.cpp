@@ -62,8 +62,8 @@ class DeviceStorage final : public TrackedStorage {
     const TryDeviceGuard on_device(context_);
     if (!on_device) return false;
     const auto address = reinterpret_cast<Address>(data());
-    if (allocator_ == Allocator::kPool) return is_freed(api.free_async(address, stream));
     const RelaxedCaptureMode relaxed(api);
+    if (allocator_ == Allocator::kPool) return is_freed(api.free_async(address, stream));
     return is_freed(allocator_ == Allocator::kHost ? api.free_host(address) : api.free(address));
   }
 
@@ -167,8 +167,8 @@ Allocator allocator_for(const DeviceContext& context, DeviceKind kind) noexcept 
 Status allocate(DeviceContext& context, DeviceKind kind, Allocator allocator, Address* out,
                 std::size_t nbytes, Handle stream) {
   const DriverTable& api = context.api();
-  if (allocator == Allocator::kPool) return api.allocate_async(out, nbytes, context.pool(), stream);
   const RelaxedCaptureMode relaxed(api);
+  if (allocator == Allocator::kPool) return api.allocate_async(out, nbytes, context.pool(), stream);
   if (allocator == Allocator::kHost) return api.allocate_host(out, nbytes);
   return kind == DeviceKind::kCudaManaged ? api.allocate_managed(out, nbytes)
                                           : api.allocate(out, nbytes);
@@ -206,10 +206,10 @@ class Allocation {
     if (address_ == 0) return;
     const TryDeviceGuard on_device(context_);
     const DriverTable& api = context_.api();
+    const RelaxedCaptureMode relaxed(api);
     if (allocator_ == Allocator::kPool) {
       api.free_async(address_, stream_);
     } else {
-      const RelaxedCaptureMode relaxed(api);
       allocator_ == Allocator::kHost ? api.free_host(address_) : api.free(address_);
     }
   }
