@@ -215,5 +215,6 @@ no_from_dlpack = Subject(
     f"import refarray as ra; from {__name__} import NoFromDlpack",
     arrays={"plain": "NoFromDlpack(ra.arange(6, dtype=ra.float32))"},
     from_dlpack="ra.no_such_function({})",
+    array_api=True,
 )
 MUTANTS[no_from_dlpack.name] = "AAPI-01"

@@ -35,7 +35,7 @@ CODE = ("raises", "returns", "dunder_device", "table")
 KNOWN = {
     *("shape", "strides", "data", "dtype", "device", "byte_offset", "ndim", "flags", "version"),
     *("versioned", "deleter", "manager_ctx", "data_offset", "guarded", "frozen", "unmapped_body"),
-    *("knows", "name", *CODE),
+    *("knows", "name", "forced", *CODE),
 }
 """The fields of `give` that a script can have."""
 

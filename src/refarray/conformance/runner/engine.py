@@ -54,13 +54,20 @@ class Run:
 
 
 def selected(
-    *, full: bool = False, ids: Sequence[str] = (), skip: Sequence[str] = ()
+    *,
+    full: bool = False,
+    ids: Sequence[str] = (),
+    skip: Sequence[str] = (),
+    profile: str = "",
 ) -> list[Check]:
     """The checks of a run: with `full` also the slow ones; with `ids` only those, without those in
-    `skip`. Both name requirements, families or single cases: "VERS-05[producer-copy-none]".
+    `skip`. Both name requirements, families or single cases: "VERS-05[producer-copy-none]". With
+    `profile` only those of a profile (profiles.PROFILES).
 
-    ValueError for a name without a check, and if none is left: a run without cases would pass.
+    ValueError for a name without a check, for an unknown profile, and if no check is left: a run
+    without cases would pass.
     """
+    from refarray.conformance.profiles import within
     from refarray.conformance.suite import load
 
     load()
@@ -72,6 +79,7 @@ def selected(
         raise ValueError(f"no check covers {', '.join(missing)}; see `refarray list`{hint}")
     kept = [check for check in offered if not wanted or wanted & names(check)]
     kept = [check for check in kept if not unwanted & names(check)]
+    kept = within(profile, kept) if profile else kept
     if not kept:
         raise ValueError("no check is left")
     return kept
@@ -92,7 +100,18 @@ def outcome(check: Check, message: dict[str, Any]) -> Outcome:
     held = message["held"]
     if held is None:
         return Outcome.NOT_APPLICABLE
+    if not held and message.get("harm"):
+        return Outcome.FAIL
     return Outcome.PASS if held else BROKEN[level(check, message)]
+
+
+def harm(outcome: Outcome, message: dict[str, Any]) -> str:
+    """Finding.harm."""
+    if outcome is Outcome.HANG:
+        return "hang"
+    if outcome is Outcome.CRASH:
+        return "abort" if "SIGABRT" in message.get("observed", "") else "crash"
+    return message.get("harm", "") if outcome is Outcome.FAIL else ""
 
 
 def level(check: Check, message: dict[str, Any]) -> Level:
@@ -123,6 +142,8 @@ def finding(
         repro=repro,
         seconds=message.get("seconds", 0.0),
         derived=requirement(check.id).derived,
+        harm=(what := harm(outcome, message)),
+        provoked=check.provoked if what else "",
     )
 
 
@@ -142,6 +163,8 @@ class Trial:
         """The checks that crashed or hung."""
         self.library: Library | None = None
         """The library that is tried; None until a worker has imported it."""
+        self.inherits: str = ""
+        """As Subject.inherits; empty until a worker has imported the subject."""
         self.hangs: int = 0
         """The number of consecutive hangs."""
 
@@ -192,6 +215,7 @@ class Trial:
             self.run.version = self.workers[mode].version
             self.without = self.workers[mode].without
             self.library = self.workers[mode].library
+            self.inherits = self.workers[mode].inherits
         return self.workers[mode]
 
     def begun(self, mode: str) -> Worker:
@@ -271,6 +295,38 @@ def halves(checks: Sequence[Check]) -> list[Sequence[Check]]:
     return [part for part in (host[:middle], last) if part]
 
 
+def with_causes(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, each with the case that shows the same mistake more directly, if it failed."""
+    shown = {f"{each.id}[{each.role}-{each.case}]" for each in findings if each.outcome in SHOWN}
+    out = []
+    for found in findings:
+        check = CHECKS.get(f"{found.id}[{found.role}-{found.case}]")
+        causes = [name for name in check.same_as if name in shown] if check is not None else []
+        known = found.outcome in SHOWN and causes
+        out.append(replace(found, same_as=causes[0]) if known else found)
+    return out
+
+
+def with_origin(findings: Sequence[Finding], base: str, devices: str) -> list[Finding]:
+    """The findings on a library that wraps the arrays of `base`: those that `base` has as well are
+    marked as inherited."""
+    names = {f"{f.id}[{f.role}-{f.case}]": f for f in findings if f.outcome in SHOWN}
+    again = [check for name, check in CHECKS.items() if name in names]
+    if not again:
+        return list(findings)
+    run = run_subject(base, again, devices=devices)
+    same = {
+        f"{f.id}[{f.role}-{f.case}]"
+        for f in run.findings
+        if f.outcome in SHOWN and f.outcome is names.get(f"{f.id}[{f.role}-{f.case}]", f).outcome
+    }
+    title = f"{run.subject} {run.version}".rstrip()
+    return [
+        replace(f, inherited=title) if f"{f.id}[{f.role}-{f.case}]" in same & set(names) else f
+        for f in findings
+    ]
+
+
 def run_subject(
     subject: str,
     checks: Sequence[Check],
@@ -303,6 +359,9 @@ def run_subject(
         out.name = out.name or other.run.name
         out.version = out.version or other.run.version
         out.broken = out.broken or other.run.broken
+    out.findings = with_causes(out.findings)
+    if bases := {trial.inherits for trial in trials if trial.inherits}:
+        out.findings = with_origin(out.findings, bases.pop(), where)
     out.seconds = time.monotonic() - started
     return out.called(out.name or subject)
 

@@ -35,6 +35,7 @@ from refarray.conformance.harness.producer import raised
 from refarray.conformance.requirements import Level
 from refarray.conformance.runner.fork_server import tend
 from refarray.conformance.runner.forked_case import Leave, in_child
+from refarray.conformance.runner.limits import with_limits
 from refarray.conformance.subjects.capsule_libraries import excused
 from refarray.conformance.subjects.devices import resolved, start
 
@@ -62,6 +63,7 @@ def message_of(result: CheckResult, invert: bool) -> dict[str, Any]:
         "level": result.level,
         "wrong": result.wrong,
         "at_exit": asdict(result.at_exit) if result.at_exit else None,
+        "harm": result.harm,
     }
 
 
@@ -167,6 +169,14 @@ class Bench:
 
     def tried(self, check: Check) -> dict[str, Any]:
         """Runs a check; a risky one in a child process, unless this process cannot fork."""
+        message = self.trial(check)
+        producer, consumer = self.probes["producer"], self.probes["consumer"]
+        for name, part in (message.get("parts") or {}).items():
+            message["parts"][name] = with_limits(CHECKS[name], part, producer, consumer)
+        return with_limits(check, message, producer, consumer)
+
+    def trial(self, check: Check) -> dict[str, Any]:
+        """The message of a check, whatever the limits of the class."""
         probe = self.probes.get(check.role, self.probes["producer"])
         if not check.risky or not self.forks:
             with announced(self.say):
@@ -286,7 +296,7 @@ def serve(
         if mode == "devices":
             start(where)
         producer = Producer(found)
-        consumer = Consumer(found, producer.namespace)
+        consumer = Consumer(producer.subject, producer.namespace)
         if fork_server >= 0 and threads() == 1:
             is_fork_server = True
             if (forked := tend(socket.socket(fileno=fork_server), answers)) is not None:
@@ -305,6 +315,7 @@ def serve(
             "version": found.version,
             "forks": forks,
             "without": without,
+            "inherits": found.inherits,
             "fork_server": is_fork_server,
             "imports": found.imports,
             "alone": found.alone or found.imports,
