@@ -284,7 +284,16 @@ REFARRAY = Subject(
         readonly="ra.arange(6, dtype=ra.float32).as_readonly()",
         **{"readonly-strided": "ra.arange(6, dtype=ra.float32).as_readonly()[::2]"},
         unexportable="ra.zeros(5, dtype=ra.float4_e2m1fn)[1:4]",  # begins inside a byte
+        frozen="ra.asarray(memoryview(bytes(24)).cast('f'), copy=False)",
     ),
+    subbyte={
+        name: SubByte(f"ra.asarray([0, 1, 2, 3, 4, 6], dtype='{name}')", dtype, codes)
+        for name, dtype, codes in (
+            ("float4_e2m1fn", (17, 4, 1), FP4),
+            ("float6_e2m3fn", (15, 6, 1), (0, 8, 16, 20, 24, 28)),
+            ("float6_e3m2fn", (16, 6, 1), (0, 12, 16, 18, 20, 22)),
+        )
+    },
     big="ra.ones({}, dtype=ra.float32)",
     dtype="ra.ones(3, dtype='{}')",
     ramp="ra.arange(37).astype('{}')",

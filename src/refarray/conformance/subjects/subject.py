@@ -57,6 +57,8 @@ KINDS = {
 }
 """The kinds of arrays that checks use. A subject without a kind leaves it out."""
 
+UNUSUAL = frozenset(list(KINDS)[list(KINDS).index("frozen") :])
+"""The kinds that libraries may refuse to export; a matrix of exchanges does not send them."""
 CONTIGUOUS = ("plain", "scalar", "empty", "empty2", "one")
 """The kinds that are contiguous and writable."""
 DTYPES = (
