@@ -27,8 +27,8 @@ A HAZARD is dangerous behavior that no sentence of the specifications forbids. `
 shows the text and the rationale of a requirement. Where a level is "derived", no sentence states
 it: it follows from the text. `docs/requirements.md` describes how to dispute a level.
 
-**{confirmed} confirmed deviations** (pairs of a library and a requirement) in {libraries} libraries,
-of {requirements} requirements, in {cases} cases; {inherited} more are inherited.
+**{confirmed} confirmed deviations** (pairs of a library and a requirement) in {libraries}
+libraries, of {requirements} requirements, in {cases} cases; {inherited} more are inherited.
 
 | library | version | date | crash, hang | fail | warn | passed cases |
 | --- | --- | --- | --- | --- | --- | --- |

@@ -193,8 +193,7 @@ class Producer:
             raise NotApplicable(f"{text} raised {raised(error)}") from error
 
     def require_usual_plain(self) -> None:
-        """NotApplicable if the library's own values of its plain array are not 0.0 to 5.0 as
-        float32: an adapter may have no such array."""
+        """NotApplicable if its plain array is not known to be 0.0 to 5.0 in float32."""
         array = self.make(self.text())
         with suppress(Exception):
             values = eval(

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from refarray._terminal import suggestion
@@ -14,6 +15,7 @@ from refarray.conformance.cases import CHECKS, Check
 from refarray.conformance.findings import BROKEN, Finding, Outcome
 from refarray.conformance.repros.library import Library
 from refarray.conformance.requirements import Level, requirement
+from refarray.conformance.runner.causes import SHOWN, with_causes, with_origin
 from refarray.conformance.runner.fork_server import ForkServer
 from refarray.conformance.runner.worker import END
 from refarray.conformance.runner.worker_process import Broken, Died, Worker, how_it_ended
@@ -24,8 +26,6 @@ PATIENCE = 3
 """Consecutive hangs after which the rest of a subject's cases is not tried."""
 SIDE_BY_SIDE = 100
 """Runs of at least this many cases are divided between two processes."""
-SHOWN = {Outcome.CRASH, Outcome.HANG, Outcome.FAIL, Outcome.WARN, Outcome.INFO}
-"""Outcomes whose repro is a script of its own."""
 Progress = Callable[[str, int, int], None]
 """Called with the subject, the number of finished cases and of all cases."""
 
@@ -295,38 +295,6 @@ def halves(checks: Sequence[Check]) -> list[Sequence[Check]]:
     return [part for part in (host[:middle], last) if part]
 
 
-def with_causes(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings, each with the case that shows the same mistake more directly, if it failed."""
-    shown = {f"{each.id}[{each.role}-{each.case}]" for each in findings if each.outcome in SHOWN}
-    out = []
-    for found in findings:
-        check = CHECKS.get(f"{found.id}[{found.role}-{found.case}]")
-        causes = [name for name in check.same_as if name in shown] if check is not None else []
-        known = found.outcome in SHOWN and causes
-        out.append(replace(found, same_as=causes[0]) if known else found)
-    return out
-
-
-def with_origin(findings: Sequence[Finding], base: str, devices: str) -> list[Finding]:
-    """The findings on a library that wraps the arrays of `base`: those that `base` has as well are
-    marked as inherited."""
-    names = {f"{f.id}[{f.role}-{f.case}]": f for f in findings if f.outcome in SHOWN}
-    again = [check for name, check in CHECKS.items() if name in names]
-    if not again:
-        return list(findings)
-    run = run_subject(base, again, devices=devices)
-    same = {
-        f"{f.id}[{f.role}-{f.case}]"
-        for f in run.findings
-        if f.outcome in SHOWN and f.outcome is names.get(f"{f.id}[{f.role}-{f.case}]", f).outcome
-    }
-    title = f"{run.subject} {run.version}".rstrip()
-    return [
-        replace(f, inherited=title) if f"{f.id}[{f.role}-{f.case}]" in same & set(names) else f
-        for f in findings
-    ]
-
-
 def run_subject(
     subject: str,
     checks: Sequence[Check],
@@ -361,7 +329,9 @@ def run_subject(
         out.broken = out.broken or other.run.broken
     out.findings = with_causes(out.findings)
     if bases := {trial.inherits for trial in trials if trial.inherits}:
-        out.findings = with_origin(out.findings, bases.pop(), where)
+        base = bases.pop()
+        again = partial(run_subject, base, devices=where)
+        out.findings = with_origin(out.findings, again)
     out.seconds = time.monotonic() - started
     return out.called(out.name or subject)
 

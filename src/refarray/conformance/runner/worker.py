@@ -36,6 +36,7 @@ from refarray.conformance.requirements import Level
 from refarray.conformance.runner.fork_server import tend
 from refarray.conformance.runner.forked_case import Leave, in_child
 from refarray.conformance.runner.limits import with_limits
+from refarray.conformance.runner.subject_facts import lacking, values_of, without_devices
 from refarray.conformance.subjects.capsule_libraries import excused
 from refarray.conformance.subjects.devices import resolved, start
 
@@ -225,48 +226,6 @@ def probes_of(producer: Producer, consumer: Consumer) -> dict[str, Any]:
     from refarray.conformance.matrix.exchange import Pair
 
     return {"producer": producer, "consumer": consumer, "pair": Pair(producer, consumer)}
-
-
-def lacking(producer: Producer, consumer: Consumer) -> str:
-    """Why no check applies to a subject; empty if some do."""
-    reasons = []
-    try:
-        array = producer.make(producer.text())
-        if any(hasattr(type(array), name) for name in ("__dlpack__", "__dlpack_device__")):
-            return ""
-        reasons.append(f"a {type(array).__name__} has no __dlpack__")
-    except NotApplicable as reason:
-        reasons.append(str(reason))
-    try:
-        consumer.function()
-    except NotApplicable as reason:
-        return f"it has no DLPack: {'; '.join([*reasons, str(reason)])}"
-    return ""
-
-
-def without_devices(producer: Producer, where: str) -> str:
-    """Why no device check applies to a subject; empty if they may. Loads no driver: drivers do not
-    survive a fork, and this process forks."""
-    found = producer.subject
-    if not found.devices:
-        return f"{found.name} has no arrays on devices that the kit knows of"
-    simulated = any(on.simulated for on in found.devices.values())
-    if where.startswith("simulated"):
-        return "" if simulated else f"{found.name} does not run on simulated drivers"
-    try:
-        if any(eval(on.there, producer.namespace) for on in found.devices.values()):
-            return ""
-        return f"{found.name} finds no device here"
-    except Exception as error:
-        return f"{found.name} finds no device here: {type(error).__name__}: {error}"
-
-
-def values_of(producer: Producer) -> str:
-    """The expression by which a script reads an array, as harness.statement does."""
-    with contextlib.suppress(Exception):
-        if not hasattr(producer.make(producer.text()), "tolist"):
-            return "[float(each) for each in {}]"
-    return "{}.tolist()"
 
 
 def sayer(descriptor: int) -> Say:

@@ -49,7 +49,7 @@ TORCH_STATES = {
 class Wrapper(torch.Tensor):
     def __new__(cls): return torch.Tensor._make_wrapper_subclass(cls, (3,), dtype=torch.float32)
     @classmethod
-    def __torch_dispatch__(cls, *_, **__): raise NotImplementedError""",
+    def __torch_dispatch__(cls, *_, **__): raise TypeError""",
     "freed": "def freed(x): x.untyped_storage().resize_(0); return x",
     "masked": "from torch.masked import masked_tensor",
 }

@@ -92,7 +92,7 @@ def import_given(consumer: Consumer, given: Given) -> CheckResult:
     if producer.unasked:
         if given.id != "VERS-02":
             raise NotApplicable("it asks for the legacy struct only")
-        # The header's sentence binds whoever gets the capsule, whatever it asked for.
+        # The header's sentence binds the consumer of the capsule, whatever it asked for.
         fields = {**fields, "forced": True}
         producer = give(**fields)
         found = consumer.take(producer)
