@@ -160,9 +160,11 @@ class CtypesProducer:
         yield f"    def __dlpack_device__(self): {note}{'raise' if raises else 'return'} {device}"
         if table := self.fields.get("table"):
             yield f"    __dlpack_c_exchange_api__ = {table}"
-        yield "    def __dlpack__(self, **keywords):"
-        for line in self.body():
-            yield f"        {line}"
+        body = list(self.body())
+        if len(body) == 1:
+            yield f"    def __dlpack__(self, **keywords): {body[0]}"
+        else:
+            yield from ("    def __dlpack__(self, **keywords):", *(f"        {x}" for x in body))
         lists = [name for name in ("asked", "called", "capsules") if name in self.reads]
         empty = "; ".join(f"{name} = []" for name in lists)
         yield f"given = Given(){f'; {empty}' if empty else ''}"

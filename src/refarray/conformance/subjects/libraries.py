@@ -127,6 +127,7 @@ JAX_32_BITS = replace(
     name="jax_32_bits",
     imports="import jax, jax.numpy as jnp",
     distribution="jax",
+    inherits="jax",
     dtypes=tuple(each for each in DTYPES if each not in WIDE),
     note="JAX without 64-bit numbers, its default",
 )
@@ -136,6 +137,7 @@ JAX_TWO_DEVICES = replace(
     imports="import os; "
     "os.environ['XLA_FLAGS'] = '--xla_force_host_platform_device_count=2'; " + JAX.imports,
     distribution="jax",
+    inherits="jax",
     arrays={
         **JAX.arrays,
         "second-device": "jax.device_put(jnp.arange(6, dtype='float32'), jax.devices('cpu')[1])",
