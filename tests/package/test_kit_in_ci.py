@@ -124,7 +124,7 @@ def test_the_action_checks_and_reports(environment: dict[str, str], tmp_path: Pa
 def test_the_action_fails_with_the_status_of_the_check(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
-    done, outputs = run_action(tmp_path, environment, SUBJECT=SUBJECT, ONLY="COPY-07")
+    done, outputs = run_action(tmp_path, environment, SUBJECT=SUBJECT, ONLY="VERS-02")
     assert (done.returncode, outputs) == (1, {"status": "1"}), done.stdout + done.stderr
     done, outputs = run_action(tmp_path, environment, SUBJECT=SUBJECT, ONLY="NOTHING")
     assert (done.returncode, outputs) == (2, {"status": "2"}), done.stdout + done.stderr

@@ -122,6 +122,7 @@ class Worker:
             self.name, self.version, hello["imports"], hello["alone"], hello["values"]
         )
         self.forks: bool = hello["forks"]
+        self.inherits: str = hello["inherits"]
         self.without: str = hello["without"]
         """Why no device check applies; empty if they may."""
 

@@ -46,6 +46,7 @@ def copy_true(producer: Producer) -> CheckResult:
     "producer",
     {"legacy": {}, "legacy-asked": {"max_version": (0, 8)}},
     "copy=True gives memory of its own",
+    same_as="PROD-11[producer-versioned]",
 )
 def copy_true_legacy(producer: Producer, keywords: dict[str, Any]) -> CheckResult:
     # A copy has to be flagged, and the legacy struct has no flags: a producer may refuse.
