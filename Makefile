@@ -36,6 +36,11 @@ check: $(VENV)/package $(VENV)/test $(VENV)/dev ## formatting, linters, types, h
 	echo "== mypy and stubtest"
 	$(BIN)/mypy --strict src/refarray
 	$(BIN)/stubtest refarray --allowlist tools/stubtest.txt
+	echo "== pyright: every public name has a known type; the code of the manual, also by mypy"
+	mkdir -p build
+	PATH="$(abspath $(BIN)):$$PATH" pyright --ignoreexternal --verifytypes refarray > build/verifytypes.txt \
+	  || { cat build/verifytypes.txt; exit 1; }
+	$(BIN)/python tools/docs/typed_pages.py
 	echo "== workflows, action and citation"
 	$(BIN)/actionlint
 	$(BIN)/zizmor --offline --quiet .github action.yml

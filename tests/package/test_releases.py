@@ -4,9 +4,13 @@ the checks before a tag is published."""
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
+import shutil
 import subprocess
 import sys
+import sysconfig
+import tarfile
 import tomllib
 from pathlib import Path
 from types import ModuleType
@@ -136,6 +140,58 @@ def test_citation_names_this_version() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert citation["version"] == PYPROJECT["project"]["version"]
     assert citation["repository-code"] == PYPROJECT["project"]["urls"]["Homepage"]
+
+
+# --- the sdist
+
+
+def sdist(folder: Path) -> Path:
+    """The sdist's unpacked sources."""
+    build = f"from scikit_build_core.build import build_sdist; build_sdist({str(folder)!r})"
+    subprocess.run([sys.executable, "-c", build], check=True, cwd=ROOT, capture_output=True)
+    (archive,) = folder.glob("refarray-*.tar.gz")
+    with tarfile.open(archive) as opened:
+        opened.extractall(folder, filter="data")
+    return folder / archive.name.removesuffix(".tar.gz")
+
+
+def test_sdist_has_every_source_and_configures_offline(tmp_path: Path) -> None:
+    """A build of the sdist finds its headers among the build requirements. It downloads nothing:
+    the network is out of reach."""
+    unpacked = sdist(tmp_path)
+    listed = subprocess.run(
+        ["git", "ls-files", "src", "include", "cmake"],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    ).stdout.split()
+    assert not [name for name in listed if not (unpacked / name).is_file()]
+    nowhere = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy"), "http://127.0.0.1:9")
+    environment = {**os.environ, **nowhere}
+    cmake, ninja = (
+        shutil.which(name, path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+        for name in ("cmake", "ninja")
+    )
+    assert cmake is not None and ninja is not None
+    options = ["-DREFARRAY_PYTHON=ON", "-DREFARRAY_TESTS=OFF", f"-DCMAKE_MAKE_PROGRAM={ninja}"]
+    options += [f"-DREFARRAY_DOWNLOAD_{name}=OFF" for name in ("DLPACK", "EIGEN")]
+    options.append(f"-DPython_EXECUTABLE={sys.executable}")
+    options.append(f"-DCMAKE_PREFIX_PATH={sysconfig.get_path('purelib')}")
+    subprocess.run(
+        [cmake, "-G", "Ninja", "-S", unpacked, "-B", tmp_path / "build", *options],
+        check=True,
+        env=environment,
+        capture_output=True,
+    )
+    planned = subprocess.run(
+        [ninja, "-C", tmp_path / "build", "-t", "commands"],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=environment,
+    ).stdout
+    assert all(f"{unpacked}/src/{name}" in planned for name in ("extension", "adversary", "core"))
 
 
 # --- symbols of an old glibc
