@@ -13,7 +13,7 @@ CPP_SOURCES = $(shell find src include tests benchmarks -name '*.cpp' -o -name '
 PYTHON_SOURCES = $(wildcard src/refarray tests tools benchmarks examples docs/conf.py)
 GATES := $(shell sed -n 's/^gate-\([a-z0-9-]*\):.*/\1/p' Makefile)
 
-.PHONY: help demo test check format docs bench findings gate clean
+.PHONY: help demo test check format docs bench wheels findings gate clean
 .NOTPARALLEL:
 .SILENT:
 .DELETE_ON_ERROR:
@@ -36,6 +36,18 @@ check: $(VENV)/package $(VENV)/test $(VENV)/dev ## formatting, linters, types, h
 	echo "== mypy and stubtest"
 	$(BIN)/mypy --strict src/refarray
 	$(BIN)/stubtest refarray --allowlist tools/stubtest.txt
+	echo "== pyright: every public name has a known type; the code of the manual, also by mypy"
+	mkdir -p build
+	PATH="$(abspath $(BIN)):$$PATH" pyright --ignoreexternal --verifytypes refarray > build/verifytypes.txt \
+	  || { cat build/verifytypes.txt; exit 1; }
+	$(BIN)/python tools/docs/typed_pages.py
+	echo "== workflows, action and citation"
+	$(BIN)/actionlint
+	$(BIN)/zizmor --offline --quiet .github action.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-actions action.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.citation-file-format CITATION.cff
+	echo "== wheels of a release"
+	$(BIN)/python tools/wheels/configured.py
 	echo "== house rules"
 	$(BIN)/python tools/house.py
 	echo "== docs/architecture.md against the tree"
@@ -58,6 +70,9 @@ docs: $(VENV)/package $(VENV)/docs ## build the manual into docs/_build/html
 
 bench: ## benchmarks: B=exchange (default) copy ops abi threads page gpu; SAVE=1 records the result
 	$(MAKE) --no-print-directory bench-$(or $(B),exchange)
+
+wheels: $(VENV)/build $(VENV)/audit ## the sdist, and audited wheels for the CPythons on this machine, into dist/
+	$(BIN)/python tools/wheels $(OBJECTS)
 
 findings: $(VENV)/package $(VENV)/test $(VENV)/partners ## run the conformance kit on every released library and compare with the register; LIBRARY=numpy for one
 	$(BIN)/python tools/findings/findings.py $(LIBRARY)
@@ -175,6 +190,9 @@ gate-gpu-mutants: $(VENV)/build $(VENV)/test ## bugs planted in the GPU layer, a
 
 gate-gpu-nodevice: $(VENV)/build $(VENV)/test $(VENV)/headers ## the vendors' real drivers without a device, and their headers against our declarations
 	$(BIN)/python tools/gates/gpu_nodevice.py
+
+gate-aarch64: $(VENV)/build ## the extension, C++ and Python tests for aarch64: a cross compiler, an emulator and an arm64 Python; TESTS="files" for some
+	$(BIN)/python tools/gates/aarch64 $(TESTS)
 
 gate-gpu-kernels-check: $(VENV)/kernels ## the device kernels' images match their sources, and ptxas assembles the PTX
 	$(BIN)/python tools/gpu/gpu_kernels.py --check

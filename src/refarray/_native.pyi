@@ -31,7 +31,7 @@ __version__: Final[str]
 class SupportsDLPack(Protocol):
     """A DLPack producer."""
 
-    def __dlpack__(self) -> Any: ...
+    # Not __dlpack__: NumPy declares it for some dtypes, and np.from_dlpack's result is of any.
     def __dlpack_device__(self) -> tuple[Any, Any]: ...
 
 @type_check_only

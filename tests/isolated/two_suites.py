@@ -27,6 +27,7 @@ ELSEWHERE = (
         "package",
         "canary",
         "requirements",
+        "releases",
         "bench_check",
         "bench_docs",
         "mutants",

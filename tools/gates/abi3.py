@@ -40,6 +40,7 @@ NOT_HERE = [
     "tests/kit/test_matrix.py",
     "tests/kit/test_fork_server.py",
     "tests/package/test_package.py",
+    "tests/package/test_releases.py",
     "tests/kit/test_hang_detector.py",
     "tests/kit/test_requirements.py",
     "tests/kit/test_mutants.py",

@@ -22,6 +22,7 @@ OF_THE_REPOSITORY = (
     "test_docs.py",
     "test_function_rows.py",
     "test_package.py",
+    "test_releases.py",
     "test_requirements.py",
 )
 LOADED = "import refarray, sys; print('== loaded', refarray._native.__file__)"

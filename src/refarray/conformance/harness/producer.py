@@ -26,7 +26,7 @@ VERSIONED = {"max_version": (1, 3)}
 
 # How a repro reads a field of the struct with ctypes: (offset in DLManagedTensorVersioned, offset
 # in DLManagedTensor or None, ctypes type).
-FIELDS = {
+FIELDS: dict[str, tuple[int, int | None, str]] = {
     "version.major": (0, None, "c_uint32"),
     "version.minor": (4, None, "c_uint32"),
     "flags": (24, None, "c_uint64"),

@@ -118,7 +118,7 @@ class Worker:
                 other.close()
         self.name: str = hello["name"]
         self.version: str = hello["version"]
-        self.library = Library(
+        self.library: Library = Library(
             self.name, self.version, hello["imports"], hello["alone"], hello["values"]
         )
         self.forks: bool = hello["forks"]

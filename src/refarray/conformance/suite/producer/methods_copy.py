@@ -98,7 +98,7 @@ def copy_in_stream(fixture: DeviceFixture, producer: Producer) -> CheckResult:
     return CheckResult(held, observed, fixture.repro_pending(call))
 
 
-MALFORMED = {"one": 1, "text": "no", "list": []}
+MALFORMED: dict[str, Any] = {"one": 1, "text": "no", "list": []}
 
 
 @check_cases("PROD-15", "producer", MALFORMED, "copy={value!r} is a TypeError or a ValueError")

@@ -69,7 +69,7 @@ def legacy_struct(producer: Producer, max_version: Any) -> CheckResult:
     return producer.seen(held, export)
 
 
-MALFORMED = {
+MALFORMED: dict[str, Any] = {
     "list": [1, 3],
     "three": (1, 3, 0),
     "one": (1,),
