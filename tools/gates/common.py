@@ -20,7 +20,9 @@ OF_THE_REPOSITORY = (
     "test_house.py",
     "test_canary.py",
     "test_docs.py",
+    "test_extensions.py",
     "test_function_rows.py",
+    "test_headers.py",
     "test_package.py",
     "test_requirements.py",
 )

@@ -28,7 +28,8 @@ CONSTANTS = ("__array_api_version__", "e", "inf", "nan", "newaxis", "pi")
 LAZY_IN_STANDARD = ("__array_namespace_info__", "finfo", "iinfo")
 #: Public names that belong to the process or the package rather than to arrays.
 NOT_IN_NAMESPACES = {
-    *("__version__", "build_info", "doctor", "empty_cache", "get_copy_threads", "get_include"),
+    *("__version__", "build_info", "doctor", "empty_cache", "get_copy_threads"),
+    *("get_cmake_dir", "get_include", "get_pkgconfig_dir"),
     *("namespace", "set_copy_threads", "VirtualDevice"),
 }
 
