@@ -59,6 +59,8 @@ class array_view {
                      "; pass a copy");
     data_ = reinterpret_cast<T*>(address);
   }
+  /// The tensor would be released at once, and the view dangle.
+  explicit array_view(managed_tensor&& tensor) = delete;
   /// A view of the same elements that does not write to them.
   operator array_view<const T, N>() const noexcept
     requires(!std::is_const_v<T>)

@@ -156,7 +156,7 @@ def test_other_objects_are_refused(c: Any, wrong: object) -> None:
     for function in (c.to_tensor, c.borrow):
         with pytest.raises(TypeError, match=r"refarray's C tables take a refarray.Array, not"):
             function(wrong)
-    with pytest.raises(TypeError, match="NoneType"):
+    with pytest.raises(TypeError, match="not None"):
         c.to_tensor(None)  # NULL
 
 
@@ -182,7 +182,7 @@ def test_from_object(c: Any, adv: Any) -> None:
     shared[0] = 7
     assert x.tolist() == [7, 1, 2]
     assert c.from_object(adv.make(shape=(2,), data=bytes(8))).tolist() == [0, 0]
-    with pytest.raises(TypeError, match="list"):
+    with pytest.raises(AttributeError, match="'list'> has no __dlpack__"):
         c.from_object([1.0])
 
 

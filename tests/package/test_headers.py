@@ -163,7 +163,7 @@ def test_code_of_the_manual_compiles(tmp_path: Path) -> None:
 #include <refarray/array_view.hpp>
 #include <refarray/python/exchange.hpp>
 #include <refarray/python/producer.hpp>
-struct Samples { PyObject ob_base; std::vector<double> values; };
+struct Samples { PyObject ob_base; std::vector<float> values; };
 Samples& samples_of(PyObject* self) { return *reinterpret_cast<Samples*>(self); }
 """
     compile_only(prelude + blocks("cpp"), tmp_path, INCLUDE, python_include())

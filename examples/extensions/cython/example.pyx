@@ -14,6 +14,7 @@ cdef extern from *:
 
     using Matrix = refarray::array_view<const float, 2>;
     using Vector = refarray::array_view<double, 1>;
+    using Floats = refarray::array_view<float, 1>;
 
     // Cython raises the Python exception that is set, and then ignores what was thrown.
     static refarray::managed_tensor import_tensor(PyObject* x) {
@@ -21,9 +22,9 @@ cdef extern from *:
       if (!tensor) throw std::runtime_error("a Python exception is set");
       return *std::move(tensor);
     }
-    static PyObject* answer(PyObject* self, std::vector<double>& values, PyObject* args,
+    static PyObject* answer(PyObject* self, std::vector<float>& values, PyObject* args,
                             PyObject* kwargs) {
-      const Vector elements(values.data(), {static_cast<std::int64_t>(values.size())});
+      const Floats elements(values.data(), {static_cast<std::int64_t>(values.size())});
       return refarray::python::answer_dlpack(args, kwargs, elements,
                                              refarray::python::reference(self));
     }
@@ -40,7 +41,7 @@ cdef extern from *:
         double& operator()(int64_t)
 
     Tensor import_tensor(object x) except +
-    object answer(object self, vector[double]& values, object args, object kwargs)
+    object answer(object self, vector[float]& values, object args, object kwargs)
     object answer_dlpack_device "refarray::python::answer_dlpack_device"()
 
     # The C table.
@@ -63,12 +64,15 @@ cdef const RefarrayCApi* refarray = refarray_import_c_api()
 
 
 cdef class Samples:
-    """Numbers of type double that other libraries import without a copy."""
+    """The numbers 0 to count - 1 of type float, which other libraries import without a copy."""
 
-    cdef vector[double] values
+    cdef vector[float] values
 
     def __cinit__(self, size_t count):
-        self.values.resize(count)
+        self.values = vector[float](count)
+        cdef size_t i
+        for i in range(count):
+            self.values[i] = i
 
     def __dlpack__(self, *args, **kwargs):
         return answer(self, self.values, args, kwargs)

@@ -1,6 +1,7 @@
 // A nanobind module that takes arrays and returns them.
 #include <nanobind/nanobind.h>
 
+#include <numeric>
 #include <refarray/array_view.hpp>
 #include <refarray/python/exchange.hpp>
 #include <refarray/python/producer.hpp>
@@ -12,10 +13,12 @@ using refarray::array_view;
 
 namespace {
 
-/// Numbers of type double that other libraries import without a copy.
+/// The numbers 0 to count - 1 of type float, which other libraries import without a copy.
 struct Samples {
-  explicit Samples(std::size_t count) : values(count) {}
-  std::vector<double> values;
+  explicit Samples(std::size_t count) : values(count) {
+    std::iota(values.begin(), values.end(), 0.0F);
+  }
+  std::vector<float> values;
 };
 
 refarray::managed_tensor import(nb::handle x) {
@@ -31,8 +34,8 @@ nb::object result(PyObject* object) {
 }
 
 nb::object dlpack(nb::handle_t<Samples> self, nb::args args, nb::kwargs kwargs) {
-  std::vector<double>& values = nb::cast<Samples&>(self).values;
-  const array_view<double, 1> elements(values.data(), {static_cast<std::int64_t>(values.size())});
+  std::vector<float>& values = nb::cast<Samples&>(self).values;
+  const array_view<float, 1> elements(values.data(), {static_cast<std::int64_t>(values.size())});
   return result(refarray::python::answer_dlpack(args.ptr(), kwargs.ptr(), elements,
                                                 refarray::python::reference(self.ptr())));
 }
@@ -41,9 +44,11 @@ Samples row_sums(nb::handle x) {
   const auto tensor = import(x);
   const array_view<const float, 2> matrix(tensor);
   Samples sums(static_cast<std::size_t>(matrix.extent(0)));
-  for (std::int64_t i = 0; i < matrix.extent(0); ++i)
-    for (std::int64_t j = 0; j < matrix.extent(1); ++j)
-      sums.values[static_cast<std::size_t>(i)] += matrix(i, j);
+  for (std::int64_t i = 0; i < matrix.extent(0); ++i) {
+    float sum = 0;
+    for (std::int64_t j = 0; j < matrix.extent(1); ++j) sum += matrix(i, j);
+    sums.values[static_cast<std::size_t>(i)] = sum;
+  }
   return sums;
 }
 

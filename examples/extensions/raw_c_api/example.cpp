@@ -2,6 +2,7 @@
 #include <Python.h>
 
 #include <new>
+#include <numeric>
 #include <optional>
 #include <refarray/array_view.hpp>
 #include <refarray/python/exchange.hpp>
@@ -14,18 +15,19 @@ using refarray::array_view;
 using refarray::managed_tensor;
 namespace python = refarray::python;
 
-/// The Python class Samples: numbers of type double that other libraries import without a copy.
+/// The Python class Samples(count), 0 to count - 1: numbers of type float that other libraries
+/// import without a copy.
 struct Samples {
   PyObject ob_base;
-  std::vector<double> values;
+  std::vector<float> values;
 };
 
 Samples& samples_of(PyObject* self) { return *reinterpret_cast<Samples*>(self); }
 
-PyObject* new_samples(PyTypeObject* type, std::vector<double> values) {
+PyObject* new_samples(PyTypeObject* type, std::vector<float> values) {
   auto allocate = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc));
   PyObject* self = allocate(type, 0);
-  if (self != nullptr) ::new (&samples_of(self).values) std::vector<double>(std::move(values));
+  if (self != nullptr) ::new (&samples_of(self).values) std::vector<float>(std::move(values));
   return self;
 }
 
@@ -33,8 +35,11 @@ PyObject* make_samples(PyTypeObject* type, PyObject* args, PyObject*) {
   Py_ssize_t count = 0;
   if (PyArg_ParseTuple(args, "n:Samples", &count) == 0) return nullptr;
   if (count < 0) return PyErr_Format(PyExc_ValueError, "count is %zd; it must be 0 or more", count);
-  return python::guarded(
-      [&] { return new_samples(type, std::vector<double>(static_cast<std::size_t>(count))); });
+  return python::guarded([&] {
+    std::vector<float> values(static_cast<std::size_t>(count));
+    std::iota(values.begin(), values.end(), 0.0F);
+    return new_samples(type, std::move(values));
+  });
 }
 
 void free_samples(PyObject* self) {
@@ -45,8 +50,8 @@ void free_samples(PyObject* self) {
 }
 
 PyObject* samples_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
-  std::vector<double>& values = samples_of(self).values;
-  const array_view<double, 1> elements(values.data(), {static_cast<std::int64_t>(values.size())});
+  std::vector<float>& values = samples_of(self).values;
+  const array_view<float, 1> elements(values.data(), {static_cast<std::int64_t>(values.size())});
   return python::answer_dlpack(args, kwargs, elements, python::reference(self));
 }
 
@@ -58,7 +63,7 @@ PyObject* row_sums(PyObject* module, PyObject* x) {
   if (!tensor) return nullptr;
   return python::guarded([&] {
     const array_view<const float, 2> matrix(*tensor);
-    std::vector<double> sums(static_cast<std::size_t>(matrix.extent(0)));
+    std::vector<float> sums(static_cast<std::size_t>(matrix.extent(0)));
     for (std::int64_t i = 0; i < matrix.extent(0); ++i)
       for (std::int64_t j = 0; j < matrix.extent(1); ++j)
         sums[static_cast<std::size_t>(i)] += matrix(i, j);
@@ -112,7 +117,11 @@ int clear(PyObject* module) {
 PyMethodDef functions[] = {{"row_sums", row_sums, METH_O, nullptr},
                            {"scale", scale, METH_VARARGS, nullptr},
                            {nullptr, nullptr, 0, nullptr}};
-PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void*>(fill)}, {0, nullptr}};
+PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void*>(fill)},
+#if defined(Py_mod_gil)
+                            {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+                            {0, nullptr}};
 PyModuleDef definition = {PyModuleDef_HEAD_INIT,
                           "example_raw",
                           "Takes arrays and returns them.",

@@ -16,20 +16,26 @@
 
 namespace refarray::python {
 
-/// Runs `body`, whose result must be "empty" by default. A C++ exception becomes a Python exception
-/// (exchange_error: ValueError) and an empty result: nullptr of a PyObject*, or std::nullopt.
+/// Runs `body`, whose result must be "empty" by default. A C++ exception becomes a Python
+/// exception, unless one is set already, and an empty result: nullptr of a PyObject*, or
+/// std::nullopt. exchange_error becomes ValueError.
 template <class Body>
 auto guarded(Body body) noexcept -> decltype(body()) {
+  const auto raise = [](PyObject* type, const char* message) {
+    if (PyErr_Occurred() == nullptr) PyErr_SetString(type, message);
+  };
   try {  // boundary: no C++ exception may reach the interpreter
     return core::park_at_exit(body);
   } catch (const std::bad_alloc&) {  // boundary: as above
-    PyErr_NoMemory();
+    raise(PyExc_MemoryError, "out of memory");
   } catch (const std::invalid_argument& error) {  // boundary: as above
-    PyErr_SetString(PyExc_ValueError, error.what());
+    raise(PyExc_ValueError, error.what());
   } catch (const std::out_of_range& error) {  // boundary: as above
-    PyErr_SetString(PyExc_IndexError, error.what());
+    raise(PyExc_IndexError, error.what());
   } catch (const std::exception& error) {  // boundary: as above
-    PyErr_SetString(PyExc_RuntimeError, error.what());
+    raise(PyExc_RuntimeError, error.what());
+  } catch (...) {  // boundary: as above; park_at_exit() lets no forced unwinding through
+    raise(PyExc_RuntimeError, "a C++ exception that is no std::exception");
   }
   return {};
 }

@@ -168,7 +168,8 @@ const Case fields("every field is refused with its value, and the tensor release
 const Case requests("a view refuses another type, rank, device, access or alignment", [] {
   Source source;
   const auto of = [&source](const std::function<void(Versioned&)>& change) {
-    array_view<float, 2> view(source.import(change));
+    const managed_tensor tensor = source.import(change);
+    array_view<float, 2> view(tensor);
   };
   const auto with_dtype = [&](std::uint8_t code, std::uint8_t bits, std::uint16_t lanes) {
     of([&](auto& m) { m.dl_tensor.dtype = {code, bits, lanes}; });
@@ -197,6 +198,9 @@ const Case requests("a view refuses another type, rank, device, access or alignm
   check(pinned.readonly() && pinned.is_copied());
   expect(array_view<const float, 2>(pinned)(0, 1), 1.0F);
 });
+
+static_assert(!std::is_constructible_v<array_view<float, 1>, managed_tensor>);
+static_assert(!std::is_convertible_v<array_view<const float, 1>, array_view<float, 1>>);
 
 const Case index("at() checks every index", [] {
   float values[6] = {};

@@ -127,6 +127,11 @@ static PyMethodDef methods[] = {{"load", load, METH_NOARGS, 0},
                                 {"null_arguments", null_arguments, METH_VARARGS, 0},
                                 {"from_object", from_object, METH_O, 0},
                                 {0, 0, 0, 0}};
-static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "c_table", 0, -1, methods, 0, 0, 0, 0};
+static PyModuleDef_Slot slots[] = {
+#ifdef Py_mod_gil
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, 0}};
+static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "c_table", 0, 0, methods, slots, 0, 0, 0};
 
-PyMODINIT_FUNC PyInit_c_table(void) { return PyModule_Create(&definition); }
+PyMODINIT_FUNC PyInit_c_table(void) { return PyModuleDef_Init(&definition); }
