@@ -179,8 +179,12 @@ gate-coverage: $(VENV)/build $(VENV)/test $(VENV)/coverage ## lines and branches
 gate-bench-check: $(VENV)/build $(VENV)/light $(VENV)/partners ## instructions of each exchange against the budget; UPDATE=1 rewrites the budget
 	$(BIN)/python -m benchmarks.budget $(if $(UPDATE),--update)
 
-gate-demo-gpu: $(VENV)/build ## exchange arrays between simulated CUDA and ROCm devices, and print the driver calls
-	$(BIN)/python tools/gates/demo_gpu.py
+# A canary, OWN_BUILD=1, must not install its bug into the environment.
+gate-demo-gpu: $(VENV)/$(if $(OWN_BUILD),build,package) ## exchange arrays between simulated CUDA and ROCm devices, and print the driver calls
+	$(BIN)/python $(if $(OWN_BUILD),tools/gates/simulation/demo_gpu.py,examples/demo_gpu.py)
+
+gate-test-fakegpu: $(VENV)/build ## the wheel of refarray-fakegpu in an environment of its own: its tests, and an example with a missing wait
+	$(BIN)/python tools/gates/simulation/fakegpu_wheel.py
 
 gate-gpu-sim-tsan: $(VENV)/build $(VENV)/test ## arrays on the simulated drivers under TSAN: unordered work is a race
 	$(BIN)/python tools/gates/gpu_sim_tsan.py $(TESTS)

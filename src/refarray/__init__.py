@@ -283,8 +283,10 @@ __all__ = [
     "from_numpy",
     "full",
     "full_like",
+    "get_cmake_dir",
     "get_copy_threads",
     "get_include",
+    "get_pkgconfig_dir",
     "greater",
     "greater_equal",
     "hypot",
@@ -399,6 +401,7 @@ newaxis = None
 pi: float = 3.141592653589793
 
 _LAZY = {
+    "_C_API": "_native",  # the C table, for PyCapsule_Import
     "__array_namespace_info__": "_namespaces.info",
     "DLDeviceType": "_devices",
     "Event": "_streams",
@@ -410,7 +413,9 @@ _LAZY = {
     "doctor": "_doctor",
     "finfo": "_info",
     "from_numpy": "_numpy",
+    "get_cmake_dir": "_build",
     "get_include": "_build",
+    "get_pkgconfig_dir": "_build",
     "iinfo": "_info",
     "ledger": "_ledger",
     "Ledger": "_ledger",
@@ -429,7 +434,7 @@ _EXTENSIONS = ("fft", "linalg")
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from refarray import fft, linalg
-    from refarray._build import build_info, get_include
+    from refarray._build import build_info, get_cmake_dir, get_include, get_pkgconfig_dir
     from refarray._devices import DLDeviceType
     from refarray._display.text import printoptions
     from refarray._doctor import doctor
@@ -454,7 +459,9 @@ else:  # hidden from type checkers, for which __getattr__ would give the module 
         """Import a lazy name on first access."""
         module = _LAZY.get(name)
         if module is None and name not in _EXTENSIONS:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            from refarray._foreign_names import missing
+
+            raise missing(name)
         from importlib import import_module
 
         if module is None:

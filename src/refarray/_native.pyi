@@ -26,6 +26,7 @@ from typing_extensions import Buffer, CapsuleType
 from refarray._results import UniqueAll, UniqueCounts, UniqueInverse
 
 __version__: Final[str]
+_C_API: Final[object]
 
 @type_check_only
 class SupportsDLPack(Protocol):

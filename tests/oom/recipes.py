@@ -15,7 +15,7 @@ import adversary
 import refarray
 from refarray import _native, _partners
 
-from . import arrays, computations, devices, exchange, fourier, linalg
+from . import arrays, c_table, computations, devices, exchange, fourier, linalg
 from .devices import NEEDS_DRIVER
 from .recipe import NOT_CALLABLE, RECIPES, Recipe, capsule, recipe
 
@@ -24,6 +24,7 @@ __all__ = [
     "RECIPES",
     "Recipe",
     "arrays",
+    "c_table",
     "computations",
     "devices",
     "exchange",
@@ -42,6 +43,13 @@ recipe(
     python=True,
     instead=(TypeError,),
 )
+for function in (refarray.get_cmake_dir, refarray.get_pkgconfig_dir):
+    recipe(
+        function.__name__,
+        lambda _, function=function: ignore_missing_headers(function),  # type: ignore[misc]
+        python=True,
+        instead=(TypeError,),
+    )
 recipe("build_info", lambda _: refarray.build_info(), python=True)
 recipe("inspect", lambda x: repr(refarray.inspect(x)), python=True)
 recipe("inspect", lambda c: repr(refarray.inspect(c)), capsule, label="capsule", python=True)

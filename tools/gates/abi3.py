@@ -39,6 +39,8 @@ NOT_HERE = [
     "tests/gates/test_house.py",
     "tests/kit/test_matrix.py",
     "tests/kit/test_fork_server.py",
+    "tests/package/test_extensions.py",
+    "tests/package/test_headers.py",
     "tests/package/test_package.py",
     "tests/package/test_releases.py",
     "tests/kit/test_hang_detector.py",

@@ -80,6 +80,12 @@ struct SlotResult<Ref> {
   static constexpr PyObject* error = nullptr;
   static PyObject* pass(Ref value) noexcept { return value.release(); }
 };
+template <class T>
+struct SlotResult<T*> {
+  using type = T*;
+  static constexpr T* error = nullptr;
+  static T* pass(T* value) noexcept { return value; }
+};
 
 template <auto Fn>
 struct SlotOf;
@@ -114,7 +120,7 @@ struct SlotOf<Fn> {
 }  // namespace detail
 
 /// `Fn` as a noexcept C function for a type slot or a getter. A Ref result becomes PyObject*
-/// (nullptr on error), void becomes 0 or -1.
+/// (nullptr on error, as for any pointer), void becomes 0 or -1.
 template <auto Fn>
 inline constexpr auto slot = &detail::SlotOf<Fn>::call;
 /// slot<Fn> with the type of PyType_Slot::pfunc.

@@ -78,7 +78,10 @@ void raise_missing_methods(PyObject* x, const ProducerInfo& producer) {
   const char* missing = producer.dlpack != nullptr          ? "__dlpack_device__"
                         : producer.dlpack_device != nullptr ? "__dlpack__"
                                                             : "__dlpack__ and __dlpack_device__";
-  const char* hint = PyCapsule_CheckExact(x) ? "; use from_capsule() for a bare capsule" : "";
+  const bool has_neither = producer.dlpack == nullptr && producer.dlpack_device == nullptr;
+  const char* hint = PyCapsule_CheckExact(x) ? "; use from_capsule() for a bare capsule"
+                     : has_neither           ? "; use asarray() for sequences, numbers and buffers"
+                                             : "";
   raise(PyExc_AttributeError, "from_dlpack(): the type %R has no %s%s",
         reinterpret_cast<PyObject*>(Py_TYPE(x)), missing, hint);
 }
