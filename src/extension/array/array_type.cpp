@@ -143,7 +143,10 @@ std::vector<PyMethodDef> make_methods(const Modes& modes) {
   std::vector<PyMethodDef> out = joined<PyMethodDef>(
       {kManipulationMethods, kCopyMethods, kElementMethods, kByteMethods, kPickleMethods,
        kExportMethods, kNumpyMethods, kNamespaceMethods, kOwnMethods});
-  if (modes.strict) out = of_standard(std::move(out));
+  if (modes.strict) {
+    out = of_standard(std::move(out));
+    replace(out, kStrictExportMethods);
+  }
   if (modes.lazy) replace(out, kLazyMethods);
   if (modes.with_devices) replace(out, kDeviceMethods);
   if (modes.off_host) replace(out, kOffHostMethods);

@@ -16,6 +16,7 @@
 #include "extension/indexing/advanced_indexing.hpp"
 #include "extension/interop/numpy_types.hpp"
 #include "extension/modes/namespace_module.hpp"
+#include "extension/modes/strict_index.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -70,19 +71,24 @@ namespace {
 /// Builds the layout and offset of a selection, in the order of the array's axes.
 class Selection {
  public:
-  explicit Selection(const core::ArrayView& array) noexcept : array_(array) {}
+  Selection(const State& state, const core::ArrayView& array) noexcept
+      : array_(array), is_strict_(state.modes.strict) {}
 
   void integer(PyObject* index) {
     const std::int64_t position = position_of(index, axis_, array_.shape[axis_]);
     move(position, array_.strides[axis_++]);
   }
 
-  /// Bounds are clipped to the extent, as for Python's sequences.
+  /// Bounds are clipped to the extent, as for Python's sequences, but not in strict namespaces.
   void slice(PyObject* index) {
     Py_ssize_t start, stop, step;
     check(PySlice_Unpack(index, &start, &stop, &step));
     const std::int64_t stride = array_.strides[axis_];
-    const std::int64_t count = PySlice_AdjustIndices(array_.shape[axis_], &start, &stop, step);
+    const std::int64_t extent = array_.shape[axis_];
+    const auto beyond = [extent](Py_ssize_t bound) { return bound < -extent || bound > extent; };
+    if (is_strict_ && (beyond(start) || beyond(stop)))
+      require_open_slice(index, extent, beyond(start), beyond(stop));
+    const std::int64_t count = PySlice_AdjustIndices(extent, &start, &stop, step);
     ++axis_;
     if (count > 0) move(start, stride);
     layout_.push(count, count > 1 ? core::wrapped_product(stride, step) : stride);
@@ -107,6 +113,7 @@ class Selection {
   }
 
   const core::ArrayView& array_;
+  const bool is_strict_;
   core::Layout layout_;
   std::int64_t offset_ = 0;
   int axis_ = 0;  // the next axis of array_
@@ -154,7 +161,7 @@ Counts count_items(const State& state, PyObject* indices, int ndim) {
 core::Array select_tuple(const State& state, const core::ArrayView& array, PyObject* indices,
                          const Counts& counts) {
   const Py_ssize_t length = PyTuple_Size(indices);
-  Selection selection(array);
+  Selection selection(state, array);
   for (Py_ssize_t i = 0; i < length; ++i) {
     PyObject* index = PyTuple_GetItem(indices, i);
     switch (classify(state, index)) {
@@ -200,7 +207,7 @@ Index examine(const State& state, const core::ArrayView& array, PyObject* index)
 core::Array select(const State& state, const core::ArrayView& array, const Index& index) {
   const Item item = index.item;
   if (item == Item::kTuple) return select_tuple(state, array, index.object, index.counts);
-  Selection selection(array);
+  Selection selection(state, array);
   if (array.ndim == 0 && (item == Item::kInteger || item == Item::kSlice)) {
     core::fail(Fault::kIndex, "the index has an entry for 1 axis; ndim is 0");
   }
@@ -290,8 +297,10 @@ core::ArrayView assigned_value(State& state, PyObject* value, const core::DType&
 }
 
 Ref array_subscript(PyObject* self, PyObject* index) {
-  State& state = State::of_object(self);
-  const core::ArrayView array = view_of(self);
+  return subscript(State::of_object(self), view_of(self), index);
+}
+
+Ref subscript(State& state, const core::ArrayView& array, PyObject* index) {
   const Index examined = examine(state, array, index);
   if (examined.has_arrays()) return get_by_arrays(state, array, index);
   return make_array(state, select(state, array, examined));

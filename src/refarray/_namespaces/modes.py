@@ -20,7 +20,9 @@ from refarray._namespaces.devices import Place, Places, VirtualDevice
 from refarray._namespaces.info import DTYPES, Info
 from refarray._namespaces.versions import Namespace
 
-VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
+NEWEST = "2025.12"
+VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", NEWEST, versions.DRAFT)
+COMPLEX = ("complex64", "complex128")
 
 #: Names of the standard that are no functions.
 CONSTANTS = ("__array_api_version__", "e", "inf", "nan", "newaxis", "pi")
@@ -37,7 +39,7 @@ NOT_IN_NAMESPACES = {
 class Modes:
     """What distinguishes a namespace."""
 
-    api_version: str = VERSIONS[-1]
+    api_version: str = NEWEST
     strict: bool = False
     immutable: bool = False
     lazy: bool = False
@@ -51,7 +53,7 @@ class Modes:
         if self.api_version not in VERSIONS:
             raise ValueError(
                 f"namespace(): api_version is {self.api_version!r}; the versions are "
-                + ", ".join(map(repr, VERSIONS))
+                + ", ".join(map(repr, (*VERSIONS, "draft")))
             )
         for each in fields(self)[1:6]:
             value = getattr(self, each.name)
@@ -64,6 +66,12 @@ class Modes:
                     "elements cannot be known before the elements"
                 )
 
+        if "complex floating" in dict(self.default_dtypes) and not self.has_complex:
+            raise ValueError(
+                "namespace(): default_dtypes has one of 'complex floating', which came with "
+                f"2022.12; the namespace is strict, of version {self.api_version!r}"
+            )
+
     @property
     def name(self) -> str:
         """The module name: refarray, the modes, and a version that is not the newest."""
@@ -74,9 +82,14 @@ class Modes:
         modes += [f"without_{name}" for name in refarray._EXTENSIONS if name not in self.extensions]
         modes += [f"with_{each.name}" for each in self.devices]
         modes += [str(dtype) for _, dtype in self.default_dtypes]
-        if self.api_version != VERSIONS[-1]:
+        if self.api_version != NEWEST:
             modes.append(self.api_version.replace(".", "_"))
         return "_".join(["refarray", *modes])
+
+    @property
+    def has_complex(self) -> bool:
+        """Whether it has the dtypes that came with version 2022.12."""
+        return not self.strict or self.api_version > "2021.12"
 
     def refusals(self) -> tuple[bool, ...]:
         """What the extension module refuses, in the order of its first fields."""
@@ -100,6 +113,7 @@ class OwnNamespace(Namespace):
     _places: Places  # its devices
     _rebuild: dict[Any, Callable[..., Any]]  # unpickle an array of a device
     _versions: dict[str, Namespace]  # what its arrays returned for api_version=
+    _strict: bool
 
     def _in_version(self, version: str) -> ModuleType:
         """The names of another version, for the same arrays."""
@@ -113,7 +127,7 @@ MADE: dict[Modes, OwnNamespace] = {}
 
 def namespace(
     *,
-    api_version: str = VERSIONS[-1],
+    api_version: str = NEWEST,
     strict: bool = False,
     immutable: bool = False,
     lazy: bool = False,
@@ -125,10 +139,10 @@ def namespace(
 ) -> ModuleType:
     """Return a namespace of the array API standard: a module with an array type of its own.
 
-    api_version: a version of the standard. The namespace has its functions, with the results that
-        they had in it.
+    api_version: a version of the standard, or "draft" for the next one, "2026.12". The namespace
+        has its functions, with the results that they had in it.
     strict: True refuses what the standard does not promise: names, attributes, arguments, dtypes,
-        indices and conversions that are refarray's own.
+        indices and conversions that are refarray's own, or of a later version than api_version.
     immutable: True makes arrays that cannot be written to. x += y assigns a new array to the
         variable, and exported memory is read-only.
     lazy: True makes arrays that are not converted to Python numbers: bool(), int(), float(),
@@ -149,9 +163,10 @@ def namespace(
     """
     masks = not lazy if boolean_indexing is None else boolean_indexing
     counting = not lazy if data_dependent_shapes is None else data_dependent_shapes
+    version = versions.DRAFT if api_version == "draft" else api_version
     modes = Modes(
-        *(api_version, strict, immutable, lazy, masks, counting),
-        extensions=to_extensions(extensions),
+        *(version, strict, immutable, lazy, masks, counting),
+        extensions=to_extensions(extensions, version),
         devices=to_devices(devices),
         default_dtypes=to_defaults(default_dtypes or {}),
     )
@@ -165,7 +180,7 @@ def namespace(
     return MADE.setdefault(modes, make(modes))
 
 
-def to_extensions(names: Iterable[str] | None) -> tuple[str, ...]:
+def to_extensions(names: Iterable[str] | None, version: str) -> tuple[str, ...]:
     if names is None:
         return refarray._EXTENSIONS
     if isinstance(names, str):
@@ -176,6 +191,13 @@ def to_extensions(names: Iterable[str] | None) -> tuple[str, ...]:
         raise ValueError(
             f"namespace(): there is no extension {unknown[0]}; there are 'fft', 'linalg'"
         )
+    for name in sorted(given):
+        since = versions.EXTENSIONS[name]
+        if isinstance(version, str) and version < since:
+            raise ValueError(
+                f"namespace(): extensions has {name!r}, which came with {since}; api_version is "
+                f"{version!r}"
+            )
     return tuple(name for name in refarray._EXTENSIONS if name in given)
 
 
@@ -199,7 +221,7 @@ def make(modes: Modes) -> OwnNamespace:
     out._origin = remade, (modes.arguments(),)
     devices: list[Any] = [refarray.Device("cpu"), *modes.devices]
     fill_native(out, modes, devices, functools.partial(rebuilt, modes.arguments()))
-    versions.fill_with_extensions(out, out._names, modes.api_version)
+    versions.fill_with_extensions(out, out._names, modes.api_version, strict=modes.strict)
     return out
 
 
@@ -207,6 +229,7 @@ def fill_native(
     out: OwnNamespace, modes: Modes, devices: list[Any], rebuild: Callable[..., Any]
 ) -> None:
     """Make the modules of a namespace's devices, the first of which is on the host."""
+    out._strict = modes.strict
     out._rebuild = {}
     places = []
     for each in devices:
@@ -215,7 +238,11 @@ def fill_native(
         out._rebuild[each] = native._rebuild
         native._rebuild = functools.partial(rebuild, each)  # what pickles refer to
         own = isinstance(each, VirtualDevice)
-        dtypes = each.dtypes if own else virtual.STANDARD
+        dtypes = tuple(
+            dtype
+            for dtype in (each.dtypes if own else virtual.STANDARD)
+            if modes.has_complex or str(dtype) not in COMPLEX
+        )
         defaults = (
             each.default_dtypes if own else {**virtual.DEFAULTS, **dict(modes.default_dtypes)}
         )
@@ -235,7 +262,9 @@ def fill_native(
 def made_native(out: OwnNamespace, modes: Modes, device: Any, flags: tuple[bool, ...]) -> Any:
     spec = ModuleSpec(out.__name__, None)
     of_device = device if isinstance(device, VirtualDevice) else None
-    return _native._make_namespace(spec, out, (*modes.refusals(), *flags), of_device)
+    native = _native._make_namespace(spec, out, (*modes.refusals(), *flags), of_device)
+    native._set_year(int(modes.api_version[:4]))
+    return native
 
 
 def remade(arguments: dict[str, Any]) -> ModuleType:
@@ -257,7 +286,7 @@ def in_version(space: OwnNamespace, version: str) -> ModuleType:
 def made_in_version(space: OwnNamespace, version: str) -> Namespace:
     out = Namespace(f"{space.__name__}.v{version.replace('.', '_')}", space.__doc__)
     out._origin = in_version, (space, version)
-    versions.fill_with_extensions(out, space._names, version)
+    versions.fill_with_extensions(out, space._names, version, strict=space._strict)
     return out
 
 
@@ -274,6 +303,8 @@ def names_of(native: ModuleType, modes: Modes) -> Namespace:
 
 
 def is_name_of(name: str, modes: Modes) -> bool:
+    if name in COMPLEX and not modes.has_complex:
+        return False
     if name in NOT_IN_NAMESPACES or name in set(refarray._EXTENSIONS) - set(modes.extensions):
         return False
     if not modes.strict:
