@@ -82,6 +82,7 @@ std::vector<Def> joined(std::initializer_list<const Def*> tables) {
 template <class Def>
 std::vector<Def> of_standard(std::vector<Def> table) {
   constexpr std::string_view kNames[] = {"T",
+                                         "__array__",
                                          "__array_namespace__",
                                          "__complex__",
                                          "__copy__",

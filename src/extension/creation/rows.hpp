@@ -50,7 +50,7 @@ inline constexpr FunctionRow kArange{
 start, stop: the interval. If stop is None, start is the stop and the interval
     begins at 0.
 step: any number but 0; a negative step counts down.
-dtype: a real dtype. None is int64 if all three arguments are integers, and
+dtype: any but bool. None is int64 if all three arguments are integers, and
     float64 otherwise.
 device: the device of the result. None is the CPU.
 

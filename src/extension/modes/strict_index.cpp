@@ -86,11 +86,13 @@ void require_standard_value(const State& state, const core::ArrayView& target, P
     core::fail(Fault::kType, "cannot assign ", core::name(from), " to elements of ",
                core::name(target.dtype), ": it does not promote to it; use astype()");
   }
-  const Operand number(state, value);
-  if (!number) {
+  const Ref plain = plain_number(value);  // of subclasses too, such as numpy.float64
+  if (!plain) {
+    refuse_other_namespace(state, value);
     core::fail(Fault::kType, "strict namespaces assign arrays and Python numbers, not ",
                type_name(value));
   }
+  const Operand number(state, plain.get());
   const int row = core::computable_index(target.dtype);
   if (number.row_beside(row, "assignment") == row) return;
   core::fail(Fault::kType, "cannot assign a complex number to elements of ",

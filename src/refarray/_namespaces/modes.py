@@ -16,6 +16,7 @@ import refarray
 from refarray import _native
 from refarray._namespaces import devices as virtual
 from refarray._namespaces import versions
+from refarray._namespaces.arguments import to_defaults, to_devices, to_extensions
 from refarray._namespaces.devices import Place, Places, VirtualDevice
 from refarray._namespaces.info import DTYPES, Info
 from refarray._namespaces.versions import Namespace
@@ -178,42 +179,6 @@ def namespace(
     # No lock: a signal handler or a finalizer may call this function during make(). Of two
     # namespaces made at once, the first in the dict is the one.
     return MADE.setdefault(modes, make(modes))
-
-
-def to_extensions(names: Iterable[str] | None, version: str) -> tuple[str, ...]:
-    if names is None:
-        return refarray._EXTENSIONS
-    if isinstance(names, str):
-        raise TypeError(f"namespace(): extensions is a list of names, not {names!r}")
-    given = set(names)
-    if not given <= set(refarray._EXTENSIONS):
-        unknown = sorted(map(repr, given - set(refarray._EXTENSIONS)))
-        raise ValueError(
-            f"namespace(): there is no extension {unknown[0]}; there are 'fft', 'linalg'"
-        )
-    for name in sorted(given):
-        since = versions.EXTENSIONS[name]
-        if isinstance(version, str) and version < since:
-            raise ValueError(
-                f"namespace(): extensions has {name!r}, which came with {since}; api_version is "
-                f"{version!r}"
-            )
-    return tuple(name for name in refarray._EXTENSIONS if name in given)
-
-
-def to_devices(given: Iterable[VirtualDevice]) -> tuple[VirtualDevice, ...]:
-    out = tuple(given)
-    for each in out:
-        if not isinstance(each, VirtualDevice):
-            raise TypeError(f"namespace(): devices are refarray.VirtualDevice, not {each!r}")
-    if len(set(out)) < len(out) or len({each.dlpack for each in out}) < len(out):
-        raise ValueError(f"namespace(): two of the devices {out} are equal or have the same id")
-    return out
-
-
-def to_defaults(given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    full = virtual.checked_defaults(given, virtual.STANDARD)
-    return tuple((kind, each) for kind, each in full.items() if each != virtual.DEFAULTS[kind])
 
 
 def make(modes: Modes) -> OwnNamespace:

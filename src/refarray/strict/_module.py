@@ -51,7 +51,7 @@ class StrictModule(modes.OwnNamespace):
         if "__array_namespace_info__" in out.__all__:
             own = refarray.__array_namespace_info__
             name = "__array_namespace_info__"
-            info = devices.info(own, self._places, flags)
+            info = devices.info(own, self._places, flags, _devices.NamedDevices)
             out.__array_namespace_info__ = versions.changed(name, info, flags.api_version)
         return out
 

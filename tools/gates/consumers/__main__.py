@@ -127,9 +127,10 @@ def differences(name: str, strict: Tests, ours: Tests, listed: list[dict[str, An
     met = [False] * len(rows)
     for test in sorted(strict.keys() | ours.keys()):
         outcome, message = ours.get(test, ("missing", ""))
-        expected = strict.get(test, ("missing", ""))[0]
+        expected, their_message = strict.get(test, ("missing", ""))
         if outcome == expected:
             continue
+        message = message or their_message
         found = [at for at, row in enumerate(rows) if explains(row, test, message)]
         for at in found:
             met[at] = True
