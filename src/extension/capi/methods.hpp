@@ -51,6 +51,7 @@ extern PyMethodDef kFrequencyFunctions[];      // fft/frequencies.cpp: of refarr
 // Methods and getters of the array type.
 extern PyMethodDef kManipulationMethods[];  // array/manipulation.cpp
 extern PyMethodDef kElementMethods[];       // array/element_methods.cpp: tolist, item
+extern PyMethodDef kStrictExportMethods[];  // dlpack/export.cpp: instead of exports
 extern PyMethodDef kLazyMethods[];          // modes/lazy.cpp: instead of element methods
 extern PyMethodDef kDeviceMethods[];     // modes/virtual_device.cpp: to_device of several devices
 extern PyMethodDef kOffHostMethods[];    // modes/virtual_device.cpp: instead of exports

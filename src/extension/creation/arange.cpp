@@ -62,9 +62,9 @@ Interval to_interval(State& state, PyObject* start, PyObject* stop, PyObject* st
 
 void check_dtype(const core::DType& dtype, const Interval& interval) {
   const bool is_integer = dtype.kind == Kind::kInt || dtype.kind == Kind::kUInt;
-  if (dtype.is_complex() || dtype.kind == Kind::kBool || dtype.lanes != 1) {
+  if (dtype.kind == Kind::kBool || dtype.lanes != 1) {
     core::fail(Fault::kType, "arange: dtype is ", core::name(dtype),
-               "; it must be an integer or a real floating-point dtype");
+               "; it must be an integer or a floating-point dtype");
   }
   if (is_integer && !interval.is_integer) {
     core::fail(Fault::kType, "arange: floats cannot become elements of dtype ", core::name(dtype),

@@ -69,11 +69,22 @@ Ref allow(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
   return Ref::borrow(Py_None);
 }
 
+/// Takes the year of the version whose arrays the namespace has, if it is strict.
+Ref set_year(PyObject* module, PyObject* year) {
+  const long value = PyLong_AsLong(year);
+  if (value == -1 && PyErr_Occurred() != nullptr) throw ErrorSet{};
+  Modes& modes = State::of_module(module).modes;
+  modes.without_index_arrays = modes.strict && value < 2024;
+  modes.without_dlpack_keywords = modes.strict && value < 2023;
+  return Ref::borrow(Py_None);
+}
+
 /// Functions that the modules of namespaces have besides those of the default one.
 PyMethodDef kOwnFunctions[] = {
     {"_retyped", method<&retyped>(), METH_O, nullptr},
     {"_moved", method<&moved>(), METH_O, nullptr},
     {"_allow", method<&allow>(), METH_FASTCALL, nullptr},
+    {"_set_year", method<&set_year>(), METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 

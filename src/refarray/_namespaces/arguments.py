@@ -7,10 +7,11 @@ from typing import Any
 
 import refarray
 from refarray._namespaces import devices as virtual
+from refarray._namespaces import versions
 from refarray._namespaces.devices import VirtualDevice
 
 
-def to_extensions(names: Iterable[str] | None) -> tuple[str, ...]:
+def to_extensions(names: Iterable[str] | None, version: Any) -> tuple[str, ...]:
     if names is None:
         return refarray._EXTENSIONS
     if isinstance(names, str):
@@ -21,6 +22,13 @@ def to_extensions(names: Iterable[str] | None) -> tuple[str, ...]:
         raise ValueError(
             f"namespace(): there is no extension {unknown[0]}; there are 'fft', 'linalg'"
         )
+    for name in sorted(given):
+        since = versions.EXTENSIONS[name]
+        if isinstance(version, str) and version < since:
+            raise ValueError(
+                f"namespace(): extensions has {name!r}, which came with {since}; api_version is "
+                f"{version!r}"
+            )
     return tuple(name for name in refarray._EXTENSIONS if name in given)
 
 

@@ -39,17 +39,20 @@ class StrictModule(modes.OwnNamespace):
         self._flags = flags
         for place in self._places.all:
             place.native._allow(flags.boolean_indexing, flags.data_dependent_shapes)
+            place.native._set_year(int(flags.api_version[:4]))
 
     def _names_with(self, flags: Flags) -> versions.Namespace:
         out = versions.Namespace(self.__name__, self.__doc__)
-        versions.fill_with_extensions(out, self._names, flags.api_version)
+        versions.fill_with_extensions(out, self._names, flags.api_version, strict=True)
         for name in set(refarray._EXTENSIONS) & set(out.__all__) - set(flags.enabled_extensions):
             out.__all__.remove(name)
         for name in set(refarray._EXTENSIONS) & set(out.__all__):
             getattr(out, name)._origin = getattr, (self, name)
         if "__array_namespace_info__" in out.__all__:
             own = refarray.__array_namespace_info__
-            out.__array_namespace_info__ = devices.info(own, self._places, flags)
+            name = "__array_namespace_info__"
+            info = devices.info(own, self._places, flags, _devices.NamedDevices)
+            out.__array_namespace_info__ = versions.changed(name, info, flags.api_version)
         return out
 
     def _in_version(self, version: str) -> StrictModule:

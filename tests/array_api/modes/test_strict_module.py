@@ -134,6 +134,18 @@ def test_devices() -> None:
     assert memoryview(xp.ones(3)).nbytes == 24
 
 
+def test_inspection_takes_names_of_devices() -> None:
+    """scikit-learn passes them to dtypes(); creation functions refuse them, as array-api-strict."""
+    info = xp.__array_namespace_info__()
+    assert "float64" in info.dtypes(device="CPU_DEVICE", kind="real floating")
+    assert "float64" not in info.dtypes(device="no_float64", kind="real floating")
+    assert info.default_dtypes(device="device2")["real floating"] == xp.float32
+    with pytest.raises(ValueError, match="there is no device 'gpu'"):
+        info.dtypes(device="gpu")
+    with pytest.raises(ValueError, match="device"):
+        xp.ones(3, device="device1")
+
+
 def test_pickles_and_copies() -> None:
     x = xp.asarray([1.0], device=xp.Device("device1"))
     for each in (pickle.loads(pickle.dumps(x)), copy.copy(x), copy.deepcopy(x)):
