@@ -24,7 +24,7 @@ def to_extensions(names: Iterable[str] | None, version: Any) -> tuple[str, ...]:
         )
     for name in sorted(given):
         since = versions.EXTENSIONS[name]
-        if isinstance(version, str) and version < since:
+        if str(version) < since:
             raise ValueError(
                 f"namespace(): extensions has {name!r}, which came with {since}; api_version is "
                 f"{version!r}"

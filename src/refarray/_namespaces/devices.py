@@ -230,7 +230,7 @@ class DeviceInfo(Info):
 
 def info(function: Any, places: Places, modes: Any, made: Callable[..., Info] = DeviceInfo) -> Any:
     """__array_namespace_info__() of such a namespace; `made`: the type of what it returns."""
-    from refarray._namespaces.modes import wrapped
+    from refarray._namespaces.names import wrapped
 
     return wrapped(
         function,
