@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from gates.device_mutants import HERE, ROOT, Mutant, load, read
-from helpers.gates import load_gate
+from helpers.gate_loading import load_gate
 
 LISTS = sorted(HERE.glob("*.toml"))
 #: What a mutant may do: remove or change one of these.
