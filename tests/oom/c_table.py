@@ -70,8 +70,38 @@ class Tensor:
             self.delete(self.address)
 
 
-recipe("table.c_empty", lambda _: EMPTY(FLOAT32, CPU, 2, SHAPE_ADDRESS))
-recipe("table.c_from_tensor", lambda tensor: tensor.give(), Tensor)
-recipe("table.c_borrow", lambda x: BORROW(x, OUT_ADDRESS, OUT_ADDRESS + 56))
-recipe("table.c_from_object", FROM_OBJECT)
-recipe("table.c_from_object", FROM_OBJECT, lambda: adversary.make(data=FLOATS), label="foreign")
+#: How ctypes reports that it could not convert an argument.
+INSTEAD = (ctypes.ArgumentError,)
+#: The functions of the table that need a recipe.
+NAMES = {f"table.c_{name}" for name, _ in Table._fields_ if name not in ("version", "size")}
+
+
+class Unmade:
+    """An array; the managed tensor that make() made of it is deleted when no allocation fails."""
+
+    def __init__(self) -> None:
+        self.array = matrix()
+        self.address = None
+        self.delete = Tensor().delete  # one function for all tensors over refarray's memory
+
+    def make(self) -> None:
+        self.address = TO_TENSOR(self.array)
+
+    def __del__(self) -> None:
+        if self.address is not None:
+            self.delete(self.address)
+
+
+recipe("table.c_is_array", TABLE.is_array, instead=INSTEAD)
+recipe("table.c_empty", lambda _: EMPTY(FLOAT32, CPU, 2, SHAPE_ADDRESS), instead=INSTEAD)
+recipe("table.c_from_tensor", lambda tensor: tensor.give(), Tensor, instead=INSTEAD)
+recipe("table.c_to_tensor", lambda unmade: unmade.make(), Unmade, instead=INSTEAD)
+recipe("table.c_borrow", lambda x: BORROW(x, OUT_ADDRESS, OUT_ADDRESS + 56), instead=INSTEAD)
+recipe("table.c_from_object", FROM_OBJECT, instead=INSTEAD)
+recipe(
+    "table.c_from_object",
+    FROM_OBJECT,
+    lambda: adversary.make(data=FLOATS),
+    label="foreign",
+    instead=INSTEAD,
+)

@@ -184,6 +184,7 @@ def public_calls() -> set[str]:
     """The names of everything public that can be called, read from the package."""
     out = {f"_native.{name}" for name, value in vars(_native).items() if is_private(name, value)}
     out |= {f"table.{name}" for name in ("allocator", "from_py", "to_py", "dltensor", "stream")}
+    out |= c_table.NAMES
     for name in refarray.__all__:
         value = getattr(refarray, name)
         if isinstance(value, type):
