@@ -25,28 +25,21 @@ from common import (
 from cross import Cross, cross, is_aarch64, pip_platform
 
 FOLDER = ROOT / "build" / "aarch64"
-#: C++ tests of the layers whose code depends on the processor.
+#: C++ tests of code that depends on the processor. Matrix products do not here: ARM has one level.
 CPP = (
     *("convert", "copy", "dtype", "element", "elementwise", "kernels", "layout", "managed"),
-    *("products", "reduction", "views"),
+    *("reduction", "views"),
 )
 #: Tests without other processes, which the emulator cannot start.
 FILES = (
     "test_same_bits.py",
-    "test_import.py",
     "test_export.py",
     "test_copying.py",
-    "test_convert.py",
     "test_astype.py",
     "test_assignment.py",
     "test_indexing.py",
-    "test_operators.py",
-    "test_elementwise_layouts.py",
-    "test_reductions.py",
-    "test_special_cases.py",
-    "test_numpy.py",
 )
-REQUIREMENTS = ("pytest>=8", "numpy>=2.2.5", "ml_dtypes>=0.5", "mpmath>=1.3", "hypothesis>=6")
+REQUIREMENTS = ("pytest>=8", "numpy>=2.2.5", "ml_dtypes>=0.5", "hypothesis>=6")
 PROBE = "import platform, refarray; print(platform.machine(), refarray._native.__file__)"
 
 
@@ -88,7 +81,11 @@ def check_machine(target: Cross) -> None:
     """Exits if the module was built for another machine."""
     (module,) = (FOLDER / "python" / "refarray").glob("_native*.so")
     header = subprocess.run(
-        [target.readelf, "-h", module], check=True, capture_output=True, text=True
+        [target.readelf, "-h", module],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=target.environment,
     ).stdout
     if not is_aarch64(header):
         sys.exit(f"{module} is not for aarch64:\n{header}")
