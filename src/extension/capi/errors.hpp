@@ -51,6 +51,13 @@ template <class... Args>
 /// Whether the pending exception is a LedgerError: a ledger of the thread forbids what was tried.
 bool is_ledger_error_pending();
 
+/// False for MemoryError, for what a ledger forbids, and for exceptions such as KeyboardInterrupt,
+/// which always propagate.
+inline bool may_ignore_pending() {
+  return PyErr_ExceptionMatches(PyExc_Exception) != 0 &&
+         PyErr_ExceptionMatches(PyExc_MemoryError) == 0 && !is_ledger_error_pending();
+}
+
 /// RAII: saves the pending exception while foreign code runs. An exception that the foreign code
 /// leaves set is reported as unraisable.
 class ErrorGuard {

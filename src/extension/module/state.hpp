@@ -67,7 +67,10 @@ enum class Slot : std::uint8_t {
   kTorchOverridden,     // whether __torch_function__ or a mode intercepts the methods of a tensor
   kTorchCurrentDevice,  // the current CUDA or ROCm device of PyTorch; unset in other builds
   kJaxDevice,           // ArrayImpl.__dlpack_device__
+  kJaxDlpack,           // ArrayImpl.__dlpack__
   kArrowDevice,         // pyarrow.Array.__dlpack_device__
+  kTvmDevice,           // tvm_ffi.Tensor.__dlpack_device__
+  kTvmDlpack,           // tvm_ffi.Tensor.__dlpack__
   // Of namespaces other than the default one only: modes/namespace_module.hpp.
   kNamespace,  // what __array_namespace__() returns
   kBase,       // the module refarray._native
@@ -155,7 +158,8 @@ class State {
 
   // What known_producers.cpp learned besides the slots.
   std::atomic<const DLPackExchangeAPI*> torch_table{};
-  std::atomic<void*> numpys_device_method{};  // the C function of kNumpyDevice
+  std::atomic<void*> numpys_device_method{};       // the C function of kNumpyDevice
+  mutable std::atomic<bool> device_arrays_seen{};  // of a library that assumes_host() is about
 
   InterpreterLease* lease = nullptr;  // owns one reference, until clear()
   // The bits of every new array: kPooled of the main interpreter in a build with a GIL (pool.hpp),
