@@ -120,7 +120,8 @@ LEGACY = Subject(
 
 @pytest.fixture(autouse=True)
 def tests_are_importable(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(request.path.parent), prepend=":")
+    own = request.path.parent
+    monkeypatch.setenv("PYTHONPATH", f"{own}:{own.parent}", prepend=":")
 
 
 def test_a_capsule_library_refuses_copies_devices_and_streams() -> None:
