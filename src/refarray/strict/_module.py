@@ -17,6 +17,7 @@ class StrictModule(modes.OwnNamespace):
     """A namespace of all devices of array-api-strict."""
 
     _flags: Flags
+    _made: dict[Flags, versions.Namespace]  # the names of flags that were set before
     _standard: tuple[str, ...]  # the attributes that are names of the standard
 
     def _start(self) -> None:
@@ -24,11 +25,16 @@ class StrictModule(modes.OwnNamespace):
         own = modes.Modes(strict=True)
         modes.fill_native(self, own, list(_devices.ALL_DEVICES), rebuilt)
         self._standard = ()
+        self._made = {}
         self._set(_flags.initial_flags())
 
     def _set(self, flags: Flags) -> None:
         """Take the names of the flags' version, and refuse what the flags say."""
-        names = self._names_with(flags)
+        if self.__dict__.get("_flags") == flags:  # scikit-learn sets them for each array
+            return
+        if flags not in self._made:
+            self._made[flags] = self._names_with(flags)
+        names = self._made[flags]
         for name in set(self._standard) - set(names.__all__):
             delattr(self, name)
         for name in names.__all__:

@@ -60,6 +60,19 @@ def test_versions() -> None:
     assert not hasattr(xp, "fft")
 
 
+def test_flags_that_were_set_before_make_no_new_functions() -> None:
+    """scikit-learn sets them each time that it looks up the namespace of an array."""
+    before = xp.sum, xp.linalg, xp.fft.fft
+    xp.set_array_api_strict_flags(api_version="2025.12")
+    assert (xp.sum, xp.linalg, xp.fft.fft) == before
+    with xp.ArrayAPIStrictFlags(api_version="2022.12"):
+        old = xp.sum, xp.linalg
+        assert old[0] is not before[0] and not hasattr(xp, "isin")
+    assert (xp.sum, xp.linalg, xp.fft.fft) == before and hasattr(xp, "isin")
+    with xp.ArrayAPIStrictFlags(api_version="2022.12", boolean_indexing=True):
+        assert (xp.sum, xp.linalg) == old
+
+
 def test_a_version_is_a_flag() -> None:
     x = xp.ones(3)
     assert x.__array_namespace__(api_version="2022.12") is xp
