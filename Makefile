@@ -13,7 +13,7 @@ CPP_SOURCES = $(shell find src include tests benchmarks -name '*.cpp' -o -name '
 PYTHON_SOURCES = $(wildcard src/refarray tests tools benchmarks examples docs/conf.py)
 GATES := $(shell sed -n 's/^gate-\([a-z0-9-]*\):.*/\1/p' Makefile)
 
-.PHONY: help demo test check format docs bench findings gate clean
+.PHONY: help demo test check format docs bench wheels findings gate clean
 .NOTPARALLEL:
 .SILENT:
 .DELETE_ON_ERROR:
@@ -36,6 +36,18 @@ check: $(VENV)/package $(VENV)/test $(VENV)/dev ## formatting, linters, types, h
 	echo "== mypy and stubtest"
 	$(BIN)/mypy --strict src/refarray
 	$(BIN)/stubtest refarray --allowlist tools/stubtest.txt
+	echo "== pyright: every public name has a known type; the code of the manual, also by mypy"
+	mkdir -p build
+	PATH="$(abspath $(BIN)):$$PATH" pyright --ignoreexternal --verifytypes refarray > build/verifytypes.txt \
+	  || { cat build/verifytypes.txt; exit 1; }
+	$(BIN)/python tools/docs/typed_pages.py
+	echo "== workflows, action and citation"
+	$(BIN)/actionlint
+	$(BIN)/zizmor --offline --quiet .github action.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-actions action.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.citation-file-format CITATION.cff
+	echo "== wheels of a release"
+	$(BIN)/python tools/wheels/configured.py
 	echo "== house rules"
 	$(BIN)/python tools/house.py
 	echo "== docs/architecture.md against the tree"
@@ -58,6 +70,9 @@ docs: $(VENV)/package $(VENV)/docs ## build the manual into docs/_build/html
 
 bench: ## benchmarks: B=exchange (default) copy ops abi threads page gpu; SAVE=1 records the result
 	$(MAKE) --no-print-directory bench-$(or $(B),exchange)
+
+wheels: $(VENV)/build $(VENV)/audit ## the sdist, and audited wheels for the CPythons on this machine, into dist/
+	$(BIN)/python tools/wheels $(OBJECTS)
 
 findings: $(VENV)/package $(VENV)/test $(VENV)/partners ## run the conformance kit on every released library and compare with the register; LIBRARY=numpy for one
 	$(BIN)/python tools/findings/findings.py $(LIBRARY)
@@ -114,7 +129,7 @@ bench-page: $(VENV)/docs
 	$(BIN)/python -m benchmarks.pages
 
 bench-gpu: $(VENV)/package $(VENV)/test
-	$(BIN)/python -m benchmarks.gpu $(if $(SIMULATED),--simulated)
+	$(BIN)/python -m benchmarks.gpu $(if $(SIMULATED),--simulated) $(foreach part,$(WITHOUT),--without "$(part)")
 
 # The gates. Each throws more at the code than `make test` does, and each must catch a planted bug.
 gate-asan: $(VENV)/build $(VENV)/test $(VENV)/partners ## C++ tests and pytest under ASAN, UBSAN and LSan; TESTS="files" for some
@@ -164,14 +179,24 @@ gate-coverage: $(VENV)/build $(VENV)/test $(VENV)/coverage ## lines and branches
 gate-bench-check: $(VENV)/build $(VENV)/light $(VENV)/partners ## instructions of each exchange against the budget; UPDATE=1 rewrites the budget
 	$(BIN)/python -m benchmarks.budget $(if $(UPDATE),--update)
 
-gate-demo-gpu: $(VENV)/build ## exchange arrays between simulated CUDA and ROCm devices, and print the driver calls
-	$(BIN)/python tools/gates/demo_gpu.py
+# A canary, OWN_BUILD=1, must not install its bug into the environment.
+gate-demo-gpu: $(VENV)/$(if $(OWN_BUILD),build,package) ## exchange arrays between simulated CUDA and ROCm devices, and print the driver calls
+	$(BIN)/python $(if $(OWN_BUILD),tools/gates/simulation/demo_gpu.py,examples/demo_gpu.py)
+
+gate-test-fakegpu: $(VENV)/build ## the wheel of refarray-fakegpu in an environment of its own: its tests, and an example with a missing wait
+	$(BIN)/python tools/gates/simulation/fakegpu_wheel.py
 
 gate-gpu-sim-tsan: $(VENV)/build $(VENV)/test ## arrays on the simulated drivers under TSAN: unordered work is a race
 	$(BIN)/python tools/gates/gpu_sim_tsan.py $(TESTS)
 
+gate-gpu-mutants: $(VENV)/build $(VENV)/test ## bugs planted in the GPU layer, against its tests on every simulated driver; MUTANT="words" for some, REPORT=1 for what was run
+	$(BIN)/python tools/gates/gpu_mutants $(if $(REPORT),--report) $(MUTANT)
+
 gate-gpu-nodevice: $(VENV)/build $(VENV)/test $(VENV)/headers ## the vendors' real drivers without a device, and their headers against our declarations
 	$(BIN)/python tools/gates/gpu_nodevice.py
+
+gate-aarch64: $(VENV)/build ## the extension, C++ and Python tests for aarch64: a cross compiler, an emulator and an arm64 Python; TESTS="files" for some
+	$(BIN)/python tools/gates/aarch64 $(TESTS)
 
 gate-gpu-kernels-check: $(VENV)/kernels ## the device kernels' images match their sources, and ptxas assembles the PTX
 	$(BIN)/python tools/gpu/gpu_kernels.py --check

@@ -1,13 +1,5 @@
 # The extension modules refarray._native and refarray.conformance._adversary, and everything else in the wheel.
 
-# The headers in refarray.get_include(): header-only, nothing to link with.
-set(REFARRAY_SHIPPED_HEADERS
-    refarray/core/device.hpp
-    refarray/core/dtype.hpp
-    refarray/core/forced_unwind.hpp
-    refarray/dlpack/managed.hpp
-    refarray/dlpack/wire.hpp)
-
 if(SKBUILD_SABI_VERSION)
   set(python_component Development.SABIModule)
 else()
@@ -69,12 +61,7 @@ target_link_libraries(_adversary PRIVATE DLPack::DLPack)
 if(under_pip)
   install(TARGETS _native LIBRARY DESTINATION . COMPONENT refarray)
   install(TARGETS _adversary LIBRARY DESTINATION conformance COMPONENT refarray)
-  foreach(header IN LISTS REFARRAY_SHIPPED_HEADERS)
-    get_filename_component(folder "${header}" DIRECTORY)
-    install(FILES "${PROJECT_SOURCE_DIR}/include/${header}" DESTINATION "include/${folder}" COMPONENT refarray)
-  endforeach()
-  # dlpack.h is under Apache-2.0 too; the wheel ships it with the licence text and the notice that names its authors.
-  install(FILES "${DLPack_INCLUDE_DIR}/dlpack/dlpack.h" LICENSE NOTICE DESTINATION include/dlpack COMPONENT refarray)
+  include(cmake/Package.cmake)
 else()
   # Without pip the whole package is in <build>/python, for PYTHONPATH (sanitizer and coverage builds).
   set_target_properties(_native PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/python/refarray")

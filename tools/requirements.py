@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Prints the requirements of the named extras of pyproject.toml, without the package itself."""
+"""Prints the requirements of the named dependency groups of pyproject.toml."""
 
 from __future__ import annotations
 
-import re
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -14,14 +13,14 @@ PYPROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
 
 
 def requirements(project: dict[str, Any], name: str) -> Iterator[str]:
-    """Yields the requirements of an extra; "build" stands for the build requirements."""
+    """Yields the requirements of a group; "build" stands for the build requirements."""
     if name == "build":
         yield from project["build-system"]["requires"]
         yield from ("cmake>=3.26", "ninja")  # with isolation scikit-build-core adds these itself
         return
-    for entry in project["project"]["optional-dependencies"][name]:
-        if own := re.fullmatch(r"refarray\[(\w+)\]", entry):
-            yield from requirements(project, own[1])
+    for entry in project["dependency-groups"][name]:
+        if isinstance(entry, dict):
+            yield from requirements(project, entry["include-group"])
         else:
             yield entry
 

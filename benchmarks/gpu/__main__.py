@@ -39,7 +39,25 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="use the simulated driver to test this script; nothing is measured or recorded",
     )
+    result.add_argument(
+        "--without",
+        action="append",
+        default=[],
+        metavar="PART",
+        help="a part that need not run, by the beginning of its name: torch, 'figures of cupy', "
+        "'compute-sanitizer racecheck'; may be repeated",
+    )
     return result
+
+
+def given_up(options: argparse.Namespace, not_run: dict[str, str]) -> dict[str, str]:
+    """The parts not run that the user has named. Exits if a name is of no such part."""
+    for word in options.without:
+        if not any(name.startswith(word) for name in not_run):
+            names = ", ".join(not_run) or "none"
+            sys.exit(f"--without {word!r}: no such part is missing; parts not run: {names}")
+    named = tuple(options.without)
+    return {name: why for name, why in not_run.items() if named and name.startswith(named)}
 
 
 def commit() -> str:
@@ -72,8 +90,9 @@ def run_all(runner: Runner, scratch: Path) -> tuple[list[Stage], dict[str, Any]]
     stage, figures = stages.figures(runner, scratch)
     found.append(stage)
     if not runner.simulated:
-        print("… compute-sanitizer", file=sys.stderr, flush=True)
-        found.append(stages.memory_check(runner))
+        for check in stages.SANITIZERS:
+            print(f"… compute-sanitizer {check}", file=sys.stderr, flush=True)
+            found.append(stages.sanitized(runner, check))
     return found, figures
 
 
@@ -129,6 +148,7 @@ def conclude(options: argparse.Namespace, record: dict[str, Any], found: list[St
     """Prints the report, and saves measurements of a real device."""
     if options.simulated:
         record["not_run"] = {}  # a simulated driver cannot run the rest
+        options.without = []
         print("SIMULATED: this tests the script and says nothing about a device\n")
     else:
         print(report.heading(record), end="\n\n")
@@ -136,14 +156,17 @@ def conclude(options: argparse.Namespace, record: dict[str, Any], found: list[St
     print(report.table(record["rows"]), end="\n\n")
     for text in report.failures(found):
         print(text, end="\n\n")
+    record["without"] = given_up(options, record["not_run"])
+    for name in record["without"]:
+        del record["not_run"][name]
     status = report.exit_status(found, record["not_run"])
-    print(report.closing(record, status))
     if not options.simulated:
         options.out.mkdir(parents=True, exist_ok=True)
         path = options.out / f"{record['date']}-{record['id']}.json"
         path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         path.with_suffix(".md").write_text(report.page(record, found), encoding="utf-8")
         print(f"recorded in {path.name} and {path.with_suffix('.md').name}")
+    print(report.closing(record, status))
     return status
 
 

@@ -79,13 +79,20 @@ def closing(record: dict[str, Any], status: int) -> str:
     if judged:
         text = f"{len(judged) - len(lost)} of {len(judged)} targets were met"
         lines.append(text + (f"; missed: {', '.join(lost)}" if lost else ""))
-    lines += [f"not run: {name}: {why}" for name, why in record["not_run"].items()]
-    lines.append({
+    left, without = record["not_run"], record.get("without", {})
+    lines += [f"not run, by --without: {name}: {why}" for name, why in without.items()]
+    lines += [f"not run: {name}: {why}" for name, why in left.items()]
+    text = {
         ALL_PASSED: "everything passed",
         SOMETHING_FAILED: "something failed",
         NOTHING_RUN: "nothing was run",
-        IN_PART: "everything that was run passed; the parts listed above were not run",
-    }[status])  # fmt: skip
+        IN_PART: "everything that was run passed",
+    }[status]
+    if left and status != NOTHING_RUN:
+        text += f"; not run: {', '.join(left)}"
+    if without:
+        text += f"; given up by --without: {', '.join(without)}"
+    lines.append(text)
     return "\n".join(lines)
 
 

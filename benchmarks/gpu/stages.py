@@ -37,6 +37,12 @@ SIMULATED_PARTNERS = ("refarray", "driver", "cuda.core", "numba")
 PROBE = "import json, refarray._native as n; print(json.dumps([n._probe_drivers(), {k: v for k, v "
 PROBE += "in n._build_info().items() if isinstance(v, (str, int, bool))}]))"
 SANITIZER_FOUND = 66  # exit status for reported errors, by --error-exitcode
+#: The tools of compute-sanitizer, and what each prints if it has found nothing.
+SANITIZERS = {
+    "memcheck": "ERROR SUMMARY: 0 errors",
+    "racecheck": "RACECHECK SUMMARY: 0 hazards",
+    "initcheck": "ERROR SUMMARY: 0 errors",
+}
 #: Large tests are excluded: a launch of a hundred thousand blocks takes minutes.
 SANITIZED = "test_copies and not large and not refuses"
 
@@ -190,13 +196,16 @@ def find_sanitizer() -> str | None:
     return found or shutil.which("compute-sanitizer", path=os.pathsep.join(places))
 
 
-def memory_check(runner: Runner) -> Stage:
-    """Runs our kernels under NVIDIA's compute-sanitizer: all layouts, types and directions."""
-    title = "compute-sanitizer memcheck"
+def sanitized(runner: Runner, check: str) -> Stage:
+    """Runs our kernels under a tool of NVIDIA's compute-sanitizer: all layouts, types and
+    directions."""
+    title = f"compute-sanitizer {check}"
     tool = find_sanitizer()
+    if runner.left(1) <= 0:
+        return Stage(title, NOT_RUN, "out of time")
     if tool is None:
         return Stage(title, NOT_RUN, "neither on PATH nor in CUDA_HOME")
-    command = [tool, "--tool", "memcheck", "--error-exitcode", str(SANITIZER_FOUND)]
+    command = [tool, "--tool", check, "--error-exitcode", str(SANITIZER_FOUND)]
     # Errors returned by the driver are handled by refarray and tested elsewhere.
     command += ["--report-api-errors", "no", sys.executable, "-m", "pytest", str(TESTS)]
     command += ["--hardware=real", "--partner=refarray", "-q", "-k", SANITIZED]
@@ -210,9 +219,10 @@ def memory_check(runner: Runner) -> Stage:
     text = f"{done.stdout}\n{done.stderr}".strip()
     if "not supported" in text and done.returncode != SANITIZER_FOUND:
         return Stage(title, NOT_RUN, last_line(text), spent)
-    if done.returncode != 0 or "ERROR SUMMARY: 0 errors" not in text:
+    clean = SANITIZERS[check]
+    if done.returncode != 0 or clean not in text:
         return Stage(title, FAILED, text[-4000:], spent)
-    return Stage(title, PASSED, "0 errors", spent)
+    return Stage(title, PASSED, clean.partition(": ")[2], spent)
 
 
 def figures(runner: Runner, scratch: Path) -> tuple[Stage, dict[str, Any]]:

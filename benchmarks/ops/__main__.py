@@ -22,10 +22,13 @@ from benchmarks.timing import Loop, Statement
 from .cases import SMALL, Case, S, U, cases
 
 OURS, UNIT, STRICT = "refarray", "no-op", "array_api_strict"
+OUR_STRICT = "refarray strict"  # refarray.namespace(strict=True)
 PEERS = ("numpy", "torch")
-LIBRARIES = (OURS, *PEERS, STRICT)
+LIBRARIES = (OURS, *PEERS, STRICT, OUR_STRICT)
 #: Of a call of array-api-strict, on average over the functions of C10.
 STRICT_TARGET = 1 / 40
+#: What a call in a strict namespace may take above the same one in the default namespace, in U.
+EXCESS_TARGET = 0.5
 Row = dict[str, Any]
 
 
@@ -44,7 +47,12 @@ class Operands:
 
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
-        self.libraries = {OURS: environment.refarray, **environment.partners}
+        ours = environment.refarray
+        self.libraries = {
+            OURS: ours,
+            OUR_STRICT: ours.namespace(strict=True),
+            **environment.partners,
+        }
         self.numpy = environment.partners["numpy"]
         self._of: dict[tuple[str, int], dict[str, Any]] = {}
 
@@ -113,22 +121,50 @@ def measured(case: Case, timers: dict[str, Timer], unit: float) -> Row:
     }
 
 
+def summary_row(id: str, title: str, unit: str, target: float, ratios: dict[str, float]) -> Row:
+    return {
+        "id": id,
+        "title": title,
+        "kind": "ops",
+        "unit": unit,
+        "target": target,
+        "ratios": {name: round(value, 4) for name, value in ratios.items()},
+    }
+
+
 def strict_summary(made: list[Row]) -> list[Row]:
     """The geometric means of the rows of C10."""
     of = [row["ratios"] for row in made if row["unit"] == S and STRICT in row["ratios"]]
     if not of:
         return []
     means = {name: statistics.geometric_mean(row[name] for row in of) for name in of[0]}
-    return [
-        {
-            "id": "C10",
-            "title": f"geometric mean of {len(of)} functions",
-            "kind": "ops",
-            "unit": S,
-            "target": STRICT_TARGET,
-            "ratios": {name: round(mean, 4) for name, mean in means.items()},
-        }
-    ]
+    title = f"geometric mean of {len(of)} functions"
+    out = [summary_row("C10", title, S, STRICT_TARGET, means)]
+    if OUR_STRICT in means:
+        ours = {OURS: means[OUR_STRICT], STRICT: means[STRICT]}
+        out.append(summary_row("C15 mean", f"strict: {title}", S, STRICT_TARGET, ours))
+    return out
+
+
+def excess_summary(made: list[Row], unit: float) -> list[Row]:
+    """What strict namespaces take above the default one: on average, and at the named calls."""
+    above = {
+        row["id"]: (row["ns"][OUR_STRICT]["min"] - row["ns"][OURS]["min"]) / unit
+        for row in made
+        if OUR_STRICT in row.get("ns", {})
+    }
+    if not above:
+        return []
+    mean = statistics.mean(above.values())
+    title = f"strict above open, mean of {len(above)} calls"
+    out = [summary_row("C15 above", title, U, EXCESS_TARGET, {OURS: mean})]
+    for id in ("C1 slice", "C1 float"):
+        if id in above:
+            name = f"C15 {id.split()[1]}"
+            out.append(
+                summary_row(name, f"strict above open: {id}", U, EXCESS_TARGET, {OURS: above[id]})
+            )
+    return out
 
 
 def is_missed(row: Row) -> bool:
@@ -163,7 +199,7 @@ def run(environment: Environment, options: argparse.Namespace) -> list[Row]:
             Loop(statement).run(1, time.thread_time_ns)  # makes what the libraries cache
         made.append(measured(case, rounds(statements, seconds, least), unit))
         print(line(made[-1]), flush=True)
-    summary = strict_summary(made)
+    summary = [*strict_summary(made), *excess_summary(made, unit)]
     print(*map(line, summary), sep="\n")
     return made + summary
 

@@ -14,7 +14,8 @@ TEXT = """## Computations
 
 One thread, kernels for {isa}. Arrays of 16 elements are in U, the time of a call that does
 nothing; larger ones (P) are relative to the better of NumPy and PyTorch in the same run, and rows
-in S to array-api-strict. Products of matrices (C11, C12), Fourier transforms (C13) and
+in S to array-api-strict. C15 is refarray's strict namespace: above the open one, and relative to
+array-api-strict. Products of matrices (C11, C12), Fourier transforms (C13) and
 decompositions of matrices (C14) are relative to NumPy. Minima of interleaved rounds on the same
 values. Rows that are lost stay here.
 

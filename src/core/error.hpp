@@ -20,6 +20,7 @@ enum class Fault {
   kNoCopy,    // BufferError and ValueError at once: copy=False is impossible (policy A-01)
   kMemory,    // MemoryError
   kDriver,    // DriverError, a RuntimeError: a GPU driver's call failed
+  kLedger,    // LedgerError, a RuntimeError: a ledger of this thread forbids it
 };
 
 class Error : public std::exception {

@@ -191,30 +191,34 @@ std::string device_text(DLDevice device) {
 }
 
 void validate(const DLTensor& tensor, const TensorContext& context, Imported& out,
-              HostLabel label) {   // [7] validate
-  const DLTensor fields = tensor;  // read once: another thread may be writing to the struct
-  // The dtype is loaded field by field, as producers store it: a single wider load would stall,
-  // because it cannot be forwarded from three narrower stores.
+              HostLabel label) {  // [7] validate
+  // Each field is read once, because another thread may be writing to the struct, and by a load of
+  // its own, as producers store it: a wider load of what several stores have just written stalls,
+  // because it cannot be forwarded from them.
   const DLDataType dtype{read_once(tensor.dtype.code), read_once(tensor.dtype.bits),
                          read_once(tensor.dtype.lanes)};
+  const DLDeviceType device_type = read_once(tensor.device.device_type);
+  const std::int64_t* const shape = read_once(tensor.shape);
+  const std::int64_t* const strides = read_once(tensor.strides);
   core::Array& array = out.array;
   core::Layout& layout = array.layout;
   out.device = core::Device{};
-  if (fields.device.device_type != kDLCPU) out.device = checked_device(fields.device);
+  if (device_type != kDLCPU)
+    out.device = checked_device({device_type, read_once(tensor.device.device_id)});
   if (label == HostLabel::kCpu && out.device.is_host()) out.device = core::Device{};
   if ((context.flags & ~kKnownFlags) != 0) check_unknown_flags(context, dtype);
   read_dtype(dtype, (context.flags & kPadded) != 0, array.dtype);
-  const int ndim = checked_ndim(fields.ndim);
-  check_shape(fields.shape, ndim);
-  const core::Survey found =
-      fields.strides != nullptr
-          ? core::survey(fields.shape, fields.strides, ndim, array.dtype, layout)
-          : survey_row_major(fields.shape, ndim, array.dtype, layout);
+  const int ndim = checked_ndim(read_once(tensor.ndim));
+  check_shape(shape, ndim);
+  const core::Survey found = strides != nullptr
+                                 ? core::survey(shape, strides, ndim, array.dtype, layout)
+                                 : survey_row_major(shape, ndim, array.dtype, layout);
   if (!found.sound) explain(layout, array.dtype);
   if (found.size == 0) set_row_major(layout);
   // An empty tensor's data may be any value and is not read (TENS-04).
-  array.data =
-      found.size == 0 ? nullptr : checked_data(fields.data, fields.byte_offset, found.range);
+  array.data = found.size == 0 ? nullptr
+                               : checked_data(read_once(tensor.data), read_once(tensor.byte_offset),
+                                              found.range);
   if (out.device.kind != core::DeviceKind::kCpu && array.data != nullptr) {
     out.device = runtime::confirm(out.device, array.data);  // DEV-06, DEV-11, A-47
   }

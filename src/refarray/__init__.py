@@ -192,6 +192,8 @@ __all__ = [
     "Device",
     "DriverError",
     "Event",
+    "Ledger",
+    "LedgerError",
     "NoCopyError",
     "Stream",
     "VirtualDevice",
@@ -281,8 +283,10 @@ __all__ = [
     "from_numpy",
     "full",
     "full_like",
+    "get_cmake_dir",
     "get_copy_threads",
     "get_include",
+    "get_pkgconfig_dir",
     "greater",
     "greater_equal",
     "hypot",
@@ -299,6 +303,7 @@ __all__ = [
     "isin",
     "isinf",
     "isnan",
+    "ledger",
     "less",
     "less_equal",
     "linalg",
@@ -396,6 +401,7 @@ newaxis = None
 pi: float = 3.141592653589793
 
 _LAZY = {
+    "_C_API": "_native",  # the C table, for PyCapsule_Import
     "__array_namespace_info__": "_namespaces.info",
     "DLDeviceType": "_devices",
     "Event": "_streams",
@@ -407,8 +413,13 @@ _LAZY = {
     "doctor": "_doctor",
     "finfo": "_info",
     "from_numpy": "_numpy",
+    "get_cmake_dir": "_build",
     "get_include": "_build",
+    "get_pkgconfig_dir": "_build",
     "iinfo": "_info",
+    "ledger": "_ledger",
+    "Ledger": "_ledger",
+    "LedgerError": "_ledger",
     "namespace": "_namespaces.modes",
     "inspect": "_inspect",
     "printoptions": "_display.text",
@@ -423,12 +434,13 @@ _EXTENSIONS = ("fft", "linalg")
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from refarray import fft, linalg
-    from refarray._build import build_info, get_include
+    from refarray._build import build_info, get_cmake_dir, get_include, get_pkgconfig_dir
     from refarray._devices import DLDeviceType
     from refarray._display.text import printoptions
     from refarray._doctor import doctor
     from refarray._info import finfo, iinfo
     from refarray._inspect import inspect
+    from refarray._ledger import Ledger, LedgerError, ledger
     from refarray._namespaces.devices import VirtualDevice
     from refarray._namespaces.info import __array_namespace_info__
     from refarray._namespaces.modes import namespace
@@ -447,7 +459,9 @@ else:  # hidden from type checkers, for which __getattr__ would give the module 
         """Import a lazy name on first access."""
         module = _LAZY.get(name)
         if module is None and name not in _EXTENSIONS:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            from refarray._foreign_names import missing
+
+            raise missing(name)
         from importlib import import_module
 
         if module is None:

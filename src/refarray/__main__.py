@@ -17,7 +17,7 @@ from refarray.commands import Usage
 # Each command is a module in refarray.commands. Its add_to(subparsers) adds a parser whose default
 # `run` is a function that returns the exit status.
 COMMANDS = (
-    *("check", "matrix", "trace", "explain", "list", "subjects", "diff"),
+    *("check", "matrix", "trace", "explain", "list", "subjects", "diff", "history"),
     *("inspect", "doctor", "version", "include"),
 )
 EPILOG = """\

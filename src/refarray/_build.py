@@ -29,10 +29,32 @@ def get_include() -> str:
     Raises FileNotFoundError if this build did not install them: after a plain CMake build, use the
     `include` folder of the source tree.
     """
+    return _installed("include", "headers")
+
+
+def get_cmake_dir() -> str:
+    """Return the folder of refarrayConfig.cmake, for CMake's -Drefarray_DIR= option.
+
+    `find_package(refarray CONFIG)` then defines the target `refarray::refarray`. Builds by
+    scikit-build-core find the package without the option.
+    Raises FileNotFoundError if this build did not install it.
+    """
+    return _installed("share/cmake/refarray", "CMake package")
+
+
+def get_pkgconfig_dir() -> str:
+    """Return the folder of refarray.pc, for the environment variable PKG_CONFIG_PATH.
+
+    Raises FileNotFoundError if this build did not install it.
+    """
+    return _installed("share/pkgconfig", "pkg-config file")
+
+
+def _installed(name: str, contents: str) -> str:
     for module in (_native.__file__, __file__):
-        folder = Path(module).resolve().parent / "include"
+        folder = Path(module).resolve().parent / name
         if folder.is_dir():
             return str(folder)
     raise FileNotFoundError(
-        f"no headers next to {_native.__file__}: this build of refarray did not install them"
+        f"no {contents} next to {_native.__file__}: this build of refarray did not install them"
     )

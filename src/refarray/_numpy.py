@@ -9,7 +9,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from refarray._native import Array, DType, NoCopyError, from_dlpack
+from refarray._native import Array, DType, NoCopyError, _note_copy, from_dlpack
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -120,9 +120,12 @@ def array(x: Array, dtype: Any, copy: bool | None) -> NDArray[Any]:
         dtype = numpy_dtype(dtype)
     wanted = out.dtype if dtype is None else _import("numpy", "__array__()").dtype(dtype)
     if wanted == out.dtype:
+        if copy:
+            _note_copy(out.nbytes)
         return out.copy(order="K") if copy else out
     if copy is False:
         raise NoCopyError(f"copy=False, but {x.dtype} cannot become {wanted} without a copy")
+    _note_copy(out.size * wanted.itemsize)
     return out.astype(wanted)
 
 

@@ -4,14 +4,12 @@
 #include <algorithm>
 #include <new>
 
-#include "runtime/streams/relaxed_capture.hpp"
 #include "runtime/streams/stream_key.hpp"
 
 namespace refarray::runtime {
 Handle DeviceContext::pool() {
   const std::lock_guard guard(lock_);
   if (pool_ == nullptr) {
-    const RelaxedCaptureMode relaxed(api());
     Handle made = nullptr;
     check(api().pool_create(&made, id), "creating a memory pool");
     pool_ = made;

@@ -32,7 +32,8 @@ class DeviceContext {
   std::uint64_t bit() const noexcept { return std::uint64_t{1} << (id & 63); }
   void check(Status status, const char* call) const { driver.check(status, call); }
 
-  /// Our memory pool, created on first use. The device must be current. Throws.
+  /// Our memory pool, created on first use. The device must be current, and the thread in relaxed
+  /// capture mode. Throws.
   Handle pool();
   /// Returns the pool's free memory to the driver, if there is a pool. The device must be current.
   void trim_pool() noexcept;

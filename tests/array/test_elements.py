@@ -196,16 +196,45 @@ def test_error_message_abbreviates_a_huge_int() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("value", [True, 1, 1.0, math.nan, 1j])
-def test_numbers_convert_only_to_the_same_or_a_higher_kind(name: str, value: complex) -> None:
-    of_value = (bool, int, float, complex).index(type(value))
-    if of_value <= kind_order(name):
+@pytest.mark.parametrize("value", [True, 1, 1.0, 1.5, math.nan, 1j])
+def test_numbers_keep_their_values(name: str, value: complex) -> None:
+    """Those of a lower kind become an equal one, if asarray() is asked; full() refuses them."""
+    of_value, of_dtype = (bool, int, float, complex).index(type(value)), kind_order(name)
+    message = rf"\({type(value).__name__}\) cannot become an element of dtype {name}"
+    if of_value <= of_dtype or value == 1:
         kept = refarray.asarray([value], dtype=name).tolist()[0]
-        assert kept == value or math.isnan(abs(value))
+        assert kept == value or math.isnan(abs(value)) or value == 1.5
     else:
-        message = rf"\({type(value).__name__}\) cannot become an element of dtype {name}"
+        for given in (value, [value], [True, value]):
+            with pytest.raises(TypeError, match=message):
+                refarray.asarray(given, dtype=name)
+    if of_value > of_dtype:
         with pytest.raises(TypeError, match=message):
-            refarray.asarray([value], dtype=name)
+            refarray.full(2, value, dtype=name)
+
+
+@pytest.mark.parametrize("name", [*INTEGERS, "bool"])
+def test_numbers_of_equal_value_convert(name: str) -> None:
+    make = refarray.asarray
+    assert make([0, 1, True, 1.0, -0.0], dtype=name).tolist() == [0, 1, 1, 1, 0]
+    for value in (2.0, 2) if name == "bool" else (math.inf, 0.5, -math.inf, 1 + 0j):
+        with pytest.raises(TypeError, match=f"cannot become an element of dtype {name}"):
+            make([value], dtype=name)
+    if name != "bool":
+        limits = refarray.iinfo(name)
+        if limits.bits < 54:
+            assert make(float(limits.max), dtype=name).tolist() == limits.max
+        with pytest.raises(OverflowError, match=f"out of range for {name}"):
+            make(float(limits.max) * 2 + 2, dtype=name)
+        with pytest.raises(OverflowError, match=f"out of range for {name}"):
+            make([1e300], dtype=name)
+
+
+def test_values_are_converted_by_asarray_only() -> None:
+    x = refarray.zeros(2, dtype="int8")
+    for assign in (lambda: x.__setitem__(0, 1.0), lambda: x.__setitem__(slice(None), [1.0, 2.0])):
+        with pytest.raises(TypeError, match="cannot become an element of dtype int8"):
+            assign()
 
 
 def test_vector_elements_are_tuples() -> None:

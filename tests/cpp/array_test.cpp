@@ -1,10 +1,14 @@
-// Tests of core/array.hpp.
+// Tests of core/array.hpp, core/overlap.hpp and core/ledger.hpp.
 #include "core/array.hpp"
 
 #include <limits>
+#include <memory>
 #include <set>
+#include <thread>
 
 #include "check.hpp"
+#include "core/ledger.hpp"
+#include "core/overlap.hpp"
 #include "naive.hpp"
 
 namespace {
@@ -178,6 +182,85 @@ const Case overlap_edges("may_overlap() of adjacent, empty and overflowing range
   check(inside.bit == 4 && !may_overlap(inside, whole) && !may_overlap(whole, inside));
   const Array endless{whole.storage, whole.data, kFour, 0, false, Layout(List{kMost}, List{kMost})};
   check(may_overlap(endless, third));  // its range overflows, hence true
+});
+
+/// The bits of all elements, relative to `origin`.
+std::set<std::int64_t> bits_of(const Array& array, const std::byte* origin) {
+  std::set<std::int64_t> out;
+  for (const std::int64_t element : addresses(array.layout))
+    for (int bit = 0; bit < array.dtype.stored_bits(); ++bit)
+      out.insert(bit_of(array, origin, element) + bit);
+  return out;
+}
+
+const Case shared_model("share_memory() is exact", [] {
+  Random random(7);
+  int sharing = 0, apart = 0, between = 0;
+  for (int round = 0; round < 6000; ++round) {
+    const DType& dtype = round % 3 == 0 ? kInt16 : round % 3 == 1 ? kInt32 : kSix;
+    const Array whole = new_array(dtype, List{600}, false);
+    const auto view = [&] {
+      const Layout layout = random_view(random, static_cast<std::size_t>(random.between(0, 3)));
+      return with_layout(whole, layout, random.between(240, 270));
+    };
+    const Array a = view(), b = view();
+    const std::set<std::int64_t> bits = bits_of(a, whole.data);
+    bool meet = false;
+    for (const std::int64_t bit : bits_of(b, whole.data)) meet |= bits.contains(bit);
+    expect(share_memory(a, b), meet, show(a.layout.extents(), a.layout.stride_span()));
+    expect(share_memory(b, a), meet, show(b.layout.extents(), b.layout.stride_span()));
+    (meet ? sharing : apart) += 1;
+    between += !meet && may_overlap(a, b) ? 1 : 0;
+  }
+  check(sharing > 500 && apart > 500 && between > 100,
+        text(sharing, " sharing, ", apart, " apart, ", between, " between each other"));
+});
+
+const Case shared_views("share_memory() of columns, rows, other dtypes and large arrays", [] {
+  const Array whole = new_array(kInt32, List{1000, 1000}, false);
+  const auto column = [&](std::int64_t at) {
+    return with_layout(whole, Layout(List{1000}, List{1000}), at);
+  };
+  check(!share_memory(column(3), column(4)) && share_memory(column(3), column(3)));
+  check(share_memory(column(3), whole));
+  const auto even = with_layout(whole, Layout(List{1000, 500}, List{1000, 2}), 0);
+  const auto odd = with_layout(whole, Layout(List{1000, 500}, List{1000, 2}), 1);
+  check(!share_memory(even, odd) && share_memory(even, column(2)));
+  Array halves = with_dtype(whole, kInt16);
+  halves.layout = Layout(List{1000}, List{2000});
+  ++halves.data;  // the second byte of each number in column 0, and the third
+  check(share_memory(halves, column(0)) && !share_memory(halves, column(1)));
+  const auto empty = with_layout(whole, Layout(List{0}, List{1}), 0);
+  check(!share_memory(empty, whole) && !share_memory(whole, empty));
+  const auto reversed = with_layout(whole, Layout(List{1000}, List{-1000}), 999 * 1000);
+  check(share_memory(reversed, column(0)) && !share_memory(reversed, column(1)));
+  const auto spread = with_layout(whole, Layout(List{7, 1000}, List{0, 0}), 5);
+  check(share_memory(spread, column(5)) && !share_memory(spread, column(6)));
+});
+
+const Case ledgers("a ledger counts what its thread does, and forbids", [] {
+  const auto counting = std::make_shared<Ledger>(EntrySet{0});
+  const auto strict = std::make_shared<Ledger>(bit_of(Entry::kCopy));
+  check(!is_any_ledger_open());
+  check(Ledger::open(counting) && !Ledger::open(counting) && Ledger::open(strict));
+  new_array(kInt32, List{5}, true);
+  note(Entry::kTransfer, 7);
+  fails(Fault::kLedger, "a copy of 9 bytes", [] { note(Entry::kCopy, 9); });
+  fails(Fault::kLedger, "a copy, which", [] { note_attempt(Entry::kCopy, -1); });
+  std::thread([] { note(Entry::kCopy, 9); }).join();
+  check(strict->close() && !strict->close() && is_any_ledger_open());
+  note(Entry::kCopy, 9);
+  note_attempt(Entry::kCopy, 9);
+  expect(counting->number(Entry::kAllocation), 1);
+  expect(counting->bytes(Entry::kAllocation), 20);
+  expect(counting->bytes(Entry::kTransfer), 7);
+  expect(counting->number(Entry::kCopy), 1);
+  expect(strict->number(Entry::kCopy), 0);
+  expect(strict->refused(Entry::kCopy), 2);
+  expect(strict->bytes(Entry::kAllocation), 20);
+  check(counting->close() && !is_any_ledger_open());
+  std::thread([&] { Ledger::open(counting); }).join();  // the end of the thread closes it
+  check(!counting->is_open() && !is_any_ledger_open());
 });
 
 }  // namespace

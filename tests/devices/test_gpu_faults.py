@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-SWEEP = Path(__file__).resolve().parents[1] / "devices" / "simulated" / "sweep_faults.py"
+SWEEP = Path(__file__).resolve().parents[1] / "devices" / "driver" / "sweep_faults.py"
 SCENARIOS = re.findall(r"^@scenario\ndef (\w+)", SWEEP.read_text(encoding="utf-8"), re.MULTILINE)
 
 

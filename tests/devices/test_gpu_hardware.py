@@ -143,6 +143,9 @@ def test_stages_not_run_are_printed_and_recorded(
     assert "not run: cudf: ModuleNotFoundError" in output
     assert "not run: figures of cupy: ImportError: no" in output
     assert "not run: D2: no C++ compiler" in output
+    assert output.splitlines()[-1] == (
+        "everything that was run passed; not run: cudf, figures of cupy, D2"
+    )
     assert "0 of 1 targets were met; missed: D6 32 8192" in output and "**missed**" in output
     kept, page = sorted(tmp_path.iterdir())
     assert kept.name == f"{record['date']}-made-up.json" and page.name.endswith("-made-up.md")
@@ -179,32 +182,81 @@ def test_a_missing_partner_is_not_run(tmp_path: Path) -> None:
         assert stage.detail != ""
 
 
+RAN = "everything that was run passed"
+
+
+def test_missing_parts_are_given_up_by_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for named, status, last in (
+        (
+            ["cudf"],
+            report.IN_PART,
+            f"{RAN}; not run: figures of cupy, D2; given up by --without: cudf",
+        ),
+        (
+            ["cudf", "figures", "D2"],
+            report.ALL_PASSED,
+            "everything passed; given up by --without: cudf, figures of cupy, D2",
+        ),
+    ):
+        options, record, found = invented_run(tmp_path)
+        options.without = named
+        assert script.conclude(options, record, found) == status
+        assert capsys.readouterr().out.splitlines()[-1] == last
+        (kept,) = tmp_path.glob("*.json")
+        assert set(json.loads(kept.read_text(encoding="utf-8"))["without"]) >= {"cudf"}
+
+
+def test_only_missing_parts_can_be_given_up(tmp_path: Path) -> None:
+    options, record, found = invented_run(tmp_path)
+    options.without = ["torch"]  # it ran, or is misspelt
+    with pytest.raises(SystemExit, match="--without 'torch': no such part is missing"):
+        script.conclude(options, record, found)
+
+
+RACES = "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)"
+HAZARD = "========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)"
+
+
 @pytest.mark.parametrize(
-    ("says", "code", "status"),
+    ("check", "says", "code", "status"),
     [
-        ("========= ERROR SUMMARY: 0 errors", 0, PASSED),
-        ("========= Invalid __global__ write\n========= ERROR SUMMARY: 1 error", 66, FAILED),
-        ("1 failed\n========= ERROR SUMMARY: 0 errors", 1, FAILED),
-        ("========= Error: Device not supported.", 255, NOT_RUN),
-        ("Segmentation fault", 139, FAILED),
+        ("memcheck", "========= ERROR SUMMARY: 0 errors", 0, PASSED),
+        ("memcheck", "Invalid __global__ write\n========= ERROR SUMMARY: 1 error", 66, FAILED),
+        ("memcheck", "1 failed\n========= ERROR SUMMARY: 0 errors", 1, FAILED),
+        ("memcheck", "========= Error: Device not supported.", 255, NOT_RUN),
+        ("memcheck", "Segmentation fault", 139, FAILED),
+        ("racecheck", RACES, 0, PASSED),
+        ("racecheck", HAZARD, 66, FAILED),
+        ("racecheck", "========= ERROR SUMMARY: 0 errors", 0, FAILED),
+        ("initcheck", "========= ERROR SUMMARY: 0 errors", 0, PASSED),
+        ("initcheck", "Uninitialized __global__ memory read", 66, FAILED),
     ],
 )
-def test_results_of_the_memory_checker(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, code: int, status: str
+def test_results_of_the_sanitizers(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    check: str,
+    says: str,
+    code: int,
+    status: str,
 ) -> None:
     tool = tmp_path / "compute-sanitizer"
-    tool.write_text(f"#!/bin/sh\necho '{says}'\nexit {code}\n", encoding="utf-8")
+    wanted = f"test \"$1 $2\" = '--tool {check}' || exit 9"
+    tool.write_text(f"#!/bin/sh\n{wanted}\necho '{says}'\nexit {code}\n", encoding="utf-8")
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    stage = stages.memory_check(stages.Runner(1, simulated=False, paths=[]))
-    assert stage.status == status
+    stage = stages.sanitized(stages.Runner(1, simulated=False, paths=[]), check)
+    assert stage.name == f"compute-sanitizer {check}" and stage.status == status
     assert status == PASSED or says.splitlines()[-1] in stage.detail
 
 
 def test_without_the_memory_checker_it_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stages.shutil, "which", lambda *names, **more: None)
-    stage = stages.memory_check(stages.Runner(1, simulated=False, paths=[]))
-    assert (stage.status, stage.detail) == (NOT_RUN, "neither on PATH nor in CUDA_HOME")
+    for check in ("memcheck", "racecheck", "initcheck"):
+        stage = stages.sanitized(stages.Runner(1, simulated=False, paths=[]), check)
+        assert (stage.status, stage.detail) == (NOT_RUN, "neither on PATH nor in CUDA_HOME")
 
 
 def test_no_stage_starts_after_the_time_limit(tmp_path: Path) -> None:

@@ -311,3 +311,11 @@ def test_numpy_arrays_skip_the_device_query() -> None:
     assert refarray.from_dlpack(plain).tolist() == [0.0, 1.0, 2.0]
     assert refarray.from_dlpack(plain.view(Sub)).tolist() == [0.0, 1.0, 2.0]
     assert calls == ["device", "dlpack"]
+
+
+@pytest.mark.parametrize("value", [[1, 2], (1.0,), 3, 2.5, b"ab", memoryview(b"ab"), None])
+def test_objects_without_dlpack_are_referred_to_asarray(value: object) -> None:
+    with pytest.raises(
+        AttributeError, match=r"has no __dlpack__ and __dlpack_device__; use asarray\(\) for"
+    ):
+        refarray.from_dlpack(value)

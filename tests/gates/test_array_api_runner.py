@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.gates import load_gate
+from helpers.gate_loading import load_gate
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.gates import load_gate
+from helpers.gate_loading import load_gate
 
 ROOT = Path(__file__).resolve().parents[2]
 FOREIGN = ROOT / "tests" / "foreign"

@@ -27,6 +27,7 @@ ELSEWHERE = (
         "package",
         "canary",
         "requirements",
+        "releases",
         "bench_check",
         "bench_docs",
         "mutants",
@@ -34,7 +35,7 @@ ELSEWHERE = (
     *("gates", "oom", "hostile", "exit", "conformance", "cli", "adversary", "adapters"),
     *("matrix", "reading", "spy", "trace", "findings", "browser", "picture", "report_schema"),
     *("verification", "abi", "array_api_runner", "commands", "kit_in_ci", "repros"),
-    "pytest_plugin",
+    *("pytest_plugin", "extensions", "headers", "c_table", "consumers", "device_mutants"),
     *(
         "drivers",
         "driver_traps",

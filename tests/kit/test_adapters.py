@@ -5,12 +5,18 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import pytest
+from helpers import other_classes
 
 import refarray as ra
 from refarray.conformance import Outcome, Subject, _adversary, checks
+from refarray.conformance.cases import CHECKS
+from refarray.conformance.harness.consumer import Consumer
+from refarray.conformance.harness.producer import Producer
+from refarray.conformance.runner import engine
 from refarray.conformance.runner.engine import run_subject
 from refarray.conformance.subjects.capsule_libraries import CapsuleProducer, excused
 from refarray.conformance.subjects.lookup import ADAPTERS, subject, version_of
@@ -114,7 +120,8 @@ LEGACY = Subject(
 
 @pytest.fixture(autouse=True)
 def tests_are_importable(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(request.path.parent), prepend=":")
+    own = request.path.parent
+    monkeypatch.setenv("PYTHONPATH", f"{own}:{own.parent}", prepend=":")
 
 
 def test_a_capsule_library_refuses_copies_devices_and_streams() -> None:
@@ -213,3 +220,35 @@ def test_a_member_of_any_enumeration_names_a_device() -> None:
     [found] = run_subject("test_adapters:OLDER", checks(ids=["DEV-01"])).findings
     assert found.outcome is Outcome.PASS
     assert run_subject("refarray", checks(ids=["DEV-01"])).findings[0].outcome is Outcome.PASS
+
+
+# --- classes that are no array libraries
+
+
+@pytest.mark.parametrize("name", other_classes.ALL)
+def test_an_adapter_of_three_lines_gives_no_false_finding(name: str) -> None:
+    """One axis, one dtype, copies only, no export, the protocol of 2021: limits, no deviations."""
+    run = run_subject(f"helpers.other_classes:{name}", engine.selected(), devices="none")
+    assert not run.broken
+    bad = {Outcome.FAIL, Outcome.CRASH, Outcome.HANG, Outcome.WARN, Outcome.ERROR}
+    shown = [f"{f.id} {f.role} {f.case}: {f.observed}" for f in run.findings if f.outcome in bad]
+    assert shown == []
+    assert sum(found.outcome is Outcome.PASS for found in run.findings) >= 90
+    untold = [f for f in run.findings if f.outcome is Outcome.NOT_APPLICABLE and not f.observed]
+    assert not untold
+
+
+def test_an_undeclared_limit_is_named() -> None:
+    checks = engine.selected(ids=["TENS-07"])
+    (found,) = run_subject("helpers.other_classes:SERIES", checks, devices="none").findings
+    assert found.outcome is Outcome.NOT_APPLICABLE
+    assert "it refuses a plain tensor of shape (2, 3), too" in found.observed
+    assert "its adapter declares no such limit" in found.observed
+
+
+def test_a_class_that_claims_the_array_api_has_no_such_excuse() -> None:
+    claims = replace(other_classes.SERIES, array_api=True)
+    producer = Producer(claims)
+    consumer = Consumer(producer.subject, producer.namespace)
+    result = CHECKS["TENS-07[consumer-legacy]"].probe(consumer)
+    assert result.held is False

@@ -33,7 +33,7 @@ def mutants_are_importable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def numpy_run() -> Run:
-    return run_subject("numpy", engine.selected(ids=["FLAG", "TENS-03", "COPY-07", "TENS-08"]))
+    return run_subject("numpy", engine.selected(ids=["FLAG", "TENS-03", "VERS-02", "TENS-08"]))
 
 
 @pytest.mark.not_sanitized("ASAN ends a process by a signal of its own")
@@ -148,7 +148,10 @@ def test_a_case_is_judged_by_no_more_than_its_requirement() -> None:
     order = [Level.MUST, Level.SHOULD, Level.MAY, Level.HAZARD, Level.DISPUTED]
     for each in checks(full=True):
         if each.level is not None:
-            assert order.index(each.level) >= order.index(requirements()[each.id].level), each.name
+            # A sentence that binds the same mistake elsewhere may bind here, too.
+            ids = [each.id, *(name.partition("[")[0] for name in each.same_as)]
+            strictest = min(order.index(requirements()[name].level) for name in ids)
+            assert order.index(each.level) >= strictest, each.name
 
 
 def test_findings_travel_as_json(numpy_run: Run) -> None:
@@ -185,9 +188,9 @@ def test_reports_say_the_same(numpy_run: Run) -> None:
     failed = [found for found in numpy_run.findings if found.outcome.failed]
     assert int(suite.attrib["tests"]) == len(numpy_run.findings)
     assert int(suite.attrib["failures"]) + int(suite.attrib["errors"]) == len(failed)
-    assert "COPY-07" in markdown.text([numpy_run])
+    assert "VERS-02" in markdown.text([numpy_run])
     page = html.text([numpy_run])
-    assert "@TITLE@" not in page and 'id="numpy-COPY-07"' in page and "http-equiv" not in page
+    assert "@TITLE@" not in page and 'id="numpy-VERS-02"' in page and "http-equiv" not in page
     assert json.loads(badge.text([numpy_run]))["color"] == "red"
 
 
@@ -199,13 +202,13 @@ def test_html_escapes_the_output_of_libraries(numpy_run: Run) -> None:
     assert "<script>x" not in page
 
 
-EXPECT = '[[expect]]\nid = "{}"\nsubject = "numpy"\noutcome = "fail"\nreason = "known"\n'
+EXPECT = '[[expect]]\nid = "{}"\nsubject = "numpy"\noutcome = "crash"\nreason = "known"\n'
 
 
 def test_expectations_are_strict_both_ways(numpy_run: Run) -> None:
-    known = expectations.parse(EXPECT.format("COPY-07") + EXPECT.format("FLAG-03"))
+    known = expectations.parse(EXPECT.format("VERS-02") + EXPECT.format("FLAG-03"))
     verdict = expectations.compare([numpy_run], known)
-    assert "COPY-07" not in {found.id for found in verdict.unexpected}
+    assert "VERS-02" not in {found.id for found in verdict.unexpected}
     assert [entry.id for entry in verdict.stale] == ["FLAG-03"]
 
 
@@ -230,20 +233,22 @@ def test_expectations_name_the_adapter_or_where_it_is(
     (tmp_path / "mypackage/module.py").write_text(MYLIB)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
     known = tmp_path / "known.toml"
-    command = ["check", "mypackage.module:MYLIB", "--only", "COPY-07", "FLAG-03", "--expect"]
+    command = ["check", "mypackage.module:MYLIB", "--only", "VERS-02", "FLAG-03", "--expect"]
 
-    known.write_text(EXPECT.format("COPY-07").replace("numpy", named))
+    known.write_text(EXPECT.format("VERS-02").replace("numpy", named))
     assert main([*command, str(known)]) == 0
     out = capsys.readouterr().out
-    assert "XFAIL COPY-07" in out and "expected to fail: known" in out and "1 expected fail" in out
+    assert (
+        "XFAIL VERS-02" in out and "expected to crash: known" in out and "1 expected crash" in out
+    )
     assert out.startswith("mylib\n") and "MYLIB" not in out
     assert "not expected" not in out and "not tried" not in out
 
-    known.write_text((EXPECT.format("COPY-07") + EXPECT.format("FLAG-03")).replace("numpy", named))
+    known.write_text((EXPECT.format("VERS-02") + EXPECT.format("FLAG-03")).replace("numpy", named))
     assert main([*command, str(known)]) == 4
-    assert f"stale: FLAG-03 {named} is expected to fail, and does not" in capsys.readouterr().out
+    assert f"stale: FLAG-03 {named} is expected to crash, and does not" in capsys.readouterr().out
 
-    known.write_text(EXPECT.format("COPY-07").replace("numpy", named) + EXPECT.format("VERS-05"))
+    known.write_text(EXPECT.format("VERS-02").replace("numpy", named) + EXPECT.format("VERS-05"))
     assert main([*command, str(known)]) == 0
     assert "not tried: VERS-05 numpy is about a subject" in capsys.readouterr().out
 
@@ -252,11 +257,11 @@ def test_expectations_name_the_adapter_or_where_it_is(
     ("text", "says"),
     [
         ("[[expect]\n", "line 1"),
-        ('[[expect]]\nid = "COPY-07"\n', "line 1: outcome is missing"),
+        ('[[expect]]\nid = "VERS-02"\n', "line 1: outcome is missing"),
         (EXPECT.format("COPY-99"), "'COPY-99' is no requirement"),
-        (EXPECT.format("COPY-07") + 'colour = "red"\n', "unknown key 'colour'"),
-        (EXPECT.format("COPY-07").replace('"fail"', '"sad"'), "'sad' is none of"),
-        (EXPECT.format("COPY-07") + 'versions = "~2"\n', "'~2' is no clause"),
+        (EXPECT.format("VERS-02") + 'colour = "red"\n', "unknown key 'colour'"),
+        (EXPECT.format("VERS-02").replace('"crash"', '"sad"'), "'sad' is none of"),
+        (EXPECT.format("VERS-02") + 'versions = "~2"\n', "'~2' is no clause"),
         ("expect = 3\n", "expect is no list"),
     ],
 )
@@ -274,7 +279,7 @@ def test_version_ranges() -> None:
 
 def test_exit_statuses(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["check", "refarray", "--only", "VERS"]) == 0
-    assert main(["check", "numpy", "--only", "COPY-07"]) == 1
+    assert main(["check", "numpy", "--only", "VERS-02"]) == 1
     assert main(["check", "mutants.misbehaving:missing", "--only", "VERS"]) == 3
     stale = tmp_path / "stale.toml"
     stale.write_text(EXPECT.format("FLAG-03"))
@@ -287,14 +292,14 @@ def test_exit_statuses(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
 def test_diff_of_two_reports(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     old, new = tmp_path / "old.json", tmp_path / "new.json"
     for path in (old, new):
-        main(["check", "numpy", "--only", "COPY-07", "--report", f"json={path}"])
+        main(["check", "numpy", "--only", "VERS-02", "--report", f"json={path}"])
     assert main(["diff", str(old), str(new)]) == 0
     changed = json.loads(old.read_text())
     changed["findings"][0]["outcome"] = "pass"
     old.write_text(json.dumps(changed))
     capsys.readouterr()
     assert main(["diff", str(old), str(new)]) == 1
-    assert "pass -> fail" in capsys.readouterr().out
+    assert "pass -> crash" in capsys.readouterr().out
 
 
 def test_explain_and_list(capsys: pytest.CaptureFixture[str]) -> None:
@@ -312,10 +317,10 @@ def test_explain_and_list(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_library_functions() -> None:
-    report = check("numpy", ids=["COPY-07"], expected_failures={"COPY-07": "known"})
+    report = check("numpy", ids=["VERS-02"], expected_failures={"VERS-02": "known"})
     assert not report.unexpected and not report.stale
-    with pytest.raises(AssertionError, match="COPY-07"):
-        check("numpy", ids=["COPY-07"])
+    with pytest.raises(AssertionError, match="VERS-02"):
+        check("numpy", ids=["VERS-02"])
     with pytest.raises(AssertionError, match="did not: FLAG-03"):
         check("numpy", ids=["FLAG-03"], expected_failures={"FLAG-03": "stale"})
 
@@ -328,9 +333,9 @@ def test_ids_without_a_check_are_refused(capsys: pytest.CaptureFixture[str]) -> 
     assert [each.id for each in checks(ids=["flag-03"])][:1] == ["FLAG-03"]
     for name in ("copy-07", "COPY"):
         with pytest.raises(ValueError, match=f"expected_failures: {name}: no such requirement"):
-            check("numpy", ids=["COPY-07"], expected_failures={name: "misspelt"})
+            check("numpy", ids=["VERS-02"], expected_failures={name: "misspelt"})
         with pytest.raises(ValueError, match=f"expected_failures: {name}: no such requirement"):
-            parametrize("numpy", ids=["COPY-07"], expected_failures={name: "misspelt"})
+            parametrize("numpy", ids=["VERS-02"], expected_failures={name: "misspelt"})
     assert main(["check", "numpy", "--only", "VERS-05", "NOPE"]) == 2
     assert "--only: no check covers NOPE" in capsys.readouterr().err
 

@@ -20,6 +20,7 @@ ROLES = {
     "producer_methods": "producer",
     "producer_edge_cases": "producer",
     "producer_lifetime": "producer",
+    "producer_states": "producer",
     "consumer_negotiation": "consumer",
     "consumer_malformed": "consumer",
     "consumer_results": "consumer",

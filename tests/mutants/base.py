@@ -95,6 +95,7 @@ def producer(kind: type, **more: Any) -> Subject:
             "dtypes": REFARRAY.dtypes,
             "big": wrap.format(REFARRAY.big),
             "subclass": hasattr(kind, "as_subclass"),
+            "array_api": True,
             **more,
         },
     )
@@ -108,8 +109,7 @@ def consumer(function: Callable[..., Any], **more: Any) -> Subject:
         arrays=REFARRAY.arrays,
         dtype=REFARRAY.dtype,
         ramp=REFARRAY.ramp,
-        from_dlpack="take({})",
-        **more,
+        **{"from_dlpack": "take({})", "array_api": True, **more},
     )
 
 

@@ -375,5 +375,6 @@ for _kind in (AsarrayIgnoresCopy, AsarrayWithoutBuffers):
         arrays=REFARRAY.arrays,
         dtype=REFARRAY.dtype,
         from_dlpack=f"{_name}.from_dlpack({{}})",
+        array_api=True,
     )
     MUTANTS[f"{__name__}:{_name.lower()}"] = "AAPI-05"

@@ -8,6 +8,7 @@ import refarray as ra
 from mutants.base import MUTANTS, Array, breaks, forge, producer
 from mutants.producer_methods import Exporter
 from refarray.conformance import Subject
+from refarray.conformance.subjects.subject import UNUSUAL, SubByte
 from refarray.conformance.suite.producer.methods import HUGE
 
 OMITTED = object()  # the default of a keyword: tells "left out" from None
@@ -135,15 +136,27 @@ class EveryKind(Exporter):
     """A correct producer with every kind of array in KINDS; those that cannot be exported raise
     BufferError."""
 
-    lacks = ("unaligned-strides", "unexportable", "sparse", "swapped")
+    lacks = ("unaligned-strides", "unexportable", "sparse", "swapped", *sorted(UNUSUAL))
     kind = ""
 
     @classmethod
     def of(cls, kind: str) -> EveryKind:
         """An array of a kind in `lacks`."""
         made = cls(ra.ones(3, dtype=ra.float32))
-        made.kind = kind
+        made.kind = "" if kind == "second-device" else kind
         return made
+
+    @classmethod
+    def packed(cls) -> EveryKind:
+        """Three vectors of two floats of 4 bits."""
+        made = cls(ra.asarray([0, 1, 2, 3, 4, 6], dtype=ra.float4_e2m1fn))
+        made.kind = "packed"
+        return made
+
+    def vectors(self, keywords: dict[str, Any]) -> Any:
+        """The export of `packed`."""
+        capsule = super().export(keywords)
+        return forge(capsule, dtype=(17, 4, 2), shape=(3,), strides=(1,))
 
     def as_subclass(self, kind: Any) -> Any:
         """The same array as an instance of a subclass."""
@@ -158,10 +171,13 @@ class EveryKind(Exporter):
         raise BufferError(f"not {self.kind}")
 
     def export(self, keywords: dict[str, Any]) -> Any:
+        if self.kind == "packed":
+            return self.vectors(keywords)
         return self.refuse() if self.kind else super().export(keywords)
 
 
-every_kind = producer(EveryKind)
+VECTORS = {"float4_e2m1fn_x2": SubByte("EveryKind.packed()", (17, 4, 2), (0, 2, 4, 5, 6, 7))}
+every_kind = producer(EveryKind, subbyte=VECTORS)
 
 
 class ExportsUnexportable(EveryKind):
@@ -215,5 +231,6 @@ no_from_dlpack = Subject(
     f"import refarray as ra; from {__name__} import NoFromDlpack",
     arrays={"plain": "NoFromDlpack(ra.arange(6, dtype=ra.float32))"},
     from_dlpack="ra.no_such_function({})",
+    array_api=True,
 )
 MUTANTS[no_from_dlpack.name] = "AAPI-01"

@@ -101,7 +101,13 @@ PyObject* tally_of(PyObject*, PyObject*) {
 
 // --- Two threads in lock step
 
-void relax() noexcept { __builtin_ia32_pause(); }
+void relax() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb");  // "yield" does nothing on most ARM processors
+#endif
+}
 
 /// A reusable barrier for two threads. It spins first, so that they leave together, and then
 /// sleeps: on a loaded machine each sched_yield() would wait for a turn of every other process.

@@ -1,6 +1,6 @@
 """Out-of-memory recipes for streams and events without a driver.
 
-tests/devices/simulated/sweep_faults.py fails every call of a simulated driver."""
+tests/devices/driver/sweep_faults.py fails every call of a simulated driver."""
 
 from __future__ import annotations
 

@@ -47,7 +47,11 @@ FAMILIES = {
     "Array": "Array methods",
     **dict.fromkeys(["DType", "Device", "DLDeviceType", "NoCopyError"], "dtypes, devices, errors"),
     **dict.fromkeys(
-        ["build_info", "doctor", "finfo", "get_include", "iinfo", "inspect", "printoptions"],
+        ["build_info", "doctor", "finfo", "get_cmake_dir", "get_include", "get_pkgconfig_dir"],
+        "written in Python",
+    ),
+    **dict.fromkeys(
+        ["iinfo", "inspect", "printoptions"],
         "written in Python",
     ),
     "_native": "private functions",

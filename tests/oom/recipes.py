@@ -15,7 +15,7 @@ import adversary
 import refarray
 from refarray import _native, _partners
 
-from . import arrays, computations, devices, exchange, fourier, linalg
+from . import arrays, c_table, computations, devices, exchange, fourier, linalg
 from .devices import NEEDS_DRIVER
 from .recipe import NOT_CALLABLE, RECIPES, Recipe, capsule, recipe
 
@@ -24,6 +24,7 @@ __all__ = [
     "RECIPES",
     "Recipe",
     "arrays",
+    "c_table",
     "computations",
     "devices",
     "exchange",
@@ -42,6 +43,13 @@ recipe(
     python=True,
     instead=(TypeError,),
 )
+for function in (refarray.get_cmake_dir, refarray.get_pkgconfig_dir):
+    recipe(
+        function.__name__,
+        lambda _, function=function: ignore_missing_headers(function),  # type: ignore[misc]
+        python=True,
+        instead=(TypeError,),
+    )
 recipe("build_info", lambda _: refarray.build_info(), python=True)
 recipe("inspect", lambda x: repr(refarray.inspect(x)), python=True)
 recipe("inspect", lambda c: repr(refarray.inspect(c)), capsule, label="capsule", python=True)
@@ -79,14 +87,67 @@ recipe("VirtualDevice", lambda _: refarray.VirtualDevice("gpu"), python=True)
 recipe("VirtualDevice", lambda _: refarray.VirtualDevice("gpu", id=-1), label="bad",
        raises=(ValueError,), python=True)  # fmt: skip
 
+recipe("ledger", lambda _: refarray.ledger(forbid="copy"), python=True)
+recipe("ledger", lambda _: refarray.ledger(forbid="all"), label="bad", raises=(ValueError,),
+       python=True)  # fmt: skip
+recipe("Ledger", lambda _: str(refarray.Ledger()), python=True)
+recipe("LedgerError", lambda _: refarray.LedgerError("a copy"), python=True)
+
+
+def count_in_ledger(x: Any) -> None:
+    with refarray.ledger() as ledger, refarray.ledger():
+        refarray.copy(x)
+    repr(ledger)
+
+
+def forbid_copies(x: Any) -> None:
+    with refarray.ledger(forbid="copy"):
+        refarray.copy(x)
+
+
+recipe("ledger", count_in_ledger, label="counting", python=True)
+recipe("ledger", forbid_copies, label="forbidding", raises=(refarray.LedgerError,), python=True)
+
+
+def poisoned() -> Any:
+    return refarray.namespace(poison_views=True).ones(4)
+
+
+def write_to_view(x: Any) -> None:
+    x[1:3] = 2.0
+    x[1:] += 1.0
+    x[0] = x[1]
+    memoryview(x).release()
+
+
+def write_to_shared(x: Any) -> None:
+    view = x[1:]
+    x[2] = view[0]
+
+
+recipe("namespace", write_to_view, poisoned, label="poisoned views")
+recipe("namespace", write_to_shared, poisoned, label="shared views", raises=(ValueError,))
+
 # --- private native functions ---
+
+recipe("_native._ledger_new", lambda _: _native._ledger_new(15))
+recipe("_native._ledger_new", lambda _: _native._ledger_new(16), label="bad", raises=(ValueError,))
+recipe("_native._ledger_open", lambda ledger: _native._ledger_open(ledger),
+       lambda: _native._ledger_new(0))  # fmt: skip
+recipe("_native._ledger_open", lambda _: _native._ledger_open(None), label="bad",
+       raises=(TypeError,))  # fmt: skip
+recipe("_native._ledger_close", lambda ledger: _native._ledger_close(ledger),
+       lambda: _native._ledger_new(0))  # fmt: skip
+recipe("_native._ledger_counts", lambda ledger: _native._ledger_counts(ledger),
+       lambda: _native._ledger_new(0))  # fmt: skip
+recipe("_native._note_copy", lambda _: _native._note_copy(8))
 
 recipe("_native._noop", _native._noop)
 recipe("_native._find_on_type", _native._find_on_type, lambda: (bool, "__dlpack__"))
 recipe("_native._extension_functions", lambda _: _native._extension_functions("fft"))
 recipe(
     "_native._make_namespace",
-    lambda module: _native._make_namespace(ModuleSpec("made", None), module, (True,) * 7, None),
+    lambda module: _native._make_namespace(ModuleSpec("made", None), module, (True,) * 8, None),
     lambda: ModuleType("made"),
 )
 recipe("_native._make_namespace", lambda _: _native._make_namespace(None, None, (), None),
@@ -123,6 +184,7 @@ def public_calls() -> set[str]:
     """The names of everything public that can be called, read from the package."""
     out = {f"_native.{name}" for name, value in vars(_native).items() if is_private(name, value)}
     out |= {f"table.{name}" for name in ("allocator", "from_py", "to_py", "dltensor", "stream")}
+    out |= c_table.NAMES
     for name in refarray.__all__:
         value = getattr(refarray, name)
         if isinstance(value, type):

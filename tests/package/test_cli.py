@@ -83,6 +83,32 @@ def test_include(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     assert capsys.readouterr().out == "a folder\n"
 
 
+@pytest.mark.parametrize(
+    ("option", "function"),
+    [("--cmake-dir", "get_cmake_dir"), ("--pkgconfig-dir", "get_pkgconfig_dir")],
+)
+def test_folders_of_the_packages(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch, option: str, function: str
+) -> None:
+    monkeypatch.setattr(f"refarray._build.{function}", lambda: "a folder")
+    assert main(["include", option]) == 0
+    assert capsys.readouterr().out == "a folder\n"
+    assert main(["include", "--cmake-dir", "--pkgconfig-dir"]) == 2
+
+
+def test_folders_that_are_not_installed(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("refarray._build.__file__", str(tmp_path / "_build.py"))
+    monkeypatch.setattr("refarray._native.__file__", str(tmp_path / "_native.so"))
+    assert main(["include", "--cmake-dir"]) == 1
+    assert "no CMake package next to" in capsys.readouterr().err
+    assert main(["include", "--pkgconfig-dir"]) == 1
+    assert "no pkg-config file next to" in capsys.readouterr().err
+    (tmp_path / "share" / "cmake" / "refarray").mkdir(parents=True)
+    assert main(["include", "--cmake-dir"]) == 0
+
+
 def test_include_without_headers(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

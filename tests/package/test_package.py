@@ -24,11 +24,16 @@ MODULE = Path(_native.__file__)
 INCLUDE = Path(refarray.get_include())
 SHIPPED_HEADERS = {
     "dlpack/dlpack.h",
+    "refarray/array_view.hpp",
     "refarray/core/device.hpp",
     "refarray/core/dtype.hpp",
     "refarray/core/forced_unwind.hpp",
+    "refarray/dlpack/exchange.hpp",
     "refarray/dlpack/managed.hpp",
     "refarray/dlpack/wire.hpp",
+    "refarray/python/c_api.h",
+    "refarray/python/exchange.hpp",
+    "refarray/python/producer.hpp",
 }
 
 
@@ -79,12 +84,15 @@ def test_only_the_package_is_installed() -> None:
         "refarray",
         f"refarray-{refarray.__version__}.dist-info",
     }
-    assert not [path for path in files if path.suffix in {".cpp", ".a", ".o", ".cmake"}]
+    assert not [path for path in files if path.suffix in {".cpp", ".a", ".o"}]
+    packages = {"refarrayConfig.cmake", "refarrayConfigVersion.cmake", "refarray.pc"}
+    assert {path.name for path in files if "share" in path.parts} == packages
 
 
 def test_entry_points() -> None:
     own = importlib.metadata.distribution("refarray").entry_points
     assert sorted((entry.group, entry.name, entry.value) for entry in own) == [
+        ("cmake.prefix", "refarray", "refarray"),
         ("console_scripts", "refarray", "refarray.__main__:main"),
         ("pytest11", "refarray", "refarray.conformance.pytest_plugin"),
     ]

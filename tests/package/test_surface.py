@@ -117,6 +117,43 @@ def test_unknown_name_raises() -> None:
         missing.nothing  # noqa: B018
 
 
+def test_every_name_of_other_libraries_is_answered() -> None:
+    """The name to use instead exists, and the foreign one does not."""
+    from refarray._foreign_names import FOREIGN
+
+    for foreign, ours in FOREIGN.items():
+        with pytest.raises(
+            AttributeError, match=rf"has no attribute '{foreign}'; use refarray\.{ours}$"
+        ):
+            getattr(refarray, foreign)
+        found: Any = refarray
+        for part in ours.split("."):
+            found = getattr(found, part)
+    assert {
+        "array",
+        "concatenate",
+        "cat",
+        "transpose",
+        "arccos",
+        "power",
+        "unique",
+    } <= FOREIGN.keys()
+
+
+def test_interpreter_suggests_a_similar_name() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import refarray; refarray.zers"], capture_output=True, text=True
+    )
+    assert "module 'refarray' has no attribute 'zers'. Did you mean: 'zeros'?" in done.stderr
+
+
+def test_private_names_are_only_missing() -> None:
+    missing: Any = refarray
+    assert not hasattr(missing, "__wrapped__")
+    with pytest.raises(AttributeError, match=r"no attribute '_hidden'$"):
+        missing._hidden  # noqa: B018
+
+
 def test_star_import_has_all_names() -> None:
     names: dict[str, Any] = {}
     exec("from refarray import *", names)

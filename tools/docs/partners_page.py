@@ -40,7 +40,7 @@ is freed.
 
 """
 OLD_NUMPY = """
-The oldest NumPy that passes everything is 2.2.5, the lower bound of the extra `light`. The legacy
+The oldest NumPy that passes everything is 2.2.5, the lower bound of the group `light`. The legacy
 protocol is tested with 1.23.2, the first version with wheels for Python 3.11; bool and read-only
 data use the buffer protocol there.
 

@@ -52,8 +52,9 @@ class Library:
 
 
 LIBRARIES = [
-    *(Library(name) for name in ("numpy", "torch", "jax", "tvm_ffi", "array_api_strict")),
-    *(Library(name) for name in ("pyarrow", "mpi4py")),
+    *(Library(name) for name in ("numpy", "torch", "jax", "jax_two_devices", "tvm_ffi")),
+    Library("array_api_strict"),
+    *(Library(name) for name in ("pyarrow", "pyarrow_tensor", "mpi4py")),
     Library("nanobind", subject="partners.nanobind.subject:NANOBIND"),
     *(Library(name, environment=name) for name in ("tensorflow", "tvm", "mxnet", "dgl", "dali")),
 ]

@@ -19,16 +19,24 @@ Results of the conformance kit on released versions. Each finding comes from `re
 repro was run again in a new process, and it is recorded in the register `tests/kit/findings.toml`;
 `make findings` fails if a finding is new, missing or changed. Behavior that the specifications
 leave open is not listed.
-A `fail` breaks a MUST and a `warn` breaks a SHOULD; `crash` and `hang` are reported at every level.
+A `fail` breaks a MUST, or data was wrong or freed twice; a `warn` breaks a SHOULD; `crash` and
+`hang` are reported at every level. A requirement is counted once for each library, and one cause is
+counted once: "= ID" names the case that shows it more directly. "Inherited" deviations are those of
+the library whose arrays this one wraps.
 A HAZARD is dangerous behavior that no sentence of the specifications forbids. `refarray explain ID`
 shows the text and the rationale of a requirement. Where a level is "derived", no sentence states
 it: it follows from the text. `docs/requirements.md` describes how to dispute a level.
 
-**{confirmed} confirmed deviations** in {libraries} libraries, from {requirements} requirements.
+**{confirmed} confirmed deviations** (pairs of a library and a requirement) in {libraries}
+libraries, of {requirements} requirements, in {cases} cases; {inherited} more are inherited.
 
 | library | version | date | crash, hang | fail | warn | passed cases |
 | --- | --- | --- | --- | --- | --- | --- |
 """
+
+
+ORDER = ["crash", "hang", "fail", "warn"]
+"""The outcomes on the page, the worst first."""
 
 
 def cell(words: str, limit: int = 160) -> str:
@@ -53,9 +61,35 @@ def confirmed(library: dict[str, Any], known: dict[str, Any]) -> list[dict[str, 
     return [found for found in library["deviations"] if key(found) in entries]
 
 
+def once(found: list[dict[str, Any]]) -> dict[str, str]:
+    """The worst outcome of each requirement among the findings that are neither inherited nor of
+    another case's cause."""
+    out: dict[str, str] = {}
+    for each in found:
+        if not each.get("same_as") and not each.get("inherited"):
+            both = (each["outcome"], out.get(each["id"], ORDER[-1]))
+            out[each["id"]] = min(both, key=ORDER.index)
+    return out
+
+
+def judged(found: dict[str, Any]) -> str:
+    """The requirement with its level and what else is to be said of the case."""
+    parts = [f"{found['id']} {found['level']}", "derived" if derived(found) else ""]
+    parts.append(found.get("harm", ""))
+    parts.append(f"= {found['same_as']}" if found.get("same_as") else "")
+    parts.append(f"inherited from {found['inherited']}" if found.get("inherited") else "")
+    return ", ".join(filter(None, parts))
+
+
+def observed(found: dict[str, Any]) -> str:
+    """The observation, and what provoked it."""
+    provoked = found.get("provoked")
+    return f"{found['observed']}; provoked by: {provoked}" if provoked else str(found["observed"])
+
+
 def row(library: dict[str, Any], found: list[dict[str, Any]]) -> str:
     """The row of a library in the summary table."""
-    counts = Counter(each["outcome"] for each in found)
+    counts = Counter(once(found).values())
     cells = [
         f"[{library['name']}](#{library['name'].replace('_', '-')})",
         library["version"],
@@ -77,14 +111,13 @@ def section(library: dict[str, Any], found: list[dict[str, Any]]) -> list[str]:
         return [*out, "", "No deviation was found.", ""]
     out += ["", "| | requirement | case | expected | observed | result of the repro |"]
     out.append("| --- | --- | --- | --- | --- | --- |")
-    order = ["crash", "hang", "fail", "warn"]
-    for each in sorted(found, key=lambda f: (order.index(f["outcome"]), f["id"])):
+    for each in sorted(found, key=lambda f: (ORDER.index(f["outcome"]), f["id"])):
         cells = [
             each["outcome"],
-            f"{each['id']} {each['level']}{', derived' if derived(each) else ''}",
+            judged(each),
             f"{each['role']}: {each['case']}",
             cell(each["expected"]),
-            cell(each["observed"]),
+            cell(observed(each), 240),
             cell(each["again"], 80),
         ]
         out.append(f"| {' | '.join(cells)} |")
@@ -103,7 +136,9 @@ def text(data: dict[str, Any], known: dict[str, Any]) -> str:
     found = {each["name"]: confirmed(each, known) for each in data["libraries"]}
     every = [each for group in found.values() for each in group]
     out = HEAD.format(
-        confirmed=len(every),
+        confirmed=sum(len(once(group)) for group in found.values()),
+        cases=len(every),
+        inherited=len({(f["subject"], f["id"]) for f in every if f.get("inherited")}),
         libraries=len(found),
         requirements=len({each["id"] for each in every}),
     )

@@ -117,7 +117,7 @@ def run_gate(gate: str, tree: Path) -> tuple[int, str]:
     }
     venv = os.environ.get("VENV", sys.prefix)
     done = subprocess.run(
-        ["make", "--no-print-directory", gate, f"VENV={Path(venv).absolute()}"],
+        ["make", "--no-print-directory", gate, f"VENV={Path(venv).absolute()}", "OWN_BUILD=1"],
         cwd=tree,
         env=inherited,
         stdout=subprocess.PIPE,

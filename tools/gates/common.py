@@ -20,8 +20,11 @@ OF_THE_REPOSITORY = (
     "test_house.py",
     "test_canary.py",
     "test_docs.py",
+    "test_extensions.py",
     "test_function_rows.py",
+    "test_headers.py",
     "test_package.py",
+    "test_releases.py",
     "test_requirements.py",
 )
 LOADED = "import refarray, sys; print('== loaded', refarray._native.__file__)"

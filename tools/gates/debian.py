@@ -61,7 +61,13 @@ class Apt:
     """apt with its own lists and cache, for one suite of this machine's mirror."""
 
     def __init__(
-        self, folder: Path, *, suite: str = "", kind: str = "deb", components: str = "main"
+        self,
+        folder: Path,
+        *,
+        suite: str = "",
+        kind: str = "deb",
+        components: str = "main",
+        architecture: str = "",
     ) -> None:
         address, options, codename = mirror()
         for name in ("lists/partial", "cache/archives/partial"):
@@ -76,6 +82,13 @@ class Apt:
             "Dir::State::lists": folder / "lists",
             "Dir::Cache": folder / "cache",
         }
+        if architecture:  # another machine, on which nothing is installed
+            (folder / "status").touch()
+            places |= {
+                "Dir::State::status": folder / "status",
+                "APT::Architecture": architecture,
+                "APT::Architectures": architecture,
+            }
         pairs = [f"{name}={value}" for name, value in places.items()]
         self.archives = folder / "cache" / "archives"
         self.options = [word for pair in pairs for word in ("-o", pair)]
@@ -105,18 +118,23 @@ def cache_folder() -> Path:
     return Path(base) / "refarray-tests" / "debian"
 
 
-def unpacked(with_needs: Sequence[str], alone: Sequence[str], components: str) -> Path:
+def unpacked(
+    with_needs: Sequence[str], alone: Sequence[str], components: str, architecture: str = ""
+) -> Path:
     """Returns a folder with the files of packages, without installing them: those of `with_needs`
-    with their missing dependencies, those of `alone` without. Raises Unavailable."""
-    recipe = repr((with_needs, alone, components, mirror()))
+    with their missing dependencies, those of `alone` without. Of another `architecture`, all
+    dependencies are missing. Raises Unavailable."""
+    recipe = repr((with_needs, alone, components, architecture, mirror()))
     prefix = cache_folder() / hashlib.sha256(recipe.encode()).hexdigest()[:12]
     with locked(prefix.with_suffix(".lock")):
         if not (prefix / "ready").is_file():
             work = prefix.with_suffix(".work")
             shutil.rmtree(work, ignore_errors=True)
-            apt = Apt(work, components=components)
+            apt = Apt(work, components=components, architecture=architecture)
             # --reinstall downloads the package even if it is installed.
-            install = ["install", "--download-only", "--no-install-recommends", "--reinstall", "-y"]
+            install = ["install", "--download-only", "--no-install-recommends", "-y"]
+            if not architecture:
+                install.append("--reinstall")
             if with_needs:
                 apt.run(*install, *with_needs, cwd=work)
             if alone:

@@ -42,7 +42,7 @@ def toolkit() -> Path:
     site = Path(sysconfig.get_path("purelib")) / "nvidia"
     headers = sorted(site.glob("*/include/cudaTypedefs.h"))
     if not headers:
-        sys.exit(f"no cudaTypedefs.h in {site}: install the extra 'headers' of pyproject.toml")
+        sys.exit(f"no cudaTypedefs.h in {site}: install the group 'headers' of pyproject.toml")
     return headers[-1].parent.parent
 
 

@@ -45,8 +45,8 @@ AMD = [
     *("-fuse-cuid=none", "--no-gpu-bundle-output"),  # otherwise objects differ between runs
 ]
 ARCHITECTURES = (
-    *("gfx906", "gfx908", "gfx90a", "gfx942", "gfx1030"),
-    *("gfx1100", "gfx1101", "gfx1151", "gfx1200", "gfx1201"),
+    *("gfx906", "gfx908", "gfx90a", "gfx942", "gfx1030", "gfx1031", "gfx1032"),
+    *("gfx1100", "gfx1101", "gfx1102", "gfx1151", "gfx1200", "gfx1201"),
 )
 ALIGNMENT = 4096  # of code objects in the bundle: the HIP runtime reads at least this much at once
 

@@ -11,6 +11,7 @@
 #include <new>
 
 #include "core/error.hpp"
+#include "core/ledger.hpp"
 #include "core/memory/large_blocks.hpp"
 #include "core/memory/small_blocks.hpp"
 
@@ -143,6 +144,7 @@ StoragePtr new_storage(std::int64_t nbytes, bool zeroed) {
   constexpr std::int64_t kMost = std::numeric_limits<std::ptrdiff_t>::max() - 4096;
   if (nbytes > kMost)
     fail(Fault::kMemory, "cannot allocate ", nbytes, " bytes; the limit is ", kMost);
+  note_attempt(Entry::kAllocation, nbytes);
   constexpr std::size_t kRound = alignof(HostStorage) - 1;
   const std::size_t data_size = (static_cast<std::size_t>(nbytes) + kRound) & ~kRound;
   const std::size_t block = data_size + sizeof(HostStorage);
@@ -154,6 +156,7 @@ StoragePtr new_storage(std::int64_t nbytes, bool zeroed) {
     fail(Fault::kMemory, "the allocator's memory is not aligned to ", kAlignment, " bytes");
   }
   std::byte* const bytes = static_cast<std::byte*>(data);
+  note(Entry::kAllocation, nbytes);
   return StoragePtr::steal(::new (bytes + data_size)
                                HostStorage(bytes, block, &from, &from != &kBuiltIn));
 }

@@ -45,6 +45,11 @@ class Storage {
     return references_.load(std::memory_order_acquire) == 1;
   }
 
+  /// As above: a snapshot.
+  std::uint32_t reference_count() const noexcept {
+    return references_.load(std::memory_order_acquire);
+  }
+
   void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
   /// From any thread: prepares it for foreign code or a driver (see call_foreign()) if need be.
   void release() noexcept {

@@ -82,6 +82,7 @@ std::vector<Def> joined(std::initializer_list<const Def*> tables) {
 template <class Def>
 std::vector<Def> of_standard(std::vector<Def> table) {
   constexpr std::string_view kNames[] = {"T",
+                                         "__array__",
                                          "__array_namespace__",
                                          "__complex__",
                                          "__copy__",
@@ -143,7 +144,10 @@ std::vector<PyMethodDef> make_methods(const Modes& modes) {
   std::vector<PyMethodDef> out = joined<PyMethodDef>(
       {kManipulationMethods, kCopyMethods, kElementMethods, kByteMethods, kPickleMethods,
        kExportMethods, kNumpyMethods, kNamespaceMethods, kOwnMethods});
-  if (modes.strict) out = of_standard(std::move(out));
+  if (modes.strict) {
+    out = of_standard(std::move(out));
+    replace(out, kStrictExportMethods);
+  }
   if (modes.lazy) replace(out, kLazyMethods);
   if (modes.with_devices) replace(out, kDeviceMethods);
   if (modes.off_host) replace(out, kOffHostMethods);
@@ -214,8 +218,9 @@ std::vector<PyType_Slot> array_slots(const State& state) {
       {Py_tp_methods, methods_of(state.modes)},
       {Py_tp_members, kMembers},
       {Py_tp_getset, getters_of(state)},
-      {Py_bf_getbuffer,
-       reinterpret_cast<void*>(state.modes.off_host ? &refuse_buffer : &array_getbuffer)},
+      {Py_bf_getbuffer, reinterpret_cast<void*>(state.modes.off_host       ? &refuse_buffer
+                                                : state.modes.poison_views ? &buffer_of_alias
+                                                                           : &array_getbuffer)},
       {Py_bf_releasebuffer, reinterpret_cast<void*>(&array_releasebuffer)},
   };
   add_number_slots(out, state.modes);

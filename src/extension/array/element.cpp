@@ -262,6 +262,20 @@ Ref to_number(State& state, PyObject* object) {
   return check(calling<PyObject_CallFunctionObjArgs>(complex_type, object, nullptr));
 }
 
+Ref in_kind_of(const core::DType& dtype, PyObject* number) {
+  const NumberKind kind = number_kind(number);
+  if (kind == NumberKind::kComplex) return Ref::borrow(number);
+  if (dtype.kind == core::Kind::kBool) {
+    for (PyObject* each : {Py_False, Py_True})
+      if (check(PyObject_RichCompareBool(number, each, Py_EQ)) != 0) return Ref::borrow(each);
+  } else if (kind == NumberKind::kFloat &&
+             (dtype.kind == core::Kind::kInt || dtype.kind == core::Kind::kUInt)) {
+    const double value = PyFloat_AsDouble(number);
+    if (std::isfinite(value) && std::trunc(value) == value) return check(PyLong_FromDouble(value));
+  }
+  return Ref::borrow(number);
+}
+
 Ref read_scalar(const core::DType& dtype, const std::byte* data, std::int64_t bit) {
   const auto row = static_cast<std::size_t>(dtype.index());
   const std::byte* at = data + (bit >> 3);

@@ -38,6 +38,9 @@ void for_each_index(std::int64_t count, Body body) {
     for (; i < end; ++i) body(i);
   }
 }
+/// The bool or int of equal value, if the dtype is of one of these kinds and there is one: for 1.0,
+/// 1 or True. Otherwise the number itself. `number` comes from plain_number or to_number.
+Ref in_kind_of(const core::DType& dtype, PyObject* number);
 
 // An address is a byte and a bit offset from it; only packed sub-byte elements have offsets that
 // are not multiples of 8.

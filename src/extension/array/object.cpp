@@ -1,11 +1,14 @@
 // Allocation and deallocation of array objects, and the release of their storage.
 #include "extension/array/object.hpp"
 
+#include <new>
+
 #include "extension/array/pool.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/free_threading.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/devices/devices.hpp"
+#include "extension/modes/poisoned_views.hpp"
 #include "runtime/runtime.hpp"
 
 namespace refarray::extension {
@@ -16,6 +19,45 @@ static_assert(compat::kFreeThreading || sizeof(ArrayObject) == 64,
 
 ArrayObject* cast(PyObject* self) noexcept { return reinterpret_cast<ArrayObject*>(self); }
 
+/// An array of a namespace with poisoned views, listed there; nullptr with MemoryError set when out
+/// of memory.
+[[gnu::cold, gnu::noinline]] ArrayObject* allocate_watched(const State& state,
+                                                           Py_ssize_t ndim) noexcept {
+  ArrayObject* self = PyObject_NewVar(ArrayObject, state.array_type(), ndim);
+  if (self == nullptr) return nullptr;
+  self->storage = nullptr;
+  self->weakrefs = nullptr;
+  self->bits = state.object_bits;
+  try {  // boundary: callers expect nullptr
+    watch(state, reinterpret_cast<PyObject*>(self));
+    return self;
+  } catch (const std::bad_alloc&) {  // boundary: see above
+    Ref::steal(reinterpret_cast<PyObject*>(self));
+    PyErr_NoMemory();
+    return nullptr;
+  }
+}
+
+[[gnu::cold, gnu::noinline]] void free_watched(PyObject* self) noexcept {
+  unwatch(self);
+  PyObject_Free(self);
+}
+
+// Both are out of line, with a call at the end: pooled objects, and so most exchanges, do not pay
+// for the test.
+
+[[gnu::noinline]] ArrayObject* allocate_unpooled(const State& state, Py_ssize_t ndim) noexcept {
+  if (state.watched != nullptr) [[unlikely]]
+    return allocate_watched(state, ndim);
+  return PyObject_NewVar(ArrayObject, state.array_type(), ndim);
+}
+
+[[gnu::noinline]] void free_unpooled(PyObject* self) noexcept {
+  if ((cast(self)->bits & ObjectBits::kWatched) != 0) [[unlikely]]
+    return free_watched(self);
+  PyObject_Free(self);
+}
+
 /// nullptr with MemoryError set when out of memory.
 ArrayObject* allocate(const State& state, Py_ssize_t ndim) noexcept {
   ArrayObject* self = nullptr;
@@ -24,7 +66,7 @@ ArrayObject* allocate(const State& state, Py_ssize_t ndim) noexcept {
     PyObject_InitVar(static_cast<PyVarObject*>(pooled), state.array_type(), ndim);
     self = static_cast<ArrayObject*>(pooled);
   } else {
-    self = PyObject_NewVar(ArrayObject, state.array_type(), ndim);
+    self = allocate_unpooled(state, ndim);
     if (self == nullptr) return nullptr;
   }
   self->weakrefs = nullptr;
@@ -69,7 +111,12 @@ void drop_storage(core::StoragePtr storage) noexcept {
 }
 
 void set_storage(PyObject* array, core::StoragePtr storage) noexcept {
-  cast(array)->storage = storage.release();  // ownership moves here: nothing after it can fail
+  // Ownership moves here: nothing after it can fail.
+  if constexpr (compat::kFreeThreading) {
+    if ((cast(array)->bits & ObjectBits::kWatched) != 0) [[unlikely]]
+      return set_watched_storage(array, storage.release());
+  }
+  cast(array)->storage = storage.release();
 }
 
 Ref make_array(const State& state, const core::ArrayView& view, core::StoragePtr storage,
@@ -97,13 +144,16 @@ Ref alias_array(const State& state, PyObject* object) {
   const Py_ssize_t ndim = Py_SIZE(object);
   ArrayObject* self = allocate(state, ndim);
   if (self == nullptr) throw ErrorSet{};
-  self->storage = from->storage;
+  if constexpr (!compat::kFreeThreading) self->storage = from->storage;
   self->data = from->data;
   self->dtype = from->dtype;
   constexpr std::uint8_t kOfView = ObjectBits::kBit | ObjectBits::kReadonly;
   self->bits = static_cast<std::uint8_t>(state.object_bits | (from->bits & kOfView));
   for (Py_ssize_t i = 0; i < 2 * ndim; ++i) self->dims()[i] = from->dims()[i];
-  self->storage->retain();
+  if constexpr (compat::kFreeThreading)
+    set_storage(reinterpret_cast<PyObject*>(self), core::StoragePtr::share(from->storage));
+  else
+    self->storage->retain();
   return Ref::steal(reinterpret_cast<PyObject*>(self));
 }
 
@@ -122,7 +172,7 @@ void array_dealloc(PyObject* object) noexcept {
       Ref::steal(reinterpret_cast<PyObject*>(Py_TYPE(object)));  // instances own their heap type
   core::Storage* storage = self->storage;
   const Py_ssize_t ndim = Py_SIZE(object);
-  if (!self->pooled() || !object_pool.give(object, ndim)) PyObject_Free(object);
+  if (!self->pooled() || !object_pool.give(object, ndim)) free_unpooled(object);
   if (storage != nullptr && storage->drop()) destroy_storage(storage);
 }
 

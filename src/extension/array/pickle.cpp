@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "core/error.hpp"
+#include "core/ledger.hpp"
 #include "extension/array/conversions.hpp"
 #include "extension/array/docstrings.hpp"
 #include "extension/array/object.hpp"
@@ -48,6 +49,7 @@ Ref bytes_object(const State& state, core::Array bytes, std::int64_t protocol) {
   const auto size = static_cast<Py_ssize_t>(core::size_of(bytes.layout.extents()));
   const auto* data = reinterpret_cast<const char*>(bytes.data);
   if (protocol < kOutOfBandProtocol) {
+    core::note(core::Entry::kCopy, size);
     return check(bytes.readonly ? PyBytes_FromStringAndSize(data, size)
                                 : PyByteArray_FromStringAndSize(data, size));
   }
@@ -91,7 +93,10 @@ Ref rebuild(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
   if (!PyBool_Check(args[4])) {
     core::fail(Fault::kType, "readonly must be True or False, not ", short_repr(args[4]));
   }
-  return array_over_bytes(state, buffer, dtype, shape.span(), args[4] == Py_True);
+  Ref out = array_over_bytes(state, buffer, dtype, shape.span(), args[4] == Py_True);
+  // Else the bytes would be an exporter, which owns the memory too.
+  if (state.modes.poison_views) return make_array(state, working_copy(view_of(out.get()), dtype));
+  return out;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/ledger.hpp"
 #include "extension/array/object.hpp"
 #include "extension/arrow/c_data_interface.hpp"
 #include "extension/arrow/docstrings.hpp"
@@ -100,11 +101,12 @@ core::Array packed_bits(const core::ArrayView& array) {
   core::Array owner;
   core::ArrayView bytes = array;
   if (!core::is_c_contiguous(array.extents(), array.stride_span())) {
-    owner = copy_to_new(array, array.dtype);
+    owner = working_copy(array, array.dtype);
     bytes = owner;
   }
   const std::int64_t count = bytes.size();
   const std::int64_t shape[] = {count / 8 + (count % 8 != 0 ? 1 : 0)};
+  core::note(core::Entry::kCopy, shape[0]);
   core::Array out = core::new_array({core::Kind::kUInt, 8}, shape, /*zeroed=*/false);
   const GilRelease released(count >= kReleaseGilAbove);
   pack_bits(bytes.data, count, out.data);

@@ -17,6 +17,17 @@ Ref memoryview_exporter(PyObject* view) noexcept {
 #endif
 }
 
+bool is_temporary(PyObject* object) noexcept {
+  if (Py_REFCNT(object) != 1) return false;
+  // From CPython 3.14 on, a variable that an expression names may have one reference as well: the
+  // expression borrows it. Only the interpreter can tell.
+  if (Py_Version < 0x030E0000) return true;
+  using Function = int (*)(PyObject*);
+  static const auto is_unique = reinterpret_cast<Function>(
+      runtime::symbol_of_process("PyUnstable_Object_IsUniqueReferencedTemporary"));
+  return is_unique != nullptr && is_unique(object) != 0;
+}
+
 bool is_attached() noexcept {
 #if defined(Py_LIMITED_API)
   // The limited API has no such function that a thread may call which is not attached, but every

@@ -44,6 +44,19 @@ inline void* dealloc_of(PyTypeObject* type) noexcept {
 #endif
 }
 
+/// Whether nobody but the caller's caller, the interpreter's evaluation of an expression, holds the
+/// object.
+bool is_temporary(PyObject* object) noexcept;
+
+/// tp_descr_get of a type, or nullptr.
+inline descrgetfunc descr_get_of(PyTypeObject* type) noexcept {
+#if defined(Py_LIMITED_API)
+  return reinterpret_cast<descrgetfunc>(PyType_GetSlot(type, Py_tp_descr_get));
+#else
+  return type->tp_descr_get;
+#endif
+}
+
 /// PyErr_Clear(). Deletes the exception, and with it what its traceback refers to.
 inline void clear_raised() noexcept {
   park_at_exit([] { PyErr_Clear(); });

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "core/error.hpp"
+#include "core/ledger.hpp"
 #include "extension/module/state.hpp"
 #include "runtime/runtime.hpp"
 
@@ -37,7 +38,7 @@ Ref no_copy_error() noexcept {
   return Ref::borrow(type == nullptr ? PyExc_BufferError : type);
 }
 
-/// The built-in exception type of every fault except kNoCopy.
+/// The built-in exception type of every fault except kNoCopy and kLedger.
 PyObject* builtin_type(core::Fault fault) noexcept {
   switch (fault) {
     case core::Fault::kType:
@@ -54,9 +55,22 @@ PyObject* builtin_type(core::Fault fault) noexcept {
     case core::Fault::kMemory:
       return PyExc_MemoryError;
     case core::Fault::kDriver:
+    case core::Fault::kLedger:
       return PyExc_RuntimeError;
   }
   return PyExc_SystemError;
+}
+
+/// LedgerError, which is defined in Python; a ledger that is open has imported its module.
+Ref ledger_error() {
+  const Ref module = Ref::steal(calling<PyImport_ImportModule>("refarray._ledger"));
+  return module ? Ref::steal(PyObject_GetAttrString(module.get(), "LedgerError")) : Ref();
+}
+
+Ref type_of(core::Fault fault) {
+  if (fault == core::Fault::kNoCopy) return no_copy_error();
+  if (fault == core::Fault::kLedger) return ledger_error();
+  return Ref::borrow(builtin_type(fault));
 }
 
 void translate() {
@@ -68,9 +82,8 @@ void translate() {
   } catch (const core::Error& error) {  // boundary: errors of the core
     if (PyErr_Occurred() != nullptr)
       report_unraisable(nullptr);  // left set by a deleter that ran during the unwinding
-    const Ref type = error.fault() == core::Fault::kNoCopy
-                         ? no_copy_error()
-                         : Ref::borrow(builtin_type(error.fault()));
+    const Ref type = type_of(error.fault());
+    if (!type) return;  // the import failed, and its error is set
     // Not PyErr_SetString(): a message may quote foreign text that is not valid UTF-8.
     PyErr_Format(type.get(), "%s", error.what());
   } catch (const std::bad_alloc&) {  // boundary: out of memory
@@ -81,6 +94,15 @@ void translate() {
 }
 
 }  // namespace
+
+bool is_ledger_error_pending() {
+  if (!core::is_any_ledger_open() || PyErr_Occurred() == nullptr) return false;
+  PyObject* const pending = compat::take_raised();
+  const Ref type = ledger_error();
+  if (!type) compat::clear_raised();
+  compat::restore_raised(pending);
+  return type && PyErr_ExceptionMatches(type.get()) != 0;
+}
 
 void translate_current_exception() noexcept { compat::park_at_exit(&translate); }
 

@@ -48,6 +48,16 @@ template <class... Args>
 /// Sets the Python exception for the C++ exception that is being handled. Call it in a catch block.
 [[gnu::cold]] void translate_current_exception() noexcept;
 
+/// Whether the pending exception is a LedgerError: a ledger of the thread forbids what was tried.
+bool is_ledger_error_pending();
+
+/// False for MemoryError, for what a ledger forbids, and for exceptions such as KeyboardInterrupt,
+/// which always propagate.
+inline bool may_ignore_pending() {
+  return PyErr_ExceptionMatches(PyExc_Exception) != 0 &&
+         PyErr_ExceptionMatches(PyExc_MemoryError) == 0 && !is_ledger_error_pending();
+}
+
 /// RAII: saves the pending exception while foreign code runs. An exception that the foreign code
 /// leaves set is reported as unraisable.
 class ErrorGuard {
@@ -76,6 +86,12 @@ struct SlotResult<Ref> {
   using type = PyObject*;
   static constexpr PyObject* error = nullptr;
   static PyObject* pass(Ref value) noexcept { return value.release(); }
+};
+template <class T>
+struct SlotResult<T*> {
+  using type = T*;
+  static constexpr T* error = nullptr;
+  static T* pass(T* value) noexcept { return value; }
 };
 
 template <auto Fn>
@@ -111,7 +127,7 @@ struct SlotOf<Fn> {
 }  // namespace detail
 
 /// `Fn` as a noexcept C function for a type slot or a getter. A Ref result becomes PyObject*
-/// (nullptr on error), void becomes 0 or -1.
+/// (nullptr on error, as for any pointer), void becomes 0 or -1.
 template <auto Fn>
 inline constexpr auto slot = &detail::SlotOf<Fn>::call;
 /// slot<Fn> with the type of PyType_Slot::pfunc.

@@ -37,6 +37,7 @@ extern PyMethodDef kReductionFunctions[];      // namespace/reductions.cpp
 extern PyMethodDef kScanFunctions[];           // namespace/scans.cpp
 PyMethodDef* elementwise_functions();          // namespace/elementwise_functions.cpp
 extern PyMethodDef kNamespaceFunctions[];      // modes/namespace_module.cpp: private
+extern PyMethodDef kLedgerFunctions[];         // module/ledgers.cpp: private
 extern PyMethodDef kExtensionFunctions[];      // namespace/extensions.cpp: private
 extern PyMethodDef kDecompositionFunctions[];  // linalg/decompositions.cpp: of refarray.linalg
 extern PyMethodDef kDiagonalFunctions[];       // linalg/diagonals.cpp
@@ -50,6 +51,7 @@ extern PyMethodDef kFrequencyFunctions[];      // fft/frequencies.cpp: of refarr
 // Methods and getters of the array type.
 extern PyMethodDef kManipulationMethods[];  // array/manipulation.cpp
 extern PyMethodDef kElementMethods[];       // array/element_methods.cpp: tolist, item
+extern PyMethodDef kStrictExportMethods[];  // dlpack/export.cpp: instead of exports
 extern PyMethodDef kLazyMethods[];          // modes/lazy.cpp: instead of element methods
 extern PyMethodDef kDeviceMethods[];     // modes/virtual_device.cpp: to_device of several devices
 extern PyMethodDef kOffHostMethods[];    // modes/virtual_device.cpp: instead of exports
@@ -74,13 +76,15 @@ int lazy_truth(PyObject* self);                                          // mode
 Ref lazy_number(PyObject* self);                                         // modes/lazy.cpp
 Ref strict_subscript(PyObject* self, PyObject* index);                   // modes/strict_index.cpp
 int refuse_buffer(PyObject* self, Py_buffer* view, int flags) noexcept;  // modes/virtual_device.cpp
-void strict_assign(PyObject* self, PyObject* index, PyObject* value);    // modes/strict_index.cpp
-Ref strict_iter(PyObject* self);                                         // modes/strict_index.cpp
-int array_truth(PyObject* self);               // array/element_methods.cpp
-Ref array_int(PyObject* self);                 // array/element_methods.cpp
-Ref array_float(PyObject* self);               // array/element_methods.cpp
-Ref array_index(PyObject* self);               // array/element_methods.cpp
-Ref array_complex(PyObject* self, PyObject*);  // array/element_methods.cpp
+int buffer_of_alias(PyObject* self, Py_buffer* view,
+                    int flags) noexcept;                               // modes/poisoned_views.cpp
+void strict_assign(PyObject* self, PyObject* index, PyObject* value);  // modes/strict_index.cpp
+Ref strict_iter(PyObject* self);                                       // modes/strict_index.cpp
+int array_truth(PyObject* self);                                       // array/element_methods.cpp
+Ref array_int(PyObject* self);                                         // array/element_methods.cpp
+Ref array_float(PyObject* self);                                       // array/element_methods.cpp
+Ref array_index(PyObject* self);                                       // array/element_methods.cpp
+Ref array_complex(PyObject* self, PyObject*);                          // array/element_methods.cpp
 int array_getbuffer(PyObject* self, Py_buffer* view,
                     int flags) noexcept;                             // interop/buffer_export.cpp
 void array_releasebuffer(PyObject* self, Py_buffer* view) noexcept;  // interop/buffer_export.cpp

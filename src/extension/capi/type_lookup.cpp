@@ -35,7 +35,7 @@ Ref look_up(PyTypeObject* type, PyObject* name) noexcept {
 
 /// The getter's value for `type`. A metaclass cannot override it, unlike an attribute of the type.
 Ref get_from(PyObject* getter, PyObject* type) {
-  const auto get = reinterpret_cast<descrgetfunc>(PyType_GetSlot(Py_TYPE(getter), Py_tp_descr_get));
+  const descrgetfunc get = compat::descr_get_of(Py_TYPE(getter));
   return check(get(getter, type, reinterpret_cast<PyObject*>(Py_TYPE(type))));
 }
 

@@ -1,8 +1,12 @@
 // Implements copies, and which of them go through a device driver.
 #include "extension/copy/copying.hpp"
 
+#include <algorithm>
+#include <cstdint>
+
 #include "core/copy/copy.hpp"
 #include "core/error.hpp"
+#include "core/ledger.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
@@ -25,9 +29,39 @@ namespace {
   runtime::copy(dst, src);
 }
 
+/// What a ledger counts for the copy of `array` to `device`.
+core::Entry entry_of(const core::ArrayView& array, const core::Device& device) noexcept {
+  return array.device() == device ? core::Entry::kCopy : core::Entry::kTransfer;
+}
+
+/// Whether no memory is read but that of one element on the host: the copy fills.
+bool is_fill(const core::ArrayView& src) noexcept {
+  if (src.device() != core::Device{}) return false;
+  return std::ranges::all_of(src.stride_span(), [](std::int64_t stride) { return stride == 0; });
+}
+
+/// Notes a transfer, and that the host waits for one of its pageable memory.
+[[gnu::cold, gnu::noinline]] void note_transfer(const core::ArrayView& dst,
+                                                const core::ArrayView& src) {
+  if (dst.device() == src.device() || is_fill(src)) return;
+  const bool waits = dst.device() == core::Device{} || src.device() == core::Device{};
+  const bool is_host = dst.device().is_host() && src.device().is_host();
+  if (waits && !is_host) core::note_attempt(core::Entry::kSynchronization, 0);
+  core::note(core::Entry::kTransfer, dst.nbytes());
+  if (waits && !is_host) core::note(core::Entry::kSynchronization, 0);
+}
+
 }  // namespace
 
 void copy_elements(const core::ArrayView& dst, const core::ArrayView& src) {
+  if (entry_of(src, dst.device()) == core::Entry::kCopy)
+    core::note(core::Entry::kCopy, dst.nbytes());
+  move_elements(dst, src);
+}
+
+void move_elements(const core::ArrayView& dst, const core::ArrayView& src) {
+  if (core::is_any_ledger_open()) [[unlikely]]
+    note_transfer(dst, src);
   if (!dst.device().is_host() || !src.device().is_host()) [[unlikely]] {
     return copy_by_device(dst, src);
   }
@@ -40,13 +74,25 @@ void copy_elements(const core::ArrayView& dst, const core::ArrayView& src) {
 
 core::Array copy_to_new(const core::ArrayView& array, const core::DType& dtype,
                         const core::Device& device) {
+  if (array.device() != device) return working_copy(array, dtype, device);
+  // Before the allocation: what is forbidden does not begin.
+  core::note_attempt(core::Entry::kCopy, core::nbytes_of(array.size(), dtype));
+  core::Array out = working_copy(array, dtype, device);
+  core::note(core::Entry::kCopy, out.view().nbytes());
+  return out;
+}
+
+core::Array working_copy(const core::ArrayView& array, const core::DType& dtype,
+                         const core::Device& device) {
+  if (array.device() != device)
+    core::note_attempt(core::Entry::kTransfer, core::nbytes_of(array.size(), dtype));
   if (device == core::Device{}) [[likely]] {
     core::Array out = core::new_array(dtype, array.extents(), /*zeroed=*/false);
-    copy_elements(out, array);
+    move_elements(out, array);
     return out;
   }
   Unfinished out(allocate_on(device, dtype, array.extents(), /*zeroed=*/false));
-  copy_elements(out.array(), array);
+  move_elements(out.array(), array);
   return out.finish();
 }
 
@@ -54,6 +100,11 @@ Unfinished::~Unfinished() { drop_storage(std::move(array_.storage)); }
 
 core::Array copy_to_new_on(const core::ArrayView& array, const core::Device& device,
                            const runtime::StreamPtr& stream) {
+  const core::Entry entry = entry_of(array, device);
+  const bool waits = entry == core::Entry::kTransfer &&
+                     (device == core::Device{} || array.device() == core::Device{});
+  core::note_attempt(entry, array.nbytes());
+  if (waits) core::note_attempt(core::Entry::kSynchronization, 0);
   const DriverCalls here;
   core::Array out =
       runtime::new_array(array.dtype, array.extents(), device, /*zeroed=*/false, stream);
@@ -63,6 +114,8 @@ core::Array copy_to_new_on(const core::ArrayView& array, const core::Device& dev
   } else {
     runtime::copy(out, array, stream);
   }
+  core::note(entry, array.nbytes());
+  if (waits) core::note(core::Entry::kSynchronization, 0);
   return out;
 }
 
@@ -92,7 +145,7 @@ core::ArrayView to_readable(const core::ArrayView& array, const char* operation,
     require_host(array, operation, /*writes=*/false);
     return array;
   }
-  owner = copy_to_new(array, array.dtype);
+  owner = working_copy(array, array.dtype);
   return owner;
 }
 

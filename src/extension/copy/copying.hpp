@@ -17,12 +17,21 @@ namespace refarray::extension {
 /// handlers several times in 100 ms. If one raises, the copy stops, dst is partly written, and
 /// ErrorSet is thrown. Device memory: the copy releases the GIL and is ordered after all unfinished
 /// work on both arrays and on the current stream.
+///
+/// Ledgers count it as a copy, or as a transfer if the devices differ.
 [[gnu::noinline]] void copy_elements(const core::ArrayView& dst, const core::ArrayView& src);
+/// copy_elements() as a step of a computation, or of a copy that was counted: ledgers count
+/// transfers only.
+[[gnu::noinline]] void move_elements(const core::ArrayView& dst, const core::ArrayView& src);
 
 /// A new, writable, row-major array on `device` with the elements converted to `dtype`, made by
 /// copy_elements. Throws kBuffer if this build cannot allocate on `device`.
 [[gnu::noinline]] core::Array copy_to_new(const core::ArrayView& array, const core::DType& dtype,
                                           const core::Device& device = {});
+
+/// copy_to_new() with move_elements().
+[[gnu::noinline]] core::Array working_copy(const core::ArrayView& array, const core::DType& dtype,
+                                           const core::Device& device = {});
 
 /// As copy_to_new with the array's own dtype, ordered on `stream`.
 [[gnu::noinline]] core::Array copy_to_new_on(const core::ArrayView& array,

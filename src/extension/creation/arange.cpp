@@ -62,9 +62,9 @@ Interval to_interval(State& state, PyObject* start, PyObject* stop, PyObject* st
 
 void check_dtype(const core::DType& dtype, const Interval& interval) {
   const bool is_integer = dtype.kind == Kind::kInt || dtype.kind == Kind::kUInt;
-  if (dtype.is_complex() || dtype.kind == Kind::kBool || dtype.lanes != 1) {
+  if (dtype.kind == Kind::kBool || dtype.lanes != 1) {
     core::fail(Fault::kType, "arange: dtype is ", core::name(dtype),
-               "; it must be an integer or a real floating-point dtype");
+               "; it must be an integer or a floating-point dtype");
   }
   if (is_integer && !interval.is_integer) {
     core::fail(Fault::kType, "arange: floats cannot become elements of dtype ", core::name(dtype),
@@ -133,7 +133,7 @@ core::Array integer_range(const Interval& interval, const core::DType& dtype) {
       is_unsigned
           ? fill_64_bit<std::uint64_t>(wide, size, first.get(), last.get(), interval.step.get())
           : fill_64_bit<std::int64_t>(wide, size, first.get(), last.get(), interval.step.get());
-  if (done) return dtype == wide_dtype ? wide : copy_to_new(wide, dtype);
+  if (done) return dtype == wide_dtype ? wide : working_copy(wide, dtype);
   // Only floating-point dtypes represent ints beyond 64 bits.
   core::Array out = core::new_array(dtype, shape, dtype.is_sub_byte());
   for_each_index(size, [&](std::int64_t i) {
@@ -162,7 +162,7 @@ core::Array float_range(const Interval& interval, const core::DType& dtype) {
   core::Array wide = core::new_array(kWide, shape, false);
   auto* to = reinterpret_cast<double*>(wide.data);
   for_each_index(shape[0], [=](std::int64_t i) { to[i] = start + static_cast<double>(i) * step; });
-  return dtype == kWide ? wide : copy_to_new(wide, dtype);
+  return dtype == kWide ? wide : working_copy(wide, dtype);
 }
 
 }  // namespace
@@ -180,7 +180,7 @@ Ref arange(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* 
   core::Array out =
       interval.is_integer ? integer_range(interval, dtype) : float_range(interval, dtype);
   if (device == core::Device{}) return make_array(state, std::move(out));
-  return make_array(state, copy_to_new(out, dtype, device));
+  return make_array(state, working_copy(out, dtype, device));
 }
 
 }  // namespace refarray::extension

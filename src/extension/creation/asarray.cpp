@@ -28,6 +28,7 @@ struct Keywords {
   PyObject* device = nullptr;
   PyObject* copy = nullptr;
   const core::DType* dtype = nullptr;
+  LowerKinds lowers = LowerKinds::kRefused;
 };
 
 /// Whether `device` is the CPU and the memory is another kind that the CPU can access: the array
@@ -45,7 +46,8 @@ Ref copy_if_needed(State& state, Ref array, const Keywords& keywords, bool is_ow
   const core::Device device = to_device_or(state, keywords.device, view.device());
   const Copy copy = to_copy(keywords.copy);
   const bool same = dtype == view.dtype && device == view.device();
-  if (same && (copy != Copy::kAlways || is_own)) return array;
+  const bool is_sole = is_own && !state.modes.poison_views;  // imported memory has two owners there
+  if (same && (copy != Copy::kAlways || is_sole)) return array;
   if (copy != Copy::kAlways && dtype == view.dtype && is_relabelling(device, view.device())) {
     ProducerInfo producer = find_producer(state, array.get());
     return import_producer(state, array.get(), producer, keywords.device, keywords.copy);
@@ -85,7 +87,7 @@ Ref to_array(State& state, PyObject* object, const Keywords& keywords) {
                " exports no memory: an array of its numbers would be a copy");
   }
   const core::Device device = to_device_or(state, keywords.device, core::Device{});
-  Ref array = make_array(state, array_from_nested(state, object, keywords.dtype));
+  Ref array = make_array(state, array_from_nested(state, object, keywords.dtype, keywords.lowers));
   if (device == core::Device{}) return array;
   return copy_if_needed(state, std::move(array), keywords, true);
 }
@@ -93,13 +95,14 @@ Ref to_array(State& state, PyObject* object, const Keywords& keywords) {
 }  // namespace
 
 Ref as_array(State& state, PyObject* object, const core::DType* dtype) {
-  return to_array(state, object, {nullptr, nullptr, dtype});
+  return to_array(state, object, {.dtype = dtype});
 }
 
 Ref asarray(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   State& state = State::of_module(module);
   const auto [object, dtype, device, copy] = bind<kAsarray>(state, args, nargs, kwnames);
-  Keywords keywords{is_given(device) ? device : nullptr, is_given(copy) ? copy : nullptr, nullptr};
+  Keywords keywords{is_given(device) ? device : nullptr, is_given(copy) ? copy : nullptr, nullptr,
+                    LowerKinds::kOfEqualValue};
   core::DType dtype_value;
   if (is_given(dtype)) {
     dtype_value = to_dtype(state, dtype);

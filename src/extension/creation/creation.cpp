@@ -73,7 +73,7 @@ Ref zeros(State& state, const ArraySpec& spec) {
 Ref filled(State& state, const ArraySpec& spec, const core::ArrayView& value) {
   const core::Layout layout = core::broadcast_layout({}, {}, spec.shape.span());
   return make_array(state,
-                    copy_to_new(core::with_layout(value, layout, 0), value.dtype, spec.device));
+                    working_copy(core::with_layout(value, layout, 0), value.dtype, spec.device));
 }
 
 Ref ones(State& state, const ArraySpec& spec) {  // True converts to 1 in every dtype

@@ -94,7 +94,7 @@ Ref linspace(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject
   const std::int64_t steps = has_end && count > 1 ? count - 1 : count;
   core::Array wide = numbers(start, stop, count, steps, dtype.is_complex());
   if (dtype == wide.dtype && device == core::Device{}) return make_array(state, std::move(wide));
-  return make_array(state, copy_to_new(wide, dtype, device));
+  return make_array(state, working_copy(wide, dtype, device));
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ Ref eye(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwn
                              /*zeroed=*/true));
   const core::Array ones = diagonal(out.array(), offset);
   const core::Array one = array_from_nested(state, Py_True, &dtype);  // 1 in every dtype
-  copy_elements(ones,
+  move_elements(ones,
                 core::with_layout(one, core::broadcast_layout({}, {}, ones.layout.extents()), 0));
   return make_array(state, out.finish());
 }
@@ -80,7 +80,7 @@ Ref triangle(const State& state, PyObject* x, PyObject* k_argument, const char* 
   refuse_without_zero(array.dtype);
   core::check_byte_sized(array.dtype, function);
   require_computable_memory(array, function);
-  core::Array out = copy_to_new(array, array.dtype);
+  core::Array out = working_copy(array, array.dtype);
   run_interruptibly(array.nbytes(), [&](const core::InterruptCheck& interrupt) {
     return core::clear_triangle(out, k, !is_lower, interrupt);
   });

@@ -33,7 +33,7 @@ class NestedReader {
   explicit NestedReader(State& state) noexcept : state_(state) {}
 
   void read(PyObject* object) { read(object, 0); }
-  core::Array store(const core::DType* wanted) const;
+  core::Array store(const core::DType* wanted, LowerKinds lowers) const;
 
  private:
   void read(PyObject* object, int depth);
@@ -210,7 +210,7 @@ core::DType NestedReader::dtype() const noexcept {
   return default_dtype(numbers_.empty() ? NumberKind::kFloat : kind_);
 }
 
-core::Array NestedReader::store(const core::DType* wanted) const {
+core::Array NestedReader::store(const core::DType* wanted, LowerKinds lowers) const {
   const core::DType to = wanted == nullptr ? dtype() : *wanted;
   core::Extents shape{shape_, static_cast<std::size_t>(ndim_)};
   const bool fills_lanes = to.lanes != 1 && ndim_ == 0;  // with a single number
@@ -222,12 +222,20 @@ core::Array NestedReader::store(const core::DType* wanted) const {
     }
     shape = shape.first(shape.size() - 1);
   }
+  const bool is_bool = to.kind == core::Kind::kBool;
+  const bool is_integer = to.kind == core::Kind::kInt || to.kind == core::Kind::kUInt;
+  const bool is_lower =
+      lowers == LowerKinds::kOfEqualValue &&
+      ((is_bool && kind_ > NumberKind::kBool) || (is_integer && kind_ > NumberKind::kInt));
   // Unused bits of padded and packed elements are 0, so that equal arrays have equal bytes.
   core::Array out = core::new_array(to, shape, /*zeroed=*/to.is_sub_byte());
   for_each_index(core::size_of(shape), [&](std::int64_t i) {
     for (int lane = 0; lane < to.lanes; ++lane) {
       const auto from = static_cast<std::size_t>(fills_lanes ? 0 : i * to.lanes + lane);
-      write_scalar(to, out.data, i * to.stored_bits() + lane * to.bits, numbers_[from].get());
+      PyObject* const number = numbers_[from].get();
+      const Ref lower = is_lower ? in_kind_of(to, number) : Ref{};
+      write_scalar(to, out.data, i * to.stored_bits() + lane * to.bits,
+                   is_lower ? lower.get() : number);
     }
   });
   return out;
@@ -235,10 +243,11 @@ core::Array NestedReader::store(const core::DType* wanted) const {
 
 }  // namespace
 
-core::Array array_from_nested(State& state, PyObject* object, const core::DType* dtype) {
+core::Array array_from_nested(State& state, PyObject* object, const core::DType* dtype,
+                              LowerKinds lowers) {
   NestedReader reader(state);
   reader.read(object);
-  return reader.store(dtype);
+  return reader.store(dtype, lowers);
 }
 
 }  // namespace refarray::extension

@@ -29,9 +29,10 @@ copy: True always copies, False never does, and None copies only if dtype or
     device require it.
 
 A result that is not a copy shares the memory of obj, keeps it alive, and is
-read-only if obj is. Numbers are checked when converted: a kind above that of
-dtype (1.5 to int8) raises TypeError, and an int out of range OverflowError.
-Arrays are converted as by astype().
+read-only if obj is. Numbers keep their values when converted: of a kind above
+that of dtype, 1.0 becomes an int8 and 1 a bool, but 1.5 to int8 and 2 to bool
+raise TypeError, and an int out of range OverflowError. Arrays are converted as
+by astype().
 
 Raises ValueError for ragged sequences, naming the item; TypeError for str and
 other objects that are not array-like, datetime64 and timedelta64 included;
@@ -49,7 +50,7 @@ inline constexpr FunctionRow kArange{
 start, stop: the interval. If stop is None, start is the stop and the interval
     begins at 0.
 step: any number but 0; a negative step counts down.
-dtype: a real dtype. None is int64 if all three arguments are integers, and
+dtype: any but bool. None is int64 if all three arguments are integers, and
     float64 otherwise.
 device: the device of the result. None is the CPU.
 

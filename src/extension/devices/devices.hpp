@@ -56,9 +56,9 @@ void prepare_for_lookup(const core::Device& labelled) noexcept;
 template <class M>
 void prepare_import(const M& tensor) noexcept {
   if (!dlpack::Wire<M>::is_known_major(tensor)) return;
-  const DLDevice device = tensor.dl_tensor.device;
-  if (device.device_type != kDLCPU) [[unlikely]]
-    prepare_for(device);
+  // The type alone: a load of the whole device stalls behind the two stores of a producer.
+  if (tensor.dl_tensor.device.device_type != kDLCPU) [[unlikely]]
+    prepare_for(tensor.dl_tensor.device);
 }
 
 }  // namespace refarray::extension

@@ -1,5 +1,6 @@
 // The Python type Event.
 #include "core/error.hpp"
+#include "core/ledger.hpp"
 #include "extension/array/conversions.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
@@ -34,6 +35,7 @@ Ref event_record(PyObject* self, PyObject* object) {
 
 Ref event_synchronize(PyObject* self, PyObject*) {
   const EventPtr event = event_in(self);
+  core::note(core::Entry::kSynchronization, 0);
   without_gil([&] { runtime::synchronize(*event); });
   return Ref::borrow(Py_None);
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/ledger.hpp"
 #include "extension/array/conversions.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/methods.hpp"
@@ -90,6 +91,7 @@ Ref stream_protocol(PyObject* self, PyObject*) {
 
 Ref stream_synchronize(PyObject* self, PyObject*) {
   const StreamPtr stream = stream_in(self);
+  core::note(core::Entry::kSynchronization, 0);
   without_gil([&] { runtime::synchronize(*stream); });
   return Ref::borrow(Py_None);
 }
@@ -182,6 +184,7 @@ Ref reset_current_stream(PyObject* module, PyObject* const* args, Py_ssize_t nar
 
 Ref synchronize_device(PyObject* module, PyObject* device) {
   const core::Device on = to_streamed_device(State::of_module(module), device);
+  core::note(core::Entry::kSynchronization, 0);
   without_gil([&] {
     runtime::synchronize(on);
     runtime::collect(runtime::Wait::kForSure);

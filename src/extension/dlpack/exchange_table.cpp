@@ -32,7 +32,7 @@ template <class... Args>
 PyObject* checked_array(void* object) {
   auto* array = static_cast<PyObject*>(object);
   if (array == nullptr || !is_any_array(array)) {
-    refuse(PyExc_TypeError, "refarray's exchange table takes a refarray.Array, not %R",
+    refuse(PyExc_TypeError, "refarray's C tables take a refarray.Array, not %R",
            array == nullptr ? Py_None : reinterpret_cast<PyObject*>(Py_TYPE(array)));
   }
   return array;
@@ -46,29 +46,58 @@ PyObject* checked_array(void* object) {
   order_without_gil(array, runtime::choice_of(*current));
 }
 
-/// managed_tensor_from_py_object_no_sync (CAPI-11).
-[[gnu::flatten]] int export_managed(void* object, DLManagedTensorVersioned** out) {
-  if (out == nullptr)
-    refuse(PyExc_ValueError, "managed_tensor_from_py_object_no_sync: out is NULL");
-  *out = nullptr;
-  PyObject* array = checked_array(object);
-  const core::ArrayView view = view_of(array);
-  dlpack::ExportRequest request;
-  request.versioned = true;
-  const dlpack::ExportPlan plan = dlpack::decide_export(view, request);
-  if (view.device() != core::Device{}) [[unlikely]]
-    order_for_current_stream(view);
-  *out = dlpack::make_managed<DLManagedTensorVersioned>(view, share_storage(array), plan.device,
-                                                        /*copied=*/false)
-             .release();
-  return 0;
-}
-
 /// Leaves a tensor that was not imported to the caller: does not call the deleter.
 struct LeaveOnFailure {
   dlpack::Managed<DLManagedTensorVersioned>& owner;
   ~LeaveOnFailure() { (void)owner.release(); }
 };
+
+}  // namespace
+
+Ref module_of_caller() {
+  if (!has_interpreter()) throw ErrorSet{};
+  Ref module = State::module_of_current_interpreter();
+  if (!module) raise(PyExc_RuntimeError, "refarray has not been imported in this interpreter");
+  return module;
+}
+
+core::ArrayView checked_view(void* object) {
+  const core::ArrayView view = view_of(checked_array(object));
+  dlpack::ExportRequest request;
+  request.versioned = true;
+  dlpack::decide_export(view, request);
+  if (view.device() != core::Device{}) [[unlikely]]
+    order_for_current_stream(view);
+  return view;
+}
+
+[[gnu::flatten]] dlpack::Managed<DLManagedTensorVersioned> export_tensor(void* object) {
+  const core::ArrayView view = checked_view(object);
+  return dlpack::make_managed<DLManagedTensorVersioned>(
+      view, share_storage(static_cast<PyObject*>(object)), view.device(), /*copied=*/false);
+}
+
+Ref import_tensor(DLManagedTensorVersioned* tensor) {
+  const Ref module = module_of_caller();
+  const State& state = State::of_module(module.get());
+  dlpack::Managed<DLManagedTensorVersioned> owner(tensor);
+  const LeaveOnFailure leave{owner};
+  prepare_import(*tensor);
+  dlpack::Imported in;
+  dlpack::check_tensor(*tensor, in);
+  return make_array_around(state, in.array, [&] { return dlpack::make_storage(owner, in); });
+}
+
+namespace {
+
+/// managed_tensor_from_py_object_no_sync (CAPI-11).
+[[gnu::flatten]] int export_managed(void* object, DLManagedTensorVersioned** out) {
+  if (out == nullptr)
+    refuse(PyExc_ValueError, "managed_tensor_from_py_object_no_sync: out is NULL");
+  *out = nullptr;
+  *out = export_tensor(object).release();
+  return 0;
+}
 
 /// managed_tensor_to_py_object_no_sync: takes the tensor on success only (CAPI-17, CAPI-18, A-33).
 int import_managed(DLManagedTensorVersioned* tensor, void** out) {
@@ -77,16 +106,7 @@ int import_managed(DLManagedTensorVersioned* tensor, void** out) {
   if (!has_interpreter()) throw ErrorSet{};
   if (tensor == nullptr)
     raise(PyExc_ValueError, "managed_tensor_to_py_object_no_sync: tensor is NULL");
-  const Ref module = State::module_of_current_interpreter();
-  if (!module) raise(PyExc_RuntimeError, "refarray has not been imported in this interpreter");
-  const State& state = State::of_module(module.get());
-  dlpack::Managed<DLManagedTensorVersioned> owner(tensor);
-  const LeaveOnFailure leave{owner};
-  prepare_import(*tensor);
-  dlpack::Imported in;
-  dlpack::check_tensor(*tensor, in);
-  *out =
-      make_array_around(state, in.array, [&] { return dlpack::make_storage(owner, in); }).release();
+  *out = import_tensor(tensor).release();
   return 0;
 }
 
@@ -102,12 +122,7 @@ int borrow_tensor(void* object, DLTensor* out) {
   if (view.dtype.padded) {
     raise(PyExc_BufferError, "a borrowed DLTensor has no flag for padded elements");
   }
-  dlpack::ExportRequest request;
-  request.versioned = true;
-  dlpack::decide_export(view, request);
-  if (view.device() != core::Device{}) [[unlikely]]
-    order_for_current_stream(view);
-  dlpack::borrow(view, *out);
+  dlpack::borrow(checked_view(object), *out);
   return 0;
 }
 

@@ -1,10 +1,11 @@
-// The capsule around the C exchange table of refarray.Array.
+// The capsule around the C exchange table of refarray.Array, and what it shares with the C table.
 #pragma once
 
 #include <Python.h>
 
+#include "core/array.hpp"
 #include "extension/capi/ref.hpp"
-#include "refarray/dlpack/wire.hpp"
+#include "refarray/dlpack/managed.hpp"
 
 namespace refarray::extension {
 
@@ -14,5 +15,18 @@ const DLPackExchangeAPI& own_table() noexcept;
 
 /// A new capsule around it (CAPI-02).
 Ref make_exchange_capsule();
+
+/// The module of the current interpreter, for C callers.
+Ref module_of_caller();
+
+/// The view of a refarray.Array whose elements a managed tensor can describe, after ordering
+/// pending work before the stream that is current for its device. TypeError for other objects.
+core::ArrayView checked_view(void* object);
+
+/// A new managed tensor over the memory of a refarray.Array.
+dlpack::Managed<DLManagedTensorVersioned> export_tensor(void* object);
+
+/// A new array over a tensor, which it takes on success only.
+Ref import_tensor(DLManagedTensorVersioned* tensor);
 
 }  // namespace refarray::extension

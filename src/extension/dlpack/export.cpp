@@ -21,6 +21,7 @@ namespace {
 
 constexpr Signature<4> kDlpack{"__dlpack__",
                                {Key::kStream, Key::kMaxVersion, Key::kDlDevice, Key::kCopy}};
+constexpr Signature<1> kEarlierDlpack{"__dlpack__", {Key::kStream}};
 constexpr Signature<5> kToCapsule{
     "to_capsule", {Key::kX, Key::kStream, Key::kMaxVersion, Key::kDlDevice, Key::kCopy}, 1, 1};
 
@@ -45,6 +46,13 @@ void drop_unconsumed(PyObject* capsule) noexcept;
   const State& state = State::of_object(self);
   const auto [stream, max_version, dl_device, copy] = bind(kDlpack, state, args, nargs, kwnames);
   return export_array(state, self, stream, max_version, dl_device, copy);
+}
+
+/// Of strict namespaces: before 2023.12, `stream` was the only argument.
+Ref strict_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const State& state = State::of_object(self);
+  if (state.modes.without_dlpack_keywords) bind(kEarlierDlpack, state, args, nargs, kwnames);
+  return array_dlpack(self, args, nargs, kwnames);
 }
 
 Ref module_to_capsule(PyObject* module, PyObject* const* args, Py_ssize_t nargs,
@@ -203,6 +211,11 @@ PyMethodDef kExportMethods[] = {
     {"__dlpack__", method<&array_dlpack>(), METH_FASTCALL | METH_KEYWORDS, doc::kDlpack},
     {"__dlpack_device__", method<&array_dlpack_device>(), METH_NOARGS, doc::kDlpackDevice},
     {nullptr, nullptr, 0, nullptr}};
+
+PyMethodDef kStrictExportMethods[] = {
+    {"__dlpack__", method<&strict_dlpack>(), METH_FASTCALL | METH_KEYWORDS, doc::kDlpack},
+    {nullptr, nullptr, 0, nullptr},
+};
 
 PyMethodDef kExportFunctions[] = {
     {"to_capsule", method<&module_to_capsule>(), METH_FASTCALL | METH_KEYWORDS, doc::kToCapsule},

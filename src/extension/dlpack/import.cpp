@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "core/ledger.hpp"
 #include "dlpack/import.hpp"
 #include "extension/array/conversions.hpp"
 #include "extension/array/object.hpp"
@@ -40,7 +41,7 @@ Ref import_from_table(const State& state, PyObject* x, const DLPackExchangeAPI& 
                       dlpack::Managed<Versioned> tensor);
 Ref import_by_method(const State& state, PyObject* x, const ProducerInfo& producer,
                      const ImportRequest& request);
-void refuse_devices(const ImportRequest& request, DLDevice announced);
+Ref import_assumed_host(const State& state, PyObject* x, const ProducerInfo& producer);
 Ref ask_method(const State& state, PyObject* x, const ProducerInfo& producer,
                const ImportRequest& request, DLDevice announced);
 void import_capsule(PyObject* capsule, PyObject* producer, dlpack::Imported& out,
@@ -158,15 +159,12 @@ Ref import_from_table(const State& state, PyObject* x, const DLPackExchangeAPI& 
 
 // --- Route 3: __dlpack_device__ and __dlpack__.
 
-bool is_host(DLDevice device) noexcept {
-  if (device.device_type == kDLCPU) return true;
-  const std::optional<core::Device> known = dlpack::to_core(device);
-  return known && known->is_host();
-}
-
 Ref import_by_method(const State& state, PyObject* x, const ProducerInfo& producer,
                      const ImportRequest& request) {
   if (!producer.has_methods()) raise_missing_methods(x, producer);
+  if (request.is_plain() && assumes_host(state, producer)) {
+    if (Ref imported = import_assumed_host(state, x, producer)) return imported;
+  }
   DLDevice announced{kDLCPU, 0};
   if (is_array(state, x)) {
     announced = dlpack::to_dlpack(view_of(x).device());
@@ -186,32 +184,27 @@ Ref import_by_method(const State& state, PyObject* x, const ProducerInfo& produc
   return finish(state, std::move(in), request);
 }
 
-/// DEV-07: an unusable device is refused before the producer does any work.
-[[gnu::cold]] void refuse_if_unusable(DLDevice announced) {
-  const std::optional<core::Device> device = streamed(announced);
-  if (device) open_device(*device);
-  if (device && runtime::can_allocate(*device)) return;
-  std::string why;
-  if (device) {
-    try {  // boundary: the reason becomes part of the message below
-      runtime::require(*device);
-    } catch (const core::Error& error) {  // boundary: see above
-      why = core::text(" (", error.what(), ")");
-    }
+/// Asks for data without asking for its device. Empty if it is not in host memory, or if the
+/// producer refuses: then it is asked in the order that devices need, and that order's exception is
+/// raised.
+Ref import_assumed_host(const State& state, PyObject* x, const ProducerInfo& producer) {
+  dlpack::Imported in;
+  try {  // boundary: see above
+    const Ref capsule = call_dlpack(state, x, producer, {state.get(Slot::kOurVersion)});
+    import_capsule(capsule.get(), x, in, dlpack::HostLabel::kAsLabelled);
+  } catch (const ErrorSet&) {  // boundary: see above
+    if (!may_ignore_pending()) throw;
+    compat::clear_raised();
+    return {};
+  } catch (const core::Error& error) {  // boundary: see above
+    if (error.fault() == core::Fault::kMemory || error.fault() == core::Fault::kLedger) throw;
+    return {};
   }
-  core::fail(core::Fault::kBuffer, "from_dlpack(): the producer's device is ",
-             dlpack::device_text(announced), ", which this process cannot use", why,
-             "; device=\"cpu\" asks for a copy in host memory");
-}
-
-void refuse_devices(const ImportRequest& request, DLDevice announced) {
-  if (!request.asks_for_host() && !is_host(announced)) refuse_if_unusable(announced);
-  if (request.device && !request.device->is_host() && request.copy == dlpack::Copy::kNever &&
-      *request.device != streamed(announced)) {
-    core::fail(core::Fault::kNoCopy, "from_dlpack(): copy=False, but from ",
-               dlpack::device_text(announced), " to ", core::name(*request.device),
-               " the data has to be copied");
-  }
+  if (in.device.is_host()) [[likely]]
+    return make_array(state, std::move(in.array));
+  state.device_arrays_seen.store(true, std::memory_order_relaxed);
+  drop_storage(std::move(in.array.storage));
+  return {};
 }
 
 /// stream= for the producer: our current stream on its device. Empty for host memory, which has no
@@ -245,6 +238,7 @@ Ref ask_method(const State& state, PyObject* x, const ProducerInfo& producer,
                                 !(wanted.device_type == kDLCPU && is_host(announced));
   }
   if (request.copy != dlpack::Copy::kIfNeeded) {
+    if (request.copy == dlpack::Copy::kAlways) core::note_attempt(core::Entry::kCopy, -1);
     arguments.copy = request.copy == dlpack::Copy::kAlways ? Py_True : Py_False;
   }
   return call_dlpack(state, x, producer, arguments);
@@ -282,8 +276,13 @@ Ref finish(const State& state, dlpack::Imported&& in, const ImportRequest& reque
     core::fail(core::Fault::kBuffer, "from_dlpack(): device ", core::name(*request.device),
                " was asked for, but the producer delivered ", core::name(delivered));
   }
-  const bool needs_copy =
-      moves || (request.copy == dlpack::Copy::kAlways && (!in.copied || in.array.readonly));
+  const bool needs_copy = moves || (request.copy == dlpack::Copy::kAlways &&
+                                    (!in.copied || in.array.readonly || state.modes.poison_views));
+  const core::Storage& storage = *in.array.storage.get();
+  if (request.copy == dlpack::Copy::kAlways && !needs_copy && storage.foreign() &&
+      storage.host_block() ==
+          0)  // the producer's, at our request; exports of ours count themselves
+    core::note(core::Entry::kCopy, in.array.view().nbytes());
   if (!needs_copy) return make_array(state, std::move(in.array));
   const core::Device target = moves ? *request.device : default_copy_device(delivered);
   core::Array copy = copy_to_new(in.array, in.array.dtype, target);  // COPY-05, COPY-07

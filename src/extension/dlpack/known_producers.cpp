@@ -1,4 +1,4 @@
-// Recognising the methods of NumPy, PyTorch, JAX and PyArrow, and what follows from them.
+// Recognising the methods of NumPy, PyTorch, JAX, PyArrow and tvm-ffi, and what follows from them.
 #include "extension/dlpack/known_producers.hpp"
 
 #include "dlpack/exchange_api.hpp"
@@ -53,8 +53,7 @@ bool is_numpys(PyObject* descriptor) {
 
 void learn_numpy(State& state, PyObject* x, PyObject* descriptor) {
   PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(x));
-  const auto bind =
-      reinterpret_cast<descrgetfunc>(PyType_GetSlot(Py_TYPE(descriptor), Py_tp_descr_get));
+  const descrgetfunc bind = compat::descr_get_of(Py_TYPE(descriptor));
   const Ref bound = check(bind(descriptor, x, type));
   if (PyCFunction_CheckExact(bound.get())) {
     state.numpys_device_method.store(reinterpret_cast<void*>(PyCFunction_GetFunction(bound.get())),
@@ -95,11 +94,19 @@ Library examine(State& state, PyObject* x, PyObject* dlpack, PyObject* dlpack_de
   }
   if (is_function_of(dlpack_device, "jax._src.array", "ArrayImpl.__dlpack_device__")) {
     state.set_once(Slot::kJaxDevice, Ref::borrow(dlpack_device));
+    if (is_function_of(dlpack, "jax._src.array", "ArrayImpl.__dlpack__"))
+      state.set_once(Slot::kJaxDlpack, Ref::borrow(dlpack));
     return Library::kJax;
   }
   if (is_function_of(dlpack_device, "pyarrow.lib", "Array.__dlpack_device__")) {
     state.set_once(Slot::kArrowDevice, Ref::borrow(dlpack_device));
     return Library::kArrow;
+  }
+  if (is_function_of(dlpack_device, "tvm_ffi.core", "Tensor.__dlpack_device__") &&
+      is_function_of(dlpack, "tvm_ffi.core", "Tensor.__dlpack__")) {
+    state.set_once(Slot::kTvmDevice, Ref::borrow(dlpack_device));
+    state.set_once(Slot::kTvmDlpack, Ref::borrow(dlpack));
+    return Library::kTvm;
   }
   return Library::kOther;
 }
@@ -111,6 +118,8 @@ Library recognise(State& state, PyObject* x, PyObject* dlpack, PyObject* dlpack_
   if (dlpack_device == state.get(Slot::kStrictDevice)) return Library::kNumpy;
   if (dlpack_device == state.get(Slot::kJaxDevice)) return Library::kJax;
   if (dlpack_device == state.get(Slot::kArrowDevice)) return Library::kArrow;
+  if (dlpack_device == state.get(Slot::kTvmDevice) && dlpack == state.get(Slot::kTvmDlpack))
+    return Library::kTvm;
   if (state.was_examined(Py_TYPE(x))) return Library::kOther;
   return examine(state, x, dlpack, dlpack_device);
 }
@@ -156,6 +165,13 @@ bool torch_exports(const State& state, const DLManagedTensorVersioned& tensor) {
   const long id = PyLong_AsLong(answer.get());
   if (id == -1 && PyErr_Occurred() != nullptr) throw ErrorSet{};
   return id == device.device_id;
+}
+
+bool assumes_host(const State& state, const ProducerInfo& producer) noexcept {
+  const bool known =
+      producer.library == Library::kTvm ||
+      (producer.library == Library::kJax && producer.dlpack == state.get(Slot::kJaxDlpack));
+  return known && !state.device_arrays_seen.load(std::memory_order_relaxed);
 }
 
 bool jax_is_on_host(const State& state, PyObject* x) {

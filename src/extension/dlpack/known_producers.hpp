@@ -1,5 +1,5 @@
-// What the import knows of the arrays of NumPy, PyTorch, JAX and PyArrow: answers that are cheaper
-// than a call of the producer's method and always equal to it.
+// What the import knows of the arrays of NumPy, PyTorch, JAX, PyArrow and tvm-ffi: answers that are
+// cheaper than a call of the producer's method and always equal to it.
 #pragma once
 
 #include <Python.h>
@@ -14,7 +14,9 @@ namespace refarray::extension {
 
 /// A library whose own, unmodified method a type has. kNumpy: also array-api-strict, whose arrays
 /// are NumPy's.
-enum class Library : std::uint8_t { kOther, kNumpy, kTorch, kJax, kArrow };
+enum class Library : std::uint8_t { kOther, kNumpy, kTorch, kJax, kArrow, kTvm };
+
+struct ProducerInfo;
 
 /// The library of the methods that were found on the type of `x`. A type that is seen for the first
 /// time is examined, which is slow; afterwards the methods are compared by identity, so a class may
@@ -39,6 +41,11 @@ dlpack::Managed<DLManagedTensorVersioned> call_torch_table(const DLPackExchangeA
 /// tensors on a device that is not the current one, and complex ones that are lazily conjugated,
 /// which a DLTensor does not show. Asking the tensor first would cost every other import a call.
 bool torch_exports(const State& state, const DLManagedTensorVersioned& tensor);
+
+/// Whether `producer` is to be asked for its data before its device: it has the unmodified methods
+/// of JAX or tvm-ffi, and none of their arrays was on a device so far. Without stream= their
+/// __dlpack__ waits for the data, or has none to wait for.
+bool assumes_host(const State& state, const ProducerInfo& producer) noexcept;
 
 /// Whether a JAX array is in host memory, by its method platform(). False: ask __dlpack_device__.
 bool jax_is_on_host(const State& state, PyObject* x);

@@ -3,18 +3,24 @@
 #include "extension/dlpack/producer.hpp"
 
 #include <array>
+#include <optional>
+#include <string>
 #include <string_view>
 
+#include "core/error.hpp"
 #include "dlpack/exchange_api.hpp"
+#include "dlpack/import.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/recursion.hpp"
 #include "extension/capi/type_lookup.hpp"
+#include "extension/devices/devices.hpp"
 #include "extension/dlpack/keywords.hpp"
 #include "extension/interop/numpy_types.hpp"
 #include "extension/interop/protocol_order.hpp"
+#include "runtime/runtime.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -78,7 +84,10 @@ void raise_missing_methods(PyObject* x, const ProducerInfo& producer) {
   const char* missing = producer.dlpack != nullptr          ? "__dlpack_device__"
                         : producer.dlpack_device != nullptr ? "__dlpack__"
                                                             : "__dlpack__ and __dlpack_device__";
-  const char* hint = PyCapsule_CheckExact(x) ? "; use from_capsule() for a bare capsule" : "";
+  const bool has_neither = producer.dlpack == nullptr && producer.dlpack_device == nullptr;
+  const char* hint = PyCapsule_CheckExact(x) ? "; use from_capsule() for a bare capsule"
+                     : has_neither           ? "; use asarray() for sequences, numbers and buffers"
+                                             : "";
   raise(PyExc_AttributeError, "from_dlpack(): the type %R has no %s%s",
         reinterpret_cast<PyObject*>(Py_TYPE(x)), missing, hint);
 }
@@ -87,7 +96,7 @@ namespace {
 
 /// Whether a call of the descriptor with the object as first argument needs no bound method.
 bool is_method_descriptor(PyObject* descriptor) noexcept {
-  return (PyType_GetFlags(Py_TYPE(descriptor)) & Py_TPFLAGS_METHOD_DESCRIPTOR) != 0;
+  return PyType_HasFeature(Py_TYPE(descriptor), Py_TPFLAGS_METHOD_DESCRIPTOR) != 0;
 }
 
 Ref vectorcall(PyObject* function, PyObject* const* args, std::size_t count, PyObject* kwnames) {
@@ -98,8 +107,7 @@ Ref vectorcall(PyObject* function, PyObject* const* args, std::size_t count, PyO
 }  // namespace
 
 Ref bind_on_type(PyObject* descriptor, PyObject* self) {
-  const auto get =
-      reinterpret_cast<descrgetfunc>(PyType_GetSlot(Py_TYPE(descriptor), Py_tp_descr_get));
+  const descrgetfunc get = compat::descr_get_of(Py_TYPE(descriptor));
   if (get == nullptr) return Ref::borrow(descriptor);
   return check(compat::park_at_exit(
       [&] { return get(descriptor, self, reinterpret_cast<PyObject*>(Py_TYPE(self))); }));
@@ -131,6 +139,43 @@ DLDevice ask_device(const State& state, PyObject* x, const ProducerInfo& produce
   const Ref bound = bind_on_type(method, x);
   if (is_numpys_device_method(state, bound.get())) return kCpu;
   return to_announced_device(state, vectorcall(bound.get(), nullptr, 0, nullptr).get());
+}
+
+bool is_host(DLDevice device) noexcept {
+  if (device.device_type == kDLCPU) return true;
+  const std::optional<core::Device> known = dlpack::to_core(device);
+  return known && known->is_host();
+}
+
+namespace {
+
+[[gnu::cold]] void refuse_if_unusable(DLDevice announced) {
+  const std::optional<core::Device> device = streamed(announced);
+  if (device) open_device(*device);
+  if (device && runtime::can_allocate(*device)) return;
+  std::string why;
+  if (device) {
+    try {  // boundary: the reason becomes part of the message below
+      runtime::require(*device);
+    } catch (const core::Error& error) {  // boundary: see above
+      why = core::text(" (", error.what(), ")");
+    }
+  }
+  core::fail(core::Fault::kBuffer, "from_dlpack(): the producer's device is ",
+             dlpack::device_text(announced), ", which this process cannot use", why,
+             "; device=\"cpu\" asks for a copy in host memory");
+}
+
+}  // namespace
+
+void refuse_devices(const ImportRequest& request, DLDevice announced) {
+  if (!request.asks_for_host() && !is_host(announced)) refuse_if_unusable(announced);
+  if (request.device && !request.device->is_host() && request.copy == dlpack::Copy::kNever &&
+      *request.device != streamed(announced)) {
+    core::fail(core::Fault::kNoCopy, "from_dlpack(): copy=False, but from ",
+               dlpack::device_text(announced), " to ", core::name(*request.device),
+               " the data has to be copied");
+  }
 }
 
 dlpack::Managed<DLManagedTensorVersioned> call_table(const DLPackExchangeAPI& table, PyObject* x) {

@@ -11,6 +11,8 @@
 
 namespace refarray::extension {
 
+struct ImportRequest;
+
 /// The DLPack interface of a type. Pointers are borrowed from the module's cache of static types,
 /// or from `references` for other types, which are looked up at each import.
 struct ProducerInfo {
@@ -27,7 +29,7 @@ struct ProducerInfo {
 
 /// Whether a type can neither change nor end.
 inline bool is_static(PyTypeObject* type) noexcept {
-  return (PyType_GetFlags(type) & Py_TPFLAGS_HEAPTYPE) == 0;
+  return PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) == 0;
 }
 
 /// The usable exchange table in a capsule; nullptr for anything else.
@@ -53,6 +55,13 @@ inline ProducerInfo find_producer(State& state, PyObject* x) {
 /// The device of `x`: known, or the answer of __dlpack_device__. TypeError for an answer that is
 /// not a pair of ints (DEV-01).
 DLDevice ask_device(const State& state, PyObject* x, const ProducerInfo& producer);
+
+/// Whether the CPU can read memory of this device.
+bool is_host(DLDevice device) noexcept;
+
+/// Throws kBuffer for a device that this process cannot use, before the producer does any work
+/// (DEV-07), and kNoCopy for copy=False between devices.
+void refuse_devices(const ImportRequest& request, DLDevice announced);
 
 /// Calls managed_tensor_from_py_object_no_sync. Throws the exception that it set, or a BufferError
 /// when it failed without one. The tensor is not NULL.

@@ -54,8 +54,7 @@ double frequency(double i, double n, double d) noexcept {
   return quotient + rest / product;
 }
 
-/// `kHasNegative` is not `&kRow == &kFftfreq`, which is no constant expression for g++ 12 with
-/// -fsanitize=undefined.
+/// `kHasNegative` is an argument: with sanitizers, g++ compares no addresses of rows in constants.
 template <const FunctionRow& kRow, bool kHasNegative>
 Ref frequencies(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   State& state = State::of_module(module);
@@ -74,7 +73,7 @@ Ref frequencies(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObj
     to[i] = frequency(static_cast<double>(is_negative ? i - n : i), static_cast<double>(n), d);
   });
   if (dtype == out.dtype && device == core::Device{}) return make_array(state, std::move(out));
-  return make_array(state, copy_to_new(out, dtype, device));
+  return make_array(state, working_copy(out, dtype, device));
 }
 
 template <const FunctionRow& kRow, bool kIsInverse>

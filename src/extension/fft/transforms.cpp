@@ -223,7 +223,7 @@ Ref along_axes(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObje
   double elements = 1;
   for (const std::int64_t n : lengths.n.span()) elements *= static_cast<double>(n);
   const double scale = to_scale(norm, kKind, elements);
-  if (lengths.axes.count == 0) return make_array(state, copy_to_new(array, array.dtype));
+  if (lengths.axes.count == 0) return make_array(state, working_copy(array, array.dtype));
   return make_array(state, over_axes(array, lengths, kKind, scale));
 }
 

@@ -9,6 +9,7 @@
 #include "core/error.hpp"
 #include "core/indexing/gather.hpp"
 #include "core/indexing/mask.hpp"
+#include "core/ledger.hpp"
 #include "extension/array/conversions.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
@@ -54,9 +55,11 @@ std::optional<core::Layout> merge_block(const core::ArrayView& array,
 /// The common case, without a plan: a mask of the array's own shape.
 Ref select_by_mask(const State& state, const core::ArrayView& array, const core::ArrayView& mask) {
   core::Array out;
+  core::note_attempt(core::Entry::kCopy, -1);
   run_interruptibly(array.nbytes(), [&](const core::InterruptCheck& interrupt) {
     return core::select(out, array, mask, interrupt);
   });
+  core::note(core::Entry::kCopy, out.view().nbytes());
   return make_array(state, std::move(out));
 }
 
@@ -80,6 +83,7 @@ Ref get_by_arrays(State& state, const core::ArrayView& array, PyObject* index) {
   }
   ArraySelection selection(state, array, index);
   selection.find();
+  core::note(core::Entry::kCopy, core::nbytes_of(core::size_of(selection.shape()), array.dtype));
   core::Array out = core::new_array(array.dtype, selection.shape(), /*zeroed=*/false);
   const core::Array flat = core::with_layout(out, *merge_block(out, selection), 0);
   const core::Array base = selection.base();
@@ -102,10 +106,12 @@ void assign_by_arrays(State& state, const core::ArrayView& array, PyObject* inde
     return core::broadcast_layout(view.extents(), view.stride_span(), selection.shape());
   };
   core::Layout layout = spread(from);  // raises before a copy is made
+  if (owner)
+    core::note(core::Entry::kCopy, core::nbytes_of(core::size_of(selection.shape()), array.dtype));
   const core::Array base = selection.base();
   core::Array own;
   if (from.dtype != array.dtype || !from.device().is_host() || core::may_overlap(from, array)) {
-    own = copy_to_new(from, array.dtype);
+    own = working_copy(from, array.dtype);
     from = own;
     layout = spread(from);
   }
@@ -113,7 +119,7 @@ void assign_by_arrays(State& state, const core::ArrayView& array, PyObject* inde
   core::Array all = core::with_layout(from, layout, 0);
   std::optional<core::Layout> flat = merge_block(all, selection);
   if (!flat) {
-    all = copy_to_new(all, array.dtype);
+    all = working_copy(all, array.dtype);
     flat = merge_block(all, selection);
   }
   const core::Array source = core::with_layout(all, *flat, 0);

@@ -20,7 +20,10 @@ Ref get_by_arrays(State& state, const core::ArrayView& array, PyObject* index);
 /// Assigns to the elements that such an index selects. The array is writable.
 void assign_by_arrays(State& state, const core::ArrayView& array, PyObject* index, PyObject* value);
 
-// What both kinds of index share; in indexing.cpp.
+// In indexing.cpp; the last three are what both kinds of index share.
+
+/// What x[index] is.
+Ref subscript(State& state, const core::ArrayView& array, PyObject* index);
 
 [[noreturn, gnu::cold]] void fail_not_index(PyObject* index);
 

@@ -30,7 +30,7 @@ Ref index_array(State& state, PyObject* index) {
   Ref out = as_array(state, index, nullptr);
   if (!PyList_Check(index) || view_of(out.get()).size() != 0) return out;
   constexpr core::DType kIndex{core::Kind::kInt, 64};
-  return make_array(state, copy_to_new(view_of(out.get()), kIndex));
+  return make_array(state, working_copy(view_of(out.get()), kIndex));
 }
 
 IndexEntry array_entry(State& state, PyObject* index) {

@@ -16,6 +16,8 @@
 #include "extension/indexing/advanced_indexing.hpp"
 #include "extension/interop/numpy_types.hpp"
 #include "extension/modes/namespace_module.hpp"
+#include "extension/modes/poisoned_views.hpp"
+#include "extension/modes/strict_index.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -70,19 +72,24 @@ namespace {
 /// Builds the layout and offset of a selection, in the order of the array's axes.
 class Selection {
  public:
-  explicit Selection(const core::ArrayView& array) noexcept : array_(array) {}
+  Selection(const State& state, const core::ArrayView& array) noexcept
+      : array_(array), is_strict_(state.modes.strict) {}
 
   void integer(PyObject* index) {
     const std::int64_t position = position_of(index, axis_, array_.shape[axis_]);
     move(position, array_.strides[axis_++]);
   }
 
-  /// Bounds are clipped to the extent, as for Python's sequences.
+  /// Bounds are clipped to the extent, as for Python's sequences, but not in strict namespaces.
   void slice(PyObject* index) {
     Py_ssize_t start, stop, step;
     check(PySlice_Unpack(index, &start, &stop, &step));
     const std::int64_t stride = array_.strides[axis_];
-    const std::int64_t count = PySlice_AdjustIndices(array_.shape[axis_], &start, &stop, step);
+    const std::int64_t extent = array_.shape[axis_];
+    const auto beyond = [extent](Py_ssize_t bound) { return bound < -extent || bound > extent; };
+    if (is_strict_ && (beyond(start) || beyond(stop)))
+      require_open_slice(index, extent, beyond(start), beyond(stop));
+    const std::int64_t count = PySlice_AdjustIndices(extent, &start, &stop, step);
     ++axis_;
     if (count > 0) move(start, stride);
     layout_.push(count, count > 1 ? core::wrapped_product(stride, step) : stride);
@@ -107,6 +114,7 @@ class Selection {
   }
 
   const core::ArrayView& array_;
+  const bool is_strict_;
   core::Layout layout_;
   std::int64_t offset_ = 0;
   int axis_ = 0;  // the next axis of array_
@@ -154,7 +162,7 @@ Counts count_items(const State& state, PyObject* indices, int ndim) {
 core::Array select_tuple(const State& state, const core::ArrayView& array, PyObject* indices,
                          const Counts& counts) {
   const Py_ssize_t length = PyTuple_Size(indices);
-  Selection selection(array);
+  Selection selection(state, array);
   for (Py_ssize_t i = 0; i < length; ++i) {
     PyObject* index = PyTuple_GetItem(indices, i);
     switch (classify(state, index)) {
@@ -200,7 +208,7 @@ Index examine(const State& state, const core::ArrayView& array, PyObject* index)
 core::Array select(const State& state, const core::ArrayView& array, const Index& index) {
   const Item item = index.item;
   if (item == Item::kTuple) return select_tuple(state, array, index.object, index.counts);
-  Selection selection(array);
+  Selection selection(state, array);
   if (array.ndim == 0 && (item == Item::kInteger || item == Item::kSlice)) {
     core::fail(Fault::kIndex, "the index has an entry for 1 axis; ndim is 0");
   }
@@ -249,10 +257,11 @@ Ref value_array(State& state, PyObject* value, const core::DType& to) {
   return out;
 }
 
-void assign(const core::Array& target, const core::ArrayView& source) {
-  const core::Layout layout =
-      core::broadcast_layout(source.extents(), source.stride_span(), target.layout.extents());
-  copy_elements(target, core::with_layout(source, layout, 0));
+/// The source with the shape of the target.
+core::Array spread(const core::Array& target, const core::ArrayView& source) {
+  return core::with_layout(
+      source,
+      core::broadcast_layout(source.extents(), source.stride_span(), target.layout.extents()), 0);
 }
 
 /// Assigns one number to every element: directly to a single element in host memory, otherwise by
@@ -267,7 +276,7 @@ void assign_number(const core::Array& target, PyObject* number) {
   core::ArrayView source;
   source.data = element;
   source.dtype = target.dtype;
-  assign(target, source);
+  move_elements(target, spread(target, source));
 }
 
 }  // namespace
@@ -290,8 +299,10 @@ core::ArrayView assigned_value(State& state, PyObject* value, const core::DType&
 }
 
 Ref array_subscript(PyObject* self, PyObject* index) {
-  State& state = State::of_object(self);
-  const core::ArrayView array = view_of(self);
+  return subscript(State::of_object(self), view_of(self), index);
+}
+
+Ref subscript(State& state, const core::ArrayView& array, PyObject* index) {
   const Index examined = examine(state, array, index);
   if (examined.has_arrays()) return get_by_arrays(state, array, index);
   return make_array(state, select(state, array, examined));
@@ -303,25 +314,28 @@ void array_assign(PyObject* self, PyObject* index, PyObject* value) {
   const core::ArrayView array = view_of(self);
   if (!array.writable()) core::fail(Fault::kValue, "assignment to a read-only array");
   const Index examined = examine(state, array, index);
-  if (examined.has_arrays()) return assign_by_arrays(state, array, index, value);
+  if (examined.has_arrays()) {
+    refuse_other_owners(state, {self, array, value}, "assignment");
+    return assign_by_arrays(state, array, index, value);
+  }
   const core::Array target = select(state, array, examined);
+  refuse_other_owners(state, {self, target, value, /*held=*/1}, "assignment");
   if (array.dtype.lanes == 1) {
     if (const Ref number = plain_number(value)) return assign_number(target, number.get());
     if (const auto scalar = to_numpy_number(state, value))
       return assign_number(target, scalar->number.get());
   }
   const Ref from = value_array(state, value, array.dtype);
-  assign(target, view_of(from.get()));
+  copy_elements(target, spread(target, view_of(from.get())));
 }
 
 Ref array_item(PyObject* self, Py_ssize_t index) {
   const State& state = State::of_object(self);
   const core::ArrayView array = view_of(self);
   if (array.ndim == 0) raise(PyExc_TypeError, "an array of ndim 0 is not a sequence");
-  if (index < 0 || index >= array.shape[0]) {
-    raise(PyExc_IndexError, "index %zd is out of range for axis 0 of extent %lld", index,
-          static_cast<long long>(array.shape[0]));
-  }
+  if (index < 0 || index >= array.shape[0])
+    core::fail(Fault::kIndex, "index ", index, " is out of range for axis 0 of extent ",
+               array.shape[0]);
   const core::Layout layout(array.extents().subspan(1), array.stride_span().subspan(1));
   // Overflow is possible for an empty array only, whose strides are arbitrary.
   const std::int64_t offset = core::wrapped_product(index, array.strides[0]);
@@ -329,9 +343,8 @@ Ref array_item(PyObject* self, Py_ssize_t index) {
 }
 
 Py_ssize_t array_length(PyObject* self) {
-  const core::ArrayView array = view_of(self);
-  if (array.ndim == 0) raise(PyExc_TypeError, "len() of an array of ndim 0");
-  return array.shape[0];
+  if (view_of(self).ndim == 0) raise(PyExc_TypeError, "len() of an array of ndim 0");
+  return view_of(self).shape[0];
 }
 
 }  // namespace refarray::extension

@@ -7,6 +7,7 @@
 #include "core/error.hpp"
 #include "core/indexing/gather.hpp"
 #include "core/indexing/mask.hpp"
+#include "core/ledger.hpp"
 #include "core/ops/elementwise.hpp"
 #include "extension/array/conversions.hpp"
 #include "extension/array/object.hpp"
@@ -50,8 +51,10 @@ Ref take(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
                "; axis may be left out for ndim 1 only");
   }
   const std::int64_t axis = is_given(axis_argument) ? to_int64(axis_argument, "axis") : 0;
-  return make_array(state,
-                    take_along(array, indices, core::normalize_axis(axis, array.ndim), kTake.name));
+  core::note_attempt(core::Entry::kCopy, -1);
+  core::Array out = take_along(array, indices, core::normalize_axis(axis, array.ndim), kTake.name);
+  core::note(core::Entry::kCopy, out.view().nbytes());
+  return make_array(state, std::move(out));
 }
 
 /// The shape to which both arrays broadcast, but for one axis.
@@ -82,6 +85,7 @@ Ref take_along_axis(PyObject* module, PyObject* const* args, Py_ssize_t nargs, P
   const core::Array from = core::with_layout(
       array, core::broadcast_layout(array.extents(), array.stride_span(), shape.extents()), 0);
   shape.shape[axis] = indices.shape[axis];
+  core::note(core::Entry::kCopy, core::nbytes_of(core::size_of(shape.extents()), array.dtype));
   const core::Array places = core::with_layout(
       indices, core::broadcast_layout(indices.extents(), indices.stride_span(), shape.extents()),
       0);

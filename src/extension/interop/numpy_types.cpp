@@ -86,13 +86,15 @@ Ref number_of(State& state, PyObject* object, char kind) {
 }  // namespace
 
 void refuse_masked(State& state, PyObject* object) {
-  // Classes defined in Python, with the property `mask`: other objects do not cost the lookup of
-  // numpy.ma in sys.modules, which is repeated as long as nothing imports it.
-  if ((PyType_GetFlags(Py_TYPE(object)) & Py_TPFLAGS_HEAPTYPE) == 0) return;
-  if (!find_on_type(state, Py_TYPE(object), state.get(Slot::kMaskName))) return;
-  if (!is_instance(object,
-                   find_class(state, Slot::kMaskedArray, Slot::kNumpyMaName, "MaskedArray")))
-    return;
+  if (PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) == 0) return;  // a class in Python
+  auto* masked = reinterpret_cast<PyTypeObject*>(state.get(Slot::kMaskedArray));
+  if (masked == nullptr) {
+    // With the property `mask`: other objects do not cost the lookup of numpy.ma in sys.modules,
+    // which is repeated as long as nothing imports it.
+    if (!find_on_type(state, Py_TYPE(object), state.get(Slot::kMaskName))) return;
+    masked = find_class(state, Slot::kMaskedArray, Slot::kNumpyMaName, "MaskedArray");
+  }
+  if (!is_instance(object, masked)) return;
   refuse_protocol("the mask of a ", type_name(object),
                   " would be lost; pass x.filled(value) to replace the masked elements, or x.data "
                   "to include them");

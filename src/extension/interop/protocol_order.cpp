@@ -129,12 +129,6 @@ MethodResult call_array_method(State& state, PyObject* object, PyObject* descrip
   return {call_on_type(descriptor, args, 1, nullptr)};
 }
 
-/// False for MemoryError and for exceptions such as KeyboardInterrupt, which always propagate.
-bool may_ignore_pending() noexcept {
-  return PyErr_ExceptionMatches(PyExc_Exception) != 0 &&
-         PyErr_ExceptionMatches(PyExc_MemoryError) == 0;
-}
-
 /// The last protocol: __array__(), which may copy. Looked up on the type, as special methods are.
 /// If another protocol refused before (`after_refusal`), its exceptions count as refusals too.
 ProtocolResult array_from_method(State& state, PyObject* object, MethodCopy copy,

@@ -63,13 +63,13 @@ int Factors::common_axis(PyObject* argument) const {
 void Factors::convert() {
   for (int i = 0; i < 2; ++i) {
     if (views_[i].dtype == computed_) continue;
-    owners_[i] = copy_to_new(views_[i], computed_);
+    owners_[i] = working_copy(views_[i], computed_);
     views_[i] = owners_[i];
   }
 }
 
 core::Array Factors::finished(core::Array result) const {
-  return dtype_ == computed_ ? std::move(result) : copy_to_new(result, dtype_);
+  return dtype_ == computed_ ? std::move(result) : working_copy(result, dtype_);
 }
 
 std::int64_t bytes_like(std::int64_t count, std::int64_t depth) noexcept {

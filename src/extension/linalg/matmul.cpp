@@ -14,6 +14,7 @@
 #include "extension/linalg/factors.hpp"
 #include "extension/linalg/matmul.hpp"
 #include "extension/linalg/rows.hpp"
+#include "extension/modes/poisoned_views.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -98,7 +99,8 @@ Ref compute_matmul_in_place(const State& state, PyObject* x1, PyObject* x2) {
                core::shape_text(result.layout.extents()), ", the array ",
                core::shape_text(out.extents()));
   }
-  copy_elements(out, result);
+  refuse_other_owners(state, {x1, out, x2}, "@ in place");
+  move_elements(out, result);
   return Ref::borrow(x1);
 }
 

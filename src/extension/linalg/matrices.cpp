@@ -41,7 +41,7 @@ Matrices::Matrices(const State& state, PyObject* x, const char* function, bool s
   }
   const core::DType computed = decomposed_dtype(dtype_);
   if (computed == dtype_) return;
-  owner_ = copy_to_new(view_, computed);
+  owner_ = working_copy(view_, computed);
   view_ = owner_;
 }
 
@@ -57,7 +57,7 @@ std::int64_t Matrices::work() const noexcept {
 }
 
 core::Array finished(core::Array result, const core::DType& dtype) {
-  return result.dtype == dtype ? std::move(result) : copy_to_new(result, dtype);
+  return result.dtype == dtype ? std::move(result) : working_copy(result, dtype);
 }
 
 void detail::fail_outcome(const char* function, const char* x, core::Extents leading,

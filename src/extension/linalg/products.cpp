@@ -181,7 +181,7 @@ core::Array as_matrix(const core::ArrayView& x, const core::Layout& layout, int 
                                  core::size_of(shape.subspan(static_cast<std::size_t>(rows)))};
   if (const auto view = core::reshape_layout(shape, layout.stride_span(), matrix))
     return core::with_layout(x, *view, 0);
-  const core::Array copy = copy_to_new(core::with_layout(x, layout, 0), x.dtype);
+  const core::Array copy = working_copy(core::with_layout(x, layout, 0), x.dtype);
   return core::with_layout(copy, core::c_layout(matrix), 0);
 }
 

@@ -61,7 +61,7 @@ core::Array to_array_rtol(const Matrices& x, const State& state, PyObject* argum
                ", which does not broadcast to ", core::shape_text(to), ", that of the matrices");
   }
   const core::Layout layout = core::broadcast_layout(from, rtol.stride_span(), to);
-  core::Array out = copy_to_new(core::with_layout(rtol, layout, 0), kFloat64);
+  core::Array out = working_copy(core::with_layout(rtol, layout, 0), kFloat64);
   const auto* const values = reinterpret_cast<const double*>(out.data);
   for (std::int64_t i = 0; i < out.view().size(); ++i)
     if (!(values[i] >= 0)) fail_rtol(x, values[i]);
@@ -75,7 +75,7 @@ core::Array to_rtol(const Matrices& x, const State& state, PyObject* argument) {
   if (is_given(argument)) value = to_number(argument, x.function(), "rtol");
   if (value < 0) fail_rtol(x, value);
   const core::Layout layout = core::broadcast_layout({}, {}, x.leading());
-  return copy_to_new(core::with_layout(of_number(value), layout, 0), kFloat64);
+  return working_copy(core::with_layout(of_number(value), layout, 0), kFloat64);
 }
 
 Ref matrix_rank(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {

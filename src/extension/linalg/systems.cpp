@@ -141,7 +141,7 @@ core::Array identities(const core::Array& like) {
   *reinterpret_cast<double*>(one.data) = 1;
   const core::Layout everywhere =
       core::broadcast_layout(core::Extents{}, core::Extents{}, diagonal.extents());
-  copy_elements(core::with_layout(out, diagonal, 0), core::with_layout(one, everywhere, 0));
+  move_elements(core::with_layout(out, diagonal, 0), core::with_layout(one, everywhere, 0));
   return out;
 }
 
@@ -178,7 +178,7 @@ Ref matrix_power(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyOb
   const Exponent exponent = to_exponent(n);
   const Matrices x(state, argument, kMatrixPower.name, /*square=*/true);
   const core::Array base =
-      exponent.is_negative ? inverse(x) : copy_to_new(x.view(), x.view().dtype);
+      exponent.is_negative ? inverse(x) : working_copy(x.view(), x.view().dtype);
   return make_array(state, finished(power(base, exponent, x.work()), x.dtype()));
 }
 

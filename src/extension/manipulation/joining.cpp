@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/ledger.hpp"
 #include "core/ops/promotion.hpp"
 #include "extension/array/conversions.hpp"
 #include "extension/array/element.hpp"
@@ -86,13 +87,14 @@ void check_shapes(const char* function, core::Extents first, core::Extents other
 core::Array join(const std::vector<core::ArrayView>& arrays, const core::Layout& shape, int axis,
                  const core::DType& dtype) {
   const core::Device device = default_copy_device(arrays.front().device());
+  core::note(core::Entry::kCopy, core::nbytes_of(core::size_of(shape.extents()), dtype));
   Unfinished out(allocate_on(device, dtype, shape.extents(), dtype.is_packed()));
   core::Layout part = out.array().layout;
   const std::int64_t stride = part.strides[axis];
   std::int64_t at = 0;
   for (const core::ArrayView& array : arrays) {
     part.shape[axis] = array.shape[axis];
-    copy_elements(core::with_layout(out.array(), part, core::wrapped_product(at, stride)), array);
+    move_elements(core::with_layout(out.array(), part, core::wrapped_product(at, stride)), array);
     at += array.shape[axis];
   }
   return out.finish();
@@ -105,9 +107,9 @@ std::vector<core::Array> flattened(const std::vector<core::ArrayView>& arrays) {
     const std::int64_t flat[] = {array.size()};
     const auto layout = core::reshape_layout(array.extents(), array.stride_span(), flat);
     out.push_back(layout ? core::with_layout(array, *layout, 0)
-                         : core::with_layout(
-                               copy_to_new(array, array.dtype, default_copy_device(array.device())),
-                               core::c_layout(flat), 0));
+                         : core::with_layout(working_copy(array, array.dtype,
+                                                          default_copy_device(array.device())),
+                                             core::c_layout(flat), 0));
   }
   return out;
 }

@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "core/indexing/gather.hpp"
+#include "core/ledger.hpp"
 #include "extension/array/conversions.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
@@ -28,7 +29,7 @@ core::Array flat_array(const core::ArrayView& array) {
   const std::int64_t flat[] = {array.size()};
   if (const auto layout = core::reshape_layout(array.extents(), array.stride_span(), flat))
     return core::with_layout(array, *layout, 0);
-  const core::Array fresh = copy_to_new(array, array.dtype, default_copy_device(array.device()));
+  const core::Array fresh = working_copy(array, array.dtype, default_copy_device(array.device()));
   return core::with_layout(fresh, core::c_layout(flat), 0);
 }
 
@@ -75,6 +76,7 @@ core::Array repeat_by_array(const core::ArrayView& array, const core::ArrayView&
   }
   require_computable_memory(array, kRepeat.name);
   require_computable_memory(repeats, kRepeat.name);
+  core::note_attempt(core::Entry::kCopy, -1);
   const std::int64_t shape[] = {array.shape[axis]};
   const core::Array all = core::with_layout(
       repeats, core::broadcast_layout(repeats.extents(), repeats.stride_span(), shape), 0);
@@ -82,7 +84,9 @@ core::Array repeat_by_array(const core::ArrayView& array, const core::ArrayView&
   run_interruptibly(8 * array.shape[axis], [&](const core::InterruptCheck& interrupt) {
     return core::repeated_indices(indices, all, interrupt);
   });
-  return take_along(array, indices, axis, "repeat()");
+  core::Array out = take_along(array, indices, axis, "repeat()");
+  core::note(core::Entry::kCopy, out.view().nbytes());
+  return out;
 }
 
 Ref repeat(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {

@@ -1,6 +1,7 @@
 // Implements shifts along axes.
 #include "extension/manipulation/rolling.hpp"
 
+#include "core/ledger.hpp"
 #include "extension/copy/copying.hpp"
 
 namespace refarray::extension {
@@ -10,7 +11,7 @@ namespace {
 void roll_from(int axis, const core::Array& to, const core::Array& from,
                const std::int64_t* shifts) {
   while (axis < from.layout.ndim && shifts[axis] == 0) ++axis;
-  if (axis == from.layout.ndim) return copy_elements(to, from);
+  if (axis == from.layout.ndim) return move_elements(to, from);
   const std::int64_t extent = from.layout.shape[axis];
   const std::int64_t shift = shifts[axis];
   const auto part = [axis](const core::Array& array, std::int64_t begin, std::int64_t count) {
@@ -25,6 +26,7 @@ void roll_from(int axis, const core::Array& to, const core::Array& from,
 }  // namespace
 
 core::Array rolled(const core::ArrayView& array, const std::int64_t* shifts) {
+  core::note(core::Entry::kCopy, array.nbytes());
   const core::Device device = default_copy_device(array.device());
   Unfinished out(
       allocate_on(device, array.dtype, array.extents(), /*zeroed=*/array.dtype.is_packed()));

@@ -27,8 +27,12 @@ struct Modes {
   bool lazy = false;              // the conversion of elements to Python numbers
   Flag without_masks = false;     // indexing by masks
   Flag without_counting = false;  // functions whose results have shapes that depend on elements
+  bool poison_views = false;      // writes to memory that others own too
   bool with_devices = false;      // devices besides kCpuDevice: a module and an array type for each
   bool off_host = false;          // access of others to the memory: it is of a virtual device
+  // Of a strict namespace of an earlier version of the standard:
+  Flag without_index_arrays = false;     // integer arrays as indices, which came with 2024.12
+  Flag without_dlpack_keywords = false;  // arguments of __dlpack__() that came with 2023.12
 };
 
 }  // namespace refarray::extension

@@ -13,6 +13,7 @@
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
+#include "extension/modes/poisoned_views.hpp"
 #include "extension/module/module.hpp"
 
 namespace refarray::extension {
@@ -43,11 +44,11 @@ struct Arguments {
 
 /// From a tuple of bools in the order of the fields.
 Modes to_modes(PyObject* tuple) {
-  constexpr Py_ssize_t kFields = 7;
+  constexpr Py_ssize_t kFields = 8;
   if (!PyTuple_Check(tuple) || PyTuple_Size(tuple) != kFields)
     core::fail(Fault::kType, "the modes must be a tuple of ", kFields, " bools");
   const auto field = [tuple](Py_ssize_t i) { return PyTuple_GetItem(tuple, i) == Py_True; };
-  return {field(0), field(1), field(2), field(3), field(4), field(5), field(6)};
+  return {field(0), field(1), field(2), field(3), field(4), field(5), field(6), field(7)};
 }
 
 /// An alias of an array of another namespace as one of the module's.
@@ -68,10 +69,22 @@ Ref allow(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
   return Ref::borrow(Py_None);
 }
 
+/// Takes the year of the version whose arrays the namespace has, if it is strict.
+Ref set_year(PyObject* module, PyObject* year) {
+  const long value = PyLong_AsLong(year);
+  if (value == -1 && PyErr_Occurred() != nullptr) throw ErrorSet{};
+  Modes& modes = State::of_module(module).modes;
+  modes.without_index_arrays = modes.strict && value < 2024;
+  modes.without_dlpack_keywords = modes.strict && value < 2023;
+  return Ref::borrow(Py_None);
+}
+
 /// Functions that the modules of namespaces have besides those of the default one.
 PyMethodDef kOwnFunctions[] = {
     {"_retyped", method<&retyped>(), METH_O, nullptr},
+    {"_moved", method<&moved>(), METH_O, nullptr},
     {"_allow", method<&allow>(), METH_FASTCALL, nullptr},
+    {"_set_year", method<&set_year>(), METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -79,8 +92,11 @@ PyMethodDef kOwnFunctions[] = {
 void fill(PyObject* module, PyObject* base, const Arguments& from) {
   State& state = *::new (PyModule_GetState(module)) State;
   state.lease = InterpreterLease::of_current_interpreter();
-  open_object_pool(state);
   state.modes = from.modes;
+  if (from.modes.poison_views)
+    watch_arrays(state);
+  else
+    open_object_pool(state);
   if (from.modes.immutable) state.object_bits |= ObjectBits::kReadonly;
   state.share_from(State::of_module(base));
   state.set(Slot::kNamespace, Ref::borrow(from.object));

@@ -57,6 +57,14 @@ void refuse_mask(const State& state);
 /// Raises NotImplementedError in a namespace without shapes that depend on elements.
 void refuse_counting(const State& state, const char* function);
 
+/// Notes in ledgers what the host's use of the elements would be on a real device: a transfer and
+/// a wait. For arrays on virtual devices; nothing for others.
+void note_read_by_host(PyObject* array);
+
+/// _moved(array): a copy of an array of another device of the namespace, as one of the module's:
+/// modes/virtual_device.cpp.
+Ref moved(PyObject* module, PyObject* array);
+
 /// The array itself, as one of the default namespace: for the functions of the Python package that
 /// use its attributes.
 Ref as_default_array(PyObject* array);

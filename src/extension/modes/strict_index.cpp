@@ -12,6 +12,7 @@
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
+#include "extension/indexing/advanced_indexing.hpp"
 #include "extension/modes/namespace_module.hpp"
 #include "extension/namespace/operands.hpp"
 
@@ -64,12 +65,13 @@ void require_none(PyObject* slice, const char* what, std::int64_t extent) {
              ", beyond the axis of extent ", extent, "; strict namespaces do not clip it");
 }
 
-void require_slice(PyObject* slice, std::int64_t extent) {
-  Py_ssize_t start, stop, step;  // None and huge integers are the largest or smallest Py_ssize_t
-  check(PySlice_Unpack(slice, &start, &stop, &step));
-  const auto fits = [extent](Py_ssize_t bound) { return bound >= -extent && bound <= extent; };
-  if (!fits(start)) require_none(slice, "start", extent);
-  if (!fits(stop)) require_none(slice, "stop", extent);
+/// Whether the index is an integer or a slice for each axis: the most common one.
+bool is_plain(const core::ArrayView& array, PyObject* index) noexcept {
+  const Entries entries(index);
+  if (entries.size() != array.ndim) return false;
+  for (int axis = 0; axis < array.ndim; ++axis)
+    if (!PyLong_CheckExact(entries[axis]) && !PySlice_Check(entries[axis])) return false;
+  return true;
 }
 
 /// Whether the array, a value to assign, has a dtype that promotes to `to`.
@@ -84,11 +86,13 @@ void require_standard_value(const State& state, const core::ArrayView& target, P
     core::fail(Fault::kType, "cannot assign ", core::name(from), " to elements of ",
                core::name(target.dtype), ": it does not promote to it; use astype()");
   }
-  const Operand number(state, value);
-  if (!number) {
+  const Ref plain = plain_number(value);  // of subclasses too, such as numpy.float64
+  if (!plain) {
+    refuse_other_namespace(state, value);
     core::fail(Fault::kType, "strict namespaces assign arrays and Python numbers, not ",
                type_name(value));
   }
+  const Operand number(state, plain.get());
   const int row = core::computable_index(target.dtype);
   if (number.row_beside(row, "assignment") == row) return;
   core::fail(Fault::kType, "cannot assign a complex number to elements of ",
@@ -97,9 +101,14 @@ void require_standard_value(const State& state, const core::ArrayView& target, P
 
 }  // namespace
 
+void require_open_slice(PyObject* slice, std::int64_t extent, bool start, bool stop) {
+  if (start) require_none(slice, "start", extent);
+  if (stop) require_none(slice, "stop", extent);
+}
+
 void require_standard_index(const State& state, const core::ArrayView& array, PyObject* index,
                             IndexUse use) {
-  if (array.ndim == 1 && PyLong_CheckExact(index)) return;  // the most common one
+  if (is_plain(array, index)) return;
   const Entries entries(index);
   std::array<int, kEntries> counts{};
   const auto count = [&counts](Entry entry) -> int& {
@@ -108,6 +117,8 @@ void require_standard_index(const State& state, const core::ArrayView& array, Py
   for (Py_ssize_t i = 0; i < entries.size(); ++i) ++count(entry_of(state, entries[i]));
   if (use == IndexUse::kAssign && count(Entry::kNewAxis) + count(Entry::kIndices) > 0)
     core::fail(Fault::kIndex, "strict namespaces do not assign at None or integer arrays");
+  if (count(Entry::kIndices) > 0 && state.modes.without_index_arrays)
+    core::fail(Fault::kIndex, "integer arrays are indices from version 2024.12 on; see take()");
   if (count(Entry::kMask) > 0) {
     if (entries.size() == 1) return;
     core::fail(Fault::kIndex, "in a strict namespace a mask is the only entry of its index");
@@ -119,19 +130,13 @@ void require_standard_index(const State& state, const core::ArrayView& array, Py
   }
   if (count(Entry::kIndices) > 0 && count(Entry::kSlice) + count(Entry::kEllipsis) > 0)
     core::fail(Fault::kIndex, "strict namespaces take integer arrays beside integers only");
-  if (count(Entry::kEllipsis) > 1 || named > array.ndim) return;  // the selection raises
-  int axis = 0;
-  for (Py_ssize_t i = 0; i < entries.size(); ++i) {
-    const Entry entry = entry_of(state, entries[i]);
-    if (entry == Entry::kNewAxis) continue;
-    if (entry == Entry::kSlice) require_slice(entries[i], array.shape[axis]);
-    axis += entry == Entry::kEllipsis ? array.ndim - named : 1;
-  }
 }
 
 Ref strict_subscript(PyObject* self, PyObject* index) {
-  require_standard_index(State::of_object(self), view_of(self), index, IndexUse::kRead);
-  return array_subscript(self, index);
+  State& state = State::of_object(self);
+  const core::ArrayView array = view_of(self);
+  require_standard_index(state, array, index, IndexUse::kRead);
+  return subscript(state, array, index);
 }
 
 void strict_assign(PyObject* self, PyObject* index, PyObject* value) {

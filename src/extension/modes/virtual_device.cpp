@@ -1,6 +1,7 @@
 // Arrays of virtual devices: host memory that only the functions of their namespace may use, as if
 // it were a device's.
 #include "core/error.hpp"
+#include "core/ledger.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
@@ -27,6 +28,13 @@ constexpr Signature<4> kDlpack{"__dlpack__",
              device_text(State::of_object(self)), "; to_device() copies it to the host");
 }
 
+/// Notes a transfer of bytes, for which the host waits if one of the sides is its memory.
+void note_transfer(std::int64_t nbytes, bool with_host) {
+  if (with_host) core::note_attempt(core::Entry::kSynchronization, 0);
+  core::note(core::Entry::kTransfer, nbytes);
+  if (with_host) core::note(core::Entry::kSynchronization, 0);
+}
+
 /// The modules of the devices are known to Python.
 Ref to_device(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const auto [device, stream] = bind(kToDevice, State::of_object(self), args, nargs, kwnames);
@@ -50,8 +58,9 @@ Ref dlpack(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
     fail_off_host(self, Fault::kBuffer, "an export other than with dl_device=(1, 0)");
   if (copy == Py_False) fail_off_host(self, Fault::kNoCopy, "an export with copy=False");
   const core::ArrayView array = view_of(self);
+  note_transfer(array.nbytes(), /*with_host=*/true);
   const Ref host =
-      make_array(default_state(state), copy_to_new(array, array.dtype, core::Device{}));
+      make_array(default_state(state), working_copy(array, array.dtype, core::Device{}));
   const Ref method = check(calling<PyObject_GetAttrString>(host.get(), "__dlpack__"));
   return check(
       calling<PyObject_Vectorcall>(method.get(), args, static_cast<std::size_t>(nargs), kwnames));
@@ -69,6 +78,21 @@ int fail_buffer(PyObject* self, Py_buffer*, int) {
 constexpr int kKeywords = METH_FASTCALL | METH_KEYWORDS;
 
 }  // namespace
+
+void note_read_by_host(PyObject* array) {
+  if (State::of_object(array).modes.off_host)
+    note_transfer(view_of(array).nbytes(), /*with_host=*/true);
+}
+
+Ref moved(PyObject* module, PyObject* array) {
+  if (!is_any_array(array))
+    core::fail(Fault::kType, "_moved() takes an array, not ", type_name(array));
+  const State& state = State::of_module(module);
+  const core::ArrayView view = view_of(array);
+  const bool with_host = !state.modes.off_host || !State::of_object(array).modes.off_host;
+  note_transfer(view.nbytes(), with_host);
+  return make_array(state, working_copy(view, view.dtype));
+}
 
 int refuse_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
   if (view != nullptr) view->obj = nullptr;

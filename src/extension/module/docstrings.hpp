@@ -58,4 +58,31 @@ inline constexpr char kNoopDoc[] = R"doc(_noop($module, x, /)
 
 Return x. Benchmarks measure in units of one such call.)doc";
 
+inline constexpr char kLedgerNewDoc[] = R"doc(_ledger_new($module, forbidden, /)
+--
+
+Return a ledger that is not open.
+
+forbidden: bits 1 (allocations), 2 (copies), 4 (transfers), 8 (synchronizations).)doc";
+
+inline constexpr char kLedgerOpenDoc[] = R"doc(_ledger_open($module, ledger, /)
+--
+
+Let a ledger count what the calling thread does. False if it is open already.)doc";
+
+inline constexpr char kLedgerCloseDoc[] = R"doc(_ledger_close($module, ledger, /)
+--
+
+Stop counting, from any thread. False if the ledger is not open.)doc";
+
+inline constexpr char kLedgerCountsDoc[] = R"doc(_ledger_counts($module, ledger, /)
+--
+
+Return (number, bytes, refused) of allocations, copies, transfers and synchronizations.)doc";
+
+inline constexpr char kNoteCopyDoc[] = R"doc(_note_copy($module, nbytes, /)
+--
+
+Count a copy in the open ledgers of the thread, or raise LedgerError.)doc";
+
 }  // namespace refarray::extension

@@ -13,6 +13,7 @@
 #include "extension/copy/functions.hpp"
 #include "extension/copy/settings.hpp"
 #include "extension/devices/device_type.hpp"
+#include "extension/dlpack/c_table.hpp"
 #include "extension/modes/namespace_module.hpp"
 #include "extension/module/docstrings.hpp"
 #include "extension/module/state.hpp"
@@ -112,7 +113,9 @@ void fill(PyObject* module) {
   add_dtypes(module, state);
   add_functions(module);
   check(PyModule_AddFunctions(module, kNamespaceFunctions));
+  check(PyModule_AddFunctions(module, kLedgerFunctions));
   check(PyModule_AddStringConstant(module, "__version__", REFARRAY_VERSION));
+  check(PyModule_AddObjectRef(module, "_C_API", make_c_table_capsule().get()));
   register_in_interpreter(module);
 }
 

@@ -19,6 +19,7 @@ struct DLPackExchangeAPI;
 namespace refarray::extension {
 
 class InterpreterLease;
+class WatchedArrays;
 
 /// The other objects in the state.
 enum class Slot : std::uint8_t {
@@ -66,7 +67,10 @@ enum class Slot : std::uint8_t {
   kTorchOverridden,     // whether __torch_function__ or a mode intercepts the methods of a tensor
   kTorchCurrentDevice,  // the current CUDA or ROCm device of PyTorch; unset in other builds
   kJaxDevice,           // ArrayImpl.__dlpack_device__
+  kJaxDlpack,           // ArrayImpl.__dlpack__
   kArrowDevice,         // pyarrow.Array.__dlpack_device__
+  kTvmDevice,           // tvm_ffi.Tensor.__dlpack_device__
+  kTvmDlpack,           // tvm_ffi.Tensor.__dlpack__
   // Of namespaces other than the default one only: modes/namespace_module.hpp.
   kNamespace,  // what __array_namespace__() returns
   kBase,       // the module refarray._native
@@ -79,8 +83,9 @@ enum class Library : std::uint8_t;
 struct ObjectBits {
   static constexpr std::uint8_t kBit = 7;  // the bit offset of the first element in its byte
   static constexpr std::uint8_t kReadonly = 8;
-  static constexpr std::uint8_t kFirst = 16;   // made with its storage, not as a view
-  static constexpr std::uint8_t kPooled = 32;  // of the main interpreter in a build with a GIL
+  static constexpr std::uint8_t kFirst = 16;    // made with its storage, not as a view
+  static constexpr std::uint8_t kPooled = 32;   // of the main interpreter in a build with a GIL
+  static constexpr std::uint8_t kWatched = 64;  // listed in State::watched; never with kPooled
 };
 
 /// Cached facts about a type that neither changes nor ends, whose objects were imported before: a
@@ -153,7 +158,8 @@ class State {
 
   // What known_producers.cpp learned besides the slots.
   std::atomic<const DLPackExchangeAPI*> torch_table{};
-  std::atomic<void*> numpys_device_method{};  // the C function of kNumpyDevice
+  std::atomic<void*> numpys_device_method{};       // the C function of kNumpyDevice
+  mutable std::atomic<bool> device_arrays_seen{};  // of a library that assumes_host() is about
 
   InterpreterLease* lease = nullptr;  // owns one reference, until clear()
   // The bits of every new array: kPooled of the main interpreter in a build with a GIL (pool.hpp),
@@ -161,6 +167,7 @@ class State {
   std::uint8_t object_bits = 0;
   bool pools_objects() const noexcept { return (object_bits & ObjectBits::kPooled) != 0; }
   Modes modes;
+  WatchedArrays* watched = nullptr;  // of a namespace with poisoned views: modes/poisoned_views.hpp
 
   int traverse(visitproc visit, void* argument) noexcept;
   void clear() noexcept;

@@ -134,12 +134,13 @@ Ref array_namespace(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyO
       core::fail(Fault::kType, "__array_namespace__(): api_version must be a str or None, not ",
                  type_name(version));
     }
-    constexpr std::string_view kVersions[] = {"2021.12", "2022.12", "2023.12", "2024.12",
-                                              "2025.12"};
+    constexpr std::string_view kVersions[] = {"2021.12", "2022.12", "2023.12",
+                                              "2024.12", "2025.12", "2026.12"};
     const std::string text = utf8(version);
     if (std::find(std::begin(kVersions), std::end(kVersions), text) == std::end(kVersions)) {
       core::fail(Fault::kValue, "__array_namespace__(): api_version is ", short_repr(version),
-                 "; the versions are '2021.12', '2022.12', '2023.12', '2024.12' and '2025.12'");
+                 "; the versions are '2021.12', '2022.12', '2023.12', '2024.12', '2025.12' and "
+                 "the draft, '2026.12'");
     }
     if (own != nullptr) {
       const Ref make = python_function("refarray._namespaces.modes", "in_version");

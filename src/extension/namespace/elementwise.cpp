@@ -13,6 +13,7 @@
 #include "extension/capi/object_text.hpp"
 #include "extension/capi/signals.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/modes/poisoned_views.hpp"
 #include "extension/namespace/operands.hpp"
 
 namespace refarray::extension {
@@ -87,7 +88,7 @@ core::ArrayView unaffected(const core::ArrayView& x2, const core::ArrayView& x1,
                        std::ranges::equal(x1.extents(), x2.extents()) &&
                        std::ranges::equal(x1.stride_span(), x2.stride_span());
   if (is_same || !core::may_overlap(x1, x2)) return x2;
-  copy = copy_to_new(x2, x2.dtype);
+  copy = working_copy(x2, x2.dtype);
   return copy;
 }
 
@@ -139,6 +140,7 @@ Ref compute_in_place(const State& state, Elementwise operation, PyObject* x1, Py
                core::shape_text(shape.extents()), ", the array ", core::shape_text(out.extents()));
   }
   require_computable_memory(out, row.name, /*writes=*/true);
+  refuse_other_owners(state, {x1, out, x2}, "an operator in place");
   core::Array copy;
   const std::array inputs{out, unaffected(pair.x2.view(), out, copy)};
   run(core::find_kernel(operation, dtype), out, inputs);

@@ -2,6 +2,7 @@
 #include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/linalg/matmul.hpp"
+#include "extension/modes/poisoned_views.hpp"
 #include "extension/namespace/elementwise.hpp"
 
 namespace refarray::extension {
@@ -27,7 +28,9 @@ Ref binary(PyObject* x1, PyObject* x2) {
 
 template <Elementwise Operation>
 Ref in_place(PyObject* x1, PyObject* x2) {
-  return compute_in_place(State::of_object(x1), Operation, x1, x2);
+  const State& state = State::of_object(x1);
+  if (!state.modes.poison_views) return compute_in_place(state, Operation, x1, x2);
+  return compute_in_place(state, Operation, target_in_place(state, x1, x2).get(), x2);
 }
 
 /// pow(x1, x2, modulus) is for integers of Python only.
@@ -43,7 +46,9 @@ Ref matmul(PyObject* x1, PyObject* x2) {
 }
 Ref matmul_in_place(PyObject* x1, PyObject* x2) {
   if (!is_any_array(x2)) return Ref::borrow(Py_NotImplemented);
-  return compute_matmul_in_place(State::of_object(x1), x1, x2);
+  const State& state = State::of_object(x1);
+  if (!state.modes.poison_views) return compute_matmul_in_place(state, x1, x2);
+  return compute_matmul_in_place(state, target_in_place(state, x1, x2).get(), x2);
 }
 
 Ref compare(PyObject* x1, PyObject* x2, int operation) {

@@ -150,7 +150,7 @@ core::ArrayView converted_for(const core::ArrayView& x, const core::DType& dtype
   };
   const bool computes_in_it = dtype.bits >= (is_integer(dtype) ? 64 : 32);
   if (x.dtype == dtype || computes_in_it || (is_integer(x.dtype) && is_integer(dtype))) return x;
-  owner = copy_to_new(x, dtype);
+  owner = working_copy(x, dtype);
   return owner;
 }
 

@@ -95,7 +95,7 @@ core::Array join(const core::ArrayView* const* parts, int count, int axis) {
   core::Array out = core::new_array(parts[0]->dtype, shape.extents(), /*zeroed=*/false);
   std::int64_t at = 0;
   for (int i = 0; i < count; at += parts[i++]->shape[axis])
-    copy_elements(narrowed(out, axis, at, parts[i]->shape[axis]), *parts[i]);
+    move_elements(narrowed(out, axis, at, parts[i]->shape[axis]), *parts[i]);
   return out;
 }
 
@@ -144,7 +144,7 @@ Ref diff(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
     rest = made;
   }
   return made.storage ? make_array(state, std::move(made))
-                      : make_array(state, copy_to_new(x, x.dtype));
+                      : make_array(state, working_copy(x, x.dtype));
 }
 
 }  // namespace

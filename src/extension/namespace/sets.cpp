@@ -33,7 +33,7 @@ void require_operand(const Operand& operand, PyObject* object, const char* name)
 core::ArrayView converted(const core::ArrayView& array, const core::DType& dtype,
                           core::Array& owner) {
   if (array.dtype == dtype) return array;
-  owner = copy_to_new(array, dtype);
+  owner = working_copy(array, dtype);
   return owner;
 }
 

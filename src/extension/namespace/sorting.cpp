@@ -83,7 +83,7 @@ core::Array by_sorter(const State& state, const core::ArrayView& x1, PyObject* s
 core::ArrayView converted(const core::ArrayView& array, const core::DType& dtype,
                           core::Array& owner) {
   if (array.dtype == dtype) return array;
-  owner = copy_to_new(array, dtype);
+  owner = working_copy(array, dtype);
   return owner;
 }
 

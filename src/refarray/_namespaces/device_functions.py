@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -37,10 +38,19 @@ def joined(name: str, functions: list[Callable[..., Any]], places: Places) -> Ca
         for function, place in zip(functions, places.all, strict=True)
     )
     signature = getattr(functions[0], "__text_signature__", None)
+    if inspect.isfunction(functions[0]):
+        signature = parameters_of(functions[0])
     doc = functions[0].__doc__ or ""
     text = f"{name}{signature}\n--\n\n{doc}" if signature else doc
     chosen = _native._by_device(name, text, places.types, own)
     return placed(name, chosen, own, places) if name in PLACED else chosen
+
+
+def parameters_of(function: Callable[..., Any]) -> str:
+    """The signature of a function of Python, without annotations."""
+    found = inspect.signature(function).parameters.values()
+    plain = [each.replace(annotation=inspect.Parameter.empty) for each in found]
+    return str(inspect.Signature(plain))
 
 
 # --- the argument `device`
@@ -85,7 +95,9 @@ def imported(
         raise refarray.NoCopyError(f"{name}(): a transfer to {place.device!r} copies; copy=False")
     if places.of(x) is not None:
         return (place.moved(x), *args[1:]), {**keywords, "copy": None}
-    return args, {**keywords, "copy": True}
+    own = {key: value for key, value in keywords.items() if key != "copy"}
+    host = getattr(refarray, name)(x, **own)
+    return (place.moved(host), *args[1:]), {**keywords, "copy": None}
 
 
 # --- dtypes

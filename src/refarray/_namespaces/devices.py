@@ -6,7 +6,7 @@ call those of the device that the arguments are on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -157,7 +157,8 @@ class Place:
 
     def moved(self, x: Any) -> Any:
         """A copy of an array of another device."""
-        return self.native.copy(self.alias(x))
+        self.require(x.dtype)
+        return self.native._moved(x)
 
 
 class Places:
@@ -227,13 +228,13 @@ class DeviceInfo(Info):
         return tuple(each.device for each in self._places.all)
 
 
-def info(function: Any, places: Places, modes: Any) -> Any:
-    """__array_namespace_info__() of such a namespace."""
-    from refarray._namespaces.modes import wrapped
+def info(function: Any, places: Places, modes: Any, made: Callable[..., Info] = DeviceInfo) -> Any:
+    """__array_namespace_info__() of such a namespace; `made`: the type of what it returns."""
+    from refarray._namespaces.names import wrapped
 
     return wrapped(
         function,
-        lambda: DeviceInfo(
+        lambda: made(
             places,
             boolean_indexing=modes.boolean_indexing,
             data_dependent_shapes=modes.data_dependent_shapes,

@@ -15,29 +15,22 @@ from typing import Any
 import refarray
 from refarray import _native
 from refarray._namespaces import devices as virtual
-from refarray._namespaces import versions
+from refarray._namespaces import unknown, versions
+from refarray._namespaces.arguments import to_defaults, to_devices, to_extensions
 from refarray._namespaces.devices import Place, Places, VirtualDevice
-from refarray._namespaces.info import DTYPES, Info
+from refarray._namespaces.names import COMPLEX, names_of
+from refarray._namespaces.unknown import Unknowns
 from refarray._namespaces.versions import Namespace
 
-VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
-
-#: Names of the standard that are no functions.
-CONSTANTS = ("__array_api_version__", "e", "inf", "nan", "newaxis", "pi")
-#: Functions of the standard that refarray imports on first access.
-LAZY_IN_STANDARD = ("__array_namespace_info__", "finfo", "iinfo")
-#: Public names that belong to the process or the package rather than to arrays.
-NOT_IN_NAMESPACES = {
-    *("__version__", "build_info", "doctor", "empty_cache", "get_copy_threads", "get_include"),
-    *("namespace", "set_copy_threads", "VirtualDevice"),
-}
+NEWEST = "2025.12"
+VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", NEWEST, versions.DRAFT)
 
 
 @dataclass(frozen=True)
 class Modes:
     """What distinguishes a namespace."""
 
-    api_version: str = VERSIONS[-1]
+    api_version: str = NEWEST
     strict: bool = False
     immutable: bool = False
     lazy: bool = False
@@ -46,48 +39,65 @@ class Modes:
     extensions: tuple[str, ...] = refarray._EXTENSIONS
     devices: tuple[VirtualDevice, ...] = ()
     default_dtypes: tuple[tuple[str, Any], ...] = ()
+    poison_views: bool = False
 
     def __post_init__(self) -> None:
         if self.api_version not in VERSIONS:
             raise ValueError(
                 f"namespace(): api_version is {self.api_version!r}; the versions are "
-                + ", ".join(map(repr, VERSIONS))
+                + ", ".join(map(repr, (*VERSIONS, "draft")))
             )
-        for each in fields(self)[1:6]:
-            value = getattr(self, each.name)
+        for name in (*(each.name for each in fields(self)[1:6]), "poison_views"):
+            value = getattr(self, name)
             if not isinstance(value, bool):
-                raise TypeError(f"namespace(): {each.name} must be True or False, not {value!r}")
-        for name in ("boolean_indexing", "data_dependent_shapes"):
-            if self.lazy and getattr(self, name):
-                raise ValueError(
-                    f"namespace(): lazy=True contradicts {name}=True: shapes that depend on "
-                    "elements cannot be known before the elements"
-                )
+                raise TypeError(f"namespace(): {name} must be True or False, not {value!r}")
+        if self.has_unknown_extents and self.poison_views:
+            raise ValueError("namespace(): poison_views=True contradicts unknown extents")
+        if "complex floating" in dict(self.default_dtypes) and not self.has_complex:
+            raise ValueError(
+                "namespace(): default_dtypes has one of 'complex floating', which came with "
+                f"2022.12; the namespace is strict, of version {self.api_version!r}"
+            )
+
+    @property
+    def has_unknown_extents(self) -> bool:
+        """Whether shapes may depend on elements that are not known yet."""
+        return self.lazy and (self.boolean_indexing or self.data_dependent_shapes)
 
     @property
     def name(self) -> str:
         """The module name: refarray, the modes, and a version that is not the newest."""
         modes = [name for name in ("strict", "immutable", "lazy") if getattr(self, name)]
-        if not self.lazy:
-            lacks = ("boolean_indexing", "data_dependent_shapes")
-            modes += [f"without_{name}" for name in lacks if not getattr(self, name)]
+        for name in ("boolean_indexing", "data_dependent_shapes"):
+            if getattr(self, name) == self.lazy:
+                modes.append(f"{'with' if self.lazy else 'without'}_{name}")
         modes += [f"without_{name}" for name in refarray._EXTENSIONS if name not in self.extensions]
         modes += [f"with_{each.name}" for each in self.devices]
         modes += [str(dtype) for _, dtype in self.default_dtypes]
-        if self.api_version != VERSIONS[-1]:
+        if self.poison_views:
+            modes.append("poison_views")
+        if self.api_version != NEWEST:
             modes.append(self.api_version.replace(".", "_"))
         return "_".join(["refarray", *modes])
+
+    @property
+    def has_complex(self) -> bool:
+        """Whether it has the dtypes that came with version 2022.12."""
+        return not self.strict or self.api_version > "2021.12"
 
     def refusals(self) -> tuple[bool, ...]:
         """What the extension module refuses, in the order of its first fields."""
         without = not self.boolean_indexing, not self.data_dependent_shapes
-        return (self.strict, self.immutable, self.lazy, *without)
+        return (self.strict, self.immutable, self.lazy, *without, self.poison_views)
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of namespace() that are not the defaults."""
         default = Modes()
         own = {each.name: getattr(self, each.name) for each in fields(self)}
         out = {name: value for name, value in own.items() if value != getattr(default, name)}
+        if self.lazy:  # where their default is another one
+            out["boolean_indexing"] = self.boolean_indexing
+            out["data_dependent_shapes"] = self.data_dependent_shapes
         if "default_dtypes" in out:
             out["default_dtypes"] = dict(self.default_dtypes)
         return out
@@ -100,6 +110,8 @@ class OwnNamespace(Namespace):
     _places: Places  # its devices
     _rebuild: dict[Any, Callable[..., Any]]  # unpickle an array of a device
     _versions: dict[str, Namespace]  # what its arrays returned for api_version=
+    _unknowns: Unknowns  # of namespaces with unknown extents only
+    _strict: bool
 
     def _in_version(self, version: str) -> ModuleType:
         """The names of another version, for the same arrays."""
@@ -113,7 +125,7 @@ MADE: dict[Modes, OwnNamespace] = {}
 
 def namespace(
     *,
-    api_version: str = VERSIONS[-1],
+    api_version: str = NEWEST,
     strict: bool = False,
     immutable: bool = False,
     lazy: bool = False,
@@ -122,23 +134,27 @@ def namespace(
     extensions: Iterable[str] | None = None,
     devices: Iterable[VirtualDevice] = (),
     default_dtypes: Mapping[str, Any] | None = None,
+    poison_views: bool = False,
 ) -> ModuleType:
     """Return a namespace of the array API standard: a module with an array type of its own.
 
-    api_version: a version of the standard. The namespace has its functions, with the results that
-        they had in it.
+    api_version: a version of the standard, or "draft" for the next one, "2026.12". The namespace
+        has its functions, with the results that they had in it.
     strict: True refuses what the standard does not promise: names, attributes, arguments, dtypes,
-        indices and conversions that are refarray's own.
+        indices and conversions that are refarray's own, or of a later version than api_version.
     immutable: True makes arrays that cannot be written to. x += y assigns a new array to the
         variable, and exported memory is read-only.
     lazy: True makes arrays that are not converted to Python numbers: bool(), int(), float(),
         complex() and use as an index raise ValueError. Exports compute.
-    boolean_indexing: False refuses masks as indices. None is True unless lazy.
+    boolean_indexing: False refuses masks as indices. None is True unless lazy; True in a lazy
+        namespace makes arrays with an unknown extent, None in their shape.
     data_dependent_shapes: False refuses nonzero(), unique_all() and its like, and repeat() by an
-        array. None is True unless lazy.
+        array. None and True are as for boolean_indexing.
     extensions: the extensions of the standard that it has; None is "fft" and "linalg".
     devices: virtual devices besides the CPU, of the type VirtualDevice.
     default_dtypes: the default dtypes of the CPU that differ, by kind, as for VirtualDevice.
+    poison_views: True makes a write raise ValueError if the elements have another owner: a view, an
+        exported tensor, the exporter of imported memory.
 
     Equal arguments return the same object; without arguments it is the module refarray. Results of
     a namespace's functions, and of the operators and methods of its arrays, belong to it, and
@@ -149,11 +165,13 @@ def namespace(
     """
     masks = not lazy if boolean_indexing is None else boolean_indexing
     counting = not lazy if data_dependent_shapes is None else data_dependent_shapes
+    version = versions.DRAFT if api_version == "draft" else api_version
     modes = Modes(
-        *(api_version, strict, immutable, lazy, masks, counting),
-        extensions=to_extensions(extensions),
+        *(version, strict, immutable, lazy, masks, counting),
+        extensions=to_extensions(extensions, version),
         devices=to_devices(devices),
         default_dtypes=to_defaults(default_dtypes or {}),
+        poison_views=poison_views,
     )
     if modes == Modes():
         return refarray
@@ -165,41 +183,24 @@ def namespace(
     return MADE.setdefault(modes, make(modes))
 
 
-def to_extensions(names: Iterable[str] | None) -> tuple[str, ...]:
-    if names is None:
-        return refarray._EXTENSIONS
-    if isinstance(names, str):
-        raise TypeError(f"namespace(): extensions is a list of names, not {names!r}")
-    given = set(names)
-    if not given <= set(refarray._EXTENSIONS):
-        unknown = sorted(map(repr, given - set(refarray._EXTENSIONS)))
-        raise ValueError(
-            f"namespace(): there is no extension {unknown[0]}; there are 'fft', 'linalg'"
-        )
-    return tuple(name for name in refarray._EXTENSIONS if name in given)
-
-
-def to_devices(given: Iterable[VirtualDevice]) -> tuple[VirtualDevice, ...]:
-    out = tuple(given)
-    for each in out:
-        if not isinstance(each, VirtualDevice):
-            raise TypeError(f"namespace(): devices are refarray.VirtualDevice, not {each!r}")
-    if len(set(out)) < len(out) or len({each.dlpack for each in out}) < len(out):
-        raise ValueError(f"namespace(): two of the devices {out} are equal or have the same id")
-    return out
-
-
-def to_defaults(given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    full = virtual.checked_defaults(given, virtual.STANDARD)
-    return tuple((kind, each) for kind, each in full.items() if each != virtual.DEFAULTS[kind])
-
-
 def make(modes: Modes) -> OwnNamespace:
     out = OwnNamespace(modes.name, refarray.__doc__)
     out._origin = remade, (modes.arguments(),)
     devices: list[Any] = [refarray.Device("cpu"), *modes.devices]
     fill_native(out, modes, devices, functools.partial(rebuilt, modes.arguments()))
-    versions.fill_with_extensions(out, out._names, modes.api_version)
+    versions.fill_with_extensions(out, out._names, modes.api_version, strict=modes.strict)
+    return with_unknown_extents(out, modes) if modes.has_unknown_extents else out
+
+
+def with_unknown_extents(inner: OwnNamespace, modes: Modes) -> OwnNamespace:
+    """A namespace around another, whose arrays may have unknown extents."""
+    out = OwnNamespace(modes.name, refarray.__doc__)
+    out._origin = inner._origin
+    out._strict = inner._strict
+    out._places, out._rebuild, out._versions = inner._places, inner._rebuild, {}
+    out._unknowns = Unknowns(inner, out, immutable=modes.immutable)
+    out._names = unknown.names_of(inner._names, out._unknowns)
+    versions.fill_with_extensions(out, out._names, modes.api_version, strict=modes.strict)
     return out
 
 
@@ -207,6 +208,7 @@ def fill_native(
     out: OwnNamespace, modes: Modes, devices: list[Any], rebuild: Callable[..., Any]
 ) -> None:
     """Make the modules of a namespace's devices, the first of which is on the host."""
+    out._strict = modes.strict
     out._rebuild = {}
     places = []
     for each in devices:
@@ -215,7 +217,11 @@ def fill_native(
         out._rebuild[each] = native._rebuild
         native._rebuild = functools.partial(rebuild, each)  # what pickles refer to
         own = isinstance(each, VirtualDevice)
-        dtypes = each.dtypes if own else virtual.STANDARD
+        dtypes = tuple(
+            dtype
+            for dtype in (each.dtypes if own else virtual.STANDARD)
+            if modes.has_complex or str(dtype) not in COMPLEX
+        )
         defaults = (
             each.default_dtypes if own else {**virtual.DEFAULTS, **dict(modes.default_dtypes)}
         )
@@ -235,7 +241,9 @@ def fill_native(
 def made_native(out: OwnNamespace, modes: Modes, device: Any, flags: tuple[bool, ...]) -> Any:
     spec = ModuleSpec(out.__name__, None)
     of_device = device if isinstance(device, VirtualDevice) else None
-    return _native._make_namespace(spec, out, (*modes.refusals(), *flags), of_device)
+    native = _native._make_namespace(spec, out, (*modes.refusals(), *flags), of_device)
+    native._set_year(int(modes.api_version[:4]))
+    return native
 
 
 def remade(arguments: dict[str, Any]) -> ModuleType:
@@ -257,92 +265,5 @@ def in_version(space: OwnNamespace, version: str) -> ModuleType:
 def made_in_version(space: OwnNamespace, version: str) -> Namespace:
     out = Namespace(f"{space.__name__}.v{version.replace('.', '_')}", space.__doc__)
     out._origin = in_version, (space, version)
-    versions.fill_with_extensions(out, space._names, version)
+    versions.fill_with_extensions(out, space._names, version, strict=space._strict)
     return out
-
-
-# --- the names of all versions
-
-
-def names_of(native: ModuleType, modes: Modes) -> Namespace:
-    """The names that a namespace may have, as attributes of an object."""
-    out = Namespace(modes.name, namespace.__doc__)
-    out.__all__ = [name for name in refarray.__all__ if is_name_of(name, modes)]
-    for name in out.__all__:
-        setattr(out, name, value_of(name, native, modes))
-    return out
-
-
-def is_name_of(name: str, modes: Modes) -> bool:
-    if name in NOT_IN_NAMESPACES or name in set(refarray._EXTENSIONS) - set(modes.extensions):
-        return False
-    if not modes.strict:
-        return True
-    if name in refarray._LAZY:  # not looked up: that would import all of the package
-        return name in LAZY_IN_STANDARD
-    if name in CONSTANTS or name in DTYPES or name in refarray._EXTENSIONS:
-        return True
-    return versions.SINCE.search(getattr(refarray, name).__doc__ or "") is not None
-
-
-def value_of(name: str, native: ModuleType, modes: Modes) -> Any:
-    if name in refarray._EXTENSIONS:
-        return extension(name, native, modes)
-    if name in ("finfo", "iinfo"):
-        return limits(getattr(refarray, name), native.Array, modes.strict)
-    if name == "__array_namespace_info__":
-        return info(refarray.__array_namespace_info__, native, modes)
-    if name == "from_numpy":
-        return imported(refarray.from_numpy, native.from_dlpack)
-    return getattr(native, name) if hasattr(native, name) else getattr(refarray, name)
-
-
-def extension(name: str, native: ModuleType, modes: Modes) -> Namespace:
-    module = getattr(refarray, name)
-    functions = native._extension_functions(name)
-    out = Namespace(f"{modes.name}.{name}", module.__doc__)
-    out.__all__ = list(module.__all__)
-    for each in out.__all__:
-        setattr(out, each, functions[each] if each in functions else getattr(native, each))
-    return out
-
-
-def limits(function: Callable[..., Any], array: type, strict: bool) -> Callable[..., Any]:
-    """finfo() or iinfo() of a namespace."""
-
-    @functools.wraps(function)
-    def of_namespace(type: Any, /) -> Any:
-        if isinstance(type, array):
-            return function(type.dtype)  # type: ignore[attr-defined]
-        if strict and not isinstance(type, refarray.DType):
-            raise TypeError(f"{function.__name__}() takes a dtype or an array, not {type!r}")
-        return function(type)
-
-    return of_namespace
-
-
-def wrapped(function: Callable[..., Any], own: Callable[..., Any]) -> Callable[..., Any]:
-    """`own` with the name and the docstring of the function in whose place it is."""
-    return functools.wraps(function)(lambda: own())
-
-
-def info(function: Callable[..., Any], native: ModuleType, modes: Modes) -> Callable[[], Info]:
-    """__array_namespace_info__() of a namespace."""
-    return wrapped(
-        function,
-        lambda: Info(
-            native.empty,
-            boolean_indexing=modes.boolean_indexing,
-            data_dependent_shapes=modes.data_dependent_shapes,
-        ),
-    )
-
-
-def imported(function: Callable[..., Any], retyped: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of the default namespace, with results of another."""
-
-    @functools.wraps(function)
-    def of_namespace(*args: Any, **keywords: Any) -> Any:
-        return retyped(function(*args, **keywords))
-
-    return of_namespace

@@ -9,6 +9,15 @@ from types import ModuleType
 from typing import Any
 
 import refarray
+from refarray._namespaces import earlier_strict
+
+#: The draft of the next version, by the name that array-api-strict gives it. It is 2025.12 with an
+#: optional attribute of array types, __dlpack_c_exchange_api__: data-apis/array-api,
+#: src/array_api_stubs/_draft.
+DRAFT = "2026.12"
+
+#: The extensions, with the version that brought them.
+EXTENSIONS = {"linalg": "2021.12", "fft": "2022.12"}
 
 #: The last line of a docstring. Names without one are in every version.
 SINCE = re.compile(r"Array API standard, .* functions, since (\d{4}\.12)\.\s*$")
@@ -48,16 +57,19 @@ def namespace(version: str) -> ModuleType:
     return EARLIER[version]
 
 
-def fill_with_extensions(out: Namespace, module: ModuleType, version: str) -> None:
-    """Give a namespace those names of a module, and of its extensions, that the version has."""
-    fill(out, module, version)
+def fill_with_extensions(
+    out: Namespace, module: ModuleType, version: str, *, strict: bool = False
+) -> None:
+    """Give a namespace those names of a module, and of its extensions, that the version has; if
+    strict, as they were in it."""
+    fill(out, module, version, strict)
     for name in refarray._EXTENSIONS:
         if name not in out.__all__:
             continue
         source = getattr(module, name)
         extension = Namespace(f"{out.__name__}.{name}", source.__doc__)
         extension._origin = getattr, (out, name)
-        fill(extension, source, version)
+        fill(extension, source, version, strict)
         if extension.__all__:
             setattr(out, name, extension)
         else:
@@ -65,15 +77,22 @@ def fill_with_extensions(out: Namespace, module: ModuleType, version: str) -> No
             delattr(out, name)
 
 
-def fill(out: Namespace, module: ModuleType, version: str) -> None:
+def fill(out: Namespace, module: ModuleType, version: str, strict: bool) -> None:
     out.__array_api_version__ = version
     out.__all__ = [name for name in module.__all__ if is_in(getattr(module, name), version)]
     for name in out.__all__:
-        value = getattr(module, name)
-        for last, names, change in CHANGES:
-            if name in names and version <= last:
-                value = change(value)
+        value = changed(name, getattr(module, name), version)
+        if strict:
+            value = earlier_strict.changed(name, value, version)
         setattr(out, name, version if name == "__array_api_version__" else value)
+
+
+def changed(name: str, value: Any, version: str) -> Any:
+    """A value with the results of a version."""
+    for last, names, change in CHANGES:
+        if name in names and version <= last:
+            value = change(value)
+    return value
 
 
 def is_in(value: Any, version: str) -> bool:
@@ -123,9 +142,28 @@ def with_list_of_devices(function: Callable[..., Any]) -> Callable[..., Any]:
     return info
 
 
+def without_max_dimensions(function: Callable[..., Any]) -> Callable[..., Any]:
+    """__array_namespace_info__(), whose method capabilities() did not say the largest ndim."""
+
+    @functools.wraps(function)
+    def info() -> Any:
+        out = function()
+        all_of_them = out.capabilities
+
+        @functools.wraps(all_of_them)
+        def capabilities() -> dict[str, Any]:
+            return {name: x for name, x in all_of_them().items() if name != "max dimensions"}
+
+        out.capabilities = capabilities
+        return out
+
+    return info
+
+
 #: The last version that has a difference, the names, and what makes it.
 CHANGES: tuple[tuple[str, tuple[str, ...], Callable[..., Any]], ...] = (
     ("2024.12", ("broadcast_arrays", "meshgrid"), with_list),
     ("2024.12", ("__array_namespace_info__",), with_list_of_devices),
+    ("2023.12", ("__array_namespace_info__",), without_max_dimensions),
     ("2022.12", ("prod", "sum", "trace"), with_default_dtype),
 )

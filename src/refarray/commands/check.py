@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from refarray.conformance.runner.engine import Run
     from refarray.conformance.runner.expectations import Expectation
 
-FORMS = {"json": "data", "html": "html", "markdown": "markdown", "junit": "junit", "badge": "badge"}
+FORMS = {
+    "json": "data",
+    "html": "html",
+    "markdown": "markdown",
+    "summary": "summary",
+    "junit": "junit",
+    "badge": "badge",
+}
 """The formats of --report, and the module of refarray.conformance.report that writes each."""
 STALE = 4
 """The exit status if the only problem is an expectation that no finding confirms."""
@@ -61,7 +68,8 @@ def add_to(subparsers: Subparsers) -> None:
         metavar="FORM=PATH",
         action="append",
         default=[],
-        help="write a report: json, html, markdown, junit or badge; may be repeated",
+        help="write a report: json, html, markdown, summary (one page), junit or badge; may be "
+        "repeated",
     )
     parser.add_argument(
         "--expect",
@@ -69,6 +77,19 @@ def add_to(subparsers: Subparsers) -> None:
         type=Path,
         help="a TOML file with the known deviations; others, and entries that no finding confirms, "
         "are reported",
+    )
+    parser.add_argument(
+        "--write-expect",
+        metavar="FILE",
+        type=Path,
+        help="write the deviations of this run to a file for --expect; reasons and issues of "
+        "entries that the file has are kept",
+    )
+    parser.add_argument(
+        "--profile",
+        metavar="NAME",
+        default="",
+        help="only the checks of a profile: legacy, versioned, table, streams or hostile",
     )
     parser.add_argument(
         "--devices",
@@ -115,6 +136,16 @@ def expected(path: Path | None) -> list[Expectation] | None:
         raise Usage(f"--expect: {error}") from error
 
 
+def known_entries(path: Path | None) -> list[Expectation]:
+    """The entries of the file of --write-expect; none if it does not exist yet."""
+    if path is None or not path.exists():
+        return []
+    try:
+        return expected(path) or []
+    except Usage as error:
+        raise Usage(str(error).replace("--expect", "--write-expect", 1)) from error
+
+
 def chosen_devices(where: str) -> str:
     """The validated value of --devices."""
     from refarray.conformance.subjects.devices import chosen
@@ -137,9 +168,10 @@ def chosen_checks(arguments: argparse.Namespace) -> list[Check]:
             raise Usage(f"--issue: there is no requirement {asked}; see `refarray list`{hint}")
         full, only = True, [asked]
     try:
-        return engine.selected(full=full, ids=only, skip=arguments.skip)
+        return engine.selected(full=full, ids=only, skip=arguments.skip, profile=arguments.profile)
     except ValueError as error:
         options = "--issue" if arguments.issue else "--only, --skip" if arguments.skip else "--only"
+        options = f"{options}, --profile" if arguments.profile else options
         raise Usage(f"{options}: {error}") from error
 
 
@@ -149,6 +181,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     reports = wanted_reports(arguments.report)
     known = expected(arguments.expect)
+    kept = known_entries(arguments.write_expect)
     checks = chosen_checks(arguments)
     where = chosen_devices(arguments.devices)
     progress = show_progress if sys.stderr.isatty() else None
@@ -164,6 +197,10 @@ def run(arguments: argparse.Namespace) -> int:
     for form, path in reports:
         module = import_module(f"refarray.conformance.report.{FORMS[form]}")
         path.write_text(module.text(runs), encoding="utf-8")
+    if arguments.write_expect:
+        from refarray.conformance.runner.expectations import written
+
+        arguments.write_expect.write_text(written(runs, kept), encoding="utf-8")
     return exit_status(runs) if known is None else status_against(runs, known)
 
 

@@ -33,10 +33,12 @@ def explanation(asked: Requirement) -> str:
         ("holds", ", ".join(asked.versions)),
         ("for", ", ".join(asked.roles)),
         ("because", asked.rationale),
-        ("standard", asked.source),
     ]
-    if asked.quote:
-        rows.append(("text", f'"{asked.quote}"'))
+    for number, quote in enumerate(asked.quotes):
+        rows.append(("text" if number == 0 else "beside", f'"{quote.text}"'))
+        rows.append(("in", f"{quote.document}, {quote.link}"))
+    if asked.see:
+        rows.append(("see", asked.see))
     if asked.policy:
         rows.append(("policy", ", ".join(asked.policy)))
     checks = [check for check in CHECKS.values() if check.id == asked.id]

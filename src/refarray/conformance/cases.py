@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -46,6 +46,19 @@ class CheckResult:
     """An expression over `saw`, what the repro prints: true if the requirement is broken."""
     at_exit: AtExit | None = None
     """If set, `held` is provisional: the process exits, and the deleter calls decide."""
+    harm: str = ""
+    """One of HARMS, if `held` is false and the data was wrong, was freed twice, or was freed while
+    it was in use: such a result is a failure at every level."""
+
+
+WRONG_DATA, DOUBLE_FREE, FREED = "wrong data", "double free", "freed memory"
+HARMS = (WRONG_DATA, DOUBLE_FREE, FREED)
+"""What a broken requirement may do besides a crash, an abort or a hang."""
+
+
+def harmed(result: CheckResult, harm: str) -> CheckResult:
+    """The result, with the harm if the requirement does not hold."""
+    return replace(result, harm=harm) if result.held is False else result
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +86,12 @@ class Check:
     """The process shuts the interpreter down after the case; how it exits is part of the result."""
     devices: bool = False
     """The case needs a device with streams, and runs in a process that has loaded its driver."""
+    provoked: str = ""
+    """What of the input provokes a crash or a hang: "shape ends at a page without access". Empty
+    where the input is valid."""
+    same_as: tuple[str, ...] = ()
+    """The names of checks that show the same mistake more directly: if one of them fails, a failure
+    of this one has that cause."""
 
     @property
     def name(self) -> str:
@@ -155,6 +174,8 @@ def check(
     level: str = "",
     exits: bool = False,
     devices: bool = False,
+    provoked: str = "",
+    same_as: tuple[str, ...] = (),
 ) -> Callable[[Function], Function]:
     """Registers the decorated function as one case of the requirement `name`. The decorator may be
     applied more than once."""
@@ -172,6 +193,8 @@ def check(
                 level=Level(level) if level else None,
                 exits=exits,
                 devices=devices,
+                provoked=provoked,
+                same_as=same_as,
             )
         )
         return probe
@@ -188,11 +211,14 @@ def check_cases(
     level: str | Mapping[str, str] = "",
     risky: bool = False,
     exits: bool = False,
+    provoked: str = "",
+    same_as: str = "",
 ) -> Callable[[Function], Function]:
     """Registers the decorated function as several cases of one requirement.
 
     `cases` maps each case to the value that is passed as the function's second argument. `expected`
-    is a format string over `case` and `value`. `level` may name the level of single cases.
+    and `provoked` are format strings over `case` and `value`. `level` may name the level of single
+    cases. `same_as` is one, too.
     """
 
     def register(probe: Function) -> Function:
@@ -205,6 +231,8 @@ def check_cases(
                 risky=risky,
                 level=level if isinstance(level, str) else level.get(case, ""),
                 exits=exits,
+                provoked=provoked.format(case=case, value=value),
+                same_as=(same_as.format(case=case, value=value),) if same_as else (),
             )(partial(probe_with, probe, value))
         return probe
 

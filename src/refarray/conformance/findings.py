@@ -14,7 +14,7 @@ class Outcome(StrEnum):
 
     PASS = "pass"
     FAIL = "fail"
-    """A MUST is broken."""
+    """A MUST is broken, or data was wrong or freed twice (Finding.harm), whatever the level."""
     CRASH = "crash"
     """The process was killed by a signal, or exited, while the case ran."""
     HANG = "hang"
@@ -76,6 +76,16 @@ class Finding:
     """Why this failure was expected; empty for every other finding."""
     derived: bool = False
     """As Requirement.derived: no sentence of the standards states the requirement."""
+    harm: str = ""
+    """What the deviation does whatever the level: "crash", "abort", "hang", "wrong data", "double
+    free" or "freed memory"; empty for a deviation that only breaks a rule."""
+    provoked: str = ""
+    """What of the input provoked it; empty where the input is valid, or nothing happened."""
+    same_as: str = ""
+    """The case that shows the same mistake more directly, and failed too; empty for a finding of
+    its own. One cause is counted once."""
+    inherited: str = ""
+    """The library from which it is inherited, with its version: "numpy 2.4.6"."""
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as a JSON object."""

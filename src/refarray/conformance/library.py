@@ -78,10 +78,18 @@ def reason(of: Finding | Check, expected: Mapping[str, str]) -> str:
     return next((expected[name] for name in names_of(of) if name in expected), "")
 
 
-def checks(*, full: bool = False, ids: Sequence[str] = (), skip: Sequence[str] = ()) -> list[Check]:
+def checks(
+    *,
+    full: bool = False,
+    ids: Sequence[str] = (),
+    skip: Sequence[str] = (),
+    profile: str = "",
+) -> list[Check]:
     """The registered checks: with `full` also the slow ones, with `ids` only those, without those
-    in `skip`. Both name requirements, families or cases. ValueError for a name without a check."""
-    return selected(full=full, ids=ids, skip=skip)
+    in `skip`. Both name requirements, families or cases. With `profile` only those of a profile:
+    "legacy", "versioned", "table", "streams" or "hostile". ValueError for a name without a
+    check."""
+    return selected(full=full, ids=ids, skip=skip, profile=profile)
 
 
 def check(
@@ -93,6 +101,7 @@ def check(
     expected_failures: Mapping[str, str] | None = None,
     raising: bool = True,
     devices: str = "auto",
+    profile: str = "",
 ) -> Report:
     """Checks a library against the standards, in separate processes.
 
@@ -115,6 +124,8 @@ def check(
     devices
         The devices for checks that need streams: "real", "simulated" (refarray-fakegpu),
         "simulated:FOLDER", "none", or "auto". ValueError for another value, or a missing one.
+    profile
+        The checks of a profile only: "legacy", "versioned", "table", "streams" or "hostile".
 
     Returns
     -------
@@ -122,7 +133,8 @@ def check(
         The findings; `print` shows them.
     """
     expected = known_only(expected_failures)
-    run = run_subject(subject, selected(full=full, ids=ids, skip=skip), devices=devices)
+    cases = selected(full=full, ids=ids, skip=skip, profile=profile)
+    run = run_subject(subject, cases, devices=devices)
     marked = [
         replace(f, expected_failure=reason(f, expected)) if f.outcome.failed else f
         for f in run.findings

@@ -36,6 +36,17 @@ class Role(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Quote:
+    """A sentence of a standard. `[…]` stands for words left out."""
+
+    text: str
+    document: str
+    """The name and the version of the document: "dlpack.h 1.3"."""
+    link: str
+    """The lines of the document at a commit: this link cannot change."""
+
+
+@dataclass(frozen=True, slots=True)
 class Requirement:
     """One requirement of the standards. The meaning of an id never changes.
 
@@ -57,7 +68,19 @@ class Requirement:
     """Some part of it can be shown only on a device with streams, real or simulated."""
     derived: bool = False
     quote: str = ""
-    """The sentence at `source`; empty if it is not quoted. `[…]` stands for words left out."""
+    """The sentence at `source`, or the first of those that the requirement is derived from."""
+    document: str = ""
+    """The document of `source`, as Quote.document."""
+    beside: tuple[Quote, ...] = ()
+    """Further sentences that decide the level: those that state the rest of the requirement, or
+    that allow what the first one forbids."""
+    see: str = ""
+    """A link to a discussion; empty if there is none."""
+
+    @property
+    def quotes(self) -> tuple[Quote, ...]:
+        """Every quoted sentence, the one at `source` first."""
+        return (Quote(self.quote, self.document, self.source), *self.beside)
 
     @property
     def basis(self) -> str:
@@ -70,12 +93,23 @@ class Requirement:
         return self.id.partition("-")[0]
 
 
-def link(source: str, sources: Mapping[str, str]) -> str:
-    """The URL of a `source` entry: `name#part`, or `issue:owner/name#number`."""
+Sources = Mapping[str, Mapping[str, str]]
+"""The table [sources]: the document and the URL of each name."""
+
+
+def link(source: str, sources: Sources) -> str:
+    """The URL of a `source` entry: `name#lines`, or `issue:owner/name#number`."""
     name, _, part = source.partition("#")
     if name.startswith("issue:"):
         return f"https://github.com/{name.removeprefix('issue:')}/issues/{part}"
-    return f"{sources[name]}#{part}" if part else sources[name]
+    url = sources[name]["url"]
+    return f"{url}#{part}" if part else url
+
+
+def _quote(entry: Mapping[str, str], sources: Sources) -> Quote:
+    """A row of `beside`."""
+    document = sources[entry["source"].partition("#")[0]]["document"]
+    return Quote(entry["quote"], document, link(entry["source"], sources))
 
 
 def parse(text: str) -> tuple[dict[str, str], dict[str, Requirement]]:
@@ -96,17 +130,22 @@ def parse(text: str) -> tuple[dict[str, str], dict[str, Requirement]]:
     return families, found
 
 
-def _requirement(name: str, entry: dict[str, Any], sources: Mapping[str, str]) -> Requirement:
+def _requirement(name: str, entry: dict[str, Any], sources: Sources) -> Requirement:
     if not re.fullmatch(r"[A-Z]+-\d\d", name):
         raise ValueError(f"{name}: an id is a family and two digits")
     if entry["level"] not in tuple(Level):
         raise ValueError(f"{name}: no level is called {entry['level']!r}")
     if not entry["roles"] or not set(entry["roles"]) <= set(Role):
         raise ValueError(f"{name}: the roles are {entry['roles']}; there are {', '.join(Role)}")
+    if not entry.get("quote"):
+        raise ValueError(f"{name}: quotes no sentence")
     typed = {
         "level": Level(entry["level"]),
         "roles": tuple(map(Role, entry["roles"])),
         "source": link(entry["source"], sources),
+        "document": sources[entry["source"].partition("#")[0]]["document"],
+        "beside": tuple(_quote(each, sources) for each in entry.get("beside", ())),
+        "see": link(entry["see"], sources) if "see" in entry else "",
         "versions": tuple(entry["versions"]),
         "policy": tuple(entry.get("policy", ())),
     }

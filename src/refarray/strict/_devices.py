@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from refarray import _native
-from refarray._namespaces.devices import STANDARD, VirtualDevice
+from refarray._namespaces.devices import STANDARD, DeviceInfo, Place, VirtualDevice
 
 WIDE = (_native.float64, _native.complex128)
 NARROW = {"real floating": _native.float32, "complex floating": _native.complex64}
@@ -45,3 +45,10 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 
 ALL_DEVICES = tuple(map(Device, ARGUMENTS))
 CPU_DEVICE, _, _, NO_FLOAT64_DEVICE, NO_X64_DEVICE = ALL_DEVICES
+
+
+class NamedDevices(DeviceInfo):
+    """Inspection functions that take names of devices too, as scikit-learn passes them."""
+
+    def _place(self, device: Any) -> Place:
+        return super()._place(Device(device) if isinstance(device, str) else device)

@@ -8,17 +8,16 @@ import warnings
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from refarray._namespaces.modes import VERSIONS
+from refarray._namespaces.modes import NEWEST, VERSIONS
+from refarray._namespaces.versions import DRAFT, EXTENSIONS
 
-#: The version from which on the standard has an extension.
-EXTENSIONS = {"linalg": "2021.12", "fft": "2022.12"}
 VARIABLES = ("API_VERSION", "BOOLEAN_INDEXING", "DATA_DEPENDENT_SHAPES", "ENABLED_EXTENSIONS")
 
 
 class Flags(NamedTuple):
     """The settings of the process."""
 
-    api_version: str = VERSIONS[-1]
+    api_version: str = NEWEST
     boolean_indexing: bool = True
     data_dependent_shapes: bool = True
     enabled_extensions: tuple[str, ...] = tuple(EXTENSIONS)
@@ -93,7 +92,8 @@ def set_array_api_strict_flags(
 ) -> None:
     """Set flags for the process; None keeps the value.
 
-    api_version: a version of the standard; the module has its names only.
+    api_version: a version of the standard, of which "2026.12" is the draft; the module has its
+        names only.
     boolean_indexing: whether masks are indices.
     data_dependent_shapes: whether there are nonzero(), unique_all() and its like, and repeat() by
         an array.
@@ -101,6 +101,8 @@ def set_array_api_strict_flags(
     """
     if api_version == "2021.12":
         warnings.warn("array-api-strict has the names of 2022.12 for 2021.12", stacklevel=2)
+    if api_version == DRAFT:
+        warnings.warn(f"{DRAFT} is the draft of the standard, which may change", stacklevel=2)
     space = strict_module()
     space._set(
         changed(

@@ -17,6 +17,7 @@ class StrictModule(modes.OwnNamespace):
     """A namespace of all devices of array-api-strict."""
 
     _flags: Flags
+    _made: dict[Flags, versions.Namespace]  # the names of flags that were set before
     _standard: tuple[str, ...]  # the attributes that are names of the standard
 
     def _start(self) -> None:
@@ -24,11 +25,16 @@ class StrictModule(modes.OwnNamespace):
         own = modes.Modes(strict=True)
         modes.fill_native(self, own, list(_devices.ALL_DEVICES), rebuilt)
         self._standard = ()
+        self._made = {}
         self._set(_flags.initial_flags())
 
     def _set(self, flags: Flags) -> None:
         """Take the names of the flags' version, and refuse what the flags say."""
-        names = self._names_with(flags)
+        if self.__dict__.get("_flags") == flags:  # scikit-learn sets them for each array
+            return
+        if flags not in self._made:
+            self._made[flags] = self._names_with(flags)
+        names = self._made[flags]
         for name in set(self._standard) - set(names.__all__):
             delattr(self, name)
         for name in names.__all__:
@@ -39,17 +45,20 @@ class StrictModule(modes.OwnNamespace):
         self._flags = flags
         for place in self._places.all:
             place.native._allow(flags.boolean_indexing, flags.data_dependent_shapes)
+            place.native._set_year(int(flags.api_version[:4]))
 
     def _names_with(self, flags: Flags) -> versions.Namespace:
         out = versions.Namespace(self.__name__, self.__doc__)
-        versions.fill_with_extensions(out, self._names, flags.api_version)
+        versions.fill_with_extensions(out, self._names, flags.api_version, strict=True)
         for name in set(refarray._EXTENSIONS) & set(out.__all__) - set(flags.enabled_extensions):
             out.__all__.remove(name)
         for name in set(refarray._EXTENSIONS) & set(out.__all__):
             getattr(out, name)._origin = getattr, (self, name)
         if "__array_namespace_info__" in out.__all__:
             own = refarray.__array_namespace_info__
-            out.__array_namespace_info__ = devices.info(own, self._places, flags)
+            name = "__array_namespace_info__"
+            info = devices.info(own, self._places, flags, _devices.NamedDevices)
+            out.__array_namespace_info__ = versions.changed(name, info, flags.api_version)
         return out
 
     def _in_version(self, version: str) -> StrictModule:

@@ -61,10 +61,11 @@ struct DriverTable {
   Status (*pool_trim)(Handle pool, std::size_t keep) = nullptr;
   /// cuMemAllocFromPoolAsync: usable by work that comes after this call in stream order. On a
   /// capturing stream it would allocate a graph node's memory; callers refuse that. Null as
-  /// pool_create.
+  /// pool_create. Unsafe in captures: the pool may have to grow, and HIP refuses it.
   Status (*allocate_async)(Address* out, std::size_t nbytes, Handle pool, Handle stream) = nullptr;
   /// cuMemFreeAsync: frees after all earlier work on `stream`. Fails on a capturing stream, for
-  /// memory that the capture did not allocate. Null as pool_create.
+  /// memory that the capture did not allocate. Null as pool_create. Unsafe in captures as
+  /// allocate_async().
   Status (*free_async)(Address address, Handle stream) = nullptr;
   /// cuMemHostAlloc, hipHostMalloc: pinned memory, portable to all devices. May block. Unsafe in
   /// captures.
@@ -97,7 +98,7 @@ struct DriverTable {
   // --- default stream: 1 and 2 on CUDA, nullptr on HIP, which crashes on 1 and 2. A destroyed
   // --- handle is undefined behaviour.
 
-  /// cuStreamCreate, hipStreamCreateWithFlags; `flags`: kStreamNonBlocking. Unsafe in captures.
+  /// cuStreamCreate, hipStreamCreateWithFlags; `flags`: kStreamNonBlocking.
   Status (*stream_create)(Handle* out, unsigned flags) = nullptr;
   /// cuStreamDestroy, hipStreamDestroy: enqueued work still runs.
   Status (*stream_destroy)(Handle stream) = nullptr;

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "runtime/drivers/hip_abi.hpp"
+#include "runtime/drivers/hip_events.hpp"
 #include "runtime/drivers/load_common.hpp"
 
 namespace refarray::runtime {
@@ -178,6 +179,7 @@ LoadedDriver load_hip() {
   out.api = table();
   count_devices(out, calls.runtime_version, calls.device_count, "hipGetDeviceCount", advice);
   runtime_major = out.version / hip::kVersionUnit;
+  if (hip::has_event_defect(out.version)) hip::wait_for_events_by_streams(out.api, calls);
   return out;
 }
 

@@ -10,11 +10,17 @@
 namespace refarray::runtime {
 namespace {
 
-/// The image cannot be used with this driver or device: invalid image, no binary for the device,
-/// invalid PTX, no JIT compiler, unsupported PTX version, JIT compilation disabled
-/// (CUDA_DISABLE_PTX_JIT), shared object symbol not found, shared object initialisation failed.
-/// Both vendors use the same numbers.
-constexpr std::array<Status, 8> kUnsupportedImage{200, 209, 218, 221, 222, 223, 302, 303};
+/// The image, or a kernel of it, cannot be used with this driver or device: invalid device
+/// function, invalid image, no binary for the device, invalid PTX, no JIT compiler, unsupported PTX
+/// version, JIT compilation disabled (CUDA_DISABLE_PTX_JIT), file not found, shared object symbol
+/// not found, shared object initialisation failed, not found, not supported. Both vendors use the
+/// same numbers.
+constexpr std::array<Status, 12> kUnsupportedImage{98,  200, 209, 218, 221, 222,
+                                                   223, 301, 302, 303, 500, 801};
+
+bool is_unsupported(Status status) noexcept {
+  return std::ranges::find(kUnsupportedImage, status) != kUnsupportedImage.end();
+}
 
 }  // namespace
 
@@ -25,8 +31,11 @@ Handle KernelModule::kernel(const Driver& driver, int number) {
   const auto row = static_cast<std::size_t>(number);
   if (kernels_[row] == nullptr) {
     const RelaxedCaptureMode relaxed(driver.api);
-    driver.check(driver.api.module_function(&kernels_[row], module_, kernels::kKernelNames[row]),
-                 "looking up a kernel");
+    const Status status =
+        driver.api.module_function(&kernels_[row], module_, kernels::kKernelNames[row]);
+    unsupported_ = is_unsupported(status);
+    if (unsupported_) return nullptr;
+    driver.check(status, "looking up a kernel");
   }
   return kernels_[row];
 }
@@ -36,7 +45,7 @@ void KernelModule::load(const Driver& driver) {
   const RelaxedCaptureMode relaxed(driver.api);
   Handle module = nullptr;
   const Status status = driver.api.module_load(&module, image.data());
-  unsupported_ = std::ranges::find(kUnsupportedImage, status) != kUnsupportedImage.end();
+  unsupported_ = is_unsupported(status);
   if (unsupported_) return;
   driver.check(status, "loading the kernels");
   module_ = module;

@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "core/error.hpp"
+#include "core/ledger.hpp"
 #include "runtime/device_context.hpp"
 #include "runtime/memory/deferred_free.hpp"
 #include "runtime/memory/tracked_storage.hpp"
@@ -61,8 +62,8 @@ class DeviceStorage final : public TrackedStorage {
     const TryDeviceGuard on_device(context_);
     if (!on_device) return false;
     const auto address = reinterpret_cast<Address>(data());
-    if (allocator_ == Allocator::kPool) return is_freed(api.free_async(address, stream));
     const RelaxedCaptureMode relaxed(api);
+    if (allocator_ == Allocator::kPool) return is_freed(api.free_async(address, stream));
     return is_freed(allocator_ == Allocator::kHost ? api.free_host(address) : api.free(address));
   }
 
@@ -166,8 +167,8 @@ Allocator allocator_for(const DeviceContext& context, DeviceKind kind) noexcept 
 Status allocate(DeviceContext& context, DeviceKind kind, Allocator allocator, Address* out,
                 std::size_t nbytes, Handle stream) {
   const DriverTable& api = context.api();
-  if (allocator == Allocator::kPool) return api.allocate_async(out, nbytes, context.pool(), stream);
   const RelaxedCaptureMode relaxed(api);
+  if (allocator == Allocator::kPool) return api.allocate_async(out, nbytes, context.pool(), stream);
   if (allocator == Allocator::kHost) return api.allocate_host(out, nbytes);
   return kind == DeviceKind::kCudaManaged ? api.allocate_managed(out, nbytes)
                                           : api.allocate(out, nbytes);
@@ -205,10 +206,10 @@ class Allocation {
     if (address_ == 0) return;
     const TryDeviceGuard on_device(context_);
     const DriverTable& api = context_.api();
+    const RelaxedCaptureMode relaxed(api);
     if (allocator_ == Allocator::kPool) {
       api.free_async(address_, stream_);
     } else {
-      const RelaxedCaptureMode relaxed(api);
       allocator_ == Allocator::kHost ? api.free_host(address_) : api.free(address_);
     }
   }
@@ -227,7 +228,9 @@ class Allocation {
 core::StoragePtr new_device_storage(const core::Device& device, std::int64_t nbytes,
                                     const StreamPtr& stream) {
   DeviceContext& context = context_of(device);
+  core::note_attempt(core::Entry::kAllocation, nbytes);
   if (nbytes == 0) {
+    core::note(core::Entry::kAllocation, 0);
     return core::StoragePtr::steal(
         new DeviceStorage(context, device, Allocator::kNone, 0, 0, nullptr));
   }
@@ -244,6 +247,7 @@ core::StoragePtr new_device_storage(const core::Device& device, std::int64_t nby
                                     ordered ? stream : nullptr);
   allocation.release();  // ownership moves here: from now on the storage frees the memory
   core::StoragePtr out = core::StoragePtr::steal(storage);
+  core::note(core::Entry::kAllocation, nbytes);
   if (ordered) {
     using Kind = Stream::Kind;
     // Until the allocation is recorded in its stream, only a device-wide wait makes a free safe.

@@ -1,6 +1,7 @@
 // The host's use of memory that devices use too: what it waits for, and what it must not wait for.
 #include "runtime/streams/host_access.hpp"
 
+#include "core/ledger.hpp"
 #include "runtime/device_context.hpp"
 #include "runtime/memory/tracked_storage.hpp"
 #include "runtime/streams/pending_work.hpp"
@@ -60,6 +61,7 @@ bool is_busy(const core::ArrayView& array) {
 void wait_on_host(const core::ArrayView& array, bool writes) {
   TrackedStorage* storage = tracked(array.storage);
   if (storage == nullptr) return;
+  if (core::is_any_ledger_open() && is_busy(array)) core::note(core::Entry::kSynchronization, 0);
   storage->pending.wait_on_host(writes);
   wait_for_exclusive_devices(array);
 }

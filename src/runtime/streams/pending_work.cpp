@@ -26,7 +26,8 @@ bool conflicts(const PendingUse& use, const StreamKey& stream, bool writes) {
 void record_event(PendingUse& use) {
   DeviceContext& context = use.stream->context();
   const DeviceGuard on_device(context);
-  EventPtr event = pooled_event(context);
+  // An event of a capture is not used again: HIP has crashed on those (ROCm/rocm-systems#2072).
+  EventPtr event = use.capture == 0 ? pooled_event(context) : single_use_event(context);
   context.check(context.api().event_record(event->handle(), use.stream->handle()),
                 "recording an event");
   use.event = std::move(event);

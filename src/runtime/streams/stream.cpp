@@ -65,12 +65,22 @@ core::Device Stream::device() const noexcept { return device_of(context_); }
 
 Event::~Event() {
   if (is_forked()) return;
-  if (pooled_) {
-    context_.return_event(handle_);
-  } else {
-    const TryDeviceGuard on_device(context_);
-    context_.api().event_destroy(handle_);
+  if (kind_ == Kind::kPooled) {
+    context_.return_event(handle());
+    return;
   }
+  const TryDeviceGuard on_device(context_);
+  context_.api().event_destroy(handle());
+  if (previous_ != nullptr) context_.api().event_destroy(previous_);
+}
+
+void Event::renew() {
+  Handle made = nullptr;
+  const unsigned flags = kind_ == Kind::kTiming ? kEventDefault : kEventDisableTiming;
+  context_.check(context_.api().event_create(&made, flags), "creating an event");
+  const std::lock_guard guard(lock_);
+  const Handle before = std::exchange(previous_, handle_.exchange(made));
+  if (before != nullptr) context_.api().event_destroy(before);
 }
 
 void Event::note_record(StreamPtr stream, unsigned long long capture) noexcept {
@@ -234,12 +244,18 @@ EventPtr new_event(const core::Device& device, bool timing) {
   Handle handle = nullptr;
   const unsigned flags = timing ? kEventDefault : kEventDisableTiming;
   context.check(context.api().event_create(&handle, flags), "creating an event");
-  return std::make_shared<Event>(context, handle, /*pooled=*/false);
+  return std::make_shared<Event>(context, handle,
+                                 timing ? Event::Kind::kTiming : Event::Kind::kPlain);
 }
 
 EventPtr pooled_event(DeviceContext& context) {
   const Handle handle = context.take_event();
-  return std::make_shared<Event>(context, handle, /*pooled=*/true);
+  return std::make_shared<Event>(context, handle, Event::Kind::kPooled);
+}
+
+EventPtr single_use_event(DeviceContext& context) {
+  const Handle handle = context.take_event();
+  return std::make_shared<Event>(context, handle, Event::Kind::kPlain);
 }
 
 void record(Event& event, const StreamPtr& stream) {
@@ -251,6 +267,8 @@ void record(Event& event, const StreamPtr& stream) {
   const DeviceGuard on_device(context);
   const Capture capture = capture_of(context, stream->handle());
   if (capture.active && capture.id == 0) refuse_other_capture("recording an event");
+  // See record_event() of pending_work.cpp. CUDA's documentation allows it.
+  if (event.capture() != 0 && context.driver.vendor == Vendor::kHip) event.renew();
   context.check(context.api().event_record(event.handle(), stream->handle()), "recording an event");
   event.note_record(stream, capture.id);
 }

@@ -1,6 +1,7 @@
 // Stream and Event: the driver's streams and events as the layers above use them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -41,14 +42,18 @@ using StreamPtr = std::shared_ptr<Stream>;
 /// nothing. Thread-safe.
 class Event {
  public:
-  Event(DeviceContext& context, void* handle, bool pooled) noexcept
-      : context_(context), handle_(handle), pooled_(pooled) {}
+  enum class Kind : std::uint8_t { kPooled, kPlain, kTiming };
+
+  Event(DeviceContext& context, void* handle, Kind kind) noexcept
+      : context_(context), handle_(handle), kind_(kind) {}
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
   ~Event();  // legal while work waits for the event
 
   DeviceContext& context() const noexcept { return context_; }
-  void* handle() const noexcept { return handle_; }
+  void* handle() const noexcept { return handle_.load(std::memory_order_acquire); }
+  /// Replaces the driver's event by a new one. The device must be current. Throws.
+  void renew();
   /// After each record(): the stream, and the id of the graph capture it belonged to, or 0.
   void note_record(StreamPtr stream, unsigned long long capture) noexcept;
   bool is_recorded() noexcept;
@@ -56,8 +61,9 @@ class Event {
 
  private:
   DeviceContext& context_;
-  void* handle_;
-  bool pooled_;
+  std::atomic<void*> handle_;
+  void* previous_ = nullptr;  // before renew(): another thread may be about to use it
+  Kind kind_;
   std::mutex lock_;
   StreamPtr stream_;                // of the latest record()
   unsigned long long capture_ = 0;  // likewise

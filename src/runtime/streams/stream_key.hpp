@@ -51,7 +51,8 @@ core::Device device_of(const DeviceContext& context) noexcept;
 StreamPtr current_stream_of(DeviceContext& context);
 /// `wanted` if it is a stream of the device, else the device's current stream.
 StreamPtr stream_on(DeviceContext& context, const StreamPtr& wanted);
-/// The device must be current.
+/// The device must be current. A pooled event returns to the cache, another one is destroyed.
 EventPtr pooled_event(DeviceContext& context);
+EventPtr single_use_event(DeviceContext& context);
 
 }  // namespace refarray::runtime

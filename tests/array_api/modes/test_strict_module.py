@@ -60,6 +60,19 @@ def test_versions() -> None:
     assert not hasattr(xp, "fft")
 
 
+def test_flags_that_were_set_before_make_no_new_functions() -> None:
+    """scikit-learn sets them each time that it looks up the namespace of an array."""
+    before = xp.sum, xp.linalg, xp.fft.fft
+    xp.set_array_api_strict_flags(api_version="2025.12")
+    assert (xp.sum, xp.linalg, xp.fft.fft) == before
+    with xp.ArrayAPIStrictFlags(api_version="2022.12"):
+        old = xp.sum, xp.linalg
+        assert old[0] is not before[0] and not hasattr(xp, "isin")
+    assert (xp.sum, xp.linalg, xp.fft.fft) == before and hasattr(xp, "isin")
+    with xp.ArrayAPIStrictFlags(api_version="2022.12", boolean_indexing=True):
+        assert (xp.sum, xp.linalg) == old
+
+
 def test_a_version_is_a_flag() -> None:
     x = xp.ones(3)
     assert x.__array_namespace__(api_version="2022.12") is xp
@@ -132,6 +145,18 @@ def test_devices() -> None:
     with pytest.raises(BufferError):
         memoryview(xp.ones(3, device=xp.Device("device1")))
     assert memoryview(xp.ones(3)).nbytes == 24
+
+
+def test_inspection_takes_names_of_devices() -> None:
+    """scikit-learn passes them to dtypes(); creation functions refuse them, as array-api-strict."""
+    info = xp.__array_namespace_info__()
+    assert "float64" in info.dtypes(device="CPU_DEVICE", kind="real floating")
+    assert "float64" not in info.dtypes(device="no_float64", kind="real floating")
+    assert info.default_dtypes(device="device2")["real floating"] == xp.float32
+    with pytest.raises(ValueError, match="there is no device 'gpu'"):
+        info.dtypes(device="gpu")
+    with pytest.raises(ValueError, match="device"):
+        xp.ones(3, device="device1")
 
 
 def test_pickles_and_copies() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import fakegpu
 import pytest
 from capturing import ACTIVE, DEVICES, MODES, SIZE, capturing, driver_of
+from conftest import SETTINGS
 from fakegpu.driving import Cuda, Driver
 
 import refarray as ra
@@ -164,6 +165,28 @@ def test_memory_is_kept_for_a_consumer_in_another_context(kind: str, end: str) -
     if end != "destroyed":
         other.destroy()
     driver("cuMemFree_v2", target)
+
+
+@pytest.mark.parametrize("kind", ["cuda:0", "cuda_managed:0"])
+def test_the_device_is_synchronized_with_consumers_in_another_context(kind: str) -> None:
+    """By synchronize(), and before the host uses managed memory that it cannot share."""
+    driver = driver_of("cuda:0")
+    other = OtherContext(driver)
+    array = ra.ones((SIZE,), dtype="uint8", device=kind)
+    ra.synchronize("cuda:0")
+    capsule = array.__dlpack__(stream=other.stream)
+    fakegpu.reset()
+    if kind == "cuda:0":
+        ra.synchronize("cuda:0")
+        assert len(fakegpu.trace("cuCtxSynchronize")) == 2
+    else:
+        ra.from_dlpack(array, device="cpu")
+        exclusive = not SETTINGS.get("concurrent_managed", True)
+        assert len(fakegpu.trace("cuCtxSynchronize")) == (3 if exclusive else 0)  # two devices
+    del capsule
+    ra.synchronize("cuda:0")
+    other.destroy()
+    ra.synchronize("cuda:0")
 
 
 def seventh(kind: str, driver: Driver) -> tuple[ra.Array, Callable[[], bool]]:

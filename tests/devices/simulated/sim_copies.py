@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import fakegpu
 import pytest
@@ -163,3 +164,65 @@ def test_a_driver_that_fails() -> None:
     error = caught.value
     assert (error.code, error.name, error.call) == (999, "CUDA_ERROR_UNKNOWN", "copying memory")
     assert isinstance(error, RuntimeError)
+
+
+@pytest.mark.parametrize("place", ["cuda:1", "rocm:0"])
+def test_ledgers_count_transfers_and_waits(place: str) -> None:
+    here = ra.ones((4, 5))
+    stream = ra.Stream(place)
+
+    def counts(call: Any) -> tuple[int, ...]:
+        with ra.ledger() as ledger:
+            call()
+        return (ledger.copies, ledger.transfers, ledger.transferred_bytes, ledger.synchronizations)
+
+    there = here.to_device(place)
+    assert counts(lambda: here.to_device(place)) == (0, 1, 160, 1)
+    assert counts(lambda: there.to_device("cpu")) == (0, 1, 160, 1)
+    assert counts(lambda: ra.asarray(here, device=place)) == (0, 1, 160, 1)
+    assert counts(lambda: ra.from_dlpack(there, device="cpu")) == (0, 1, 160, 1)
+    assert counts(lambda: there.__dlpack__(dl_device=(1, 0))) == (0, 1, 160, 1)
+    assert counts(lambda: float(there[0, 0])) == (0, 1, 8, 1)
+    assert counts(lambda: there.tolist()) == (0, 1, 160, 1)
+    assert counts(lambda: there.copy()) == (1, 0, 0, 0)
+    assert counts(lambda: there.astype("float32")) == (1, 0, 0, 0)
+    assert counts(lambda: there.__dlpack__(copy=True))[:2] == (1, 0)
+    assert counts(lambda: ra.ones(3, device=place)) == (0, 0, 0, 0)
+    assert counts(lambda: there.__setitem__(..., 2.0)) == (0, 0, 0, 0)
+    assert counts(lambda: ra.from_dlpack(there)) == (0, 0, 0, 0)
+    assert counts(stream.synchronize) == (0, 0, 0, 1)
+    assert counts(stream.record().synchronize) == (0, 0, 0, 1)
+    assert counts(lambda: ra.synchronize(place)) == (0, 0, 0, 1)
+
+
+@pytest.mark.parametrize("place", ["cuda:1", "rocm:0"])
+def test_ledgers_forbid_before_the_driver_is_called(place: str) -> None:
+    here = ra.ones((4, 5))
+    there = here.to_device(place)
+    with ra.ledger() as ledger:
+        ra.empty((4, 5), device=place)
+    assert (ledger.allocations, ledger.allocated_bytes) == (1, 160)
+    refused = [
+        ("transfer", lambda: here.to_device(place)),
+        ("transfer", lambda: there.tolist()),
+        ("copy", lambda: there.copy()),
+        ("allocation", lambda: ra.empty(3, device=place)),
+        ("synchronization", lambda: ra.synchronize(place)),
+        ("synchronization", lambda: there.to_device("cpu")),
+        ("synchronization", lambda: bool(there[0, 0])),
+    ]
+    for kind, call in refused:
+        with ra.ledger(forbid=kind) as ledger, pytest.raises(ra.LedgerError, match=f"an? {kind}"):
+            call()
+        assert (ledger.copies, ledger.transfers, ledger.refused) == (0, 0, 1)
+
+
+@pytest.mark.parametrize(("place", "pinned"), [("cuda:1", "cuda_host"), ("rocm:0", "rocm_host")])
+def test_ledgers_count_waits_for_pinned_memory(place: str, pinned: str) -> None:
+    there = ra.ones((4, 5), device=place)
+    with ra.ledger() as ledger:
+        buffer = there.to_device(pinned)
+    assert (ledger.transfers, ledger.synchronizations) == (1, 0)  # goes on behind the host
+    with ra.ledger() as ledger:
+        assert buffer.tolist()[3] == [1.0] * 5
+    assert (ledger.transfers, ledger.synchronizations) == (0, 1)

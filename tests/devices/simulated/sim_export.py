@@ -35,6 +35,11 @@ def work() -> list[str]:
     return [name for name in names if any(word in name for word in WORK)]
 
 
+def waits_on_host() -> bool:
+    """For an event, or on HIP 7.0 to 7.2 for a stream that waits for it."""
+    return bool({"EventSynchronize", "StreamSynchronize"} & set(work()))
+
+
 def vendor(device: str) -> str:
     return device.partition(":")[0]
 
@@ -177,9 +182,9 @@ def test_host_accessible_memory_is_ready_for_the_cpu(kind: str) -> None:
     array.__dlpack__(stream=-1)
     assert work() == []
     array.__dlpack__(stream=stream)
-    assert "EventSynchronize" not in work()
+    assert not waits_on_host()
     array.__dlpack__()
-    assert "EventSynchronize" in work()
+    assert waits_on_host()
     assert array.to_device("cpu").tolist() == [1.0] * 100
 
 
@@ -212,7 +217,7 @@ def test_a_copy_without_a_stream_is_complete_on_return(
 ) -> None:
     _, array = write_on(device)
     array.__dlpack__(stream=-1, copy=True)
-    assert "EventSynchronize" in work()
+    assert waits_on_host()
 
 
 @pytest.mark.req("PROD-08", "PROD-09", "PROD-10", "STRM-17")

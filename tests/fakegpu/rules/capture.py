@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from functools import partial
 
 import fakegpu
@@ -219,13 +220,76 @@ def test_memory_allocated_in_a_capture_belongs_to_the_graph(cuda: Cuda, stream: 
 
 def test_a_copy_to_pageable_memory_cannot_be_captured(cuda: Cuda, stream: int) -> None:
     own = ctypes.create_string_buffer(256)
-    memory = cuda.made("cuMemAllocFromPoolAsync", 256, cuda.made("cuDeviceGetMemPool", 0), LEGACY)
+    pool = cuda.made("cuDeviceGetMemPool", 0)
+    cuda("cuThreadExchangeStreamCaptureMode", ctypes.c_int(RELAXED))
+    memory = cuda.made("cuMemAllocFromPoolAsync", 256, pool, LEGACY)
     assert cuda.code("cuMemcpyDtoHAsync_v2", own, memory, 256, stream) == UNSUPPORTED
 
 
 def test_a_query_of_a_capturing_stream_invalidates(cuda: Cuda, stream: int) -> None:
     assert cuda.code("cuStreamQuery", stream) == UNSUPPORTED
     assert status(cuda, stream) == 2
+
+
+@pytest.mark.parametrize(
+    ("version", "mode", "code"),
+    [
+        ("6.3", GLOBAL, 0),
+        ("7.0", GLOBAL, UNSUPPORTED),
+        ("7.0", RELAXED, UNSUPPORTED),
+        ("10.0", GLOBAL, UNSUPPORTED),
+        ("10.0", RELAXED, 0),
+    ],
+)
+def test_relaxed_mode_does_not_help_event_queries_of_hip_7_0(
+    version: str, mode: int, code: int
+) -> None:
+    """ROCm/rocm-systems#3176: they fail and invalidate the other thread's capture."""
+    hip = Hip(fakegpu.load(hip_version=version).hip)
+    stream, event = hip.stream(), hip.event()
+    hip("hipStreamBeginCapture", stream, GLOBAL)
+
+    codes: list[int] = []
+
+    def ask() -> None:
+        hip("hipThreadExchangeStreamCaptureMode", ctypes.c_int(mode))
+        codes.extend(hip.code(name, event) for name in ("hipEventQuery", "hipEventSynchronize"))
+
+    other = threading.Thread(target=ask)
+    other.start()
+    other.join()
+    assert codes == [code, code]
+    assert hip.code("hipStreamEndCapture", stream, Number()) == (INVALIDATED if code else 0)
+
+
+def test_hip_reports_an_event_of_a_capture_that_is_recorded_again(hip: Hip) -> None:
+    """ROCm/rocm-systems#2072. CUDA allows it."""
+    stream, event = hip.stream(), hip.event()
+    hip("hipStreamBeginCapture", stream, RELAXED)
+    hip.record(event, stream)
+    hip("hipStreamEndCapture", stream, Number())
+    hip.record(event, stream)
+    assert [one["kind"] for one in fakegpu.violations()] == ["captured-event-recorded"]
+
+
+def test_cuda_allows_an_event_of_a_capture_to_be_recorded_again(cuda: Cuda, stream: int) -> None:
+    event = cuda.event()
+    cuda.record(event, stream)
+    assert end(cuda, stream) == 0
+    cuda.record(event, stream)
+    assert fakegpu.violations() == []
+
+
+def test_pools_are_unsafe_calls_beside_a_capture(cuda: Cuda) -> None:
+    other, capturing = cuda.stream(), cuda.stream()
+    memory = cuda.pooled(other)
+    for name, arguments in (
+        ("cuMemAllocAsync", (Number(), 256, other)),
+        ("cuMemFreeAsync", (memory, other)),
+    ):
+        cuda("cuStreamBeginCapture_v2", capturing, GLOBAL)
+        assert cuda.code(name, *arguments) == UNSUPPORTED
+        assert end(cuda, capturing) == INVALIDATED
 
 
 def test_hip_refuses_event_queries_in_a_global_capture_from_7_on(refused: Refused) -> None:

@@ -285,3 +285,17 @@ def test_only_a_global_capture_stops_other_threads_from_looking(
         assert elsewhere(partial(cuda.code, "cuEventSynchronize", event)) == code
         fakegpu.restart()
         cuda = Cuda(fakegpu.Drivers.here().cuda)
+
+
+def test_an_event_of_a_context_covers_destroyed_streams(cuda: Cuda) -> None:
+    """cuCtxRecordEvent captures all activities of the context, and destroyed streams' work runs."""
+    gone, other, memory = cuda.stream(), cuda.stream(), cuda.memory()
+    cuda.fill(memory, gone)
+    cuda("cuStreamDestroy_v2", gone)
+    event = cuda.event()
+    cuda("cuCtxRecordEvent", cuda.contexts[0], event)
+    cuda.wait(other, event)
+    cuda.fill(memory, other, 8)
+    assert fakegpu.violations() == []
+    cuda.fill(memory, cuda.stream(), 9)  # has not waited
+    assert [one["kind"] for one in fakegpu.violations()] == ["race"]

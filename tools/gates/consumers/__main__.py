@@ -2,8 +2,8 @@
 """Runs other projects' released tests with array-api-strict and with refarray.strict in its place:
 `consumers [--write] [--built FOLDER] [PROJECT …]`.
 
-Each project of tests/consumers/projects.toml has an environment below build/consumers; nothing of
-it is stored here. A test whose outcome differs must be listed in tests/consumers/differences.toml.
+The projects of tests/consumers/projects.toml have environments below build/consumers; nothing of
+them is stored here. A test whose outcome differs must be listed in differences.toml there.
 --write records the counts and times in tests/consumers/results.json and docs/testing.md. FOLDER is
 one with a built package, in the place of a new build.
 """
@@ -41,8 +41,8 @@ Tests = dict[str, tuple[str, str]]  # by name: the outcome, and the message of a
 
 
 def prepare(name: str, row: dict[str, Any]) -> tuple[Path, Path]:
-    """Makes the project's environment, again if its row has changed; returns the interpreter and
-    the folder of the tests."""
+    """Makes an environment, again if its row has changed; returns the interpreter and the folder
+    of the tests."""
     folder = WORK / name
     python = folder / "env" / "bin" / "python"
     stamp = folder / "ready"
@@ -76,27 +76,32 @@ def unpack(pip: list[Any], requirement: str, folder: Path) -> None:
 
 def run(
     name: str, row: dict[str, Any], python: Path, where: Path, ours: dict[str, str] | None
-) -> tuple[Tests, float]:
+) -> tuple[Tests, dict[str, float]]:
     """The outcomes of the project's tests and the seconds that pytest took; `ours`: the variables
     for refarray, or None for array-api-strict."""
-    report = WORK / name / f"{'refarray' if ours else 'strict'}.xml"
+    folder = WORK / "reports" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    report = folder / f"{'refarray' if ours else 'strict'}.xml"
     report.unlink(missing_ok=True)
     options = ["-q", "-p", "no:cacheprovider", f"--junitxml={report}", "--rootdir", str(where)]
-    if "sdist" not in row:  # not the configuration of refarray
-        empty = WORK / name / "pytest.ini"
+    if where.name != "sdist":  # not the configuration of refarray
+        empty = folder / "pytest.ini"
         empty.write_text("[pytest]\n", encoding="utf-8")
         options += ["-c", str(empty)]
     variables = {**os.environ, **row.get("variables", {}), "PYTHONDONTWRITEBYTECODE": "1"}
     if ours is not None:
         variables |= ours
         options += STAND_IN
-    tests = [str(where / each) for each in row["tests"]]
-    command = [python, "-m", "pytest", *options, *row["arguments"], *tests]
-    begun = time.monotonic()
+    tests = [str(where / each) for each in row.get("tests", [])]
+    tests += [str(DATA / each) for each in row.get("own_tests", [])]
+    command = [python, "-m", "pytest", *options, *row.get("arguments", []), *tests]
+    begun, before = time.monotonic(), os.times()
     done = subprocess.run(
         command, cwd=where, env=variables, capture_output=True, text=True, timeout=TIMEOUT
     )
-    seconds = time.monotonic() - begun
+    after = os.times()
+    used = sum(after[2:4]) - sum(before[2:4])  # of child processes: user and system
+    seconds = {"seconds": round(time.monotonic() - begun, 1), "processor": round(used, 1)}
     if done.returncode not in (0, 1) or not report.exists():
         raise SystemExit(f"{name}: pytest ended with {done.returncode}\n{done.stdout[-3000:]}")
     return outcomes(report), seconds
@@ -122,9 +127,10 @@ def differences(name: str, strict: Tests, ours: Tests, listed: list[dict[str, An
     met = [False] * len(rows)
     for test in sorted(strict.keys() | ours.keys()):
         outcome, message = ours.get(test, ("missing", ""))
-        expected = strict.get(test, ("missing", ""))[0]
+        expected, their_message = strict.get(test, ("missing", ""))
         if outcome == expected:
             continue
+        message = message or their_message
         found = [at for at, row in enumerate(rows) if explains(row, test, message)]
         for at in found:
             met[at] = True
@@ -161,7 +167,7 @@ def table(results: dict[str, Any]) -> str:
         cells = [
             ", ".join(str(row[side][key]) for key in OUTCOMES) for side in ("strict", "refarray")
         ]
-        times = [f"{row[side]['seconds']:.0f}" for side in ("strict", "refarray")]
+        times = [f"{row[side]['processor']:.0f}" for side in ("strict", "refarray")]
         lines.append(f"| {' | '.join([name, row['version'], *cells, *times])} |")
     return "\n".join(lines) + "\n"
 
@@ -188,7 +194,8 @@ def main() -> int:
     parser.add_argument("--built", type=Path)
     parser.add_argument("projects", nargs="*")
     chosen = parser.parse_args()
-    rows = tomllib.loads((DATA / "projects.toml").read_text(encoding="utf-8"))["project"]
+    data = tomllib.loads((DATA / "projects.toml").read_text(encoding="utf-8"))
+    rows, environments = data["project"], data["environment"]
     listed = tomllib.loads((DATA / "differences.toml").read_text(encoding="utf-8"))["difference"]
     unknown = set(chosen.projects) - rows.keys()
     if unknown:
@@ -199,21 +206,22 @@ def main() -> int:
         variables = {"PYTHONPATH": str(chosen.built.resolve())}
     results, problems = {}, []
     for name in chosen.projects or rows:
-        python, where = prepare(name, rows[name])
+        used = rows[name]["environment"]
+        python, where = prepare(used, environments[used])
         sides = {}
         runs = {}
         for side, ours in (("strict", None), ("refarray", variables)):
             runs[side], seconds = run(name, rows[name], python, where, ours)
-            sides[side] = {**counts(runs[side]), "seconds": round(seconds, 1)}
+            sides[side] = {**counts(runs[side]), **seconds}
         if not sides["strict"]["passed"]:
             problems.append(f"{name}: no test passed with array-api-strict")
         problems += differences(name, runs["strict"], runs["refarray"], listed)
-        results[name] = {"version": version_of(name, rows[name]), **sides}
+        results[name] = {"version": version_of(name, environments[used]), **sides}
         print(table({name: results[name]}).splitlines()[-1], flush=True)
+        if chosen.write:
+            write({name: results[name]})
     for problem in problems:
         print(f"FAILED: {problem[:400]}")
-    if chosen.write:
-        write(results)
     return 1 if problems else 0
 
 

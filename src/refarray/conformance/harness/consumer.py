@@ -117,6 +117,28 @@ class Consumer:
         return self.take(given).error is None
 
     @cached_property
+    def refuses_plain(self) -> str:
+        """How it refuses three contiguous float32 numbers; empty if it imports them."""
+        found = self.take(Given({"data": FLOATS, "shape": (3,)}))
+        return "" if found.error is None else raised(found.error)
+
+    @cached_property
+    def shares_plain(self) -> bool:
+        """Whether the import of three contiguous float32 numbers shares their memory."""
+        given = Given({"data": FLOATS, "shape": (3,)})
+        found = self.take(given)
+        try:
+            return found.address == given.address
+        except NotApplicable:
+            return False
+
+    def require_sharing(self) -> None:
+        """NotApplicable if the class copies every import and claims no array API: whether it could
+        share cannot be seen from outside."""
+        if not self.subject.array_api and not self.shares_plain:
+            raise NotApplicable("it copies or hides whatever it imports, and claims no array API")
+
+    @cached_property
     def copies_itself(self) -> bool:
         """Whether copy=True gives memory of its own although the producer ignores it."""
         given = Given({"data": FLOATS, "shape": (3,)})
@@ -214,6 +236,8 @@ class Given:
         self.capsule: Any = None
         """The last capsule if `keep` is set; checks read its name after the import."""
         self.keep = False
+        self.forced: bool = bool(self.fields.pop("forced", False))
+        """Whether it gives the versioned struct whatever the consumer asks for."""
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """The struct's device, or `dunder_device`, which may be an exception to raise."""
@@ -243,7 +267,7 @@ class Given:
             if name not in known.split() and (value is not None or name in others):
                 raise TypeError(f"__dlpack__() got an unexpected keyword argument {name!r}")
         fields = dict(self.fields)
-        if max_version is None or tuple(max_version) < (1, 0):
+        if not self.forced and (max_version is None or tuple(max_version) < (1, 0)):
             if {"version", "flags", "unmapped_body"} & set(fields) or fields.get(
                 "versioned"
             ) is True:
@@ -292,5 +316,6 @@ def give(**fields: Any) -> Given:
     `knows="stream"` lists the keywords that its `__dlpack__` accepts, `raises` is an exception that
     it raises, `returns` an object that it returns instead of a capsule; `dunder_device` is the
     result of `__dlpack_device__`, or an exception. `.deleter_calls` counts the deleter calls. The
-    default data is 0.0, 1.0 … 15.0 as float32."""
+    default data is 0.0, 1.0 … 15.0 as float32. With `forced=True` the capsule has the
+    versioned struct, whatever max_version is."""
     return Given({"data": FLOATS, **fields})

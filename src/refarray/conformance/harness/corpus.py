@@ -27,6 +27,8 @@ class Given:
     values: Any = None
     may_refuse: bool = False
     """For `import`: a refusal is a limit of the consumer and breaks no requirement."""
+    level: str = ""
+    """The level of this tensor, if it is not the requirement's."""
     expected: str = ""
 
     @property
@@ -59,17 +61,19 @@ def accept(
     /,
     *,
     may_refuse: bool = False,
+    level: str = "",
     **fields: Any,
 ) -> None:
     """Adds a tensor that has to be imported."""
     fields.setdefault("data", FLOATS)
-    GIVEN.append(Given(name, case, "import", fields, right_shape, values, may_refuse, expected))
+    given = Given(name, case, "import", fields, right_shape, values, may_refuse, level, expected)
+    GIVEN.append(given)
 
 
-def refuse(name: str, case: str, expected: str, /, **fields: Any) -> None:
+def refuse(name: str, case: str, expected: str, /, *, level: str = "", **fields: Any) -> None:
     """Adds a tensor that has to be refused."""
     fields.setdefault("data", FLOATS)
-    GIVEN.append(Given(name, case, "refuse", fields, expected=expected))
+    GIVEN.append(Given(name, case, "refuse", fields, level=level, expected=expected))
 
 
 def either(
@@ -87,9 +91,17 @@ MATRIX = ((2, 3), [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
 EMPTY = "no elements: imported for any data and strides"
 accept("TENS-04", "null-data", EMPTY, (0,), [], shape=(0,), data=None)
 accept("TENS-04", "null-data-legacy", EMPTY, (0,), [], shape=(0,), data=None, versioned=False)
-accept("TENS-04", "wild-data", EMPTY, (0,), [], shape=(0,), data=1)
+# The texts say that data should be NULL, and nothing of a consumer that refuses something else.
+accept("TENS-04", "wild-data", EMPTY, (0,), [], level="DISPUTED", shape=(0,), data=1)
 accept(
-    "TENS-04", "wild-strides", EMPTY, (3, 0, 2), shape=(3, 0, 2), strides=(2**40, -5, 7), data=None
+    "TENS-04",
+    "wild-strides",
+    EMPTY,
+    (3, 0, 2),
+    level="DISPUTED",
+    shape=(3, 0, 2),
+    strides=(2**40, -5, 7),
+    data=None,
 )
 refuse("TENS-05", "null-data", "elements at NULL: refused", shape=(3,), data=None)
 refuse(
@@ -114,11 +126,21 @@ for _ndim in (-1, 65536, 2**31 - 1, -(2**31)):
         ndim=_ndim,
         guarded=True,
     )
-refuse("TENS-08", "null", "shape NULL with ndim 2: refused", shape=None, strides=None, ndim=2)
+# The texts allow NULL to producers for ndim 0 only; no sentence tells consumers to look for it.
+refuse(
+    "TENS-08",
+    "null",
+    "shape NULL with ndim 2: refused",
+    level="HAZARD",
+    shape=None,
+    strides=None,
+    ndim=2,
+)
 refuse(
     "TENS-08",
     "null-legacy",
     "shape NULL with ndim 1: refused",
+    level="HAZARD",
     shape=None,
     strides=None,
     ndim=1,

@@ -95,7 +95,8 @@ for _code, _bits in ((2, 0), (2, 7), (2, 24), (0, 7), (0, 12), (5, 8), (2, 255),
         f"dtype (code {_code}, {_bits} bits): refused",
         dtype=(_code, _bits, 1),
     )
-refuse("DTYPE-01", "bool1", "bool of 1 bit: refused", dtype=(6, 1, 1), shape=(8,))
+# The texts give bool 8 bits, and tell consumers nothing of other widths.
+refuse("DTYPE-01", "bool1", "bool of 1 bit: refused", level="HAZARD", dtype=(6, 1, 1), shape=(8,))
 refuse("DTYPE-14", "opaque", "an opaque handle: refused", dtype=(3, 64, 1))
 refuse("DTYPE-12", "lanes0", "lanes=0: refused", dtype=(2, 32, 0))
 either(
@@ -106,6 +107,22 @@ either(
     None,
     dtype=(2, 32, 2),
 )
+for _name, _dtype in {
+    "lanes4": (2, 32, 4),
+    "lanes16": (2, 32, 16),
+    "int8x4": (0, 8, 4),
+    "fp4x2": (17, 4, 2),
+    "fp6x4": (16, 6, 4),
+}.items():
+    either(
+        "DTYPE-12",
+        _name,
+        f"lanes={_dtype[2]}: vectors, or refused; never scalars",
+        None,
+        None,
+        shape=(1,),
+        dtype=_dtype,
+    )
 refuse("DTYPE-07", "fp6-bits8", "fp6 of 8 bits: refused", dtype=(15, 8, 1))
 refuse("DTYPE-08", "fp4-bits8", "fp4 of 8 bits: refused", dtype=(17, 8, 1))
 # Devices that a CPU build cannot access: data must not be read.

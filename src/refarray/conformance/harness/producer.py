@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from refarray import _native
@@ -24,7 +26,7 @@ VERSIONED = {"max_version": (1, 3)}
 
 # How a repro reads a field of the struct with ctypes: (offset in DLManagedTensorVersioned, offset
 # in DLManagedTensor or None, ctypes type).
-FIELDS = {
+FIELDS: dict[str, tuple[int, int | None, str]] = {
     "version.major": (0, None, "c_uint32"),
     "version.minor": (4, None, "c_uint32"),
     "flags": (24, None, "c_uint64"),
@@ -113,9 +115,34 @@ class Producer:
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
         self.namespace: dict[str, Any] = {}
+        self.prepared: set[str] = set()
+        """The kinds whose statements have run."""
         self.known: dict[str, bool] = {}
         """Facts about the subject that several checks need, such as whether copies are flagged."""
         exec(subject.imports, self.namespace)
+        if subject.array_api is None:
+            self.subject = replace(subject, array_api=self.has_namespace())
+
+    def has_namespace(self) -> bool:
+        """Whether its plain array has the method of the array API standard."""
+        try:
+            return hasattr(type(self.make(self.text())), "__array_namespace__")
+        except NotApplicable:
+            return False
+
+    @cached_property
+    def lacks_keywords(self) -> str:
+        """The TypeError of __dlpack__ for max_version; empty if it takes the keyword, or exports
+        nothing without it."""
+        try:
+            text = self.text()
+            array = self.make(text)
+            if self.ask(text, array).held is None:
+                return ""
+            error = self.ask(text, array, **VERSIONED).error
+        except NotApplicable:
+            return ""
+        return raised(error) if isinstance(error, TypeError) else ""
 
     def text(self, kind: str = "plain") -> str:
         """The expression for an array of a kind. NotApplicable if the subject has no such
@@ -123,7 +150,19 @@ class Producer:
         found = self.subject.arrays.get(kind)
         if found is None:
             raise NotApplicable(f"{self.subject.name} has no such arrays ({kind})")
+        if kind in self.subject.states and kind not in self.prepared:
+            try:
+                exec(self.subject.states[kind], self.namespace)
+            except Exception as error:
+                reason = f"this version makes no such arrays ({kind}): {raised(error)}"
+                raise NotApplicable(reason) from error
+            self.prepared.add(kind)
         return found
+
+    def needed(self, *lines: str) -> list[str]:
+        """The statements that the array expressions in these lines need besides the imports."""
+        kinds = self.subject.states.items()
+        return [code for kind, code in kinds if self.subject.arrays[kind] in "\n".join(lines)]
 
     def typed(self, dtype: str) -> str:
         """The expression for three ones of a dtype. NotApplicable if the subject lacks the
@@ -152,6 +191,21 @@ class Producer:
             return eval(text, self.namespace)
         except Exception as error:
             raise NotApplicable(f"{text} raised {raised(error)}") from error
+
+    def require_usual_plain(self) -> None:
+        """NotApplicable if its plain array is not known to be 0.0 to 5.0 in float32."""
+        array = self.make(self.text())
+        with suppress(Exception):
+            values = eval(
+                (self.subject.values or "_array.tolist()").format("_array"),
+                {**self.namespace, "_array": array},
+            )
+            dtype = str(getattr(array, "dtype", "float32"))
+            if list(values) == [0, 1, 2, 3, 4, 5] and ("float32" in dtype or dtype == "float"):
+                return
+        raise NotApplicable(
+            f"its plain array, {self.text()}, is not known as 0.0 to 5.0 in float32"
+        )
 
     def export(self, text: str, /, array: Any = ABSENT, **keywords: Any) -> Export:
         """Calls `__dlpack__` of a new array made by `text`, or of `array`, whose expression is
@@ -194,7 +248,7 @@ class Producer:
 
     def repro(self, *lines: str) -> str:
         """Lines of Python after the subject's imports."""
-        return "\n".join([self.subject.imports, *lines])
+        return "\n".join([self.subject.imports, *self.needed(*lines), *lines])
 
     def seen(
         self,
@@ -221,6 +275,7 @@ class Producer:
             "\n".join(
                 [
                     f"import ctypes; {self.subject.imports}",
+                    *self.needed(export.call),
                     f"c = {export.call}",
                     POINTER.format(name=str(export["name"]).encode()),
                     f"print(ctypes.{kind}.from_address(p + {offset}).value)  # {field}",
@@ -229,12 +284,42 @@ class Producer:
             wrong="" if value is None else f"saw == {value!r}",
         )
 
+    def read_by_numpy(self, export: Export, held: bool, text: str) -> CheckResult:
+        """The result of a case about values; its repro compares NumPy's with the library's own."""
+        array = export.call.rpartition(".__dlpack__(")[0]
+        values = (self.subject.values or "{}.tolist()").format("x")
+        lines = [
+            f"import numpy; {self.subject.imports}",
+            *self.needed(array),
+            f"x = {array}",
+            f"print((numpy.from_dlpack(x).tolist(), {values}))",
+        ]
+        return CheckResult(held, text, "\n".join(lines), wrong="saw[0] != saw[1]")
+
+    def read_bytes(self, export: Export, held: bool, text: str, right: bytes) -> CheckResult:
+        """The result of a case about the bytes in memory, which are to begin with `right`."""
+        data, offset = (FIELDS[name][not export.versioned] for name in ("data", "byte_offset"))
+        start = (
+            f"ctypes.c_uint64.from_address(p + {data}).value"
+            f" + ctypes.c_uint64.from_address(p + {offset}).value"
+        )
+        lines = [
+            f"import ctypes; {self.subject.imports}",
+            *self.needed(export.call),
+            f"c = {export.call}",
+            POINTER.format(name=str(export["name"]).encode()),
+            f"start = {start}",
+            f"print(list(ctypes.string_at(start, {len(right)})) if start else 'NULL')",
+        ]
+        return CheckResult(held, text, "\n".join(lines), wrong=f"saw != {list(right)}")
+
     def compared(self, held: bool, export: Export, beside: Export, text: str) -> CheckResult:
         """The result of a case that compares the addresses of two exports of one array."""
         array, _, call = export.call.rpartition(".__dlpack__(")
         other = beside.call.rpartition(".__dlpack__(")[2]
         lines = [
             f"import ctypes; {self.subject.imports}",
+            *self.needed(export.call),
             POINTER.replace("p = ", "pointer = ").partition("(c, ")[0],
             "def start(c):",
             "    name = b'dltensor_versioned' if 'versioned' in repr(c) else b'dltensor'",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,12 @@ from refarray.conformance.cases import NotApplicable
 from refarray.conformance.harness.memory import extents
 from refarray.conformance.subjects.subject import Subject
 
-CONVERSIONS = {"bool": bool, "int": int, "uint": int, "complex": complex}
+CONVERSIONS: dict[str, Callable[[Any], bool | int | complex]] = {
+    "bool": bool,
+    "int": int,
+    "uint": int,
+    "complex": complex,
+}
 """What a dtype's name begins with → the conversion of one of its elements."""
 
 

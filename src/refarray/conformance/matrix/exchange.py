@@ -10,6 +10,7 @@ from refarray.conformance.cases import NotApplicable
 from refarray.conformance.dlpack import READ_ONLY
 from refarray.conformance.harness.consumer import Consumer
 from refarray.conformance.harness.producer import Export, Producer, raised
+from refarray.conformance.subjects.subject import UNUSUAL
 
 
 class Arrival(StrEnum):
@@ -94,7 +95,7 @@ def cases(producer: Producer) -> list[tuple[str, str, bool]]:
     out = [
         (kind, text, kind == "readonly")
         for kind, text in subject.arrays.items()
-        if kind not in {"unaligned-strides", "unexportable", "sparse", "swapped"}
+        if kind not in {*UNUSUAL, "unaligned-strides", "unexportable", "sparse", "swapped"}
     ]
     if subject.dtype:
         out += [(dtype, subject.dtype.format(dtype), False) for dtype in subject.dtypes]

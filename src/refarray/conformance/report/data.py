@@ -6,11 +6,14 @@ import json
 import platform
 import sys
 from collections.abc import Iterable
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib import resources
 from typing import Any
 
 import refarray
+from refarray.conformance.report.totals import coverage
+from refarray.conformance.requirements import requirement
 from refarray.conformance.runner.engine import Run
 
 SCHEMA = 1
@@ -52,10 +55,25 @@ def document(runs: Iterable[Run]) -> dict[str, Any]:
                 "broken": run.broken,
                 "seconds": round(run.seconds, 3),
                 "cases": len(run.findings),
+                "tried": coverage(run.findings).tried,
             }
             for run in runs
         ],
         "findings": [found.to_dict() for run in runs for found in run.findings],
+        "requirements": texts({found.id for run in runs for found in run.findings}),
+    }
+
+
+def texts(names: Iterable[str]) -> dict[str, Any]:
+    """The title, the level and the quoted sentences of requirements, by their ids."""
+    return {
+        name: {
+            "title": requirement(name).title,
+            "level": requirement(name).level,
+            "derived": requirement(name).derived,
+            "quotes": [asdict(quote) for quote in requirement(name).quotes],
+        }
+        for name in sorted(names)
     }
 
 

@@ -9,8 +9,9 @@ from importlib import resources
 
 from refarray.conformance.findings import Finding, Outcome
 from refarray.conformance.report.data import environment
+from refarray.conformance.report.markdown import judged, seen
 from refarray.conformance.report.text import ORDER, sums, word
-from refarray.conformance.report.totals import totals
+from refarray.conformance.report.totals import coverage, totals
 from refarray.conformance.requirements import Level, requirement
 from refarray.conformance.runner.engine import Run
 
@@ -29,7 +30,7 @@ def case(found: Finding, folded: bool) -> Iterator[str]:
     yield f'<div class="case" data-outcome="{found.outcome}">'
     yield f"{badge(found)} <b>{escape(f'{found.role} {found.case}')}</b>"
     yield f'<p class="expected">{escape(found.expected)}</p>'
-    yield f'<p class="observed">{escape(found.observed)}</p>'
+    yield f'<p class="observed">{escape(seen(found))}</p>'
     if found.expected_failure:
         why = escape(found.expected_failure)
         yield f'<p class="expected">expected to {found.outcome}: {why}</p>'
@@ -71,17 +72,19 @@ def fold(run: Run, group: list[Finding]) -> Iterator[str]:
     search = escape(" ".join(words).lower(), quote=True)
     same = sum(found.outcome is what for found in cases)
     count = f"{same} of {len(cases)} cases" if len(cases) > 1 else "1 case"
-    seen = "" if what is Outcome.PASS else f'<span class="seen">{escape(cases[0].observed)}</span>'
+    first = "" if what is Outcome.PASS else f'<span class="seen">{escape(cases[0].observed)}</span>'
     yield f'<details id="{anchor}" data-outcome="{what}" data-search="{search}">'
     yield (
         f'<summary>{badge(cases[0])} <a class="id" href="#{anchor}">{asked.id}</a> '
-        f'<span class="level">{level}</span> {escape(asked.title)} '
-        f'<span class="count">{count}</span>{seen}</summary>'
+        f'<span class="level">{escape(judged(cases[0]))}</span> {escape(asked.title)} '
+        f'<span class="count">{count}</span>{first}</summary>'
     )
-    yield (
-        f'<p class="why">{escape(asked.rationale)}. '
-        f'<a href="{escape(asked.source)}" rel="noreferrer">the standard</a></p>'
-    )
+    yield f'<p class="why">{escape(asked.rationale)}.</p>'
+    for quote in asked.quotes:
+        yield (
+            f'<p class="why">“{escape(quote.text)}” '
+            f'<a href="{escape(quote.link)}" rel="noreferrer">{escape(quote.document)}</a></p>'
+        )
     for number, found in enumerate(cases):
         yield from case(found, folded=number > 0)
     yield "</details>"
@@ -98,7 +101,7 @@ def section(run: Run) -> Iterator[str]:
     for found in run.findings:
         groups.setdefault(found.id, []).append(found)
     yield (
-        f"<p><b>{totals(run.findings)}.</b> Cases: "
+        f"<p><b>{totals(run.findings)}; {coverage(run.findings)}.</b> Cases: "
         f"{escape(sums(run.findings))}; {run.seconds:.1f} s</p>"
     )
     for group in sorted(groups.values(), key=rank):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from refarray.conformance.findings import Finding, Outcome
 from refarray.conformance.report.data import environment
+from refarray.conformance.report.markdown import judged, seen
 from refarray.conformance.report.text import ORDER
 from refarray.conformance.requirements import requirement
 from refarray.conformance.runner.engine import Run
@@ -33,7 +34,7 @@ def case(found: Finding, repro: bool) -> Iterator[str]:
     yield ""
     yield "Seen:"
     yield ""
-    yield from code(found.observed, "text")
+    yield from code(seen(found), "text")
     if repro and found.repro:
         yield ""
         yield "Traceback:" if found.outcome is Outcome.ERROR else "Repro:"
@@ -55,8 +56,9 @@ def text(run: Run, name: str) -> str:
     out = [
         f"# {title}: {asked.title}",
         "",
-        f"{asked.id}, {found[0].level} ([the standard]({asked.source})): {asked.title}.",
+        f"{asked.id}, {judged(found[0])}: {asked.title}.",
         "",
+        *(f"> {quote.text}\n>\n> [{quote.document}]({quote.link})\n" for quote in asked.quotes),
         f"Why: {asked.rationale}.",
         "",
     ]

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from xml.etree import ElementTree
 
 from refarray.conformance.findings import Finding, Outcome
+from refarray.conformance.report.markdown import judged, seen
 from refarray.conformance.requirements import requirement
 from refarray.conformance.runner.engine import Run
 
@@ -18,6 +19,12 @@ def printable(words: str) -> str:
     return "".join(c if c in "\t\n" or c >= " " else f"\\x{ord(c):02x}" for c in words)
 
 
+def texts(found: Finding) -> str:
+    """The sentences of the standards, each with its link."""
+    quotes = requirement(found.id).quotes
+    return "\n".join(f'"{quote.text}" ({quote.document}, {quote.link})' for quote in quotes)
+
+
 def case(suite: ElementTree.Element, found: Finding) -> None:
     """One check of one subject."""
     out = ElementTree.SubElement(
@@ -28,8 +35,8 @@ def case(suite: ElementTree.Element, found: Finding) -> None:
         time=f"{found.seconds:.3f}",
     )
     details = (
-        f"{requirement(found.id).title}\nexpected: {found.expected}\nobserved: {found.observed}\n"
-        f"standard: {requirement(found.id).source}\n\n{found.repro}"
+        f"{requirement(found.id).title}\nexpected: {found.expected}\nobserved: {seen(found)}\n"
+        f"level: {judged(found)}\n{texts(found)}\n\n{found.repro}"
     )
     if found.expected_failure:
         why = f"expected to {found.outcome}: {found.expected_failure}"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from refarray.conformance.findings import Finding
 from refarray.conformance.report.text import grouped, sums, word
-from refarray.conformance.report.totals import totals
+from refarray.conformance.report.totals import coverage, totals
 from refarray.conformance.requirements import requirement
 from refarray.conformance.runner.engine import Run
 
@@ -23,6 +23,21 @@ def outcome(found: Finding) -> str:
     )
 
 
+def judged(found: Finding) -> str:
+    """ "MUST", "HAZARD, derived, crash": the level and what else is to be said of it."""
+    inherited = f"inherited from {found.inherited}" if found.inherited else ""
+    parts = [found.level, "derived" if found.derived else "", found.harm, inherited]
+    return ", ".join(filter(None, parts))
+
+
+def seen(found: Finding) -> str:
+    """The observation, what provoked it, and the case with the same cause."""
+    parts = [found.observed]
+    parts += [f"provoked by: {found.provoked}"] if found.provoked else []
+    parts += [f"same cause as {found.same_as}"] if found.same_as else []
+    return "; ".join(parts)
+
+
 def section(run: Run) -> Iterator[str]:
     """One subject."""
     yield f"## {run.subject} {run.version}".rstrip()
@@ -30,7 +45,7 @@ def section(run: Run) -> Iterator[str]:
     if run.broken:
         yield f"Could not be tried: `{run.broken}`"
         return
-    yield f"{totals(run.findings)}. Cases: {sums(run.findings)}."
+    yield f"{totals(run.findings)}; {coverage(run.findings)}. Cases: {sums(run.findings)}."
     groups = list(grouped(run.findings))
     if not groups:
         return
@@ -41,11 +56,13 @@ def section(run: Run) -> Iterator[str]:
         asked = requirement(group[0].id)
         for number, found in enumerate(group):
             name = (
-                f"[{found.id}]({asked.source}) {found.level}: {asked.title}" if number == 0 else ""
+                f"[{found.id}]({asked.source}) {judged(found)}: {asked.title}"
+                if number == 0
+                else ""
             )
             yield (
                 f"| {outcome(found)} | {cell(name)} | {found.role} {found.case} | "
-                f"{cell(found.expected)} | {cell(found.observed)} |"
+                f"{cell(found.expected)} | {cell(seen(found))} |"
             )
 
 

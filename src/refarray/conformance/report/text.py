@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from refarray._terminal import hanging, width
 from refarray.conformance.findings import Finding, Outcome
-from refarray.conformance.report.totals import totals
+from refarray.conformance.report.totals import coverage, totals
 from refarray.conformance.requirements import requirement
 from refarray.conformance.runner.engine import Run
 
@@ -58,13 +58,17 @@ def lines(group: Sequence[Finding], width: int, colour: bool) -> Iterator[str]:
     asked = requirement(first.id)
     mark = "XFAIL" if first.expected_failure else MARKS[first.outcome]
     code = "33" if first.expected_failure else COLOURS[first.outcome]
-    level = f"{first.level}, {asked.basis}" if asked.basis else first.level
+    level = ", ".join(filter(None, [first.level, asked.basis, first.harm]))
     head = f"{mark} {first.id} {level}  "
     title = hanging(head, asked.title, 6, width)
     plain = f"{coloured(mark, code, colour)} {coloured(first.id, '1', colour)} {level}  "
     yield plain + title[0][len(head) :]
     yield from title[1:]
-    yield f"      {coloured(asked.source, '2', colour)}"
+    for quote in asked.quotes:
+        yield from hanging("      ", f'"{quote.text}" ({quote.document})', 7, width)
+        yield f"      {coloured(quote.link, '2', colour)}"
+    if first.inherited:
+        yield f"      inherited from {first.inherited}"
     if first.expected_failure:
         yield from hanging(
             "      ", f"expected to {first.outcome}: {first.expected_failure}", 6, width
@@ -72,6 +76,10 @@ def lines(group: Sequence[Finding], width: int, colour: bool) -> Iterator[str]:
     for found in group:
         yield from wrapped(f"{found.role} {found.case}", found.expected, width)
         yield from wrapped("", f"→ {found.observed}", width)
+        if found.provoked:
+            yield from wrapped("", f"provoked by: {found.provoked}", width)
+        if found.same_as:
+            yield from wrapped("", f"same cause as {found.same_as}", width)
     for number, row in enumerate(first.repro.splitlines()):
         name = "traceback" if first.outcome is Outcome.ERROR else "repro"
         yield f"      {name if number == 0 else '':<28}  {row}"
@@ -122,6 +130,7 @@ def text(runs: Iterable[Run], *, colour: bool = False, every: bool = False) -> s
             out.append("")
         title = f"{run.subject} {run.version}".rstrip()
         out += hanging("", f"{title}: {totals(run.findings)}", 2, columns)
+        out += hanging("", f"{coverage(run.findings)}", 2, columns)
         cases = f"{len(run.findings)} cases in {run.seconds:.1f} s: {sums(run.findings)}"
         out += [*hanging("", cases, 2, columns), ""]
     return "\n".join(out).rstrip() + "\n"

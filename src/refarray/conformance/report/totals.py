@@ -18,6 +18,10 @@ class Totals:
     """With a `fail`, `crash` or `hang`."""
     expected: int = 0
     """Of the broken ones, those whose failures are all expected."""
+    repeated: int = 0
+    """Of the broken ones, those whose failures all have the cause of another requirement's."""
+    inherited: int = 0
+    """Of the broken ones, those whose failures are all inherited from another library."""
     unknown: int = 0
     """With an `error` of the kit, and not broken."""
     warned: int = 0
@@ -38,8 +42,13 @@ class Totals:
     def __str__(self) -> str:
         parts = [f"{self.kept} of {self.tried} requirements kept"]
         if self.broken:
-            known = f" ({self.expected} of them expected)" if self.expected else ""
-            parts.append(f"{self.broken} broken{known}")
+            kinds = {
+                "expected": self.expected,
+                "with the cause of another": self.repeated,
+                "inherited": self.inherited,
+            }
+            known = ", ".join(f"{count} of them {kind}" for kind, count in kinds.items() if count)
+            parts.append(f"{self.broken} broken{f' ({known})' if known else ''}")
         if self.warned:
             parts.append(f"{self.warned} with a warning")
         if self.unknown:
@@ -58,7 +67,12 @@ def totals(findings: Iterable[Finding]) -> Totals:
     for group in groups.values():
         outcomes = {found.outcome for found in group}
         if failures := [found for found in group if found.outcome.failed]:
-            out += Totals(broken=1, expected=all(f.expected_failure for f in failures))
+            out += Totals(
+                broken=1,
+                expected=all(f.expected_failure for f in failures),
+                repeated=all(f.same_as for f in failures),
+                inherited=all(f.inherited for f in failures),
+            )
         elif Outcome.ERROR in outcomes:
             out += Totals(unknown=1)
         elif Outcome.WARN in outcomes:
@@ -68,3 +82,23 @@ def totals(findings: Iterable[Finding]) -> Totals:
         else:
             out += Totals(inapplicable=1)
     return out
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of the selected cases a run says something about."""
+
+    tried: int
+    possible: int
+
+    def __str__(self) -> str:
+        share = 100 * self.tried // self.possible if self.possible else 0
+        return f"coverage: {self.tried} of {self.possible} cases tried ({share} %)"
+
+
+def coverage(findings: Iterable[Finding]) -> Coverage:
+    """The coverage of one subject's findings: cases that do not apply, or in which the kit failed,
+    were not tried."""
+    outcomes = [found.outcome for found in findings]
+    untried = sum(each in {Outcome.NOT_APPLICABLE, Outcome.ERROR} for each in outcomes)
+    return Coverage(len(outcomes) - untried, len(outcomes))

@@ -35,7 +35,7 @@ CODE = ("raises", "returns", "dunder_device", "table")
 KNOWN = {
     *("shape", "strides", "data", "dtype", "device", "byte_offset", "ndim", "flags", "version"),
     *("versioned", "deleter", "manager_ctx", "data_offset", "guarded", "frozen", "unmapped_body"),
-    *("knows", "name", *CODE),
+    *("knows", "name", "forced", *CODE),
 }
 """The fields of `give` that a script can have."""
 
@@ -160,9 +160,11 @@ class CtypesProducer:
         yield f"    def __dlpack_device__(self): {note}{'raise' if raises else 'return'} {device}"
         if table := self.fields.get("table"):
             yield f"    __dlpack_c_exchange_api__ = {table}"
-        yield "    def __dlpack__(self, **keywords):"
-        for line in self.body():
-            yield f"        {line}"
+        body = list(self.body())
+        if len(body) == 1:
+            yield f"    def __dlpack__(self, **keywords): {body[0]}"
+        else:
+            yield from ("    def __dlpack__(self, **keywords):", *(f"        {x}" for x in body))
         lists = [name for name in ("asked", "called", "capsules") if name in self.reads]
         empty = "; ".join(f"{name} = []" for name in lists)
         yield f"given = Given(){f'; {empty}' if empty else ''}"

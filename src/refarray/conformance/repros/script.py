@@ -150,8 +150,8 @@ class Script:
         self.check = check
         self.library = library
         self.message = message
-        self.died = str(message.get("died", ""))
-        self.observed = str(message.get("observed", ""))
+        self.died: str = str(message.get("died", ""))
+        self.observed: str = str(message.get("observed", ""))
 
     def lines(self) -> list[str]:
         """The lines. CannotStandAlone if there is no way without refarray."""

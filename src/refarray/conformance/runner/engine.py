@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from refarray._terminal import suggestion
@@ -14,6 +15,7 @@ from refarray.conformance.cases import CHECKS, Check
 from refarray.conformance.findings import BROKEN, Finding, Outcome
 from refarray.conformance.repros.library import Library
 from refarray.conformance.requirements import Level, requirement
+from refarray.conformance.runner.causes import SHOWN, with_causes, with_origin
 from refarray.conformance.runner.fork_server import ForkServer
 from refarray.conformance.runner.worker import END
 from refarray.conformance.runner.worker_process import Broken, Died, Worker, how_it_ended
@@ -24,8 +26,6 @@ PATIENCE = 3
 """Consecutive hangs after which the rest of a subject's cases is not tried."""
 SIDE_BY_SIDE = 100
 """Runs of at least this many cases are divided between two processes."""
-SHOWN = {Outcome.CRASH, Outcome.HANG, Outcome.FAIL, Outcome.WARN, Outcome.INFO}
-"""Outcomes whose repro is a script of its own."""
 Progress = Callable[[str, int, int], None]
 """Called with the subject, the number of finished cases and of all cases."""
 
@@ -54,13 +54,20 @@ class Run:
 
 
 def selected(
-    *, full: bool = False, ids: Sequence[str] = (), skip: Sequence[str] = ()
+    *,
+    full: bool = False,
+    ids: Sequence[str] = (),
+    skip: Sequence[str] = (),
+    profile: str = "",
 ) -> list[Check]:
     """The checks of a run: with `full` also the slow ones; with `ids` only those, without those in
-    `skip`. Both name requirements, families or single cases: "VERS-05[producer-copy-none]".
+    `skip`. Both name requirements, families or single cases: "VERS-05[producer-copy-none]". With
+    `profile` only those of a profile (profiles.PROFILES).
 
-    ValueError for a name without a check, and if none is left: a run without cases would pass.
+    ValueError for a name without a check, for an unknown profile, and if no check is left: a run
+    without cases would pass.
     """
+    from refarray.conformance.profiles import within
     from refarray.conformance.suite import load
 
     load()
@@ -72,6 +79,7 @@ def selected(
         raise ValueError(f"no check covers {', '.join(missing)}; see `refarray list`{hint}")
     kept = [check for check in offered if not wanted or wanted & names(check)]
     kept = [check for check in kept if not unwanted & names(check)]
+    kept = within(profile, kept) if profile else kept
     if not kept:
         raise ValueError("no check is left")
     return kept
@@ -92,7 +100,18 @@ def outcome(check: Check, message: dict[str, Any]) -> Outcome:
     held = message["held"]
     if held is None:
         return Outcome.NOT_APPLICABLE
+    if not held and message.get("harm"):
+        return Outcome.FAIL
     return Outcome.PASS if held else BROKEN[level(check, message)]
+
+
+def harm(outcome: Outcome, message: dict[str, Any]) -> str:
+    """Finding.harm."""
+    if outcome is Outcome.HANG:
+        return "hang"
+    if outcome is Outcome.CRASH:
+        return "abort" if "SIGABRT" in message.get("observed", "") else "crash"
+    return message.get("harm", "") if outcome is Outcome.FAIL else ""
 
 
 def level(check: Check, message: dict[str, Any]) -> Level:
@@ -123,6 +142,8 @@ def finding(
         repro=repro,
         seconds=message.get("seconds", 0.0),
         derived=requirement(check.id).derived,
+        harm=(what := harm(outcome, message)),
+        provoked=check.provoked if what else "",
     )
 
 
@@ -142,6 +163,8 @@ class Trial:
         """The checks that crashed or hung."""
         self.library: Library | None = None
         """The library that is tried; None until a worker has imported it."""
+        self.inherits: str = ""
+        """As Subject.inherits; empty until a worker has imported the subject."""
         self.hangs: int = 0
         """The number of consecutive hangs."""
 
@@ -192,6 +215,7 @@ class Trial:
             self.run.version = self.workers[mode].version
             self.without = self.workers[mode].without
             self.library = self.workers[mode].library
+            self.inherits = self.workers[mode].inherits
         return self.workers[mode]
 
     def begun(self, mode: str) -> Worker:
@@ -303,6 +327,11 @@ def run_subject(
         out.name = out.name or other.run.name
         out.version = out.version or other.run.version
         out.broken = out.broken or other.run.broken
+    out.findings = with_causes(out.findings)
+    if bases := {trial.inherits for trial in trials if trial.inherits}:
+        base = bases.pop()
+        again = partial(run_subject, base, devices=where)
+        out.findings = with_origin(out.findings, again)
     out.seconds = time.monotonic() - started
     return out.called(out.name or subject)
 

@@ -157,6 +157,45 @@ def read(path: Path) -> list[Expectation]:
     return parse(path.read_text(encoding="utf-8"), path.name)
 
 
+def written(runs: Iterable[Run], kept: Sequence[Expectation] = ()) -> str:
+    """The text of a file that expects the deviations of these runs, one entry for each case. An
+    entry takes its reason and its issue from the one among `kept` that covers it."""
+    out = []
+    failed = [(each, f) for each in runs for f in each.findings if f.outcome.failed]
+    for run, found in failed:
+        old = next((each for each in kept if each.covers(found, run)), None)
+        fields = {
+            "id": found.id,
+            "subject": run.subject,
+            "role": found.role,
+            "case": found.case,
+            "versions": f"=={number}" if (number := release(found.version)) else "",
+            "outcome": found.outcome,
+            "reason": old.reason if old else " ".join(found.observed.split()) or found.outcome,
+            "issue": old.issue if old else "",
+        }
+        rows = [f"{name} = {_quoted(str(value))}" for name, value in fields.items() if value]
+        out.append("\n".join(["[[expect]]", *rows]))
+    return "\n\n".join([HEAD, *out]) + "\n"
+
+
+HEAD = """\
+# Known deviations, written by `refarray check --write-expect`. Replace each reason by a sentence of
+# your own: it was copied from the observation."""
+
+
+def release(version: str) -> str:
+    """The release part of a version: "2.13.0+cpu" is "2.13.0"."""
+    return ".".join(map(str, numbers(version)))
+
+
+def _quoted(text: str) -> str:
+    """A basic string of TOML."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    plain = "".join(c if c >= " " and c != "\x7f" else f"\\u{ord(c):04x}" for c in escaped)
+    return f'"{plain}"'
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The differences between findings and expectations."""

@@ -35,6 +35,8 @@ from refarray.conformance.harness.producer import raised
 from refarray.conformance.requirements import Level
 from refarray.conformance.runner.fork_server import tend
 from refarray.conformance.runner.forked_case import Leave, in_child
+from refarray.conformance.runner.limits import with_limits
+from refarray.conformance.runner.subject_facts import lacking, values_of, without_devices
 from refarray.conformance.subjects.capsule_libraries import excused
 from refarray.conformance.subjects.devices import resolved, start
 
@@ -62,6 +64,7 @@ def message_of(result: CheckResult, invert: bool) -> dict[str, Any]:
         "level": result.level,
         "wrong": result.wrong,
         "at_exit": asdict(result.at_exit) if result.at_exit else None,
+        "harm": result.harm,
     }
 
 
@@ -167,6 +170,14 @@ class Bench:
 
     def tried(self, check: Check) -> dict[str, Any]:
         """Runs a check; a risky one in a child process, unless this process cannot fork."""
+        message = self.trial(check)
+        producer, consumer = self.probes["producer"], self.probes["consumer"]
+        for name, part in (message.get("parts") or {}).items():
+            message["parts"][name] = with_limits(CHECKS[name], part, producer, consumer)
+        return with_limits(check, message, producer, consumer)
+
+    def trial(self, check: Check) -> dict[str, Any]:
+        """The message of a check, whatever the limits of the class."""
         probe = self.probes.get(check.role, self.probes["producer"])
         if not check.risky or not self.forks:
             with announced(self.say):
@@ -217,48 +228,6 @@ def probes_of(producer: Producer, consumer: Consumer) -> dict[str, Any]:
     return {"producer": producer, "consumer": consumer, "pair": Pair(producer, consumer)}
 
 
-def lacking(producer: Producer, consumer: Consumer) -> str:
-    """Why no check applies to a subject; empty if some do."""
-    reasons = []
-    try:
-        array = producer.make(producer.text())
-        if any(hasattr(type(array), name) for name in ("__dlpack__", "__dlpack_device__")):
-            return ""
-        reasons.append(f"a {type(array).__name__} has no __dlpack__")
-    except NotApplicable as reason:
-        reasons.append(str(reason))
-    try:
-        consumer.function()
-    except NotApplicable as reason:
-        return f"it has no DLPack: {'; '.join([*reasons, str(reason)])}"
-    return ""
-
-
-def without_devices(producer: Producer, where: str) -> str:
-    """Why no device check applies to a subject; empty if they may. Loads no driver: drivers do not
-    survive a fork, and this process forks."""
-    found = producer.subject
-    if not found.devices:
-        return f"{found.name} has no arrays on devices that the kit knows of"
-    simulated = any(on.simulated for on in found.devices.values())
-    if where.startswith("simulated"):
-        return "" if simulated else f"{found.name} does not run on simulated drivers"
-    try:
-        if any(eval(on.there, producer.namespace) for on in found.devices.values()):
-            return ""
-        return f"{found.name} finds no device here"
-    except Exception as error:
-        return f"{found.name} finds no device here: {type(error).__name__}: {error}"
-
-
-def values_of(producer: Producer) -> str:
-    """The expression by which a script reads an array, as harness.statement does."""
-    with contextlib.suppress(Exception):
-        if not hasattr(producer.make(producer.text()), "tolist"):
-            return "[float(each) for each in {}]"
-    return "{}.tolist()"
-
-
 def sayer(descriptor: int) -> Say:
     """A function that writes messages to a file descriptor."""
 
@@ -286,7 +255,7 @@ def serve(
         if mode == "devices":
             start(where)
         producer = Producer(found)
-        consumer = Consumer(found, producer.namespace)
+        consumer = Consumer(producer.subject, producer.namespace)
         if fork_server >= 0 and threads() == 1:
             is_fork_server = True
             if (forked := tend(socket.socket(fileno=fork_server), answers)) is not None:
@@ -305,6 +274,7 @@ def serve(
             "version": found.version,
             "forks": forks,
             "without": without,
+            "inherits": found.inherits,
             "fork_server": is_fork_server,
             "imports": found.imports,
             "alone": found.alone or found.imports,

@@ -118,10 +118,11 @@ class Worker:
                 other.close()
         self.name: str = hello["name"]
         self.version: str = hello["version"]
-        self.library = Library(
+        self.library: Library = Library(
             self.name, self.version, hello["imports"], hello["alone"], hello["values"]
         )
         self.forks: bool = hello["forks"]
+        self.inherits: str = hello["inherits"]
         self.without: str = hello["without"]
         """Why no device check applies; empty if they may."""
 

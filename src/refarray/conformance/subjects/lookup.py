@@ -22,6 +22,7 @@ def generic(module: str) -> Subject:
         arrays=array_api(module),
         dtype=f"{module}.ones(3, dtype={module}.{{}})",
         from_dlpack=f"{module}.from_dlpack({{}})",
+        array_api=True,
     )
 
 

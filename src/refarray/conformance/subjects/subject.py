@@ -30,9 +30,35 @@ KINDS = {
     "permuted": "three axes, the last two swapped",
     "odd": "37 values, which no vector width divides",
     "readonly-strided": "every second of six read-only values",
+    "frozen": "values over memory that nobody may write, such as bytes or a read-only file",
+    "conjugate": "complex64 values whose conjugation is not done yet",
+    "negative": "float32 values whose negation is not done yet",
+    "meta": "an array that has a shape and a dtype, and no data by design",
+    "fake": "an array that stands for another one while code is traced, without its data",
+    "functional": "an array behind a layer that makes operations functional",
+    "wrapper": "an instance of a subclass that has no memory of its own",
+    "zeros": "zeros that are not stored",
+    "freed": "an array whose memory was freed by the user",
+    "traced": "an array inside a function that is compiled",
+    "masked": "values of which some are masked",
+    "gradient": "values of which derivatives are recorded",
+    "quantized": "integers with a scale",
+    "nested": "rows of different lengths",
+    "sparse-rows": "a sparse array, by rows",
+    "sharded": "an array that lies on two devices",
+    "object": "Python objects",
+    "text": "strings",
+    "time": "points in time",
+    "records": "structures",
+    "long-double": "80-bit floating point",
+    "nulls": "values of which some are missing",
+    "bits": "booleans of one bit",
+    "second-device": "six values on another device than that of new arrays",
 }
 """The kinds of arrays that checks use. A subject without a kind leaves it out."""
 
+UNUSUAL = frozenset(list(KINDS)[list(KINDS).index("frozen") :])
+"""The kinds that libraries may refuse to export; a matrix of exchanges does not send them."""
 CONTIGUOUS = ("plain", "scalar", "empty", "empty2", "one")
 """The kinds that are contiguous and writable."""
 DTYPES = (
@@ -40,6 +66,18 @@ DTYPES = (
     *("float32", "float64", "complex64", "complex128"),
     *("float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"),
 )
+
+
+@dataclass(frozen=True)
+class SubByte:
+    """An array of elements of less than a byte, alone or several in a vector."""
+
+    text: str
+    """The expression of the array."""
+    dtype: tuple[int, int, int]
+    """Its DLDataType: code, bits, lanes."""
+    codes: tuple[int, ...]
+    """The bits of each element, those of a vector one after the other."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +112,9 @@ class Subject:
     """Whether its array type can be subclassed."""
     carrier: bool = False
     """Whether it accepts every dtype and device because it never reads the data."""
-    array_api: bool = True
+    array_api: bool | None = None
     """Whether it claims to follow the array API standard, including the keywords and exceptions of
-    from_dlpack."""
+    from_dlpack. None: if its arrays have `__array_namespace__`."""
     immutable: bool = False
     """Whether all of its arrays are read-only."""
     takes_capsules: bool = False
@@ -89,8 +127,17 @@ class Subject:
     through: str = ""
     """Another library that this one imports or wraps. Results that depend on the process, such as
     sub-interpreter support, cannot be attributed to one of the two."""
+    subbyte: Mapping[str, SubByte] = field(default_factory=lambda: MappingProxyType({}))
+    """Its arrays of elements of less than a byte, by the name of the dtype."""
+    axes: int = 0
+    """The most axes that its arrays have; 0: the adapter knows no limit."""
+    inherits: str = ""
+    """The subject whose arrays this library's wrap: a deviation that both have is marked as
+    inherited."""
     devices: Mapping[str, on_devices.OnDevice] = field(default_factory=lambda: MappingProxyType({}))
     """Its arrays and streams on devices, by vendor: "cuda", "rocm"."""
+    states: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """The statements that the expression of a kind needs besides `imports`, by kind."""
     alone: str = ""
     """The statements that a repro without refarray begins with; `imports` if it is empty."""
     note: str = ""

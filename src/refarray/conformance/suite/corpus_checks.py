@@ -5,12 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 
 from refarray.conformance import _adversary
-from refarray.conformance.cases import AtExit, Check, CheckResult, NotApplicable, add
+from refarray.conformance.cases import (
+    DOUBLE_FREE,
+    WRONG_DATA,
+    AtExit,
+    Check,
+    CheckResult,
+    NotApplicable,
+    add,
+    harmed,
+)
 from refarray.conformance.harness.consumer import Consumer, Import, give, settle, text
 from refarray.conformance.harness.consumer import Given as Producer
 from refarray.conformance.harness.corpus import Given
 from refarray.conformance.harness.corpus_fields import GIVEN
-from refarray.conformance.requirements import Role
+from refarray.conformance.harness.provocation import provoked
+from refarray.conformance.requirements import Level, Role
 
 DATA_READERS_ONLY = {"DTYPE-07", "DTYPE-08"}
 """Requirements that bind only consumers that read the data."""
@@ -65,6 +75,8 @@ def deleter_result(
     settle(lambda: producer.deleter_calls == 1)
     calls = producer.deleter_calls
     result = consumer.seen(calls == 1, f"{calls} calls; {outcome}", text(given.fields))
+    if calls > 1:
+        return harmed(result, DOUBLE_FREE)
     return result if calls else replace(result, at_exit=AtExit(first, 1))
 
 
@@ -74,20 +86,54 @@ def import_given(consumer: Consumer, given: Given) -> CheckResult:
         raise NotApplicable(f"{consumer.subject.name} carries every dtype and device")
     if given.fields.get("versioned") is False and not consumer.takes_legacy:
         raise NotApplicable("it takes no legacy capsules")
-    producer, first = give(**given.fields), _adversary.made()
+    fields = given.fields
+    producer, first = give(**fields), _adversary.made()
     found = consumer.take(producer)
     if producer.unasked:
-        raise NotApplicable("it asks for the legacy struct only")
+        if given.id != "VERS-02":
+            raise NotApplicable("it asks for the legacy struct only")
+        # The header's sentence binds the consumer of the capsule, whatever it asked for.
+        fields = {**fields, "forced": True}
+        producer = give(**fields)
+        found = consumer.take(producer)
     outcome = f"{found}"
     held: bool | None
     try:
         held, observed = judged(found, given)
     except NotApplicable as reason:
         held, observed = None, str(reason)
+    wrong_data = held is False and found.error is None and given.right != "refuse"
     found.array = found.error = None
     second = deleter_result(consumer, producer, outcome, given, first)
-    whole = consumer.seen(held, observed, text(given.fields))
+    if held is False and given.right == "import" and (limit := limit_of(consumer, given)):
+        parts = {} if second is None else {deleter_case(given): second}
+        return CheckResult(None, limit, "", parts=parts)
+    whole = consumer.seen(held, observed, text(fields))
+    if wrong_data:
+        whole = harmed(whole, WRONG_DATA)
     return whole if second is None else replace(whole, parts={deleter_case(given): second})
+
+
+def limit_of(consumer: Consumer, given: Given) -> str:
+    """Why the library cannot import this tensor for a reason that is not the case's: it refuses the
+    plain tensor of the same shape, dtype and struct. Empty if it imports that one, or claims the
+    array API, which leaves it no such limit."""
+    if consumer.subject.array_api:
+        return ""
+    shape = given.fields.get("shape", (3,))
+    shape = shape if isinstance(shape, tuple) else ()
+    dtype, versioned = given.fields.get("dtype"), given.fields.get("versioned")
+    same = {"dtype": dtype} if dtype else {}
+    same |= {} if versioned is None else {"versioned": versioned}
+    found = consumer.take(give(shape=shape, **same))
+    if found.error is None:
+        return ""
+    axes = consumer.subject.axes
+    declared = axes and len(shape) > axes
+    known = (
+        f"its adapter declares {axes} axes" if declared else "its adapter declares no such limit"
+    )
+    return f"it refuses a plain tensor of shape {shape}, too ({known}): {found}"
 
 
 def deleter_case(given: Given) -> str:
@@ -106,9 +152,19 @@ def register_corpus(family: str) -> None:
             return import_given(consumer, given)
 
         consumer = Role.CONSUMER
-        whole = Check(given.id, given.case, consumer, given.expected, probe, risky=True)
+        whole = Check(
+            given.id,
+            given.case,
+            consumer,
+            given.expected,
+            probe,
+            risky=True,
+            level=Level(given.level) if given.level else None,
+            provoked=provoked(given.fields),
+        )
         add(whole)
         if given.fields.get("deleter", True) is not None:
             case = f"{given.id}-{given.case}".lower()
             expected = f"{given.expected.partition(':')[0]}: the deleter is called exactly once"
-            add(Check("LIFE-03", case, consumer, expected, probe, risky=True, part_of=whole.name))
+            part = replace(whole, id="LIFE-03", case=case, expected=expected, level=None)
+            add(replace(part, part_of=whole.name))

@@ -19,6 +19,7 @@ enum Code : int {
   kNoBinaryForGpu = 209,
   kPeerAccessUnsupported = 217,
   kUnsupportedPtxVersion = 222,
+  kJitDisabled = 223,
   kInvalidHandle = 400,
   kIllegalState = 401,
   kNotFound = 500,

@@ -108,7 +108,7 @@ int cuMemFreeAsync(Handle pointer, Handle stream) {
 }
 
 int cuMemPoolCreate(Handle* pool, const CudaMemPoolProps* props) {
-  return call(kCuda, "cuMemPoolCreate", kPlain, [&](Call& at) -> int {
+  return call(kCuda, "cuMemPoolCreate", kUnsafe, [&](Call& at) -> int {
     if (pool == nullptr || props == nullptr) return kInvalidValue;
     if (props->allocation_type != 1 || props->location_type != 1) return kInvalidValue;
     return pool_create(at, pool, props->location_id);

@@ -41,6 +41,16 @@ int refuse_unsafe(Call& call) {
   return code;
 }
 
+int refuse_unsafe_in_any_mode(Call& call) {
+  int code = kSuccess;
+  for (const auto& capture : call.machine.captures) {
+    const bool own = capture->thread == call.machine.thread().id;
+    if (capture->origin != nullptr && (own ? capture->mode != kRelaxed : capture->mode == kGlobal))
+      code = invalidate_with(*capture, kCaptureUnsupported);
+  }
+  return code;
+}
+
 int refuse_implicit(const Stream& stream, bool invalidates) {
   if (!stream.legacy) return kSuccess;
   int code = kSuccess;

@@ -8,6 +8,8 @@ namespace fakegpu {
 /// kCaptureUnsupported, invalidating the captures, if this thread may not make unsafe calls now;
 /// else 0.
 int refuse_unsafe(Call& call);
+/// The same, also for threads in relaxed mode: a defect of HIP 7.0 to 7.2.
+int refuse_unsafe_in_any_mode(Call& call);
 void invalidate(Capture& capture);
 /// kCaptureImplicit if the legacy stream may not be used now, else 0. `invalidates`: also
 /// invalidates the captures.

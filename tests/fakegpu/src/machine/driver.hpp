@@ -14,6 +14,8 @@ using Handle = std::uint64_t;
 // Contexts, and objects by handle. Each function notes what it found in the trace.
 Context* current_context(Call& call);
 int find_stream(Call& call, Handle handle, Stream*& stream);
+/// Whether all work of the snapshot has run.
+bool has_finished(const Snapshot& snapshot);
 int find_event(Call& call, Handle handle, Event*& event);
 int find_device(Call& call, int ordinal, Device*& device);
 

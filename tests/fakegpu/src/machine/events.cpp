@@ -7,18 +7,20 @@
 namespace fakegpu {
 namespace {
 
-bool reached(const Snapshot& snapshot) {
-  return std::all_of(snapshot.ops.begin(), snapshot.ops.end(),
-                     [](const Op* op) { return op->done(); });
-}
-
-/// From HIP 7 on, the host may not look at an event while a capture affects it.
+/// From HIP 7 on, the host may not look at an event while a capture affects it. Until 7.2, relaxed
+/// mode does not help (ROCm/rocm-systems#3176).
 int refuse_in_hip_7(Call& call) {
-  const bool hip_7 = call.vendor == Vendor::kHip && call.machine.settings.hip_version >= 70000000;
-  return hip_7 ? refuse_unsafe(call) : kSuccess;
+  const int version = call.machine.settings.hip_version;
+  if (call.vendor != Vendor::kHip || version < 70000000) return kSuccess;
+  return version < 70300000 ? refuse_unsafe_in_any_mode(call) : refuse_unsafe(call);
 }
 
 }  // namespace
+
+bool has_finished(const Snapshot& snapshot) {
+  return std::all_of(snapshot.ops.begin(), snapshot.ops.end(),
+                     [](const Op* op) { return op->done(); });
+}
 
 int find_event(Call& call, Handle handle, Event*& event) {
   call.note("event", handle);
@@ -57,6 +59,9 @@ int event_record(Call& call, Handle handle, Handle stream_handle) {
     call.violation("wrong-device-record", "an event is recorded on a stream of another context");
     return kInvalidHandle;
   }
+  if (event->capture != nullptr && call.vendor == Vendor::kHip)
+    call.violation("captured-event-recorded",
+                   "an event of a capture is recorded again, on which HIP before 7.2 has crashed");
   if (stream->capture != nullptr) return capture_record(*stream, *event);
   if (const int code = refuse_implicit(*stream, true)) return code;
   call.machine.next_call = call.number;
@@ -72,7 +77,7 @@ int event_query(Call& call, Handle handle) {
   if (const int code = find_event(call, handle, event)) return code;
   if (event->capture != nullptr) return kCapturedEvent;
   if (const int code = refuse_in_hip_7(call)) return code;
-  if (!reached(event->snapshot)) return kNotReady;
+  if (!has_finished(event->snapshot)) return kNotReady;
   call.join(event->snapshot.clock);
   return kSuccess;
 }
@@ -96,7 +101,7 @@ int event_elapsed(Call& call, float* milliseconds, Handle start_handle, Handle e
   if (((start->flags | end->flags) & kDisableTiming) != 0) return kInvalidHandle;
   if (!start->recorded || !end->recorded || start->capture != end->capture) return kInvalidHandle;
   if (start->capture != nullptr) return kCapturedEvent;
-  if (!reached(start->snapshot) || !reached(end->snapshot)) return kNotReady;
+  if (!has_finished(start->snapshot) || !has_finished(end->snapshot)) return kNotReady;
   const auto at = [](const Event& event) {
     std::int64_t latest = 0;
     for (const Op* op : event.snapshot.ops) latest = std::max(latest, op->finished_at());

@@ -1,4 +1,5 @@
 // Modules, kernel launches and host functions: kernels run as host code.
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
 
@@ -128,6 +129,9 @@ int module_load(Call& call, Handle* out, const void* image) {
   Image read;
   const int code = read_image(call.vendor, call.machine.settings.cuda_version, image, read);
   if (read.wrong != nullptr) call.violation("wrong-image", read.wrong);
+  const char* no_jit = std::getenv("CUDA_DISABLE_PTX_JIT");
+  if (call.vendor == Vendor::kCuda && no_jit != nullptr && std::strcmp(no_jit, "1") == 0)
+    return kJitDisabled;
   if (code != kSuccess) return code;
   Module* module = call.machine.modules.add();
   module->context = context;

@@ -206,8 +206,8 @@ Snapshot Machine::snapshot(Stream& stream) {
 Snapshot Machine::snapshot(Context& context) {
   Snapshot all;
   all.clock.join(clock());
-  for (const Stream* stream : context.streams) {
-    if (stream->last == nullptr) continue;
+  for (const auto& stream : streams.all()) {  // also of destroyed streams, whose work still runs
+    if (stream->context != &context || stream->last == nullptr) continue;
     all.ops.push_back(stream->last);
     all.clock.join(stream->clock);
   }

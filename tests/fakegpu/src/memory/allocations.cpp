@@ -37,6 +37,12 @@ Allocation* live_allocation(Call& call, Handle pointer) {
   return allocation;
 }
 
+/// Stream-ordered functions on a stream that does not capture count as unsafe while another one
+/// does: the pool may have to grow. CUDA's documentation leaves it open; HIP refuses.
+int refuse_outside(Call& call, const Stream& stream) {
+  return stream.capture == nullptr ? refuse_unsafe(call) : int{kSuccess};
+}
+
 void mark_freed(Call& call, Allocation& allocation) {
   if (allocation.kind == MemoryKind::kDevice) allocation.device->used -= allocation.bytes;
   const bool adopted = allocation.adopted;
@@ -90,6 +96,7 @@ int memory_allocate_async(Call& call, Handle* out, std::size_t bytes, Pool* pool
   Stream* stream = nullptr;
   call.note("bytes", bytes);
   if (const int code = find_stream(call, stream_handle, stream)) return code;
+  if (const int code = refuse_outside(call, *stream)) return code;
   if (out == nullptr || bytes == 0) return kInvalidValue;
   Machine& machine = call.machine;
   if (!machine.settings.pools) return kNotSupported;
@@ -119,6 +126,7 @@ int memory_allocate_async(Call& call, Handle* out, std::size_t bytes, Pool* pool
 int memory_free_async(Call& call, Handle pointer, Handle stream_handle) {
   Stream* stream = nullptr;
   if (const int code = find_stream(call, stream_handle, stream)) return code;
+  if (const int code = refuse_outside(call, *stream)) return code;
   Allocation* allocation = live_allocation(call, pointer);
   if (allocation == nullptr || allocation->pool == nullptr) return kInvalidValue;
   if (allocation->graph != stream->capture) return kInvalidValue;

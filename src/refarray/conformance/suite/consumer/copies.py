@@ -126,6 +126,7 @@ def copy_is_independent(consumer: Consumer) -> CheckResult:
 
 @check("COPY-06", "consumer", "shared", "copy=False shares, or is an exception", risky=True)
 def copy_false_shares(consumer: Consumer) -> CheckResult:
+    consumer.require_sharing()
     recorder = Recorder()
     found = imported(consumer, recorder, copy=False)
     held = found.address == recorder.address

@@ -8,7 +8,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from refarray.conformance.cases import Check, CheckResult, NotApplicable, add, check_cases
+from refarray.conformance.cases import (
+    WRONG_DATA,
+    Check,
+    CheckResult,
+    NotApplicable,
+    add,
+    check_cases,
+    harmed,
+)
 from refarray.conformance.dlpack import IS_COPIED
 from refarray.conformance.harness import memory
 from refarray.conformance.harness.consumer import Consumer
@@ -62,6 +70,8 @@ def copy_true(way: str, name: str, sent: Sent, deleted: str, consumer: Consumer)
     it = imported(consumer, way, name, sent, copy=True)
     try:
         whole = consumer.seen(*is_copy(it), it.text, copy=True)
+        if not right_values(it)[0]:
+            whole = harmed(whole, WRONG_DATA)
     except NotApplicable as reason:
         whole = CheckResult(None, str(reason), "")
     it.found.array = None
@@ -97,7 +107,7 @@ def served_copy(consumer: Consumer, row: tuple[str, Sent]) -> CheckResult:
     name, sent = row
     copied = replace(sent, fields={**sent.fields, "flags": IS_COPIED})
     it = imported(consumer, "versioned", name, copied, copy=True)
-    return consumer.seen(*right_values(it), it.text, copy=True)
+    return harmed(consumer.seen(*right_values(it), it.text, copy=True), WRONG_DATA)
 
 
 def own_copy(source: Source, consumer: Consumer) -> CheckResult:
@@ -119,6 +129,8 @@ def own_copy(source: Source, consumer: Consumer) -> CheckResult:
     second = Reading(held, replace(own, values=said.values), source.triple)
     verdict = own_verdict(consumer, source, first, second, array, found.array)
     result = consumer.seen(*verdict, text, copy=True)
+    if verdict[1].startswith("values"):
+        return harmed(result, WRONG_DATA)
     # If nothing can be written, no user can tell a shared copy.
     return replace(result, level=Level.HAZARD) if subject.immutable else result
 

@@ -9,7 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from refarray.conformance import _adversary
-from refarray.conformance.cases import CheckResult, NotApplicable, check, subject_code
+from refarray.conformance.cases import (
+    DOUBLE_FREE,
+    CheckResult,
+    NotApplicable,
+    check,
+    harmed,
+    subject_code,
+)
 from refarray.conformance.gpu.device_fixture import DeviceFixture
 from refarray.conformance.harness.consumer import GIVE, Consumer, Given, give
 from refarray.conformance.harness.recorder import FIELDS, PLAIN, Recorder, imported
@@ -60,7 +67,8 @@ def consumed_capsule_is_refused(consumer: Consumer) -> CheckResult:
     call = consumer.subject.from_dlpack
     lines = [f"{GIVE}; {consumer.subject.imports}", "x = give(returns=give().__dlpack__())"]
     repro = "\n".join([*lines, f"print({call.format('x')}, {call.format('x')})"])
-    return CheckResult(refused and calls == 1, f"{observed}; {calls} deleter calls", repro)
+    result = CheckResult(refused and calls == 1, f"{observed}; {calls} deleter calls", repro)
+    return harmed(result, DOUBLE_FREE) if calls > 1 else result
 
 
 @check(

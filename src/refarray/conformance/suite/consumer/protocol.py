@@ -237,6 +237,7 @@ def view_of(array: Any, address: int) -> Any:
     risky=True,
 )
 def tensor_lives_as_long_as_array(consumer: Consumer) -> CheckResult:
+    consumer.require_sharing()
     recorder = Recorder()
     found = imported(consumer, recorder)
     during = recorder.tensors[-1].deleter_calls

@@ -12,6 +12,7 @@ register_corpus("TENS")
 
 @check("TENS-18", "consumer", "shared", "a contiguous tensor is imported without a copy")
 def contiguous_tensor_is_shared(consumer: Consumer) -> CheckResult:
+    consumer.require_sharing()
     recorder = Recorder()
     found = imported(consumer, recorder)
     held = found.address == recorder.address

@@ -12,13 +12,22 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from refarray.conformance import _adversary
-from refarray.conformance.cases import AtExit, Check, CheckResult, NotApplicable, add
+from refarray.conformance.cases import (
+    DOUBLE_FREE,
+    WRONG_DATA,
+    AtExit,
+    Check,
+    CheckResult,
+    NotApplicable,
+    add,
+    harmed,
+)
 from refarray.conformance.harness import memory
 from refarray.conformance.harness.consumer import Consumer, Import, settle, text
 from refarray.conformance.harness.producer import raised
 from refarray.conformance.harness.recorder import Recorder
 from refarray.conformance.harness.statement import own_values, statement
-from refarray.conformance.requirements import Level, Role
+from refarray.conformance.requirements import Role
 from refarray.conformance.suite.consumer.table import foreign
 from refarray.conformance.suite.consumer_kinds import NEGATIVE, TENSORS, Sent
 from refarray.conformance.suite.producer.dtypes import TRIPLES
@@ -123,6 +132,7 @@ def has_layout(it: Imported) -> bool:
 
 def memory_is_shared(it: Imported) -> Verdict | None:
     """TENS-18."""
+    it.consumer.require_sharing()
     if memory.elements(it.sent.fields["shape"]) == 0 or not has_layout(it):
         return None
     held = it.found.held()
@@ -191,7 +201,9 @@ def deleted_once(it: Imported, **keywords: Any) -> CheckResult:
     calls = it.given.deleter_calls
     observed = f"{early} deleter calls while the result lives, {calls} after, of {right} tensors"
     result = it.consumer.seen(calls == right, observed, it.text, **keywords)
-    return result if calls >= right else replace(result, at_exit=AtExit(it.first, right))
+    if calls > right:
+        return harmed(result, DOUBLE_FREE)
+    return result if calls == right else replace(result, at_exit=AtExit(it.first, right))
 
 
 def read_import(
@@ -202,8 +214,7 @@ def read_import(
     parts: dict[str, CheckResult] = {}
     try:
         held, observed = right_values(it)
-        # Negative strides may be refused; wrong data is a failure under any requirement.
-        whole = replace(consumer.seen(held, observed, it.text), level=Level.MUST)
+        whole = harmed(consumer.seen(held, observed, it.text), WRONG_DATA)
     except NotApplicable as reason:
         whole = CheckResult(None, str(reason), "")
     for part, (_, _, judge) in PARTS.items():
@@ -212,7 +223,8 @@ def read_import(
         except NotApplicable:
             continue
         if verdict is not None:
-            parts[names[part]] = consumer.seen(*verdict, it.text)
+            result = consumer.seen(*verdict, it.text)
+            parts[names[part]] = harmed(result, WRONG_DATA) if part == "again" else result
     parts[names["deleted"]] = deleted_once(it)
     return replace(whole, parts=parts)
 

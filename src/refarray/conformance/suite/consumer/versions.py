@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from refarray.conformance import _adversary, judgements
-from refarray.conformance.cases import CheckResult, NotApplicable, check, check_cases
+from refarray.conformance.cases import (
+    WRONG_DATA,
+    CheckResult,
+    NotApplicable,
+    check,
+    check_cases,
+    harmed,
+)
 from refarray.conformance.harness.consumer import Consumer, Given
 from refarray.conformance.harness.recorder import FIELDS, PLAIN, Recorder, asked, imported, old
 from refarray.conformance.suite.corpus_checks import register_corpus
@@ -26,7 +33,8 @@ def legacy_capsule_is_recognised(consumer: Consumer) -> CheckResult:
     found = imported(consumer, Recorder(versioned=False))
     values = found.values
     given = "give(shape=(3,), versioned=False)"
-    return consumer.seen(values == VALUES, f"values {values}", given)
+    result = consumer.seen(values == VALUES, f"values {values}", given)
+    return harmed(result, WRONG_DATA)
 
 
 class Forced(Given):
@@ -50,7 +58,7 @@ def versioned_capsule_is_recognised(consumer: Consumer) -> CheckResult:
     if found.error is not None:
         return consumer.seen(found.refused, f"{found}", PLAIN)
     values = found.values
-    return consumer.seen(values == VALUES, f"values {values}", PLAIN)
+    return harmed(consumer.seen(values == VALUES, f"values {values}", PLAIN), WRONG_DATA)
 
 
 @check(

@@ -110,32 +110,6 @@ def foreign_object_is_refused(producer: Producer, value: Any) -> CheckResult:
     return table_result(producer, False, "accepted", line)
 
 
-@check_cases(
-    "CAPI-31",
-    "exchange-api",
-    {"unexportable": "unexportable"},
-    "from_py refuses what __dlpack__ refuses",
-    risky=True,
-)
-def from_py_refuses_as_dlpack(producer: Producer, kind: str) -> CheckResult:
-    text = producer.text(kind)
-    api = table_with(producer, "from_py")
-    refusal = producer.ask(text, max_version=(1, 3)).error
-    if refusal is None:
-        raise NotApplicable(f"__dlpack__ of {text} exports")
-    array = producer.make(text)
-    line = FROM_PY.format(text=text)
-    try:
-        owned = api.from_py(array)
-    except AssertionError as error:
-        raise NotApplicable(f"CAPI-09 judges it: {error}") from error
-    except Exception as error:
-        return table_result(producer, True, raised(error), line)
-    with subject_code():
-        owned.drop()
-    return table_result(producer, False, f"exported; __dlpack__: {raised(refusal)}", line)
-
-
 KINDS = ("plain", "strided", "transposed", "broadcast", "scalar", "empty", "one")
 
 

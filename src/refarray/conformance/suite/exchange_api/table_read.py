@@ -10,7 +10,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from refarray.conformance.cases import Check, CheckResult, NotApplicable, about, add, check_cases
+from refarray.conformance.cases import (
+    DOUBLE_FREE,
+    WRONG_DATA,
+    Check,
+    CheckResult,
+    NotApplicable,
+    about,
+    add,
+    check_cases,
+    harmed,
+)
 from refarray.conformance.dlpack import HOST_READABLE, READ_ONLY
 from refarray.conformance.harness import memory
 from refarray.conformance.harness.consumer import text as give_text
@@ -90,7 +100,8 @@ def read_table(
         if part in names
     }
     del kept
-    return replace(table_result(producer, held, observed, line), parts=parts)
+    whole = harmed(table_result(producer, held, observed, line), WRONG_DATA)
+    return replace(whole, parts=parts)
 
 
 def register(function: str, source: Source) -> None:
@@ -123,6 +134,8 @@ for _function in FUNCTIONS:
     {name: (name, TENSORS[name]) for name in NEGATIVE[:1]},
     "to_py of negative strides: the right values or an exception, no crash",
     risky=True,
+    level="HAZARD",  # the sentence on exceptions stands at the other functions, not at to_py
+    same_as="TENS-12[consumer-negative]",
 )
 @check_cases(
     "CAPI-17",
@@ -147,10 +160,13 @@ def to_py_keeps_values(producer: Producer, row: tuple[str, Sent]) -> CheckResult
     if not held:
         observed += f" of {memory.brief(sent.values)}"
     del made
+    if not held:
+        return harmed(table_result(producer, held, observed, line), WRONG_DATA)
     if name in NEGATIVE:  # CAPI-17 counts the deleter calls
         return table_result(producer, held, observed, line)
-    if held and early:
+    if early:
         held, observed = False, "copied: the deleter was called while the array lives"
     if held and given.deleter_calls != 1:
         held, observed = False, f"{given.deleter_calls} deleter calls after its destruction"
-    return table_result(producer, held, observed, line)
+    result = table_result(producer, held, observed, line)
+    return harmed(result, DOUBLE_FREE) if given.deleter_calls > 1 else result

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 from refarray.conformance import _adversary
-from refarray.conformance.cases import CheckResult, NotApplicable, about, check, check_cases
+from refarray.conformance.cases import (
+    DOUBLE_FREE,
+    Check,
+    CheckResult,
+    NotApplicable,
+    about,
+    add,
+    check,
+    harmed,
+)
 from refarray.conformance.harness.consumer import text
+from refarray.conformance.harness.corpus import Given
 from refarray.conformance.harness.corpus_fields import GIVEN
 from refarray.conformance.harness.producer import Producer, raised
+from refarray.conformance.harness.provocation import provoked
+from refarray.conformance.requirements import Level, Role
 from refarray.conformance.suite.exchange_table import (
     array_type,
     table_result,
@@ -23,6 +35,7 @@ from refarray.conformance.suite.exchange_table import (
     "many-axes",
     "to_py of 64 axes, which few libraries support: an array or an exception, no crash",
     risky=True,
+    level="HAZARD",  # the sentence on exceptions stands at the other functions, not at to_py
 )
 def many_axes(producer: Producer) -> CheckResult:
     api = table_with(producer, "to_py")
@@ -57,7 +70,8 @@ def to_py_takes_ownership(producer: Producer) -> CheckResult:
     calls = f"{during} deleter calls while it lives, {given.deleter_calls} after"
     observed = f"{'' if right else 'not '}of the type; {calls}"
     held = right and during == 0 and given.deleter_calls == 1
-    return table_result(producer, held, observed, line)
+    result = table_result(producer, held, observed, line)
+    return harmed(result, DOUBLE_FREE) if given.deleter_calls > 1 else result
 
 
 @check(
@@ -80,27 +94,47 @@ def caller_keeps_tensor_after_failure(producer: Producer) -> CheckResult:
 
 
 REFUSED = {
-    f"{given.id}-{given.case}".lower(): (given.fields, given.expected)
+    f"{given.id}-{given.case}".lower(): given
     for given in GIVEN
     if given.right == "refuse"
-    and given.id in {"TENS-05", "TENS-08", "TENS-09", "TENS-10", "VERS-02", "DTYPE-12"}
+    and given.id
+    in {"TENS-05", "TENS-08", "TENS-09", "TENS-10", "VERS-02", "DTYPE-12", "DTYPE-07", "DTYPE-08"}
     and given.fields.get("versioned", True)
 }
-"""The malformed tensors of the corpus, with the expected refusal."""
+"""The malformed tensors of the corpus."""
+BINDING = {"VERS-02", "DTYPE-07", "DTYPE-08"}
+"""Requirements whose sentences in the header say what every consumer must do, so to_py as well."""
 
 
-@check_cases("CAPI-19", "exchange-api", REFUSED, "to_py, {value[1]}", risky=True)
-def to_py_validates(producer: Producer, row: tuple[dict[str, Any], str]) -> CheckResult:
-    fields, _ = row
+def to_py_validates(given: Given, producer: Producer) -> CheckResult:
+    """Whether to_py refuses a malformed tensor."""
+    fields = given.fields
     api = table_with(producer, "to_py")
-    given = _adversary.make(**fields)
+    sent = _adversary.make(**fields)
     line = f"print(api.to_py({text(fields).replace('give', '_adversary.make')}))"
     about(table_result(producer, True, "", line).repro)
     try:
-        made = api.to_py(given)
+        made = api.to_py(sent)
     except Exception as error:
-        calls = given.deleter_calls
+        calls = sent.deleter_calls
         if calls == 0:
-            given.delete()  # after a failure the kit still owns the tensor (A-33)
-        return table_result(producer, calls <= 1, f"{raised(error)}; {calls} deleter calls", line)
+            sent.delete()  # after a failure the kit still owns the tensor (A-33)
+        seen = f"{raised(error)}; {calls} deleter calls"
+        return harmed(table_result(producer, calls <= 1, seen, line), DOUBLE_FREE)
     return table_result(producer, False, f"imported as {type(made).__name__}", line)
+
+
+for _case, _given in REFUSED.items():
+    add(
+        Check(
+            "CAPI-19",
+            _case,
+            Role.EXCHANGE_API,
+            f"to_py, {_given.expected}",
+            partial(to_py_validates, _given),
+            risky=True,
+            level=Level.MUST if _given.id in BINDING else None,
+            provoked=provoked(_given.fields),
+            same_as=(f"{_given.id}[consumer-{_given.case}]",),
+        )
+    )

@@ -9,6 +9,7 @@ from refarray.conformance.suite.exports import exported
 
 @check("ABI-01", "producer", "fields", "each field is read where the header has it")
 def fields_at_header_offsets(producer: Producer) -> CheckResult:
+    producer.require_usual_plain()
     export = exported(producer, "plain")
     fields = (export["ndim"], tuple(export["shape"] or ()), tuple(export["dtype"]))
     return producer.seen(fields == (1, (6,), (2, 32, 1)), export, f"{fields}", field="ndim")

@@ -107,6 +107,37 @@ def view_has_device_of_its_array(producer: Producer) -> CheckResult:
     return CheckResult(whole == part, f"{whole} and {part}", repro)
 
 
+@check_cases(
+    "DEV-02",
+    "producer",
+    {"second-device": "second-device"},
+    "device_id is 0 for host memory, on whatever device the library counts it",
+)
+def host_memory_of_second_device(producer: Producer, kind: str) -> CheckResult:
+    export = producer.export(producer.text(kind), **VERSIONED)
+    if export.error is not None:
+        raise NotApplicable(f"{export.call} raised {export}")
+    device, number = export["device"]
+    if device not in HOST_READABLE:
+        raise NotApplicable(f"it lies on device type {device}")
+    return producer.seen(number == 0, export, f"device ({device}, {number})", field="device_id")
+
+
+@check_cases(
+    "DEV-03",
+    "producer",
+    {"second-device": "second-device"},
+    "the struct's device equals __dlpack_device__()",
+)
+def second_device_is_announced(producer: Producer, kind: str) -> CheckResult:
+    text = producer.text(kind)
+    array = producer.make(text)
+    export = producer.export(text, array, **VERSIONED)
+    announced, found = producer.device(array), tuple(export["device"])
+    observed = f"__dlpack_device__() {announced}, struct {found}"
+    return producer.seen(announced == found, export, observed, field="device_type")
+
+
 # --- on devices
 
 

@@ -108,3 +108,23 @@ def copies_share_no_memory(producer: Producer) -> CheckResult:
 def copy_is_writable(producer: Producer) -> CheckResult:
     export = exported(producer, "readonly", copy=True, **VERSIONED)
     return flags_result(producer, not export.flags & READ_ONLY, export)
+
+
+@check_cases(
+    "FLAG-02",
+    "producer",
+    {"frozen": "frozen", "immutable": "plain"},
+    "memory that nobody may write is exported as READ_ONLY, or refused",
+)
+def frozen_memory_is_read_only(producer: Producer, kind: str) -> CheckResult:
+    if kind == "plain" and not producer.subject.immutable:
+        raise NotApplicable("its arrays may be written")
+    text = producer.text(kind)
+    array = producer.make(text)
+    export, again = (producer.export(text, array, **VERSIONED) for _ in range(2))
+    if export.error is not None:
+        return producer.seen(isinstance(export.error, BufferError), export)
+    if export.address != again.address:
+        raise NotApplicable("its exports are copies: TENS-18 judges that")
+    held = bool(export.flags & READ_ONLY)
+    return producer.seen(held, export, f"flags {export.flags}", field="flags")

@@ -16,11 +16,13 @@ from typing import Any
 
 from refarray.conformance import _adversary
 from refarray.conformance.cases import (
+    FREED,
     CheckResult,
     NotApplicable,
     about,
     check,
     check_cases,
+    harmed,
     subject_code,
 )
 from refarray.conformance.dlpack import HOST_READABLE, READ_ONLY
@@ -170,7 +172,7 @@ def data_outlives_array(producer: Producer) -> CheckResult:
     churn = [producer.make(producer.text()) for _ in range(64)]  # reuses freed memory
     held = it.intact
     del churn
-    return intact_result(producer, held, it.export)
+    return harmed(intact_result(producer, held, it.export), FREED)
 
 
 @check(
@@ -217,7 +219,7 @@ def resize_keeps_exported_memory(producer: Producer) -> CheckResult:
         return CheckResult(it.intact, f"{line} raised {raised(error)}", producer.repro(*lines))
     held = readable(it.export.address) and it.intact
     observed = "the data is still there" if held else "its memory was freed while it was exported"
-    return CheckResult(held, observed, producer.repro(*lines))
+    return harmed(CheckResult(held, observed, producer.repro(*lines)), FREED)
 
 
 @check(

@@ -14,6 +14,11 @@ from refarray.conformance.cases import (
 )
 from refarray.conformance.harness.producer import VERSIONED, Producer, raised
 from refarray.conformance.requirements import Level
+from refarray.conformance.suite.producer.tensors_states import (
+    CANNOT_BE_DESCRIBED,
+    WITHOUT_MEMORY,
+    exported_state,
+)
 from refarray.conformance.suite.signatures import KEYWORDS
 
 HUGE = 1 << 45  # float32 elements: more than an address space holds
@@ -129,3 +134,28 @@ def subclass_is_exported(producer: Producer) -> CheckResult:
     expression = f"{text}.{make}(type('Sub', (type({text}),), {{}}))"
     export = producer.export(expression, made, **VERSIONED)
     return producer.seen(export.held is not None, export)
+
+
+@check_cases(
+    "PROD-04",
+    "producer",
+    {f"state-{kind}": kind for kind in (*CANNOT_BE_DESCRIBED, *WITHOUT_MEMORY[:4])},
+    "{value}: what cannot be exported is a BufferError",
+)
+def class_of_refusal(producer: Producer, kind: str) -> CheckResult:
+    export = exported_state(producer, kind)
+    if export.error is None and kind in WITHOUT_MEMORY:
+        raise NotApplicable("it is exported: TENS-17 judges that")
+    return producer.seen(isinstance(export.error, BufferError), export)
+
+
+@check_cases(
+    "PROD-04",
+    "producer",
+    {"state-masked": "masked"},
+    "masked values are refused: a DLTensor has no mask",
+    level="HAZARD",  # the texts know no masks
+)
+def mask_is_not_dropped(producer: Producer, kind: str) -> CheckResult:
+    export = exported_state(producer, kind)
+    return producer.seen(export.error is not None, export)

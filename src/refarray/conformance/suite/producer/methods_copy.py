@@ -46,6 +46,7 @@ def copy_true(producer: Producer) -> CheckResult:
     "producer",
     {"legacy": {}, "legacy-asked": {"max_version": (0, 8)}},
     "copy=True gives memory of its own",
+    same_as="PROD-11[producer-versioned]",
 )
 def copy_true_legacy(producer: Producer, keywords: dict[str, Any]) -> CheckResult:
     # A copy has to be flagged, and the legacy struct has no flags: a producer may refuse.
@@ -97,7 +98,7 @@ def copy_in_stream(fixture: DeviceFixture, producer: Producer) -> CheckResult:
     return CheckResult(held, observed, fixture.repro_pending(call))
 
 
-MALFORMED = {"one": 1, "text": "no", "list": []}
+MALFORMED: dict[str, Any] = {"one": 1, "text": "no", "list": []}
 
 
 @check_cases("PROD-15", "producer", MALFORMED, "copy={value!r} is a TypeError or a ValueError")

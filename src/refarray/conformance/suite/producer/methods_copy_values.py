@@ -8,7 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from refarray.conformance.cases import Check, CheckResult, NotApplicable, add
+from refarray.conformance.cases import (
+    WRONG_DATA,
+    Check,
+    CheckResult,
+    NotApplicable,
+    add,
+    harmed,
+)
 from refarray.conformance.dlpack import HOST_READABLE, IS_COPIED, READ_ONLY
 from refarray.conformance.harness import memory
 from refarray.conformance.harness.memory import Unreadable
@@ -140,10 +147,13 @@ def copy_true(way: str, source: Source, flag: str, producer: Producer) -> CheckR
             raise NotApplicable(f"{copy.call} raised {copy}: the case of a plain array judges it")
         return producer.seen(False, copy)
     said = statement(producer.subject, producer.namespace, array, source.dtype)
-    held, observed = Copied(producer, source, array, said, plain, copy).judge()
+    copied = Copied(producer, source, array, said, plain, copy)
+    held, observed = copied.judge()
     # The repro compares addresses, which tells nothing of wrong values.
     beside = plain if held or copy.address == plain.address else None
     whole = producer.seen(held, copy, observed, field="data", beside=beside)
+    if beside is None and memory.elements(said.shape) and not copied.read.judge_values()[0]:
+        whole = harmed(whole, WRONG_DATA)
     if not copy.versioned or not flag or not plain_is_flagged(producer):
         return whole
     marked = bool(copy.flags & IS_COPIED)

@@ -72,7 +72,13 @@ def unserved_device_legacy(producer: Producer, device: tuple[int, int]) -> Check
     return unserved_device(producer, device)
 
 
-MALFORMED = {"list": [1, 0], "one": (1,), "text": "cpu", "none": (None, 0), "int": 1}
+MALFORMED: dict[str, Any] = {
+    "list": [1, 0],
+    "one": (1,),
+    "text": "cpu",
+    "none": (None, 0),
+    "int": 1,
+}
 
 
 @check_cases("PROD-07", "producer", MALFORMED, "dl_device={value!r} is a TypeError or a ValueError")

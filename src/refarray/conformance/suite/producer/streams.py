@@ -27,6 +27,7 @@ def cpu_text(producer: Producer) -> str:
     "producer",
     {f"cpu-{case}": value for case, value in MALFORMED.items()},
     "stream={value!r} is refused: it is no int of -1 or more",
+    same_as="STRM-14[producer-cpu-1]",
 )
 @check_cases(
     "STRM-14",

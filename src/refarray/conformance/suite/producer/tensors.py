@@ -22,6 +22,7 @@ def kinds(*names: str) -> dict[str, str]:
     "data + byte_offset is the address of the first element: 0.0 of 0 to 5",
 )
 def data_and_byte_offset(producer: Producer) -> CheckResult:
+    producer.require_usual_plain()
     export = exported(producer, "plain")
     if export["device"][0] not in HOST_READABLE:
         raise NotApplicable("its data cannot be read from the host")

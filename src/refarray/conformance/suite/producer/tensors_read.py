@@ -10,7 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from refarray.conformance.cases import Check, CheckResult, NotApplicable, add
+from refarray.conformance.cases import (
+    WRONG_DATA,
+    Check,
+    CheckResult,
+    NotApplicable,
+    add,
+    harmed,
+)
 from refarray.conformance.dlpack import (
     HOST_READABLE,
     IS_COPIED,
@@ -228,7 +235,7 @@ def read_export(way: str, source: Source, names: dict[str, str], producer: Produ
     trial = tried(producer, source, WAYS[way])
     if trial.on_host:
         held, observed = trial.reading.judge_values()
-        whole = producer.seen(held, trial.export, observed, field="byte_offset")
+        whole = harmed(producer.seen(held, trial.export, observed, field="byte_offset"), WRONG_DATA)
     else:
         whole = CheckResult(None, "its data cannot be read from the host", "")
     parts = {}

@@ -1,11 +1,16 @@
 #!/usr/bin/env python3
-"""The gate `demo-gpu`: examples/demo_gpu.py on simulated drivers, over a build of its own."""
+"""examples/demo_gpu.py on simulated drivers over a build of its own: the canary of `demo-gpu`.
+
+The gate itself runs the example with the installed package.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from common import ROOT, build, environment, print_loaded, run
 

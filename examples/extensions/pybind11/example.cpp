@@ -1,0 +1,71 @@
+// A pybind11 module that takes arrays and returns them.
+#include <pybind11/pybind11.h>
+
+#include <numeric>
+#include <refarray/array_view.hpp>
+#include <refarray/python/exchange.hpp>
+#include <refarray/python/producer.hpp>
+#include <utility>
+#include <vector>
+
+namespace py = pybind11;
+using refarray::array_view;
+
+namespace {
+
+/// The numbers 0 to count - 1 of type float, which other libraries import without a copy.
+struct Samples {
+  explicit Samples(std::size_t count) : values(count) {
+    std::iota(values.begin(), values.end(), 0.0F);
+  }
+  std::vector<float> values;
+};
+
+refarray::managed_tensor import(py::handle x) {
+  auto tensor = refarray::python::from_object(x.ptr());
+  if (!tensor) throw py::error_already_set();
+  return *std::move(tensor);
+}
+
+/// A new reference, or the Python exception that its maker set.
+py::object result(PyObject* object) {
+  if (object == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(object);
+}
+
+py::object dlpack(py::handle self, py::args args, py::kwargs kwargs) {
+  std::vector<float>& values = self.cast<Samples&>().values;
+  const array_view<float, 1> elements(values.data(), {static_cast<std::int64_t>(values.size())});
+  return result(refarray::python::answer_dlpack(args.ptr(), kwargs.ptr(), elements,
+                                                refarray::python::reference(self.ptr())));
+}
+
+Samples row_sums(py::handle x) {
+  const auto tensor = import(x);
+  const array_view<const float, 2> matrix(tensor);
+  Samples sums(static_cast<std::size_t>(matrix.extent(0)));
+  for (std::int64_t i = 0; i < matrix.extent(0); ++i) {
+    float sum = 0;
+    for (std::int64_t j = 0; j < matrix.extent(1); ++j) sum += matrix(i, j);
+    sums.values[static_cast<std::size_t>(i)] = sum;
+  }
+  return sums;
+}
+
+void scale(py::handle x, double factor) {
+  const auto tensor = import(x);
+  const array_view<double, 1> elements(tensor);
+  for (std::int64_t i = 0; i < elements.extent(0); ++i) elements(i) *= factor;
+}
+
+}  // namespace
+
+PYBIND11_MODULE(example_pybind11, module) {
+  py::class_<Samples>(module, "Samples")
+      .def(py::init<std::size_t>())
+      .def("__dlpack__", &dlpack)
+      .def("__dlpack_device__",
+           [](const Samples&) { return result(refarray::python::answer_dlpack_device()); });
+  module.def("row_sums", &row_sums, "The sums of the rows of a float32 matrix.");
+  module.def("scale", &scale, "Multiply the elements of a float64 vector in place.");
+}

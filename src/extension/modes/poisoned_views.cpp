@@ -1,0 +1,143 @@
+// The arrays of namespaces with poisoned views, and who owns the memory that is about to be
+// written.
+//
+// An owner is another array of the namespace whose elements are written too, and any other
+// reference to the storage, whose elements are not known: exported tensors, arrays of other
+// namespaces. Imported memory belongs to its exporter as well, of which nothing is known.
+#include "extension/modes/poisoned_views.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/overlap.hpp"
+#include "extension/array/object.hpp"
+#include "extension/capi/compat.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/capi/methods.hpp"
+#include "extension/copy/copying.hpp"
+
+namespace refarray::extension {
+
+/// The arrays of one state. The lock matters in builds without a GIL only.
+class WatchedArrays {
+ public:
+  void add(PyObject* array) {
+    const std::lock_guard lock(mutex_);
+    arrays_.push_back(array);
+  }
+  void remove(PyObject* array) noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find(arrays_.rbegin(), arrays_.rend(), array);  // most live shortly
+    if (found == arrays_.rend()) return;  // the array could not be listed
+    *found = arrays_.back();
+    arrays_.pop_back();
+  }
+  /// Runs `use` while no array gets a storage or is freed.
+  template <class Use>
+  auto locked(const Use& use) {
+    const std::lock_guard lock(mutex_);
+    return use(arrays_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<PyObject*> arrays_;
+};
+
+namespace {
+
+struct Owners {
+  std::int64_t arrays = 0;     // of the namespace
+  std::int64_t others = 0;     // exports, and arrays of other namespaces
+  std::int64_t exporters = 0;  // of imported memory
+
+  std::int64_t sum() const noexcept { return arrays + others + exporters; }
+};
+
+/// Those besides the array.
+Owners owners_of(const State& state, const Write& write) {
+  core::Storage* const storage = write.elements.storage;
+  Owners out;
+  if (storage == nullptr || write.elements.size() == 0) return out;
+  const bool operand_is_unseen = write.operand != nullptr && compat::is_temporary(write.operand);
+  state.watched->locked([&](const std::vector<PyObject*>& arrays) {
+    out.others = static_cast<std::int64_t>(storage->reference_count()) - write.held;
+    for (PyObject* array : arrays) {
+      if (view_of(array).storage != storage) continue;
+      --out.others;
+      if (array == write.array || (array == write.operand && operand_is_unseen)) continue;
+      if (core::share_memory(write.elements, view_of(array))) ++out.arrays;
+    }
+  });
+  out.others = std::max<std::int64_t>(out.others, 0);  // other threads drop theirs meanwhile
+  out.exporters = storage->foreign() && storage->host_block() == 0 ? 1 : 0;
+  return out;
+}
+
+std::string count_text(std::int64_t count, const char* one, const char* many) {
+  return count == 0 ? std::string() : core::text(", ", count, " ", count == 1 ? one : many);
+}
+
+[[noreturn, gnu::cold]] void fail_write(const Owners& owners, const char* what) {
+  core::fail(core::Fault::kValue, what, " writes to memory that has ", owners.sum() + 1,
+             " owners: this array", count_text(owners.arrays, "other array", "other arrays"),
+             count_text(owners.others, "export or array of another namespace",
+                        "exports or arrays of other namespaces"),
+             owners.exporters == 0 ? "" : ", the exporter of the imported memory",
+             "; the standard leaves open whether they see it. Write to asarray(x, copy=True)");
+}
+
+}  // namespace
+
+void watch_arrays(State& state) {
+  // Never freed, as the array types: arrays may outlive everything else.
+  static std::mutex mutex;
+  static auto* const all = new std::deque<WatchedArrays>;
+  const std::lock_guard lock(mutex);
+  state.watched = &all->emplace_back();
+  state.object_bits |= ObjectBits::kWatched;
+}
+
+void watch(const State& state, PyObject* array) { state.watched->add(array); }
+
+void unwatch(PyObject* array) noexcept { State::of_object(array).watched->remove(array); }
+
+void set_watched_storage(PyObject* array, core::Storage* storage) noexcept {
+  State::of_object(array).watched->locked([&](const std::vector<PyObject*>&) {
+    reinterpret_cast<ArrayObject*>(array)->storage = storage;
+  });
+}
+
+namespace {
+int get_buffer(PyObject* self, Py_buffer* view, int flags) {
+  const Ref alias = alias_array(State::of_object(self), self);
+  return check(array_getbuffer(alias.get(), view, flags));
+}
+}  // namespace
+
+/// The buffer keeps an array of its own alive, which is an owner.
+int buffer_of_alias(PyObject* self, Py_buffer* view, int flags) noexcept {
+  if (view != nullptr) view->obj = nullptr;
+  return slot<&get_buffer>(self, view, flags);
+}
+
+void refuse_other_owners(const State& state, const Write& write, const char* what) {
+  if (!state.modes.poison_views) return;
+  if (owners_of(state, write).sum() == 0) return;
+  calling<PyGC_Collect>();  // arrays in cycles of garbage are no owners
+  const Owners owners = owners_of(state, write);
+  if (owners.sum() > 0) fail_write(owners, what);
+}
+
+Ref target_in_place(const State& state, PyObject* x1, PyObject* x2) {
+  if (!is_array(state, x1) || !compat::is_temporary(x1)) return Ref::borrow(x1);
+  const core::ArrayView array = view_of(x1);
+  if (owners_of(state, {x1, array, x2}).sum() == 0) return Ref::borrow(x1);
+  return make_array(state, working_copy(array, array.dtype));
+}
+
+}  // namespace refarray::extension

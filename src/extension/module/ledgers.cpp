@@ -1,0 +1,87 @@
+// Functions of refarray.ledger(): ledgers as capsules.
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/ledger.hpp"
+#include "extension/array/conversions.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/capi/methods.hpp"
+#include "extension/capi/object_text.hpp"
+#include "extension/module/docstrings.hpp"
+
+namespace refarray::extension {
+namespace {
+
+using core::Entry;
+using core::Fault;
+using LedgerPtr = std::shared_ptr<core::Ledger>;
+
+constexpr const char* kCapsuleName = "refarray.ledger";
+
+/// Closes it: it may be open on a thread that never ends.
+void drop_ledger(PyObject* capsule) noexcept {
+  auto* ledger = static_cast<LedgerPtr*>(PyCapsule_GetPointer(capsule, kCapsuleName));
+  (*ledger)->close();
+  delete ledger;
+}
+
+const LedgerPtr& ledger_in(PyObject* capsule) {
+  if (!PyCapsule_IsValid(capsule, kCapsuleName))
+    core::fail(Fault::kType, "a ledger is a capsule of _ledger_new(), not ", short_repr(capsule));
+  return *static_cast<LedgerPtr*>(PyCapsule_GetPointer(capsule, kCapsuleName));
+}
+
+Ref ledger_new(PyObject*, PyObject* forbidden) {
+  constexpr std::int64_t kAll = (1 << core::kEntries) - 1;
+  const std::int64_t set = to_int64(forbidden, "forbidden");
+  if (set < 0 || set > kAll)
+    core::fail(Fault::kValue, "forbidden is ", set, "; the bits are 0 to ", kAll);
+  auto made =
+      std::make_unique<LedgerPtr>(std::make_shared<core::Ledger>(static_cast<core::EntrySet>(set)));
+  Ref out = check(PyCapsule_New(made.get(), kCapsuleName, &drop_ledger));
+  (void)made.release();  // the capsule owns it
+  return out;
+}
+
+Ref ledger_open(PyObject*, PyObject* capsule) {
+  return check(PyBool_FromLong(core::Ledger::open(ledger_in(capsule))));
+}
+
+Ref ledger_close(PyObject*, PyObject* capsule) {
+  return check(PyBool_FromLong(ledger_in(capsule)->close()));
+}
+
+/// A tuple for each entry.
+Ref ledger_counts(PyObject*, PyObject* capsule) {
+  const LedgerPtr ledger = ledger_in(capsule);
+  Ref out = check(PyTuple_New(core::kEntries));
+  for (std::size_t i = 0; i < core::kEntries; ++i) {
+    const auto entry = static_cast<Entry>(i);
+    Ref counts = check(Py_BuildValue("(LLL)", static_cast<long long>(ledger->number(entry)),
+                                     static_cast<long long>(ledger->bytes(entry)),
+                                     static_cast<long long>(ledger->refused(entry))));
+    check(PyTuple_SetItem(out.get(), static_cast<Py_ssize_t>(i), counts.release()));
+  }
+  return out;
+}
+
+/// For copies that Python code makes.
+Ref note_copy(PyObject*, PyObject* nbytes) {
+  core::note(Entry::kCopy, to_int64(nbytes, "nbytes"));
+  return Ref::borrow(Py_None);
+}
+
+}  // namespace
+
+PyMethodDef kLedgerFunctions[] = {
+    {"_ledger_new", method<&ledger_new>(), METH_O, kLedgerNewDoc},
+    {"_ledger_open", method<&ledger_open>(), METH_O, kLedgerOpenDoc},
+    {"_ledger_close", method<&ledger_close>(), METH_O, kLedgerCloseDoc},
+    {"_ledger_counts", method<&ledger_counts>(), METH_O, kLedgerCountsDoc},
+    {"_note_copy", method<&note_copy>(), METH_O, kNoteCopyDoc},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace refarray::extension

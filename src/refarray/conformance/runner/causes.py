@@ -1,0 +1,50 @@
+"""What findings have in common: one cause in several cases, and deviations of a wrapped library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from refarray.conformance.cases import CHECKS, Check
+from refarray.conformance.findings import Finding, Outcome
+
+if TYPE_CHECKING:
+    from refarray.conformance.runner.engine import Run
+
+SHOWN = {Outcome.CRASH, Outcome.HANG, Outcome.FAIL, Outcome.WARN, Outcome.INFO}
+"""Outcomes of cases that do not hold; their repro is a script of its own."""
+
+
+def with_causes(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, each with the case that shows the same mistake more directly, if it failed."""
+    shown = {f"{each.id}[{each.role}-{each.case}]" for each in findings if each.outcome in SHOWN}
+    out = []
+    for found in findings:
+        check = CHECKS.get(f"{found.id}[{found.role}-{found.case}]")
+        causes = [name for name in check.same_as if name in shown] if check is not None else []
+        known = found.outcome in SHOWN and causes
+        out.append(replace(found, same_as=causes[0]) if known else found)
+    return out
+
+
+def with_origin(
+    findings: Sequence[Finding], again: Callable[[Sequence[Check]], Run]
+) -> list[Finding]:
+    """The findings on a library that wraps another one's arrays: those that the other one has as
+    well are marked as inherited. `again` runs checks on the other one."""
+    names = {f"{f.id}[{f.role}-{f.case}]": f for f in findings if f.outcome in SHOWN}
+    shown = [check for name, check in CHECKS.items() if name in names]
+    if not shown:
+        return list(findings)
+    run = again(shown)
+    same = {
+        f"{f.id}[{f.role}-{f.case}]"
+        for f in run.findings
+        if f.outcome in SHOWN and f.outcome is names.get(f"{f.id}[{f.role}-{f.case}]", f).outcome
+    }
+    title = f"{run.subject} {run.version}".rstrip()
+    return [
+        replace(f, inherited=title) if f"{f.id}[{f.role}-{f.case}]" in same & set(names) else f
+        for f in findings
+    ]

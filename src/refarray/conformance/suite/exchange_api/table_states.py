@@ -1,0 +1,75 @@
+"""CAPI checks of the table's exports of arrays in unusual states."""
+
+from __future__ import annotations
+
+from refarray.conformance.cases import (
+    WRONG_DATA,
+    CheckResult,
+    NotApplicable,
+    check_cases,
+    harmed,
+    subject_code,
+)
+from refarray.conformance.harness.producer import Producer, raised
+from refarray.conformance.harness.statement import statement
+from refarray.conformance.suite.exchange_api.table_from_py import FROM_PY
+from refarray.conformance.suite.exchange_table import table_result, table_with
+from refarray.conformance.suite.producer.tensors_states import (
+    CANNOT_BE_DESCRIBED,
+    PENDING,
+    WITHOUT_MEMORY,
+)
+from refarray.conformance.suite.reading import Reading
+
+REFUSED = ("unexportable", "sparse", "conjugate", *WITHOUT_MEMORY, *CANNOT_BE_DESCRIBED)
+"""The kinds of arrays that __dlpack__ may refuse."""
+
+
+@check_cases(
+    "CAPI-31",
+    "exchange-api",
+    {kind: kind for kind in REFUSED},
+    "from_py refuses what __dlpack__ refuses",
+    risky=True,
+)
+def from_py_refuses_as_dlpack(producer: Producer, kind: str) -> CheckResult:
+    text = producer.text(kind)
+    api = table_with(producer, "from_py")
+    refusal = producer.ask(text, max_version=(1, 3)).error
+    if refusal is None:
+        raise NotApplicable(f"__dlpack__ of {text} exports")
+    array = producer.make(text)
+    line = FROM_PY.format(text=text)
+    try:
+        owned = api.from_py(array)
+    except AssertionError as error:
+        raise NotApplicable(f"CAPI-09 judges it: {error}") from error
+    except Exception as error:
+        return table_result(producer, True, raised(error), line)
+    with subject_code():
+        owned.drop()
+    return table_result(producer, False, f"exported; __dlpack__: {raised(refusal)}", line)
+
+
+@check_cases(
+    "CAPI-14",
+    "exchange-api",
+    {f"pending-{kind}": kind for kind in PENDING},
+    "from_py of {value} values: every element is right, or it is refused",
+    same_as="TENS-01[producer-versioned-{value}]",
+)
+def from_py_of_pending_values(producer: Producer, kind: str) -> CheckResult:
+    text = producer.text(kind)
+    array = producer.make(text)
+    name, triple = PENDING[kind]
+    api = table_with(producer, "from_py")
+    line = FROM_PY.format(text=text)
+    try:
+        owned = api.from_py(array)
+    except AssertionError as error:
+        raise NotApplicable(f"CAPI-09 judges it: {error}") from error
+    except Exception as error:
+        return table_result(producer, True, raised(error), line)
+    said = statement(producer.subject, producer.namespace, array, name)
+    held, observed = Reading(owned.fields(), said, triple).judge_values()
+    return harmed(table_result(producer, held, observed, line), WRONG_DATA)

@@ -1,0 +1,107 @@
+"""Recipes of the C table refarray._C_API, called through ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from native.corpus import FLOATS
+
+import adversary
+import refarray
+
+from .recipe import matrix, recipe
+
+Address, Object = ctypes.c_void_p, ctypes.py_object
+DELETER = 16  # the offset in a DLManagedTensorVersioned
+
+
+class Dtype(ctypes.Structure):
+    _fields_ = (("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16))
+
+
+class Device(ctypes.Structure):
+    _fields_ = (("type", ctypes.c_int32), ("id", ctypes.c_int32))
+
+
+class Table(ctypes.Structure):
+    """RefarrayCApi of refarray/python/c_api.h."""
+
+    _fields_ = (
+        ("version", ctypes.c_uint32),
+        ("size", ctypes.c_uint32),
+        ("is_array", ctypes.PYFUNCTYPE(ctypes.c_int, Object)),
+        ("empty", ctypes.PYFUNCTYPE(Object, Dtype, Device, ctypes.c_int32, Address)),
+        ("from_tensor", ctypes.PYFUNCTYPE(Object, Address)),
+        ("to_tensor", ctypes.PYFUNCTYPE(Address, Object)),
+        ("borrow", ctypes.PYFUNCTYPE(ctypes.c_int, Object, Address, Address)),
+        ("from_object", ctypes.PYFUNCTYPE(Object, Object)),
+    )
+
+
+_address = ctypes.pythonapi.PyCapsule_GetPointer
+_address.restype, _address.argtypes = Address, [Object, ctypes.c_char_p]
+TABLE = Table.from_address(_address(refarray._C_API, b"refarray._C_API"))  # type: ignore[attr-defined]
+EMPTY, FROM_TENSOR, TO_TENSOR = TABLE.empty, TABLE.from_tensor, TABLE.to_tensor
+BORROW, FROM_OBJECT = TABLE.borrow, TABLE.from_object
+SHAPE = (ctypes.c_int64 * 2)(2, 3)
+SHAPE_ADDRESS = ctypes.addressof(SHAPE)
+FLOAT32, CPU = Dtype(2, 32, 1), Device(1, 0)
+OUT = ctypes.create_string_buffer(64)
+OUT_ADDRESS = ctypes.addressof(OUT)
+
+
+class Tensor:
+    """A managed tensor and its deleter, which is called unless from_tensor() took it."""
+
+    def __init__(self) -> None:
+        self.address = TO_TENSOR(matrix())
+        deleter = Address.from_address(self.address + DELETER).value
+        self.delete = ctypes.CFUNCTYPE(None, Address)(deleter or 0)
+        self.taken = False
+
+    def give(self) -> Any:
+        array = FROM_TENSOR(self.address)
+        self.taken = True
+        return array
+
+    def __del__(self) -> None:
+        if not self.taken:
+            self.delete(self.address)
+
+
+#: How ctypes reports that it could not convert an argument.
+INSTEAD = (ctypes.ArgumentError,)
+#: The functions of the table that need a recipe.
+NAMES = {f"table.c_{name}" for name, _ in Table._fields_ if name not in ("version", "size")}
+
+
+class Unmade:
+    """An array; the managed tensor that make() made of it is deleted when no allocation fails."""
+
+    def __init__(self) -> None:
+        self.array = matrix()
+        self.address = None
+        self.delete = Tensor().delete  # one function for all tensors over refarray's memory
+
+    def make(self) -> None:
+        self.address = TO_TENSOR(self.array)
+
+    def __del__(self) -> None:
+        if self.address is not None:
+            self.delete(self.address)
+
+
+recipe("table.c_is_array", TABLE.is_array, instead=INSTEAD)
+recipe("table.c_empty", lambda _: EMPTY(FLOAT32, CPU, 2, SHAPE_ADDRESS), instead=INSTEAD)
+recipe("table.c_from_tensor", lambda tensor: tensor.give(), Tensor, instead=INSTEAD)
+recipe("table.c_to_tensor", lambda unmade: unmade.make(), Unmade, instead=INSTEAD)
+recipe("table.c_borrow", lambda x: BORROW(x, OUT_ADDRESS, OUT_ADDRESS + 56), instead=INSTEAD)
+recipe("table.c_from_object", FROM_OBJECT, instead=INSTEAD)
+recipe(
+    "table.c_from_object",
+    FROM_OBJECT,
+    lambda: adversary.make(data=FLOATS),
+    label="foreign",
+    instead=INSTEAD,
+)

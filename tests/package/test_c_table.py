@@ -1,0 +1,203 @@
+"""The C table refarray._C_API, used from C: its layout, every function, and bad arguments."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+import struct
+import subprocess
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.leaks import blocks_left, heap_growth
+from native.build import compiler_environment, dlpack_include
+
+import refarray
+
+HERE = Path(__file__).parent
+FLOAT32 = (2, 32, 1)
+CPU = (1, 0)
+
+
+def headers() -> Path:
+    """The installed headers, else those of the source tree, for builds without pip."""
+    try:
+        return Path(refarray.get_include())
+    except FileNotFoundError:
+        return HERE.parents[1] / "include"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    module = tmp_path_factory.mktemp("c") / f"c_table{sysconfig.get_config_var('EXT_SUFFIX')}"
+    flags = ["-std=c11", "-O1", "-fPIC", "-shared", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    systems = [f"-isystem{sysconfig.get_path('include')}", f"-isystem{dlpack_include()}"]
+    command = [*os.environ.get("CC", "gcc").split(), *flags, f"-I{headers()}", *systems]
+    source = HERE / "c_table" / "c_table.c"
+    subprocess.run([*command, source, "-o", module], check=True, env=compiler_environment())
+    return module
+
+
+@pytest.fixture
+def c(built: Path) -> Any:
+    """The module in C, with the table loaded."""
+    spec = importlib.util.spec_from_file_location("c_table", built)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.load()
+    return module
+
+
+def test_layout_never_changes(c: Any) -> None:
+    """Members are only appended: modules that were compiled for version 1 depend on these."""
+    assert c.layout() == (0, 4, 8, 16, 24, 32, 40, 48, 56)
+    assert c.load() == (1, 56)
+
+
+def fake_table(version: int, size: int) -> tuple[Any, Any]:
+    table = ctypes.create_string_buffer(struct.pack("II", version, size) + bytes(64))
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype, new.argtypes = (
+        ctypes.py_object,
+        [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p],
+    )
+    return new(ctypes.addressof(table), b"refarray._C_API", None), table
+
+
+@pytest.mark.parametrize(("version", "size"), [(2, 56), (1, 48), (0, 0)])
+def test_another_table_is_refused(
+    c: Any, monkeypatch: pytest.MonkeyPatch, version: int, size: int
+) -> None:
+    capsule, _table = fake_table(version, size)
+    monkeypatch.setattr(refarray, "_C_API", capsule)
+    theirs = f"version {version} and {size} bytes"
+    with pytest.raises(ImportError, match=f"{theirs}; .* compiled for version 1 and needs 56"):
+        c.load()
+
+
+def test_longer_table_is_accepted(c: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        capsule, _table = fake_table(1, 64)
+        patched.setattr(refarray, "_C_API", capsule)
+        assert c.load() == (1, 64)
+    c.load()
+
+
+def test_is_array(c: Any) -> None:
+    assert c.is_array(refarray.zeros(1)) == 1
+    assert c.is_array(refarray.namespace(strict=True).zeros(1)) == 1
+    assert [c.is_array(each) for each in (None, 3, [1.0], refarray.float32)] == [0, 0, 0, 0]
+
+
+def test_empty(c: Any) -> None:
+    array = c.empty(*FLOAT32, *CPU, 2, 3, 4)
+    assert type(array) is refarray.Array
+    assert (array.shape, array.dtype, str(array.device)) == ((3, 4), refarray.float32, "cpu")
+    array[:] = 1.0
+    assert c.empty(*FLOAT32, *CPU, 0).shape == ()
+    assert c.empty(4, 16, 1, *CPU, 1, 0).dtype == refarray.bfloat16
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((99, 32, 1, *CPU, 1, 3), r"dtype: \(code 99, bits 32\) is not a type"),
+        ((2, 32, 0, *CPU, 1, 3), "lanes is 0"),
+        ((*FLOAT32, 77, 0, 1, 3), r"device: \(77, 0\)"),
+        ((*FLOAT32, *CPU, -1, 3), "ndim is -1; it must be 0 to 64"),
+        ((*FLOAT32, *CPU, 65, 3), "ndim is 65; it must be 0 to 64"),
+        ((*FLOAT32, *CPU, 1), "shape is NULL although ndim is 1"),
+        ((*FLOAT32, *CPU, 1, -3), r"shape\[0\] is -3; extents are 0 or more"),
+        ((*FLOAT32, *CPU, 2, 2**62, 2**62), "shape"),
+    ],
+)
+def test_empty_refuses(c: Any, arguments: tuple[int, ...], message: str) -> None:
+    with pytest.raises(BufferError, match=message):
+        c.empty(*arguments)
+
+
+def test_from_tensor_takes_on_success_only(c: Any) -> None:
+    first = c.deleter_calls()
+    array = c.from_tensor(4, 1)
+    assert array.tolist() == [1, 2, 3, 4]
+    del array
+    assert c.deleter_calls() == first + 1
+    with pytest.raises(BufferError, match=r"shape\[0\] is -4"):
+        c.from_tensor(-4, 1)
+    with pytest.raises(BufferError, match="major version is 2"):
+        c.from_tensor(4, 2)
+    with pytest.raises(ValueError, match="from_tensor: tensor is NULL"):
+        c.from_tensor(-99, 1)
+    assert c.deleter_calls() == first + 1
+
+
+def test_to_tensor(c: Any) -> None:
+    assert c.to_tensor(refarray.zeros((3, 2))) == (2, 3, 0)
+    assert c.to_tensor(refarray.zeros((3,)).as_readonly()) == (1, 3, 1)
+    assert c.to_tensor(refarray.zeros(())) == (0, -1, 0)
+
+
+def test_borrow(c: Any) -> None:
+    array = refarray.arange(4, dtype="float32")
+    ndim, bits, flags, address = c.borrow(array[1:])
+    assert (ndim, bits, flags) == (1, 32, 0)
+    assert address == array.__array_interface__["data"][0] + 4
+    assert c.borrow(array.as_readonly())[2] == 1
+    padded = refarray.from_dlpack(array).astype("float4_e2m1fn_padded")
+    assert c.borrow(padded)[2] == 4
+
+
+@pytest.mark.parametrize("wrong", [[1.0], 3, refarray.float32])
+def test_other_objects_are_refused(c: Any, wrong: object) -> None:
+    for function in (c.to_tensor, c.borrow):
+        with pytest.raises(TypeError, match=r"refarray's C tables take a refarray.Array, not"):
+            function(wrong)
+    with pytest.raises(TypeError, match="not None"):
+        c.to_tensor(None)  # NULL
+
+
+@pytest.mark.parametrize(
+    ("which", "message"),
+    [(0, "borrow: out is NULL"), (1, "borrow: flags is NULL"), (2, "from_object: object is NULL")],
+)
+def test_null_arguments_are_refused(c: Any, which: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        c.null_arguments(which, refarray.zeros(1))
+
+
+def test_packed_elements_that_begin_inside_a_byte_are_refused(c: Any) -> None:
+    odd = refarray.zeros(4, dtype="float4_e2m1fn")[1:]
+    for function in (c.to_tensor, c.borrow):
+        with pytest.raises(BufferError):
+            function(odd)
+
+
+def test_from_object(c: Any, adv: Any) -> None:
+    x = refarray.arange(3)
+    shared = c.from_object(x)
+    shared[0] = 7
+    assert x.tolist() == [7, 1, 2]
+    assert c.from_object(adv.make(shape=(2,), data=bytes(8))).tolist() == [0, 0]
+    with pytest.raises(AttributeError, match="'list'> has no __dlpack__"):
+        c.from_object([1.0])
+
+
+def test_repeated_use_leaves_no_memory(c: Any) -> None:
+    x = refarray.ones((2, 3))
+
+    def work() -> None:
+        c.empty(*FLOAT32, *CPU, 1, 3)
+        c.from_tensor(4, 1)
+        c.to_tensor(x)
+        c.borrow(x)
+        c.from_object(x)
+        for call in (lambda: c.to_tensor(3), lambda: c.from_tensor(-4, 1)):
+            with pytest.raises((TypeError, BufferError)):
+                call()
+
+    assert blocks_left(work) < 25
+    assert heap_growth(work) < 64

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""The gate `aarch64`: the extension and the C++ tests, built by a cross compiler, under emulation
+with an arm64 Python."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+from common import (
+    ROOT,
+    TESTS,
+    dlpack_include,
+    eigen_include,
+    located,
+    quiet,
+    run,
+    say,
+    tool,
+)
+from cross import Cross, cross, is_aarch64, pip_platform
+
+FOLDER = ROOT / "build" / "aarch64"
+#: C++ tests of code that depends on the processor. Matrix products do not here: ARM has one level.
+CPP = (
+    *("convert", "copy", "dtype", "element", "elementwise", "kernels", "layout", "managed"),
+    *("reduction", "views"),
+)
+#: Tests without other processes, which the emulator cannot start.
+FILES = (
+    "test_same_bits.py",
+    "test_export.py",
+    "test_copying.py",
+    "test_astype.py",
+    "test_assignment.py",
+    "test_indexing.py",
+)
+REQUIREMENTS = ("pytest>=8", "numpy>=2.2.5", "ml_dtypes>=0.5", "hypothesis>=6")
+PROBE = "import platform, refarray; print(platform.machine(), refarray._native.__file__)"
+
+
+def build(target: Cross) -> None:
+    say("build in build/aarch64, by a cross compiler")
+    quiet(
+        [
+            *(tool("cmake"), "-S", ROOT, "-B", FOLDER, "-G", "Ninja"),
+            f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}",
+            f"-DDLPACK_INCLUDE_DIR={dlpack_include()}",
+            f"-DEIGEN_INCLUDE_DIR={eigen_include()}",
+            "-DREFARRAY_PYTHON=ON",
+            "-DREFARRAY_TESTS=ON",
+            "-DCMAKE_BUILD_TYPE=Release",
+            *target.cmake(),
+        ],
+        target.environment,
+    )
+    tests = [f"{name}_test" for name in CPP]
+    build = [tool("cmake"), "--build", FOLDER, "--target", "_native", "_adversary", *tests]
+    quiet([*build, "--", "--quiet"], target.environment)
+
+
+def site(target: Cross) -> Path:
+    """A folder with the requirements' wheels for the arm64 Python."""
+    folder = FOLDER / f"site-{target.version}"
+    stamp = folder / "ready"
+    wanted = repr(REQUIREMENTS)
+    if not stamp.is_file() or stamp.read_text(encoding="utf-8") != wanted:
+        say("wheels for aarch64")
+        pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-qq", "install"]
+        where = ["--upgrade", "--target", folder]
+        run([*pip, *where, *pip_platform(target.version), *REQUIREMENTS])
+        stamp.write_text(wanted, encoding="utf-8")
+    return folder
+
+
+def check_machine(target: Cross) -> None:
+    """Exits if the module was built for another machine."""
+    (module,) = (FOLDER / "python" / "refarray").glob("_native*.so")
+    header = subprocess.run(
+        [target.readelf, "-h", module],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=target.environment,
+    ).stdout
+    if not is_aarch64(header):
+        sys.exit(f"{module} is not for aarch64:\n{header}")
+
+
+def environment(target: Cross) -> dict[str, str]:
+    include = target.sysroot / "usr" / "include" / f"python{target.version}"
+    return {
+        **target.environment,
+        "PYTHONPATH": os.pathsep.join([str(FOLDER / "python"), str(site(target))]),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "XDG_CACHE_HOME": str(FOLDER / "cache"),
+        "OPENBLAS_NUM_THREADS": "1",
+        "DLPACK_INCLUDE_DIR": dlpack_include(),
+        # The adversary is compiled for the emulated Python too.
+        "CXX": str(target.compiler),
+        "CXXFLAGS": f"-isystem{include}",
+    }
+
+
+def files(arguments: list[str]) -> list[str]:
+    return [str(path) for path in (arguments or map(located, FILES))]
+
+
+def main(arguments: list[str]) -> None:
+    target = cross()
+    build(target)
+    check_machine(target)
+    plain = environment(target)
+    python = [*target.emulator, str(target.python)]
+    run([*python, "-c", PROBE], plain)
+    if not arguments:
+        say("C++ tests under emulation")
+        named = f"^({'|'.join(CPP)})_test$"
+        run([tool("ctest"), "--test-dir", FOLDER, "--output-on-failure", "-R", named])
+    quiet([*python, TESTS / "native" / "build.py"], plain)
+    say("pytest under emulation")
+    pytest = [*python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    run([*pytest, *files(arguments)], plain)
+
+
+if __name__ == "__main__":
+    os.chdir(ROOT)
+    main(sys.argv[1:])

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""Builds the sdist and a wheel for each kind of CPython on this machine into dist/, without
+containers, audits them, and prints their tags, sizes and the glibc that they need.
+
+`wheels FOLDER` takes the kernels from another build of the same sources; see REFARRAY_OBJECTS in
+CMakeLists.txt. Without it they are compiled once for all wheels."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path += [str(ROOT / "tools" / "gates"), str(Path(__file__).parent)]
+
+import old_glibc  # noqa: E402
+from common import dlpack_include, eigen_include, quiet, run, say, tool  # noqa: E402
+from interpreter import cache_folder  # noqa: E402
+
+WORK = ROOT / "build" / "wheels"
+DIST = ROOT / "dist"
+POLICY = f"manylinux_{old_glibc.LIMIT[0]}_{old_glibc.LIMIT[1]}_{platform.machine()}"
+#: The kinds of wheels: names of interpreters that build one. The first found of each is used.
+KINDS = {
+    "abi3": tuple(f"python3.{minor}" for minor in range(12, 20)),
+    "cp311": ("python3.11",),
+    "cp313t": ("python3.13t",),
+    "cp314t": ("python3.14t",),
+}
+PROBE = """
+import sys, sysconfig
+free = "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
+print(f"python{sys.version_info.major}.{sys.version_info.minor}{free}")
+print(sys.executable)
+"""
+OBJECTS = r"refarray_(?:kernels|operations|products)_\w+|refarray_decompositions"
+#: What a wheel's build needs beside headers; with `--no-build-isolation` nothing else is installed.
+TOOLS = ("scikit-build-core>=1.1,<2", "cmake>=3.26", "ninja")
+
+
+def candidates(name: str) -> Iterator[Path]:
+    """Interpreters of this name on PATH, in FREETHREADED, among pyenv's, and the one that the gate
+    test-freethreaded has built."""
+    if found := shutil.which(name):
+        yield Path(found)
+    if name.endswith("t"):
+        if given := os.environ.get("FREETHREADED"):
+            yield Path(shutil.which(given) or given)
+        yield from sorted(cache_folder().glob(f"plain-*/bin/{name}"))
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    yield from sorted(pyenv.glob(f"3.*/bin/{name}"), reverse=True)
+
+
+def is_ready(python: Path, name: str) -> Path | None:
+    """The interpreter's own path if it runs and is of that name; a pyenv shim may do neither."""
+    try:
+        probe = subprocess.run([python, "-c", PROBE], capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    lines = probe.stdout.splitlines()
+    return Path(lines[1]) if probe.returncode == 0 and lines[0] == name else None
+
+
+def interpreters() -> dict[str, Path]:
+    found = {}
+    for kind, names in KINDS.items():
+        ready = (is_ready(path, name) for name in names for path in candidates(name))
+        first = next(filter(None, ready), None)
+        if first is None:
+            say(f"no {kind} wheel: there is no {' or '.join(names[:2])} here")
+        else:
+            found[kind] = first
+    return found
+
+
+def headers() -> list[str]:
+    return [
+        f"-DDLPACK_INCLUDE_DIR={dlpack_include()}",
+        f"-DEIGEN_INCLUDE_DIR={eigen_include()}",
+    ]
+
+
+def compiled_objects() -> Path:
+    """Compiles the kernels and decompositions, which know no Python, once for all wheels."""
+    folder = ROOT / "build" / "wheel-objects"
+    say("kernels and decompositions, once for all wheels")
+    cmake = [tool("cmake"), "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}"]
+    quiet([*cmake, "-S", ROOT, "-B", folder, "-DREFARRAY_TESTS=OFF", *headers()])
+    listed = subprocess.run(
+        [tool("ninja"), "-C", folder, "-t", "targets", "all"],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    targets = sorted(set(re.findall(rf"^({OBJECTS}): phony", listed, re.MULTILINE)))
+    if not targets:
+        sys.exit(f"the build in {folder} has no targets {OBJECTS}")
+    quiet([tool("ninja"), "-C", folder, *targets])
+    return folder
+
+
+def environment(kind: str, python: Path) -> Path:
+    """An environment with the build tools; a free-threaded interpreter may have no pip."""
+    folder = WORK / "env" / kind
+    run([python, "-m", "venv", "--clear", "--without-pip", folder])
+    own = folder / "bin" / "python"
+    pip(own, "install", *TOOLS)
+    return own
+
+
+def pip(python: Path, *arguments: str | Path) -> None:
+    command = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check"]
+    run([*command, "-qq", *arguments])
+
+
+def build_wheel(kind: str, python: Path, objects: Path, libraries: list[str]) -> Path:
+    say(f"{kind}: {python}")
+    folder = WORK / "raw" / kind
+    shutil.rmtree(folder, ignore_errors=True)
+    settings = {
+        "build-dir": str(ROOT / "build" / "wheel-{wheel_tag}"),
+        "cmake.define.REFARRAY_OBJECTS": str(objects),
+        "cmake.define.CMAKE_CXX_STANDARD_LIBRARIES": shlex.join(libraries),
+        **{f"cmake.define.{each[2:].split('=')[0]}": each.split("=", 1)[1] for each in headers()},
+    }
+    given = [f"--config-settings={name}={value}" for name, value in settings.items()]
+    own = environment(kind, python)
+    pip(own, "wheel", "--no-deps", "--no-build-isolation", *given, "--wheel-dir", folder, ROOT)
+    (wheel,) = folder.glob("refarray-*.whl")
+    return wheel
+
+
+def audit(wheel: Path) -> Path:
+    """Gives the wheel its platform tag; fails if it needs more than the policy allows."""
+    before = set(DIST.glob("*.whl"))
+    folder = Path(tool("patchelf")).parent  # auditwheel looks for it on PATH
+    with_patchelf = {**os.environ, "PATH": os.pathsep.join([str(folder), os.environ["PATH"]])}
+    command = [sys.executable, "-m", "auditwheel", "repair", "--plat", POLICY, "-w", DIST, wheel]
+    quiet(command, with_patchelf)
+    (repaired,) = set(DIST.glob("*.whl")) - before
+    if "-abi3-" in repaired.name:
+        run([sys.executable, "-m", "abi3audit", "--strict", "--summary", repaired])
+    return repaired
+
+
+def glibc_floor(wheel: Path) -> str:
+    """The newest version of glibc that a module of the wheel asks for."""
+    needed: set[tuple[int, ...]] = set()
+    folder = WORK / "unpacked" / wheel.stem
+    shutil.rmtree(folder, ignore_errors=True)
+    with zipfile.ZipFile(wheel) as archive:
+        modules = [name for name in archive.namelist() if name.endswith(".so")]
+        archive.extractall(folder, modules)
+    for module in modules:
+        symbols = subprocess.run(
+            ["nm", "-D", "--undefined-only", folder / module],
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for name, version in re.findall(r" [Uw] (\S+?)(?:@+(\S+))?$", symbols, re.MULTILINE):
+            if found := old_glibc.number(version):
+                needed.add(found)
+            elif not version and not re.match(r"_?Py|_ITM_|__gmon_start__$|__cxa_finalize$", name):
+                sys.exit(f"{module} of {wheel.name} uses {name} without a version")
+    if not needed:
+        sys.exit(f"no module of {wheel.name} uses glibc")
+    return ".".join(map(str, max(needed)))
+
+
+def print_wheels(paths: list[Path]) -> None:
+    say("in dist/")
+    for path in paths:
+        size = f"{path.stat().st_size / 1e6:.2f} MB"
+        if path.suffix != ".whl":
+            print(f"{path.name}  {size}")
+            continue
+        with zipfile.ZipFile(path) as archive:
+            contents = archive.infolist()
+        unpacked = sum(each.file_size for each in contents) / 1e6
+        files = f"{len(contents)} files of {unpacked:.1f} MB"
+        print(f"{path.name}  {size}, {files}, glibc {glibc_floor(path)}")
+
+
+def main(arguments: list[str]) -> None:
+    os.chdir(ROOT)
+    found = interpreters()
+    if not found:
+        sys.exit("no interpreter was found that a wheel can be built with")
+    shutil.rmtree(DIST, ignore_errors=True)
+    say("sdist")
+    build = [sys.executable, "-m", "build", "--sdist", "--no-isolation"]
+    quiet([*build, "--skip-dependency-check", "--outdir", DIST, ROOT])
+    objects = Path(arguments[0]).absolute() if arguments else compiled_objects()
+    compiler = shlex.split(os.environ.get("CXX", "c++"))
+    libraries = old_glibc.link_libraries(compiler, WORK / "old-glibc")
+    wheels = [
+        audit(build_wheel(kind, python, objects, libraries)) for kind, python in found.items()
+    ]
+    print_wheels([*DIST.glob("*.tar.gz"), *wheels])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
