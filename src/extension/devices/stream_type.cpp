@@ -168,7 +168,8 @@ Ref current_stream(PyObject* module, PyObject* device) {
 Ref set_current_stream(PyObject* module, PyObject* object) {
   State& state = State::of_module(module);
   ensure_types(module, state);
-  StreamPtr before = runtime::set_current_stream(to_stream_object(state, object));
+  const StreamPtr stream = to_stream_object(state, object);
+  StreamPtr before = without_gil([&] { return runtime::set_current_stream(stream); });
   if (before == nullptr) return Ref::borrow(Py_None);
   return wrap(type_in(state, Slot::kStreamType), std::move(before));
 }

@@ -147,6 +147,10 @@ StreamPtr current_stream(const core::Device& device) {
 }
 
 StreamPtr set_current_stream(const StreamPtr& stream) {
+  if (stream->kind() == Stream::Kind::kExternal) {  // a capture that we could not see otherwise
+    const TryDeviceGuard on_device(stream->context());
+    if (on_device) stream->context().note_capture_of(stream->handle());
+  }
   if (StreamPtr* found = find_thread_stream(stream->context()))
     return std::exchange(*found, stream);
   thread_streams().push_back(stream);

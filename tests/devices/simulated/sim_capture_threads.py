@@ -20,13 +20,14 @@ class Elsewhere:
 
     def __init__(self, device: str) -> None:
         self.device, self.state, self.error = device, 0, None
+        self.stream = 0
         self.begun, self.enough = threading.Event(), threading.Event()
         self.thread = threading.Thread(target=self.run)
 
     def run(self) -> None:
         try:
             driver = driver_of(self.device)
-            stream = driver.stream()
+            stream = self.stream = driver.stream()
             capture = Capture(driver, stream, MODES["global"])
             self.begun.set()
             self.enough.wait(60)
@@ -43,13 +44,13 @@ class Elsewhere:
 
 
 @contextmanager
-def captured_elsewhere(device: str) -> Iterator[None]:
+def captured_elsewhere(device: str) -> Iterator[Elsewhere]:
     """Fails if the block invalidated the capture of the other thread."""
     other = Elsewhere(device)
     other.thread.start()
     assert other.begun.wait(60)
     try:
-        yield
+        yield other
     finally:
         other.enough.set()
         other.thread.join()
@@ -145,9 +146,21 @@ def test_memory_is_allocated_and_freed(device: str) -> None:
         pinned = ra.zeros((SIZE,), dtype="uint8", device=f"{device[:4]}_host")
         pinned[...] = arrays[0]
         assert pinned.tolist() == [1] * SIZE
-        capsule = arrays.pop().__dlpack__(stream=-1)
-        del capsule, pinned
+        del pinned
         arrays.clear()
+        gc.collect()
+        ra.empty_cache(device)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_exported_memory_is_freed_once_the_capture_was_seen(device: str) -> None:
+    """The remedy of docs/gpu.md: an event of the whole context would invalidate the capture."""
+    array = ones(device)
+    with captured_elsewhere(device) as other, use_stream(Stream(device)):
+        with use_stream(Stream(device, handle=other.stream)):
+            pass
+        capsule = array.__dlpack__(stream=-1)
+        del capsule, array
         gc.collect()
         ra.empty_cache(device)
 
