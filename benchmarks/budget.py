@@ -20,7 +20,7 @@ BUDGET = Path(__file__).resolve().parent / "budget.json"
 TOLERANCE = 0.01
 # Each build with the partners that are installed for its interpreter.
 BUILDS: dict[str, tuple[str, ...]] = {
-    "cp311": ("numpy", "torch", "jax", "pyarrow", "array_api_strict"),
+    "cp311": ("numpy", "torch", "jax", "pyarrow", "array_api_strict", "tvm_ffi"),
     "abi3-cp312": ("numpy",),
 }
 

@@ -360,21 +360,27 @@ def test_other_errors_come_first(xp: Any) -> None:
 
 
 @both
-def test_garbage_is_no_owner(xp: Any) -> None:
+@pytest.mark.parametrize("enabled", [True, False])
+def test_garbage_is_no_owner(xp: Any, enabled: bool) -> None:
     class Node:
         def __init__(self, view: Any) -> None:
             self.view, self.me = view, self
 
     x = xp.ones(3)
-    before = gc.get_threshold()
+    before, was_enabled = gc.get_threshold(), gc.isenabled()
     gc.set_threshold(0)
+    if not enabled:
+        gc.disable()
     try:
         node = weakref.ref(Node(x[:]))
         assert node() is not None
         x[0] = 7.0
         assert node() is None
+        assert gc.isenabled() is (was_enabled and enabled)
     finally:
         gc.set_threshold(*before)
+        if was_enabled:
+            gc.enable()
 
 
 @both

@@ -61,6 +61,7 @@ NOT_HERE = [
     "tests/array_api/test_special_cases.py",
     "tests/array_api/test_zero_strides.py",
 ]
+MOST_PROCESSES = 4  # for each interpreter
 HEAVY = ("torch", "jax", "pyarrow", "mpi4py", "array_api_strict", "nanobind")
 LIGHT = " and ".join(f"not {name}" for name in HEAVY)
 # Free-threaded interpreters cannot load abi3 modules; venv needs ensurepip.
@@ -130,9 +131,11 @@ def log(version: str) -> Path:
     return WORK / f"{version}.log"
 
 
-def start_tests(python: Path, version: str) -> subprocess.Popen[bytes]:
+def start_tests(python: Path, version: str, processes: int) -> subprocess.Popen[bytes]:
     """Starts the tests without heavy partners; their output goes to a log file."""
     command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", LIGHT]
+    if processes > 1:
+        command += [f"--numprocesses={processes}", "--dist=worksteal"]
     ignored = [f"--ignore={path}" for path in NOT_HERE]
     with log(version).open("wb") as output:
         return subprocess.Popen([*command, *ignored, "tests"], stdout=output, cwd=ROOT)
@@ -159,7 +162,8 @@ def main(arguments: list[str]) -> int:
     for python in pythons.values():
         pip(python, "install", "--no-deps", "--force-reinstall", wheel)
     say(f"{wheel.name} on {', '.join(pythons)}, side by side")
-    runs = {version: start_tests(python, version) for version, python in pythons.items()}
+    processes = min(MOST_PROCESSES, (os.cpu_count() or 1) // len(pythons))
+    runs = {version: start_tests(python, version, processes) for version, python in pythons.items()}
     failed = [version for version, run in runs.items() if not is_passed(version, run)]
     if failed:
         say(f"failed on {', '.join(failed)}")

@@ -117,6 +117,14 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   const Ref alias = alias_array(State::of_object(self), self);
   return check(array_getbuffer(alias.get(), view, flags));
 }
+
+/// Arrays in cycles of garbage are no owners. PyGC_Collect() does nothing while the collector is
+/// disabled.
+void collect_garbage() {
+  const bool was_enabled = PyGC_Enable() != 0;
+  calling<PyGC_Collect>();
+  if (!was_enabled) PyGC_Disable();
+}
 }  // namespace
 
 /// The buffer keeps an array of its own alive, which is an owner.
@@ -128,7 +136,7 @@ int buffer_of_alias(PyObject* self, Py_buffer* view, int flags) noexcept {
 void refuse_other_owners(const State& state, const Write& write, const char* what) {
   if (!state.modes.poison_views) return;
   if (owners_of(state, write).sum() == 0) return;
-  calling<PyGC_Collect>();  // arrays in cycles of garbage are no owners
+  collect_garbage();
   const Owners owners = owners_of(state, write);
   if (owners.sum() > 0) fail_write(owners, what);
 }
