@@ -151,7 +151,7 @@ def main(pages: list[str]) -> int:
             (tools / name).write_text(f'#!/bin/sh\n{start} "$@"\n')
             (tools / name).chmod(0o755)
         os.environ["PATH"] = f"{tools}{os.pathsep}{os.environ['PATH']}"
-        # pytest prints its summary in full, not cut to the width of a terminal, where CI sets these.
+        # Where CI sets these, pytest does not cut its summary to the width of a terminal.
         for name in ("CI", "BUILD_NUMBER"):
             os.environ.pop(name, None)
         work = Path(folder, "work")
