@@ -8,7 +8,7 @@ import operator
 import pickle
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -24,6 +24,15 @@ IN_PLACE = {
     name: getattr(operator, name)
     for name in ("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow")
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def collections_are_short() -> Iterator[None]:
+    """A refused write collects garbage first: not among all that earlier tests have left."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def writes(x: Any) -> dict[str, Callable[[], Any]]:
