@@ -198,6 +198,9 @@ gate-gpu-nodevice: $(VENV)/build $(VENV)/test $(VENV)/headers ## the vendors' re
 gate-aarch64: $(VENV)/build ## the extension, C++ and Python tests for aarch64: a cross compiler, an emulator and an arm64 Python; TESTS="files" for some
 	$(BIN)/python tools/gates/aarch64 $(TESTS)
 
+gate-compilers: $(VENV)/build ## core, runtime, dlpack, their tests and the public headers by clang with libc++, which macOS has, and by mingw-w64 for Windows
+	$(BIN)/python tools/gates/compilers.py
+
 gate-gpu-kernels-check: $(VENV)/kernels ## the device kernels' images match their sources, and ptxas assembles the PTX
 	$(BIN)/python tools/gpu/gpu_kernels.py --check
 

@@ -63,9 +63,6 @@ foreach(level IN LISTS operation_levels)
   # -ffp-contract=off: results are bit-identical at every level. -fno-math-errno, -fno-trapping-math: sqrt, floor and
   # comparisons become single instructions; nobody reads errno or the floating-point exception flags.
   target_compile_options(${kernels} PRIVATE ${operation_flags_${level}} -ffp-contract=off -fno-math-errno -fno-trapping-math)
-  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-    target_compile_options(${kernels} PRIVATE -Wno-unknown-pragmas)  # GCC ivdep; clang checks for overlap at run time
-  endif()
   target_compile_definitions(${kernels} PRIVATE REFARRAY_OPERATIONS=operations_${level})
 endforeach()
 

@@ -13,11 +13,11 @@ using namespace refarray;
 using check::Case;
 using check::check;
 
+#if defined(__linux__)
 std::string_view text_of(std::span<const std::byte> image) {
   return {reinterpret_cast<const char*>(image.data()), image.size()};
 }
 
-#if defined(__linux__)
 const Case ptx("the PTX is NUL-terminated and contains every kernel", [] {
   const std::string_view image = text_of(runtime::kernels::ptx_image());
   check(image.size() > 1 && image.find('\0') == image.size() - 1);

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <thread>
 #include <vector>
 
 #include "check.hpp"
+#include "core/memory/aligned_block.hpp"
 
 namespace {
 
@@ -175,7 +175,7 @@ struct Counting {
     if (alignment != kAlignment) ++self.wrong;
     // The size is stored in front of the data, to be compared in deallocate().
     const std::size_t whole = (nbytes + 3 * alignment - 1) / alignment * alignment;
-    auto* raw = static_cast<std::byte*>(std::aligned_alloc(alignment, whole));
+    auto* raw = static_cast<std::byte*>(allocate_aligned(alignment, whole));
     if (raw == nullptr) return nullptr;
     std::memset(raw, zeroed ? 0 : 0xCD, whole);
     std::memcpy(raw, &nbytes, sizeof nbytes);
@@ -192,7 +192,7 @@ struct Counting {
     if (was != nbytes) ++self.wrong;
     ++self.deallocations;
     self.live_bytes -= static_cast<long>(nbytes);
-    std::free(raw);
+    free_aligned(raw);
   }
 };
 

@@ -2,7 +2,8 @@
 // frames. Header-only, without Python; ships in the wheel.
 #pragma once
 
-#include <unistd.h>
+#include <chrono>
+#include <thread>
 
 #if defined(__has_include) && __has_include(<cxxabi.h>)
 #include <cxxabi.h>
@@ -12,7 +13,7 @@ namespace refarray::core {
 
 /// Blocks the calling thread forever.
 [[noreturn]] inline void park() noexcept {
-  for (;;) pause();
+  for (;;) std::this_thread::sleep_for(std::chrono::hours(24));
 }
 
 /// Runs `body`, which calls foreign code. During finalization, CPython before 3.14 ends a daemon

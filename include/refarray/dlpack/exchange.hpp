@@ -15,7 +15,7 @@
 #include <utility>
 #include <variant>
 #include <vector>
-#if defined(__GLIBCXX__)
+#if defined(__GLIBCXX__) && defined(__GLIBC__)
 #include <cxxabi.h>
 #include <unistd.h>
 #endif
@@ -109,7 +109,7 @@ struct call_deleter {
   template <class M>
   void operator()(M* tensor) const noexcept {
     if (tensor->deleter == nullptr) return;
-#if defined(__GLIBCXX__)
+#if defined(__GLIBCXX__) && defined(__GLIBC__)
     try {  // boundary: Python before 3.14 ends threads at exit by unwinding, from inside deleters
       tensor->deleter(tensor);
     } catch (const abi::__forced_unwind&) {  // boundary: as above; here it would call terminate()

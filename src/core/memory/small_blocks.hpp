@@ -4,7 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
+
+#include "core/memory/aligned_block.hpp"
 
 namespace refarray::core {
 
@@ -32,7 +33,7 @@ class SmallBlocks {
     return allocate_new();
   }
   static void free(void* block) noexcept {
-    if constexpr (!kKeepsMemory) return std::free(block);
+    if constexpr (!kKeepsMemory) return free_aligned(block);
     FreeList& list = free_list_;
     if (list.count == 0 || list.count == kDepth) return free_slow(list, block);
     list.blocks[list.count++] = block;
@@ -55,13 +56,12 @@ class SmallBlocks {
     ~Closer() {
       FreeList& list = free_list_;
       list.state = State::kClosed;
-      while (list.count > 0) std::free(list.blocks[--list.count]);
+      while (list.count > 0) free_aligned(list.blocks[--list.count]);
     }
   };
 
   [[gnu::noinline]] static void* allocate_new() noexcept {
-    void* block = nullptr;
-    return posix_memalign(&block, kSmallBlockAlignment, kSmallBlockSize) == 0 ? block : nullptr;
+    return allocate_aligned(kSmallBlockAlignment, kSmallBlockSize);
   }
 
   [[gnu::noinline]] static void free_slow(FreeList& list, void* block) noexcept {
@@ -70,7 +70,7 @@ class SmallBlocks {
       static_cast<void>(closer);
       list.state = State::kOpen;
     }
-    if (list.state == State::kClosed || list.count == kDepth) return std::free(block);
+    if (list.state == State::kClosed || list.count == kDepth) return free_aligned(block);
     list.blocks[list.count++] = block;
   }
 

@@ -12,6 +12,7 @@
 
 #include "core/error.hpp"
 #include "core/ledger.hpp"
+#include "core/memory/aligned_block.hpp"
 #include "core/memory/large_blocks.hpp"
 #include "core/memory/small_blocks.hpp"
 
@@ -48,8 +49,7 @@ static_assert(kSmallBlockAlignment == kAlignment);
 
 void* allocate_small(std::size_t alignment) noexcept {
   if (alignment <= kSmallBlockAlignment) return SmallBlocks::allocate();
-  void* block = nullptr;
-  return posix_memalign(&block, alignment, kSmallBlockSize) == 0 ? block : nullptr;
+  return allocate_aligned(alignment, kSmallBlockSize);
 }
 
 /// Requests huge pages: with small ones, page faults dominate the first pass over a large array.

@@ -1,7 +1,5 @@
 // Loads libcuda and fills the DriverTable, with adapters for functions whose signatures differ from
 // the table's.
-#include <dlfcn.h>
-
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -287,7 +285,7 @@ LoadedDriver load_cuda() {
   if (library.handle == nullptr) return out;
   // cuInit comes first. The toolkit's stub library exports every function, and each returns
   // kStubLibrary without writing its results; so does cuGetProcAddress.
-  const auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(library.handle, "cuInit"));
+  const auto init = reinterpret_cast<int (*)(unsigned)>(symbol_of(library.handle, "cuInit"));
   if (init == nullptr) {
     out.why = "the library has no cuInit";
     return out;

@@ -1,6 +1,4 @@
 // The functions we request from libcuda by cuGetProcAddress, and the version of each.
-#include <dlfcn.h>
-
 #include <array>
 #include <string>
 
@@ -82,8 +80,8 @@ auto symbols(Calls& calls) {
 class Resolver {
  public:
   explicit Resolver(void* library) noexcept
-      : newer_(reinterpret_cast<ProcAddress2>(dlsym(library, "cuGetProcAddress_v2"))),
-        older_(reinterpret_cast<ProcAddress>(dlsym(library, "cuGetProcAddress"))) {}
+      : newer_(reinterpret_cast<ProcAddress2>(symbol_of(library, "cuGetProcAddress_v2"))),
+        older_(reinterpret_cast<ProcAddress>(symbol_of(library, "cuGetProcAddress"))) {}
 
   explicit operator bool() const noexcept { return newer_ != nullptr || older_ != nullptr; }
 

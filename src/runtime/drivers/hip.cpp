@@ -1,7 +1,5 @@
 // Loads libamdhip64 and fills the DriverTable, with adapters for functions whose signatures differ
 // from the table's.
-#include <dlfcn.h>
-
 #include <array>
 
 #include "runtime/drivers/hip_abi.hpp"
@@ -148,8 +146,8 @@ DriverTable table() {
 
 bool resolve(void* library, LoadedDriver& out) {
   for (const Symbol& symbol : symbols()) {
-    void* found = dlsym(library, symbol.name);
-    if (found == nullptr && symbol.other != nullptr) found = dlsym(library, symbol.other);
+    void* found = symbol_of(library, symbol.name);
+    if (found == nullptr && symbol.other != nullptr) found = symbol_of(library, symbol.other);
     if (found == nullptr && symbol.required) {
       out.why = core::text("the library has no ", symbol.name);
       return false;

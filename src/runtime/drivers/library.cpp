@@ -1,8 +1,13 @@
-// Searches for libcuda and libamdhip64: in the process, next to our package and in the system.
+// Searches for libcuda and libamdhip64: in the process, next to our package and in the system. On
+// Linux only; elsewhere nothing is found.
 #include "runtime/drivers/library.hpp"
 
+#if !defined(_WIN32)
 #include <dlfcn.h>
+#endif
+#if defined(__linux__)
 #include <link.h>
+#endif
 
 #include <algorithm>
 #include <cstdlib>
@@ -14,6 +19,22 @@
 #include "core/error.hpp"
 
 namespace refarray::runtime {
+
+std::string chosen_library(Vendor vendor) {
+  const char* chosen =
+      std::getenv(vendor == Vendor::kCuda ? "REFARRAY_LIBCUDA" : "REFARRAY_LIBHIP");
+  return chosen == nullptr ? "" : chosen;
+}
+
+#if defined(_WIN32)
+void* symbol_of(void* /*library*/, const char* /*name*/) noexcept { return nullptr; }
+void* symbol_of_process(const char* /*name*/) noexcept { return nullptr; }
+#else
+void* symbol_of(void* library, const char* name) noexcept { return ::dlsym(library, name); }
+void* symbol_of_process(const char* name) noexcept { return ::dlsym(RTLD_DEFAULT, name); }
+#endif
+
+#if defined(__linux__)
 namespace {
 
 namespace fs = std::filesystem;
@@ -95,12 +116,6 @@ constexpr int kLowest = 5;
 
 }  // namespace
 
-std::string chosen_library(Vendor vendor) {
-  const char* chosen =
-      std::getenv(vendor == Vendor::kCuda ? "REFARRAY_LIBCUDA" : "REFARRAY_LIBHIP");
-  return chosen == nullptr ? "" : chosen;
-}
-
 Library open_cuda_library() {
   Library out;
   const std::string chosen = chosen_library(Vendor::kCuda);
@@ -131,8 +146,6 @@ Library open_hip_library() {
   return out;
 }
 
-void* symbol_of_process(const char* name) noexcept { return ::dlsym(RTLD_DEFAULT, name); }
-
 unsigned long long loaded_libraries() noexcept {
   unsigned long long count = 0;
   dl_iterate_phdr(
@@ -143,5 +156,10 @@ unsigned long long loaded_libraries() noexcept {
       &count);
   return count;
 }
+#else
+Library open_cuda_library() { return {nullptr, "", "GPU drivers are searched for on Linux only"}; }
+Library open_hip_library() { return open_cuda_library(); }
+unsigned long long loaded_libraries() noexcept { return 0; }
+#endif
 
 }  // namespace refarray::runtime

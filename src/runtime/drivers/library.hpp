@@ -26,6 +26,9 @@ Library open_cuda_library();
 /// PyTorch's wheel in our site-packages; the highest version that the dynamic loader finds.
 Library open_hip_library();
 
+/// A function of an opened library, or nullptr.
+void* symbol_of(void* library, const char* name) noexcept;
+
 /// A function that the process already has, or nullptr.
 void* symbol_of_process(const char* name) noexcept;
 

@@ -39,7 +39,8 @@ constinit std::atomic<int> loaders{0};  // threads that hold a slot's lock or wa
 
 /// atfork handler of the child. An initialised driver's threads do not exist in the child and its
 /// handles belong to the parent. If another thread was loading, its lock will never be released.
-void after_fork() noexcept {
+/// Windows, where nothing forks, leaves it unused.
+[[maybe_unused]] void after_fork() noexcept {
   if (initialised.load(std::memory_order_relaxed) || loaders.load(std::memory_order_relaxed) > 0) {
     forked.store(true, std::memory_order_relaxed);
   }
