@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <numbers>
 #include <vector>
 
 #include "core/fft/transform.hpp"
@@ -19,6 +18,9 @@ using core::Array;
 using core::Direction;
 using core::DType;
 using core::scalar_dtype;
+
+/// std::numbers has it in libc++ with the precision of a double only.
+constexpr long double kPi = 3.141592653589793238462643383279502884L;
 
 using Number = std::complex<long double>;
 using Numbers = std::vector<Number>;
@@ -76,9 +78,8 @@ inline Numbers naive(Form kind, Numbers x, std::int64_t n, Direction direction, 
   const long double sign = direction == Direction::kForward ? -1 : 1;
   std::vector<Number> roots;
   for (std::int64_t k = 0; k < n; ++k)
-    roots.push_back(
-        std::polar(1.0L, sign * 2 * std::numbers::pi_v<long double> * static_cast<long double>(k) /
-                             static_cast<long double>(n)));
+    roots.push_back(std::polar(
+        1.0L, sign * 2 * kPi * static_cast<long double>(k) / static_cast<long double>(n)));
   Numbers out;
   for (std::int64_t j = 0; j < output_length(kind, n); ++j) {
     Number sum;
