@@ -25,7 +25,7 @@ from common import (
 )
 
 # PyTorch, JAX, PyArrow, mpi4py and tvm-ffi have no free-threaded wheels, or enable the GIL.
-NO_WHEEL = "apache-tvm-ffi"
+NO_WHEEL = ("apache-tvm-ffi", "pyyaml")
 WITHOUT = ("torch", "jax", "tvm_ffi", "pyarrow", "mpi4py", "array_api_strict", "nanobind")
 NOT_HERE = (
     *OF_THE_REPOSITORY,
