@@ -43,12 +43,17 @@ bool is_integer(const DType& dtype) noexcept {
 /// Adds the term of one index to the offsets, or stores it if not `adds`.
 bool add_index(const Array& offsets, const AxisIndex& index, Extents shape, int itemsize, bool adds,
                const InterruptCheck& interrupt) {
-  Array own;
   // Indices are checked even where they select nothing, as beside an empty index array.
   const std::int64_t count = size_of(shape);
   const Layout layout = broadcast_layout(index.values.extents(), index.values.stride_span(), shape);
   const Array all = with_layout(index.values, layout, 0);
-  if (!private_indices(own, count == 0 ? index.values : all.view(), interrupt)) return false;
+  Array own;
+  if (adds || count == 0) {
+    if (!private_indices(own, count == 0 ? index.values : all.view(), interrupt)) return false;
+  } else {  // the indices become offsets in place
+    own = with_layout(offsets, c_layout(shape), 0);
+    if (!copy(own, all, interrupt)) return false;
+  }
   const bool is_unsigned = index.values.dtype.kind == Kind::kUInt;
   const std::int64_t checked = own.view().size();
   std::int64_t* const to = count == 0 ? words(own) : words(offsets);
@@ -229,6 +234,68 @@ bool offsets_along_axis(Array& out, const ArrayView& array, const ArrayView& ind
     }
     if (outer < 0) return true;
   }
+}
+
+namespace {
+
+/// How many offsets are computed before their elements are copied: few enough that they stay in
+/// the cache, and that freeing them does not shrink the heap, whose pages would fault again. All of
+/// them where threads share the copies.
+std::int64_t offsets_at_once(const ArrayView& out, std::int64_t count) noexcept {
+  constexpr std::int64_t kCached = 8192;
+  const bool shares = copy_threads() > 1 && out.nbytes() >= kThreadingThreshold;
+  return shares ? count : std::min(count, kCached);
+}
+
+/// The indices [begin, begin + count) along an axis.
+Array part_along(const ArrayView& array, int axis, std::int64_t begin, std::int64_t count) {
+  Layout layout(array.extents(), array.stride_span());
+  layout.shape[axis] = count;
+  return with_layout(array, layout, wrapped_product(begin, array.strides[axis]));
+}
+
+}  // namespace
+
+bool gather_along(const ArrayView& out, const ArrayView& base, const AxisIndex& index,
+                  int block_axis, const InterruptCheck& interrupt) {
+  const std::int64_t count = index.values.shape[0];
+  const std::int64_t most = offsets_at_once(out, count);
+  std::int64_t begin = 0;
+  do {
+    const std::int64_t shape[] = {std::min(most, count - begin)};
+    const Array values = part_along(index.values, 0, begin, shape[0]);
+    const AxisIndex part{values, index.axis, index.extent, index.stride};
+    const Array to = part_along(out, block_axis, begin, shape[0]);
+    Array offsets;
+    if (!index_offsets(offsets, {&part, 1}, shape, base.dtype.itemsize(), interrupt) ||
+        !gather(to, {base, offsets, block_axis}, interrupt))
+      return false;
+    begin += most;
+  } while (begin < count);
+  return true;
+}
+
+bool gather_along_axis(const ArrayView& out, const ArrayView& array, const ArrayView& indices,
+                       int axis, const InterruptCheck& interrupt) {
+  const std::int64_t rows = indices.shape[0];
+  const std::int64_t row = rows == 0 ? 0 : out.size() / rows;  // its number of elements
+  const std::int64_t most =
+      std::max<std::int64_t>(offsets_at_once(out, out.size()) / std::max<std::int64_t>(row, 1), 1);
+  std::int64_t begin = 0;
+  do {
+    const std::int64_t count = std::min(most, rows - begin);
+    const Array places = part_along(indices, 0, begin, count);
+    const Array from = axis == 0 ? with_layout(array, {array.extents(), array.stride_span()}, 0)
+                                 : part_along(array, 0, begin, count);
+    const std::int64_t flat[] = {count * row};
+    const Array to = with_layout(out, c_layout(flat), begin * row);
+    Array offsets;
+    if (!offsets_along_axis(offsets, from, places, axis, interrupt) ||
+        !gather(to, {with_layout(from, Layout({}, {}), 0), offsets, 0}, interrupt))
+      return false;
+    begin += most;
+  } while (begin < rows);
+  return true;
 }
 
 bool repeated_indices(Array& out, const ArrayView& repeats, const InterruptCheck& interrupt) {

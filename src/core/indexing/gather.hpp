@@ -57,4 +57,15 @@ struct Places {
 bool gather(const ArrayView& out, const Places& places, const InterruptCheck& interrupt);
 bool scatter(const Places& places, const ArrayView& from, const InterruptCheck& interrupt);
 
+/// gather() at the places of one index array of ndim 1, whose offsets are computed part by part.
+/// Throws as index_offsets(), also after elements were copied.
+bool gather_along(const ArrayView& out, const ArrayView& base, const AxisIndex& index,
+                  int block_axis, const InterruptCheck& interrupt);
+
+/// gather() at the places of offsets_along_axis(), which are computed part by part. `out` is
+/// row-major and has the shape of the indices. Throws as index_offsets(), also after elements were
+/// copied.
+bool gather_along_axis(const ArrayView& out, const ArrayView& array, const ArrayView& indices,
+                       int axis, const InterruptCheck& interrupt);
+
 }  // namespace refarray::core

@@ -17,6 +17,7 @@
 #include "extension/capi/signals.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/indexing/array_selection.hpp"
+#include "extension/indexing/taking.hpp"
 #include "extension/modes/namespace_module.hpp"
 
 namespace refarray::extension {
@@ -63,6 +64,22 @@ Ref select_by_mask(const State& state, const core::ArrayView& array, const core:
   return make_array(state, std::move(out));
 }
 
+/// Whether the index selects along the first axis by one array, which needs no plan either.
+bool takes_along_first_axis(const core::ArrayView& array, const core::ArrayView& index) noexcept {
+  const bool is_integer =
+      index.dtype.kind == core::Kind::kInt || index.dtype.kind == core::Kind::kUInt;
+  return is_integer && index.dtype.lanes == 1 && index.ndim == 1 && array.ndim > 0 &&
+         index.device() == core::Device{};
+}
+
+Ref select_along_first_axis(const State& state, const core::ArrayView& array,
+                            const core::ArrayView& indices) {
+  core::note_attempt(core::Entry::kCopy, -1);
+  core::Array out = take_along(array, indices, 0, "indexing by an array");
+  core::note(core::Entry::kCopy, out.view().nbytes());
+  return make_array(state, std::move(out));
+}
+
 }  // namespace
 
 bool is_array_index(const State& state, PyObject* index) {
@@ -76,10 +93,11 @@ Ref get_by_arrays(State& state, const core::ArrayView& array, PyObject* index) {
   if (!array.device().is_host()) refuse_device(array);
   require_host(array, "indexing by an array", /*writes=*/false);
   if (is_array(state, index)) {
-    const core::ArrayView mask = view_of(index);
-    if (mask.dtype == core::DType{core::Kind::kBool, 8} && mask.device() == core::Device{} &&
-        core::can_select(array, mask) && !state.modes.without_masks)
-      return select_by_mask(state, array, mask);
+    const core::ArrayView by = view_of(index);
+    if (takes_along_first_axis(array, by)) return select_along_first_axis(state, array, by);
+    if (by.dtype == core::DType{core::Kind::kBool, 8} && by.device() == core::Device{} &&
+        core::can_select(array, by) && !state.modes.without_masks)
+      return select_by_mask(state, array, by);
   }
   ArraySelection selection(state, array, index);
   selection.find();

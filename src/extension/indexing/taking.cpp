@@ -90,13 +90,8 @@ Ref take_along_axis(PyObject* module, PyObject* const* args, Py_ssize_t nargs, P
       indices, core::broadcast_layout(indices.extents(), indices.stride_span(), shape.extents()),
       0);
   core::Array out = core::new_array(array.dtype, shape.extents(), /*zeroed=*/false);
-  const std::int64_t flat[] = {out.view().size()};
-  const core::Array to = core::with_layout(out, core::c_layout(flat), 0);
-  const core::Array element = core::with_layout(from, core::Layout({}, {}), 0);
   run_interruptibly(out.view().nbytes(), [&](const core::InterruptCheck& interrupt) {
-    core::Array offsets;
-    return core::offsets_along_axis(offsets, from, places, axis, interrupt) &&
-           core::gather(to, {element, offsets, 0}, interrupt);
+    return core::gather_along_axis(out, from, places, axis, interrupt);
   });
   return make_array(state, std::move(out));
 }
@@ -130,10 +125,7 @@ core::Array take_along(const core::ArrayView& array, const core::ArrayView& indi
   const core::AxisIndex index{indices, axis, array.shape[axis], array.strides[axis]};
   const core::Array parts = core::with_layout(array, base, 0);
   run_interruptibly(out.view().nbytes(), [&](const core::InterruptCheck& interrupt) {
-    core::Array offsets;
-    return core::index_offsets(offsets, {&index, 1}, indices.extents(), array.dtype.itemsize(),
-                               interrupt) &&
-           core::gather(out, {parts, offsets, axis}, interrupt);
+    return core::gather_along(out, parts, index, axis, interrupt);
   });
   return out;
 }

@@ -19,41 +19,69 @@ template <int kBytes>
     __builtin_memcpy(dst, src, kBytes);
 }
 
+// Members are read once: a store of bytes may change them for all that the compiler knows.
+
 template <int kBytes>
 void gather(const IndexedMove& move) noexcept {
-  std::byte* dst = move.dst;
-  for (std::int64_t i = 0; i < move.count; ++i, dst += move.step)
-    move_element<kBytes>(dst, move.src + move.offsets[i], move.bytes);
+  const auto [dst, src, offsets, count, step, bytes] = move;
+  if (kBytes != 0 && step == kBytes) {  // the usual case, with a constant step
+    for (std::int64_t i = 0; i < count; ++i)
+      move_element<kBytes>(dst + i * kBytes, src + offsets[i], kBytes);
+    return;
+  }
+  for (std::int64_t i = 0; i < count; ++i)
+    move_element<kBytes>(dst + i * step, src + offsets[i], bytes);
 }
 
 template <int kBytes>
 void scatter(const IndexedMove& move) noexcept {
-  const std::byte* src = move.src;
-  for (std::int64_t i = 0; i < move.count; ++i, src += move.step)
-    move_element<kBytes>(move.dst + move.offsets[i], src, move.bytes);
+  const auto [dst, src, offsets, count, step, bytes] = move;
+  for (std::int64_t i = 0; i < count; ++i)
+    move_element<kBytes>(dst + offsets[i], src + i * step, bytes);
 }
 
 inline std::int64_t product(std::int64_t a, std::int64_t b) noexcept {  // of an empty array: wraps
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }
 
+/// The terms of indices in range. A shift replaces the product for sizes that are powers of two:
+/// few instruction sets multiply vectors of 64-bit numbers.
+template <bool kAdds>
+void add_terms(const IndexTerm& term, std::int64_t begin, std::int64_t end) noexcept {
+  const std::int64_t* const index = term.index;
+  std::int64_t* const offsets = term.offsets;
+  const std::int64_t extent = term.extent;
+  const auto add = [=](auto times_stride) {
+#pragma GCC ivdep
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t offset = times_stride(index[i] + (index[i] < 0 ? extent : 0));
+      offsets[i] = kAdds ? offsets[i] + offset : offset;
+    }
+  };
+  const auto stride = static_cast<std::uint64_t>(term.stride);
+  if (stride == 0 || (stride & (stride - 1)) != 0)
+    return add([stride = term.stride](std::int64_t at) { return product(at, stride); });
+  const int shift = __builtin_ctzll(stride);
+  add([shift](std::int64_t at) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(at) << shift);
+  });
+}
+
 std::int64_t add_term(const IndexTerm& term) noexcept {
   constexpr std::int64_t kBlock = 256;  // checked, then used
+  const std::int64_t* const index = term.index;
+  const std::int64_t low = term.low, extent = term.extent;
   for (std::int64_t begin = 0; begin < term.count; begin += kBlock) {
     const std::int64_t end = min(term.count, begin + kBlock);
-    bool is_bad = false;
+    std::int64_t bad = 0;  // as wide as an index, and without branches: for vectors
     for (std::int64_t i = begin; i < end; ++i)
-      is_bad |= term.index[i] < term.low || term.index[i] >= term.extent;
-    if (is_bad) {
+      bad |= std::int64_t{index[i] < low} | std::int64_t{index[i] >= extent};
+    if (bad != 0) {
       std::int64_t i = begin;
-      while (term.index[i] >= term.low && term.index[i] < term.extent) ++i;
+      while (index[i] >= low && index[i] < extent) ++i;
       return i;
     }
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t from_end = term.index[i] < 0 ? term.extent : 0;
-      const std::int64_t offset = product(term.index[i] + from_end, term.stride);
-      term.offsets[i] = term.adds ? term.offsets[i] + offset : offset;
-    }
+    term.adds ? add_terms<true>(term, begin, end) : add_terms<false>(term, begin, end);
   }
   return -1;
 }

@@ -1,0 +1,97 @@
+"""take(), take_along_axis() and x[index] with more indices than are used at once."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+
+import refarray as xp
+
+PART = 8192  # offsets that are computed at once, see core/indexing/gather.cpp
+COUNTS = [PART - 1, PART, PART + 1, 3 * PART + 5]
+
+
+@pytest.fixture(params=[1, 3], ids=["one-thread", "three-threads"])
+def threads(request: pytest.FixtureRequest) -> Iterator[None]:
+    before = xp.get_copy_threads()
+    xp.set_copy_threads(request.param)
+    yield
+    xp.set_copy_threads(before)
+
+
+def chosen(count: int, extent: int) -> list[int]:
+    rng = random.Random(count)
+    return [rng.randrange(-extent, extent) for _ in range(count)]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "float64", "complex128"])
+@pytest.mark.parametrize("count", COUNTS)
+def test_vectors(dtype: str, count: int) -> None:
+    x = xp.astype(xp.remainder(xp.arange(1000), 251), dtype)
+    index = chosen(count, 1000)
+    expected = [i % 1000 % 251 for i in index]
+    for by in (
+        xp.asarray(index),
+        xp.flip(xp.asarray(index[::-1])),
+        xp.asarray(index, dtype="int16"),
+    ):
+        for got in (x[by], xp.take(x, by), xp.take_along_axis(x, by)):
+            assert got.dtype == dtype and got.shape == (count,)
+            assert got.tolist() == expected
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_each_axis(axis: int, threads: None) -> None:
+    """Three threads share copies of 4 MiB and more."""
+    shape = [3, 4, 5]
+    x = xp.permute_dims(xp.reshape(xp.arange(60), (5, 4, 3)), (2, 1, 0))
+    index = chosen(60_000, shape[axis])
+    got = xp.take(x, xp.asarray(index), axis=axis)
+    rows = xp.moveaxis(x, axis, 0).tolist()
+    assert xp.moveaxis(got, axis, 0).tolist() == [rows[i] for i in index]
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("shape", [(3, 5000, 4), (30_000, 2, 1), (1, 2, 30_000), (2, 0, 9000)])
+def test_along_axis(shape: tuple[int, int, int], axis: int, threads: None) -> None:
+    extents = list(shape)
+    extents[axis] = 7
+    size = extents[0] * extents[1] * extents[2]
+    x = xp.reshape(xp.arange(size), tuple(extents))
+    count = shape[0] * shape[1] * shape[2]
+    index = xp.reshape(xp.asarray(chosen(count, 7), dtype="int64"), shape)
+    got = xp.take_along_axis(x, index, axis=axis)
+    places = [
+        xp.reshape(xp.arange(n), [n if i == a else 1 for i in range(3)])
+        for a, n in enumerate(shape)
+    ]
+    places[axis] = index % 7
+    expected = (places[0] * extents[1] + places[1]) * extents[2] + places[2]
+    assert got.shape == shape and bool(xp.all(got == expected))
+
+
+@pytest.mark.parametrize("at", [0, PART - 1, PART, 2 * PART])
+@pytest.mark.parametrize("bad", [5, -6])
+def test_an_index_out_of_range_in_any_part(at: int, bad: int) -> None:
+    index = [0] * (2 * PART + 1)
+    index[at] = bad
+    x, by = xp.arange(5), xp.asarray(index)
+    for call in (lambda: x[by], lambda: xp.take(x, by), lambda: xp.take_along_axis(x, by)):
+        with pytest.raises(
+            IndexError, match=rf"index {bad} is out of range for axis 0 of extent 5"
+        ):
+            call()
+
+
+def test_indices_are_checked_where_nothing_is_selected() -> None:
+    by = xp.asarray([0] * PART + [9])
+    with pytest.raises(IndexError, match="index 9"):
+        xp.zeros((5, 0))[by]
+    assert xp.zeros((5, 0))[by[:-1]].shape == (PART, 0)
+
+
+def test_an_unsigned_index_beyond_int64() -> None:
+    with pytest.raises(IndexError, match="18446744073709551615"):
+        xp.arange(5)[xp.asarray([0, 2**64 - 1], dtype="uint64")]
