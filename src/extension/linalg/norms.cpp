@@ -46,7 +46,9 @@ core::Array rows_of(const core::ArrayView& x, std::uint64_t axes) {
   }
   const core::Layout rows = core::c_layout(shape);
   const bool is_contiguous = core::is_c_contiguous(moved.extents(), moved.stride_span());
-  if (is_contiguous && x.dtype == decomposed_dtype(x.dtype)) return core::with_layout(x, rows, 0);
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(x.data) % alignof(double) == 0;
+  if (is_contiguous && is_aligned && x.dtype == decomposed_dtype(x.dtype))
+    return core::with_layout(x, rows, 0);
   const core::Array copy = working_copy(core::with_layout(x, moved, 0), decomposed_dtype(x.dtype));
   return core::with_layout(copy, rows, 0);
 }
