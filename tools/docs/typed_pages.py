@@ -2,7 +2,8 @@
 """Checks the Python code of README.md and of the manual with mypy and pyright.
 
 The blocks of a page become one module, and a block that begins with `# file: NAME` a file beside
-it, as tests/helpers/pages.py runs them."""
+it, as tests/helpers/pages.py runs them. Blocks after `<!-- skip: next "REASON" -->` are
+left out."""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "typed_pages"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SKIPPED = re.compile(r'^<!-- skip: next "[^"\n]*" -->\n+```.*?^```$', re.MULTILINE | re.DOTALL)
 FILE = "# file: "
 
 
@@ -36,6 +38,7 @@ def split(text: str) -> tuple[str, dict[str, str]]:
     """The page's module, its lines at the same places as in the page, and its files."""
     lines: list[str] = []
     files: dict[str, str] = {}
+    text = SKIPPED.sub(lambda skipped: "\n" * skipped[0].count("\n"), text)
     for found in BLOCK.finditer(text):
         block = found[1]
         if block.startswith(FILE):

@@ -113,7 +113,7 @@ class Producer:
     """A subject in the role of the producer; the argument of producer checks."""
 
     def __init__(self, subject: Subject) -> None:
-        self.subject = subject
+        self.subject: Subject = subject
         self.namespace: dict[str, Any] = {}
         self.prepared: set[str] = set()
         """The kinds whose statements have run."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from refarray.conformance.cases import (
     WRONG_DATA,
@@ -79,7 +80,7 @@ def swapped_byte_order(producer: Producer) -> CheckResult:
 
 SUBBYTE = (*("float4_e2m1fn", "float4_e2m1fn_x2", "float6_e2m3fn", "float6_e3m2fn"),)
 """The dtypes for which adapters may have arrays."""
-WAYS = {"versioned": VERSIONED, "legacy": {}}
+WAYS: dict[str, dict[str, Any]] = {"versioned": VERSIONED, "legacy": {}}
 
 
 def packed(data: bytes, bits: int, count: int) -> list[int]:
