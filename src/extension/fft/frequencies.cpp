@@ -88,8 +88,8 @@ Ref shift(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* k
     shifts[axis] = total_shift(shifts[axis], kIsInverse ? -half : half, array.shape[axis]);
   };
   if (is_given(axes)) {
-    for (const std::int64_t axis : to_integers(axes, "axes").span())
-      add(core::normalize_axis(axis, array.ndim));
+    const auto chosen = to_integers(axes, "axes");  // outlives its span
+    for (const std::int64_t axis : chosen.span()) add(core::normalize_axis(axis, array.ndim));
   } else {
     for (int axis = 0; axis < array.ndim; ++axis) add(axis);
   }
