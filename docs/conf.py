@@ -29,6 +29,8 @@ autodoc_member_order = "alphabetical"
 autodoc_typehints = "none"
 html_theme = "furo"
 html_title = "refarray"
+html_static_path = ["_static"]
+html_css_files = ["manual.css"]
 
 
 def for_napoleon(_app, _what, _name, _object, _options, lines: list[str]) -> None:

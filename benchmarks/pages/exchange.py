@@ -8,7 +8,12 @@ from .plots import COLOURS, Plot
 from .records import Record, Row, Section, code, newest, origin, rows, table, verdicts
 
 IMAGE = "bench-exchange.svg"
+LEAD = {"A1": "its own array", "A5": "a NumPy array", "A4": "a PyTorch tensor"}
+"""The cases of the first sentence."""
+
 TEXT = """## Exchange
+
+{lead}
 
 One call from Python, 16 float32 elements unless the case says otherwise, in U: the time of one
 call of a C function that does nothing, loop included, in the same run ({unit:.1f} ns here). Every
@@ -30,6 +35,7 @@ def section(records: list[Record]) -> Section:
     found = rows(record, "A")
     units = [row["unit_ns"]["median"] for row in found if "unit_ns" in row]
     markdown = TEXT.format(
+        lead=lead(found),
         unit=sorted(units)[len(units) // 2],
         origin=origin(record),
         image=IMAGE,
@@ -37,6 +43,19 @@ def section(records: list[Record]) -> Section:
     )
     shown = [points(row) for row in found if "units" in row and is_plotted(row["id"])]
     return Section(markdown, {IMAGE: Plot(shown, draw, (9.0, 0.36 * len(shown) + 1.2))})
+
+
+def lead(found: list[Row]) -> str:
+    """One sentence: the cost of refarray's imports beside the fastest other library's."""
+    parts = []
+    for row in found:
+        if row["id"] in LEAD:
+            names = [name for name in row["peers"] if "from_dlpack" in name]
+            times = {name: in_units(row, row["peers"][name]) for name in names}
+            best = min(times, key=times.__getitem__)
+            other = f"`{best.partition('(')[0]}` takes {figure(times[best])}"
+            parts.append(f"{LEAD[row['id']]} in {figure(row['units']['value'])} U, where {other}")
+    return f"**refarray imports {'; '.join(parts)}.**"
 
 
 def cells(row: Row) -> tuple[str, ...]:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The gate `memcheck`: the C++ tests and the tests of exchange and layout under valgrind."""
+"""The gate `memcheck`: C++ tests and the tests of exchange and layout under valgrind."""
 
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ FILES = (
     "test_astype.py",
     "test_layout.py",
 )
+#: C++ tests of kernels that compute: valgrind would take hours, and the gate asan runs them.
+COMPUTING = {source.stem for source in (TESTS / "cpp" / "computing").glob("*_test.cpp")}
 SUPPRESSIONS = TESTS / "gates" / "sanitizers" / "python.supp"
 VALGRIND = (
     *("valgrind", "-q", "--error-exitcode=9", "--num-callers=25", f"--suppressions={SUPPRESSIONS}"),
@@ -50,7 +52,8 @@ def main(arguments: list[str]) -> None:
     if not arguments:
         say("C++ tests under valgrind")
         for program in sorted((folder / "tests").glob("cpp/*_test")):
-            run([*VALGRIND, program], with_environment)
+            if program.name not in COMPUTING:
+                run([*VALGRIND, program], with_environment)
     say("pytest under valgrind")
     run(
         [

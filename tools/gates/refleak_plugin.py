@@ -16,6 +16,8 @@ from _pytest.runner import runtestprotocol
 WARM, RUNS, AGAIN = 1, 2, 12
 #: Series of AGAIN runs that must all grow: caches of the interpreter and Hypothesis fill slowly.
 SERIES = 3
+MOST_LEAKS = 10  # the run then stops: a test that leaks is repeated many times
+FROZEN = 200  # tests between two full collections
 DESCRIPTORS = Path("/proc/self/fd")
 
 
@@ -129,8 +131,13 @@ class Repeater:
             item.ihook.pytest_runtest_logreport(report=report)
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         self.checked += 1
+        if self.checked % FROZEN == 0:
+            gc.unfreeze()  # garbage among the objects that were frozen is found only now
+            gc.collect()
         if growth and not failed:
             self.found.append(f"{item.nodeid} leaks: {growth}")
+        if len(self.found) == MOST_LEAKS:
+            item.session.shouldstop = f"{MOST_LEAKS} tests leak"
         return True
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
