@@ -28,6 +28,8 @@ release.value = None  # the consumer has moved the struct
 line = ctypes.create_string_buffer(b"released\n")
 kept = libc.malloc(len(line))
 ctypes.memmove(kept, line, len(line))
+for block in (kept, moved):
+    assert libc.__cxa_atexit(ctypes.cast(libc.free, ctypes.c_void_p), block, None) == 0
 assert libc.__cxa_atexit(ctypes.cast(libc.puts, ctypes.c_void_p), kept, None) == 0
 assert libc.__cxa_atexit(callback, moved, None) == 0
 print("registered", flush=True)
