@@ -73,6 +73,20 @@ def test_the_page_is_up_to_date(data: dict[str, Any], register: dict[str, Any]) 
     assert findings_page.PAGE.read_text(encoding="utf-8") == findings_page.text(data, register)
 
 
+def test_a_requirement_is_counted_once_for_a_library_with_two_subjects() -> None:
+    subjects = {library.name for library in findings.LIBRARIES}
+    assert set(findings_page.LIBRARY_OF) < subjects > set(findings_page.LIBRARY_OF.values())
+    found = {"id": "DEV-07", "outcome": "warn"}
+    each = {"pyarrow": [found], "pyarrow_tensor": [found, found], "jax": [found]}
+    assert findings_page.pairs(each) == {("pyarrow", "DEV-07"), ("jax", "DEV-07")}
+
+
+def test_text_in_a_table_is_not_markdown() -> None:
+    assert findings_page.cell("__dlpack__(**{}) | `a<b`") == (
+        r"\_\_dlpack\_\_(\*\*{}) \| \`a&lt;b\`"
+    )
+
+
 def test_new_missing_and_changed_findings_are_reported(
     data: dict[str, Any], register: dict[str, Any]
 ) -> None:
