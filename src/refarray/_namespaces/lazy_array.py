@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -17,15 +18,24 @@ if TYPE_CHECKING:
     from refarray._namespaces.unknown import Unknowns
 
 COUNTER = itertools.count()
-#: More unknown extents than a program compares at once.
-CYCLE = 997
-FIRST = 101
+#: The extents of large probes. No program compares so many unknown extents at once.
+FIRST, LAST = 101, 2100
+
+
+def is_prime(number: int) -> bool:
+    return all(number % each for each in range(2, math.isqrt(number) + 1))
+
+
+@functools.cache
+def primes() -> tuple[int, ...]:
+    return tuple(filter(is_prime, range(FIRST, LAST)))
 
 
 def fresh_extent(real: int) -> int:
-    """The extent of a large probe that stands for an unknown one, which is `real` in the array."""
-    number = FIRST + 2 * (next(COUNTER) % CYCLE)
-    return number if number > real else real + number
+    """The extent of a large probe that stands for an unknown one, which is `real` in the array. It
+    is prime: reshape to (3, -1) must not succeed because the probe happens to be divisible."""
+    number = primes()[next(COUNTER) % len(primes())]
+    return number if number > real else next(filter(is_prime, itertools.count(real + number)))
 
 
 @functools.lru_cache(maxsize=4096)

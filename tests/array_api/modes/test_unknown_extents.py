@@ -188,6 +188,16 @@ def test_what_needs_an_unknown_extent_raises(xp: Any, name: str) -> None:
 
 
 @both
+@pytest.mark.parametrize("count", [6, 6000])
+def test_no_unknown_extent_is_taken_for_divisible(xp: Any, count: int) -> None:
+    """What stands for an unknown extent is another number each time."""
+    x = xp.zeros(count)
+    for _ in range(400):
+        with pytest.raises(ValueError, match=UNKNOWN):
+            xp.reshape(x[x == 0.0], (3, -1))
+
+
+@both
 def test_none_is_no_number(xp: Any) -> None:
     v = chosen(xp)
     for use in (
