@@ -46,7 +46,7 @@ def pytest_run(folder: Path, *options: str) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *options, "test_mine.py"],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, "PYTHONPATH": path, "PYTEST_ADDOPTS": ""},
         capture_output=True,
         text=True,
         check=False,
