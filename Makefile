@@ -167,7 +167,7 @@ gate-fuzz: $(VENV)/build ## libFuzzer on import, copy, layout, computations, pro
 gate-refleak: $(VENV)/build $(VENV)/test ## repeat every partner-free test: no memory block, reference or descriptor may leak
 	$(BIN)/python tools/gates/refleak.py $(TESTS)
 
-gate-memcheck: $(VENV)/build $(VENV)/test ## C++ tests and the exchange tests under valgrind
+gate-memcheck: $(VENV)/build $(VENV)/test ## C++ tests but those of computations, and the exchange tests, under valgrind
 	$(BIN)/python tools/gates/memcheck.py $(TESTS)
 
 gate-trust: $(VENV)/build $(VENV)/light ## hostile input and failing allocations: a table of inputs and outcomes

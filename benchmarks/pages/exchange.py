@@ -8,7 +8,7 @@ from .plots import COLOURS, Plot
 from .records import Record, Row, Section, code, newest, origin, rows, table, verdicts
 
 IMAGE = "bench-exchange.svg"
-LEAD = {"A1": "its own array", "A5": "a NumPy array", "A4": "a PyTorch tensor"}
+LEAD = {"A1": "refarray's own array", "A4": "a PyTorch tensor", "A5": "a NumPy array"}
 """The cases of the first sentence."""
 
 TEXT = """## Exchange
@@ -46,16 +46,17 @@ def section(records: list[Record]) -> Section:
 
 
 def lead(found: list[Row]) -> str:
-    """One sentence: the cost of refarray's imports beside the fastest other library's."""
+    """One sentence: the time of refarray's imports relative to the fastest other library's."""
     parts = []
     for row in found:
-        if row["id"] in LEAD:
-            names = [name for name in row["peers"] if "from_dlpack" in name]
-            times = {name: in_units(row, row["peers"][name]) for name in names}
-            best = min(times, key=times.__getitem__)
-            other = f"`{best.partition('(')[0]}` takes {figure(times[best])}"
-            parts.append(f"{LEAD[row['id']]} in {figure(row['units']['value'])} U, where {other}")
-    return f"**refarray imports {'; '.join(parts)}.**"
+        others = {
+            peer["ratio_to_ours"]["value"]: name.partition("(")[0]
+            for name, peer in row.get("peers", {}).items()
+            if "from_dlpack" in name and "refused" not in peer
+        }
+        if row["id"] in LEAD and others:
+            parts.append(f"{LEAD[row['id']]} {1 / min(others):.2f} (`{others[min(others)]}`)")
+    return f"**Time of an import relative to the fastest other library: {', '.join(parts)}.**"
 
 
 def cells(row: Row) -> tuple[str, ...]:

@@ -78,9 +78,9 @@ def computations() -> Iterator[tuple[str, ra.Array]]:
         x, y = small(dtype, (997,)), numbers(dtype, (997,), "computations")
         for function in FUNCTIONS:
             yield f"{function} {dtype}", nan_free(getattr(ra, function)(x))
-        # The C library's hypot() of doubles has another last bit where it uses fused multiply-add.
-        single = ("hypot",) if dtype == "float32" else ()
-        for name in ("add", "multiply", "divide", "pow", "atan2", *single, "remainder"):
+        for name in ("add", "multiply", "divide", "pow", "atan2", "hypot", "remainder"):
+            if (name, dtype) == ("hypot", "float64"):
+                continue  # the C library's has another last bit where it uses fused multiply-add
             yield f"{name} {dtype}", nan_free(getattr(ra, name)(x, ra.flip(x)))
             yield f"{name} of any bits {dtype}", nan_free(getattr(ra, name)(y, ra.flip(y)))
         for name in REDUCTIONS:

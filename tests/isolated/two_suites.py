@@ -36,8 +36,8 @@ ELSEWHERE = (
     *("matrix", "reading", "spy", "trace", "findings", "browser", "picture", "report_schema"),
     *("verification", "abi", "array_api_runner", "commands", "kit_in_ci", "repros"),
     *("pytest_plugin", "extensions", "headers", "c_table", "consumers", "device_mutants"),
-    "compilers",
     *(
+        "compilers",
         "drivers",
         "driver_traps",
         "no_device",

@@ -142,11 +142,11 @@ CASES: dict[str, tuple[str, str, dict[str, Any], str]] = {
 }
 
 
-CRASHES = {"null": pytest.mark.not_sanitized("ASAN ends the process by SIGABRT")}
+MARKS = {"null": pytest.mark.not_sanitized("ASAN ends the process by SIGABRT")}
 
 
 @pytest.mark.parametrize(
-    "defect", [pytest.param(name, marks=CRASHES.get(name, ())) for name in CASES]
+    "defect", [pytest.param(name, marks=MARKS.get(name, ())) for name in CASES]
 )
 def test_a_script_shows_its_defect_and_no_other(defect: str, tmp_path: Path) -> None:
     name, repro, message, words = CASES[defect]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from refarray.conformance.requirements import requirement
+from refarray.conformance.subjects.libraries import LIBRARIES
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "findings.md"
@@ -23,7 +24,7 @@ leave open is not listed.
 A `fail` breaks a MUST, or data was wrong or freed twice; a `warn` breaks a SHOULD; `crash` and
 `hang` are reported at every level. A requirement is counted once for each library, and one cause is
 counted once: "= ID" names the case that shows it more directly. "Inherited" deviations are those of
-the library whose arrays this one wraps.
+the library whose arrays this one wraps, or of another subject of the same library.
 A HAZARD is dangerous behavior that no sentence of the specifications forbids. `refarray explain ID`
 shows the text and the rationale of a requirement. Where a level is "derived", no sentence states
 it: it follows from the text. `docs/requirements.md` describes how to dispute a level.
@@ -38,9 +39,6 @@ libraries, of {requirements} requirements, in {cases} cases; {inherited} more ar
 
 ORDER = ["crash", "hang", "fail", "warn"]
 """The outcomes on the page, the worst first."""
-
-LIBRARY_OF = {"jax_two_devices": "jax", "pyarrow_tensor": "pyarrow"}
-"""The library of a subject whose name is another: a configuration, or a second class."""
 
 
 def cell(words: str, limit: int = 160) -> str:
@@ -94,17 +92,13 @@ def observed(found: dict[str, Any]) -> str:
 
 def shown_by_repro(found: dict[str, Any]) -> str:
     """What the repro printed, without the expectation, which has a column of its own."""
-    again = str(found["again"])
-    return again.removeprefix(f"expected: {found['expected']}; ")
+    return str(found["again"]).removeprefix(f"expected: {found['expected']}; ")
 
 
-def pairs(found: dict[str, list[dict[str, Any]]]) -> set[tuple[str, str]]:
-    """The pairs of a library and a requirement that it does not meet."""
-    return {
-        (LIBRARY_OF.get(name, name), requirement_id)
-        for name, group in found.items()
-        for requirement_id in once(group)
-    }
+def distribution(name: str) -> str:
+    """The package of a subject: two subjects may be configurations or classes of one library."""
+    subject = LIBRARIES.get(name)
+    return subject.distribution or name if subject else name
 
 
 def row(library: dict[str, Any], found: list[dict[str, Any]]) -> str:
@@ -157,10 +151,10 @@ def text(data: dict[str, Any], known: dict[str, Any]) -> str:
     found = {each["name"]: confirmed(each, known) for each in data["libraries"]}
     every = [each for group in found.values() for each in group]
     out = HEAD.format(
-        confirmed=len(pairs(found)),
+        confirmed=sum(len(once(group)) for group in found.values()),
         cases=len(every),
         inherited=len({(f["subject"], f["id"]) for f in every if f.get("inherited")}),
-        libraries=len({LIBRARY_OF.get(name, name) for name in found}),
+        libraries=len(set(map(distribution, found))),
         requirements=len({each["id"] for each in every}),
     )
     out += "\n".join(row(each, found[each["name"]]) for each in data["libraries"])

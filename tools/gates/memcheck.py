@@ -32,7 +32,7 @@ FILES = (
     "test_astype.py",
     "test_layout.py",
 )
-#: C++ tests of kernels that compute: valgrind would take hours, and the gate asan runs them.
+#: C++ tests of kernels that compute: the slowest ones. The gate asan runs them.
 COMPUTING = {source.stem for source in (TESTS / "cpp" / "computing").glob("*_test.cpp")}
 SUPPRESSIONS = TESTS / "gates" / "sanitizers" / "python.supp"
 VALGRIND = (

@@ -3,7 +3,7 @@
 An array has its elements, as every lazy array, and two probes: arrays that have other extents in
 the place of the unknown ones. Functions are called with the array and with its probes. Where the
 shapes of the results differ, the extent is unknown; where the large probe raises, the call needs
-an extent that is unknown, or two unknown extents to be equal. Each unknown extent is another number
+an extent that is unknown, or two unknown extents to be equal. Each unknown extent is another prime
 in the large probe, so that equal ones combine. In the small probe they are 1, which tells apart
 results such as min(n, 3). The elements of probes are those of the array, repeated, so that indices
 stay valid.

@@ -30,7 +30,7 @@ CPP = (
     *("convert", "copy", "dtype", "element", "elementwise", "kernels", "layout", "managed"),
     *("reduction", "views"),
 )
-#: Tests without other processes, which the emulator cannot start, except those in IN_PROCESSES.
+#: Tests that start no other process, which the emulator cannot.
 FILES = (
     "test_same_bits.py",
     "test_export.py",
@@ -39,6 +39,7 @@ FILES = (
     "test_assignment.py",
     "test_indexing.py",
 )
+#: The tests in FILES that start one; they are left out.
 IN_PROCESSES = (
     "test_settings_from_the_environment",
     "test_threaded_copies_work_before_and_after_a_fork",

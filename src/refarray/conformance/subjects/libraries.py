@@ -219,6 +219,7 @@ PYARROW_TENSOR = Subject(
     dtypes=NUMBERS,
     from_dlpack="pa.Tensor.from_dlpack({})",  # PyArrow 26
     distribution="pyarrow",
+    inherits="pyarrow",
     through="numpy",
     array_api=False,
     note="pyarrow.Tensor; imports since version 26",

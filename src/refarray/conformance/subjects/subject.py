@@ -132,8 +132,8 @@ class Subject:
     axes: int = 0
     """The most axes that its arrays have; 0: the adapter knows no limit."""
     inherits: str = ""
-    """The subject whose arrays this library's wrap: a deviation that both have is marked as
-    inherited."""
+    """The subject whose arrays this library's wrap, or the first subject of the same library: a
+    deviation that both have is marked as inherited."""
     devices: Mapping[str, on_devices.OnDevice] = field(default_factory=lambda: MappingProxyType({}))
     """Its arrays and streams on devices, by vendor: "cuda", "rocm"."""
     states: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
