@@ -4,7 +4,7 @@ records.py   picks the newest record that answers a question
 plots.py     what every plot has in common: size, colours, the digest of its data inside the SVG
 exchange.py  group A in U · footprint.py  group E · abi.py  the stable ABI against the full one
 copies.py    group B and the transposes of growing size · ops.py  group C · devices.py  group D
-counts.py    instructions per call, out of budget.json
+counts.py    instructions per call, out of budget.json · processors.py  rows of A to C by processor
 
 A group is one module here with `section(records) -> Section`, listed in GROUPS in the order of the
 page. `markdown` is its text; `plots` maps a file name in docs/images to the data and the function
@@ -23,7 +23,7 @@ from .records import Record, Section, load
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "benchmarks.md"
 IMAGES = ROOT / "docs" / "images"
-GROUPS = ("exchange", "counts", "copies", "ops", "devices", "abi", "footprint")
+GROUPS = ("exchange", "counts", "copies", "ops", "processors", "devices", "abi", "footprint")
 HEADER = """# Benchmarks
 
 The cost of an exchange, measured side by side with other libraries. The figures are of one machine:

@@ -49,14 +49,19 @@ def lead(found: list[Row]) -> str:
     """One sentence: the time of refarray's imports relative to the fastest other library's."""
     parts = []
     for row in found:
-        others = {
-            peer["ratio_to_ours"]["value"]: name.partition("(")[0]
-            for name, peer in row.get("peers", {}).items()
-            if "from_dlpack" in name and "refused" not in peer
-        }
+        others = times_of_imports(row)
         if row["id"] in LEAD and others:
             parts.append(f"{LEAD[row['id']]} {1 / min(others):.2f} (`{others[min(others)]}`)")
     return f"**Time of an import relative to the fastest other library: {', '.join(parts)}.**"
+
+
+def times_of_imports(row: Row) -> dict[float, str]:
+    """The times of other libraries' imports, relative to ours, and their names."""
+    return {
+        peer["ratio_to_ours"]["value"]: name.partition("(")[0]
+        for name, peer in row.get("peers", {}).items()
+        if "from_dlpack" in name and "refused" not in peer
+    }
 
 
 def cells(row: Row) -> tuple[str, ...]:

@@ -310,6 +310,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=16, help="of the order")
     parser.add_argument("--stage", action="append", choices=STAGES, help="run only this stage")
     parser.add_argument("--most", type=int, help="run only so many")
+    parser.add_argument(
+        "--part", default="1/1", metavar="K/N", help="every Nth mutant from the Kth: for N machines"
+    )
     parser.add_argument("--report", action="store_true", help="only report what was run before")
     parser.add_argument("--record", metavar="NOTE", help="write the record, with this note")
     return parser.parse_args(arguments)
@@ -318,7 +321,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 def main(arguments: list[str]) -> int:
     given = parse(arguments)
     WORK.mkdir(parents=True, exist_ok=True)
-    wanted = chosen(given.words, given.seed)[: given.most]
+    first, every = map(int, given.part.split("/"))
+    wanted = chosen(given.words, given.seed)[first - 1 :: every][: given.most]
     if not given.report:
         options = ["-DREFARRAY_TESTS=OFF", "-DCMAKE_BUILD_TYPE=Release"]
         folder = given.build or build("gpu-mutants/build", options=options)
