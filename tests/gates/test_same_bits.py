@@ -31,6 +31,8 @@ FUNCTIONS = (
     *("sqrt", "exp", "log", "sin", "cos", "tan", "tanh", "atan", "log2", "log10", "expm1", "log1p"),
     *("sinh", "cosh", "asinh", "acosh", "atanh", "asin", "acos", "floor", "round", "sign"),
 )
+#: In float64 these are the C library's, whose last bit depends on its version and the processor.
+OF_THE_C_LIBRARY = {"hypot", "asinh", "acosh", "atanh"}
 REDUCTIONS = ("sum", "prod", "mean", "std", "max", "min", "cumulative_sum")
 
 
@@ -77,10 +79,11 @@ def computations() -> Iterator[tuple[str, ra.Array]]:
     for dtype in ("float32", "float64"):
         x, y = small(dtype, (997,)), numbers(dtype, (997,), "computations")
         for function in FUNCTIONS:
-            yield f"{function} {dtype}", nan_free(getattr(ra, function)(x))
+            if dtype == "float32" or function not in OF_THE_C_LIBRARY:
+                yield f"{function} {dtype}", nan_free(getattr(ra, function)(x))
         for name in ("add", "multiply", "divide", "pow", "atan2", "hypot", "remainder"):
-            if (name, dtype) == ("hypot", "float64"):
-                continue  # the C library's has another last bit where it uses fused multiply-add
+            if dtype == "float64" and name in OF_THE_C_LIBRARY:
+                continue
             yield f"{name} {dtype}", nan_free(getattr(ra, name)(x, ra.flip(x)))
             yield f"{name} of any bits {dtype}", nan_free(getattr(ra, name)(y, ra.flip(y)))
         for name in REDUCTIONS:

@@ -59,6 +59,10 @@ def interpreter_leaks_classes() -> bool:
     return statistics.median(left) >= CACHE_DEPTH
 
 
+#: The interpreter's caches keep attribute names alive.
+CLEAR_CACHES = getattr(sys, "_clear_internal_caches", sys._clear_type_cache)
+
+
 class LiveBlocks:
     """Counts live memory blocks: the interpreter's, unless it leaks blocks itself, and refarray's
     on the C heap where that is instrumented."""
@@ -71,7 +75,7 @@ class LiveBlocks:
     def now(self) -> tuple[int, int]:
         fill_pools()
         gc.collect()
-        sys._clear_type_cache()  # it keeps attribute names alive
+        CLEAR_CACHES()
         blocks = sys.getallocatedblocks() if self.counted else 0
         return blocks, self.adv.live_heap_blocks() if self.heap else 0
 

@@ -145,7 +145,7 @@ RESIZABLE: list[tuple[Callable[[], Any], Resize]] = [
     (lambda: bytearray(b"abcd"), lambda m: m.clear()),
     (lambda: array.array("i", [1, 2]), lambda m: m.append(3)),
     (lambda: array.array("i", [1, 2]), lambda m: m.pop()),
-    (lambda: mmap.mmap(-1, 4096), lambda m: m.resize(8192)),
+    (lambda: mmap.mmap(-1, 4096, mmap.MAP_PRIVATE), lambda m: m.resize(8192)),
     (lambda: mmap.mmap(-1, 4096), lambda m: m.close()),
     (lambda: io.BytesIO(b"abcd"), lambda m: m.write(bytes(99))),
     (lambda: memoryview(bytearray(4)), lambda m: m.release()),

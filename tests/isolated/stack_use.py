@@ -141,10 +141,10 @@ CASES = {
 
 
 def in_c_slot(method: str, function: Any) -> Any:
-    """A class attribute that is no descriptor is called without `self`: a partial that has it."""
+    """A static method is called without `self`; the partial has it."""
     holder = type("Recursive", (), {})
     made = holder()
-    setattr(holder, method, partial(function, [made]))
+    setattr(holder, method, staticmethod(partial(function, [made])))
     return made
 
 

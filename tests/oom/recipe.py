@@ -57,8 +57,9 @@ FAMILIES = {
     "_native": "private functions",
 }
 RECIPES: list[Recipe] = []
-#: Members of a type that cannot be called. CPython makes __annotations__ when a tool asks for it.
-NOT_CALLABLE = {"__annotations__", "__doc__", "__module__", "__weakref__", "__dict__"}
+#: Members of a type that cannot be called. CPython makes those of annotations when a tool asks.
+NOT_CALLABLE = {"__annotations__", "__annotate_func__", "__annotations_cache__"}
+NOT_CALLABLE |= {"__doc__", "__module__", "__weakref__", "__dict__"}
 
 
 def recipe(

@@ -77,7 +77,8 @@ Return what pickle stores: the elements in row-major order, dtype, shape, and
 whether the array is read-only.
 
 With protocol 5 the elements are a PickleBuffer, which can travel out of band
-(PEP 574); it shares the memory of a C-contiguous array. Strides are not stored.
+(PEP 574); it shares the memory of a C-contiguous array. Arrays of virtual devices
+are copied into the pickle with every protocol. Strides are not stored.
 The unpickled array is on the CPU, in the memory that the unpickler provides, and
 is read-only if this array or that memory is. Raises BufferError if the CPU
 cannot read the memory of this array.)doc";

@@ -43,12 +43,13 @@ core::Array flat_bytes(const core::ArrayView& array) {
   return out;
 }
 
-/// The object that carries the bytes in a pickle: a PickleBuffer from protocol 5 on. Below that a
-/// bytearray for writable and bytes for read-only memory, so that unpickling needs no copy.
+/// The object that carries the bytes in a pickle: a PickleBuffer from protocol 5 on. Below that,
+/// and for virtual devices, whose arrays export no buffer, a bytearray for writable and bytes for
+/// read-only memory, so that unpickling needs no copy.
 Ref bytes_object(const State& state, core::Array bytes, std::int64_t protocol) {
   const auto size = static_cast<Py_ssize_t>(core::size_of(bytes.layout.extents()));
   const auto* data = reinterpret_cast<const char*>(bytes.data);
-  if (protocol < kOutOfBandProtocol) {
+  if (protocol < kOutOfBandProtocol || state.modes.off_host) {
     core::note(core::Entry::kCopy, size);
     return check(bytes.readonly ? PyBytes_FromStringAndSize(data, size)
                                 : PyByteArray_FromStringAndSize(data, size));

@@ -136,9 +136,12 @@ def test_info() -> None:
         info.dtypes(device="gpu")
 
 
-def test_pickles() -> None:
-    x = pickle.loads(pickle.dumps(xp.asarray([1.0], device=GPU)))
-    assert (x.device, x.__array_namespace__(), float(x[0])) == (GPU, xp, 1.0)
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_pickles(protocol: int) -> None:
+    for device in (GPU, CPU):
+        x = xp.asarray([0.0, 1.0], device=device)
+        y = pickle.loads(pickle.dumps(xp.flip(x), protocol=protocol))
+        assert (y.device, y.__array_namespace__(), float(y[0])) == (device, xp, 1.0)
     assert pickle.loads(pickle.dumps(NO_64)) == NO_64
 
 

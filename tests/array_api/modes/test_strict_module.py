@@ -161,7 +161,9 @@ def test_inspection_takes_names_of_devices() -> None:
 
 def test_pickles_and_copies() -> None:
     x = xp.asarray([1.0], device=xp.Device("device1"))
-    for each in (pickle.loads(pickle.dumps(x)), copy.copy(x), copy.deepcopy(x)):
+    protocols = range(pickle.HIGHEST_PROTOCOL + 1)
+    pickled = [pickle.loads(pickle.dumps(x, protocol=protocol)) for protocol in protocols]
+    for each in (*pickled, copy.copy(x), copy.deepcopy(x)):
         assert (each.device, each.__array_namespace__()) == (x.device, xp)
     assert pickle.loads(pickle.dumps(xp)) is xp
     assert copy.copy(x.device) == x.device
