@@ -78,7 +78,7 @@ def test_a_proof_needs_its_mutant(tmp_path: Path) -> None:
 
 
 def some(name: str, equivalent: str = "") -> Mutant:
-    return Mutant(name, "wait", "x", "y", "a.cpp", (), equivalent)
+    return Mutant(name, "wait", "x", "y", "a.cpp", (), equivalent=equivalent)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,9 @@
 
 A file lists rows `[name, kind, text, replacement, source]`; without `source` its `file` is meant.
 The text occurs exactly once in the source. `first` names the files of tests/devices/simulated that
-are likely to notice the mutants. The table `equivalent` proves of each mutant named there that no
-test can notice it.
+are likely to notice the mutants. The table `noticed` names, for a mutant that the first stage of
+the gate does not notice, the stage and the test file that do. The table `equivalent` proves of each
+mutant named there that no test can notice it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ class Mutant:
     replacement: str
     source: str  # relative to the root of the repository
     first: tuple[str, ...]
+    stage: str = ""  # the one that notices the mutant, if it is not the first
     equivalent: str = ""  # the proof
 
     def apply(self, root: Path = ROOT) -> str:
@@ -37,14 +39,18 @@ class Mutant:
 def read(path: Path) -> list[Mutant]:
     data = tomllib.loads(path.read_text(encoding="utf-8"))
     proofs: dict[str, str] = data.get("equivalent", {})
+    noticed: dict[str, list[str]] = data.get("noticed", {})
     found = []
     for name, kind, text, replacement, *source in data["mutants"]:
         of = source[0] if source else data["file"]
-        first = tuple(data["first"])
+        stage, *files = noticed.get(name, [""])
+        first = (*files, *data["first"])
         full = f"{path.stem}:{name}"
-        found.append(Mutant(full, kind, text, replacement, of, first, proofs.get(name, "")))
-    if unknown := set(proofs) - {mutant.name.partition(":")[2] for mutant in found}:
-        raise ValueError(f"{path.name}: no mutants {sorted(unknown)} for the proofs")
+        proof = proofs.get(name, "")
+        found.append(Mutant(full, kind, text, replacement, of, first, stage, proof))
+    named = {mutant.name.partition(":")[2] for mutant in found}
+    if unknown := (proofs.keys() | noticed.keys()) - named:
+        raise ValueError(f"{path.name}: no mutants {sorted(unknown)}, which its tables name")
     return found
 
 

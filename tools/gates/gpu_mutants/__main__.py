@@ -159,7 +159,7 @@ def run_pytest(stage: str, first: tuple[str, ...], path: Path) -> None:
     options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
     options += ["-o", "faulthandler_timeout=240", "-o", "faulthandler_exit_on_timeout=true"]
     if stage == OTHERS:
-        tests = OTHER_TESTS
+        tests = sorted(OTHER_TESTS, key=lambda one: Path(one).name not in first)
     else:
         os.environ["SIMULATED_DRIVERS"] = json.dumps(PERSONALITIES[stage])
         names = sorted(SIMULATED.glob("sim_*.py"), key=lambda one: one.name not in first)
@@ -223,7 +223,7 @@ def run_mutant(
     if problem := build_of.make(mutant, package):
         return {**result, "verdict": "error", "why": problem[-2000:]}
     begin = time.monotonic()
-    for stage in times:
+    for stage in sorted(times, key=lambda one: one != mutant.stage):
         outcome = run_stage(stage, mutant.first, max(120.0, PATIENCE * times[stage]))
         if outcome["failed"]:
             by = {"by": outcome["failed"], "stage": stage}
