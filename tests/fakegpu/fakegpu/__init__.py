@@ -20,6 +20,7 @@ __all__ = [
     "PERSONALITIES",
     "Drivers",
     "calls",
+    "calls_after_fork",
     "configure",
     "deinitialize",
     "fail",
@@ -105,6 +106,7 @@ def _core() -> ctypes.CDLL:
         ("step", ctypes.c_int64, [number, ctypes.c_int64]),
         ("fail", None, [text, number, ctypes.c_int, ctypes.c_int]),
         ("calls", number, [text]),
+        ("calls_after_fork", number, []),
         ("trace", text, []),
         ("violations", text, []),
         ("live", text, []),
@@ -202,6 +204,12 @@ def fail(name: str, k: int = 1, code: int = 999, *, sticky: bool = False) -> Non
 def calls(name: str = "*") -> int:
     """The number of calls of the function since the last reset that `fail` can target."""
     return int(_core().fakegpu_calls(name.encode()))
+
+
+def calls_after_fork() -> int:
+    """The number of driver calls that this process, a forked child, has made. All of them failed,
+    and the trace does not have them: it is the parent's."""
+    return int(_core().fakegpu_calls_after_fork())
 
 
 def trace(*names: str) -> list[Record]:

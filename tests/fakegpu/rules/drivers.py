@@ -244,8 +244,9 @@ def test_every_call_fails_in_a_forked_child(cuda: Cuda) -> None:
     child = os.fork()
     if child == 0:
         codes = [cuda.code("cuStreamQuery", stream), cuda.code("cuInit", 0)]
-        os._exit(0 if codes == [3, 3] else 1)
+        os._exit(0 if codes == [3, 3] and fakegpu.calls_after_fork() == 2 else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert fakegpu.calls_after_fork() == 0
     cuda.synchronize(stream)
 
 

@@ -65,7 +65,10 @@ Call::Call(Vendor vendor_called, const char* name, unsigned traits, const void* 
       name_(name),
       traits_(traits),
       caller_(caller) {
-  if (machine.forked) return;  // a thread that does not exist in the child may have held the lock
+  if (machine.forked) {  // a thread that does not exist in the child may have held the lock
+    ++machine.calls_after_fork;
+    return;
+  }
   gil_ = holds_gil();
   in_call() = true;
   guard_ = std::unique_lock(machine.lock);

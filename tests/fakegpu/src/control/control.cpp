@@ -172,6 +172,8 @@ std::uint64_t fakegpu_calls(const char* name) {
   return Log::get().count(name);
 }
 
+std::uint64_t fakegpu_calls_after_fork() { return Machine::get().calls_after_fork; }
+
 const char* fakegpu_trace() {
   const std::lock_guard guard(Machine::get().lock);
   return keep(Log::get().trace());

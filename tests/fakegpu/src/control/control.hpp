@@ -22,6 +22,8 @@ void fakegpu_run();
 void fakegpu_fail(const char* name, std::uint64_t k, int code, int sticky);
 /// Number of calls of a function since the last reset; "*": of all functions.
 std::uint64_t fakegpu_calls(const char* name);
+/// Number of calls that this process, a forked child, has made: all of them failed. 0 elsewhere.
+std::uint64_t fakegpu_calls_after_fork();
 /// JSON lines. Valid until the thread's next call of one of these functions.
 const char* fakegpu_trace();
 const char* fakegpu_violations();

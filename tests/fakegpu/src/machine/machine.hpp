@@ -77,6 +77,7 @@ class Machine {
   std::set<Allocation*> closed;  // host memory that the host may not access, or only read, now
   std::mutex pages;              // held while pages of host memory are opened or closed
   std::atomic<bool> forked{false};
+  std::atomic<std::uint64_t> calls_after_fork{0};
   bool deinitialized = false;
   bool cuda_initialized = false;
 
