@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import gc
 import itertools
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -233,6 +236,155 @@ def test_a_free_spares_the_capture_of_a_stream_that_was_given(case: Any, way: st
         assert capture.state() == ACTIVE
     ra.synchronize(device)
     destroy(driver, consumer)
+
+
+def test_a_free_spares_a_capture_that_began_after_the_last_work(case: Any) -> None:
+    """All work on the arrays was in that stream, which has been current since before the capture:
+    an export by the table has nothing to wait for. Still the capture is noticed, and so many frees
+    do not make an allocation wait for the device."""
+    device, driver, mode = case
+    consumer = driver.stream()
+    source = ra.ones((SIZE,), dtype="uint8", device=device)
+    arrays = [ra.empty((SIZE,), dtype="uint8", device=device) for _ in range(70)]
+    with use_stream(Stream(device, consumer)):
+        for array in arrays:
+            array[...] = source
+        with capturing(driver, consumer, mode) as capture:
+            while arrays:
+                ra._native._from_exchange_api(arrays[-1])
+                arrays.pop()
+            del array
+            gc.collect()
+            with use_stream(Stream(device)):
+                ra.zeros((SIZE,), device=device)
+            assert capture.state() == ACTIVE
+    ra.synchronize(device)
+    destroy(driver, consumer)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_wait_for_the_device_ends_the_caution_after_a_capture(device: str) -> None:
+    """While another library's stream may capture, deferred frees do not make allocations wait for
+    the device. synchronize() shows that it does not: then many of them do again."""
+    driver = driver_of(device)
+    consumer, others = driver.stream(), driver.stream()
+    with capturing(driver, consumer, MODES["relaxed"]):
+        with use_stream(Stream(device, consumer)):
+            pass  # refarray sees the capture
+        with use_stream(Stream(device)):
+            ra.zeros((3,), device=device)
+    ra.synchronize(device)
+    before = len(fakegpu.live("memory"))
+    for _ in range(200):
+        ra.empty((3,), device=device).__dlpack__(stream=others)
+    assert len(fakegpu.live("memory")) < before + 100
+    ra.synchronize(device)
+    destroy(driver, consumer)
+    destroy(driver, others)
+
+
+# --- Frees
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("stream", ["the default stream", "no synchronization"])
+def test_memory_is_kept_for_a_consumer_that_had_nothing_to_wait_for(
+    device: str, stream: str
+) -> None:
+    """Its work is not that of the array's own streams."""
+    driver = driver_of(device)
+    legacy = 1 if is_cuda(driver) else 0
+    theirs = legacy if stream == "the default stream" else driver.stream()
+    source = ra.full((SIZE,), 7, dtype="uint8", device=device)
+    with use_stream(Stream(device)):
+        array = ra.empty((SIZE,), dtype="uint8", device=device)
+    array[...] = source
+    ra.synchronize(device)
+    target = driver.memory(SIZE)
+    address = address_of(array)
+    array.__dlpack__(stream=None if theirs == legacy else -1)
+    driver.copy(target, address, theirs, SIZE)
+    del array
+    gc.collect()
+    with use_stream(Stream(device)):
+        later = [ra.full((SIZE,), 3, dtype="uint8", device=device) for _ in range(3)]
+    fakegpu.run()
+    ra.synchronize(device)
+    assert fakegpu.peek(target, SIZE) == b"\7" * SIZE
+    del later
+    driver("cuMemFree_v2" if is_cuda(driver) else "hipFree", target)
+    if theirs != legacy:
+        destroy(driver, theirs)
+
+
+def test_memory_is_kept_for_a_consumer_on_a_stream_of_ours_on_another_device() -> None:
+    """All work on the array was in that stream: managed memory is written by the device that the
+    elements come from. The consumer gives the stream's handle, and works there."""
+    driver = driver_of("cuda:0")
+    far = Stream("cuda:1")
+    array = ra.empty((SIZE,), dtype="uint8", device="cuda_managed:0")
+    address = address_of(array)
+    source = ra.full((SIZE,), 7, dtype="uint8", device="cuda:1")
+    with use_stream(far):
+        array[...] = source
+    driver.use(1)
+    target = driver.memory(SIZE)
+    array.__dlpack__(stream=far.handle)
+    driver.copy(target, address, far.handle, SIZE)
+    driver.use(0)
+    del array
+    gc.collect()
+    ra.synchronize("cuda:0")  # frees what it can
+    far.synchronize()
+    assert fakegpu.peek(target, SIZE) == b"\7" * SIZE
+    driver("cuMemFree_v2", target)
+
+
+GIVEN_BACK = """
+import gc
+import fakegpu
+from sim_consumers import SIZE, Owned, address_of, driver_of
+import refarray as ra
+
+fakegpu.load(**SETTINGS)
+driver = driver_of("cuda:0")
+consumer, busy = driver.stream(), driver.stream()
+source, target = ra.full((SIZE,), 7, dtype="uint8", device="cuda:0"), driver.memory(SIZE)
+owned = Owned(source)
+array = ra.from_dlpack(owned.tensor)
+ra.synchronize("cuda:0")
+array.__dlpack__(stream=consumer)
+fakegpu.hold(consumer)
+driver.copy(target, address_of(source), consumer, SIZE)
+del array, source
+gc.collect()
+ra.empty((3,), device="cuda:0")
+print(owned.freed)
+fakegpu.run()
+driver.synchronize(consumer)
+fakegpu.hold(busy)
+driver.fill(target, busy, 1, SIZE)
+ra.empty((3,), device="cuda:0")
+print(owned.freed)
+fakegpu.run()
+ra.synchronize("cuda:0")
+print(owned.freed, fakegpu.violations())
+"""
+
+
+def test_imported_memory_is_given_back_after_the_consumers_work() -> None:
+    """From CUDA 12.5 on an event covers what the consumers have queued, and nothing that other
+    libraries queue later. In a process of its own, in which nobody has captured a graph."""
+    done = subprocess.run(
+        [sys.executable, "-c", GIVEN_BACK.replace("SETTINGS", repr({"cuda": 2, **SETTINGS}))],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=True,
+    )
+    by_event = int(SETTINGS.get("cuda_version", 12080)) >= 12050
+    assert done.stdout.split("\n")[:3] == ["False", str(by_event), "True []"]
 
 
 # --- The GIL

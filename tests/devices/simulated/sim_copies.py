@@ -7,6 +7,7 @@ from typing import Any
 
 import fakegpu
 import pytest
+from capturing import MODES, capturing, driver_of
 
 import refarray as ra
 from refarray import Stream, use_stream
@@ -226,3 +227,86 @@ def test_ledgers_count_waits_for_pinned_memory(place: str, pinned: str) -> None:
     with ra.ledger() as ledger:
         assert buffer.tolist()[3] == [1.0] * 5
     assert (ledger.transfers, ledger.synchronizations) == (0, 1)
+
+
+# --- Host memory
+
+
+@pytest.mark.parametrize("gpu", ["cuda:0", "rocm:0"])
+def test_the_host_writes_pinned_memory_after_the_devices_reads(gpu: str) -> None:
+    """Elements that the host scatters into pinned memory replace those that a device still reads
+    on another stream."""
+    pinned = ra.full((1000,), 1, dtype="int32", device=gpu.replace(":0", "_host"))
+    source = ra.full((500,), 2, dtype="int32", device=gpu)
+    ra.synchronize(gpu)
+    with use_stream(Stream(gpu)):
+        read = pinned.to_device(gpu)
+    with use_stream(Stream(gpu)):
+        pinned[::2] = source
+    assert read.tolist() == [1] * 1000
+    assert pinned.tolist() == [2, 1] * 500
+
+
+LARGE = 2 << 20  # elements; two parts of the memory through which the host's arrays go
+
+
+def waited() -> list[str]:
+    return [record["call"] for record in fakegpu.trace() if "Synchronize" in record["call"]]
+
+
+@pytest.mark.parametrize("gpu", ["cuda:0", "rocm:0"])
+def test_the_host_does_not_wait_for_an_upload(gpu: str) -> None:
+    """The array has been read when the copy returns, and may be changed: its elements lie in pinned
+    memory, of which there is enough for several parts."""
+    here = ra.full((LARGE,), 7, dtype="int32")
+    there = ra.zeros((LARGE,), dtype="int32", device=gpu)
+    there.to_device("cpu")  # earlier uploads have left the pinned memory
+    ra.synchronize(gpu)
+    stream = Stream(gpu)
+    fakegpu.reset()
+    fakegpu.hold(stream.handle)
+    with use_stream(stream):
+        there[...] = here
+    assert waited() == []
+    here[...] = 8
+    fakegpu.run()
+    assert bool(ra.all(there.to_device("cpu") == 7))
+
+
+UPLOADS = {"cuda:0": "cuMemcpyHtoDAsync", "rocm:0": "hipMemcpyAsync"}
+
+
+@pytest.mark.parametrize("gpu", UPLOADS)
+def test_an_upload_that_fails_half_way(gpu: str) -> None:
+    """What has been enqueued precedes all later work on the array, on any stream."""
+    here = ra.full((LARGE,), 7, dtype="int32")
+    there = ra.zeros((LARGE,), dtype="int32", device=gpu)
+    ra.synchronize(gpu)
+    fakegpu.reset()
+    fakegpu.fail(UPLOADS[gpu], 2, 999)
+    with use_stream(Stream(gpu)), pytest.raises(ra.DriverError, match="copying memory failed"):
+        there[...] = here
+    with use_stream(Stream(gpu)):
+        later = there.copy()
+    assert {later[0].item(), later[-1].item()} <= {0, 7}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("to_managed", [True, False])
+def test_strided_copies_of_managed_memory_become_part_of_a_graph(
+    mode: str, to_managed: bool
+) -> None:
+    """A device's kernels reach managed memory: the copy needs no memory of its own."""
+    source, target = "cuda:0", "cuda_managed:0"
+    if not to_managed:
+        source, target = target, source
+    near, far = ra.asarray(NUMBERS, device=source), ra.zeros((5, 4), device=target)
+    for number in (0, 1):
+        ra.synchronize(f"cuda:{number}")
+    stream = Stream("cuda:0")
+    with capturing(driver_of("cuda"), stream.handle, MODES[mode]) as capture, use_stream(stream):
+        far[...] = near.T
+        capture.end()
+        capture.launch(stream.handle)
+    stream.synchronize()
+    assert far.tolist() == [list(row) for row in zip(*NUMBERS, strict=True)]

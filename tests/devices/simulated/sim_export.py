@@ -3,10 +3,12 @@ invalid values."""
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import fakegpu
 import pytest
+from capturing import MODES, capturing, driver_of
 from conftest import SETTINGS
 
 import refarray as ra
@@ -169,6 +171,25 @@ def test_streams_of_other_libraries(device: str) -> None:
         array.__dlpack__(stream=Foreign(stream.handle, version=1))
 
 
+@pytest.mark.parametrize("kind", ["cuda_host", "rocm_host"])
+def test_the_host_may_write_what_it_gets(kind: str) -> None:
+    """stream=None gives the host a writable array: it waits for the device's reads too, unless the
+    array is read-only."""
+    gpu = kind.replace("_host", ":0")
+    array = ra.full((1000,), 1, dtype="uint8", device=kind)
+    stream = Stream(gpu)
+    ra.synchronize(gpu)
+    with use_stream(stream):
+        read = array.to_device(gpu)
+    fakegpu.reset()
+    array.as_readonly().__dlpack__(max_version=(1, 3))
+    assert not waits_on_host()
+    capsule = array.__dlpack__(max_version=(1, 3))
+    assert waits_on_host()
+    ctypes.memset(int(ra._native._inspect_capsule(capsule)["data"]), 2, 1000)
+    assert read.tolist() == [1] * 1000
+
+
 @pytest.mark.parametrize("kind", ["cuda_host", "rocm_host", "cuda_managed:0"])
 @pytest.mark.req("STRM-22")
 def test_host_accessible_memory_is_ready_for_the_cpu(kind: str) -> None:
@@ -291,3 +312,89 @@ def test_a_copy_for_a_stream_of_another_device(near: str, layout: str, source: s
     del taken
     fakegpu.run()
     assert copied.tolist() == expected
+
+
+# --- Copies while a stream captures a graph
+
+
+def changes() -> list[str]:
+    """The calls since the last reset that allocate, enqueue or wait."""
+    return [name for name in work() if "Query" not in name]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("near", ["cuda", "rocm"])
+@pytest.mark.parametrize("layout", ["contiguous", "strided"])
+def test_a_copy_to_another_device_uses_the_streams_it_needs(
+    near: str, layout: str, mode: str
+) -> None:
+    """The current stream of the array's device captures. Elements that are packed there first are
+    refused before anything changes; others are copied on the other device's stream."""
+    array = ra.asarray(list(range(2000)), dtype="float64", device=f"{near}:0")
+    array = array[::2] if layout == "strided" else array[:1000]
+    expected = array.tolist()
+    for number in (0, 1):
+        ra.synchronize(f"{near}:{number}")
+    here = Stream(f"{near}:0")
+    there = ra.zeros((1,), device=f"{near}:1").device.dlpack
+    ra.synchronize(f"{near}:1")
+    keywords: dict[str, Any] = {"dl_device": there, "copy": True, "max_version": (1, 3)}
+    with capturing(driver_of(near), here.handle, MODES[mode]), use_stream(here):
+        fakegpu.reset()
+        if layout == "strided":
+            with pytest.raises(BufferError, match="graph"):
+                array.__dlpack__(**keywords)
+            assert changes() == []
+        else:
+            copied = ra.from_capsule(array.__dlpack__(**keywords))
+    if layout == "contiguous":
+        assert copied.tolist() == expected
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("near", ["cuda", "rocm"])
+def test_a_copy_for_a_capturing_stream_of_another_device(near: str, mode: str) -> None:
+    """That stream cannot wait for the copy: refused before anything changes."""
+    if near == "rocm" and SETTINGS.get("hip_version") == "5.2":
+        near = "cuda"  # before 5.6 HIP does not tell the device of a stream
+    array = ra.zeros((1000,), device=f"{near}:0")
+    consumer = Stream(f"{near}:1")
+    for number in (0, 1):
+        ra.synchronize(f"{near}:{number}")
+    driver = driver_of(near)
+    driver.use(1)
+    with capturing(driver, consumer.handle, MODES[mode]):
+        fakegpu.reset()
+        for stream in (consumer, consumer.handle):
+            with pytest.raises(BufferError, match="graph"):
+                array.__dlpack__(stream=stream, copy=True, max_version=(1, 3))
+        assert changes() == []
+    driver.use(0)
+
+
+@pytest.mark.parametrize("near", ["cuda", "rocm"])
+@pytest.mark.parametrize("way", ["stream=", "to_device"])
+@pytest.mark.parametrize("source", ["device", "one number"])
+def test_a_copy_on_a_stream_that_was_given_uses_no_other(near: str, way: str, source: str) -> None:
+    """Memory, copies and fills belong to that stream. The legacy default stream, which is the
+    current one, cannot be used: a stream that is ordered with it captures."""
+    device = f"{near}:0"
+    if source == "device":
+        array = ra.full((1000,), 7, dtype="int32", device=device)
+    else:
+        array = ra.broadcast_to(ra.asarray(7, dtype="int32"), (1000,))
+    ra.synchronize(device)
+    target, given = ra.zeros((1,), device=device).device.dlpack, Stream(device)
+    driver = driver_of(near)
+    blocking = driver.stream(0)
+    with capturing(driver, blocking, MODES["relaxed"]):
+        if way == "to_device" and source == "one number":
+            copied = array.to_device(device, stream=given.handle)
+        else:
+            capsule = array.__dlpack__(
+                stream=given, dl_device=target, copy=True, max_version=(1, 3)
+            )
+            copied = ra.from_capsule(capsule)
+    given.synchronize()
+    assert copied.tolist() == [7] * 1000
+    driver("cuStreamDestroy_v2" if near == "cuda" else "hipStreamDestroy", blocking)

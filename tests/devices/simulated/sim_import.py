@@ -46,6 +46,19 @@ class Producer:
         return self.array.device.dlpack
 
 
+class Wrapper:
+    """An object of another library that passes on refarray's answers."""
+
+    def __init__(self, array: ra.Array) -> None:
+        self.array = array
+
+    def __dlpack__(self, **keywords: Any) -> object:
+        return self.array.__dlpack__(**keywords)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.array.device.dlpack
+
+
 def address_of(array: ra.Array) -> int:
     capsule = array.__dlpack__(stream=-1, max_version=(1, 3))
     return int(ra._native._inspect_capsule(capsule)["data"])
@@ -234,6 +247,26 @@ def test_a_refarray_array_is_reimported_without_events() -> None:
     assert ra.from_dlpack(array).device == "cuda:0"
     assert ra.from_capsule(array.__dlpack__(stream=stream, max_version=(1, 3))).device == "cuda:0"
     assert not [r for r in fakegpu.trace() if "Event" in r["call"]]
+
+
+@pytest.mark.req("COPY-02")
+@pytest.mark.parametrize("device", ["cuda:0", "rocm:0"])
+@pytest.mark.parametrize("way", ["array", "capsule", "method"])
+def test_an_array_that_comes_back_waits_for_its_own_work_only(way: str, device: str) -> None:
+    """Not for that of the stream that was current when it came back."""
+    stream = Stream(device)
+    with use_stream(stream):
+        array = ra.zeros((8,), device=device).copy()
+    if way == "array":
+        again = ra.from_dlpack(array)
+    elif way == "capsule":
+        again = ra.from_capsule(array.__dlpack__(stream=stream, max_version=(1, 3)))
+    else:
+        again = ra.from_dlpack(Wrapper(array))
+    fakegpu.reset()
+    with use_stream(stream):
+        again[:4] = again[4:]
+    assert not [r for r in fakegpu.trace() if "WaitEvent" in r["call"]]
 
 
 @pytest.mark.parametrize("kind", ["cuda:0", "cuda_managed:0", "rocm:0"])

@@ -9,6 +9,7 @@ from typing import Any
 
 import fakegpu
 import pytest
+from capturing import driver_of
 
 import refarray as ra
 from refarray import Stream, use_stream
@@ -57,6 +58,24 @@ def test_the_stream_covers_all_work() -> None:
     assert [record["stream"] for record in fakegpu.trace("cuStreamWaitEvent")] == [second.handle]
     array = ra.zeros((8,), device="cuda:0")
     assert array.__cuda_array_interface__["stream"] == 1
+
+
+@pytest.mark.parametrize("exchange", ["interface", "table"])
+def test_work_on_a_foreign_stream_needs_no_wait_there(exchange: str) -> None:
+    """The current stream was given by handle; all work on the array is there."""
+    driver = driver_of("cuda:0")
+    raw = driver.stream()
+    with use_stream(Stream("cuda:0", raw)):
+        array = ra.ones((8,), device="cuda:0").copy()
+        fakegpu.reset()
+        if exchange == "interface":
+            assert array.__cuda_array_interface__["stream"] == raw
+        else:
+            ra._native._from_exchange_api(array)
+        assert not [r for r in fakegpu.trace() if "WaitEvent" in r["call"]]
+    ra.synchronize("cuda:0")
+    del array
+    driver("cuStreamDestroy_v2", raw)
 
 
 def test_our_work_waits_for_the_interfaces_stream() -> None:
