@@ -160,6 +160,11 @@ def test_hip_never_receives_streams_1_and_2(isolated: object, hip: str) -> None:
     assert isolated("hip_traps.py", "streams", hip) == "alive\n"  # type: ignore[operator]
 
 
+def test_an_event_that_was_waited_for_is_done(isolated: object) -> None:
+    """Also if the stream that was asked for it before, on HIP 7.0 to 7.2, still waits."""
+    assert isolated("hip_traps.py", "events", "7.0") == "alive\n"  # type: ignore[operator]
+
+
 # The choice among several HIP libraries.
 
 

@@ -2,10 +2,11 @@
 
 Loading a driver may take seconds, during which other threads must be able to run. The entries
 "lookup_…" import memory of device 1, the only one in use: initialising device 0 as well would take
-seconds and hundreds of MB."""
+seconds and hundreds of MB. The others are a device's first kernels and its memory pool."""
 
 from __future__ import annotations
 
+import ctypes
 import sys
 import threading
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fakegpu"))
 
 import fakegpu
-from fakegpu.driving import Cuda, Driver
+from fakegpu.driving import Cuda, Driver, Hip, Number
 
 import refarray as ra
 from refarray.conformance import _adversary as adversary
@@ -116,6 +117,41 @@ def look_up(case: str) -> None:
     assert fakegpu.violations() == []
 
 
+def first_kernels() -> None:
+    """Another library captures a graph in global mode, in which loading a module is not allowed to
+    a thread that has not relaxed its own mode. The module is loaded once."""
+    files = fakegpu.Drivers.here()
+    for driver, begin, device in (
+        (Cuda(files.cuda), "cuStreamBeginCapture_v2", "cuda:0"),
+        (Hip(files.hip), "hipStreamBeginCapture", "rocm:0"),
+    ):
+        array = ra.asarray([1.0, 2.0, 3.0, 4.0], device=device)
+        with ra.use_stream(ra.Stream(device)):
+            stream = driver.stream()
+            driver(begin, stream, 0)
+            copies = [array[::-1].copy() for _ in range(3)]
+            state = ctypes.c_int()
+            driver(f"{driver.prefix}StreamIsCapturing", stream, state)
+            assert state.value == 1, "the capture was invalidated"
+            driver(f"{driver.prefix}StreamEndCapture", stream, Number())
+            copies += [array[::-1].copy() for _ in range(3)]
+            assert [copied.to_device("cpu").tolist() for copied in copies] == [[4, 3, 2, 1]] * 6
+        assert len(fakegpu.trace(f"{driver.prefix}ModuleLoadData")) == 1, device
+    assert fakegpu.violations() == []
+
+
+def first_pool(peers: bool) -> None:
+    """The device's pool keeps the memory that is freed. Access is granted to the devices that can
+    have it: for others the driver reports an error, which tools such as compute-sanitizer show."""
+    ra.zeros((3,), device=DEVICE)
+    (created,) = fakegpu.trace("cuMemPoolCreate")
+    cuda, kept = Cuda(fakegpu.Drivers.here().cuda), Number()
+    cuda("cuMemPoolGetAttribute", created["pool"], 4, kept)  # the release threshold
+    assert kept.value == 2**64 - 1, kept
+    assert len(fakegpu.trace("cuMemPoolSetAccess")) == peers
+    assert [call for call in fakegpu.trace() if call.get("result")] == []
+
+
 def calls_with_gil() -> list[Any]:
     return fakegpu.violations("gil-held")
 
@@ -151,11 +187,15 @@ def all_at_once() -> None:
 
 
 def main(name: str) -> None:
-    fakegpu.load(cuda=2, hip=1)
+    fakegpu.load(cuda=2, hip=1, peers=name != "pool_without_peers")
     if name == "all_at_once":
         all_at_once()
     elif name.startswith("lookup_"):
         look_up(name)
+    elif name == "kernels":
+        first_kernels()
+    elif name.startswith("pool"):
+        first_pool(name == "pool")
     else:
         kept = ENTRIES[name]()()
         assert fakegpu.trace("cuInit"), "the driver was not loaded"

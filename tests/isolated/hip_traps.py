@@ -141,7 +141,34 @@ def streams() -> None:
     ra.synchronize("rocm:0")
 
 
-{"memory": memory, "streams": streams}[sys.argv[1]]()
+def events() -> None:
+    """On HIP 7.0 to 7.2 a stream that waits for an event is asked in its place. It may run later
+    than the host's own wait for the event."""
+    producer, array = ra.Stream("rocm:0"), ra.zeros((8,), device="rocm:0")
+    ra.synchronize("rocm:0")
+    event = ra.Event("rocm:0")
+
+    def work() -> int:
+        """Queues work and its event, and asks for it; returns the stream that waits."""
+        fakegpu.hold(producer.handle)
+        with ra.use_stream(producer):
+            array[...] = 1
+        event.record(producer)
+        assert not event.done
+        return int(fakegpu.trace("hipStreamWaitEvent")[-1]["stream"])
+
+    waiter = work()
+    fakegpu.run()
+    while not event.done:
+        pass
+    fakegpu.hold(waiter)
+    assert work() == waiter, "another stream waits"
+    fakegpu.step(producer.handle, 9)
+    event.synchronize()
+    assert event.done
+
+
+{"memory": memory, "streams": streams, "events": events}[sys.argv[1]]()
 fakegpu.run()
 assert fakegpu.violations() == [], fakegpu.violations()[:3]
 print("alive")

@@ -3,13 +3,15 @@ stream."""
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import threading
 from typing import Any
 
 import fakegpu
 import pytest
-from capturing import driver_of
+from capturing import MODES, capturing, driver_of
+from fakegpu.driving import Cuda, Driver, Hip, Number
 
 import refarray as ra
 from refarray import Event, Stream, use_stream
@@ -176,4 +178,136 @@ def test_an_event_keeps_its_stream(device: str) -> None:
     event.record(Stream(device))  # releases the former stream
     assert is_destroyed()
     driver("cuMemFree_v2" if device.startswith("cuda") else "hipFree", memory)
+    driver.use(0)
+
+
+def current(driver: Driver) -> int:
+    """The device that is current for the calling thread, as another library set it."""
+    if isinstance(driver, Hip):
+        number = ctypes.c_int(-1)
+        driver("hipGetDevice", number)
+        return number.value
+    assert isinstance(driver, Cuda)
+    context = Number()
+    driver("cuCtxGetCurrent", context)
+    return driver.contexts.index(context.value)
+
+
+@pytest.mark.parametrize("users", [0, 1])
+@pytest.mark.parametrize("vendor", ["cuda", "rocm"])
+def test_the_callers_device_stays_current(vendor: str, users: int) -> None:
+    driver = driver_of(f"{vendor}:0")
+    driver.use(users)
+    for device in (f"{vendor}:0", f"{vendor}:1"):
+        stream = Stream(device)
+        with use_stream(stream):
+            array = ra.ones((8,), device=device)
+            array[::2] = 2
+            stream.record().synchronize()
+        consumer = Stream(device)
+        array.__dlpack__(stream=consumer.handle)
+        ra.synchronize(device)
+        del array, stream, consumer
+        gc.collect()
+        assert current(driver) == users
+    driver.use(0)
+
+
+@pytest.mark.parametrize("vendor", ["cuda", "rocm"])
+def test_the_callers_device_stays_current_if_another_cannot_be_entered(vendor: str) -> None:
+    """A destructor reports no errors."""
+    driver = driver_of(f"{vendor}:0")
+    stream = Stream(f"{vendor}:1")
+    driver.use(1)
+    fakegpu.fail("cuCtxPushCurrent" if vendor == "cuda" else "hipGetDevice", 1, 999)
+    del stream
+    gc.collect()
+    assert current(driver) == 1
+    driver.use(0)
+
+
+def test_the_callers_context_stays_current_when_others_are_waited_for() -> None:
+    """A stream in a context of its own was given to an export, and the host waits for it."""
+    from sim_consumers import OtherContext
+
+    driver = driver_of("cuda:0")
+    other = OtherContext(driver)
+    array = ra.ones((8,), device="cuda:0")
+    array.__dlpack__(stream=other.stream)
+    driver.use(1)
+    ra.synchronize("cuda:0")
+    assert current(driver) == 1
+    driver.use(0)
+    other.destroy()
+
+
+def test_waiting_for_events_creates_no_streams(device: str) -> None:
+    stream = Stream(device)
+
+    def wait() -> None:
+        with use_stream(stream):
+            ra.zeros((100,), device=device)
+        stream.record().synchronize()
+
+    wait()
+    fakegpu.reset()
+    for _ in range(10):
+        wait()
+    assert not fakegpu.trace("hipStreamCreateWithFlags", "cuStreamCreate")
+
+
+def test_an_event_stands_for_its_latest_record(device: str) -> None:
+    busy, idle, array = Stream(device), Stream(device), ra.zeros((100,), device=device)
+    ra.synchronize(device)
+    fakegpu.hold(busy.handle)
+    with use_stream(busy):
+        array[...] = 1
+    event = busy.record()
+    assert not event.done
+    event.record(idle)
+    idle.synchronize()
+    assert event.done
+    event.record(busy)
+    assert not event.done
+    fakegpu.run()
+    event.synchronize()
+
+
+def test_dropped_events_of_captures_are_destroyed(device: str) -> None:
+    """On HIP an event of a capture is not recorded again: another one takes its place."""
+    driver, stream = driver_of(device), Stream(device)
+    driver.use(int(device[-1]))
+
+    def use_and_drop() -> None:
+        event = Event(device)
+        for _ in range(2):
+            with capturing(driver, stream.handle, MODES["relaxed"]), use_stream(stream):
+                event.record(stream)
+            event.record(stream)
+            event.synchronize()
+
+    use_and_drop()
+    before = len(fakegpu.live("event"))
+    for _ in range(5):
+        use_and_drop()
+    assert len(fakegpu.live("event")) == before
+    driver.use(0)
+
+
+@pytest.mark.parametrize("copy", [None, True])
+def test_an_export_releases_the_stream_of_an_ended_capture(device: str, copy: bool | None) -> None:
+    """The array keeps the stream while the capture may use it. Destroying it needs no GIL; the
+    simulated driver reports destruction with the GIL held."""
+    driver, stream = driver_of(device), Stream(device)
+    driver.use(int(device[-1]))
+    array = ra.zeros((100,), device=device)
+    ra.synchronize(device)
+    with capturing(driver, stream.handle, MODES["relaxed"]), use_stream(stream):
+        array[...] = 0
+    handle, consumer = stream.handle, Stream(device)
+    del stream
+    gc.collect()
+    assert handle in [item["handle"] for item in fakegpu.live("stream")]
+    array.__dlpack__(stream=consumer.handle, copy=copy)
+    assert handle not in [item["handle"] for item in fakegpu.live("stream")]
     driver.use(0)
