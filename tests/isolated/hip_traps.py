@@ -165,7 +165,9 @@ def events() -> None:
     assert work() == waiter, "another stream waits"
     fakegpu.step(producer.handle, 9)
     event.synchronize()
-    assert event.done
+    is_done = event.done
+    fakegpu.run()
+    assert is_done
 
 
 {"memory": memory, "streams": streams, "events": events}[sys.argv[1]]()
