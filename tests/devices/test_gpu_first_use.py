@@ -1,5 +1,5 @@
-"""First use of drivers and devices: the GIL is released, and no device is initialised in vain. Their
-first kernels and memory pools, and the exit of the process."""
+"""First use of drivers and devices: the GIL is released, and no device is initialised in vain. A
+device's first kernels and memory pool, and the exit of the process."""
 
 from __future__ import annotations
 
