@@ -67,6 +67,21 @@ print({r["call"] for r in fakegpu.trace()} & {"cuMemAlloc", "cuMemAllocFromPoolA
 """
 
 
+def printed_by(code: str, **variables: str) -> str:
+    """The output of Python code that uses the simulated drivers."""
+    path = [str(HERE.parents[1] / "fakegpu"), str(HERE)]
+    path += filter(None, [os.environ.get("PYTHONPATH")])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **variables, "PYTHONPATH": os.pathsep.join(path)},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=True,
+    )
+    return done.stdout
+
+
 @pytest.mark.parametrize(
     ("chosen", "printed"),
     [
@@ -78,17 +93,91 @@ print({r["call"] for r in fakegpu.trace()} & {"cuMemAlloc", "cuMemAllocFromPoolA
 )
 def test_the_environment_chooses_the_allocator(libraries: Path, chosen: str, printed: str) -> None:
     """cuMemAlloc is for memory that other processes open by cudaIpcGetMemHandle."""
-    path = [str(HERE.parents[1] / "fakegpu"), *filter(None, [os.environ.get("PYTHONPATH")])]
-    done = subprocess.run(
-        [sys.executable, "-c", ALLOCATES],
-        env={
-            **os.environ,
-            "REFARRAY_CUDA_ALLOCATOR": chosen,
-            "PYTHONPATH": os.pathsep.join(path),
-        },
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=True,
-    )
-    assert printed in done.stdout
+    assert printed in printed_by(ALLOCATES, REFARRAY_CUDA_ALLOCATOR=chosen)
+
+
+USES_DEVICE_0 = """
+import fakegpu
+fakegpu.load(concurrent_managed=False)
+import refarray as ra
+array = ra.zeros((64,), device="cuda_managed:0")
+array.__dlpack__(stream=None)
+assert array.tolist() == [0.0] * 64
+print([item["device"] for item in fakegpu.live("context")])
+"""
+
+
+def test_a_device_that_nobody_uses_is_not_initialised(libraries: Path) -> None:
+    """The host may not use managed memory while a kernel runs on any device. On one that is not
+    initialised none can: to ask it would take seconds and hundreds of MB."""
+    assert printed_by(USES_DEVICE_0) == "[0]\n"
+
+
+FORKS = """
+import gc, os, sys
+import fakegpu
+from fakegpu.driving import Cuda
+fakegpu.load()
+import refarray as ra
+stream = ra.Stream("cuda:0")
+deferred, kept = (ra.zeros((64,), device="cuda_host") for _ in range(2))
+source = ra.ones((64,), device="cuda:0")
+ra.synchronize("cuda:0")
+fakegpu.hold(stream.handle)
+with ra.use_stream(stream):
+    deferred[...] = source
+del deferred
+fakegpu.run()
+stream.synchronize()
+before = len(fakegpu.live("memory"))
+sys.stdout.flush()
+if os.fork() == 0:
+    del kept
+    gc.collect()
+    os.write(1, f"{fakegpu.calls_after_fork()} calls in the child\\n".encode())
+    os._exit(0)
+assert os.wait()[1] == 0
+kept = None
+ra.synchronize("cuda:0")
+print(before - len(fakegpu.live("memory")), "freed here")
+"""
+
+
+def test_deferred_frees_stay_with_the_parent_of_a_fork(libraries: Path) -> None:
+    """The driver does not work in the child, which drops an array too."""
+    assert printed_by(FORKS) == "0 calls in the child\n2 freed here\n"
+
+
+EXITS = """
+import atexit
+import fakegpu
+fakegpu.load()
+from capturing import MODES, Capture, driver_of
+import refarray as ra
+from refarray.conformance import _adversary as adversary
+stream, target = ra.Stream(DEVICE), ra.zeros((64,), dtype="uint8", device=DEVICE)
+calls = []
+atexit.register(lambda: print(len(calls), "after,", capture.state() == 1))
+def tensor():
+    driver = driver_of(DEVICE)
+    return adversary.make(device=target.device.dlpack, data=driver.memory(64), shape=(64,),
+                          dtype=(1, 8, 1), deleter=lambda: calls.append(1))
+tensors = [tensor(), tensor()]
+arrays = [ra.from_dlpack(one) for one in tensors]
+with ra.use_stream(ra.Stream(DEVICE)):
+    copied = arrays[0].copy()
+ra.synchronize(DEVICE)
+capture = Capture(driver_of(DEVICE), stream.handle, MODES["relaxed"])
+with ra.use_stream(stream):
+    target[...] = arrays[1]
+arrays.clear()
+print(len(calls), "before,", end=" ", flush=True)
+"""
+
+
+@pytest.mark.parametrize("device", ["cuda:0", "rocm:0"])
+def test_exit_during_a_capture(libraries: Path, device: str) -> None:
+    """The deleter of a tensor that the graph reads is not called, only that of another one: the
+    memory must stay."""
+    printed = printed_by(f"DEVICE = {device!r}\n{EXITS}")
+    assert printed == "1 before, 1 after, True\n"

@@ -117,8 +117,8 @@ StreamChoice choose_stream(const Device& device, const GivenStream& given) {
   }
   if (given.negative && given.value == 1) return {Choice::kNoSync, nullptr};
   const std::uint64_t number = checked_number(device, given);
-  if (number == 0) return {Choice::kStream, legacy_handle(vendor)};
-  return {Choice::kStream, reinterpret_cast<void*>(static_cast<std::uintptr_t>(number))};
+  auto* const handle = reinterpret_cast<void*>(static_cast<std::uintptr_t>(number));
+  return {Choice::kStream, number == 0 ? legacy_handle(vendor) : handle, nullptr, given.owner};
 }
 
 StreamPtr stream_of(const Device& device, const StreamChoice& choice) {
@@ -223,6 +223,8 @@ void order(const core::ArrayView& array, const StreamChoice& choice) {
   }
   if (storage->pending.is_allocation_stream(key)) return;
   storage->pending.mark_exported(context);
+  // HIP before 5.6 does not tell a stream's device.
+  if (choice.owner) storage->pending.mark_exported(driver->context(choice.owner->id));
   if (!key.is_default()) note_consumer(*storage, context, choice.handle);
 }
 

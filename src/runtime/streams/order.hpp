@@ -24,6 +24,7 @@ struct StreamChoice {
   Kind kind = Kind::kHost;  // the host waits; no-op for CPU memory, which has no unfinished work
   void* handle = nullptr;   // the driver's handle
   const Stream* object = nullptr;  // the Stream that has the handle, if the caller holds one
+  std::optional<core::Device> owner = std::nullopt;  // the stream's device, if the caller told it
 };
 inline StreamChoice choice_of(const Stream& stream) noexcept {
   return {StreamChoice::Kind::kStream, stream.handle(), &stream};

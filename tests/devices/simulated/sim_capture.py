@@ -160,6 +160,38 @@ def test_the_legacy_stream_is_unusable_while_a_blocking_stream_captures(case: An
     driver("cuStreamDestroy_v2" if capture.cuda else "hipStreamDestroy", blocking)
 
 
+def test_work_before_a_capture_is_waited_for_after_it(case: Any) -> None:
+    """Captured work has not run when the capture ends: it stands for no work before it."""
+    device, driver, mode = case
+    inside, source = Stream(device), ra.ones((SIZE,), device=device)
+    ra.synchronize(device)
+    with use_stream(inside):
+        target = ra.zeros((SIZE,), device=device)
+        target[...] = source
+    with capturing(driver, inside.handle, mode), use_stream(inside):
+        target[...] = source
+    with use_stream(Stream(device)):
+        copied = target.copy()
+        source[...] = 2
+    assert copied.tolist() == target.tolist() == [1.0] * SIZE
+
+
+def test_a_stream_is_not_asked_once_later_work_covers_its_capture(case: Any) -> None:
+    """Its owner may destroy it then."""
+    device, driver, mode = case
+    raw = driver.stream()
+    stream = Stream(device, raw)
+    with use_stream(stream):
+        target = ra.zeros((SIZE,), device=device)
+        with capturing(driver, raw, mode):
+            target[...] = 1
+        target[...] = 2
+    ra.synchronize(device)
+    driver("cuStreamDestroy_v2" if device.startswith("cuda") else "hipStreamDestroy", raw)
+    assert target.tolist() == [2.0] * SIZE
+    assert target.tolist() == [2.0] * SIZE
+
+
 def test_an_import_during_a_capture_belongs_to_it(case: Any) -> None:
     device, driver, mode = case
     inside, outside = Stream(device), Stream(device)
@@ -265,3 +297,33 @@ def test_an_invalidated_capture(case: Any) -> None:
     driver("cuEventDestroy_v2" if capture.cuda else "hipEventDestroy", event)
     with use_stream(inside):
         assert array.copy().tolist() == [0.0] * SIZE
+
+
+@pytest.mark.parametrize("mode", MODES.values())
+def test_an_interface_that_names_a_stream_with_an_invalidated_capture(mode: int) -> None:
+    """No event can be recorded there: nothing can wait for the producer's work."""
+    driver = driver_of("cuda:0")
+    raw, outside = driver.stream(), driver.stream()
+    array = ra.ones((SIZE,), device="cuda:0")
+    ra.synchronize("cuda:0")
+    described = {**array.__cuda_array_interface__, "stream": raw}
+
+    class InterfaceProducer:
+        @property
+        def __cuda_array_interface__(self) -> dict[str, Any]:
+            return described
+
+    capture = Capture(driver, raw, mode)
+    event = driver.event()
+    driver.record(event, outside)
+    assert driver.code("cuStreamWaitEvent", raw, event, 0) != 0
+    assert capture.state() == 2
+    before = len(fakegpu.trace())
+    with pytest.raises(BufferError, match="graph capture"):
+        ra.asarray(InterfaceProducer())
+    assert not [r for r in fakegpu.trace()[before:] if r["call"] == "cuEventRecord"]
+    with pytest.raises(fakegpu.driving.DriverError):
+        capture.end()
+    driver("cuEventDestroy_v2", event)
+    for stream in (raw, outside):
+        driver("cuStreamDestroy_v2", stream)

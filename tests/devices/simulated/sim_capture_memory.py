@@ -200,6 +200,25 @@ def test_frees_while_the_legacy_stream_is_unusable(case: Any) -> None:
     assert allocated() == before
 
 
+@pytest.mark.parametrize("mode", MODES.values())
+def test_a_free_spares_a_capture_that_was_never_seen(mode: int) -> None:
+    """One of refarray's streams captures by a call of another library. The memory was exported: a
+    wait for all work of its device would invalidate the capture. No other test captures there."""
+    driver = driver_of("cuda:1")
+    driver.use(1)
+    stream, before = Stream("cuda:1"), allocated()
+    array = ra.zeros((SIZE,), device="cuda:1")
+    ra.synchronize("cuda:1")
+    with capturing(driver, stream.handle, mode) as capture:
+        array.__dlpack__(stream=-1)
+        del array
+        gc.collect()
+        assert capture.state() == ACTIVE
+    driver.use(0)
+    ra.synchronize("cuda:1")
+    assert allocated() == before
+
+
 def test_many_deferred_frees_do_not_synchronize_the_device(case: Any) -> None:
     """More frees than are usually deferred: they must not synchronize the device, because a stream
     of another library has been seen to capture."""
@@ -215,6 +234,31 @@ def test_many_deferred_frees_do_not_synchronize_the_device(case: Any) -> None:
     driver("cuStreamDestroy_v2" if capture.cuda else "hipStreamDestroy", consumer)
     ra.synchronize(device)
     assert allocated() == before
+
+
+@pytest.mark.parametrize("wait", ["synchronize", "urgent"])
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_capture_does_not_stop_frees_for_ever(device: str, wait: str) -> None:
+    """A stream that captured when last seen is not asked again: it may have been destroyed. Once
+    the device has been waited for, it captures no longer."""
+    driver = driver_of(device)
+    consumer = driver.stream()
+    given = Stream(device, consumer)
+    with capturing(driver, consumer, MODES["relaxed"]) as capture, use_stream(given):
+        assert capture.state() == ACTIVE  # use_stream() has asked the driver too
+    del given
+    driver("cuStreamDestroy_v2" if capture.cuda else "hipStreamDestroy", consumer)
+    if wait == "synchronize":
+        ra.synchronize(device)
+    else:  # when memory runs out, frees wait for the device in any case
+        ra.zeros((3,), device=pinned(device)).__dlpack__(stream=-1)
+        for k in (1, 2):
+            fakegpu.fail("cuMemHostAlloc" if capture.cuda else "hipHostMalloc", k, code=2)
+        ra.zeros((3,), device=pinned(device))
+    before = len(fakegpu.live("memory"))
+    for _ in range(150):
+        ra.zeros((SIZE,), device=pinned(device)).__dlpack__(stream=-1)
+    assert len(fakegpu.live("memory")) < before + 100
 
 
 def test_out_of_memory_in_a_capture(case: Any) -> None:

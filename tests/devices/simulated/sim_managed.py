@@ -41,6 +41,24 @@ def test_the_host_waits_for_kernels_on_other_memory(device: str) -> None:
     del keep
 
 
+@pytest.mark.parametrize("device", ["cuda:0", "cuda:1"])
+def test_every_device_in_use_is_waited_for(device: str) -> None:
+    """Each for its own kernels, also if the memory has no unfinished work itself."""
+    managed = ra.zeros((SIZE,), dtype="uint8", device="cuda_managed:0")
+    for name in ("cuda:0", "cuda:1"):
+        ra.synchronize(name)
+    keep = kernel_elsewhere(device)
+    fakegpu.reset()
+    with ra.ledger() as ledger:
+        managed.__dlpack__(stream=None)
+    assert len(synchronizations()) == (0 if SHARED else 2)
+    assert ledger.synchronizations == 1
+    with ra.ledger() as ledger:
+        managed.__dlpack__(stream=None)
+    assert ledger.synchronizations == (0 if SHARED else 1)
+    del keep
+
+
 def test_only_devices_in_use_are_waited_for() -> None:
     """Waiting for a device that nobody uses would initialise it."""
     managed = ra.zeros((SIZE,), dtype="uint8", device="cuda_managed:0")

@@ -10,6 +10,8 @@ from typing import Any
 
 import fakegpu
 import pytest
+from capturing import DEVICES, driver_of
+from conftest import SETTINGS
 from fakegpu.driving import Cuda
 
 import refarray as ra
@@ -145,6 +147,126 @@ def test_memory_outlives_our_own_work_in_other_streams() -> None:
     gc.collect()
     fakegpu.run()
     assert [copied.to_device("cpu")[0].item() for copied in copies] == [3, 3, 3]
+
+
+@pytest.mark.parametrize("unit", [0, 1])
+@pytest.mark.parametrize(
+    "kind", ["cuda:0", "cuda_host", "cuda_managed:0", "rocm:0", "rocm:1", "rocm_host"]
+)
+def test_memory_outlives_consumers(kind: str, unit: int) -> None:
+    """Of every kind, with a consumer on the device of the memory or on another one."""
+    driver = driver_of(kind)
+    driver.use(unit)
+    stream, target = driver.stream(), driver.memory(SIZE)
+    given: int | ra.Stream = stream
+    if SETTINGS.get("hip_version") == "5.2":  # does not tell the device of a stream
+        given = ra.Stream(f"{kind[:4]}:{unit}", stream)
+    array = ra.full((SIZE,), 7, dtype="uint8", device=kind)
+    ra.synchronize(f"{kind[:4]}:0")
+    ra.synchronize(f"{kind[:4]}:1")
+    capsule = array.__dlpack__(stream=-1)
+    driver.copy(target, pointer_of(capsule), stream, SIZE)
+    capsule = array.__dlpack__(stream=given)
+    del capsule, array, given
+    gc.collect()
+    ra.zeros((3,), device=f"{kind[:4]}:0")  # tries the deferred frees
+    driver.synchronize(stream)
+    assert fakegpu.peek(target, SIZE) == b"\7" * SIZE
+    driver("cuMemFree_v2" if driver.prefix == "cu" else "hipFree", target)
+    driver("cuStreamDestroy_v2" if driver.prefix == "cu" else "hipStreamDestroy", stream)
+    driver.use(0)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_write_follows_the_reads_of_many_streams(device: str) -> None:
+    array = ra.full((SIZE,), 1, dtype="uint8", device=device)
+    ra.synchronize(device)
+    copies = []
+    for stream in [ra.Stream(device) for _ in range(20)]:
+        fakegpu.hold(stream.handle)
+        with ra.use_stream(stream):
+            copies.append(array.copy())
+    with ra.use_stream(ra.Stream(device)):
+        array[...] = 2
+    fakegpu.run()
+    assert [copied[-1].item() for copied in copies] == [1] * 20
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_memory_is_used_after_its_allocation(device: str) -> None:
+    """Memory of a pool exists from the point of the stream on where it was allocated."""
+    stream = ra.Stream(device)
+    fakegpu.hold(stream.handle)
+    with ra.use_stream(stream):
+        array = ra.empty((SIZE,), dtype="uint8", device=device)
+    with ra.use_stream(ra.Stream(device)):
+        array[...] = 5
+    fakegpu.run()
+    assert array.tolist() == [5] * SIZE
+
+
+@pytest.mark.skipif(not SETTINGS.get("pools", 1), reason="there are no frees in a stream")
+def test_memory_is_freed_in_the_stream_of_its_allocation() -> None:
+    """There the pool gives it to the next allocation, which waits for nothing."""
+    home, elsewhere = ra.Stream("cuda:0"), ra.Stream("cuda:0")
+    with ra.use_stream(home):
+        alone = ra.zeros((SIZE,), dtype="uint8", device="cuda:0")
+        read = ra.zeros((SIZE,), dtype="uint8", device="cuda:0")
+    with ra.use_stream(elsewhere):
+        copied = read.copy()
+    before = len(fakegpu.trace())
+    del alone, read
+    frees = [r["stream"] for r in fakegpu.trace()[before:] if r["call"] == "cuMemFreeAsync"]
+    assert frees == [home.handle] * 2
+    del copied
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_the_host_waits_for_work_on_a_device_that_is_not_current(device: str) -> None:
+    """A driver records an event only in a stream of the device on which it was created."""
+    driver_of(device)  # makes device 0 current
+    pinned = ra.full((SIZE,), 6, dtype="uint8", device=f"{device[:4]}_host")
+    far = device.replace("0", "1")
+    copies, streams = [], [ra.Stream(far) for _ in range(12)]
+    for stream in streams:
+        fakegpu.hold(stream.handle)
+        copies.append(pinned.to_device(far, stream=stream))
+    fakegpu.run()
+    memoryview(pinned)[0] = 8
+    assert [copied[0].item() for copied in copies] == [6] * 12
+
+
+@pytest.mark.parametrize("kind", ["rocm:0", "cuda_managed:0"])
+def test_memory_is_freed_by_the_allocation_after_its_work(kind: str) -> None:
+    """Without a wait: the end of the work is asked for."""
+    stream = ra.Stream(f"{kind[:4]}:0")
+    before = len(fakegpu.live("memory"))
+    fakegpu.hold(stream.handle)
+    with ra.use_stream(stream):
+        array = ra.zeros((SIZE,), dtype="uint8", device=kind)
+    del array
+    assert len(fakegpu.live("memory")) == before + 1
+    fakegpu.run()
+    stream.synchronize()
+    kept = ra.empty((3,), dtype="uint8", device=kind)
+    assert len(fakegpu.live("memory")) == before + 1  # one more, one less
+    del kept
+
+
+@pytest.mark.parametrize("kind", ["cuda_host", "rocm_host", "rocm:0", "cuda_managed:0"])
+def test_a_free_that_a_capture_forbids_is_repeated(kind: str) -> None:
+    """Such an error says that the memory has not been freed, e.g. while a library that is older
+    than relaxed captures captures in another thread."""
+    functions = {"cuda_host": "cuMemFreeHost", "rocm_host": "hipHostFree", "rocm:0": "hipFree"}
+    before = fakegpu.live("memory")
+    array = ra.zeros((SIZE,), dtype="uint8", device=kind)
+    ra.synchronize(f"{kind[:4]}:0")
+    fakegpu.fail(functions.get(kind, "cuMemFree"), code=900)
+    del array
+    for _ in range(2):  # both try the deferred frees
+        ra.synchronize(f"{kind[:4]}:0")
+    assert fakegpu.live("memory") == before
+    assert 900 in [record["result"] for record in fakegpu.trace()]
 
 
 class Producer:

@@ -195,8 +195,8 @@ def run() -> None:
 def fail(name: str, k: int = 1, code: int = 999, *, sticky: bool = False) -> None:
     """Make the k-th call from now of the function (`"*"`: of any function) return the code.
 
-    Functions that release a resource still release it, and errors 700 to 719 are sticky, as with
-    the real drivers.
+    Functions that release a resource still release it, except with an error of a graph capture
+    (900 to 908). Errors 700 to 719 are sticky, as with the real drivers.
     """
     _core().fakegpu_fail(name.encode(), k, code, int(sticky))
 

@@ -88,6 +88,13 @@ int Call::check_state() {
   return vendor == Vendor::kCuda ? check_context(machine.thread(), name_) : int{kSuccess};
 }
 
+namespace {
+
+/// A call that a capture forbids has done nothing; other errors may report earlier work.
+bool is_capture_error(int code) { return code >= 900 && code <= 908; }
+
+}  // namespace
+
 int Call::check() {
   if (machine.forked) return kNotInitialized;
   if (machine.settings.check_gil && gil_ && !is_immediate(name_))
@@ -99,7 +106,8 @@ int Call::check() {
   if ((traits_ & kQuiet) != 0) return kSuccess;
   if (const int code = check_state()) return code;
   injected_ = log.fault(name_);
-  if (injected_ != 0 && (traits_ & kReleases) == 0) return injected_;
+  if (injected_ != 0 && ((traits_ & kReleases) == 0 || is_capture_error(injected_)))
+    return injected_;
   return (traits_ & kUnsafe) != 0 ? refuse_unsafe(*this) : kSuccess;
 }
 
