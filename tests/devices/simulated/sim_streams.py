@@ -241,7 +241,8 @@ def test_the_callers_context_stays_current_when_others_are_waited_for() -> None:
     other.destroy()
 
 
-def test_waiting_for_events_creates_no_streams(device: str) -> None:
+def test_waiting_for_events_creates_few_streams(device: str) -> None:
+    """On HIP 7.0 to 7.2 streams wait for events. They are kept, as many as are busy at once."""
     stream = Stream(device)
 
     def wait() -> None:
@@ -249,11 +250,10 @@ def test_waiting_for_events_creates_no_streams(device: str) -> None:
             ra.zeros((100,), device=device)
         stream.record().synchronize()
 
-    wait()
     fakegpu.reset()
-    for _ in range(10):
+    for _ in range(30):
         wait()
-    assert not fakegpu.trace("hipStreamCreateWithFlags", "cuStreamCreate")
+    assert len(fakegpu.trace("hipStreamCreateWithFlags", "cuStreamCreate")) < 10
 
 
 def test_an_event_stands_for_its_latest_record(device: str) -> None:
