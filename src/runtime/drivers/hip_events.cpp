@@ -82,18 +82,18 @@ class Waiters {
   }
 
   /// An idle stream of the current device, removed from the list, or a new one. The list keeps
-  /// space for it. If there are many and the caller does not block, the one that waits for the
-  /// longest time. The lock is held.
+  /// space for it. If many wait and the caller does not block, the one that waits for the longest
+  /// time: idle ones are left to callers that block. The lock is held.
   Status take(Waiter& out, bool blocks) {
     if (const Status status = calls->get_device(&out.device); status != kSuccess) return status;
     const auto is_idle = [&](Waiter& one) {
       return one.device == out.device && one.event == nullptr &&
              (!one.busy || ask(one) == kSuccess);
     };
-    auto found = std::ranges::find_if(all_, is_idle);
-    const auto is_here = [&](const Waiter& one) { return one.device == out.device; };
-    if (found == all_.end() && !blocks && std::ranges::count_if(all_, is_here) >= kMostQueried)
-      found = std::ranges::find_if(all_, is_here);
+    const auto waits = [&](Waiter& one) { return one.device == out.device && !is_idle(one); };
+    const bool many_wait = !blocks && std::ranges::count_if(all_, waits) >= kMostQueried;
+    const auto found =
+        many_wait ? std::ranges::find_if(all_, waits) : std::ranges::find_if(all_, is_idle);
     if (found != all_.end()) {
       out = *found;
       all_.erase(found);
