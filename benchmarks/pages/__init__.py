@@ -26,8 +26,9 @@ IMAGES = ROOT / "docs" / "images"
 GROUPS = ("exchange", "counts", "copies", "ops", "processors", "devices", "abi", "footprint")
 HEADER = """# Benchmarks
 
-The cost of an exchange, measured side by side with other libraries. The figures are of one machine:
-read the ratios, not the nanoseconds. Rows where refarray misses its target or loses are kept.
+The cost of an exchange, measured side by side with other libraries. Each section is of one machine:
+read the ratios, not the nanoseconds; [another processor](#by-processor) has other ratios too. Rows
+where refarray misses its target or loses are kept.
 
 This page is generated from the records in `benchmarks/results` by `make bench-docs`; `make bench`
 measures, and `SAVE=1` records."""

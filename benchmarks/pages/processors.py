@@ -1,4 +1,4 @@
-"""The same rows on each processor that has a record, so that nobody takes one machine's for all."""
+"""Groups A to C by processor: the newest record of each, side by side."""
 
 from __future__ import annotations
 
