@@ -40,6 +40,11 @@ std::string site(const void* address) {
   return file + (info.dli_sname != nullptr ? std::string(":") + info.dli_sname : "") + text;
 }
 
+/// A call that a capture forbids has done nothing; other errors may report earlier work.
+bool is_capture_error(int code) {
+  return code >= kCaptureUnsupported && code <= kCaptureWrongThread;
+}
+
 }  // namespace
 
 bool& in_host_function() {
@@ -87,13 +92,6 @@ int Call::check_state() {
     return kInvalidDevice;
   return vendor == Vendor::kCuda ? check_context(machine.thread(), name_) : int{kSuccess};
 }
-
-namespace {
-
-/// A call that a capture forbids has done nothing; other errors may report earlier work.
-bool is_capture_error(int code) { return code >= 900 && code <= 908; }
-
-}  // namespace
 
 int Call::check() {
   if (machine.forked) return kNotInitialized;
