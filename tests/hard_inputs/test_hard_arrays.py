@@ -85,6 +85,9 @@ def test_strategies_name_the_missing_package() -> None:
 # --- assert_array_equal
 
 
+NAN = float("nan")
+
+
 @pytest.mark.parametrize(
     ("actual", "expected"),
     [
@@ -94,6 +97,9 @@ def test_strategies_name_the_missing_package() -> None:
         (ra.zeros((2, 0)), np.zeros((2, 0))),
         (hard_array("0-d", "bfloat16"), ra.asarray(2.0, dtype="bfloat16")),
         (complex(0, float("nan")), np.complex128(complex(0, np.nan))),
+        (2**63, np.uint64(2**63)),
+        ([[0], [2**64 - 1]], np.array([[0], [2**64 - 1]], dtype="uint64")),
+        (ra.asarray((NAN, 0.0), dtype="float32x2"), ra.asarray((-NAN, -0.0), dtype="float32x2")),
     ],
     ids=repr,
 )
@@ -120,9 +126,28 @@ def test_shape_dtype_and_device_differ() -> None:
     assert_array_equal(ra.zeros(3), np.zeros(3), device=True)
     with pytest.raises(TypeError, match="actual of type object is no array"):
         assert_array_equal(object(), 1)
+    with pytest.raises(TypeError, match="expected of type int is no array .* range for uint64"):
+        assert_array_equal(1, 2**64)
 
 
-@pytest.mark.parametrize(("one", "other"), [(1 + 2j, 1 + 3j), (complex(0, 1), complex(1, 1))])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(1 + 2j, 1 + 3j), (complex(0, 1), complex(1, 1)), (complex(NAN, 5), NAN)],
+)
 def test_complex_parts_count(one: complex, other: complex) -> None:
     with pytest.raises(AssertionError, match="1 of 1 elements differ"):
-        assert_array_equal(one, other)
+        assert_array_equal(one, other, dtype=False)
+
+
+def test_lanes_count() -> None:
+    with pytest.raises(AssertionError, match=r"\(1.0, nan\) is not the expected \(2.0, nan\)"):
+        assert_array_equal(
+            ra.asarray((1.0, NAN), dtype="float32x2"), ra.asarray((2.0, NAN), dtype="float32x2")
+        )
+
+
+@pytest.mark.parametrize("lane", ["float32", "int8", "bool", "complex64"])
+def test_lanes_are_numbered_one_by_one(lane: str) -> None:
+    vectors = hard_array("odd-length", f"{lane}x3").tolist()
+    numbered = [number for vector in vectors for number in vector]
+    assert len(numbered) == 3 * 37 and numbered[:37] == hard_array("odd-length", lane).tolist()

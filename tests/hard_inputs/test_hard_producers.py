@@ -70,6 +70,17 @@ def test_legacy_producers_refuse_read_only_arrays() -> None:
         ra.from_dlpack(producer)
 
 
+@pytest.mark.parametrize("kind", IMPORTABLE)
+def test_padded_elements_stay_padded(kind: str) -> None:
+    producer = hard_producer(kind, hard_array("strided", "float4_e2m1fn_padded"))
+    if not producer.importable:
+        assert not PRODUCERS[kind].flags
+        with pytest.raises(BufferError, match="which has no flag for padding"):
+            ra.from_dlpack(producer)
+    else:
+        assert_array_equal(ra.from_dlpack(producer), producer.array)
+
+
 def test_requests_are_recorded_and_unknown_keywords_refused() -> None:
     legacy = hard_producer("legacy")
     with pytest.raises(TypeError, match="unexpected keyword argument 'max_version'"):

@@ -5,11 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, find, given, settings
+from hypothesis import HealthCheck, example, find, given, settings
 from hypothesis import strategies as st
 
 import refarray as ra
-from refarray.testing import PRODUCERS, HardProducer, assert_array_equal, strategies
+from refarray.testing import (
+    PRODUCERS,
+    CheckedConsumer,
+    HardProducer,
+    assert_array_equal,
+    checked,
+    strategies,
+)
 
 QUICK = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -52,14 +59,36 @@ def test_arguments_restrict(x: Any) -> None:
     assert x.dtype == "int8" and x.shape == (2, 3) and not x.readonly
 
 
-@given(st.data())
+EVERY = [
+    *(name for name in ra.__all__ if isinstance(getattr(ra, name), ra.DType)),
+    *("float4_e2m1fn_padded", "float6_e3m2fn_padded"),
+    *("float32x4", "uint64x2", "boolx2", "complex64x2", "float4_e2m1fnx2"),
+]
+drawn_elements = strategies.dtypes(EVERY).flatmap(
+    lambda dtype: st.tuples(st.just(dtype), strategies.elements(dtype))
+)
+
+
+@given(drawn_elements)
+@example(("uint64", 2**63))
+@example(("uint64x2", (0, 2**64 - 1)))
 @QUICK
-def test_elements_are_exact(data: Any) -> None:
-    every = [name for name in ra.__all__ if isinstance(getattr(ra, name), ra.DType)]
-    dtype = data.draw(strategies.dtypes(every))
-    value = data.draw(strategies.elements(dtype))
-    if ra.DType(dtype).kind != "complex":
-        assert_array_equal(ra.asarray(value, dtype=dtype).item(), value, dtype=False)
+def test_elements_are_exact(drawn: tuple[str, Any]) -> None:
+    dtype, value = drawn
+    made = ra.asarray(value, dtype=dtype)
+    assert_array_equal(made.item(), value, dtype=False)
+    assert_array_equal([value, value], [made.item(), made.item()], dtype=False, device=True)
+
+
+@pytest.mark.parametrize("dtype", EVERY)
+@given(data=st.data())
+@settings(QUICK, max_examples=8)
+def test_every_dtype_can_be_exchanged_checked_and_compared(dtype: str, data: Any) -> None:
+    x = data.draw(strategies.arrays(dtype))
+    assert_array_equal(CheckedConsumer().from_dlpack(x), x, device=True)
+    producer = data.draw(strategies.producers(st.just(x), importable=True))
+    with checked(producer) as watched:
+        assert_array_equal(ra.from_dlpack(watched), producer.array)
 
 
 @given(strategies.producers(importable=True))

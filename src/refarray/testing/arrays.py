@@ -12,16 +12,25 @@ from refarray import Array
 Make = Callable[[str, str], Array]
 
 
+def lane(kind: ra.DType) -> str:
+    """The name of the dtype of a vector's lanes."""
+    return kind.name.removesuffix(f"x{kind.lanes}")
+
+
 def ramp(shape: Sequence[int], dtype: str, device: str = "cpu") -> Array:
     """A contiguous array of 0, 1, 2 …, modulo 7 for dtypes of at most 8 bits; of bool, every third
     element is True.
 
-    Complex elements k have the imaginary part -1 - k, so that a lost or swapped part shows."""
+    Complex elements k have the imaginary part -1 - k, so that a lost or swapped part shows. The
+    lanes of vectors are numbered one by one."""
     kind = ra.DType(dtype)
     count = prod(shape)
     period = 7 if kind.bits <= 8 else count + 1
-    numbers = [each % 3 == 0 if dtype == "bool" else each % period for each in range(count)]
-    if ra.isdtype(kind, "complex floating") or dtype == "complex32":
+    numbers = [each % 3 == 0 if kind == "bool" else each % period for each in range(count)]
+    if kind.lanes > 1:
+        lanes = iter(ramp((count * kind.lanes,), lane(kind)).tolist())
+        values = ra.asarray(list(zip(*[lanes] * kind.lanes, strict=True)), dtype=kind)
+    elif kind.kind == "complex":
         values = ra.asarray([complex(each, -1 - each) for each in numbers], dtype="complex128")
     else:
         values = ra.asarray(numbers, dtype="float64")

@@ -13,21 +13,27 @@ SHOWN = 5
 """Differences that a message lists."""
 
 
-def on_cpu(array: Any, name: str) -> Array:
-    """The elements as an array of refarray on the CPU."""
+def read(array: Any, name: str) -> Array:
+    """The array of refarray that shares or copies the elements; Python ints above int64 become
+    uint64."""
     try:
-        found = ra.asarray(array)
-    except (TypeError, ValueError, BufferError) as error:
+        try:
+            return ra.asarray(array)
+        except OverflowError:
+            return ra.asarray(array, dtype="uint64")
+    except (TypeError, ValueError, BufferError, OverflowError) as error:
         raise TypeError(
             f"assert_array_equal(): {name} of type {type(array).__name__} is no array that can be "
             f"read: {error}"
         ) from error
-    return ra.to_device(found, "cpu")
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two Python numbers are equal, NaN to NaN; of complex numbers, both parts."""
-    if isinstance(one, complex) and isinstance(other, complex):
+    """Whether two elements are equal, NaN to NaN; of complex numbers both parts, of vectors all
+    lanes."""
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, complex) or isinstance(other, complex):
         return same(one.real, other.real) and same(one.imag, other.imag)
     return bool(one == other) or (one != one and other != other)
 
@@ -44,7 +50,8 @@ def assert_array_equal(
     """Raise AssertionError unless shape, dtype and every element are equal.
 
     Both may be arrays of any library, on any device, or nested lists, which need dtype=False where
-    they do not give int64, float64, complex128 or bool. NaN equals NaN, -0.0 equals 0.0.
+    they do not give int64, float64, complex128 or bool; ints above int64 give uint64. NaN equals
+    NaN, -0.0 equals 0.0.
 
     dtype: whether the dtypes have to be equal.
     device: whether the devices have to be equal.
@@ -52,12 +59,12 @@ def assert_array_equal(
     The message names the first elements that differ, with their indices. Raises TypeError for what
     is no array.
     """
-    mine, theirs = on_cpu(actual, "actual"), on_cpu(expected, "expected")
+    mine, theirs = read(actual, "actual"), read(expected, "expected")
     facts: list[tuple[str, object, object]] = [("shape", mine.shape, theirs.shape)]
     if dtype:
         facts.append(("dtype", mine.dtype, theirs.dtype))
     if device:
-        facts.append(("device", ra.asarray(actual).device, ra.asarray(expected).device))
+        facts.append(("device", mine.device, theirs.device))
     wrong = [
         f"{name}: {seen} is not the expected {wanted}"
         for name, seen, wanted in facts
@@ -65,6 +72,7 @@ def assert_array_equal(
     ]
     if wrong:
         raise AssertionError("arrays differ in " + "\n  and ".join(wrong))
+    mine, theirs = ra.to_device(mine, "cpu"), ra.to_device(theirs, "cpu")
     if mine.dtype == theirs.dtype and mine.tobytes() == theirs.tobytes():
         return
     differing = [

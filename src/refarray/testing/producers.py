@@ -10,7 +10,7 @@ from typing import Any
 import refarray as ra
 from refarray import Array
 from refarray.conformance import _adversary
-from refarray.conformance.dlpack import IS_COPIED, READ_ONLY
+from refarray.conformance.dlpack import IS_COPIED, READ_ONLY, SUBBYTE_PADDED
 
 ALL_KEYWORDS = frozenset({"stream", "max_version", "dl_device", "copy"})
 
@@ -72,7 +72,11 @@ def copied_tensor(array: Array, keywords: dict[str, Any], **fields: Any) -> Any:
         "versioned": versioned,
     }
     if versioned:
-        given["flags"] = READ_ONLY * array.readonly | IS_COPIED * (keywords.get("copy") is True)
+        given["flags"] = (
+            READ_ONLY * array.readonly
+            | IS_COPIED * (keywords.get("copy") is True)
+            | SUBBYTE_PADDED * dtype.padded
+        )
     else:
         given.pop("version", None)
     return _adversary.make(**given).capsule()
@@ -114,7 +118,8 @@ class Kind:
     keywords: frozenset[str] = ALL_KEYWORDS
     """The keywords that its `__dlpack__` has."""
     flags: bool = True
-    """Whether its tensors have flags, without which read-only arrays cannot be exported."""
+    """Whether its tensors have flags, without which read-only arrays and padded elements cannot be
+    exported."""
 
 
 PRODUCERS: dict[str, Kind] = {
@@ -157,7 +162,8 @@ class HardProducer:
     def importable(self) -> bool:
         """Whether a consumer of the newest protocol imports it; otherwise it raises."""
         kind = PRODUCERS[self.kind]
-        return kind.importable and (kind.flags or not self.array.readonly)
+        needs_flags = self.array.readonly or self.array.dtype.padded
+        return kind.importable and (kind.flags or not needs_flags)
 
     @property
     def shares_memory(self) -> bool:
