@@ -144,8 +144,9 @@ gate-test-freethreaded: $(VENV)/build $(VENV)/test ## the test suite on a free-t
 gate-test-long: $(VENV)/package $(VENV)/test ## a million races on each kind of capsule, ten times the Hypothesis examples, every simulated driver
 	echo "== two threads on one object, a million rounds on each kind of capsule"
 	$(BIN)/python -m pytest -q --lockstep-rounds=200000 --durations=3 tests/dlpack/test_lockstep.py
-	echo "== properties and models, ten times the examples"
-	$(BIN)/python -m pytest -q --long=10 --durations=3 $(shell grep -l 'import.* settings' tests/*/test_*.py) tests/array_api/properties
+	seed=$(or $(SEED),$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')) && \
+	  echo "== properties and models, ten times the examples, drawn anew: SEED=$$seed draws the same" && \
+	  $(BIN)/python -m pytest -q --long=10 --hypothesis-seed=$$seed --durations=3 $$(grep -rl --include='test_*.py' 'hypothesis import' tests)
 	echo "== every simulated driver, and every driver call that can fail"
 	$(BIN)/python -m pytest -q --long=2 --durations=3 -m long tests/devices/test_gpu.py tests/devices/test_gpu_faults.py
 	echo "== functions of every 16-bit floating-point number"

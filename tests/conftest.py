@@ -60,12 +60,30 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    if (factor := config.getoption("--long")) > 1:
-        from hypothesis import settings  # not installed in every partner's environment
+def choose_examples(config: pytest.Config) -> None:
+    """Hypothesis draws the same examples each time and stores none, so that no result depends on
+    luck or on an earlier run. Only with `--hypothesis-seed` does it draw others."""
+    try:
+        from hypothesis import settings
+        from hypothesis.internal.conjecture import providers
+    except ImportError:  # in the environments of some partners
+        return
+    # It would also draw numbers from the sources of the modules imported so far, which depend on
+    # the tests that ran before. There is no setting for that.
+    providers._get_local_constants = providers.Constants
+    settings.register_profile(
+        "refarray",  # inherits from the profile of a plugin, such as that of the mutants
+        max_examples=100 * config.getoption("--long"),
+        derandomize=config.getoption("--hypothesis-seed", default=None) is None,
+        database=None,
+        deadline=None,
+        print_blob=True,
+    )
+    settings.load_profile("refarray")
 
-        settings.register_profile("long", max_examples=100 * factor, deadline=None)
-        settings.load_profile("long")
+
+def pytest_configure(config: pytest.Config) -> None:
+    choose_examples(config)
     config.addinivalue_line("markers", "req(*ids): the requirements that a test covers")
     config.addinivalue_line(
         "markers",

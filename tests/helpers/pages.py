@@ -23,6 +23,7 @@ import tempfile
 from pathlib import Path
 from unittest import SkipTest
 
+from hypothesis import settings
 from sybil import Document, Example
 from sybil.evaluators.doctest import DocTestEvaluator
 from sybil.evaluators.python import PythonEvaluator
@@ -142,6 +143,7 @@ def run(page: Path) -> int:
 
 def main(pages: list[str]) -> int:
     """Runs pages in a new folder, with `refarray` in PATH even if only PYTHONPATH finds it."""
+    settings.load_profile("ci")  # draws the same examples each time and stores none
     paths = [Path(page).resolve() for page in pages]
     with tempfile.TemporaryDirectory() as folder:
         tools = Path(folder, "bin")

@@ -154,7 +154,7 @@ def measure(folder: Path) -> None:
     run(
         [
             *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
-            *("--hypothesis-seed=0", "-m", LIGHT),
+            *("-m", LIGHT),
             *ignored,
             TESTS,
         ],
