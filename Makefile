@@ -11,9 +11,11 @@ EIGEN = -DEIGEN_INCLUDE_DIR="$$($(BIN)/python -c 'import sysconfig; print(syscon
 SOURCES := $(shell find src include cmake -type f -not -name '*.pyc') CMakeLists.txt pyproject.toml
 CPP_SOURCES = $(shell find src include tests benchmarks -name '*.cpp' -o -name '*.hpp')
 PYTHON_SOURCES = $(wildcard src/refarray tests tools benchmarks examples docs/conf.py)
+MINORS := 3.11 3.12 3.13
+LOCKS := $(wildcard tools/locks/*.txt)
 GATES := $(shell sed -n 's/^gate-\([a-z0-9-]*\):.*/\1/p' Makefile)
 
-.PHONY: help demo test check format docs bench wheels findings gate clean
+.PHONY: help demo test check format docs bench wheels lock findings gate clean
 .NOTPARALLEL:
 .SILENT:
 .DELETE_ON_ERROR:
@@ -73,6 +75,15 @@ bench: ## benchmarks: B=exchange (default) copy ops abi threads page gpu; SAVE=1
 
 wheels: $(VENV)/build $(VENV)/audit ## the sdist, and audited wheels for the CPythons on this machine, into dist/
 	$(BIN)/python tools/wheels $(OBJECTS)
+
+lock: ## renew tools/locks: the newest versions that pyproject.toml allows, for each supported CPython
+	$(MAKE) --no-print-directory VENV=build/lock build/lock/lock
+	for minor in $(MINORS); do \
+	  build/lock/bin/python tools/requirements.py locked | build/lock/bin/uv pip compile - --quiet --upgrade --generate-hashes \
+	    --python-version $$minor --python-platform x86_64-manylinux_2_28 --no-emit-index-url --annotation-style line \
+	    --custom-compile-command "make lock" --output-file tools/locks/$$minor.txt > /dev/null || exit 1; \
+	done
+	git diff --stat -- tools/locks
 
 findings: $(VENV)/package $(VENV)/test $(VENV)/partners ## run the conformance kit on every released library and compare with the register; LIBRARY=numpy for one
 	$(BIN)/python tools/findings/findings.py $(LIBRARY)
@@ -234,10 +245,9 @@ $(VENV)/pip:
 	$(PYTHON) -m venv $(VENV)
 	touch $@
 
-$(VENV)/build $(VENV)/light $(VENV)/test $(VENV)/partners $(VENV)/audit $(VENV)/coverage $(VENV)/kernels $(VENV)/headers $(VENV)/dev $(VENV)/docs: pyproject.toml | $(VENV)/pip
+$(VENV)/build $(VENV)/light $(VENV)/test $(VENV)/partners $(VENV)/audit $(VENV)/coverage $(VENV)/kernels $(VENV)/headers $(VENV)/dev $(VENV)/docs $(VENV)/lock: pyproject.toml $(LOCKS) | $(VENV)/pip
 	echo "== install the '$(@F)' requirements"
-	$(BIN)/python tools/requirements.py $(@F) > $@.txt
-	$(PIP) install -r $@.txt
+	$(BIN)/python tools/requirements.py --install $(@F)
 	touch $@
 
 $(VENV)/package: $(SOURCES) | $(VENV)/build

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
 PYPROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -67,14 +68,43 @@ def test_included_group_is_listed_once() -> None:
 def test_groups_that_the_makefile_installs_exist() -> None:
     (line,) = re.findall(r"^(\$\(VENV\)/build .*): pyproject\.toml", MAKEFILE, re.MULTILINE)
     named = set(re.findall(r"\$\(VENV\)/(\w+)", line)) - {"build"}
-    assert named == set(PYPROJECT["dependency-groups"])
+    assert named == set(PYPROJECT["dependency-groups"]) - {"provided"}
 
 
-def test_classifiers_name_the_tested_pythons() -> None:
-    classifiers = PYPROJECT["project"]["classifiers"]
-    named = {each[-4:] for each in classifiers if re.search(r":: 3\.\d\d$", each)}
+CLASSIFIERS = PYPROJECT["project"]["classifiers"]
+SUPPORTED = [each[-4:] for each in CLASSIFIERS if re.search(r":: 3\.\d\d$", each)]
+
+
+def test_classifiers_name_the_tested_and_locked_pythons() -> None:
     matrix = workflow("tests.yml")["jobs"]["test"]["strategy"]["matrix"]
-    assert set(matrix["python"]) == named
+    assert matrix["python"] == SUPPORTED
+    assert {path.stem for path in (ROOT / "tools" / "locks").iterdir()} == set(SUPPORTED)
+    assert f"\nMINORS := {' '.join(SUPPORTED)}\n" in MAKEFILE
+
+
+@pytest.mark.parametrize("minor", SUPPORTED)
+def test_a_lock_has_a_version_and_hashes_of_all_that_the_groups_need(minor: str) -> None:
+    tool = load("requirements.py")
+    tool.LOCK = ROOT / "tools" / "locks" / f"{minor}.txt"
+    entries = tool.read_lock()
+    wanted = list(tool.requirements(PYPROJECT, "locked"))
+    for requirement in map(Requirement, wanted):
+        pinned = Requirement(tool.version(entries[tool.package(requirement.name)]))
+        (version,) = pinned.specifier
+        assert version.operator == "==" and requirement.specifier.contains(version.version)
+    assert all("--hash=sha256:" in entry and "://" not in entry for entry in entries.values())
+    assert list(tool.needed(entries, wanted)) == sorted(entries)
+    light = tool.needed(entries, list(tool.requirements(PYPROJECT, "light")))
+    assert list(light) == ["apache-tvm-ffi", "ml-dtypes", "numpy", "typing-extensions"]
+
+
+@pytest.mark.parametrize("minor", SUPPORTED)
+def test_no_lock_names_what_a_machine_provides_or_a_cuda_library_for_it(minor: str) -> None:
+    tool = load("requirements.py")
+    tool.LOCK = ROOT / "tools" / "locks" / f"{minor}.txt"
+    assert "torch" not in tool.read_lock()
+    partners = tool.needed(tool.read_lock(), list(tool.requirements(PYPROJECT, "partners")))
+    assert "jaxlib" in partners and not [name for name in partners if "nvidia" in name]
 
 
 # --- workflows
