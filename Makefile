@@ -26,7 +26,7 @@ help: ## list these targets
 demo: $(VENV)/package $(VENV)/light $(if $(filter all,$(PARTNERS)),$(VENV)/partners) ## exchange arrays with NumPy, ml_dtypes and tvm-ffi; PARTNERS=all adds PyTorch and JAX
 	$(BIN)/python examples/demo.py $(if $(filter all,$(PARTNERS)),--all)
 
-test: ## C++ tests, the abi3 wheel on every other CPython found, pytest with all partners
+test: ## C++ tests, the abi3 wheel on the oldest and newest CPython found, pytest with all partners
 	$(MAKE) --no-print-directory --keep-going ctest abi3 pytest OBJECTS=$(abspath build/cpp)
 
 check: $(VENV)/package $(VENV)/test $(VENV)/dev ## formatting, linters, types, house rules, a build with warnings as errors

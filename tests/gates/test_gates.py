@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -116,3 +117,31 @@ def test_each_file_that_a_gate_names_is_found_once(name: str, lists: list[str]) 
     for each in lists:
         for file in getattr(loaded, each):
             assert loaded.located(file).exists()
+
+
+def test_the_abi3_run_leaves_out_values_and_no_folder_of_the_extension() -> None:
+    gate = load_gate("abi3")
+    tests = gate.ROOT / "tests"
+    assert all((tests / name / kept).exists() for name in gate.ONLY for kept in gate.ONLY[name])
+    left = {path.relative_to(tests).as_posix() for path in gate.not_here()}
+    assert {"array_api/rearranging", "array_api/test_reductions.py", "fakegpu/rules"} <= left
+    assert not {"array_api/modes", "gates/test_oom.py"} & left
+    assert {path.partition("/")[0] for path in left} == set(gate.ONLY)
+    assert not {"array", "dlpack", "interop", "ledger", "partners"} & set(gate.ONLY)
+
+
+def test_the_abi3_run_takes_the_oldest_and_the_newest_interpreter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gate = load_gate("abi3")
+    monkeypatch.setattr(gate, "PROBE", "import sys; print(sys.executable)")
+    monkeypatch.setattr(
+        gate, "candidates", lambda minor: [sys.executable] if minor in {12, 13, 15} else []
+    )
+    for own, expected in (
+        ("3.11", ["3.12", "3.15"]),
+        ("3.12", ["3.15"]),
+        ("3.13", ["3.12", "3.15"]),
+    ):
+        monkeypatch.setattr(gate, "OWN", own)
+        assert list(gate.interpreters()) == expected

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Builds one abi3 wheel and tests it on every CPython >= 3.12 on PATH or among pyenv's.
+"""Builds one abi3 wheel and tests it on the oldest and the newest CPython >= 3.12 on PATH or among
+pyenv's.
 
 `abi3.py FOLDER` takes the kernels from another build of the same sources; see REFARRAY_OBJECTS in
 CMakeLists.txt.
@@ -11,56 +12,42 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "abi3"
+REQUIREMENTS = ROOT / "tools" / "requirements.py"
 MINORS = range(12, 20)
-# Tests of the repository, drivers, browsers, processes, of the kit itself and of values run only
-# once, with the interpreter of the environment.
-NOT_HERE = [
-    "tests/fakegpu",
-    "tests/gates/test_bench_check.py",
-    "tests/hard_inputs/test_fixtures.py",
-    "tests/package/test_bench_docs.py",
-    "tests/kit/test_browser.py",
-    "tests/gates/test_canary.py",
-    "tests/kit/test_conformance.py",
-    "tests/kit/test_conformance_devices.py",
-    "tests/kit/test_kit_errors.py",
-    "tests/package/test_docs.py",
-    "tests/devices/test_driver_traps.py",
-    "tests/devices/test_gpu.py",
-    "tests/devices/test_gpu_faults.py",
-    "tests/devices/test_gpu_hardware.py",
-    "tests/devices/test_gpu_kernels.py",
-    "tests/gates/test_architecture.py",
-    "tests/gates/test_house.py",
-    "tests/kit/test_matrix.py",
-    "tests/kit/test_fork_server.py",
-    "tests/package/test_extensions.py",
-    "tests/package/test_headers.py",
-    "tests/package/test_package.py",
-    "tests/package/test_releases.py",
-    "tests/kit/test_hang_detector.py",
-    "tests/kit/test_requirements.py",
-    "tests/kit/test_mutants.py",
-    # The values of computations, which layers compute that know no Python.
-    "tests/array_api/decompositions",
-    "tests/array_api/fourier",
-    "tests/array_api/linear_algebra",
-    "tests/array_api/properties",
-    "tests/array_api/test_complex_values.py",
-    "tests/array_api/test_elementwise_layouts.py",
-    "tests/array_api/test_elementwise_values.py",
-    "tests/array_api/test_long_reductions.py",
-    "tests/array_api/test_random_values.py",
-    "tests/array_api/test_reduction_order.py",
-    "tests/array_api/test_scan_layouts.py",
-    "tests/array_api/test_special_cases.py",
-    "tests/array_api/test_zero_strides.py",
-]
+# With a GIL, `make pytest` tests the same binary on the version of this environment.
+OWN = "" if sysconfig.get_config_var("Py_GIL_DISABLED") else f"3.{sys.version_info.minor}"
+# Folders of whose tests only these run here. The others run once, with the interpreter of the
+# environment: tests of the repository, of drivers, browsers and processes, of the kit itself, and
+# of values, which layers compute that know no Python.
+ONLY = {
+    "array_api": (
+        *("modes", "test_attributes.py", "test_bad_arguments.py", "test_conversions.py"),
+        *("test_operands.py", "test_operators_more.py", "test_python_numbers.py"),
+        "test_versions.py",
+    ),
+    "devices": (
+        *("test_abi.py", "test_device.py", "test_drivers.py", "test_gpu_copies.py"),
+        *("test_gpu_first_use.py", "test_no_device.py"),
+    ),
+    "fakegpu": (),
+    "gates": ("test_oom.py", "test_same_bits.py", "test_subinterpreters.py"),
+    "hard_inputs": ("test_hard_arrays.py", "test_hard_producers.py", "test_strategies.py"),
+    "kit": (
+        *("test_adapters.py", "test_adversary.py", "test_commands.py", "test_pytest_plugin.py"),
+        *("test_reading.py", "test_report_schema.py", "test_spy.py", "test_spy_table.py"),
+        *("test_repros.py", "test_trace.py"),
+    ),
+    "package": (
+        *("test_c_table.py", "test_cli.py", "test_inspect.py", "test_picture.py"),
+        "test_surface.py",
+    ),
+}
 MOST_PROCESSES = 4  # for each interpreter
 HEAVY = ("torch", "jax", "pyarrow", "mpi4py", "array_api_strict", "nanobind")
 LIGHT = " and ".join(f"not {name}" for name in HEAVY)
@@ -79,7 +66,8 @@ def candidates(minor: int) -> Iterator[Path]:
 
 
 def interpreters() -> dict[str, Path]:
-    """The first working interpreter of each minor version; a pyenv shim may not run."""
+    """A working interpreter of the oldest and of the newest version, but not of this environment's;
+    a pyenv shim may not run."""
     found = {}
     for minor in MINORS:
         for path in candidates(minor):
@@ -87,7 +75,8 @@ def interpreters() -> dict[str, Path]:
             if probe.returncode == 0:
                 found[f"3.{minor}"] = Path(probe.stdout.strip())
                 break
-    return found
+    ends = (*list(found)[:1], *list(found)[-1:])
+    return {version: found[version] for version in ends if version != OWN}
 
 
 def say(text: str) -> None:
@@ -100,27 +89,28 @@ def pip(python: Path, *arguments: str | Path) -> None:
 
 
 def environment(version: str, interpreter: Path) -> Path:
-    """An environment with the light partners, rebuilt when pyproject.toml changes."""
+    """An environment with the light partners, rebuilt when the locks change."""
     folder = WORK / version
     python, stamp = folder / "bin" / "python", folder / "ready"
-    pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    if not stamp.exists() or stamp.read_text(encoding="utf-8") != pyproject:
+    inputs = [ROOT / "pyproject.toml", *sorted((ROOT / "tools" / "locks").glob("*.txt"))]
+    wanted = "".join(path.read_text(encoding="utf-8") for path in inputs)
+    if not stamp.exists() or stamp.read_text(encoding="utf-8") != wanted:
         say(f"environment for {version}")
         subprocess.run([interpreter, "-m", "venv", "--clear", folder], check=True)
-        wanted = subprocess.run(
-            [sys.executable, ROOT / "tools" / "requirements.py", "test"],
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-        pip(python, "install", *wanted.stdout.splitlines())
-        stamp.write_text(pyproject, encoding="utf-8")
+        subprocess.run([python, REQUIREMENTS, "--install", "test"], check=True)
+        stamp.write_text(wanted, encoding="utf-8")
     return python
 
 
 def build_wheel(python: Path, objects: list[str]) -> Path:
+    """Builds in isolation, with the versions of the lock."""
     dist = WORK / "dist"
     shutil.rmtree(dist, ignore_errors=True)
+    pins = subprocess.run(
+        [python, REQUIREMENTS, "--pins", "build"], check=True, capture_output=True, text=True
+    )
+    (WORK / "pins.txt").write_text(pins.stdout, encoding="utf-8")
+    os.environ["PIP_CONSTRAINT"] = str(WORK / "pins.txt")
     settings = [f"--config-settings=cmake.define.REFARRAY_OBJECTS={folder}" for folder in objects]
     pip(python, "wheel", "--no-deps", *settings, "--wheel-dir", dist, ROOT)
     (wheel,) = dist.glob("refarray-*-abi3-*.whl")
@@ -131,12 +121,22 @@ def log(version: str) -> Path:
     return WORK / f"{version}.log"
 
 
+def not_here() -> list[Path]:
+    """The test files and folders that do not run here."""
+    return [
+        path
+        for name, kept in ONLY.items()
+        for path in sorted((ROOT / "tests" / name).iterdir())
+        if path.name not in kept and (path.is_dir() or path.name.startswith("test_"))
+    ]
+
+
 def start_tests(python: Path, version: str, processes: int) -> subprocess.Popen[bytes]:
     """Starts the tests without heavy partners; their output goes to a log file."""
     command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", LIGHT]
     if processes > 1:
         command += [f"--numprocesses={processes}", "--dist=worksteal"]
-    ignored = [f"--ignore={path}" for path in NOT_HERE]
+    ignored = [f"--ignore={path}" for path in not_here()]
     with log(version).open("wb") as output:
         return subprocess.Popen([*command, *ignored, "tests"], stdout=output, cwd=ROOT)
 
