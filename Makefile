@@ -89,6 +89,7 @@ findings: $(VENV)/package $(VENV)/test $(VENV)/partners ## run the conformance k
 	$(BIN)/python tools/findings/findings.py $(LIBRARY)
 
 # CANARY=1 plants the gate's bug (tests/gates/canary/GATE.patch) in a copy of the tree and runs the gate there.
+# Each run leaves a dated summary, build/gates/GATE.txt; RECORD=1 also records it in docs/gates.
 gate: ## run a gate: G=asan; without G list the gates; CANARY=1 proves that the gate catches a planted bug
 ifndef G
 	sed -n 's/^gate-\([a-z0-9-]*\):.*## /  make gate G=\1|/p' Makefile | awk -F'|' '{ printf "%-32s %s\n", $$1, $$2 }'
@@ -98,7 +99,7 @@ else ifdef CANARY
 	$(MAKE) --no-print-directory $(VENV)/pip
 	$(BIN)/python tools/gates/canary.py $(G)
 else
-	$(MAKE) --no-print-directory gate-$(G)
+	$(PYTHON) tools/summary.py $(G)
 endif
 
 clean: ## remove everything that was built here
@@ -162,6 +163,21 @@ gate-test-long: $(VENV)/package $(VENV)/test ## a million races on each kind of 
 	$(BIN)/python -m pytest -q --long=2 --durations=3 -m long tests/devices/test_gpu.py tests/devices/test_gpu_faults.py
 	echo "== functions of every 16-bit floating-point number"
 	$(BIN)/python -m pytest -q --long=2 --durations=3 -m long tests/array_api
+
+# Each target from a checkout and an environment of its own: what it needs must be in its groups.
+gate-fresh: ## demo, docs and check in a clean checkout, each in an environment of its own
+	rm -rf build/fresh
+	git clone --quiet . build/fresh
+	for target in demo docs check; do \
+	  $(MAKE) --no-print-directory -C build/fresh VENV=build/$$target-venv $$target || exit 1; \
+	done
+
+gate-newest: ## pytest with the newest releases of all partners and tools in an environment of its own, and what is newer than in the lock
+	rm -rf build/newest
+	$(MAKE) --no-print-directory NEWEST=1 VENV=build/newest build/newest/build build/newest/test build/newest/partners
+	echo "== changed against the lock"
+	build/newest/bin/python tools/requirements.py --changes
+	$(MAKE) --no-print-directory NEWEST=1 VENV=build/newest pytest
 
 gate-test-partners: $(VENV)/pip ## heavy partners, and the calls of 80 libraries, in environments of their own (12 GB); PARTNER=polars runs one, UPDATE=1 records the calls' outcomes
 	$(BIN)/python tools/gates/partners $(if $(UPDATE),--update) $(PARTNER)

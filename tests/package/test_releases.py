@@ -116,6 +116,24 @@ def test_every_gate_runs_each_night() -> None:
     assert set(matrix["gate"]) == gates - {"gpu-kernels"}  # writes the images that are committed
 
 
+def test_each_run_leaves_a_dated_summary(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    gate = load("summary.py")
+    gate.ROOT = tmp_path
+    lines = "".join(f"\t@echo line {each}\n" for each in range(20))
+    (tmp_path / "Makefile").write_text(f"gate-five:\n\t@echo == part one\n{lines}\t@exit 5\n")
+    monkeypatch.setenv("RECORD", "1")
+    monkeypatch.setenv("MAKEFLAGS", "")
+    assert gate.main("five") == 2  # that of make
+    assert "line 0\nline 1\n" in capfd.readouterr().out
+    text = (tmp_path / "docs" / "gates" / "five.txt").read_text(encoding="utf-8")
+    assert text == (tmp_path / "build" / "gates" / "five.txt").read_text(encoding="utf-8")
+    assert re.search(r"^gate: five\ndate: 2\d{3}-\d\d-\d\d \d\d:\d\d UTC, 0 minutes\n", text)
+    assert "commit: unknown\n" in text and "exit status: 2\n\n== part one\nline 6\n" in text
+    assert "line 0\n" in (tmp_path / "build" / "gates" / "five.log").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_commands_of_workflows_exist(path: Path) -> None:
     jobs = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"]
