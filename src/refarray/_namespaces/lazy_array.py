@@ -26,15 +26,13 @@ def is_prime(number: int) -> bool:
     return all(number % each for each in range(2, math.isqrt(number) + 1))
 
 
-@functools.cache
-def primes() -> tuple[int, ...]:
-    return tuple(filter(is_prime, range(FIRST, LAST)))
+PRIMES = tuple(filter(is_prime, range(FIRST, LAST)))
 
 
 def fresh_extent(real: int) -> int:
     """The extent of a large probe that stands for an unknown one, which is `real` in the array. It
     is prime: reshape to (3, -1) must not succeed because the probe happens to be divisible."""
-    number = primes()[next(COUNTER) % len(primes())]
+    number = PRIMES[next(COUNTER) % len(PRIMES)]
     return number if number > real else next(filter(is_prime, itertools.count(real + number)))
 
 
