@@ -15,6 +15,8 @@ enum class Fault {
   kType,      // TypeError
   kValue,     // ValueError
   kIndex,     // IndexError
+  kAxis,      // AxisError, an IndexError and a ValueError: an axis that the array lacks
+  kLinAlg,    // LinAlgError, a ValueError: a matrix for which the result does not exist
   kOverflow,  // OverflowError
   kBuffer,    // BufferError: data that cannot be exchanged as requested
   kNoCopy,    // BufferError and ValueError at once: copy=False is impossible (policy A-01)

@@ -163,7 +163,7 @@ Layout reversed_axes(Extents shape, Extents strides) noexcept {
 
 int normalize_axis(std::int64_t axis, int ndim) {
   if (axis < -ndim || axis >= ndim) {
-    fail(Fault::kIndex, "axis ", axis, " is out of range for ndim ", ndim, "; the range is [",
+    fail(Fault::kAxis, "axis ", axis, " is out of range for ndim ", ndim, "; the range is [",
          -ndim, ", ", ndim, ")");
   }
   return static_cast<int>(axis < 0 ? axis + ndim : axis);

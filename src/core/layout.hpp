@@ -120,7 +120,7 @@ bool is_f_contiguous(Extents shape, Extents strides) noexcept;
 /// The layout with the axes in reverse order.
 Layout reversed_axes(Extents shape, Extents strides) noexcept;
 
-/// Maps an axis in [-ndim, ndim) to [0, ndim). Throws kIndex.
+/// Maps an axis in [-ndim, ndim) to [0, ndim). Throws kAxis.
 int normalize_axis(std::int64_t axis, int ndim);
 
 /// The layout of a view with the shape `to_shape`, or empty if the reshape needs a copy. Throws

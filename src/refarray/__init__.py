@@ -10,9 +10,11 @@ signatures.
 
 from refarray._native import (
     Array,
+    AxisError,
     Device,
     DriverError,
     DType,
+    LinAlgError,
     NoCopyError,
     __version__,
     abs,  # noqa: A004 (the array API's name)
@@ -187,6 +189,7 @@ from refarray._native import (
 
 __all__ = [
     "Array",
+    "AxisError",
     "DLDeviceType",
     "DType",
     "Device",
@@ -194,6 +197,7 @@ __all__ = [
     "Event",
     "Ledger",
     "LedgerError",
+    "LinAlgError",
     "NoCopyError",
     "Stream",
     "VirtualDevice",

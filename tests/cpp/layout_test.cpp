@@ -207,12 +207,12 @@ const Case axes("negative axes count from the end", [] {
       expect(normalize_axis(axis, ndim), axis);
       expect(normalize_axis(axis - ndim, ndim), axis);
     }
-    fails(Fault::kIndex, text("axis ", ndim), [&] { normalize_axis(ndim, ndim); });
-    fails(Fault::kIndex, text("axis ", -ndim - 1), [&] { normalize_axis(-ndim - 1, ndim); });
+    fails(Fault::kAxis, text("axis ", ndim), [&] { normalize_axis(ndim, ndim); });
+    fails(Fault::kAxis, text("axis ", -ndim - 1), [&] { normalize_axis(-ndim - 1, ndim); });
   }
-  fails(Fault::kIndex, "axis 0 is out of range for ndim 0", [] { normalize_axis(0, 0); });
-  fails(Fault::kIndex, "axis 9223372036854775807", [] { normalize_axis(kMost, 3); });
-  fails(Fault::kIndex, "axis -9223372036854775808", [] { normalize_axis(kLeast, 3); });
+  fails(Fault::kAxis, "axis 0 is out of range for ndim 0", [] { normalize_axis(0, 0); });
+  fails(Fault::kAxis, "axis 9223372036854775807", [] { normalize_axis(kMost, 3); });
+  fails(Fault::kAxis, "axis -9223372036854775808", [] { normalize_axis(kLeast, 3); });
 });
 
 }  // namespace

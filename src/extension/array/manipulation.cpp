@@ -34,7 +34,7 @@ struct Axes {
   bool contains(int axis) const noexcept { return std::find(at, at + count, axis) != at + count; }
 };
 
-/// Normalizes negative axes. Throws kIndex for an axis out of range, kValue for a repeated axis.
+/// Normalizes negative axes. Throws kAxis for an axis out of range, kValue for a repeated axis.
 Axes to_axes(const Integers& integers, int ndim, const char* what) {
   Axes out;
   for (const std::int64_t entry : integers.span()) {

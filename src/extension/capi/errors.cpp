@@ -31,21 +31,23 @@ void set_driver_error(const runtime::DriverError& error) noexcept {
   PyErr_SetObject(type, made.get());
 }
 
-/// NoCopyError from the module state, or its base class BufferError after module teardown.
-Ref no_copy_error() noexcept {
+/// An exception of the module state, or a base class of it after module teardown.
+Ref own_error(Slot slot, PyObject* base) noexcept {
   const Ref module = State::module_of_current_interpreter();
-  PyObject* type = module ? State::of_module(module.get()).get(Slot::kNoCopyError) : nullptr;
-  return Ref::borrow(type == nullptr ? PyExc_BufferError : type);
+  PyObject* type = module ? State::of_module(module.get()).get(slot) : nullptr;
+  return Ref::borrow(type == nullptr ? base : type);
 }
 
-/// The built-in exception type of every fault except kNoCopy and kLedger.
+/// The built-in exception type of a fault, or a base class of ours.
 PyObject* builtin_type(core::Fault fault) noexcept {
   switch (fault) {
     case core::Fault::kType:
       return PyExc_TypeError;
     case core::Fault::kValue:
+    case core::Fault::kLinAlg:
       return PyExc_ValueError;
     case core::Fault::kIndex:
+    case core::Fault::kAxis:
       return PyExc_IndexError;
     case core::Fault::kOverflow:
       return PyExc_OverflowError;
@@ -68,9 +70,12 @@ Ref ledger_error() {
 }
 
 Ref type_of(core::Fault fault) {
-  if (fault == core::Fault::kNoCopy) return no_copy_error();
+  PyObject* const base = builtin_type(fault);
+  if (fault == core::Fault::kNoCopy) return own_error(Slot::kNoCopyError, base);
+  if (fault == core::Fault::kAxis) return own_error(Slot::kAxisError, base);
+  if (fault == core::Fault::kLinAlg) return own_error(Slot::kLinAlgError, base);
   if (fault == core::Fault::kLedger) return ledger_error();
-  return Ref::borrow(builtin_type(fault));
+  return Ref::borrow(base);
 }
 
 void translate() {

@@ -30,8 +30,8 @@ Factors::Factors(const State& state, PyObject* x1, PyObject* x2, const char* fun
   if (is_half) computed_ = {core::Kind::kFloat, 32};
 }
 
-void Factors::fail_shapes(const std::string& why) const {
-  core::fail(core::Fault::kValue, function_, "(): x1 has shape ",
+void Factors::fail_shapes(const std::string& why, core::Fault fault) const {
+  core::fail(fault, function_, "(): x1 has shape ",
              core::shape_text(views_[0].extents()), " and x2 has shape ",
              core::shape_text(views_[1].extents()), ": ", why);
 }
@@ -54,7 +54,7 @@ int Factors::common_axis(PyObject* argument) const {
                " has ndim 0; it must be 1 or more");
   }
   if (axis < -least || axis > -1) {
-    core::fail(core::Fault::kIndex, function_, "(): axis is ", axis, "; for ndim ", ndims[0],
+    core::fail(core::Fault::kAxis, function_, "(): axis is ", axis, "; for ndim ", ndims[0],
                " and ", ndims[1], " it must be -", least, " to -1, counted from the end");
   }
   return static_cast<int>(axis);

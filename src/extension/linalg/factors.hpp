@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/array.hpp"
+#include "core/error.hpp"
 #include "core/ops/promotion.hpp"
 #include "extension/module/state.hpp"
 
@@ -30,13 +31,14 @@ class Factors {
   const core::DType& computed() const noexcept { return computed_; }
   void compute_in(const core::DType& dtype) noexcept { computed_ = dtype; }
 
-  /// Throws kValue with both shapes and `why` they do not fit.
-  [[noreturn, gnu::cold]] void fail_shapes(const std::string& why) const;
+  /// Throws `fault` with both shapes and `why` they do not fit.
+  [[noreturn, gnu::cold]] void fail_shapes(const std::string& why,
+                                           core::Fault fault = core::Fault::kValue) const;
   /// The shape that the leading axes of the operands broadcast to. Throws kValue.
   core::Layout broadcast(core::Extents a, core::Extents b) const;
 
   /// An axis of both operands, counted from the end: -1 by default, and at least minus the lesser
-  /// ndim. Throws kIndex, and kValue for an operand of ndim 0.
+  /// ndim. Throws kAxis, and kValue for an operand of ndim 0.
   int common_axis(PyObject* argument) const;
 
   /// Converts both operands to computed(), where they have another dtype.

@@ -32,11 +32,11 @@ Matrices::Matrices(const State& state, PyObject* x, const char* function, bool s
     : function_(function), view_(computable_view(state, x, function, core::dtype_sets::kFloating)) {
   dtype_ = view_.dtype;
   if (view_.ndim < 2) {
-    core::fail(Fault::kValue, function, "(): x has shape ", core::shape_text(view_.extents()),
+    core::fail(Fault::kLinAlg, function, "(): x has shape ", core::shape_text(view_.extents()),
                "; matrices need 2 axes or more");
   }
   if (square && rows() != columns()) {
-    core::fail(Fault::kValue, function, "(): x has shape ", core::shape_text(view_.extents()),
+    core::fail(Fault::kLinAlg, function, "(): x has shape ", core::shape_text(view_.extents()),
                "; its last two extents must be equal");
   }
   const core::DType computed = decomposed_dtype(dtype_);
@@ -71,14 +71,14 @@ void detail::fail_outcome(const char* function, const char* x, core::Extents lea
     which = core::text("matrix ", core::shape_text(index.extents()), " of ", x);
   }
   if (outcome.ending == core::Ending::kSingular) {
-    core::fail(Fault::kValue, function, "(): ", which, " is singular: pivot ", outcome.pivot,
+    core::fail(Fault::kLinAlg, function, "(): ", which, " is singular: pivot ", outcome.pivot,
                " of its LU decomposition is zero");
   }
   if (outcome.ending == core::Ending::kNotPositiveDefinite) {
-    core::fail(Fault::kValue, function, "(): ", which, " is not positive definite: pivot ",
+    core::fail(Fault::kLinAlg, function, "(): ", which, " is not positive definite: pivot ",
                outcome.pivot, " is not positive");
   }
-  core::fail(Fault::kValue, function, "(): the iterations for ", which, " did not converge");
+  core::fail(Fault::kLinAlg, function, "(): the iterations for ", which, " did not converge");
 }
 
 }  // namespace refarray::extension

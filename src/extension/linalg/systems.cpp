@@ -75,11 +75,13 @@ core::Layout right_sides(const core::ArrayView& x2) {
   return out;
 }
 
-/// The shape of the solution as matrices. Throws kValue if the operands do not fit.
+/// The shape of the solution as matrices. Throws kValue if the operands do not fit, kLinAlg for
+/// an x1 that is not square.
 core::Layout solution_shape(const Factors& factors) {
   const core::ArrayView &x1 = factors.x1(), &x2 = factors.x2();
   if (x1.ndim < 2 || x1.shape[x1.ndim - 2] != x1.shape[x1.ndim - 1])
-    factors.fail_shapes("x1 must have two axes or more, the last two of equal extents");
+    factors.fail_shapes("x1 must have two axes or more, the last two of equal extents",
+                        core::Fault::kLinAlg);
   if (x2.ndim == 0) factors.fail_shapes("x2 must have one axis or more");
   const core::Layout left(x1.extents(), x1.stride_span()), right = right_sides(x2);
   const std::int64_t rows = left.shape[left.ndim - 1];

@@ -11,6 +11,15 @@ inline constexpr char kNoCopyDoc[] = R"doc(copy=False was requested, but a copy 
 This is both a BufferError, which __dlpack__() must raise, and a ValueError, which
 asarray() and reshape() must raise (policy A-01).)doc";
 
+inline constexpr char kAxisErrorDoc[] = R"doc(The array has no such axis.
+
+This is both a ValueError and an IndexError, as NumPy's.)doc";
+
+inline constexpr char kLinAlgErrorDoc[] =
+    R"doc(The result does not exist for a matrix: it is not square, singular or not positive definite.
+
+Or the iterations did not converge. This is a ValueError, as NumPy's.)doc";
+
 inline constexpr char kDriverErrorDoc[] =
     R"doc(A GPU driver call failed for a reason other than lack of memory.
 

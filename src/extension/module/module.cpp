@@ -21,24 +21,28 @@
 namespace refarray::extension {
 namespace {
 
-void add_exception(PyObject* module, State& state) {
-  const Ref bases = check(calling<PyTuple_Pack>(2, PyExc_BufferError, PyExc_ValueError));
-  Ref type =
-      check(PyErr_NewExceptionWithDoc("refarray.NoCopyError", kNoCopyDoc, bases.get(), nullptr));
-  check(PyModule_AddObjectRef(module, "NoCopyError", type.get()));
-  state.set(Slot::kNoCopyError, std::move(type));
-}
-
-void add_driver_error(PyObject* module, State& state) {
-  Ref type = check(PyErr_NewExceptionWithDoc("refarray.DriverError", kDriverErrorDoc,
-                                             PyExc_RuntimeError, nullptr));
-  check(PyModule_AddObjectRef(module, "DriverError", type.get()));
-  state.set(Slot::kDriverError, std::move(type));
-}
-
 void add_type(PyObject* module, State& state, const char* name, Slot slot, Ref type) {
   check(PyModule_AddObjectRef(module, name, type.get()));
   state.set(slot, std::move(type));
+}
+
+/// `bases`: one class or a tuple of them.
+void add_exception(PyObject* module, State& state, const char* name, Slot slot, const char* doc,
+                   PyObject* bases) {
+  const std::string full_name = std::string("refarray.") + name;
+  add_type(module, state, name, slot,
+           check(PyErr_NewExceptionWithDoc(full_name.c_str(), doc, bases, nullptr)));
+}
+
+void add_exceptions(PyObject* module, State& state) {
+  const Ref no_copy = check(calling<PyTuple_Pack>(2, PyExc_BufferError, PyExc_ValueError));
+  add_exception(module, state, "NoCopyError", Slot::kNoCopyError, kNoCopyDoc, no_copy.get());
+  const Ref axis = check(calling<PyTuple_Pack>(2, PyExc_ValueError, PyExc_IndexError));
+  add_exception(module, state, "AxisError", Slot::kAxisError, kAxisErrorDoc, axis.get());
+  add_exception(module, state, "LinAlgError", Slot::kLinAlgError, kLinAlgErrorDoc,
+                PyExc_ValueError);
+  add_exception(module, state, "DriverError", Slot::kDriverError, kDriverErrorDoc,
+                PyExc_RuntimeError);
 }
 
 void add_dtypes(PyObject* module, State& state) {
@@ -102,8 +106,7 @@ void fill(PyObject* module) {
   state.lease = InterpreterLease::of_current_interpreter();
   open_object_pool(state);
   state.fill_names();
-  add_exception(module, state);
-  add_driver_error(module, state);
+  add_exceptions(module, state);
   add_type(module, state, "DType", Slot::kDTypeType, make_dtype_type(module));
   add_type(module, state, "Device", Slot::kDeviceType, make_device_type(module));
   add_type(module, state, "Array", Slot::kArrayType, make_array_type(module, state));

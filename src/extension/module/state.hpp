@@ -27,6 +27,8 @@ enum class Slot : std::uint8_t {
   kDTypeType,
   kDeviceType,
   kNoCopyError,
+  kAxisError,
+  kLinAlgError,
   kDriverError,
   kStreamType,
   kEventType,

@@ -12,7 +12,7 @@
 
 namespace refarray::extension {
 
-/// The axes of the argument as bits; all of them for None. Throws kIndex for an axis out of range,
+/// The axes of the argument as bits; all of them for None. Throws kAxis for an axis out of range,
 /// kValue for a repeated one.
 std::uint64_t to_axis_bits(const State& state, PyObject* object, int ndim, bool takes_one);
 
