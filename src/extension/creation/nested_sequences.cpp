@@ -148,7 +148,8 @@ void NestedReader::read(PyObject* object, int depth) {
       return read_array(view_of(block.get()), depth);
     }
     if (PySequence_Check(object)) return read_sequence(object, depth);
-    if (Ref number = to_number(state_, object)) return add_literal(std::move(number), depth);
+    Ref number = state_.modes.strict ? Ref() : to_number(state_, object);  // of a Fraction
+    if (number) return add_literal(std::move(number), depth);
   }
   core::fail(Fault::kType, position(depth), " is of type ", type_name(object),
              "; an array is made from numbers, nested sequences of them, and objects that export "

@@ -15,16 +15,22 @@
 #include "extension/copy/copying.hpp"
 #include "extension/manipulation/array_list.hpp"
 #include "extension/manipulation/rows.hpp"
+#include "extension/modes/strict_arguments.hpp"
 
 namespace refarray::extension {
 namespace {
 
 using core::Fault;
 
-Ref broadcast_shapes(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+Ref broadcast_shapes(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
+  const State& state = State::of_module(module);
   core::Layout out({}, {});
-  for (Py_ssize_t i = 0; i < nargs; ++i)
+  for (Py_ssize_t i = 0; i < nargs; ++i) {
+    constexpr Key kShape[] = {Key::kShape};
+    if (state.modes.strict)
+      require_standard_arguments(state, "broadcast_shapes", kShape, {args + i, 1});
     out = core::broadcast_shapes(out.extents(), to_shape(args[i]).span());
+  }
   return make_int_tuple(out.extents());
 }
 

@@ -64,7 +64,10 @@ Ref binary(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
     core::fail(core::Fault::kType, row.name, "() takes 2 positional arguments; ", nargs,
                nargs == 1 ? " was given" : " were given");
   }
-  return compute_binary(State::of_module(module), row.operation, args[0], args[1]);
+  const State& state = State::of_module(module);
+  if (state.modes.strict) [[unlikely]]
+    require_defined_result(state, row.operation, args[0], args[1]);
+  return compute_binary(state, row.operation, args[0], args[1]);
 }
 
 template <std::size_t Row>

@@ -16,6 +16,7 @@
 #include "core/ops/elementwise_rows.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
+#include "extension/modes/strict_arguments.hpp"
 
 namespace refarray::extension {
 
@@ -145,10 +146,15 @@ inline constexpr auto kDocstring = kJoined<[](auto add) {
   add(".12.");
 }>;
 
-/// The arguments of a call in the order of the row's parameters; see the other bind().
+/// The arguments of a call in the order of the row's parameters; see the other bind(). In a strict
+/// namespace also raises TypeError for kinds that the standard does not have.
 template <const FunctionRow& kRow>
 auto bind(const State& state, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  return bind(detail::kSignature<kRow>, state, args, nargs, kwnames);
+  constexpr const auto& kSignature = detail::kSignature<kRow>;
+  const auto out = bind(kSignature, state, args, nargs, kwnames);
+  if (state.modes.strict) [[unlikely]]
+    require_standard_arguments(state, kSignature.function, kSignature.keys, out);
+  return out;
 }
 
 /// The entry of a module's table for a row and its implementation.

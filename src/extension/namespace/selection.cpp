@@ -78,6 +78,7 @@ Ref clip(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
       computable_view(state, x, kClip.name, core::dtype_sets::kRealValued);
   if (is_given(min)) require_limit(state, array, min, "min");
   if (is_given(max)) require_limit(state, array, max, "max");
+  if (state.modes.strict && is_given(min) && is_given(max)) require_ordered_limits(state, min, max);
   if (!is_given(max) && !is_given(min)) return make_array(state, working_copy(array, array.dtype));
   if (!is_given(max)) return compute_binary(state, core::Elementwise::kMaximum, x, min);
   Ref out = compute_binary(state, core::Elementwise::kMinimum, x, max);

@@ -1,0 +1,184 @@
+// Arguments of strict namespaces: what the standard's signatures do not have, and values for which
+// it defines no result, is refused.
+#include "extension/modes/strict_arguments.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/error.hpp"
+#include "extension/array/element.hpp"
+#include "extension/array/object.hpp"
+#include "extension/capi/errors.hpp"
+#include "extension/capi/object_text.hpp"
+#include "extension/capi/type_lookup.hpp"
+#include "extension/namespace/elementwise.hpp"
+
+namespace refarray::extension {
+namespace {
+
+using core::Fault;
+
+enum class Kind {
+  kAny,       // what the function checks itself: arrays, dtypes, devices, text
+  kIntegers,  // integers, tuples and lists of them
+  kSequence,  // tuples and lists of integers
+  kRepeats,   // integers, or an array
+  kNumber,    // int, float or complex
+  kRtol,      // likewise, or an array
+  kOrder,     // likewise, or the name of a norm
+  kFlag,      // True or False
+};
+
+Kind kind_of(Key key) noexcept {
+  switch (key) {
+    case Key::kAxes:
+    case Key::kAxis:
+    case Key::kDestination:
+    case Key::kK:
+    case Key::kN:
+    case Key::kNCols:
+    case Key::kNRows:
+    case Key::kNum:
+    case Key::kOffset:
+    case Key::kRepetitions:
+    case Key::kShape:
+    case Key::kShift:
+    case Key::kSource:
+      return Kind::kIntegers;
+    case Key::kS:
+      return Kind::kSequence;
+    case Key::kRepeats:
+      return Kind::kRepeats;
+    case Key::kCorrection:
+    case Key::kD:
+    case Key::kStart:
+    case Key::kStep:
+    case Key::kStop:
+      return Kind::kNumber;
+    case Key::kRtol:
+      return Kind::kRtol;
+    case Key::kOrd:
+      return Kind::kOrder;
+    case Key::kDescending:
+    case Key::kEndpoint:
+    case Key::kFullMatrices:
+    case Key::kIncludeInitial:
+    case Key::kInvert:
+    case Key::kKeepdims:
+    case Key::kStable:
+    case Key::kUpper:
+      return Kind::kFlag;
+    default:
+      return Kind::kAny;
+  }
+}
+
+/// Whether the object is an int, or another number with __index__: not a bool, and no array of any
+/// library, which have __index__ as well. That of a lazy namespace raises its own error.
+bool is_integer(const State& state, PyObject* object) {
+  if (PyLong_Check(object)) return !PyBool_Check(object);
+  if (is_any_array(object)) return state.modes.lazy;
+  return PyIndex_Check(object) && !PySequence_Check(object) &&
+         !find_on_type(state, Py_TYPE(object), state.get(Slot::kDlpackName));
+}
+
+bool is_number(const State& state, PyObject* object) {
+  return PyFloat_Check(object) || PyComplex_Check(object) || is_integer(state, object);
+}
+
+bool is_tuple_or_list(PyObject* object) noexcept {
+  return PyTuple_Check(object) || PyList_Check(object);
+}
+
+/// Also of pairs of sequences, the axes of tensordot().
+bool are_integers(const State& state, PyObject* object, int levels = 2) {
+  if (!is_tuple_or_list(object) || levels == 0) return is_integer(state, object);
+  // Not by PySequence_Size(), which runs the code of subclasses.
+  const Ref items =
+      PyTuple_Check(object) ? Ref::borrow(object) : check(calling<PyList_AsTuple>(object));
+  for (Py_ssize_t i = 0; i < compat::tuple_size(items.get()); ++i)
+    if (!are_integers(state, compat::tuple_item(items.get(), i), levels - 1)) return false;
+  return true;
+}
+
+/// What is wanted in the place of the argument, or nullptr if it is of the kind.
+const char* wanted(const State& state, Kind kind, PyObject* object) {
+  if (kind == Kind::kFlag) return PyBool_Check(object) ? nullptr : "True or False";
+  if (object == Py_None) return nullptr;  // where it is not the default, the function refuses it
+  switch (kind) {
+    case Kind::kSequence:
+      if (!is_tuple_or_list(object)) return "a tuple of integers";
+      [[fallthrough]];
+    case Kind::kIntegers:
+      return are_integers(state, object) ? nullptr : "an integer or a tuple of integers";
+    case Kind::kRepeats:
+      if (is_any_array(object) || is_integer(state, object)) return nullptr;
+      return "an integer or an array of integers";
+    case Kind::kOrder:
+      if (PyUnicode_Check(object)) return nullptr;
+      return is_number(state, object) ? nullptr : "a number or the name of a norm";
+    case Kind::kRtol:
+      if (is_any_array(object)) return nullptr;
+      [[fallthrough]];
+    case Kind::kNumber:
+      return is_number(state, object) ? nullptr : "a number";
+    default:
+      return nullptr;
+  }
+}
+
+bool is_of_integers(const State& state, PyObject* object) {
+  if (!is_array(state, object)) return PyLong_Check(object) && !PyBool_Check(object);
+  const core::Kind kind = view_of(object).dtype.kind;
+  return kind == core::Kind::kInt || kind == core::Kind::kUInt;
+}
+
+/// Whether x1 < x2 for an element of arrays, or for numbers.
+bool is_any_less(const State& state, PyObject* x1, PyObject* x2) {
+  if (!is_array(state, x1) && !is_array(state, x2))
+    return check(PyObject_RichCompareBool(plain_number(x1).get(), plain_number(x2).get(), Py_LT));
+  const Ref less = compute_binary(state, core::Elementwise::kLess, x1, x2);
+  const core::ArrayView found = view_of(less.get());  // without gaps: it is new
+  return std::memchr(found.data, 1, static_cast<std::size_t>(found.size())) != nullptr;
+}
+
+}  // namespace
+
+void require_standard_arguments(const State& state, const char* function, std::span<const Key> keys,
+                                std::span<PyObject* const> arguments) {
+  const bool takes_sequences = std::ranges::find(keys, Key::kS) != keys.end();
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    Kind kind = arguments[i] == nullptr ? Kind::kAny : kind_of(keys[i]);
+    if (kind == Kind::kAny) continue;
+    if (takes_sequences && kind == Kind::kIntegers) kind = Kind::kSequence;
+    if (const char* const instead = wanted(state, kind, arguments[i])) {
+      core::fail(Fault::kType, function, "(): ", kKeywordTexts[static_cast<std::size_t>(keys[i])],
+                 " must be ", instead, ", not ", short_repr(arguments[i]),
+                 "; this namespace is strict");
+    }
+  }
+}
+
+void require_defined_result(const State& state, core::Elementwise operation, PyObject* x1,
+                            PyObject* x2) {
+  const bool is_power = operation == core::Elementwise::kPow;
+  if (!is_power && operation != core::Elementwise::kBitwiseLeftShift &&
+      operation != core::Elementwise::kBitwiseRightShift)
+    return;
+  if (!is_of_integers(state, x1) || !is_of_integers(state, x2)) return;
+  if (is_array(state, x2) && view_of(x2).dtype.kind == core::Kind::kUInt) return;
+  const Ref zero = check(PyLong_FromLong(0));
+  if (!is_any_less(state, x2, zero.get())) return;
+  core::fail(Fault::kValue, core::row_of(operation).name, "(): x2 has a negative ",
+             is_power ? "exponent, and the powers are of integers" : "number of bits",
+             "; the standard leaves the result open, and this namespace is strict");
+}
+
+void require_ordered_limits(const State& state, PyObject* min, PyObject* max) {
+  if (!is_any_less(state, max, min)) return;
+  core::fail(Fault::kValue,
+             "clip(): min is above max; the standard leaves the result open, and this namespace is "
+             "strict");
+}
+
+}  // namespace refarray::extension

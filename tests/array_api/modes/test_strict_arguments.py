@@ -1,0 +1,191 @@
+"""Strict namespaces: arguments of kinds that the standard's signatures do not have raise, and so do
+values for which it defines no result."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy
+import pytest
+
+import refarray
+
+xp: Any = refarray.namespace(strict=True)
+
+#: One valid call of each function that has arguments besides arrays and dtypes.
+CALLS: dict[str, Callable[[Any], tuple[tuple[Any, ...], dict[str, Any]]]] = {
+    "arange": lambda m: ((0, 3, 1), {}),
+    "argmax": lambda m: ((m,), {"axis": 0, "keepdims": False}),
+    "argsort": lambda m: ((m,), {"axis": 0, "descending": False, "stable": True}),
+    "broadcast_shapes": lambda m: (((2,), (2,)), {}),
+    "broadcast_to": lambda m: ((m, (2, 2)), {}),
+    "concat": lambda m: (([m, m],), {"axis": 0}),
+    "count_nonzero": lambda m: ((m,), {"axis": 0, "keepdims": False}),
+    "cumulative_sum": lambda m: ((m,), {"axis": 0, "include_initial": False}),
+    "diff": lambda m: ((m,), {"axis": 0, "n": 1}),
+    "empty": lambda m: (((2,),), {}),
+    "expand_dims": lambda m: ((m,), {"axis": 0}),
+    "eye": lambda m: ((2, 2), {"k": 0}),
+    "fft.fft": lambda m: ((m + 0j,), {"n": 2, "axis": 0}),
+    "fft.fftfreq": lambda m: ((4,), {"d": 1.0}),
+    "fft.fftn": lambda m: ((m + 0j,), {"s": (2,), "axes": (0,)}),
+    "fft.fftshift": lambda m: ((m,), {"axes": 0}),
+    "flip": lambda m: ((m,), {"axis": 0}),
+    "full": lambda m: (((2,), 1.0), {}),
+    "isin": lambda m: ((xp.asarray(1), xp.asarray([1])), {"invert": False}),
+    "linalg.cholesky": lambda m: ((xp.eye(2),), {"upper": False}),
+    "linalg.cross": lambda m: ((xp.ones(3), xp.ones(3)), {"axis": -1}),
+    "linalg.diagonal": lambda m: ((m,), {"offset": 0}),
+    "linalg.matrix_norm": lambda m: ((m,), {"keepdims": False, "ord": 1}),
+    "linalg.matrix_power": lambda m: ((m, 2), {}),
+    "linalg.matrix_rank": lambda m: ((m,), {"rtol": 0.5}),
+    "linalg.svd": lambda m: ((m,), {"full_matrices": True}),
+    "linalg.vector_norm": lambda m: ((m,), {"axis": 0, "keepdims": False, "ord": 2}),
+    "linspace": lambda m: ((0.0, 1.0, 3), {"endpoint": True}),
+    "moveaxis": lambda m: ((m, 0, 1), {}),
+    "permute_dims": lambda m: ((m, (1, 0)), {}),
+    "repeat": lambda m: ((m, 2), {"axis": 0}),
+    "reshape": lambda m: ((m, (4,)), {}),
+    "roll": lambda m: ((m, 1), {"axis": 0}),
+    "sort": lambda m: ((m,), {"axis": 0, "descending": False, "stable": True}),
+    "squeeze": lambda m: ((xp.ones((1, 2)),), {"axis": 0}),
+    "stack": lambda m: (([m, m],), {"axis": 0}),
+    "std": lambda m: ((m,), {"axis": 0, "correction": 1, "keepdims": False}),
+    "sum": lambda m: ((m,), {"axis": 0, "keepdims": False}),
+    "take": lambda m: ((m, xp.asarray([0])), {"axis": 0}),
+    "take_along_axis": lambda m: ((m, xp.zeros((1, 2), dtype=xp.int64)), {"axis": 0}),
+    "tensordot": lambda m: ((m, m), {"axes": 1}),
+    "tile": lambda m: ((m, (2,)), {}),
+    "tril": lambda m: ((m,), {"k": 0}),
+    "unstack": lambda m: ((m,), {"axis": 0}),
+    "vecdot": lambda m: ((m, m), {"axis": -1}),
+}
+FLAGS = ("keepdims", "descending", "stable", "include_initial", "invert", "upper", "full_matrices")
+FLAGS = (*FLAGS, "endpoint")
+#: Where an array of the namespace is no number by mistake, and where a bool is a value.
+TAKE_ARRAYS = {("repeat", 1), ("linalg.matrix_rank", "rtol")}
+TAKE_BOOLS = {("full", 1)}
+
+
+def cases() -> list[Any]:
+    out = []
+    for name, make in CALLS.items():
+        args, keywords = make(xp.ones((2, 2)))
+        slots = [i for i, each in enumerate(args) if is_plain(each)] + list(keywords)
+        out += [pytest.param(name, slot, id=f"{name}-{slot}") for slot in slots]
+    return out
+
+
+def is_plain(value: Any) -> bool:
+    return isinstance(value, int | float) or (
+        isinstance(value, tuple) and all(isinstance(each, int) for each in value)
+    )
+
+
+def function_of(name: str) -> Callable[..., Any]:
+    out = xp
+    for part in name.split("."):
+        out = getattr(out, part)
+    return out  # type: ignore[no-any-return]
+
+
+def with_value(name: str, slot: int | str, value: Any) -> Any:
+    args, keywords = CALLS[name](xp.ones((2, 2)))
+    if isinstance(slot, int):
+        args = (*args[:slot], value, *args[slot + 1 :])
+    else:
+        keywords = {**keywords, slot: value}
+    return function_of(name)(*args, **keywords)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_calls_are_valid(name: str) -> None:
+    args, keywords = CALLS[name](xp.ones((2, 2)))
+    function_of(name)(*args, **keywords)
+    own = inspect.signature(function_of(name)).parameters
+    assert set(keywords) <= set(own)
+
+
+@pytest.mark.parametrize(("name", "slot"), cases())
+def test_bools_are_no_integers_and_arrays_are_no_numbers(name: str, slot: int | str) -> None:
+    args, keywords = CALLS[name](xp.ones((2, 2)))
+    given = args[slot] if isinstance(slot, int) else keywords[slot]
+    if slot in FLAGS:
+        wrong: list[Any] = [0, 1, None, "x", numpy.bool_(True), xp.asarray(True)]
+    else:
+        one = given[0] if isinstance(given, tuple) else given
+        arrays = [xp.asarray(one), numpy.asarray(one)][(name, slot) in TAKE_ARRAYS :]
+        bools = [True, numpy.bool_(True)]
+        wrong = [*(() if (name, slot) in TAKE_BOOLS else bools), *arrays]
+        if isinstance(given, tuple):
+            wrong += [(each, *given[1:]) for each in wrong]
+    for value in wrong:
+        with pytest.raises(TypeError):
+            with_value(name, slot, value)
+
+
+@pytest.mark.parametrize(("name", "slot"), cases())
+def test_integers_of_numpy_are_integers(name: str, slot: int | str) -> None:
+    args, keywords = CALLS[name](xp.ones((2, 2)))
+    given = args[slot] if isinstance(slot, int) else keywords[slot]
+    if type(given) is int:
+        with_value(name, slot, numpy.int64(given))
+    elif isinstance(given, tuple):
+        with_value(name, slot, tuple(map(numpy.int64, given)))
+
+
+@pytest.mark.parametrize("name", ["fftn", "ifftn", "rfftn", "irfftn"])
+def test_transforms_of_several_axes_take_sequences(name: str) -> None:
+    x = xp.ones((2, 2)) if name == "rfftn" else xp.ones((2, 2)) + 0j
+    transform = getattr(xp.fft, name)
+    assert transform(x, axes=(0,)).shape[1] == 2 and transform(x, axes=[0]).shape[1] == 2
+    for wrong in ({"axes": 0}, {"s": 2, "axes": (0,)}, {"axes": xp.asarray(0)}):
+        with pytest.raises(TypeError, match=rf"{name}\(\): \w+ must be a tuple of integers, not"):
+            transform(x, **wrong)
+
+
+def test_the_default_namespace_takes_them() -> None:
+    x = refarray.ones((2, 2))
+    assert refarray.sum(x, axis=True).shape == (2,) and refarray.zeros(True).shape == (1,)
+    assert refarray.fft.fftn(x + 0j, axes=0).shape == (2, 2)
+    assert refarray.arange(refarray.asarray(2)).shape == (2,)
+
+
+# --- values
+
+
+@pytest.mark.parametrize("x2", [-1, [-1, 0, 1], [[2, -5, 1]]])
+def test_negative_powers_and_shifts_of_integers_have_no_result(x2: Any) -> None:
+    i = xp.asarray([1, 2, 3])
+    other = x2 if isinstance(x2, int) else xp.asarray(x2)
+    for name in ("pow", "bitwise_left_shift", "bitwise_right_shift"):
+        with pytest.raises(ValueError, match=rf"{name}\(\): x2 has a negative"):
+            getattr(xp, name)(i, other)
+        assert getattr(xp, name)(i, abs(other)).shape[-1] == 3
+        assert getattr(xp, name)(i[:0], xp.asarray(0)).shape == (0,)
+    if not isinstance(x2, int):
+        with pytest.raises(ValueError, match=r"pow\(\)"):
+            xp.pow(2, other)
+    assert float(xp.pow(xp.asarray(2.0), -1)) == 0.5
+    assert int(xp.pow(xp.asarray(2, dtype=xp.uint8), xp.asarray(3, dtype=xp.uint8))) == 8
+
+
+def test_limits_of_clip_are_in_order() -> None:
+    x = xp.asarray([1.0, 2.0, 3.0])
+    for low, high in ((2.0, 1.0), (x, 2.0), (2.5, x), (x + 1.0, x)):
+        with pytest.raises(ValueError, match=r"clip\(\): min is above max"):
+            xp.clip(x, low, high)
+    assert list(map(float, xp.clip(x, 1.5, 1.5))) == [1.5] * 3
+    assert list(map(float, xp.clip(x, x, x))) == [1.0, 2.0, 3.0]
+    assert float(refarray.clip(refarray.asarray(1.0), 2.0, 1.0)) == 2.0
+
+
+def test_literals_are_python_numbers() -> None:
+    for wrong in (Fraction(1, 2), [Fraction(1, 2)], [1.0, Fraction(1, 2)]):
+        with pytest.raises(TypeError, match="Fraction"):
+            xp.asarray(wrong)
+    assert float(refarray.asarray(Fraction(1, 2))) == 0.5
+    assert xp.asarray([numpy.float32(1)]).shape == (1,)
