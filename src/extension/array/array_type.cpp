@@ -38,16 +38,16 @@ Ref is_contiguous(PyObject* self, PyObject*) {
 }
 
 /// Formatting is implemented in Python and imported on first use.
-Ref format_with(const char* function, PyObject* self, PyTypeObject* type = nullptr,
+Ref format_with(const char* function, PyObject* self, PyObject* owner = nullptr,
                 PyObject* device = nullptr) {
   return check(calling<PyObject_CallFunctionObjArgs>(
       python_function("refarray._display.text", function).get(), as_default_array(self).get(),
-      reinterpret_cast<PyObject*>(type), device, nullptr));
+      owner, device, nullptr));
 }
 Ref array_repr(PyObject* self) {
   const State& state = State::of_object(self);
   PyObject* const device = state.modes.with_devices ? state.get(Slot::kCpuDevice) : nullptr;
-  return format_with("array_repr", self, Py_TYPE(self), device);
+  return format_with("array_repr", self, namespace_name(state).get(), device);
 }
 Ref array_str(PyObject* self) { return format_with("array_str", self); }
 Ref array_html(PyObject* self, PyObject*) { return format_with("array_html", self); }
@@ -176,7 +176,8 @@ PyGetSetDef* getters_of(const State& state) {
 
 /// The slot of immutable arrays. Without it the interpreter's error would name the index.
 void refuse_assignment(PyObject* self, PyObject*, PyObject*) {
-  core::fail(core::Fault::kType, "the arrays of ", utf8(namespace_name(self).get()),
+  core::fail(core::Fault::kType, "the arrays of ",
+             utf8(namespace_name(State::of_object(self)).get()),
              " are immutable; where() makes a new array");
 }
 
@@ -241,7 +242,7 @@ PyType_Spec array_spec(const char* name, PyType_Slot* slots) noexcept {
 /// their namespace.
 Ref make_namespace_type(PyObject* module, const State& state) {
   std::vector<PyType_Slot> slots = array_slots(state);
-  const Ref module_name = check(PyModule_GetNameObject(state.get(Slot::kNamespace)));
+  const Ref module_name = check(PyModule_GetNameObject(module));
   const std::string name = utf8(module_name.get()) + ".Array";
   PyType_Spec spec = array_spec(name.c_str(), slots.data());
   if (!state.modes.strict) return check(compat::new_type(module, &spec));
@@ -252,7 +253,7 @@ Ref make_namespace_type(PyObject* module, const State& state) {
 }  // namespace
 
 Ref make_array_type(PyObject* module, State& state) {
-  if (!is_default(state)) return compat::make_immortal(make_namespace_type(module, state));
+  if (!is_default(state)) return make_namespace_type(module, state);  // ends with the last array
   state.set(Slot::kExchangeCapsule, make_exchange_capsule());
   std::vector<PyType_Slot> slots = array_slots(state);
   PyType_Spec spec = array_spec("refarray.Array", slots.data());

@@ -99,6 +99,11 @@ std::optional<core::Device> named_device(const State& state, PyObject* object) {
   return name ? core::device_from_name(*name) : std::nullopt;
 }
 
+bool is_strict_dtype(const State& state, PyObject* object) noexcept {
+  PyObject* const dtypes = default_state(state).get(Slot::kStrictDtypes);
+  return dtypes != nullptr && Py_TYPE(object) == Py_TYPE(compat::tuple_item(dtypes, 0));
+}
+
 std::optional<core::DType> builtin_dtype(PyObject* object) noexcept {
   const auto is = [object](PyTypeObject& type) {
     return object == reinterpret_cast<PyObject*>(&type);
@@ -172,7 +177,12 @@ core::DType to_dtype(const State& state, PyObject* object) {
       require_standard(state, dtype);
     return dtype;
   }
-  if (state.modes.strict) fail_wrong_type(object, "dtype", "a refarray.DType");
+  if (state.modes.strict) {
+    const State& base = default_state(state);
+    if (Py_TYPE(object) == base.dtype_type()) require_standard(state, dtype_value(object));
+    fail_wrong_type(object, "dtype", "a dtype of the namespace, which is strict");
+  }
+  if (is_strict_dtype(state, object)) return dtype_value(object);
   if (const auto dtype = builtin_dtype(object)) return *dtype;
   if (const auto dtype = named_dtype(state, object)) return *dtype;
   if (PyUnicode_Check(object)) {

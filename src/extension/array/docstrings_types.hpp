@@ -108,6 +108,10 @@ for memory that is not CUDA memory.)doc";
 
 // --- dtype_type.cpp.
 
+inline constexpr char kStrictDTypeDoc[] = R"doc(The type of the elements of the arrays of strict namespaces.
+
+It has == and hash() only, as the standard says: equal to itself, and to nothing else.)doc";
+
 inline constexpr char kDTypeDoc[] = R"doc(DType(name)
 --
 

@@ -85,7 +85,57 @@ PyGetSetDef kGetters[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
+// --- of strict namespaces: == and hash() only
+
+Ref strict_repr(PyObject* self) {
+  return text("refarray_strict." + core::name(value_in<DType>(self)));
+}
+
+Ref strict_compare(PyObject* self, PyObject* other, int operation) {
+  if (operation != Py_EQ && operation != Py_NE) return Ref::borrow(Py_NotImplemented);
+  const bool equal =
+      Py_TYPE(other) == Py_TYPE(self) && value_in<DType>(other) == value_in<DType>(self);
+  return Ref::borrow(equal == (operation == Py_EQ) ? Py_True : Py_False);
+}
+
+/// Pickles the name of a variable of the module refarray_strict.
+Ref strict_reduce(PyObject* self, PyObject*) { return value_text<DType>(self); }
+
+Ref make_strict_type(PyObject* module) {
+  static PyMethodDef methods[] = {
+      {"__reduce__", method<&strict_reduce>(), METH_NOARGS, kValueReduceDoc},
+      {nullptr, nullptr, 0, nullptr},
+  };
+  PyType_Slot slots[] = {
+      {Py_tp_doc, const_cast<char*>(kStrictDTypeDoc)},
+      {Py_tp_dealloc, reinterpret_cast<void*>(&dealloc_value)},
+      {Py_tp_traverse, reinterpret_cast<void*>(&traverse_value)},
+      {Py_tp_repr, slot_pointer<&strict_repr>()},
+      {Py_tp_hash, slot_pointer<&value_hash<DType>>()},
+      {Py_tp_richcompare, slot_pointer<&strict_compare>()},
+      {Py_tp_methods, methods},
+      {0, nullptr},
+  };
+  PyType_Spec spec{"refarray_strict.DType", static_cast<int>(sizeof(ValueObject<DType>)), 0,
+                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE |
+                       Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                   slots};
+  return compat::make_immortal(check(compat::new_type(module, &spec)));
+}
+
 }  // namespace
+
+Ref make_strict_dtypes(PyObject* module) {
+  const Ref type = make_strict_type(module);
+  Ref out = check(calling<PyTuple_New>(static_cast<Py_ssize_t>(core::kScalars.size())));
+  for (std::size_t row = 0; row < core::kScalars.size(); ++row) {
+    const core::ScalarInfo& info = core::kScalars[row];
+    Ref dtype = compat::make_immortal(new_value_object<DType>(
+        reinterpret_cast<PyTypeObject*>(type.get()), {info.kind, info.bits, 1, false}));
+    check(PyTuple_SetItem(out.get(), static_cast<Py_ssize_t>(row), dtype.release()));
+  }
+  return out;
+}
 
 Ref new_dtype_object(PyTypeObject* type, const core::DType& dtype) {
   return new_value_object(type, dtype);

@@ -11,7 +11,9 @@ namespace refarray::extension {
 /// Always creates an object. Use make_dtype() instead, which returns the module's interned objects
 /// for scalar dtypes.
 Ref new_dtype_object(PyTypeObject* type, const core::DType& dtype);
-/// `object` must be a DType.
+/// The dtypes of strict namespaces, which have == and hash() only: a tuple like core::kScalars.
+Ref make_strict_dtypes(PyObject* module);
+/// `object` must be a DType, of either type.
 core::DType dtype_value(PyObject* object) noexcept;
 
 }  // namespace refarray::extension

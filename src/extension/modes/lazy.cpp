@@ -13,7 +13,7 @@ namespace {
 /// The standard's exception for implementations that do not compute at once.
 [[noreturn]] void fail_lazy(PyObject* self, const char* what) {
   core::fail(core::Fault::kValue, what, " needs the elements of an array of ",
-             utf8(namespace_name(self).get()), ", which is lazy");
+             utf8(namespace_name(State::of_object(self)).get()), ", which is lazy");
 }
 
 Ref lazy_complex(PyObject* self, PyObject*) { fail_lazy(self, "complex()"); }

@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "core/ops/promotion.hpp"
+#include "extension/array/dtype_type.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/compat.hpp"
 #include "extension/capi/errors.hpp"
@@ -21,6 +22,12 @@ namespace {
 
 using core::Fault;
 
+void free_namespace(void* module) noexcept {
+  free_module(module);
+  auto* const state = static_cast<State*>(PyModule_GetState(static_cast<PyObject*>(module)));
+  if (state != nullptr) free_watched_arrays(*state);
+}
+
 PyModuleDef* definition() noexcept {
   // One definition per process, shared by all interpreters and immutable after the first use.
   static PyModuleDef_Slot slots[4] = {{0, nullptr}};
@@ -28,8 +35,8 @@ PyModuleDef* definition() noexcept {
     std::size_t at = 0;
     for (const PyModuleDef_Slot& each : compat::kConcurrencySlots) slots[at++] = each;
     PyModuleDef out{
-        PyModuleDef_HEAD_INIT, "refarray._namespace", nullptr,    sizeof(State), nullptr, slots,
-        traverse_module,       clear_module,          free_module};
+        PyModuleDef_HEAD_INIT, "refarray._namespace", nullptr,       sizeof(State), nullptr, slots,
+        traverse_module,       clear_module,          free_namespace};
     return out;
   }();
   return &module;
@@ -41,6 +48,9 @@ struct Arguments {
   Modes modes;
   PyObject* device;  // what x.device returns, or None for the CPU
 };
+
+/// Whether the standard has the dtype of a row of kScalars: it lacks the 16-bit floats.
+constexpr bool is_standard(int row) noexcept { return row >= 0 && row < 13; }
 
 /// From a tuple of bools in the order of the fields.
 Modes to_modes(PyObject* tuple) {
@@ -88,6 +98,23 @@ PyMethodDef kOwnFunctions[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
+/// Gives the state the dtypes of strict namespaces, and the module those of the standard.
+void take_strict_dtypes(PyObject* module, State& state, PyObject* base) {
+  const State& shared = State::of_module(base);
+  PyObject* dtypes = shared.get(Slot::kStrictDtypes);
+  if (dtypes == nullptr) dtypes = shared.set_once(Slot::kStrictDtypes, make_strict_dtypes(base));
+  for (int row = 0; row < static_cast<int>(core::kScalars.size()); ++row) {
+    PyObject* const dtype = compat::tuple_item(dtypes, row);
+    state.set_scalar_dtype(row, Ref::borrow(dtype));
+    if (is_standard(row)) {
+      const std::string name(core::kScalars[static_cast<std::size_t>(row)].name);
+      check(PyModule_AddObjectRef(module, name.c_str(), dtype));
+    }
+  }
+  auto* const type = reinterpret_cast<PyObject*>(Py_TYPE(compat::tuple_item(dtypes, 0)));
+  state.set(Slot::kDTypeType, Ref::borrow(type));
+}
+
 /// Fills the state of a new module from that of the default namespace.
 void fill(PyObject* module, PyObject* base, const Arguments& from) {
   State& state = *::new (PyModule_GetState(module)) State;
@@ -99,6 +126,7 @@ void fill(PyObject* module, PyObject* base, const Arguments& from) {
     open_object_pool(state);
   if (from.modes.immutable) state.object_bits |= ObjectBits::kReadonly;
   state.share_from(State::of_module(base));
+  if (from.modes.strict) take_strict_dtypes(module, state, base);
   state.set(Slot::kNamespace, Ref::borrow(from.object));
   state.set(Slot::kBase, Ref::borrow(base));
   Ref type = make_array_type(module, state);
@@ -124,11 +152,10 @@ Ref make_namespace(PyObject* base, PyObject* const* args, Py_ssize_t nargs) {
 
 void prepare_namespaces() noexcept { PyModuleDef_Init(definition()); }
 
-Ref namespace_name(PyObject* array) {
-  const Ref module = Ref::borrow(PyType_GetModule(Py_TYPE(array)));
-  Ref name = check(PyModule_GetNameObject(module.get()));
-  if (PyUnicode_CompareWithASCIIString(name.get(), State::kInterpreterKey) != 0) return name;
-  return check(PyUnicode_InternFromString("refarray"));
+Ref namespace_name(const State& state) {
+  PyObject* const own = state.get(Slot::kNamespace);
+  return check(own == nullptr ? PyUnicode_InternFromString("refarray")
+                              : PyModule_GetNameObject(own));
 }
 
 std::string device_text(const State& state) {
@@ -142,10 +169,8 @@ void fail_other_namespace(const State& state, PyObject* array) {
     core::fail(Fault::kValue, "an array on ", device_text(other), " does not mix with those on ",
                device_text(state), "; to_device() copies");
   }
-  const Ref name = own == nullptr ? check(PyUnicode_InternFromString("refarray"))
-                                  : check(PyModule_GetNameObject(own));
-  core::fail(Fault::kType, "an array of the namespace ", utf8(namespace_name(array).get()),
-             " does not mix with those of ", utf8(name.get()),
+  core::fail(Fault::kType, "an array of the namespace ", utf8(namespace_name(other).get()),
+             " does not mix with those of ", utf8(namespace_name(state).get()),
              "; asarray() and from_dlpack() of a namespace take arrays of others");
 }
 
@@ -165,10 +190,7 @@ void refuse_counting(const State& state, const char* function) {
 }
 
 void require_standard(const State& state, const core::DType& dtype) {
-  constexpr core::DtypeSet kStandard =
-      (1 << 13) - 1;  // all computable dtypes but the 16-bit floats
-  const int row = core::computable_index(dtype);
-  if (!state.modes.strict || (row >= 0 && (kStandard >> row & 1) != 0)) return;
+  if (!state.modes.strict || is_standard(core::computable_index(dtype))) return;
   core::fail(Fault::kType, "the standard has no dtype ", core::name(dtype),
              ", and this namespace is strict");
 }

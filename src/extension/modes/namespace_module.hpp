@@ -17,8 +17,8 @@ void prepare_namespaces() noexcept;
 /// Functions that take the place of those of the default namespace: modes/strict_functions.cpp.
 extern PyMethodDef kStrictFunctions[];
 
-/// _by_device(name, docstring, types, functions): a function that calls the one of the array type
-/// that the arguments have: modes/device_functions.cpp.
+/// _by_device(name, docstring, (types, functions)): a function that calls the one of the array type
+/// that the arguments have. The tuple is its __self__: modes/device_functions.cpp.
 Ref by_device(PyObject* module, PyObject* const* args, Py_ssize_t nargs);
 
 /// Whether the state is that of refarray itself.
@@ -32,8 +32,8 @@ inline const State& default_state(const State& state) noexcept {
   return base == nullptr ? state : State::of_module(base);
 }
 
-/// The name of the namespace of an array: that of the module of its type.
-Ref namespace_name(PyObject* array);
+/// The name of the namespace of the state's arrays.
+Ref namespace_name(const State& state);
 
 /// repr() of the device that the state's arrays are on.
 std::string device_text(const State& state);

@@ -221,13 +221,13 @@ def array_str(array: Array) -> str:
     return body(array, 0)
 
 
-def array_repr(array: Array, owner: type = Array, device: object = None) -> str:
+def array_repr(array: Array, owner: str = "refarray", device: object = None) -> str:
     """Implement repr(array): the values, shape, dtype and device, and whether it is read-only.
 
-    owner: the array's type in its namespace.
+    owner: the name of the array's namespace.
     device: that of a namespace with devices; None is the array's own.
     """
-    prefix = f"{owner.__module__}.Array("
+    prefix = f"{owner}.Array("
     text = prefix + body(array, len(prefix))
     where = str(array.device) if device is None else getattr(device, "name", str(device))
     facts = f"shape={array.shape}, dtype={array.dtype}, device={where!r}"

@@ -102,15 +102,24 @@ def made_again(name: str, id: int, dtypes: tuple[Any, ...], defaults: Any) -> Vi
 
 def checked_dtypes(dtypes: Iterable[Any]) -> tuple[Any, ...]:
     """The dtypes in the standard's order. Raises ValueError for others."""
-    given = list(dtypes)
+    given = list(map(open_dtype, dtypes))
     strange = [each for each in given if each not in STANDARD]
     if strange:
         raise ValueError(f"dtypes are those of the standard, not {strange[0]!r}")
     return tuple(each for each in STANDARD if each in given)
 
 
+def open_dtype(dtype: Any) -> Any:
+    """The dtype of refarray for one of a strict namespace, which equals nothing else."""
+    try:
+        return refarray.DType(dtype)
+    except (TypeError, ValueError):
+        return dtype
+
+
 def checked_defaults(defaults: Mapping[str, Any], dtypes: tuple[Any, ...]) -> dict[str, Any]:
-    """All default dtypes. What `dtypes` lacks has the widest of its kind in its place."""
+    """All default dtypes. What `dtypes` lacks has the widest of its kind in its place; a kind that
+    it lacks has the usual one."""
     out = {}
     for kind in defaults:
         if kind not in DEFAULTS:
@@ -118,8 +127,9 @@ def checked_defaults(defaults: Mapping[str, Any], dtypes: tuple[Any, ...]) -> di
     for kind, usual in DEFAULTS.items():
         signed = "signed integer" if KINDS[kind] == "integral" else kind
         of_kind = [each for each in dtypes if _native.isdtype(each, signed)]
-        out[kind] = defaults.get(kind, usual if usual in dtypes or not of_kind else of_kind[-1])
-        if kind in defaults and out[kind] not in of_kind:
+        usual = usual if usual in dtypes or not of_kind else of_kind[-1]
+        out[kind] = open_dtype(defaults.get(kind, usual))
+        if kind in defaults and out[kind] not in (of_kind or [usual]):
             raise ValueError(f"the default dtype of {kind} is {out[kind]!r}, not one of {of_kind}")
     return out
 
@@ -130,22 +140,28 @@ class Place:
 
     device: Any  # a VirtualDevice, or refarray.Device("cpu")
     on_host: bool
-    dtypes: tuple[Any, ...]
+    dtypes: tuple[Any, ...]  # of the namespace, as the defaults
     defaults: Mapping[str, Any]
     native: Any
+
+    def own(self, dtype: Any) -> Any:
+        """The dtype of the namespace for one of refarray."""
+        return getattr(self.native, str(dtype), dtype)
 
     @property
     def is_usual(self) -> bool:
         """Whether it has all dtypes, and the default ones."""
-        return self.dtypes == STANDARD and dict(self.defaults) == DEFAULTS
+        usual = {kind: self.own(dtype) for kind, dtype in DEFAULTS.items()}
+        return len(self.dtypes) == len(STANDARD) and dict(self.defaults) == usual
 
     def require(self, dtype: Any) -> None:
         """Raise ValueError for a dtype of the standard that it lacks."""
-        if dtype in STANDARD and dtype not in self.dtypes:
-            raise ValueError(f"{self.device!r} has no {dtype}; it has {', '.join(self.names())}")
+        if dtype in map(self.own, STANDARD) and dtype not in self.dtypes:
+            name = open_dtype(dtype)
+            raise ValueError(f"{self.device!r} has no {name}; it has {', '.join(self.names())}")
 
     def names(self) -> list[str]:
-        return [str(each) for each in self.dtypes]
+        return [str(open_dtype(each)) for each in self.dtypes]
 
     def takes(self, x: Any) -> bool:
         return type(x) is self.native.Array
@@ -203,7 +219,7 @@ class DeviceInfo(Info):
     """The inspection functions of a namespace with devices, or with default dtypes of its own."""
 
     def __init__(self, places: Places, **capabilities: bool) -> None:
-        super().__init__(places.all[0].native.empty, **capabilities)
+        super().__init__(places.all[0].native.empty, places.all[0].own, **capabilities)
         self._places = places
 
     def _place(self, device: Any) -> Place:
@@ -242,15 +258,18 @@ def info(function: Any, places: Places, modes: Any, made: Callable[..., Info] = 
     )
 
 
-def merged(names: ModuleType, others: Sequence[ModuleType], places: Places) -> None:
-    """Put functions that choose the device into `names`, which are those of the first device."""
-    from refarray._namespaces import device_functions
+def merged(names: Any, others: Sequence[ModuleType], places: Places, module: str) -> None:
+    """Put functions that choose the device into `names`, which are those of the first device.
+    `module`: where pickle finds them."""
+    from refarray._namespaces import by_name, device_functions
 
     for name in list(names.__all__):
         values = [getattr(each, name) for each in (names, *others)]
         if isinstance(values[0], ModuleType):
-            merged(values[0], values[1:], places)
+            merged(values[0], values[1:], places, by_name.extension_module(module, name))
         elif (
-            callable(values[0]) and values[0] not in STANDARD and name != "__array_namespace_info__"
+            callable(values[0])
+            and not isinstance(values[0], type)
+            and name != "__array_namespace_info__"
         ):
-            setattr(names, name, device_functions.joined(name, values, places))
+            setattr(names, name, device_functions.joined(name, values, places, module))

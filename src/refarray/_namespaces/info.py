@@ -24,11 +24,12 @@ class Info:
     def __init__(
         self,
         empty: Callable[..., Array] = _native.empty,  # it says which devices there are
+        own: Callable[[Any], Any] = lambda dtype: dtype,  # the dtype of the namespace
         *,
         boolean_indexing: bool = True,
         data_dependent_shapes: bool = True,
     ) -> None:
-        self._empty = empty
+        self._empty, self._own = empty, own
         self._capabilities = boolean_indexing, data_dependent_shapes
 
     def capabilities(self) -> dict[str, Any]:
@@ -46,19 +47,20 @@ class Info:
     def default_dtypes(self, *, device: _DeviceLike | None = None) -> dict[str, DType]:
         """Return the default dtypes, which are the same on every device."""
         self._empty(0, device=device)
-        return {
+        defaults = {
             "real floating": _native.float64,
             "complex floating": _native.complex128,
             "integral": _native.int64,
             "indexing": _native.int64,
         }
+        return {kind: self._own(each) for kind, each in defaults.items()}
 
     def dtypes(
         self, *, device: _DeviceLike | None = None, kind: str | tuple[str, ...] | None = None
     ) -> dict[str, DType]:
         """Return the standard's dtypes of a kind, by name; `kind` is as in isdtype()."""
         self._empty(0, device=device)
-        all_of_them: dict[str, DType] = {name: getattr(_native, name) for name in DTYPES}
+        all_of_them: dict[str, DType] = {name: self._own(getattr(_native, name)) for name in DTYPES}
         if kind is None:
             return all_of_them
         return {name: each for name, each in all_of_them.items() if _native.isdtype(each, kind)}
