@@ -61,6 +61,7 @@ target_link_libraries(_adversary PRIVATE DLPack::DLPack)
 if(under_pip)
   install(TARGETS _native LIBRARY DESTINATION . COMPONENT refarray)
   install(TARGETS _adversary LIBRARY DESTINATION conformance COMPONENT refarray)
+  install(FILES src/refarray_strict.py DESTINATION "${SKBUILD_PLATLIB_DIR}" COMPONENT refarray)  # beside the package
   include(cmake/Package.cmake)
 else()
   # Without pip the whole package is in <build>/python, for PYTHONPATH (sanitizer and coverage builds).
@@ -72,6 +73,8 @@ else()
                     # The kit finds its checks by their files: deleted ones must not stay.
                     COMMAND ${CMAKE_COMMAND} -E rm -rf "${PROJECT_BINARY_DIR}/python/refarray/conformance/suite"
                     COMMAND ${CMAKE_COMMAND} -E copy_directory "${PROJECT_SOURCE_DIR}/src/refarray"
-                            "${PROJECT_BINARY_DIR}/python/refarray")
+                            "${PROJECT_BINARY_DIR}/python/refarray"
+                    COMMAND ${CMAKE_COMMAND} -E copy "${PROJECT_SOURCE_DIR}/src/refarray_strict.py"
+                            "${PROJECT_BINARY_DIR}/python")
   add_dependencies(_native refarray_python)  # building _native alone gives a complete package
 endif()

@@ -66,13 +66,16 @@ PyMethodDef* definition_of(std::string name, std::string doc) {
 }  // namespace
 
 Ref by_device(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
-  if (nargs != 4 || !PyUnicode_Check(args[0]) || !PyUnicode_Check(args[1]) ||
-      !PyTuple_Check(args[2]) || !PyTuple_Check(args[3]) ||
-      PyTuple_Size(args[2]) != PyTuple_Size(args[3]) || PyTuple_Size(args[2]) == 0) {
+  const auto is_pair = [](PyObject* object) {
+    if (!PyTuple_Check(object) || PyTuple_Size(object) != 2) return false;
+    PyObject* const types = compat::tuple_item(object, 0);
+    PyObject* const functions = compat::tuple_item(object, 1);
+    return PyTuple_Check(types) && PyTuple_Check(functions) && PyTuple_Size(types) > 0 &&
+           PyTuple_Size(types) == PyTuple_Size(functions);
+  };
+  if (nargs != 3 || !PyUnicode_Check(args[0]) || !PyUnicode_Check(args[1]) || !is_pair(args[2]))
     core::fail(Fault::kType, "_by_device() takes a name, a docstring, types and as many functions");
-  }
-  const Ref self = check(calling<PyTuple_Pack>(2, args[2], args[3]));
-  return check(PyCFunction_NewEx(definition_of(utf8(args[0]), utf8(args[1])), self.get(), nullptr));
+  return check(PyCFunction_NewEx(definition_of(utf8(args[0]), utf8(args[1])), args[2], nullptr));
 }
 
 }  // namespace refarray::extension

@@ -7,9 +7,9 @@
 #include "extension/modes/poisoned_views.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
@@ -94,13 +94,11 @@ std::string count_text(std::int64_t count, const char* one, const char* many) {
 }  // namespace
 
 void watch_arrays(State& state) {
-  // Never freed, as the array types: arrays may outlive everything else.
-  static std::mutex mutex;
-  static auto* const all = new std::deque<WatchedArrays>;
-  const std::lock_guard lock(mutex);
-  state.watched = &all->emplace_back();
+  state.watched = new WatchedArrays;
   state.object_bits |= ObjectBits::kWatched;
 }
+
+void free_watched_arrays(State& state) noexcept { delete std::exchange(state.watched, nullptr); }
 
 void watch(const State& state, PyObject* array) { state.watched->add(array); }
 

@@ -10,6 +10,8 @@ namespace refarray::extension {
 
 /// To be called for the state of a new namespace, before it makes an array.
 void watch_arrays(State& state);
+/// When the state ends, and with it the type of its arrays.
+void free_watched_arrays(State& state) noexcept;
 
 /// Lists an array that has no storage yet. Throws std::bad_alloc.
 void watch(const State& state, PyObject* array);

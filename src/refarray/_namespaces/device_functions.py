@@ -9,6 +9,7 @@ from typing import Any
 
 import refarray
 from refarray import _native
+from refarray._namespaces.by_name import Choice
 from refarray._namespaces.devices import DEFAULTS, Place, Places
 
 #: Functions with an argument `device` that copy arrays of other devices to it.
@@ -31,7 +32,9 @@ INDICES = frozenset(
 NARROWER = {_native.int64: _native.int32, _native.uint64: _native.uint32}
 
 
-def joined(name: str, functions: list[Callable[..., Any]], places: Places) -> Callable[..., Any]:
+def joined(
+    name: str, functions: list[Callable[..., Any]], places: Places, module: str
+) -> Callable[..., Any]:
     """One function out of those of all devices."""
     own = tuple(
         function if place.is_usual else limited(name, function, place)
@@ -42,7 +45,10 @@ def joined(name: str, functions: list[Callable[..., Any]], places: Places) -> Ca
         signature = parameters_of(functions[0])
     doc = functions[0].__doc__ or ""
     text = f"{name}{signature}\n--\n\n{doc}" if signature else doc
-    chosen = _native._by_device(name, text, places.types, own)
+    choice = Choice((places.types, own))
+    choice.module = module
+    chosen = _native._by_device(name, text, choice)
+    chosen.__module__ = module
     return placed(name, chosen, own, places) if name in PLACED else chosen
 
 
@@ -129,12 +135,13 @@ def default_for(name: str, args: tuple[Any, ...], dtype: Any, place: Place) -> A
     """The dtype in the place of `dtype`, that of a result of refarray's own function."""
     if name in SUMS:
         wider = args and getattr(args[0], "dtype", dtype) != dtype
-        narrow = place.defaults["integral"] == _native.int32
-        return NARROWER.get(dtype, dtype) if wider and narrow else dtype
+        narrow = place.defaults["integral"] == place.own(_native.int32)
+        narrower = {place.own(wide): place.own(each) for wide, each in NARROWER.items()}
+        return narrower.get(dtype, dtype) if wider and narrow else dtype
     if name not in WITH_DEFAULT or (name == "asarray" and not is_of_numbers(args[0])):
         return dtype
     for kind in ("real floating", "complex floating", "integral"):
-        if dtype == DEFAULTS[kind]:
+        if dtype == place.own(DEFAULTS[kind]):
             return place.defaults[kind]
     return dtype
 
@@ -147,7 +154,7 @@ def is_of_numbers(x: Any) -> bool:
 def with_indices(out: Any, place: Place) -> Any:
     """The result of a function, with indices of the device's default dtype."""
     wanted = place.defaults["indexing"]
-    if wanted == DEFAULTS["indexing"]:
+    if wanted == place.own(DEFAULTS["indexing"]):
         return out
 
     def converted(x: Any) -> Any:

@@ -11,14 +11,15 @@ from dataclasses import dataclass, fields
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
+from weakref import WeakValueDictionary
 
 import refarray
 from refarray import _native
+from refarray._namespaces import by_name, unknown, versions
 from refarray._namespaces import devices as virtual
-from refarray._namespaces import unknown, versions
 from refarray._namespaces.arguments import to_defaults, to_devices, to_extensions
 from refarray._namespaces.devices import Place, Places, VirtualDevice
-from refarray._namespaces.names import COMPLEX, names_of
+from refarray._namespaces.names import COMPLEX, names_of, own_dtype
 from refarray._namespaces.unknown import Unknowns
 from refarray._namespaces.versions import Namespace
 
@@ -112,6 +113,21 @@ class OwnNamespace(Namespace):
     _versions: dict[str, Namespace]  # what its arrays returned for api_version=
     _unknowns: Unknowns  # of namespaces with unknown extents only
     _strict: bool
+    _function: tuple[str, dict[str, Any]]  # what names it: by_name.FUNCTIONS, and the arguments
+
+    def _module_with(self, **more: Any) -> str:
+        function, arguments = self._function
+        return by_name.module_name(function, {**arguments, **more})
+
+    @property
+    def _module(self) -> str:
+        """The module by which its class Array is found."""
+        return self._module_with()
+
+    @property
+    def _public_module(self) -> str:
+        """The module by which its functions are found."""
+        return self._module
 
     def _in_version(self, version: str) -> ModuleType:
         """The names of another version, for the same arrays."""
@@ -120,7 +136,8 @@ class OwnNamespace(Namespace):
         return self._versions[version]
 
 
-MADE: dict[Modes, OwnNamespace] = {}
+#: Those that somebody holds: by themselves, an array or a function.
+MADE: WeakValueDictionary[Modes, OwnNamespace] = WeakValueDictionary()
 
 
 def namespace(
@@ -186,6 +203,7 @@ def namespace(
 def make(modes: Modes) -> OwnNamespace:
     out = OwnNamespace(modes.name, refarray.__doc__)
     out._origin = remade, (modes.arguments(),)
+    out._function = "namespace", modes.arguments()
     devices: list[Any] = [refarray.Device("cpu"), *modes.devices]
     fill_native(out, modes, devices, functools.partial(rebuilt, modes.arguments()))
     versions.fill_with_extensions(out, out._names, modes.api_version, strict=modes.strict)
@@ -195,11 +213,13 @@ def make(modes: Modes) -> OwnNamespace:
 def with_unknown_extents(inner: OwnNamespace, modes: Modes) -> OwnNamespace:
     """A namespace around another, whose arrays may have unknown extents."""
     out = OwnNamespace(modes.name, refarray.__doc__)
-    out._origin = inner._origin
+    out._origin, out._function = inner._origin, inner._function
     out._strict = inner._strict
     out._places, out._rebuild, out._versions = inner._places, inner._rebuild, {}
     out._unknowns = Unknowns(inner, out, immutable=modes.immutable)
     out._names = unknown.names_of(inner._names, out._unknowns)
+    out._names._module = out._public_module
+    out._names.adopt_functions()
     versions.fill_with_extensions(out, out._names, modes.api_version, strict=modes.strict)
     return out
 
@@ -211,35 +231,41 @@ def fill_native(
     out._strict = modes.strict
     out._rebuild = {}
     places = []
-    for each in devices:
-        on_host = each is devices[0]
-        native = made_native(out, modes, each, (len(devices) > 1, not on_host))
+    for number, each in enumerate(devices):
+        on_host = number == 0
+        name = out._module if on_host else out._module_with(place=number)
+        native = made_native(name, out, modes, each, (len(devices) > 1, not on_host))
         out._rebuild[each] = native._rebuild
         native._rebuild = functools.partial(rebuild, each)  # what pickles refer to
         own = isinstance(each, VirtualDevice)
         dtypes = tuple(
-            dtype
+            own_dtype(native, dtype)
             for dtype in (each.dtypes if own else virtual.STANDARD)
             if modes.has_complex or str(dtype) not in COMPLEX
         )
         defaults = (
             each.default_dtypes if own else {**virtual.DEFAULTS, **dict(modes.default_dtypes)}
         )
+        defaults = {kind: own_dtype(native, dtype) for kind, dtype in defaults.items()}
         places.append(Place(each, on_host, dtypes, defaults, native))
     out._places = Places(places)
     names, *others = [names_of(each.native, modes) for each in places]
+    names._module = out._public_module
     if others or not places[0].is_usual:
-        virtual.merged(names, others, out._places)
+        virtual.merged(names, others, out._places, names._module)
         if "__array_namespace_info__" in names.__all__:
             names.__array_namespace_info__ = virtual.info(
                 refarray.__array_namespace_info__, out._places, modes
             )
+    names.adopt_functions()
     out._names = names
     out._versions = {}
 
 
-def made_native(out: OwnNamespace, modes: Modes, device: Any, flags: tuple[bool, ...]) -> Any:
-    spec = ModuleSpec(out.__name__, None)
+def made_native(
+    name: str, out: OwnNamespace, modes: Modes, device: Any, flags: tuple[bool, ...]
+) -> Any:
+    spec = ModuleSpec(name, None)
     of_device = device if isinstance(device, VirtualDevice) else None
     native = _native._make_namespace(spec, out, (*modes.refusals(), *flags), of_device)
     native._set_year(int(modes.api_version[:4]))
@@ -265,5 +291,6 @@ def in_version(space: OwnNamespace, version: str) -> ModuleType:
 def made_in_version(space: OwnNamespace, version: str) -> Namespace:
     out = Namespace(f"{space.__name__}.v{version.replace('.', '_')}", space.__doc__)
     out._origin = in_version, (space, version)
+    out._module = space._module_with(version=version)
     versions.fill_with_extensions(out, space._names, version, strict=space._strict)
     return out

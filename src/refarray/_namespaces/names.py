@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import refarray
-from refarray._namespaces import versions
+from refarray._namespaces import by_name, versions
 from refarray._namespaces.info import DTYPES, Info
 from refarray._namespaces.versions import Namespace
 
@@ -56,7 +57,7 @@ def value_of(name: str, native: ModuleType, modes: Modes) -> Any:
     if name in refarray._EXTENSIONS:
         return extension(name, native, modes)
     if name in ("finfo", "iinfo"):
-        return limits(getattr(refarray, name), native.Array, modes.strict)
+        return limits(getattr(refarray, name), native, modes.strict)
     if name == "__array_namespace_info__":
         return info(refarray.__array_namespace_info__, native, modes)
     if name == "from_numpy":
@@ -67,6 +68,8 @@ def value_of(name: str, native: ModuleType, modes: Modes) -> Any:
 def extension(name: str, native: ModuleType, modes: Modes) -> Namespace:
     module = getattr(refarray, name)
     functions = native._extension_functions(name)
+    for each in functions.values():
+        each.__module__ = by_name.extension_module(native.__name__, name)
     out = Namespace(f"{modes.name}.{name}", module.__doc__)
     out.__all__ = list(module.__all__)
     for each in out.__all__:
@@ -74,16 +77,24 @@ def extension(name: str, native: ModuleType, modes: Modes) -> Namespace:
     return out
 
 
-def limits(function: Callable[..., Any], array: type, strict: bool) -> Callable[..., Any]:
+def own_dtype(native: ModuleType, dtype: Any) -> Any:
+    """The dtype of the namespace for one of refarray: another object in strict ones."""
+    return getattr(native, str(dtype), dtype)
+
+
+def limits(function: Callable[..., Any], native: ModuleType, strict: bool) -> Callable[..., Any]:
     """finfo() or iinfo() of a namespace."""
+    array, own = native.Array, type(native.bool) if strict else object
 
     @functools.wraps(function)
     def of_namespace(type: Any, /) -> Any:
-        if isinstance(type, array):
-            return function(type.dtype)  # type: ignore[attr-defined]
-        if strict and not isinstance(type, refarray.DType):
+        dtype = type.dtype if isinstance(type, array) else type
+        if not isinstance(dtype, own):
             raise TypeError(f"{function.__name__}() takes a dtype or an array, not {type!r}")
-        return function(type)
+        if not strict:
+            return function(dtype)
+        found = function(refarray.DType(dtype))
+        return dataclasses.replace(found, dtype=dtype)
 
     return of_namespace
 
@@ -99,6 +110,7 @@ def info(function: Callable[..., Any], native: ModuleType, modes: Modes) -> Call
         function,
         lambda: Info(
             native.empty,
+            functools.partial(own_dtype, native),
             boolean_indexing=modes.boolean_indexing,
             data_dependent_shapes=modes.data_dependent_shapes,
         ),

@@ -44,13 +44,13 @@ class Unknowns:
             ((f"__r{name}__", self.reflected(f"__{name}__")) for name in BINARY),
             ((f"__i{name}__", self.in_place(f"__i{name}__")) for name in BINARY if not immutable),
         )
-        own = {"__slots__": (), "__module__": namespace.__name__, "_space": self, **dict(operators)}
-        self.array: Any = type("Array", (LazyArray,), own)
+        own = {"__slots__": (), "__module__": namespace._module, "_space": self, **dict(operators)}
+        self.Array: Any = type("Array", (LazyArray,), own)
 
     # --- arrays, and what functions get in their place
 
     def made(self, real: Any, probes: tuple[Any, ...]) -> Any:
-        out = self.array.__new__(self.array)
+        out = self.Array.__new__(self.Array)
         out._real = real
         known = all(each is None or each.shape == real.shape for each in probes)
         out._probes = () if known else probes
@@ -59,7 +59,7 @@ class Unknowns:
     def lowered(self, value: Any, probe: int | None = None) -> Any:
         """The value with the elements, or the probes, in the place of arrays."""
         if isinstance(value, LazyArray):
-            if probe is None or type(value) is not self.array or not value._probes:
+            if probe is None or type(value) is not self.Array or not value._probes:
                 return value._real
             found = value._probes[probe]
             if found is None:
@@ -73,7 +73,7 @@ class Unknowns:
         return value
 
     def has_unknown(self, value: Any) -> bool:
-        if isinstance(value, self.array):
+        if isinstance(value, self.Array):
             return bool(value._probes)
         return type(value) in (tuple, list) and any(map(self.has_unknown, value))
 
@@ -234,7 +234,7 @@ class Unknowns:
 
     def getitem(self, x: Any, key: Any) -> Any:
         entries = key if isinstance(key, tuple) else (key,)
-        if any(isinstance(each, LazyArray) and each.dtype == refarray.bool for each in entries):
+        if any(isinstance(each, LazyArray) and each.dtype == self.inner.bool for each in entries):
             return self.selected(x, key, entries)
         if not self.has_unknown((x, *entries)):
             return self.made(x._real[self.lowered(key)], ())
@@ -285,7 +285,9 @@ def names_of(names: ModuleType, unknowns: Unknowns) -> Namespace:
     out.__all__ = list(names.__all__)
     for name in out.__all__:
         value = getattr(names, name)
-        if isinstance(value, ModuleType):
+        if name == "Array":
+            value = unknowns.Array
+        elif isinstance(value, ModuleType):
             value = names_of(value, unknowns)
         elif callable(value) and not isinstance(value, type | refarray.DType):
             value = unknowns.wrapped(name, value)

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import refarray
-from refarray._namespaces import earlier_strict
+from refarray._namespaces import by_name, earlier_strict
 
 #: The draft of the next version, by the name that array-api-strict gives it. It is 2025.12 with an
 #: optional attribute of array types, __dlpack_c_exchange_api__: data-apis/array-api,
@@ -30,6 +30,7 @@ class Namespace(ModuleType):
     __all__: list[str]
     __array_namespace_info__: Callable[[], Any]
     _origin: tuple[Callable[..., Any], tuple[Any, ...]]  # a function that returns it, for pickle
+    _module: str  # by which pickle finds its functions
 
     def __repr__(self) -> str:
         return f"<namespace {self.__name__!r}: array API standard {self.__array_api_version__}>"
@@ -39,6 +40,15 @@ class Namespace(ModuleType):
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return self._origin
+
+    def adopt_functions(self) -> None:
+        for name in self.__all__:
+            value = getattr(self, name)
+            if isinstance(value, Namespace):
+                value._module = by_name.extension_module(self._module, name)
+                value.adopt_functions()
+            else:
+                by_name.adopt(name, value, self._module)
 
 
 #: Those of the default namespace's arrays that were asked for.
@@ -52,6 +62,7 @@ def namespace(version: str) -> ModuleType:
     if version not in EARLIER:
         out = Namespace(f"refarray_{version.replace('.', '_')}", refarray.__doc__)
         out._origin = namespace, (version,)
+        out._module = by_name.module_name("refarray", {"api_version": version})
         fill_with_extensions(out, refarray, version)
         EARLIER.setdefault(version, out)
     return EARLIER[version]
@@ -69,6 +80,7 @@ def fill_with_extensions(
         source = getattr(module, name)
         extension = Namespace(f"{out.__name__}.{name}", source.__doc__)
         extension._origin = getattr, (out, name)
+        extension._module = by_name.extension_module(out._module, name)
         fill(extension, source, version, strict)
         if extension.__all__:
             setattr(out, name, extension)
@@ -81,9 +93,12 @@ def fill(out: Namespace, module: ModuleType, version: str, strict: bool) -> None
     out.__array_api_version__ = version
     out.__all__ = [name for name in module.__all__ if is_in(getattr(module, name), version)]
     for name in out.__all__:
-        value = changed(name, getattr(module, name), version)
+        same = getattr(module, name)
+        value = changed(name, same, version)
         if strict:
             value = earlier_strict.changed(name, value, version)
+        if value is not same:
+            by_name.adopt(name, value, out._module)
         setattr(out, name, version if name == "__array_api_version__" else value)
 
 
@@ -119,12 +134,12 @@ def with_default_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def widened(x: Any, /, *, dtype: Any = None, **keywords: Any) -> Any:
-        own = getattr(x, "dtype", None)
-        if dtype is None and isinstance(own, refarray.DType):
-            if refarray.isdtype(own, "real floating"):
-                dtype = refarray.float64
-            elif refarray.isdtype(own, "complex floating"):
-                dtype = refarray.complex128
+        if dtype is None and hasattr(x, "__array_namespace__"):
+            xp = x.__array_namespace__()
+            if refarray.isdtype(x.dtype, "real floating"):
+                dtype = xp.float64
+            elif refarray.isdtype(x.dtype, "complex floating"):
+                dtype = xp.complex128
         return function(x, dtype=dtype, **keywords)
 
     return widened

@@ -106,14 +106,18 @@ def set_array_api_strict_flags(
     space = strict_module()
     space._set(
         changed(
-            space._flags, api_version, boolean_indexing, data_dependent_shapes, enabled_extensions
+            space._settings,
+            api_version,
+            boolean_indexing,
+            data_dependent_shapes,
+            enabled_extensions,
         )
     )
 
 
 def get_array_api_strict_flags() -> dict[str, Any]:
     """Return the flags, as arguments of set_array_api_strict_flags()."""
-    flags: Flags = strict_module()._flags
+    flags: Flags = strict_module()._settings
     return flags._asdict()
 
 
@@ -141,10 +145,10 @@ class ArrayAPIStrictFlags:
             "data_dependent_shapes": data_dependent_shapes,
             "enabled_extensions": enabled_extensions,
         }
-        self._former: Flags = strict_module()._flags
+        self._former: Flags = strict_module()._settings
 
     def __enter__(self) -> None:
-        self._former = strict_module()._flags
+        self._former = strict_module()._settings
         set_array_api_strict_flags(**self._arguments)
 
     def __exit__(self, *exception: object) -> None:

@@ -6,7 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 import refarray
-from refarray._namespaces import devices, modes, versions
+from refarray._namespaces import by_name, devices, modes, versions
 from refarray.strict import _devices, _flags
 
 if TYPE_CHECKING:
@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 class StrictModule(modes.OwnNamespace):
     """A namespace of all devices of array-api-strict."""
 
-    _flags: Flags
+    _settings: Flags
     _made: dict[Flags, versions.Namespace]  # the names of flags that were set before
     _standard: tuple[str, ...]  # the attributes that are names of the standard
 
     def _start(self) -> None:
         self._origin = importlib.import_module, ("refarray.strict",)
+        self._function = "strict", {}
         own = modes.Modes(strict=True)
         modes.fill_native(self, own, list(_devices.ALL_DEVICES), rebuilt)
         self._standard = ()
@@ -30,7 +31,7 @@ class StrictModule(modes.OwnNamespace):
 
     def _set(self, flags: Flags) -> None:
         """Take the names of the flags' version, and refuse what the flags say."""
-        if self.__dict__.get("_flags") == flags:  # scikit-learn sets them for each array
+        if self.__dict__.get("_settings") == flags:  # scikit-learn sets them for each array
             return
         if flags not in self._made:
             self._made[flags] = self._names_with(flags)
@@ -42,13 +43,14 @@ class StrictModule(modes.OwnNamespace):
         self._standard = tuple(names.__all__)
         self.__all__ = sorted({*self._standard, *self._OWN})
         self.__array_api_version__ = flags.api_version
-        self._flags = flags
+        self._settings = flags
         for place in self._places.all:
             place.native._allow(flags.boolean_indexing, flags.data_dependent_shapes)
             place.native._set_year(int(flags.api_version[:4]))
 
     def _names_with(self, flags: Flags) -> versions.Namespace:
         out = versions.Namespace(self.__name__, self.__doc__)
+        out._module = self._public_module
         versions.fill_with_extensions(out, self._names, flags.api_version, strict=True)
         for name in set(refarray._EXTENSIONS) & set(out.__all__) - set(flags.enabled_extensions):
             out.__all__.remove(name)
@@ -61,9 +63,17 @@ class StrictModule(modes.OwnNamespace):
             out.__array_namespace_info__ = versions.changed(name, info, flags.api_version)
         return out
 
+    @property
+    def _module(self) -> str:
+        return by_name.PACKAGE  # whose attribute Array is the class
+
+    @property
+    def _public_module(self) -> str:
+        return self._module_with()
+
     def _in_version(self, version: str) -> StrictModule:
         """Set the flag, as array-api-strict does for __array_namespace__(api_version=...)."""
-        self._set(_flags.changed(self._flags, version, None, None, None))
+        self._set(_flags.changed(self._settings, version, None, None, None))
         return self
 
     def __repr__(self) -> str:
