@@ -57,7 +57,7 @@ class Extension(ModuleType):
         return of_arrays(name, self.__name__.partition(".")[2])
 
 
-sys.meta_path.append(Finder)  # type: ignore[arg-type]
+sys.meta_path.append(Finder)
 
 
 def __getattr__(name: str) -> Any:

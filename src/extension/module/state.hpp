@@ -61,9 +61,9 @@ enum class Slot : std::uint8_t {
   kMaskedArray,        // numpy.ma.MaskedArray, likewise
   kDtypeName,          // refarray._aliases.dtype_name, set by its first use
   kDeviceName,         // refarray._aliases.device_name, likewise
-  kStrictDtypes,  // the DType objects of strict namespaces, a tuple like kScalars; the first makes
-                  // it
-  kExitHook,      // atexit callback, registered with the first import of device memory
+  kStrictDtypes,       // the DType objects of strict namespaces, made for the first one: a
+                       // tuple like core::kScalars
+  kExitHook,           // atexit callback, registered with the first import of device memory
   // Methods of other libraries, set when they are first recognised: dlpack/known_producers.hpp.
   kNumpyDevice,         // ndarray.__dlpack_device__
   kStrictDevice,        // array-api-strict's Array.__dlpack_device__

@@ -115,19 +115,15 @@ class OwnNamespace(Namespace):
     _strict: bool
     _function: tuple[str, dict[str, Any]]  # what names it: by_name.FUNCTIONS, and the arguments
 
+    _class_module: str  # by which pickle finds the class Array
+
+    def _name(self, function: str, arguments: dict[str, Any]) -> None:
+        self._function = function, arguments
+        self._module = self._class_module = self._module_with()
+
     def _module_with(self, **more: Any) -> str:
         function, arguments = self._function
         return by_name.module_name(function, {**arguments, **more})
-
-    @property
-    def _module(self) -> str:
-        """The module by which its class Array is found."""
-        return self._module_with()
-
-    @property
-    def _public_module(self) -> str:
-        """The module by which its functions are found."""
-        return self._module
 
     def _in_version(self, version: str) -> ModuleType:
         """The names of another version, for the same arrays."""
@@ -203,7 +199,7 @@ def namespace(
 def make(modes: Modes) -> OwnNamespace:
     out = OwnNamespace(modes.name, refarray.__doc__)
     out._origin = remade, (modes.arguments(),)
-    out._function = "namespace", modes.arguments()
+    out._name("namespace", modes.arguments())
     devices: list[Any] = [refarray.Device("cpu"), *modes.devices]
     fill_native(out, modes, devices, functools.partial(rebuilt, modes.arguments()))
     versions.fill_with_extensions(out, out._names, modes.api_version, strict=modes.strict)
@@ -213,12 +209,13 @@ def make(modes: Modes) -> OwnNamespace:
 def with_unknown_extents(inner: OwnNamespace, modes: Modes) -> OwnNamespace:
     """A namespace around another, whose arrays may have unknown extents."""
     out = OwnNamespace(modes.name, refarray.__doc__)
-    out._origin, out._function = inner._origin, inner._function
+    out._origin = inner._origin
+    out._name(*inner._function)
     out._strict = inner._strict
     out._places, out._rebuild, out._versions = inner._places, inner._rebuild, {}
     out._unknowns = Unknowns(inner, out, immutable=modes.immutable)
     out._names = unknown.names_of(inner._names, out._unknowns)
-    out._names._module = out._public_module
+    out._names._module = out._module
     out._names.adopt_functions()
     versions.fill_with_extensions(out, out._names, modes.api_version, strict=modes.strict)
     return out
@@ -233,7 +230,7 @@ def fill_native(
     places = []
     for number, each in enumerate(devices):
         on_host = number == 0
-        name = out._module if on_host else out._module_with(place=number)
+        name = out._class_module if on_host else out._module_with(place=number)
         native = made_native(name, out, modes, each, (len(devices) > 1, not on_host))
         out._rebuild[each] = native._rebuild
         native._rebuild = functools.partial(rebuild, each)  # what pickles refer to
@@ -250,7 +247,7 @@ def fill_native(
         places.append(Place(each, on_host, dtypes, defaults, native))
     out._places = Places(places)
     names, *others = [names_of(each.native, modes) for each in places]
-    names._module = out._public_module
+    names._module = out._module
     if others or not places[0].is_usual:
         virtual.merged(names, others, out._places, names._module)
         if "__array_namespace_info__" in names.__all__:

@@ -84,7 +84,8 @@ def own_dtype(native: ModuleType, dtype: Any) -> Any:
 
 def limits(function: Callable[..., Any], native: ModuleType, strict: bool) -> Callable[..., Any]:
     """finfo() or iinfo() of a namespace."""
-    array, own = native.Array, type(native.bool) if strict else object
+    array: Any = native.Array
+    own: Any = type(native.bool) if strict else object
 
     @functools.wraps(function)
     def of_namespace(type: Any, /) -> Any:

@@ -30,7 +30,7 @@ class Namespace(ModuleType):
     __all__: list[str]
     __array_namespace_info__: Callable[[], Any]
     _origin: tuple[Callable[..., Any], tuple[Any, ...]]  # a function that returns it, for pickle
-    _module: str  # by which pickle finds its functions
+    _module = ""  # by which pickle finds its functions
 
     def __repr__(self) -> str:
         return f"<namespace {self.__name__!r}: array API standard {self.__array_api_version__}>"

@@ -22,7 +22,8 @@ class StrictModule(modes.OwnNamespace):
 
     def _start(self) -> None:
         self._origin = importlib.import_module, ("refarray.strict",)
-        self._function = "strict", {}
+        self._name("strict", {})
+        self._class_module = by_name.PACKAGE  # which has the attribute Array
         own = modes.Modes(strict=True)
         modes.fill_native(self, own, list(_devices.ALL_DEVICES), rebuilt)
         self._standard = ()
@@ -50,7 +51,7 @@ class StrictModule(modes.OwnNamespace):
 
     def _names_with(self, flags: Flags) -> versions.Namespace:
         out = versions.Namespace(self.__name__, self.__doc__)
-        out._module = self._public_module
+        out._module = self._module
         versions.fill_with_extensions(out, self._names, flags.api_version, strict=True)
         for name in set(refarray._EXTENSIONS) & set(out.__all__) - set(flags.enabled_extensions):
             out.__all__.remove(name)
@@ -62,14 +63,6 @@ class StrictModule(modes.OwnNamespace):
             info = devices.info(own, self._places, flags, _devices.NamedDevices)
             out.__array_namespace_info__ = versions.changed(name, info, flags.api_version)
         return out
-
-    @property
-    def _module(self) -> str:
-        return by_name.PACKAGE  # whose attribute Array is the class
-
-    @property
-    def _public_module(self) -> str:
-        return self._module_with()
 
     def _in_version(self, version: str) -> StrictModule:
         """Set the flag, as array-api-strict does for __array_namespace__(api_version=...)."""
