@@ -152,8 +152,8 @@ recipe(
 )
 recipe("_native._make_namespace", lambda _: _native._make_namespace(None, None, (), None),
        label="bad", raises=(TypeError,))  # fmt: skip
-recipe("_native._by_device", lambda _: _native._by_device("f", "", (int,), (len,)))
-recipe("_native._by_device", lambda _: _native._by_device("f", "", (), ()), label="bad",
+recipe("_native._by_device", lambda _: _native._by_device("f", "", ((int,), (len,))))
+recipe("_native._by_device", lambda _: _native._by_device("f", "", ((), ())), label="bad",
        raises=(TypeError,))  # fmt: skip
 recipe("_native._extension_functions", lambda _: _native._extension_functions("linalg"),
        label="linalg")  # fmt: skip
