@@ -181,6 +181,30 @@ assert Device("no_x64") in ALL_DEVICES
     assert done.returncode == 0, done.stderr
 
 
+def test_stand_in_has_the_modules_that_suites_import() -> None:
+    program = """
+import pickle
+import refarray.strict.stand_in, array_api_strict as xp
+from array_api_strict._array_object import ALL_DEVICES, Array, Device, Dtype
+from array_api_strict._typing import Array as Annotated, DType, NestedSequence, SupportsDLPack
+from array_api_strict._flags import set_array_api_strict_flags
+assert xp._array_object.Array is Annotated is Array and xp._flags.Flags and xp._typing.DType
+for device in ALL_DEVICES:
+    x = xp.ones(3, device=device)
+    assert isinstance(x, Array) and issubclass(type(x), Array) and isinstance(x.dtype, DType)
+    assert pickle.loads(pickle.dumps(type(x))) is type(x)
+assert not isinstance(1.0, Array) and not issubclass(float, Array)
+try:
+    Array([1])
+except TypeError as error:
+    assert "asarray()" in str(error)
+assert pickle.loads(pickle.dumps(xp.sum)) is xp.sum and xp.linalg.svd.__module__
+assert pickle.loads(pickle.dumps((xp.linalg.svd, xp.asarray)))[0] is xp.linalg.svd
+"""
+    done = run(program)
+    assert done.returncode == 0, done.stderr
+
+
 def test_stand_in_comes_first() -> None:
     program = """
 import sys, types
