@@ -158,4 +158,5 @@ for _kind, _make in (
         else:
             recipe(f"{_kind}.{_name}", lambda v, name=_name: getattr(v, name)(), _make)
 recipe("DLDeviceType", lambda _: refarray.DLDeviceType(1))
-recipe("NoCopyError", lambda _: str(refarray.NoCopyError("a message")))
+for error in (refarray.AxisError, refarray.LinAlgError, refarray.NoCopyError):
+    recipe(error.__name__, lambda _, error=error: str(error("a message")))  # type: ignore[misc]

@@ -45,7 +45,8 @@ FAMILIES = {
     ),
     "table": "exchange table",
     "Array": "Array methods",
-    **dict.fromkeys(["DType", "Device", "DLDeviceType", "NoCopyError"], "dtypes, devices, errors"),
+    **dict.fromkeys(["DType", "Device", "DLDeviceType"], "dtypes, devices, errors"),
+    **dict.fromkeys(["AxisError", "LinAlgError", "NoCopyError"], "dtypes, devices, errors"),
     **dict.fromkeys(
         ["build_info", "doctor", "finfo", "get_cmake_dir", "get_include", "get_pkgconfig_dir"],
         "written in Python",

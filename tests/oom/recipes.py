@@ -190,7 +190,7 @@ def public_calls() -> set[str]:
         if isinstance(value, type):
             if value is not refarray.Array:  # has no constructor
                 out.add(name)
-            if value.__module__ == "refarray" and value is not refarray.NoCopyError:
+            if value.__module__ == "refarray" and not issubclass(value, ValueError):
                 out |= {f"{name}.{member}" for member in vars(value) if member not in NOT_CALLABLE}
         elif callable(value):
             out.add(name)
