@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from oracles.formats import INTEGERS, bits_of, rounded, rounded_down, step_towards, wrapped
+from oracles.formats import INTEGERS, bits_of, rounded, step_towards, wrapped
 
 
 def finite(*values: float) -> bool:
@@ -44,16 +44,13 @@ def divide(a: float, b: float, dtype: str) -> float:
     return math.copysign(rounded(Fraction(a) / Fraction(b), dtype), sign)
 
 
-def floor_divide(a: float, b: float, dtype: str) -> tuple[float, ...]:
-    """Every admissible result: the standard prefers floor(a / b), and describes the floor of the
-    exact quotient; near integers the two differ."""
+def floor_divide(a: float, b: float, dtype: str) -> float:
+    """The floor of the exact quotient, rounded; infinite and zero operands follow the division."""
     quotient = divide(a, b, dtype)
-    if not finite(quotient, a, b) or a == 0:
-        return (quotient,)
-    exact = Fraction(a) / Fraction(b)
-    floor = math.floor(quotient)
-    literal = rounded_down(Fraction(math.floor(exact)), dtype)
-    return (math.copysign(float(floor), quotient), math.copysign(literal, quotient))
+    if not finite(a, b) or a == 0 or b == 0:
+        return quotient
+    floor = math.floor(Fraction(a) / Fraction(b))
+    return math.copysign(rounded(floor, dtype), quotient)
 
 
 def remainder(a: float, b: float, dtype: str) -> float:

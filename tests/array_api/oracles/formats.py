@@ -93,12 +93,6 @@ def rounded(value: Fraction | int, dtype: str) -> float:
     return math.copysign(float(units * step), sign)
 
 
-def rounded_down(value: Fraction, dtype: str) -> float:
-    """The largest number of the format that is not greater."""
-    step = quantum(value, dtype)
-    return float(value // step * step)
-
-
 def ulps(got: float, exact: Fraction, dtype: str) -> Fraction:
     """How far a finite number is from the exact value, in units of its last place."""
     return abs(Fraction(got) - exact) / quantum(exact, dtype)

@@ -70,6 +70,61 @@ struct Remainder {
   }
 };
 
+/// Whether the quotient of which a floor was taken is less than it, by floor * y - x.
+template <class T>
+constexpr bool is_above(T excess, T y) noexcept {
+  return y < 0 ? excess < 0 : excess > 0;
+}
+
+/// The floor of the exact quotient, rounded once. In double the floor is right, or the integer
+/// after it. Infinite and zero operands follow the division.
+inline float floor_quotient(float x, float y) noexcept {
+  const double dividend = x, divisor = y;
+  const double floor = floor_of(dividend / divisor);
+  // floor * y - x by the products of two parts, exactly. NaN, which is above nothing, if infinite.
+  const double high = static_cast<float>(floor);
+  const double excess = (high * divisor - dividend) + (floor - high) * divisor;
+  return static_cast<float>(floor - (is_above(excess, divisor) ? 1.0 : 0.0));
+}
+
+/// a * b - c, for an integer a and a c that is near a * b, without a fused multiply-add: by
+/// Dekker's product, whose terms are exact. |a| and |b| are less than 2^996.
+inline double product_excess(double a, double b, double c) noexcept {
+  constexpr double kSplit = 134217729.0;  // 2^27 + 1
+  const double wide_a = kSplit * a, wide_b = kSplit * b;
+  const double high_a = wide_a - (wide_a - a), high_b = wide_b - (wide_b - b);
+  const double low_a = a - high_a, low_b = b - high_b;
+  const double product = a * b;
+  const double lost =
+      ((high_a * high_b - product) + high_a * low_b + low_a * high_b) + low_a * low_b;
+  return (product - c) + lost;
+}
+
+/// For a `floor` beyond 2^53 that is above the exact quotient: the rounded floor is the number
+/// below if the floor is the midpoint of the two, whose mantissa is even.
+inline double round_floor_again(double floor, double excess, double y) noexcept {
+  const auto bits = std::bit_cast<std::uint64_t>(floor);
+  const double power = std::bit_cast<double>(bits & (std::uint64_t{0x7FF} << 52));
+  const double half_step = power * 0x1p-53;
+  const bool is_midpoint = half_step * absolute(y) - absolute(excess) < absolute(y);
+  return (bits & 1) != 0 && is_midpoint ? floor - 2 * half_step : floor;
+}
+
+inline double floor_quotient(double x, double y) noexcept {
+  const double quotient = x / y;
+  if (absolute(x) < absolute(y)) {
+    const bool is_zero = x == 0 || is_infinite(y) || is_negative(x) == is_negative(y);
+    return is_zero ? with_sign(0.0, quotient) : -1.0;
+  }
+  // Greater quotients are no nearer than 1 to a midpoint, unless they are one.
+  if (!(absolute(quotient) < 0x1p107)) return quotient;
+  const double floor = floor_of(quotient);
+  const double scale = absolute(x) > 0x1p900 ? 0x1p-200 : 1.0;  // exact: y is not much smaller
+  const double excess = product_excess(floor, y * scale, x * scale);
+  if (!is_above(excess, y)) return floor;
+  return absolute(floor) <= 0x1p53 ? floor - 1 : round_floor_again(floor, excess, y * scale);
+}
+
 struct FloorDivide {
   template <class T>
   static constexpr T apply(T x, T y) noexcept {
@@ -85,19 +140,6 @@ struct FloorDivide {
     } else {
       return floor_quotient(x, y);
     }
-  }
-
- private:
-  /// The floor of the exact quotient, so that x == y * (x // y) + x % y as far as the dtype can
-  /// hold it. Infinite operands and results follow the division.
-  template <class T>
-  static constexpr T floor_quotient(T x, T y) noexcept {
-    const T quotient = x / y;
-    if (x == 0 || !is_finite(quotient) || !is_finite(y)) return floor_of(quotient);
-    const T whole = (x - floor_remainder(x, y)) / y;  // an integer, but for rounding errors
-    if (whole == 0) return with_sign(T{0}, quotient);
-    const T floor = floor_of(whole);
-    return whole - floor > T{0.5} ? floor + T{1} : floor;
   }
 };
 
