@@ -48,12 +48,14 @@ def multiply(x: Any, y: Any, rounded: Callable[[Any], Any]) -> Any:
     if not isinstance(x, complex):
         return rounded(x * y)
 
-    def part(value: float) -> float:
-        return float(rounded(complex(value, 0.0)).real)
-
+    # Products of float32 are exact in float64; those of float64 are rounded before they are added.
     return complex(
-        part(part(x.real * y.real) - part(x.imag * y.imag)),
-        part(part(x.real * y.imag) + part(x.imag * y.real)),
+        rounded(
+            complex(
+                x.real * y.real - x.imag * y.imag,
+                x.real * y.imag + x.imag * y.real,
+            )
+        )
     )
 
 

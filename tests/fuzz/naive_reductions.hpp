@@ -55,12 +55,11 @@ T times(T a, T b) {
   return a * b;
 }
 
-/// The textbook formula: no special treatment of infinities.
+/// The textbook formula, in double: no special treatment of infinities.
 template <class T>
-std::complex<T> times(std::complex<T> a, std::complex<T> b) {
-  const T real = a.real() * b.real() - a.imag() * b.imag();
-  const T imag = a.real() * b.imag() + a.imag() * b.real();
-  return {real, imag};
+std::complex<T> times(std::complex<T> x, std::complex<T> y) {
+  const double a = x.real(), b = x.imag(), c = y.real(), d = y.imag();
+  return {static_cast<T>(a * c - b * d), static_cast<T>(a * d + b * c)};
 }
 
 template <class T>

@@ -31,15 +31,21 @@ struct Subtract {
   }
 };
 
+/// Complex products of floats in double, where the products of the parts are exact: no digit is
+/// lost when they cancel.
 struct Multiply {
   template <class T>
   static constexpr T apply(T x, T y) noexcept {
-    if constexpr (is_complex<T>)
+    if constexpr (std::is_same_v<T, Complex<float>>) {
+      const double a = x.real, b = x.imag, c = y.real, d = y.imag;
+      return {static_cast<float>(a * c - b * d), static_cast<float>(a * d + b * c)};
+    } else if constexpr (is_complex<T>) {
       return {x.real * y.real - x.imag * y.imag, x.real * y.imag + x.imag * y.real};
-    else if constexpr (is_integer<T>)
+    } else if constexpr (is_integer<T>) {
       return static_cast<T>(static_cast<Wrapping<T>>(x) * static_cast<Wrapping<T>>(y));
-    else
+    } else {
       return x * y;
+    }
   }
 };
 

@@ -6,37 +6,51 @@
 namespace refarray::core::functors {
 namespace {
 
-/// Complex quotients by Smith's method, which scales by the larger part of the divisor so that its
-/// square cannot overflow; complex64 in double, where it cannot overflow anyway.
+/// Of an infinite divisor: the quotient of a finite number is 0, with signs by C99's annex G.
+template <class T>
+constexpr Complex<T> over_infinity(Complex<T> x, Complex<T> y) noexcept {
+  const T real = is_infinite(y.real) ? with_sign(T{1}, y.real) : with_sign(T{0}, y.real);
+  const T imag = is_infinite(y.imag) ? with_sign(T{1}, y.imag) : with_sign(T{0}, y.imag);
+  return {T{0} * (x.real * real + x.imag * imag), T{0} * (x.imag * real - x.real * imag)};
+}
+
+/// By Smith's method, which scales by the larger part of the divisor so that its square cannot
+/// overflow.
+constexpr Complex<double> finite_quotient(Complex<double> x, Complex<double> y) noexcept {
+  if (absolute(y.real) >= absolute(y.imag)) {
+    const double ratio = y.imag / y.real;
+    const double scale = y.real + y.imag * ratio;
+    return {(x.real + x.imag * ratio) / scale, (x.imag - x.real * ratio) / scale};
+  }
+  const double ratio = y.real / y.imag;
+  const double scale = y.imag + y.real * ratio;
+  return {(x.real * ratio + x.imag) / scale, (x.imag * ratio - x.real) / scale};
+}
+
+/// In double, where products of floats are exact and squares of them do not overflow: each part
+/// has its digits, also where the products cancel.
+constexpr Complex<float> finite_quotient(Complex<float> x, Complex<float> y) noexcept {
+  const double a = x.real, b = x.imag, c = y.real, d = y.imag;
+  const double square = c * c + d * d;
+  return {static_cast<float>((a * c + b * d) / square),
+          static_cast<float>((b * c - a * d) / square)};
+}
+
 template <class T>
 constexpr Complex<T> complex_quotient(Complex<T> x, Complex<T> y) noexcept {
   if (y.real == 0 && y.imag == 0) return {x.real / absolute(y.real), x.imag / absolute(y.real)};
-  if ((is_infinite(y.real) || is_infinite(y.imag)) && is_finite(x.real) && is_finite(x.imag)) {
-    const T real = is_infinite(y.real) ? with_sign(T{1}, y.real) : with_sign(T{0}, y.real);
-    const T imag = is_infinite(y.imag) ? with_sign(T{1}, y.imag) : with_sign(T{0}, y.imag);
-    return {T{0} * (x.real * real + x.imag * imag), T{0} * (x.imag * real - x.real * imag)};
-  }
-  if (absolute(y.real) >= absolute(y.imag)) {
-    const T ratio = y.imag / y.real;
-    const T scale = y.real + y.imag * ratio;
-    return {(x.real + x.imag * ratio) / scale, (x.imag - x.real * ratio) / scale};
-  }
-  const T ratio = y.real / y.imag;
-  const T scale = y.imag + y.real * ratio;
-  return {(x.real * ratio + x.imag) / scale, (x.imag * ratio - x.real) / scale};
+  if ((is_infinite(y.real) || is_infinite(y.imag)) && is_finite(x.real) && is_finite(x.imag))
+    return over_infinity(x, y);
+  return finite_quotient(x, y);
 }
 
 struct Divide {
   template <class T>
   static constexpr T apply(T x, T y) noexcept {
-    if constexpr (std::is_same_v<T, Complex<float>>) {
-      const Complex<double> quotient = complex_quotient<double>({x.real, x.imag}, {y.real, y.imag});
-      return {static_cast<float>(quotient.real), static_cast<float>(quotient.imag)};
-    } else if constexpr (is_complex<T>) {
+    if constexpr (is_complex<T>)
       return complex_quotient(x, y);
-    } else {
+    else
       return x / y;
-    }
   }
 };
 
