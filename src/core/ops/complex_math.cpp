@@ -117,16 +117,19 @@ Z power(const Z& x, const Z& y) noexcept {
   const bool is_small = y.imag() == 0 && std::fabs(n) <= kMostMultiplied && n == std::trunc(n);
   if (is_small && is_finite(x.real()) && is_finite(x.imag())) {
     using Wide = Complex<long double>;
-    Wide base{x.real(), x.imag()}, out{1, 0};
+    Wide base{x.real(), x.imag()}, out{};
+    bool is_first = true;  // a product with 1 + 0j would lose the signs of zeros
     for (int left = static_cast<int>(std::fabs(n)); left != 0; left >>= 1) {
-      if (left & 1) out = functors::Multiply::apply(out, base);
+      if (left & 1) {
+        out = is_first ? base : functors::Multiply::apply(out, base);
+        is_first = false;
+      }
       base = functors::Multiply::apply(base, base);
     }
     const Z product(static_cast<double>(out.real), static_cast<double>(out.imag));
     if (is_finite(product.real()) && is_finite(product.imag()) && product != Z{}) {
       if (n > 0) return product;
-      const auto inverse =
-          functors::complex_quotient<double>({1, 0}, {product.real(), product.imag()});
+      const auto inverse = functors::complex_reciprocal<double>({product.real(), product.imag()});
       return {inverse.real, inverse.imag};
     }
   }

@@ -1,14 +1,17 @@
-"""Products and quotients of complex numbers by parts, whose digits cancel."""
+"""Products, quotients and reciprocals of complex numbers by parts: digits that products of parts
+have in common, and the signs of zeros."""
 
 from __future__ import annotations
 
+import cmath
+import math
 import random
 from fractions import Fraction
 from typing import Any
 
 import pytest
-from oracles.checks import assert_elements
-from oracles.formats import rounded
+from oracles.checks import assert_elements, same
+from oracles.formats import COMPLEX, rounded
 from oracles.switches import ISAS, instruction_set
 
 import refarray
@@ -82,3 +85,39 @@ def test_parts_of_complex64_quotients_keep_their_digits_when_products_cancel(isa
     with instruction_set(isa):
         out = xp.asarray(a, dtype="complex64") / xp.asarray(b, dtype="complex64")
     assert_parts_are_rounded(out.tolist(), exact, a, b)
+
+
+ZEROS = [complex(a, b) for a in (0.0, -0.0) for b in (2.0, -2.0)]
+BESIDE_CUTS = [*ZEROS, *(complex(z.imag, z.real) for z in ZEROS)]
+INFINITE = [complex(a, b) for a in (math.inf, -math.inf) for b in (0.0, -0.0, 1.5, -1.5)]
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_reciprocals_keep_the_side_of_a_branch_cut(dtype: str) -> None:
+    """1 / z has the signs of the conjugate's parts, as z.conjugate() / abs(z)**2 has."""
+    values = [*BESIDE_CUTS, *INFINITE, *(complex(z.imag, z.real) for z in INFINITE)]
+    out = xp.reciprocal(xp.asarray(values, dtype=dtype)).tolist()
+    for z, got in zip(values, out, strict=True):
+        size = 4.0 if cmath.isfinite(z) else math.inf
+        real = z.real / size if math.isfinite(z.real) else math.copysign(0.0, z.real)
+        imag = -z.imag / size if math.isfinite(z.imag) else math.copysign(0.0, -z.imag)
+        assert same(got, complex(real, imag)), (z, got)
+    for cut in (xp.sqrt, xp.log, xp.atan, xp.asinh, xp.acos, xp.atanh):
+        x = xp.asarray(BESIDE_CUTS, dtype=dtype)
+        sides = cut(xp.reciprocal(x)).tolist()
+        twins = xp.conj(cut(xp.reciprocal(xp.conj(x)))).tolist()
+        assert all(same(*pair) for pair in zip(sides, twins, strict=True)), cut
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_powers_keep_the_side_of_a_branch_cut(dtype: str) -> None:
+    x = xp.asarray(BESIDE_CUTS, dtype=dtype)
+    assert_elements((x**1).tolist(), BESIDE_CUTS)
+    assert_elements((x**-1).tolist(), xp.reciprocal(x).tolist(), BESIDE_CUTS)
+    assert_elements((x**3).tolist(), (x * (x * x)).tolist(), BESIDE_CUTS)
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_reciprocals_of_zero_are_infinite(dtype: str) -> None:
+    for got in xp.reciprocal(xp.asarray([0j, complex(-0.0, -0.0)], dtype=dtype)).tolist():
+        assert got.real == math.inf and math.isnan(got.imag)

@@ -101,7 +101,7 @@ struct Reciprocal {
   template <class T>
   static constexpr T apply(T x) noexcept {
     if constexpr (is_complex<T>)
-      return Divide::apply(T{1, 0}, x);
+      return complex_reciprocal(x);
     else
       return T{1} / x;
   }

@@ -44,6 +44,25 @@ constexpr Complex<T> complex_quotient(Complex<T> x, Complex<T> y) noexcept {
   return finite_quotient(x, y);
 }
 
+/// 1 / y: zeros have the signs of y's conjugate, so that a number beside a branch cut keeps its
+/// side.
+template <class T>
+constexpr Complex<T> complex_reciprocal(Complex<T> y) noexcept {
+  if (y.real == 0 && y.imag == 0) return {kInfinity<T>, kNaN<T>};
+  if (is_infinite(y.real) || is_infinite(y.imag))
+    return {with_sign(T{0}, y.real), with_sign(T{0}, -y.imag)};
+  const double c = y.real, d = y.imag;
+  if constexpr (sizeof(T) == 4) {
+    const double square = c * c + d * d;
+    return {static_cast<float>(c / square), static_cast<float>(-d / square)};
+  } else {
+    const bool is_real_larger = absolute(c) >= absolute(d);
+    const double larger = is_real_larger ? c : d, smaller = is_real_larger ? d : c;
+    const double ratio = smaller / larger, scale = larger + smaller * ratio;
+    return {(is_real_larger ? 1 : ratio) / scale, -(is_real_larger ? ratio : 1) / scale};
+  }
+}
+
 struct Divide {
   template <class T>
   static constexpr T apply(T x, T y) noexcept {
