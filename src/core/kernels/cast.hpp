@@ -15,8 +15,9 @@ namespace refarray::core::kernels {
 namespace {
 
 /// Types that C++ converts itself. The others have kernels from and to float32 or complex64,
-/// through which the remaining pairs go (see ConversionChain::push_cast()), and from types with
-/// values that float32 would round.
+/// through which the remaining pairs go (see ConversionChain::push_cast()), from types with values
+/// that float32 would round, and from 16-bit floats to double, in which functions of them are
+/// computed.
 template <class T>
 concept Native = std::is_arithmetic_v<T> || is_bool<T> || WideComplex<T>;
 
@@ -28,7 +29,7 @@ constexpr bool is_direct() {
   else if constexpr (Native<S> && Native<D>)
     return !WideComplex<S> || WideComplex<D> || is_bool<D>;
   else if constexpr (Small<S>)
-    return std::is_same_v<D, float>;
+    return std::is_same_v<D, float> || (std::is_same_v<D, double> && sizeof(S) == 2);
   else if constexpr (Small<D>)
     return std::is_floating_point_v<S> || (is_wide_integer<S> && has_wide_range<D>);
   else if constexpr (std::is_same_v<S, Complex32>)

@@ -89,10 +89,11 @@ ElementwiseKernel find_kernel(Elementwise operation, int dtype) noexcept {
     const auto kernel = kernels::table().operations->elementwise(operation, row);
     return kernel != nullptr ? kernel : math_kernel(operation, row);
   };
-  constexpr int kFloat32 = 9, kHalves = 13;
+  constexpr int kFloat32 = 9, kFloat64 = 10, kHalves = 13;
   ElementwiseKernel out{find(dtype), {}, {}};
   if (out.function == nullptr && dtype >= kHalves) {
-    dtype = kFloat32;
+    const bool is_arithmetic = kernels::table().operations->elementwise(operation, kFloat32);
+    dtype = is_arithmetic ? kFloat32 : kFloat64;
     out.function = find(dtype);
   }
   std::fill_n(out.in, kMaxInputs, scalar_dtype(dtype));

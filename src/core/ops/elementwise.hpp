@@ -21,7 +21,9 @@ struct ElementwiseKernel {
 };
 
 /// The kernel of a function for a promoted dtype, given as an index into kScalars that the
-/// function's row accepts. float16 and bfloat16 are computed in float32, but for nextafter().
+/// function's row accepts. nextafter() has kernels for float16 and bfloat16. Other arithmetic is
+/// done in float32, which has more than twice as many digits, so that a second rounding changes
+/// nothing; functions of the C library are computed in float64 and rounded once.
 ElementwiseKernel find_kernel(Elementwise operation, int dtype) noexcept;
 
 /// The kernel of where() for a dtype: inputs are a bool and two values.
