@@ -11,9 +11,11 @@ import operator
 import random
 import struct
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from typing import Any
 
 import pytest
+from oracles.formats import FORMATS, rounded
 
 import refarray
 from refarray import _native
@@ -152,9 +154,26 @@ def test_small_floats_are_summed_in_float32_and_rounded_once(isa: str, dtype: st
     for count in (1, 3, 64, 65, 2049, 5000):
         x = xp.astype(xp.asarray(samples("float32", count), dtype="float32"), getattr(xp, dtype))
         wide = xp.astype(x, xp.float32)
-        for name in ("sum", "mean"):
-            right = xp.astype(getattr(xp, name)(wide), x.dtype)
-            assert bits(getattr(xp, name)(x)) == bits(right), (isa, name, count)
+        total = xp.sum(wide)
+        assert bits(xp.sum(x)) == bits(xp.astype(total, x.dtype)), (isa, count)
+        assert xp.mean(x).item() == rounded(Fraction(total.item()) / count, dtype), (isa, count)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_means_of_small_floats_are_rounded_once(isa: str, dtype: str) -> None:
+    """The mean is nearer to the midpoint of two numbers of the dtype than any other float32 is."""
+    digits, count = FORMATS[dtype].precision, 2**16 + 1
+    odd = range(2**digits + 1, 2 ** (digits + 1), 2 ** (digits - 4) + 6)
+    totals = [rounded(Fraction(count * m, 2 ** (digits + 4)), "float32") for m in odd]
+    x = xp.zeros((len(totals), count), dtype=dtype)
+    for row, total in enumerate(totals):
+        left = Fraction(total)
+        for column in (0, 1000, 60000):  # the sum of three numbers, exactly
+            x[row, column] = rounded(left, dtype)
+            left -= Fraction(x[row, column].item())
+        assert not left
+    wanted = [rounded(Fraction(total) / count, dtype) for total in totals]
+    assert xp.mean(x, axis=1).tolist() == wanted, isa
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])

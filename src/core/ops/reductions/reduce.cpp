@@ -184,7 +184,8 @@ bool reduce(const ArrayView& out, const ArrayView& x, const ReductionCall& call,
   if (!results.compute(interrupt)) return false;
   if (call.operation == Reduction::kMean || is_variance) {
     kernels::table().operations->reductions.statistics.divide(
-        work.stored.index(), results.data(), work.outputs, static_cast<double>(work.count));
+        is_variance ? work.stored.index() : out.dtype.index(), results.data(), work.outputs,
+        static_cast<double>(work.count));
   }
   if (is_variance) return reduce_deviations(work, results, out, call, interrupt);
   if (!results.is_out()) results.copy_to(out);

@@ -197,12 +197,24 @@ FoldKernels least_kernels(bool greatest, DType dtype) noexcept {
   }
 }
 
-template <class T>
-void divide_values(std::byte* values, std::int64_t count, double divisor) noexcept {
+template <class T, class Rounding>
+void divide_values(std::byte* values, std::int64_t count, double divisor,
+                   const Rounding& rounding) noexcept {
   for (std::int64_t i = 0; i < count; ++i) {
     const double quotient = static_cast<double>(load<T>(values + i * sizeof(T))) / divisor;
-    store(values + i * sizeof(T), static_cast<T>(quotient));
+    store<T>(values + i * sizeof(T), rounding(quotient));
   }
+}
+
+/// Of the two floats around x the odd one, unless x is a float: rounded again, to 16 bits, it gives
+/// what x gives.
+float round_to_odd(double x) noexcept {
+  const float nearest = static_cast<float>(x);
+  const auto bits = __builtin_bit_cast(std::uint32_t, nearest);
+  if (static_cast<double>(nearest) == x || functors::is_nan(nearest) || (bits & 1) != 0)
+    return nearest;
+  const bool is_beyond = functors::absolute(static_cast<double>(nearest)) > functors::absolute(x);
+  return __builtin_bit_cast(float, is_beyond ? bits - 1 : bits + 1);
 }
 
 }  // namespace
@@ -231,9 +243,9 @@ void divide(int dtype, std::byte* values, std::int64_t count, double divisor) no
   const bool is_complex = info.kind == Kind::kComplex;
   const std::int64_t reals = is_complex ? 2 * count : count;
   if (info.bits == (is_complex ? 128 : 64))
-    divide_values<double>(values, reals, divisor);
-  else
-    divide_values<float>(values, reals, divisor);
+    return divide_values<double>(values, reals, divisor, [](double x) { return x; });
+  if (info.bits == 16) return divide_values<float>(values, reals, divisor, round_to_odd);
+  divide_values<float>(values, reals, divisor, [](double x) { return static_cast<float>(x); });
 }
 
 void deviate(std::byte* values, const std::byte* means, std::int64_t mean_step,

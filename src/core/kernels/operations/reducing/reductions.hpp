@@ -87,7 +87,8 @@ struct SearchKernels {
 
 /// Kernels of mean(), var() and std(). Values are contiguous.
 struct Statistics {
-  /// values[i] /= divisor, rounded once, for float32, float64 and the complex dtypes.
+  /// values[i] /= divisor, rounded once, for float32, float64 and the complex dtypes. For float16
+  /// and bfloat16 the values are float32, and rounded so that conversion to the dtype rounds once.
   void (*divide)(int dtype, std::byte* values, std::int64_t count, double divisor) noexcept;
   /// values[i] = (values[i] - means[i * mean_step])**2, of float64.
   void (*deviate)(std::byte* values, const std::byte* means, std::int64_t mean_step,
