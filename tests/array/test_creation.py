@@ -248,6 +248,38 @@ def test_arange_values_and_dtype(arguments: Any, dtype: str, values: list[Any]) 
     assert x.tolist() == values
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (2**53, 2**53 + 3, 1.0),
+        (2**53 + 1, 2**53 + 4, 0.5),
+        (2**53 + 3, 2**53 - 3, -0.75),
+        (2**53 + 1, float(2**53 + 4), 1),
+        (2**62, 2**62 + 10, 1.5),
+        (2**63 - 5, 2**63 + 5, 2.5),
+        (-(2**64) - 7, -(2**64) + 7, 3.0),
+        (-(2**63), 2**64 - 1, 2.0**61),
+        (0, 2**60 + 1, 2.0**50),
+        (-1, 2.0**60, 2.0**50),
+        (0.0, 3 * (2**53 + 1), 2**53 + 1),
+        (2**60 + 1, 0, -(2.0**57)),
+        (10**30, 10**30 + 100, 33.0),
+        (0.5, 2**53 + 3, 2.0**51),
+    ],
+)
+def test_arange_of_large_integers_and_floats_is_rounded_once(arguments: Any) -> None:
+    start, _, step = map(Fraction, arguments)
+    expected = [float(start + i * step) for i in range(lengths(*arguments))]
+    x = refarray.arange(*arguments)
+    assert x.dtype == "float64"
+    assert x.tolist() == expected
+
+
+def test_arange_whose_width_overflows_has_its_elements() -> None:
+    x = refarray.arange(-1e308, 1e308, 1e307)
+    assert x.tolist() == [-1e308 + i * 1e307 for i in range(20)]
+
+
 @pytest.mark.parametrize("dtype", ["complex64", "complex128", "complex32"])
 def test_arange_of_complex_numbers(dtype: str) -> None:
     """The standard has no limit on dtype; the elements have no imaginary part."""

@@ -1,6 +1,7 @@
 // Implements arange(): exactly for integers of any size, in float64 for floats.
 #include "extension/creation/arange.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/creation/rows.hpp"
+#include "extension/creation/split_number.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -143,25 +145,50 @@ core::Array integer_range(const Interval& interval, const core::DType& dtype) {
   return out;
 }
 
-// --- Floats, by the standard's formula in float64.
+// --- Floats, by the standard's formula in float64, but for ints that float64 would round.
 
-double as_double(PyObject* number) {
-  const double out = PyFloat_AsDouble(number);
-  if (out == -1.0 && PyErr_Occurred() != nullptr) throw ErrorSet{};
-  return out;
+/// The interval in ints, if all its numbers are integers and some of them are ints.
+std::optional<Interval> in_integers(const Interval& interval) {
+  Interval out;
+  bool has_int = false;
+  for (Ref Interval::* const number : {&Interval::start, &Interval::stop, &Interval::step}) {
+    PyObject* const given = (interval.*number).get();
+    const double value = as_double(given);
+    if (value != std::trunc(value)) return std::nullopt;
+    has_int |= !PyFloat_Check(given);
+    out.*number = PyFloat_Check(given) ? check(PyLong_FromDouble(value)) : Ref::borrow(given);
+  }
+  return has_int ? std::optional(std::move(out)) : std::nullopt;
+}
+
+/// ceil((stop - start) / step)
+double range_length(const SplitNumber& start, const SplitNumber& stop, double step) {
+  const double all = distance(start, stop);
+  if (std::isfinite(all)) return std::ceil(all / step);
+  return std::ceil((stop.high / 2 - start.high / 2) / (step / 2));  // only the difference overflows
 }
 
 core::Array float_range(const Interval& interval, const core::DType& dtype) {
   constexpr core::DType kWide{Kind::kFloat, 64};
-  const double start = as_double(interval.start.get());
-  const double stop = as_double(interval.stop.get());
+  const SplitNumber start = split(interval.start.get()), stop = split(interval.stop.get());
   const double step = as_double(interval.step.get());
-  const double length = std::ceil((stop - start) / step);
+  if (std::max({std::fabs(start.high), std::fabs(stop.high), std::fabs(step)}) >= 0x1p53) {
+    if (const std::optional<Interval> integers = in_integers(interval))
+      return integer_range(*integers, dtype);
+  }
+  const double length = range_length(start, stop, step);
   if (length >= 0x1p63) fail_too_long();
   const std::int64_t shape[] = {length > 0 ? static_cast<std::int64_t>(length) : 0};
   core::Array wide = core::new_array(kWide, shape, false);
   auto* to = reinterpret_cast<double*>(wide.data);
-  for_each_index(shape[0], [=](std::int64_t i) { to[i] = start + static_cast<double>(i) * step; });
+  const double first = start.high, rest = start.low;
+  if (rest == 0) {
+    for_each_index(shape[0],
+                   [=](std::int64_t i) { to[i] = first + static_cast<double>(i) * step; });
+  } else {
+    for_each_index(shape[0],
+                   [=](std::int64_t i) { to[i] = first + (rest + static_cast<double>(i) * step); });
+  }
   return dtype == kWide ? wide : working_copy(wide, dtype);
 }
 

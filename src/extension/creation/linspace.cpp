@@ -13,6 +13,7 @@
 #include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/creation/rows_ranges.hpp"
+#include "extension/creation/split_number.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -22,7 +23,7 @@ using core::Kind;
 
 /// A real or complex number.
 struct Bound {
-  double parts[2];  // real, imaginary
+  SplitNumber parts[2];  // real, imaginary
   bool is_complex;
 };
 
@@ -30,24 +31,38 @@ Bound to_bound(State& state, PyObject* object, const char* what) {
   const Ref number = to_number(state, object);
   if (!number) core::fail(Fault::kType, what, " must be a number, not ", type_name(object));
   if (PyComplex_Check(number.get())) {
-    return {{PyComplex_RealAsDouble(number.get()), PyComplex_ImagAsDouble(number.get())}, true};
+    return {{{PyComplex_RealAsDouble(number.get())}, {PyComplex_ImagAsDouble(number.get())}}, true};
   }
-  const double value = PyFloat_AsDouble(number.get());  // OverflowError for huge integers
-  if (value == -1.0 && PyErr_Occurred() != nullptr) throw ErrorSet{};
-  return {{value, 0.0}, false};
+  return {{split(number.get()), {0.0}}, false};
 }
 
-/// Number i of `steps` steps from `start` to `stop`. The products are exact for small integers, so
-/// that integer results are too.
-double at(double start, double stop, std::int64_t i, std::int64_t steps) noexcept {
-  if (i == 0) return start;
-  if (i == steps) return stop;
-  const auto n = static_cast<double>(i);
-  const auto all = static_cast<double>(steps);
-  const double product = (stop - start) * n;
-  if (std::isfinite(product)) return start + product / all;
-  return start * ((all - n) / all) + stop * (n / all);  // the product overflows, not the result
-}
+/// `steps` steps from `start` to `stop`, of a real or an imaginary part.
+class Line {
+ public:
+  Line(const SplitNumber& start, const SplitNumber& stop, std::int64_t steps) noexcept
+      : start_(start.high),
+        rest_(start.low),
+        stop_(stop.high),
+        distance_(distance(start, stop)),
+        steps_(steps) {}
+
+  /// Number i. The products are exact for small integers, so that integer results are too.
+  double operator[](std::int64_t i) const noexcept {
+    if (i == 0) return start_;
+    if (i == steps_) return stop_;
+    const auto n = static_cast<double>(i);
+    const auto all = static_cast<double>(steps_);
+    const double product = distance_ * n;
+    if (!std::isfinite(product))  // the product overflows, not the result
+      return start_ * ((all - n) / all) + stop_ * (n / all);
+    const double passed = product / all;
+    return start_ + (rest_ == 0 ? passed : rest_ + passed);
+  }
+
+ private:
+  double start_, rest_, stop_, distance_;
+  std::int64_t steps_;
+};
 
 core::Array numbers(const Bound& start, const Bound& stop, std::int64_t count, std::int64_t steps,
                     bool is_complex) {
@@ -55,10 +70,15 @@ core::Array numbers(const Bound& start, const Bound& stop, std::int64_t count, s
                           static_cast<std::uint8_t>(is_complex ? 128 : 64)};
   core::Array out = core::new_array(dtype, {&count, 1}, /*zeroed=*/false);
   auto* to = reinterpret_cast<double*>(out.data);
-  const int parts = is_complex ? 2 : 1;
-  for_each_index(count, [&](std::int64_t i) {
-    for (int part = 0; part < parts; ++part)
-      to[i * parts + part] = at(start.parts[part], stop.parts[part], i, steps);
+  const Line real(start.parts[0], stop.parts[0], steps);
+  if (!is_complex) {
+    for_each_index(count, [=](std::int64_t i) { to[i] = real[i]; });
+    return out;
+  }
+  const Line imag(start.parts[1], stop.parts[1], steps);
+  for_each_index(count, [=](std::int64_t i) {
+    to[2 * i] = real[i];
+    to[2 * i + 1] = imag[i];
   });
   return out;
 }

@@ -54,8 +54,9 @@ dtype: any but bool. None is int64 if all three arguments are integers, and
     float64 otherwise.
 device: the device of the result. None is the CPU.
 
-The length is ceil((stop - start) / step), computed exactly for integers of any
-size and in float64 for floats.
+The length is ceil((stop - start) / step). It and the elements are exact for
+integers of any size, also if some are floats. Other numbers are computed in
+float64; ints are subtracted before they are rounded.
 
 Raises TypeError for arguments that are not real numbers and for floats with an
 integer dtype; ValueError for a step of 0, NaN, infinity, and more than 2**63 - 1

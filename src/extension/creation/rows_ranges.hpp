@@ -15,7 +15,8 @@ inline constexpr FunctionRow kLinspace{
 start, stop: numbers; the first and, if endpoint is True, the last element are
     exactly these.
 dtype: a floating-point dtype; None selects float64, or complex128 if start or
-    stop is complex. Numbers are computed in float64 and rounded once.
+    stop is complex. Numbers are computed in float64, ints subtracted before they
+    are rounded, and then rounded once.
 endpoint: False leaves stop out, as if of num + 1 numbers the last were dropped.
 
 Raises ValueError for a negative num, OverflowError for an int that float64 cannot

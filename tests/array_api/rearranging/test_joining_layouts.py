@@ -249,6 +249,24 @@ def test_linspace(start: float, stop: float, num: int, endpoint: bool) -> None:
         assert out == xp.linspace(start, stop, num + 1).tolist()[:-1]
 
 
+@pytest.mark.parametrize(
+    ("start", "stop", "num"),
+    [
+        (2**53, 2**53 + 3, 4),
+        (2**53 + 1, 2**53 + 4, 4),
+        (2**53 + 1, float(2**53 + 10), 10),
+        (2**62 + 1, 2**62 + 3, 3),
+        (2**64 - 1, 0, 9),
+        (-(2**63), -(2**63) + 2**12, 5),
+        (10**30, 10**30 + 3, 4),
+    ],
+)
+def test_linspace_of_large_integers_is_rounded_once(start: int, stop: int, num: int) -> None:
+    width = Fraction(stop) - start
+    wanted = [float(start + width * i / (num - 1)) for i in range(num)]
+    assert xp.linspace(start, stop, num).tolist() == wanted
+
+
 def test_linspace_of_other_dtypes() -> None:
     assert xp.linspace(0, 1 + 2j, 3).tolist() == [0j, 0.5 + 1j, 1 + 2j]
     assert xp.linspace(0, 1, 3, dtype="complex64").dtype == xp.complex64
