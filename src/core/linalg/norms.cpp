@@ -146,7 +146,7 @@ bool norms_of_rows(const ArrayView& out, const ArrayView& x, double order,
     // Short rows are checked together.
     since_check = since_check > kPiece ? 0 : since_check + count + 1;
     Row<T> row(data, count, interrupt);
-    to[i] = norm(row, order);
+    to[i] = count == 0 ? 0 : norm(row, order);
     if (row.is_interrupted() || (since_check == 0 && interrupt())) return false;
   }
   return true;

@@ -53,17 +53,6 @@ core::Array rows_of(const core::ArrayView& x, std::uint64_t axes) {
   return core::with_layout(copy, rows, 0);
 }
 
-/// Throws kValue for the least of no elements.
-void require_elements(const core::ArrayView& x, std::uint64_t axes, double order,
-                      const char* function) {
-  if (order >= 0) return;
-  for (int axis = 0; axis < x.ndim; ++axis) {
-    if (!has_bit(axes, axis) || x.shape[axis] != 0) continue;
-    core::fail(Fault::kValue, function, "(): ord is ", number_text(order), " and x has shape ",
-               core::shape_text(x.extents()), ": no elements have such a norm");
-  }
-}
-
 /// The norms over some axes, a float64 array in which these are missing or have extent 1.
 core::Array norms(const core::ArrayView& x, std::uint64_t axes, double order, bool keepdims) {
   core::Layout shape;
@@ -88,7 +77,6 @@ Ref vector_norm(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObj
   const std::uint64_t axes = to_axis_bits(state, axis, x.ndim, /*takes_one=*/false);
   const bool keeps = to_flag(keepdims, kVectorNorm.name, "keepdims");
   const double order = ord == nullptr ? 2 : to_number(ord, kVectorNorm.name, "ord");
-  require_elements(x, axes, order, kVectorNorm.name);
   core::Array out = norms(x, axes, order, keeps);
   return make_array(state, finished(std::move(out), real_dtype(x.dtype)));
 }
@@ -101,7 +89,6 @@ enum class MatrixNorm { kFrobenius, kSumOfColumn, kSumOfRow, kSingularValues };
 struct MatrixOrder {
   MatrixNorm norm;
   double order;
-  double given = 2;  // the argument
 };
 
 [[noreturn, gnu::cold]] void fail_order(const std::string& ord) {
@@ -119,9 +106,9 @@ MatrixOrder to_matrix_order(PyObject* ord) {
   }
   const double order = to_number(ord, kMatrixNorm.name, "ord");
   const double extreme = order > 0 ? kInfinity : -kInfinity;
-  if (std::fabs(order) == 1) return {MatrixNorm::kSumOfColumn, extreme, order};
-  if (std::fabs(order) == 2) return {MatrixNorm::kSingularValues, extreme, order};
-  if (std::isinf(order)) return {MatrixNorm::kSumOfRow, extreme, order};
+  if (std::fabs(order) == 1) return {MatrixNorm::kSumOfColumn, extreme};
+  if (std::fabs(order) == 2) return {MatrixNorm::kSingularValues, extreme};
+  if (std::isinf(order)) return {MatrixNorm::kSumOfRow, extreme};
   fail_order(number_text(order));
 }
 
@@ -134,14 +121,12 @@ core::Array matrix_norms(const Matrices& x, const MatrixOrder& order) {
   };
   if (order.norm == MatrixNorm::kFrobenius) return over_axes(x.view(), rows | columns, order.order);
   if (order.norm == MatrixNorm::kSingularValues) {
-    require_elements(x.view(), rows | columns, order.given, kMatrixNorm.name);
     const core::Array s = x.new_result(kFloat64, {std::min(x.rows(), x.columns())});
     run_decomposition(
         x, [&](const InterruptCheck& interrupt) { return core::svdvals(s, x.view(), interrupt); });
     return over_axes(s, rows, order.order);
   }
   const bool sums_columns = order.norm == MatrixNorm::kSumOfColumn;
-  require_elements(x.view(), sums_columns ? columns : rows, order.given, kMatrixNorm.name);
   const core::Array sums = over_axes(x.view(), sums_columns ? rows : columns, 1);
   return over_axes(sums, rows, order.order);
 }

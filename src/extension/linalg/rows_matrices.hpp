@@ -138,10 +138,10 @@ ord: "fro" or None: the root of the sum of squares. "nuc": the sum of the singul
     sum of magnitudes in a column; inf, -inf: in a row.
 
 Returns a new array of the real dtype of the precision of x with shape (...). Only the
-result itself overflows.
+result itself overflows. Of an empty matrix it is 0.
 
-Raises ValueError for another ord, the least of nothing and ndim less than 2,
-TypeError for other dtypes, NotImplementedError on a device.)doc",
+Raises ValueError for another ord and ndim less than 2, TypeError for other dtypes,
+NotImplementedError on a device.)doc",
 };
 
 inline constexpr FunctionRow kVectorNorm{
@@ -160,9 +160,8 @@ ord: a number. inf: the greatest magnitude; -inf: the least one; 0: the number o
 Returns a new array of the real dtype of the precision of x. Only the result itself
 overflows. Without elements it is 0.
 
-Raises ValueError for NaN, a negative ord of no elements and repeated axes, IndexError
-for an axis out of range, TypeError for other dtypes, NotImplementedError on a
-device.)doc",
+Raises ValueError for NaN and repeated axes, IndexError for an axis out of range,
+TypeError for other dtypes, NotImplementedError on a device.)doc",
 };
 
 }  // namespace refarray::extension
