@@ -5,6 +5,7 @@
 #include <cmath>
 #include <complex>
 #include <limits>
+#include <type_traits>
 
 namespace refarray::core {
 namespace {
@@ -17,6 +18,19 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 double magnitude(double x) noexcept { return std::fabs(x); }
 double magnitude(const std::complex<double>& x) noexcept { return std::hypot(x.real(), x.imag()); }
+struct Magnitude {
+  template <class T>
+  double operator()(const T& x) const noexcept {
+    return magnitude(x);
+  }
+};
+/// Of finite complex numbers the magnitude may be infinite; its quarter is not.
+struct QuarterMagnitude {
+  template <class T>
+  double operator()(const T& x) const noexcept {
+    return magnitude(x * 0.25);
+  }
+};
 double square(double x) noexcept { return x * x; }
 double square(const std::complex<double>& x) noexcept {
   return x.real() * x.real() + x.imag() * x.imag();
@@ -63,10 +77,11 @@ class Row {
 
   /// NaN if there is one.
   double greatest() noexcept {
-    return extreme(0, [](double a, double b) { return a > b; });
+    return extreme(0, Magnitude{}, [](double a, double b) { return a > b; });
   }
-  double least() noexcept {
-    return extreme(kInfinity, [](double a, double b) { return a < b; });
+  template <class Size = Magnitude>
+  double least(const Size& size = {}) noexcept {
+    return extreme(kInfinity, size, [](double a, double b) { return a < b; });
   }
 
  private:
@@ -78,13 +93,13 @@ class Row {
     }
   }
 
-  template <class Beats>
-  double extreme(double of_none, const Beats& beats) noexcept {
+  template <class Size, class Beats>
+  double extreme(double of_none, const Size& size, const Beats& beats) noexcept {
     double out = of_none;
     bool has_nan = false;
     each_piece([&](const T* x, std::int64_t count) {
       for (std::int64_t i = 0; i < count; ++i) {
-        const double each = magnitude(x[i]);
+        const double each = size(x[i]);
         if (beats(each, out)) out = each;
         has_nan |= std::isnan(each);
       }
@@ -114,15 +129,23 @@ double euclidean(Row<T>& row) noexcept {
 
 /// `order` is neither 0 nor infinite. The element that decides becomes 1, so that no power and no
 /// sum of powers overflows.
-template <class T>
-double of_order(Row<T>& row, double order) noexcept {
-  const double decisive = order > 0 ? row.greatest() : row.least();
+template <class T, class Size>
+double of_order(Row<T>& row, double order, double decisive, const Size& size) noexcept {
   if (decisive == 0 || !std::isfinite(decisive)) return decisive;
   const double sum = row.sum([=](const T& x) {
-    const double each = magnitude(x);
+    const double each = size(x);
     return each == decisive ? 1.0 : std::pow(each / decisive, order);
   });
   return decisive * std::pow(sum, 1 / order);
+}
+
+/// The result may be finite although magnitudes overflow: of numbers above 1 quarters are exact.
+template <class T>
+double of_negative_order(Row<T>& row, double order) noexcept {
+  const double least = row.least();
+  if (std::is_same_v<T, double> || !(least > 1)) return of_order(row, order, least, Magnitude{});
+  const QuarterMagnitude quarter;
+  return 4 * of_order(row, order, std::isinf(least) ? row.least(quarter) : least / 4, quarter);
 }
 
 template <class T>
@@ -132,7 +155,8 @@ double norm(Row<T>& row, double order) noexcept {
   if (order == kInfinity) return row.greatest();
   if (order == -kInfinity) return row.least();
   if (order == 0) return row.sum([](const T& x) { return x == T(0) ? 0.0 : 1.0; });
-  return of_order(row, order);
+  if (order < 0) return of_negative_order(row, order);
+  return of_order(row, order, row.greatest(), Magnitude{});
 }
 
 template <class T>

@@ -228,6 +228,19 @@ def test_norms_of_no_elements(dtype: str) -> None:
             assert_dtype(out, em.real_dtype(dtype))
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("order", [-0.5, -1, -2, -7])
+def test_magnitudes_that_overflow_have_norms_of_negative_orders(order: float, dtype: str) -> None:
+    """The absolute values of the largest elements are beyond the range, and the norm is not."""
+    large = 2.0**127 if dtype == "complex64" else 2.0**1023
+    for sizes in ([1.0, 1.0], [1.0, 0.5, 0.25], [1.0, 2.0**-40], [1.0] * 9):
+        elements = [complex(1.5 * large * each, -1.5 * large * each) for each in sizes]
+        exact = (sum(each**order for each in sizes) ** (1 / order)) * 1.5 * math.sqrt(2)
+        wanted = exact * large if exact < 2 else inf
+        out = float(xp.linalg.vector_norm(xp.asarray(elements, dtype=dtype), ord=order))
+        assert out == pytest.approx(wanted, rel=1e-6 if dtype == "complex64" else 1e-14)
+
+
 @dtypes
 def test_special_values(dtype: str) -> None:
     x = xp.asarray([1.0, -inf, 2.0], dtype=dtype)
