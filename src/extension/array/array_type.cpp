@@ -104,8 +104,9 @@ std::vector<Def> of_standard(std::vector<Def> table) {
   return table;
 }
 
-/// The attribute on instances. Only the limited API needs it: there the attribute of the type is a
-/// property of the metaclass, which instances do not inherit.
+// Attributes of types. With the limited API they are properties of the metaclass, which instances
+// do not inherit: they have properties of their own.
+
 PyObject* exchange_api_of_instance(PyObject* self, void*) noexcept {
   return Ref::borrow(State::of_object(self).get(Slot::kExchangeCapsule)).release();
 }
@@ -123,6 +124,11 @@ PyGetSetDef kInstanceExchange[] = {
     {dlpack::kExchangeAttribute, exchange_api_of_instance, nullptr, kExchangeApiDoc, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyGetSetDef kNoGetters[] = {{nullptr, nullptr, nullptr, nullptr, nullptr}};
+/// None tells NumPy that its ufuncs do not take the array, on the type and on instances.
+PyGetSetDef kNoUfuncs[] = {
+    {"__array_ufunc__", [](PyObject*, void*) noexcept { return Ref::borrow(Py_None).release(); },
+     nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyGetSetDef kTypeExchange[] = {
     {dlpack::kExchangeAttribute, exchange_api_of_type, nullptr, kExchangeApiDoc, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
@@ -167,9 +173,11 @@ PyMethodDef* methods_of(const Modes& modes) {
 
 PyGetSetDef* getters_of(const State& state) {
   static std::vector<PyGetSetDef> all = joined<PyGetSetDef>({kArrayGetters});
-  static std::vector<PyGetSetDef> standard = of_standard(all);
-  static std::vector<PyGetSetDef> with_table = joined<PyGetSetDef>(
-      {kArrayGetters, compat::kTypeKeepsAttribute ? kNoGetters : kInstanceExchange});
+  static const auto with = [](std::vector<PyGetSetDef> table, PyGetSetDef* others) {
+    return joined<PyGetSetDef>({table.data(), compat::kTypeKeepsAttribute ? kNoGetters : others});
+  };
+  static std::vector<PyGetSetDef> standard = with(of_standard(all), kNoUfuncs);
+  static std::vector<PyGetSetDef> with_table = with(all, kInstanceExchange);
   if (state.modes.strict) return standard.data();
   return is_default(state) ? with_table.data() : all.data();
 }
@@ -238,6 +246,14 @@ PyType_Spec array_spec(const char* name, PyType_Slot* slots) noexcept {
   return {name, sizeof(ArrayObject), 2 * sizeof(std::int64_t), kFlags, slots};
 }
 
+/// A type that has an attribute itself: compat::make_type_with_attribute().
+Ref make_type(PyObject* module, PyType_Spec& spec, const char* metaclass, PyGetSetDef* of_type,
+              PyObject* value) {
+  PyType_Slot slots[] = {{Py_tp_getset, of_type}, {0, nullptr}};
+  PyType_Spec meta{metaclass, 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, slots};
+  return check(compat::make_type_with_attribute(module, &spec, &meta, of_type->name, value));
+}
+
 /// The array type of another namespace. It has no exchange table: from C, results could not name
 /// their namespace.
 Ref make_namespace_type(PyObject* module, const State& state) {
@@ -247,7 +263,7 @@ Ref make_namespace_type(PyObject* module, const State& state) {
   PyType_Spec spec = array_spec(name.c_str(), slots.data());
   if (!state.modes.strict) return check(compat::new_type(module, &spec));
   // Without it NumPy's operators would read the array as one of theirs.
-  return check(compat::make_type_with_none(module, &spec, "__array_ufunc__"));
+  return make_type(module, spec, "refarray.StrictArrayType", kNoUfuncs, Py_None);
 }
 
 }  // namespace
@@ -257,11 +273,8 @@ Ref make_array_type(PyObject* module, State& state) {
   state.set(Slot::kExchangeCapsule, make_exchange_capsule());
   std::vector<PyType_Slot> slots = array_slots(state);
   PyType_Spec spec = array_spec("refarray.Array", slots.data());
-  PyType_Slot meta_slots[] = {{Py_tp_getset, kTypeExchange}, {0, nullptr}};
-  PyType_Spec meta{"refarray.ArrayType", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-                   meta_slots};
-  return compat::make_immortal(check(compat::make_type_with_attribute(
-      module, &spec, &meta, dlpack::kExchangeAttribute, state.get(Slot::kExchangeCapsule))));
+  return compat::make_immortal(make_type(module, spec, "refarray.ArrayType", kTypeExchange,
+                                         state.get(Slot::kExchangeCapsule)));
 }
 
 }  // namespace refarray::extension

@@ -83,17 +83,4 @@ PyObject* make_type_with_attribute(PyObject* module, PyType_Spec* spec, PyType_S
 #endif
 }
 
-PyObject* make_type_with_none(PyObject* module, PyType_Spec* spec, const char* attribute) noexcept {
-#if defined(Py_LIMITED_API)
-  PyType_Spec open = *spec;
-  open.flags &= ~static_cast<unsigned int>(Py_TPFLAGS_IMMUTABLETYPE);
-  PyObject* type = new_type(module, &open);
-  if (type != nullptr && PyObject_SetAttrString(type, attribute, Py_None) == 0) return type;
-  Py_XDECREF(type);
-  return nullptr;
-#else
-  return make_type_with_attribute(module, spec, nullptr, attribute, Py_None);
-#endif
-}
-
 }  // namespace refarray::extension::compat

@@ -138,16 +138,12 @@ inline constexpr bool kTypeKeepsAttribute = false;
 inline constexpr bool kTypeKeepsAttribute = true;
 #endif
 
-/// Creates an immutable type with a class attribute (the exchange table of Array). Immutable types
-/// reject attributes after creation. With the full API the attribute is written into the type's
+/// Creates an immutable type with a class attribute. Immutable types reject attributes after
+/// creation. With the full API the attribute is written into the type's
 /// dict before the type is published; with the limited API a metaclass made from `metaclass_spec`
 /// has a property that returns it. nullptr on failure.
 PyObject* make_type_with_attribute(PyObject* module, PyType_Spec* spec, PyType_Spec* metaclass_spec,
                                    const char* attribute, PyObject* value) noexcept;
-
-/// Creates an immutable type with a class attribute that is None. With the limited API, which has
-/// no way to add one to an immutable type, the type stays mutable. nullptr on failure.
-PyObject* make_type_with_none(PyObject* module, PyType_Spec* spec, const char* attribute) noexcept;
 
 /// RAII: a critical section on `object`. A no-op in builds with a GIL.
 class ObjectLock {
