@@ -14,12 +14,8 @@
 #include "core/bits.hpp"
 #include "core/element.hpp"
 #include "core/error.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/object_text.hpp"
-#include "extension/copy/copying.hpp"
-#include "extension/interop/numpy_types.hpp"
-#include "extension/interop/protocol_order.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -200,17 +196,6 @@ using Write = void (*)(PyObject*, const char*, std::byte*);
 constexpr std::array<Write, core::kScalars.size()> kWrite =
     core::Elements::table([]<class T>() -> Write { return &write_as<T>; });
 
-/// Looks on the type, as Python does for special methods. The name is interned because each new
-/// string object would take an entry of CPython's type attribute cache.
-bool has_complex_method(PyObject* object) {
-  const Ref name = check(PyUnicode_InternFromString("__complex__"));
-  const Ref found = Ref::steal(
-      calling<PyObject_GetAttr>(reinterpret_cast<PyObject*>(Py_TYPE(object)), name.get()));
-  if (!found && PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw ErrorSet{};
-  if (!found) compat::clear_raised();
-  return static_cast<bool>(found);
-}
-
 }  // namespace
 
 NumberKind number_kind(PyObject* number) noexcept {
@@ -242,24 +227,6 @@ Ref plain_number(PyObject* object) {
   if (!PyComplex_Check(object)) return {};
   return check(
       PyComplex_FromDoubles(PyComplex_RealAsDouble(object), PyComplex_ImagAsDouble(object)));
-}
-
-Ref to_number(State& state, PyObject* object) {
-  if (Ref plain = plain_number(object)) return plain;
-  if (auto scalar = to_numpy_number(state, object)) return std::move(scalar->number);
-  if (const Ref array = array_over(state, object)) {
-    const core::ArrayView view = view_of(array.get());
-    if (view.ndim != 0 || view.dtype.lanes != 1) return {};
-    core::Array owner;
-    const core::ArrayView readable = to_readable(view, "reading a number", owner);
-    return read_element(readable.dtype, readable.data, readable.bit);
-  }
-  if (PyIndex_Check(object)) return plain_number(check(calling<PyNumber_Index>(object)).get());
-  if (PyType_GetSlot(Py_TYPE(object), Py_nb_float) != nullptr)
-    return check(calling<PyNumber_Float>(object));
-  if (!has_complex_method(object)) return {};
-  auto* complex_type = reinterpret_cast<PyObject*>(&PyComplex_Type);
-  return check(calling<PyObject_CallFunctionObjArgs>(complex_type, object, nullptr));
 }
 
 Ref in_kind_of(const core::DType& dtype, PyObject* number) {

@@ -22,10 +22,6 @@ core::DType default_dtype(NumberKind kind) noexcept;
 /// A bool, int, float or complex object as exactly that type, converting subclasses; otherwise an
 /// empty Ref. Runs no user code.
 Ref plain_number(PyObject* object);
-/// As plain_number, and also converts a NumPy scalar, an array or buffer of ndim 0, and objects
-/// with __index__, __float__ or __complex__, in this order. Runs user code and throws what it
-/// raises. Returns an empty Ref for other objects, such as a str.
-Ref to_number(State& state, PyObject* object);
 
 /// Calls body(0), ..., body(count - 1). Runs pending signal handlers before the loop and every
 /// kSignalInterval elements; an exception from one (KeyboardInterrupt) ends the loop.
@@ -39,7 +35,7 @@ void for_each_index(std::int64_t count, Body body) {
   }
 }
 /// The bool or int of equal value, if the dtype is of one of these kinds and there is one: for 1.0,
-/// 1 or True. Otherwise the number itself. `number` comes from plain_number or to_number.
+/// 1 or True. Otherwise the number itself. `number` is of one of Python's four types.
 Ref in_kind_of(const core::DType& dtype, PyObject* number);
 
 // An address is a byte and a bit offset from it; only packed sub-byte elements have offsets that
@@ -49,8 +45,8 @@ Ref in_kind_of(const core::DType& dtype, PyObject* number);
 Ref read_element(const core::DType& dtype, const std::byte* data, std::int64_t bit);
 /// One scalar: an element, or one lane of it.
 Ref read_scalar(const core::DType& dtype, const std::byte* data, std::int64_t bit);
-/// Writes one scalar. `number` comes from plain_number or to_number. Throws TypeError if its kind
-/// is above that of the dtype (complex into real, float into integer, int into bool), and
+/// Writes one scalar. `number` is of one of Python's four types. Throws TypeError if its kind is
+/// above that of the dtype (complex into real, float into integer, int into bool), and
 /// OverflowError for an int that the dtype cannot represent. A float out of range is converted as
 /// by core::copy.
 void write_scalar(const core::DType& dtype, std::byte* data, std::int64_t bit, PyObject* number);

@@ -16,6 +16,7 @@
 #include "extension/copy/copying.hpp"
 #include "extension/creation/rows.hpp"
 #include "extension/creation/split_number.hpp"
+#include "extension/interop/scalars.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -19,8 +19,8 @@
 #include "extension/capi/object_text.hpp"
 #include "extension/capi/recursion.hpp"
 #include "extension/copy/copying.hpp"
-#include "extension/interop/numpy_types.hpp"
 #include "extension/interop/protocol_order.hpp"
+#include "extension/interop/scalars.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -45,7 +45,7 @@ class NestedReader {
   void add_dtype(const core::DType& dtype) noexcept;
   void add_number(Ref number);
   void add_literal(Ref number, int depth);
-  void add_scalar(NumpyNumber scalar, int depth);
+  void add_scalar(Scalar scalar, int depth);
   core::DType dtype() const noexcept;
   std::string position(int depth) const;
   [[noreturn, gnu::cold]] void fail_nested_array(int depth) const;
@@ -58,7 +58,7 @@ class NestedReader {
   std::int64_t index_[kMaxRank] = {};  // of the item being read, for messages
   std::vector<Ref> numbers_;
   NumberKind kind_ = NumberKind::kBool;     // the highest kind in numbers_
-  std::optional<core::DType> array_dtype_;  // the dtype of the last array or NumPy scalar
+  std::optional<core::DType> array_dtype_;  // the dtype of the last array or scalar
   bool has_one_dtype_ = true;               // all numbers come from those of array_dtype_
 };
 
@@ -124,8 +124,8 @@ void NestedReader::add_literal(Ref number, int depth) {
   add_number(std::move(number));
 }
 
-/// A NumPy scalar. It has a dtype, as an array has.
-void NestedReader::add_scalar(NumpyNumber scalar, int depth) {
+/// A scalar of another library. It may have a dtype, as an array has.
+void NestedReader::add_scalar(Scalar scalar, int depth) {
   if (!scalar.dtype) return add_literal(std::move(scalar.number), depth);
   begin_numbers(depth);
   add_dtype(*scalar.dtype);
@@ -141,7 +141,7 @@ void NestedReader::read(PyObject* object, int depth) {
   if (Ref number = plain_number(object)) return add_literal(std::move(number), depth);
   if (PyList_CheckExact(object) || PyTuple_CheckExact(object)) return read_sequence(object, depth);
   if (!PyUnicode_Check(object)) {  // a str is a sequence of strs, without end
-    if (auto scalar = to_numpy_number(state_, object)) return add_scalar(std::move(*scalar), depth);
+    if (auto scalar = to_scalar(state_, object)) return add_scalar(std::move(*scalar), depth);
     if (const Ref block = array_over(state_, object)) {
       // Not further in: the official suite makes matrices of arrays of ndim 0.
       if (state_.modes.strict && depth == 1) fail_nested_array(depth);

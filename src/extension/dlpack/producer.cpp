@@ -18,8 +18,8 @@
 #include "extension/capi/type_lookup.hpp"
 #include "extension/devices/devices.hpp"
 #include "extension/dlpack/keywords.hpp"
-#include "extension/interop/numpy_types.hpp"
 #include "extension/interop/protocol_order.hpp"
+#include "extension/interop/scalars.hpp"
 #include "runtime/runtime.hpp"
 
 namespace refarray::extension {

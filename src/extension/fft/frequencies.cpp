@@ -14,6 +14,7 @@
 #include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/fft/rows_more.hpp"
+#include "extension/interop/scalars.hpp"
 #include "extension/manipulation/rolling.hpp"
 #include "extension/namespace/operands.hpp"
 

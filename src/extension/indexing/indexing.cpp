@@ -14,7 +14,7 @@
 #include "extension/copy/copying.hpp"
 #include "extension/creation/asarray.hpp"
 #include "extension/indexing/advanced_indexing.hpp"
-#include "extension/interop/numpy_types.hpp"
+#include "extension/interop/scalars.hpp"
 #include "extension/modes/namespace_module.hpp"
 #include "extension/modes/poisoned_views.hpp"
 #include "extension/modes/strict_index.hpp"
@@ -292,7 +292,7 @@ core::ArrayView assigned_value(State& state, PyObject* value, const core::DType&
   };
   if (to.lanes == 1) {
     if (const Ref number = plain_number(value)) return number_view(number.get());
-    if (const auto scalar = to_numpy_number(state, value)) return number_view(scalar->number.get());
+    if (const auto scalar = to_scalar(state, value)) return number_view(scalar->number.get());
   }
   owner = value_array(state, value, to);
   return view_of(owner.get());
@@ -322,7 +322,7 @@ void array_assign(PyObject* self, PyObject* index, PyObject* value) {
   refuse_other_owners(state, {self, target, value, /*held=*/1}, "assignment");
   if (array.dtype.lanes == 1) {
     if (const Ref number = plain_number(value)) return assign_number(target, number.get());
-    if (const auto scalar = to_numpy_number(state, value))
+    if (const auto scalar = to_scalar(state, value))
       return assign_number(target, scalar->number.get());
   }
   const Ref from = value_array(state, value, array.dtype);

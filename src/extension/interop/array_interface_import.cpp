@@ -11,8 +11,8 @@
 #include "extension/interop/borrowed_storage.hpp"
 #include "extension/interop/docstrings.hpp"
 #include "extension/interop/interface_reader.hpp"
-#include "extension/interop/numpy_types.hpp"
 #include "extension/interop/protocol_order.hpp"
+#include "extension/interop/scalars.hpp"
 
 namespace refarray::extension {
 namespace {

@@ -6,8 +6,8 @@
 #include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
-#include "extension/interop/numpy_types.hpp"
 #include "extension/interop/protocol_order.hpp"
+#include "extension/interop/scalars.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -100,7 +100,7 @@ void BufferDeleter::operator()(Py_buffer* buffer) const noexcept {
   delete buffer;
 }
 
-BufferPtr acquire_buffer(State& state, PyObject* exporter, int flags) {
+BufferPtr acquire_buffer(const State& state, PyObject* exporter, int flags) {
   refuse_masked(state, exporter);
   auto buffer = std::make_unique<Py_buffer>();
   if (calling<PyObject_GetBuffer>(exporter, buffer.get(), flags) != 0) {

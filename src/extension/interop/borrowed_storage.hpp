@@ -24,7 +24,7 @@ using BufferPtr = std::unique_ptr<Py_buffer, BufferDeleter>;
 /// PyObject_GetBuffer(). If the exporter raises BufferError, ValueError or TypeError (NumPy raises
 /// the latter two), throws ProtocolRefused with that exception set; any other exception propagates.
 /// Raises BufferError if the exporter fails without an exception. Refuses masked arrays of NumPy.
-BufferPtr acquire_buffer(State& state, PyObject* exporter, int flags);
+BufferPtr acquire_buffer(const State& state, PyObject* exporter, int flags);
 
 /// Host memory and what keeps it alive: `buffer`, or `owner` with `description`.
 struct BorrowedMemory {

@@ -8,7 +8,7 @@
 #include "extension/dlpack/import.hpp"
 #include "extension/dlpack/producer.hpp"
 #include "extension/interop/array_interface.hpp"
-#include "extension/interop/numpy_types.hpp"
+#include "extension/interop/scalars.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -163,10 +163,9 @@ void chain_errors(PyObject* second, Ref first) noexcept {
 
 ProtocolResult try_protocols(State& state, PyObject* object, PyObject* device, PyObject* copy,
                              bool no_copy) {
+  if (is_buffer_scalar(state, object)) return {};  // a number, not an array
   ProtocolAttempts attempts;
   const ProducerInfo producer = find_producer(state, object);
-  if (producer.library != Library::kNumpy && is_numpy_scalar(state, object))
-    return {};  // a number, not an array
   // The exchange table takes no device= and copy=, and whether its result is a copy is not checked.
   const bool fully = producer.has_methods();
   if (fully || (producer.table != nullptr && !no_copy)) {

@@ -76,7 +76,7 @@ Ref vector_norm(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObj
       computable_view(state, argument, kVectorNorm.name, core::dtype_sets::kFloating);
   const std::uint64_t axes = to_axis_bits(state, axis, x.ndim, /*takes_one=*/false);
   const bool keeps = to_flag(keepdims, kVectorNorm.name, "keepdims");
-  const double order = ord == nullptr ? 2 : to_number(ord, kVectorNorm.name, "ord");
+  const double order = ord == nullptr ? 2 : to_real(state, ord, kVectorNorm.name, "ord");
   core::Array out = norms(x, axes, order, keeps);
   return make_array(state, finished(std::move(out), real_dtype(x.dtype)));
 }
@@ -96,7 +96,7 @@ struct MatrixOrder {
              "; it must be 'fro', 'nuc', 1, -1, 2, -2, inf or -inf");
 }
 
-MatrixOrder to_matrix_order(PyObject* ord) {
+MatrixOrder to_matrix_order(const State& state, PyObject* ord) {
   if (!is_given(ord)) return {MatrixNorm::kFrobenius, 2};
   if (PyUnicode_Check(ord)) {
     const std::string text = utf8(ord);
@@ -104,7 +104,7 @@ MatrixOrder to_matrix_order(PyObject* ord) {
     if (text == "nuc") return {MatrixNorm::kSingularValues, 1};
     fail_order(short_repr(ord));
   }
-  const double order = to_number(ord, kMatrixNorm.name, "ord");
+  const double order = to_real(state, ord, kMatrixNorm.name, "ord");
   const double extreme = order > 0 ? kInfinity : -kInfinity;
   if (std::fabs(order) == 1) return {MatrixNorm::kSumOfColumn, extreme};
   if (std::fabs(order) == 2) return {MatrixNorm::kSingularValues, extreme};
@@ -134,7 +134,7 @@ core::Array matrix_norms(const Matrices& x, const MatrixOrder& order) {
 Ref matrix_norm(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
   const auto [argument, keepdims, ord] = bind<kMatrixNorm>(state, args, nargs, kwnames);
-  const MatrixOrder order = to_matrix_order(ord);
+  const MatrixOrder order = to_matrix_order(state, ord);
   const bool keeps = to_flag(keepdims, kMatrixNorm.name, "keepdims");
   const Matrices x(state, argument, kMatrixNorm.name, /*square=*/false);
   core::Array out = finished(matrix_norms(x, order), real_dtype(x.dtype()));

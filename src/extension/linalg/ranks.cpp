@@ -13,6 +13,7 @@
 #include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/interop/scalars.hpp"
 #include "extension/linalg/matrices.hpp"
 #include "extension/linalg/numbers.hpp"
 #include "extension/linalg/rows_matrices.hpp"
@@ -72,7 +73,7 @@ core::Array to_array_rtol(const Matrices& x, const State& state, PyObject* argum
 core::Array to_rtol(const Matrices& x, const State& state, PyObject* argument) {
   if (is_given(argument) && is_array(state, argument)) return to_array_rtol(x, state, argument);
   double value = static_cast<double>(std::max(x.rows(), x.columns())) * epsilon(x.dtype());
-  if (is_given(argument)) value = to_number(argument, x.function(), "rtol");
+  if (is_given(argument)) value = to_real(state, argument, x.function(), "rtol");
   if (value < 0) fail_rtol(x, value);
   const core::Layout layout = core::broadcast_layout({}, {}, x.leading());
   return working_copy(core::with_layout(of_number(value), layout, 0), kFloat64);
@@ -104,13 +105,13 @@ Ref pinv(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
 
 }  // namespace
 
-double to_number(PyObject* object, const char* function, const char* what) {
-  if ((!PyFloat_Check(object) && !PyIndex_Check(object)) || PyBool_Check(object)) {
+double to_real(const State& state, PyObject* object, const char* function, const char* what) {
+  Ref number = to_exact_number(state, object);
+  if (!number && PyIndex_Check(object)) number = check(calling<PyNumber_Index>(object));
+  if (!number || PyBool_Check(number.get()) || PyComplex_Check(number.get())) {
     core::fail(Fault::kType, function, "(): ", what, " must be a real number, not ",
                type_name(object));
   }
-  const Ref number =
-      PyFloat_Check(object) ? Ref::borrow(object) : check(calling<PyNumber_Index>(object));
   const double out = calling<PyFloat_AsDouble>(number.get());
   if (out == -1 && PyErr_Occurred() != nullptr) throw ErrorSet{};
   if (std::isnan(out)) core::fail(Fault::kValue, function, "(): ", what, " is NaN");

@@ -44,21 +44,17 @@ enum class Slot : std::uint8_t {
   kInterfaceName,      // "__array_interface__"
   kCudaInterfaceName,  // "__cuda_array_interface__"
   kArrayMethodName,    // "__array__"
-  kNumpyName,          // "numpy"
   kNumpyMaName,        // "numpy.ma"
   kMaskName,           // "mask"
   kArrayStructName,    // "__array_struct__"
   kItemName,           // "item"
-  kStrName,            // "str"
   kKwCopy,             // ("copy",)
   kOurVersion,         // (major, minor) of our DLPack
   kKwMaxVersion,       // ("max_version",)
   kCpuPair,            // (1, 0): kDLCPU as a dl_device argument
   kExchangeCapsule,    // of our own exchange table
   kCpuDlpackDevice,    // (DLDeviceType.kDLCPU, 0), created by the first __dlpack_device__()
-  kNumpyGeneric,       // numpy.generic, found in sys.modules
-  kNumpyFlexible,      // numpy.flexible, likewise
-  kMaskedArray,        // numpy.ma.MaskedArray, likewise
+  kMaskedArray,        // numpy.ma.MaskedArray, found in sys.modules
   kDtypeName,          // refarray._aliases.dtype_name, set by its first use
   kDeviceName,         // refarray._aliases.device_name, likewise
   kStrictDtypes,       // the DType objects of strict namespaces, made for the first one: a

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/ops/promotion.hpp"
@@ -14,6 +15,7 @@
 #include "extension/capi/methods.hpp"
 #include "extension/capi/modules.hpp"
 #include "extension/capi/object_text.hpp"
+#include "extension/interop/scalars.hpp"
 #include "extension/modes/namespace_module.hpp"
 #include "extension/namespace/docstrings.hpp"
 #include "extension/namespace/operands.hpp"
@@ -90,11 +92,12 @@ Ref isdtype(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject*
 
 /// The promoted dtype of the arguments that are arrays or dtypes. Every two of them must promote,
 /// so that the order does not matter.
-DType promote_arguments(const State& state, PyObject* const* args, Py_ssize_t nargs) {
+DType promote_arguments(const State& state, PyObject* const* args, Py_ssize_t nargs,
+                        const std::vector<Ref>& numbers) {
   std::optional<DType> out;
   core::DtypeSet seen = 0;
   for (Py_ssize_t i = 0; i < nargs; ++i) {
-    if (!is_array(state, args[i]) && plain_number(args[i])) continue;
+    if (numbers[static_cast<std::size_t>(i)]) continue;
     const DType next = dtype_of(state, args[i]);
     if (out && *out != next) {
       const int row = core::computable_index(next);
@@ -115,10 +118,13 @@ DType promote_arguments(const State& state, PyObject* const* args, Py_ssize_t na
 
 Ref result_type(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
   const State& state = State::of_module(module);
-  DType out = promote_arguments(state, args, nargs);
-  for (Py_ssize_t i = 0; i < nargs; ++i) {
-    if (is_array(state, args[i]) || !plain_number(args[i])) continue;
-    const Operand number(state, args[i]);
+  std::vector<Ref> numbers;
+  for (Py_ssize_t i = 0; i < nargs; ++i)
+    numbers.push_back(is_any_array(args[i]) ? Ref() : to_exact_number(state, args[i]));
+  DType out = promote_arguments(state, args, nargs, numbers);
+  for (const Ref& each : numbers) {
+    if (!each) continue;
+    const Operand number(state, each.get());
     const int row = computable_row(out, "result_type", core::dtype_sets::kAll);
     out = core::scalar_dtype(number.row_beside(row, "result_type"));
   }

@@ -5,7 +5,9 @@
 #include "extension/array/conversions.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
+#include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/interop/scalars.hpp"
 #include "extension/modes/namespace_module.hpp"
 
 namespace refarray::extension {
@@ -76,10 +78,9 @@ Operand::Operand(const State& state, PyObject* object)
     return;
   }
   number_ = plain_number(object);
-  if (!number_)
-    refuse_other_namespace(state, object);
-  else if (state.modes.strict && number_.get() != object)
-    number_ = Ref();  // of a subclass
+  if (number_) return;
+  refuse_other_namespace(state, object);
+  number_ = to_exact_number(state, object);
 }
 
 int Operand::row_beside(int other, const char* function) const {
@@ -98,6 +99,16 @@ void Operand::convert_number(const core::DType& dtype) {
   write_scalar(dtype, element_, 0, number_.get());
   view_.data = element_;
   view_.dtype = dtype;
+}
+
+void fail_operand(const char* function, PyObject* object, const char* takes) {
+  core::fail(Fault::kType, function, "() takes ", takes, ", not ", type_name(object),
+             "; asarray() and from_dlpack() make arrays");
+}
+
+Ref not_implemented(const State& state, const char* function, PyObject* object, const char* takes) {
+  if (exports_memory(state, object)) fail_operand(function, object, takes);
+  return Ref::borrow(Py_NotImplemented);
 }
 
 int promote_operands(Operand& x1, Operand& x2, const char* function) {

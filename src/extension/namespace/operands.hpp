@@ -29,16 +29,19 @@ int computable_row(const core::DType& dtype, const char* function, core::DtypeSe
 core::ArrayView computable_view(const State& state, PyObject* x, const char* function,
                                 core::DtypeSet accepts = core::dtype_sets::kAll);
 
-/// An argument that is an Array, or a Python number, which takes the dtype of the array beside it.
+/// An argument that is an Array, or a number, which takes the dtype of the array beside it: one
+/// that to_exact_number() takes.
 class Operand {
  public:
-  /// Empty if the object is neither.
+  /// Empty if the object is neither. Runs user code.
   Operand(const State& state, PyObject* object);
   Operand(const Operand&) = delete;
   Operand& operator=(const Operand&) = delete;
 
   bool is_array() const noexcept { return is_array_; }
   bool is_number() const noexcept { return static_cast<bool>(number_); }
+  /// The bool, int, float or complex object; nullptr if it is no number.
+  PyObject* number() const noexcept { return number_.get(); }
   explicit operator bool() const noexcept { return is_array_ || number_; }
   const core::ArrayView& view() const noexcept { return view_; }
 
@@ -55,6 +58,19 @@ class Operand {
   bool is_array_;
   alignas(16) std::byte element_[16];
 };
+
+/// The operands of a function, for messages.
+inline constexpr char kTakesNumbers[] = "arrays and Python numbers";
+
+/// Throws kType for an argument that is neither an array of the namespace nor a number.
+[[noreturn, gnu::cold]] void fail_operand(const char* function, PyObject* object,
+                                          const char* takes = kTakesNumbers);
+
+/// What an operator returns for an operand that is neither: NotImplemented, so that the operand's
+/// own method is called. Throws as fail_operand() if it exports memory: NumPy would compute with
+/// it, or take the two for unequal.
+[[gnu::cold]] Ref not_implemented(const State& state, const char* function, PyObject* object,
+                                  const char* takes = kTakesNumbers);
 
 /// The row of kScalars to which two operands promote; numbers are converted to it. One of them at
 /// least must be an array. Throws kType where the standard leaves the promotion undefined.

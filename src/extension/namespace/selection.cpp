@@ -23,7 +23,7 @@ using core::Fault;
 void require_value(const Operand& operand, PyObject* object, const char* name) {
   if (!operand) {
     core::fail(Fault::kType, "where(): ", name, " must be an array or a Python number, not ",
-               type_name(object));
+               type_name(object), "; asarray() makes an array");
   }
   if (operand.is_array()) require_computable_memory(operand.view(), "where");
 }
@@ -51,24 +51,26 @@ Ref where(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
   return make_array(state, std::move(out));
 }
 
-/// Throws kType unless the limit is a number of a kind that x can hold, or an array of its dtype.
-void require_limit(const State& state, const core::ArrayView& x, PyObject* limit,
-                   const char* name) {
+/// A limit of clip(): a Python number, or what was given. Throws kType unless it is a number of a
+/// kind that x can hold, or an array of its dtype.
+Ref to_limit(const State& state, const core::ArrayView& x, PyObject* limit, const char* name) {
+  if (!is_given(limit)) return {};
   const Operand operand(state, limit);
   if (operand.is_number()) {
     const int row = core::computable_index(x.dtype);
-    if (operand.row_beside(row, kClip.name) == row) return;
+    if (operand.row_beside(row, kClip.name) == row) return Ref::borrow(operand.number());
     core::fail(Fault::kType, "clip(): ", name, " is a complex number; x is ", core::name(x.dtype));
   }
   if (!operand.is_array()) {
     core::fail(Fault::kType, "clip(): ", name, " must be an array, a Python number or None, not ",
-               type_name(limit));
+               type_name(limit), "; asarray() makes an array");
   }
   const core::ArrayView array = view_of(limit);
   if (array.dtype != x.dtype) {
     core::fail(Fault::kType, "clip(): ", name, " is ", core::name(array.dtype), ", x is ",
                core::name(x.dtype), "; the dtypes must be equal");
   }
+  return Ref::borrow(limit);
 }
 
 Ref clip(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
@@ -76,14 +78,13 @@ Ref clip(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
   const auto [x, min, max] = bind<kClip>(state, args, nargs, kwnames);
   const core::ArrayView array =
       computable_view(state, x, kClip.name, core::dtype_sets::kRealValued);
-  if (is_given(min)) require_limit(state, array, min, "min");
-  if (is_given(max)) require_limit(state, array, max, "max");
-  if (state.modes.strict && is_given(min) && is_given(max)) require_ordered_limits(state, min, max);
-  if (!is_given(max) && !is_given(min)) return make_array(state, working_copy(array, array.dtype));
-  if (!is_given(max)) return compute_binary(state, core::Elementwise::kMaximum, x, min);
-  Ref out = compute_binary(state, core::Elementwise::kMinimum, x, max);
-  if (!is_given(min)) return out;
-  return compute_binary(state, core::Elementwise::kMaximum, out.get(), min);
+  const Ref low = to_limit(state, array, min, "min"), high = to_limit(state, array, max, "max");
+  if (state.modes.strict && low && high) require_ordered_limits(state, low.get(), high.get());
+  if (!high && !low) return make_array(state, working_copy(array, array.dtype));
+  if (!high) return compute_binary(state, core::Elementwise::kMaximum, x, low.get());
+  Ref out = compute_binary(state, core::Elementwise::kMinimum, x, high.get());
+  if (!low) return out;
+  return compute_binary(state, core::Elementwise::kMaximum, out.get(), low.get());
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ using core::Fault;
 void require_operand(const Operand& operand, PyObject* object, const char* name) {
   if (!operand) {
     core::fail(Fault::kType, "isin(): ", name, " must be an array or a Python number, not ",
-               type_name(object));
+               type_name(object), "; asarray() makes an array");
   }
   if (operand.is_array()) require_computable_memory(operand.view(), kIsin.name);
 }

@@ -96,7 +96,7 @@ Ref searchsorted(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyOb
   Operand first(state, x1), second(state, x2);
   if (!second) {
     core::fail(Fault::kType, "searchsorted(): x2 must be an array or a Python number, not ",
-               type_name(x2));
+               type_name(x2), "; asarray() makes an array");
   }
   if (second.is_array()) require_computable_memory(second.view(), kSearchsorted.name);
   const core::DType dtype = core::scalar_dtype(promote_operands(first, second, kSearchsorted.name));
