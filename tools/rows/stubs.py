@@ -41,7 +41,7 @@ TYPES = {
     **dict.fromkeys(("s", "axes"), "Sequence[SupportsIndex]"),
     "api_version": "str",
     "arrays": "tuple[Array, ...] | list[Array]",
-    "arrays_and_dtypes": "Array | _DTypeLike | complex",
+    "arrays_and_dtypes": "_Operand | _DTypeLike",
     "copy": "builtins.bool",
     "d": "float",
     "device": "_DeviceLike",
@@ -75,7 +75,7 @@ OF_FUNCTION = {
     **{(name, x): "Array" for name in PRODUCTS for x in ("x1", "x2")},
     ("matrix_norm", "ord"): 'Literal["fro", "nuc"] | float | None',
     ("searchsorted", "x1"): "Array",
-    ("searchsorted", "x2"): "Array | float",
+    ("searchsorted", "x2"): "_Operand",
     ("vector_norm", "axis"): "_Axes",
     ("tensordot", "axes"): "SupportsIndex | tuple[_Axes, _Axes] | list[_Axes]",
 }

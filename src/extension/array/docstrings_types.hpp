@@ -98,6 +98,9 @@ inline constexpr char kArrayNumpyDtypeDoc[] =
 
 NumPy 2.4 reads it where a dtype is expected.)doc";
 
+inline constexpr char kArrayPriorityDoc[] =
+    R"doc(A float that makes NumPy leave operators with this operand to the array.)doc";
+
 inline constexpr char kCudaArrayInterfaceDoc[] =
     R"doc(The memory as the CUDA array interface, version 3: a dict.
 

@@ -36,6 +36,10 @@ Ref get_numpy_dtype(PyObject* self, void*) {
                                             get_dtype(self, nullptr).get(), nullptr));
 }
 
+/// NumPy's arrays and scalars leave an operator to an operand of higher priority. Those of its own
+/// classes are at most 15; PyTorch's tensors have this one too.
+Ref get_priority(PyObject*, void*) { return check(PyFloat_FromDouble(1000)); }
+
 /// Checked: a broadcast array may have more bytes than int64 can count.
 Ref get_nbytes(PyObject* self, void*) {
   const core::ArrayView array = view_of(self);
@@ -79,6 +83,7 @@ PyGetSetDef kArrayGetters[] = {
     {"__arrow_c_array__", slot<&arrow_method>, nullptr, kArrowAttributeDoc, nullptr},
     {"__numpy_dtype__", slot<&get_numpy_dtype>, nullptr, kArrayNumpyDtypeDoc, nullptr},
     {"__array_interface__", slot<&array_interface>, nullptr, kArrayInterfaceDoc, nullptr},
+    {"__array_priority__", slot<&get_priority>, nullptr, kArrayPriorityDoc, nullptr},
     {"__cuda_array_interface__", slot<&cuda_array_interface>, nullptr, kCudaArrayInterfaceDoc,
      nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},

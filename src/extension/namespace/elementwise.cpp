@@ -10,7 +10,6 @@
 #include "core/ops/elementwise.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/object_text.hpp"
 #include "extension/capi/signals.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/modes/poisoned_views.hpp"
@@ -46,18 +45,13 @@ void require_accepted(const core::ElementwiseRow& row, int dtype) {
              "; astype() converts");
 }
 
-[[noreturn, gnu::cold]] void fail_operand(const core::ElementwiseRow& row, PyObject* object) {
-  core::fail(Fault::kType, row.name, "() takes arrays and Python numbers, not ", type_name(object),
-             "; asarray() and from_dlpack() make arrays");
-}
-
-/// What an operator returns for operands of which `object` is neither an array of the namespace nor
-/// a number. The interpreter would answer == and != by identity, where the standard has no answer.
+/// not_implemented(), but strict namespaces raise for == and != too: the interpreter would answer
+/// by identity, where the standard has no answer.
 [[gnu::cold]] Ref not_implemented(const State& state, const core::ElementwiseRow& row,
                                   Elementwise operation, PyObject* object) {
   const bool compares = operation == Elementwise::kEqual || operation == Elementwise::kNotEqual;
-  if (state.modes.strict && compares) fail_operand(row, object);
-  return Ref::borrow(Py_NotImplemented);
+  if (state.modes.strict && compares) fail_operand(row.name, object);
+  return not_implemented(state, row.name, object);
 }
 
 /// Two operands, converted to the dtype that they promote to.
@@ -111,7 +105,7 @@ Ref compute_binary(const State& state, Elementwise operation, PyObject* x1, PyOb
   for (const bool second : {false, true}) {
     if (second ? pair.x2 : pair.x1) continue;
     if (for_operator) return not_implemented(state, row, operation, second ? x2 : x1);
-    fail_operand(row, second ? x2 : x1);
+    fail_operand(row.name, second ? x2 : x1);
   }
   const int dtype = pair.promote(row);
   const std::array inputs{pair.x1.view(), pair.x2.view()};

@@ -12,12 +12,12 @@
 namespace refarray::extension {
 
 /// The result of a function of one or two arguments. With `for_operator`, operands that are neither
-/// an Array nor a number give NotImplemented instead of a TypeError.
+/// an Array nor a number, and export no memory, give NotImplemented instead of a TypeError.
 Ref compute_unary(const State& state, core::Elementwise operation, PyObject* x);
 Ref compute_binary(const State& state, core::Elementwise operation, PyObject* x1, PyObject* x2,
                    bool for_operator = false);
 
-/// x1 op= x2, in the memory of x1, an array. NotImplemented if x2 is neither an Array nor a number.
+/// x1 op= x2, in the memory of x1, an array. NotImplemented as compute_binary().
 /// Throws kType if the result has another dtype, kValue if it has another shape or x1 is read-only.
 Ref compute_in_place(const State& state, core::Elementwise operation, PyObject* x1, PyObject* x2);
 

@@ -2,8 +2,10 @@
 #include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/linalg/matmul.hpp"
+#include "extension/linalg/rows.hpp"
 #include "extension/modes/poisoned_views.hpp"
 #include "extension/namespace/elementwise.hpp"
+#include "extension/namespace/operands.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -41,12 +43,14 @@ Ref power(PyObject* x1, PyObject* x2, PyObject* modulus) {
 Ref power_in_place(PyObject* x1, PyObject* x2, PyObject*) { return in_place<kPow>(x1, x2); }
 
 Ref matmul(PyObject* x1, PyObject* x2) {
-  if (!is_any_array(x1) || !is_any_array(x2)) return Ref::borrow(Py_NotImplemented);
-  return compute_matmul(State::of_object(x1), x1, x2);
+  const State& state = state_of(x1, x2);
+  for (PyObject* x : {x1, x2})
+    if (!is_any_array(x)) return not_implemented(state, kMatmul.name, x, "arrays");
+  return compute_matmul(state, x1, x2);
 }
 Ref matmul_in_place(PyObject* x1, PyObject* x2) {
-  if (!is_any_array(x2)) return Ref::borrow(Py_NotImplemented);
   const State& state = State::of_object(x1);
+  if (!is_any_array(x2)) return not_implemented(state, kMatmul.name, x2, "arrays");
   if (!state.modes.poison_views) return compute_matmul_in_place(state, x1, x2);
   return compute_matmul_in_place(state, target_in_place(state, x1, x2).get(), x2);
 }

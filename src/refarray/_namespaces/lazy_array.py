@@ -42,14 +42,23 @@ def sliced_extent(real: int, *_slice: int | None) -> int:
     return fresh_extent(real)
 
 
-class LazyArray:
+class Frozen(type):
+    """The metaclass of classes whose attributes do not change, as those of array types in C."""
+
+    def __setattr__(cls, name: str, value: object) -> None:
+        raise TypeError(f"cannot set {name!r} attribute of immutable type {cls.__qualname__!r}")
+
+    def __delattr__(cls, name: str) -> None:
+        raise TypeError(f"cannot delete {name!r} attribute of immutable type {cls.__qualname__!r}")
+
+
+class LazyArray(metaclass=Frozen):
     """An array of a lazy namespace whose extents may be unknown: None in its shape.
 
     It has the attributes of the standard.
     """
 
     __slots__ = ("__weakref__", "_probes", "_real")
-    __array_ufunc__ = None
     __hash__ = None  # type: ignore[assignment]
     _space: Unknowns  # of the subclass
     _real: Any

@@ -213,7 +213,7 @@ def with_unknown_extents(inner: OwnNamespace, modes: Modes) -> OwnNamespace:
     out._name(*inner._function)
     out._strict = inner._strict
     out._places, out._rebuild, out._versions = inner._places, inner._rebuild, {}
-    out._unknowns = Unknowns(inner, out, immutable=modes.immutable)
+    out._unknowns = Unknowns(inner, out, strict=modes.strict, immutable=modes.immutable)
     out._names = unknown.names_of(inner._names, out._unknowns)
     out._names._module = out._module
     out._names.adopt_functions()

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import operator
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -30,21 +29,28 @@ COMPARISONS = ("eq", "ge", "gt", "le", "lt", "ne")
 UNARY = ("abs", "invert", "neg", "pos")
 
 
+def method(name: str) -> Callable[..., Any]:
+    """A function that calls the special method of an array, and so returns NotImplemented where the
+    method does; those of `operator` would call the other operand's method with the elements."""
+    return lambda x, *args: getattr(x, name)(*args)
+
+
 class Unknowns:
     """The functions and the array type of a namespace with unknown extents, around those of another
     namespace."""
 
-    def __init__(self, inner: Any, namespace: Any, *, immutable: bool) -> None:
+    def __init__(self, inner: Any, namespace: Any, *, strict: bool, immutable: bool) -> None:
         self.inner = inner
         self.namespace = namespace
         self.natives = inner._places.types
         operators = itertools.chain(
             ((f"__{name}__", self.plain(f"__{name}__")) for name in (*BINARY, *COMPARISONS)),
             ((f"__{name}__", self.plain(f"__{name}__")) for name in UNARY),
-            ((f"__r{name}__", self.reflected(f"__{name}__")) for name in BINARY),
+            ((f"__r{name}__", self.plain(f"__r{name}__")) for name in BINARY),
             ((f"__i{name}__", self.in_place(f"__i{name}__")) for name in BINARY if not immutable),
         )
         own = {"__slots__": (), "__module__": namespace._module, "_space": self, **dict(operators)}
+        own |= {"__array_ufunc__": None} if strict else {"__array_priority__": 1000.0}
         self.Array: Any = type("Array", (LazyArray,), own)
 
     # --- arrays, and what functions get in their place
@@ -134,22 +140,18 @@ class Unknowns:
         return of_namespace
 
     def plain(self, name: str) -> Callable[..., Any]:
-        function = getattr(operator, name)
-        return lambda *args: self.call(name, function, *args)
-
-    def reflected(self, name: str) -> Callable[[Any, Any], Any]:
-        function = getattr(operator, name)
-        return lambda x, other: self.call(name, function, other, x)
+        return lambda *args: self.call(name, method(name), *args)
 
     def in_place(self, name: str) -> Callable[[Any, Any], Any]:
-        function = getattr(operator, name)
+        function = method(name)
 
         def use(x: Any, other: Any) -> Any:
             # The large probe first: the elements must not change if the call is refused.
             unknown = self.has_unknown((x, other))
             if unknown:
                 self.probed(name, lambda: function(self.lowered(x, 0), self.lowered(other, 0)))
-            function(x._real, self.lowered(other))
+            if function(x._real, self.lowered(other)) is NotImplemented:
+                return NotImplemented
             if unknown:
                 attempt(lambda: function(self.lowered(x, 1), self.lowered(other, 1)))
             return x

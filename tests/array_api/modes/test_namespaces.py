@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import operator
 import pickle
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import pytest
 from modes import expressions
 
 import refarray
+import refarray.strict
 from refarray._namespaces import modes as _modes
 
 MODES = (
@@ -46,6 +48,44 @@ def test_equal_arguments_give_one_object(arguments: dict[str, Any]) -> None:
     assert space not in others and len({each.__name__ for each in (space, *others)}) == len(MODES)
     assert space.__array_api_version__ == arguments.get("api_version", "2025.12")
     assert space.__name__ in repr(space) and space.__array_api_version__ in repr(space)
+
+
+def array_types() -> Iterator[type]:
+    """Of each kind of namespace and device, with what their arrays return."""
+    gpu = refarray.VirtualDevice("gpu")
+    unknown = {"lazy": True, "data_dependent_shapes": True}
+    own = ({}, *MODES, unknown, {"strict": True, **unknown}, {"poison_views": True})
+    for arguments in (*own, {"devices": [gpu]}, {"strict": True, "devices": [gpu]}):
+        space: Any = refarray.namespace(**arguments)
+        devices = [None, *arguments.get("devices", ())]
+        yield from (type(space.ones(3, device=each)) for each in devices)
+    x = refarray.strict.ones(3)
+    yield from (type(x), type(x.dtype), type(refarray.ones(3).device), type(iter(x)))
+
+
+def test_types_of_arrays_are_immutable() -> None:
+    kept = operator.add
+    for each in array_types():
+        for change in (
+            lambda each=each: setattr(each, "__add__", kept),
+            lambda each=each: setattr(each, "__array_ufunc__", None),
+            lambda each=each: setattr(each, "own", 1),
+            lambda each=each: delattr(each, "__eq__"),
+            lambda each=each: type(each).__setattr__(each, "own", 1),
+        ):
+            with pytest.raises(TypeError, match="immutable type"):
+                change()
+        assert not hasattr(each, "own")
+
+
+def test_types_tell_numpy_to_leave_its_operators() -> None:
+    strict: Any = refarray.namespace(strict=True)
+    for x in (strict.ones(3), refarray.strict.ones(3)):
+        assert x.__array_ufunc__ is type(x).__array_ufunc__ is None
+        assert not hasattr(x, "__array_priority__")
+    for open_ in (refarray, refarray.namespace(immutable=True), refarray.namespace(lazy=True)):
+        assert open_.ones(3).__array_priority__ == 1000
+        assert not hasattr(open_.ones(3), "__array_ufunc__")
 
 
 def test_without_arguments_it_is_refarray() -> None:

@@ -280,7 +280,7 @@ def test_namespaces_do_not_mix(xp: Any) -> None:
     for other in (refarray.namespace(), strict if xp is open_ else open_):
         y: Any = other.asarray([1.0, 2.0, 3.0])
         for use in (lambda y=y: v + y, lambda y=y: y + v, lambda y=y: xp.add(v, y)):
-            with pytest.raises(TypeError, match="does not mix|not an array|namespace|unsupported"):
+            with pytest.raises(TypeError, match="does not mix|namespace|asarray"):
                 use()
 
 
