@@ -196,7 +196,7 @@ def test_rebuild_accepts_valid_arguments() -> None:
         (2, (0,) * 65, ValueError, "64"),
         (2, (3,), ValueError, "takes 12"),
         (2, "ab", TypeError, ""),
-        (3, "cuda:0", ValueError, "cuda:0"),
+        (3, "cuda_managed:7", BufferError, "cuda_managed:7"),
         (3, "tape", ValueError, "tape"),
         (3, None, TypeError, "NoneType"),
         (4, 1, TypeError, "1"),

@@ -105,6 +105,17 @@ def test_export_functions_refuse_layouts_inside_a_byte(api: Any) -> None:
             function(inside)
 
 
+@pytest.mark.req("CAPI-11", "CAPI-15")
+@pytest.mark.parametrize("mode", ["strict", "immutable", "lazy", "poison_views"])
+def test_export_functions_refuse_virtual_devices(api: Any, mode: str) -> None:
+    """C code may ask the table for an array of any type of ours."""
+    device = refarray.VirtualDevice("gpu")
+    x = refarray.namespace(devices=[device], **{mode: True}).zeros(3, device=device)
+    for function in (api.from_py, api.dltensor):
+        with pytest.raises(BufferError, match="'gpu'"):
+            function(x)
+
+
 @pytest.mark.req("CAPI-15", "CAPI-16")
 def test_dltensor_borrows_the_array(adv: Any, api: Any) -> None:
     """Data, shape and strides are the array's own. DLTensor has no flags, so read-only and padded

@@ -31,6 +31,11 @@ def numpy_scalar() -> Any:
     return import_module("numpy").float32(1.5) if find_spec("numpy") else 1.5
 
 
+def on_virtual_device() -> Any:
+    device = refarray.VirtualDevice("gpu")
+    return refarray.namespace(devices=[device]).ones((2, 3), device=device)
+
+
 def masked_array() -> Any:
     """A masked array of NumPy; without NumPy a producer that is refused."""
     if find_spec("numpy"):
@@ -165,6 +170,20 @@ recipe("to_capsule", lambda x: refarray.to_capsule(x, stream=1), label="bad", ra
 recipe("Array.__dlpack__", lambda x: x.__dlpack__())
 recipe("Array.__dlpack__", lambda x: x.__dlpack__(max_version=(1, 3)), label="versioned")
 recipe("Array.__dlpack__", lambda x: x.__dlpack__(max_version=(1, 3), copy=True), label="copy")
+recipe(
+    "Array.__dlpack__", lambda x: x.__dlpack__(dl_device=(1, 0)), on_virtual_device, label="virtual"
+)
+# Read-only: CPython 3.11 prints a SystemError where a bytearray has no memory.
+recipe(
+    "Array.__reduce_ex__",
+    lambda x: x.as_readonly().__reduce_ex__(5),
+    on_virtual_device,
+    label="virtual",
+)
+recipe(
+    "Array.__array__", lambda x: x.__array__(), on_virtual_device, label="virtual",
+    raises=(TypeError,),
+)  # fmt: skip
 recipe(
     "Array.__dlpack__", lambda x: x.__dlpack__(), lambda: matrix().as_readonly(), label="refused",
     raises=(BufferError,),

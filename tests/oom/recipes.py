@@ -141,6 +141,7 @@ recipe("_native._ledger_close", lambda ledger: _native._ledger_close(ledger),
 recipe("_native._ledger_counts", lambda ledger: _native._ledger_counts(ledger),
        lambda: _native._ledger_new(0))  # fmt: skip
 recipe("_native._note_copy", lambda _: _native._note_copy(8))
+recipe("_native._note_read", lambda _: _native._note_read(8))
 
 recipe("_native._noop", _native._noop)
 recipe("_native._find_on_type", _native._find_on_type, lambda: (bool, "__dlpack__"))

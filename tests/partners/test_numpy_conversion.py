@@ -18,7 +18,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import refarray as ra
-from refarray import _numpy
 
 from .grid import DTYPES
 
@@ -195,15 +194,6 @@ def test_array_converts_to_other_dtypes() -> None:
     assert x.__array__(">i4").tolist() == [1, 2]
     assert x.__array__(complex).tolist() == [1, 2]
     assert x.__array__(dtype="U1").tolist() == ["1", "2"]
-
-
-def test_the_error_for_device_memory_names_to_device() -> None:
-    """With a stand-in for a device array, since this needs no driver."""
-    device_array: Any = SimpleNamespace(
-        device=SimpleNamespace(kind="cuda", __str__=lambda: "cuda:0"), dtype=ra.float32
-    )
-    with pytest.raises(TypeError, match=r'x.to_device\("cpu"\)'):
-        _numpy.to_numpy(device_array)
 
 
 def test_the_ndarray_keeps_the_memory() -> None:

@@ -26,7 +26,8 @@ typedef struct RefarrayCApi {
      still the caller's. BufferError for an invalid tensor. */
   PyObject* (*from_tensor)(DLManagedTensorVersioned* tensor);
 
-  /* A new tensor over an array's memory. The caller calls its deleter, from any thread. */
+  /* A new tensor over an array's memory. The caller calls its deleter, from any thread. BufferError for an array on a
+     virtual device, also from borrow(). */
   DLManagedTensorVersioned* (*to_tensor)(PyObject* array);
 
   /* Fills `out` with an array's fields and `flags` with those of a managed tensor (DLPACK_FLAG_BITMASK_READ_ONLY …),

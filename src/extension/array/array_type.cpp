@@ -38,17 +38,15 @@ Ref is_contiguous(PyObject* self, PyObject*) {
 }
 
 /// Formatting is implemented in Python and imported on first use.
-Ref format_with(const char* function, PyObject* self, PyObject* owner = nullptr,
-                PyObject* device = nullptr) {
+Ref format_with(const char* function, PyObject* self) {
+  const State& state = State::of_object(self);
+  PyObject* const device = state.modes.with_devices ? state.get(Slot::kCpuDevice) : Py_None;
   return check(calling<PyObject_CallFunctionObjArgs>(
       python_function("refarray._display.text", function).get(), as_default_array(self).get(),
-      owner, device, nullptr));
+      namespace_name(state).get(), device, state.modes.off_host ? Py_True : Py_False,
+      nullptr));
 }
-Ref array_repr(PyObject* self) {
-  const State& state = State::of_object(self);
-  PyObject* const device = state.modes.with_devices ? state.get(Slot::kCpuDevice) : nullptr;
-  return format_with("array_repr", self, namespace_name(state).get(), device);
-}
+Ref array_repr(PyObject* self) { return format_with("array_repr", self); }
 Ref array_str(PyObject* self) { return format_with("array_str", self); }
 Ref array_html(PyObject* self, PyObject*) { return format_with("array_html", self); }
 
@@ -227,9 +225,7 @@ std::vector<PyType_Slot> array_slots(const State& state) {
       {Py_tp_methods, methods_of(state.modes)},
       {Py_tp_members, kMembers},
       {Py_tp_getset, getters_of(state)},
-      {Py_bf_getbuffer, reinterpret_cast<void*>(state.modes.off_host       ? &refuse_buffer
-                                                : state.modes.poison_views ? &buffer_of_alias
-                                                                           : &array_getbuffer)},
+      {Py_bf_getbuffer, reinterpret_cast<void*>(&array_getbuffer)},
       {Py_bf_releasebuffer, reinterpret_cast<void*>(&array_releasebuffer)},
   };
   add_number_slots(out, state.modes);

@@ -11,6 +11,7 @@
 #include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/copy/ways_out.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -46,7 +47,7 @@ Ref tobytes(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* k
   const bool reversed = is_column_major(array, order);
   const std::int64_t nbytes = core::checked_nbytes(array.size(), array.dtype);
   core::Array owner;
-  const core::ArrayView readable = to_readable(array, "tobytes()", owner);
+  const core::ArrayView readable = read_elements(self, "tobytes()", owner);
   const core::Layout from = reversed
                                 ? core::reversed_axes(readable.extents(), readable.stride_span())
                                 : core::Layout(readable.extents(), readable.stride_span());
@@ -56,7 +57,9 @@ Ref tobytes(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* k
                    array.dtype, 0,
                    false,       core::c_layout(from.extents())};
   into.data[nbytes - 1] = std::byte{0};  // the unused bits after packed elements
-  copy_elements(into, core::with_layout(readable, from, 0));
+  const bool is_transfer = is_off_host(self) || owner.storage;  // which ledgers have counted
+  const auto write = is_transfer ? &move_elements : &copy_elements;
+  write(into, core::with_layout(readable, from, 0));
   return out;
 }
 

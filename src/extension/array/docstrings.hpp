@@ -77,11 +77,11 @@ Return what pickle stores: the elements in row-major order, dtype, shape, and
 whether the array is read-only.
 
 With protocol 5 the elements are a PickleBuffer, which can travel out of band
-(PEP 574); it shares the memory of a C-contiguous array. Arrays of virtual devices
-are copied into the pickle with every protocol. Strides are not stored.
-The unpickled array is on the CPU, in the memory that the unpickler provides, and
-is read-only if this array or that memory is. Raises BufferError if the CPU
-cannot read the memory of this array.)doc";
+(PEP 574); it shares the memory of a C-contiguous array on the CPU. Arrays of virtual
+devices are copied into the pickle with every protocol. Strides are not stored.
+The unpickled array is on the device of this one, of pinned memory on the CPU. There it
+is in the memory that the unpickler provides. It is read-only if this array or that
+memory is. Ledgers count a transfer for the elements of a device.)doc";
 
 inline constexpr char kShallowCopyDoc[] = R"doc(__copy__($self)
 --
@@ -102,6 +102,7 @@ inline constexpr char kRebuildDoc[] =
 Return an array over the memory of a buffer; unpickling calls it.
 
 Raises TypeError or ValueError for arguments that __reduce_ex__ does not produce,
-such as a shape whose size in bytes is not that of the buffer.)doc";
+such as a shape whose size in bytes is not that of the buffer, and BufferError for a
+device that the process cannot use.)doc";
 
 }  // namespace refarray::extension

@@ -91,7 +91,8 @@ inline constexpr char kArrayInterfaceDoc[] =
 Its keys are shape, typestr, data (the address and whether it is read-only) and
 strides, in BYTES, or None for row-major arrays. The consumer must keep this array
 alive while it uses the memory. Raises AttributeError for dtypes without a typestr
-(bfloat16, float8, ...) and for device memory.)doc";
+(bfloat16, float8, ...), for memory of a device, virtual ones included, and with
+poisoned views.)doc";
 
 inline constexpr char kArrayNumpyDtypeDoc[] =
     R"doc(The dtype of the elements as a numpy.dtype: dtype.__numpy_dtype__.
@@ -106,8 +107,8 @@ inline constexpr char kCudaArrayInterfaceDoc[] =
 
 Its keys are those of __array_interface__, and stream: the CUDA stream that the
 consumer must wait for, or None. The values 1 and 2 are the legacy and the
-per-thread default stream. Raises AttributeError for dtypes without a typestr and
-for memory that is not CUDA memory.)doc";
+per-thread default stream. Raises AttributeError for dtypes without a typestr, for
+memory that is not CUDA memory, and with poisoned views.)doc";
 
 // --- dtype_type.cpp.
 

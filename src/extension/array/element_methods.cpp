@@ -2,7 +2,6 @@
 #include <cstdint>
 
 #include "core/error.hpp"
-#include "core/ledger.hpp"
 #include "extension/array/docstrings.hpp"
 #include "extension/array/element.hpp"
 #include "extension/array/object.hpp"
@@ -10,20 +9,12 @@
 #include "extension/capi/free_threading.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
-#include "extension/copy/copying.hpp"
-#include "extension/modes/namespace_module.hpp"
+#include "extension/copy/ways_out.hpp"
 
 namespace refarray::extension {
 namespace {
 
 using core::Fault;
-
-/// The elements in memory that the CPU can read: of the array, or of `owner`.
-core::ArrayView readable_elements(PyObject* self, const char* what, core::Array& owner) {
-  if (core::is_any_ledger_open()) [[unlikely]]
-    note_read_by_host(self);
-  return to_readable(view_of(self), what, owner);
-}
 
 /// The number in an array of ndim 0. Throws TypeError for other arrays and for vector dtypes.
 Ref only_number(PyObject* self, const char* what) {
@@ -37,7 +28,7 @@ Ref only_number(PyObject* self, const char* what) {
                int{array.dtype.lanes}, " lanes");
   }
   core::Array owner;
-  const core::ArrayView readable = readable_elements(self, what, owner);
+  const core::ArrayView readable = read_elements(self, what, owner);
   return read_element(readable.dtype, readable.data, readable.bit);
 }
 
@@ -77,7 +68,7 @@ Ref to_list(const core::ArrayView& array, int axis, std::int64_t bit) {
 
 Ref tolist(PyObject* self, PyObject*) {
   core::Array owner;
-  const core::ArrayView array = readable_elements(self, "tolist()", owner);
+  const core::ArrayView array = read_elements(self, "tolist()", owner);
   return to_list(array, 0, array.bit);
 }
 
@@ -88,7 +79,7 @@ Ref item(PyObject* self, PyObject*) {
                array.size(), ", shape ", core::shape_text(array.extents()));
   }
   core::Array owner;
-  const core::ArrayView readable = readable_elements(self, "item()", owner);
+  const core::ArrayView readable = read_elements(self, "item()", owner);
   return read_element(readable.dtype, readable.data, readable.bit);
 }
 

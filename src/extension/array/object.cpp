@@ -53,7 +53,7 @@ ArrayObject* cast(PyObject* self) noexcept { return reinterpret_cast<ArrayObject
 }
 
 [[gnu::noinline]] void free_unpooled(PyObject* self) noexcept {
-  if ((cast(self)->bits & ObjectBits::kWatched) != 0) [[unlikely]]
+  if (is_watched(self)) [[unlikely]]
     return free_watched(self);
   PyObject_Free(self);
 }
@@ -113,7 +113,7 @@ void drop_storage(core::StoragePtr storage) noexcept {
 void set_storage(PyObject* array, core::StoragePtr storage) noexcept {
   // Ownership moves here: nothing after it can fail.
   if constexpr (compat::kFreeThreading) {
-    if ((cast(array)->bits & ObjectBits::kWatched) != 0) [[unlikely]]
+    if (is_watched(array)) [[unlikely]]
       return set_watched_storage(array, storage.release());
   }
   cast(array)->storage = storage.release();

@@ -46,6 +46,16 @@ inline core::ArrayView view_of(PyObject* object) noexcept {
           self->readonly(), ndim,       dims,        dims + ndim};
 }
 
+/// Whether the array is on a virtual device: only its namespace reads its memory.
+inline bool is_off_host(PyObject* object) noexcept {
+  return (reinterpret_cast<ArrayObject*>(object)->bits & ObjectBits::kOffHost) != 0;
+}
+
+/// Whether the array is of a namespace with poisoned views.
+inline bool is_watched(PyObject* object) noexcept {
+  return (reinterpret_cast<ArrayObject*>(object)->bits & ObjectBits::kWatched) != 0;
+}
+
 /// A new reference to the array's storage.
 inline core::StoragePtr share_storage(PyObject* object) noexcept {
   return core::StoragePtr::share(reinterpret_cast<ArrayObject*>(object)->storage);

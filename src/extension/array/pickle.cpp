@@ -13,6 +13,7 @@
 #include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/copy/functions.hpp"
+#include "extension/copy/ways_out.hpp"
 #include "extension/interop/buffer.hpp"
 #include "extension/modes/namespace_module.hpp"
 
@@ -31,26 +32,27 @@ Ref attribute(PyObject* object, const char* name) {
 }
 
 /// The elements as row-major bytes: the array's own memory if it is contiguous, otherwise a copy.
-core::Array flat_bytes(const core::ArrayView& array) {
+/// `is_transfer`: ledgers have counted it.
+core::Array flat_bytes(const core::ArrayView& array, bool is_transfer) {
   const bool flat = array.bit == 0 && core::is_c_contiguous(array.extents(), array.stride_span());
+  const auto copy = is_transfer ? &working_copy : &copy_to_new;
   core::Array out =
       flat ? core::with_layout(array, core::Layout(array.extents(), array.stride_span()), 0)
-           : copy_to_new(array, array.dtype);
+           : copy(array, array.dtype, core::Device{});
   const std::int64_t shape[] = {array.nbytes()};
   out.dtype = {core::Kind::kUInt, 8};
   out.layout = core::c_layout(shape);
-  out.readonly = !array.writable();
   return out;
 }
 
 /// The object that carries the bytes in a pickle: a PickleBuffer from protocol 5 on. Below that,
 /// and for virtual devices, whose arrays export no buffer, a bytearray for writable and bytes for
 /// read-only memory, so that unpickling needs no copy.
-Ref bytes_object(const State& state, core::Array bytes, std::int64_t protocol) {
+Ref bytes_object(const State& state, core::Array bytes, std::int64_t protocol, bool is_transfer) {
   const auto size = static_cast<Py_ssize_t>(core::size_of(bytes.layout.extents()));
   const auto* data = reinterpret_cast<const char*>(bytes.data);
   if (protocol < kOutOfBandProtocol || state.modes.off_host) {
-    core::note(core::Entry::kCopy, size);
+    if (!is_transfer) core::note(core::Entry::kCopy, size);
     return check(bytes.readonly ? PyBytes_FromStringAndSize(data, size)
                                 : PyByteArray_FromStringAndSize(data, size));
   }
@@ -64,17 +66,20 @@ Ref reduce_ex(PyObject* self, PyObject* protocol_object) {
   const State& state = State::of_object(self);
   const std::int64_t protocol = to_int64(protocol_object, "protocol");
   const core::ArrayView array = view_of(self);
-  require_host(array, "pickling");
-  core::Array bytes = flat_bytes(array);
-  const bool readonly = bytes.readonly;
+  core::Array owner;
+  const core::ArrayView readable = read_elements(self, "pickling", owner);
+  const bool is_transfer = is_off_host(self) || owner.storage;  // which ledgers have counted
+  core::Array bytes = flat_bytes(readable, is_transfer);
+  bytes.readonly = !array.writable();
   const Ref module = Ref::borrow(PyType_GetModule(Py_TYPE(self)));
   const Ref rebuild = attribute(module.get(), "_rebuild");
-  const Ref buffer = bytes_object(state, std::move(bytes), protocol);
+  const Ref buffer = bytes_object(state, std::move(bytes), protocol, is_transfer);
   const Ref shape = make_int_tuple(array.extents());
-  // The device is always the CPU, also for pinned memory: the unpickler allocates the bytes.
+  // Pinned memory, which is scarce, is restored as memory of the CPU: the unpickler allocates it.
+  const core::Device device = default_copy_device(array.device());
   return check(calling<Py_BuildValue>(
       "O(OsOsO)", rebuild.get(), buffer.get(), core::name(array.dtype).c_str(), shape.get(),
-      core::name(core::Device{}).c_str(), readonly ? Py_True : Py_False));
+      core::name(device).c_str(), array.writable() ? Py_False : Py_True));
 }
 
 Ref rebuild(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
@@ -87,14 +92,16 @@ Ref rebuild(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
   const core::DType dtype = to_dtype(names, args[1]);
   const Integers shape = to_shape(args[2]);
   const core::Device device = to_device_value(names, args[3]);
-  if (device != core::Device{}) {
-    core::fail(Fault::kValue, "device is ", core::name(device),
-               "; arrays can be unpickled on the CPU only");
-  }
   if (!PyBool_Check(args[4])) {
     core::fail(Fault::kType, "readonly must be True or False, not ", short_repr(args[4]));
   }
-  Ref out = array_over_bytes(state, buffer, dtype, shape.span(), args[4] == Py_True);
+  const bool readonly = args[4] == Py_True;
+  Ref out = array_over_bytes(state, buffer, dtype, shape.span(), readonly);
+  if (device != core::Device{}) {
+    core::Array moved = copy_to_new(view_of(out.get()), dtype, device);
+    moved.readonly = readonly;
+    return make_array(state, std::move(moved));
+  }
   // Else the bytes would be an exporter, which owns the memory too.
   if (state.modes.poison_views) return make_array(state, working_copy(view_of(out.get()), dtype));
   return out;

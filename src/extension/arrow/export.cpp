@@ -16,6 +16,7 @@
 #include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/copy/ways_out.hpp"
 #include "extension/interop/buffer.hpp"
 
 namespace refarray::extension {
@@ -168,13 +169,12 @@ PyMethodDef kMethod{"__arrow_c_array__", method<&arrow_c_array>(), METH_FASTCALL
 
 Ref arrow_method(PyObject* self, void*) {
   const core::ArrayView array = view_of(self);
-  constexpr const char* kNeeds =
-      "__arrow_c_array__ needs an array of ndim 1 in host memory with a dtype of "
-      "Arrow; this one has ndim %d, dtype %s, and is on %s";
-  if (array.ndim == 1 && array.device().is_host() && arrow_format(array.dtype) != nullptr)
+  require_sharing(self, sharing::kArrow);
+  if (array.ndim == 1 && arrow_format(array.dtype) != nullptr)
     return check(calling<PyCFunction_NewEx>(&kMethod, self, nullptr));
-  raise(PyExc_AttributeError, kNeeds, array.ndim, core::name(array.dtype).c_str(),
-        core::name(array.device()).c_str());
+  raise(PyExc_AttributeError,
+        "__arrow_c_array__ needs ndim 1 and a dtype of Arrow; this array has ndim %d, dtype %s",
+        array.ndim, core::name(array.dtype).c_str());
 }
 
 }  // namespace refarray::extension

@@ -68,16 +68,13 @@ Ref arrow_method(PyObject* self, void*);          // arrow/export.cpp: __arrow_c
 // Slots of the array type. Those that return Ref, void or an integer throw on error.
 Ref array_subscript(PyObject* self, PyObject* index);  // indexing/indexing.cpp
 /// `value` nullptr: `del self[index]`.
-void array_assign(PyObject* self, PyObject* index, PyObject* value);     // indexing/indexing.cpp
-Ref array_item(PyObject* self, Py_ssize_t index);                        // indexing/indexing.cpp
-Py_ssize_t array_length(PyObject* self);                                 // indexing/indexing.cpp
-Ref array_iter(PyObject* self);                                          // array/iterator.cpp
-int lazy_truth(PyObject* self);                                          // modes/lazy.cpp
-Ref lazy_number(PyObject* self);                                         // modes/lazy.cpp
-Ref strict_subscript(PyObject* self, PyObject* index);                   // modes/strict_index.cpp
-int refuse_buffer(PyObject* self, Py_buffer* view, int flags) noexcept;  // modes/virtual_device.cpp
-int buffer_of_alias(PyObject* self, Py_buffer* view,
-                    int flags) noexcept;                               // modes/poisoned_views.cpp
+void array_assign(PyObject* self, PyObject* index, PyObject* value);   // indexing/indexing.cpp
+Ref array_item(PyObject* self, Py_ssize_t index);                      // indexing/indexing.cpp
+Py_ssize_t array_length(PyObject* self);                               // indexing/indexing.cpp
+Ref array_iter(PyObject* self);                                        // array/iterator.cpp
+int lazy_truth(PyObject* self);                                        // modes/lazy.cpp
+Ref lazy_number(PyObject* self);                                       // modes/lazy.cpp
+Ref strict_subscript(PyObject* self, PyObject* index);                 // modes/strict_index.cpp
 void strict_assign(PyObject* self, PyObject* index, PyObject* value);  // modes/strict_index.cpp
 Ref strict_iter(PyObject* self);                                       // modes/strict_index.cpp
 int array_truth(PyObject* self);                                       // array/element_methods.cpp

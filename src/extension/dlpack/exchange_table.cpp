@@ -8,6 +8,7 @@
 #include "dlpack/import.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
+#include "extension/copy/ways_out.hpp"
 #include "extension/devices/devices.hpp"
 #include "extension/dlpack/export.hpp"
 #include "runtime/runtime.hpp"
@@ -28,12 +29,16 @@ template <class... Args>
   raise(type, format, args...);
 }
 
-/// CAPI-13: TypeError for any object but a refarray.Array.
+/// CAPI-13: TypeError for any object but a refarray.Array. BufferError for one on a virtual device.
 PyObject* checked_array(void* object) {
   auto* array = static_cast<PyObject*>(object);
   if (array == nullptr || !is_any_array(array)) {
     refuse(PyExc_TypeError, "refarray's C tables take a refarray.Array, not %R",
            array == nullptr ? Py_None : reinterpret_cast<PyObject*>(Py_TYPE(array)));
+  }
+  if (is_off_host(array)) [[unlikely]] {
+    if (!has_interpreter()) throw ErrorSet{};
+    refuse_sharing(array, sharing::kTable);
   }
   return array;
 }

@@ -3,6 +3,7 @@
 // tensor, [5] capsule.
 #include "extension/dlpack/export.hpp"
 
+#include "core/error.hpp"
 #include "dlpack/export.hpp"
 #include "extension/array/conversions.hpp"
 #include "extension/array/object.hpp"
@@ -10,10 +11,12 @@
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/copy/ways_out.hpp"
 #include "extension/devices/devices.hpp"
 #include "extension/dlpack/capsule.hpp"
 #include "extension/dlpack/docstrings.hpp"
 #include "extension/dlpack/keywords.hpp"
+#include "extension/modes/namespace_module.hpp"
 #include "refarray/dlpack/managed.hpp"
 
 namespace refarray::extension {
@@ -65,6 +68,7 @@ Ref module_to_capsule(PyObject* module, PyObject* const* args, Py_ssize_t nargs,
           "to_capsule() takes a refarray.Array, not %R; from_dlpack() converts other producers",
           reinterpret_cast<PyObject*>(Py_TYPE(x)));
   }
+  if (is_off_host(x)) return export_from_virtual(x, stream, max_version, dl_device, copy);
   return export_array(state, x, stream, max_version, dl_device, copy);
 }
 
@@ -200,6 +204,26 @@ Ref array_dlpack_device(PyObject* self, PyObject*) {
 }
 
 }  // namespace
+
+Ref export_from_virtual(PyObject* self, PyObject* stream, PyObject* max_version,
+                        PyObject* dl_device, PyObject* copy) {
+  const State& state = State::of_object(self);
+  const runtime::GivenStream given = to_stream(stream);  // [1] parse
+  const auto target = to_dl_device(state, dl_device);
+  const bool versioned = wants_versioned(state, max_version);
+  if (!target || target->device_type != kDLCPU) refuse_sharing(self, sharing::kDlpack);
+  if (to_copy(copy) == dlpack::Copy::kNever) {
+    core::fail(core::Fault::kNoCopy, "copy=False, but from ", device_text(state),
+               " to the host the data has to be copied");
+  }
+  const core::ArrayView array = view_of(self);
+  dlpack::decide_export(array, {versioned, dlpack::Copy::kAlways, {}});  // [2] decide
+  runtime::order_cpu(given);                                             // [2] too
+  note_transfer(array.nbytes(), /*with_host=*/true);
+  core::Array made = working_copy(array, array.dtype);
+  return versioned ? capsule_of_copy<DLManagedTensorVersioned>(std::move(made), core::Device{})
+                   : capsule_of_copy<DLManagedTensor>(std::move(made), core::Device{});
+}
 
 void order_without_gil(const core::ArrayView& array, const runtime::StreamChoice& choice) {
   if (runtime::order_at_once(array, choice)) return;

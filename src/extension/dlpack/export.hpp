@@ -1,7 +1,11 @@
-// Ordering of an exported array's pending work, shared by all protocols that export device memory.
+// The export of arrays on virtual devices, and the ordering of an exported array's pending work,
+// which all protocols share that export device memory.
 #pragma once
 
+#include <Python.h>
+
 #include "core/array.hpp"
+#include "extension/capi/ref.hpp"
 #include "runtime/runtime.hpp"
 
 namespace refarray::extension {
@@ -9,5 +13,10 @@ namespace refarray::extension {
 /// runtime::order(), releasing the GIL only if it has to call a driver.
 [[gnu::noinline]] void order_without_gil(const core::ArrayView& array,
                                          const runtime::StreamChoice& choice);
+
+/// __dlpack__() of an array on a virtual device: to the host only, and as a copy. The arguments may
+/// be absent (nullptr).
+Ref export_from_virtual(PyObject* self, PyObject* stream, PyObject* max_version,
+                        PyObject* dl_device, PyObject* copy);
 
 }  // namespace refarray::extension

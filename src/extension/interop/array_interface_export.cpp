@@ -8,6 +8,7 @@
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/copy/ways_out.hpp"
 #include "extension/interop/array_interface.hpp"
 #include "extension/interop/buffer.hpp"
 
@@ -74,17 +75,12 @@ Ref byte_strides_of(const core::ArrayView& array) {
 }
 
 Ref array_interface(PyObject* self, void*) {
+  require_sharing(self, sharing::kArrayInterface);
   const core::ArrayView array = view_of(self);
   const auto typestr = typestr_of(array.dtype);
   if (!typestr) {
     raise(PyExc_AttributeError, "__array_interface__ has no typestr for elements of %s",
           core::name(array.dtype).c_str());
-  }
-  if (!array.device().is_host()) {
-    raise(PyExc_AttributeError,
-          "__array_interface__ requires host memory, but the array is on %s; copy it with "
-          "x.to_device(\"cpu\")",
-          core::name(array.device()).c_str());
   }
   require_host(array, "__array_interface__", array.writable());  // pinned memory: waits for devices
   const Ref shape = make_int_tuple(array.extents());

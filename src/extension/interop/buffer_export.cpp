@@ -8,6 +8,7 @@
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/copy/ways_out.hpp"
 #include "extension/interop/buffer.hpp"
 
 namespace refarray::extension {
@@ -24,11 +25,6 @@ struct BufferRequest {
 std::array<std::byte, 1> no_bytes;
 
 void check_contents(const core::ArrayView& array, BufferRequest request) {
-  const core::Device device = array.device();
-  if (!device.is_host()) {
-    core::fail(Fault::kBuffer, "the array is on ", core::name(device),
-               ", but a buffer is host memory; copy it with x.to_device(\"cpu\")");
-  }
   if (request.has(PyBUF_WRITABLE) && !array.writable()) {
     core::fail(Fault::kBuffer, "the array is read-only; a writable buffer was requested");
   }
@@ -91,6 +87,7 @@ core::ArrayView as_bytes(const core::ArrayView& array, const std::int64_t& nbyte
 }
 
 void fill_buffer(PyObject* self, Py_buffer* out, int flags) {
+  require_sharing(self, sharing::kBuffer);
   core::ArrayView array = view_of(self);
   const BufferRequest request{flags};
   check_contents(array, request);
@@ -99,6 +96,8 @@ void fill_buffer(PyObject* self, Py_buffer* out, int flags) {
   if (array.dtype.is_packed()) array = as_bytes(array, nbytes, one);
   check_order(array, request);
   require_host(array, "a buffer", array.writable());  // pinned memory: waits for devices
+  // With poisoned views an array of its own, which is an owner, keeps the memory.
+  Ref exporter = is_watched(self) ? alias_array(State::of_object(self), self) : Ref::borrow(self);
   *out = Py_buffer{};
   out->buf = address_of(array);
   out->len = static_cast<Py_ssize_t>(nbytes);
@@ -112,7 +111,7 @@ void fill_buffer(PyObject* self, Py_buffer* out, int flags) {
   } else {  // plain bytes: one-dimensional without a shape
     out->ndim = 1;
   }
-  out->obj = Ref::borrow(self).release();  // last: from here on the consumer owns the buffer
+  out->obj = exporter.release();  // last: from here on the consumer owns the buffer
 }
 
 }  // namespace

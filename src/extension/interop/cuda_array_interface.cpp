@@ -8,6 +8,7 @@
 #include "extension/array/object.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
+#include "extension/copy/ways_out.hpp"
 #include "extension/devices/devices.hpp"
 #include "extension/dlpack/export.hpp"
 #include "extension/interop/array_interface.hpp"
@@ -105,12 +106,8 @@ Ref array_from_cuda_interface(State& state, PyObject* object) {
 }
 
 Ref cuda_array_interface(PyObject* self, void*) {
+  require_sharing(self, sharing::kCudaArrayInterface);
   const core::ArrayView array = view_of(self);
-  const core::Device device = array.device();
-  if (device.kind != core::DeviceKind::kCuda && device.kind != core::DeviceKind::kCudaManaged) {
-    raise(PyExc_AttributeError, "%s requires CUDA memory, but the array is on %s", kName,
-          core::name(device).c_str());
-  }
   const auto typestr = typestr_of(array.dtype);
   if (!typestr) {
     raise(PyExc_AttributeError, "%s has no typestr for elements of %s", kName,
@@ -119,7 +116,7 @@ Ref cuda_array_interface(PyObject* self, void*) {
   // The dict names one stream, so all pending work is ordered before the current stream.
   Ref stream = Ref::borrow(Py_None);
   const bool busy = runtime::is_busy(array);
-  const runtime::StreamPtr current = runtime::current_stream(device);
+  const runtime::StreamPtr current = runtime::current_stream(array.device());
   order_without_gil(array, runtime::choice_of(*current));
   if (busy) stream = check(PyLong_FromVoidPtr(current->handle()));
   const Ref shape = make_int_tuple(array.extents());

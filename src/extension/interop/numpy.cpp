@@ -3,7 +3,9 @@
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/modules.hpp"
+#include "extension/copy/ways_out.hpp"
 #include "extension/interop/docstrings.hpp"
+#include "extension/modes/namespace_module.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -12,14 +14,21 @@ constexpr Signature<2> kArrayMethod{"__array__", {Key::kDtype, Key::kCopy}, 2, 0
 
 constexpr const char* kModule = "refarray._numpy";
 
+/// The array itself if it has the attributes that refarray._numpy uses.
+Ref open_array(PyObject* self) {
+  return State::of_object(self).modes.strict ? as_default_array(self) : Ref::borrow(self);
+}
+
 Ref array_method(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const auto [dtype, copy] = bind(kArrayMethod, State::of_object(self), args, nargs, kwnames);
-  return check(calling<PyObject_CallFunctionObjArgs>(python_function(kModule, "array").get(), self,
-                                                     is_given(dtype) ? dtype : Py_None,
-                                                     is_given(copy) ? copy : Py_None, nullptr));
+  require_sharing(self, sharing::kArrayMethod);
+  return check(calling<PyObject_CallFunctionObjArgs>(
+      python_function(kModule, "array").get(), open_array(self).get(),
+      is_given(dtype) ? dtype : Py_None, is_given(copy) ? copy : Py_None, nullptr));
 }
 
 Ref numpy_method(PyObject* self, PyObject*) {
+  require_sharing(self, sharing::kNumpyMethod);
   return check(calling<PyObject_CallFunctionObjArgs>(python_function(kModule, "to_numpy").get(),
                                                      self, nullptr));
 }

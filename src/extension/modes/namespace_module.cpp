@@ -125,6 +125,7 @@ void fill(PyObject* module, PyObject* base, const Arguments& from) {
   else
     open_object_pool(state);
   if (from.modes.immutable) state.object_bits |= ObjectBits::kReadonly;
+  if (from.modes.off_host) state.object_bits |= ObjectBits::kOffHost;
   state.share_from(State::of_module(base));
   if (from.modes.strict) take_strict_dtypes(module, state, base);
   state.set(Slot::kNamespace, Ref::borrow(from.object));

@@ -57,9 +57,9 @@ void refuse_mask(const State& state);
 /// Raises NotImplementedError in a namespace without shapes that depend on elements.
 void refuse_counting(const State& state, const char* function);
 
-/// Notes in ledgers what the host's use of the elements would be on a real device: a transfer and
-/// a wait. For arrays on virtual devices; nothing for others.
-void note_read_by_host(PyObject* array);
+/// Notes a transfer in ledgers, and a wait of the host if one of the sides is its memory, as it
+/// would be on a real device.
+void note_transfer(std::int64_t nbytes, bool with_host);
 
 /// _moved(array): a copy of an array of another device of the namespace, as one of the module's:
 /// modes/virtual_device.cpp.

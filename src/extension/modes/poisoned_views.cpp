@@ -111,11 +111,6 @@ void set_watched_storage(PyObject* array, core::Storage* storage) noexcept {
 }
 
 namespace {
-int get_buffer(PyObject* self, Py_buffer* view, int flags) {
-  const Ref alias = alias_array(State::of_object(self), self);
-  return check(array_getbuffer(alias.get(), view, flags));
-}
-
 /// Arrays in cycles of garbage are no owners. PyGC_Collect() does nothing while the collector is
 /// disabled.
 void collect_garbage() {
@@ -124,12 +119,6 @@ void collect_garbage() {
   if (!was_enabled) PyGC_Disable();
 }
 }  // namespace
-
-/// The buffer keeps an array of its own alive, which is an owner.
-int buffer_of_alias(PyObject* self, Py_buffer* view, int flags) noexcept {
-  if (view != nullptr) view->obj = nullptr;
-  return slot<&get_buffer>(self, view, flags);
-}
 
 void refuse_other_owners(const State& state, const Write& write, const char* what) {
   if (!state.modes.poison_views) return;

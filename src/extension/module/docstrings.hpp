@@ -94,4 +94,9 @@ inline constexpr char kNoteCopyDoc[] = R"doc(_note_copy($module, nbytes, /)
 
 Count a copy in the open ledgers of the thread, or raise LedgerError.)doc";
 
+inline constexpr char kNoteReadDoc[] = R"doc(_note_read($module, nbytes, /)
+--
+
+Count a transfer from a virtual device to the host, and a synchronization, or raise LedgerError.)doc";
+
 }  // namespace refarray::extension

@@ -9,6 +9,7 @@
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
+#include "extension/modes/namespace_module.hpp"
 #include "extension/module/docstrings.hpp"
 
 namespace refarray::extension {
@@ -73,6 +74,12 @@ Ref note_copy(PyObject*, PyObject* nbytes) {
   return Ref::borrow(Py_None);
 }
 
+/// For reads of virtual devices that Python code makes.
+Ref note_read(PyObject*, PyObject* nbytes) {
+  note_transfer(to_int64(nbytes, "nbytes"), /*with_host=*/true);
+  return Ref::borrow(Py_None);
+}
+
 }  // namespace
 
 PyMethodDef kLedgerFunctions[] = {
@@ -81,6 +88,7 @@ PyMethodDef kLedgerFunctions[] = {
     {"_ledger_close", method<&ledger_close>(), METH_O, kLedgerCloseDoc},
     {"_ledger_counts", method<&ledger_counts>(), METH_O, kLedgerCountsDoc},
     {"_note_copy", method<&note_copy>(), METH_O, kNoteCopyDoc},
+    {"_note_read", method<&note_read>(), METH_O, kNoteReadDoc},
     {nullptr, nullptr, 0, nullptr},
 };
 

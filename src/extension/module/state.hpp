@@ -83,9 +83,10 @@ enum class Library : std::uint8_t;
 struct ObjectBits {
   static constexpr std::uint8_t kBit = 7;  // the bit offset of the first element in its byte
   static constexpr std::uint8_t kReadonly = 8;
-  static constexpr std::uint8_t kFirst = 16;    // made with its storage, not as a view
-  static constexpr std::uint8_t kPooled = 32;   // of the main interpreter in a build with a GIL
-  static constexpr std::uint8_t kWatched = 64;  // listed in State::watched; never with kPooled
+  static constexpr std::uint8_t kFirst = 16;     // made with its storage, not as a view
+  static constexpr std::uint8_t kPooled = 32;    // of the main interpreter in a build with a GIL
+  static constexpr std::uint8_t kWatched = 64;   // listed in State::watched; never with kPooled
+  static constexpr std::uint8_t kOffHost = 128;  // on a virtual device: Modes::off_host
 };
 
 /// Cached facts about a type that neither changes nor ends, whose objects were imported before: a
@@ -163,7 +164,7 @@ class State {
 
   InterpreterLease* lease = nullptr;  // owns one reference, until clear()
   // The bits of every new array: kPooled of the main interpreter in a build with a GIL (pool.hpp),
-  // kReadonly of an immutable namespace.
+  // kReadonly of an immutable namespace, kWatched and kOffHost of their modes.
   std::uint8_t object_bits = 0;
   bool pools_objects() const noexcept { return (object_bits & ObjectBits::kPooled) != 0; }
   Modes modes;

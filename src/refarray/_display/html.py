@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any
 
-from refarray._display.text import array_str, current_options, element_texts, shown
-from refarray._native import Array
+from refarray._display.text import Subject, body, current_options, element_texts
 
 # Colours are inherited from the page, so that the card works on light and dark backgrounds.
 FRAME = (
@@ -36,13 +35,13 @@ def row_texts(row: Any, texts: Iterable[str]) -> list[str]:
     return ["…" if value is ... else next(source) for value in row]
 
 
-def values(array: Array) -> str:
+def values(subject: Subject) -> str:
     """Return a table of the values for ndim 0 to 2, and the text of str(array) otherwise."""
-    options = current_options()
+    array, options = subject.array, current_options()
     drawable = array.size > 0 and array.ndim <= 2
-    node = shown(array) if drawable else ""
+    node = subject.shown() if drawable else ""
     if isinstance(node, str):
-        text = node or array_str(array)
+        text = node or body(subject, 0)
         return f'<pre style="margin:6px 0 0 0;color:inherit">{escape(text)}</pre>'
     texts = element_texts(array, node, options.precision)
     rows = [[[node]], [node], node][array.ndim]
@@ -50,17 +49,18 @@ def values(array: Array) -> str:
     return table(["…"] * width if row is ... else row_texts(row, texts) for row in rows)
 
 
-def card(array: Array) -> str:
+def card(subject: Subject) -> str:
     """Return the complete card."""
+    array = subject.array
     facts = [
         ("dtype", str(array.dtype)),
         ("shape", str(array.shape)),
         ("strides", f"{array.strides} elements"),
-        ("device", str(array.device)),
+        ("device", subject.place),
         ("bytes", f"{array.nbytes:,}"),
         ("access", "read-only" if array.readonly else "writable"),
     ]
     head = (
         f'<div><b>refarray.Array</b> <span style="{GREY}">{escape(str(array.shape))}</span></div>'
     )
-    return f'<div style="{FRAME}">{head}{values(array)}{table(facts, FACT)}</div>'
+    return f'<div style="{FRAME}">{head}{values(subject)}{table(facts, FACT)}</div>'

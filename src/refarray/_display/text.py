@@ -15,7 +15,10 @@ from typing import Any
 
 from refarray._display.numbers import column
 from refarray._info import scalar_name
-from refarray._native import Array, empty
+from refarray._native import Array, _note_read, empty
+
+#: The kinds of devices whose memory the host reads.
+HOST = ("cpu", "cuda_host", "rocm_host")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,23 +139,52 @@ def shown_blocks(edges: list[Edge], shape: tuple[int, ...]) -> Iterator[list[tup
             yield [pair, *rest]
 
 
+def shown_extents(edges: list[Edge]) -> tuple[int, ...]:
+    """Return the shape of the shown elements."""
+    return tuple(edge.head + edge.tail for edge in edges)
+
+
 def copy_shown_to_cpu(array: Array, edges: list[Edge]) -> Array:
     """Copy the shown elements of an array in device memory to the CPU."""
-    out = empty(tuple(edge.head + edge.tail for edge in edges), dtype=array.dtype)
+    out = empty(shown_extents(edges), dtype=array.dtype)
     for block in shown_blocks(edges, array.shape):
         out[tuple(to for _, to in block)] = array[tuple(source for source, _ in block)]
     return out
 
 
-def shown(array: Array) -> Any:
-    """Return the shown elements as from `fetch`, or a text if they cannot be read from a device."""
-    edges = choose_edges(array.shape, current_options())
-    if array.device == "cpu":
-        return fetch(array, edges)
-    try:
-        return fetch(copy_shown_to_cpu(array, edges), edges)
-    except (BufferError, MemoryError, RuntimeError) as error:
-        return f"<data on {array.device}: {error}>"
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The array to be shown, and what its namespace says of it."""
+
+    array: Array  # one of the default namespace over the same elements
+    owner: str = "refarray"  # the name of the array's namespace
+    device: Any = None  # that of a namespace with devices; None is the array's own
+    is_virtual: bool = False  # whether that is not the host
+
+    @property
+    def place(self) -> str:
+        """The name of the device."""
+        if self.device is None:
+            return str(self.array.device)
+        return str(getattr(self.device, "name", self.device))
+
+    def shown(self) -> Any:
+        """Return the shown elements as from `fetch`, or a text if they cannot be read."""
+        edges = choose_edges(self.array.shape, current_options())
+        if self.array.device == "cpu" and not self.is_virtual:
+            return fetch(self.array, edges)
+        try:
+            return fetch(self.on_host(edges), edges)
+        except (BufferError, MemoryError, RuntimeError) as error:
+            return f"<data on {self.place}: {error}>"
+
+    def on_host(self, edges: list[Edge]) -> Array:
+        """Return an array with the shown elements that the host can read."""
+        if self.is_virtual:
+            _note_read(math.prod(shown_extents(edges)) * self.array.itemsize)
+        if self.array.device.kind in HOST:
+            return self.array
+        return copy_shown_to_cpu(self.array, edges)
 
 
 def leaves(node: Any, depth: int) -> Iterator[Any]:
@@ -204,41 +236,38 @@ def lay_out(node: Any, depth: int, texts: Iterator[str], indent: int, width: int
     return f"[{separator.join(rows)}]"
 
 
-def body(array: Array, indent: int) -> str:
+def body(subject: Subject, indent: int) -> str:
     """Return the values as text that starts in column `indent`, or why they cannot be read."""
+    array = subject.array
     if array.size == 0:
         return "[]"
     options = current_options()
-    node = shown(array)
+    node = subject.shown()
     if isinstance(node, str):
         return node
     texts = element_texts(array, node, options.precision)
     return lay_out(node, array.ndim, texts, indent, options.linewidth)
 
 
-def array_str(array: Array) -> str:
-    """Implement str(array): the values."""
-    return body(array, 0)
+def array_str(*subject: Any) -> str:
+    """Implement str(array): the values. Takes the fields of Subject, as the other functions do."""
+    return body(Subject(*subject), 0)
 
 
-def array_repr(array: Array, owner: str = "refarray", device: object = None) -> str:
-    """Implement repr(array): the values, shape, dtype and device, and whether it is read-only.
-
-    owner: the name of the array's namespace.
-    device: that of a namespace with devices; None is the array's own.
-    """
-    prefix = f"{owner}.Array("
-    text = prefix + body(array, len(prefix))
-    where = str(array.device) if device is None else getattr(device, "name", str(device))
-    facts = f"shape={array.shape}, dtype={array.dtype}, device={where!r}"
+def array_repr(array: Array, *about: Any) -> str:
+    """Implement repr(array): the values, shape, dtype and device, and whether it is read-only."""
+    subject = Subject(array, *about)
+    prefix = f"{subject.owner}.Array("
+    text = prefix + body(subject, len(prefix))
+    facts = f"shape={array.shape}, dtype={array.dtype}, device={subject.place!r}"
     facts += ", readonly=True)" if array.readonly else ")"
     last = len(text) - text.rfind("\n") - 1
     fits = last + 2 + len(facts) <= current_options().linewidth
     return text + ("," + (" " if fits else "\n" + " " * len(prefix))) + facts
 
 
-def array_html(array: Array) -> str:
+def array_html(*subject: Any) -> str:
     """Implement array._repr_html_()."""
     from refarray._display.html import card
 
-    return card(array)
+    return card(Subject(*subject))

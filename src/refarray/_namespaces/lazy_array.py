@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-import refarray
-
 if TYPE_CHECKING:
     from refarray._namespaces.unknown import Unknowns
 
@@ -142,8 +140,7 @@ class LazyArray(metaclass=Frozen):
         return memoryview(self._real)
 
     def __array__(self, dtype: Any = None, *, copy: bool | None = None) -> Any:
-        default = refarray.asarray(self._real)
-        return default.__array__(dtype, copy=copy)
+        return self._real.__array__(dtype, copy=copy)
 
     def __repr__(self) -> str:
         text = repr(self._real)

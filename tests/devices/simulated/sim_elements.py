@@ -1,19 +1,23 @@
 """Device elements as Python objects: tolist(), item() and repr() copy to the host after all work on
-the array; host protocols raise and name to_device("cpu")."""
+the array; and the columns of the manual's table of all ways out of the memory."""
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import fakegpu
 import pytest
 from capturing import unfinished
+from helpers.ways_out import ELEMENTS, MODES, check, check_messages
 
 import refarray as ra
 from refarray import Stream, use_stream
 
 PLACES = ["cuda:1", "rocm:0", "cuda_managed:0", "cuda_host", "rocm_host"]
+#: Of the table in docs/interop.md.
+COLUMNS = ["cuda_host", "cuda_managed:0", "cuda:0", "rocm:0"]
 
 
 @pytest.fixture(autouse=True)
@@ -120,21 +124,6 @@ def test_repr_never_raises(device: str) -> None:
     fakegpu.reset()
 
 
-@pytest.mark.parametrize("device", ["cuda:0", "rocm:0"])
-def test_protocols_that_share_host_memory_raise(device: str) -> None:
-    numpy = pytest.importorskip("numpy")
-    array = ra.zeros((3,), device=device)
-    hint = r'to_device\("cpu"\)'
-    with pytest.raises(BufferError, match=hint):
-        memoryview(array)
-    with pytest.raises(AttributeError, match=hint):
-        _ = array.__array_interface__
-    with pytest.raises(TypeError, match=hint):
-        numpy.asarray(array)
-    with pytest.raises(TypeError, match=hint):
-        array.numpy()
-
-
 def test_bytes_and_views(place: str) -> None:
     x = ra.asarray([[1, 2, 3], [4, 5, 6]], dtype="int16", device=place)
     y = x.to_device("cpu").to_device(place)  # the copy need not be finished
@@ -147,7 +136,40 @@ def test_bytes_and_views(place: str) -> None:
     assert f"{x[0, 0]:x}" == "101" and round(x[0, 0], -1) == 260
 
 
-def test_only_host_memory_is_exported_to_arrow() -> None:
-    assert not hasattr(ra.zeros(3, device="cuda:0"), "__arrow_c_array__")
-    assert not hasattr(ra.zeros(3, device="cuda_managed:0"), "__arrow_c_array__")
-    assert len(ra.zeros(3, device="cuda_host").__arrow_c_array__()) == 2
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("place", COLUMNS)
+def test_memory_of_devices(place: str, mode: str) -> None:
+    owner = ra.asarray([3, 7, 7], device=place)
+    check(place, mode, lambda space: space.from_dlpack(owner))
+
+
+@pytest.mark.parametrize("place", COLUMNS)
+def test_refusals_say_how_to_get_a_copy(place: str) -> None:
+    check_messages(place, ra.asarray([3, 7, 7], device=place))
+
+
+@pytest.mark.parametrize("place", COLUMNS)
+def test_a_forbidden_read_shows_no_values(place: str) -> None:
+    x: Any = ra.asarray([3, 7, 7], device=place)
+    for show in (repr, str):
+        with ra.ledger(forbid="transfer") as ledger:
+            assert (ELEMENTS in show(x)) == (place == "cuda_host")
+        assert ledger.transfers == 0
+
+
+@pytest.mark.parametrize("protocol", [2, 5])
+@pytest.mark.parametrize("place", COLUMNS)
+def test_pickles_come_back_where_they_were(place: str, protocol: int) -> None:
+    x = ra.asarray([[1, 2], [3, 4]], device=place)
+    data = pickle.dumps(x.T.as_readonly(), protocol)
+    with ra.ledger() as ledger:
+        y = pickle.loads(data)
+    assert (y.tolist(), y.readonly) == ([[1, 3], [2, 4]], True)
+    assert (y.device, ledger.transfers) == (("cpu", 0) if place == "cuda_host" else (place, 1))
+
+
+def test_a_pickle_of_a_device_that_fails() -> None:
+    data = pickle.dumps(ra.asarray([1.0], device="cuda:0"))
+    fakegpu.reset()
+    with pytest.raises(BufferError, match="cuda:7"):
+        pickle.loads(data.replace(b"cuda:0", b"cuda:7"))
