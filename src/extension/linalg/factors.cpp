@@ -31,9 +31,8 @@ Factors::Factors(const State& state, PyObject* x1, PyObject* x2, const char* fun
 }
 
 void Factors::fail_shapes(const std::string& why, core::Fault fault) const {
-  core::fail(fault, function_, "(): x1 has shape ",
-             core::shape_text(views_[0].extents()), " and x2 has shape ",
-             core::shape_text(views_[1].extents()), ": ", why);
+  core::fail(fault, function_, "(): x1 has shape ", core::shape_text(views_[0].extents()),
+             " and x2 has shape ", core::shape_text(views_[1].extents()), ": ", why);
 }
 
 core::Layout Factors::broadcast(core::Extents a, core::Extents b) const {

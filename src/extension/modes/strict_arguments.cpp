@@ -24,6 +24,7 @@ enum class Kind {
   kSequence,  // tuples and lists of integers
   kRepeats,   // integers, or an array
   kNumber,    // int, float or complex
+  kReal,      // likewise, or a floating-point array, whose float() SciPy leaves to the function
   kRtol,      // likewise, or an array
   kOrder,     // likewise, or the name of a norm
   kFlag,      // True or False
@@ -50,11 +51,12 @@ Kind kind_of(Key key) noexcept {
     case Key::kRepeats:
       return Kind::kRepeats;
     case Key::kCorrection:
+      return Kind::kNumber;
     case Key::kD:
     case Key::kStart:
     case Key::kStep:
     case Key::kStop:
-      return Kind::kNumber;
+      return Kind::kReal;
     case Key::kRtol:
       return Kind::kRtol;
     case Key::kOrd:
@@ -119,6 +121,10 @@ const char* wanted(const State& state, Kind kind, PyObject* object) {
       return is_number(state, object) ? nullptr : "a number or the name of a norm";
     case Kind::kRtol:
       if (is_any_array(object)) return nullptr;
+      return is_number(state, object) ? nullptr : "a number or an array";
+    case Kind::kReal:
+      if (is_array(state, object) && view_of(object).dtype.kind == core::Kind::kFloat)
+        return nullptr;
       [[fallthrough]];
     case Kind::kNumber:
       return is_number(state, object) ? nullptr : "a number";

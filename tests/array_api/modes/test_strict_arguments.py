@@ -66,7 +66,10 @@ CALLS: dict[str, Callable[[Any], tuple[tuple[Any, ...], dict[str, Any]]]] = {
 FLAGS = ("keepdims", "descending", "stable", "include_initial", "invert", "upper", "full_matrices")
 FLAGS = (*FLAGS, "endpoint")
 #: Where an array of the namespace is no number by mistake, and where a bool is a value.
-TAKE_ARRAYS = {("repeat", 1), ("linalg.matrix_rank", "rtol")}
+TAKE_ARRAYS = {
+    *(("repeat", 1), ("linalg.matrix_rank", "rtol")),
+    *(("linspace", 0), ("linspace", 1), ("fft.fftfreq", "d")),  # of floats, as SciPy passes them
+}
 TAKE_BOOLS = {("full", 1)}
 
 
@@ -145,6 +148,14 @@ def test_transforms_of_several_axes_take_sequences(name: str) -> None:
     for wrong in ({"axes": 0}, {"s": 2, "axes": (0,)}, {"axes": xp.asarray(0)}):
         with pytest.raises(TypeError, match=rf"{name}\(\): \w+ must be a tuple of integers, not"):
             transform(x, **wrong)
+
+
+def test_floating_point_arrays_are_bounds() -> None:
+    """As in array-api-strict: SciPy passes them to arange() and linspace()."""
+    two = xp.asarray(2.0)
+    assert xp.arange(two).shape == (2,) and xp.linspace(two, 3.0, 5).shape == (5,)
+    with pytest.raises(TypeError, match=r"std\(\): correction must be a number"):
+        xp.std(xp.ones(3), correction=two)
 
 
 def test_the_default_namespace_takes_them() -> None:
