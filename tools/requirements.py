@@ -94,6 +94,8 @@ def install(wanted: list[str], provided: set[str]) -> None:
             print(f"== no lock for Python {MINOR}: the newest releases that pyproject.toml allows")
         pip("--upgrade", *wanted)
         return
+    if lacking := {package(each) for each in wanted if each not in provided} - entries.keys():
+        sys.exit(f"{LOCK} lacks {', '.join(sorted(lacking))}: run `make lock`")
     with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as chosen:
         chosen.write("\n".join(needed(entries, wanted).values()))
         chosen.flush()

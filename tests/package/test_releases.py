@@ -98,6 +98,17 @@ def test_a_lock_has_a_version_and_hashes_of_all_that_the_groups_need(minor: str)
     assert list(light) == ["apache-tvm-ffi", "ml-dtypes", "numpy", "typing-extensions"]
 
 
+def test_what_the_lock_lacks_is_not_installed_in_some_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NEWEST", raising=False)
+    tool = load("requirements.py")
+    tool.LOCK = tmp_path / "3.11.txt"
+    tool.LOCK.write_text("# made by hand\nnumpy==2.4.6 \\\n    --hash=sha256:00\n    # via -r -\n")
+    with pytest.raises(SystemExit, match="3.11.txt lacks scipy: run `make lock`"):
+        tool.install(["numpy>=2", "scipy>=1.17", "torch==2.13.0"], {"torch==2.13.0"})
+
+
 @pytest.mark.parametrize("minor", SUPPORTED)
 def test_no_lock_names_what_a_machine_provides_or_a_cuda_library_for_it(minor: str) -> None:
     tool = load("requirements.py")
