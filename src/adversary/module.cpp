@@ -64,6 +64,7 @@ int execute(PyObject* module) {
     add_api(module, state);
     add_stand_in(module, state);
     add_spy_table(module);
+    add_native_method(module);
     add_parts(module, state);
     return Py_None;
   });

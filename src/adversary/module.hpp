@@ -116,6 +116,7 @@ void add_table(PyObject* module, ModuleState& state);
 void add_api(PyObject* module, ModuleState& state);
 void add_stand_in(PyObject* module, ModuleState& state);
 void add_spy_table(PyObject* module);
+void add_native_method(PyObject* module);
 /// Adds the parts that only one build has. Each build has its own parts.cpp.
 void add_parts(PyObject* module, ModuleState& state);
 PyTypeObject* add_type(PyObject* module, PyType_Spec& spec);

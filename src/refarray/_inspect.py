@@ -19,6 +19,8 @@ from refarray._describe import (
     version_text,
 )
 
+DUNDERS = ("__dlpack__", "__dlpack_device__")
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -205,24 +207,49 @@ def describe_capsule(capsule: object) -> dict[str, Any]:
     return facts
 
 
-def call_dlpack(obj: Any, name: str, **keywords: object) -> tuple[Answer, dict[str, Any]]:
-    """Call `__dlpack__` once and describe the result.
+def method_of(obj: object, name: str) -> Any:
+    """Return a special method of `obj`, found on its type and bound.
+
+    Return None if it has none, or has None, by which a class opts out.
+    """
+    found, _ = _native._find_on_type((type(obj), name))
+    if not found:
+        return None
+    bind = getattr(type(found[0]), "__get__", None)
+    return found[0] if found[0] is None or bind is None else bind(found[0], obj, type(obj))
+
+
+def call_dlpack(
+    obj: Any, name: str, **keywords: object
+) -> tuple[Answer, dict[str, Any], BaseException | None]:
+    """Call `__dlpack__` once and describe the result: the answer, its facts, and the exception.
 
     The capsule is released without being consumed; its destructor calls the deleter.
     """
     request = ", ".join(f"{key}={value}" for key, value in keywords.items()) or "no max_version"
     try:
-        facts = describe_capsule(type(obj).__dlpack__(obj, **keywords))
+        facts = describe_capsule(method_of(obj, "__dlpack__")(**keywords))
+    except (MemoryError, RecursionError):
+        raise
     except Exception as error:  # the exception is part of the report
-        return Answer(name, request, None, None, f"{type(error).__name__}: {error}"), {}
-    return Answer(name, request, facts["struct"], facts["version"], None), facts
+        return Answer(name, request, None, None, f"{type(error).__name__}: {error}"), {}, error
+    return Answer(name, request, facts["struct"], facts["version"], None), facts, None
+
+
+def was_entered(error: BaseException) -> bool:
+    """Whether the producer had begun when it raised. Cython adds an entry without variables to the
+    traceback of arguments that it refuses, the interpreter none."""
+    entry = error.__traceback__.tb_next if error.__traceback__ else None  # below call_dlpack's
+    return entry is not None and (entry.tb_next is not None or entry.tb_frame.f_code.co_nlocals > 0)
 
 
 def call_dlpack_device(obj: Any, facts: dict[str, Any]) -> dict[str, Any]:
     """Call `__dlpack_device__` and compare its result with the device in the tensor."""
     try:
-        kind, number = type(obj).__dlpack_device__(obj)
+        kind, number = method_of(obj, "__dlpack_device__")()
         device = (int(kind), int(number))
+    except (MemoryError, RecursionError):
+        raise
     except Exception as error:  # as in call_dlpack
         return {"dlpack_device_error": f"{type(error).__name__}: {error}"}
     exported = facts.get("device")
@@ -249,7 +276,7 @@ def not_inspectable(obj: object) -> TypeError:
         return TypeError(
             f"inspect() takes an array, and {obj!r} is a class: pass one of its instances"
         )
-    missing = [name for name in ("__dlpack__", "__dlpack_device__") if not hasattr(type(obj), name)]
+    missing = [name for name in DUNDERS if method_of(obj, name) is None]
     try:
         memoryview(obj)  # type: ignore[arg-type]
     except TypeError:
@@ -264,21 +291,25 @@ def inspect(obj: object, /) -> Inspection:
     """Describe the tensors that a DLPack producer exports, or the tensor in a capsule.
 
     obj: a DLPack producer or a capsule. A producer is called twice, for a versioned and for a
-        legacy capsule; both are released, so that the producer's deleter runs. A capsule is only
-        read and can still be consumed.
+        legacy capsule; both are released, so that the producer's deleter runs. One that raises
+        something else than its refusal of a keyword is not called again. A capsule is only read
+        and can still be consumed.
 
     The result prints as a table; `to_dict()` returns it for JSON. Raises TypeError for other
-    objects, and ValueError for a capsule that has been consumed or is not a DLPack capsule.
+    objects, ValueError for a capsule that has been consumed or is not a DLPack capsule, and a
+    producer's MemoryError and RecursionError; its other exceptions are part of the result.
     """
     name = type_name(obj)
     if name == "PyCapsule":
         return Inspection(name, **describe_capsule(obj))
-    dunders = ("__dlpack__", "__dlpack_device__")
-    if isinstance(obj, type) or not all(hasattr(type(obj), dunder) for dunder in dunders):
+    if isinstance(obj, type) or any(method_of(obj, name) is None for name in DUNDERS):
         raise not_inspectable(obj)
-    versioned, facts = call_dlpack(obj, "versioned", max_version=dlpack_version())
-    legacy, legacy_facts = call_dlpack(obj, "legacy")
-    facts = facts or legacy_facts
+    versioned, facts, error = call_dlpack(obj, "versioned", max_version=dlpack_version())
+    if error is not None and was_entered(error):  # a second call could call inspect() again
+        legacy = Answer("legacy", "not asked", None, None, versioned.error)
+    else:
+        legacy, legacy_facts, _ = call_dlpack(obj, "legacy")
+        facts = facts or legacy_facts
     facts |= call_dlpack_device(obj, facts)
     return Inspection(
         name, **facts, exchange_api=exchange_api_of(type(obj)), answers=(versioned, legacy)

@@ -3,6 +3,8 @@ rules."""
 
 from __future__ import annotations
 
+import sys
+import types
 from typing import Any
 
 import pytest
@@ -154,36 +156,87 @@ def test_a_class_may_change_between_imports(adv: Any) -> None:
 
 
 @pytest.mark.req("CONS-01")
-@pytest.mark.parametrize("bound", ["slots", "property"])
-def test_bound_methods_of_numpy_are_not_asked_for_the_device(bound: str) -> None:
-    """The device of ndarray.__dlpack_device__ is known; a method of another object is called."""
+def test_only_the_exact_ndarray_is_not_asked_for_its_device() -> None:
+    """Its memory is always the CPU's. Every other type is asked once, before its data: also
+    subclasses and objects that hand out methods of an ndarray."""
     np = pytest.importorskip("numpy")
     data, calls = np.arange(3.0), []
 
-    class Slots:
-        __slots__ = NAMES
+    class Sub(np.ndarray):  # type: ignore[misc,name-defined]
+        def __dlpack_device__(self) -> Any:
+            calls.append("device")
+            return super().__dlpack_device__()
+
+        def __dlpack__(self, **keywords: Any) -> Any:
+            calls.append("data")
+            return super().__dlpack__(**keywords)
 
     class Property:
+        __dlpack__ = property(lambda self: calls.append("data") or data.__dlpack__)
+        __dlpack_device__ = property(lambda self: calls.append("device") or data.__dlpack_device__)
+
+    class Borrowed:
         __dlpack__ = property(lambda self: data.__dlpack__)
-        __dlpack_device__ = property(lambda self: self.device)
-        device = data.__dlpack_device__
+        __dlpack_device__ = property(lambda self: lambda: (8, 0))
 
-    refarray.from_dlpack(data)
-    thing: Any = Slots() if bound == "slots" else Property()
-    if bound == "slots":
-        thing.__dlpack__, thing.__dlpack_device__ = data.__dlpack__, data.__dlpack_device__
-    assert refarray.from_dlpack(thing).tolist() == [0.0, 1.0, 2.0]
+    assert refarray.from_dlpack(data).tolist() == VALUES
+    for thing in (data.view(Sub), Property()):
+        calls.clear()
+        assert refarray.from_dlpack(thing).tolist() == VALUES
+        assert calls == ["device", "data"]
+    with pytest.raises(BufferError, match="kDLMetal"):
+        refarray.from_dlpack(Borrowed())
 
-    def device() -> Any:
-        calls.append("device")
+
+@pytest.mark.req("CONS-01")
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("jax._src.array", "ArrayImpl"),
+        ("torch._tensor", "Tensor"),
+        ("tvm_ffi.core", "Tensor"),
+        ("pyarrow.lib", "Array"),
+        ("array_api_strict._array_object", "Array"),
+    ],
+)
+def test_the_name_of_a_library_changes_nothing(
+    adv: Any, monkeypatch: pytest.MonkeyPatch, module: str, name: str
+) -> None:
+    """A class whose methods are those of a library by every name is asked as any other, and no
+    attribute but the two methods is read."""
+    source = f"""
+class {name}:
+    def __dlpack__(self, **keywords):
+        log.append("__dlpack__")
+        return answer(**keywords)
+    def __dlpack_device__(self):
+        log.append("__dlpack_device__")
         return (1, 0)
+    def __getattr__(self, name):
+        log.append(name)
+        raise AttributeError(name)
+    platform = requires_grad = property(lambda self: log.append("private"))
+"""
+    library = types.ModuleType(module)
+    log: list[str] = []
+    vars(library).update(log=log, answer=lambda **_: adv.make(data=FLOATS).capsule())
+    exec(source, vars(library))
+    monkeypatch.setitem(sys.modules, module, library)
+    for _ in range(3):
+        log.clear()
+        assert refarray.from_dlpack(vars(library)[name]()).tolist() == VALUES
+        assert log == ["__dlpack_device__", "__dlpack__"]
 
-    if bound == "slots":
-        thing.__dlpack_device__ = device
-    else:
-        Property.device = staticmethod(device)
-    assert refarray.from_dlpack(thing).tolist() == [0.0, 1.0, 2.0]
-    assert calls == ["device"]
+
+@pytest.mark.req("CONS-02")
+def test_none_in_the_place_of_a_method_is_no_method(adv: Any) -> None:
+    """A class opts out of a protocol as it opts out of hashing by `__hash__ = None`."""
+    for names in (NAMES, NAMES[:1], NAMES[1:]):
+        opted_out = type("Out", (Recorder,), dict.fromkeys(names))
+        with pytest.raises(AttributeError, match=f"has no {' and '.join(names)}"):
+            refarray.from_dlpack(opted_out(lambda **_: adv.make().capsule()))
+        with pytest.raises(TypeError, match=f"has no {' and no '.join(names)}"):
+            refarray.inspect(opted_out(lambda **_: adv.make().capsule()))
 
 
 class Custom:

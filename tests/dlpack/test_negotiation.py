@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+import pyexpat
+import sys
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from native.corpus import FLOATS
 from native.producers import Recorder, check_independent, knowing
 
 import refarray
+from refarray.conformance.native_method import NativeMethod
 
 VALUES = [0.0, 1.0, 2.0]
 FIRST = {"max_version": (1, 3)}
@@ -147,7 +150,8 @@ def test_copy_false_requires_support_of_the_producer(recorder: Any, known: str) 
 
 @pytest.mark.req("CONS-04")
 def test_a_genuine_type_error_propagates(recorder: Any) -> None:
-    """After at most one retry, with both errors chained (A-41)."""
+    """From code in C it may be about a keyword: after one retry, with both errors chained
+    (A-41)."""
     producer = recorder()
     errors: list[TypeError] = []
 
@@ -162,6 +166,106 @@ def test_a_genuine_type_error_propagates(recorder: Any) -> None:
     assert caught.value is errors[-1]
     if len(errors) == 2:
         assert caught.value.__context__ is errors[0] or caught.value.__cause__ is errors[0]
+
+
+@pytest.mark.req("CONS-04")
+@pytest.mark.parametrize("take", [refarray.from_dlpack, refarray.asarray, refarray.inspect])
+@pytest.mark.parametrize("error", [TypeError, ValueError])
+def test_a_producer_that_has_begun_is_not_called_again(take: Any, error: type[Exception]) -> None:
+    calls: list[dict[str, Any]] = []
+
+    class Producer:
+        def __dlpack_device__(self) -> Any:
+            return (1, 0)
+
+        def __dlpack__(self, **keywords: Any) -> Any:
+            calls.append(keywords)
+            raise error("got an unexpected keyword argument 'max_version'")
+
+    if take is refarray.inspect:
+        found = take(Producer())
+        assert [error.__name__ in (each.error or "") for each in found.answers] == [True, True]
+        assert found.answers[1].request == "not asked"
+    else:
+        with pytest.raises(error, match="unexpected keyword"):
+            take(Producer())
+    assert calls == [FIRST]
+
+
+@pytest.mark.req("CONS-04")
+@pytest.mark.parametrize("take", [refarray.from_dlpack, refarray.asarray, refarray.inspect])
+@pytest.mark.parametrize("bottom", [TypeError, ValueError, RecursionError])
+def test_a_producer_that_calls_its_consumer_is_called_once_a_level(
+    take: Any, bottom: type[Exception]
+) -> None:
+    """Twice a level would be 2**40 calls."""
+    calls = 0
+
+    class Producer:
+        def __dlpack_device__(self) -> Any:
+            return (1, 0)
+
+        def __dlpack__(self, **keywords: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            if calls == 40:
+                raise bottom
+            return take(self)
+
+    try:
+        take(Producer())
+    except (bottom, TypeError):
+        pass
+    else:
+        assert take is refarray.inspect
+    assert calls == 40
+
+
+@pytest.mark.req("CONS-04")
+def test_endless_reentry_of_inspect_ends() -> None:
+    """RecursionError is no part of the report: it would be caught once a level."""
+    calls = 0
+
+    class Producer:
+        def __dlpack_device__(self) -> Any:
+            return (1, 0)
+
+        def __dlpack__(self, **keywords: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            refarray.inspect(self)
+            return refarray.ones(1).__dlpack__(**keywords)
+
+    with pytest.raises(RecursionError):
+        refarray.inspect(Producer())
+    assert calls < sys.getrecursionlimit()
+
+
+@pytest.mark.req("CONS-04")
+def test_arguments_that_cython_refuses_are_dropped(adv: Any) -> None:
+    """Cython adds an entry to the traceback of a TypeError about arguments, as pyexpat does to that
+    of a handler; its code has no variables."""
+    calls: list[dict[str, Any]] = []
+
+    class Producer:
+        def __dlpack_device__(self) -> Any:
+            return (1, 0)
+
+        @NativeMethod
+        def __dlpack__(self, **keywords: Any) -> Any:
+            calls.append(keywords)
+            if keywords:
+                parser = pyexpat.ParserCreate()
+                parser.StartElementHandler = len  # takes one argument and is given two
+                parser.Parse(b"<a/>", True)
+            return adv.make(data=FLOATS, versioned=False).capsule()
+
+    with pytest.raises(TypeError) as caught:
+        Producer().__dlpack__(stream=None)
+    assert caught.traceback[-1].frame.code.raw.co_nlocals == 0
+    assert refarray.from_dlpack(Producer()).tolist() == VALUES
+    assert calls == [{"stream": None}, FIRST, {}]
+    assert refarray.inspect(Producer()).shape == (3,)
 
 
 @pytest.mark.req("CONS-04")

@@ -120,9 +120,13 @@ def test_an_old_dunder_array_is_called_without_copy(adv: Any) -> None:
         calls.append(2)
         raise TypeError("its own")
 
-    with pytest.raises(TypeError, match="its own"):
-        refarray.asarray(exporting(adv, "array", array=raising), copy=True)
-    assert calls == [1, 2, 2]
+    class Raising:
+        __array__ = raising
+
+    for copy in (True, False):
+        with pytest.raises(TypeError, match="its own"):
+            refarray.asarray(Raising(), copy=copy)
+    assert calls == [1, 2, 2], "a method that has begun is not called again"
 
 
 # --- __array__

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from refarray.conformance.native_method import NativeMethod
+
 # In asarray()'s order. Each protocol exports a distinct value, which identifies it.
 PROTOCOLS = ("table", "dlpack", "buffer", "interface", "array")
 VALUES = {"table": 1.0, "dlpack": 2.0, "buffer": 3.0, "interface": 4.0, "array": 5.0}
@@ -50,6 +52,9 @@ def exporting(adv: Any, *protocols: str, **instead: Method) -> Any:
 
         return call
 
+    def native(protocol: str, default: Method) -> Any:
+        return NativeMethod(method(protocol, default))
+
     kept = {protocol: data(protocol) for protocol in protocols}
     tensor = adv.make(shape=(2,), data=data("table").tobytes()) if "table" in protocols else None
     names: dict[str, Any] = {"tried": tried, "kept": kept}
@@ -57,13 +62,13 @@ def exporting(adv: Any, *protocols: str, **instead: Method) -> Any:
         names["__dlpack_c_exchange_api__"] = adv.table().capsule()
         names["tensor"] = property(method("table", lambda self: tensor))
     if "dlpack" in protocols:
-        names["__dlpack__"] = method("dlpack", lambda self, **k: kept["dlpack"].__dlpack__(**k))
+        names["__dlpack__"] = native("dlpack", lambda self, **k: kept["dlpack"].__dlpack__(**k))
         names["__dlpack_device__"] = instead.get("device", lambda self: (1, 0))
     if "interface" in protocols:
         interface = kept["interface"].__array_interface__
         names["__array_interface__"] = property(method("interface", lambda self: interface))
     if "array" in protocols:
-        names["__array__"] = method("array", lambda self: kept["array"])
+        names["__array__"] = native("array", lambda self: kept["array"])
     if "buffer" not in protocols:
         return type("Exporter", (), names)()
     if "buffer" in instead:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from refarray.conformance.native_method import NativeMethod
+
 Answer = Callable[..., Any]
 
 
 class Recorder:
-    """Logs every call with its keywords. `answer(**keywords)` returns the capsule or raises."""
+    """Logs every call with its keywords. `answer(**keywords)` returns the capsule or raises. A
+    TypeError comes out as from C code, without an entry in its traceback."""
 
     def __init__(self, answer: Answer, device: Any = (1, 0)) -> None:
         self.answer = answer
@@ -20,9 +23,13 @@ class Recorder:
         self.calls.append(("__dlpack_device__", {}))
         return self.device() if callable(self.device) else self.device
 
+    @NativeMethod
     def __dlpack__(self, /, **keywords: Any) -> Any:
         self.calls.append(("__dlpack__", keywords))
-        return self.answer(**keywords)
+        try:
+            return self.answer(**keywords)
+        except TypeError as error:
+            raise error.with_traceback(None)  # noqa: B904
 
     @property
     def asked(self) -> list[dict[str, Any]]:

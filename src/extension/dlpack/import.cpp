@@ -36,12 +36,10 @@ Ref import_own(const State& state, PyObject* x, dlpack::Copy copy);
 Ref import_foreign(const State& state, PyObject* x, const ProducerInfo& producer,
                    const ImportRequest& request);
 Ref import_by_table(const State& state, PyObject* x, const DLPackExchangeAPI& table);
-Ref import_from_torch(const State& state, PyObject* x);
 Ref import_from_table(const State& state, PyObject* x, const DLPackExchangeAPI& table,
                       dlpack::Managed<Versioned> tensor);
 Ref import_by_method(const State& state, PyObject* x, const ProducerInfo& producer,
                      const ImportRequest& request);
-Ref import_assumed_host(const State& state, PyObject* x, const ProducerInfo& producer);
 Ref ask_method(const State& state, PyObject* x, const ProducerInfo& producer,
                const ImportRequest& request, DLDevice announced);
 void import_capsule(PyObject* capsule, PyObject* producer, dlpack::Imported& out,
@@ -89,46 +87,17 @@ Ref import_own(const State& state, PyObject* x, dlpack::Copy copy) {
 
 Ref import_foreign(const State& state, PyObject* x, const ProducerInfo& producer,
                    const ImportRequest& request) {
-  if (request.is_plain()) {
-    if (producer.table != nullptr) return import_by_table(state, x, *producer.table);
-    if (producer.library == Library::kTorch) {
-      if (Ref imported = import_from_torch(state, x)) return imported;
-    }
-  }
+  if (request.is_plain() && producer.table != nullptr)
+    return import_by_table(state, x, *producer.table);
   return import_by_method(state, x, producer, request);
 }
 
 // --- Route 2: the exchange table of the type. A table may export what __dlpack__ refuses, so it is
-// used only for types that lack the methods, and for PyTorch, whose refusals are known.
+// used only for types that lack the methods.
 
 [[gnu::flatten, gnu::noinline]] Ref import_by_table(const State& state, PyObject* x,
                                                     const DLPackExchangeAPI& table) {
   return import_from_table(state, x, table, call_table(table, x));
-}
-
-/// Releases a tensor that is not imported. The deleter must not see a pending exception.
-void drop_tensor(dlpack::Managed<Versioned>& tensor) noexcept {
-  const ErrorGuard guard;
-  const Attached here;
-  tensor.reset();
-}
-
-/// Empty: the method decides. Not inlined, because its stack would count for every recursion
-/// through from_dlpack().
-[[gnu::flatten, gnu::noinline]] Ref import_from_torch(const State& state, PyObject* x) {
-  const DLPackExchangeAPI* table = torch_table(state, x);
-  if (table == nullptr) return {};
-  dlpack::Managed<Versioned> tensor = call_torch_table(*table, x);
-  if (!tensor) return {};
-  try {  // boundary: the deleter must not see the pending exception
-    if (torch_exports(state, *tensor)) [[likely]]
-      return import_from_table(state, x, *table, std::move(tensor));
-  } catch (const ErrorSet&) {  // boundary: see above
-    drop_tensor(tensor);
-    throw;
-  }
-  drop_tensor(tensor);
-  return {};
 }
 
 /// The producer works on a stream of its own, which its table names (CAPI-25).
@@ -162,9 +131,6 @@ Ref import_from_table(const State& state, PyObject* x, const DLPackExchangeAPI& 
 Ref import_by_method(const State& state, PyObject* x, const ProducerInfo& producer,
                      const ImportRequest& request) {
   if (!producer.has_methods()) raise_missing_methods(x, producer);
-  if (request.is_plain() && assumes_host(state, producer)) {
-    if (Ref imported = import_assumed_host(state, x, producer)) return imported;
-  }
   DLDevice announced{kDLCPU, 0};
   if (is_array(state, x)) {
     announced = dlpack::to_dlpack(view_of(x).device());
@@ -182,29 +148,6 @@ Ref import_by_method(const State& state, PyObject* x, const ProducerInfo& produc
     runtime::adopt(*in.array.storage.get());
   }
   return finish(state, std::move(in), request);
-}
-
-/// Asks for data without asking for its device. Empty if it is not in host memory, or if the
-/// producer refuses: then it is asked in the order that devices need, and that order's exception is
-/// raised.
-Ref import_assumed_host(const State& state, PyObject* x, const ProducerInfo& producer) {
-  dlpack::Imported in;
-  try {  // boundary: see above
-    const Ref capsule = call_dlpack(state, x, producer, {state.get(Slot::kOurVersion)});
-    import_capsule(capsule.get(), x, in, dlpack::HostLabel::kAsLabelled);
-  } catch (const ErrorSet&) {  // boundary: see above
-    if (!may_ignore_pending()) throw;
-    compat::clear_raised();
-    return {};
-  } catch (const core::Error& error) {  // boundary: see above
-    if (error.fault() == core::Fault::kMemory || error.fault() == core::Fault::kLedger) throw;
-    return {};
-  }
-  if (in.device.is_host()) [[likely]]
-    return make_array(state, std::move(in.array));
-  state.device_arrays_seen.store(true, std::memory_order_relaxed);
-  drop_storage(std::move(in.array.storage));
-  return {};
 }
 
 /// stream= for the producer: our current stream on its device. Empty for host memory, which has no

@@ -56,26 +56,19 @@ const DLPackExchangeAPI* find_table(const State& state, PyTypeObject* type) {
 
 ProducerInfo look_up_producer(State& state, PyObject* x) {
   ProducerInfo out;
-  out.references[0] = find_on_type(state, Py_TYPE(x), state.get(Slot::kDlpackName));
+  out.references[0] = find_protocol(state, Py_TYPE(x), state.get(Slot::kDlpackName));
   out.dlpack = out.references[0].get();
-  if (out.dlpack != nullptr && out.dlpack == state.get(Slot::kTorchDlpack)) {
-    out.library = Library::kTorch;  // ask_device() looks its method up: it is rarely called
-    return out;
-  }
-  out.references[1] = find_on_type(state, Py_TYPE(x), state.get(Slot::kDlpackDeviceName));
+  out.references[1] = find_protocol(state, Py_TYPE(x), state.get(Slot::kDlpackDeviceName));
   out.dlpack_device = out.references[1].get();
   // Held because the lookup of a table runs code of a metaclass, which may change the class of `x`.
   const Ref held = Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(x)));
   auto* type = reinterpret_cast<PyTypeObject*>(held.get());
   refuse_masked(state, x);
-  if (out.has_methods()) {
-    out.library = recognise(state, x, out.dlpack, out.dlpack_device);
-  } else {
-    out.table = find_table(state, type);
-  }
+  if (!out.has_methods()) out.table = find_table(state, type);
   const bool is_constant = is_static(type) || type == state.array_type();
   if (is_constant && (out.has_methods() || out.table != nullptr)) {
-    state.remember_producer({type, out.dlpack, out.dlpack_device, out.table, out.library});
+    out.is_ndarray = is_ndarray(state, type);
+    state.remember_producer({type, out.dlpack, out.dlpack_device, out.table, out.is_ndarray});
   }
   return out;
 }
@@ -121,24 +114,9 @@ Ref call_on_type(PyObject* descriptor, PyObject* const* args, std::size_t count,
 }
 
 DLDevice ask_device(const State& state, PyObject* x, const ProducerInfo& producer) {
-  constexpr DLDevice kCpu{kDLCPU, 0};
-  // PyArrow raises for other devices, in __dlpack__ as in __dlpack_device__.
-  if (producer.library == Library::kNumpy || producer.library == Library::kArrow) return kCpu;
-  if (producer.library == Library::kJax && jax_is_on_host(state, x)) return kCpu;
-  Ref found;
-  PyObject* method = producer.dlpack_device;
-  if (method == nullptr) {  // PyTorch's
-    found = find_on_type(state, Py_TYPE(x), state.get(Slot::kDlpackDeviceName));
-    if (!found) raise_missing_methods(x, producer);
-    method = found.get();
-  }
+  if (producer.is_ndarray) return {kDLCPU, 0};
   PyObject* args[] = {x};
-  if (is_method_descriptor(method)) {
-    return to_announced_device(state, vectorcall(method, args, 1, nullptr).get());
-  }
-  const Ref bound = bind_on_type(method, x);
-  if (is_numpys_device_method(state, bound.get())) return kCpu;
-  return to_announced_device(state, vectorcall(bound.get(), nullptr, 0, nullptr).get());
+  return to_announced_device(state, call_on_type(producer.dlpack_device, args, 1, nullptr).get());
 }
 
 bool is_host(DLDevice device) noexcept {
@@ -244,11 +222,16 @@ bool knows_max_version(PyObject* error) {
          (view.find("'copy'") != view.npos || view.find("'dl_device'") != view.npos);
 }
 
-/// Takes the pending TypeError; other exceptions propagate (CONS-03). Throws ProtocolRefused if a
+/// Takes the pending TypeError about a keyword; others, and those that the body of the producer's
+/// method raised, propagate (CONS-03). Throws ProtocolRefused if a
 /// retry would drop what was asked for: copy=False, or a device that the data is not on (COPY-09).
 Ref take_type_error(const State& state, const DlpackArguments& arguments) {
   if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw_exporter_error();
   Ref error = Ref::steal(compat::take_raised());
+  if (was_entered(error.get())) {
+    compat::restore_raised(error.release());
+    throw_exporter_error();
+  }
   const bool no_copy = arguments.copy == Py_False;
   if (!no_copy && !arguments.needs_dl_device) return error;
   PyObject* type = no_copy ? state.get(Slot::kNoCopyError) : PyExc_BufferError;
@@ -282,8 +265,7 @@ Ref retry(const State& state, PyObject* x, PyObject* dlpack, const DlpackArgumen
 
 Ref call_dlpack(const State& state, PyObject* x, const ProducerInfo& producer,
                 const DlpackArguments& arguments) {
-  const RecursionGuard guard(" in from_dlpack()",
-                             producer.library != Library::kNumpy && !is_array(state, x));
+  const RecursionGuard guard(" in from_dlpack()", !producer.is_ndarray && !is_array(state, x));
   DlpackCall call(state, x);
   call.add(Key::kMaxVersion, arguments.max_version);
   call.add(Key::kStream, arguments.stream);

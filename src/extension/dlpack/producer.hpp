@@ -5,7 +5,6 @@
 #include <Python.h>
 
 #include "extension/capi/ref.hpp"
-#include "extension/dlpack/known_producers.hpp"
 #include "extension/module/state.hpp"
 #include "refarray/dlpack/managed.hpp"
 
@@ -17,14 +16,12 @@ struct ImportRequest;
 /// or from `references` for other types, which are looked up at each import.
 struct ProducerInfo {
   PyObject* dlpack = nullptr;                // the descriptor __dlpack__, if any
-  PyObject* dlpack_device = nullptr;         // the descriptor __dlpack_device__, if looked up
+  PyObject* dlpack_device = nullptr;         // the descriptor __dlpack_device__, if any
   const DLPackExchangeAPI* table = nullptr;  // usable; only of a type that lacks a method
-  Library library = Library::kOther;
+  bool is_ndarray = false;                   // exactly numpy.ndarray: its memory is the CPU's
   Ref references[2];  // keep the descriptors if the type is changed meanwhile
 
-  bool has_methods() const noexcept {
-    return dlpack != nullptr && (dlpack_device != nullptr || library == Library::kTorch);
-  }
+  bool has_methods() const noexcept { return dlpack != nullptr && dlpack_device != nullptr; }
 };
 
 /// Whether a type can neither change nor end.
@@ -46,14 +43,14 @@ ProducerInfo look_up_producer(State& state, PyObject* x);
 inline ProducerInfo find_producer(State& state, PyObject* x) {
   const Producer* cached = state.find_producer(Py_TYPE(x));
   if (cached == nullptr) return look_up_producer(state, x);
-  return {cached->dlpack, cached->dlpack_device, cached->table, cached->library, {}};
+  return {cached->dlpack, cached->dlpack_device, cached->table, cached->is_ndarray, {}};
 }
 
 /// AttributeError naming the methods that the type lacks (CONS-02, A-40).
 [[noreturn]] void raise_missing_methods(PyObject* x, const ProducerInfo& producer);
 
-/// The device of `x`: known, or the answer of __dlpack_device__. TypeError for an answer that is
-/// not a pair of ints (DEV-01).
+/// The answer of __dlpack_device__, which an ndarray is not asked for. TypeError for an answer that
+/// is not a pair of ints (DEV-01).
 DLDevice ask_device(const State& state, PyObject* x, const ProducerInfo& producer);
 
 /// Whether the CPU can read memory of this device.
@@ -76,8 +73,9 @@ struct DlpackArguments {
   bool needs_dl_device = false;  // the data is on another device: a retry cannot omit dl_device
 };
 
-/// Calls __dlpack__. A TypeError may mean that the producer is too old for a keyword: then it is
-/// called once more without the newer ones, unless the request depends on them (CONS-04, A-41).
+/// Calls __dlpack__. If it raises TypeError before it begins, the producer is too old for a
+/// keyword: then it is called once more without the newer ones, unless the request depends on them
+/// (CONS-04, A-41).
 Ref call_dlpack(const State& state, PyObject* x, const ProducerInfo& producer,
                 const DlpackArguments& arguments);
 

@@ -80,8 +80,7 @@ class ProtocolAttempts {
 };
 
 /// For a method older than the keyword copy=, which raised TypeError for copy=False.
-[[noreturn]] void raise_no_copy_keyword(const State& state, PyObject* object) {
-  Ref error = Ref::steal(compat::take_raised());
+[[noreturn]] void raise_no_copy_keyword(const State& state, PyObject* object, Ref error) {
   PyErr_Format(state.get(Slot::kNoCopyError),
                "copy=False, but __array__() of %R does not take copy=",
                reinterpret_cast<PyObject*>(Py_TYPE(object)));
@@ -109,9 +108,9 @@ bool is_own_copy(PyObject* result) {
   return owns.get() == Py_True;
 }
 
-/// Calls __array__(). A method older than the keyword copy= raises TypeError: it is called without
-/// the keyword instead of copy=True, and cannot serve copy=False. dtype= is not passed on: a
-/// producer would convert by rules other than astype()'s.
+/// Calls __array__(). A method older than the keyword copy= refuses it by TypeError: it is called
+/// without the keyword instead of copy=True, and cannot serve copy=False. dtype= is not passed on:
+/// a producer would convert by rules other than astype()'s.
 MethodResult call_array_method(State& state, PyObject* object, PyObject* descriptor,
                                MethodCopy copy) {
   PyObject* args[] = {object, copy == MethodCopy::kTrue ? Py_True : Py_False};
@@ -123,8 +122,13 @@ MethodResult call_array_method(State& state, PyObject* object, PyObject* descrip
     } catch (const ErrorSet&) {  // boundary: as above
       if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw;
     }
-    if (copy == MethodCopy::kFalse) raise_no_copy_keyword(state, object);
-    compat::clear_raised();  // raised again by the call below if the keyword was not the reason
+    Ref error = Ref::steal(compat::take_raised());
+    if (was_entered(error.get())) {
+      compat::restore_raised(error.release());
+      throw ErrorSet{};
+    }
+    // Otherwise raised again by the call below if the keyword was not the reason.
+    if (copy == MethodCopy::kFalse) raise_no_copy_keyword(state, object, std::move(error));
   }
   return {call_on_type(descriptor, args, 1, nullptr)};
 }
@@ -133,8 +137,8 @@ MethodResult call_array_method(State& state, PyObject* object, PyObject* descrip
 /// If another protocol refused before (`after_refusal`), its exceptions count as refusals too.
 ProtocolResult array_from_method(State& state, PyObject* object, MethodCopy copy,
                                  bool after_refusal) {
-  const Ref descriptor = find_on_type(state, Py_TYPE(object), state.get(Slot::kArrayMethodName));
-  if (!descriptor || descriptor.get() == Py_None) return {};
+  const Ref descriptor = find_protocol(state, Py_TYPE(object), state.get(Slot::kArrayMethodName));
+  if (!descriptor) return {};
   MethodResult result;
   try {  // boundary: the first refusal is more informative than this error
     result = call_array_method(state, object, descriptor.get(), copy);
@@ -151,6 +155,22 @@ ProtocolResult array_from_method(State& state, PyObject* object, MethodCopy copy
 
 }  // namespace
 
+Ref find_protocol(const State& state, PyTypeObject* type, PyObject* name) {
+  Ref found = find_on_type(state, type, name);
+  return found.get() == Py_None ? Ref() : std::move(found);
+}
+
+bool was_entered(PyObject* error) {
+  const Ref entry = Ref::steal(PyException_GetTraceback(error));
+  if (!entry || entry.get() == Py_None) return false;
+  const auto member = [](const Ref& object, const char* name) {
+    return check(calling<PyObject_GetAttrString>(object.get(), name));
+  };
+  if (member(entry, "tb_next").get() != Py_None) return true;
+  const Ref variables = member(member(member(entry, "tb_frame"), "f_code"), "co_nlocals");
+  return check(PyLong_AsLong(variables.get())) != 0;
+}
+
 void chain_errors(PyObject* second, Ref first) noexcept {
   constexpr int kDeepest = 64;  // user code can make the chain cyclic
   Ref last = Ref::borrow(second);
@@ -163,9 +183,9 @@ void chain_errors(PyObject* second, Ref first) noexcept {
 
 ProtocolResult try_protocols(State& state, PyObject* object, PyObject* device, PyObject* copy,
                              bool no_copy) {
-  if (is_buffer_scalar(state, object)) return {};  // a number, not an array
   ProtocolAttempts attempts;
   const ProducerInfo producer = find_producer(state, object);
+  if (!producer.is_ndarray && is_buffer_scalar(state, object)) return {};  // a number, not an array
   // The exchange table takes no device= and copy=, and whether its result is a copy is not checked.
   const bool fully = producer.has_methods();
   if (fully || (producer.table != nullptr && !no_copy)) {

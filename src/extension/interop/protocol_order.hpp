@@ -29,6 +29,16 @@ template <class... Parts>
   throw ErrorSet{};
 }
 
+/// The method or attribute of a protocol, found on the type. Empty also for None, by which a class
+/// opts out, as by `__hash__ = None`.
+Ref find_protocol(const State& state, PyTypeObject* type, PyObject* name);
+
+/// Whether the callee had begun when it raised `error`, so that it must not be called again. Not if
+/// the traceback has no entry below our call, or one by which Cython names a function that refuses
+/// its arguments: the code of such an entry has no variables, unlike a function that takes
+/// keywords.
+bool was_entered(PyObject* error);
+
 /// Appends `first` to the end of `second`'s chain of __context__, as `raise` in an except block
 /// does.
 void chain_errors(PyObject* second, Ref first) noexcept;

@@ -116,15 +116,16 @@ std::optional<Scalar> scalar_of_item(const State& state, PyObject* object) {
 }
 
 /// numpy.ma.MaskedArray, remembered; nullptr as long as its module has not been imported.
-PyTypeObject* find_masked_class(const State& state) {
-  const Ref module = imported_module(state.get(Slot::kNumpyMaName));
+PyTypeObject* find_class(const State& state, Slot slot, Slot module_name, const char* name) {
+  if (PyObject* known = state.get(slot)) return reinterpret_cast<PyTypeObject*>(known);
+  const Ref module = imported_module(state.get(module_name));
   if (!module) return nullptr;
-  Ref found = Ref::steal(calling<PyObject_GetAttrString>(module.get(), "MaskedArray"));
+  Ref found = Ref::steal(calling<PyObject_GetAttrString>(module.get(), name));
   if (!found && PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw ErrorSet{};
   compat::clear_raised();  // sys.modules has None or another module under this name, or it is being
                            // imported
   if (!found || PyType_Check(found.get()) == 0) return nullptr;
-  return reinterpret_cast<PyTypeObject*>(state.set_once(Slot::kMaskedArray, std::move(found)));
+  return reinterpret_cast<PyTypeObject*>(state.set_once(slot, std::move(found)));
 }
 
 [[noreturn, gnu::cold]] void fail_time(PyObject* object) {
@@ -208,6 +209,10 @@ bool exports_memory(const State& state, PyObject* object) {
   return false;
 }
 
+bool is_ndarray(const State& state, PyTypeObject* type) {
+  return find_class(state, Slot::kNdarray, Slot::kNumpyName, "ndarray") == type;
+}
+
 void refuse_masked(const State& state, PyObject* object) {
   if (PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) == 0) return;  // a class in Python
   auto* masked = reinterpret_cast<PyTypeObject*>(state.get(Slot::kMaskedArray));
@@ -215,7 +220,7 @@ void refuse_masked(const State& state, PyObject* object) {
     // With the property `mask`: other objects do not cost the lookup of numpy.ma in sys.modules,
     // which is repeated as long as nothing imports it.
     if (!find_on_type(state, Py_TYPE(object), state.get(Slot::kMaskName))) return;
-    masked = find_masked_class(state);
+    masked = find_class(state, Slot::kMaskedArray, Slot::kNumpyMaName, "MaskedArray");
   }
   if (masked == nullptr || PyType_IsSubtype(Py_TYPE(object), masked) == 0) return;
   refuse_protocol("the mask of a ", type_name(object),

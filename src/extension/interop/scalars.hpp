@@ -43,6 +43,9 @@ Ref to_number(State& state, PyObject* object);
 /// interface.
 bool exports_memory(const State& state, PyObject* object);
 
+/// Whether the type is numpy.ndarray itself.
+bool is_ndarray(const State& state, PyTypeObject* type);
+
 /// Throws ProtocolRefused (a BufferError) for a numpy.ma.MaskedArray: its mask would be lost. NumPy
 /// is never imported: until somebody has imported numpy.ma, no object has its types.
 void refuse_masked(const State& state, PyObject* object);

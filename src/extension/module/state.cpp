@@ -55,12 +55,11 @@ void State::fill_names() {
   name(Slot::kInterfaceName, "__array_interface__");
   name(Slot::kCudaInterfaceName, "__cuda_array_interface__");
   name(Slot::kArrayMethodName, "__array__");
+  name(Slot::kNumpyName, "numpy");
   name(Slot::kNumpyMaName, "numpy.ma");
   name(Slot::kMaskName, "mask");
   name(Slot::kArrayStructName, "__array_struct__");
   name(Slot::kItemName, "item");
-  name(Slot::kRequiresGradName, "requires_grad");
-  name(Slot::kPlatformName, "platform");
   set(Slot::kMroGetter, getter_of_type("__mro__"));
   set(Slot::kDictGetter, getter_of_type("__dict__"));
   const auto share = [this](Slot slot, PyObject* made) {

@@ -39,11 +39,10 @@ enum class Slot : std::uint8_t {
   kExchangeName,       // "__dlpack_c_exchange_api__"
   kMroGetter,          // type.__dict__["__mro__"]
   kDictGetter,         // type.__dict__["__dict__"]
-  kRequiresGradName,   // "requires_grad"
-  kPlatformName,       // "platform"
   kInterfaceName,      // "__array_interface__"
   kCudaInterfaceName,  // "__cuda_array_interface__"
   kArrayMethodName,    // "__array__"
+  kNumpyName,          // "numpy"
   kNumpyMaName,        // "numpy.ma"
   kMaskName,           // "mask"
   kArrayStructName,    // "__array_struct__"
@@ -55,29 +54,17 @@ enum class Slot : std::uint8_t {
   kExchangeCapsule,    // of our own exchange table
   kCpuDlpackDevice,    // (DLDeviceType.kDLCPU, 0), created by the first __dlpack_device__()
   kMaskedArray,        // numpy.ma.MaskedArray, found in sys.modules
+  kNdarray,            // numpy.ndarray, likewise
   kDtypeName,          // refarray._aliases.dtype_name, set by its first use
   kDeviceName,         // refarray._aliases.device_name, likewise
   kStrictDtypes,       // the DType objects of strict namespaces, made for the first one: a
                        // tuple like core::kScalars
   kExitHook,           // atexit callback, registered with the first import of device memory
-  // Methods of other libraries, set when they are first recognised: dlpack/known_producers.hpp.
-  kNumpyDevice,         // ndarray.__dlpack_device__
-  kStrictDevice,        // array-api-strict's Array.__dlpack_device__
-  kTorchDlpack,         // Tensor.__dlpack__
-  kTorchOverridden,     // whether __torch_function__ or a mode intercepts the methods of a tensor
-  kTorchCurrentDevice,  // the current CUDA or ROCm device of PyTorch; unset in other builds
-  kJaxDevice,           // ArrayImpl.__dlpack_device__
-  kJaxDlpack,           // ArrayImpl.__dlpack__
-  kArrowDevice,         // pyarrow.Array.__dlpack_device__
-  kTvmDevice,           // tvm_ffi.Tensor.__dlpack_device__
-  kTvmDlpack,           // tvm_ffi.Tensor.__dlpack__
   // Of namespaces other than the default one only: modes/namespace_module.hpp.
   kNamespace,  // what __array_namespace__() returns
   kBase,       // the module refarray._native
   kCount
 };
-
-enum class Library : std::uint8_t;
 
 /// The bits that an array object has besides its fields.
 struct ObjectBits {
@@ -96,7 +83,7 @@ struct Producer {
   PyObject* dlpack;                // strong; the __dlpack__ descriptor, or nullptr
   PyObject* dlpack_device;         // strong; the __dlpack_device__ descriptor, or nullptr
   const DLPackExchangeAPI* table;  // of a type without the two methods, or nullptr
-  Library library;
+  bool is_ndarray;                 // exactly numpy.ndarray
 };
 
 class State {
@@ -148,20 +135,6 @@ class State {
   /// Adds a cache entry if there is a free slot. Takes new references to its objects.
   void remember_producer(const Producer& producer) noexcept;
 
-  /// Whether the type was among the last that this was asked about; remembers it. The address is
-  /// only compared: after a type's end another may be taken for it.
-  bool was_examined(PyTypeObject* type) noexcept {
-    auto& slot = examined_[producer_slot(type)];
-    if (slot.load(std::memory_order_relaxed) == type) return true;
-    slot.store(type, std::memory_order_relaxed);
-    return false;
-  }
-
-  // What known_producers.cpp learned besides the slots.
-  std::atomic<const DLPackExchangeAPI*> torch_table{};
-  std::atomic<void*> numpys_device_method{};       // the C function of kNumpyDevice
-  mutable std::atomic<bool> device_arrays_seen{};  // of a library that assumes_host() is about
-
   InterpreterLease* lease = nullptr;  // owns one reference, until clear()
   // The bits of every new array: kPooled of the main interpreter in a build with a GIL (pool.hpp),
   // kReadonly of an immutable namespace, kWatched and kOffHost of their modes.
@@ -185,7 +158,6 @@ class State {
   std::array<PyObject*, static_cast<std::size_t>(Key::kCount)> keys_{};
   std::array<PyObject*, core::kScalars.size()> dtypes_{};
   std::array<std::atomic<Producer*>, kProducerSlots> producers_{};
-  std::array<std::atomic<PyTypeObject*>, kProducerSlots> examined_{};
 };
 
 }  // namespace refarray::extension

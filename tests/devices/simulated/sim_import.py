@@ -11,7 +11,6 @@ import fakegpu
 import pytest
 from conftest import SETTINGS
 from fakegpu.driving import Cuda, Hip
-from native.known_libraries import JAX, TVM, Imitation
 
 import refarray as ra
 from refarray import Stream, use_stream
@@ -75,38 +74,6 @@ def test_the_current_stream_is_passed() -> None:
     with use_stream(stream):
         ra.from_dlpack(producer)
     assert producer.keywords_seen[-1]["stream"] == stream.handle
-
-
-@pytest.mark.req("CONS-01", "STRM-01", "LIFE-02")
-@pytest.mark.parametrize("library", [JAX, TVM], ids=["jax", "tvm-ffi"])
-def test_a_library_with_arrays_on_devices_is_asked_for_the_device(library: Imitation) -> None:
-    """Its first array shows that it has them: the tensor without a stream is dropped, and from then
-    on the device is asked for first. In a namespace of its own, which has learned nothing."""
-    xp = ra.namespace(immutable=library is JAX, lazy=library is TVM)
-    array = ra.zeros((8,), device="cuda:0")
-    pointer = address_of(array)
-    tensors = []
-
-    def answer(**_: Any) -> object:
-        tensors.append(adversary.make(device=(2, 0), data=pointer, shape=(8,), dtype=(2, 64, 1)))
-        return tensors[-1].capsule()
-
-    stream = Stream("cuda:0")
-    asks = [("platform", {})] if library is JAX else []
-    in_full = [
-        *asks,
-        ("__dlpack_device__", {}),
-        ("__dlpack__", {"max_version": (1, 3), "stream": stream.handle}),
-    ]
-    with library.imported(), use_stream(stream):
-        for first in (True, False, False):
-            x = library.array(answer, device=(2, 0), platform="gpu")
-            imported = xp.from_dlpack(x)
-            assert imported.device == array.device
-            assert x.calls == [*([("__dlpack__", {"max_version": (1, 3)})] * first), *in_full]
-            if first:
-                assert [each.deleter_calls for each in tensors] == [1, 0]
-            del imported
 
 
 @pytest.mark.req("COPY-03")

@@ -22,6 +22,7 @@ from refarray.conformance.cases import (
 from refarray.conformance.dlpack import READ_ONLY
 from refarray.conformance.harness.corpus import FLOATS
 from refarray.conformance.harness.producer import raised
+from refarray.conformance.native_method import NativeMethod
 from refarray.conformance.subjects.subject import Subject
 
 GIVE = "from refarray.conformance import give"
@@ -246,6 +247,7 @@ class Given:
         out: tuple[int, int] = self.device
         return out
 
+    @NativeMethod
     def __dlpack__(
         self,
         *,

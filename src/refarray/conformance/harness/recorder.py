@@ -9,6 +9,7 @@ from refarray.conformance.cases import NotApplicable
 from refarray.conformance.harness.consumer import Consumer, Given, Import
 from refarray.conformance.harness.corpus import FLOATS
 from refarray.conformance.harness.producer import raised
+from refarray.conformance.native_method import NativeMethod
 
 FIELDS: dict[str, Any] = {"shape": (3,), "data": FLOATS}
 PLAIN = "give(shape=(3,))"
@@ -29,6 +30,7 @@ class Recorder(Given):
         self.calls.append(("__dlpack_device__", {}))
         return super().__dlpack_device__()
 
+    @NativeMethod
     def __dlpack__(self, **keywords: Any) -> Any:
         """Records the call with exactly the keywords that were passed."""
         self.calls.append(("__dlpack__", keywords))

@@ -23,6 +23,7 @@ from refarray.conformance.live_validator.calls import (
     renamed,
     thread_name,
 )
+from refarray.conformance.native_method import NativeMethod
 
 TABLE = "__dlpack_c_exchange_api__"
 DELETER_SECONDS = 2.0
@@ -61,6 +62,7 @@ class Spy:
             self._returned(call)
         return call.answer
 
+    @NativeMethod
     def __dlpack__(self, *arguments: Any, **keywords: Any) -> Any:
         """Forwards to the producer; returns its tensor in a capsule that is watched."""
         call = self._called("__dlpack__", arguments, keywords)

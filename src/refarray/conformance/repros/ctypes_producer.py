@@ -161,10 +161,15 @@ class CtypesProducer:
         if table := self.fields.get("table"):
             yield f"    __dlpack_c_exchange_api__ = {table}"
         body = list(self.body())
+        head = "    def __dlpack__(self, **keywords):"
+        if (knows := self.fields.get("knows")) is not None:
+            names = ", ".join(["self", *(f"{name}=None" for name in knows.split())])
+            head = f"    def __dlpack__({names}):"
+            body.insert(0, "keywords = vars() | {}; del keywords['self']")
         if len(body) == 1:
-            yield f"    def __dlpack__(self, **keywords): {body[0]}"
+            yield f"{head} {body[0]}"
         else:
-            yield from ("    def __dlpack__(self, **keywords):", *(f"        {x}" for x in body))
+            yield from (head, *(f"        {x}" for x in body))
         lists = [name for name in ("asked", "called", "capsules") if name in self.reads]
         empty = "; ".join(f"{name} = []" for name in lists)
         yield f"given = Given(){f'; {empty}' if empty else ''}"
@@ -181,8 +186,6 @@ class CtypesProducer:
         if returns := self.fields.get("returns"):
             yield f"return {returns}"
             return
-        if (knows := self.fields.get("knows")) is not None:
-            yield f"if set(keywords) - {set(knows.split())}: raise TypeError('unexpected keyword')"
         yield from self.capsules()
 
     def capsules(self) -> Iterator[str]:

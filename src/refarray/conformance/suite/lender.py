@@ -9,6 +9,7 @@ from refarray.conformance.gpu.device_fixture import SIZE, DeviceFixture
 from refarray.conformance.harness.consumer import Consumer
 from refarray.conformance.harness.producer import raised
 from refarray.conformance.harness.recorder import Recorder
+from refarray.conformance.native_method import NativeMethod
 from refarray.conformance.subjects.devices import COUNT
 
 LEFT_OUT = "nothing"
@@ -38,6 +39,7 @@ class Lender(Recorder):
             }
         )
 
+    @NativeMethod
     def __dlpack__(self, **keywords: Any) -> Any:
         """Makes the consumer's stream wait for the kit's, unless -1 is passed."""
         given = stream_number(keywords.get("stream"))
