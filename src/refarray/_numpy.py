@@ -166,12 +166,26 @@ def owns_memory(result: Any) -> bool:
     return numpy is not None and type(result) is numpy.ndarray and bool(result.flags.owndata)
 
 
-def from_method(result: Any, owner: type) -> Array:
-    """Return an array over `result`, which __array__() of an object of type `owner` returned."""
+def from_method(result: Any, owner: type, may_copy: bool) -> Array:
+    """Return an array over `result`, which __array__() of an object of type `owner` returned.
+
+    may_copy: whether elements that cannot be shared may be copied.
+    """
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(result, numpy.ndarray):
-        return from_numpy(result)
+        return from_numpy(_to_shareable(result, may_copy))
     raise TypeError(
         f"__array__() of {owner.__qualname__} returned {type(result).__qualname__}, "
         "not a numpy.ndarray"
     )
+
+
+def _to_shareable(x: NDArray[Any], may_copy: bool) -> NDArray[Any]:
+    """Return x, or a copy if its byte order or a stride cannot be shared."""
+    steps = (stride for stride, extent in zip(x.strides, x.shape, strict=True) if extent > 1)
+    if x.dtype.isnative and not any(x.itemsize and step % x.itemsize for step in steps):
+        return x
+    if not may_copy:
+        raise NoCopyError(f"copy=False, but arrays have no strides as {x.strides} of {x.dtype!r}")
+    _note_copy(x.nbytes)
+    return x.astype(x.dtype.newbyteorder("="), order="C")

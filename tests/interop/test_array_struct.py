@@ -124,7 +124,6 @@ def extents(*values: int) -> Any:
         ({"shape": None}, "shape is NULL, nd 1"),
         ({"shape": extents(-1)}, r"shape\[0\] is -1"),
         ({"shape": extents(2**62)}, "shape"),
-        ({"strides": extents(3)}, r"strides\[0\] is 3 bytes; it must be a multiple"),
         ({"strides": extents(2**62)}, "strides"),
         ({"data": None}, "data is NULL"),
         ({"typekind": b"O", "itemsize": 8}, "typekind 79, itemsize 8"),
@@ -134,7 +133,6 @@ def extents(*values: int) -> Any:
         ({"itemsize": 3}, "typekind 105, itemsize 3"),
         ({"itemsize": 0}, "itemsize 0"),
         ({"itemsize": -4}, "itemsize -4"),
-        ({"flags": WRITABLE}, "flags 1024 are not a numeric type"),
         ({"name": b"array"}, "the capsule has a name; the interface requires none"),
     ],
 )
@@ -165,12 +163,12 @@ def test_none_and_classes_have_no_struct() -> None:
 
 
 def test_a_refused_struct_lets_the_next_protocol_try() -> None:
-    owner = OfNumpy(np.zeros(2, dtype=">i4"))
-    with pytest.raises(BufferError, match="native byte order"):
+    owner = OfNumpy(np.zeros(2, dtype="M8[s]"))
+    with pytest.raises(BufferError, match="typekind 77"):
         refarray.asarray(owner)
 
     class Both(OfNumpy):
         def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
             return np.ones(2)
 
-    assert refarray.asarray(Both(np.zeros(2, dtype=">i4"))).tolist() == [1.0, 1.0]
+    assert refarray.asarray(Both(np.zeros(2, dtype="M8[s]"))).tolist() == [1.0, 1.0]

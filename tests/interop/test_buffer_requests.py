@@ -163,6 +163,9 @@ def test_float_formats_of_cpythons_exporter(code: str) -> None:
 def test_other_formats_are_refused(items: list[Any], code: str) -> None:
     theirs = _testbuffer.ndarray(items, shape=[1], format=code)
     for take in (refarray.from_buffer, refarray.asarray):
+        if take is refarray.asarray and code in (">i", "!q", ">1i", ">h", ">d"):
+            assert take(theirs).tolist() == items  # one number in the other order: copied
+            continue
         with pytest.raises(BufferError, match="is not a single number in native byte order"):
             take(theirs)
     raw = refarray.from_buffer(theirs, dtype="uint8")

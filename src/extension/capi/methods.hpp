@@ -92,9 +92,4 @@ Ref make_device_type(PyObject* module);               // devices/device_type.cpp
 Ref make_iterator_type(PyObject* module);             // array/iterator.cpp
 Ref make_array_type(PyObject* module, State& state);  // array/array_type.cpp
 
-/// A validated view of an object's buffer; read-only if the buffer is. Returns an empty Ref if the
-/// object has no buffer protocol, throws if its buffer cannot be represented.
-/// interop/buffer_import.cpp.
-Ref array_from_buffer(State& state, PyObject* object);
-
 }  // namespace refarray::extension

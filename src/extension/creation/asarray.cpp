@@ -82,7 +82,8 @@ Ref to_array(State& state, PyObject* object, const Keywords& keywords) {
   if (!is_literal) {
     if (Ref array = from_exporter(state, object, keywords)) return array;
   }
-  if (copy == Copy::kNever && !PyUnicode_Check(object)) {
+  // A str and a capsule are refused below, whatever copy= is.
+  if (copy == Copy::kNever && !PyUnicode_Check(object) && !PyCapsule_CheckExact(object)) {
     core::fail(Fault::kNoCopy, "copy=False, but an object of type ", type_name(object),
                " exports no memory: an array of its numbers would be a copy");
   }

@@ -152,8 +152,10 @@ void NestedReader::read(PyObject* object, int depth) {
     if (number) return add_literal(std::move(number), depth);
   }
   core::fail(Fault::kType, position(depth), " is of type ", type_name(object),
-             "; an array is made from numbers, nested sequences of them, and objects that export "
-             "an array");
+             PyCapsule_CheckExact(object)
+                 ? "; from_capsule() imports the tensor in a DLPack capsule"
+                 : "; an array is made from numbers, nested sequences of them, and objects that "
+                   "export an array");
 }
 
 void NestedReader::read_sequence(PyObject* object, int depth) {

@@ -25,8 +25,8 @@ dtype: None keeps the dtype of exported memory. For numbers None selects the
 device: the device of the result. None keeps the device of exported memory;
     numbers are stored on the CPU. For "cpu", pinned and managed memory is not
     copied but relabelled.
-copy: True always copies, False never does, and None copies only if dtype or
-    device require it.
+copy: True always copies, False never does, and None copies only if dtype, device,
+    the byte order or strides that no array can have require it.
 
 A result that is not a copy shares the memory of obj, keeps it alive, and is
 read-only if obj is. Numbers keep their values when converted: of a kind above

@@ -23,18 +23,20 @@ std::optional<std::string> typestr_of(const core::DType& dtype);
 /// Nothing for unsupported types and for non-native byte order.
 std::optional<core::DType> dtype_of_typestr(std::string_view typestr) noexcept;
 
-/// A validated view of the host memory that the object's __array_interface__ describes; an empty
-/// Ref if the object has no such attribute. Throws ProtocolRefused for unsupported contents (dtype,
-/// mask, strides that are not multiples of the item size), BufferError for a malformed dict,
+struct Copying;
+
+/// A validated view of the host memory that the object's __array_interface__ describes, or a copy
+/// of what cannot be shared; an empty Ref if the object has no such attribute. Throws
+/// ProtocolRefused for unsupported contents (dtype, mask), BufferError for a malformed dict,
 /// TypeError if the attribute is not a dict.
-Ref array_from_interface(State& state, PyObject* object);
+Ref array_from_interface(State& state, PyObject* object, Copying& copying);
 
 /// The same for an __array_struct__ attribute, a capsule with the interface as a C struct.
-Ref array_from_struct(State& state, PyObject* object);
+Ref array_from_struct(State& state, PyObject* object, Copying& copying);
 
-/// The same for CUDA memory and __cuda_array_interface__. Our work on the memory is ordered after
-/// the work in the stream that the dict names.
-Ref array_from_cuda_interface(State& state, PyObject* object);
+/// The same for CUDA memory and __cuda_array_interface__, but elements of the other byte order are
+/// refused. Our work on the memory is ordered after the work in the stream that the dict names.
+Ref array_from_cuda_interface(State& state, PyObject* object, Copying& copying);
 
 /// A tuple of strides in bytes, or None for a row-major array.
 Ref byte_strides_of(const core::ArrayView& array);

@@ -20,7 +20,8 @@ namespace {
 using core::Fault;
 
 Ref from_array_interface(PyObject* module, PyObject* object) {
-  Ref out = array_from_interface(State::of_module(module), object);
+  Copying never{.allowed = false};
+  Ref out = array_from_interface(State::of_module(module), object, never);
   if (out) return out;
   core::fail(Fault::kType, "from_array_interface needs an object with __array_interface__, not ",
              type_name(object));
@@ -28,7 +29,7 @@ Ref from_array_interface(PyObject* module, PyObject* object) {
 
 }  // namespace
 
-Ref array_from_interface(State& state, PyObject* object) {
+Ref array_from_interface(State& state, PyObject* object, Copying& copying) {
   refuse_masked(state, object);
   const InterfaceReader reader("__array_interface__");
   const Ref interface = reader.find(object, state.get(Slot::kInterfaceName));
@@ -40,12 +41,8 @@ Ref array_from_interface(State& state, PyObject* object) {
   if (version < kOldest)
     reader.fail_malformed("version is ", version, "; the minimum is ", kOldest);
   reader.reject_mask(fields);
-  const core::DType dtype = reader.read_typestr(fields);
-  core::Layout layout;
-  const bool strided = reader.read_layout(fields, dtype, layout);
-  BorrowedMemory memory = reader.read_data(state, object, fields);
-  return array_over_borrowed(state, std::move(memory), dtype, layout.extents(),
-                             strided ? layout.strides : nullptr);
+  const BorrowedElements elements = reader.read_elements(fields, copying);
+  return array_over_borrowed(state, reader.read_data(state, object, fields), elements, copying);
 }
 
 PyMethodDef kInterfaceFunctions[] = {

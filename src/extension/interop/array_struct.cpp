@@ -60,42 +60,35 @@ ArrayStruct read_struct(PyObject* capsule) {
   return out;
 }
 
-core::DType dtype_of(const ArrayStruct& fields) {
+BorrowedElements elements_of(const ArrayStruct& fields, Copying& copying) {
+  BorrowedElements out{.source = kName};
   const std::string typestr = std::string(1, fields.typekind) + std::to_string(fields.itemsize);
   const auto dtype = dtype_of_typestr(typestr);
-  const bool native = (fields.flags & kNotSwapped) != 0 || fields.itemsize == 1;
-  if (dtype && native) return *dtype;
-  refuse_protocol(kName, ": typekind ", int{static_cast<unsigned char>(fields.typekind)},
-                  ", itemsize ", fields.itemsize, ", flags ", fields.flags,
-                  " are not a numeric type that refarray supports in native byte order");
-}
-
-core::Layout layout_of(const ArrayStruct& fields, const core::DType& dtype) {
-  core::Layout out;
-  out.ndim = fields.nd;
-  for (int axis = 0; axis < out.ndim; ++axis) {
-    out.shape[axis] = fields.shape[axis];
-    out.strides[axis] = fields.strides == nullptr ? 0 : fields.strides[axis];
+  out.swapped = (fields.flags & kNotSwapped) == 0 && fields.itemsize > 1;
+  if (!dtype || (out.swapped && !copying.permits())) {
+    refuse_protocol(kName, ": typekind ", int{static_cast<unsigned char>(fields.typekind)},
+                    ", itemsize ", fields.itemsize, ", flags ", fields.flags,
+                    " are not a numeric type that refarray supports in native byte order");
   }
-  if (fields.strides != nullptr) convert_strides_to_elements(kName, dtype.itemsize(), out);
+  out.dtype = *dtype;
+  out.strided = fields.strides != nullptr;
+  for (int axis = 0; axis < fields.nd; ++axis)
+    out.layout.push(fields.shape[axis], out.strided ? fields.strides[axis] : 0);
   return out;
 }
 
 }  // namespace
 
-Ref array_from_struct(State& state, PyObject* object) {
+Ref array_from_struct(State& state, PyObject* object, Copying& copying) {
   const Ref capsule = find_capsule(state, object);
   if (!capsule) return {};
   const ArrayStruct fields = read_struct(capsule.get());
-  const core::DType dtype = dtype_of(fields);
-  const core::Layout layout = layout_of(fields, dtype);
   BorrowedMemory memory;
   memory.data = fields.data;
   memory.readonly = (fields.flags & kWritable) == 0;
   memory.owner = Ref::borrow(object);
   memory.description = Ref::borrow(capsule.get());
-  return array_over_borrowed(state, std::move(memory), dtype, layout.extents(),
-                             fields.strides == nullptr ? nullptr : layout.strides);
+  return array_over_borrowed(state, std::move(memory), elements_of(fields, copying), copying);
 }
 
 }  // namespace refarray::extension

@@ -6,6 +6,7 @@
 #include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
+#include "extension/copy/copying.hpp"
 #include "extension/interop/protocol_order.hpp"
 #include "extension/interop/scalars.hpp"
 
@@ -119,15 +120,82 @@ BufferPtr acquire_buffer(const State& state, PyObject* exporter, int flags) {
   return acquired;
 }
 
-Ref array_over_borrowed(State& state, BorrowedMemory memory, const core::DType& dtype,
-                        core::Extents shape, const std::int64_t* strides) {
+namespace {
+
+/// The first axis of two or more that does not step over whole elements; ndim if there is none.
+int find_odd_stride(const BorrowedElements& elements) noexcept {
+  const core::Layout& layout = elements.layout;
+  int axis = elements.strided ? 0 : layout.ndim;
+  while (axis < layout.ndim &&
+         (layout.shape[axis] <= 1 || layout.strides[axis] % elements.dtype.itemsize() == 0))
+    ++axis;
+  return axis;
+}
+
+/// Fills in the strides of row-major elements. The validator refuses what wraps around.
+void fill_strides(BorrowedElements& elements) noexcept {
+  core::Layout& layout = elements.layout;
+  std::int64_t stride = elements.dtype.itemsize();
+  for (int axis = layout.ndim - 1; axis >= 0; --axis) {
+    layout.strides[axis] = stride;
+    stride = core::wrapped_product(stride, layout.shape[axis]);
+  }
+  elements.strided = true;
+}
+
+}  // namespace
+
+void prepare_elements(BorrowedElements& elements, Copying& copying) {
+  core::Layout& layout = elements.layout;
+  const std::int64_t itemsize = elements.dtype.itemsize();
+  const int odd = find_odd_stride(elements);
+  if (odd == layout.ndim && !elements.swapped) {
+    for (int axis = 0; elements.strided && axis < layout.ndim; ++axis) {
+      std::int64_t& stride = layout.strides[axis];
+      stride = stride % itemsize == 0 ? stride / itemsize : 1;  // 1: without meaning there
+    }
+    return;
+  }
+  if (odd < layout.ndim && !copying.permits()) {
+    refuse_protocol(elements.source, ": strides[", odd, "] is ", layout.strides[odd],
+                    " bytes; it must be a multiple of itemsize, ", itemsize);
+  }
+  constexpr int kMost = core::kMaxRank - 2;
+  if (layout.ndim > kMost) {
+    refuse_protocol(elements.source, ": ndim is ", layout.ndim,
+                    "; elements with odd strides or another byte order have at most ", kMost,
+                    " axes");
+  }
+  if (!elements.strided) fill_strides(elements);
+  const std::int64_t numbers = elements.dtype.kind == core::Kind::kComplex ? 2 : 1;
+  const std::int64_t width = itemsize / numbers;
+  layout.push(numbers, width);
+  layout.push(width, elements.swapped ? -1 : 1);
+  elements.first_byte = elements.swapped ? width - 1 : 0;
+  elements.byte_axes = 2;
+}
+
+core::Array from_bytes(const core::ArrayView& bytes, const BorrowedElements& elements) {
+  core::Array out = copy_to_new(bytes, bytes.dtype, bytes.device());
+  out.dtype = elements.dtype;
+  out.layout = core::c_layout(
+      bytes.extents().first(static_cast<std::size_t>(bytes.ndim - elements.byte_axes)));
+  return out;
+}
+
+Ref array_over_borrowed(State& state, BorrowedMemory memory, BorrowedElements elements,
+                        Copying& copying) {
+  prepare_elements(elements, copying);
+  memory.offset += elements.first_byte;
+  const core::DType dtype = elements.shared_dtype();
+  core::Layout& layout = elements.layout;
   DLTensor tensor{};
   tensor.data = memory.data;
   tensor.device = dlpack::to_dlpack(core::Device{});
-  tensor.ndim = static_cast<std::int32_t>(shape.size());
+  tensor.ndim = layout.ndim;
   tensor.dtype = dlpack::to_dlpack(dtype);
-  tensor.shape = const_cast<std::int64_t*>(shape.data());  // only read
-  tensor.strides = const_cast<std::int64_t*>(strides);     // only read; nullptr: row-major
+  tensor.shape = layout.shape;
+  tensor.strides = elements.strided ? layout.strides : nullptr;  // nullptr: row-major
   tensor.byte_offset = static_cast<std::uint64_t>(memory.offset);
   dlpack::TensorContext context{0, dlpack::kVersion.minor};
   if (memory.readonly) context.flags |= dlpack::kReadOnly;
@@ -141,19 +209,11 @@ Ref array_over_borrowed(State& state, BorrowedMemory memory, const core::DType& 
     in.array.storage =
         core::StoragePtr::steal(new BorrowedStorage(std::move(memory), *state.lease));
   }
-  return make_array(state, std::move(in.array));
-}
-
-void convert_strides_to_elements(const char* source, std::int64_t itemsize, core::Layout& layout) {
-  for (int axis = 0; axis < layout.ndim; ++axis) {
-    std::int64_t& stride = layout.strides[axis];
-    const bool whole = stride % itemsize == 0;
-    if (!whole && layout.shape[axis] > 1) {
-      refuse_protocol(source, ": strides[", axis, "] is ", stride,
-                      " bytes; it must be a multiple of itemsize, ", itemsize);
-    }
-    stride = whole ? stride / itemsize : 1;
-  }
+  if (elements.byte_axes == 0) return make_array(state, std::move(in.array));
+  core::Array copy = from_bytes(in.array, elements);
+  drop_storage(std::move(in.array.storage));
+  copying.done = true;
+  return make_array(state, std::move(copy));
 }
 
 }  // namespace refarray::extension

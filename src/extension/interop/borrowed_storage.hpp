@@ -38,15 +38,48 @@ struct BorrowedMemory {
   std::optional<std::int64_t> len;     // Py_buffer::len: bytes of all elements together
 };
 
-/// Creates an array over borrowed memory: describes it as a DLTensor, which goes through the same
-/// validator as every DLPack import (CONS-07). `strides` are in elements; nullptr means row-major.
-/// Throws BufferError.
-Ref array_over_borrowed(State& state, BorrowedMemory memory, const core::DType& dtype,
-                        core::Extents shape, const std::int64_t* strides);
+/// The elements of borrowed memory as their owner describes them.
+struct BorrowedElements {
+  const char* source;     // the protocol: the prefix of error messages
+  core::DType dtype{};    // of whole bytes, unless row-major
+  bool swapped = false;   // each number is in the other byte order
+  bool strided = false;   // otherwise row-major
+  core::Layout layout{};  // strides in BYTES
+  // Set by prepare_elements() for elements that have to be copied:
+  int byte_axes = 0;            // the last axes of `layout`: the bytes of an element
+  std::int64_t first_byte = 0;  // the offset of the first of them
 
-/// Converts the strides in `layout` from bytes to elements. Throws ProtocolRefused for a stride
-/// that is not a multiple of `itemsize` (nonzero), except on axes of extent 0 or 1, where strides
-/// have no meaning. `source` is the prefix of the error message.
-void convert_strides_to_elements(const char* source, std::int64_t itemsize, core::Layout& layout);
+  core::DType shared_dtype() const noexcept {
+    return byte_axes == 0 ? dtype : core::DType{core::Kind::kUInt, 8};
+  }
+};
+
+/// Whether elements that cannot be shared may be copied, and what became of them.
+struct Copying {
+  bool allowed;
+  bool done = false;
+  bool was_needed = false;  // but not allowed
+
+  /// For elements that cannot be shared.
+  bool permits() noexcept {
+    was_needed = !allowed;
+    return allowed;
+  }
+};
+
+/// A validated array over borrowed memory: described as a DLTensor, it goes through the same
+/// validator as every DLPack import (CONS-07). Elements in the other byte order, or with a stride
+/// that is no multiple of the item size on an axis of two or more, cannot be shared: they are
+/// copied, or ProtocolRefused is thrown. Throws BufferError.
+Ref array_over_borrowed(State& state, BorrowedMemory memory, BorrowedElements elements,
+                        Copying& copying);
+
+/// For elements that an array can share: converts the strides from bytes to elements. For others:
+/// adds two axes for the numbers of an element and the bytes of a number, in native order, so that
+/// from_bytes() can copy them. Throws ProtocolRefused if they may not be copied.
+void prepare_elements(BorrowedElements& elements, Copying& copying);
+
+/// A new array of the elements whose bytes prepare_elements() described.
+core::Array from_bytes(const core::ArrayView& bytes, const BorrowedElements& elements);
 
 }  // namespace refarray::extension

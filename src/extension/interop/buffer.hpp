@@ -24,6 +24,13 @@ void* address_of(const core::ArrayView& array) noexcept;
 /// empty arrays) are the row-major ones. Not for packed elements.
 void byte_strides(const core::ArrayView& array, Py_ssize_t* out) noexcept;
 
+struct Copying;
+
+/// A validated view of an object's buffer, read-only if the buffer is, or a copy of what cannot be
+/// shared. An empty Ref if the object has no buffer protocol, or opts out by `__buffer__ = None`;
+/// throws if its buffer cannot be represented.
+Ref array_from_buffer(State& state, PyObject* object, Copying& copying);
+
 /// An array over the C-contiguous bytes that `exporter` exports. Their number must match `shape`;
 /// without a shape the result is one-dimensional. Read-only if the buffer is or if `readonly` is
 /// set. Throws TypeError if `exporter` has no buffer protocol, ValueError if the number of bytes

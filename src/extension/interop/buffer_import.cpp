@@ -8,6 +8,7 @@
 #include "extension/capi/errors.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
+#include "extension/capi/type_lookup.hpp"
 #include "extension/interop/borrowed_storage.hpp"
 #include "extension/interop/buffer.hpp"
 #include "extension/interop/docstrings.hpp"
@@ -28,10 +29,15 @@ BorrowedMemory borrow(PyObject* exporter, BufferPtr buffer, bool readonly) {
   return out;
 }
 
-/// The dtype that format and itemsize describe.
-core::DType dtype_of(const Py_buffer& buffer) {
+/// Reads dtype and byte order from format and itemsize.
+void read_format(const Py_buffer& buffer, BorrowedElements& out, Copying& copying) {
   const char* format = buffer.format == nullptr ? "B" : buffer.format;
-  const auto dtype = dtype_of_format(format);
+  auto dtype = dtype_of_format(format);
+  if (!dtype && (format[0] == '<' || format[0] == '>' || format[0] == '!')) {
+    dtype = dtype_of_format(std::string("=").append(format + 1));
+    out.swapped = true;
+    if (dtype && !copying.permits()) dtype.reset();
+  }
   if (!dtype) {
     constexpr std::size_t kLongest = 60;
     refuse_protocol("buffer: format '", std::string_view(format).substr(0, kLongest),
@@ -41,16 +47,16 @@ core::DType dtype_of(const Py_buffer& buffer) {
     core::fail(Fault::kBuffer, "buffer: itemsize is ", buffer.itemsize, "; format '", format,
                "' has ", dtype->itemsize());
   }
-  return *dtype;
+  out.dtype = *dtype;
 }
 
-/// Shape and strides (in elements) of a buffer.
-core::Layout layout_of(const Py_buffer& buffer) {
+/// Reads shape and strides.
+void read_layout(const Py_buffer& buffer, BorrowedElements& elements) {
   if (buffer.ndim < 0 || buffer.ndim > core::kMaxRank) {
     core::fail(Fault::kBuffer, "buffer: ndim is ", buffer.ndim, "; it must be 0 to ",
                core::kMaxRank);
   }
-  core::Layout out;
+  core::Layout& out = elements.layout;
   out.ndim = buffer.ndim;
   if (out.ndim > 0 && buffer.shape == nullptr)
     core::fail(Fault::kBuffer, "buffer: shape is NULL, ndim ", out.ndim);
@@ -61,10 +67,9 @@ core::Layout layout_of(const Py_buffer& buffer) {
                       "; indirect buffers are not supported");
     }
   }
-  if (buffer.strides == nullptr) return out;
-  for (int axis = 0; axis < out.ndim; ++axis) out.strides[axis] = buffer.strides[axis];
-  convert_strides_to_elements("buffer", buffer.itemsize, out);
-  return out;
+  elements.strided = buffer.strides != nullptr;
+  for (int axis = 0; elements.strided && axis < out.ndim; ++axis)
+    out.strides[axis] = buffer.strides[axis];
 }
 
 /// The number of elements of `dtype` in `nbytes` bytes.
@@ -78,13 +83,19 @@ std::int64_t count_elements(std::int64_t nbytes, const core::DType& dtype) {
              " element");
 }
 
+/// Whether the class has `__buffer__ = None`, which the interpreter takes for a method.
+bool opts_out(const State& state, PyObject* object) {
+  return find_on_type(state, Py_TYPE(object), state.get(Slot::kBufferName)).get() == Py_None;
+}
+
 Ref from_buffer(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   static constexpr Signature<2> kSignature{"from_buffer", {Key::kObj, Key::kDtype}, 1, 1};
   State& state = State::of_module(module);
   const auto [object, dtype] = bind(kSignature, state, args, nargs, kwnames);
   if (is_given(dtype))
     return array_over_bytes(state, object, to_dtype(state, dtype), std::nullopt, false);
-  Ref out = array_from_buffer(state, object);
+  Copying never{.allowed = false};
+  Ref out = array_from_buffer(state, object, never);
   if (out) return out;
   core::fail(Fault::kType, "from_buffer needs an object with the buffer protocol, not ",
              type_name(object));
@@ -92,20 +103,20 @@ Ref from_buffer(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObj
 
 }  // namespace
 
-Ref array_from_buffer(State& state, PyObject* object) {
-  if (PyObject_CheckBuffer(object) == 0) return {};
+Ref array_from_buffer(State& state, PyObject* object, Copying& copying) {
+  if (PyObject_CheckBuffer(object) == 0 || opts_out(state, object)) return {};
   BufferPtr buffer = acquire_buffer(state, object, PyBUF_FULL_RO);
   // NumPy's time scalars export the bytes of their count of units.
   if (buffer->itemsize == 1 && is_time_scalar(state, object)) {
     refuse_protocol("buffer: a ", type_name(object),
                     " exports bytes without a format; pass dtype= to read them");
   }
-  const core::DType dtype = dtype_of(*buffer);
-  const core::Layout layout = layout_of(*buffer);
-  const std::int64_t* strides = buffer->strides == nullptr ? nullptr : layout.strides;
+  BorrowedElements elements{.source = "buffer"};
+  read_format(*buffer, elements, copying);
+  read_layout(*buffer, elements);
   BorrowedMemory memory = borrow(object, std::move(buffer), false);
   memory.len = memory.buffer->len;
-  return array_over_borrowed(state, std::move(memory), dtype, layout.extents(), strides);
+  return array_over_borrowed(state, std::move(memory), elements, copying);
 }
 
 Ref array_over_bytes(State& state, PyObject* exporter, const core::DType& dtype,
@@ -115,18 +126,20 @@ Ref array_over_bytes(State& state, PyObject* exporter, const core::DType& dtype,
                type_name(exporter));
   }
   BufferPtr buffer = acquire_buffer(state, exporter, PyBUF_SIMPLE);
+  Copying never{.allowed = false};
+  BorrowedElements elements{.source = "buffer", .dtype = dtype};
   if (!shape) {
-    const std::int64_t count[] = {count_elements(buffer->len, dtype)};
-    return array_over_borrowed(state, borrow(exporter, std::move(buffer), readonly), dtype, count,
-                               nullptr);
+    elements.layout.push(count_elements(buffer->len, dtype), 0);
+    return array_over_borrowed(state, borrow(exporter, std::move(buffer), readonly), elements,
+                               never);
   }
   const std::int64_t nbytes = core::checked_nbytes(core::checked_size(*shape), dtype);
   if (nbytes != buffer->len) {
     core::fail(Fault::kValue, "the buffer has ", buffer->len, " bytes; shape ",
                core::shape_text(*shape), " of ", core::name(dtype), " takes ", nbytes);
   }
-  return array_over_borrowed(state, borrow(exporter, std::move(buffer), readonly), dtype, *shape,
-                             nullptr);
+  elements.layout = core::c_layout(*shape);
+  return array_over_borrowed(state, borrow(exporter, std::move(buffer), readonly), elements, never);
 }
 
 PyMethodDef kBufferFunctions[] = {

@@ -59,21 +59,20 @@ bool read_stream(const InterfaceReader& reader, const Fields& fields, std::int64
 }
 
 /// Validates the description as a DLTensor.
-void validate(const BorrowedMemory& memory, const core::DType& dtype, core::Layout& layout,
-              bool strided, dlpack::Imported& out) {
+void validate(const BorrowedMemory& memory, BorrowedElements& elements, dlpack::Imported& out) {
   DLTensor tensor{};
   tensor.data = memory.data;
   tensor.device = dlpack::to_dlpack(core::Device{core::DeviceKind::kCuda, 0});
-  tensor.ndim = layout.ndim;
-  tensor.dtype = dlpack::to_dlpack(dtype);
-  tensor.shape = layout.shape;
-  tensor.strides = strided ? layout.strides : nullptr;
+  tensor.ndim = elements.layout.ndim;
+  tensor.dtype = dlpack::to_dlpack(elements.shared_dtype());
+  tensor.shape = elements.layout.shape;
+  tensor.strides = elements.strided ? elements.layout.strides : nullptr;
   dlpack::validate(tensor, {memory.readonly ? dlpack::kReadOnly : 0, dlpack::kVersion.minor}, out);
 }
 
 }  // namespace
 
-Ref array_from_cuda_interface(State& state, PyObject* object) {
+Ref array_from_cuda_interface(State& state, PyObject* object, Copying& copying) {
   const InterfaceReader reader(kName);
   const Ref interface = reader.find(object, state.get(Slot::kCudaInterfaceName));
   if (!interface) return {};
@@ -83,9 +82,9 @@ Ref array_from_cuda_interface(State& state, PyObject* object) {
   if (version < 0 || version > kInterfaceVersion)
     reader.fail_malformed("version is ", version, "; it must be 0 to ", kInterfaceVersion);
   reader.reject_mask(fields);
-  const core::DType dtype = reader.read_typestr(fields);
-  core::Layout layout;
-  const bool strided = reader.read_layout(fields, dtype, layout);
+  Copying no_swapping{.allowed = false};
+  BorrowedElements elements = reader.read_elements(fields, no_swapping);
+  prepare_elements(elements, copying);
   PyObject* data = fields.get("data");
   if (data == nullptr || PyTuple_Check(data) == 0) reader.fail_malformed("data must be a tuple");
   BorrowedMemory memory = reader.memory_at_address(object, fields, data, 0);
@@ -93,7 +92,7 @@ Ref array_from_cuda_interface(State& state, PyObject* object) {
   const bool has_stream = read_stream(reader, fields, version, stream);
   dlpack::Imported in;
   prepare_for_lookup(core::Device{core::DeviceKind::kCuda, 0});
-  validate(memory, dtype, layout, strided, in);
+  validate(memory, elements, in);
   auto* owner =
       new MemoryOwner{state.lease->share(), std::move(memory.owner), std::move(memory.description)};
   in.array.storage = runtime::new_foreign_storage(in.array.data, in.device, !in.array.readonly,
@@ -102,7 +101,11 @@ Ref array_from_cuda_interface(State& state, PyObject* object) {
     const GilRelease released(true);
     runtime::adopt_from(*in.array.storage.get(), stream.handle);
   }
-  return make_array(state, std::move(in.array));
+  if (elements.byte_axes == 0) return make_array(state, std::move(in.array));
+  core::Array copy = from_bytes(in.array, elements);
+  drop_storage(std::move(in.array.storage));
+  copying.done = true;
+  return make_array(state, std::move(copy));
 }
 
 Ref cuda_array_interface(PyObject* self, void*) {

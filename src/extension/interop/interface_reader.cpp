@@ -37,7 +37,8 @@ int InterfaceReader::read_tuple(PyObject* object, const char* what, std::int64_t
   return static_cast<int>(count);
 }
 
-core::DType InterfaceReader::read_typestr(const Fields& fields) const {
+void InterfaceReader::read_typestr(const Fields& fields, BorrowedElements& out,
+                                   Copying& copying) const {
   PyObject* value = fields.get("typestr");
   if (value == nullptr || PyUnicode_Check(value) == 0)
     fail_malformed("typestr must be a str, not ", value == nullptr ? "missing" : type_name(value));
@@ -45,22 +46,32 @@ core::DType InterfaceReader::read_typestr(const Fields& fields) const {
   const char* text = PyUnicode_AsUTF8AndSize(value, &size);
   if (text == nullptr && PyErr_ExceptionMatches(PyExc_UnicodeError) == 0) throw ErrorSet{};
   compat::clear_raised();  // lone surrogates: not a typestr
-  const auto dtype =
-      text == nullptr ? std::nullopt : dtype_of_typestr({text, static_cast<std::size_t>(size)});
-  if (dtype) return *dtype;
-  refuse_protocol(name_, ": typestr ", short_repr(value),
-                  " is not a numeric type that refarray supports in native byte order");
+  const std::string_view typestr(text == nullptr ? "" : text, static_cast<std::size_t>(size));
+  auto dtype = dtype_of_typestr(typestr);
+  if (!dtype && (typestr.starts_with('<') || typestr.starts_with('>'))) {
+    dtype = dtype_of_typestr(typestr.substr(1));
+    out.swapped = true;
+    if (dtype && !copying.permits()) dtype.reset();
+  }
+  if (!dtype) {
+    refuse_protocol(name_, ": typestr ", short_repr(value),
+                    " is not a numeric type that refarray supports in native byte order");
+  }
+  out.dtype = *dtype;
 }
 
-bool InterfaceReader::read_layout(const Fields& fields, const core::DType& dtype,
-                                  core::Layout& out) const {
-  out.ndim = read_tuple(fields.get("shape"), "shape", out.shape);
+BorrowedElements InterfaceReader::read_elements(const Fields& fields, Copying& copying) const {
+  BorrowedElements out{.source = name_};
+  read_typestr(fields, out, copying);
+  core::Layout& layout = out.layout;
+  layout.ndim = read_tuple(fields.get("shape"), "shape", layout.shape);
   PyObject* strides = fields.get("strides");
-  if (strides == nullptr) return false;
-  const int count = read_tuple(strides, "strides", out.strides);
-  if (count != out.ndim) fail_malformed("strides has ", count, " items, shape has ", out.ndim);
-  convert_strides_to_elements(name_, dtype.itemsize(), out);
-  return true;
+  if (strides == nullptr) return out;
+  const int count = read_tuple(strides, "strides", layout.strides);
+  if (count != layout.ndim)
+    fail_malformed("strides has ", count, " items, shape has ", layout.ndim);
+  out.strided = true;
+  return out;
 }
 
 BorrowedMemory InterfaceReader::memory_at_address(PyObject* object, const Fields& fields,

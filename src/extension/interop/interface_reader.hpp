@@ -52,9 +52,8 @@ class InterfaceReader {
   /// attribute is None.
   Ref find(PyObject* object, PyObject* name) const;
   std::int64_t to_integer(PyObject* object, const std::string& what) const;
-  core::DType read_typestr(const Fields& fields) const;
-  /// Reads shape and strides (in elements). Returns false if there are no strides.
-  bool read_layout(const Fields& fields, const core::DType& dtype, core::Layout& out) const;
+  /// Reads typestr, shape and strides.
+  BorrowedElements read_elements(const Fields& fields, Copying& copying) const;
   /// Memory given as (address, read-only). The interface requires consumers to keep `object` alive;
   /// the dict is kept as well, because NumPy's scalars put the memory's owner into it.
   BorrowedMemory memory_at_address(PyObject* object, const Fields& fields, PyObject* pair,
@@ -65,6 +64,7 @@ class InterfaceReader {
   void reject_mask(const Fields& fields) const;
 
  private:
+  void read_typestr(const Fields& fields, BorrowedElements& out, Copying& copying) const;
   int read_tuple(PyObject* object, const char* what, std::int64_t* out) const;
   BorrowedMemory memory_in_buffer(State& state, PyObject* exporter, std::int64_t offset) const;
 

@@ -4,10 +4,13 @@
 #include "extension/array/object.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/modules.hpp"
+#include "extension/capi/object_text.hpp"
 #include "extension/capi/type_lookup.hpp"
 #include "extension/dlpack/import.hpp"
 #include "extension/dlpack/producer.hpp"
 #include "extension/interop/array_interface.hpp"
+#include "extension/interop/borrowed_storage.hpp"
+#include "extension/interop/buffer.hpp"
 #include "extension/interop/scalars.hpp"
 
 namespace refarray::extension {
@@ -148,7 +151,8 @@ ProtocolResult array_from_method(State& state, PyObject* object, MethodCopy copy
   }
   Ref array = Ref::steal(calling<PyObject_CallFunctionObjArgs>(
       python_function("refarray._numpy", "from_method").get(), result.object.get(),
-      reinterpret_cast<PyObject*>(Py_TYPE(object)), nullptr));
+      reinterpret_cast<PyObject*>(Py_TYPE(object)), copy == MethodCopy::kFalse ? Py_False : Py_True,
+      nullptr));
   if (!array) throw_exporter_error();
   return {std::move(array), result.is_own};
 }
@@ -184,6 +188,7 @@ void chain_errors(PyObject* second, Ref first) noexcept {
 ProtocolResult try_protocols(State& state, PyObject* object, PyObject* device, PyObject* copy,
                              bool no_copy) {
   ProtocolAttempts attempts;
+  Copying copying{.allowed = !no_copy};
   const ProducerInfo producer = find_producer(state, object);
   if (!producer.is_ndarray && is_buffer_scalar(state, object)) return {};  // a number, not an array
   // The exchange table takes no device= and copy=, and whether its result is a copy is not checked.
@@ -195,17 +200,18 @@ ProtocolResult try_protocols(State& state, PyObject* object, PyObject* device, P
     });
     if (array) return {std::move(array), fully};
   }
-  if (Ref array =
-          attempts.attempt("the buffer protocol", [&] { return array_from_buffer(state, object); }))
-    return {std::move(array), false};
+  if (Ref array = attempts.attempt("the buffer protocol",
+                                   [&] { return array_from_buffer(state, object, copying); }))
+    return {std::move(array), copying.done};
   if (Ref array = attempts.attempt("__array_interface__", [&] {
-        Ref by_dict = array_from_interface(state, object);
-        return by_dict ? std::move(by_dict) : array_from_struct(state, object);
+        Ref by_dict = array_from_interface(state, object, copying);
+        return by_dict ? std::move(by_dict) : array_from_struct(state, object, copying);
       }))
-    return {std::move(array), false};
-  if (Ref array = attempts.attempt("__cuda_array_interface__",
-                                   [&] { return array_from_cuda_interface(state, object); }))
-    return {std::move(array), false};
+    return {std::move(array), copying.done};
+  if (Ref array = attempts.attempt("__cuda_array_interface__", [&] {
+        return array_from_cuda_interface(state, object, copying);
+      }))
+    return {std::move(array), copying.done};
   const bool refused = attempts.any_refused();
   const MethodCopy method_copy = no_copy           ? MethodCopy::kFalse
                                  : copy != nullptr ? MethodCopy::kTrue
@@ -216,6 +222,13 @@ ProtocolResult try_protocols(State& state, PyObject* object, PyObject* device, P
     return std::move(by_method.array);
   });
   if (by_method.array) return by_method;
+  if (copying.was_needed) {
+    attempts.attempt("a copy", [&]() -> Ref {
+      core::fail(core::Fault::kNoCopy, "copy=False, but the elements of an object of type ",
+                 type_name(object),
+                 " have strides or a byte order that arrays do not have, and would be copied");
+    });
+  }
   attempts.raise_first_refusal();
   return {};
 }

@@ -115,7 +115,7 @@ std::optional<Scalar> scalar_of_item(const State& state, PyObject* object) {
   return Scalar{std::move(number), named_dtype(state, object)};
 }
 
-/// numpy.ma.MaskedArray, remembered; nullptr as long as its module has not been imported.
+/// A class of NumPy, remembered in `slot`; nullptr as long as its module has not been imported.
 PyTypeObject* find_class(const State& state, Slot slot, Slot module_name, const char* name) {
   if (PyObject* known = state.get(slot)) return reinterpret_cast<PyTypeObject*>(known);
   const Ref module = imported_module(state.get(module_name));

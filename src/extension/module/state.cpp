@@ -59,6 +59,7 @@ void State::fill_names() {
   name(Slot::kNumpyMaName, "numpy.ma");
   name(Slot::kMaskName, "mask");
   name(Slot::kArrayStructName, "__array_struct__");
+  name(Slot::kBufferName, "__buffer__");
   name(Slot::kItemName, "item");
   set(Slot::kMroGetter, getter_of_type("__mro__"));
   set(Slot::kDictGetter, getter_of_type("__dict__"));

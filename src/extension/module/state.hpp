@@ -46,6 +46,7 @@ enum class Slot : std::uint8_t {
   kNumpyMaName,        // "numpy.ma"
   kMaskName,           // "mask"
   kArrayStructName,    // "__array_struct__"
+  kBufferName,         // "__buffer__"
   kItemName,           // "item"
   kKwCopy,             // ("copy",)
   kOurVersion,         // (major, minor) of our DLPack
