@@ -292,13 +292,16 @@ def request(code: bytes | None, **fields: Any) -> tuple[Any, Schema]:
         ("int8", b"e", b"e"),
         ("float16", b"g", b"g"),
         ("bool", b"b", b"b"),
-        # Not every value is kept: the array's own type.
-        ("int32", b"s", b"i"),
-        ("int32", b"I", b"i"),
+        # A narrower type that has these values.
+        ("int32", b"s", b"s"),
+        ("int32", b"I", b"I"),
+        ("uint8", b"c", b"c"),
+        ("uint64", b"l", b"l"),
+        ("float64", b"f", b"f"),
+        ("float64", b"e", b"e"),
+        # Another kind, in which not every value of the type is exact: the array's own type.
         ("int32", b"f", b"i"),
-        ("uint8", b"c", b"C"),
         ("int64", b"g", b"l"),
-        ("float64", b"f", b"g"),
         ("float64", b"l", b"g"),
         ("bool", b"i", b"b"),
         ("int32", b"b", b"i"),
@@ -316,6 +319,51 @@ def test_a_requested_type_is_served_if_it_keeps_every_value(
         expected = x.astype(wanted).tobytes()
         assert data_of(structs(capsules)[1], len(expected)) == expected
     assert schema.release == 1  # the request stays the caller's
+
+
+@pytest.mark.parametrize(
+    ("dtype", "code", "fits", "does_not"),
+    [
+        ("int64", b"i", [-(2**31), 2**31 - 1], [-(2**31) - 1, 2**31]),
+        ("int64", b"I", [0, 2**32 - 1], [-1, 2**32]),
+        ("int64", b"L", [0, 2**63 - 1], [-1, -(2**63)]),
+        ("uint64", b"l", [0, 2**63 - 1], [2**63, 2**64 - 1]),
+        ("uint64", b"C", [0, 255], [256, 2**63]),
+        ("int8", b"C", [0, 127], [-1, -128]),
+        ("int16", b"c", [-128, 127], [-129, 128]),
+        ("float64", b"f", [0.5, -0.0, float("inf"), float("nan"), 2.0**-149], [0.1, 1e300, 1e-320]),
+        ("float32", b"e", [65504.0, 2.0**-24], [65505.0, 2.0**-25]),
+    ],
+)
+def test_a_narrower_type_is_served_if_it_has_the_values(
+    dtype: str, code: bytes, fits: list[Any], does_not: list[Any]
+) -> None:
+    own = FORMATS[dtype]
+    for values, given in [(fits, code), *(([*fits, each], own) for each in does_not)]:
+        for x in (
+            refarray.asarray(values, dtype=dtype),
+            refarray.asarray([v for v in values for _ in "ab"], dtype=dtype)[::2],
+        ):
+            capsule, _schema = request(code)
+            capsules = x.__arrow_c_array__(requested_schema=capsule)
+            assert structs(capsules)[0].format == given
+            wanted = {value: key for key, value in FORMATS.items()}[given]
+            expected = x.astype(wanted).tobytes()
+            assert data_of(structs(capsules)[1], len(expected)) == expected
+
+
+def test_a_requested_dictionary_of_numbers_is_another_encoding() -> None:
+    """The indices' type is not taken for that of the values."""
+    for values, allowed in ((b"l", True), (b"u", False)):
+        _, values_schema = request(values)
+        capsule, _schema = request(b"c", dictionary=ctypes.addressof(values_schema))
+        x = refarray.asarray([1, 2], dtype="int32")
+        if allowed:
+            capsules = x.__arrow_c_array__(capsule)
+            assert structs(capsules)[0].format == b"i"
+        else:
+            with pytest.raises(ValueError, match="has the format 'u'"):
+                x.__arrow_c_array__(capsule)
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,26 @@ def test_header_compiles_alone(tmp_path: Path, header: str, compiler: str) -> No
     compile_only(line + line, tmp_path, *folders, compiler=compiler)
 
 
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("header", [name for name in HEADERS if name.endswith(".hpp")])
+def test_an_older_standard_is_named_in_the_first_error(
+    tmp_path: Path, header: str, compiler: str
+) -> None:
+    (tmp_path / "code.cpp").write_text(f"#include <{header}>\n")
+    command = [*compiler.split(), "-std=c++17", "-fsyntax-only", f"-I{INCLUDE}"]
+    done = subprocess.run(
+        [*command, f"-I{python_include()}", "code.cpp"],
+        cwd=tmp_path,
+        env=compiler_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    first = next(line for line in done.stderr.splitlines() if "error:" in line)
+    assert "refarray's C++ headers need C++20; compile with -std=c++20 or newer" in first
+
+
 def test_the_c_header_is_c(tmp_path: Path) -> None:
     code = "#include <refarray/python/c_api.h>\n"
     c = os.environ.get("CC", "gcc")

@@ -2,6 +2,10 @@
 // Header-only and free of Python and of dlpack.h; it is shipped in the wheel.
 #pragma once
 
+#if __cplusplus <= 201703L
+#error "refarray's C++ headers need C++20; compile with -std=c++20 or newer"
+#endif
+
 #include <array>
 #include <bit>
 #include <cstdint>

@@ -2,6 +2,10 @@
 // frames. Header-only, without Python; ships in the wheel.
 #pragma once
 
+#if __cplusplus <= 201703L
+#error "refarray's C++ headers need C++20; compile with -std=c++20 or newer"
+#endif
+
 #include <chrono>
 #include <thread>
 

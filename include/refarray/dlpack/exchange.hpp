@@ -2,6 +2,10 @@
 // owner. Copy this file or include it: it needs C++20 and <dlpack/dlpack.h> 1.x, and no Python.
 #pragma once
 
+#if __cplusplus <= 201703L
+#error "refarray's C++ headers need C++20; compile with -std=c++20 or newer"
+#endif
+
 #include <dlpack/dlpack.h>
 
 #include <complex>

@@ -19,9 +19,10 @@ to them while a consumer has them. Arrays with another stride are copied, and so
 which is a bit in Arrow. No value is missing: the null count is 0 and NaN stays NaN.
 
 requested_schema: None or a capsule with an ArrowSchema, which stays the caller's. If it
-    is a type of numbers that has every value of the array's dtype, the elements are
-    converted; for any other type of numbers the array's own type is exported, which the
-    interface permits.
+    is a type of numbers that has every element of the array, the elements are
+    converted: to any wider type, to integers if all are in its range, to narrower
+    floats if none is rounded. For other types of numbers the array's own type is
+    exported, which the interface permits.
 
 Raises TypeError for an object that is no capsule, ValueError for another capsule and for
 a schema that is not of bool or numbers.)doc";

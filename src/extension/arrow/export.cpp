@@ -1,4 +1,5 @@
 // Array.__arrow_c_array__: one-dimensional arrays as Arrow arrays (Arrow C data interface).
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -124,8 +125,44 @@ core::Array arrow_memory(const core::ArrayView& array, const core::DType& dtype)
   return core::with_layout(array, core::Layout(array.extents(), array.stride_span()), 0);
 }
 
-/// The dtype to export: what the consumer requests if that keeps every value, else the array's own
-/// ("Schema Requests" in the PyCapsule interface). Throws for what no array of numbers can become.
+/// Whether every integer of the array is one of `to`, another type of integers.
+bool integers_fit(const core::ArrayView& array, const core::DType& to) {
+  const bool is_signed = array.dtype.kind == core::Kind::kInt;
+  const core::Array wide = working_copy(array, {array.dtype.kind, 64});
+  const auto* const numbers = reinterpret_cast<const std::uint64_t*>(wide.data);
+  const std::int64_t count = array.size();
+  const int value_bits = to.bits - (to.kind == core::Kind::kInt ? 1 : 0);
+  const GilRelease released(count * 8 >= kReleaseGilAbove);
+  return std::all_of(numbers, numbers + count, [=](std::uint64_t number) {
+    const bool is_negative = is_signed && number >> 63 != 0;
+    if (is_negative && to.kind == core::Kind::kUInt) return false;
+    const std::uint64_t magnitude = is_negative ? ~number : number;  // -1 - number
+    return value_bits == 64 || magnitude >> value_bits == 0;
+  });
+}
+
+/// Whether every element keeps all its bits through a narrower type of floats.
+bool floats_fit(const core::ArrayView& array, const core::DType& to) {
+  const core::Array here = working_copy(array, array.dtype);
+  const core::Array back = working_copy(working_copy(here, to), array.dtype);
+  const GilRelease released(array.nbytes() >= kReleaseGilAbove);
+  return array.size() == 0 ||
+         std::memcmp(here.data, back.data, static_cast<std::size_t>(array.nbytes())) == 0;
+}
+
+/// Whether the elements are the same numbers in `to`.
+bool fits(const core::ArrayView& array, const core::DType& to) {
+  const auto is_integer = [](core::Kind kind) {
+    return kind == core::Kind::kInt || kind == core::Kind::kUInt;
+  };
+  if (keeps_values(array.dtype, to)) return true;
+  if (is_integer(array.dtype.kind) && is_integer(to.kind)) return integers_fit(array, to);
+  return array.dtype.kind == core::Kind::kFloat && to.kind == core::Kind::kFloat &&
+         floats_fit(array, to);
+}
+
+/// The dtype that the consumer requests, or the array's own for another encoding of numbers.
+/// Throws for what no array of numbers can become ("Schema Requests" in the PyCapsule interface).
 /// The capsule stays the caller's.
 core::DType requested_dtype(PyObject* request, const core::DType& own) {
   if (!is_given(request)) return own;
@@ -138,22 +175,24 @@ core::DType requested_dtype(PyObject* request, const core::DType& own) {
   if (schema == nullptr) throw ErrorSet{};  // ValueError: another name
   if (schema->release == nullptr || schema->format == nullptr)
     core::fail(Fault::kValue, "requested_schema has been released");
-  const std::string_view format(schema->format);
+  const bool encoded = schema->dictionary != nullptr && schema->dictionary->format != nullptr;
+  const std::string_view format(encoded ? schema->dictionary->format : schema->format);
   const auto dtype = dtype_of_arrow_format(format);
   if (!dtype || schema->n_children != 0) {
     constexpr std::size_t kLongest = 60;
     core::fail(Fault::kValue, "requested_schema has the format '", format.substr(0, kLongest),
                "'; an array of ", core::name(own), " has the format '", arrow_format(own), "'");
   }
-  return keeps_values(own, *dtype) ? *dtype : own;
+  return encoded ? own : *dtype;
 }
 
 Ref arrow_c_array(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   static constexpr Signature<1> kSignature{"__arrow_c_array__", {Key::kRequestedSchema}, 1, 0, 0};
   const auto [request] = bind(kSignature, State::of_object(self), args, nargs, kwnames);
   const core::ArrayView array = view_of(self);
-  const core::DType dtype = requested_dtype(request, array.dtype);
+  core::DType dtype = requested_dtype(request, array.dtype);
   require_host(array, "__arrow_c_array__", /*writes=*/false);  // pinned memory: waits for devices
+  if (dtype != array.dtype && !fits(array, dtype)) dtype = array.dtype;
   core::Array memory = arrow_memory(array, dtype);
   Ref schema = to_capsule(make_schema(dtype), kArrowSchemaCapsule, &drop_schema);
   const void* data = address_of(memory);
