@@ -1,5 +1,5 @@
-"""Passes every kind of array that the kit knows of a library to refarray as consumer: also arrays that
-were deleted, donated, or never had memory. Prints a line for each, and "done" if the process lives.
+"""Passes every kind of array that the kit knows of a library to refarray as consumer: also those
+that were deleted, donated, or never had memory. Prints a line for each, and "done" at the end.
 
 Arguments: the name of the kit's subject."""
 
@@ -24,7 +24,7 @@ MORE = {
     "torch": {
         "no storage": "x = torch.ones(3); x.untyped_storage().resize_(0)",
         "lazy parameter": "x = torch.nn.parameter.UninitializedParameter()",
-        "under vmap": "y = []; torch.vmap(lambda z: (y.append(z), z)[1])(torch.ones(3, 2)); x = y[0]",
+        "under vmap": "y = []; torch.vmap(lambda z: (y.append(z), z)[1])(torch.ones(3)); x = y[0]",
         "inference": "with torch.inference_mode(): x = torch.ones(3)",
     },
     "numpy": {"released buffer": "m = memoryview(bytearray(8)); x = m[:4]; m.release()"},
