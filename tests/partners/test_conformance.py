@@ -1,16 +1,23 @@
-"""The kit's device checks on PyTorch without devices and with simulated ones."""
+"""The kit's adapters on the partners: device checks on PyTorch without devices and with simulated
+ones, and refarray as the consumer of every library's arrays in every state that the kit knows."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from refarray.conformance.runner import engine
 from refarray.conformance.runner.engine import run_subject
+from refarray.conformance.subjects.lookup import subject
 
-pytestmark = [
-    pytest.mark.torch,
-    pytest.mark.not_sanitized("runs the library in processes of its own"),
-]
+pytestmark = pytest.mark.not_sanitized("runs the library in processes of its own")
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(
     ("devices", "why"),
     [
@@ -21,3 +28,50 @@ pytestmark = [
 def test_a_library_that_has_no_device(devices: str, why: str) -> None:
     run = run_subject("torch", engine.selected(ids=["STRM-06"]), devices=devices)
     assert [each.observed for each in run.findings] == [why]
+
+
+NUMPY, TORCH, JAX = pytest.mark.numpy, pytest.mark.torch, pytest.mark.jax
+#: The states whose memory cannot be shared.
+REFUSED = {
+    "numpy": ["unexportable", "object", "text", "time", "records", "long-double", "masked"],
+    "torch": [
+        *("unexportable", "sparse", "meta", "fake", "functional", "wrapper", "zeros", "freed"),
+        *("gradient", "quantized", "nested", "sparse-rows", "no storage", "lazy parameter"),
+        *("conjugate", "under vmap"),
+    ],
+    "jax": ["traced", "freed", "deleted integers", "donated", "key", "shape only"],
+}
+LIBRARIES = [
+    pytest.param("numpy", marks=NUMPY),
+    pytest.param("torch", marks=TORCH),
+    pytest.param("jax", marks=JAX),
+    pytest.param("jax_two_devices", marks=JAX),
+    pytest.param("tvm_ffi", marks=[pytest.mark.tvm_ffi, NUMPY]),
+    pytest.param("pyarrow", marks=[pytest.mark.pyarrow, NUMPY]),
+    pytest.param("pyarrow_tensor", marks=[pytest.mark.pyarrow, NUMPY]),
+    pytest.param("array_api_strict", marks=[pytest.mark.array_api_strict, NUMPY]),
+]
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_no_state_of_an_array_ends_the_process(name: str) -> None:
+    """Deleted, donated, fake, traced, sparse …: an array without memory may end a process."""
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-m", "helpers.library_states", name],
+        cwd=Path(__file__).resolve().parents[1],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, f"exit status {done.returncode}\n{done.stdout}\n{done.stderr}"
+    *lines, last = done.stdout.splitlines()
+    assert last == "done"
+    found = {kind: rest for kind, _, rest in (line.partition(": ") for line in lines)}
+    assert set(subject(name).arrays) <= set(found)
+    for kind in REFUSED.get(name, []):
+        if not found[kind].startswith("not made"):
+            refusals = re.findall(r"(?:from_dlpack|asarray|item): (\w*)", found[kind])
+            assert all(each.endswith("Error") for each in refusals), (kind, found[kind])
+    plain = "(6,) float32 [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]"
+    assert found["plain"].startswith(f"from_dlpack: {plain}; asarray: {plain}; ")

@@ -1,7 +1,6 @@
 // DLPack in one header: import of a managed tensor with validation, and export of memory with an
 // owner. Copy this file or include it: it needs C++20 and <dlpack/dlpack.h> 1.x, and no Python.
 #pragma once
-
 #if __cplusplus <= 201703L
 #error "refarray's C++ headers need C++20; compile with -std=c++20 or newer"
 #endif
@@ -136,8 +135,7 @@ class managed_tensor {
   explicit managed_tensor(managed_ptr<DLManagedTensor> tensor) : owner_(checked(tensor)) {}
 
   const DLTensor& fields() const {
-    return std::visit([](const auto& owner) -> const DLTensor& { return owner->dl_tensor; },
-                      owner_);
+    return std::visit([](auto& owner) -> const DLTensor& { return owner->dl_tensor; }, owner_);
   }
   /// 0 for a legacy tensor, which has none.
   std::uint64_t flags() const {
@@ -180,13 +178,11 @@ managed_ptr<M> export_tensor(Owner owner, T* data, std::vector<std::int64_t> sha
   auto out = std::make_unique<Exported>(
       Exported{{}, std::move(owner), std::move(shape), std::move(strides)});
   M& managed = out->managed;
-  managed.dl_tensor = {const_cast<std::remove_const_t<T>*>(data),
-                       device,
-                       static_cast<std::int32_t>(out->shape.size()),
-                       element<std::remove_const_t<T>>::dtype,
-                       out->shape.data(),
-                       out->strides.data(),
-                       0};
+  using Element = std::remove_const_t<T>;
+  const auto ndim = static_cast<std::int32_t>(out->shape.size());
+  managed.dl_tensor = {
+      const_cast<Element*>(data), device, ndim, element<Element>::dtype, out->shape.data(),
+      out->strides.data(),        0};
   detail::check_fields(managed.dl_tensor);
   detail::check_memory(managed.dl_tensor);
   if (std::is_const_v<T>) flags |= DLPACK_FLAG_BITMASK_READ_ONLY;

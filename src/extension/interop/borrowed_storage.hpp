@@ -54,7 +54,7 @@ struct BorrowedElements {
   }
 };
 
-/// Whether elements that cannot be shared may be copied, and what became of them.
+/// Whether elements that cannot be shared may be copied, and the outcome.
 struct Copying {
   bool allowed;
   bool done = false;

@@ -39,6 +39,21 @@ def test_fields() -> None:
     assert ra.zeros((3,), device="cuda_managed:0").__cuda_array_interface__["shape"] == (3,)
 
 
+def test_elements_with_odd_strides_are_copied_on_the_device() -> None:
+    """A field of packed structures: 9 bytes from one float64 to the next."""
+    numbers = b"".join(b"?" + ra.asarray([value]).tobytes() for value in (0.5, 1.5, 2.5))
+    memory = ra.from_buffer(numbers, dtype="uint8").to_device("cuda:0")
+    address = memory.__cuda_array_interface__["data"][0] + 1
+    fields = {"data": (address, False), "shape": (3,), "typestr": "<f8", "strides": (9,)}
+    copy = ra.asarray(InterfaceProducer(memory, **fields))
+    assert str(copy.device) == "cuda:0"
+    assert copy.to_device("cpu").tolist() == [0.5, 1.5, 2.5]
+    with pytest.raises(ra.NoCopyError, match="copy=False"):
+        ra.asarray(InterfaceProducer(memory, **fields), copy=False)
+    with pytest.raises(BufferError, match="native byte order"):
+        ra.asarray(InterfaceProducer(memory, **{**fields, "typestr": ">f8"}))
+
+
 @pytest.mark.parametrize("device", ["cpu", "cuda_host", "rocm:0", "rocm_host"])
 def test_other_memory_and_dtypes_have_no_interface(device: str) -> None:
     assert not hasattr(ra.zeros((3,), device=device), "__cuda_array_interface__")

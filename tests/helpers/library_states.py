@@ -79,4 +79,5 @@ def main(name: str) -> None:
     print("done")
 
 
-main(sys.argv[1])
+if __name__ == "__main__":
+    main(sys.argv[1])
