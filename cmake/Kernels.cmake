@@ -64,6 +64,9 @@ foreach(level IN LISTS operation_levels)
   # comparisons become single instructions; nobody reads errno or the floating-point exception flags.
   target_compile_options(${kernels} PRIVATE ${operation_flags_${level}} -ffp-contract=off -fno-math-errno -fno-trapping-math)
   target_compile_definitions(${kernels} PRIVATE REFARRAY_OPERATIONS=operations_${level})
+  # A Fourier transform of up to 61 elements, the largest prime of a pass, has as many pairs of vectors, twice.
+  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/core/kernels/operations/transforms/fourier.cpp" PROPERTIES
+                              COMPILE_OPTIONS -Wno-frame-larger-than)
 endforeach()
 
 foreach(level IN LISTS product_levels)

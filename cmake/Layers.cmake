@@ -20,6 +20,11 @@ function(refarray_compile target)
     # g++ 12 wrongly warns of overlapping copies inside std::string's operator+ (bug 105651).
     target_compile_options(${target} PRIVATE -Wno-restrict)
   endif()
+  if(REFARRAY_DEVELOPER AND NOT REFARRAY_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # Threads of others have stacks of 64 KiB. An array on the stack takes 1 KiB, for its layout of up to 64 axes, and
+    # some functions hold a dozen; blocks of elements are in core/memory/scratch.hpp.
+    target_compile_options(${target} PRIVATE -Wframe-larger-than=14336)
+  endif()
   if(REFARRAY_KEEP_MEMORY AND (NOT REFARRAY_SANITIZE OR REFARRAY_SANITIZE STREQUAL "thread"))
     target_compile_definitions(${target} PRIVATE REFARRAY_KEEP_MEMORY=1)
   endif()
@@ -52,6 +57,9 @@ function(refarray_objects name)
   add_library(${name} OBJECT ${ARGN})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/include")
   refarray_compile(${name})
+  if(REFARRAY_DEVELOPER AND NOT REFARRAY_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${name} PRIVATE -Wframe-larger-than=4096)  # they hold no arrays
+  endif()
   set_target_properties(${name} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
   if(NOT compiled_objects)
     target_sources(refarray_core PRIVATE $<TARGET_OBJECTS:${name}>)

@@ -8,10 +8,11 @@ namespace refarray::core {
 
 namespace {
 
-constexpr std::int64_t kChunk = 256;  // elements per buffer: the buffers fit the L1 cache
+/// Three of them are on the stack, in less than 4 KiB. Holds a multiple of four elements of each
+/// size, so that those of the next chunk begin at a whole byte.
+constexpr std::int64_t kBufferBytes = 1216;
 constexpr std::int64_t kBufferingThreshold =
-    8;                                 // elements: shorter spans are not worth a contiguous buffer
-constexpr std::size_t kMaxBytes = 16;  // of one element
+    8;  // elements: shorter spans are not worth a contiguous buffer
 
 constexpr int kFloat32 = DType{Kind::kFloat, 32}.index();
 constexpr int kComplex64 = DType{Kind::kComplex, 64}.index();
@@ -42,6 +43,9 @@ ConversionChain::ConversionChain(const DType& to, const DType& from,
   push_cast(to.index(), from.index());
   buffers_dst_ = !to.is_packed();
   if (to.is_packed()) push(move_kernel(to, padded(to)), to.stored_bits());
+  int widest = std::max(src_bits_, 8);
+  for (int step = 0; step < count_; ++step) widest = std::max(widest, bits_[step]);
+  chunk_ = (kBufferBytes >> std::countr_zero(static_cast<unsigned>(widest) / 8));
 }
 
 void ConversionChain::push(Kernel kernel, int output_bits) noexcept {
@@ -73,9 +77,9 @@ void ConversionChain::apply(const StridedSpan& dst, const StridedSpan& src,
   const bool gathers = buffers_src_ && is_long && src.stride != src_bits_;
   const bool scatters = buffers_dst_ && is_long && dst.stride != bits_[count_ - 1];
   if (count_ == 1 && !gathers && !scatters) return steps_[0](dst, src, count);
-  alignas(64) std::byte buffers[3][kChunk * kMaxBytes];
-  for (std::int64_t done = 0; done < count; done += kChunk) {
-    const std::int64_t chunk = std::min(kChunk, count - done);
+  alignas(64) std::byte buffers[3][kBufferBytes];
+  for (std::int64_t done = 0; done < count; done += chunk_) {
+    const std::int64_t chunk = std::min(chunk_, count - done);
     StridedSpan input = src.at(done * src.stride);
     if (gathers) {
       const StridedSpan contiguous{buffers[2], src_bits_, 0, src.width};

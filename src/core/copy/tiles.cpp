@@ -1,8 +1,10 @@
 // Blocked transpose: load tiles along the cache lines of src, transpose in registers, store along
 // the cache lines of dst, so that every line is accessed once.
 #include <algorithm>
+#include <new>
 
 #include "core/copy/walk.hpp"
+#include "core/memory/scratch.hpp"
 
 namespace refarray::core {
 
@@ -59,14 +61,19 @@ class TileWalk {
   std::int64_t word_;        // bytes
   TileAxis rows_, columns_;  // contiguous in dst, and in src
   std::int64_t tile_rows_, tile_columns_;
-  std::int64_t pitch_;                 // of the buffer for src
-  std::int64_t prefetch_distance_;     // bytes of src; 0: no prefetching
-  bool buffers_src_;                   // src is copied to src_buffer_ first
-  bool writes_directly_;               // the kernel transposes into dst, not into transposed_
-  std::int64_t offsets_[kMaxColumns];  // of the columns in dst
-  std::int64_t buffer_offsets_[kMaxColumns];  // of the columns in transposed_
-  alignas(64) std::byte src_buffer_[2 * kTileBytes];
-  alignas(64) std::byte transposed_[kTileBytes];
+  std::int64_t pitch_;              // of the buffer for src
+  std::int64_t prefetch_distance_;  // bytes of src; 0: no prefetching
+  bool buffers_src_;                // src is copied to a buffer first
+  bool writes_directly_;            // the kernel transposes into dst, not into a buffer
+
+  struct Buffers {
+    std::int64_t offsets[kMaxColumns];         // of the columns in dst
+    std::int64_t buffer_offsets[kMaxColumns];  // of the columns in `transposed`
+    alignas(64) std::byte src[2 * kTileBytes];
+    alignas(64) std::byte transposed[kTileBytes];
+  };
+  const Scratch memory_{sizeof(Buffers)};
+  Buffers& buffers_ = *::new (memory_.data()) Buffers;
 };
 
 TileWalk::TileWalk(const Walk& walk) noexcept : walk_(walk), outer_(walk.plan) {
@@ -91,9 +98,9 @@ TileWalk::TileWalk(const Walk& walk) noexcept : walk_(walk), outer_(walk.plan) {
   pitch_ = tile_columns_ * word_ + kLine;
   prefetch_distance_ =
       walk.streams || plan.size() * word_ >= kPrefetchThreshold ? next_tile_distance() : 0;
-  for (std::int64_t j = 0; j < tile_columns_; ++j) {
-    offsets_[j] = columns_.dst_at(j);
-    buffer_offsets_[j] = j * tile_rows_ * word_;
+  for (std::int64_t j = 0; j < std::min(tile_columns_, columns_.size()); ++j) {
+    buffers_.offsets[j] = columns_.dst_at(j);
+    buffers_.buffer_offsets[j] = j * tile_rows_ * word_;
   }
 }
 
@@ -145,13 +152,13 @@ void TileWalk::walk_tile(std::byte* dst, const std::byte* src, std::int64_t row,
                          std::int64_t columns) noexcept {
   if (!buffers_src_) return write_tile(dst, src + rows_.src_at(row), rows_.src, rows, columns);
   load_tile(src, row, rows, columns);
-  write_tile(dst, src_buffer_, pitch_, rows, columns);
+  write_tile(dst, buffers_.src, pitch_, rows, columns);
 }
 
 void TileWalk::load_tile(const std::byte* src, std::int64_t row, std::int64_t rows,
                          std::int64_t columns) noexcept {
-  Plane plane{src_buffer_, nullptr, columns,   word_, columns_.src,
-              0,           pitch_,  rows_.src, false, prefetch_distance_};
+  Plane plane{buffers_.src, nullptr, columns,           word_, columns_.src, 0, pitch_,
+              rows_.src,    false,   prefetch_distance_};
   const bool is_contiguous = columns_.src == word_;
   if (is_contiguous) plane.count *= word_;
   const auto kernel = is_contiguous ? walk_.table.rows : walk_.table.strided[walk_.word_index()];
@@ -172,17 +179,18 @@ void TileWalk::write_tile(std::byte* dst, const std::byte* from, std::int64_t pi
     const bool streams = walk_.streams && columns_.dst % kLine == 0 &&
                          columns_.dst_group % kLine == 0 &&
                          reinterpret_cast<std::uintptr_t>(dst) % kLine == 0;
-    return transpose({dst, offsets_, from, pitch, rows, columns, streams});
+    return transpose({dst, buffers_.offsets, from, pitch, rows, columns, streams});
   }
-  transpose({transposed_, buffer_offsets_, from, pitch, rows, columns, false});
+  transpose({buffers_.transposed, buffers_.buffer_offsets, from, pitch, rows, columns, false});
   const std::int64_t transposed_pitch = tile_rows_ * word_;
   if (walk_.conversion == nullptr && columns_.groups == 1) {
-    return walk_.table.strided[walk_.word_index()](
-        {dst, transposed_, rows, rows_.dst, word_, columns, columns_.dst, transposed_pitch, false});
+    return walk_.table.strided[walk_.word_index()]({dst, buffers_.transposed, rows, rows_.dst,
+                                                    word_, columns, columns_.dst, transposed_pitch,
+                                                    false});
   }
   for (std::int64_t j = 0; j < columns; ++j) {
-    std::byte* const to = dst + offsets_[j];
-    std::byte* const column = transposed_ + j * transposed_pitch;
+    std::byte* const to = dst + buffers_.offsets[j];
+    std::byte* const column = buffers_.transposed + j * transposed_pitch;
     if (walk_.conversion == nullptr) {
       walk_.table.strided[walk_.word_index()]({to, column, rows, rows_.dst, word_, 1, 0, 0, false});
     } else {

@@ -69,11 +69,15 @@ class Products {
       return quotient_up(std::min(extent, extent_), width) * width * slice;
     };
     const std::int64_t left = packed(rows, kernels_.rows);
-    const std::int64_t nbytes[] = {left + packed(columns, kernels_.columns)};
-    memory_ = new_array({Kind::kUInt, 8}, nbytes, /*zeroed=*/false);
-    left_ = memory_.data;
-    right_ = memory_.data + left;
-    for (std::int64_t k = 0; k < std::min(depth, kDepth); ++k) {
+    const std::int64_t right = packed(columns, kernels_.columns);
+    const std::int64_t slices = std::min(depth, kDepth);
+    constexpr auto kOffset = static_cast<std::int64_t>(sizeof(std::int64_t));
+    memory_ = new_storage(left + right + 2 * slices * kOffset, /*zeroed=*/false);
+    left_ = memory_->data();
+    right_ = left_ + left;
+    left_offsets_ = reinterpret_cast<std::int64_t*>(right_ + right);
+    right_offsets_ = left_offsets_ + slices;
+    for (std::int64_t k = 0; k < slices; ++k) {
       left_offsets_[k] = k * kernels_.rows * size_;
       right_offsets_[k] = k * kernels_.columns * size_;
     }
@@ -173,11 +177,11 @@ class Products {
   std::int64_t rows_;
   std::int64_t depth_;
   std::int64_t columns_;
-  Array memory_;
+  StoragePtr memory_;
   std::byte* left_;
   std::byte* right_;
-  std::int64_t left_offsets_[kDepth];  // of the elements of a packed row or column
-  std::int64_t right_offsets_[kDepth];
+  std::int64_t* left_offsets_;  // of the elements of a packed row or column
+  std::int64_t* right_offsets_;
 };
 
 /// The indices of the leading axes of a result, one after the other, and where the operands'

@@ -10,6 +10,7 @@
 #include "core/copy/plan.hpp"
 #include "core/copy/walk.hpp"
 #include "core/kernels/table.hpp"
+#include "core/memory/scratch.hpp"
 
 namespace refarray::core {
 namespace {
@@ -136,11 +137,10 @@ void BlockWalk::convert_scalars() noexcept {
   }
 }
 
-std::int64_t BlockWalk::block_elements() const noexcept {
-  int largest = 1;
+/// `largest`: bytes of an element of the widest operand, as the kernel takes it.
+std::int64_t BlockWalk::block_elements(int largest) const noexcept {
   std::int64_t span = 0;  // bytes from one element to the next, of all operands
   for (int i = 0; i < operands_; ++i) {
-    largest = std::max(largest, operand_[i].computed.itemsize());
     span += std::abs(operand_[i].strides[ndim_ - 1]) * operand_[i].dtype.itemsize();
   }
   if (ndim_ > 1) return kBlockBytes / largest;
@@ -160,13 +160,16 @@ bool BlockWalk::has_contiguous_rows() const noexcept {
 }
 
 void BlockWalk::choose_blocks() noexcept {
-  const std::int64_t elements = block_elements();
+  int largest = 1;
+  for (int i = 0; i < operands_; ++i) largest = std::max(largest, operand_[i].computed.itemsize());
+  const std::int64_t elements = block_elements(largest);
   cut_ = ndim_ - 1;
   if (!has_contiguous_rows()) {
     while (cut_ > 0 && inner_ * shape_[cut_] <= elements / 2) inner_ *= shape_[cut_--];
   }
   piece_ = std::clamp<std::int64_t>(elements / inner_, 1, shape_[cut_]);
   pieces_ = (shape_[cut_] + piece_ - 1) / piece_;
+  buffer_bytes_ = static_cast<std::size_t>((piece_ * inner_ * largest + 63) / 64 * 64);
   count_ = pieces_;
   for (int axis = 0; axis < cut_; ++axis) count_ *= shape_[axis];
 }
@@ -235,8 +238,8 @@ void BlockWalk::scatter(const std::byte* buffer, const Block& block) const noexc
   walk(Plan(there, buffer_like(there, from, out.computed, strides)), false);
 }
 
-void BlockWalk::compute(const Block& block) const noexcept {
-  alignas(64) std::byte buffers[kMaxOperands][kBlockBytes];
+/// `buffers` has memory for a block of each operand.
+void BlockWalk::compute(const Block& block, std::byte* buffers) const noexcept {
   const std::byte* in[kMaxInputs];
   unsigned scalars = 0;
   for (int i = 1; i < operands_; ++i) {
@@ -246,8 +249,9 @@ void BlockWalk::compute(const Block& block) const noexcept {
     if (operand.is_scalar && std::popcount(scalars) < operands_ - 2) {
       scalars |= 1U << (i - 1);
     } else if (!operand.is_gapless) {
-      gather(i, block, buffers[i]);
-      in[i - 1] = buffers[i];
+      std::byte* const buffer = buffers + static_cast<std::size_t>(i) * buffer_bytes_;
+      gather(i, block, buffer);
+      in[i - 1] = buffer;
     }
   }
   const Operand& out = operand_[0];
@@ -255,12 +259,13 @@ void BlockWalk::compute(const Block& block) const noexcept {
     std::byte* const there = out.data + block.offsets[0] * out.dtype.itemsize();
     return function_(there, in, block.count, scalars);
   }
-  function_(buffers[0], in, block.count, scalars);
-  scatter(buffers[0], block);
+  function_(buffers, in, block.count, scalars);
+  scatter(buffers, block);
 }
 
 void BlockWalk::run(std::int64_t begin, std::int64_t end) const noexcept {
-  for (std::int64_t i = begin; i < end; ++i) compute(block_at(i));
+  const Scratch buffers(static_cast<std::size_t>(operands_) * buffer_bytes_);
+  for (std::int64_t i = begin; i < end; ++i) compute(block_at(i), buffers.data());
 }
 
 }  // namespace refarray::core

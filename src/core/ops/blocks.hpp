@@ -46,12 +46,12 @@ class BlockWalk {
   void classify() noexcept;
   void convert_scalars() noexcept;
   bool has_contiguous_rows() const noexcept;
-  std::int64_t block_elements() const noexcept;
+  std::int64_t block_elements(int largest) const noexcept;
   Block block_at(std::int64_t index) const noexcept;
   ArrayView view(const Operand& operand, const Block& block, int which) const noexcept;
   void gather(int which, const Block& block, std::byte* buffer) const noexcept;
   void scatter(const std::byte* buffer, const Block& block) const noexcept;
-  void compute(const Block& block) const noexcept;
+  void compute(const Block& block, std::byte* buffers) const noexcept;
 
   kernels::ElementwiseFunction function_;
   int operands_ = 0;
@@ -61,6 +61,7 @@ class BlockWalk {
   std::int64_t pieces_ = 1;  // blocks along that axis
   std::int64_t inner_ = 1;   // elements per index of that axis
   std::int64_t count_ = 1;
+  std::size_t buffer_bytes_;  // of one operand in a block
   std::int64_t shape_[kMaxRank];
   Operand operand_[kMaxOperands];
 };

@@ -3,6 +3,7 @@
 
 #include "core/copy/conversion_chain.hpp"
 #include "core/kernels/table.hpp"
+#include "core/memory/scratch.hpp"
 #include "core/ops/reductions/work.hpp"
 
 namespace refarray::core {
@@ -46,8 +47,9 @@ class Strip {
     if (other >= count_) return;
     if (2 * step == lanes_ && other + lanes_ >= count_ && in_place_)
       return accumulate(out, out, other, 1);
-    combine_lanes(rows_[depth], other, 2 * step, depth + 1);
-    accumulate_row(out, out, rows_[depth]);
+    std::byte* const row = rows_ + depth * kStripBytes;
+    combine_lanes(row, other, 2 * step, depth + 1);
+    accumulate_row(out, out, row);
   }
 
   /// Combines the rows of one lane.
@@ -114,8 +116,10 @@ class Strip {
   std::int64_t output_ = 0;
   std::int64_t from_ = 0;
   std::int64_t width_ = 0;
-  alignas(64) std::byte rows_[6][kStripBytes];  // 64 lanes are halved six times
-  alignas(64) std::byte staged_[kStripBytes];
+  static constexpr int kHalvings = 6;  // of 64 lanes
+  const Scratch memory_{(kHalvings + 1) * kStripBytes};
+  std::byte* const rows_ = memory_.data();  // one of accumulators for each halving
+  std::byte* const staged_ = rows_ + kHalvings * kStripBytes;
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ constexpr DType kFloat64{Kind::kFloat, 64};
 constexpr DType kInt64{Kind::kInt, 64};
 constexpr std::int64_t kPieceBytes = 1 << 20;
 constexpr std::int64_t kThreadingThreshold = 4 << 20;  // bytes
-constexpr std::size_t kSmallResults = 1024;            // bytes that need no allocation
+constexpr std::size_t kSmallResults = 512;             // bytes that need no allocation
 
 /// The dtype in which elements of `x` reach the kernels.
 DType work_dtype(Reduction operation, const DType& x, const DType& out) noexcept {
@@ -43,7 +43,7 @@ DType work_dtype(Reduction operation, const DType& x, const DType& out) noexcept
 }
 
 /// The result of no elements, in every element of `out`.
-void fill_identity(const ArrayView& out, Reduction operation) {
+bool fill_identity(const ArrayView& out, Reduction operation, const InterruptCheck& interrupt) {
   double value = 0;
   if (operation == Reduction::kAll || operation == Reduction::kProd) value = 1;
   if (operation == Reduction::kMean || operation == Reduction::kStd || operation == Reduction::kVar)
@@ -53,8 +53,10 @@ void fill_identity(const ArrayView& out, Reduction operation) {
   const std::int64_t strides[kMaxRank] = {};
   const DType dtype{out.dtype.is_complex() ? Kind::kComplex : Kind::kFloat,
                     std::uint8_t(out.dtype.is_complex() ? 128 : 64)};
-  copy(out, {nullptr, reinterpret_cast<std::byte*>(parts), dtype, 0, true, out.ndim, out.shape,
-             strides});
+  return copy(
+      out,
+      {nullptr, reinterpret_cast<std::byte*>(parts), dtype, 0, true, out.ndim, out.shape, strides},
+      interrupt);
 }
 
 /// The results of a reduction, one or more rows of them: in `out` itself, if they can be stored
@@ -75,8 +77,8 @@ class Results {
     if (checked_size(shape) <= static_cast<std::int64_t>(kSmallResults)) {
       data_ = small_;
     } else {
-      memory_ = new_array({Kind::kUInt, 8}, shape, false);
-      data_ = memory_.data;
+      memory_ = new_storage(size_of(shape), /*zeroed=*/false);
+      data_ = memory_->data();
     }
   }
 
@@ -102,8 +104,9 @@ class Results {
     return true;
   }
 
-  void copy_to(const ArrayView& out) const noexcept {
-    if (store_one(out)) return;
+  [[gnu::noinline]] bool copy_to(const ArrayView& out,
+                                 const InterruptCheck& interrupt) const noexcept {
+    if (store_one(out)) return true;
     const StridedAxes& kept = work_.kept;
     std::int64_t strides[kMaxRank];
     std::int64_t next = work_.searches ? 2 : 1;
@@ -116,7 +119,7 @@ class Results {
     const ArrayView source{
         nullptr,      from,   work_.searches ? kInt64 : work_.stored, 0, false, kept.count,
         kept.extents, strides};
-    run(Plan(to, source), {});
+    return run(Plan(to, source), interrupt);
   }
 
  private:
@@ -150,13 +153,14 @@ class Results {
   std::int64_t rows_;   // one for each piece of the elements of an output
   std::byte* data_;
   bool is_out_ = false;
-  Array memory_;
+  StoragePtr memory_;
   alignas(16) std::byte small_[kSmallResults];
 };
 
 /// The second pass of var and std, and the final results of both.
-bool reduce_deviations(ReductionWork& work, const Results& means, const ArrayView& out,
-                       const ReductionCall& call, const InterruptCheck& interrupt) {
+[[gnu::noinline]] bool reduce_deviations(ReductionWork& work, const Results& means,
+                                         const ArrayView& out, const ReductionCall& call,
+                                         const InterruptCheck& interrupt) {
   work.means = means.data();
   const Results squares(work, out, true);
   if (!squares.compute(interrupt)) return false;
@@ -165,8 +169,7 @@ bool reduce_deviations(ReductionWork& work, const Results& means, const ArrayVie
   if (!(divisor > 0)) divisor = std::numeric_limits<double>::quiet_NaN();  // as the standard says
   statistics.divide(kFloat64.index(), squares.data(), work.outputs, divisor);
   if (call.operation == Reduction::kStd) statistics.square_root(squares.data(), work.outputs);
-  if (!squares.is_out()) squares.copy_to(out);
-  return true;
+  return squares.is_out() || squares.copy_to(out, interrupt);
 }
 
 }  // namespace
@@ -174,10 +177,7 @@ bool reduce_deviations(ReductionWork& work, const Results& means, const ArrayVie
 bool reduce(const ArrayView& out, const ArrayView& x, const ReductionCall& call,
             const InterruptCheck& interrupt) {
   if (out.size() == 0) return true;
-  if (x.size() == 0) {
-    fill_identity(out, call.operation);
-    return true;
-  }
+  if (x.size() == 0) return fill_identity(out, call.operation, interrupt);
   const bool is_variance = call.operation == Reduction::kVar || call.operation == Reduction::kStd;
   ReductionWork work(out, x, call, work_dtype(call.operation, x.dtype, out.dtype));
   const Results results(work, out, !is_variance);
@@ -188,8 +188,7 @@ bool reduce(const ArrayView& out, const ArrayView& x, const ReductionCall& call,
         static_cast<double>(work.count));
   }
   if (is_variance) return reduce_deviations(work, results, out, call, interrupt);
-  if (!results.is_out()) results.copy_to(out);
-  return true;
+  return results.is_out() || results.copy_to(out, interrupt);
 }
 
 }  // namespace refarray::core

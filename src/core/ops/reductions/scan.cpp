@@ -8,6 +8,7 @@
 #include "core/copy/walk.hpp"
 #include "core/kernels/operations/operations.hpp"
 #include "core/kernels/table.hpp"
+#include "core/memory/scratch.hpp"
 #include "core/ops/reductions/strided_axes.hpp"
 
 namespace refarray::core {
@@ -15,7 +16,7 @@ namespace refarray::core {
 namespace {
 
 constexpr std::int64_t kTileBytes = 32 << 10;
-constexpr std::int64_t kGroup = 256;               // the most sequences that are scanned together
+constexpr std::int64_t kCarryBytes = 2048;         // of the sequences that are scanned together
 constexpr std::int64_t kChunkBytes = 1 << 20;      // between two checks for an interrupt
 constexpr std::int64_t kSharedBytes = 4 << 20;     // more is shared among threads
 constexpr std::int64_t kLongGroupBytes = 8 << 20;  // more is interrupted within a group
@@ -65,9 +66,10 @@ class ScanWork {
   /// Sequences that are scanned together: along rows as many as a chunk has room for, along columns
   /// as many as are adjacent in memory, and in a tile so few that each has 64 elements or more.
   std::int64_t group() const noexcept {
-    if (!is_direct_) return std::min<std::int64_t>(kGroup, kTileBytes / size_ / 64);
-    if (is_columnar_) return kGroup;
-    return std::clamp<std::int64_t>(kChunkBytes / size_ / count_, 4, kGroup);
+    const std::int64_t most = kCarryBytes / size_;
+    if (!is_direct_) return std::min(most, kTileBytes / size_ / 64);
+    if (is_columnar_) return most;
+    return std::clamp<std::int64_t>(kChunkBytes / size_ / count_, 4, most);
   }
   std::int64_t chunk(std::int64_t sequences) const noexcept {
     return std::max<std::int64_t>((is_direct_ ? kChunkBytes : kTileBytes) / (sequences * size_), 1);
@@ -76,15 +78,14 @@ class ScanWork {
   /// Scans the sequences [first, last). False if interrupted.
   bool scan_group(std::int64_t first, std::int64_t last,
                   const InterruptCheck& interrupt) const noexcept {
-    alignas(64) std::byte carry[kGroup * 16];
-    alignas(64) std::byte tile[kTileBytes];
+    alignas(64) std::byte carry[kCarryBytes];
     const std::int64_t step = chunk(last - first);
     for (std::int64_t begin = 0; begin < count_; begin += step) {
       const std::int64_t length = std::min(step, count_ - begin);
       if (is_direct_)
         scan_in_place(first, last, begin, length, carry);
       else
-        scan_tile(first, last, begin, length, carry, tile);
+        scan_tile(first, last, begin, length, carry);
       if (begin + length < count_ && interrupt()) return false;
     }
     return true;
@@ -102,7 +103,9 @@ class ScanWork {
   }
 
   void scan_tile(std::int64_t first, std::int64_t last, std::int64_t begin, std::int64_t length,
-                 std::byte* carry, std::byte* tile) const noexcept {
+                 std::byte* carry) const noexcept {
+    const Scratch memory(kTileBytes);
+    std::byte* const tile = memory.data();
     const std::int64_t rows = last - first;
     const std::int64_t step = is_columnar_ ? rows : 1;
     const std::int64_t pitch = is_columnar_ ? 1 : length;
@@ -157,21 +160,23 @@ class ScanWork {
 };
 
 /// Writes the result of no elements to index 0 of the axis.
-void write_initial(const ArrayView& out, int axis, bool product) {
+bool write_initial(const ArrayView& out, int axis, bool product, const InterruptCheck& interrupt) {
   Layout layout(out.extents(), out.stride_span());
   layout.shape[axis] = 1;
   const std::int64_t strides[kMaxRank] = {};
   std::uint8_t value = product ? 1 : 0;
   ArrayView to = out;
   to.shape = layout.shape;
-  copy(to, {nullptr,
-            reinterpret_cast<std::byte*>(&value),
-            {Kind::kUInt, 8},
-            0,
-            true,
-            out.ndim,
-            layout.shape,
-            strides});
+  return copy(to,
+              {nullptr,
+               reinterpret_cast<std::byte*>(&value),
+               {Kind::kUInt, 8},
+               0,
+               true,
+               out.ndim,
+               layout.shape,
+               strides},
+              interrupt);
 }
 
 }  // namespace
@@ -186,7 +191,7 @@ bool scan(const ArrayView& out, const ArrayView& x, int axis, Reduction operatio
   const bool product = operation == Reduction::kCumulativeProd;
   if (out.shape[axis] == x.shape[axis])
     return x.size() == 0 || ScanWork(out, x, axis, product).run(interrupt);
-  if (out.size() != 0) write_initial(out, axis, product);
+  if (out.size() != 0 && !write_initial(out, axis, product, interrupt)) return false;
   if (x.size() == 0) return true;
   ArrayView rest = out;
   rest.shape = x.shape;

@@ -6,6 +6,7 @@
 
 #include "core/copy/walk.hpp"
 #include "core/kernels/table.hpp"
+#include "core/memory/scratch.hpp"
 
 namespace refarray::core {
 
@@ -172,8 +173,9 @@ void ReductionWork::read_tiles(std::int64_t first, std::int64_t last, std::int64
                                std::int64_t end, std::byte* results) const noexcept {
   // Several blocks fit a tile only if they are whole, so that four outputs have one each.
   constexpr int kMaxPartial = kernels::kBlocksPerCall * 4 * 16;
-  alignas(64) std::byte tile[kTileBytes];
-  alignas(64) std::byte partial[kMaxPartial];
+  const Scratch memory(kTileBytes + kMaxPartial);
+  std::byte* const tile = memory.data();
+  std::byte* const partial = tile + kTileBytes;
   const std::int64_t width = std::min(block, end - begin);
   const std::int64_t height = std::max<std::int64_t>(kTileBytes / (width * in_size), 1);
   const kernels::Statistics& statistics = kernels::table().operations->reductions.statistics;

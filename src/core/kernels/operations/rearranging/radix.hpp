@@ -4,14 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/kernels/operations/rearranging/sort.hpp"
 #include "core/kernels/vector.hpp"
 #include "core/work_sharing.hpp"
 
 namespace refarray::core::kernels {
 namespace {
 
-constexpr std::int64_t kFewWords = 24;     // up to here, insertion
-constexpr std::int64_t kRadixWords = 200;  // from here on, radix; between, merging
+constexpr std::int64_t kFewWords = 24;  // up to here, insertion
 
 // Functions of the standard library that are no built-ins of the compiler are not called here:
 // their copies for this instruction set could be taken for others' (see kernels/vector.hpp).
@@ -46,9 +46,14 @@ void insert(Word* words, std::int64_t count, Less less) noexcept {
   }
 }
 
-/// Stable. Returns the one of both buffers that has the result.
+/// Words between two checks for an interrupt.
+constexpr std::int64_t kManyWords = std::int64_t{1} << 20;
+
+/// Stable. Returns the one of both buffers that has the result; nullptr when interrupted.
 template <class Word, class Less>
-Word* merge_runs(Word* words, Word* other, std::int64_t count, Less less) noexcept {
+Word* merge_runs(Word* words, Word* other, std::int64_t count, Less less,
+                 const SortCall& call) noexcept {
+  std::int64_t since_check = 0;
   for (std::int64_t at = 0; at < count; at += kFewWords)
     insert(words + at, min(kFewWords, count - at), less);
   for (std::int64_t run = kFewWords; run < count; run *= 2) {
@@ -64,6 +69,10 @@ Word* merge_runs(Word* words, Word* other, std::int64_t count, Less less) noexce
       }
       copy_words(other + to, words + a, middle - a);
       copy_words(other + to + (middle - a), words + b, end - b);
+      since_check += end - at;
+      if (since_check < kManyWords) continue;
+      if (is_interrupted(*call.interrupt)) return nullptr;
+      since_check = 0;
     }
     swap_buffers(words, other);
   }
@@ -71,35 +80,44 @@ Word* merge_runs(Word* words, Word* other, std::int64_t count, Less less) noexce
 }
 
 /// Sorts by the bits [low, high), stably, and returns the buffer with the result; nullptr when
-/// interrupted.
+/// interrupted. Counts in the first radix_words() of the call's scratch memory.
 template <class Word>
 Word* radix_sort(Word* words, Word* other, std::int64_t count, int low, int high,
-                 const InterruptCheck& interrupt) noexcept {
-  constexpr int kMaxDigits = static_cast<int>(sizeof(Word));
-  constexpr std::int64_t kManyWords = std::int64_t{1} << 20;
+                 const SortCall& call) noexcept {
   const int digits = (high - low + 7) / 8;
-  std::int64_t counts[kMaxDigits][256] = {};
-  for (std::int64_t i = 0; i < count; ++i) {
-    for (int digit = 0; digit < digits; ++digit)
-      ++counts[digit][words[i] >> (low + 8 * digit) & 0xFF];
+  // The type tells the greatest number of digits: the loop over them is unrolled.
+  using Counts = std::int64_t[sizeof(Word)][256];
+  auto& __restrict counts = *reinterpret_cast<Counts*>(call.scratch);
+  for (int digit = 0; digit < digits; ++digit)
+    for (int i = 0; i < 256; ++i) counts[digit][i] = 0;
+  for (std::int64_t begin = 0; begin < count; begin += kManyWords) {
+    const std::int64_t end = min(begin + kManyWords, count);
+    for (std::int64_t i = begin; i < end; ++i) {
+      const Word word = words[i];
+      for (int digit = 0; digit < digits; ++digit)
+        ++counts[digit][word >> (low + 8 * digit) & 0xFF];
+    }
+    if (end < count && is_interrupted(*call.interrupt)) return nullptr;
   }
   // Bits beyond `high` do not matter, or do not vary.
   for (int digit = 0; digit < digits; ++digit) {
     const int shift = low + 8 * digit;
-    std::int64_t* const next = counts[digit];
-    if (next[words[0] >> shift & 0xFF] == count) continue;
+    if (counts[digit][words[0] >> shift & 0xFF] == count) continue;
+    std::int64_t next[256];
     std::int64_t sum = 0;
     for (int i = 0; i < 256; ++i) {
-      const std::int64_t here = next[i];
       next[i] = sum;
-      sum += here;
+      sum += counts[digit][i];
     }
-    for (std::int64_t i = 0; i < count; ++i) {
-      const Word word = words[i];
-      other[next[word >> shift & 0xFF]++] = word;
+    for (std::int64_t begin = 0; begin < count; begin += kManyWords) {
+      const std::int64_t end = min(begin + kManyWords, count);
+      for (std::int64_t i = begin; i < end; ++i) {
+        const Word word = words[i];
+        other[next[word >> shift & 0xFF]++] = word;
+      }
+      if (end < count && is_interrupted(*call.interrupt)) return nullptr;
     }
     swap_buffers(words, other);
-    if (count > kManyWords && is_interrupted(interrupt)) return nullptr;
   }
   return words;
 }
@@ -129,8 +147,7 @@ inline int useful_bits(std::int64_t count) noexcept {
 
 /// Sorts and returns the buffer with the result; nullptr when interrupted.
 template <class Word>
-Word* sort_words(Word* words, Word* other, std::int64_t count,
-                 const InterruptCheck& interrupt) noexcept {
+Word* sort_words(Word* words, Word* other, std::int64_t count, const SortCall& call) noexcept {
   const auto less = [](Word a, Word b) { return a < b; };
   if (count <= kFewWords) {
     insert(words, count, less);
@@ -138,18 +155,18 @@ Word* sort_words(Word* words, Word* other, std::int64_t count,
   }
   const Spread spread = spread_of(words, count);
   if (spread.is_sorted) return words;
-  if (count < kRadixWords) return merge_runs(words, other, count, less);
+  if (count < kRadixWords) return merge_runs(words, other, count, less, call);
   // The highest digits first bring nearly all words to their places.
   const int skipped = spread.high - useful_bits(count);
   const int low = sizeof(Word) == 8 && skipped > 0 ? skipped : 0;
-  Word* const out = radix_sort(words, other, count, low, spread.high, interrupt);
+  Word* const out = radix_sort(words, other, count, low, spread.high, call);
   if (out == nullptr || low == 0) return out;
   Word* const spare = out == words ? other : words;
   for (std::int64_t i = 0; i < count;) {
     std::int64_t end = i + 1;
     while (end < count && (out[end] >> low) == (out[i] >> low)) ++end;
     if (end - i > 1) {
-      const Word* const run = sort_words(out + i, spare + i, end - i, interrupt);
+      const Word* const run = sort_words(out + i, spare + i, end - i, call);
       if (run == nullptr) return nullptr;
       if (run != out + i) copy_words(out + i, run, end - i);
     }

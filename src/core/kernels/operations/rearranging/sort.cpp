@@ -46,12 +46,12 @@ template <class K>
 Sorted sort(const SortCall& call) noexcept {
   using Word = typename K::Word;
   constexpr auto kSize = static_cast<std::int64_t>(sizeof(Word));
-  auto* const keys = reinterpret_cast<Word*>(call.scratch);
+  auto* const keys = reinterpret_cast<Word*>(call.scratch + radix_words(call.count, kSize));
   auto* const other = keys + call.count + 1;
   auto* const nans = other + call.count + 1;
   const Split<K> split = to_sort_keys<K>(call, keys, nans);
   if (split.has_negative_zero && split.has_positive_zero) return Sorted::kNeedsOrder;
-  const Word* const sorted = sort_words(keys, other, split.numbers, *call.interrupt);
+  const Word* const sorted = sort_words(keys, other, split.numbers, call);
   if (sorted == nullptr) return Sorted::kInterrupted;
   const auto flip = static_cast<Word>(call.descending ? ~Word{0} : Word{0});
   const std::int64_t num_nans = call.count - split.numbers;
@@ -70,19 +70,19 @@ Sorted sort(const SortCall& call) noexcept {
 constexpr std::int64_t kMaxPacked = std::int64_t{1} << 32;
 
 std::uint64_t* sort_packed(std::uint64_t* words, std::uint64_t* other, std::int64_t count, int bits,
-                           const InterruptCheck& interrupt) noexcept {
+                           const SortCall& call) noexcept {
   const auto less = [](std::uint64_t a, std::uint64_t b) { return a < b; };
   if (count <= kFewWords) {
     insert(words, count, less);
     return words;
   }
-  if (count < kRadixWords) return merge_runs(words, other, count, less);
-  return radix_sort(words, other, count, 32, 32 + bits, interrupt);
+  if (count < kRadixWords) return merge_runs(words, other, count, less, call);
+  return radix_sort(words, other, count, 32, 32 + bits, call);
 }
 
 /// Sorts runs of equal high bits by the `shift` low bits of their keys.
 bool sort_low_bits(std::uint64_t* words, std::uint64_t* other, std::int64_t count,
-                   const std::uint64_t* keys, int shift, const InterruptCheck& interrupt) noexcept {
+                   const std::uint64_t* keys, int shift, const SortCall& call) noexcept {
   for (std::int64_t i = 0; i < count;) {
     std::int64_t end = i + 1;
     while (end < count && (words[end] >> 32) == (words[i] >> 32)) ++end;
@@ -92,7 +92,7 @@ bool sort_low_bits(std::uint64_t* words, std::uint64_t* other, std::int64_t coun
         const std::uint64_t index = words[j] & 0xFFFF'FFFFU;
         words[j] = (keys[index] & mask) << 32 | index;
       }
-      std::uint64_t* const run = sort_packed(words + i, other + i, end - i, shift, interrupt);
+      std::uint64_t* const run = sort_packed(words + i, other + i, end - i, shift, call);
       if (run == nullptr) return false;
       if (run != words + i) copy_words(words + i, run, end - i);
     }
@@ -102,12 +102,14 @@ bool sort_low_bits(std::uint64_t* words, std::uint64_t* other, std::int64_t coun
 }
 
 /// More elements than an index of 32 bits counts.
-void order_by_merging(const std::uint64_t* keys, const SortCall& call, std::uint64_t* words,
-                      std::uint64_t* other) noexcept {
+Sorted order_by_merging(const std::uint64_t* keys, const SortCall& call, std::uint64_t* words,
+                        std::uint64_t* other) noexcept {
   for (std::int64_t i = 0; i < call.count; ++i) words[i] = static_cast<std::uint64_t>(i);
   const auto less = [keys](std::uint64_t a, std::uint64_t b) { return keys[a] < keys[b]; };
-  const std::uint64_t* const sorted = merge_runs(words, other, call.count, less);
+  const std::uint64_t* const sorted = merge_runs(words, other, call.count, less, call);
+  if (sorted == nullptr) return Sorted::kInterrupted;
   __builtin_memcpy(call.out, sorted, static_cast<std::size_t>(call.count) * 8);
+  return Sorted::kYes;
 }
 
 /// Counts the elements of each key in `next`, and puts each index at its place.
@@ -128,7 +130,7 @@ void order_by_counting(const std::uint64_t* keys, const SortCall& call, std::uin
 template <class K>
 Sorted order(const SortCall& call) noexcept {
   using Word = typename K::Word;
-  std::uint64_t* const keys = call.scratch;
+  std::uint64_t* const keys = call.scratch + radix_words(call.count, kOrderDigits);
   std::uint64_t* const words = keys + call.count;
   std::uint64_t* const other = words + call.count;
   const std::uint64_t flip = call.descending ? static_cast<Word>(~Word{0}) : Word{0};
@@ -142,19 +144,15 @@ Sorted order(const SortCall& call) noexcept {
     order_by_counting(keys, call, words, kNumKeys);
     return Sorted::kYes;
   }
-  if (call.count >= kMaxPacked) {
-    order_by_merging(keys, call, words, other);
-    return Sorted::kYes;
-  }
+  if (call.count >= kMaxPacked) return order_by_merging(keys, call, words, other);
   const int high = call.count == 0 ? 0 : spread_of(keys, call.count).high;
   const int shift = high > 32 ? high - 32 : 0;
   for (std::int64_t i = 0; i < call.count; ++i)
     words[i] = keys[i] >> shift << 32 | static_cast<std::uint64_t>(i);
-  std::uint64_t* const sorted =
-      sort_packed(words, other, call.count, high - shift, *call.interrupt);
+  std::uint64_t* const sorted = sort_packed(words, other, call.count, high - shift, call);
   if (sorted == nullptr) return Sorted::kInterrupted;
-  if (shift > 0 && !sort_low_bits(sorted, sorted == words ? other : words, call.count, keys, shift,
-                                  *call.interrupt))
+  if (shift > 0 &&
+      !sort_low_bits(sorted, sorted == words ? other : words, call.count, keys, shift, call))
     return Sorted::kInterrupted;
   for (std::int64_t i = 0; i < call.count; ++i) {
     const std::uint64_t index = sorted[i] & 0xFFFF'FFFFU;

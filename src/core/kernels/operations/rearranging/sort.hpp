@@ -26,12 +26,22 @@ enum class Sorted : std::uint8_t {
   kNeedsOrder,
 };
 
-/// Words of 8 bytes that a row of `count` elements needs: for sort() three copies of it, for
-/// order() three words for each element.
-constexpr std::int64_t sort_scratch_words(std::int64_t count, std::int64_t itemsize) noexcept {
-  return (3 * (count + 1) * itemsize + 7) / 8;
+/// From here on a row is sorted by radix.
+inline constexpr std::int64_t kRadixWords = 200;
+
+/// Words of 8 bytes in which a radix sort of a row by up to `digits` bytes counts.
+constexpr std::int64_t radix_words(std::int64_t count, std::int64_t digits) noexcept {
+  return count < kRadixWords ? 0 : 256 * digits;
 }
-constexpr std::int64_t order_scratch_words(std::int64_t count) noexcept { return 3 * count + 1; }
+/// Words of 8 bytes that a row of `count` elements needs, after radix_words(): for sort() three
+/// copies of it, for order() three words for each element.
+constexpr std::int64_t sort_scratch_words(std::int64_t count, std::int64_t itemsize) noexcept {
+  return radix_words(count, itemsize) + (3 * (count + 1) * itemsize + 7) / 8;
+}
+inline constexpr std::int64_t kOrderDigits = 4;  // bytes of a key beside an index in one word
+constexpr std::int64_t order_scratch_words(std::int64_t count) noexcept {
+  return radix_words(count, kOrderDigits) + 3 * count + 1;
+}
 
 struct SearchCall {
   const std::byte* sorted;  // ascending

@@ -1,0 +1,22 @@
+"""Other people's threads have small stacks: musl gives 128 KiB, and NumPy needs no more than 64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+STACK = 64 << 10
+SMALLER = 48 << 10  # what a caller has used is missing
+
+
+@pytest.mark.not_sanitized("a sanitizer's frames are larger")
+def test_every_call_fits_a_small_stack(isolated: Any) -> None:
+    isolated("limits/small_stacks.py", str(STACK), "100")
+
+
+@pytest.mark.long
+@pytest.mark.not_sanitized("a sanitizer's frames are larger")
+def test_large_matrices_fit_a_small_stack(isolated: Any) -> None:
+    """Within one panel of every algorithm, of some of them, and of several."""
+    isolated("limits/small_stacks.py", str(SMALLER), "20", "100", "256", "400", seconds=600)
