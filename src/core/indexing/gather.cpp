@@ -279,6 +279,7 @@ bool gather_along_axis(const ArrayView& out, const ArrayView& array, const Array
                        int axis, const InterruptCheck& interrupt) {
   const std::int64_t rows = indices.shape[0];
   const std::int64_t row = rows == 0 ? 0 : out.size() / rows;  // its number of elements
+  if (row == 0) return true;
   const std::int64_t most =
       std::max<std::int64_t>(offsets_at_once(out, out.size()) / std::max<std::int64_t>(row, 1), 1);
   std::int64_t begin = 0;
@@ -304,7 +305,9 @@ bool repeated_indices(Array& out, const ArrayView& repeats, const InterruptCheck
   const std::int64_t count = repeats.shape[0];
   const bool is_unsigned = repeats.dtype.kind == Kind::kUInt;
   std::int64_t total = 0;
+  constexpr std::int64_t kPiece = kPieceBytes / 8;  // between two checks
   for (std::int64_t i = 0; i < count; ++i) {
+    if (i % kPiece == kPiece - 1 && interrupt()) return false;
     const std::int64_t times = words(own)[i];  // of uint64 beyond int64: negative
     if (times < 0 && !is_unsigned)
       fail(Fault::kValue, "repeats[", i, "] is ", times, "; it must be 0 or more");
@@ -314,7 +317,15 @@ bool repeated_indices(Array& out, const ArrayView& repeats, const InterruptCheck
   const std::int64_t flat[] = {total};
   out = new_array(kInt64, flat, false);
   std::int64_t* to = words(out);
-  for (std::int64_t i = 0; i < count; ++i) to = std::fill_n(to, words(own)[i], i);
+  for (std::int64_t i = 0; i < count; ++i) {
+    for (std::int64_t left = words(own)[i]; left > 0;) {
+      const std::int64_t piece = std::min(left, kPiece);
+      to = std::fill_n(to, piece, i);
+      left -= piece;
+      if (piece == kPiece && interrupt()) return false;
+    }
+    if (i % kPiece == kPiece - 1 && interrupt()) return false;
+  }
   return true;
 }
 

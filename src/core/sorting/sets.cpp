@@ -74,8 +74,18 @@ bool order_of(Array& out, const Array& flat, const InterruptCheck& interrupt) {
 bool find_starts(Array& out, const Array& sorted, const InterruptCheck& interrupt) {
   const std::int64_t size = sorted.layout.shape[0];
   out = new_flat(kBool, size);
-  kernels_in_use().differences(computable_index(sorted.dtype), sorted.data, size, out.data);
-  return !interrupt();
+  for (std::int64_t at = 0; at < size; at += kPiece) {
+    // The first element of a call has none before it: that of a later piece begins one earlier.
+    const std::int64_t before = at > 0 ? 1 : 0;
+    std::byte* const differs = out.data + (at - before);
+    const std::byte kept = *differs;
+    kernels_in_use().differences(computable_index(sorted.dtype),
+                                 sorted.data + (at - before) * sorted.dtype.itemsize(),
+                                 std::min(kPiece, size - at) + before, differs);
+    if (before > 0) *differs = kept;
+    if (size > kPiece && interrupt()) return false;
+  }
+  return true;
 }
 
 /// The values at the starts, and the distances between these.

@@ -25,10 +25,10 @@ class GilRelease {
     if (state_ != nullptr) take();
   }
 
-  /// Reacquires the GIL while pending signal handlers run; true if one raised. Only valid if the
-  /// GIL was released.
+  bool is_released() const noexcept { return state_ != nullptr; }
+  /// Runs pending signal handlers with the GIL, which then is released; true if one raised.
   bool run_handlers() noexcept {
-    take();
+    if (is_released()) take();
     const bool raised = compat::park_at_exit([] { return PyErr_CheckSignals(); }) < 0;
     state_ = PyEval_SaveThread();
     return raised;

@@ -2,6 +2,7 @@
 // argmax.
 #include "extension/namespace/reductions.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <utility>
@@ -61,9 +62,10 @@ Ref reduce(const State& state, const core::ArrayView& x, const core::ReductionCa
   target.ndim = whole.ndim;
   target.shape = whole.shape;
   target.strides = whole.strides;
-  run_interruptibly(x.nbytes(), [&](const core::InterruptCheck& interrupt) {
-    return core::reduce(target, x, call, interrupt);
-  });
+  run_interruptibly(std::max(x.nbytes(), target.nbytes()),
+                    [&](const core::InterruptCheck& interrupt) {
+                      return core::reduce(target, x, call, interrupt);
+                    });
   return make_array(state, std::move(out));
 }
 

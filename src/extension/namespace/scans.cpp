@@ -139,7 +139,13 @@ Ref diff(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
     rest = made;
   }
   n = n < rest.shape[axis] ? n : rest.shape[axis];  // none are left then
-  for (; n > 0 && rest.shape[axis] > 0; --n) {
+  if (n > 0 && (n == rest.shape[axis] || rest.size() == 0)) {
+    core::Layout shape(rest.extents(), rest.extents());
+    shape.shape[axis] -= n;
+    return make_array(state, core::new_array(x.dtype, shape.extents(), /*zeroed=*/false));
+  }
+  for (; n > 0; --n) {
+    check(calling<PyErr_CheckSignals>());
     made = difference(rest, axis);
     rest = made;
   }

@@ -10,7 +10,8 @@ Stack::Stack(std::span<const Stacked> operands) noexcept
       leading_(operands[0].array.ndim - operands[0].axes),
       shape_(operands[0].array.shape) {
   std::fill_n(index_, leading_, 0);
-  for (int axis = 0; axis < leading_; ++axis) is_empty_ = is_empty_ || shape_[axis] == 0;
+  is_empty_ = std::ranges::all_of(operands,
+                                  [](const Stacked& operand) { return operand.array.size() == 0; });
   for (std::size_t i = 0; i < count_; ++i) {
     const auto& [array, axes] = operands[i];
     parts_[i] = array;

@@ -26,7 +26,7 @@ class Stack {
 
   explicit Stack(std::span<const Stacked> operands) noexcept;
 
-  /// There are no matrices.
+  /// There are no matrices, or no operand has an element: any number of them is no work.
   bool is_empty() const noexcept { return is_empty_; }
   /// False after the last index.
   bool advance() noexcept;
@@ -35,7 +35,7 @@ class Stack {
  private:
   std::size_t count_;
   int leading_;  // axes
-  bool is_empty_ = false;
+  bool is_empty_;
   const std::int64_t* shape_;
   std::int64_t index_[kMaxRank];
   ArrayView parts_[kMaxOperands];

@@ -1,0 +1,42 @@
+"""Work without end, or without anything to do: Ctrl-C interrupts it, or there is none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import refarray as ra
+from refarray import linalg
+
+
+@pytest.mark.not_sanitized("a sanitizer needs more addresses than the limit of the script")
+def test_every_call_returns_or_can_be_interrupted(isolated: Any) -> None:
+    isolated("limits/huge_arrays.py", "float64")
+
+
+@pytest.mark.parametrize("shape", [(2**31, 0), (0, 2**31), (2**40, 0, 0)])
+def test_differences_of_no_elements_take_no_time(shape: tuple[int, ...]) -> None:
+    for axis in range(len(shape)):
+        out = ra.diff(ra.zeros(shape), n=2**31 - 1, axis=axis)
+        expected = [*shape]
+        expected[axis] = max(shape[axis] - (2**31 - 1), 0)
+        assert out.shape == tuple(expected)
+
+
+def test_differences_of_all_orders_leave_nothing() -> None:
+    assert ra.diff(ra.broadcast_to(ra.ones(1), (2**40,)), n=2**62).shape == (0,)
+    assert ra.diff(ra.asarray([1, 4, 9]), n=3).shape == (0,)
+    assert ra.diff(ra.asarray([1, 4, 9]), n=2).tolist() == [2]
+
+
+def test_matrices_without_elements_take_no_time() -> None:
+    x = ra.zeros((2**40, 0, 0))
+    assert linalg.cholesky(x).shape == linalg.inv(x).shape == (2**40, 0, 0)
+    assert linalg.eigvals(x).shape == linalg.svdvals(x).shape == (2**40, 0)
+
+
+def test_places_of_nothing_take_no_time() -> None:
+    x, places = ra.zeros((2**40, 0)), ra.zeros((2**40, 0), dtype="int64")
+    assert ra.take_along_axis(x, places, axis=1).shape == (2**40, 0)
+    assert ra.take_along_axis(x, places, axis=0).shape == (2**40, 0)
