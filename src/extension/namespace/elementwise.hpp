@@ -21,6 +21,9 @@ Ref compute_binary(const State& state, core::Elementwise operation, PyObject* x1
 /// Throws kType if the result has another dtype, kValue if it has another shape or x1 is read-only.
 Ref compute_in_place(const State& state, core::Elementwise operation, PyObject* x1, PyObject* x2);
 
+/// value in x: whether an element of x == value is True.
+int array_contains(PyObject* x, PyObject* value);
+
 /// The slots of all arithmetic, bitwise and comparison operators, without those that compute in
 /// place for immutable arrays: namespace/operators.cpp.
 void add_operators(std::vector<PyType_Slot>& slots, const Modes& modes);

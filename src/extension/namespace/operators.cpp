@@ -102,6 +102,7 @@ void add_operators(std::vector<PyType_Slot>& slots, const Modes& modes) {
       {Py_nb_inplace_xor, slot_pointer<&in_place<kBitwiseXor>>()},
   };
   slots.insert(slots.end(), std::begin(operators), std::end(operators));
+  if (!modes.strict) slots.push_back({Py_sq_contains, slot_pointer<&array_contains>()});
   if (modes.immutable) return;
   slots.insert(slots.end(), std::begin(in_place_operators), std::end(in_place_operators));
 }

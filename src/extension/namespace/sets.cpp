@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/ops/contains.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
@@ -12,6 +13,7 @@
 #include "extension/capi/signals.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/modes/namespace_module.hpp"
+#include "extension/namespace/elementwise.hpp"
 #include "extension/namespace/named_tuple.hpp"
 #include "extension/namespace/operands.hpp"
 #include "extension/namespace/rows_sorting.hpp"
@@ -99,7 +101,38 @@ Ref unique_values(PyObject* module, PyObject* x) {
   return make_array(state, std::move(found.values));
 }
 
+/// Whether an element of `array` equals the only one of `value`; of the same dtype or not.
+bool has_element(const State& state, const core::ArrayView& array, const core::ArrayView& value,
+                 int dtype) {
+  bool found = false;
+  run_interruptibly(array.nbytes(), [&](const core::InterruptCheck& interrupt) {
+    return core::contains(found, array, value, dtype, interrupt);
+  });
+  core::Array out = core::new_array({core::Kind::kBool, 8}, {}, /*zeroed=*/true);
+  *out.data = std::byte{found};
+  // The namespace may refuse that a number is read, or count it.
+  return check(calling<PyObject_IsTrue>(make_array(state, std::move(out)).get())) != 0;
+}
+
 }  // namespace
+
+int array_contains(PyObject* object, PyObject* value) {
+  const State& state = State::of_object(object);
+  Operand x(state, object), other(state, value);
+  if (other && other.view().ndim == 0) {
+    require_computable_memory(x.view(), "equal");
+    if (other.is_array()) require_computable_memory(other.view(), "equal");
+    const int dtype = promote_operands(x, other, "equal");
+    return has_element(state, x.view(), other.view(), dtype);
+  }
+  const Ref equal = check(calling<PyObject_RichCompare>(object, value, Py_EQ));
+  if (!is_array(state, equal.get())) return check(calling<PyObject_IsTrue>(equal.get()));
+  constexpr std::byte kTrue{1};
+  core::ArrayView wanted;
+  wanted.data = const_cast<std::byte*>(&kTrue);  // only read
+  wanted.dtype = {core::Kind::kBool, 8};
+  return has_element(state, view_of(equal.get()), wanted, 0);
+}
 
 PyMethodDef kSetFunctions[] = {
     entry<kIsin, &isin>(),
