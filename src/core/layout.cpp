@@ -19,8 +19,7 @@ constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
 }
 
 void check_rank(std::size_t rank) {
-  if (rank > std::size_t{kMaxRank})
-    fail(Fault::kValue, "ndim is ", rank, "; the limit is ", kMaxRank);
+  if (rank > std::size_t{kMaxRank}) fail_rank(static_cast<std::int64_t>(rank));
 }
 
 /// Whether the elements are contiguous. `axis(i)` is the axis with the i-th smallest stride.
@@ -41,11 +40,16 @@ bool is_dense(Extents shape, Extents strides, Axis axis) noexcept {
 
 }  // namespace
 
-Layout::Layout(Extents the_shape, Extents the_strides) noexcept
-    : ndim(static_cast<int>(the_shape.size())) {
-  assert(the_shape.size() == the_strides.size() && the_shape.size() <= std::size_t{kMaxRank});
-  std::copy(the_shape.begin(), the_shape.end(), shape);
-  std::copy(the_strides.begin(), the_strides.end(), strides);
+void fail_rank(std::int64_t ndim) {
+  fail(Fault::kValue, "ndim is ", ndim, "; the limit is ", kMaxRank);
+}
+
+Layout::Layout(Extents the_shape, Extents the_strides) {
+  assert(the_shape.size() == the_strides.size());
+  check_rank(the_shape.size());
+  ndim = static_cast<int>(the_shape.size());
+  std::copy_n(the_shape.begin(), ndim, shape);
+  std::copy_n(the_strides.begin(), ndim, strides);
 }
 
 Layout& Layout::operator=(const Layout& other) noexcept {

@@ -16,6 +16,8 @@ inline constexpr int kMaxRank = 64;
 
 using Extents = std::span<const std::int64_t>;
 
+[[noreturn]] void fail_rank(std::int64_t ndim);
+
 /// Extents and strides of up to kMaxRank axes; strides count ELEMENTS and may be negative or zero.
 /// Allocates nothing; entries past ndim are uninitialized.
 struct Layout {
@@ -24,14 +26,17 @@ struct Layout {
   std::int64_t strides[kMaxRank];
 
   Layout() noexcept {}  // NOLINT: leaves 1 KiB uninitialized
-  Layout(Extents shape, Extents strides) noexcept;
-  Layout(const Layout& other) noexcept : Layout(other.extents(), other.stride_span()) {}
+  /// Throws kValue for more than kMaxRank axes.
+  Layout(Extents shape, Extents strides);
+  Layout(const Layout& other) noexcept { *this = other; }  // NOLINT: likewise
   Layout& operator=(const Layout& other) noexcept;
 
   Extents extents() const noexcept { return {shape, static_cast<std::size_t>(ndim)}; }
   Extents stride_span() const noexcept { return {strides, static_cast<std::size_t>(ndim)}; }
-  /// Appends one axis. The caller has checked ndim < kMaxRank.
-  void push(std::int64_t extent, std::int64_t stride) noexcept {
+  /// Appends one axis. Throws kValue if there are kMaxRank already.
+  void push(std::int64_t extent, std::int64_t stride) {
+    if (ndim >= kMaxRank) [[unlikely]]
+      fail_rank(std::int64_t{ndim} + 1);
     shape[ndim] = extent;
     strides[ndim] = stride;
     ++ndim;

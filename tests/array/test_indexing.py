@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import itertools
+import operator
 from typing import Any
 
 import numpy as np
@@ -192,8 +195,8 @@ OUT_OF_RANGE: list[tuple[tuple[int, ...], Any, str]] = [
     ((3, 4), (..., -5), "index -5 is out of range for axis 1"),
     ((0,), 0, r"index 0 is out of range for axis 0 of extent 0; the range is \[0, 0\)"),
     ((2, 0), (0, 0), "index 0 is out of range for axis 1 of extent 0"),
-    ((), 0, "entry for 1 axis; ndim is 0"),
-    ((), slice(None), "entry for 1 axis; ndim is 0"),
+    ((), 0, "entries for 1 axes; ndim is 0"),
+    ((), slice(None), "entries for 1 axes; ndim is 0"),
     ((), (0,), "entries for 1 axes; ndim is 0"),
     ((3, 4), (0, 0, 0), "entries for 3 axes; ndim is 2"),
     ((3, 4), (slice(None), ..., 0, 0), "entries for 3 axes; ndim is 2"),
@@ -233,6 +236,61 @@ def test_slice_bounds_are_clipped() -> None:
     assert_same(ours[10:], theirs[10:])
     assert_same(ours[10::-1], theirs[::-1])
     assert_same(ours[2 : -(2**80) : -1], theirs[::-1])
+
+
+# --- Entries that run user code ---
+
+
+def test_entries_that_change_later_entries_select_or_raise(isolated: Any) -> None:
+    outcomes = ast.literal_eval(isolated("user_code/changing_index.py"))
+    assert outcomes["selected"] > 300 and outcomes["raised"] > 300
+
+
+@pytest.mark.parametrize("modes", [{}, {"strict": True}, {"poison_views": True}])
+def test_each_entry_is_read_once(modes: dict[str, Any]) -> None:
+    xp: Any = refarray.namespace(**modes)
+    calls = []
+
+    class Counted:
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+        def __index__(self) -> int:
+            calls.append(self.number)
+            return self.number
+
+    zero, one, two = Counted(0), Counted(1), Counted(2)
+    x = xp.zeros((3, 3))
+    indices: list[Any] = [
+        (one, two),
+        (slice(zero, two, one), one),
+        (one, ...),
+        (two, slice(one, 9)),
+    ]
+    if not modes:
+        indices += [one, slice(one, two), (one, [0, 1]), (one, None, [[0], [1]]), ([one, two],)]
+    for index in indices:
+        wanted = [entry.number for entry in flat(index) if isinstance(entry, Counted)]
+        for use in (operator.getitem, lambda x, index: operator.setitem(x, index, 1.0)):
+            calls.clear()
+            with contextlib.suppress(IndexError):  # a strict namespace does not clip 9
+                use(x, index)
+            assert sorted(calls) == sorted(wanted), index
+
+
+def flat(index: Any) -> list[Any]:
+    if isinstance(index, slice):
+        return [index.start, index.stop, index.step]
+    if not isinstance(index, (tuple, list)):
+        return [index]
+    return [entry for each in index for entry in flat(each)]
+
+
+def test_an_array_of_another_library_with_one_element_is_an_integer() -> None:
+    ours, theirs = pair((3, 4))
+    assert_same(ours[np.array(2)], theirs[2])
+    ours[np.array(2)][...] = 7
+    assert theirs[2].tolist() == [7, 7, 7, 7]
 
 
 # --- Iteration and length ---

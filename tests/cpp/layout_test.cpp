@@ -44,6 +44,15 @@ const Case copies("copying a Layout copies only its axes", [] {
   check(same(Layout(widest).extents(), full));
 });
 
+const Case full("a Layout cannot be overfilled", [] {
+  const List most(kMaxRank, 1);
+  const List too_many(kMaxRank + 1, 1);
+  Layout layout(most, most);
+  fails(Fault::kValue, "ndim is 65; the limit is 64", [&] { layout.push(7, 7); });
+  check(same(layout.extents(), most));
+  fails(Fault::kValue, "ndim is 65; the limit is 64", [&] { Layout(too_many, too_many); });
+});
+
 const Case text_of_shapes("shape_text() formats shapes like Python tuples", [] {
   expect(shape_text({}), "()");
   expect(shape_text(List{7}), "(7,)");

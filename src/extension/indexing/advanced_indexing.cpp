@@ -10,10 +10,8 @@
 #include "core/indexing/gather.hpp"
 #include "core/indexing/mask.hpp"
 #include "core/ledger.hpp"
-#include "extension/array/conversions.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
-#include "extension/capi/object_text.hpp"
 #include "extension/capi/signals.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/indexing/array_selection.hpp"
@@ -82,18 +80,11 @@ Ref select_along_first_axis(const State& state, const core::ArrayView& array,
 
 }  // namespace
 
-bool is_array_index(const State& state, PyObject* index) {
-  if (is_array(state, index) || PyBool_Check(index) || PyList_Check(index)) return true;
-  refuse_other_namespace(state, index);
-  return PySequence_Check(index) && !PyTuple_Check(index) && !PyUnicode_Check(index) &&
-         !PyBytes_Check(index) && !PyByteArray_Check(index) && !PyRange_Check(index);
-}
-
-Ref get_by_arrays(State& state, const core::ArrayView& array, PyObject* index) {
+Ref get_by_arrays(State& state, const core::ArrayView& array, Index& index) {
   if (!array.device().is_host()) refuse_device(array);
   require_host(array, "indexing by an array", /*writes=*/false);
-  if (is_array(state, index)) {
-    const core::ArrayView by = view_of(index);
+  if (index.entries().size() == 1) {
+    const core::ArrayView by = index.entries()[0].array();
     if (takes_along_first_axis(array, by)) return select_along_first_axis(state, array, by);
     if (by.dtype == core::DType{core::Kind::kBool, 8} && by.device() == core::Device{} &&
         core::can_select(array, by) && !state.modes.without_masks)
@@ -111,8 +102,7 @@ Ref get_by_arrays(State& state, const core::ArrayView& array, PyObject* index) {
   return make_array(state, std::move(out));
 }
 
-void assign_by_arrays(State& state, const core::ArrayView& array, PyObject* index,
-                      PyObject* value) {
+void assign_by_arrays(State& state, const core::ArrayView& array, Index& index, PyObject* value) {
   if (!array.device().is_host()) refuse_device(array);
   require_host(array, "assignment");
   ArraySelection selection(state, array, index);

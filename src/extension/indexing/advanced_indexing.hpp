@@ -1,4 +1,4 @@
-// Indexing by boolean masks and integer arrays.
+// Selection and assignment by an index that has been read.
 #pragma once
 
 #include <Python.h>
@@ -7,28 +7,27 @@
 
 #include "core/array.hpp"
 #include "extension/capi/ref.hpp"
+#include "extension/indexing/index.hpp"
 #include "extension/module/state.hpp"
 
 namespace refarray::extension {
 
-/// Whether an index that is no integer may be an array: an Array, a bool, a list, or an array of
-/// another library. Runs no user code. Throws kType for an array of another namespace.
-bool is_array_index(const State& state, PyObject* index);
-
-/// A new array with the elements that an index with masks or integer arrays selects.
-Ref get_by_arrays(State& state, const core::ArrayView& array, PyObject* index);
-/// Assigns to the elements that such an index selects. The array is writable.
-void assign_by_arrays(State& state, const core::ArrayView& array, PyObject* index, PyObject* value);
-
-// In indexing.cpp; the last three are what both kinds of index share.
+// Not inlined, because the caller has read an index: the user code that ran meanwhile, and may have
+// called refarray again, needs no frame with layouts below it.
 
 /// What x[index] is.
-Ref subscript(State& state, const core::ArrayView& array, PyObject* index);
+[[gnu::noinline]] Ref subscript(State& state, const core::ArrayView& array, Index& index);
+/// A new array with the elements that an index with masks or integer arrays selects.
+[[gnu::noinline]] Ref get_by_arrays(State& state, const core::ArrayView& array, Index& index);
 
-[[noreturn, gnu::cold]] void fail_not_index(PyObject* index);
-
-/// The normalized integer index, in [0, extent).
-std::int64_t position_of(PyObject* index, int axis, std::int64_t extent);
+/// Throws TypeError for `del x[index]`, whose value is nullptr, and ValueError for a read-only
+/// array.
+void require_assignable(PyObject* self, PyObject* value);
+/// x[index] = value, for an assignable array.
+[[gnu::noinline]] void assign(PyObject* self, Index& index, PyObject* value);
+/// Assigns to the elements that an index with masks or integer arrays selects.
+[[gnu::noinline]] void assign_by_arrays(State& state, const core::ArrayView& array, Index& index,
+                                        PyObject* value);
 
 /// The value of an assignment as an array: of `to`, or of a dtype that promotes to it. It is in
 /// `element` or belongs to `owner`.

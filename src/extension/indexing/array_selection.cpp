@@ -6,78 +6,15 @@
 #include <utility>
 
 #include "core/indexing/mask.hpp"
-#include "extension/array/conversions.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/signals.hpp"
 #include "extension/copy/copying.hpp"
-#include "extension/creation/asarray.hpp"
-#include "extension/indexing/advanced_indexing.hpp"
 #include "extension/modes/namespace_module.hpp"
 
 namespace refarray::extension {
-namespace {
 
 using core::Fault;
 using Kind = EntryKind;
-
-bool is_int(const core::DType& dtype) noexcept {
-  return (dtype.kind == core::Kind::kInt || dtype.kind == core::Kind::kUInt) && dtype.lanes == 1;
-}
-
-/// An empty list has no numbers from which to infer a dtype; it selects nothing.
-Ref index_array(State& state, PyObject* index) {
-  if (is_array(state, index)) return Ref::borrow(index);
-  Ref out = as_array(state, index, nullptr);
-  if (!PyList_Check(index) || view_of(out.get()).size() != 0) return out;
-  constexpr core::DType kIndex{core::Kind::kInt, 64};
-  return make_array(state, working_copy(view_of(out.get()), kIndex));
-}
-
-IndexEntry array_entry(State& state, PyObject* index) {
-  IndexEntry out{Kind::kIndices, index, {}, 1, 0};
-  if (PyIndex_Check(index) && !PyBool_Check(index) && !is_array(state, index)) {
-    // Arrays of other libraries have __index__, which works for one element.
-    out.owner = Ref::steal(calling<PyNumber_Index>(index));
-    out.kind = Kind::kInteger;
-    if (out.owner) return out;
-    if (PyErr_ExceptionMatches(PyExc_TypeError) == 0 || !PySequence_Check(index)) throw ErrorSet{};
-    compat::clear_raised();
-    out.kind = Kind::kIndices;
-  }
-  out.owner = index_array(state, index);
-  const core::ArrayView array = out.array();
-  if (array.dtype.kind == core::Kind::kBool && array.dtype.lanes == 1) {
-    out.kind = Kind::kMask;
-    out.axes = array.ndim;
-  } else if (!is_int(array.dtype)) {
-    core::fail(Fault::kType, "an index array must have an integer or bool dtype, not ",
-               core::name(array.dtype));
-  }
-  return out;
-}
-
-IndexEntry to_entry(State& state, PyObject* index) {
-  if (PySlice_Check(index)) return {Kind::kSlice, index, {}, 1, 0};
-  if (index == Py_Ellipsis) return {Kind::kEllipsis, index, {}, 0, 0};
-  if (index == Py_None) return {Kind::kNewAxis, index, {}, 0, 0};
-  if (PyLong_Check(index) && !PyBool_Check(index))
-    return {Kind::kInteger, index, Ref::borrow(index), 1, 0};
-  if (!is_array_index(state, index) && !PyIndex_Check(index)) fail_not_index(index);
-  return array_entry(state, index);
-}
-
-std::vector<IndexEntry> to_entries(State& state, PyObject* index) {
-  std::vector<IndexEntry> out;
-  if (!PyTuple_Check(index)) {
-    out.push_back(to_entry(state, index));
-    return out;
-  }
-  for (Py_ssize_t i = 0; i < PyTuple_Size(index); ++i)
-    out.push_back(to_entry(state, PyTuple_GetItem(index, i)));
-  return out;
-}
-
-}  // namespace
 
 void CommonShape::add(core::Extents shape) {
   const auto ndim = static_cast<int>(shape.size());
@@ -95,30 +32,15 @@ void CommonShape::add(core::Extents shape) {
   }
 }
 
-ArraySelection::ArraySelection(State& state, const core::ArrayView& array, PyObject* index)
-    : array_(array), entries_(to_entries(state, index)) {
+ArraySelection::ArraySelection(State& state, const core::ArrayView& array, Index& index)
+    : array_(array) {
   core::check_byte_sized(array.dtype, "indexing by an array");
-  place_entries();
+  const int axes = index.place(array.ndim);
+  entries_.assign(index.entries().begin(), index.entries().end());
   expand_masks(state);
   for (const IndexEntry& entry : entries_) add(entry);
-  keep(axes_, array_.ndim - axes_);
+  keep(axes, array_.ndim - axes);
   if (is_split_) block_at_ = 0;
-}
-
-/// Sets the axis of each entry, and the number of axes of '...'.
-void ArraySelection::place_entries() {
-  const auto is_ellipsis = [](const IndexEntry& entry) { return entry.kind == Kind::kEllipsis; };
-  const auto ellipses = std::count_if(entries_.begin(), entries_.end(), is_ellipsis);
-  if (ellipses > 1) core::fail(Fault::kIndex, "the index has ", ellipses, " '...'; the limit is 1");
-  std::int64_t axes = 0;
-  for (const IndexEntry& entry : entries_) axes += entry.axes;
-  if (axes > array_.ndim)
-    core::fail(Fault::kIndex, "the index has entries for ", axes, " axes; ndim is ", array_.ndim);
-  for (IndexEntry& entry : entries_) {
-    if (is_ellipsis(entry)) entry.axes = array_.ndim - static_cast<int>(axes);
-    entry.axis = axes_;
-    axes_ += entry.axes;
-  }
 }
 
 void ArraySelection::check_mask(const IndexEntry& entry) const {
@@ -146,9 +68,9 @@ void ArraySelection::expand_masks(State& state) {
   }
   if (in_block == 1) return;
   std::vector<IndexEntry> out;
-  for (IndexEntry& entry : entries_) {
+  for (const IndexEntry& entry : entries_) {
     if (entry.kind != Kind::kMask) {
-      out.push_back(std::move(entry));
+      out.push_back(entry);
       continue;
     }
     const core::ArrayView mask = entry.array();
@@ -162,8 +84,9 @@ void ArraySelection::expand_masks(State& state) {
     });
     int axis = entry.axis;
     for (core::Array& indices : coordinates) {
-      out.push_back({Kind::kIndices, nullptr, make_array(state, std::move(indices)),
-                     mask.ndim == 0 ? 0 : 1, axis++});
+      coordinates_.push_back(make_array(state, std::move(indices)));
+      out.push_back({Kind::kIndices, true, mask.ndim == 0 ? 0 : 1, axis++,
+                     coordinates_.back().get(), 0, 0, 0});
     }
   }
   entries_ = std::move(out);
@@ -182,7 +105,7 @@ void ArraySelection::add(const IndexEntry& entry) {
   const int axis = entry.axis;
   switch (entry.kind) {
     case Kind::kInteger:  // as an array of ndim 0, which all places share
-      return move(position_of(entry.owner.get(), axis, array_.shape[axis]), array_.strides[axis]);
+      return move(position_of(entry.object, axis, array_.shape[axis]), array_.strides[axis]);
     case Kind::kSlice:
       return slice(entry);
     case Kind::kEllipsis:
@@ -205,12 +128,12 @@ void ArraySelection::add(const IndexEntry& entry) {
 
 /// Bounds are clipped to the extent, as for Python's sequences.
 void ArraySelection::slice(const IndexEntry& entry) {
-  Py_ssize_t start, stop, step;
-  check(PySlice_Unpack(entry.object, &start, &stop, &step));
+  Py_ssize_t start = entry.start, stop = entry.stop;
   const std::int64_t stride = array_.strides[entry.axis];
-  const std::int64_t count = PySlice_AdjustIndices(array_.shape[entry.axis], &start, &stop, step);
+  const std::int64_t count =
+      PySlice_AdjustIndices(array_.shape[entry.axis], &start, &stop, entry.step);
   if (count > 0) move(start, stride);
-  push(base_, count, count > 1 ? core::wrapped_product(stride, step) : stride);
+  push(base_, count, count > 1 ? core::wrapped_product(stride, entry.step) : stride);
 }
 
 void ArraySelection::find() {

@@ -9,28 +9,11 @@
 #include "core/array.hpp"
 #include "core/error.hpp"
 #include "core/indexing/gather.hpp"
-#include "extension/array/object.hpp"
 #include "extension/capi/ref.hpp"
+#include "extension/indexing/index.hpp"
 #include "extension/module/state.hpp"
 
 namespace refarray::extension {
-
-enum class EntryKind { kInteger, kSlice, kEllipsis, kNewAxis, kIndices, kMask };
-
-/// One entry of an index. Arrays are held by `owner`.
-struct IndexEntry {
-  EntryKind kind;
-  PyObject* object;  // borrowed from the index
-  Ref owner;
-  int axes;      // of the indexed array that the entry is for
-  int axis = 0;  // the first of them
-
-  core::ArrayView array() const noexcept { return view_of(owner.get()); }
-  /// Whether it is one of the arrays that are broadcast against each other, or an integer.
-  bool is_in_block() const noexcept {
-    return kind == EntryKind::kInteger || kind == EntryKind::kIndices || kind == EntryKind::kMask;
-  }
-};
 
 /// Extents broadcast against each other, one array after the other.
 class CommonShape {
@@ -47,7 +30,7 @@ class CommonShape {
 /// select, the block, and the axes after it.
 class ArraySelection {
  public:
-  ArraySelection(State& state, const core::ArrayView& array, PyObject* index);
+  ArraySelection(State& state, const core::ArrayView& array, Index& index);
 
   /// Computes the offsets of the places. Index arrays and masks are read here, once.
   void find();
@@ -60,7 +43,6 @@ class ArraySelection {
   const core::Array& offsets() const noexcept { return offsets_; }
 
  private:
-  void place_entries();
   void expand_masks(State& state);
   void check_mask(const IndexEntry& entry) const;
   void add(const IndexEntry& entry);
@@ -85,12 +67,12 @@ class ArraySelection {
 
   const core::ArrayView& array_;
   std::vector<IndexEntry> entries_;
-  int axes_ = 0;             // that the entries are for
-  core::Layout base_;        // the axes that no array indexes
-  std::int64_t offset_ = 0;  // of base_, in elements
-  int block_at_ = -1;        // the axis of base_ before which the block comes
-  bool is_open_ = false;     // the last entry belongs to the block
-  bool is_split_ = false;    // entries of the block are apart, so that it comes first
+  std::vector<Ref> coordinates_;  // of masks that were expanded
+  core::Layout base_;             // the axes that no array indexes
+  std::int64_t offset_ = 0;       // of base_, in elements
+  int block_at_ = -1;             // the axis of base_ before which the block comes
+  bool is_open_ = false;          // the last entry belongs to the block
+  bool is_split_ = false;         // entries of the block are apart, so that it comes first
   CommonShape block_;
   std::vector<core::AxisIndex> indices_;
   const IndexEntry* mask_ = nullptr;  // the only array of the index, if it is a mask

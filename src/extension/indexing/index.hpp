@@ -1,0 +1,70 @@
+// Index: the entries of an index, each read once, before any axis is placed.
+#pragma once
+
+#include <Python.h>
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/array.hpp"
+#include "extension/array/object.hpp"
+#include "extension/capi/ref.hpp"
+#include "extension/module/state.hpp"
+
+namespace refarray::extension {
+
+enum class EntryKind : std::uint8_t { kInteger, kSlice, kEllipsis, kNewAxis, kIndices, kMask };
+
+/// One entry of an index. Nothing in it runs user code any more.
+struct IndexEntry {
+  EntryKind kind;
+  bool is_array;     // given as an array of the namespace, of which kInteger is one of ndim 0
+  int axes;          // of the indexed array that the entry is for; of '...' after place()
+  int axis;          // the first of them, after place()
+  PyObject* object;  // the int, the slice, or the array of kIndices and kMask; the Index holds it
+  Py_ssize_t start, stop, step;  // of a slice, as PySlice_Unpack() reads them
+
+  core::ArrayView array() const noexcept { return view_of(object); }
+  /// Whether it is one of the arrays that are broadcast against each other, or an integer.
+  bool is_in_block() const noexcept {
+    return kind == EntryKind::kInteger || kind == EntryKind::kIndices || kind == EntryKind::kMask;
+  }
+};
+
+class Index {
+ public:
+  /// Reads an entry or a tuple of entries, which runs the user code of __index__, and of sequences
+  /// and other libraries' arrays, which become arrays. `index` must outlive this.
+  Index(State& state, PyObject* index);
+  Index(const Index&) = delete;
+  Index& operator=(const Index&) = delete;
+
+  std::span<const IndexEntry> entries() const noexcept { return entries_; }
+  int count(EntryKind kind) const noexcept { return counts_[static_cast<std::size_t>(kind)]; }
+  bool has_arrays() const noexcept {
+    return count(EntryKind::kIndices) + count(EntryKind::kMask) > 0;
+  }
+
+  /// Sets the axes of the entries in an array of `ndim` axes; returns the number of axes that they
+  /// are for. Throws kIndex if they are too many, or for a second '...'.
+  int place(int ndim);
+
+ private:
+  static constexpr std::size_t kFew = 8;
+
+  IndexEntry read(State& state, PyObject* index);
+  PyObject* hold(Ref object);
+
+  IndexEntry few_[kFew];          // without an allocation, for nearly every index
+  std::vector<IndexEntry> many_;  // of a longer tuple
+  std::span<IndexEntry> entries_;
+  std::array<int, 6> counts_{};  // by kind
+  std::vector<Ref> held_;        // what reading made
+};
+
+/// The normalized integer index, in [0, extent). `number` is an int.
+std::int64_t position_of(PyObject* number, int axis, std::int64_t extent);
+
+}  // namespace refarray::extension
