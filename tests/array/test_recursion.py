@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import ast
 from typing import Any
 
 import pytest
@@ -11,14 +11,19 @@ CASES = [
     *("deep __float__", "deep __index__", "deep __complex__", "deep __array__", "deep __len__"),
     *("deep __getitem__", "deep __dlpack__", "deep __array_interface__"),
     *("deep __cuda_array_interface__", "assign", "index", "shape", "full", "arange"),
-    *("from_dlpack", "asarray of a producer"),
+    *("from_dlpack", "asarray of a producer", "C __index__", "C __float__"),
 ]
-# Recursion through C functions only. CPython 3.13 allows 10,000 levels of it, which overflow a
-# stack of 8 MiB in range(), too; other versions allow at most 1,500.
-IN_C = ["C __index__", "C __float__"] if sys.version_info[:2] != (3, 13) else []
 
 
 @pytest.mark.not_sanitized("a sanitizer's frames are larger than CPython's limit allows for")
-@pytest.mark.parametrize("case", [*CASES, *IN_C])
+@pytest.mark.parametrize("case", CASES)
 def test_endless_recursion_raises(isolated: Any, case: str) -> None:
     assert isolated("stack_use.py", "recursion", case) == "RecursionError\n"
+
+
+@pytest.mark.not_sanitized("a sanitizer's frames do not fit a small stack")
+@pytest.mark.parametrize("stack", [0, 512 * 1024, 64 * 1024], ids=["main", "512K", "64K"])
+def test_every_callable_may_be_called_again_from_its_arguments(isolated: Any, stack: int) -> None:
+    """The interpreter's limit does not end the recursion in the threads: their stack does."""
+    outcomes = ast.literal_eval(isolated("user_code/reentry.py", str(stack)).splitlines()[-1])
+    assert outcomes["RecursionError"] > 300

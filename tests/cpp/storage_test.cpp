@@ -1,6 +1,9 @@
 // Tests of core/memory: storages, allocators and the caches of freed blocks.
 #include "core/memory/storage.hpp"
 
+#include <pthread.h>
+#include <ucontext.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -11,6 +14,7 @@
 
 #include "check.hpp"
 #include "core/memory/aligned_block.hpp"
+#include "core/memory/thread_stack.hpp"
 
 namespace {
 
@@ -336,5 +340,72 @@ const Case thread_end("storages may be freed while the thread_locals of a thread
                         }
                         check(new_storage(16, true)->is_last_reference());
                       });
+
+// --- The thread's stack.
+
+constexpr std::size_t kFrame = 512;
+
+/// Calls itself while has_stack_left(), at most `most` times; returns the address of the deepest
+/// frame.
+[[gnu::noinline]] std::uintptr_t descend(int most) {
+  volatile std::byte frame[kFrame];
+  frame[0] = std::byte{1};
+  if (most == 0 || !has_stack_left()) return reinterpret_cast<std::uintptr_t>(&frame[0]);
+  const std::uintptr_t out = descend(most - 1);
+  return out + std::to_integer<unsigned>(frame[0]) - 1;  // after the call: no tail call
+}
+
+const Case reserve("has_stack_left() is false while 32 KiB, or a quarter, are left", [] {
+  struct Seen {
+    std::size_t left = 0;
+  };
+  for (const std::size_t size : {64, 100, 128, 512, 8192}) {
+    Seen seen;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, size * 1024);
+    pthread_t thread;
+    const auto body = [](void* argument) -> void* {
+      const std::uintptr_t deepest = descend(-1);
+      pthread_attr_t own;
+      void* low = nullptr;
+      std::size_t of = 0;
+      pthread_getattr_np(pthread_self(), &own);
+      pthread_attr_getstack(&own, &low, &of);
+      pthread_attr_destroy(&own);
+      static_cast<Seen*>(argument)->left = deepest - reinterpret_cast<std::uintptr_t>(low);
+      return nullptr;
+    };
+    expect(pthread_create(&thread, &attributes, body, &seen), 0);
+    pthread_join(thread, nullptr);
+    pthread_attr_destroy(&attributes);
+    const std::size_t wanted = std::min<std::size_t>(size / 4, 32) * 1024;
+    check(seen.left < wanted && seen.left + 4 * kFrame > wanted, std::to_string(seen.left));
+  }
+});
+
+const Case main_stack("the main thread's stack has its reserve too", [] {
+  char here = 0;
+  const std::uintptr_t top = reinterpret_cast<std::uintptr_t>(&here);
+  check(top - descend(-1) > std::size_t{64} * 1024);
+  check(has_stack_left());
+});
+
+ucontext_t of_thread, of_coroutine;
+std::uintptr_t deepest_of_coroutine;
+
+const Case coroutine("a stack that is not the thread's own is not measured", [] {
+  check(has_stack_left());
+  std::vector<char> stack(std::size_t{256} * 1024);
+  getcontext(&of_coroutine);
+  of_coroutine.uc_stack.ss_sp = stack.data();
+  of_coroutine.uc_stack.ss_size = stack.size();
+  of_coroutine.uc_link = &of_thread;
+  makecontext(&of_coroutine, [] { deepest_of_coroutine = descend(100); }, 0);
+  swapcontext(&of_thread, &of_coroutine);
+  const auto low = reinterpret_cast<std::uintptr_t>(stack.data());
+  check(deepest_of_coroutine - low < stack.size() - 100 * kFrame);
+  check(has_stack_left());
+});
 
 }  // namespace

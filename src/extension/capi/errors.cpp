@@ -109,6 +109,17 @@ bool is_ledger_error_pending() {
   return type && PyErr_ExceptionMatches(type.get()) != 0;
 }
 
+namespace detail {
+void set_stack_exhausted() noexcept {
+  compat::park_at_exit([] {
+    PyErr_SetString(PyExc_RecursionError,
+                    "maximum recursion depth exceeded: 32 KiB of the thread's stack are left, or a "
+                    "quarter of it, which code that refarray calls may need; "
+                    "threading.stack_size() makes threads with more");
+  });
+}
+}  // namespace detail
+
 void translate_current_exception() noexcept { compat::park_at_exit(&translate); }
 
 }  // namespace refarray::extension

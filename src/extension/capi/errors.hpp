@@ -5,6 +5,7 @@
 
 #include <type_traits>
 
+#include "core/memory/thread_stack.hpp"
 #include "extension/capi/compat.hpp"
 #include "extension/capi/ref.hpp"
 
@@ -13,11 +14,48 @@ namespace refarray::extension {
 /// Thrown when Python's error indicator is set. The indicator holds the exception.
 struct ErrorSet {};
 
-/// Calls a C-API function that may run Python code and therefore release the GIL; see
-/// compat::park_at_exit().
+namespace detail {
+/// What a C function returns when it has set an exception: -1 for numbers, nullptr for pointers.
+template <class R>
+struct SlotResult {
+  using type = R;
+  static constexpr R error = static_cast<R>(-1);
+  static R pass(R value) noexcept { return value; }
+};
+template <>
+struct SlotResult<Ref> {
+  using type = PyObject*;
+  static constexpr PyObject* error = nullptr;
+  static PyObject* pass(Ref value) noexcept { return value.release(); }
+};
+template <class T>
+struct SlotResult<T*> {
+  using type = T*;
+  static constexpr T* error = nullptr;
+  static T* pass(T* value) noexcept { return value; }
+};
+
+/// Sets RecursionError.
+[[gnu::cold]] void set_stack_exhausted() noexcept;
+}  // namespace detail
+
+/// Runs `body`, which calls foreign code or a C-API function that may run Python code. That code
+/// may release the GIL (see compat::park_at_exit()), and may call refarray again, without end:
+/// when too little of the thread's stack is left, RecursionError is set, and the result is that of
+/// a C function that failed.
+template <class Body>
+auto calling(Body body) {
+  using Result = decltype(body());
+  if (!core::has_stack_left()) [[unlikely]] {
+    detail::set_stack_exhausted();
+    return Result{detail::SlotResult<Result>::error};
+  }
+  return compat::park_at_exit(body);
+}
+/// The same for one C-API function, which returns nullptr or -1 on failure.
 template <auto Function, class... Args>
 auto calling(Args... args) {
-  return compat::park_at_exit([&] { return Function(args...); });
+  return calling([&] { return Function(args...); });
 }
 
 /// Wraps the new reference that a C-API function returned. Throws ErrorSet for nullptr.
@@ -33,15 +71,36 @@ T check(T status) {
   return status;
 }
 
-/// Sets a Python exception with PyErr_Format() and throws ErrorSet.
+/// For C-API functions that read a number, which may be -1 as well:
+/// `check_number<PyFloat_AsDouble>`.
+template <auto Function>
+auto check_number(PyObject* object) {
+  const auto out = calling<Function>(object);
+  if (out == static_cast<decltype(out)>(-1) && PyErr_Occurred() != nullptr) throw ErrorSet{};
+  return out;
+}
+
+/// PyArg_ParseTupleAndKeywords(), which returns 0 on failure. `names` ends with nullptr.
+template <class... Out>
+void parse_arguments(PyObject* args, PyObject* kwargs, const char* format, const char* const* names,
+                     Out*... out) {
+  check(calling([&] {
+    return PyArg_ParseTupleAndKeywords(args, kwargs, format, const_cast<char**>(names), out...) - 1;
+  }));
+}
+
+/// Sets a Python exception with PyErr_Format(), which may call foreign code for %R, and throws
+/// ErrorSet.
 template <class... Args>
 [[noreturn, gnu::cold]] void raise(PyObject* type, const char* format, Args... args) {
-  compat::park_at_exit([&] { PyErr_Format(type, format, args...); });
+  calling([&] { return PyErr_Format(type, format, args...); });
   throw ErrorSet{};
 }
 
-/// Reports the pending exception as unraisable, which runs sys.unraisablehook, and clears it.
+/// Reports the pending exception as unraisable, which runs sys.unraisablehook, and clears it; with
+/// too little stack left it only does the latter.
 [[gnu::cold]] inline void report_unraisable(PyObject* where) noexcept {
+  if (!core::has_stack_left()) return compat::clear_raised();
   compat::park_at_exit([where] { PyErr_WriteUnraisable(where); });
 }
 
@@ -75,25 +134,6 @@ class ErrorGuard {
 };
 
 namespace detail {
-template <class R>
-struct SlotResult {  // -1 for int, Py_ssize_t, Py_hash_t
-  using type = R;
-  static constexpr R error = static_cast<R>(-1);
-  static R pass(R value) noexcept { return value; }
-};
-template <>
-struct SlotResult<Ref> {
-  using type = PyObject*;
-  static constexpr PyObject* error = nullptr;
-  static PyObject* pass(Ref value) noexcept { return value.release(); }
-};
-template <class T>
-struct SlotResult<T*> {
-  using type = T*;
-  static constexpr T* error = nullptr;
-  static T* pass(T* value) noexcept { return value; }
-};
-
 template <auto Fn>
 struct SlotOf;
 template <class R, class... Args, R (*Fn)(Args...)>

@@ -68,8 +68,7 @@ Py_hash_t value_hash(PyObject* self) {
   auto& cached = ValueObject<Value>::cast(self)->hash;
   Py_hash_t hash = cached.load(std::memory_order_relaxed);
   if (hash != -1) return hash;
-  hash = PyObject_Hash(value_text<Value>(self).get());
-  if (hash == -1) throw ErrorSet{};
+  hash = check_number<PyObject_Hash>(value_text<Value>(self).get());
   cached.store(hash, std::memory_order_relaxed);
   return hash;
 }
@@ -100,11 +99,9 @@ Ref value_reduce(PyObject* self, PyObject*) {
 
 /// Parses the argument of DType(name) and Device(name); returns it as a borrowed reference.
 inline PyObject* only_argument(PyObject* args, PyObject* kwargs, const char* format) {
-  char name[] = "name";
-  char* names[] = {name, nullptr};
+  const char* const names[] = {"name", nullptr};
   PyObject* out = nullptr;
-  if (calling<PyArg_ParseTupleAndKeywords>(args, kwargs, format, names, &out) == 0)
-    throw ErrorSet{};
+  parse_arguments(args, kwargs, format, names, &out);
   return out;
 }
 

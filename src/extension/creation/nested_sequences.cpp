@@ -17,7 +17,6 @@
 #include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
 #include "extension/capi/object_text.hpp"
-#include "extension/capi/recursion.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/interop/protocol_order.hpp"
 #include "extension/interop/scalars.hpp"
@@ -159,7 +158,6 @@ void NestedReader::read(PyObject* object, int depth) {
 }
 
 void NestedReader::read_sequence(PyObject* object, int depth) {
-  const RecursionGuard guard(" while reading a nested sequence");
   const Py_ssize_t length = check(calling<PySequence_Size>(object));
   begin_level(length, depth);
   if (length == 0) {

@@ -13,15 +13,10 @@ namespace {
 using core::Fault;
 
 Ref event_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-  char device_name[] = "device";
-  char timing_name[] = "timing";
-  char* names[] = {device_name, timing_name, nullptr};
+  const char* const names[] = {"device", "timing", nullptr};
   PyObject* device = nullptr;
   int timing = 0;
-  if (calling<PyArg_ParseTupleAndKeywords>(args, kwargs, "O|$p:Event", names, &device, &timing) ==
-      0) {
-    throw ErrorSet{};
-  }
+  parse_arguments(args, kwargs, "O|$p:Event", names, &device, &timing);
   const core::Device on = to_streamed_device(state_of_type(type), device);
   return wrap(type, without_gil([&] { return runtime::new_event(on, timing != 0); }));
 }

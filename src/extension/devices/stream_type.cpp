@@ -26,15 +26,10 @@ std::uint64_t handle_of(const StreamPtr& stream) noexcept {
 // --- The Stream type
 
 Ref stream_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-  char device_name[] = "device";
-  char handle_name[] = "handle";
-  char* names[] = {device_name, handle_name, nullptr};
+  const char* const names[] = {"device", "handle", nullptr};
   PyObject* device = nullptr;
   PyObject* handle = nullptr;
-  if (calling<PyArg_ParseTupleAndKeywords>(args, kwargs, "O|O:Stream", names, &device, &handle) ==
-      0) {
-    throw ErrorSet{};
-  }
+  parse_arguments(args, kwargs, "O|O:Stream", names, &device, &handle);
   const core::Device on = to_streamed_device(state_of_type(type), device);
   if (!is_given(handle)) return wrap(type, without_gil([&] { return runtime::new_stream(on); }));
   const runtime::GivenStream given = to_stream(handle);

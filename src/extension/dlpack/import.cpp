@@ -105,7 +105,7 @@ Ref import_foreign(const State& state, PyObject* x, const ProducerInfo& producer
                                          dlpack::Imported& in) {
   const DLDevice device = dlpack::to_dlpack(in.device);
   void* stream = nullptr;
-  const int status = compat::park_at_exit(
+  const int status = calling(
       [&] { return table.current_work_stream(device.device_type, device.device_id, &stream); });
   if (status != 0) {
     if (PyErr_Occurred() != nullptr) throw_exporter_error();

@@ -14,7 +14,6 @@
 #include "extension/capi/errors.hpp"
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
-#include "extension/capi/recursion.hpp"
 #include "extension/capi/type_lookup.hpp"
 #include "extension/devices/devices.hpp"
 #include "extension/dlpack/keywords.hpp"
@@ -93,8 +92,7 @@ bool is_method_descriptor(PyObject* descriptor) noexcept {
 }
 
 Ref vectorcall(PyObject* function, PyObject* const* args, std::size_t count, PyObject* kwnames) {
-  return check(
-      compat::park_at_exit([&] { return PyObject_Vectorcall(function, args, count, kwnames); }));
+  return check(calling([&] { return PyObject_Vectorcall(function, args, count, kwnames); }));
 }
 
 }  // namespace
@@ -102,8 +100,8 @@ Ref vectorcall(PyObject* function, PyObject* const* args, std::size_t count, PyO
 Ref bind_on_type(PyObject* descriptor, PyObject* self) {
   const descrgetfunc get = compat::descr_get_of(Py_TYPE(descriptor));
   if (get == nullptr) return Ref::borrow(descriptor);
-  return check(compat::park_at_exit(
-      [&] { return get(descriptor, self, reinterpret_cast<PyObject*>(Py_TYPE(self))); }));
+  return check(
+      calling([&] { return get(descriptor, self, reinterpret_cast<PyObject*>(Py_TYPE(self))); }));
 }
 
 Ref call_on_type(PyObject* descriptor, PyObject* const* args, std::size_t count,
@@ -158,8 +156,7 @@ void refuse_devices(const ImportRequest& request, DLDevice announced) {
 
 dlpack::Managed<DLManagedTensorVersioned> call_table(const DLPackExchangeAPI& table, PyObject* x) {
   DLManagedTensorVersioned* raw = nullptr;
-  const int status =
-      compat::park_at_exit([&] { return table.managed_tensor_from_py_object_no_sync(x, &raw); });
+  const int status = calling([&] { return table.managed_tensor_from_py_object_no_sync(x, &raw); });
   if (status != 0) {  // CAPI-11: on failure nothing in `raw` is ours
     if (PyErr_Occurred() != nullptr) throw_exporter_error();
     raise(PyExc_BufferError, "the exchange table of %R failed (%d) without setting an exception",
@@ -265,7 +262,6 @@ Ref retry(const State& state, PyObject* x, PyObject* dlpack, const DlpackArgumen
 
 Ref call_dlpack(const State& state, PyObject* x, const ProducerInfo& producer,
                 const DlpackArguments& arguments) {
-  const RecursionGuard guard(" in from_dlpack()", !producer.is_ndarray && !is_array(state, x));
   DlpackCall call(state, x);
   call.add(Key::kMaxVersion, arguments.max_version);
   call.add(Key::kStream, arguments.stream);

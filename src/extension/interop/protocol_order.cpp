@@ -84,9 +84,11 @@ class ProtocolAttempts {
 
 /// For a method older than the keyword copy=, which raised TypeError for copy=False.
 [[noreturn]] void raise_no_copy_keyword(const State& state, PyObject* object, Ref error) {
-  PyErr_Format(state.get(Slot::kNoCopyError),
-               "copy=False, but __array__() of %R does not take copy=",
-               reinterpret_cast<PyObject*>(Py_TYPE(object)));
+  calling([&] {
+    return PyErr_Format(state.get(Slot::kNoCopyError),
+                        "copy=False, but __array__() of %R does not take copy=",
+                        reinterpret_cast<PyObject*>(Py_TYPE(object)));
+  });
   PyObject* refusal = compat::take_raised();
   PyException_SetCause(refusal, error.release());
   compat::restore_raised(refusal);

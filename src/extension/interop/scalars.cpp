@@ -108,7 +108,7 @@ std::optional<core::DType> named_dtype(const State& state, PyObject* object) {
 }
 
 std::optional<Scalar> scalar_of_item(const State& state, PyObject* object) {
-  const Ref item = check(compat::park_at_exit(
+  const Ref item = check(calling(
       [&] { return PyObject_VectorcallMethod(state.get(Slot::kItemName), &object, 1, nullptr); }));
   Ref number = plain_number(item.get());
   if (!number) return std::nullopt;
