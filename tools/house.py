@@ -396,6 +396,43 @@ def capsule_names_once(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
                 yield source, 1, f'"{name}" is not here, its one home'
 
 
+#: C-API functions that return -1 for an exception, by what tells it from a result.
+STATUS = (  # negative only then
+    r"PyObject_(?:IsTrue|Not|Size|Length|RichCompareBool|IsInstance|IsSubclass|SetAttr\w*|DelAttr\w*"
+    r"|SetItem|DelItem\w*|GetBuffer|GetOptionalAttr\w*|HasAttr\w*WithError)"
+    r"|PySequence_(?:Size|Length|Contains|Index|Count|SetItem|DelItem|SetSlice|DelSlice)"
+    r"|PyMapping_(?:Size|Length|SetItemString|DelItem\w*|GetOptional\w*|HasKey\w*WithError)"
+    r"|PyDict_(?:SetItem\w*|DelItem\w*|Contains\w*|Merge\w*|Update|GetItem\w*Ref)"
+    r"|PyList_(?:Append|Insert|SetItem|SetSlice|Sort|Reverse)|PyTuple_SetItem"
+    r"|PySet_(?:Add|Contains|Discard|Clear|Size)|PyModule_(?:Add\w*|ExecDef)"
+    r"|PyUnicode_(?:GetLength|Contains|Find\w*|Count|Tailmatch)|PySlice_Unpack|PyBuffer_FillInfo"
+    r"|PyErr_(?:CheckSignals|Warn\w*)|PyCapsule_Set\w+|PyType_Ready|Py_EnterRecursiveCall"
+)
+NUMBERS = r"PyLong_As\w+|PyFloat_AsDouble|PyNumber_AsSsize_t|PyObject_Hash"  # PyErr_Occurred() does
+SWALLOW = r"PyObject_HasAttr(?:String)?|PyDict_GetItem(?:String)?|PyMapping_HasKey(?:String)?"
+IS_CHECKED = re.compile(r"(?:check|check_number)(?:<|\((?:calling(?:<|\(\[[^]]*\]\{return))?)$")
+
+
+@rule
+def checked_status(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+    for source in tree:
+        if not source.is_cpp or not source.is_product:
+            continue
+        for line, name in source.grep(rf"\b(?:{SWALLOW})(?=\s*[(>])"):
+            yield (
+                source,
+                line,
+                f"{name}() swallows exceptions: ask with a function that reports them",
+            )
+        for match in re.finditer(rf"\b(?:({STATUS})|{NUMBERS})(?=\s*[(>])", source.code):
+            before = re.sub(r"\s", "", source.code[max(0, match.start() - 200) : match.start()])
+            line = source.code.count("\n", 0, match.start()) + 1
+            near = " ".join(source.lines[max(0, line - 2) : line + 3])
+            told = r"[<!=]=? 0\b" if match[1] else r"PyErr_Occurred\(\)"
+            if not IS_CHECKED.search(before) and not re.search(f"{told}|// .*cannot fail", near):
+                yield source, line, f"{match[0]}() may fail: check(), or say why it cannot fail"
+
+
 #: Absolute paths of one machine, and hosts of package registries.
 LOCAL = (
     r"(?<![\w.$}])/(?:work|farm|root|tmp/ra|tmp/bash_jobs)/"

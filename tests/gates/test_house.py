@@ -37,6 +37,12 @@ GOOD = {
     "void f() { try {} catch (...) {} }\n",
     "src/extension/p.cpp": "// Function f.\nstatic PyObject* call(PyObject*);\n"
     "void f() {\n  try {  // boundary: a reason\n  } catch (...) {}\n}\n",
+    "src/extension/q.cpp": "// Function g.\nvoid g() {\n  check(PyObject_IsTrue(a));\n"
+    "  check(calling<PySequence_Size>(a));\n  check_number<PyFloat_AsDouble>(a);\n"
+    "  check(calling([&] { return PyList_Append(a, b); }));\n"
+    "  if (PyObject_SetAttr(a, b, c) < 0) return;\n"
+    "  const double d = PyFloat_AsDouble(a);\n  if (PyErr_Occurred()) return;\n"
+    "  use(PyLong_AsLong(b));  // an int below 100: cannot fail\n}\n",
     "src/runtime/r.cpp": '// Driver loader.\nvoid f() { dlopen("libcuda.so.1", 1); }\n',
     "src/refarray/__init__.py": '"""The package."""\n',
     ".venv/lib/dlpack.h": "int elsewhere;\n",
@@ -94,6 +100,13 @@ VIOLATIONS: list[tuple[str, dict[str, str]]] = [
     ("no-stray-try", {"src/core/b.cpp": cpp("void f() { try { g(); } catch (...) {} }")}),
     ("capsule-names-once", {"src/extension/b.cpp": cpp('auto name = "dltensor";')}),
     ("capsule-names-once", {WIRE: GOOD[WIRE].replace('"used_dltensor"', '"used"')}),
+    (
+        "checked-status",
+        {"src/extension/b.cpp": cpp("bool f(PyObject* a) {", "  return PyObject_IsTrue(a);", "}")},
+    ),
+    ("checked-status", {"src/extension/b.cpp": cpp("long a = PyLong_AsLong(b);", "use(a);")}),
+    ("checked-status", {"src/extension/b.cpp": cpp("use(calling<PySequence_Size>(a));")}),
+    ("checked-status", {"src/extension/b.cpp": cpp("auto a = PyDict_GetItem(b, c);")}),
     ("nothing-local", {"docs/b.md": "see " + "/" + "work/notes\n"}),
     ("nothing-local", {"Makefile": "# Downloads.\nfetch https://" + "pypi" + ".org/simple\n"}),
     ("nothing-vendored", {"third_party/dlpack.h": "int a;\n"}),

@@ -24,12 +24,11 @@ namespace {
 /// `number` must be an int.
 std::int64_t int_value(PyObject* number, const char* what) {
   int overflow = 0;
-  const long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
+  const long long value = PyLong_AsLongLongAndOverflow(number, &overflow);  // an int: cannot fail
   if (overflow != 0) {
     core::fail(core::Fault::kOverflow, what, " is ", short_repr(number),
                "; the range is int64, [-2**63, 2**63)");
   }
-  if (value == -1 && PyErr_Occurred() != nullptr) throw ErrorSet{};
   return value;
 }
 
@@ -249,8 +248,8 @@ Ref make_device(const State& state, const core::Device& device) {
 Ref make_int_tuple(core::Extents values) {
   Ref out = check(calling<PyTuple_New>(static_cast<Py_ssize_t>(values.size())));
   for (std::size_t i = 0; i < values.size(); ++i) {
-    PyTuple_SetItem(out.get(), static_cast<Py_ssize_t>(i),
-                    check(PyLong_FromLongLong(values[i])).release());
+    check(PyTuple_SetItem(out.get(), static_cast<Py_ssize_t>(i),
+                          check(PyLong_FromLongLong(values[i])).release()));
   }
   return out;
 }

@@ -91,7 +91,7 @@ template <class T>
 T to_integer(PyObject* number, const char* dtype) {
   if (number_kind(number) > NumberKind::kInt) fail_kind(number, dtype);
   int overflow = 0;
-  const long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
+  const long long value = PyLong_AsLongLongAndOverflow(number, &overflow);  // an int: cannot fail
   if (overflow == 0 && std::in_range<T>(value)) return static_cast<T>(value);
   if constexpr (std::is_same_v<T, std::uint64_t>) {
     if (overflow > 0) {
@@ -137,7 +137,7 @@ bool is_in_range(double value, T out) noexcept {
 /// out of range raises.
 double double_rounding_alike(PyObject* number) {
   constexpr double kAllExact = 0x1p53;
-  const double nearest = PyLong_AsDouble(number);
+  const double nearest = PyLong_AsDouble(number);  // the caller asks PyErr_Occurred()
   if (!(std::abs(nearest) >= kAllExact)) return nearest;
   const Ref back = check(PyLong_FromDouble(nearest));
   const bool is_above = check(PyObject_RichCompareBool(number, back.get(), Py_GT)) != 0;
@@ -223,7 +223,8 @@ Ref plain_number(PyObject* object) {
   if (PyLong_Check(object))
     return check(calling<PyNumber_Index>(object));  // calls no __index__: the object is an int
   if (PyFloat_CheckExact(object) || PyComplex_CheckExact(object)) return Ref::borrow(object);
-  if (PyFloat_Check(object)) return check(PyFloat_FromDouble(PyFloat_AsDouble(object)));
+  if (PyFloat_Check(object))
+    return check(PyFloat_FromDouble(check_number<PyFloat_AsDouble>(object)));
   if (!PyComplex_Check(object)) return {};
   return check(
       PyComplex_FromDoubles(PyComplex_RealAsDouble(object), PyComplex_ImagAsDouble(object)));
@@ -237,7 +238,7 @@ Ref in_kind_of(const core::DType& dtype, PyObject* number) {
       if (check(PyObject_RichCompareBool(number, each, Py_EQ)) != 0) return Ref::borrow(each);
   } else if (kind == NumberKind::kFloat &&
              (dtype.kind == core::Kind::kInt || dtype.kind == core::Kind::kUInt)) {
-    const double value = PyFloat_AsDouble(number);
+    const double value = PyFloat_AsDouble(number);  // a float: cannot fail
     if (std::isfinite(value) && std::trunc(value) == value) return check(PyLong_FromDouble(value));
   }
   return Ref::borrow(number);

@@ -88,7 +88,7 @@ Ref format(PyObject* self, PyObject* specification) {
   if (!PyUnicode_Check(specification))
     core::fail(Fault::kType, "a format specification must be a str, not ",
                type_name(specification));
-  if (PyUnicode_GetLength(specification) == 0) return check(calling<PyObject_Str>(self));
+  if (check(PyUnicode_GetLength(specification)) == 0) return check(calling<PyObject_Str>(self));
   return check(
       calling<PyObject_Format>(only_number(self, "a format specification").get(), specification));
 }
@@ -127,7 +127,7 @@ Ref array_index(PyObject* self) {
 Ref array_complex(PyObject* self, PyObject*) {
   const Ref number = only_number(self, "complex()");
   const double real = PyComplex_Check(number.get()) ? PyComplex_RealAsDouble(number.get())
-                                                    : PyFloat_AsDouble(number.get());
+                                                    : check_number<PyFloat_AsDouble>(number.get());
   return check(PyComplex_FromDoubles(
       real, PyComplex_Check(number.get()) ? PyComplex_ImagAsDouble(number.get()) : 0.0));
 }

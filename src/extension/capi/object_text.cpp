@@ -26,7 +26,7 @@ std::string short_repr(PyObject* object) {
     compat::clear_raised();  // more digits than sys.set_int_max_str_digits() allows
     return "an int with too many digits to print";
   }
-  if (PyUnicode_GetLength(text.get()) <= kLongest) return utf8(text.get());
+  if (check(PyUnicode_GetLength(text.get())) <= kLongest) return utf8(text.get());
   return utf8(check(PyUnicode_Substring(text.get(), 0, kLongest)).get()) + "...";
 }
 

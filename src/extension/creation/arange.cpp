@@ -44,7 +44,7 @@ Ref to_bound(State& state, PyObject* object, const char* what, bool& is_integer)
   }
   if (!PyFloat_Check(number.get())) return check(calling<PyNumber_Index>(number.get()));
   is_integer = false;
-  if (std::isfinite(PyFloat_AsDouble(number.get()))) return number;
+  if (std::isfinite(check_number<PyFloat_AsDouble>(number.get()))) return number;
   core::fail(Fault::kValue, what, " is ", utf8(check(calling<PyObject_Str>(number.get())).get()),
              "; it must be finite");
 }
@@ -58,7 +58,7 @@ Interval to_interval(State& state, PyObject* start, PyObject* stop, PyObject* st
       one_bound ? check(PyLong_FromLong(0)) : to_bound(state, start, "start", out.is_integer);
   out.step =
       step == nullptr ? check(PyLong_FromLong(1)) : to_bound(state, step, "step", out.is_integer);
-  if (PyObject_IsTrue(out.step.get()) == 0)
+  if (check(PyObject_IsTrue(out.step.get())) == 0)
     core::fail(Fault::kValue, "step is 0; it must not be 0");
   return out;
 }
@@ -83,7 +83,7 @@ std::optional<T> int_as(PyObject* number) {
   T out{};
   if constexpr (std::is_signed_v<T>) {
     int overflow = 0;
-    out = PyLong_AsLongLongAndOverflow(number, &overflow);
+    out = PyLong_AsLongLongAndOverflow(number, &overflow);  // an int: cannot fail
     if (overflow == 0) return out;
   } else {
     out = PyLong_AsUnsignedLongLong(number);
@@ -100,6 +100,7 @@ bool fill_64_bit(core::Array& out, std::int64_t size, PyObject* first, PyObject*
                  PyObject* step) {
   const std::optional<T> begin = int_as<T>(first);
   if (!begin || !int_as<T>(last)) return false;
+  // An int: cannot fail.
   const auto stride = static_cast<std::uint64_t>(PyLong_AsUnsignedLongLongMask(step));
   const auto start = static_cast<std::uint64_t>(*begin);
   auto* to = reinterpret_cast<T*>(out.data);

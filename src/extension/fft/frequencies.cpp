@@ -28,8 +28,7 @@ double to_distance(State& state, PyObject* argument, const char* function) {
   const Ref number = to_number(state, argument);
   if (!number || PyComplex_Check(number.get()))
     core::fail(Fault::kType, function, "(): d must be a real number, not ", type_name(argument));
-  const double d = PyFloat_AsDouble(number.get());  // OverflowError for huge integers
-  if (d == -1.0 && PyErr_Occurred() != nullptr) throw ErrorSet{};
+  const double d = check_number<PyFloat_AsDouble>(number.get());  // OverflowError for huge integers
   if (d == 0) core::fail(Fault::kValue, function, "(): d is 0; it must be another number");
   return d;
 }

@@ -15,7 +15,7 @@ std::int64_t InterfaceReader::to_integer(PyObject* object, const std::string& wh
                    object == nullptr ? "missing" : type_name(object));
   const Ref index = check(calling<PyNumber_Index>(object));
   int overflow = 0;
-  const long long value = PyLong_AsLongLongAndOverflow(index.get(), &overflow);
+  const long long value = PyLong_AsLongLongAndOverflow(index.get(), &overflow);  // cannot fail
   if (overflow != 0) fail_malformed(what, " does not fit 64 bits");
   return value;
 }

@@ -112,8 +112,7 @@ double to_real(const State& state, PyObject* object, const char* function, const
     core::fail(Fault::kType, function, "(): ", what, " must be a real number, not ",
                type_name(object));
   }
-  const double out = calling<PyFloat_AsDouble>(number.get());
-  if (out == -1 && PyErr_Occurred() != nullptr) throw ErrorSet{};
+  const double out = check_number<PyFloat_AsDouble>(number.get());
   if (std::isnan(out)) core::fail(Fault::kValue, function, "(): ", what, " is NaN");
   return out;
 }

@@ -24,13 +24,14 @@ Py_ssize_t place_of_type(PyObject* types, PyObject* object) noexcept {
   return -1;
 }
 
-/// Likewise, also of the first array in a tuple or list: those of concat() and its like.
+/// Likewise, also of the first array in a tuple or list: those of concat() and its like. Runs no
+/// user code, such as the __len__ of a subclass.
 Py_ssize_t place_of(PyObject* types, PyObject* argument) {
-  if (!PyTuple_Check(argument) && !PyList_Check(argument)) return place_of_type(types, argument);
-  for (Py_ssize_t i = 0; i < PySequence_Size(argument); ++i) {
-    const Ref item = Ref::steal(PySequence_GetItem(argument, i));
-    if (!item) throw ErrorSet{};  // another thread shortened the list
-    const Py_ssize_t place = place_of_type(types, item.get());
+  const bool is_list = PyList_Check(argument);
+  if (!is_list && !PyTuple_Check(argument)) return place_of_type(types, argument);
+  const Ref items = is_list ? check(PyList_AsTuple(argument)) : Ref::borrow(argument);
+  for (Py_ssize_t i = 0; i < compat::tuple_size(items.get()); ++i) {
+    const Py_ssize_t place = place_of_type(types, compat::tuple_item(items.get(), i));
     if (place >= 0) return place;
   }
   return -1;

@@ -21,7 +21,7 @@ Ref lazy_tolist(PyObject* self, PyObject*) { fail_lazy(self, "tolist()"); }
 Ref lazy_item(PyObject* self, PyObject*) { fail_lazy(self, "item()"); }
 /// An empty specification gives str(self), as Python requires.
 Ref lazy_format(PyObject* self, PyObject* specification) {
-  if (PyUnicode_Check(specification) && PyUnicode_GetLength(specification) == 0)
+  if (PyUnicode_Check(specification) && check(PyUnicode_GetLength(specification)) == 0)
     return check(calling<PyObject_Str>(self));
   fail_lazy(self, "a format specification");
 }

@@ -81,8 +81,7 @@ Ref allow(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
 
 /// Takes the year of the version whose arrays the namespace has, if it is strict.
 Ref set_year(PyObject* module, PyObject* year) {
-  const long value = PyLong_AsLong(year);
-  if (value == -1 && PyErr_Occurred() != nullptr) throw ErrorSet{};
+  const long value = check_number<PyLong_AsLong>(year);
   Modes& modes = State::of_module(module).modes;
   modes.without_index_arrays = modes.strict && value < 2024;
   modes.without_dlpack_keywords = modes.strict && value < 2023;
@@ -142,9 +141,8 @@ void fill(PyObject* module, PyObject* base, const Arguments& from) {
 Ref make_namespace(PyObject* base, PyObject* const* args, Py_ssize_t nargs) {
   if (nargs != 4) core::fail(Fault::kType, "_make_namespace() takes 4 arguments");
   const Arguments from{args[0], args[1], to_modes(args[2]), args[3]};
-  Ref module =
-      check(compat::park_at_exit([&] { return PyModule_FromDefAndSpec(definition(), from.spec); }));
-  if (PyModule_ExecDef(module.get(), definition()) < 0) throw ErrorSet{};  // allocates the state
+  Ref module = check(calling([&] { return PyModule_FromDefAndSpec(definition(), from.spec); }));
+  check(PyModule_ExecDef(module.get(), definition()));  // allocates the state
   fill(module.get(), base, from);
   return module;
 }

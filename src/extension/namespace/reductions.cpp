@@ -70,10 +70,7 @@ Ref reduce(const State& state, const core::ArrayView& x, const core::ReductionCa
 }
 
 double to_correction(PyObject* object) {
-  if (object == nullptr) return 0;
-  const double value = calling<PyFloat_AsDouble>(object);
-  if (value == -1 && PyErr_Occurred() != nullptr) throw ErrorSet{};
-  return value;
+  return object == nullptr ? 0 : check_number<PyFloat_AsDouble>(object);
 }
 
 template <Reduction Operation>

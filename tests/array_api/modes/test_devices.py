@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import pickle
 from typing import Any
@@ -200,3 +201,28 @@ def test_extensions() -> None:
     assert not hasattr(space, "fft")
     assert space.linalg.det(space.eye(2)).tolist() == 1.0
     assert refarray.namespace(extensions=["fft", "linalg"]) is refarray
+
+
+@pytest.mark.parametrize("base", [list, tuple])
+@pytest.mark.parametrize("method", ["__len__", "__getitem__", "__iter__", "__bool__", "__eq__"])
+def test_functions_pass_on_what_a_method_of_an_argument_raises(base: Any, method: str) -> None:
+    def fail(self: Any, *_: Any) -> Any:
+        raise ZeroDivisionError(method)
+
+    x = xp.ones((2, 3), device=GPU)
+    arrays = type("Hostile", (base,), {method: fail})([x, x])
+    numbers = type("Hostile", (base,), {method: fail})([0, 1])
+    calls = [
+        lambda: xp.concat(arrays),
+        lambda: xp.stack(arrays),
+        lambda: xp.broadcast_arrays(*arrays[:]),
+        lambda: xp.meshgrid(arrays),
+        lambda: xp.sum(x, axis=numbers),
+        lambda: xp.permute_dims(x, numbers),
+        lambda: xp.isdtype(xp.float64, numbers),
+        lambda: xp.tensordot(x, x, axes=numbers),
+        lambda: xp.asarray(numbers, device=GPU),
+    ]
+    for call in calls:
+        with contextlib.suppress(ZeroDivisionError, TypeError, ValueError):
+            call()  # never SystemError: "returned a result with an exception set"
