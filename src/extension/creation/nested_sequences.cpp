@@ -159,6 +159,10 @@ void NestedReader::read(PyObject* object, int depth) {
 
 void NestedReader::read_sequence(PyObject* object, int depth) {
   const Py_ssize_t length = check(calling<PySequence_Size>(object));
+  const bool is_builtin = PyList_CheckExact(object) || PyTuple_CheckExact(object);  // runs no code
+  const auto size = is_builtin ? &PySequence_Size : &calling<&PySequence_Size, PyObject*>;
+  const auto get =
+      is_builtin ? &PySequence_GetItem : &calling<&PySequence_GetItem, PyObject*, Py_ssize_t>;
   begin_level(length, depth);
   if (length == 0) {
     ends_in_empty_sequence_ = true;
@@ -167,12 +171,12 @@ void NestedReader::read_sequence(PyObject* object, int depth) {
   for_each_index(length, [&](std::int64_t index) {
     const auto i = static_cast<Py_ssize_t>(index);
     index_[depth] = i;
-    const Py_ssize_t now = i == 0 ? length : check(calling<PySequence_Size>(object));
+    const Py_ssize_t now = i == 0 ? length : check(size(object));
     if (now != length) {
       core::fail(Fault::kValue, position(depth), " changed its length from ", length, " to ", now,
                  " while it was read");
     }
-    const Ref item = check(calling<PySequence_GetItem>(object, i));
+    const Ref item = check(get(object, i));
     read(item.get(), depth + 1);
   });
 }

@@ -105,7 +105,7 @@ void ArraySelection::add(const IndexEntry& entry) {
   const int axis = entry.axis;
   switch (entry.kind) {
     case Kind::kInteger:  // as an array of ndim 0, which all places share
-      return move(position_of(entry.object, axis, array_.shape[axis]), array_.strides[axis]);
+      return move(position_of(entry, array_.shape[axis]), array_.strides[axis]);
     case Kind::kSlice:
       return slice(entry);
     case Kind::kEllipsis:

@@ -1,6 +1,7 @@
 // Implements Index: what each entry is, and for which axes it stands.
 #include "extension/indexing/index.hpp"
 
+#include <string>
 #include <utility>
 
 #include "core/error.hpp"
@@ -53,19 +54,17 @@ Ref number_of(PyObject* index, bool may_fail) {
   return out;
 }
 
-IndexEntry integer(PyObject* number, bool is_array = false) noexcept {
-  return {Kind::kInteger, is_array, 1, 0, number, 0, 0, 0};
-}
-
-IndexEntry array_entry(PyObject* index) {
-  const core::ArrayView array = view_of(index);
-  const bool is_mask = array.dtype.kind == core::Kind::kBool && array.dtype.lanes == 1;
-  if (!is_mask && !is_int(array.dtype)) {
+void set_array(PyObject* array, IndexEntry& out) {
+  const core::DType dtype = view_of(array).dtype;
+  const bool is_mask = dtype.kind == core::Kind::kBool && dtype.lanes == 1;
+  if (!is_mask && !is_int(dtype)) {
     core::fail(Fault::kType, "an index array must have an integer or bool dtype, not ",
-               core::name(array.dtype));
+               core::name(dtype));
   }
-  return {
-      is_mask ? Kind::kMask : Kind::kIndices, true, is_mask ? array.ndim : 1, 0, index, 0, 0, 0};
+  out.kind = is_mask ? Kind::kMask : Kind::kIndices;
+  out.axes = is_mask ? view_of(array).ndim : 1;
+  out.is_array = true;
+  out.object = array;
 }
 
 }  // namespace
@@ -77,12 +76,13 @@ Index::Index(State& state, PyObject* index) {
   if (length > kMaxEntries)
     core::fail(Fault::kIndex, "the index has ", length, " entries; the limit is ", kMaxEntries);
   const auto size = static_cast<std::size_t>(length);
-  if (size > kFew) many_.resize(size);
-  entries_ = {size > kFew ? many_.data() : few_, size};
+  if (size > kFew) many_ = std::make_unique_for_overwrite<IndexEntry[]>(size);
+  entries_ = {size > kFew ? many_.get() : few_, size};
   for (std::size_t i = 0; i < size; ++i) {
-    PyObject* const item = is_tuple ? compat::tuple_item(index, static_cast<Py_ssize_t>(i)) : index;
-    entries_[i] = read(state, item);
-    ++counts_[static_cast<std::size_t>(entries_[i].kind)];
+    IndexEntry& entry = entries_[i];
+    read(state, is_tuple ? compat::tuple_item(index, static_cast<Py_ssize_t>(i)) : index, entry);
+    ++counts_[static_cast<std::size_t>(entry.kind)];
+    axes_ += entry.axes;
   }
 }
 
@@ -91,52 +91,56 @@ PyObject* Index::hold(Ref object) {
   return held_.back().get();
 }
 
-IndexEntry Index::read(State& state, PyObject* index) {
-  if (PyLong_CheckExact(index)) return integer(index);
-  if (PySlice_Check(index)) {
-    IndexEntry out{Kind::kSlice, false, 1, 0, index, 0, 0, 0};
-    check(calling<PySlice_Unpack>(index, &out.start, &out.stop, &out.step));
-    return out;
+/// An int beyond int64 is named in an error.
+void Index::read_number(Ref number, IndexEntry& out) {
+  read_simple(number.get(), out);
+  if (out.object != nullptr) hold(std::move(number));
+}
+
+void Index::read(State& state, PyObject* index, IndexEntry& out) {
+  if (read_simple(index, out)) return;
+  if (index == Py_Ellipsis || index == Py_None) {
+    out.kind = index == Py_None ? Kind::kNewAxis : Kind::kEllipsis;
+    out.axes = 0;
+    return;
   }
-  if (index == Py_Ellipsis) return {Kind::kEllipsis, false, 0, 0, index, 0, 0, 0};
-  if (index == Py_None) return {Kind::kNewAxis, false, 0, 0, index, 0, 0, 0};
   if (is_array(state, index)) {
     const core::ArrayView array = view_of(index);
-    if (array.ndim > 0 || !is_int(array.dtype)) return array_entry(index);
-    return integer(hold(check(calling<PyNumber_Index>(index))), /*is_array=*/true);
+    if (array.ndim > 0 || !is_int(array.dtype)) return set_array(index, out);
+    read_number(check(calling<PyNumber_Index>(index)), out);
+    out.is_array = true;
+    return;
   }
   refuse_other_namespace(state, index);
   if (state.modes.strict) require_standard_entry(index);
   const bool may_be_array = PyBool_Check(index) || PyList_Check(index) || is_sequence(index);
-  if (Ref number = number_of(index, may_be_array)) return integer(hold(std::move(number)));
+  if (Ref number = number_of(index, may_be_array)) return read_number(std::move(number), out);
   if (!may_be_array) fail_not_index(index);
-  return array_entry(hold(index_array(state, index)));
+  set_array(hold(index_array(state, index)), out);
 }
 
 int Index::place(int ndim) {
   if (const int ellipses = count(Kind::kEllipsis); ellipses > 1)
     core::fail(Fault::kIndex, "the index has ", ellipses, " '...'; the limit is 1");
-  std::int64_t axes = 0;
-  for (const IndexEntry& entry : entries_) axes += entry.axes;
-  if (axes > ndim)
-    core::fail(Fault::kIndex, "the index has entries for ", axes, " axes; ndim is ", ndim);
+  if (axes_ > ndim)
+    core::fail(Fault::kIndex, "the index has entries for ", axes_, " axes; ndim is ", ndim);
   int axis = 0;
   for (IndexEntry& entry : entries_) {
-    if (entry.kind == Kind::kEllipsis) entry.axes = ndim - static_cast<int>(axes);
+    if (entry.kind == Kind::kEllipsis) entry.axes = ndim - static_cast<int>(axes_);
     entry.axis = axis;
     axis += entry.axes;
   }
   return axis;
 }
 
-std::int64_t position_of(PyObject* number, int axis, std::int64_t extent) {
-  int overflow = 0;
-  const std::int64_t value = PyLong_AsLongLongAndOverflow(number, &overflow);  // it cannot fail
-  if (overflow != 0 || value >= extent || value < -extent) [[unlikely]] {
-    core::fail(Fault::kIndex, "index ", short_repr(number), " is out of range for axis ", axis,
-               " of extent ", extent, "; the range is [", -extent, ", ", extent, ")");
-  }
-  return value < 0 ? value + extent : value;
+std::int64_t position_of(const IndexEntry& entry, std::int64_t extent) {
+  const std::int64_t value = entry.start;
+  if (value < extent && value >= -extent && entry.object == nullptr) [[likely]]
+    return value < 0 ? value + extent : value;
+  const std::string text =
+      entry.object == nullptr ? std::to_string(value) : short_repr(entry.object);
+  core::fail(Fault::kIndex, "index ", text, " is out of range for axis ", entry.axis, " of extent ",
+             extent, "; the range is [", -extent, ", ", extent, ")");
 }
 
 }  // namespace refarray::extension

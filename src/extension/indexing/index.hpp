@@ -5,11 +5,13 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "core/array.hpp"
 #include "extension/array/object.hpp"
+#include "extension/capi/errors.hpp"
 #include "extension/capi/ref.hpp"
 #include "extension/module/state.hpp"
 
@@ -23,8 +25,9 @@ struct IndexEntry {
   bool is_array;     // given as an array of the namespace, of which kInteger is one of ndim 0
   int axes;          // of the indexed array that the entry is for; of '...' after place()
   int axis;          // the first of them, after place()
-  PyObject* object;  // the int, the slice, or the array of kIndices and kMask; the Index holds it
-  Py_ssize_t start, stop, step;  // of a slice, as PySlice_Unpack() reads them
+  PyObject* object;  // the slice, the array of kIndices and kMask, or an int beyond int64
+  Py_ssize_t start;  // of a slice, as PySlice_Unpack() reads it; the integer
+  Py_ssize_t stop, step;
 
   core::ArrayView array() const noexcept { return view_of(object); }
   /// Whether it is one of the arrays that are broadcast against each other, or an integer.
@@ -32,6 +35,24 @@ struct IndexEntry {
     return kind == EntryKind::kInteger || kind == EntryKind::kIndices || kind == EntryKind::kMask;
   }
 };
+
+/// An entry that needs nothing beside it, read into `out`: an int or a slice. False for others.
+inline bool read_simple(PyObject* index, IndexEntry& out) {
+  out.is_array = false;
+  out.axes = 1;
+  out.object = index;
+  if (PyLong_CheckExact(index)) {
+    int overflow = 0;
+    out.kind = EntryKind::kInteger;
+    out.start = PyLong_AsLongLongAndOverflow(index, &overflow);  // an int: cannot fail
+    if (overflow == 0) out.object = nullptr;
+    return true;
+  }
+  if (!PySlice_Check(index)) return false;
+  out.kind = EntryKind::kSlice;
+  check(calling<PySlice_Unpack>(index, &out.start, &out.stop, &out.step));
+  return true;
+}
 
 class Index {
  public:
@@ -54,17 +75,19 @@ class Index {
  private:
   static constexpr std::size_t kFew = 8;
 
-  IndexEntry read(State& state, PyObject* index);
+  void read(State& state, PyObject* index, IndexEntry& out);
+  void read_number(Ref number, IndexEntry& out);
   PyObject* hold(Ref object);
 
-  IndexEntry few_[kFew];          // without an allocation, for nearly every index
-  std::vector<IndexEntry> many_;  // of a longer tuple
   std::span<IndexEntry> entries_;
   std::array<int, 6> counts_{};  // by kind
+  std::int64_t axes_ = 0;        // that the entries are for, without '...'
   std::vector<Ref> held_;        // what reading made
+  std::unique_ptr<IndexEntry[]> many_;
+  IndexEntry few_[kFew];  // without an allocation, for nearly every index
 };
 
-/// The normalized integer index, in [0, extent). `number` is an int.
-std::int64_t position_of(PyObject* number, int axis, std::int64_t extent);
+/// The normalized position of an entry of kInteger, in [0, extent). Throws kIndex.
+std::int64_t position_of(const IndexEntry& entry, std::int64_t extent);
 
 }  // namespace refarray::extension

@@ -31,8 +31,7 @@ class Selection {
   void add(const IndexEntry& entry) {
     switch (entry.kind) {
       case EntryKind::kInteger:
-        return move(position_of(entry.object, entry.axis, array_.shape[entry.axis]),
-                    array_.strides[entry.axis]);
+        return move(position_of(entry, array_.shape[entry.axis]), array_.strides[entry.axis]);
       case EntryKind::kSlice:
         return slice(entry);
       case EntryKind::kEllipsis:
@@ -166,10 +165,23 @@ core::ArrayView assigned_value(State& state, PyObject* value, const core::DType&
   return view_of(owner.get());
 }
 
+/// x[i] or x[i:j], for ndim > 0: the commonest indices, without an Index.
+[[gnu::noinline]] Ref subscript_first(const State& state, const core::ArrayView& array,
+                                      IndexEntry& entry) {
+  entry.axis = 0;
+  Selection selection(state, array);
+  selection.add(entry);
+  selection.keep(1, array.ndim - 1);
+  return make_array(state, selection.finish());
+}
+
 Ref array_subscript(PyObject* self, PyObject* object) {
   State& state = State::of_object(self);
+  const core::ArrayView array = view_of(self);
+  IndexEntry entry;
+  if (array.ndim > 0 && read_simple(object, entry)) return subscript_first(state, array, entry);
   Index index(state, object);
-  return subscript(state, view_of(self), index);
+  return subscript(state, array, index);
 }
 
 Ref subscript(State& state, const core::ArrayView& array, Index& index) {

@@ -1,8 +1,9 @@
 """Every public callable, with an object whose special method calls it again, without end.
 
-`reentry.py STACK` runs the cases in a thread with a stack of so many bytes, or for 0 in the main
-thread. A thread has no recursion limit, so that its stack ends the recursion; only the functions in
-C++ are called there, since CPython does not look after the stack of others. It prints each case
+`reentry.py STACK` runs the cases in a thread with a stack of so many bytes, in the main thread for
+0, and for a number below 0 in the main thread after its stack has been limited to so many bytes.
+But for 0 there is no recursion limit, so that the stack ends the recursion; only the functions in
+C++ are called then, since CPython does not look after the stack of others. It prints each case
 before it runs, so that the last line names the one that crashed, and then the number of each
 outcome."""
 
@@ -10,6 +11,7 @@ import collections
 import inspect
 import operator
 import os
+import resource
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -163,13 +165,11 @@ def every_call() -> Iterator[tuple[str, Callable[[Any], Any]]]:
     }
     for name, xp in spaces.items():
         yield from operators_of(name, xp)
-    modules = {"refarray": ra, "devices": spaces["devices"]} if stack else {"refarray": ra}
-    for name, xp in modules.items():
-        for module in (xp, xp.linalg, xp.fft):
-            for each in sorted(dir(module)):
-                function = getattr(module, each)
-                if each[0] != "_" and each not in NOT_HERE and callable(function):
-                    yield from calls_of(f"{name}.{each}", function)
+    for module in (ra, ra.linalg, ra.fft):
+        for name in sorted(dir(module)):
+            function = getattr(module, name)
+            if name[0] != "_" and name not in NOT_HERE and callable(function):
+                yield from calls_of(name, function)
     for name in sorted(dir(ra.Array)):
         method = getattr(ra.ones((3, 3)), name, None)
         if name[0] != "_" and callable(method):
@@ -196,6 +196,11 @@ found = list(cases())
 outcomes: collections.Counter[str] = collections.Counter()
 if stack:
     sys.setrecursionlimit(10**6)
+if stack < 0:
+    resource.setrlimit(
+        resource.RLIMIT_STACK, (-stack, resource.getrlimit(resource.RLIMIT_STACK)[1])
+    )
+if stack > 0:
     threading.stack_size(stack)
     thread = threading.Thread(target=run_all, args=(found, outcomes))
     thread.start()
