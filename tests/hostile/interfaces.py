@@ -46,7 +46,7 @@ MALFORMED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"version": 2**70}, BufferError, "version does not fit 64 bits"),
     ({"typestr": None}, BufferError, "typestr must be a str, not missing"),
     ({"typestr": b"|u1"}, BufferError, "typestr must be a str, not bytes"),
-    ({"typestr": ">i4"}, BufferError, "typestr '>i4' is not a numeric type"),
+    ({"typestr": ">m4"}, BufferError, "typestr '>m4' is not a numeric type"),
     ({"typestr": "@i4"}, BufferError, "typestr '@i4'"),
     ({"typestr": "<=i4"}, BufferError, "typestr '<=i4'"),
     ({"typestr": "=="}, BufferError, "typestr '=='"),
@@ -85,7 +85,8 @@ MALFORMED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"strides": ("1",)}, BufferError, "strides[0] must be an int, not str"),
     ({"strides": (-(2**70),)}, BufferError, "strides[0] does not fit"),
     ({"strides": (2**62,), "data": b"ab"}, BufferError, "strides"),
-    ({"typestr": "<i4", "strides": (6,)}, BufferError, "strides[0] is 6 bytes; it must be a mult"),
+    ({"typestr": "<i4", "strides": (6,)}, BufferError, ""),  # asarray would copy, without data
+    ({"typestr": ">i4"}, BufferError, ""),
     ({"data": (0, False)}, BufferError, "data is NULL"),
     ({"data": (ADDRESS,)}, BufferError, "data has 1 items"),
     ({"data": (ADDRESS, False, 1)}, BufferError, "data has 3 items"),

@@ -49,7 +49,7 @@ void InterfaceReader::read_typestr(const Fields& fields, BorrowedElements& out,
   const std::string_view typestr(text == nullptr ? "" : text, static_cast<std::size_t>(size));
   auto dtype = dtype_of_typestr(typestr);
   if (!dtype && (typestr.starts_with('<') || typestr.starts_with('>'))) {
-    dtype = dtype_of_typestr(typestr.substr(1));
+    dtype = dtype_of_typestr(std::string("=").append(typestr.substr(1)));
     out.swapped = true;
     if (dtype && !copying.permits()) dtype.reset();
   }
