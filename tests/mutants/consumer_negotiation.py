@@ -9,6 +9,7 @@ import refarray as ra
 from mutants.base import KEPT, Array, breaks, consumer, fields
 from refarray import _native
 from refarray.conformance import _adversary
+from refarray.conformance.native_method import NativeMethod
 
 
 class Proxy:
@@ -20,8 +21,12 @@ class Proxy:
     def __dlpack_device__(self) -> Any:
         return type(self.real).__dlpack_device__(self.real)
 
+    @NativeMethod
     def __dlpack__(self, **keywords: Any) -> Any:
-        return self.export(**keywords)
+        try:
+            return self.export(**keywords)
+        except TypeError as error:  # as the producer itself refuses a keyword
+            raise error.with_traceback(None)  # noqa: B904
 
     def export(self, **keywords: Any) -> Any:
         return type(self.real).__dlpack__(self.real, **keywords)

@@ -340,17 +340,28 @@ def test_a_method_set_on_tensor_later_is_called(
     assert calls == [{"max_version": (1, 3)}]
 
 
-def test_parameters_without_gradient_go_through_the_table(
+@pytest.mark.req("CONS-01")
+def test_tensors_are_asked_by_their_methods(
     torch: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The class attributes are looked up along the MRO; the methods are not called."""
-    frozen = torch.nn.Parameter(torch.ones(2), requires_grad=False)
+    """The device once, then the data; PyTorch's table exports what the methods refuse."""
+    calls = []
 
-    def fail(self: Any) -> Any:
-        raise AssertionError("asked")
+    def record(name: str) -> None:
+        own = getattr(torch.Tensor, name)
 
-    monkeypatch.setattr(torch.Tensor, "__dlpack_device__", fail)
-    assert ra.from_dlpack(frozen).tolist() == [1.0, 1.0]
+        def method(self: Any, **keywords: Any) -> Any:
+            calls.append(name)
+            return own(self, **keywords)
+
+        monkeypatch.setattr(torch.Tensor, name, method)
+
+    record("__dlpack__")
+    record("__dlpack_device__")
+    for tensor in (torch.ones(2), torch.nn.Parameter(torch.ones(2), requires_grad=False)):
+        calls.clear()
+        assert ra.from_dlpack(tensor).tolist() == [1.0, 1.0]
+        assert calls == ["__dlpack_device__", "__dlpack__"]
 
 
 @pytest.mark.parametrize("keywords", KEYWORDS[:3])
