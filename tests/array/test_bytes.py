@@ -243,6 +243,17 @@ def test_round_gives_a_python_number() -> None:
         assert round(x, None) == round(value)
 
 
+def test_round_to_any_number_of_digits_ends() -> None:
+    """Python's ints compute 10 ** n for n digits before the point, whatever n is."""
+    for digits in (-(2**63), -(2**31), -20, 2**31, 2**63):
+        assert round(refarray.asarray(2**63, dtype="uint64"), digits) == (
+            2**63 if digits > 0 else 0
+        )
+        assert round(refarray.asarray(1.5), digits) == (1.5 if digits > 0 else 0)
+    with pytest.raises(TypeError, match="integer"):
+        round(refarray.asarray(7), "1")  # type: ignore[call-overload]
+
+
 def test_round_of_other_arrays_raises() -> None:
     with pytest.raises(TypeError, match=r"round\(\) needs an array of ndim 0"):
         round(refarray.zeros(3))

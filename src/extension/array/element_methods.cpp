@@ -1,4 +1,5 @@
 // tolist(), item(), and the number protocol of arrays of ndim 0: bool, int, float, complex, index.
+#include <algorithm>
 #include <cstdint>
 
 #include "core/error.hpp"
@@ -98,8 +99,12 @@ Ref round(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
   const Ref number = only_real(self, "round()");
   const Ref name = check(PyUnicode_InternFromString("__round__"));
   const Ref function = check(calling<PyObject_GetAttr>(number.get(), name.get()));
-  PyObject* digits = nargs == 0 ? nullptr : args[0];
-  return check(calling<PyObject_CallFunctionObjArgs>(function.get(), digits, nullptr));
+  if (nargs == 0 || args[0] == Py_None) return check(calling<PyObject_CallNoArgs>(function.get()));
+  const Py_ssize_t digits = calling<PyNumber_AsSsize_t>(args[0], nullptr);
+  if (digits == -1 && PyErr_Occurred() != nullptr) throw ErrorSet{};
+  // An int computes 10 ** -digits first, without end for large ones. No element has 400 digits.
+  const Ref bounded = check(PyLong_FromSsize_t(std::max<Py_ssize_t>(digits, -400)));
+  return check(calling<PyObject_CallFunctionObjArgs>(function.get(), bounded.get(), nullptr));
 }
 
 }  // namespace
