@@ -1,0 +1,47 @@
+// The fuzz target that enters the extension: libFuzzer around an embedded CPython, in which
+// calls.py makes the calls that an input describes.
+#include <Python.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+namespace {
+
+PyObject* run_input = nullptr;  // calls.run, owned until the process ends
+
+[[noreturn]] void fail(const char* what) {
+  std::fprintf(stderr, "wrong: %s\n", what);
+  if (PyErr_Occurred() != nullptr) PyErr_Print();
+  std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  PyConfig config;
+  PyConfig_InitPythonConfig(&config);
+  config.install_signal_handlers = 0;  // libFuzzer's timeout and interrupt need them
+  // The environment's interpreter decides where the standard library is.
+  PyStatus status = PyConfig_SetBytesString(&config, &config.program_name, REFARRAY_INTERPRETER);
+  if (PyStatus_Exception(status) == 0) status = Py_InitializeFromConfig(&config);
+  PyConfig_Clear(&config);
+  if (PyStatus_Exception(status) != 0) Py_ExitStatusException(status);
+  PyObject* calls = PyImport_ImportModule("calls");
+  if (calls == nullptr) fail("calls.py cannot be imported");
+  run_input = PyObject_GetAttrString(calls, "run");
+  Py_DECREF(calls);
+  if (run_input == nullptr) fail("calls.py has no run()");
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  PyObject* input =
+      PyBytes_FromStringAndSize(reinterpret_cast<const char*>(data), static_cast<Py_ssize_t>(size));
+  PyObject* done = input == nullptr ? nullptr : PyObject_CallOneArg(run_input, input);
+  if (done == nullptr) fail("calls.run() raised");
+  Py_DECREF(done);
+  Py_DECREF(input);
+  return 0;
+}
