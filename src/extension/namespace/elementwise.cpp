@@ -13,6 +13,7 @@
 #include "extension/capi/signals.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/modes/poisoned_views.hpp"
+#include "extension/modes/strict_arguments.hpp"
 #include "extension/namespace/operands.hpp"
 
 namespace refarray::extension {
@@ -107,6 +108,8 @@ Ref compute_binary(const State& state, Elementwise operation, PyObject* x1, PyOb
     if (for_operator) return not_implemented(state, row, operation, second ? x2 : x1);
     fail_operand(row.name, second ? x2 : x1);
   }
+  if (state.modes.strict) [[unlikely]]
+    require_defined_result(state, operation, x1, x2);
   const int dtype = pair.promote(row);
   const std::array inputs{pair.x1.view(), pair.x2.view()};
   const core::Layout shape = core::broadcast_shapes(inputs[0].extents(), inputs[1].extents());
@@ -120,6 +123,8 @@ Ref compute_in_place(const State& state, Elementwise operation, PyObject* x1, Py
   const core::ElementwiseRow& row = core::row_of(operation);
   Pair pair(state, x1, x2);
   if (!pair.x2) return not_implemented(state, row, operation, x2);
+  if (state.modes.strict) [[unlikely]]
+    require_defined_result(state, operation, x1, x2);
   const int dtype = pair.promote(row);
   const core::ArrayView& out = pair.x1.view();
   if (!out.writable()) core::fail(Fault::kValue, row.name, "() in place: the array is read-only");

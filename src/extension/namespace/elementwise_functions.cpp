@@ -65,8 +65,6 @@ Ref binary(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
                nargs == 1 ? " was given" : " were given");
   }
   const State& state = State::of_module(module);
-  if (state.modes.strict) [[unlikely]]
-    require_defined_result(state, row.operation, args[0], args[1]);
   return compute_binary(state, row.operation, args[0], args[1]);
 }
 

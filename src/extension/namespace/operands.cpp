@@ -107,7 +107,9 @@ void fail_operand(const char* function, PyObject* object, const char* takes) {
 }
 
 Ref not_implemented(const State& state, const char* function, PyObject* object, const char* takes) {
-  if (exports_memory(state, object)) fail_operand(function, object, takes);
+  // A sequence would repeat itself as often as an integer array of ndim 0 says.
+  if (exports_memory(state, object) || (state.modes.strict && PySequence_Check(object) != 0))
+    fail_operand(function, object, takes);
   return Ref::borrow(Py_NotImplemented);
 }
 

@@ -68,7 +68,7 @@ inline constexpr char kTakesNumbers[] = "arrays and Python numbers";
 
 /// What an operator returns for an operand that is neither: NotImplemented, so that the operand's
 /// own method is called. Throws as fail_operand() if it exports memory: NumPy would compute with
-/// it, or take the two for unequal.
+/// it, or take the two for unequal; in strict namespaces also for sequences.
 [[gnu::cold]] Ref not_implemented(const State& state, const char* function, PyObject* object,
                                   const char* takes = kTakesNumbers);
 

@@ -4,6 +4,7 @@ values for which it defines no result."""
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -182,6 +183,28 @@ def test_negative_powers_and_shifts_of_integers_have_no_result(x2: Any) -> None:
             xp.pow(2, other)
     assert float(xp.pow(xp.asarray(2.0), -1)) == 0.5
     assert int(xp.pow(xp.asarray(2, dtype=xp.uint8), xp.asarray(3, dtype=xp.uint8))) == 8
+
+
+@pytest.mark.parametrize("x2", [-1, xp.asarray([1, -1])], ids=["number", "array"])
+def test_operators_refuse_negative_powers_and_shifts_too(x2: Any) -> None:
+    x = xp.asarray([1, 2])
+    for operate in (operator.pow, operator.lshift, operator.rshift):
+        with pytest.raises(ValueError, match="strict"):
+            operate(x, x2)
+    for operate in (operator.ipow, operator.ilshift, operator.irshift):
+        with pytest.raises(ValueError, match="strict"):
+            operate(x, x2)
+    assert x.__array__().tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("other", [[1, 2], (1, 2), "a", b"a", bytearray(b"a"), range(2)])
+def test_integer_arrays_do_not_repeat_sequences(other: Any) -> None:
+    z = xp.asarray(2)
+    for left, right in ((z, other), (other, z)):
+        with pytest.raises(TypeError):
+            left * right
+    with pytest.raises(TypeError):
+        other += z
 
 
 def test_limits_of_clip_are_in_order() -> None:
