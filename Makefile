@@ -189,7 +189,7 @@ gate-mutants: $(VENV)/package $(VENV)/test ## broken producers and consumers aga
 	PYTHONPATH=tests:tests/fakegpu $(BIN)/python -m mutants
 	$(BIN)/python tools/gates/array_api_mutants.py $(if $(SUITE),--suite $(SUITE))
 
-gate-fuzz: $(VENV)/build ## libFuzzer on import, copy, layout, computations, products and indexing: FUZZ_RUNS executions (10000000) in two processes
+gate-fuzz: $(VENV)/build ## libFuzzer on import, copy, layout, computations, products and indexing, and on calls with hostile arguments: FUZZ_RUNS executions (10000000) in two processes; FUZZ_TARGET=extension, FUZZ_SECONDS=18000
 	$(BIN)/python tools/gates/fuzz.py
 
 gate-refleak: $(VENV)/build $(VENV)/test ## repeat every partner-free test: no memory block, reference or descriptor may leak
