@@ -76,6 +76,7 @@ class LiveBlocks:
         fill_pools()
         gc.collect()
         CLEAR_CACHES()
+        gc.collect()  # namespaces, which are cycles that the caches may have kept
         blocks = sys.getallocatedblocks() if self.counted else 0
         return blocks, self.adv.live_heap_blocks() if self.heap else 0
 

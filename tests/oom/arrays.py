@@ -58,6 +58,7 @@ for _name, _call in {
     "itemsize": lambda x: x.itemsize,
     "nbytes": lambda x: x.nbytes,
     "ndim": lambda x: x.ndim,
+    "__array_priority__": lambda x: x.__array_priority__,
     "readonly": lambda x: x.readonly,
     "shape": lambda x: x.shape,
     "size": lambda x: x.size,
@@ -73,6 +74,7 @@ for _name, _call in {
     "__deepcopy__": copy.deepcopy,
     "__getitem__": lambda x: x[1:, None, ..., 0],
     "__len__": len,
+    "__contains__": lambda x: 2.5 in x,
     "__iter__": list,
     "__reduce_ex__": lambda x: x.__reduce_ex__(5),
 }.items():

@@ -258,7 +258,8 @@ def test_the_table_says_what_an_operator_does(
 def test_the_table_says_what_numpy_does(modes: dict[str, Any], text: str, outcome: str) -> None:
     import numpy as np
 
-    x = refarray.namespace(**modes).ones(3, dtype=refarray.float32)
+    xp = refarray.namespace(**modes)
+    x = xp.ones(3, dtype=xp.float32)
     a = np.ones(3, "float32")
     if outcome == "TypeError":
         with pytest.raises(TypeError):
