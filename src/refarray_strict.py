@@ -127,10 +127,17 @@ def einsum(subscripts: str, /, *operands: Any) -> Any:
         raise TypeError(f"einsum(): takes letters and arrays of refarray, not {subscripts!r}")
     inputs, arrow, output = subscripts.replace(" ", "").partition("->")
     terms = inputs.split(",")
+    letters = "".join(terms)
+    valid = all(each.isalpha() for each in letters + output) and set(output) <= set(letters)
+    if not valid or len(set(output)) != len(output) or len(terms) != len(operands):
+        raise ValueError(
+            f"einsum(): {subscripts!r} must have a term of letters for each of {len(operands)} "
+            "operands, and after '->' letters of them, each once"
+        )
     if not arrow:
-        output = "".join(sorted(each for each in set(inputs) - {","} if inputs.count(each) == 1))
+        output = "".join(sorted(each for each in set(letters) if letters.count(each) == 1))
     pairs = [diagonal_of(xp, *pair) for pair in zip(terms, operands, strict=True)]
-    letters = output + "".join(sorted(set(inputs) - {",", *output}))
+    letters = output + "".join(sorted(set(letters) - set(output)))
     factors = [spread(xp, *pair, letters) for pair in pairs]
     product = functools.reduce(xp.multiply, factors)
     summed = tuple(range(len(output), len(letters)))
@@ -144,18 +151,23 @@ def diagonal_of(xp: Any, term: str, x: Any) -> tuple[str, Any]:
     for letter in set(term):
         while term.count(letter) > 1:
             axes = [i for i, each in enumerate(term) if each == letter][:2]
-            if x.shape[axes[0]] != x.shape[axes[1]]:
+            extent = x.shape[axes[0]]
+            if extent != x.shape[axes[1]]:
                 raise ValueError(f"einsum(): {letter!r} stands for two extents of {x.shape}")
-            x = xp.linalg.diagonal(xp.moveaxis(x, tuple(axes), (-2, -1)))
-            term = "".join(each for i, each in enumerate(term) if i not in axes) + letter
+            others = [i for i in range(x.ndim) if i not in axes]
+            # Functions and indices of all versions of the standard only, and of no extension.
+            matrices = xp.permute_dims(x, (*others, *axes))
+            rows = xp.reshape(matrices, (*(x.shape[i] for i in others), extent * extent))
+            x = rows[..., :: extent + 1]
+            term = "".join(term[i] for i in others) + letter
     return term, x
 
 
 def spread(xp: Any, term: str, x: Any, letters: str) -> Any:
     """The operand with an axis for each of all letters, of extent 1 where it has none."""
     order = sorted(range(len(term)), key=lambda i: letters.index(term[i]))
-    missing = tuple(i for i, each in enumerate(letters) if each not in term)
-    return xp.expand_dims(xp.permute_dims(x, tuple(order)), axis=missing)
+    index = tuple(slice(None) if each in term else None for each in letters)
+    return xp.permute_dims(x, tuple(order))[index]
 
 
 def __dir__() -> list[str]:

@@ -104,6 +104,19 @@ def test_what_einsum_refuses() -> None:
     for text, operands in (("...i", [x]), ("ij", [1.0]), ("ij", [numpy.ones((2, 3))])):
         with pytest.raises(TypeError, match="einsum"):
             einsum(text, *operands)
-    for text, operands in (("i", [x]), ("ij,jk", [x]), ("ii", [x])):
+    invalid = ["i", "ij,jk", "ii", "ij->ijk", "ij->iij", "ij->k", "ij->i->j", "1j"]
+    for text, operands in ((each, [x]) for each in invalid):
         with pytest.raises(ValueError):
             einsum(text, *operands)
+
+
+@pytest.mark.parametrize("version", ["2022.12", "2023.12", "2024.12"])
+def test_einsum_of_earlier_versions_and_without_extensions(version: str) -> None:
+    einsum = importlib.import_module("refarray_strict").einsum
+    for xp in (
+        refarray.namespace(strict=True, api_version=version),
+        refarray.namespace(strict=True, api_version=version, extensions=[]),
+    ):
+        x = xp.reshape(xp.arange(9, dtype=xp.float64), (3, 3))
+        assert values(einsum("ii->i", x)).tolist() == [0, 4, 8]
+        assert values(einsum("ij->ji", x)).tolist() == values(x).T.tolist()
