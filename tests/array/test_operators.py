@@ -6,6 +6,8 @@ The values of the others are tested in tests/array_api.
 from __future__ import annotations
 
 import operator
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -74,6 +76,28 @@ def test_operators_without_a_function_of_the_standard_are_refused() -> None:
     ):
         with pytest.raises(TypeError, match="unsupported operand"):
             work()
+
+
+class Dividing:
+    def __divmod__(self, other: object) -> str:
+        return "left"
+
+    def __rdivmod__(self, other: object) -> str:
+        return "right"
+
+
+@pytest.mark.parametrize("mode", [{}, {"immutable": True}, {"lazy": True}, {"strict": True}])
+def test_divmod_does_not_become_that_of_numpy(mode: dict[str, Any]) -> None:
+    x = refarray.namespace(**mode).ones(2)
+    others = [x, memoryview(b"ab")]
+    if find_spec("numpy"):
+        numpy = import_module("numpy")
+        others += [numpy.float64(2), numpy.ones(2), numpy.ones(())]
+    for other in others:
+        for pair in ((x, other), (other, x)):
+            with pytest.raises(TypeError):
+                divmod(*pair)
+    assert divmod(x, Dividing()) == "right" and divmod(Dividing(), x) == "left"
 
 
 def test_arrays_stay_unhashable() -> None:

@@ -1,6 +1,8 @@
 // The operators of the Array type: each is an elementwise function, but for @.
+#include "core/error.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/errors.hpp"
+#include "extension/interop/scalars.hpp"
 #include "extension/linalg/matmul.hpp"
 #include "extension/linalg/rows.hpp"
 #include "extension/modes/poisoned_views.hpp"
@@ -42,6 +44,14 @@ Ref power(PyObject* x1, PyObject* x2, PyObject* modulus) {
 }
 Ref power_in_place(PyObject* x1, PyObject* x2, PyObject*) { return in_place<kPow>(x1, x2); }
 
+/// The standard has no divmod(). Without a method, NumPy's would convert the array and compute.
+Ref divide_with_remainder(PyObject* x1, PyObject* x2) {
+  PyObject* const other = is_any_array(x1) ? x2 : x1;
+  if (!is_any_array(other) && !exports_memory(state_of(x1, x2), other))
+    return Ref::borrow(Py_NotImplemented);
+  core::fail(core::Fault::kType, "divmod() takes no arrays; compute x1 // x2 and x1 % x2");
+}
+
 Ref matmul(PyObject* x1, PyObject* x2) {
   const State& state = state_of(x1, x2);
   for (PyObject* x : {x1, x2})
@@ -74,6 +84,7 @@ void add_operators(std::vector<PyType_Slot>& slots, const Modes& modes) {
       {Py_nb_positive, slot_pointer<&unary<kPositive>>()},
       {Py_nb_add, slot_pointer<&binary<kAdd>>()},
       {Py_nb_and, slot_pointer<&binary<kBitwiseAnd>>()},
+      {Py_nb_divmod, slot_pointer<&divide_with_remainder>()},
       {Py_nb_floor_divide, slot_pointer<&binary<kFloorDivide>>()},
       {Py_nb_lshift, slot_pointer<&binary<kBitwiseLeftShift>>()},
       {Py_nb_matrix_multiply, slot_pointer<&matmul>()},

@@ -46,7 +46,8 @@ class Unknowns:
         operators = itertools.chain(
             ((f"__{name}__", self.plain(f"__{name}__")) for name in (*BINARY, *COMPARISONS)),
             ((f"__{name}__", self.plain(f"__{name}__")) for name in UNARY),
-            ((f"__r{name}__", self.plain(f"__r{name}__")) for name in BINARY),
+            ((f"__r{name}__", self.plain(f"__r{name}__")) for name in (*BINARY, "divmod")),
+            (("__divmod__", self.plain("__divmod__")),),
             ((f"__i{name}__", self.in_place(f"__i{name}__")) for name in BINARY if not immutable),
         )
         own = {"__slots__": (), "__module__": namespace._module, "_space": self, **dict(operators)}
