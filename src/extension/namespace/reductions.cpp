@@ -18,6 +18,7 @@
 #include "extension/capi/object_text.hpp"
 #include "extension/capi/signals.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/interop/scalars.hpp"
 #include "extension/namespace/operands.hpp"
 #include "extension/namespace/rows_reductions.hpp"
 
@@ -69,8 +70,13 @@ Ref reduce(const State& state, const core::ArrayView& x, const core::ReductionCa
   return make_array(state, std::move(out));
 }
 
-double to_correction(PyObject* object) {
-  return object == nullptr ? 0 : check_number<PyFloat_AsDouble>(object);
+/// A complex scalar of NumPy has __float__, which drops the imaginary part.
+double to_correction(const State& state, PyObject* object) {
+  if (object == nullptr) return 0;
+  const Ref exact = to_exact_number(state, object);
+  if (exact && PyComplex_Check(exact.get()))
+    core::fail(core::Fault::kType, "correction must be a real number, not ", short_repr(object));
+  return check_number<PyFloat_AsDouble>(exact ? exact.get() : object);
 }
 
 template <Reduction Operation>
@@ -92,7 +98,8 @@ Ref reduction(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObjec
     dtype = to_result_dtype(state, given[2], Operation, x.dtype);
     x = converted_for(x, dtype, owner);
   }
-  if constexpr (detail::takes_correction(Operation)) call.correction = to_correction(given[2]);
+  if constexpr (detail::takes_correction(Operation))
+    call.correction = to_correction(state, given[2]);
   return reduce(state, x, call, dtype, keepdims);
 }
 

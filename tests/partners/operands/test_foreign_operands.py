@@ -382,3 +382,16 @@ def test_an_object_with_every_attribute_has_its_turn() -> None:
             return "Anything"
 
     assert refarray.ones(3) + Anything() == "Anything"
+
+
+@pytest.mark.numpy
+@pytest.mark.parametrize("modes", [{}, {"strict": True}], ids=["open", "strict"])
+def test_complex_scalars_are_no_corrections(modes: dict[str, Any]) -> None:
+    """They have __float__, which drops the imaginary part with a warning."""
+    import numpy as np
+
+    xp: Any = refarray.namespace(**modes)
+    for wrong in (1j, np.complex64(1 + 2j), np.complex128(1j)):
+        with pytest.raises(TypeError, match="correction"):
+            xp.std(xp.asarray([1.0, 2.0, 4.0]), correction=wrong)
+    assert xp.var(xp.asarray([1.0, 3.0]), correction=np.float64(1)) == 2
