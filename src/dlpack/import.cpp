@@ -122,6 +122,10 @@ T read_once(const T& field) noexcept {
   core::fail(Fault::kBuffer, "shape or strides: a number does not fit 64 bits");
 }
 
+/// Linux maps nothing below this address for programs (vm.mmap_min_addr; 64 KiB on x86-64). What a
+/// view of freed or fake memory exports is NULL plus an offset.
+constexpr std::uintptr_t kLowestAddress = 32 * 1024;
+
 /// data + byte_offset, after checking that every element lies inside the address space.
 std::byte* checked_data(void* data, std::uint64_t byte_offset, core::BitRange range) {
   if (data == nullptr) {
@@ -141,6 +145,10 @@ std::byte* checked_data(void* data, std::uint64_t byte_offset, core::BitRange ra
       __builtin_add_overflow(first, static_cast<std::uintptr_t>(high), &end)) {
     core::fail(Fault::kBuffer, "strides: bytes ", low, " to ", high,
                " from the first element leave the address space");
+  }
+  if (first - static_cast<std::uintptr_t>(-low) < kLowestAddress) {
+    core::fail(Fault::kBuffer, "data is NULL with an offset: the first byte is at address ",
+               first - static_cast<std::uintptr_t>(-low), "; no memory is below ", kLowestAddress);
   }
   return reinterpret_cast<std::byte*>(first);
 }

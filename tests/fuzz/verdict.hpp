@@ -91,8 +91,9 @@ inline std::optional<Verdict> judge(const Fields& fields, bool versioned) {
   const Wide first = Wide{fields.data} + fields.byte_offset;
   const Wide end = first + (out.high_bit + 7) / 8;
   const Wide begin =
-      first + (out.low_bit - 7) / 8;  // truncation rounds outwards, because it is <= 0
-  const bool inside = begin >= 0 && end <= Wide{UINTPTR_MAX} && first <= Wide{UINTPTR_MAX};
+      first + (out.low_bit - 7) / 8;         // truncation rounds outwards, because it is <= 0
+  const bool inside = begin >= 32 * 1024 &&  // nothing is mapped below
+                      end <= Wide{UINTPTR_MAX} && first <= Wide{UINTPTR_MAX};
   if (fields.data == 0 || fields.byte_offset > INT64_MAX || !inside) return std::nullopt;
   return out;
 }

@@ -23,6 +23,7 @@ MORE = {
     },
     "torch": {
         "no storage": "x = torch.ones(3); x.untyped_storage().resize_(0)",
+        "view without storage": "x = torch.ones(8)[4:]; x.untyped_storage().resize_(0)",
         "lazy parameter": "x = torch.nn.parameter.UninitializedParameter()",
         "under vmap": "y = []; torch.vmap(lambda z: (y.append(z), z)[1])(torch.ones(3)); x = y[0]",
         "inference": "with torch.inference_mode(): x = torch.ones(3)",
@@ -41,6 +42,7 @@ NOT_ASKED = {
     # Tensor.__dlpack__(copy=True) clones a tensor without checking that it has memory.
     ("torch", "freed", "asarray, copied"),
     ("torch", "no storage", "asarray, copied"),
+    ("torch", "view without storage", "asarray, copied"),
 }
 
 

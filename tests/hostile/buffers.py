@@ -89,6 +89,7 @@ BUFFERS: list[tuple[str, str, dict[str, Any], str, Any]] = [
         None,
     ),
     ("RB C5 R18", "null-data", {"data": None, "shape": (3,), "len": 12}, "reject", None),
+    ("RB C5 R18", "null-with-offset", {"data": 16, "shape": (3,), "len": 12}, "reject", None),
     ("RB", "len-short", {"shape": (3,), "len": 8}, "reject", None),
     ("RB", "len-long", {"shape": (3,), "len": 64}, "reject", None),
     ("RB", "len-negative", {"shape": (3,), "len": -1}, "reject", None),
