@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 import pytest
@@ -40,3 +41,20 @@ def test_places_of_nothing_take_no_time() -> None:
     x, places = ra.zeros((2**40, 0)), ra.zeros((2**40, 0), dtype="int64")
     assert ra.take_along_axis(x, places, axis=1).shape == (2**40, 0)
     assert ra.take_along_axis(x, places, axis=0).shape == (2**40, 0)
+
+
+def test_many_indices_that_select_nothing_can_be_interrupted() -> None:
+    """They are all checked, although no element moves."""
+    indices = ra.broadcast_to(ra.asarray(0), (2**35,))
+    for select in (
+        lambda: ra.take(ra.zeros((3, 0)), indices, axis=0),
+        lambda: ra.zeros((3, 0))[indices],
+    ):
+        previous = signal.signal(signal.SIGALRM, signal.default_int_handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                select()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, previous)

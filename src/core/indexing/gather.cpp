@@ -157,7 +157,8 @@ bool copy_each(const ArrayView& other, const Places& places, bool gathers,
 bool move(const ArrayView& other, const Places& places, bool gathers,
           const InterruptCheck& interrupt) {
   const std::int64_t count = places.offsets.shape[0];
-  if (count == 0 || places.base.size() == 0) return true;
+  // Many indices may select nothing: they are still checked, piece by piece.
+  if (count == 0 || places.base.size() == 0) return !interrupt();
   const Walk walk(other, places);
   constexpr std::int64_t kManyAxes = 32;
   if (walk.outer >= kManyAxes && walk.outer / 2 > count)
