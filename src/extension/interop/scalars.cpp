@@ -16,6 +16,7 @@
 #include "extension/interop/buffer.hpp"
 #include "extension/interop/interface_reader.hpp"
 #include "extension/interop/protocol_order.hpp"
+#include "extension/modes/namespace_module.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -133,6 +134,25 @@ PyTypeObject* find_class(const State& state, Slot slot, Slot module_name, const 
              " is a time, not a number; pass x.astype(\"int64\") for its count of units");
 }
 
+/// The element of an array of ndim 0, by the array's own methods: those of its namespace refuse it,
+/// or count a transfer. Empty for other arrays.
+Ref element_of(const State& state, PyObject* array) {
+  refuse_other_namespace(state, array);
+  const core::ArrayView view = view_of(array);
+  if (view.ndim != 0 || view.dtype.lanes != 1) return {};
+  switch (view.dtype.kind) {
+    case core::Kind::kBool:
+      return check(PyBool_FromLong(check(calling<PyObject_IsTrue>(array))));
+    case core::Kind::kInt:
+    case core::Kind::kUInt:
+      return check(calling<PyNumber_Index>(array));
+    case core::Kind::kComplex:
+      return to_complex(array);
+    default:
+      return check(calling<PyNumber_Float>(array));
+  }
+}
+
 }  // namespace
 
 std::optional<Scalar> to_scalar(const State& state, PyObject* object) {
@@ -184,6 +204,7 @@ Ref to_exact_number(const State& state, PyObject* object) {
 
 Ref to_number(State& state, PyObject* object) {
   if (Ref plain = plain_number(object)) return plain;
+  if (is_any_array(object)) return element_of(state, object);
   if (auto scalar = to_scalar(state, object)) return std::move(scalar->number);
   if (const Ref array = array_over(state, object)) {
     const core::ArrayView view = view_of(array.get());

@@ -296,3 +296,21 @@ def test_a_strict_namespace_imports_only_what_it_uses() -> None:
         *run.stdout.split()
     }
     assert "refarray._namespaces.modes" in run.stdout
+
+
+def test_numbers_of_other_namespaces_are_refused() -> None:
+    """As the bounds of ranges, which may be arrays of ndim 0."""
+    other: Any = refarray.namespace(strict=True).asarray(3)
+    xp: Any = refarray
+    for create in (lambda: xp.arange(other), lambda: xp.linspace(other, 4, 3)):
+        with pytest.raises(TypeError, match="does not mix"):
+            create()
+    assert xp.arange(xp.asarray(2.5)).shape == (3,)
+    assert xp.full(1, xp.asarray(True)).dtype == "bool"
+
+
+def test_lazy_arrays_are_no_bounds() -> None:
+    xp: Any = refarray.namespace(lazy=True)
+    for bound in (xp.asarray(3), xp.asarray(3.0), xp.asarray(True)):
+        with pytest.raises(ValueError, match="lazy"):
+            xp.arange(bound)
