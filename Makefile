@@ -10,7 +10,7 @@ DLPACK = -DDLPACK_INCLUDE_DIR="$$($(BIN)/tvm-ffi-config --dlpack-includedir)"
 EIGEN = -DEIGEN_INCLUDE_DIR="$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/cmeel.prefix/include/eigen3"
 SOURCES := $(shell find src include cmake -type f -not -name '*.pyc') CMakeLists.txt pyproject.toml
 CPP_SOURCES = $(shell find src include tests benchmarks -name '*.cpp' -o -name '*.hpp')
-PYTHON_SOURCES = $(wildcard src/refarray tests tools benchmarks examples docs/conf.py)
+PYTHON_SOURCES = $(wildcard src/refarray src/refarray_strict.py tests tools benchmarks examples docs/conf.py)
 MINORS := 3.11 3.12 3.13
 LOCKS := $(wildcard tools/locks/*.txt)
 GATES := $(shell sed -n 's/^gate-\([a-z0-9-]*\):.*/\1/p' Makefile)
@@ -36,7 +36,7 @@ check: $(VENV)/package $(VENV)/test $(VENV)/dev ## formatting, linters, types, h
 	$(BIN)/ruff check --quiet $(PYTHON_SOURCES)
 	$(BIN)/ruff format --check --quiet $(PYTHON_SOURCES)
 	echo "== mypy and stubtest"
-	$(BIN)/mypy --strict src/refarray
+	$(BIN)/mypy --strict src/refarray src/refarray_strict.py
 	$(BIN)/stubtest refarray --allowlist tools/stubtest.txt
 	echo "== pyright: every public name has a known type; the code of the manual, also by mypy"
 	mkdir -p build
