@@ -167,8 +167,8 @@ Layout reversed_axes(Extents shape, Extents strides) noexcept {
 
 int normalize_axis(std::int64_t axis, int ndim) {
   if (axis < -ndim || axis >= ndim) {
-    fail(Fault::kAxis, "axis ", axis, " is out of range for ndim ", ndim, "; the range is [",
-         -ndim, ", ", ndim, ")");
+    fail(Fault::kAxis, "axis ", axis, " is out of range for ndim ", ndim, "; the range is [", -ndim,
+         ", ", ndim, ")");
   }
   return static_cast<int>(axis < 0 ? axis + ndim : axis);
 }

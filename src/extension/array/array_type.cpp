@@ -43,8 +43,7 @@ Ref format_with(const char* function, PyObject* self) {
   PyObject* const device = state.modes.with_devices ? state.get(Slot::kCpuDevice) : Py_None;
   return check(calling<PyObject_CallFunctionObjArgs>(
       python_function("refarray._display.text", function).get(), as_default_array(self).get(),
-      namespace_name(state).get(), device, state.modes.off_host ? Py_True : Py_False,
-      nullptr));
+      namespace_name(state).get(), device, state.modes.off_host ? Py_True : Py_False, nullptr));
 }
 Ref array_repr(PyObject* self) { return format_with("array_repr", self); }
 Ref array_str(PyObject* self) { return format_with("array_str", self); }

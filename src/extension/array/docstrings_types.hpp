@@ -112,7 +112,8 @@ memory that is not CUDA memory, and with poisoned views.)doc";
 
 // --- dtype_type.cpp.
 
-inline constexpr char kStrictDTypeDoc[] = R"doc(The type of the elements of the arrays of strict namespaces.
+inline constexpr char kStrictDTypeDoc[] =
+    R"doc(The type of the elements of the arrays of strict namespaces.
 
 It has == and hash() only, as the standard says: equal to itself, and to nothing else.)doc";
 
