@@ -12,8 +12,9 @@ import pytest
 FUZZ = Path(__file__).resolve().parents[1] / "fuzz"
 RANDOM_INPUTS = 1000
 RUN = """
-import random, sys
+import random, resource, sys
 import calls
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))  # a shape may ask for all memory
 numbers = random.Random(1)
 inputs = [bytes.fromhex(line) for line in open(sys.argv[1]) if line.strip()]
 inputs += [numbers.randbytes(numbers.randrange(8, 200)) for _ in range(int(sys.argv[2]))]
@@ -35,6 +36,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.not_sanitized("a sanitizer needs more addresses than the limit of the script")
 def test_calls_with_hostile_arguments_end_in_results_or_exceptions() -> None:
     done = run(RUN, str(FUZZ / "corpus" / "extension.hex"), str(RANDOM_INPUTS))
     last = done.stdout.splitlines()[-1:]
@@ -45,7 +47,7 @@ def test_calls_with_hostile_arguments_end_in_results_or_exceptions() -> None:
 @pytest.mark.parametrize(
     "bug",
     [
-        "inspect = lambda x: (x.__dlpack__(), x.__dlpack__())",
+        "from_dlpack = lambda x: (x.__dlpack__(), x.__dlpack__())",
         "getitem = lambda x, i: (x[i], i.__index__())",
     ],
 )

@@ -219,9 +219,10 @@ class Run:
         self, name: str, arguments: list[Any], asked: Counter[tuple[int, str]]
     ) -> None:
         method = "__dlpack__" if name in IMPORTING else "__index__"
+        once = 2 if name == "inspect" else 1  # it asks for both kinds of capsule
         places = Counter(map(id, leaves(arguments)))
         for (owner, what), times in asked.items():
-            if what == method and times > max(places[owner], 1):
+            if what == method and times > once * max(places[owner], 1):
                 raise Wrong(f"{name}() called {what} of one object {times} times")
 
     def run(self) -> None:
