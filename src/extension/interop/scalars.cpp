@@ -28,15 +28,27 @@ bool has_method(const State& state, PyObject* object, Slot name) {
   return found && found.get() != Py_None;
 }
 
-/// Looks on the type, as Python does for special methods. The name is interned because each new
-/// string object would take an entry of CPython's type attribute cache.
+/// Looks on the type, as Python does for special methods; None there opts out. The name is interned
+/// because each new string object would take an entry of CPython's type attribute cache.
+bool has_special_method(const State& state, PyObject* object, const char* name) {
+  const Ref interned = check(PyUnicode_InternFromString(name));
+  const Ref found = find_on_type(state, Py_TYPE(object), interned.get());
+  return found && found.get() != Py_None;
+}
 bool has_complex_method(const State& state, PyObject* object) {
-  const Ref name = check(PyUnicode_InternFromString("__complex__"));
-  return static_cast<bool>(find_on_type(state, Py_TYPE(object), name.get()));
+  return has_special_method(state, object, "__complex__");
 }
 
 bool has_slot(PyObject* object, int slot) noexcept {
   return PyType_GetSlot(Py_TYPE(object), slot) != nullptr;
+}
+
+/// The slots are set for None too: its class opts out.
+bool has_index(const State& state, PyObject* object) {
+  return PyIndex_Check(object) != 0 && has_special_method(state, object, "__index__");
+}
+bool has_float(const State& state, PyObject* object) {
+  return has_slot(object, Py_nb_float) && has_special_method(state, object, "__float__");
 }
 
 bool has_length(PyObject* object) noexcept {
@@ -174,7 +186,7 @@ std::optional<Scalar> to_scalar(const State& state, PyObject* object) {
     case Form::kNone:
       break;
   }
-  const bool is_integer = PyIndex_Check(object) != 0 && !has_length(object) &&
+  const bool is_integer = has_index(state, object) && !has_length(object) &&
                           !has_method(state, object, Slot::kArrayMethodName) &&
                           !exports_memory(state, object);
   if (!is_integer) return std::nullopt;
@@ -213,8 +225,8 @@ Ref to_number(State& state, PyObject* object) {
     const core::ArrayView readable = to_readable(view, "reading a number", owner);
     return read_element(readable.dtype, readable.data, readable.bit);
   }
-  if (PyIndex_Check(object)) return plain_number(check(calling<PyNumber_Index>(object)).get());
-  if (has_slot(object, Py_nb_float)) return check(calling<PyNumber_Float>(object));
+  if (has_index(state, object)) return plain_number(check(calling<PyNumber_Index>(object)).get());
+  if (has_float(state, object)) return check(calling<PyNumber_Float>(object));
   return has_complex_method(state, object) ? to_complex(object) : Ref();
 }
 
