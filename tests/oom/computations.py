@@ -94,6 +94,8 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
 for _name in ("abs", "neg", "pos"):
     recipe(f"Array.__{_name}__", lambda x, name=_name: getattr(operator, name)(x), reals)
 recipe("Array.__invert__", operator.invert, integers)
+for _name in ("__divmod__", "__rdivmod__"):
+    recipe(f"Array.{_name}", lambda x, name=_name: getattr(x, name)(x), reals, raises=(TypeError,))
 recipe("Array.__iadd__", lambda x: operator.iadd(x, x.T), reals, label="overlap")
 
 # --- selection, dtypes, the namespace ---

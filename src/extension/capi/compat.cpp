@@ -62,11 +62,11 @@ PyObject* make_type_with_attribute(PyObject* module, PyType_Spec* spec, PyType_S
   if (bases == nullptr) return nullptr;
   // Not associated with the module: types do not traverse their metaclass, so a reference from the
   // metaclass to the module could never be collected.
-  PyObject* metaclass = PyType_FromSpecWithBases(metaclass_spec, bases);
+  PyObject* metaclass = require_type(PyType_FromSpecWithBases(metaclass_spec, bases));
   Py_DECREF(bases);
   if (metaclass == nullptr) return nullptr;
-  PyObject* type =
-      PyType_FromMetaclass(reinterpret_cast<PyTypeObject*>(metaclass), module, spec, nullptr);
+  auto* const maker = reinterpret_cast<PyTypeObject*>(metaclass);
+  PyObject* type = require_type(PyType_FromMetaclass(maker, module, spec, nullptr));
   Py_DECREF(metaclass);
   return type;
 #else

@@ -123,11 +123,14 @@ class AnyThreadState {
   PyGILState_STATE state_ = PyGILState_UNLOCKED;
 };
 
-/// PyType_FromModuleAndSpec(). On memory exhaustion CPython 3.11 may fail without an exception.
-inline PyObject* new_type(PyObject* module, PyType_Spec* spec) noexcept {
-  PyObject* type = PyType_FromModuleAndSpec(module, spec, nullptr);
+/// Returns `type`, which a function of CPython made. Sets MemoryError where there is none and no
+/// exception: on memory exhaustion CPython 3.11 to 3.13 may fail so.
+inline PyObject* require_type(PyObject* type) noexcept {
   if (type == nullptr && PyErr_Occurred() == nullptr) PyErr_NoMemory();
   return type;
+}
+inline PyObject* new_type(PyObject* module, PyType_Spec* spec) noexcept {
+  return require_type(PyType_FromModuleAndSpec(module, spec, nullptr));
 }
 
 /// Whether make_type_with_attribute() puts the attribute into the type's dict, where instances find
