@@ -220,8 +220,8 @@ bool knows_max_version(PyObject* error) {
 }
 
 /// Takes the pending TypeError about a keyword; others, and those that the body of the producer's
-/// method raised, propagate (CONS-03). Throws ProtocolRefused if a
-/// retry would drop what was asked for: copy=False, or a device that the data is not on (COPY-09).
+/// method raised, propagate (CONS-03). Throws ProtocolRefused if a retry would drop what was asked
+/// for: copy=False, or a device that the data is not on (COPY-09).
 Ref take_type_error(const State& state, const DlpackArguments& arguments) {
   if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw_exporter_error();
   Ref error = Ref::steal(compat::take_raised());
