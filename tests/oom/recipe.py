@@ -19,7 +19,8 @@ class Recipe:
 
     raises: the exceptions the call ends with even when memory suffices; empty if it returns.
     python: the call also runs refarray's Python code.
-    instead: exceptions that the standard library or NumPy raises in place of a MemoryError."""
+    instead: exceptions that the standard library or NumPy raises in place of a MemoryError.
+    makes_type: the call makes a type, which CPython may leak."""
 
     name: str
     label: str
@@ -28,6 +29,7 @@ class Recipe:
     raises: tuple[type[BaseException], ...]
     python: bool
     instead: tuple[type[BaseException], ...]
+    makes_type: bool = False
 
     def __str__(self) -> str:
         return f"{self.name} ({self.label})" if self.label else self.name
@@ -71,8 +73,9 @@ def recipe(
     raises: tuple[type[BaseException], ...] = (),
     python: bool = False,
     instead: tuple[type[BaseException], ...] = (),
+    makes_type: bool = False,
 ) -> None:
-    RECIPES.append(Recipe(name, label, call, make or matrix, raises, python, instead))
+    RECIPES.append(Recipe(name, label, call, make or matrix, raises, python, instead, makes_type))
 
 
 def matrix() -> Any:

@@ -150,6 +150,7 @@ recipe(
     "_native._make_namespace",
     lambda module: _native._make_namespace(ModuleSpec("made", None), module, (True,) * 8, None),
     lambda: ModuleType("made"),
+    makes_type=True,
 )
 recipe("_native._make_namespace", lambda _: _native._make_namespace(None, None, (), None),
        label="bad", raises=(TypeError,))  # fmt: skip

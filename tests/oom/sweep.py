@@ -98,6 +98,24 @@ def interpreter_loses_exceptions() -> bool:
     return isinstance(error, SystemError)
 
 
+@cache
+def interpreter_leaks_types() -> bool:
+    """Whether CPython loses a type that it cannot finish: 3.12 does where the type has a metaclass.
+    Measured here without refarray."""
+    metaclass = type("Metaclass", (type,), {})
+    control = Recipe(
+        "control", "", lambda _: metaclass("Made", (), {}), lambda: None, (), False, ()
+    )
+    for number in range(MAX_ALLOCATIONS):
+        gc.collect()
+        before = sys.getallocatedblocks()
+        failed = [attempt(control, 0, number, 1)[1] for _ in range(NOISE)]
+        gc.collect()
+        if not any(failed) or sys.getallocatedblocks() - before >= 2 * NOISE:
+            return any(failed)
+    return False
+
+
 def is_lost_exception(error: BaseException, failed: int, below: int) -> bool:
     """Whether the interpreter lost the exception: a failure was outside refarray's native code, or
     the message says that the function was written in Python."""
@@ -176,8 +194,8 @@ def sweep_in_children(recipe: Recipe, kind: str, result: Result) -> list[int]:
     places.
 
     If a child dies or reports a violation after earlier failures in that child, the allocation is
-    repeated in a new child and the event counted as the interpreter's. A crash inside refarray's
-    native code and a timeout are findings."""
+    repeated in a new child and the event counted as the interpreter's. In the new child a crash
+    after a failure in refarray's native code is a finding, and so is a timeout."""
     in_refarray: list[int] = []
     first = 0
     while first < MAX_ALLOCATIONS:
@@ -190,7 +208,7 @@ def sweep_in_children(recipe: Recipe, kind: str, result: Result) -> list[int]:
         if is_dead:
             result.failed += last - first + is_alone
             by = signal.Signals(os.WTERMSIG(status)) if os.WIFSIGNALED(status) else None
-            if by and (MARK[0] == BELOW or (by == signal.SIGALRM and is_alone)):
+            if by and is_alone and (MARK[0] == BELOW or by == signal.SIGALRM):
                 result.findings.append(("crash", f"{kind}, allocation {last}: {by.name} {stderr}"))
                 return in_refarray
         else:
@@ -259,6 +277,8 @@ def sweep_all(recipe: Recipe, heap: bool) -> Result:
         again += [(kind, number) for number in run(recipe, kind, result)]
         if result.findings:
             return result
+    if recipe.makes_type and interpreter_leaks_types():
+        return result
     live = LiveBlocks(adversary, heap)
     left: tuple[int, int] = (0, 0)
     for _ in range(3):
