@@ -72,10 +72,11 @@ class Products {
     const std::int64_t right = packed(columns, kernels_.columns);
     const std::int64_t slices = std::min(depth, kDepth);
     constexpr auto kOffset = static_cast<std::int64_t>(sizeof(std::int64_t));
-    memory_ = new_storage(left + right + 2 * slices * kOffset, /*zeroed=*/false);
+    const std::int64_t panels = quotient_up(left + right, kOffset) * kOffset;  // aligns the offsets
+    memory_ = new_storage(panels + 2 * slices * kOffset, /*zeroed=*/false);
     left_ = memory_->data();
     right_ = left_ + left;
-    left_offsets_ = reinterpret_cast<std::int64_t*>(right_ + right);
+    left_offsets_ = reinterpret_cast<std::int64_t*>(left_ + panels);
     right_offsets_ = left_offsets_ + slices;
     for (std::int64_t k = 0; k < slices; ++k) {
       left_offsets_[k] = k * kernels_.rows * size_;
