@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 CASES = [
-    *("deep __float__", "deep __index__", "deep __complex__", "deep __array__", "deep __len__"),
+    *("deep __index__", "deep __array__", "deep __len__"),
     *("deep __getitem__", "deep __dlpack__", "deep __array_interface__"),
     *("deep __cuda_array_interface__", "assign", "index", "shape", "full", "arange"),
-    *("from_dlpack", "asarray of a producer", "C __index__", "C __float__"),
+    *("from_dlpack", "asarray of a producer", "C __index__"),
 ]
 
 

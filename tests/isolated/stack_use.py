@@ -119,7 +119,7 @@ class Sequence:
 
 CASES = {
     **{f"deep {name}": partial(lambda name: ra.asarray([deep(name)]), name)
-       for name in ("__float__", "__index__", "__complex__", "__array__")},
+       for name in ("__index__", "__array__")},
     "deep __getitem__": lambda: ra.asarray(Sequence()),
     "deep __len__": lambda: ra.asarray(Sized()),
     "deep __dlpack__": lambda: ra.asarray([deep_producer()]),
@@ -127,16 +127,15 @@ CASES = {
     "deep __cuda_array_interface__": lambda: ra.asarray(
         [deep_property("__cuda_array_interface__")]
     ),
-    "assign": lambda: assign(Item("__float__", lambda self: assign(self))),
+    "assign": lambda: assign(Item("__index__", lambda self: assign(self))),
     "index": lambda: ra.zeros(3)[Item("__index__", lambda self: ra.zeros(3)[self])],
     "shape": lambda: ra.zeros(Item("__index__", ra.zeros)),
-    "full": lambda: ra.full(3, Item("__float__", lambda self: ra.full(3, self))),
+    "full": lambda: ra.full(3, Item("__index__", lambda self: ra.full(3, self))),
     "arange": lambda: ra.arange(Item("__index__", ra.arange)),
     "from_dlpack": lambda: ra.from_dlpack(producer(ra.from_dlpack)),
     "asarray of a producer": lambda: ra.asarray(producer(ra.asarray)),
     # No Python function between two calls: only the interpreter's C functions are.
     "C __index__": lambda: ra.zeros((in_c_slot("__index__", ra.zeros),)),
-    "C __float__": lambda: ra.asarray([in_c_slot("__float__", ra.asarray)]),
 }  # fmt: skip
 
 

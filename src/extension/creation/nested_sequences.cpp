@@ -1,6 +1,6 @@
 // Implements reading nested sequences: shape, numbers and dtype, in one pass.
 //
-// Reading runs user code (__getitem__, __float__, a producer's __dlpack__), which may modify the
+// Reading runs user code (__getitem__, __index__, a producer's __dlpack__), which may modify the
 // sequences. Therefore each object is read once, its length is checked again before each item, and
 // the numbers are stored until the shape and dtype are known.
 #include "extension/creation/nested_sequences.hpp"
@@ -147,8 +147,6 @@ void NestedReader::read(PyObject* object, int depth) {
       return read_array(view_of(block.get()), depth);
     }
     if (PySequence_Check(object)) return read_sequence(object, depth);
-    Ref number = state_.modes.strict ? Ref() : to_number(state_, object);  // of a Fraction
-    if (number) return add_literal(std::move(number), depth);
   }
   core::fail(Fault::kType, position(depth), " is of type ", type_name(object),
              PyCapsule_CheckExact(object)

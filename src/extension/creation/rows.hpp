@@ -15,9 +15,9 @@ inline constexpr FunctionRow kAsarray{
 obj: the first of these that applies: a Python number or a NumPy scalar; an
     Array; a DLPack producer; an object with the buffer protocol (bytes become uint8),
     __array_interface__, __cuda_array_interface__ or __array__; a sequence of
-    numbers, sequences and arrays, nested at most 64 levels deep; an object with
-    __index__, __float__ or __complex__. If a protocol fails with BufferError,
-    the next one is tried; if all fail, the first error is raised.
+    numbers, sequences and arrays, nested at most 64 levels deep. A number is
+    also an object with __index__. If a protocol fails with BufferError, the next
+    one is tried; if all fail, the first error is raised.
 dtype: None keeps the dtype of exported memory. For numbers None selects the
     first of bool, int64, float64 and complex128 that represents all of them, and
     float64 if there are none. NumPy scalars and arrays that all have one dtype
@@ -35,7 +35,7 @@ raise TypeError, and an int out of range OverflowError. Arrays are converted as
 by astype().
 
 Raises ValueError for ragged sequences, naming the item; TypeError for str and
-other objects that are not array-like, datetime64 and timedelta64 included;
+other objects that are not array-like, as longdouble, datetime64 and Fraction;
 BufferError for exported memory that cannot be used and for masked arrays of
 NumPy; and NoCopyError if copy=False and a copy is required.)doc",
 };

@@ -35,20 +35,14 @@ bool has_special_method(const State& state, PyObject* object, const char* name) 
   const Ref found = find_on_type(state, Py_TYPE(object), interned.get());
   return found && found.get() != Py_None;
 }
-bool has_complex_method(const State& state, PyObject* object) {
-  return has_special_method(state, object, "__complex__");
-}
 
 bool has_slot(PyObject* object, int slot) noexcept {
   return PyType_GetSlot(Py_TYPE(object), slot) != nullptr;
 }
 
-/// The slots are set for None too: its class opts out.
+/// The slot is set for None too: its class opts out.
 bool has_index(const State& state, PyObject* object) {
   return PyIndex_Check(object) != 0 && has_special_method(state, object, "__index__");
-}
-bool has_float(const State& state, PyObject* object) {
-  return has_slot(object, Py_nb_float) && has_special_method(state, object, "__float__");
 }
 
 bool has_length(PyObject* object) noexcept {
@@ -62,7 +56,7 @@ bool is_number_like(const State& state, PyObject* object) {
   auto* const not_hashable = reinterpret_cast<void*>(&PyObject_HashNotImplemented);
   return !has_length(object) && PyType_GetSlot(Py_TYPE(object), Py_tp_hash) != not_hashable &&
          (has_slot(object, Py_nb_float) || has_slot(object, Py_nb_index) ||
-          has_complex_method(state, object));
+          has_special_method(state, object, "__complex__"));
 }
 
 /// What the buffer of an object says of it.
@@ -103,11 +97,6 @@ Examined examine(const State& state, PyObject* object) {
   return out;
 }
 
-Ref to_complex(PyObject* object) {
-  auto* type = reinterpret_cast<PyObject*>(&PyComplex_Type);
-  return check(calling<PyObject_CallFunctionObjArgs>(type, object, nullptr));
-}
-
 /// The dtype that the attribute `dtype` names, if refarray has it. NumPy stores sub-byte elements
 /// one per byte.
 std::optional<core::DType> named_dtype(const State& state, PyObject* object) {
@@ -141,6 +130,11 @@ PyTypeObject* find_class(const State& state, Slot slot, Slot module_name, const 
   return reinterpret_cast<PyTypeObject*>(state.set_once(slot, std::move(found)));
 }
 
+[[noreturn, gnu::cold]] void fail_inexact(PyObject* object) {
+  core::fail(Fault::kType, type_name(object),
+             " has no dtype here; float(x) or complex(x) rounds to a number that has one");
+}
+
 [[noreturn, gnu::cold]] void fail_time(PyObject* object) {
   core::fail(Fault::kType, type_name(object),
              " is a time, not a number; pass x.astype(\"int64\") for its count of units");
@@ -159,7 +153,8 @@ Ref element_of(const State& state, PyObject* array) {
     case core::Kind::kUInt:
       return check(calling<PyNumber_Index>(array));
     case core::Kind::kComplex:
-      return to_complex(array);
+      return check(calling<PyObject_CallFunctionObjArgs>(
+          reinterpret_cast<PyObject*>(&PyComplex_Type), array, nullptr));
     default:
       return check(calling<PyNumber_Float>(array));
   }
@@ -174,11 +169,8 @@ std::optional<Scalar> to_scalar(const State& state, PyObject* object) {
       const auto* data = static_cast<const std::byte*>(found.buffer->buf);
       return Scalar{read_scalar(found.dtype, data, 0), found.dtype};
     }
-    case Form::kInexact: {
-      const bool is_complex = found.buffer->format[0] == 'Z';
-      return Scalar{is_complex ? to_complex(object) : check(calling<PyNumber_Float>(object)),
-                    std::nullopt, /*is_exact=*/false};
-    }
+    case Form::kInexact:
+      fail_inexact(object);
     case Form::kItem:
       return scalar_of_item(state, object);
     case Form::kTime:
@@ -211,13 +203,14 @@ Ref to_exact_number(const State& state, PyObject* object) {
   Ref plain = plain_number(object);
   if (plain || state.modes.strict) return plain;
   std::optional<Scalar> scalar = to_scalar(state, object);
-  return scalar && scalar->is_exact ? std::move(scalar->number) : Ref();
+  return scalar ? std::move(scalar->number) : Ref();
 }
 
 Ref to_number(State& state, PyObject* object) {
   if (Ref plain = plain_number(object)) return plain;
   if (is_any_array(object)) return element_of(state, object);
   if (auto scalar = to_scalar(state, object)) return std::move(scalar->number);
+  if (PyUnicode_Check(object)) return {};  // numpy.str_ exports a buffer
   if (const Ref array = array_over(state, object)) {
     const core::ArrayView view = view_of(array.get());
     if (view.ndim != 0 || view.dtype.lanes != 1) return {};
@@ -225,9 +218,8 @@ Ref to_number(State& state, PyObject* object) {
     const core::ArrayView readable = to_readable(view, "reading a number", owner);
     return read_element(readable.dtype, readable.data, readable.bit);
   }
-  if (has_index(state, object)) return plain_number(check(calling<PyNumber_Index>(object)).get());
-  if (has_float(state, object)) return check(calling<PyNumber_Float>(object));
-  return has_complex_method(state, object) ? to_complex(object) : Ref();
+  if (!has_index(state, object)) return {};
+  return plain_number(check(calling<PyNumber_Index>(object)).get());
 }
 
 bool exports_memory(const State& state, PyObject* object) {

@@ -15,28 +15,27 @@ namespace refarray::extension {
 struct Scalar {
   Ref number;                        // a bool, int, float or complex
   std::optional<core::DType> dtype;  // the scalar's own, if refarray has it
-  bool is_exact = true;              // whether `number` has the scalar's value: not of longdouble
 };
 
 /// The number that an object is which is no instance of Python's own: a NumPy scalar, or an object
 /// with __index__. Empty for other objects. Runs user code and throws what it raises. Throws
-/// TypeError for datetime64 and timedelta64.
+/// TypeError for longdouble, which would be rounded, and for datetime64 and timedelta64.
 std::optional<Scalar> to_scalar(const State& state, PyObject* object);
 
-/// Whether to_scalar() takes the object by the buffer that it exports, or raises for a time: the
-/// protocols of arrays are not tried then.
+/// Whether to_scalar() takes or refuses the object for the buffer that it exports: the protocols of
+/// arrays are not tried then.
 bool is_buffer_scalar(const State& state, PyObject* object);
 
 /// Whether the object has no length, and describes a time by __array_interface__: datetime64,
 /// timedelta64.
 bool is_time_scalar(const State& state, PyObject* object);
 
-/// A number that computations take: as plain_number(), or an exact scalar unless the namespace is
-/// strict. Otherwise an empty Ref.
+/// A number that computations take: as plain_number(), or a scalar unless the namespace is strict.
+/// Otherwise an empty Ref.
 Ref to_exact_number(const State& state, PyObject* object);
 
-/// As to_exact_number(), and also what can only be rounded: longdouble, an array or buffer of
-/// ndim 0, and objects with __float__ or __complex__. For functions that convert.
+/// As to_exact_number(), and also an array or buffer of ndim 0, and every object with __index__.
+/// For functions that convert.
 Ref to_number(State& state, PyObject* object);
 
 /// Whether asarray() could share the object's memory: it has DLPack, a buffer, or an array

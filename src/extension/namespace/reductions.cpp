@@ -71,18 +71,18 @@ Ref reduce(const State& state, const core::ArrayView& x, const core::ReductionCa
 }
 
 /// A complex scalar of NumPy has __float__, which drops the imaginary part.
-double to_correction(const State& state, PyObject* object) {
+double to_correction(State& state, PyObject* object) {
   if (object == nullptr) return 0;
-  const Ref exact = to_exact_number(state, object);
-  if (exact && PyComplex_Check(exact.get()))
+  const Ref number = to_number(state, object);
+  if (!number || PyComplex_Check(number.get()))
     core::fail(core::Fault::kType, "correction must be a real number, not ", short_repr(object));
-  return check_number<PyFloat_AsDouble>(exact ? exact.get() : object);
+  return check_number<PyFloat_AsDouble>(number.get());
 }
 
 template <Reduction Operation>
 Ref reduction(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const core::ReductionRow& row = core::row_of(Operation);
-  const State& state = State::of_module(module);
+  State& state = State::of_module(module);
   const auto given = bind<kReduction<Operation>>(state, args, nargs, kwnames);
   constexpr bool kTakesDtype = detail::takes_dtype(Operation);
   const bool converts = kTakesDtype && is_given(given[2]);

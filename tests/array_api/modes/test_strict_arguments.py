@@ -219,7 +219,7 @@ def test_limits_of_clip_are_in_order() -> None:
 
 def test_literals_are_python_numbers() -> None:
     for wrong in (Fraction(1, 2), [Fraction(1, 2)], [1.0, Fraction(1, 2)]):
-        with pytest.raises(TypeError, match="Fraction"):
-            xp.asarray(wrong)
-    assert float(refarray.asarray(Fraction(1, 2))) == 0.5
+        for space in (xp, refarray):
+            with pytest.raises(TypeError, match="Fraction"):
+                space.asarray(wrong)
     assert xp.asarray([numpy.float32(1)]).shape == (1,)
