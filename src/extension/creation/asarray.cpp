@@ -15,6 +15,7 @@
 #include "extension/dlpack/keywords.hpp"
 #include "extension/dlpack/producer.hpp"
 #include "extension/interop/protocol_order.hpp"
+#include "extension/modes/namespace_module.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -28,7 +29,7 @@ struct Keywords {
   PyObject* device = nullptr;
   PyObject* copy = nullptr;
   const core::DType* dtype = nullptr;
-  LowerKinds lowers = LowerKinds::kRefused;
+  Leniency leniency = Leniency::kNone;
 };
 
 /// Whether `device` is the CPU and the memory is another kind that the CPU can access: the array
@@ -88,7 +89,8 @@ Ref to_array(State& state, PyObject* object, const Keywords& keywords) {
                " exports no memory: an array of its numbers would be a copy");
   }
   const core::Device device = to_device_or(state, keywords.device, core::Device{});
-  Ref array = make_array(state, array_from_nested(state, object, keywords.dtype, keywords.lowers));
+  Ref array =
+      make_array(state, array_from_nested(state, object, keywords.dtype, keywords.leniency));
   if (device == core::Device{}) return array;
   return copy_if_needed(state, std::move(array), keywords, true);
 }
@@ -96,6 +98,7 @@ Ref to_array(State& state, PyObject* object, const Keywords& keywords) {
 }  // namespace
 
 Ref as_array(State& state, PyObject* object, const core::DType* dtype) {
+  refuse_other_namespace(state, object);
   return to_array(state, object, {.dtype = dtype});
 }
 
@@ -103,7 +106,7 @@ Ref asarray(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject*
   State& state = State::of_module(module);
   const auto [object, dtype, device, copy] = bind<kAsarray>(state, args, nargs, kwnames);
   Keywords keywords{is_given(device) ? device : nullptr, is_given(copy) ? copy : nullptr, nullptr,
-                    LowerKinds::kOfEqualValue};
+                    Leniency::kOfAsarray};
   core::DType dtype_value;
   if (is_given(dtype)) {
     dtype_value = to_dtype(state, dtype);

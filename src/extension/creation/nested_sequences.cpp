@@ -20,6 +20,7 @@
 #include "extension/copy/copying.hpp"
 #include "extension/interop/protocol_order.hpp"
 #include "extension/interop/scalars.hpp"
+#include "extension/modes/namespace_module.hpp"
 
 namespace refarray::extension {
 namespace {
@@ -29,10 +30,10 @@ using core::kMaxRank;
 
 class NestedReader {
  public:
-  explicit NestedReader(State& state) noexcept : state_(state) {}
+  NestedReader(State& state, Leniency leniency) noexcept : state_(state), leniency_(leniency) {}
 
   void read(PyObject* object) { read(object, 0); }
-  core::Array store(const core::DType* wanted, LowerKinds lowers) const;
+  core::Array store(const core::DType* wanted) const;
 
  private:
   void read(PyObject* object, int depth);
@@ -50,6 +51,7 @@ class NestedReader {
   [[noreturn, gnu::cold]] void fail_nested_array(int depth) const;
 
   State& state_;
+  const Leniency leniency_;
   int ndim_ = 0;                // levels seen so far on the way to the first number
   bool is_ndim_final_ = false;  // the first number, or an empty level, has been reached
   bool ends_in_empty_sequence_ = false;
@@ -141,6 +143,7 @@ void NestedReader::read(PyObject* object, int depth) {
   if (PyList_CheckExact(object) || PyTuple_CheckExact(object)) return read_sequence(object, depth);
   if (!PyUnicode_Check(object)) {  // a str is a sequence of strs, without end
     if (auto scalar = to_scalar(state_, object)) return add_scalar(std::move(*scalar), depth);
+    if (leniency_ == Leniency::kNone) refuse_other_namespace(state_, object);
     if (const Ref block = array_over(state_, object)) {
       // Not further in: the official suite makes matrices of arrays of ndim 0.
       if (state_.modes.strict && depth == 1) fail_nested_array(depth);
@@ -213,7 +216,7 @@ core::DType NestedReader::dtype() const noexcept {
   return default_dtype(numbers_.empty() ? NumberKind::kFloat : kind_);
 }
 
-core::Array NestedReader::store(const core::DType* wanted, LowerKinds lowers) const {
+core::Array NestedReader::store(const core::DType* wanted) const {
   const core::DType to = wanted == nullptr ? dtype() : *wanted;
   core::Extents shape{shape_, static_cast<std::size_t>(ndim_)};
   const bool fills_lanes = to.lanes != 1 && ndim_ == 0;  // with a single number
@@ -228,7 +231,7 @@ core::Array NestedReader::store(const core::DType* wanted, LowerKinds lowers) co
   const bool is_bool = to.kind == core::Kind::kBool;
   const bool is_integer = to.kind == core::Kind::kInt || to.kind == core::Kind::kUInt;
   const bool is_lower =
-      lowers == LowerKinds::kOfEqualValue &&
+      leniency_ == Leniency::kOfAsarray &&
       ((is_bool && kind_ > NumberKind::kBool) || (is_integer && kind_ > NumberKind::kInt));
   // Unused bits of padded and packed elements are 0, so that equal arrays have equal bytes.
   core::Array out = core::new_array(to, shape, /*zeroed=*/to.is_sub_byte());
@@ -247,10 +250,10 @@ core::Array NestedReader::store(const core::DType* wanted, LowerKinds lowers) co
 }  // namespace
 
 core::Array array_from_nested(State& state, PyObject* object, const core::DType* dtype,
-                              LowerKinds lowers) {
-  NestedReader reader(state);
+                              Leniency leniency) {
+  NestedReader reader(state, leniency);
   reader.read(object);
-  return reader.store(dtype, lowers);
+  return reader.store(dtype);
 }
 
 }  // namespace refarray::extension

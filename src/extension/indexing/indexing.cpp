@@ -13,7 +13,6 @@
 #include "extension/creation/asarray.hpp"
 #include "extension/indexing/advanced_indexing.hpp"
 #include "extension/interop/scalars.hpp"
-#include "extension/modes/namespace_module.hpp"
 #include "extension/modes/poisoned_views.hpp"
 #include "extension/modes/strict_index.hpp"
 
@@ -114,7 +113,6 @@ Ref value_array(State& state, PyObject* value, const core::DType& to) {
   if (PyList_Check(value) || PyTuple_Check(value) || PyRange_Check(value)) {
     return as_array(state, value, &to);
   }
-  refuse_other_namespace(state, value);
   Ref out = is_array(state, value) ? Ref::borrow(value) : as_array(state, value, nullptr);
   const core::DType from = view_of(out.get()).dtype;
   if (!core::can_convert(from, to) || promotion_of(from.kind) > promotion_of(to.kind)) {

@@ -131,3 +131,59 @@ def test_numbers_of_another_namespace_are_no_axes_of_strict_ones(one: str, two: 
     assert [7, 8, 9][place] == 8
     with pytest.raises(TypeError):
         SPACES[one].ones(3) * place
+
+
+@pairs
+def test_arrays_in_sequences_and_fill_values_do_not_mix(one: str, two: str) -> None:
+    space, value = SPACES[one], SPACES[two].asarray(1.0)
+    for call in (
+        lambda: space.full(3, value),
+        lambda: space.full_like(space.ones(3), value),
+        lambda: space.full(3, value, dtype=space.float64),
+        lambda: space.arange(value),
+        lambda: space.arange(0.0, 3.0, value),
+        lambda: space.linspace(value, 3.0, 4),
+        lambda: space.fft.fftfreq(4, d=value),
+        lambda: space.std(space.ones(3), correction=value),
+    ):
+        with pytest.raises(TypeError, match="asarray|a Python number|a number"):
+            call()
+    if one == "refarray_strict":  # which takes no lists at all
+        return
+    with mixes(one, two):
+        space.arange(3)[[SPACES[two].asarray(0)]]
+    if one == "refarray_immutable":
+        return
+    for values in ([value] * 3, (value,) * 3, [[value] * 3], [1.0, 2.0, value]):
+        for index in (..., space.ones(3) == 1, space.asarray([0, 1, 2])):
+            x = space.zeros(3)
+            with mixes(one, two):
+                x[index] = values
+            assert not space.any(x)
+
+
+@pairs
+def test_asarray_takes_those_of_another_namespace(one: str, two: str) -> None:
+    value = SPACES[two].asarray(1.0)
+    assert float(SPACES[one].asarray(value)) == 1.0
+    if one != "refarray_strict":  # which takes no list of arrays
+        assert SPACES[one].asarray([value, 2]).tolist() == [1, 2]
+
+
+@pairs
+def test_an_integer_of_another_namespace_is_an_int_by_index(one: str, two: str) -> None:
+    """As in array-api-strict; strict namespaces take no arrays where the standard has int."""
+    space, number = SPACES[one], SPACES[two].asarray(2)
+    assert space.arange(5)[:number].shape == (2,)
+    for call in (
+        lambda: space.zeros(number),
+        lambda: space.zeros((number,)),
+        lambda: space.roll(space.arange(2), number),
+        lambda: space.reshape(space.arange(2), (number,)),
+        lambda: space.sum(space.ones((2, 1, 1)), axis=(number, 1)),
+    ):
+        if one == "refarray_strict":
+            with pytest.raises(TypeError, match="integer"):
+                call()
+        else:
+            assert call().shape == (2,)
