@@ -67,6 +67,8 @@ def __getattr__(name: str) -> Any:
         return strict()._places.types[0]
     if name == "DType":
         return type(strict().bool)
+    if name == "Device":
+        return type(refarray.namespace(strict=True).empty(0).device)
     if name in DTYPES:
         return getattr(strict()._places.all[0].native, name)
     if name in ("e", "inf", "nan", "newaxis", "pi"):

@@ -196,8 +196,17 @@ core::DType to_dtype(const State& state, PyObject* object) {
   fail_wrong_type(object, "dtype", kDtypeWanted);
 }
 
+std::optional<core::Device> device_of(const State& state, PyObject* object) noexcept {
+  const State& base = default_state(state);
+  PyObject* const strict = base.get(Slot::kStrictDevice);
+  if (Py_TYPE(object) == base.device_type() ||
+      (strict != nullptr && Py_TYPE(object) == Py_TYPE(strict)))
+    return device_value(object);
+  return std::nullopt;
+}
+
 core::Device to_device_value(const State& state, PyObject* object) {
-  if (Py_TYPE(object) == state.device_type()) return device_value(object);
+  if (const auto device = device_of(state, object)) return *device;
   if (state.modes.strict) fail_wrong_type(object, "device", "a refarray.Device");
   if (const auto device = named_device(state, object)) return *device;
   if (!PyUnicode_Check(object)) fail_wrong_type(object, "device", kDeviceWanted);
@@ -213,7 +222,7 @@ std::optional<core::DType> dtype_like(const State& state, PyObject* object) {
 }
 
 std::optional<core::Device> device_like(const State& state, PyObject* object) {
-  if (Py_TYPE(object) == state.device_type()) return device_value(object);
+  if (const auto device = device_of(state, object)) return device;
   return unless_refused([&state, object] { return named_device(state, object); });
 }
 

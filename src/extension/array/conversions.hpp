@@ -45,6 +45,8 @@ core::Device to_device_value(const State& state, PyObject* object);
 /// The value that the functions above return; nothing where they throw TypeError or ValueError.
 std::optional<core::DType> dtype_like(const State& state, PyObject* object);
 std::optional<core::Device> device_like(const State& state, PyObject* object);
+/// The value of a Device object, of strict namespaces too; nothing for other objects.
+std::optional<core::Device> device_of(const State& state, PyObject* object) noexcept;
 /// As the functions above; `fallback` if the argument is absent or None.
 core::DType to_dtype_or(const State& state, PyObject* object, const core::DType& fallback);
 core::Device to_device_or(const State& state, PyObject* object, const core::Device& fallback);

@@ -1,5 +1,6 @@
 // Common base of DType and Device: a final, immutable Python object that wraps a C++ value with a
-// name. It equals objects of the same value, its name, and what stands for it in other libraries.
+// name. It equals objects of the same value, its name, and what stands for it in other libraries;
+// in strict namespaces the first only.
 #pragma once
 
 #include <Python.h>
@@ -61,8 +62,9 @@ Ref value_text(PyObject* self) {
   return check(PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
 }
 
-/// hash(x) == hash(str(x)), because x == str(x). Objects of other libraries that equal x have
-/// hashes of their own, as those of NumPy's dtypes and their names differ.
+/// hash(x) == hash(str(x)), because x == str(x) unless x is of a strict namespace. Objects of other
+/// libraries that equal x have hashes of their own, as those of NumPy's dtypes and their names
+/// differ.
 template <class Value>
 Py_hash_t value_hash(PyObject* self) {
   auto& cached = ValueObject<Value>::cast(self)->hash;
@@ -75,11 +77,11 @@ Py_hash_t value_hash(PyObject* self) {
 
 /// Equal if `kLike` converts `other` to the same value. NotImplemented for what it cannot convert,
 /// so that the other operand is asked.
-template <class Value, auto kLike>
+template <class Value, auto kLike, bool kHasName>
 Ref value_compare(PyObject* self, PyObject* other, int operation) {
   if (operation != Py_EQ && operation != Py_NE) return Ref::borrow(Py_NotImplemented);
   const Value& own = value_in<Value>(self);
-  bool equal = PyUnicode_Check(other) &&  // a shortcut: kLike knows the name too
+  bool equal = kHasName && PyUnicode_Check(other) &&  // a shortcut: kLike knows the name too
                PyUnicode_CompareWithASCIIString(other, core::name(own).c_str()) == 0;
   if (!equal) {
     const std::optional<Value> value = kLike(State::of_object(self), other);
@@ -106,8 +108,8 @@ inline PyObject* only_argument(PyObject* args, PyObject* kwargs, const char* for
 }
 
 /// Creates the type of such objects; `kNew` is its tp_new, `kRepr` its tp_repr, `kLike` converts
-/// objects that are equal to one of them.
-template <class Value, auto kNew, auto kRepr, auto kLike>
+/// objects that are equal to one of them, of which names are some if `kHasName`.
+template <class Value, auto kNew, auto kRepr, auto kLike, bool kHasName = true>
 Ref make_value_type(PyObject* module, const char* name, const char* doc, PyGetSetDef* getters) {
   static PyMethodDef methods[] = {
       {"__reduce__", method<&value_reduce<Value>>(), METH_NOARGS, kValueReduceDoc},
@@ -121,7 +123,7 @@ Ref make_value_type(PyObject* module, const char* name, const char* doc, PyGetSe
       {Py_tp_repr, slot_pointer<kRepr>()},
       {Py_tp_str, slot_pointer<&value_text<Value>>()},
       {Py_tp_hash, slot_pointer<&value_hash<Value>>()},
-      {Py_tp_richcompare, slot_pointer<&value_compare<Value, kLike>>()},
+      {Py_tp_richcompare, slot_pointer<&value_compare<Value, kLike, kHasName>>()},
       {Py_tp_getset, getters},
       {Py_tp_methods, methods},
       {0, nullptr},

@@ -17,7 +17,8 @@ using core::Device;
 
 Ref device_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   const State& state = *static_cast<State*>(PyType_GetModuleState(type));  // final, so ours
-  return make_device(state, to_device_value(state, only_argument(args, kwargs, "O:Device")));
+  const Device device = to_device_value(state, only_argument(args, kwargs, "O:Device"));
+  return type == state.device_type() ? make_device(state, device) : new_device_object(type, device);
 }
 
 Ref device_repr(PyObject* self) {
@@ -53,6 +54,14 @@ Ref new_device_object(PyTypeObject* type, const core::Device& device) {
 }
 
 core::Device device_value(PyObject* object) noexcept { return value_in<Device>(object); }
+
+Ref make_strict_cpu(PyObject* module) {
+  constexpr bool kHasName = false;
+  const Ref type = make_value_type<Device, &device_new, &device_repr, &device_of, kHasName>(
+      module, "refarray_strict.Device", kDeviceDoc, device_getters);
+  return compat::make_immortal(
+      new_device_object(reinterpret_cast<PyTypeObject*>(type.get()), Device{}));
+}
 
 Ref make_device_type(PyObject* module) {
   return make_value_type<Device, &device_new, &device_repr, &device_like>(

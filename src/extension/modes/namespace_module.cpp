@@ -14,6 +14,7 @@
 #include "extension/capi/gil.hpp"
 #include "extension/capi/methods.hpp"
 #include "extension/capi/object_text.hpp"
+#include "extension/devices/device_type.hpp"
 #include "extension/modes/poisoned_views.hpp"
 #include "extension/module/module.hpp"
 
@@ -114,6 +115,15 @@ void take_strict_dtypes(PyObject* module, State& state, PyObject* base) {
   state.set(Slot::kDTypeType, Ref::borrow(type));
 }
 
+/// Gives the state the device type of strict namespaces.
+void take_strict_device(State& state, PyObject* base) {
+  const State& shared = State::of_module(base);
+  PyObject* cpu = shared.get(Slot::kStrictDevice);
+  if (cpu == nullptr) cpu = shared.set_once(Slot::kStrictDevice, make_strict_cpu(base));
+  state.set(Slot::kCpuDevice, Ref::borrow(cpu));
+  state.set(Slot::kDeviceType, Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(cpu))));
+}
+
 /// Fills the state of a new module from that of the default namespace.
 void fill(PyObject* module, PyObject* base, const Arguments& from) {
   State& state = *::new (PyModule_GetState(module)) State;
@@ -126,7 +136,10 @@ void fill(PyObject* module, PyObject* base, const Arguments& from) {
   if (from.modes.immutable) state.object_bits |= ObjectBits::kReadonly;
   if (from.modes.off_host) state.object_bits |= ObjectBits::kOffHost;
   state.share_from(State::of_module(base));
-  if (from.modes.strict) take_strict_dtypes(module, state, base);
+  if (from.modes.strict) {
+    take_strict_dtypes(module, state, base);
+    take_strict_device(state, base);
+  }
   state.set(Slot::kNamespace, Ref::borrow(from.object));
   state.set(Slot::kBase, Ref::borrow(base));
   Ref type = make_array_type(module, state);

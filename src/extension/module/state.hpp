@@ -60,6 +60,7 @@ enum class Slot : std::uint8_t {
   kDeviceName,         // refarray._aliases.device_name, likewise
   kStrictDtypes,       // the DType objects of strict namespaces, made for the first one: a
                        // tuple like core::kScalars
+  kStrictDevice,       // the CPU of strict namespaces, likewise; its type is that of their devices
   kExitHook,           // atexit callback, registered with the first import of device memory
   // Of namespaces other than the default one only: modes/namespace_module.hpp.
   kNamespace,  // what __array_namespace__() returns

@@ -232,9 +232,10 @@ def fill_native(
         on_host = number == 0
         name = out._class_module if on_host else out._module_with(place=number)
         native = made_native(name, out, modes, each, (len(devices) > 1, not on_host))
+        own = isinstance(each, VirtualDevice)
+        each = each if own else native.empty(0).device
         out._rebuild[each] = native._rebuild
         native._rebuild = functools.partial(rebuild, each)  # what pickles refer to
-        own = isinstance(each, VirtualDevice)
         dtypes = tuple(
             own_dtype(native, dtype)
             for dtype in (each.dtypes if own else virtual.STANDARD)

@@ -78,6 +78,48 @@ def test_types_of_arrays_are_immutable() -> None:
         assert not hasattr(each, "own")
 
 
+def test_classes_of_refarray_are_classes_in_every_namespace() -> None:
+    gpu = refarray.VirtualDevice("gpu", dtypes=[refarray.float32, refarray.bool])
+    unknown = {"lazy": True, "boolean_indexing": True}
+    own = {"devices": [gpu]}
+    for arguments in (*MODES, own, {**own, **unknown}, unknown, {"api_version": "2021.12", **own}):
+        space: Any = refarray.namespace(**arguments)
+        for name in dir(space):
+            if isinstance(getattr(refarray, name, None), type):
+                assert isinstance(getattr(space, name), type), (arguments, name)
+    assert refarray.namespace(**own).DriverError is refarray.DriverError  # type: ignore[arg-type]
+
+
+def test_devices_of_strict_namespaces_equal_devices_only() -> None:
+    strict: Any = refarray.namespace(strict=True)
+    gpu = refarray.VirtualDevice("gpu")
+    virtual: Any = refarray.namespace(strict=True, devices=[gpu])
+    cpu = strict.ones(1).device
+    for space in (strict, virtual, refarray.namespace(strict=True, immutable=True)):
+        x = space.ones(1)
+        assert x.device != "cpu" and not operator.eq("cpu", x.device) and x.device != (1, 0)
+        assert x.device not in ("cpu", None, gpu, 1)
+        assert x.device == cpu and hash(x.device) == hash(cpu)
+        assert x.device == refarray.ones(1).device and refarray.ones(1).device == x.device
+        assert refarray.Device(x.device) == x.device
+        assert type(x.device) is type(cpu) is not refarray.Device
+        assert pickle.loads(pickle.dumps(x.device)) == copy.copy(x.device) == x.device
+        assert type(pickle.loads(pickle.dumps(x.device))) is type(cpu)
+        for device in (
+            x.device,
+            refarray.Device("cpu"),
+            refarray.namespace(strict=True).ones(1).device,
+        ):
+            assert space.zeros(1, device=device).device == cpu
+            assert x.to_device(device).device == cpu
+        info = space.__array_namespace_info__()
+        assert info.default_device() == cpu and info.devices()[0] == cpu
+        assert type(info.default_device()) is type(info.devices()[0]) is type(cpu)
+        with pytest.raises((TypeError, ValueError), match="device"):
+            space.zeros(1, device="cpu")
+    assert refarray.zeros(1, device=cpu).device == "cpu"
+
+
 def test_types_tell_numpy_to_leave_its_operators() -> None:
     strict: Any = refarray.namespace(strict=True)
     for x in (strict.ones(3), refarray.strict.ones(3)):
