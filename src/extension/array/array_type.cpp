@@ -175,7 +175,12 @@ PyGetSetDef* getters_of(const State& state) {
   };
   static std::vector<PyGetSetDef> standard = with(of_standard(all), kNoUfuncs);
   static std::vector<PyGetSetDef> with_table = with(all, kInstanceExchange);
-  if (state.modes.strict) return standard.data();
+  static std::vector<PyGetSetDef> all_off_host = joined<PyGetSetDef>({all.data(), kOffHostGetters});
+  static std::vector<PyGetSetDef> standard_off_host =
+      joined<PyGetSetDef>({standard.data(), kOffHostGetters});
+  const bool off_host = state.modes.off_host;
+  if (state.modes.strict) return off_host ? standard_off_host.data() : standard.data();
+  if (off_host) return all_off_host.data();
   return is_default(state) ? with_table.data() : all.data();
 }
 

@@ -55,6 +55,7 @@ extern PyMethodDef kStrictExportMethods[];  // dlpack/export.cpp: instead of exp
 extern PyMethodDef kLazyMethods[];          // modes/lazy.cpp: instead of element methods
 extern PyMethodDef kDeviceMethods[];     // modes/virtual_device.cpp: to_device of several devices
 extern PyMethodDef kOffHostMethods[];    // modes/virtual_device.cpp: instead of exports
+extern PyGetSetDef kOffHostGetters[];    // modes/virtual_device.cpp
 extern PyMethodDef kByteMethods[];       // array/bytes.cpp: tobytes, view, __sizeof__
 extern PyMethodDef kPickleMethods[];     // array/pickle.cpp: __reduce_ex__, __copy__, __deepcopy__
 extern PyMethodDef kExportMethods[];     // dlpack/export.cpp: __dlpack__, __dlpack_device__

@@ -43,6 +43,14 @@ Ref dlpack(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
   return export_from_virtual(self, stream, max_version, dl_device, copy);
 }
 
+/// The array type of the host, so that isinstance(x, Array) is true on every device.
+Ref get_class(PyObject* self, void*) {
+  PyObject* const space = State::of_object(self).get(Slot::kNamespace);
+  const Ref places = check(calling<PyObject_GetAttrString>(space, "_places"));
+  const Ref types = check(calling<PyObject_GetAttrString>(places.get(), "types"));
+  return check(calling<PySequence_GetItem>(types.get(), 0));
+}
+
 constexpr int kKeywords = METH_FASTCALL | METH_KEYWORDS;
 
 }  // namespace
@@ -66,6 +74,11 @@ Ref moved(PyObject* module, PyObject* array) {
 PyMethodDef kDeviceMethods[] = {
     {"to_device", method<&to_device>(), kKeywords, kToDeviceMethodDoc},
     {nullptr, nullptr, 0, nullptr},
+};
+
+PyGetSetDef kOffHostGetters[] = {
+    {"__class__", slot<&get_class>, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
 PyMethodDef kOffHostMethods[] = {

@@ -120,6 +120,18 @@ def test_devices_of_strict_namespaces_equal_devices_only() -> None:
     assert refarray.zeros(1, device=cpu).device == "cpu"
 
 
+def test_an_array_on_any_device_is_an_instance_of_the_type() -> None:
+    gpu = refarray.VirtualDevice("gpu")
+    space: Any = refarray.namespace(devices=[gpu])
+    for device in (None, gpu):
+        x = space.ones(1, device=device)
+        assert isinstance(x, space.Array) and x.__class__ is space.Array
+        assert "shape" in dir(x) and not isinstance(x, refarray.Array | int)
+        with pytest.raises((AttributeError, TypeError)):
+            x.__class__ = refarray.Array
+    assert type(space.ones(1, device=gpu)) is not space.Array
+
+
 def test_types_tell_numpy_to_leave_its_operators() -> None:
     strict: Any = refarray.namespace(strict=True)
     for x in (strict.ones(3), refarray.strict.ones(3)):
