@@ -13,6 +13,7 @@ from typing import Any
 
 import refarray
 from refarray import _native
+from refarray._namespaces.frozen import Frozen
 from refarray._namespaces.info import DTYPES, Info
 
 STANDARD = tuple(getattr(_native, name) for name in DTYPES)
@@ -26,7 +27,7 @@ DEFAULTS = {
 KINDS = {**{kind: kind for kind in DEFAULTS}, "indexing": "integral"}
 
 
-class VirtualDevice:
+class VirtualDevice(metaclass=Frozen):
     """A device of namespaces for tests: namespace(devices=[VirtualDevice("gpu")]).
 
     Its arrays are in host memory, which nothing but the namespace reads: NumPy, buffers and DLPack

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from refarray import _native
+from refarray._namespaces.frozen import Frozen
 
 if TYPE_CHECKING:
     from refarray._native import Array, Device, DType, _DeviceLike
@@ -18,7 +19,7 @@ DTYPES = (
 MAX_DIMENSIONS = 64
 
 
-class Info:
+class Info(metaclass=Frozen):
     """The inspection functions of the array API standard, version 2025.12."""
 
     def __init__(

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from refarray._namespaces.frozen import Frozen
+
 if TYPE_CHECKING:
     from refarray._namespaces.unknown import Unknowns
 
@@ -40,16 +42,6 @@ def sliced_extent(real: int, *_slice: int | None) -> int:
     return fresh_extent(real)
 
 
-class Frozen(type):
-    """The metaclass of classes whose attributes do not change, as those of array types in C."""
-
-    def __setattr__(cls, name: str, value: object) -> None:
-        raise TypeError(f"cannot set {name!r} attribute of immutable type {cls.__qualname__!r}")
-
-    def __delattr__(cls, name: str) -> None:
-        raise TypeError(f"cannot delete {name!r} attribute of immutable type {cls.__qualname__!r}")
-
-
 class LazyArray(metaclass=Frozen):
     """An array of a lazy namespace whose extents may be unknown: None in its shape.
 
@@ -61,6 +53,10 @@ class LazyArray(metaclass=Frozen):
     _space: Unknowns  # of the subclass
     _real: Any
     _probes: tuple[Any, ...]  # large and small, which may be None; empty if the shape is known
+
+    def __init_subclass__(cls) -> None:
+        if cls.__base__ is not LazyArray:  # of a namespace, whose class is final
+            raise TypeError("type 'Array' is not an acceptable base type")
 
     @property
     def shape(self) -> tuple[int | None, ...]:

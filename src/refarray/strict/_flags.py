@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
+from refarray._namespaces.frozen import Frozen
 from refarray._namespaces.modes import NEWEST, VERSIONS
 from refarray._namespaces.versions import DRAFT, EXTENSIONS
 
@@ -126,7 +127,7 @@ def reset_array_api_strict_flags() -> None:
     strict_module()._set(Flags())
 
 
-class ArrayAPIStrictFlags:
+class ArrayAPIStrictFlags(metaclass=Frozen):
     """A context manager that sets flags and restores the former ones."""
 
     __slots__ = ("_arguments", "_former")

@@ -78,6 +78,57 @@ def test_types_of_arrays_are_immutable() -> None:
         assert not hasattr(each, "own")
 
 
+#: Classes in namespaces that Python lets anybody change, as those of its standard library.
+MUTABLE = {
+    "AxisError": "an exception",
+    "DriverError": "an exception",
+    "LinAlgError": "an exception",
+    "NoCopyError": "an exception",
+    "DLDeviceType": "an enumeration, whose members are immutable",
+    "use_stream": "a context manager",
+    # What functions return: named tuples and dataclasses, without operators.
+    **dict.fromkeys(("UniqueAllResult", "EighResult", "finfo", "iinfo"), "a result with names"),
+}
+
+
+def classes() -> Iterator[tuple[str, type]]:
+    """The classes that namespaces have as names, with those of what else they return."""
+    gpu = refarray.VirtualDevice("gpu")
+    spaces: list[Any] = [refarray.namespace(**each) for each in (*MODES, {"devices": [gpu]})]
+    spaces += [refarray.namespace(strict=True, devices=[gpu]), refarray.strict]
+    for space in spaces:
+        yield from ((n, each) for n in dir(space) if isinstance(each := getattr(space, n), type))
+        if hasattr(space, "__array_namespace_info__"):
+            yield "Info", type(space.__array_namespace_info__())
+        if hasattr(space, "linalg"):
+            yield "EighResult", type(space.linalg.eigh(space.eye(2)))
+        yield "UniqueAllResult", type(space.unique_all(space.ones(2)))
+        yield "finfo", type(space.finfo(space.float32))
+        yield "iinfo", type(space.iinfo(space.int32))
+        yield "Device", type(space.ones(1).device)
+    yield "VirtualDevice", refarray.VirtualDevice
+
+
+def test_classes_of_namespaces_are_immutable() -> None:
+    for name, each in classes():
+        if name not in MUTABLE:
+            with pytest.raises(TypeError, match="immutable type"):
+                each.own = 1  # type: ignore[attr-defined]
+            assert not hasattr(each, "own"), name
+
+
+class Flag:
+    __slots__ = ()
+
+
+def test_array_types_have_no_subclasses() -> None:
+    for each in array_types():
+        with pytest.raises(TypeError, match="is not an acceptable base type"):
+            type("Derived", (each,), {})
+        with pytest.raises(TypeError, match="is not an acceptable base type"):
+            type("Derived", (Flag, each), {})
+
+
 def test_classes_of_refarray_are_classes_in_every_namespace() -> None:
     gpu = refarray.VirtualDevice("gpu", dtypes=[refarray.float32, refarray.bool])
     unknown = {"lazy": True, "boolean_indexing": True}
