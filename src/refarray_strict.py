@@ -22,6 +22,8 @@ from refarray._namespaces import by_name, info
 __path__: list[str] = []  # a package: of modules that Finder makes
 
 DTYPES = frozenset(info.DTYPES)
+#: Its names besides those of the standard.
+OWN = ("Array", "DType", "Device", "einsum", "transpose")
 
 
 class Finder:
@@ -173,4 +175,4 @@ def spread(xp: Any, term: str, x: Any, letters: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *refarray.namespace(strict=True).__all__})
+    return sorted({*OWN, *refarray.namespace(strict=True).__all__})

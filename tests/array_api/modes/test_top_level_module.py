@@ -69,6 +69,9 @@ def test_without_an_array_it_is_refarray_strict() -> None:
     for name in ("numpy", "__path", "strides", "NoCopyError", "linalg.x"):
         assert not hasattr(module, name)
     assert {"sum", "einsum", "float32"} <= set(dir(module))
+    own = {"Array", "DType", "Device", "einsum", "transpose"}
+    assert set(dir(module)) == own | set(SPACES["strict"].__all__)
+    assert all(hasattr(module, name) for name in own)
 
 
 def test_it_is_not_imported_with_refarray() -> None:
