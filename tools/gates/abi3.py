@@ -32,7 +32,7 @@ ONLY = {
         "test_versions.py",
     ),
     "devices": (
-        *("test_abi.py", "test_device.py", "test_drivers.py", "test_gpu_copies.py"),
+        *("test_abi.py", "test_device.py", "test_drivers.py"),
         *("test_gpu_first_use.py", "test_no_device.py"),
     ),
     "fakegpu": (),
