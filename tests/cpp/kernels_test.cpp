@@ -374,6 +374,17 @@ const Case interrupts("a long copy polls for interrupts and can be stopped", [] 
   check(moved > 0 && moved < place.nbytes, std::to_string(moved));
 });
 
+const Case on_pages("words on pages of their own are few between two polls", [] {
+  const List shape = {8192};
+  const DType dtype = dtype_from_name("float64").value();
+  const Placed sparse{{512}, 0, 8192 * 4096}, dense{{1}, 0, 8192 * 8};
+  Bytes seen(static_cast<std::size_t>(sparse.nbytes)),
+      source(static_cast<std::size_t>(dense.nbytes));
+  const InterruptCheck refuses{[](void*) noexcept { return true; }, nullptr};
+  check(!copy(view(seen, sparse, shape, dtype), view(source, dense, shape, dtype), refuses));
+  check(!copy(view(source, dense, shape, dtype), view(seen, sparse, shape, dtype), refuses));
+});
+
 const Case names("kernel tables are selected by name", [] {
   const kernels::Choices all = kernels::choices();
   check(all.count >= 1);

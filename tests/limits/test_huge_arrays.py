@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import signal
+from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import refarray as ra
+import refarray.strict
 from refarray import linalg
 
 
@@ -46,15 +49,25 @@ def test_places_of_nothing_take_no_time() -> None:
 def test_many_indices_that_select_nothing_can_be_interrupted() -> None:
     """They are all checked, although no element moves."""
     indices = ra.broadcast_to(ra.asarray(0), (2**35,))
-    for select in (
-        lambda: ra.take(ra.zeros((3, 0)), indices, axis=0),
-        lambda: ra.zeros((3, 0))[indices],
-    ):
-        previous = signal.signal(signal.SIGALRM, signal.default_int_handler)
-        signal.setitimer(signal.ITIMER_REAL, 0.2)
-        try:
-            with pytest.raises(KeyboardInterrupt):
-                select()
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, previous)
+    interrupt(lambda: ra.take(ra.zeros((3, 0)), indices, axis=0))
+    interrupt(lambda: ra.zeros((3, 0))[indices])
+
+
+def test_iteration_by_the_interpreter_can_be_interrupted() -> None:
+    """Its loops in C check no signals."""
+    ones = ra.broadcast_to(ra.asarray(1), (2**40,))
+    strict = ra.strict.broadcast_to(ra.strict.asarray(1), (2**40,))
+    interrupt(lambda: deque(ones, maxlen=0))
+    interrupt(lambda: min(ones))
+    interrupt(lambda: 2 in strict)
+
+
+def interrupt(call: Callable[[], object]) -> None:
+    previous = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            call()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)

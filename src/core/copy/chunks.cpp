@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 
 #include "core/copy/walk.hpp"
 
@@ -15,6 +16,9 @@ constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 constexpr std::int64_t kChunkBytes = 8 * kMiB;
 constexpr std::int64_t kConversionChunkBytes = kMiB;
 constexpr std::int64_t kThreadingThreshold = 4 * kMiB;
+constexpr std::int64_t kPageBytes = 4096;
+constexpr std::int64_t kPageShare =
+    512;  // a chunk of words on pages of their own is this much less
 /// In copy words: keeps tiles whole and chunks aligned to cache lines.
 constexpr std::int64_t kChunkAlignment = 256;
 
@@ -28,6 +32,14 @@ std::int64_t bytes_of(const Plan& plan) noexcept {
 bool is_worth_streaming(const Plan& plan, std::int64_t bytes) noexcept {
   const bool reads_little = plan.bytes_read() < bytes / 8;
   return plan.moves && bytes >= streaming_threshold() * (reads_little ? 4 : 1);
+}
+
+/// Whether each word lies on a page of its own, whose first use may take a thousand times as long
+/// as a word.
+bool is_on_many_pages(const Plan& plan) noexcept {
+  const int last = plan.ndim - 1;
+  return plan.pattern == Pattern::kStrided &&
+         std::max(plan.dst_strides[last], std::abs(plan.src_strides[last])) >= kPageBytes * 8;
 }
 
 }  // namespace
@@ -89,15 +101,17 @@ bool run(Plan&& plan, const InterruptCheck& interrupt) noexcept {
   const bool streams = is_worth_streaming(plan, bytes);
   if (streams) plan.follow_src();
   std::int64_t max_bytes = plan.moves ? kChunkBytes : kConversionChunkBytes;
-  if (bytes <= std::min(max_bytes, kThreadingThreshold)) {
+  const std::int64_t share = is_on_many_pages(plan) ? kPageShare : 1;
+  if (bytes <= std::min(max_bytes, kThreadingThreshold) / share) {
     walk(plan, streams);
     return true;
   }
   // Writes to overlapping words must stay in order, and neighbouring packed elements share bytes.
   const bool needs_order = plan.dst_overlaps_itself || plan.dst_bits % 8 != 0;
-  const int threads = needs_order ? 1 : copy_threads();
+  const bool is_short = bytes <= kThreadingThreshold;
+  const int threads = needs_order || is_short ? 1 : copy_threads();
   if (threads > 1) max_bytes = std::clamp(bytes / (4 * threads), kMiB / 4, max_bytes);
-  const Chunks chunks(plan, max_bytes);
+  const Chunks chunks(plan, max_bytes / share);
   const auto piece = [&](std::int64_t i) { walk(chunks.at(i), streams); };
   return share_work(chunks.count(), threads, interrupt, piece);
 }

@@ -22,6 +22,8 @@ struct IteratorObject {
 
 IteratorObject& cast(PyObject* self) noexcept { return *reinterpret_cast<IteratorObject*>(self); }
 
+constexpr std::int64_t kItemsPerCheck = 4096;  // list(x), min(x) and their like check no signals
+
 std::int64_t length_of(PyObject* self) noexcept { return view_of(cast(self).array).shape[0]; }
 
 /// tp_iternext: an empty Ref without an exception at the end. Each position is given out once.
@@ -32,6 +34,7 @@ Ref next_item(PyObject* self) {
   do {
     if (index >= length) return {};
   } while (!position.compare_exchange_weak(index, index + 1, std::memory_order_relaxed));
+  if (index % kItemsPerCheck == kItemsPerCheck - 1) check(calling<PyErr_CheckSignals>());
   return array_item(cast(self).array, static_cast<Py_ssize_t>(index));
 }
 
