@@ -55,6 +55,17 @@ TABLES = [
 ]
 
 
+@pytest.mark.req("CONS-02")
+@pytest.mark.parametrize("name", ["__dlpack__", "__dlpack_device__"])
+def test_none_in_the_place_of_a_method_refuses_the_table_too(adv: Any, name: str) -> None:
+    table = adv.table(from_py="give")
+    out = type("Out", (), {"__dlpack_c_exchange_api__": table, name: None})()
+    with pytest.raises(AttributeError, match="has no __dlpack__ and __dlpack_device__"):
+        refarray.from_dlpack(out)
+    with pytest.raises(TypeError):
+        refarray.asarray(out)
+
+
 @pytest.mark.req("CAPI-05", "CAPI-06", "CAPI-07", "CAPI-28")
 @pytest.mark.parametrize("name", TABLES)
 def test_from_dlpack_falls_back_from_an_unusable_table(adv: Any, forked: Any, name: str) -> None:

@@ -55,15 +55,20 @@ const DLPackExchangeAPI* find_table(const State& state, PyTypeObject* type) {
 
 ProducerInfo look_up_producer(State& state, PyObject* x) {
   ProducerInfo out;
-  out.references[0] = find_protocol(state, Py_TYPE(x), state.get(Slot::kDlpackName));
-  out.dlpack = out.references[0].get();
-  out.references[1] = find_protocol(state, Py_TYPE(x), state.get(Slot::kDlpackDeviceName));
-  out.dlpack_device = out.references[1].get();
+  bool opts_out = false;  // by None in the place of a method: of the table too
+  const auto method = [&](Slot name, Ref& reference) {
+    reference = find_on_type(state, Py_TYPE(x), state.get(name));
+    if (reference.get() != Py_None) return reference.get();
+    opts_out = true;
+    return static_cast<PyObject*>(nullptr);
+  };
+  out.dlpack = method(Slot::kDlpackName, out.references[0]);
+  out.dlpack_device = method(Slot::kDlpackDeviceName, out.references[1]);
   // Held because the lookup of a table runs code of a metaclass, which may change the class of `x`.
   const Ref held = Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(x)));
   auto* type = reinterpret_cast<PyTypeObject*>(held.get());
   refuse_masked(state, x);
-  if (!out.has_methods()) out.table = find_table(state, type);
+  if (!out.has_methods() && !opts_out) out.table = find_table(state, type);
   const bool is_constant = is_static(type) || type == state.array_type();
   if (is_constant && (out.has_methods() || out.table != nullptr)) {
     out.is_ndarray = is_ndarray(state, type);
