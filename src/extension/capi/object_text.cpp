@@ -17,9 +17,23 @@ std::string type_name(PyObject* object) {
   return utf8(check(PyType_GetQualName(Py_TYPE(object))).get());
 }
 
+namespace {
+
+bool is_plain(PyObject* object) noexcept {
+  return PyLong_CheckExact(object) || PyUnicode_CheckExact(object);
+}
+bool is_plain_tuple(PyObject* object) noexcept {
+  if (!PyTuple_CheckExact(object)) return false;
+  for (Py_ssize_t i = 0; i < compat::tuple_size(object); ++i)
+    if (!is_plain(compat::tuple_item(object, i))) return false;
+  return true;
+}
+
+}  // namespace
+
 std::string short_repr(PyObject* object) {
   constexpr Py_ssize_t kLongest = 60;  // characters
-  if (!PyLong_CheckExact(object) && !PyUnicode_CheckExact(object)) return type_name(object);
+  if (!is_plain(object) && !is_plain_tuple(object)) return type_name(object);
   Ref text = Ref::steal(calling<PyObject_Repr>(object));
   if (!text) {
     if (PyErr_ExceptionMatches(PyExc_ValueError) == 0) throw ErrorSet{};

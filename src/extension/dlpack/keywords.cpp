@@ -4,6 +4,7 @@
 #include "core/error.hpp"
 #include "extension/array/conversions.hpp"
 #include "extension/capi/errors.hpp"
+#include "extension/capi/object_text.hpp"
 #include "extension/devices/devices.hpp"
 #include "extension/devices/stream_type.hpp"
 
@@ -13,7 +14,8 @@ namespace {
 /// The item of a tuple as an int, by __index__. `from` names the tuple in the error message.
 [[gnu::noinline]] Ref to_index(PyObject* object, PyObject* tuple, const char* from) {
   if (!PyIndex_Check(object))
-    raise(PyExc_TypeError, "%s must be a tuple of two ints, not %R", from, tuple);
+    raise(PyExc_TypeError, "%s must be a tuple of two ints, not %s", from,
+          short_repr(tuple).c_str());
   return check(calling<PyNumber_Index>(object));
 }
 /// As to_index(), clamped to the range of int64.
@@ -31,7 +33,8 @@ struct Pair {
 };
 Pair to_pair(PyObject* object, const char* from) {
   if (!PyTuple_Check(object) || compat::tuple_size(object) != 2) {
-    raise(PyExc_TypeError, "%s must be a tuple of two ints, not %R", from, object);
+    raise(PyExc_TypeError, "%s must be a tuple of two ints, not %s", from,
+          short_repr(object).c_str());
   }
   // The items are borrowed: the caller holds the tuple, and tuples are immutable.
   return {clamped_int(compat::tuple_item(object, 0), object, from),
@@ -42,7 +45,8 @@ DLDevice to_device_pair(PyObject* object, const char* from) {
   const Pair asked = to_pair(object, from);
   for (const std::int64_t value : {asked.first, asked.second}) {
     if (value < INT32_MIN || value > INT32_MAX) {
-      raise(PyExc_ValueError, "%s is %R; both items must fit in 32 bits", from, object);
+      raise(PyExc_ValueError, "%s is %s; both items must fit in 32 bits", from,
+            short_repr(object).c_str());
     }
   }
   return {static_cast<DLDeviceType>(asked.first), static_cast<std::int32_t>(asked.second)};
@@ -63,7 +67,7 @@ runtime::GivenStream stream_number(PyObject* number, PyObject* shown) {
   const unsigned long long large = overflow > 0 ? PyLong_AsUnsignedLongLong(number) : 0;
   if (overflow < 0 || PyErr_Occurred() != nullptr) {
     compat::clear_raised();
-    raise(PyExc_ValueError, "stream is %R; a stream handle has 64 bits", shown);
+    raise(PyExc_ValueError, "stream is %s; a stream handle has 64 bits", short_repr(shown).c_str());
   }
   return {Kind::kNumber, false, large};
 }
@@ -82,7 +86,8 @@ runtime::GivenStream stream_of_object(PyObject* object, const Ref& method) {
       PyLong_Check(handle)
           ? stream_number(handle, object)
           : stream_number(to_index(handle, answer.get(), kStreamMethod).get(), object);
-  if (out.negative) raise(PyExc_ValueError, "the stream of %R is negative", object);
+  if (out.negative)
+    raise(PyExc_ValueError, "the stream of %s is negative", type_name(object).c_str());
   out.kind = runtime::GivenStream::Kind::kObject;
   if (is_stream(object)) out.owner = stream_in(object)->device();
   return out;
@@ -103,7 +108,7 @@ bool has_same_items(PyObject* object, PyObject* ours) noexcept {
 dlpack::Copy detail::parse_copy(PyObject* object) {
   if (object == Py_True) return dlpack::Copy::kAlways;
   if (object == Py_False) return dlpack::Copy::kNever;
-  raise(PyExc_TypeError, "copy must be True, False or None, not %R", object);
+  raise(PyExc_TypeError, "copy must be True, False or None, not %s", short_repr(object).c_str());
 }
 
 runtime::GivenStream detail::parse_stream(PyObject* object) {
@@ -113,8 +118,8 @@ runtime::GivenStream detail::parse_stream(PyObject* object) {
   if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw ErrorSet{};
   compat::clear_raised();
   if (PyBool_Check(object) || PyIndex_Check(object) == 0) {
-    raise(PyExc_TypeError, "stream must be None, an int or an object with __cuda_stream__, not %R",
-          object);
+    raise(PyExc_TypeError, "stream must be None, an int or an object with __cuda_stream__, not %s",
+          short_repr(object).c_str());
   }
   return stream_number(check(calling<PyNumber_Index>(object)).get(), object);
 }
