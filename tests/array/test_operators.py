@@ -54,6 +54,14 @@ def test_other_objects_are_not_operands(name: str, other: object) -> None:
     assert x.tolist() == [1, 1, 1]
 
 
+@pytest.mark.parametrize("other", ["text", b"text", bytearray(2), [1, 2], (1,), memoryview(b"a")])
+def test_no_sequence_is_repeated_by_an_integer_array(other: Any) -> None:
+    two = refarray.asarray(2)
+    for work in (lambda: two * other, lambda: other * two, lambda: operator.imul(other, two)):
+        with pytest.raises(TypeError, match="multiply|unsupported operand"):
+            work()
+
+
 @pytest.mark.parametrize("name", [*ARITHMETIC, *ORDER])
 def test_the_other_operand_is_asked(name: str) -> None:
     assert getattr(operator, name)(refarray.ones(3), Reflecting()) == "Reflecting and Array"

@@ -46,12 +46,21 @@ void require_accepted(const core::ElementwiseRow& row, int dtype) {
              "; astype() converts");
 }
 
+/// Whether the interpreter repeats the object for `x * 2`: str, bytes, list, tuple and their like.
+bool repeats_itself(PyObject* object) noexcept {
+  PyTypeObject* const type = Py_TYPE(object);
+  return PyType_GetSlot(type, Py_sq_repeat) != nullptr &&
+         PyType_GetSlot(type, Py_nb_multiply) == nullptr;
+}
+
 /// not_implemented(), but strict namespaces raise for == and != too: the interpreter would answer
-/// by identity, where the standard has no answer.
+/// by identity, where the standard has no answer. Likewise products with sequences raise, which
+/// would be repeated as often as an integer array of ndim 0 says.
 [[gnu::cold]] Ref not_implemented(const State& state, const core::ElementwiseRow& row,
                                   Elementwise operation, PyObject* object) {
   const bool compares = operation == Elementwise::kEqual || operation == Elementwise::kNotEqual;
-  if (state.modes.strict && compares) fail_operand(row.name, object);
+  const bool repeats = operation == Elementwise::kMultiply && repeats_itself(object);
+  if (repeats || (state.modes.strict && compares)) fail_operand(row.name, object);
   return not_implemented(state, row.name, object);
 }
 
