@@ -185,10 +185,12 @@ class Places:
         self.all = tuple(places)
         self.types = tuple(each.native.Array for each in self.all)
         self.by_device = {each.device: each for each in self.all}
+        # Keys are objects of these types: no foreign __hash__ runs.
+        self.key_types = {str, _native.Device, *map(type, self.by_device)}
 
     def find(self, device: Any) -> Place:
         """The place of a device. Raises ValueError if the namespace has none such."""
-        found = self.by_device.get(device) if is_hashable(device) else None
+        found = self.by_device.get(device) if type(device) in self.key_types else None
         if found is None:
             known = ", ".join(repr(each.device) for each in self.all)
             raise ValueError(f"the namespace has no device {device!r}; it has {known}")
@@ -197,14 +199,6 @@ class Places:
     def of(self, x: Any) -> Place | None:
         """The place of an array, or None for other objects."""
         return next((each for each in self.all if each.takes(x)), None)
-
-
-def is_hashable(value: Any) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
 
 
 def to_device(x: Any, device: Any, stream: Any) -> Any:

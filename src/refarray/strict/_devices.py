@@ -21,7 +21,7 @@ class Device(VirtualDevice):
     __slots__ = ()
 
     def __init__(self, device: str = "CPU_DEVICE") -> None:
-        if device not in ARGUMENTS:
+        if type(device) is not str or device not in ARGUMENTS:
             raise ValueError(f"there is no device {device!r}; there are {', '.join(ARGUMENTS)}")
         super().__init__(device, **ARGUMENTS[device])
 
