@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import string
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib.machinery import ModuleSpec
@@ -122,14 +123,15 @@ def transpose(x: Any, /, axes: Sequence[int] | None = None) -> Any:
 
 
 def einsum(subscripts: str, /, *operands: Any) -> Any:
-    """numpy.einsum() of a string without "...": sums of products over letters.
+    """numpy.einsum() of a string: sums of products over letters; "..." is the axes without one.
 
-    The products are computed before the sums. opt_einsum calls it where tensordot() will not do.
+    The products are computed before the sums. opt_einsum calls it where tensordot() will not do,
+    and xarray.dot() where there is no opt_einsum.
     """
     xp = namespace_of(operands)
-    if xp is None or "." in subscripts:
-        raise TypeError(f"einsum(): takes letters and arrays of refarray, not {subscripts!r}")
-    inputs, arrow, output = subscripts.replace(" ", "").partition("->")
+    if xp is None:
+        raise TypeError("einsum(): none of the operands is an array of refarray")
+    inputs, arrow, output = spell_out(subscripts.replace(" ", ""), operands).partition("->")
     terms = inputs.split(",")
     letters = "".join(terms)
     valid = all(each.isalpha() for each in letters + output) and set(output) <= set(letters)
@@ -146,6 +148,29 @@ def einsum(subscripts: str, /, *operands: Any) -> Any:
     product = functools.reduce(xp.multiply, factors)
     summed = tuple(range(len(output), len(letters)))
     return xp.sum(product, axis=summed, dtype=product.dtype) if summed else product
+
+
+def spell_out(subscripts: str, operands: Sequence[Any]) -> str:
+    """The subscripts with letters in the place of "...", aligned at its end as in broadcasting."""
+    inputs, arrow, output = subscripts.partition("->")
+    terms = inputs.split(",")
+    if "..." not in inputs or len(terms) != len(operands):
+        return subscripts
+    counts = [
+        max(x.ndim - len(term) + 3, 0) if "..." in term else 0
+        for term, x in zip(terms, operands, strict=True)
+    ]
+    letters = [each for each in string.ascii_letters if each not in subscripts][: max(counts)]
+    further = "".join(letters)
+    starts = [len(further) - count for count in counts]
+    if not arrow:
+        once = (each for each in set(inputs) - {",", "."} if inputs.count(each) == 1)
+        output = "".join(["...", *sorted(once)])
+    elif further and "..." not in output:
+        raise ValueError(f"einsum(): {subscripts!r} must have '...' after '->' too")
+    pairs = zip(terms, starts, strict=True)
+    spelled = ",".join(term.replace("...", further[start:], 1) for term, start in pairs)
+    return f"{spelled}->{output.replace('...', further, 1)}"
 
 
 def diagonal_of(xp: Any, term: str, x: Any) -> tuple[str, Any]:

@@ -65,8 +65,8 @@ class Owner(bytearray):
 class Fleeting:
     """A number that is deleted as soon as it has been read."""
 
-    def __float__(self) -> float:
-        return 1.0
+    def __index__(self) -> int:
+        return 1
 
     def __del__(self) -> None:
         run_python()

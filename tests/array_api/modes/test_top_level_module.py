@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import math
 import sys
 from typing import Any
 
@@ -101,13 +102,36 @@ def test_einsum(terms: tuple[str, ...]) -> None:
         assert got.shape == expected.shape and (values(got) == expected).all(), text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "...",
+        "i...->...",
+        "...ij,...jk->...ik",
+        "...i,...i",
+        "i,...->i...",
+    ],
+)
+def test_einsum_of_further_axes(text: str) -> None:
+    xp = SPACES["strict"]
+    shapes = [(2, 1, 2, 2), (3, 2, 2)]
+    operands = [numpy.arange(float(math.prod(shape))).reshape(shape) + 1.0 for shape in shapes]
+    if text == "i,...->i...":
+        operands[0] = operands[0][0, 0, 0]
+    operands = operands[: text.count(",") + 1]
+    got = importlib.import_module("refarray_strict").einsum(text, *map(xp.asarray, operands))
+    expected = numpy.einsum(text, *operands)
+    assert got.shape == expected.shape and (values(got) == expected).all()
+
+
 def test_what_einsum_refuses() -> None:
     einsum = importlib.import_module("refarray_strict").einsum
     x = SPACES["strict"].ones((2, 3))
-    for text, operands in (("...i", [x]), ("ij", [1.0]), ("ij", [numpy.ones((2, 3))])):
+    for text, operands in (("ij", [1.0]), ("ij", [numpy.ones((2, 3))])):
         with pytest.raises(TypeError, match="einsum"):
             einsum(text, *operands)
     invalid = ["i", "ij,jk", "ii", "ij->ijk", "ij->iij", "ij->k", "ij->i->j", "1j"]
+    invalid += ["..i", "...i...", "ijk...", "ij->...", "...,...", "...ij->......ij", "...j->j"]
     for text, operands in ((each, [x]) for each in invalid):
         with pytest.raises(ValueError):
             einsum(text, *operands)
