@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import signal
+import time
 from collections.abc import Callable
 from functools import partial
 from types import FrameType
@@ -55,3 +56,26 @@ def is_interrupted_when_long(call: Callable[[int], object]) -> bool:
     """The same for a call that takes a multiple of its work. Handlers run every 20 ms or so, and on
     a fast machine a call may end before the third signal: then it does more."""
     return any(is_interrupted(partial(call, size)) for size in SIZES)
+
+
+def lateness(call: Callable[[], object], after: float) -> float:
+    """How long the exception of a signal handler takes to end the call, as Ctrl-C would: seconds of
+    processor time beyond `after`, or 0 for a call that ends by itself."""
+    is_over = False
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if not is_over:
+            raise _Interrupted
+
+    before = signal.signal(signal.SIGPROF, stop)
+    begin = time.process_time()
+    signal.setitimer(signal.ITIMER_PROF, after)
+    try:
+        call()
+        is_over = True
+        return 0.0
+    except _Interrupted:
+        return time.process_time() - begin - after
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)

@@ -18,6 +18,7 @@ struct Factors {
   std::vector<T> real;
   std::vector<T> imag;
 
+  void reserve(std::int64_t count);
   void push(const Roots::Root& root, int repeats = 1);
   kernels::Planes<const T> at(std::size_t index) const noexcept {
     return {real.data() + index, imag.data() + index};
@@ -30,8 +31,8 @@ class FourierPlan {
  public:
   using Planes = kernels::Planes<T>;
 
-  /// 1 <= n < 2**56. Throws std::bad_alloc.
-  explicit FourierPlan(std::int64_t n);
+  /// 1 <= n < 2**56. Throws std::bad_alloc, Interrupted.
+  FourierPlan(std::int64_t n, const InterruptCheck& interrupt);
 
   std::int64_t size() const noexcept { return n_; }
   /// Elements of each plane that run() needs for one sequence.
@@ -41,9 +42,8 @@ class FourierPlan {
 
   /// Transforms `width` sequences that lie side by side in `data`: 1, or a multiple of
   /// kernels::kNarrow. The result is in `data`; the
-  /// contents of `spare` are lost, and the two may change places. Returns false if interrupted.
-  bool run(Planes& data, Planes& spare, std::int64_t width,
-           const InterruptCheck& interrupt) const noexcept;
+  /// contents of `spare` are lost, and the two may change places. Throws Interrupted.
+  void run(Planes& data, Planes& spare, std::int64_t width, const InterruptCheck& interrupt) const;
 
  private:
   struct Pass {
@@ -55,11 +55,14 @@ class FourierPlan {
     std::size_t roots;
   };
 
-  void add_pass(const Roots& roots, int radix, std::int64_t stride);
-  void add_twiddles(const Roots& roots, const Pass& pass, int repeats);
-  void add_chirp(std::int64_t padded);
-  bool convolve(Planes& data, Planes& spare, std::int64_t width,
-                const InterruptCheck& interrupt) const noexcept;
+  void add_pass(const Roots& roots, int radix, std::int64_t stride,
+                const InterruptCheck& interrupt);
+  void add_twiddles(const Roots& roots, const Pass& pass, int repeats,
+                    const InterruptCheck& interrupt);
+  void add_chirp(std::int64_t padded, const InterruptCheck& interrupt);
+  void run_pass(const kernels::FourierPass<T>& whole, const InterruptCheck& interrupt) const;
+  void convolve(Planes& data, Planes& spare, std::int64_t width,
+                const InterruptCheck& interrupt) const;
 
   std::int64_t n_;
   std::vector<Pass> passes_;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/fft/pieces.hpp"
 
 namespace refarray::core {
 namespace {
@@ -67,18 +68,22 @@ Cache<T>& cache() {
 }  // namespace
 
 template <class T>
-FourierTables<T>::FourierTables(std::int64_t n, bool is_real)
-    : is_halved(is_real && n % 2 == 0), plan(is_halved ? n / 2 : n) {
+FourierTables<T>::FourierTables(std::int64_t n, bool is_real, const InterruptCheck& interrupt)
+    : is_halved(is_real && n % 2 == 0), plan(is_halved ? n / 2 : n, interrupt) {
   if (!is_halved) return;
-  const Roots all(n);
-  for (std::int64_t k = 0; k <= n / 2; ++k) roots.push(all.at(k));
+  const Roots all(n, interrupt);
+  roots.reserve(n / 2 + 1);
+  in_pieces(n / 2 + 1, 1, interrupt, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) roots.push(all.at(k));
+  });
 }
 
 template <class T>
-std::shared_ptr<const FourierTables<T>> fourier_tables(std::int64_t n, bool is_real) {
+std::shared_ptr<const FourierTables<T>> fourier_tables(std::int64_t n, bool is_real,
+                                                       const InterruptCheck& interrupt) {
   try {  // boundary: std::bad_alloc becomes the core's error
     if (auto found = cache<T>().find(n, is_real)) return found;
-    auto made = std::make_shared<const FourierTables<T>>(n, is_real);
+    auto made = std::make_shared<const FourierTables<T>>(n, is_real, interrupt);
     const std::size_t nbytes = made->plan.nbytes() + made->roots.real.size() * 2 * sizeof(T);
     cache<T>().add({n, is_real, made, nbytes});
     return made;
@@ -89,7 +94,9 @@ std::shared_ptr<const FourierTables<T>> fourier_tables(std::int64_t n, bool is_r
 
 template struct FourierTables<float>;
 template struct FourierTables<double>;
-template std::shared_ptr<const FourierTables<float>> fourier_tables(std::int64_t n, bool is_real);
-template std::shared_ptr<const FourierTables<double>> fourier_tables(std::int64_t n, bool is_real);
+template std::shared_ptr<const FourierTables<float>> fourier_tables(
+    std::int64_t n, bool is_real, const InterruptCheck& interrupt);
+template std::shared_ptr<const FourierTables<double>> fourier_tables(
+    std::int64_t n, bool is_real, const InterruptCheck& interrupt);
 
 }  // namespace refarray::core

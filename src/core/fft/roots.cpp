@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "core/fft/pieces.hpp"
+
 namespace refarray::core {
 namespace {
 
@@ -26,9 +28,13 @@ Roots::Root first_octant(std::int64_t y, std::int64_t n) {
 
 }  // namespace
 
-Roots::Roots(std::int64_t n) : n_(n), step_(std::gcd(std::int64_t{8}, 2 * n)) {
-  octant_.reserve(static_cast<std::size_t>(n / step_ + 1));
-  for (std::int64_t y = 0; y <= n; y += step_) octant_.push_back(first_octant(y, n));
+Roots::Roots(std::int64_t n, const InterruptCheck& interrupt)
+    : n_(n), step_(std::gcd(std::int64_t{8}, 2 * n)) {
+  const std::int64_t count = n / step_ + 1;
+  octant_.reserve(static_cast<std::size_t>(count));
+  in_pieces(count, 1, interrupt, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) octant_.push_back(first_octant(i * step_, n));
+  });
 }
 
 Roots::Root Roots::at(std::int64_t k) const noexcept {

@@ -4,14 +4,16 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/work_sharing.hpp"
+
 namespace refarray::core {
 
 /// exp(-2 pi i k / n): the cosine and the negative sine, to about an ULP. Only angles of the first
 /// octant are computed, so that conjugate and negative roots have the same digits.
 class Roots {
  public:
-  /// Throws std::bad_alloc.
-  explicit Roots(std::int64_t n);
+  /// Throws std::bad_alloc, Interrupted.
+  Roots(std::int64_t n, const InterruptCheck& interrupt);
 
   struct Root {
     double real;

@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "core/fft/kernels.hpp"
+#include "core/fft/pieces.hpp"
 #include "core/fft/plan_cache.hpp"
 #include "core/fft/tile_copies.hpp"
+#include "core/fft/workspaces.hpp"
 
 namespace refarray::core {
 namespace {
@@ -75,45 +78,13 @@ class Axes {
   std::int64_t shape_[kMaxRank];  // of the other axes
 };
 
-/// Memory for a tile in each thread.
-template <class T>
-class Workspaces {
- public:
-  /// `plane`: elements. Throws kMemory.
-  Workspaces(int threads, std::int64_t plane)
-      : threads_(threads), is_taken_(new std::atomic<bool>[static_cast<std::size_t>(threads)]()) {
-    plane_ = (plane + kLine - 1) / kLine * kLine;
-    const std::int64_t size = std::int64_t{threads} * 4 * plane_;
-    const std::int64_t shape[] = {size};
-    memory_ = new_array({Kind::kFloat, sizeof(T) * 8}, shape, /*zeroed=*/false);
-  }
-
-  /// Calls `work` with memory that no other thread has.
-  template <class Work>
-  void use(const Work& work) const noexcept {
-    int i = 0;
-    while (is_taken_[i].exchange(true, std::memory_order_acquire)) i = (i + 1) % threads_;
-    auto* const at = reinterpret_cast<T*>(memory_.data) + i * 4 * plane_;
-    work(Buffers<T>{{at, at + plane_}, {at + 2 * plane_, at + 3 * plane_}});
-    is_taken_[i].store(false, std::memory_order_release);
-  }
-
- private:
-  static constexpr std::int64_t kLine = 64 / sizeof(T);
-
-  int threads_;
-  std::unique_ptr<std::atomic<bool>[]> is_taken_;
-  std::int64_t plane_;
-  Array memory_;
-};
-
 template <class T>
 class Transform {
  public:
-  /// Throws kMemory.
+  /// Throws kMemory, Interrupted.
   Transform(const ArrayView& out, const ArrayView& x, int axis, std::int64_t n, Direction direction,
-            double scale)
-      : tables_(fourier_tables<T>(n, !out.dtype.is_complex() || !x.dtype.is_complex())),
+            double scale, const InterruptCheck& interrupt)
+      : tables_(fourier_tables<T>(n, !out.dtype.is_complex() || !x.dtype.is_complex(), interrupt)),
         n_(n),
         // Real sequences go forward and Hermitian ones backward. The other direction gives the
         // conjugates, or takes them.
@@ -137,138 +108,205 @@ class Transform {
         shares ? static_cast<int>(std::min<std::int64_t>(copy_threads(), count)) : 1;
     const std::int64_t capacity = std::max(tables_->plan.work_size(), n_ / 2 + 1);
     const Workspaces<T> workspaces(threads, capacity * tile_);
-    // Only the calling thread may ask for interrupts.
-    const InterruptCheck inside = threads == 1 ? interrupt : InterruptCheck{};
-    std::atomic<bool> is_whole{true};
+    Progress progress{interrupt, std::this_thread::get_id()};
+    const InterruptCheck inside{&Progress::stops, &progress};
     const bool is_done = share_work(count, threads, interrupt, [&](std::int64_t index) {
-      if (!is_whole) return;
+      if (progress.is_stopped) return;
       const std::int64_t within = index % row, outer = index / row;
       const std::int64_t first = within < tiles ? within * tile_ : within + tiles * (tile_ - 1);
       workspaces.use([&](Buffers<T> buffers) {
         const Sequences to = axes_.at(out_, outer, first), from = axes_.at(in_, outer, first);
-        if (!transform(buffers, to, from, within < tiles ? tile_ : 1, inside)) is_whole = false;
+        try {  // boundary: the threads that share the work take no exceptions
+          transform({buffers, within < tiles ? tile_ : 1, inside}, to, from);
+        } catch (const Interrupted&) {  // boundary: as above
+          progress.is_stopped = true;
+        }
       });
     });
-    return is_done && is_whole;
+    return is_done && !progress.is_stopped;
   }
 
  private:
+  using Planes = kernels::Planes<T>;
   static constexpr std::int64_t kSize = sizeof(T);
   static constexpr std::int64_t kTile = 64 / kSize;  // sequences
 
-  bool transform(Buffers<T>& buffers, const Sequences& to, const Sequences& from,
-                 std::int64_t width, const InterruptCheck& interrupt) const noexcept {
-    if (!in_.is_complex) return forward_real(buffers, to, from, width, interrupt);
-    if (!out_.is_complex) return backward_real(buffers, to, from, width, interrupt);
-    load_complex(buffers, from, n_, width);
-    if (!run_plan(buffers, width, interrupt)) return false;
-    store_complex(to, buffers, n_, width);
-    return true;
+  /// Of all threads; only the calling one may ask for interrupts.
+  struct Progress {
+    const InterruptCheck& interrupt;
+    std::thread::id caller;
+    std::atomic<bool> is_stopped{false};
+
+    static bool stops(void* self) noexcept {
+      auto& progress = *static_cast<Progress*>(self);
+      if (std::this_thread::get_id() == progress.caller && progress.interrupt())
+        progress.is_stopped = true;
+      return progress.is_stopped;
+    }
+  };
+
+  /// A tile that is transformed: `width` sequences.
+  struct Tile {
+    Buffers<T> buffers;
+    std::int64_t width;
+    const InterruptCheck& interrupt;
+
+    /// Calls body(part, begin, count) for pieces of the elements [0, count) of the sequences.
+    template <class Body>
+    void in_pieces(std::int64_t count, const Body& body) const {
+      core::in_pieces(count, width, interrupt, [&](std::int64_t begin, std::int64_t end) {
+        const Planes& all = buffers.data;
+        body(Buffers<T>{{all.real + begin * width, all.imag + begin * width}, buffers.spare}, begin,
+             end - begin);
+      });
+    }
+
+    void swap() noexcept { std::swap(buffers.data, buffers.spare); }
+  };
+
+  static Sequences from_element(const Sequences& of, std::int64_t k) noexcept {
+    return {of.data + k * of.step, of.step, of.pitch};
+  }
+
+  void transform(Tile tile, const Sequences& to, const Sequences& from) const {
+    if (!in_.is_complex) return forward_real(tile, to, from);
+    if (!out_.is_complex) return backward_real(tile, to, from);
+    load_complex(tile, from, n_);
+    run_plan(tile);
+    store_complex(to, tile, n_);
   }
 
   /// A backward transform is a forward one with the planes exchanged before and after.
-  bool run_plan(Buffers<T>& buffers, std::int64_t width,
-                const InterruptCheck& interrupt) const noexcept {
-    if (!is_backward_) return tables_->plan.run(buffers.data, buffers.spare, width, interrupt);
-    kernels::Planes<T> data = buffers.data.swapped(), spare = buffers.spare.swapped();
-    const bool is_done = tables_->plan.run(data, spare, width, interrupt);
-    buffers = {data.swapped(), spare.swapped()};
-    return is_done;
+  void run_plan(Tile& tile) const {
+    auto& [data, spare] = tile.buffers;
+    if (!is_backward_) return tables_->plan.run(data, spare, tile.width, tile.interrupt);
+    Planes swapped = data.swapped(), swapped_spare = spare.swapped();
+    tables_->plan.run(swapped, swapped_spare, tile.width, tile.interrupt);
+    tile.buffers = {swapped.swapped(), swapped_spare.swapped()};
   }
 
-  bool forward_real(Buffers<T>& buffers, const Sequences& to, const Sequences& from,
-                    std::int64_t width, const InterruptCheck& interrupt) const noexcept {
+  void forward_real(Tile& tile, const Sequences& to, const Sequences& from) const {
     const std::int64_t half = n_ / 2;
     if (tables_->is_halved) {
-      load_halves(buffers, from, width);
+      load_halves(tile, from);
     } else {
       const std::int64_t count = std::min(in_.extent, n_);
-      load_plane(buffers.data.real, from, count, width);
-      clear(buffers.data.real, count, n_, width);
-      clear(buffers.data.imag, 0, n_, width);
+      tile.in_pieces(count, [&](const Buffers<T>& part, std::int64_t begin, std::int64_t size) {
+        load_plane(part.data.real, from_element(from, begin), size, tile.width);
+      });
+      clear(tile, &Planes::real, count, n_);
+      clear(tile, &Planes::imag, 0, n_);
     }
-    if (!run_plan(buffers, width, interrupt)) return false;
+    run_plan(tile);
     if (tables_->is_halved) {
-      fourier_kernels<T>().split({buffers.data, buffers.spare, tables_->roots.at(0), half, width});
-      std::swap(buffers.data, buffers.spare);
+      convert(tile, fourier_kernels<T>().split);
     }
-    if (conjugates_) negate(buffers.data.imag, (half + 1) * width);
-    clear(buffers.data.imag, 0, 1, width);  // a sum of real numbers
-    store_complex(to, buffers, half + 1, width);
-    return true;
+    if (conjugates_) scale(tile, &Planes::imag, half + 1, T{-1});
+    clear(tile, &Planes::imag, 0, 1);  // a sum of real numbers
+    store_complex(to, tile, half + 1);
   }
 
-  bool backward_real(Buffers<T>& buffers, const Sequences& to, const Sequences& from,
-                     std::int64_t width, const InterruptCheck& interrupt) const noexcept {
+  void backward_real(Tile& tile, const Sequences& to, const Sequences& from) const {
     const std::int64_t half = n_ / 2;
-    load_complex(buffers, from, half + 1, width);
-    if (conjugates_) negate(buffers.data.imag, (half + 1) * width);
-    clear(buffers.data.imag, 0, 1, width);  // of a real number
+    load_complex(tile, from, half + 1);
+    if (conjugates_) scale(tile, &Planes::imag, half + 1, T{-1});
+    clear(tile, &Planes::imag, 0, 1);  // of a real number
     if (tables_->is_halved) {
-      clear(buffers.data.imag, half, half + 1, width);
-      fourier_kernels<T>().join({buffers.data, buffers.spare, tables_->roots.at(0), half, width});
-      std::swap(buffers.data, buffers.spare);
+      clear(tile, &Planes::imag, half, half + 1);
+      convert(tile, fourier_kernels<T>().join);
     } else {
-      extend(buffers.data, width);
+      extend(tile);
     }
-    if (!run_plan(buffers, width, interrupt)) return false;
-    const std::int64_t count = tables_->is_halved ? half : n_;
-    scale(buffers.data.real, count * width);
+    run_plan(tile);
     if (!tables_->is_halved) {
-      store_plane(to, buffers.data.real, n_, width);
-      return true;
+      scale(tile, &Planes::real, n_, scale_);
+      tile.in_pieces(n_, [&](const Buffers<T>& part, std::int64_t begin, std::int64_t size) {
+        store_plane(from_element(to, begin), part.data.real, size, tile.width);
+      });
+      return;
     }
-    scale(buffers.data.imag, count * width);
-    store_pairs({to.data, 2 * to.step, to.pitch}, to.step, buffers, half, width);
-    return true;
+    scale(tile, &Planes::real, half, scale_);
+    scale(tile, &Planes::imag, half, scale_);
+    const Sequences pairs{to.data, 2 * to.step, to.pitch};
+    tile.in_pieces(half, [&](const Buffers<T>& part, std::int64_t begin, std::int64_t size) {
+      store_pairs(from_element(pairs, begin), to.step, part, size, tile.width);
+    });
+  }
+
+  /// From, or to, the transform of half as many complex numbers.
+  void convert(Tile& tile, void (*kernel)(const kernels::RealPass<T>&) noexcept) const {
+    const auto& [data, spare] = tile.buffers;
+    const kernels::RealPass<T> whole{data, spare, tables_->roots.at(0), n_ / 2, tile.width, 0, 0};
+    core::in_pieces(n_ / 4 + 1, 2 * tile.width, tile.interrupt,
+                    [&](std::int64_t begin, std::int64_t end) {
+                      kernels::RealPass<T> part = whole;
+                      part.first = begin;
+                      part.last = end;
+                      kernel(part);
+                    });
+    tile.swap();
   }
 
   /// The real numbers with even and with odd indices.
-  void load_halves(const Buffers<T>& to, const Sequences& from, std::int64_t width) const noexcept {
+  void load_halves(const Tile& tile, const Sequences& from) const {
     const std::int64_t count = std::min(in_.extent, n_), pairs = count / 2;
-    load_pairs(to, {from.data, 2 * from.step, from.pitch}, from.step, pairs, width);
+    const Sequences all{from.data, 2 * from.step, from.pitch};
+    tile.in_pieces(pairs, [&](const Buffers<T>& part, std::int64_t begin, std::int64_t size) {
+      load_pairs(part, from_element(all, begin), from.step, size, tile.width);
+    });
     if (count % 2 != 0) {
-      load_plane(to.data.real + pairs * width,
-                 {from.data + 2 * pairs * from.step, from.step, from.pitch}, 1, width);
+      load_plane(tile.buffers.data.real + pairs * tile.width, from_element(all, pairs), 1,
+                 tile.width);
     }
-    clear(to.data.real, pairs + count % 2, n_ / 2, width);
-    clear(to.data.imag, pairs, n_ / 2, width);
+    clear(tile, &Planes::real, pairs + count % 2, n_ / 2);
+    clear(tile, &Planes::imag, pairs, n_ / 2);
   }
 
   /// The second half of a Hermitian sequence.
-  void extend(const kernels::Planes<T>& data, std::int64_t width) const noexcept {
-    for (std::int64_t k = n_ / 2 + 1; k < n_; ++k) {
-      for (std::int64_t b = 0; b < width; ++b) {
-        data.real[k * width + b] = data.real[(n_ - k) * width + b];
-        data.imag[k * width + b] = -data.imag[(n_ - k) * width + b];
+  void extend(const Tile& tile) const {
+    const Planes data = tile.buffers.data;
+    const std::int64_t first = n_ / 2 + 1, width = tile.width;
+    core::in_pieces(n_ - first, width, tile.interrupt, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t k = first + begin; k < first + end; ++k) {
+        for (std::int64_t b = 0; b < width; ++b) {
+          data.real[k * width + b] = data.real[(n_ - k) * width + b];
+          data.imag[k * width + b] = -data.imag[(n_ - k) * width + b];
+        }
       }
-    }
+    });
   }
 
-  void load_complex(const Buffers<T>& to, const Sequences& from, std::int64_t n,
-                    std::int64_t width) const noexcept {
+  void load_complex(const Tile& tile, const Sequences& from, std::int64_t n) const {
     const std::int64_t count = std::min(in_.extent, n);
-    load_pairs(to, from, kSize, count, width);
-    clear(to.data.real, count, n, width);
-    clear(to.data.imag, count, n, width);
+    tile.in_pieces(count, [&](const Buffers<T>& part, std::int64_t begin, std::int64_t size) {
+      load_pairs(part, from_element(from, begin), kSize, size, tile.width);
+    });
+    clear(tile, &Planes::real, count, n);
+    clear(tile, &Planes::imag, count, n);
   }
 
-  void store_complex(const Sequences& to, const Buffers<T>& from, std::int64_t n,
-                     std::int64_t width) const noexcept {
-    scale(from.data.real, n * width);
-    scale(from.data.imag, n * width);
-    store_pairs(to, kSize, from, n, width);
+  void store_complex(const Sequences& to, const Tile& tile, std::int64_t n) const {
+    scale(tile, &Planes::real, n, scale_);
+    scale(tile, &Planes::imag, n, scale_);
+    tile.in_pieces(n, [&](const Buffers<T>& part, std::int64_t begin, std::int64_t size) {
+      store_pairs(from_element(to, begin), kSize, part, size, tile.width);
+    });
   }
 
-  void scale(T* plane, std::int64_t count) const noexcept {
-    if (scale_ != T{1}) fourier_kernels<T>().scale(plane, count, scale_);
-  }
-  static void negate(T* plane, std::int64_t count) noexcept {
-    fourier_kernels<T>().scale(plane, count, T{-1});
+  /// The first `count` elements of each sequence.
+  static void scale(const Tile& tile, T* Planes::* plane, std::int64_t count, T factor) {
+    if (factor == T{1}) return;
+    tile.in_pieces(count, [&](const Buffers<T>& part, std::int64_t, std::int64_t size) {
+      fourier_kernels<T>().scale(part.data.*plane, size * tile.width, factor);
+    });
   }
   /// Elements [begin, end) of each sequence.
-  static void clear(T* plane, std::int64_t begin, std::int64_t end, std::int64_t width) noexcept {
-    if (begin < end) std::fill(plane + begin * width, plane + end * width, T{0});
+  static void clear(const Tile& tile, T* Planes::* plane, std::int64_t begin, std::int64_t end) {
+    if (begin >= end) return;
+    T* const first = tile.buffers.data.*plane + begin * tile.width;
+    core::in_pieces(end - begin, tile.width, tile.interrupt, [&](std::int64_t at, std::int64_t to) {
+      std::fill(first + at * tile.width, first + to * tile.width, T{0});
+    });
   }
 
   std::shared_ptr<const FourierTables<T>> tables_;
@@ -288,8 +326,14 @@ bool transform(const ArrayView& out, const ArrayView& x, int axis, std::int64_t 
                Direction direction, double scale, const InterruptCheck& interrupt) {
   if (out.size() == 0) return true;
   const int bits = x.dtype.is_complex() ? x.dtype.bits / 2 : x.dtype.bits;
-  if (bits == 32) return Transform<float>(out, x, axis, n, direction, scale).run(interrupt);
-  return Transform<double>(out, x, axis, n, direction, scale).run(interrupt);
+  const auto run = [&]<class T>(T) {
+    return Transform<T>(out, x, axis, n, direction, scale, interrupt).run(interrupt);
+  };
+  try {  // boundary: work that was interrupted returns false
+    return bits == 32 ? run(0.0F) : run(0.0);
+  } catch (const Interrupted&) {  // boundary: as above
+    return false;
+  }
 }
 
 }  // namespace refarray::core

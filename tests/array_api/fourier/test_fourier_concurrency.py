@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from helpers.signals import is_interrupted_when_long
+from helpers.signals import is_interrupted_when_long, lateness
 from oracles import direct_sums as sums
 from oracles.switches import threads
 
@@ -115,3 +115,11 @@ def test_signals_interrupt_transforms(kind: str) -> None:
         assert is_interrupted_when_long(lambda size: CALLS[kind](size * MANY))
     x = xp.ones(4, dtype="complex64")
     assert xp.fft.fft(x).tolist() == [4, 0, 0, 0]
+
+
+@pytest.mark.parametrize("kind", ["rfft", "fft", "irfft"])
+@pytest.mark.parametrize("n", [2**22 + 15, 2**23])
+def test_signals_interrupt_the_factors_of_long_transforms(kind: str, n: int) -> None:
+    """Those of large prime numbers of elements take longer than the transform."""
+    x = xp.zeros(n, dtype="float64" if kind == "rfft" else "complex128")
+    assert lateness(lambda: getattr(xp.fft, kind)(x, n=n), 0.03) < 0.25

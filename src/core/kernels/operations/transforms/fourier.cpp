@@ -1,6 +1,7 @@
 // Kernels of Fourier transforms: passes of Stockham's algorithm, and what real numbers need.
 #include "core/kernels/operations/transforms/fourier.hpp"
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 
@@ -66,11 +67,11 @@ template <class V, int kRadix, bool kTwiddles, class T>
 /// Vectors along q.
 template <class T, int kRadix, bool kTwiddles>
 void wide_pass(const FourierPass<T>& call) noexcept {
-  for (std::int64_t k = 0; k < call.groups; ++k) {
+  for (std::int64_t k = call.first; k < call.last; ++k) {
     std::int64_t q = 0;
-    for (; q + kLanes<T> <= call.stride; q += kLanes<T>)
+    for (; q + kLanes<T> <= call.columns; q += kLanes<T>)
       column<Vector<T>, kRadix, kTwiddles>(call, k, q);
-    for (; q < call.stride; ++q) column<T, kRadix, kTwiddles>(call, k, q);
+    for (; q < call.columns; ++q) column<T, kRadix, kTwiddles>(call, k, q);
   }
 }
 
@@ -111,8 +112,8 @@ template <class V, int kRadix, bool kTwiddles, class T>
 /// Vectors along q and k together.
 template <class T, int kRadix, bool kTwiddles>
 void narrow_pass(const FourierPass<T>& call) noexcept {
-  const std::int64_t count = call.groups * call.stride;
-  std::int64_t t = 0;
+  const std::int64_t count = call.last * call.stride;
+  std::int64_t t = call.first * call.stride;
   for (; t + kLanes<T> <= count; t += kLanes<T>)
     scattered_column<Vector<T>, kRadix, kTwiddles>(call, t);
   for (; t < count; ++t) scattered_column<T, kRadix, kTwiddles>(call, t);
@@ -230,12 +231,13 @@ struct Join {
   }
 };
 
-/// The elements 1 to half - 1, from both ends.
+/// The elements 1 to half - 1 of the part, from both ends.
 template <class Work, class T>
 void convert_pairs(const RealPass<T>& call) noexcept {
-  std::int64_t k = 1;
+  const std::int64_t last = std::min(call.last, call.half / 2 + 1);
+  std::int64_t k = std::max(call.first, std::int64_t{1});
   if (call.width == 1) {
-    for (; 2 * (k + kLanes<T>) <= call.half; k += kLanes<T>) {
+    for (; k + kLanes<T> <= last && 2 * (k + kLanes<T>) <= call.half; k += kLanes<T>) {
       const std::int64_t mirrored = call.half - k - (kLanes<T> - 1);
       const auto pair =
           Work::of(load<Vector<T>>(call.in, k), reversed(load<Vector<T>>(call.in, mirrored)),
@@ -244,7 +246,7 @@ void convert_pairs(const RealPass<T>& call) noexcept {
       store(call.out, mirrored, reversed(pair.mirrored));
     }
   }
-  for (; 2 * k <= call.half; ++k) {
+  for (; k < last; ++k) {
     const std::int64_t at = k * call.width, mirrored = (call.half - k) * call.width;
     const Complex<T> root = load<T>(call.roots, k);
     across<T>(call.width, [&]<class V>(std::int64_t b) {
@@ -258,6 +260,7 @@ void convert_pairs(const RealPass<T>& call) noexcept {
 template <class T>
 void split(const RealPass<T>& call) noexcept {
   convert_pairs<Split>(call);
+  if (call.first > 0) return;
   const Complex<T> root = load<T>(call.roots, 0);
   across<T>(call.width, [&]<class V>(std::int64_t b) {
     const auto first = load<V>(call.in, b);
@@ -270,6 +273,7 @@ void split(const RealPass<T>& call) noexcept {
 template <class T>
 void join(const RealPass<T>& call) noexcept {
   convert_pairs<Join>(call);
+  if (call.first > 0) return;
   const Complex<T> root = load<T>(call.roots, 0);
   across<T>(call.width, [&]<class V>(std::int64_t b) {
     const auto last = load<V>(call.in, call.half * call.width + b);

@@ -40,6 +40,10 @@ struct FourierPass {
   /// groups, each `repeats` times: `stride` times if that is less than kNarrow, otherwise once.
   Planes<const T> twiddles;
   Planes<const T> roots;  // radix of them
+  // The part of the work that is done: groups [first, last) and q < columns.
+  std::int64_t first;
+  std::int64_t last;
+  std::int64_t columns;  // stride if that is less than kNarrow
 };
 
 /// Passes with a smaller stride take several groups at a time.
@@ -66,6 +70,10 @@ struct RealPass {
   Planes<const T> roots;  // exp(-2 pi i k / (2 * half)) for k <= half
   std::int64_t half;
   std::int64_t width;
+  // The part of the work that is done: the elements k and half - k for k in [first, last), of those
+  // up to half / 2.
+  std::int64_t first;
+  std::int64_t last;
 };
 
 template <class T>
