@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Callable
 
 import pytest
-from helpers.signals import SIZES, is_interrupted, is_interrupted_when_long, start_timer
+from helpers.signals import SIZES, is_interrupted, is_interrupted_when_long, lateness, start_timer
 
 import refarray
 
@@ -62,3 +63,42 @@ def test_signal_handler_interrupts_writing_a_sequence() -> None:
         return is_interrupted(lambda: refarray.asarray(items), start=lambda: None)
 
     assert any(map(write, SIZES))
+
+
+MILLIONS = 1_500_000
+SCALARS = [refarray.zeros(())] * MILLIONS
+LISTS: dict[str, Callable[[], object]] = {
+    "stack": lambda: refarray.stack(SCALARS),
+    "concat": lambda: refarray.concat([refarray.zeros(1)] * MILLIONS),
+    "concat, flattened": lambda: refarray.concat(SCALARS, axis=None),
+    "broadcast_arrays": lambda: refarray.broadcast_arrays(*SCALARS),
+    "broadcast_shapes": lambda: refarray.broadcast_shapes(*[()] * MILLIONS),
+    "result_type": lambda: refarray.result_type(*SCALARS, *[1] * MILLIONS),
+    "isdtype": lambda: refarray.isdtype(refarray.int8, ("bool",) * MILLIONS),
+    "a list of arrays": lambda: refarray.asarray(SCALARS),
+    "a list of lists": lambda: refarray.asarray([[1, 2]] * MILLIONS),
+    "a list of indices": lambda: refarray.zeros(1)[[0] * MILLIONS],
+    "an index of lists": lambda: refarray.zeros(1)[([0],) * (1 << 20)],
+    "an assigned list": lambda: refarray.zeros(MILLIONS).__setitem__(..., [0.0] * MILLIONS),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_signal_handler_interrupts_reading_many_arguments(name: str) -> None:
+    """Between them, not only between the elements of one."""
+
+    def call() -> object:
+        try:
+            return LISTS[name]()
+        except IndexError:  # of too many indices, after all are read
+            return None
+
+    assert all(lateness(call, after) < 0.1 for after in (0.05, 0.15))
+
+
+def test_joining_many_arrays_takes_memory_for_the_result_only() -> None:
+    """Not a kilobyte for each of them, the size of an array with room for 64 axes."""
+    tracked = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert refarray.stack(SCALARS).shape == (MILLIONS,)
+    assert refarray.concat(SCALARS, axis=None).shape == (MILLIONS,)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - tracked < 512 << 10

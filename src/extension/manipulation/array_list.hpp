@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/array.hpp"
+#include "extension/array/element.hpp"
 #include "extension/capi/ref.hpp"
 #include "extension/module/state.hpp"
 
@@ -22,6 +23,12 @@ class ArrayList {
   ArrayList(const State& state, PyObject* arrays, const char* function);
 
   const std::vector<core::ArrayView>& views() const noexcept { return views_; }
+  /// Calls body(view) for each. Between them signal handlers run.
+  template <class Body>
+  void for_each_view(Body body) const {
+    for_each_index(static_cast<std::int64_t>(views_.size()),
+                   [&](std::int64_t i) { body(views_[static_cast<std::size_t>(i)]); });
+  }
   core::Device device() const noexcept { return views_.front().device(); }
   /// The dtype to which all promote. Throws kType, naming the two dtypes that do not.
   core::DType common_dtype() const;

@@ -7,6 +7,7 @@
 #include "core/error.hpp"
 #include "core/ops/elementwise.hpp"
 #include "extension/array/conversions.hpp"
+#include "extension/array/element.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
@@ -25,24 +26,24 @@ using core::Fault;
 Ref broadcast_shapes(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
   const State& state = State::of_module(module);
   core::Layout out({}, {});
-  for (Py_ssize_t i = 0; i < nargs; ++i) {
+  for_each_index(nargs, [&](std::int64_t i) {
     constexpr Key kShape[] = {Key::kShape};
     if (state.modes.strict)
       require_standard_arguments(state, "broadcast_shapes", kShape, {args + i, 1});
     out = core::broadcast_shapes(out.extents(), to_shape(args[i]).span());
-  }
+  });
   return make_int_tuple(out.extents());
 }
 
 Ref broadcast_arrays(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
   const State& state = State::of_module(module);
   core::Layout shape({}, {});
-  for (Py_ssize_t i = 0; i < nargs; ++i) {
+  for_each_index(nargs, [&](std::int64_t i) {
     shape = core::broadcast_shapes(shape.extents(),
                                    to_view(state, args[i], "broadcast_arrays").extents());
-  }
+  });
   std::vector<Ref> out;
-  for (Py_ssize_t i = 0; i < nargs; ++i) {
+  for_each_index(nargs, [&](std::int64_t i) {
     const core::ArrayView array = view_of(args[i]);
     core::checked_nbytes(core::checked_size(shape.extents()), array.dtype);
     core::Array view = core::with_layout(
@@ -50,7 +51,7 @@ Ref broadcast_arrays(PyObject* module, PyObject* const* args, Py_ssize_t nargs) 
     // Where nothing is repeated each element has its own memory, and may be written.
     if (view.view().size() != array.size()) view.readonly = true;
     out.push_back(make_array(state, std::move(view)));
-  }
+  });
   return make_tuple(std::move(out));
 }
 

@@ -39,31 +39,31 @@ ArrayList::ArrayList(const State& state, PyObject* arrays, const char* function)
   if (count == 0)
     core::fail(Fault::kValue, function, "(): arrays is empty; at least one is needed");
   views_.reserve(static_cast<std::size_t>(count));
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject* item = PyTuple_GetItem(owner_.get(), i);
+  for_each_index(count, [&](std::int64_t i) {
+    PyObject* item = compat::tuple_item(owner_.get(), static_cast<Py_ssize_t>(i));
     if (!is_array(state, item)) {
       refuse_other_namespace(state, item);
       core::fail(Fault::kType, function, "(): arrays[", i, "] must be a refarray.Array, not ",
                  type_name(item));
     }
     views_.push_back(view_of(item));
-    if (views_.back().device() == device()) continue;
+    if (views_.back().device() == device()) return;
     core::fail(Fault::kValue, function, "(): arrays[0] is on ", core::name(device()), ", arrays[",
                i, "] on ", core::name(views_.back().device()),
                "; all must be on one device: see to_device()");
-  }
+  });
 }
 
 core::DType ArrayList::common_dtype() const {
   core::DType out = views_.front().dtype;
-  for (const core::ArrayView& view : views_) {
+  for_each_view([&](const core::ArrayView& view) {
     const auto promoted = core::promote(out, view.dtype);
     if (!promoted) {
       core::fail(Fault::kType, function_, "(): ", core::name(out), " and ", core::name(view.dtype),
                  " have no common dtype in the standard; use astype()");
     }
     out = *promoted;
-  }
+  });
   return out;
 }
 
@@ -83,49 +83,78 @@ void check_shapes(const char* function, core::Extents first, core::Extents other
              exception);
 }
 
-/// Copies the arrays one after the other along `axis` of a new array.
-core::Array join(const std::vector<core::ArrayView>& arrays, const core::Layout& shape, int axis,
+/// A new array that is filled by arrays one after the other along an axis.
+class Joined {
+ public:
+  /// `stacks`: the arrays lack the axis.
+  Joined(const core::Device& of, const core::Layout& shape, int axis, const core::DType& dtype,
+         bool stacks)
+      : out_(allocated(default_copy_device(of), shape, dtype)),
+        axis_(stacks ? -1 : axis),
+        stride_(out_.array().layout.strides[axis]) {
+    const core::Layout& all = out_.array().layout;
+    for (int i = 0; i < all.ndim; ++i)
+      if (!stacks || i != axis) part_.push(all.shape[i], all.strides[i]);
+  }
+
+  void add(const core::ArrayView& array) {
+    if (axis_ >= 0) part_.shape[axis_] = array.shape[axis_];
+    const std::int64_t offset = core::wrapped_product(at_, stride_);
+    move_elements(core::with_layout(out_.array(), part_, offset), array);
+    at_ += axis_ >= 0 ? array.shape[axis_] : 1;
+  }
+  core::Array finish() noexcept { return out_.finish(); }
+
+ private:
+  static core::Array allocated(const core::Device& device, const core::Layout& shape,
+                               const core::DType& dtype) {
+    core::note(core::Entry::kCopy, core::nbytes_of(core::size_of(shape.extents()), dtype));
+    return allocate_on(device, dtype, shape.extents(), dtype.is_packed());
+  }
+
+  Unfinished out_;
+  int axis_;
+  std::int64_t stride_;
+  core::Layout part_;  // of the array that is added
+  std::int64_t at_ = 0;
+};
+
+/// The array with one axis, as a view where strides express that.
+core::Array flattened(const core::ArrayView& array) {
+  const std::int64_t flat[] = {array.size()};
+  if (const auto layout = core::reshape_layout(array.extents(), array.stride_span(), flat))
+    return core::with_layout(array, *layout, 0);
+  const core::Device device = default_copy_device(array.device());
+  return core::with_layout(working_copy(array, array.dtype, device), core::c_layout(flat), 0);
+}
+
+void extend(std::int64_t& extent, std::int64_t by, int axis) {
+  if (__builtin_add_overflow(extent, by, &extent))
+    core::fail(Fault::kOverflow, "concat(): the extent of axis ", axis, " exceeds 2**63 - 1");
+}
+
+Ref concat_flattened(const State& state, const ArrayList& list, const core::DType& dtype) {
+  std::int64_t size = 0;
+  list.for_each_view([&](const core::ArrayView& array) { extend(size, array.size(), 0); });
+  Joined out(list.device(), core::c_layout({&size, 1}), 0, dtype, /*stacks=*/false);
+  list.for_each_view([&](const core::ArrayView& array) { out.add(flattened(array)); });
+  return make_array(state, out.finish());
+}
+
+Ref concat_along(const State& state, const ArrayList& list, std::int64_t axis_argument,
                  const core::DType& dtype) {
-  const core::Device device = default_copy_device(arrays.front().device());
-  core::note(core::Entry::kCopy, core::nbytes_of(core::size_of(shape.extents()), dtype));
-  Unfinished out(allocate_on(device, dtype, shape.extents(), dtype.is_packed()));
-  core::Layout part = out.array().layout;
-  const std::int64_t stride = part.strides[axis];
-  std::int64_t at = 0;
-  for (const core::ArrayView& array : arrays) {
-    part.shape[axis] = array.shape[axis];
-    move_elements(core::with_layout(out.array(), part, core::wrapped_product(at, stride)), array);
-    at += array.shape[axis];
-  }
-  return out.finish();
-}
-
-/// The arrays with one axis each, as views where strides express that.
-std::vector<core::Array> flattened(const std::vector<core::ArrayView>& arrays) {
-  std::vector<core::Array> out;
-  for (const core::ArrayView& array : arrays) {
-    const std::int64_t flat[] = {array.size()};
-    const auto layout = core::reshape_layout(array.extents(), array.stride_span(), flat);
-    out.push_back(layout ? core::with_layout(array, *layout, 0)
-                         : core::with_layout(working_copy(array, array.dtype,
-                                                          default_copy_device(array.device())),
-                                             core::c_layout(flat), 0));
-  }
-  return out;
-}
-
-Ref concat_along(const State& state, const std::vector<core::ArrayView>& arrays,
-                 std::int64_t axis_argument, const core::DType& dtype) {
-  const core::ArrayView& first = arrays.front();
+  const core::ArrayView& first = list.views().front();
   const int axis = core::normalize_axis(axis_argument, first.ndim);
   core::Layout shape(first.extents(), first.stride_span());
   shape.shape[axis] = 0;
-  for (std::size_t i = 0; i < arrays.size(); ++i) {
-    check_shapes(kConcat.name, first.extents(), arrays[i].extents(), i, axis);
-    if (__builtin_add_overflow(shape.shape[axis], arrays[i].shape[axis], &shape.shape[axis]))
-      core::fail(Fault::kOverflow, "concat(): the extent of axis ", axis, " exceeds 2**63 - 1");
-  }
-  return make_array(state, join(arrays, shape, axis, dtype));
+  std::size_t at = 0;
+  list.for_each_view([&](const core::ArrayView& array) {
+    check_shapes(kConcat.name, first.extents(), array.extents(), at++, axis);
+    extend(shape.shape[axis], array.shape[axis], axis);
+  });
+  Joined out(first.device(), shape, axis, dtype, /*stacks=*/false);
+  list.for_each_view([&](const core::ArrayView& array) { out.add(array); });
+  return make_array(state, out.finish());
 }
 
 Ref concat(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
@@ -133,12 +162,8 @@ Ref concat(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* 
   const auto [arrays, axis] = bind<kConcat>(state, args, nargs, kwnames);
   const ArrayList list(state, arrays, kConcat.name);
   const core::DType dtype = list.common_dtype();
-  if (axis != Py_None) {
-    const std::int64_t value = axis == nullptr ? 0 : to_int64(axis, "axis");
-    return concat_along(state, list.views(), value, dtype);
-  }
-  const std::vector<core::Array> flat = flattened(list.views());
-  return concat_along(state, {flat.begin(), flat.end()}, 0, dtype);
+  if (axis == Py_None) return concat_flattened(state, list, dtype);
+  return concat_along(state, list, axis == nullptr ? 0 : to_int64(axis, "axis"), dtype);
 }
 
 Ref stack(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
@@ -153,21 +178,18 @@ Ref stack(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* k
   }
   const int axis = core::normalize_axis(
       axis_argument == nullptr ? 0 : to_int64(axis_argument, "axis"), first.ndim + 1);
-  std::vector<core::Array> parts;
   core::Layout shape;
-  for (std::size_t at = 0; at < list.views().size(); ++at) {
-    const core::ArrayView& array = list.views()[at];
-    check_shapes(kStack.name, first.extents(), array.extents(), at, -1);
-    core::Layout layout;
-    for (int i = 0; i <= first.ndim; ++i) {
-      if (i == axis) layout.push(1, 1);
-      if (i < first.ndim) layout.push(array.shape[i], array.strides[i]);
-    }
-    shape = layout;
-    parts.push_back(core::with_layout(array, layout, 0));
+  for (int i = 0; i <= first.ndim; ++i) {
+    if (i == axis) shape.push(static_cast<std::int64_t>(list.views().size()), 0);
+    if (i < first.ndim) shape.push(first.shape[i], 0);
   }
-  shape.shape[axis] = static_cast<std::int64_t>(parts.size());
-  return make_array(state, join({parts.begin(), parts.end()}, shape, axis, dtype));
+  std::size_t at = 0;
+  list.for_each_view([&](const core::ArrayView& array) {
+    check_shapes(kStack.name, first.extents(), array.extents(), at++, -1);
+  });
+  Joined out(first.device(), shape, axis, dtype, /*stacks=*/true);
+  list.for_each_view([&](const core::ArrayView& array) { out.add(array); });
+  return make_array(state, out.finish());
 }
 
 Ref unstack(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {

@@ -9,6 +9,7 @@
 #include "core/ops/promotion.hpp"
 #include "extension/array/conversions.hpp"
 #include "extension/array/dtype_type.hpp"
+#include "extension/array/element.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
@@ -68,14 +69,14 @@ bool is_of_kind(const State& state, const DType& dtype, PyObject* kind) {
   if (PyUnicode_Check(kind)) return is_of_named_kind(dtype, kind);
   if (!PyTuple_Check(kind)) return to_dtype(state, kind) == dtype;
   bool found = false;  // every entry is checked, so that a wrong one never goes unnoticed
-  for (Py_ssize_t i = 0; i < PyTuple_Size(kind); ++i) {
-    PyObject* entry = PyTuple_GetItem(kind, i);
+  for_each_index(PyTuple_Size(kind), [&](std::int64_t i) {
+    PyObject* entry = compat::tuple_item(kind, static_cast<Py_ssize_t>(i));
     if (PyTuple_Check(entry))
       core::fail(Fault::kType, "isdtype(): kind[", i,
                  "] is a tuple; the entries are dtypes and "
                  "names of kinds");
     found = is_of_kind(state, dtype, entry) || found;
-  }
+  });
   return found;
 }
 
@@ -96,8 +97,8 @@ DType promote_arguments(const State& state, PyObject* const* args, Py_ssize_t na
                         const std::vector<Ref>& numbers) {
   std::optional<DType> out;
   core::DtypeSet seen = 0;
-  for (Py_ssize_t i = 0; i < nargs; ++i) {
-    if (numbers[static_cast<std::size_t>(i)]) continue;
+  for_each_index(nargs, [&](std::int64_t i) {
+    if (numbers[static_cast<std::size_t>(i)]) return;
     const DType next = dtype_of(state, args[i]);
     if (out && *out != next) {
       const int row = core::computable_index(next);
@@ -109,7 +110,7 @@ DType promote_arguments(const State& state, PyObject* const* args, Py_ssize_t na
     if (const int row = core::computable_index(next); row >= 0)
       seen = static_cast<core::DtypeSet>(seen | 1U << row);
     out = seen != 0 ? core::scalar_dtype(core::promote_all(seen)) : next;
-  }
+  });
   if (out) return *out;
   core::fail(nargs == 0 ? Fault::kType : Fault::kValue,
              "result_type() takes at least one array or dtype; ", nargs,
@@ -119,15 +120,17 @@ DType promote_arguments(const State& state, PyObject* const* args, Py_ssize_t na
 Ref result_type(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
   const State& state = State::of_module(module);
   std::vector<Ref> numbers;
-  for (Py_ssize_t i = 0; i < nargs; ++i)
+  for_each_index(nargs, [&](std::int64_t i) {
     numbers.push_back(is_any_array(args[i]) ? Ref() : to_exact_number(state, args[i]));
+  });
   DType out = promote_arguments(state, args, nargs, numbers);
-  for (const Ref& each : numbers) {
-    if (!each) continue;
+  for_each_index(nargs, [&](std::int64_t i) {
+    const Ref& each = numbers[static_cast<std::size_t>(i)];
+    if (!each) return;
     const Operand number(state, each.get());
     const int row = computable_row(out, "result_type", core::dtype_sets::kAll);
     out = core::scalar_dtype(number.row_beside(row, "result_type"));
-  }
+  });
   return make_dtype(state, out);
 }
 
