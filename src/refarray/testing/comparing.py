@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import product
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain, product
 from typing import Any
 
 import refarray as ra
@@ -13,19 +15,85 @@ SHOWN = 5
 """Differences that a message lists."""
 
 
-def read(array: Any, name: str) -> Array:
-    """The array of refarray that shares or copies the elements; Python ints above int64 become
-    uint64."""
+@dataclass(frozen=True)
+class Elements:
+    """What is compared: an array on the CPU, or the numbers of a list that no dtype has."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+    device: Any
+    array: Array | None = None
+    numbers: tuple[Any, ...] = ()
+
+    def each(self) -> Iterable[Any]:
+        """In row-major order."""
+        if self.array is None:
+            return self.numbers
+        flat: list[Any] = ra.reshape(self.array, (self.array.size,)).tolist()
+        return flat
+
+
+def read(array: Any, name: str) -> Elements:
+    """The elements of an array of any library, or of nested lists."""
     try:
-        try:
-            return ra.asarray(array)
-        except OverflowError:
-            return ra.asarray(array, dtype="uint64")
+        if isinstance(array, (int, list, tuple)):
+            return of_list(array)
+        found, device = to_host(array)
     except (TypeError, ValueError, BufferError, OverflowError) as error:
         raise TypeError(
             f"assert_array_equal(): {name} of type {type(array).__name__} is no array that can be "
             f"read: {error}"
         ) from error
+    return Elements(found.shape, found.dtype, device, found)
+
+
+def to_host(array: Any) -> tuple[Array, Any]:
+    """The array on the CPU, shared or copied, and its device. That of a device which this process
+    does not have, such as a virtual one, gives a copy itself."""
+    try:
+        found = ra.asarray(array)
+    except BufferError:
+        if not hasattr(array, "device"):
+            raise
+        return ra.from_dlpack(array, device="cpu"), array.device
+    return ra.to_device(found, "cpu"), found.device
+
+
+def of_list(items: Any) -> Elements:
+    """Ints above int64 become uint64; beside negative ones they have no dtype."""
+    for dtype in (None, "uint64"):
+        try:
+            found = ra.asarray(items, dtype=dtype)
+        except OverflowError:
+            continue
+        return Elements(found.shape, found.dtype, found.device, found)
+    shape = ra.asarray(blank(items)).shape
+    return Elements(shape, "int", ra.Device("cpu"), numbers=tuple(flat(items, len(shape))))
+
+
+def blank(items: Any) -> Any:
+    """The same with 0 in the place of each int."""
+    if isinstance(items, (list, tuple)):
+        return [blank(item) for item in items]
+    return 0 if isinstance(items, int) else items
+
+
+def flat(items: Any, depth: int) -> Iterator[Any]:
+    """The items of nested sequences."""
+    if depth == 0:
+        yield items
+        return
+    for item in items:
+        yield from flat(item, depth - 1)
+
+
+def with_lanes(vectors: Elements, other: Any) -> Elements:
+    """Vectors beside a list: its innermost level has their lanes, as that of tolist()."""
+    lanes = getattr(vectors.dtype, "lanes", 1)
+    if lanes == 1 or not isinstance(other, (list, tuple)):
+        return vectors
+    numbers = tuple(chain.from_iterable(vectors.each()))
+    return Elements((*vectors.shape, lanes), vectors.dtype, vectors.device, numbers=numbers)
 
 
 def same(one: Any, other: Any) -> bool:
@@ -38,20 +106,16 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other) or (one != one and other != other)
 
 
-def elements(array: Array) -> Iterator[tuple[tuple[int, ...], Any]]:
-    """(index, element) in row-major order."""
-    flat = ra.reshape(array, (array.size,)).tolist()
-    return zip(product(*map(range, array.shape)), flat, strict=True)
-
-
 def assert_array_equal(
     actual: Any, expected: Any, /, *, dtype: bool = True, device: bool = False
 ) -> None:
     """Raise AssertionError unless shape, dtype and every element are equal.
 
     Both may be arrays of any library, on any device, or nested lists, which need dtype=False where
-    they do not give int64, float64, complex128 or bool; ints above int64 give uint64. NaN equals
-    NaN, -0.0 equals 0.0.
+    they do not give int64, float64, complex128 or bool; ints above int64 give uint64, and beside
+    negative ones no dtype. A list beside vectors has their lanes as its innermost level, as that of
+    tolist(). NaN equals NaN, -0.0 equals 0.0. Elements of a device, virtual ones included, are
+    copied to the CPU: for a ledger a transfer.
 
     dtype: whether the dtypes have to be equal.
     device: whether the devices have to be equal.
@@ -60,6 +124,7 @@ def assert_array_equal(
     is no array.
     """
     mine, theirs = read(actual, "actual"), read(expected, "expected")
+    mine, theirs = with_lanes(mine, expected), with_lanes(theirs, actual)
     facts: list[tuple[str, object, object]] = [("shape", mine.shape, theirs.shape)]
     if dtype:
         facts.append(("dtype", mine.dtype, theirs.dtype))
@@ -72,17 +137,19 @@ def assert_array_equal(
     ]
     if wrong:
         raise AssertionError("arrays differ in " + "\n  and ".join(wrong))
-    mine, theirs = ra.to_device(mine, "cpu"), ra.to_device(theirs, "cpu")
-    if mine.dtype == theirs.dtype and mine.tobytes() == theirs.tobytes():
-        return
+    if mine.array is not None and theirs.array is not None and mine.dtype == theirs.dtype:
+        is_same = mine.array.tobytes() == theirs.array.tobytes()
+        if is_same:
+            return
+    places = product(*map(range, mine.shape))
     differing = [
         f"at {index}: {one!r} is not the expected {other!r}"
-        for (index, one), (_, other) in zip(elements(mine), elements(theirs), strict=True)
+        for index, one, other in zip(places, mine.each(), theirs.each(), strict=True)
         if not same(one, other)
     ]
     if differing:
         more = [f"and {len(differing) - SHOWN} more"] if len(differing) > SHOWN else []
         raise AssertionError(
-            f"{len(differing)} of {mine.size} elements differ\n  "
+            f"{len(differing)} of {math.prod(mine.shape)} elements differ\n  "
             + "\n  ".join([*differing[:SHOWN], *more])
         )
