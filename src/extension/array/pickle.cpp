@@ -96,6 +96,8 @@ Ref rebuild(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
     core::fail(Fault::kType, "readonly must be True or False, not ", short_repr(args[4]));
   }
   const bool readonly = args[4] == Py_True;
+  if (state.modes.off_host)
+    note_transfer(core::nbytes_of(core::checked_size(shape.span()), dtype), /*with_host=*/true);
   Ref out = array_over_bytes(state, buffer, dtype, shape.span(), readonly);
   if (device != core::Device{}) {
     core::Array moved = copy_to_new(view_of(out.get()), dtype, device);

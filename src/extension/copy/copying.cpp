@@ -84,7 +84,7 @@ core::Array copy_to_new(const core::ArrayView& array, const core::DType& dtype,
 
 core::Array working_copy(const core::ArrayView& array, const core::DType& dtype,
                          const core::Device& device) {
-  if (array.device() != device)
+  if (array.device() != device && !is_fill(array))
     core::note_attempt(core::Entry::kTransfer, core::nbytes_of(array.size(), dtype));
   if (device == core::Device{}) [[likely]] {
     core::Array out = core::new_array(dtype, array.extents(), /*zeroed=*/false);

@@ -7,6 +7,7 @@
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
+#include "extension/capi/modules.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/copy/docstrings.hpp"
@@ -37,12 +38,7 @@ Ref astype(const State& state, PyObject* x, PyObject* dtype_argument, PyObject* 
   const core::DType dtype = to_dtype(state, dtype_argument);
   const bool must_copy = copy == nullptr || to_bool(copy, "copy");
   const core::Device target = to_device_or(state, device, array.device());
-  if (!core::can_convert(array.dtype, dtype)) {
-    core::fail(Fault::kType, "astype() cannot convert ", core::name(array.dtype), " to ",
-               core::name(dtype),
-               array.dtype.is_complex() ? ": the imaginary part would be lost"
-                                        : ": vector elements convert to their own dtype only");
-  }
+  require_convertible(array.dtype, dtype);
   if (!must_copy && dtype == array.dtype && target == array.device()) return Ref::borrow(x);
   return make_array(
       state, copy_to_new(array, dtype, is_given(device) ? target : default_copy_device(target)));
@@ -91,6 +87,11 @@ Ref astype_function(PyObject* module, PyObject* const* args, Py_ssize_t nargs, P
 Ref astype_method(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_object(self);
   const auto [dtype, copy, device] = bind(kAstypeMethod, state, args, nargs, kwnames);
+  if (state.modes.with_devices && is_given(device)) {  // it is known to Python
+    const Ref function = python_function("refarray._namespaces.devices", "astype");
+    return check(calling<PyObject_CallFunctionObjArgs>(
+        function.get(), self, dtype, copy == nullptr ? Py_True : copy, device, nullptr));
+  }
   return astype(state, self, dtype, copy, device);
 }
 
@@ -117,6 +118,13 @@ Ref to_device_method(PyObject* self, PyObject* const* args, Py_ssize_t nargs, Py
 constexpr int kKeywords = METH_FASTCALL | METH_KEYWORDS;
 
 }  // namespace
+
+void require_convertible(const core::DType& from, const core::DType& to) {
+  if (core::can_convert(from, to)) return;
+  core::fail(Fault::kType, "astype() cannot convert ", core::name(from), " to ", core::name(to),
+             from.is_complex() ? ": the imaginary part would be lost"
+                               : ": vector elements convert to their own dtype only");
+}
 
 Ref copy_method(PyObject* self, PyObject*) { return copied(State::of_object(self), view_of(self)); }
 

@@ -4,6 +4,7 @@
 #include <Python.h>
 
 #include "extension/capi/ref.hpp"
+#include "refarray/core/dtype.hpp"
 
 namespace refarray::extension {
 
@@ -11,6 +12,9 @@ namespace refarray::extension {
 extern PyMethodDef kCopyFunctions[];
 /// Methods of Array: astype, copy, to_device.
 extern PyMethodDef kCopyMethods[];
+
+/// Throws kType unless astype() converts elements of a dtype into those of another.
+void require_convertible(const core::DType& from, const core::DType& to);
 
 /// Array.copy(); pickle.cpp also uses it for __copy__ and __deepcopy__. Ignores its second
 /// argument.

@@ -112,7 +112,11 @@ Ref asarray(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject*
     dtype_value = to_dtype(state, dtype);
     keywords.dtype = &dtype_value;
   }
-  return to_array(state, object, keywords);
+  Ref out = to_array(state, object, keywords);
+  // A number alone is an argument, as that of full().
+  if (is_arriving(state, object) && view_of(out.get()).ndim > 0)
+    note_transfer(view_of(out.get()).nbytes(), /*with_host=*/true);
+  return out;
 }
 
 }  // namespace refarray::extension

@@ -18,6 +18,7 @@
 #include "extension/capi/errors.hpp"
 #include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
+#include "extension/copy/ways_out.hpp"
 #include "extension/interop/protocol_order.hpp"
 #include "extension/interop/scalars.hpp"
 #include "extension/modes/namespace_module.hpp"
@@ -38,7 +39,7 @@ class NestedReader {
  private:
   void read(PyObject* object, int depth);
   void read_sequence(PyObject* object, int depth);
-  void read_array(const core::ArrayView& array, int depth);
+  void read_array(PyObject* array, bool is_own, int depth);
   void read_array_axis(const core::ArrayView& block, int axis, std::int64_t bit);
   void begin_level(std::int64_t extent, int depth);
   void begin_numbers(int depth);
@@ -147,7 +148,7 @@ void NestedReader::read(PyObject* object, int depth) {
     if (const Ref block = array_over(state_, object)) {
       // Not further in: the official suite makes matrices of arrays of ndim 0.
       if (state_.modes.strict && depth == 1) fail_nested_array(depth);
-      return read_array(view_of(block.get()), depth);
+      return read_array(block.get(), block.get() == object, depth);
     }
     if (PySequence_Check(object)) return read_sequence(object, depth);
   }
@@ -183,10 +184,13 @@ void NestedReader::read_sequence(PyObject* object, int depth) {
 }
 
 /// An array inside the sequences: its axes are the levels from `depth` on; lanes are one more
-/// level. Not inlined, because its large frame would count for each level of sequences.
-[[gnu::noinline]] void NestedReader::read_array(const core::ArrayView& array, int depth) {
+/// level. `is_own`: it was not made here of what another object exports. Not inlined, because its
+/// large frame would count for each level of sequences.
+[[gnu::noinline]] void NestedReader::read_array(PyObject* array, bool is_own, int depth) {
+  constexpr const char* kOperation = "reading an array inside a sequence";
   core::Array owner;
-  const core::ArrayView block = to_readable(array, "reading an array inside a sequence", owner);
+  const core::ArrayView block = is_own ? read_elements(array, kOperation, owner)
+                                       : to_readable(view_of(array), kOperation, owner);
   for (int axis = 0; axis < block.ndim; ++axis) {
     index_[std::min(depth + axis, kMaxRank - 1)] = 0;
     begin_level(block.shape[axis], depth + axis);

@@ -114,8 +114,11 @@ void assign_by_arrays(State& state, const core::ArrayView& array, Index& index, 
     return core::broadcast_layout(view.extents(), view.stride_span(), selection.shape());
   };
   core::Layout layout = spread(from);  // raises before a copy is made
-  if (owner)
-    core::note(core::Entry::kCopy, core::nbytes_of(core::size_of(selection.shape()), array.dtype));
+  const std::int64_t nbytes = core::nbytes_of(core::size_of(selection.shape()), array.dtype);
+  if (owner && is_arriving(state, value))
+    note_transfer(nbytes, /*with_host=*/true);
+  else if (owner)
+    core::note(core::Entry::kCopy, nbytes);
   const core::Array base = selection.base();
   core::Array own;
   if (from.dtype != array.dtype || !from.device().is_host() || core::may_overlap(from, array)) {

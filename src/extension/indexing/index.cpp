@@ -38,6 +38,7 @@ bool is_sequence(PyObject* index) noexcept {
 /// An empty list has no numbers from which to infer a dtype; it selects nothing.
 Ref index_array(State& state, PyObject* index) {
   Ref out = as_array(state, index, nullptr);
+  if (is_arriving(state, index)) note_transfer(view_of(out.get()).nbytes(), /*with_host=*/true);
   if (!PyList_Check(index) || view_of(out.get()).size() != 0) return out;
   constexpr core::DType kIndex{core::Kind::kInt, 64};
   return make_array(state, working_copy(view_of(out.get()), kIndex));

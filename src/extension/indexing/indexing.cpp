@@ -13,6 +13,7 @@
 #include "extension/creation/asarray.hpp"
 #include "extension/indexing/advanced_indexing.hpp"
 #include "extension/interop/scalars.hpp"
+#include "extension/modes/namespace_module.hpp"
 #include "extension/modes/poisoned_views.hpp"
 #include "extension/modes/strict_index.hpp"
 
@@ -213,7 +214,10 @@ void assign(PyObject* self, Index& index, PyObject* value) {
       return assign_number(target, scalar->number.get());
   }
   const Ref from = value_array(state, value, array.dtype);
-  copy_elements(target, spread(target, view_of(from.get())));
+  const core::Array source = spread(target, view_of(from.get()));
+  if (!is_arriving(state, value)) return copy_elements(target, source);
+  note_transfer(target.view().nbytes(), /*with_host=*/true);
+  move_elements(target, source);
 }
 
 Ref array_item(PyObject* self, Py_ssize_t index) {

@@ -143,7 +143,9 @@ PyTypeObject* find_class(const State& state, Slot slot, Slot module_name, const 
 /// The element of an array of ndim 0, by the array's own methods: those of its namespace refuse it,
 /// or count a transfer. Empty for other arrays.
 Ref element_of(const State& state, PyObject* array) {
-  refuse_other_namespace(state, array);
+  const State& own = State::of_object(array);
+  const bool is_of_namespace = own.get(Slot::kNamespace) == state.get(Slot::kNamespace);
+  if (!is_of_namespace) refuse_other_namespace(state, array);
   const core::ArrayView view = view_of(array);
   if (view.ndim != 0 || view.dtype.lanes != 1) return {};
   switch (view.dtype.kind) {

@@ -92,7 +92,7 @@ Ref set_year(PyObject* module, PyObject* year) {
 /// Functions that the modules of namespaces have besides those of the default one.
 PyMethodDef kOwnFunctions[] = {
     {"_retyped", method<&retyped>(), METH_O, nullptr},
-    {"_moved", method<&moved>(), METH_O, nullptr},
+    {"_moved", method<&moved>(), METH_FASTCALL, nullptr},
     {"_allow", method<&allow>(), METH_FASTCALL, nullptr},
     {"_set_year", method<&set_year>(), METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},

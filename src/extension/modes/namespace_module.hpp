@@ -61,9 +61,15 @@ void refuse_counting(const State& state, const char* function);
 /// would be on a real device.
 void note_transfer(std::int64_t nbytes, bool with_host);
 
-/// _moved(array): a copy of an array of another device of the namespace, as one of the module's:
-/// modes/virtual_device.cpp.
-Ref moved(PyObject* module, PyObject* array);
+/// Whether elements of an object that become those of an array come from the host to a virtual
+/// device, which is a transfer: of all objects but arrays of the device itself.
+inline bool is_arriving(const State& state, PyObject* object) noexcept {
+  return state.modes.off_host && !is_array(state, object);
+}
+
+/// _moved(array, dtype): a copy of an array of another device of the namespace, as one of the
+/// module's; with dtype None of the array's dtype: modes/virtual_device.cpp.
+Ref moved(PyObject* module, PyObject* const* args, Py_ssize_t nargs);
 
 /// The array itself, as one of the default namespace: for the functions of the Python package that
 /// use its attributes.

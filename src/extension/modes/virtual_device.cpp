@@ -2,6 +2,7 @@
 // it were a device's.
 #include "core/error.hpp"
 #include "core/ledger.hpp"
+#include "extension/array/conversions.hpp"
 #include "extension/array/object.hpp"
 #include "extension/capi/args.hpp"
 #include "extension/capi/errors.hpp"
@@ -10,6 +11,7 @@
 #include "extension/capi/object_text.hpp"
 #include "extension/copy/copying.hpp"
 #include "extension/copy/docstrings.hpp"
+#include "extension/copy/functions.hpp"
 #include "extension/dlpack/docstrings.hpp"
 #include "extension/dlpack/export.hpp"
 #include "extension/dlpack/keywords.hpp"
@@ -61,14 +63,16 @@ void note_transfer(std::int64_t nbytes, bool with_host) {
   if (with_host) core::note(core::Entry::kSynchronization, 0);
 }
 
-Ref moved(PyObject* module, PyObject* array) {
-  if (!is_any_array(array))
-    core::fail(Fault::kType, "_moved() takes an array, not ", type_name(array));
+Ref moved(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
+  if (nargs != 2 || !is_any_array(args[0]))
+    core::fail(Fault::kType, "_moved() takes an array and a dtype or None");
   const State& state = State::of_module(module);
-  const core::ArrayView view = view_of(array);
-  const bool with_host = !state.modes.off_host || !is_off_host(array);
-  note_transfer(view.nbytes(), with_host);
-  return make_array(state, working_copy(view, view.dtype));
+  const core::ArrayView view = view_of(args[0]);
+  const core::DType dtype = to_dtype_or(state, args[1], view.dtype);
+  require_convertible(view.dtype, dtype);
+  const bool with_host = !state.modes.off_host || !is_off_host(args[0]);
+  note_transfer(core::nbytes_of(view.size(), dtype), with_host);
+  return make_array(state, working_copy(view, dtype));
 }
 
 PyMethodDef kDeviceMethods[] = {

@@ -14,15 +14,18 @@ from refarray._namespaces.devices import DEFAULTS, Place, Places
 
 #: Functions with an argument `device` that copy arrays of other devices to it.
 COPYING = frozenset({"asarray", "astype", "from_dlpack"})
-#: Functions with an argument `device` that use only the dtypes and shapes of arrays, or no arrays.
-PLACED = COPYING | {
-    *("arange", "empty", "eye", "full", "linspace", "ones", "zeros"),
-    *("empty_like", "full_like", "ones_like", "zeros_like", "fftfreq", "rfftfreq"),
-}
-#: Functions whose result has a default dtype unless `dtype` is given.
-WITH_DEFAULT = (
-    PLACED - {"empty_like", "full_like", "ones_like", "zeros_like", "astype"} - {"from_dlpack"}
+#: Functions with an argument `device` that use only the dtype and the shape of an array.
+LIKE = frozenset({"empty_like", "full_like", "ones_like", "zeros_like"})
+#: Functions with an argument `device`. Of the rest arrays are numbers, which are read.
+PLACED = (
+    COPYING
+    | LIKE
+    | {
+        *("arange", "empty", "eye", "full", "linspace", "ones", "zeros", "fftfreq", "rfftfreq"),
+    }
 )
+#: Functions whose result has a default dtype unless `dtype` is given.
+WITH_DEFAULT = PLACED - LIKE - {"astype", "from_dlpack"}
 SUMS = frozenset({"sum", "prod", "cumulative_sum", "cumulative_prod", "trace"})
 #: Functions whose results are indices, or have fields that are.
 INDICES = frozenset(
@@ -80,12 +83,20 @@ def placed(
             first = places.of(args[0])
             if first is not None and first is not place:
                 if name == "astype":  # the other device may lack the dtype
-                    return place.moved(of_place[first](*args, **keywords))
-                move = place.moved if name in COPYING else place.alias
-                args = (move(args[0]), *args[1:])
+                    return converted(place, *args, **keywords)
+                if name in COPYING | LIKE:
+                    move = place.moved if name in COPYING else place.alias
+                    args = (move(args[0]), *args[1:])
         return of_place[place](*args, **keywords)
 
     return with_device
+
+
+def converted(place: Place, x: Any, dtype: Any, /, *, copy: bool = True) -> Any:
+    """astype() to another device, which copies whatever `copy` says."""
+    if copy is not True and copy is not False:
+        raise TypeError(f"copy must be True or False, not {copy!r}")
+    return place.moved(x, dtype)
 
 
 def imported(
@@ -99,11 +110,10 @@ def imported(
         return args, keywords
     if keywords.get("copy") is False:
         raise refarray.NoCopyError(f"{name}(): a transfer to {place.device!r} copies; copy=False")
-    if places.of(x) is not None:
-        return (place.moved(x), *args[1:]), {**keywords, "copy": None}
-    own = {key: value for key, value in keywords.items() if key != "copy"}
-    host = getattr(refarray, name)(x, **own)
-    return (place.moved(host), *args[1:]), {**keywords, "copy": None}
+    # Converted on the way: a copy besides would be counted.
+    own = {key: value for key, value in keywords.items() if key not in ("copy", "dtype")}
+    host = x if places.of(x) is not None else getattr(refarray, name)(x, **own)
+    return (place.moved(host, keywords.get("dtype")), *args[1:]), {**keywords, "copy": None}
 
 
 # --- dtypes

@@ -172,10 +172,10 @@ class Place:
         self.require(x.dtype)
         return self.native._retyped(x)
 
-    def moved(self, x: Any) -> Any:
-        """A copy of an array of another device."""
-        self.require(x.dtype)
-        return self.native._moved(x)
+    def moved(self, x: Any, dtype: Any = None) -> Any:
+        """A copy of an array of another device, as `dtype`: one transfer."""
+        self.require(x.dtype if dtype is None else dtype)
+        return self.native._moved(x, dtype)
 
 
 class Places:
@@ -208,6 +208,11 @@ def to_device(x: Any, device: Any, stream: Any) -> Any:
         raise ValueError(f"to_device(): virtual devices have no streams; stream is {stream!r}")
     target = places.find(device)
     return x if target.takes(x) else target.moved(x)
+
+
+def astype(x: Any, dtype: Any, copy: Any, device: Any) -> Any:
+    """Implement x.astype(dtype, copy=copy, device=device)."""
+    return x.__array_namespace__().astype(x, dtype, copy=copy, device=device)
 
 
 class DeviceInfo(Info):

@@ -216,6 +216,9 @@ def test_ledgers_forbid_before_the_driver_is_called(place: str) -> None:
         with ra.ledger(forbid=kind) as ledger, pytest.raises(ra.LedgerError, match=f"an? {kind}"):
             call()
         assert (ledger.copies, ledger.transfers, ledger.refused) == (0, 0, 1)
+    with ra.ledger(forbid=["transfer", "synchronization"]):  # numbers are arguments
+        ra.ones(3, device=place), ra.full(3, 2.0, device=place), ra.asarray(1.0, device=place)
+        there[...] = 2.0
 
 
 @pytest.mark.parametrize(("place", "pinned"), [("cuda:1", "cuda_host"), ("rocm:0", "rocm_host")])
