@@ -22,7 +22,8 @@ function(refarray_compile target)
   endif()
   if(REFARRAY_DEVELOPER AND NOT REFARRAY_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # Threads of others have stacks of 64 KiB. An array on the stack takes 1 KiB, for its layout of up to 64 axes, and
-    # some functions hold a dozen; blocks of elements are in core/memory/scratch.hpp.
+    # some functions hold several: in the heap they would take longer than small products. Those that call kernels below
+    # them are split. Blocks of elements are in core/memory/scratch.hpp.
     target_compile_options(${target} PRIVATE -Wframe-larger-than=14336)
   endif()
   if(REFARRAY_KEEP_MEMORY AND (NOT REFARRAY_SANITIZE OR REFARRAY_SANITIZE STREQUAL "thread"))

@@ -23,8 +23,8 @@ namespace {
 
 /// The layout of `array`, which has the shape of the selection, with the axes of the block merged
 /// into one; nothing if no stride expresses that.
-std::optional<core::Layout> merge_block(const core::ArrayView& array,
-                                        const ArraySelection& selection) noexcept {
+[[gnu::noinline]] std::optional<core::Layout> merge_block(
+    const core::ArrayView& array, const ArraySelection& selection) noexcept {
   const std::int64_t count = selection.offsets().layout.shape[0];
   core::Layout out;
   const int begin = selection.block_at();
@@ -78,6 +78,35 @@ Ref select_along_first_axis(const State& state, const core::ArrayView& array,
   return make_array(state, std::move(out));
 }
 
+/// The array broadcast to the shape of the selection.
+[[gnu::noinline]] core::Array spread(const core::ArrayView& from, const ArraySelection& selection) {
+  return core::with_layout(
+      from, core::broadcast_layout(from.extents(), from.stride_span(), selection.shape()), 0);
+}
+
+[[gnu::noinline]] void gather_into(const core::ArrayView& out, const ArraySelection& selection) {
+  const core::Array flat = core::with_layout(out, *merge_block(out, selection), 0);
+  const core::Array base = selection.base();
+  run_interruptibly(out.nbytes(), [&](const core::InterruptCheck& interrupt) {
+    return core::gather(flat, {base, selection.offsets(), selection.block_at()}, interrupt);
+  });
+}
+
+/// The array with the axes of the block merged: a view, or a copy.
+[[gnu::noinline]] core::Array merged(const core::ArrayView& array,
+                                     const ArraySelection& selection) {
+  if (const auto flat = merge_block(array, selection)) return core::with_layout(array, *flat, 0);
+  const core::Array copy = working_copy(array, array.dtype);
+  return core::with_layout(copy, *merge_block(copy, selection), 0);
+}
+
+[[gnu::noinline]] void scatter_from(const core::ArrayView& array, const ArraySelection& selection) {
+  const core::Array source = merged(array, selection), base = selection.base();
+  run_interruptibly(source.view().nbytes(), [&](const core::InterruptCheck& interrupt) {
+    return core::scatter({base, selection.offsets(), selection.block_at()}, source, interrupt);
+  });
+}
+
 }  // namespace
 
 Ref get_by_arrays(State& state, const core::ArrayView& array, Index& index) {
@@ -94,11 +123,7 @@ Ref get_by_arrays(State& state, const core::ArrayView& array, Index& index) {
   selection.find();
   core::note(core::Entry::kCopy, core::nbytes_of(core::size_of(selection.shape()), array.dtype));
   core::Array out = core::new_array(array.dtype, selection.shape(), /*zeroed=*/false);
-  const core::Array flat = core::with_layout(out, *merge_block(out, selection), 0);
-  const core::Array base = selection.base();
-  run_interruptibly(out.view().nbytes(), [&](const core::InterruptCheck& interrupt) {
-    return core::gather(flat, {base, selection.offsets(), selection.block_at()}, interrupt);
-  });
+  gather_into(out, selection);
   return make_array(state, std::move(out));
 }
 
@@ -108,35 +133,18 @@ void assign_by_arrays(State& state, const core::ArrayView& array, Index& index, 
   ArraySelection selection(state, array, index);
   alignas(16) std::byte element[16]{};  // fits the largest scalar, complex128
   Ref owner;
-  core::ArrayView from = assigned_value(state, value, array.dtype, element, owner);
+  const core::ArrayView from = assigned_value(state, value, array.dtype, element, owner);
   selection.find();
-  const auto spread = [&selection](const core::ArrayView& view) {
-    return core::broadcast_layout(view.extents(), view.stride_span(), selection.shape());
-  };
-  core::Layout layout = spread(from);  // raises before a copy is made
+  core::Array source = spread(from, selection);  // raises before a copy is made
   const std::int64_t nbytes = core::nbytes_of(core::size_of(selection.shape()), array.dtype);
   if (owner && is_arriving(state, value))
     note_transfer(nbytes, /*with_host=*/true);
   else if (owner)
     core::note(core::Entry::kCopy, nbytes);
-  const core::Array base = selection.base();
-  core::Array own;
-  if (from.dtype != array.dtype || !from.device().is_host() || core::may_overlap(from, array)) {
-    own = working_copy(from, array.dtype);
-    from = own;
-    layout = spread(from);
-  }
-  require_host(from, "assignment", /*writes=*/false);
-  core::Array all = core::with_layout(from, layout, 0);
-  std::optional<core::Layout> flat = merge_block(all, selection);
-  if (!flat) {
-    all = working_copy(all, array.dtype);
-    flat = merge_block(all, selection);
-  }
-  const core::Array source = core::with_layout(all, *flat, 0);
-  run_interruptibly(all.view().nbytes(), [&](const core::InterruptCheck& interrupt) {
-    return core::scatter({base, selection.offsets(), selection.block_at()}, source, interrupt);
-  });
+  if (from.dtype != array.dtype || !from.device().is_host() || core::may_overlap(from, array))
+    source = spread(working_copy(from, array.dtype), selection);
+  require_host(source, "assignment", /*writes=*/false);
+  scatter_from(source, selection);
 }
 
 }  // namespace refarray::extension

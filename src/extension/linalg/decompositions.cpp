@@ -37,7 +37,7 @@ Ref cholesky(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject
   run_decomposition(x, [&](const InterruptCheck& interrupt) {
     return core::cholesky(out, x.view(), is_upper, interrupt);
   });
-  return make_array(state, finished(std::move(out), x.dtype()));
+  return make_array(state, finished(out, x.dtype()));
 }
 
 /// Whether the argument asks for the complete matrix Q.
@@ -62,8 +62,8 @@ Ref qr(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwna
   core::Array r = x.new_result(x.view().dtype, {k, x.columns()});
   run_decomposition(
       x, [&](const InterruptCheck& interrupt) { return core::qr(q, r, x.view(), interrupt); });
-  q = finished(std::move(q), x.dtype());
-  r = finished(std::move(r), x.dtype());
+  finished(q, x.dtype());
+  finished(r, x.dtype());
   return named_tuple(state, "QRResult", {&q, &r});
 }
 
@@ -77,8 +77,8 @@ Ref eig(PyObject* module, PyObject* argument) {
   run_decomposition(x, [&](const InterruptCheck& interrupt) {
     return core::eig(values, vectors, x.view(), interrupt);
   });
-  values = finished(std::move(values), complex_dtype(x.dtype()));
-  vectors = finished(std::move(vectors), complex_dtype(x.dtype()));
+  finished(values, complex_dtype(x.dtype()));
+  finished(vectors, complex_dtype(x.dtype()));
   return named_tuple(state, "EigResult", {&values, &vectors});
 }
 
@@ -89,7 +89,7 @@ Ref eigvals(PyObject* module, PyObject* argument) {
   run_decomposition(x, [&](const InterruptCheck& interrupt) {
     return core::eigvals(values, x.view(), interrupt);
   });
-  return make_array(state, finished(std::move(values), complex_dtype(x.dtype())));
+  return make_array(state, finished(values, complex_dtype(x.dtype())));
 }
 
 Ref eigh(PyObject* module, PyObject* argument) {
@@ -100,8 +100,8 @@ Ref eigh(PyObject* module, PyObject* argument) {
   run_decomposition(x, [&](const InterruptCheck& interrupt) {
     return core::eigh(values, vectors, x.view(), interrupt);
   });
-  values = finished(std::move(values), real_dtype(x.dtype()));
-  vectors = finished(std::move(vectors), x.dtype());
+  finished(values, real_dtype(x.dtype()));
+  finished(vectors, x.dtype());
   return named_tuple(state, "EighResult", {&values, &vectors});
 }
 
@@ -112,7 +112,7 @@ Ref eigvalsh(PyObject* module, PyObject* argument) {
   run_decomposition(x, [&](const InterruptCheck& interrupt) {
     return core::eigvalsh(values, x.view(), interrupt);
   });
-  return make_array(state, finished(std::move(values), real_dtype(x.dtype())));
+  return make_array(state, finished(values, real_dtype(x.dtype())));
 }
 
 // --- singular values
@@ -129,9 +129,9 @@ Ref svd(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwn
   core::Array vh = x.new_result(x.view().dtype, {is_full ? x.columns() : k, x.columns()});
   run_decomposition(
       x, [&](const InterruptCheck& interrupt) { return core::svd(u, s, vh, x.view(), interrupt); });
-  u = finished(std::move(u), x.dtype());
-  s = finished(std::move(s), real_dtype(x.dtype()));
-  vh = finished(std::move(vh), x.dtype());
+  finished(u, x.dtype());
+  finished(s, real_dtype(x.dtype()));
+  finished(vh, x.dtype());
   return named_tuple(state, "SVDResult", {&u, &s, &vh});
 }
 
@@ -141,7 +141,7 @@ Ref svdvals(PyObject* module, PyObject* argument) {
   core::Array s = x.new_result(kFloat64, {std::min(x.rows(), x.columns())});
   run_decomposition(
       x, [&](const InterruptCheck& interrupt) { return core::svdvals(s, x.view(), interrupt); });
-  return make_array(state, finished(std::move(s), real_dtype(x.dtype())));
+  return make_array(state, finished(s, real_dtype(x.dtype())));
 }
 
 }  // namespace

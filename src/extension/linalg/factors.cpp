@@ -62,13 +62,14 @@ int Factors::common_axis(PyObject* argument) const {
 void Factors::convert() {
   for (int i = 0; i < 2; ++i) {
     if (views_[i].dtype == computed_) continue;
-    owners_[i] = working_copy(views_[i], computed_);
-    views_[i] = owners_[i];
+    owners_[i] = std::make_unique<const core::Array>(working_copy(views_[i], computed_));
+    views_[i] = *owners_[i];
   }
 }
 
-core::Array Factors::finished(core::Array result) const {
-  return dtype_ == computed_ ? std::move(result) : working_copy(result, dtype_);
+core::Array&& Factors::finished(core::Array& result) const {
+  if (dtype_ != computed_) result = working_copy(result, dtype_);
+  return std::move(result);
 }
 
 std::int64_t bytes_like(std::int64_t count, std::int64_t depth) noexcept {

@@ -3,6 +3,7 @@
 
 #include <Python.h>
 
+#include <memory>
 #include <string>
 
 #include "core/array.hpp"
@@ -43,15 +44,15 @@ class Factors {
 
   /// Converts both operands to computed(), where they have another dtype.
   void convert();
-  /// A result in computed(), converted to dtype().
-  core::Array finished(core::Array result) const;
+  /// A result in computed(), which is converted to dtype().
+  core::Array&& finished(core::Array& result) const;
 
  private:
   const char* function_;
   core::DType dtype_;
   core::DType computed_;
   core::ArrayView views_[2];
-  core::Array owners_[2];  // of converted operands
+  std::unique_ptr<const core::Array> owners_[2];  // of converted operands
 };
 
 /// About the time of `count` sums of `depth` products, in the bytes that run_interruptibly() takes.

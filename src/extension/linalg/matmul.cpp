@@ -52,32 +52,48 @@ core::Layout product_shape(const Factors& factors) {
   return out;
 }
 
-/// The product, without the axes that a vector has not.
-core::Array product(const State& state, PyObject* first, PyObject* second) {
-  Factors factors(state, first, second, kMatmul.name);
-  const int ndims[] = {factors.x1().ndim, factors.x2().ndim};
-  for (const int i : {0, 1}) {
-    if (ndims[i] == 0)
-      core::fail(Fault::kValue, "matmul(): x", i + 1, " has ndim 0; it must be 1 or more");
-  }
-  const core::Layout shape = product_shape(factors);
-  core::Array out = core::new_array(factors.computed(), shape.extents(), /*zeroed=*/false);
-  factors.convert();
-  const core::Array left = core::with_layout(factors.x1(), matrices(factors.x1(), true), 0);
-  const core::Array right = core::with_layout(factors.x2(), matrices(factors.x2(), false), 0);
+/// An operand as matrices.
+[[gnu::noinline]] core::Array as_matrices(const core::ArrayView& x, bool is_left) {
+  return core::with_layout(x, matrices(x, is_left), 0);
+}
+
+[[gnu::noinline]] void multiply(const core::ArrayView& out, const Factors& factors) {
+  const core::Array left = as_matrices(factors.x1(), true);
+  const core::Array right = as_matrices(factors.x2(), false);
   const std::int64_t depth = left.layout.shape[left.layout.ndim - 1];
-  const std::int64_t work = bytes_like(out.view().size(), depth);
-  run_interruptibly(work, [&](const core::InterruptCheck& interrupt) {
+  run_interruptibly(bytes_like(out.size(), depth), [&](const core::InterruptCheck& interrupt) {
     return core::matmul(out, left, right, interrupt);
   });
+}
+
+/// Memory for the product, as matrices.
+[[gnu::noinline]] core::Array new_product(const Factors& factors) {
+  return core::new_array(factors.computed(), product_shape(factors).extents(), /*zeroed=*/false);
+}
+
+/// Without the axes that a vector has not.
+[[gnu::noinline]] void drop_axes(core::Layout& layout, const Factors& factors) {
   core::Layout kept;
-  for (int axis = 0; axis < shape.ndim; ++axis) {
-    const bool is_missing =
-        (axis == shape.ndim - 2 && ndims[0] == 1) || (axis == shape.ndim - 1 && ndims[1] == 1);
-    if (!is_missing) kept.push(out.layout.shape[axis], out.layout.strides[axis]);
+  for (int axis = 0; axis < layout.ndim; ++axis) {
+    const bool is_missing = (axis == layout.ndim - 2 && factors.x1().ndim == 1) ||
+                            (axis == layout.ndim - 1 && factors.x2().ndim == 1);
+    if (!is_missing) kept.push(layout.shape[axis], layout.strides[axis]);
   }
-  out.layout = kept;
-  return factors.finished(std::move(out));
+  layout = kept;
+}
+
+core::Array product(const State& state, PyObject* first, PyObject* second) {
+  Factors factors(state, first, second, kMatmul.name);
+  for (const int i : {0, 1}) {
+    if ((i == 0 ? factors.x1() : factors.x2()).ndim == 0)
+      core::fail(Fault::kValue, "matmul(): x", i + 1, " has ndim 0; it must be 1 or more");
+  }
+  core::Array out = new_product(factors);
+  factors.convert();
+  multiply(out, factors);
+  drop_axes(out.layout, factors);
+  factors.finished(out);
+  return out;
 }
 
 }  // namespace

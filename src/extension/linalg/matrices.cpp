@@ -41,8 +41,8 @@ Matrices::Matrices(const State& state, PyObject* x, const char* function, bool s
   }
   const core::DType computed = decomposed_dtype(dtype_);
   if (computed == dtype_) return;
-  owner_ = working_copy(view_, computed);
-  view_ = owner_;
+  owner_ = std::make_unique<const core::Array>(working_copy(view_, computed));
+  view_ = *owner_;
 }
 
 core::Array Matrices::new_result(const core::DType& dtype,
@@ -56,8 +56,9 @@ std::int64_t Matrices::work() const noexcept {
   return bytes_like(view_.nbytes(), std::max(rows(), columns()));
 }
 
-core::Array finished(core::Array result, const core::DType& dtype) {
-  return result.dtype == dtype ? std::move(result) : working_copy(result, dtype);
+core::Array&& finished(core::Array& result, const core::DType& dtype) {
+  if (result.dtype != dtype) result = working_copy(result, dtype);
+  return std::move(result);
 }
 
 void detail::fail_outcome(const char* function, const char* x, core::Extents leading,

@@ -3,6 +3,7 @@
 
 #include <Python.h>
 
+#include <memory>
 #include <string>
 
 #include "core/array.hpp"
@@ -53,11 +54,11 @@ class Matrices {
   const char* function_;
   core::DType dtype_;
   core::ArrayView view_;
-  core::Array owner_;  // of the converted argument
+  std::unique_ptr<const core::Array> owner_;  // of the converted argument
 };
 
-/// A result converted to `dtype`.
-core::Array finished(core::Array result, const core::DType& dtype);
+/// The result itself, converted to `dtype`: not one more array in the frame of the caller.
+core::Array&& finished(core::Array& result, const core::DType& dtype);
 
 namespace detail {
 [[noreturn, gnu::cold]] void fail_outcome(const char* function, const char* x,

@@ -78,7 +78,7 @@ Ref vector_norm(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObj
   const bool keeps = to_flag(keepdims, kVectorNorm.name, "keepdims");
   const double order = ord == nullptr ? 2 : to_real(state, ord, kVectorNorm.name, "ord");
   core::Array out = norms(x, axes, order, keeps);
-  return make_array(state, finished(std::move(out), real_dtype(x.dtype)));
+  return make_array(state, finished(out, real_dtype(x.dtype)));
 }
 
 // --- matrix_norm
@@ -137,7 +137,8 @@ Ref matrix_norm(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObj
   const MatrixOrder order = to_matrix_order(state, ord);
   const bool keeps = to_flag(keepdims, kMatrixNorm.name, "keepdims");
   const Matrices x(state, argument, kMatrixNorm.name, /*square=*/false);
-  core::Array out = finished(matrix_norms(x, order), real_dtype(x.dtype()));
+  core::Array out = matrix_norms(x, order);
+  finished(out, real_dtype(x.dtype()));
   for (int i = 0; keeps && i < 2; ++i) out.layout.push(1, 0);
   return make_array(state, std::move(out));
 }

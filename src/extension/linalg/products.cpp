@@ -50,7 +50,7 @@ core::Layout with_axis_last(const core::ArrayView& x, int axis) {
 }
 
 /// The shape of the result: that to which the other axes broadcast.
-core::Layout vecdot_shape(const Factors& factors, int axis) {
+[[gnu::noinline]] core::Layout vecdot_shape(const Factors& factors, int axis) {
   const core::Layout a = with_axis_last(factors.x1(), axis), b = with_axis_last(factors.x2(), axis);
   const std::int64_t extents[] = {a.shape[a.ndim - 1], b.shape[b.ndim - 1]};
   if (extents[0] != extents[1]) {
@@ -64,10 +64,28 @@ core::Layout vecdot_shape(const Factors& factors, int axis) {
 }
 
 /// The operand broadcast to `shape`, in which the vectors are the last axis.
-core::Array vectors(const core::ArrayView& x, int axis, const core::Layout& shape) {
+[[gnu::noinline]] core::Array vectors(const core::ArrayView& x, int axis,
+                                      const core::Layout& shape) {
   const core::Layout moved = with_axis_last(x, axis);
   return core::with_layout(
       x, core::broadcast_layout(moved.extents(), moved.stride_span(), shape.extents()), 0);
+}
+
+/// The result with one more axis, of the extent 1.
+[[gnu::noinline]] core::Array with_unit_axis(const core::ArrayView& out) {
+  core::Layout layout(out.extents(), out.stride_span());
+  layout.push(1, 0);
+  return core::with_layout(out, layout, 0);
+}
+
+/// `shape`: with the axis of the vectors as the last one.
+[[gnu::noinline]] void compute_vecdot(const core::ArrayView& out, const Factors& factors, int axis,
+                                      const core::Layout& shape) {
+  const core::Array a = vectors(factors.x1(), axis, shape), b = vectors(factors.x2(), axis, shape);
+  const core::Array to = with_unit_axis(out);
+  run_interruptibly(a.view().size(), [&](const core::InterruptCheck& interrupt) {
+    return core::vecdot(to, a, b, interrupt);
+  });
 }
 
 Ref vecdot(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
@@ -80,14 +98,8 @@ Ref vecdot(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* 
   shape.push(factors.x1().shape[factors.x1().ndim + axis], 0);
   core::checked_nbytes(core::checked_size(shape.extents()), factors.computed());
   factors.convert();
-  const core::Array a = vectors(factors.x1(), axis, shape), b = vectors(factors.x2(), axis, shape);
-  core::Layout sums(out.layout);
-  sums.push(1, 0);
-  const core::Array to = core::with_layout(out, sums, 0);
-  run_interruptibly(a.view().size(), [&](const core::InterruptCheck& interrupt) {
-    return core::vecdot(to, a, b, interrupt);
-  });
-  return make_array(state, factors.finished(std::move(out)));
+  compute_vecdot(out, factors, axis, shape);
+  return make_array(state, factors.finished(out));
 }
 
 // --- tensordot
@@ -125,7 +137,8 @@ Axes adjacent_axes(std::int64_t count, const core::ArrayView& x1, const core::Ar
   return out;
 }
 
-Axes to_axes(PyObject* argument, const core::ArrayView& x1, const core::ArrayView& x2) {
+[[gnu::noinline]] Axes to_axes(PyObject* argument, const core::ArrayView& x1,
+                               const core::ArrayView& x2) {
   if (argument == nullptr) return adjacent_axes(2, x1, x2);
   if (PyIndex_Check(argument)) return adjacent_axes(to_int64(argument, "axes"), x1, x2);
   if (!PyTuple_Check(argument) && !PyList_Check(argument)) {
@@ -175,7 +188,8 @@ core::Layout grouped(const core::ArrayView& x, const Integers& summed, bool sums
 }
 
 /// The array as a matrix with `rows` axes as its rows: a view, or a copy if there is none.
-core::Array as_matrix(const core::ArrayView& x, const core::Layout& layout, int rows) {
+[[gnu::noinline]] core::Array as_matrix(const core::ArrayView& x, const core::Layout& layout,
+                                        int rows) {
   const core::Extents shape = layout.extents();
   const std::int64_t matrix[] = {core::size_of(shape.first(static_cast<std::size_t>(rows))),
                                  core::size_of(shape.subspan(static_cast<std::size_t>(rows)))};
@@ -185,6 +199,45 @@ core::Array as_matrix(const core::ArrayView& x, const core::Layout& layout, int 
   return core::with_layout(copy, core::c_layout(matrix), 0);
 }
 
+/// The axes of the result, those of `left` before those of `right` that are not summed.
+[[gnu::noinline]] core::Array new_tensordot(const core::DType& dtype, const core::Layout& left,
+                                            const core::Layout& right, int summed) {
+  const int rows = left.ndim - summed, columns = right.ndim - summed;
+  if (rows + columns > core::kMaxRank) {
+    core::fail(Fault::kValue, "tensordot(): the result would have ndim ", rows + columns,
+               "; the limit is ", core::kMaxRank);
+  }
+  core::Layout shape;
+  for (int i = 0; i < rows; ++i) shape.push(left.shape[i], 0);
+  for (int i = 0; i < columns; ++i) shape.push(right.shape[summed + i], 0);
+  return core::new_array(dtype, shape.extents(), /*zeroed=*/false);
+}
+
+/// The product of two matrices, into the memory of `out`.
+[[gnu::noinline]] void multiply(const core::ArrayView& out, const core::Array& x,
+                                const core::Array& y) {
+  const std::int64_t matrix[] = {x.layout.shape[0], y.layout.shape[1]};
+  const core::Array to = core::with_layout(out, core::c_layout(matrix), 0);
+  const std::int64_t work = bytes_like(out.size(), x.layout.shape[1]);
+  run_interruptibly(work, [&](const core::InterruptCheck& interrupt) {
+    return core::matmul(to, x, y, interrupt);
+  });
+}
+
+/// The result, and the operands as matrices.
+struct Contraction {
+  core::Array out, x, y;
+};
+
+[[gnu::noinline]] void prepare(Contraction& to, const Factors& factors, const Axes& axes) {
+  const core::ArrayView &a = factors.x1(), &b = factors.x2();
+  const int summed = axes.of[0].count;
+  const core::Layout left = grouped(a, axes.of[0], true), right = grouped(b, axes.of[1], false);
+  to.out = new_tensordot(factors.computed(), left, right, summed);
+  to.x = as_matrix(a, left, a.ndim - summed);
+  to.y = as_matrix(b, right, summed);
+}
+
 Ref tensordot(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const State& state = State::of_module(module);
   const auto [x1, x2, axes_argument] = bind<kTensordot>(state, args, nargs, kwnames);
@@ -192,26 +245,10 @@ Ref tensordot(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObjec
   const Axes axes = to_axes(axes_argument, factors.x1(), factors.x2());
   check_extents(axes, factors);
   factors.convert();
-  const core::ArrayView &a = factors.x1(), &b = factors.x2();
-  const int summed = axes.of[0].count;
-  const int rows = a.ndim - summed, columns = b.ndim - summed;
-  if (rows + columns > core::kMaxRank) {
-    core::fail(Fault::kValue, "tensordot(): the result would have ndim ", rows + columns,
-               "; the limit is ", core::kMaxRank);
-  }
-  const core::Layout left = grouped(a, axes.of[0], true), right = grouped(b, axes.of[1], false);
-  core::Layout shape;
-  for (int i = 0; i < rows; ++i) shape.push(left.shape[i], 0);
-  for (int i = 0; i < columns; ++i) shape.push(right.shape[summed + i], 0);
-  core::Array out = core::new_array(factors.computed(), shape.extents(), /*zeroed=*/false);
-  const core::Array x = as_matrix(a, left, rows), y = as_matrix(b, right, summed);
-  const std::int64_t matrix[] = {x.layout.shape[0], y.layout.shape[1]};
-  const core::Array to = core::with_layout(out, core::c_layout(matrix), 0);
-  const std::int64_t work = bytes_like(out.view().size(), x.layout.shape[1]);
-  run_interruptibly(work, [&](const core::InterruptCheck& interrupt) {
-    return core::matmul(to, x, y, interrupt);
-  });
-  return make_array(state, factors.finished(std::move(out)));
+  Contraction contraction;
+  prepare(contraction, factors, axes);
+  multiply(contraction.out, contraction.x, contraction.y);
+  return make_array(state, factors.finished(contraction.out));
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ Ref pinv(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
   run_decomposition(x, [&](const InterruptCheck& interrupt) {
     return core::pinv(out, x.view(), rtol, interrupt);
   });
-  return make_array(state, finished(std::move(out), x.dtype()));
+  return make_array(state, finished(out, x.dtype()));
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ Ref det(PyObject* module, PyObject* argument) {
   core::Array out = x.new_result(x.view().dtype, {});
   run_decomposition(
       x, [&](const InterruptCheck& interrupt) { return core::det(out, x.view(), interrupt); });
-  return make_array(state, finished(std::move(out), x.dtype()));
+  return make_array(state, finished(out, x.dtype()));
 }
 
 Ref slogdet(PyObject* module, PyObject* argument) {
@@ -42,13 +42,13 @@ Ref slogdet(PyObject* module, PyObject* argument) {
   run_decomposition(x, [&](const InterruptCheck& interrupt) {
     return core::slogdet(sign, logarithm, x.view(), interrupt);
   });
-  sign = finished(std::move(sign), x.dtype());
-  logarithm = finished(std::move(logarithm), real_dtype(x.dtype()));
+  finished(sign, x.dtype());
+  finished(logarithm, real_dtype(x.dtype()));
   return named_tuple(state, "SlogdetResult", {&sign, &logarithm});
 }
 
 /// The inverses of the matrices, in the dtype in which they are computed.
-core::Array inverse(const Matrices& x) {
+[[gnu::noinline]] core::Array inverse(const Matrices& x) {
   core::Array out = x.new_result(x.view().dtype, {x.rows(), x.rows()});
   run_decomposition(
       x, [&](const InterruptCheck& interrupt) { return core::inv(out, x.view(), interrupt); });
@@ -58,7 +58,8 @@ core::Array inverse(const Matrices& x) {
 Ref inv(PyObject* module, PyObject* argument) {
   const State& state = State::of_module(module);
   const Matrices x(state, argument, kInv.name, /*square=*/true);
-  return make_array(state, finished(inverse(x), x.dtype()));
+  core::Array out = inverse(x);
+  return make_array(state, finished(out, x.dtype()));
 }
 
 // --- solve
@@ -77,7 +78,7 @@ core::Layout right_sides(const core::ArrayView& x2) {
 
 /// The shape of the solution as matrices. Throws kValue if the operands do not fit, kLinAlg for
 /// an x1 that is not square.
-core::Layout solution_shape(const Factors& factors) {
+[[gnu::noinline]] core::Layout solution_shape(const Factors& factors) {
   const core::ArrayView &x1 = factors.x1(), &x2 = factors.x2();
   if (x1.ndim < 2 || x1.shape[x1.ndim - 2] != x1.shape[x1.ndim - 1])
     factors.fail_shapes("x1 must have two axes or more, the last two of equal extents",
@@ -94,13 +95,32 @@ core::Layout solution_shape(const Factors& factors) {
 }
 
 /// The matrices broadcast to the leading axes of `shape`.
-core::Array broadcast_stack(const core::ArrayView& x, const core::Layout& matrices,
-                            core::Layout shape) {
-  for (const int axis : {1, 2})
-    shape.shape[shape.ndim - axis] = matrices.shape[matrices.ndim - axis];
+[[gnu::noinline]] core::Array broadcast_stack(const core::ArrayView& x,
+                                              const core::Layout& matrices,
+                                              const core::Layout& shape) {
+  core::Layout to = shape;
+  for (const int axis : {1, 2}) to.shape[to.ndim - axis] = matrices.shape[matrices.ndim - axis];
   const core::Layout out =
-      core::broadcast_layout(matrices.extents(), matrices.stride_span(), shape.extents());
+      core::broadcast_layout(matrices.extents(), matrices.stride_span(), to.extents());
   return core::with_layout(x, out, 0);
+}
+
+[[gnu::noinline]] core::Array left_stack(const core::ArrayView& x1, const core::Layout& shape) {
+  return broadcast_stack(x1, core::Layout(x1.extents(), x1.stride_span()), shape);
+}
+[[gnu::noinline]] core::Array right_stack(const core::ArrayView& x2, const core::Layout& shape) {
+  return broadcast_stack(x2, right_sides(x2), shape);
+}
+
+/// `shape`: of the solution, as of `out`.
+[[gnu::noinline]] void compute_solution(const core::ArrayView& out, const Factors& factors,
+                                        const core::Layout& shape) {
+  const core::ArrayView &x1 = factors.x1(), &x2 = factors.x2();
+  const core::Array a = left_stack(x1, shape), b = right_stack(x2, shape);
+  const std::int64_t work = bytes_like(a.view().size() + b.view().size(), x1.shape[x1.ndim - 1]);
+  run_decomposition(kSolve.name, "x1", leading(shape), work, [&](const InterruptCheck& interrupt) {
+    return core::solve(out, a, b, interrupt);
+  });
 }
 
 Ref solve(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
@@ -111,21 +131,16 @@ Ref solve(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* k
   const core::Layout shape = solution_shape(factors);
   core::Array out = core::new_array(factors.computed(), shape.extents(), /*zeroed=*/false);
   factors.convert();
-  const core::ArrayView &x1 = factors.x1(), &x2 = factors.x2();
-  const core::Array a = broadcast_stack(x1, core::Layout(x1.extents(), x1.stride_span()), shape);
-  const core::Array b = broadcast_stack(x2, right_sides(x2), shape);
-  const std::int64_t work = bytes_like(a.view().size() + b.view().size(), x1.shape[x1.ndim - 1]);
-  run_decomposition(kSolve.name, "x1", leading(shape), work, [&](const InterruptCheck& interrupt) {
-    return core::solve(out, a, b, interrupt);
-  });
-  if (x2.ndim == 1) --out.layout.ndim;
-  return make_array(state, factors.finished(std::move(out)));
+  compute_solution(out, factors, shape);
+  if (factors.x2().ndim == 1) --out.layout.ndim;
+  return make_array(state, factors.finished(out));
 }
 
 // --- matrix_power
 
 /// Computes the product of two stacks of the same shape.
-core::Array product(const core::Array& a, const core::Array& b, std::int64_t work) {
+[[gnu::noinline]] core::Array product(const core::Array& a, const core::Array& b,
+                                      std::int64_t work) {
   core::Array out = core::new_array(a.dtype, a.layout.extents(), /*zeroed=*/false);
   run_interruptibly(
       work, [&](const InterruptCheck& interrupt) { return core::matmul(out, a, b, interrupt); });
@@ -133,7 +148,7 @@ core::Array product(const core::Array& a, const core::Array& b, std::int64_t wor
 }
 
 /// Identity matrices of the shape and dtype of a row-major stack.
-core::Array identities(const core::Array& like) {
+[[gnu::noinline]] core::Array identities(const core::Array& like) {
   core::Array out = core::new_array(like.dtype, like.layout.extents(), /*zeroed=*/true);
   const int last = out.layout.ndim - 1;
   core::Layout diagonal = out.layout;
@@ -165,7 +180,8 @@ Exponent to_exponent(PyObject* n) {
 }
 
 /// base^exponent, by squaring. `base` is row-major.
-core::Array power(const core::Array& base, const Exponent& exponent, std::int64_t work) {
+[[gnu::noinline]] core::Array power(const core::Array& base, const Exponent& exponent,
+                                    std::int64_t work) {
   core::Array out;
   for (const char digit : exponent.digits) {
     if (out.storage) out = product(out, out, work);
@@ -179,9 +195,9 @@ Ref matrix_power(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyOb
   const auto [argument, n] = bind<kMatrixPower>(state, args, nargs, kwnames);
   const Exponent exponent = to_exponent(n);
   const Matrices x(state, argument, kMatrixPower.name, /*square=*/true);
-  const core::Array base =
-      exponent.is_negative ? inverse(x) : working_copy(x.view(), x.view().dtype);
-  return make_array(state, finished(power(base, exponent, x.work()), x.dtype()));
+  core::Array out = exponent.is_negative ? inverse(x) : working_copy(x.view(), x.view().dtype);
+  out = power(out, exponent, x.work());
+  return make_array(state, finished(out, x.dtype()));
 }
 
 }  // namespace

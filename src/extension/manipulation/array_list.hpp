@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/array.hpp"
-#include "extension/array/element.hpp"
+#include "extension/capi/errors.hpp"
 #include "extension/capi/ref.hpp"
 #include "extension/module/state.hpp"
 
@@ -23,11 +23,16 @@ class ArrayList {
   ArrayList(const State& state, PyObject* arrays, const char* function);
 
   const std::vector<core::ArrayView>& views() const noexcept { return views_; }
-  /// Calls body(view) for each. Between them signal handlers run.
+  /// Calls body(view) for each. Signal handlers run after every kSignalInterval of them; a few
+  /// arrays do not pay for the question.
   template <class Body>
   void for_each_view(Body body) const {
-    for_each_index(static_cast<std::int64_t>(views_.size()),
-                   [&](std::int64_t i) { body(views_[static_cast<std::size_t>(i)]); });
+    constexpr std::size_t kSignalInterval = std::size_t{1} << 14;
+    std::size_t done = 0;
+    for (const core::ArrayView& view : views_) {
+      body(view);
+      if (++done % kSignalInterval == 0) check(calling<PyErr_CheckSignals>());
+    }
   }
   core::Device device() const noexcept { return views_.front().device(); }
   /// The dtype to which all promote. Throws kType, naming the two dtypes that do not.

@@ -87,8 +87,8 @@ void check_shapes(const char* function, core::Extents first, core::Extents other
 class Joined {
  public:
   /// `stacks`: the arrays lack the axis.
-  Joined(const core::Device& of, const core::Layout& shape, int axis, const core::DType& dtype,
-         bool stacks)
+  [[gnu::noinline]] Joined(const core::Device& of, const core::Layout& shape, int axis,
+                           const core::DType& dtype, bool stacks)
       : out_(allocated(default_copy_device(of), shape, dtype)),
         axis_(stacks ? -1 : axis),
         stride_(out_.array().layout.strides[axis]) {
@@ -97,7 +97,7 @@ class Joined {
       if (!stacks || i != axis) part_.push(all.shape[i], all.strides[i]);
   }
 
-  void add(const core::ArrayView& array) {
+  [[gnu::noinline]] void add(const core::ArrayView& array) {
     if (axis_ >= 0) part_.shape[axis_] = array.shape[axis_];
     const std::int64_t offset = core::wrapped_product(at_, stride_);
     move_elements(core::with_layout(out_.array(), part_, offset), array);
@@ -120,7 +120,7 @@ class Joined {
 };
 
 /// The array with one axis, as a view where strides express that.
-core::Array flattened(const core::ArrayView& array) {
+[[gnu::noinline]] core::Array flattened(const core::ArrayView& array) {
   const std::int64_t flat[] = {array.size()};
   if (const auto layout = core::reshape_layout(array.extents(), array.stride_span(), flat))
     return core::with_layout(array, *layout, 0);
