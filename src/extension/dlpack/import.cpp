@@ -178,7 +178,7 @@ Ref ask_method(const State& state, PyObject* x, const ProducerInfo& producer,
     arguments.dl_device = device.get();
     // All host memory can be relabelled as the CPU's without the producer.
     arguments.needs_dl_device = wanted.device_type != announced.device_type &&
-                                !(wanted.device_type == kDLCPU && is_host(announced));
+                                (wanted.device_type != kDLCPU || !is_host(announced));
   }
   if (request.copy != dlpack::Copy::kIfNeeded) {
     if (request.copy == dlpack::Copy::kAlways) core::note_attempt(core::Entry::kCopy, -1);

@@ -1,6 +1,8 @@
 // Parsing of DLPack's keyword arguments: stream=, max_version=, dl_device= and copy=.
 #include "extension/dlpack/keywords.hpp"
 
+#include <compare>
+
 #include "core/error.hpp"
 #include "extension/array/conversions.hpp"
 #include "extension/capi/errors.hpp"
@@ -30,6 +32,7 @@ std::int64_t clamped_int(PyObject* object, PyObject* tuple, const char* from) {
 struct Pair {
   std::int64_t first;
   std::int64_t second;
+  auto operator<=>(const Pair&) const = default;
 };
 Pair to_pair(PyObject* object, const char* from) {
   if (!PyTuple_Check(object) || compat::tuple_size(object) != 2) {
@@ -133,16 +136,12 @@ bool detail::requests_versioned(const State& state, PyObject* object) {
 
 VersionRequest to_version_request(const State& state, PyObject* object) {
   if (!is_given(object)) return VersionRequest::kLegacy;
-  PyObject* ours = state.get(Slot::kOurVersion);
-  if (object == ours || has_same_items(object, ours)) return VersionRequest::kOurs;
+  if (has_same_items(object, state.get(Slot::kOurVersion))) return VersionRequest::kOurs;
   const Pair asked = to_pair(object, "max_version");
-  const std::int64_t major = dlpack::kVersion.major;
-  const std::int64_t minor = dlpack::kVersion.minor;
+  constexpr Pair kOurs{dlpack::kVersion.major, dlpack::kVersion.minor};
   if (asked.first < 1) return VersionRequest::kLegacy;
-  if (asked.first > major || (asked.first == major && asked.second > minor))
-    return VersionRequest::kNewer;
-  return asked.first == major && asked.second == minor ? VersionRequest::kOurs
-                                                       : VersionRequest::kOlderMinor;
+  if (asked > kOurs) return VersionRequest::kNewer;
+  return asked == kOurs ? VersionRequest::kOurs : VersionRequest::kOlderMinor;
 }
 
 DLDevice detail::parse_dl_device(const State& state, PyObject* object) {

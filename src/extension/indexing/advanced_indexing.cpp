@@ -63,11 +63,9 @@ Ref select_by_mask(const State& state, const core::ArrayView& array, const core:
 }
 
 /// Whether the index selects along the first axis by one array, which needs no plan either.
-bool takes_along_first_axis(const core::ArrayView& array, const core::ArrayView& index) noexcept {
-  const bool is_integer =
-      index.dtype.kind == core::Kind::kInt || index.dtype.kind == core::Kind::kUInt;
-  return is_integer && index.dtype.lanes == 1 && index.ndim == 1 && array.ndim > 0 &&
-         index.device() == core::Device{};
+bool takes_along_first_axis(const core::ArrayView& array, const IndexEntry& entry) noexcept {
+  return entry.kind == EntryKind::kIndices && entry.array().ndim == 1 && array.ndim > 0 &&
+         entry.array().device() == core::Device{};
 }
 
 Ref select_along_first_axis(const State& state, const core::ArrayView& array,
@@ -113,9 +111,10 @@ Ref get_by_arrays(State& state, const core::ArrayView& array, Index& index) {
   if (!array.device().is_host()) refuse_device(array);
   require_host(array, "indexing by an array", /*writes=*/false);
   if (index.entries().size() == 1) {
-    const core::ArrayView by = index.entries()[0].array();
-    if (takes_along_first_axis(array, by)) return select_along_first_axis(state, array, by);
-    if (by.dtype == core::DType{core::Kind::kBool, 8} && by.device() == core::Device{} &&
+    const IndexEntry& entry = index.entries()[0];
+    const core::ArrayView by = entry.array();
+    if (takes_along_first_axis(array, entry)) return select_along_first_axis(state, array, by);
+    if (entry.kind == EntryKind::kMask && by.device() == core::Device{} &&
         core::can_select(array, by) && !state.modes.without_masks)
       return select_by_mask(state, array, by);
   }
