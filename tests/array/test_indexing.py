@@ -149,6 +149,22 @@ def test_exceptions_of_dunder_index_propagate() -> None:
                 ours[index]
 
 
+@pytest.mark.parametrize("error", [ValueError, TypeError])
+def test_an_exception_of_dunder_index_of_a_sequence(error: type[Exception]) -> None:
+    """TypeError says that it is no number, as by NumPy's arrays: it is read as a sequence."""
+
+    class Sequence(list):  # type: ignore[type-arg]
+        def __index__(self) -> int:
+            raise error("mine")
+
+    ours, theirs = pair((3,))
+    if error is TypeError:
+        assert ours[Sequence([2, 0])].tolist() == theirs[[2, 0]].tolist()
+        return
+    with pytest.raises(error, match="mine"):
+        ours[Sequence([2, 0])]
+
+
 def test_dunder_index_must_return_an_int() -> None:
     ours, _ = pair((3,))
     with pytest.raises(TypeError, match="__index__ returned non-int"):
@@ -156,9 +172,10 @@ def test_dunder_index_must_return_an_int() -> None:
 
 
 NOT_INDICES = [
-    1.0, 1j, "0", b"0", {0}, {0: 0}, range(2), object(), NotImplemented, np.float64(1.0),
-    np.array([0.0, 1.0]), np.zeros((0,)), [0.5], ["0"], refarray.asarray(1.0),
-    refarray.asarray([1j]), (0,),
+    1.0, 1j, "0", b"0", bytearray(b"0"), {0}, {0: 0}, range(2), object(), NotImplemented,
+    np.float64(1.0), np.array([0.0, 1.0]), np.zeros((0,)), [0.5], ["0"], refarray.asarray(1.0),
+    refarray.asarray([1j]), refarray.zeros(2, dtype="int8x2"), refarray.zeros(2, dtype="boolx2"),
+    (0,),
 ]  # fmt: skip
 
 

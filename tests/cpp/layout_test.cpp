@@ -210,6 +210,12 @@ const Case contiguous_table("contiguity ignores meaningless strides", [] {
   check(is_c_contiguous(List{1, 1}, List{kLeast, kMost}));
 });
 
+const Case reshaping("axes are not merged where an offset overflows", [] {
+  // Wrapped, the second axis continues the first: 2 * kMost is -2.
+  check(!reshape_layout(List{2, 2}, List{-2, kMost}, List{4}));
+  expect(reshape_layout(List{2, 2}, List{6, 3}, List{4})->strides[0], 3);
+});
+
 const Case axes("negative axes count from the end", [] {
   for (int ndim = 1; ndim <= kMaxRank; ndim += 7) {
     for (int axis = 0; axis < ndim; ++axis) {

@@ -79,6 +79,16 @@ const Case one_reference("an export holds one reference to the storage, which it
                            check(array.storage->is_last_reference());
                          });
 
+// req: LIFE-22
+const Case not_ours("a copy of an exported struct is a foreign tensor", [] {
+  const Array array = new_array(kFloat, kShape, true);
+  const auto managed = export_of<DLManagedTensorVersioned>(array);
+  DLManagedTensorVersioned other = *managed;
+  check(own_storage(other) == nullptr);
+  other.manager_ctx = nullptr;
+  check(own_storage(other) == nullptr);
+});
+
 // req: LIFE-16, TENS-16
 const Case outlives("the tensor's data, shape and strides outlive the array", [] {
   auto array = std::make_unique<Array>(new_array(kFloat, kShape, true));

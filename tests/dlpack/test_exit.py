@@ -54,6 +54,11 @@ def test_objects_that_outlive_the_interpreter_do_not_crash(isolated: Any, mode: 
     assert "alive until here\n" in isolated("finalization.py", mode, leaks=leaks)
 
 
+@pytest.mark.req("CAPI-04")
+def test_the_exchange_table_works_while_the_interpreter_is_finalized(isolated: Any) -> None:
+    assert isolated("finalization.py", "table", leaks=True) == "alive until here\n(3,)\n"
+
+
 @pytest.mark.req("LIFE-25")
 @pytest.mark.parametrize(
     "mode",

@@ -383,7 +383,21 @@ def test_exceptions_of_the_producer_propagate(
 
 @pytest.mark.req("DEV-01", "CONS-07")
 @pytest.mark.parametrize(
-    "bad", [None, "cpu", [1, 0], (1,), (1, 0, 0), (2, None), ("cpu", 0), (1.0, 0), (1, "0"), {}, 1]
+    "bad",
+    [
+        None,
+        "cpu",
+        [1, 0],
+        (1,),
+        (1, 0, 0),
+        (2, None),
+        ("cpu", 0),
+        ("cpu", None),
+        (1.0, 0),
+        (1, "0"),
+        {},
+        1,
+    ],
 )
 def test_malformed_device_raises(recorder: Any, bad: Any) -> None:
     producer = recorder(device=bad)

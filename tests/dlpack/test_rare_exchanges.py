@@ -28,10 +28,11 @@ def test_pinned_memory_is_only_copied_to_the_cpu(adv: Any, kind: int) -> None:
 
 
 @pytest.mark.req("COPY-10")
-def test_requested_pinned_memory_that_is_not_delivered_raises(adv: Any, recorder: Any) -> None:
+@pytest.mark.parametrize("copy", [None, False])
+def test_requested_pinned_memory_that_is_not_delivered_raises(recorder: Any, copy: Any) -> None:
     producer = recorder(device=(1, 0))
     with pytest.raises(BufferError, match="cuda_host was asked for.*delivered cpu"):
-        refarray.from_dlpack(producer, device="cuda_host")
+        refarray.from_dlpack(producer, device="cuda_host", copy=copy)
     assert producer.asked[0]["dl_device"] == (3, 0)
     assert producer.tensors[0].deleter_calls == 1
 
@@ -42,6 +43,7 @@ def test_own_pinned_array_is_imported_as_cpu_on_request(adv: Any) -> None:
     y = refarray.from_dlpack(x, device="cpu")
     assert (str(x.device), str(y.device), y.tolist()) == ("cuda_host", "cpu", VALUES)
     assert str(refarray.from_dlpack(x, max_version=(1, 0)).device) == "cuda_host"
+    assert str(refarray.from_dlpack(x, device="cuda_host").device) == "cuda_host"
     y[0] = 9.0
     assert x.tolist() == [9.0, 1.0, 2.0]
 
@@ -58,8 +60,14 @@ def test_type_with_only_an_exchange_table(adv: Any, dtype: Any) -> None:
         def tensor(self) -> Any:
             return adv.make(dtype=dtype, shape=(2,), data=FLOATS)
 
-    for _ in range(3):
-        found = refarray.from_dlpack(Only()).tolist()
+    class Meta(type):
+        __dlpack_c_exchange_api__ = Only.__dlpack_c_exchange_api__
+
+    class OfMeta(metaclass=Meta):
+        tensor = Only.tensor
+
+    for thing in (Only(), Only(), OfMeta()):
+        found = refarray.from_dlpack(thing).tolist()
         assert found == ([0.0, 1.0] if dtype[0] == 2 else [1j, 2 + 3j])
 
 
@@ -110,6 +118,9 @@ def test_versions_and_devices_may_be_int_like(adv: Any) -> None:
     assert found["device"] == (1, 0)
     with pytest.raises(BufferError):
         x.__dlpack__(dl_device=(IntLike(2), 0))
+    for stream in (OneEnum.ONE, IntLike(1)):
+        with pytest.raises(ValueError, match="stream"):
+            x.__dlpack__(stream=stream)
 
 
 def test_int_subclasses_are_ints() -> None:

@@ -47,6 +47,16 @@ def test_copy_true_answered_with_a_copy_is_not_copied_again(recorder: Any) -> No
     assert producer.tensors[0].bytes()[:4] != FLOATS[:4]
 
 
+@pytest.mark.req("COPY-05")
+def test_views_that_may_be_poisoned_take_no_copy_of_a_producer(recorder: Any) -> None:
+    """Poison would be written into memory that somebody else made."""
+    xp: Any = refarray.namespace(poison_views=True)
+    producer = recorder(flags=2)
+    array = xp.from_dlpack(producer, copy=True)
+    assert array.tolist() == VALUES
+    check_independent(array, producer.tensors[0])
+
+
 @pytest.mark.req("COPY-08", "COPY-06")
 def test_copy_false_answered_with_a_copy_raises(recorder: Any) -> None:
     """Row 40: the refused copy is deleted."""

@@ -242,6 +242,18 @@ elif mode == "interface_thread":
     take(refarray.from_array_interface(Described())).drop_at_finalization(True)
 elif mode == "atexit":
     atexit.register(lambda array: print(refarray.from_dlpack(array).tolist()), x)
+elif mode == "table":
+    api, tensor = adversary.api(refarray.Array), adversary.make(data=DATA)
+
+    class Last:
+        def __del__(self, take=api.to_py, tensor=tensor, show=print):
+            try:
+                show(take(tensor).shape, flush=True)
+            except RuntimeError as error:
+                show(error, flush=True)
+                tensor.delete()
+
+    last = Last()
 else:
     raise SystemExit(f"no mode is called {mode}")
 print("alive until here", flush=True)

@@ -140,6 +140,15 @@ def test_lists_and_foreign_arrays_index_too() -> None:
     assert x[numpy.arange(5) > 2].tolist() == [3, 4]
 
 
+def test_pinned_arrays_index_too(adv: Any) -> None:
+    x = numbered((3,))
+    index = xp.from_dlpack(adv.make(data=bytes([2, 0]), dtype=(0, 8, 1), shape=(2,), device=(3, 0)))
+    mask = xp.from_dlpack(
+        adv.make(data=bytes([1, 0, 1]), dtype=(6, 8, 1), shape=(3,), device=(3, 0))
+    )
+    assert (x[index].tolist(), x[mask].tolist()) == ([2, 0], [0, 2])
+
+
 def test_assignment_broadcasts_converts_and_repeats() -> None:
     x = xp.zeros((3, 4), dtype="float32")
     x[xp.asarray([0, 2])] = xp.asarray([1, 2, 3, 4], dtype="int8")
@@ -176,6 +185,7 @@ BAD = [
     ((0,), [0], IndexError, "index 0 is out of range for axis 0 of extent 0"),
     ((3,), [True, False], IndexError, r"mask of shape \(2,\) .* shape \(3,\)"),
     ((2, 3), [[True] * 2] * 3, IndexError, r"mask of shape \(3, 2\) .* shape \(2, 3\)"),
+    ((), [0], IndexError, "entries for 1 axes; ndim is 0"),
     ((3,), [[True]], IndexError, "entries for 2 axes; ndim is 1"),
     ((3,), ([0], [0]), IndexError, "entries for 2 axes; ndim is 1"),
     ((3, 3), ([0, 1], [0, 1, 2]), IndexError, r"\(2,\) and \(3,\) do not broadcast"),

@@ -52,6 +52,13 @@ def test_lists(place: str, dtype: str) -> None:
     assert there[2, 4].item() == here[2, 4].item()
 
 
+def test_an_index_array_assigns_elements_from_a_device(place: str) -> None:
+    here, there = both([5, 6], place)
+    x = ra.zeros((3,), dtype=here.dtype)
+    x[ra.asarray([2, 0])] = there
+    assert x.tolist() == [6, 0, 5]
+
+
 def test_numbers(place: str) -> None:
     there = ra.asarray([3, 0], device=place)
     assert (int(there[0]), float(there[0]), complex(there[0])) == (3, 3.0, 3 + 0j)

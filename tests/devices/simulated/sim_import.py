@@ -93,6 +93,35 @@ def test_no_stream_for_a_copy_in_host_memory() -> None:
     assert keywords_seen == [{"max_version": (1, 3), "dl_device": (1, 0)}]
 
 
+@pytest.mark.req("COPY-03", "COPY-10")
+def test_device_memory_delivered_for_the_cpu_is_copied() -> None:
+    """By a producer that ignores dl_device=."""
+    array = ra.asarray([1.0, 2.0], device="cuda:0")
+    got = ra.from_dlpack(Producer(array), device="cpu")
+    assert (str(got.device), got.tolist()) == ("cpu", [1.0, 2.0])
+    with pytest.raises(BufferError, match="cpu was asked for, but the producer delivered cuda:0"):
+        ra.from_dlpack(Producer(array), device="cpu", copy=False)
+
+
+@pytest.mark.req("COPY-06")
+def test_no_copy_is_needed_on_the_producers_own_device() -> None:
+    array = ra.zeros((8,), device="cuda:1")
+    assert ra.from_dlpack(Producer(array), device="cuda:1", copy=False).device == array.device
+    with pytest.raises(ra.NoCopyError, match=r"copy=False, but from .* to cuda:0"):
+        ra.from_dlpack(Producer(array), device="cuda:0", copy=False)
+
+
+@pytest.mark.req("VERS-09", "STRM-01")
+def test_an_old_producer_is_passed_a_stream_alone() -> None:
+    class OldProducer(Producer):
+        def __dlpack__(self, stream: int | None = None) -> object:  # type: ignore[override]
+            return super().__dlpack__(stream=stream)
+
+    producer = OldProducer(ra.zeros((8,), device="cuda:0"))
+    assert ra.from_dlpack(producer).shape == (8,)
+    assert producer.keywords_seen == [{"stream": 1}]
+
+
 @pytest.mark.req("STRM-20")
 def test_our_work_follows_the_producers() -> None:
     theirs, ours = Stream("cuda:0"), Stream("cuda:0")
