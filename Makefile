@@ -207,6 +207,9 @@ gate-trust: $(VENV)/build $(VENV)/light ## hostile input and failing allocations
 gate-coverage: $(VENV)/build $(VENV)/test $(VENV)/coverage ## lines and branches of the native code that the tests reach; pages in build/coverage/html
 	$(BIN)/python tools/gates/coverage.py
 
+gate-mcdc: $(VENV)/build $(VENV)/test ## each condition of validation, export, negotiation and indexing: do the tests show that it matters?
+	$(BIN)/python tools/gates/mcdc
+
 gate-bench-check: $(VENV)/build $(VENV)/light $(VENV)/partners ## instructions of each exchange against the budget; UPDATE=1 rewrites the budget
 	$(BIN)/python -m benchmarks.budget $(if $(UPDATE),--update)
 

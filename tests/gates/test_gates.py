@@ -1,5 +1,5 @@
-"""The gates `coverage` and `trust`: reading gcovr's reports, reasons for unreached lines, results
-of other gates; and the test files that gates name."""
+"""The gates `coverage`, `mcdc` and `trust`: reading the reports of gcovr and llvm-cov, reasons for
+unreached lines and open conditions, results of other gates; and the test files that gates name."""
 
 from __future__ import annotations
 
@@ -91,6 +91,76 @@ def test_listed_lines_exist_in_the_sources(gate: Any) -> None:
         assert each.path.startswith(gate.FOLDERS) and len(each.why) > 10
 
 
+SOURCE = """bool f(int a, bool b) {
+  return a > 0 &&  // positive
+         (b || a == 2);
+}
+"""
+
+
+@pytest.fixture
+def measured(tmp_path: Path) -> dict[Any, bool]:
+    """What is read of two template instances; the middle condition is shown in neither."""
+    source = tmp_path / "src" / "dlpack" / "a.cpp"
+    source.parent.mkdir(parents=True)
+    source.write_text(SOURCE)
+    records = [
+        [[2, 10, 3, 23, 0, 5, covered]] for covered in ([True, False, False], [False, False, True])
+    ]
+    functions = [{"filenames": [str(source)], "mcdc_records": record} for record in records]
+    found = load_gate("mcdc/__main__").read_conditions(
+        {"data": [{"functions": functions}]}, tmp_path
+    )
+    assert isinstance(found, dict)
+    return found
+
+
+def test_conditions_are_those_of_any_template_instance(measured: dict[Any, bool]) -> None:
+    texts = {each.text: shown for each, shown in measured.items()}
+    assert texts == {"a > 0": True, "b": False, "a == 2": True}
+    assert {each.decision for each in measured} == {"a > 0 && (b || a == 2)"}
+
+
+def test_an_open_condition_needs_a_reason_and_a_reason_an_open_condition(
+    measured: dict[Any, bool], capsys: pytest.CaptureFixture[str]
+) -> None:
+    gate = load_gate("mcdc/__main__")
+    (problem,) = gate.explain(measured, [])
+    assert "src/dlpack/a.cpp:2: `b` of `a > 0 && (b || a == 2)`" in problem
+    reason = gate.Reason("src/dlpack/a.cpp", "a > 0 && (b || a == 2)", ("b",), "never")
+    assert gate.explain(measured, [reason]) == []
+    assert "never" in capsys.readouterr().out
+    stale = gate.Reason(reason.path, reason.decision, ("a > 0",), "never")
+    assert gate.explain(measured, [reason, stale]) == [
+        "shown now, or deleted: src/dlpack/a.cpp: `a > 0` of `a > 0 && (b || a == 2)`"
+    ]
+
+
+def test_an_operator_that_clang_leaves_out_is_a_problem(
+    measured: dict[Any, bool], tmp_path: Path
+) -> None:
+    gate = load_gate("mcdc/__main__")
+    assert gate.not_measured(measured, tmp_path) == []
+    source = tmp_path / "src" / "dlpack" / "a.cpp"
+    source.write_text(SOURCE + "bool g(bool a, bool b) { return !(a && b); }\n")
+    (problem,) = gate.not_measured(measured, tmp_path)
+    assert problem == "clang measures 2 of 3 operators && and || in src/dlpack/a.cpp"
+
+
+def test_a_part_with_too_many_open_conditions_fails(measured: dict[Any, bool]) -> None:
+    (problem,) = load_gate("mcdc/__main__").table(measured)
+    assert problem == "66.67 % of src/dlpack/* is shown, which is below 95.0 %"
+
+
+def test_open_conditions_exist_in_the_sources() -> None:
+    gate = load_gate("mcdc/__main__")
+    for each in gate.read_reasons(gate.OPEN):
+        lines = (ROOT / each.path).read_text(encoding="utf-8").splitlines()
+        assert each.decision in gate.joined(lines), each
+        assert each.path.startswith(tuple(gate.PARTS)) and len(each.why) > 10
+        assert set(each.open) <= set(gate.conditions_of(each.decision))
+
+
 def test_other_gates_findings_count_until_a_source_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -111,7 +181,10 @@ def test_other_gates_findings_count_until_a_source_changes(
     assert "older sources, not counted" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("name", "lists"), [("refleak", ["ELSEWHERE"]), ("memcheck", ["FILES"])])
+@pytest.mark.parametrize(
+    ("name", "lists"),
+    [("refleak", ["ELSEWHERE"]), ("memcheck", ["FILES"]), ("mcdc/__main__", ["FILES"])],
+)
 def test_each_file_that_a_gate_names_is_found_once(name: str, lists: list[str]) -> None:
     loaded = load_gate(name)
     for each in lists:
