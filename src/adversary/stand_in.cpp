@@ -18,6 +18,8 @@ namespace {
 constexpr int kPoison = 0xDD;
 constexpr std::int32_t kMostAxes = 64;
 
+constexpr std::size_t kUsualEvents = 4;  // of one tensor
+
 /// The deleters of both structs take a pointer to the struct, so one type serves both.
 using Deleter = void (*)(void*);
 
@@ -60,9 +62,9 @@ StandIn& StandIn::make(PyObject* capsule, void* managed, bool versioned) {
   std::unique_ptr<StandIn> made(new StandIn(capsule, managed, versioned));
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
-  StandIn& out = *all.stand_ins.emplace_back(std::move(made));
-  out.capsule_ = Py_NewRef(capsule);
   StandIn*& owner = all.by_original[managed];
+  StandIn& out = *all.stand_ins.emplace_back(std::move(made));  // the last that may fail
+  out.capsule_ = Py_NewRef(capsule);
   out.duplicate_ = owner != nullptr;
   if (!out.duplicate_) {
     owner = &out;
@@ -96,6 +98,7 @@ void StandIn::set_deleter(void* managed, Deleter deleter) const noexcept {
 
 StandIn::StandIn(PyObject* capsule, void* managed, bool versioned)
     : capsule_(capsule), original_(managed), deleter_(nullptr), versioned_(versioned) {
+  events_.reserve(kUsualEvents);
   deleter_ = deleter_in(managed);
   std::memset(copy_, 0, sizeof copy_);
   std::memcpy(copy_, managed,
@@ -168,9 +171,11 @@ void StandIn::relayed(void* managed) noexcept {
   found->run("destructor");
 }
 
-void StandIn::record(Event event) noexcept {
+void StandIn::record(Event event) noexcept try {
   const std::lock_guard lock(mutex_);
   events_.push_back(std::move(event));
+} catch (const std::bad_alloc&) {
+  // Of more events than usual, one is lost. `calls_` counts it if it is a deleter's.
 }
 
 std::vector<Event> StandIn::events() {

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
-#include <string>
 #include <vector>
 
 namespace adversary {
@@ -22,7 +21,7 @@ struct Event {
   bool attached;             // the thread may use Python objects
   bool interpreter;          // the interpreter exists and is not finalizing
   bool raised;               // the deleter set an exception
-  std::string name;          // of the destroyed capsule
+  char name[64];             // of the destroyed capsule; of a longer one, the beginning
 };
 
 /// The consumer gets copies of struct, shape and strides, so that writes of the consumer and of the

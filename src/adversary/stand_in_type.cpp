@@ -1,4 +1,6 @@
 // The Python type StandIn, which spies put between a real producer and a consumer.
+#include <cstdio>
+#include <cstring>
 #include <utility>
 
 #include "module.hpp"
@@ -21,8 +23,8 @@ void destroy(PyObject* capsule) noexcept {
   auto* stand_in = static_cast<StandIn*>(PyCapsule_GetContext(capsule));
   Event event = event_here();
   event.kind = "capsule";
-  event.name = name == nullptr ? "" : name;
-  const bool taken = event.name != kNames[stand_in->versioned()];
+  std::snprintf(event.name, sizeof event.name, "%s", name == nullptr ? "" : name);
+  const bool taken = std::strcmp(event.name, kNames[stand_in->versioned()]) != 0;
   stand_in->record(std::move(event));
   stand_in->release_capsule(taken);
 }
@@ -41,7 +43,12 @@ PyObject* make_stand_in(PyObject* module, PyObject* capsule) {
     }
     Ref out(allocate(state_of(module).stand_in_type));
     if (PyCapsule_SetName(capsule, kUsedNames[versioned]) != 0) throw PythonError{};
-    self_of(out.get()).stand_in = &StandIn::make(capsule, managed, versioned == 1);
+    try {
+      self_of(out.get()).stand_in = &StandIn::make(capsule, managed, versioned == 1);
+    } catch (...) {
+      PyCapsule_SetName(capsule, kNames[versioned]);  // the capsule still owns the tensor
+      throw;
+    }
     return out.release();
   });
 }
@@ -68,7 +75,7 @@ PyObject* events(PyObject* self, PyObject*) {
       const Ref row(Py_BuildValue("(sLkNNNs)", each.kind, static_cast<long long>(each.nanoseconds),
                                   each.thread, PyBool_FromLong(each.attached),
                                   PyBool_FromLong(each.interpreter), PyBool_FromLong(each.raised),
-                                  each.name.c_str()));
+                                  each.name));
       if (PyList_Append(out.get(), row.get()) < 0) throw PythonError{};
     }
     return out.release();
