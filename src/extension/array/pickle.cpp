@@ -1,4 +1,5 @@
 // Pickling and the copy module: __reduce_ex__, _rebuild, __copy__, __deepcopy__.
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -45,6 +46,15 @@ core::Array flat_bytes(const core::ArrayView& array, bool is_transfer) {
   return out;
 }
 
+/// Grown from an empty one: where PyByteArray_FromStringAndSize() has no memory, it destroys a
+/// bytearray whose count of exports is not set, and CPython prints a SystemError.
+Ref bytearray(const char* data, Py_ssize_t size) {
+  Ref out = check(PyByteArray_FromStringAndSize(nullptr, 0));
+  check(PyByteArray_Resize(out.get(), size));
+  std::copy_n(data, size, PyByteArray_AsString(out.get()));
+  return out;
+}
+
 /// The object that carries the bytes in a pickle: a PickleBuffer from protocol 5 on. Below that,
 /// and for virtual devices, whose arrays export no buffer, a bytearray for writable and bytes for
 /// read-only memory, so that unpickling needs no copy.
@@ -53,8 +63,7 @@ Ref bytes_object(const State& state, core::Array bytes, std::int64_t protocol, b
   const auto* data = reinterpret_cast<const char*>(bytes.data);
   if (protocol < kOutOfBandProtocol || state.modes.off_host) {
     if (!is_transfer) core::note(core::Entry::kCopy, size);
-    return check(bytes.readonly ? PyBytes_FromStringAndSize(data, size)
-                                : PyByteArray_FromStringAndSize(data, size));
+    return bytes.readonly ? check(PyBytes_FromStringAndSize(data, size)) : bytearray(data, size);
   }
   const Ref array = make_array(state, std::move(bytes));
   const Ref pickle = check(calling<PyImport_ImportModule>("pickle"));
