@@ -17,6 +17,7 @@ class StrictModule(modes.OwnNamespace):
     """A namespace of all devices of array-api-strict."""
 
     _settings: Flags
+    _is_set: bool  # whether all names and refusals are those of the settings
     _made: dict[Flags, versions.Namespace]  # the names of flags that were set before
     _standard: tuple[str, ...]  # the attributes that are names of the standard
 
@@ -32,13 +33,17 @@ class StrictModule(modes.OwnNamespace):
 
     def _set(self, flags: Flags) -> None:
         """Take the names of the flags' version, and refuse what the flags say."""
-        if self.__dict__.get("_settings") == flags:  # scikit-learn sets them for each array
+        # scikit-learn sets them for each array.
+        if self.__dict__.get("_settings") == flags and self._is_set:
             return
         if flags not in self._made:
             self._made[flags] = self._names_with(flags)
         names = self._made[flags]
-        for name in set(self._standard) - set(names.__all__):
-            delattr(self, name)
+        self._is_set = False  # if this ends early, the next call begins again
+        former = set(self._standard)
+        self._standard = tuple(former.union(names.__all__))
+        for name in former.difference(names.__all__):
+            self.__dict__.pop(name, None)
         for name in names.__all__:
             setattr(self, name, getattr(names, name))
         self._standard = tuple(names.__all__)
@@ -48,6 +53,7 @@ class StrictModule(modes.OwnNamespace):
         for place in self._places.all:
             place.native._allow(flags.boolean_indexing, flags.data_dependent_shapes)
             place.native._set_year(int(flags.api_version[:4]))
+        self._is_set = True
 
     def _names_with(self, flags: Flags) -> versions.Namespace:
         out = versions.Namespace(self.__name__, self.__doc__)

@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -120,6 +121,20 @@ def test_bad_flags_change_nothing(arguments: Any, error: Any) -> None:
     with pytest.raises(error):
         xp.set_array_api_strict_flags(**arguments)
     assert xp.get_array_api_strict_flags() == before
+
+
+def test_flags_can_be_set_again_after_a_failure() -> None:
+    """As for lack of memory: some names are changed then, and some are not."""
+    flags = xp._settings._replace(api_version="2022.12", boolean_indexing=False)
+    xp._made[flags] = SimpleNamespace(__all__=["made_up", "missing"], made_up=1)
+    try:
+        with pytest.raises(AttributeError, match="missing"):
+            xp._set(flags)
+    finally:
+        del xp._made[flags]
+        xp.reset_array_api_strict_flags()
+    assert callable(xp.abs) and not hasattr(xp, "made_up")
+    assert "made_up" not in xp.__all__ and "abs" in xp.__all__
 
 
 def test_environment() -> None:
