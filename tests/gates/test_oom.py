@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import subprocess
@@ -11,6 +12,8 @@ from typing import Any
 
 import pytest
 from native import build
+
+import refarray
 
 pytestmark = pytest.mark.not_sanitized  # the test replaces malloc
 SLOTS = {"Array.__buffer__", "Array.__release_buffer__"}  # have these names from Python 3.12 on
@@ -22,7 +25,7 @@ def lines(adversary_folder: Path) -> list[dict[str, Any]]:
     """The sweep's output lines, from a process whose C heap can be made to fail."""
     path = os.pathsep.join([str(adversary_folder), *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", str(SCRIPT)],
+        [sys.executable, "-X", "faulthandler", str(SCRIPT), "sample"],
         env={**os.environ, "PYTHONPATH": path, "LD_PRELOAD": str(build.build_heap_faults())},
         capture_output=True,
         text=True,
@@ -50,12 +53,27 @@ def test_every_public_call_has_a_recipe(recipes: Any) -> None:
     assert len(public) > 150
 
 
+def test_every_method_has_recipes_of_every_kind(recipes: Any) -> None:
+    """`make gate G=trust` runs them all, `make test` one of each method. A member that none calls
+    with arrays of a kind is only read: those of one kind, and where dtypes are missing."""
+    made, chosen = recipes.of_kinds(), recipes.sample(recipes.of_kinds())
+    kinds = {recipe.kind for recipe in made}
+    assert kinds == {recipe.kind for recipe in chosen} > set(recipes.namespaces.SPACES)
+    assert {recipe.name for recipe in made} == {recipe.name for recipe in chosen}
+    read = {recipe.name for recipe in made if recipe.label == "read"}
+    special = {"array_ufunc", "class", "complex", "float", "index", "init_subclass", "slots"}
+    assert read == {f"Array.__{name}__" for name in special}
+    arguments = set(inspect.signature(refarray.namespace).parameters)
+    assert arguments == {name for each in recipes.namespaces.ARGUMENTS.values() for name in each}
+
+
 def test_failure_of_any_allocation_in_any_call_is_handled(
     lines: list[dict[str, Any]], recipes: Any
 ) -> None:
     results, last = lines[:-1], lines[-1]
     assert last["heap"], "the C heap was not instrumented"
-    assert [line["name"] for line in results] == [str(recipe) for recipe in recipes.RECIPES]
+    expected = [*recipes.RECIPES, *recipes.sample(recipes.of_kinds())]
+    assert [line["name"] for line in results] == [str(recipe) for recipe in expected]
     assert {line["name"]: line["findings"] for line in results if line["findings"]} == {}
     assert sum(line["failed"] for line in results) > 2000
     assert len(last["sites"]) > 60  # places in refarray; their number depends on inlining

@@ -1,4 +1,5 @@
-"""Out-of-memory sweep of all recipes, or of those whose numbers are given.
+"""Out-of-memory sweep of all recipes; with the argument `sample`, of one for each call on arrays of
+other namespaces and under ledgers; or of those whose names contain the argument.
 
 Prints one JSON line per recipe, then one with the places in refarray where an allocation failed."""
 
@@ -10,7 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from hostile.runner import warm_up
-from oom.recipes import NEEDS_DRIVER, RECIPES, public_calls
+from oom.recipes import NEEDS_DRIVER, RECIPES, of_kinds, public_calls, sample
 from oom.sweep import sweep_all
 
 import adversary
@@ -25,11 +26,16 @@ def report(unraisable):
 
 sys.unraisablehook = report
 heap = adversary.watch(_native.__file__)
-numbers = [int(number) for number in sys.argv[1:]] or range(len(RECIPES))
+generated = of_kinds()
+chosen = [*RECIPES, *generated]
+if sys.argv[1:] == ["sample"]:
+    chosen = [*RECIPES, *sample(generated)]
+elif sys.argv[1:]:
+    chosen = [recipe for recipe in chosen if sys.argv[1] in str(recipe)]
 warm_up(adversary)
 gc.collect()
 gc.freeze()
-for number in numbers:
-    print(json.dumps(sweep_all(RECIPES[number], heap).to_dict()), flush=True)
+for recipe in chosen:
+    print(json.dumps(sweep_all(recipe, heap).to_dict()), flush=True)
 missing = sorted(public_calls() - NEEDS_DRIVER - {recipe.name for recipe in RECIPES})
 print(json.dumps({"heap": heap, "sites": adversary.failing_sites(), "missing": missing}))

@@ -12,7 +12,7 @@ from .recipe import NOT_CALLABLE, matrix, recipe
 
 # --- views, shapes, copies ---
 
-recipe("astype", lambda x: refarray.astype(x, "int16"))
+recipe("astype", lambda x: refarray.astype(x, refarray.int16))
 recipe("astype", lambda x: refarray.astype(x, "float32", copy=False), label="same")
 recipe("broadcast_to", lambda x: refarray.broadcast_to(x, (4, 2, 3)))
 recipe("broadcast_to", lambda x: refarray.broadcast_to(x, (5,)), label="bad", raises=(ValueError,))
@@ -35,7 +35,10 @@ def copy_in_threads(x: Any) -> Any:
 
 
 recipe(
-    "copy", copy_in_threads, lambda: refarray.zeros((2048, 2560), dtype="int8").T, label="threads"
+    "copy",
+    copy_in_threads,
+    lambda: refarray.zeros((2048, 2560), dtype=refarray.int8).T,
+    label="threads",
 )
 recipe("expand_dims", lambda x: refarray.expand_dims(x, axis=(0, -1)))
 recipe("flip", lambda x: refarray.flip(x, axis=(0, 1)))
@@ -64,7 +67,7 @@ for _name, _call in {
     "size": lambda x: x.size,
     "strides": lambda x: x.strides,
     "as_readonly": lambda x: x.as_readonly(),
-    "astype": lambda x: x.astype("complex64"),
+    "astype": lambda x: x.astype(refarray.complex64),
     "copy": lambda x: x.copy(),
     "is_contiguous": lambda x: x.is_contiguous(),
     "reshape": lambda x: x.reshape((6,)),
@@ -93,9 +96,11 @@ recipe("Array.__delitem__", lambda x: x.__delitem__(0), raises=(TypeError,))
 recipe("Array.__bool__", bool, lambda: refarray.ones(()))
 recipe("Array.__bool__", bool, label="many", raises=(ValueError, TypeError))
 recipe("Array.__int__", int, lambda: refarray.full((), 7.0))
-recipe("Array.__float__", float, lambda: refarray.full((), 7, dtype="int64"))
+recipe("Array.__float__", float, lambda: refarray.full((), 7, dtype=refarray.int64))
 recipe("Array.__complex__", complex, lambda: refarray.full((), 7j))
-recipe("Array.__index__", lambda x: x.__index__(), lambda: refarray.full((), 7, dtype="uint64"))
+recipe(
+    "Array.__index__", lambda x: x.__index__(), lambda: refarray.full((), 7, dtype=refarray.uint64)
+)
 recipe("Array.__format__", lambda x: format(x, ".2f"), lambda: refarray.full((), 2.5))
 recipe("Array.__format__", format, label="empty", python=True)
 recipe("Array.__round__", lambda x: round(x, 1), lambda: refarray.full((), 2.55))
@@ -111,7 +116,7 @@ recipe("Array.__arrow_c_array__", lambda x: x.__arrow_c_array__(), lambda: refar
 recipe(
     "Array.__arrow_c_array__",
     lambda x: x.__arrow_c_array__(),
-    lambda: refarray.zeros(9, dtype="bool"),
+    lambda: refarray.zeros(9, dtype=refarray.bool),
     label="bits",
 )
 recipe(

@@ -43,7 +43,7 @@ def cubes() -> Any:
 
 def tables(dtype: str, shape: tuple[int, ...] = (70, 300)) -> Any:
     """More than a slice and several tiles of a product."""
-    return refarray.ones(shape, dtype=dtype)
+    return refarray.ones(shape, dtype=getattr(refarray, dtype))
 
 
 UNARY = {

@@ -34,5 +34,6 @@ NEEDS_DRIVER = {
     *(f"Stream.__{name}__" for name in ("cuda_stream", "eq", "ge", "gt", "hash", "le", "lt", "ne")),
     *(f"Stream.{name}" for name in ("__repr__", "device", "done", "handle", "record")),
     *("Stream.synchronize", "Stream.wait"),
+    *(f"use_stream.__{name}__" for name in ("enter", "exit", "init")),
     *("_native._reset_current_stream", "_native._set_current_stream"),
 }

@@ -23,7 +23,11 @@ REAL = ("rfft", "ihfft")
 
 
 def points(dtype: str, shape: tuple[int, ...] = (2, 3)) -> Any:
-    return refarray.ones(shape, dtype=dtype)
+    return refarray.ones(shape, dtype=getattr(refarray, dtype))
+
+
+def frequencies(name: str, dtype: str, _: Any) -> Any:
+    return getattr(fft, name)(9, d=0.5, dtype=getattr(refarray, dtype))
 
 
 def taking_turns(function: Any, lengths: tuple[int, ...], **keywords: Any) -> Callable[[Any], Any]:
@@ -78,8 +82,7 @@ for _name in ("fftshift", "ifftshift"):
            partial(points, "float32"), label="far", raises=(IndexError,))  # fmt: skip
 for _name in ("fftfreq", "rfftfreq"):
     for _dtype in ("float64", "float32", "bfloat16"):
-        recipe(f"fft.{_name}", lambda _, f=_name, d=_dtype: getattr(fft, f)(9, d=0.5, dtype=d),
-               label=_dtype)  # fmt: skip
+        recipe(f"fft.{_name}", partial(frequencies, _name, _dtype), label=_dtype)
     recipe(f"fft.{_name}", lambda _, f=_name: getattr(fft, f)(9, d=0), label="d",
            raises=(ValueError,))  # fmt: skip
     recipe(f"fft.{_name}", lambda _, f=_name: getattr(fft, f)(9, dtype=refarray.int8),

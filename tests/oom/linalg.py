@@ -20,7 +20,8 @@ Function = Callable[[Any], Any]
 def matrices(dtype: str, shape: tuple[int, ...]) -> Any:
     """Positive definite."""
     n = shape[-1]
-    return refarray.ones(shape, dtype=dtype) + refarray.eye(n, dtype=dtype) * n
+    own = getattr(refarray, dtype)
+    return refarray.ones(shape, dtype=own) + refarray.eye(n, dtype=own) * n
 
 
 def strided(dtype: str) -> Any:
@@ -31,12 +32,13 @@ def oblong(dtype: str, shape: tuple[int, ...] = (2, 5, 3)) -> Any:
     size = 1
     for extent in shape:
         size *= extent
-    x = refarray.astype(refarray.arange(size, dtype="float64") % 7.0, dtype)
+    numbers = refarray.arange(size, dtype=refarray.float64) % 7.0
+    x = refarray.astype(numbers, getattr(refarray, dtype))
     return refarray.reshape(x, shape)
 
 
 def vector(dtype: str) -> Any:
-    return refarray.ones(3, dtype=dtype)
+    return refarray.ones(3, dtype=getattr(refarray, dtype))
 
 
 SQUARE: dict[str, Function] = {

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from native.corpus import FLOATS
@@ -17,26 +19,53 @@ import refarray
 class Recipe:
     """`call(make())` calls the public function `name`.
 
-    raises: the exceptions the call ends with even when memory suffices; empty if it returns.
+    raises: the exceptions the call ends with even when memory suffices; empty if it returns. None:
+        a call with enough memory tells, and tells `python` too.
     python: the call also runs refarray's Python code.
     instead: exceptions that the standard library or NumPy raises in place of a MemoryError.
-    makes_type: the call makes a type, which CPython may leak."""
+    makes_type: the call makes a type, which CPython may leak.
+    kind: of the arrays or the circumstances, for calls that have recipes of several kinds."""
 
     name: str
     label: str
     call: Callable[[Any], Any]
     make: Callable[[], Any]
-    raises: tuple[type[BaseException], ...]
-    python: bool
-    instead: tuple[type[BaseException], ...]
+    raises: tuple[type[BaseException], ...] | None
+    python: bool = False
+    instead: tuple[type[BaseException], ...] = ()
     makes_type: bool = False
+    kind: str = ""
 
     def __str__(self) -> str:
-        return f"{self.name} ({self.label})" if self.label else self.name
+        text = f"{self.name} ({self.label})" if self.label else self.name
+        return f"{self.kind}: {text}" if self.kind else text
 
     @property
     def family(self) -> str:
-        return FAMILIES.get(self.name.partition(".")[0], "creation, views, copies")
+        return self.kind or FAMILIES.get(self.name.partition(".")[0], "creation, views, copies")
+
+    def measured(self) -> Recipe:
+        """The recipe with what a call with enough memory tells."""
+        if self.raises is not None:
+            return self
+        state, raises, ran = self.make(), (), []
+        sys.setprofile(lambda frame, *_: ran.append(frame.f_code.co_filename.startswith(PYTHON)))
+        try:
+            self.call(state)
+        except REFUSALS as error:
+            raises = (type(error),)
+        finally:
+            sys.setprofile(None)
+        return replace(self, raises=raises, python=self.python or any(ran))
+
+
+#: Where refarray's Python code is.
+PYTHON = str(Path(refarray.__file__).parent)
+#: What a call may raise where a namespace or a ledger refuses it.
+REFUSALS = (
+    *(AttributeError, BufferError, IndexError, OverflowError, TypeError, ValueError),
+    *(ImportError, NotImplementedError, refarray.LedgerError),
+)
 
 
 #: Row of the table that `make gate G=trust` prints, by the first part of the recipe's name.
@@ -54,15 +83,18 @@ FAMILIES = {
         "written in Python",
     ),
     **dict.fromkeys(
-        ["iinfo", "inspect", "printoptions"],
+        ["iinfo", "inspect", "printoptions", "Ledger", "VirtualDevice"],
         "written in Python",
     ),
     "_native": "private functions",
+    "strict": "refarray.strict",
+    "testing": "refarray.testing",
 }
 RECIPES: list[Recipe] = []
 #: Members of a type that cannot be called. CPython makes those of annotations when a tool asks.
 NOT_CALLABLE = {"__annotations__", "__annotate_func__", "__annotations_cache__"}
 NOT_CALLABLE |= {"__doc__", "__module__", "__weakref__", "__dict__"}
+NOT_CALLABLE |= {"__static_attributes__", "__firstlineno__"}  # of classes in Python, from 3.13 on
 
 
 def recipe(

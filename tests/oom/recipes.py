@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -15,7 +15,18 @@ import adversary
 import refarray
 from refarray import _native, _partners
 
-from . import arrays, c_table, computations, devices, exchange, fourier, linalg
+from . import (
+    arrays,
+    c_table,
+    computations,
+    devices,
+    exchange,
+    fourier,
+    ledgers,
+    linalg,
+    namespaces,
+    packages,
+)
 from .devices import NEEDS_DRIVER
 from .recipe import NOT_CALLABLE, RECIPES, Recipe, capsule, recipe
 
@@ -30,7 +41,10 @@ __all__ = [
     "exchange",
     "fourier",
     "linalg",
+    "of_kinds",
+    "packages",
     "public_calls",
+    "sample",
 ]
 
 # --- written in Python ---
@@ -182,11 +196,25 @@ recipe(
 )
 
 
+def of_kinds() -> list[Recipe]:
+    """The recipes on arrays of other namespaces and under ledgers."""
+    return [*namespaces.recipes(), *ledgers.recipes()]
+
+
+def sample(recipes: Iterable[Recipe]) -> list[Recipe]:
+    """One recipe of each name. The kinds take turns."""
+    by_name: dict[str, dict[str, Recipe]] = {}
+    for each in recipes:
+        by_name.setdefault(each.name, {}).setdefault(each.kind, each)
+    groups = enumerate(list(kinds.values()) for _, kinds in sorted(by_name.items()))
+    return [group[number % len(group)] for number, group in groups]
+
+
 def public_calls() -> set[str]:
     """The names of everything public that can be called, read from the package."""
     out = {f"_native.{name}" for name, value in vars(_native).items() if is_private(name, value)}
     out |= {f"table.{name}" for name in ("allocator", "from_py", "to_py", "dltensor", "stream")}
-    out |= c_table.NAMES
+    out |= c_table.NAMES | packages.public_names()
     for name in refarray.__all__:
         value = getattr(refarray, name)
         if isinstance(value, type):

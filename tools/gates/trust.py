@@ -173,7 +173,7 @@ def main() -> int:
     print_hostile(hostile)
     print_memory(memory)
     others = print_other_gates()
-    problems = ended_badly(hostile, hostile[0].get("cases", 1)) + ended_badly(memory, 200)
+    problems = ended_badly(hostile, hostile[0].get("cases", 1)) + ended_badly(memory, 4000)
     wrong = sum(bool(line.get("findings")) for line in [*hostile, *memory])
     for problem in problems:
         print(f"not proven: {problem}")
