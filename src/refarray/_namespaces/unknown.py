@@ -73,7 +73,8 @@ class Unknowns:
                 raise NoProbe
             return found
         if type(value) in (tuple, list):
-            return type(value)(self.lowered(each, probe) for each in value)
+            # No generator, which CPython 3.13 may call for ever once one had no memory.
+            return type(value)([self.lowered(each, probe) for each in value])
         if isinstance(value, slice):
             parts = value.start, value.stop, value.step
             return slice(*(self.lowered(each, probe) for each in parts))
