@@ -216,8 +216,10 @@ Ref finish(const State& state, dlpack::Imported&& in, const ImportRequest& reque
   // devices we copy ourselves.
   if (moves && (request.copy == dlpack::Copy::kNever ||
                 (request.device->is_host() && delivered.is_host()))) {
-    core::fail(core::Fault::kBuffer, "from_dlpack(): device ", core::name(*request.device),
-               " was asked for, but the producer delivered ", core::name(delivered));
+    const bool no_copy = request.copy == dlpack::Copy::kNever;
+    core::fail(no_copy ? core::Fault::kNoCopy : core::Fault::kBuffer, "from_dlpack(): device ",
+               core::name(*request.device), no_copy ? " and copy=False were" : " was",
+               " asked for, but the producer delivered ", core::name(delivered));
   }
   const bool needs_copy = moves || (request.copy == dlpack::Copy::kAlways &&
                                     (!in.copied || in.array.readonly || state.modes.poison_views));

@@ -99,7 +99,7 @@ def test_device_memory_delivered_for_the_cpu_is_copied() -> None:
     array = ra.asarray([1.0, 2.0], device="cuda:0")
     got = ra.from_dlpack(Producer(array), device="cpu")
     assert (str(got.device), got.tolist()) == ("cpu", [1.0, 2.0])
-    with pytest.raises(BufferError, match="cpu was asked for, but the producer delivered cuda:0"):
+    with pytest.raises(BufferError, match="cpu and copy=False were asked for, but .* delivered cuda:0"):
         ra.from_dlpack(Producer(array), device="cpu", copy=False)
 
 
@@ -232,6 +232,16 @@ def test_copy_from_another_vendors_device() -> None:
     assert ra.from_dlpack(array, device="cuda:1").to_device("cpu").tolist() == [1.0, 2.0]
     with pytest.raises(ra.NoCopyError, match="copy=False"):
         ra.from_dlpack(array, device="cuda:1", copy=False)
+
+
+@pytest.mark.req("COPY-10")
+@pytest.mark.parametrize("device", ["cpu", "cuda_host", "cuda:1"])
+def test_a_producer_that_ignores_the_device_and_copy(device: str) -> None:
+    """It delivers its own memory: only a copy of ours could be where it was asked for."""
+    producer = Producer(ra.zeros((8,), device="cuda:0"))
+    with pytest.raises(ra.NoCopyError, match="copy=False"):
+        ra.from_dlpack(producer, device=device, copy=False)
+    assert producer.tensor.deleter_calls == (device != "cuda:1")  # there no tensor is asked for
 
 
 @pytest.mark.req("COPY-02")
