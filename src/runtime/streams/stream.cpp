@@ -295,6 +295,11 @@ void wait(const Stream& stream, Event& event) {
 }
 
 float elapsed_ms(const Event& begin, const Event& end) {
+  if (&begin.context() != &end.context()) {
+    core::fail(core::Fault::kValue, "there is no time between an event of ",
+               core::name(device_of(begin.context())), " and one of ",
+               core::name(device_of(end.context())));
+  }
   const DeviceGuard on_device(begin.context());
   float milliseconds = 0;
   begin.context().check(

@@ -105,6 +105,7 @@ void record(Event& event, const StreamPtr& stream);
 /// capturing stream can wait for events of its own capture only, and the legacy default stream for
 /// none of a capture: throws kBuffer, because the call would invalidate the capture.
 void wait(const Stream& stream, Event& event);
+/// Throws kValue if the events are of two devices.
 float elapsed_ms(const Event& begin, const Event& end);
 
 }  // namespace refarray::runtime

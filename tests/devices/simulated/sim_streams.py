@@ -87,6 +87,21 @@ def test_time_between_two_events(device: str) -> None:
         start.elapsed_ms(stream.record())  # made without timing
 
 
+@pytest.mark.parametrize(
+    "pair", [("cuda:0", "cuda:1"), ("cuda:0", "rocm:0"), ("rocm:1", "rocm:0")], ids="-".join
+)
+def test_no_time_between_events_of_two_devices(pair: tuple[str, str]) -> None:
+    """Another vendor's driver would take the handle for an address."""
+    start, end = (Event(name, timing=True) for name in pair)
+    start.record(Stream(pair[0]))
+    end.record(Stream(pair[1]))
+    for one, other in ((start, end), (end, start)):
+        fakegpu.reset()
+        with pytest.raises(ValueError, match="there is no time between an event of"):
+            one.elapsed_ms(other)
+        assert fakegpu.trace() == []
+
+
 def test_streams_wait_for_streams_and_events(device: str) -> None:
     producer, one, two = Stream(device), Stream(device), Stream(device)
     array = ra.zeros((100,), device=device)
