@@ -55,6 +55,25 @@ void DeviceContext::return_event(Handle event) noexcept {
   api().event_destroy(event);
 }
 
+void DeviceContext::destroy(Handle handle, Destroy function) noexcept {
+  const TryDeviceGuard on_device(*this);
+  if (on_device) {
+    std::vector<Undestroyed> left;
+    {
+      const std::lock_guard guard(lock_);
+      left.swap(undestroyed_);
+    }
+    for (const Undestroyed& one : left) (api().*one.function)(one.handle);
+    (api().*function)(handle);
+    return;
+  }
+  try {  // boundary: without memory the object stays until the process ends
+    const std::lock_guard guard(lock_);
+    undestroyed_.push_back({handle, function});
+  } catch (const std::bad_alloc&) {  // boundary: as above
+  }
+}
+
 void DeviceContext::note_capture(Handle stream, bool captures) noexcept {
   if (!captures && !has_seen_capture_.load(std::memory_order_relaxed)) return;
   has_seen_capture_.store(true, std::memory_order_relaxed);

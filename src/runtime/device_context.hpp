@@ -45,6 +45,11 @@ class DeviceContext {
   Handle take_event();
   void return_event(Handle event) noexcept;
 
+  /// Destroys a stream or an event of ours. If the device cannot be made current now, it is
+  /// destroyed with the next one.
+  using Destroy = Status (*DriverTable::*)(Handle);
+  void destroy(Handle handle, Destroy function) noexcept;
+
   /// Records whether `stream` was found capturing. After the first capture, calls that would
   /// invalidate captures are avoided, even where that means waiting.
   void note_capture(Handle stream, bool captures) noexcept;
@@ -84,6 +89,11 @@ class DeviceContext {
   Handle pool_ = nullptr;
   Handle free_stream_ = nullptr;
   std::vector<Handle> events_;
+  struct Undestroyed {
+    Handle handle;
+    Destroy function;
+  };
+  std::vector<Undestroyed> undestroyed_;
   std::mutex streams_lock_;  // of the members below
   std::vector<Handle> streams_;
   std::vector<Handle> capturing_;  // other libraries' streams that captured when last seen

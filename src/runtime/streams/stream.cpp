@@ -57,8 +57,7 @@ std::uint32_t thread_number() noexcept {
 Stream::~Stream() {
   if (kind_ != Kind::kOwn || is_forked()) return;
   context_.remove_stream(handle_);
-  const TryDeviceGuard on_device(context_);
-  context_.api().stream_destroy(handle_);
+  context_.destroy(handle_, &DriverTable::stream_destroy);
 }
 
 core::Device Stream::device() const noexcept { return device_of(context_); }
@@ -69,9 +68,8 @@ Event::~Event() {
     context_.return_event(handle());
     return;
   }
-  const TryDeviceGuard on_device(context_);
-  context_.api().event_destroy(handle());
-  if (previous_ != nullptr) context_.api().event_destroy(previous_);
+  context_.destroy(handle(), &DriverTable::event_destroy);
+  if (previous_ != nullptr) context_.destroy(previous_, &DriverTable::event_destroy);
 }
 
 void Event::renew() {

@@ -102,6 +102,26 @@ def test_no_time_between_events_of_two_devices(pair: tuple[str, str]) -> None:
         assert fakegpu.trace() == []
 
 
+@pytest.mark.parametrize("what", ["stream", "event"])
+def test_nothing_leaks_if_the_device_cannot_be_entered(device: str, what: str) -> None:
+    """What could not be destroyed is destroyed with the next one."""
+
+    def make() -> Any:
+        return Stream(device) if what == "stream" else Event(device)
+
+    enters = "cuCtxPushCurrent" if device.startswith("cuda") else "hipGetDevice"
+    before = len(fakegpu.live(what))
+    one, other = make(), make()
+    fakegpu.fail(enters, 1, 999)
+    del one
+    gc.collect()
+    fakegpu.reset()
+    assert len(fakegpu.live(what)) == before + 2
+    del other
+    gc.collect()
+    assert len(fakegpu.live(what)) == before
+
+
 def test_streams_wait_for_streams_and_events(device: str) -> None:
     producer, one, two = Stream(device), Stream(device), Stream(device)
     array = ra.zeros((100,), device=device)
