@@ -4,6 +4,7 @@ the GIL and once without."""
 from __future__ import annotations
 
 import ctypes
+import sys
 from typing import Any
 
 import fakegpu
@@ -90,3 +91,28 @@ def test_the_check_can_be_switched_off(each: Gpu) -> None:
     fakegpu.configure(check_gil=False)
     holder(each)(f"{each.prefix}EventSynchronize", each.event())
     assert not kinds()
+
+
+def test_a_sub_interpreter_does_not_hide_who_holds_it(each: Gpu) -> None:
+    """PyGILState_Check is always true once there has been one. The thread that runs it holds the
+    GIL with a thread state of that interpreter; here a thread without the GIL calls meanwhile."""
+    interpreters = pytest.importorskip(
+        "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
+    )
+    event, name = each.event(), f"{each.prefix}EventSynchronize"
+    library = fakegpu.Drivers.here().cuda if isinstance(each, Cuda) else fakegpu.Drivers.here().hip
+    code = f"import ctypes; ctypes.{{}}({str(library)!r}).{name}(ctypes.c_uint64({event}))"
+    for kind, told in (("CDLL", []), ("PyDLL", ["gil-held"])):
+        fakegpu.reset()
+        mine = interpreters.create()
+        assert not interpreters.run_string(mine, code.format(kind))
+        assert kinds() == told
+        fakegpu.reset()
+        each(name, event)
+        assert not kinds()
+        holder(each)(name, event)
+        assert kinds() == ["gil-held"]
+        interpreters.destroy(mine)
+        fakegpu.reset()
+        each(name, event)
+        assert not kinds()

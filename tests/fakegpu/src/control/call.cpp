@@ -2,7 +2,9 @@
 #include "control/call.hpp"
 
 #include <dlfcn.h>
+#include <pthread.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "control/functions.hpp"
@@ -12,12 +14,39 @@
 namespace fakegpu {
 namespace {
 
+template <class Function>
+Function* python(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
+/// Whether a thread state of CPython belongs to the calling thread, of which `own` is one. Until
+/// 3.11 the current one is that of whichever thread holds the GIL, and a state names its thread by
+/// a field whose place differs between versions.
+bool is_of_this_thread(const void* state, const void* own) {
+  constexpr std::size_t kWords = 48;
+  const auto here = static_cast<std::uintptr_t>(pthread_self());
+  const auto* const words = static_cast<const std::uintptr_t*>(own);
+  const auto* const field = std::find(words, words + kWords, here);
+  return field != words + kWords &&
+         static_cast<const std::uintptr_t*>(state)[field - words] == here;
+}
+
+/// Not PyGILState_Check(), which is always true once there has been a sub-interpreter.
 bool holds_gil() {
-  using Check = int (*)();
-  static const auto check = reinterpret_cast<Check>(dlsym(RTLD_DEFAULT, "PyGILState_Check"));
-  using Alive = int (*)();
-  static const auto alive = reinterpret_cast<Alive>(dlsym(RTLD_DEFAULT, "Py_IsInitialized"));
-  return check != nullptr && alive != nullptr && alive() != 0 && check() != 0;
+  static auto* const alive = python<int()>("Py_IsInitialized");
+  static auto* const attached = python<void*()>("PyThreadState_GetUnchecked");  // from 3.13 on
+  static auto* const current = python<void*()>("_PyThreadState_UncheckedGet");
+  static auto* const own = python<void*()>("PyGILState_GetThisThreadState");
+  static auto* const version = python<const unsigned long>("Py_Version");  // from 3.11 on
+  if (alive == nullptr || alive() == 0) return false;
+  if (attached != nullptr) return attached() != nullptr;
+  if (current == nullptr || own == nullptr) return false;
+  const void* const state = current();
+  const void* const mine = own();
+  if (state == nullptr || mine == nullptr) return false;
+  constexpr unsigned long k312 = 0x030C0000;  // from 3.12 on each thread has its own current state
+  if (version != nullptr && *version >= k312) return true;
+  return state == mine || is_of_this_thread(state, mine);
 }
 
 /// A context that was destroyed stays current to other threads.
