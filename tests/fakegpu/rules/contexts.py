@@ -11,7 +11,7 @@ from functools import partial
 import fakegpu
 import pytest
 from conftest import Elsewhere
-from fakegpu.driving import Cuda, Hip, Number
+from fakegpu.driving import NON_BLOCKING, Cuda, Hip, Number
 
 Gpu = Cuda | Hip
 GLOBAL, RELAXED = 0, 2
@@ -299,3 +299,77 @@ def test_an_event_of_a_context_covers_destroyed_streams(cuda: Cuda) -> None:
     assert fakegpu.violations() == []
     cuda.fill(memory, cuda.stream(), 9)  # has not waited
     assert [one["kind"] for one in fakegpu.violations()] == ["race"]
+
+
+class Green:
+    """A green context, with a stream and the context to make current."""
+
+    def __init__(self, cuda: Cuda) -> None:
+        resource = (ctypes.c_int * 64)()
+        cuda("cuDeviceGetDevResource", 0, resource, 1)
+        self.handle = cuda.made(
+            "cuGreenCtxCreate", cuda.made("cuDevResourceGenerateDesc", resource, 1), 0, 1
+        )
+        self.context = cuda.made("cuCtxFromGreenCtx", self.handle)
+        self.stream = cuda.made("cuGreenCtxStreamCreate", self.handle, NON_BLOCKING, 0)
+
+
+@pytest.fixture
+def green(cuda: Cuda) -> Green:
+    return Green(cuda)
+
+
+def test_a_green_context_is_current_to_one_thread_at_a_time(
+    cuda: Cuda, green: Green, elsewhere: Elsewhere
+) -> None:
+    push = partial(cuda.code, "cuCtxPushCurrent_v2", green.context)
+    assert push() == 0
+    assert push() == 0  # in the same thread
+    assert elsewhere(push) == NO_CONTEXT
+    assert kinds() == ["green-context"]
+    fakegpu.reset()
+    for _ in range(2):
+        cuda("cuCtxPopCurrent_v2", Number())
+    assert elsewhere(push) == 0
+    assert push() == NO_CONTEXT  # the other thread has ended with it
+    assert kinds() == ["green-context"]
+
+
+def test_a_green_context_is_part_of_the_primary_one(cuda: Cuda, green: Green) -> None:
+    """An event of the primary context covers it, and may be recorded in it. Not the reverse."""
+    memory, other, event = cuda.memory(), cuda.stream(), cuda.event()
+    cuda.fill(memory, green.stream)
+    cuda("cuCtxRecordEvent", cuda.contexts[0], event)
+    cuda.wait(other, event)
+    cuda.fill(memory, other, 8)
+    cuda.record(event, green.stream)
+    cuda("cuGreenCtxRecordEvent", green.handle, event)
+    cuda.wait(green.stream, event)
+    assert not kinds()
+    cuda.fill(memory, green.stream, 9)  # has waited for itself only
+    assert kinds() == ["race"]
+
+
+def test_what_the_driver_says_of_a_green_contexts_stream(cuda: Cuda, green: Green) -> None:
+    context, handle = Number(), Number()
+    cuda("cuStreamGetCtx_v2", green.stream, context, handle)
+    assert (context.value, handle.value) == (cuda.contexts[0], green.handle)
+    cuda("cuStreamGetCtx_v2", cuda.stream(), context, handle)
+    assert (context.value, handle.value) == (cuda.contexts[0], 0)
+    for name, stream, said in (
+        ("cuStreamGetCtx", green.stream, green.context),
+        ("cuStreamGetGreenCtx", green.stream, green.handle),
+        ("cuStreamGetGreenCtx", cuda.stream(), 0),
+    ):
+        cuda(name, stream, handle)
+        assert handle.value == said
+
+
+def test_a_green_context_has_to_be_converted(cuda: Cuda, green: Green) -> None:
+    assert cuda.code("cuCtxPushCurrent_v2", green.handle) == NO_CONTEXT
+    assert cuda.code("cuCtxDestroy_v2", green.context) == NO_CONTEXT
+    assert cuda.code("cuGreenCtxDestroy", green.context) == NO_CONTEXT
+    cuda("cuStreamDestroy_v2", green.stream)
+    cuda("cuGreenCtxDestroy", green.handle)
+    assert cuda.code("cuCtxPushCurrent_v2", green.context) == NO_CONTEXT
+    assert not kinds()

@@ -87,6 +87,14 @@ int cuCtxEnablePeerAccess(Handle context, unsigned flags);
 int cuCtxDisablePeerAccess(Handle context);
 int cuCtxRecordEvent(Handle context, Handle event);
 int cuCtxWaitEvent(Handle context, Handle event);
+int cuDeviceGetDevResource(int device, int* resource, int type);
+int cuDevResourceGenerateDesc(Handle* description, const int* resources, unsigned count);
+int cuGreenCtxCreate(Handle* green, Handle description, int device, unsigned flags);
+int cuGreenCtxDestroy(Handle green);
+int cuCtxFromGreenCtx(Handle* context, Handle green);
+int cuGreenCtxStreamCreate(Handle* stream, Handle green, unsigned flags, int priority);
+int cuGreenCtxRecordEvent(Handle green, Handle event);
+int cuGreenCtxWaitEvent(Handle green, Handle event);
 
 // Memory.
 int cuMemGetInfo_v2(std::size_t* free, std::size_t* total);
@@ -144,6 +152,8 @@ int cuStreamSynchronize(Handle stream);
 int cuStreamQuery(Handle stream);
 int cuStreamWaitEvent(Handle stream, Handle event, unsigned flags);
 int cuStreamGetCtx(Handle stream, Handle* context);
+int cuStreamGetCtx_v2(Handle stream, Handle* context, Handle* green);
+int cuStreamGetGreenCtx(Handle stream, Handle* green);
 int cuStreamGetDevice(Handle stream, int* device);
 int cuStreamGetFlags(Handle stream, unsigned* flags);
 int cuStreamGetPriority(Handle stream, int* priority);

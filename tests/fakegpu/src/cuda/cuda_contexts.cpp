@@ -20,6 +20,35 @@ int current(Call& at, Context*& context) {
   return context != nullptr ? kSuccess : kInvalidContext;
 }
 
+/// "A green context can be current to only one thread at a time."
+int make_current(Call& at, Context& context) {
+  Thread& thread = at.machine.thread();
+  if (context.green_of != nullptr) {
+    if (context.times > 0 && context.current_in != thread.id) {
+      at.violation("green-context", "a green context is made current in a second thread");
+      return kInvalidContext;
+    }
+    context.current_in = thread.id;
+    ++context.times;
+  }
+  thread.stack.push_back(&context);
+  return kSuccess;
+}
+
+void leave_current(Call& at) {
+  auto& stack = at.machine.thread().stack;
+  if (stack.back()->green_of != nullptr) --stack.back()->times;
+  stack.pop_back();
+}
+
+/// A CUgreenCtx is no CUcontext: it has to be converted.
+constexpr Handle kGreen = 32;
+
+int find_green(Call& at, Handle handle, Context*& context) {
+  if (const int code = find_context(at, handle - kGreen, context)) return code;
+  return context->green_of != nullptr ? kSuccess : kInvalidContext;
+}
+
 }  // namespace
 
 int cuInit(unsigned flags) {
@@ -166,7 +195,7 @@ int cuCtxDestroy_v2(Handle context) {
   return call(kCuda, "cuCtxDestroy", kBlocks | kReleases, [&](Call& at) -> int {
     Context* found = nullptr;
     if (const int code = find_context(at, context, found)) return code;
-    if (found->primary) return kInvalidContext;
+    if (found->primary || found->green_of != nullptr) return kInvalidContext;
     auto& stack = at.machine.thread().stack;
     if (!stack.empty() && stack.back() == found) stack.pop_back();
     at.machine.destroy_context(*found);
@@ -178,8 +207,7 @@ int cuCtxPushCurrent_v2(Handle context) {
   return call(kCuda, "cuCtxPushCurrent", kPlain, [&](Call& at) -> int {
     Context* found = nullptr;
     if (const int code = find_context(at, context, found)) return code;
-    at.machine.thread().stack.push_back(found);
-    return kSuccess;
+    return make_current(at, *found);
   });
 }
 
@@ -189,7 +217,7 @@ int cuCtxPopCurrent_v2(Handle* context) {
     if (stack.empty()) return kInvalidContext;
     if (context != nullptr) *context = stack.back()->handle;
     at.note("context", stack.back()->handle);
-    stack.pop_back();
+    leave_current(at);
     return kSuccess;
   });
 }
@@ -200,9 +228,8 @@ int cuCtxSetCurrent(Handle context) {
     Context* found = nullptr;
     if (context != 0)
       if (const int code = find_context(at, context, found)) return code;
-    if (!stack.empty()) stack.pop_back();
-    if (found != nullptr) stack.push_back(found);
-    return kSuccess;
+    if (!stack.empty()) leave_current(at);
+    return found != nullptr ? make_current(at, *found) : int{kSuccess};
   });
 }
 
@@ -293,5 +320,107 @@ int cuCtxWaitEvent(Handle handle, Handle event) {
     Context* context = nullptr;
     if (const int code = find_context(at, handle, context)) return code;
     return context_wait(at, *context, event);
+  });
+}
+
+int cuDeviceGetDevResource(int device, int* resource, int type) {
+  return call(kCuda, "cuDeviceGetDevResource", kPlain, [&](Call& at) -> int {
+    Device* found = nullptr;
+    if (const int code = find_device(at, device, found)) return code;
+    *resource = type;  // the rest of the struct does not matter: no device computes here
+    return kSuccess;
+  });
+}
+
+int cuDevResourceGenerateDesc(Handle* description, const int* resources, unsigned count) {
+  return call(kCuda, "cuDevResourceGenerateDesc", kPlain, [&](Call&) -> int {
+    if (resources == nullptr || count == 0) return kInvalidValue;
+    *description = static_cast<Handle>(*resources);
+    return kSuccess;
+  });
+}
+
+int cuGreenCtxCreate(Handle* green, Handle description, int device, unsigned flags) {
+  return call(kCuda, "cuGreenCtxCreate", kBlocks, [&](Call& at) -> int {
+    constexpr unsigned kDefaultStream = 1;  // required
+    Device* found = nullptr;
+    if (const int code = find_device(at, device, found)) return code;
+    if (description == 0 || flags != kDefaultStream) return kInvalidValue;
+    Context* primary = at.machine.primary(*found);
+    ++primary->retained;
+    Context* made = at.machine.add_context(*found);
+    made->retained = 1;
+    made->green_of = primary;
+    primary->greens.push_back(made);
+    *green = made->handle + kGreen;
+    at.note("context", made->handle);
+    return kSuccess;
+  });
+}
+
+int cuGreenCtxDestroy(Handle green) {
+  return call(kCuda, "cuGreenCtxDestroy", kBlocks | kReleases, [&](Call& at) -> int {
+    Context* found = nullptr;
+    if (const int code = find_green(at, green, found)) return code;
+    Context& primary = *found->green_of;
+    found->retained = 0;
+    at.machine.destroy_context(*found);
+    if (--primary.retained == 0) at.machine.destroy_context(primary);
+    return kSuccess;
+  });
+}
+
+int cuCtxFromGreenCtx(Handle* context, Handle green) {
+  return call(kCuda, "cuCtxFromGreenCtx", kPlain, [&](Call& at) -> int {
+    Context* found = nullptr;
+    if (const int code = find_green(at, green, found)) return code;
+    *context = found->handle;
+    return kSuccess;
+  });
+}
+
+int cuGreenCtxStreamCreate(Handle* stream, Handle green, unsigned flags, int priority) {
+  return call(kCuda, "cuGreenCtxStreamCreate", kPlain, [&](Call& at) -> int {
+    Context* found = nullptr;
+    if (const int code = find_green(at, green, found)) return code;
+    if (stream == nullptr || flags != kNonBlocking) return kInvalidValue;
+    *stream = at.machine.add_stream(*found, flags, priority)->handle;
+    at.note("stream", *stream).note("device", found->device->ordinal);
+    return kSuccess;
+  });
+}
+
+int cuGreenCtxRecordEvent(Handle green, Handle event) {
+  return call(kCuda, "cuGreenCtxRecordEvent", kPlain, [&](Call& at) -> int {
+    Context* found = nullptr;
+    if (const int code = find_green(at, green, found)) return code;
+    return context_record(at, *found, event);
+  });
+}
+
+int cuGreenCtxWaitEvent(Handle green, Handle event) {
+  return call(kCuda, "cuGreenCtxWaitEvent", kPlain, [&](Call& at) -> int {
+    Context* found = nullptr;
+    if (const int code = find_green(at, green, found)) return code;
+    return context_wait(at, *found, event);
+  });
+}
+
+int cuStreamGetGreenCtx(Handle stream, Handle* green) {
+  return call(kCuda, "cuStreamGetGreenCtx", kPlain, [&](Call& at) -> int {
+    Stream* found = nullptr;
+    if (const int code = find_stream(at, stream, found)) return code;
+    *green = found->context->green_of != nullptr ? found->context->handle + kGreen : 0;
+    return kSuccess;
+  });
+}
+
+int cuStreamGetCtx_v2(Handle stream, Handle* context, Handle* green) {
+  return call(kCuda, "cuStreamGetCtx_v2", kPlain, [&](Call& at) -> int {
+    Stream* found = nullptr;
+    if (const int code = find_stream(at, stream, found)) return code;
+    *context = found->context->whole().handle;
+    *green = found->context->green_of != nullptr ? found->context->handle + kGreen : 0;
+    return kSuccess;
   });
 }

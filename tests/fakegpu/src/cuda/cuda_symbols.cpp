@@ -84,7 +84,15 @@ void add_contexts(std::vector<Symbol>& all) {
                          plain<cuCtxEnablePeerAccess>("cuCtxEnablePeerAccess", 4000),
                          plain<cuCtxDisablePeerAccess>("cuCtxDisablePeerAccess", 4000),
                          plain<cuCtxRecordEvent>("cuCtxRecordEvent", 12050),
-                         plain<cuCtxWaitEvent>("cuCtxWaitEvent", 12050)});
+                         plain<cuCtxWaitEvent>("cuCtxWaitEvent", 12050),
+                         plain<cuDeviceGetDevResource>("cuDeviceGetDevResource", 12040),
+                         plain<cuDevResourceGenerateDesc>("cuDevResourceGenerateDesc", 12040),
+                         plain<cuGreenCtxCreate>("cuGreenCtxCreate", 12040),
+                         plain<cuGreenCtxDestroy>("cuGreenCtxDestroy", 12040),
+                         plain<cuCtxFromGreenCtx>("cuCtxFromGreenCtx", 12040),
+                         plain<cuGreenCtxStreamCreate>("cuGreenCtxStreamCreate", 12050),
+                         plain<cuGreenCtxRecordEvent>("cuGreenCtxRecordEvent", 12040),
+                         plain<cuGreenCtxWaitEvent>("cuGreenCtxWaitEvent", 12040)});
 }
 
 void add_memory(std::vector<Symbol>& all) {
@@ -142,6 +150,8 @@ void add_streams(std::vector<Symbol>& all) {
               streamed<cuStreamQuery>("cuStreamQuery", 2000),
               streamed<cuStreamWaitEvent>("cuStreamWaitEvent", 3020),
               streamed<cuStreamGetCtx>("cuStreamGetCtx", 9020),
+              streamed<cuStreamGetCtx_v2>("cuStreamGetCtx", 12050),
+              plain<cuStreamGetGreenCtx>("cuStreamGetGreenCtx", 12040),
               streamed<cuStreamGetDevice>("cuStreamGetDevice", 12080),
               streamed<cuStreamGetFlags>("cuStreamGetFlags", 5050),
               streamed<cuStreamGetPriority>("cuStreamGetPriority", 5050),

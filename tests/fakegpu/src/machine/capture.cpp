@@ -69,6 +69,8 @@ int refuse_wait(const Stream& stream) {
 }
 
 int refuse_wait(const Context& context) {
+  for (const Context* green : context.greens)
+    if (const int code = refuse_wait(*green)) return code;
   int code = kSuccess;
   for (const Stream* stream : context.streams)
     if (stream->capture != nullptr) code = invalidate_with(*stream->capture, kCaptureUnsupported);

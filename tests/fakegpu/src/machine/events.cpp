@@ -55,7 +55,7 @@ int event_record(Call& call, Handle handle, Handle stream_handle) {
   Stream* stream = nullptr;
   if (const int code = find_event(call, handle, event)) return code;
   if (const int code = find_stream(call, stream_handle, stream)) return code;
-  if (event->context != stream->context) {
+  if (&event->context->whole() != &stream->context->whole()) {
     call.violation("wrong-device-record", "an event is recorded on a stream of another context");
     return kInvalidHandle;
   }
@@ -97,7 +97,7 @@ int event_elapsed(Call& call, float* milliseconds, Handle start_handle, Handle e
   Event* end = nullptr;
   if (const int code = find_event(call, start_handle, start)) return code;
   if (const int code = find_event(call, end_handle, end)) return code;
-  if (start->context != end->context) return kInvalidHandle;
+  if (&start->context->whole() != &end->context->whole()) return kInvalidHandle;
   if (((start->flags | end->flags) & kDisableTiming) != 0) return kInvalidHandle;
   if (!start->recorded || !end->recorded || start->capture != end->capture) return kInvalidHandle;
   if (start->capture != nullptr) return kCapturedEvent;
@@ -114,7 +114,7 @@ int event_elapsed(Call& call, float* milliseconds, Handle start_handle, Handle e
 int context_record(Call& call, Context& context, Handle handle) {
   Event* event = nullptr;
   if (const int code = find_event(call, handle, event)) return code;
-  if (event->context != &context) return kInvalidHandle;
+  if (&event->context->whole() != &context.whole()) return kInvalidHandle;
   if (const int code = refuse_wait(context)) return code;
   event->snapshot = call.machine.snapshot(context);
   event->recorded = true;

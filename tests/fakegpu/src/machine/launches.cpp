@@ -176,11 +176,13 @@ int launch(Call& call, Handle handle, const unsigned (&grid)[3], const unsigned 
   call.note("kernel", kernel.name);
   Stream* stream = nullptr;
   if (const int code = find_stream(call, stream_handle, stream)) return code;
-  if (function->module->context != stream->context) {
+  Context& whole = stream->context->whole();
+  if (&function->module->context->whole() != &whole) {
     call.violation("wrong-device-launch", "a kernel of one context on a stream of another");
     return kInvalidHandle;
   }
-  if (current_context(call) != stream->context) {
+  Context* current = current_context(call);
+  if (current == nullptr || &current->whole() != &whole) {
     call.violation("wrong-device-launch", "the stream's context is not current");
     return kInvalidHandle;
   }

@@ -155,6 +155,7 @@ void Machine::destroy_context(Context& context) {
   for (const auto& module : modules.all())
     if (module->context == &context) module->alive = false;
   if (context.device->primary == &context) context.device->primary = nullptr;
+  if (context.green_of != nullptr) std::erase(context.green_of->greens, &context);
   context.alive = false;
 }
 
@@ -207,7 +208,8 @@ Snapshot Machine::snapshot(Context& context) {
   Snapshot all;
   all.clock.join(clock());
   for (const auto& stream : streams.all()) {  // also of destroyed streams, whose work still runs
-    if (stream->context != &context || stream->last == nullptr) continue;
+    const bool inside = stream->context == &context || stream->context->green_of == &context;
+    if (!inside || stream->last == nullptr) continue;
     all.ops.push_back(stream->last);
     all.clock.join(stream->clock);
   }

@@ -56,6 +56,13 @@ struct Context {
   std::set<const Device*> peers{};  // devices whose memory this context's kernels may access
   std::vector<Stream*> streams{};   // live streams, including the legacy one
   Snapshot waits{};                 // what new streams wait for first
+  Context* green_of = nullptr;      // the primary context that a green one is part of
+  std::vector<Context*> greens{};   // a primary context's green ones
+  std::uint64_t current_in = 0;     // the thread in which a green one is current, and how often
+  int times = 0;
+
+  /// Objects of a primary context and of its green ones may be used together.
+  Context& whole() { return green_of != nullptr ? *green_of : *this; }
 };
 
 /// A stream capture in progress, shared by its streams.
