@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <new>
 
+#include "runtime/streams/relaxed_capture.hpp"
 #include "runtime/streams/stream_key.hpp"
 
 namespace refarray::runtime {
@@ -29,6 +30,21 @@ Handle DeviceContext::free_stream() noexcept {
     if (api().stream_create(&made, kStreamNonBlocking) == kSuccess) free_stream_ = made;
   }
   return free_stream_;
+}
+
+Handle DeviceContext::relay() {
+  constexpr std::size_t kMostRelays = 8;
+  const std::lock_guard guard(lock_);
+  const RelaxedCaptureMode relaxed(api());
+  for (const Handle one : relays_) {
+    if (api().stream_query(one) == kSuccess) return one;
+  }
+  if (relays_.size() >= kMostRelays) return relays_[next_relay_++ % kMostRelays];
+  relays_.reserve(kMostRelays);
+  Handle made = nullptr;
+  check(api().stream_create(&made, kStreamNonBlocking), "creating a stream");
+  relays_.push_back(made);
+  return made;
 }
 
 Handle DeviceContext::take_event() {
@@ -81,7 +97,7 @@ void DeviceContext::note_capture(Handle stream, bool captures) noexcept {
   std::erase(capturing_, stream);
   // Default streams and our own can be queried again.
   if (!captures || StreamKey(*this, stream).is_default() ||
-      std::ranges::find(streams_, stream) != streams_.end()) {
+      std::ranges::find(streams_, stream, &OwnStream::handle) != streams_.end()) {
     return;
   }
   try {  // boundary: a forgotten capture may be invalidated by a rare call
@@ -96,6 +112,12 @@ void DeviceContext::note_capture_of(Handle stream) noexcept {
   const Status status = api().stream_capture(stream, &state, &capture);
   if (status == kCaptureImplicit || status == kSuccess)
     note_capture(stream, status == kCaptureImplicit || state != 0);
+}
+
+bool DeviceContext::is_in_use() const noexcept {
+  if (is_ready.load(std::memory_order_acquire)) return true;
+  int active = 0;
+  return api().is_active == nullptr || api().is_active(id, &active) != kSuccess || active != 0;
 }
 
 void DeviceContext::add_other_context(Handle context) {
@@ -125,13 +147,19 @@ Status DeviceContext::synchronize_other_contexts() noexcept {
   }
 }
 
+template <class Captures>
+bool DeviceContext::is_any_stream(Captures captures) noexcept {
+  return captures(legacy_handle(driver.vendor)) ||
+         std::ranges::any_of(streams_, captures, &OwnStream::handle);
+}
+
 bool DeviceContext::has_active_capture() noexcept {
   const auto captures = [this](Handle stream) noexcept {
     int state = 0;
     unsigned long long capture = 0;
     return api().stream_capture(stream, &state, &capture) != kSuccess || state != 0;
   };
-  return captures(legacy_handle(driver.vendor)) || std::ranges::any_of(streams_, captures);
+  return is_any_stream(captures);
 }
 
 bool DeviceContext::may_invalidate_capture() noexcept {
@@ -153,7 +181,7 @@ bool DeviceContext::is_known_capturing() noexcept {
     const Status status = api().stream_capture(stream, &state, &capture);
     return status == kCaptureImplicit || (status == kSuccess && state != 0);
   };
-  return captures(legacy_handle(driver.vendor)) || std::ranges::any_of(streams_, captures);
+  return is_any_stream(captures);
 }
 
 void DeviceContext::clear_captures() noexcept {
@@ -161,14 +189,20 @@ void DeviceContext::clear_captures() noexcept {
   capturing_.clear();
 }
 
-void DeviceContext::add_stream(Handle stream) {
+void DeviceContext::add_stream(const StreamPtr& stream) {
   const std::lock_guard guard(streams_lock_);
-  streams_.push_back(stream);
+  streams_.push_back({stream->handle(), stream});
+}
+
+StreamPtr DeviceContext::own_stream(Handle stream) noexcept {
+  const std::lock_guard guard(streams_lock_);
+  const auto found = std::ranges::find(streams_, stream, &OwnStream::handle);
+  return found == streams_.end() ? nullptr : found->object.lock();
 }
 
 void DeviceContext::remove_stream(Handle stream) noexcept {
   const std::lock_guard guard(streams_lock_);
-  std::erase(streams_, stream);
+  std::erase_if(streams_, [stream](const OwnStream& one) { return one.handle == stream; });
 }
 
 }  // namespace refarray::runtime

@@ -40,6 +40,9 @@ class DeviceContext {
   /// The stream that frees are ordered on when no other stream may be used; created on first use.
   /// nullptr if it cannot be created.
   Handle free_stream() noexcept;
+  /// A stream of ours that is never destroyed, for work that follows another library's stream: idle
+  /// if one of the few is, else one that also waits for others. The device must be current. Throws.
+  Handle relay();
 
   /// An event without timing, from the cache or new. Throws.
   Handle take_event();
@@ -70,6 +73,8 @@ class DeviceContext {
   /// The device has been synchronized, so nothing on it captures.
   void clear_captures() noexcept;
 
+  /// Whether any library has initialised the device: only then can work run there.
+  bool is_in_use() const noexcept;
   /// Adds a CUDA context of this device, other than its primary one, in which consumers work.
   void add_other_context(Handle context);
   /// Waits for all work in those contexts. Forgets contexts that have been destroyed. Returns the
@@ -77,17 +82,25 @@ class DeviceContext {
   Status synchronize_other_contexts() noexcept;
 
   /// Registers streams that we created and may therefore query at any time.
-  void add_stream(Handle stream);
+  void add_stream(const StreamPtr& stream);
   void remove_stream(Handle stream) noexcept;
+  /// The one with that handle; nullptr if there is none.
+  StreamPtr own_stream(Handle stream) noexcept;
 
  private:
   /// Whether one of our own streams captures, or the legacy default stream may not be used because
   /// another stream captures. streams_lock_ is held.
   bool has_active_capture() noexcept;
+  /// Whether `captures` is true of the legacy default stream or of one of ours. streams_lock_ is
+  /// held.
+  template <class Captures>
+  bool is_any_stream(Captures captures) noexcept;
 
   std::mutex lock_;
   Handle pool_ = nullptr;
   Handle free_stream_ = nullptr;
+  std::vector<Handle> relays_;
+  std::size_t next_relay_ = 0;
   std::vector<Handle> events_;
   struct Undestroyed {
     Handle handle;
@@ -95,7 +108,11 @@ class DeviceContext {
   };
   std::vector<Undestroyed> undestroyed_;
   std::mutex streams_lock_;  // of the members below
-  std::vector<Handle> streams_;
+  struct OwnStream {
+    Handle handle;
+    std::weak_ptr<Stream> object;
+  };
+  std::vector<OwnStream> streams_;
   std::vector<Handle> capturing_;  // other libraries' streams that captured when last seen
   std::vector<Handle> other_contexts_;
   std::atomic<bool> has_seen_capture_{false};

@@ -7,6 +7,7 @@
 #include "runtime/copy/operation.hpp"
 #include "runtime/device_context.hpp"
 #include "runtime/streams/relaxed_capture.hpp"
+#include "runtime/streams/stream_key.hpp"
 
 namespace refarray::runtime {
 namespace {
@@ -67,7 +68,7 @@ bool StagingRing::allocate_chunks(DeviceContext& context) {
       context.check(status, "allocating pinned memory");
       chunk.memory = made;
     }
-    if (chunk.event == nullptr) chunk.event = context.take_event();
+    if (chunk.event == nullptr) chunk.event = single_use_event(context);
   }
   return true;
 }
@@ -75,7 +76,7 @@ bool StagingRing::allocate_chunks(DeviceContext& context) {
 void StagingRing::wait_for(DeviceContext& context, Chunk& chunk) {
   if (!chunk.busy) return;
   const RelaxedCaptureMode relaxed(context.api());
-  context.check(context.api().event_synchronize(chunk.event), "waiting for a transfer");
+  context.check(context.api().event_synchronize(chunk.event->handle()), "waiting for a transfer");
   chunk.busy = false;
 }
 
@@ -98,7 +99,7 @@ bool StagingRing::upload(const ArrayView& to, const ArrayView& from, const Strea
     context.check(context.api().copy(target, chunk.memory, nbytes, Direction::kHostToDevice,
                                      stream->handle()),
                   "copying memory");
-    context.check(context.api().event_record(chunk.event, stream->handle()), "recording an event");
+    record_in(*chunk.event, stream, /*capture=*/0);
     chunk.busy = true;
   });
   operation.finish(/*host_is_done=*/true);
@@ -130,7 +131,7 @@ bool StagingRing::download(const ArrayView& to, const ArrayView& from, const Str
     context.check(context.api().copy(chunk.memory, source, nbytes, Direction::kDeviceToHost,
                                      stream->handle()),
                   "copying memory");
-    context.check(context.api().event_record(chunk.event, stream->handle()), "recording an event");
+    record_in(*chunk.event, stream, /*capture=*/0);
     chunk.part = {{},       part.data, part.dtype,
                   part.bit, false,     core::Layout(part.extents(), part.stride_span())};
     chunk.busy = true;

@@ -27,7 +27,7 @@ class StagingRing {
 
   struct Chunk {
     Address memory = 0;
-    Handle event = nullptr;  // end of the chunk's last transfer
+    EventPtr event;  // end of the chunk's last transfer
     bool busy = false;
     // A downloaded chunk's destination, until it is scattered.
     core::Array part;

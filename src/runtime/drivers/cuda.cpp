@@ -183,11 +183,22 @@ Status pointer_facts(Address address, PointerFacts* out) {
   return kSuccess;
 }
 
-Status stream_device(Handle stream, int* out) {
+/// The stream's context; the primary one for a green context, which is part of it and can be
+/// current to one thread at a time, so that we must not make it current. nullptr: the driver (12.4)
+/// knows green contexts, but not the primary one of a stream's.
+Status context_of_stream(Handle stream, void** out) {
+  void* green = nullptr;
+  if (calls.stream_contexts != nullptr) return calls.stream_contexts(stream, out, &green);
+  *out = nullptr;
+  if (calls.stream_green != nullptr && calls.stream_green(stream, &green) == kSuccess &&
+      green != nullptr)
+    return kSuccess;
+  return calls.stream_context(stream, out);
+}
+
+Status device_of_stream(Handle stream, void* context, int* out) {
   if (calls.stream_device != nullptr) return calls.stream_device(stream, out);
-  void* context = nullptr;
-  Status status = calls.stream_context(stream, &context);
-  if (status == kSuccess) status = calls.context_push(context);
+  Status status = calls.context_push(context);
   if (status != kSuccess) return status;
   status = calls.context_device(out);
   void* same = nullptr;
@@ -195,13 +206,22 @@ Status stream_device(Handle stream, int* out) {
   return status == kSuccess ? popped : status;
 }
 
-Status other_context(Handle stream, int device, Handle* out) {
-  *out = nullptr;
+Status stream_facts(Handle stream, StreamFacts* out) {
   void* theirs = nullptr;
+  if (const Status status = context_of_stream(stream, &theirs);
+      status != kSuccess || theirs == nullptr)
+    return status;
+  const auto& handles = primary_contexts().handles;
+  for (std::size_t device = 0; device < handles.size(); ++device) {
+    if (handles[device].load(std::memory_order_acquire) != theirs) continue;
+    out->device = static_cast<int>(device);
+    return kSuccess;
+  }
+  int device = 0;  // whose primary context we have not used, or of another context
   void* primary = nullptr;
-  Status status = calls.stream_context(stream, &theirs);
+  Status status = device_of_stream(stream, theirs, &device);
   if (status == kSuccess) status = primary_context(device, &primary);
-  if (status == kSuccess && theirs != primary) *out = theirs;
+  if (status == kSuccess) *out = {device, theirs == primary ? nullptr : theirs};
   return status;
 }
 
@@ -247,9 +267,8 @@ DriverTable table() {
   api.leave = leave;
   api.device_synchronize = calls.context_synchronize;
   fill_memory(api);
-  api.stream_device = stream_device;
+  api.stream_facts = stream_facts;
   api.stream_capture = stream_capture<calls>;
-  api.other_context = other_context;
   api.synchronize_context = synchronize_context;
   if (calls.record_context != nullptr) api.record_all = record_all;
   return api;

@@ -113,6 +113,8 @@ struct Calls {
   int (*stream_query)(void*) = nullptr;
   int (*stream_wait)(void*, void*, unsigned) = nullptr;
   int (*stream_context)(void*, void**) = nullptr;
+  int (*stream_contexts)(void*, void**, void**) = nullptr;
+  int (*stream_green)(void*, void**) = nullptr;
   int (*stream_device)(void*, int*) = nullptr;
   int (*stream_is_capturing)(void*, int*) = nullptr;
   int (*stream_capture)(void*, int*, unsigned long long*) = nullptr;

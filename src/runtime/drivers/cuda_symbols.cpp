@@ -58,6 +58,8 @@ auto symbols(Calls& calls) {
       {"cuStreamQuery", 2000, true, slot(calls.stream_query)},
       {"cuStreamWaitEvent", 3020, true, slot(calls.stream_wait)},
       {"cuStreamGetCtx", 9020, true, slot(calls.stream_context)},
+      {"cuStreamGetCtx", 12050, false, slot(calls.stream_contexts)},
+      {"cuStreamGetGreenCtx", 12040, false, slot(calls.stream_green)},
       {"cuStreamGetDevice", 12080, false, slot(calls.stream_device)},
       {"cuStreamIsCapturing", 10000, true, slot(calls.stream_is_capturing)},
       {"cuStreamGetCaptureInfo", 10010, true, slot(calls.stream_capture)},
@@ -118,6 +120,8 @@ bool resolve(void* library, Calls& calls, std::string& why) {
     }
     *symbol.slot = found;
   }
+  // Asked for a later version than its own, a driver gives the function that it has.
+  if (*slot(calls.stream_contexts) == *slot(calls.stream_context)) calls.stream_contexts = nullptr;
   return true;
 }
 

@@ -112,13 +112,11 @@ struct DriverTable {
   /// now. The event may be of another device. `flags` is 0. If exactly one of the two belongs to a
   /// capture, the call fails and invalidates it or pulls the stream into it.
   Status (*stream_wait)(Handle stream, Handle event, unsigned flags) = nullptr;
-  /// cuStreamGetDevice, hipStreamGetDevice: the device id. Null before HIP 5.6.
-  Status (*stream_device)(Handle stream, int* out) = nullptr;
-  /// cuStreamGetCtx: the stream's context, if it is not the primary context of `device`; else
-  /// nullptr. Null on HIP, which has one context per device.
-  Status (*other_context)(Handle stream, int device, Handle* out) = nullptr;
-  /// cuCtxSynchronize of a context from other_context(). kInvalidContext or kDestroyedContext if it
-  /// has been destroyed, and its work with it. Null as other_context.
+  /// cuStreamGetCtx, hipStreamGetDevice, of a stream that is not a default one. `out->device` is
+  /// the current device, and stays where the driver cannot tell. Null before HIP 5.6.
+  Status (*stream_facts)(Handle stream, StreamFacts* out) = nullptr;
+  /// cuCtxSynchronize of a context from stream_facts(). kInvalidContext or kDestroyedContext if it
+  /// has been destroyed, and its work with it. Null on HIP.
   Status (*synchronize_context)(Handle context) = nullptr;
   /// cuStreamIsCapturing and cuStreamGetCaptureInfo, hip…: the capture status (0 none, 1 active, 2
   /// invalidated) and, if active, the capture's id. kCaptureImplicit: `stream` is the legacy

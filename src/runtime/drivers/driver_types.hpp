@@ -42,6 +42,15 @@ struct PointerFacts {
   int device = -1;                   // valid unless kUnknown
 };
 
+/// Where a stream belongs.
+struct StreamFacts {
+  int device = 0;
+  /// Its context, if that is neither the primary context of the device nor one of its green
+  /// contexts: events and waits for the device do not cover it. Its owner may destroy it at any
+  /// time. Never on HIP, which has one context per device.
+  Handle other_context = nullptr;
+};
+
 /// The direction of a copy, numbered as hipMemcpyKind; kAny lets the driver infer it.
 enum class Direction : int { kHostToDevice = 1, kDeviceToHost = 2, kDeviceToDevice = 3, kAny = 4 };
 

@@ -86,6 +86,10 @@ Status leave(std::intptr_t before) {
   return status == kSuccess ? status : calls.set_device(users);
 }
 
+Status stream_facts(Handle stream, StreamFacts* out) {
+  return calls.stream_device(stream, &out->device);
+}
+
 Status set_bytes(Address to, unsigned char value, std::size_t nbytes, Handle stream) {
   return calls.set_bytes(to, value, nbytes, stream);
 }
@@ -139,7 +143,7 @@ DriverTable table() {
   api.copy_rows = copy_rows;
   api.copy_peer = calls.copy_peer;
   api.pointer_facts = pointer_facts;
-  api.stream_device = calls.stream_device;  // may be null
+  if (calls.stream_device != nullptr) api.stream_facts = stream_facts;
   api.stream_capture = stream_capture<calls>;
   return api;
 }

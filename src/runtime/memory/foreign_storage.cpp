@@ -54,7 +54,7 @@ class ForeignStorage final : public TrackedStorage {
       EventPtr all = pooled_event(context);
       context.check(context.api().record_all(context.id, all->handle()),
                     "recording a device's work");
-      pending.uses().push_back({std::move(all), nullptr, StreamKey(context, nullptr), true});
+      pending.uses().push_back({std::move(all), {}, StreamKey(context, nullptr), true});
       pending.clear_exported();
     } catch (const std::exception&) {  // boundary: as above
     }

@@ -55,7 +55,7 @@ std::uint64_t checked_number(const Device& device, const GivenStream& given) {
 /// Whether only the driver knows the device of a stream.
 bool needs_driver_for_device(const DeviceContext& context, const StreamKey& key) noexcept {
   const Driver& driver = context.driver;
-  return driver.contexts.size() > 1 && !key.is_default() && driver.api.stream_device != nullptr;
+  return driver.contexts.size() > 1 && !key.is_default() && driver.api.stream_facts != nullptr;
 }
 
 StreamKey key_of(const DeviceContext& context, const StreamChoice& choice) noexcept {
@@ -69,32 +69,18 @@ bool is_consumer_known(const StreamKey& key, const StreamChoice& choice) noexcep
          (choice.object != nullptr && choice.object->kind() == Stream::Kind::kOwn);
 }
 
-/// The device of a consumer's stream: `context` unless the driver reports another one.
-DeviceContext& context_of_stream(DeviceContext& context, void* handle) noexcept {
-  const Driver& driver = context.driver;
-  if (!needs_driver_for_device(context, StreamKey(context, handle))) return context;
-  int id = context.id;
-  const TryDeviceGuard on_device(context);
-  const bool known = driver.api.stream_device(handle, &id) == kSuccess && id >= 0 &&
-                     id < static_cast<int>(driver.contexts.size());
-  return known ? driver.context(id) : context;
-}
-
 /// Remembers what a free of the memory has to know of a consumer's stream: its device, a CUDA
 /// context of its own, and whether it captures. A failed query changes nothing.
 void note_consumer(TrackedStorage& storage, DeviceContext& context, Handle stream) {
-  DeviceContext& theirs = context_of_stream(context, stream);
+  StreamFacts facts{context.id};
+  query_stream(context, stream, facts);
+  DeviceContext& theirs = context.driver.context(facts.device);
   storage.pending.mark_exported(theirs);
   const TryDeviceGuard on_device(theirs);
   if (!on_device) return;
   theirs.note_capture_of(stream);
-  Handle own_context = nullptr;
-  if (theirs.api().other_context == nullptr ||
-      theirs.api().other_context(stream, theirs.id, &own_context) != kSuccess ||
-      own_context == nullptr) {
-    return;
-  }
-  theirs.add_other_context(own_context);
+  if (facts.other_context == nullptr) return;
+  theirs.add_other_context(facts.other_context);
   storage.pending.mark_exported_to_other_context();
 }
 
@@ -127,8 +113,12 @@ StreamPtr stream_of(const Device& device, const StreamChoice& choice) {
   if (context.driver.vendor == Vendor::kCuda && choice.handle == kPerThreadHandle) {
     return per_thread_stream(device);
   }
-  return std::make_shared<Stream>(context_of_stream(context, choice.handle),
-                                  Stream::Kind::kExternal, choice.handle);
+  for (const auto& each : context.driver.contexts) {
+    if (StreamPtr own = each->own_stream(choice.handle)) return own;
+  }
+  StreamFacts facts{context.id};
+  query_stream(context, choice.handle, facts);
+  return foreign_stream(context, choice.handle, facts);
 }
 
 bool needs_wait(const core::ArrayView& array, const StreamChoice& choice) {

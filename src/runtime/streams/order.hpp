@@ -31,8 +31,10 @@ inline StreamChoice choice_of(const Stream& stream) noexcept {
 }
 /// Throws kValue naming the stream: STRM-05 to STRM-14, A-12, A-15 to A-17.
 StreamChoice choose_stream(const core::Device& device, const GivenStream& given);
-/// A Stream for that handle. Its creator keeps owning it. Its device is the one that the driver
-/// reports for it, else `device`. The caller must not hold the GIL.
+/// The Stream of ours with that handle, or one for another library's, which its creator keeps
+/// owning: it may be destroyed once the caller has dropped the result. Its device is the one that
+/// the driver reports for it, else `device`. The caller must not hold the GIL. Throws kBuffer if it
+/// is of a context that is not the device's primary one.
 StreamPtr stream_of(const core::Device& device, const StreamChoice& choice);
 
 /// Whether order() would have to wait or to make a stream wait: only then can it refuse.

@@ -23,33 +23,46 @@ bool conflicts(const PendingUse& use, const StreamKey& stream, bool writes) {
              "capture begins");
 }
 
-void record_event(PendingUse& use) {
-  DeviceContext& context = use.stream->context();
+void record_event(PendingUse& use, const StreamPtr& stream) {
+  DeviceContext& context = stream->context();
   const DeviceGuard on_device(context);
   // An event of a capture is not used again: HIP has crashed on those (ROCm/rocm-systems#2072).
   EventPtr event = use.capture == 0 ? pooled_event(context) : single_use_event(context);
-  context.check(context.api().event_record(event->handle(), use.stream->handle()),
-                "recording an event");
+  record_in(*event, stream, use.capture);
   use.event = std::move(event);
+}
+
+/// The stream of a use, if it can be asked for its capture: nullptr once it may have ended, and in
+/// other threads than that of a per-thread default stream.
+StreamPtr askable_stream(const PendingUse& use) noexcept {
+  const bool is_elsewhere = use.key.thread != 0 && use.key.thread != thread_number();
+  return is_elsewhere ? nullptr : use.stream.lock();
+}
+
+/// Captured in a stream that cannot be asked whether the capture has ended.
+bool is_orphan(const PendingUse& use) noexcept {
+  return use.capture != 0 && askable_stream(use) == nullptr;
 }
 
 /// Whether work outside of captures has finished. Without an event, all of its stream must have.
 bool is_known_finished(const PendingUse& use) {
   if (use.event != nullptr || use.capture != 0) return is_finished(use);
-  DeviceContext& context = use.stream->context();
+  const StreamPtr stream = use.stream.lock();  // without an event it is one of ours
+  DeviceContext& context = stream->context();
   const DeviceGuard on_device(context);
-  if (capture_of(context, use.stream->handle()).active) return false;
+  if (capture_of(context, stream->handle()).active) return false;
   const RelaxedCaptureMode relaxed(context.api());
-  return context.api().stream_query(use.stream->handle()) == kSuccess;
+  return context.api().stream_query(stream->handle()) == kSuccess;
 }
 
 /// Refuses a use without an event whose stream has left the capture that the use belongs to, or
 /// entered one: an event recorded there now would not stand for the use.
 void check_can_record(const PendingUse& use) {
   if (use.event != nullptr) return;
-  DeviceContext& context = use.stream->context();
+  const StreamPtr stream = use.stream.lock();  // as above
+  DeviceContext& context = stream->context();
   const DeviceGuard on_device(context);
-  const Capture capture = capture_of(context, use.stream->handle());
+  const Capture capture = capture_of(context, stream->handle());
   if (capture.active != (use.capture != 0) || capture.id != use.capture) refuse_mixed_capture();
 }
 
@@ -85,7 +98,7 @@ void refuse_capture_on(DeviceContext& context, const char* what) {
 const EventPtr& event_of(PendingUse& use) {
   if (use.event != nullptr) return use.event;
   check_can_record(use);
-  record_event(use);
+  record_event(use, use.stream.lock());
   return use.event;
 }
 
@@ -101,17 +114,19 @@ PendingUse unrecorded_use(const StreamPtr& stream, bool writes, const Capture& c
 
 PendingUse recorded_use(const StreamPtr& stream, bool writes, unsigned long long capture) {
   PendingUse use{nullptr, stream, StreamKey(*stream), writes, capture};
-  record_event(use);
+  record_event(use, stream);
   return use;
 }
 
 bool is_from_ended_capture(const PendingUse& use) noexcept {
   if (use.capture == 0) return false;
-  const DeviceContext& context = use.stream->context();
+  const StreamPtr stream = askable_stream(use);
+  if (stream == nullptr) return true;
+  const DeviceContext& context = stream->context();
   const TryDeviceGuard on_device(context);
   int state = 0;
   unsigned long long id = 0;
-  return on_device && context.api().stream_capture(use.stream->handle(), &state, &id) == kSuccess &&
+  return on_device && context.api().stream_capture(stream->handle(), &state, &id) == kSuccess &&
          (state != kCaptureStatusActive || id != use.capture);
 }
 
@@ -140,12 +155,15 @@ bool PendingWork::is_ready_on_slow_path(const StreamKey& stream, bool writes) {
 
 bool PendingWork::prepare_wait(DeviceContext& context, const StreamKey& key, bool writes,
                                Capture& capture) {
-  const auto must_wait = [&](const PendingUse& use) { return conflicts(use, key, writes); };
-  if (std::ranges::none_of(uses_, must_wait)) return false;
-  std::erase_if(uses_, is_from_ended_capture);
-  update_sole_stream();
-  if (std::ranges::none_of(uses_, must_wait)) return false;
+  const auto may_wait = [&](const PendingUse& use) { return conflicts(use, key, writes); };
+  if (std::ranges::none_of(uses_, may_wait)) return false;
+  forget_ended_captures();
+  if (std::ranges::none_of(uses_, may_wait)) return false;
   capture = capture_of(context, key.handle);
+  const auto must_wait = [&](const PendingUse& use) {
+    return may_wait(use) && (use.capture == capture.id || !is_orphan(use));
+  };
+  if (std::ranges::none_of(uses_, must_wait)) return false;
   for (const PendingUse& use : uses_) {
     if (!must_wait(use)) continue;
     const bool same_capture = use.capture == capture.id && (use.capture != 0) == capture.active;
@@ -172,17 +190,24 @@ std::uint64_t PendingWork::make_stream_wait(DeviceContext& context, const Stream
   for (PendingUse& use : uses_) {
     if (!conflicts(use, key, writes)) continue;
     if (capture.active && use.capture == 0) continue;  // prepare_wait() found it finished
+    if (use.capture != capture.id) continue;           // its capture has ended
     context.check(context.api().stream_wait(key.handle, event_of(use)->handle(), 0),
                   "making a stream wait for an event");
   }
   return newest_;
 }
 
-void PendingWork::prepare_host_wait(bool writes) {
-  std::erase_if(uses_, is_from_ended_capture);
+/// Orphans stay for work of the same capture. The lock is held.
+void PendingWork::forget_ended_captures() noexcept {
+  std::erase_if(
+      uses_, [](const PendingUse& use) { return is_from_ended_capture(use) && !is_orphan(use); });
   update_sole_stream();
+}
+
+void PendingWork::prepare_host_wait(bool writes) {
+  forget_ended_captures();
   for (const PendingUse& use : uses_) {
-    if (!writes && !use.writes) continue;
+    if ((!writes && !use.writes) || is_orphan(use)) continue;
     if (use.capture != 0) refuse_mixed_capture();
     check_can_record(use);
   }
@@ -199,7 +224,7 @@ void PendingWork::wait_on_host(bool writes) {
     const std::lock_guard guard(lock_);
     prepare_host_wait(writes);
     for (PendingUse& use : uses_) {
-      if (writes || use.writes) events.push_back(event_of(use));
+      if ((writes || use.writes) && use.capture == 0) events.push_back(event_of(use));
     }
   }
   for (const EventPtr& event : events) synchronize(*event);

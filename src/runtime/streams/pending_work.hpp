@@ -17,7 +17,7 @@ namespace refarray::runtime {
 /// later work in the stream too.
 struct PendingUse {
   EventPtr event;
-  StreamPtr stream;  // kept alive until the work has finished; nullptr for other libraries' work
+  KeptStream stream;  // empty for other libraries' work
   StreamKey key;
   bool writes;
   unsigned long long capture = 0;  // id of the graph capture the work belongs to; 0: none
@@ -117,6 +117,7 @@ class PendingWork {
   bool prepare_wait(DeviceContext& context, const StreamKey& stream, bool writes, Capture& capture);
   /// All checks of wait_on_host() that can fail; records no event. The lock is held.
   void prepare_host_wait(bool writes);
+  void forget_ended_captures() noexcept;
   /// Updates sole_stream_ after `uses_` changed. The lock is held.
   void update_sole_stream() noexcept;
 
@@ -145,7 +146,8 @@ const EventPtr& event_of(PendingUse& use);
 PendingUse recorded_use(const StreamPtr& stream, bool writes, unsigned long long capture = 0);
 PendingUse unrecorded_use(const StreamPtr& stream, bool writes, const Capture& capture = {});
 /// Whether the use belongs to a graph capture that has ended. Such work runs when the graph is
-/// launched, and its launcher orders it, so nothing waits for it here.
+/// launched, and its launcher orders it, so nothing waits for it here. If its stream can no longer
+/// be asked, only work of the same capture still waits.
 bool is_from_ended_capture(const PendingUse& use) noexcept;
 /// Whether the work is known to have finished; false if it cannot be queried.
 bool is_finished(const PendingUse& use) noexcept;

@@ -32,15 +32,6 @@ StreamPtr legacy_of(DeviceContext& context) {
                                   legacy_handle(context.driver.vendor));
 }
 
-void check_device_of(const DeviceContext& context, Handle handle) {
-  if (context.driver.contexts.size() < 2 || context.api().stream_device == nullptr) return;
-  int device = context.id;
-  context.check(context.api().stream_device(handle, &device), "querying a stream's device");
-  if (device == context.id) return;
-  core::fail(core::Fault::kBuffer, "the stream is of device ", device, ", not of ",
-             core::name(device_of(context)));
-}
-
 }  // namespace
 
 core::Device device_of(const DeviceContext& context) noexcept {
@@ -81,15 +72,16 @@ void Event::renew() {
   if (before != nullptr) context_.api().event_destroy(before);
 }
 
-void Event::note_record(StreamPtr stream, unsigned long long capture) noexcept {
+void Event::note_record(KeptStream stream, unsigned long long capture) noexcept {
   const std::lock_guard guard(lock_);
-  stream_.swap(stream);  // the previous stream is destroyed after the lock is released
+  std::swap(stream_, stream);  // the previous stream is destroyed after the lock is released
   capture_ = capture;
+  is_recorded_ = true;
 }
 
 bool Event::is_recorded() noexcept {
   const std::lock_guard guard(lock_);
-  return stream_ != nullptr;
+  return is_recorded_;
 }
 
 unsigned long long Event::capture() noexcept {
@@ -103,7 +95,7 @@ StreamPtr new_stream(const core::Device& device) {
   Handle handle = nullptr;
   context.check(context.api().stream_create(&handle, kStreamNonBlocking), "creating a stream");
   const auto stream = std::make_shared<Stream>(context, Stream::Kind::kOwn, handle);
-  context.add_stream(handle);
+  context.add_stream(stream);
   return stream;
 }
 
@@ -125,10 +117,38 @@ StreamPtr external_stream(const core::Device& device, std::uint64_t handle) {
   if (handle <= 2) {
     core::fail(core::Fault::kValue, "stream is ", handle, "; on ROCm 1 and 2 are not defined");
   }
-  const DeviceGuard on_device(context);
   const auto raw = reinterpret_cast<Handle>(static_cast<std::uintptr_t>(handle));
-  check_device_of(context, raw);
-  return std::make_shared<Stream>(context, Stream::Kind::kExternal, raw);
+  StreamFacts facts{context.id};
+  context.check(query_stream(context, raw, facts), "querying a stream");
+  if (facts.device != context.id) {
+    core::fail(core::Fault::kBuffer, "the stream is of device ", facts.device, ", not of ",
+               core::name(device));
+  }
+  return foreign_stream(context, raw, facts);
+}
+
+Status query_stream(const DeviceContext& context, Handle stream, StreamFacts& facts) noexcept {
+  const Driver& driver = context.driver;
+  const bool has_more = driver.contexts.size() > 1 || driver.vendor == Vendor::kCuda;
+  if (!has_more || driver.api.stream_facts == nullptr) return kSuccess;
+  const TryDeviceGuard on_device(context);
+  StreamFacts found = facts;
+  if (!on_device) return kInvalidContext;
+  const Status status = driver.api.stream_facts(stream, &found);
+  const bool is_known = status == kSuccess && found.device >= 0 &&
+                        found.device < static_cast<int>(driver.contexts.size());
+  if (is_known) facts = found;
+  return status;
+}
+
+StreamPtr foreign_stream(const DeviceContext& context, Handle handle, const StreamFacts& facts) {
+  DeviceContext& theirs = context.driver.context(facts.device);
+  if (facts.other_context != nullptr) {
+    core::fail(core::Fault::kBuffer,
+               "the stream is of a context of cuCtxCreate, not of the primary context of ",
+               core::name(device_of(theirs)), ", in which refarray works");
+  }
+  return std::make_shared<Stream>(theirs, Stream::Kind::kExternal, handle);
 }
 
 StreamPtr current_stream_of(DeviceContext& context) {
@@ -260,6 +280,26 @@ EventPtr single_use_event(DeviceContext& context) {
   return std::make_shared<Event>(context, handle, Event::Kind::kPlain);
 }
 
+void record_in(Event& event, const StreamPtr& stream, unsigned long long capture) {
+  DeviceContext& context = stream->context();
+  const auto record_on = [&context](const Event& one, Handle handle) {
+    context.check(context.api().event_record(one.handle(), handle), "recording an event");
+  };
+  Handle handle = stream->handle();
+  // HIP waits for no event of a stream that its owner has destroyed: a stream that stays takes
+  // over.
+  if (stream->kind() == Stream::Kind::kExternal && capture == 0 &&
+      context.driver.vendor == Vendor::kHip) {
+    const EventPtr passed = pooled_event(context);
+    record_on(*passed, handle);
+    handle = context.relay();
+    context.check(context.api().stream_wait(handle, passed->handle(), 0),
+                  "making a stream wait for an event");
+  }
+  record_on(event, handle);
+  event.note_record(stream, capture);
+}
+
 void record(Event& event, const StreamPtr& stream) {
   DeviceContext& context = stream->context();
   if (&event.context() != &context) {
@@ -271,8 +311,7 @@ void record(Event& event, const StreamPtr& stream) {
   if (capture.active && capture.id == 0) refuse_other_capture("recording an event");
   // See record_event() of pending_work.cpp. CUDA's documentation allows it.
   if (event.capture() != 0 && context.driver.vendor == Vendor::kHip) event.renew();
-  context.check(context.api().event_record(event.handle(), stream->handle()), "recording an event");
-  event.note_record(stream, capture.id);
+  record_in(event, stream, capture.id);
 }
 
 void wait(const Stream& stream, Event& event) {

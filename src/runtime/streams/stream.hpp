@@ -13,7 +13,8 @@ namespace refarray::runtime {
 class DeviceContext;
 
 /// A stream of a device: created by us, a default stream, or another library's handle, which its
-/// owner must keep alive while arrays are used on it. Thread-safe.
+/// owner must keep alive as long as the object. What is kept for longer is a KeptStream.
+/// Thread-safe.
 class Stream {
  public:
   enum class Kind : std::uint8_t { kOwn, kExternal, kLegacy, kPerThread };
@@ -35,10 +36,28 @@ class Stream {
   Kind kind_;
   void* handle_;
 };
+/// Made by make_shared, so that weak pointers keep the address, which identifies a stream of
+/// another library, from being used again.
 using StreamPtr = std::shared_ptr<Stream>;
 
+/// A stream that is remembered beyond a call. One of ours lives as long as this. Another library's
+/// ends when its owner says so, at the earliest when the last StreamPtr has gone: from then on its
+/// handle is not used.
+class KeptStream {
+ public:
+  KeptStream() noexcept = default;
+  KeptStream(const StreamPtr& stream) noexcept  // NOLINT: every StreamPtr may be kept
+      : ours_(stream->kind() == Stream::Kind::kExternal ? nullptr : stream), any_(stream) {}
+  /// The stream for as long as its handle is used; nullptr if it may have ended.
+  StreamPtr lock() const noexcept { return any_.lock(); }
+
+ private:
+  StreamPtr ours_;
+  std::weak_ptr<Stream> any_;
+};
+
 /// An event. Recording it again does not affect waits that are already enqueued. It keeps the
-/// stream of its latest record() alive: on ROCm, waits for an event of a destroyed stream do
+/// stream that it was recorded on alive: on ROCm, waits for an event of a destroyed stream do
 /// nothing. Thread-safe.
 class Event {
  public:
@@ -55,7 +74,7 @@ class Event {
   /// Replaces the driver's event by a new one. The device must be current. Throws.
   void renew();
   /// After each record(): the stream, and the id of the graph capture it belonged to, or 0.
-  void note_record(StreamPtr stream, unsigned long long capture) noexcept;
+  void note_record(KeptStream stream, unsigned long long capture) noexcept;
   bool is_recorded() noexcept;
   unsigned long long capture() noexcept;
 
@@ -65,8 +84,9 @@ class Event {
   void* previous_ = nullptr;  // before renew(): another thread may be about to use it
   Kind kind_;
   std::mutex lock_;
-  StreamPtr stream_;                // of the latest record()
+  KeptStream stream_;               // of the latest record()
   unsigned long long capture_ = 0;  // likewise
+  bool is_recorded_ = false;
 };
 using EventPtr = std::shared_ptr<Event>;
 
@@ -78,7 +98,8 @@ StreamPtr new_stream(const core::Device& device);
 StreamPtr legacy_stream(const core::Device& device);
 StreamPtr per_thread_stream(const core::Device& device);
 /// Another library's handle; 0 is the legacy default stream. Throws kValue for values the vendor
-/// does not define, kBuffer if the driver reports another device.
+/// does not define, kBuffer if the driver reports another device or another context than its
+/// primary one.
 StreamPtr external_stream(const core::Device& device, std::uint64_t handle);
 
 /// The calling thread's current stream of the device; initially the legacy default stream.

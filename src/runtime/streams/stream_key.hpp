@@ -51,8 +51,17 @@ core::Device device_of(const DeviceContext& context) noexcept;
 StreamPtr current_stream_of(DeviceContext& context);
 /// `wanted` if it is a stream of the device, else the device's current stream.
 StreamPtr stream_on(DeviceContext& context, const StreamPtr& wanted);
+/// Asks the driver about a stream that is not a default one, if it can tell more than `facts`,
+/// whose device is the context's. Changes nothing if that fails.
+Status query_stream(const DeviceContext& context, Handle stream, StreamFacts& facts) noexcept;
+/// A Stream for another library's handle. Throws kBuffer if it is of a context that is not the
+/// device's primary one: our events are of that one.
+StreamPtr foreign_stream(const DeviceContext& context, Handle handle, const StreamFacts& facts);
 /// The device must be current. A pooled event returns to the cache, another one is destroyed.
 EventPtr pooled_event(DeviceContext& context);
 EventPtr single_use_event(DeviceContext& context);
+/// record() for work that is known to belong to the capture of that id, or to none (0). The device
+/// must be current.
+void record_in(Event& event, const StreamPtr& stream, unsigned long long capture);
 
 }  // namespace refarray::runtime

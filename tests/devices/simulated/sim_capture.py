@@ -3,6 +3,7 @@ driver call that would invalidate the capture."""
 
 from __future__ import annotations
 
+import gc
 import itertools
 from typing import Any
 
@@ -327,3 +328,36 @@ def test_an_interface_that_names_a_stream_with_an_invalidated_capture(mode: int)
     driver("cuEventDestroy_v2", event)
     for stream in (raw, outside):
         driver("cuStreamDestroy_v2", stream)
+
+
+def test_captured_work_in_a_stream_that_its_owner_has_destroyed(case: Any) -> None:
+    """The handle is not used once nobody has given a Stream object for it."""
+    device, driver, mode = case
+    source = ra.ones((SIZE,), dtype="uint8", device=device)
+    host = "cuda_host" if device.startswith("cuda") else "rocm_host"
+    target = ra.zeros((SIZE,), dtype="uint8", device=device)
+    pinned = ra.zeros((SIZE,), dtype="uint8", device=host)
+    ra.synchronize(device)
+    stream, other = driver.stream(), driver.stream()
+    with capturing(driver, stream, mode) as capture:
+        with use_stream(Stream(device, stream)):
+            target[...] = source
+            pinned[...] = target
+        driver.after(other, stream)
+        fakegpu.reset()
+        with use_stream(Stream(device, other)):  # of the same capture: still waits
+            source[...] = target
+        assert [r for r in fakegpu.trace() if "WaitEvent" in r["call"] and r["stream"] == other]
+        driver.after(stream, other)
+        assert capture.state() == ACTIVE
+    destroy = "cuStreamDestroy_v2" if device.startswith("cuda") else "hipStreamDestroy"
+    driver(destroy, stream)
+    driver(destroy, other)
+    gc.collect()
+    assert target.copy().tolist() == [0] * SIZE  # the graph has not been launched
+    assert pinned.tolist() == [0] * SIZE
+    with use_stream(Stream(device)):
+        target[...] = 5
+        source.__dlpack__(stream=-1)
+        source.__dlpack__()
+    assert target.tolist() == [5] * SIZE

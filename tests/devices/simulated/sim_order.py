@@ -15,6 +15,7 @@ from conftest import SETTINGS
 from fakegpu.driving import Cuda
 
 import refarray as ra
+from refarray import Stream, use_stream
 
 SIZE = 4096
 #: The byte that the other library writes.
@@ -324,3 +325,75 @@ def test_a_chain_of_copies_over_streams(device: str) -> None:
         with ra.use_stream(ra.Stream(device)):
             array = array[::-1].copy()
     assert array.to_device("cpu").tolist() == list(range(SIZE))
+
+
+@pytest.mark.parametrize("way", ["use_stream", "to_device", "event", "host", "pinned"])
+@pytest.mark.parametrize("device", ["cuda:0", "rocm:0"])
+def test_work_in_a_stream_that_its_owner_has_destroyed(device: str, way: str) -> None:
+    """HIP does not wait for events of destroyed streams: a stream of refarray's has taken over."""
+    driver = driver_of(device)
+    stream, later = driver.stream(), Stream(device)
+    source = ra.full((SIZE,), 5, dtype="uint8", device=device)
+    target = ra.zeros((SIZE,), dtype="uint8", device=device)
+    host = ra.zeros((SIZE,), dtype="uint8", device=f"{device[:4]}_host")
+    ra.synchronize(device)
+    fakegpu.hold(stream)
+    event = ra.Event(device)
+    unused = target  # hipFree() would wait for the held work
+    if way == "to_device":
+        target = source[::-1].to_device(device, stream=stream)
+    else:
+        given = Stream(device, stream)
+        with use_stream(given):
+            (host if way == "pinned" else target)[...] = source
+        event.record(given)
+        del given
+    gc.collect()
+    driver("cuStreamDestroy_v2" if device == "cuda:0" else "hipStreamDestroy", stream)
+    if way in ("host", "pinned"):
+        threading.Timer(0.2, fakegpu.run).start()
+        assert (host if way == "pinned" else target).tolist() == [5] * SIZE
+        return
+    if way == "event":
+        later.wait(event)
+        assert not event.done
+        capsule = target.__dlpack__(stream=-1, max_version=(1, 3))
+        driver.fill(ra._native._inspect_capsule(capsule)["data"], later.handle, 6, SIZE)
+        fakegpu.run()
+        event.synchronize()
+        ra.synchronize(device)
+        assert event.done and target.tolist() == [6] * SIZE
+        return
+    with use_stream(later):
+        copied = target.copy()
+    fakegpu.run()
+    assert copied.tolist() == [5] * SIZE
+    del unused
+
+
+@pytest.mark.parametrize("owner", ["other", "refarray"])
+@pytest.mark.parametrize("device", ["cuda:0", "rocm:0"])
+def test_staged_transfers_in_a_stream_that_is_gone(device: str, owner: str) -> None:
+    """The pinned chunks are used again once their transfers have finished."""
+    driver = driver_of(device)
+    own = Stream(device) if owner == "refarray" else None
+    stream = own.handle if own else driver.stream()
+    size = 5 << 20
+    first = ra.ones((2, size), dtype="uint8")
+    there = ra.zeros((size,), dtype="uint8", device=device)
+    ra.synchronize(device)
+    fakegpu.hold(stream)
+    with use_stream(own or Stream(device, stream)):
+        there[...] = first[0, ::-1]
+    del own
+    gc.collect()
+    if owner == "other":
+        driver("cuStreamDestroy_v2" if device == "cuda:0" else "hipStreamDestroy", stream)
+    threading.Timer(0.3, fakegpu.run).start()
+    rows = ra.full((4, size), 9, dtype="uint8")
+    second = ra.zeros((4, size), dtype="uint8", device=device)
+    with use_stream(Stream(device)):
+        for row in range(4):
+            second[row] = rows[row, ::-1]
+    fakegpu.run()
+    assert there.tolist() == [1] * size
