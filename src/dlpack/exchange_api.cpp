@@ -8,6 +8,7 @@
 #include "core/error.hpp"
 #include "dlpack/export.hpp"
 #include "dlpack/import.hpp"
+#include "runtime/runtime.hpp"
 
 namespace refarray::dlpack {
 namespace {
@@ -25,6 +26,13 @@ bool is_complete(const DLPackExchangeAPI& table) noexcept {
 /// CAPI-24: the name of a builtin exception type.
 const char* exception_name(core::Fault fault) noexcept {
   return fault == core::Fault::kMemory ? "MemoryError" : "BufferError";
+}
+
+/// The caller works on current_work_stream or, with memory of the host, on any.
+runtime::Lent order_for_caller(const core::ArrayView& array, const core::Device& device) {
+  if (device.is_host()) return runtime::lend(array);
+  const runtime::StreamPtr current = runtime::current_stream(device);
+  return runtime::order(array, runtime::choice_of(*current));
 }
 
 }  // namespace
@@ -54,10 +62,11 @@ int allocate_managed(DLTensor* prototype, DLManagedTensorVersioned** out, void* 
   try {  // boundary: a C caller must never see an exception (CAPI-10)
     core::Array array = allocate_like(*prototype);
     const core::Device device = array.storage->device();
+    const runtime::Lent lent = order_for_caller(array, device);
     core::StoragePtr storage = array.storage;
-    *out =
-        make_managed<DLManagedTensorVersioned>(array, std::move(storage), device, /*copied=*/false)
-            .release();
+    *out = make_managed<DLManagedTensorVersioned>(array, std::move(storage), device,
+                                                  /*copied=*/false, lent)
+               .release();
     return 0;
   } catch (const core::Error& error) {  // boundary: see above
     return report(exception_name(error.fault()), error.what());

@@ -163,7 +163,7 @@ ExportPlan decide_unusual_export(const ArrayView& array, const ExportRequest& re
 
 template <class M>
 Managed<M> make_managed(const ArrayView& array, core::StoragePtr storage, core::Device device,
-                        bool copied) {
+                        bool copied, runtime::Lent) {
   const auto rank = static_cast<std::size_t>(array.ndim);
   auto* self = Exported<M>::allocate(rank);  // [4] make the managed tensor
   std::int64_t* shape = self->dims();
@@ -181,7 +181,7 @@ Managed<M> make_managed(const ArrayView& array, core::StoragePtr storage, core::
   return Managed<M>(&self->tensor);
 }
 
-void borrow(const ArrayView& array, DLTensor& out) noexcept {
+void borrow(const ArrayView& array, DLTensor& out, runtime::Lent) noexcept {
   // DLTensor has no const; CAPI-15 forbids the consumer to write to the producer's dims.
   fill(array, array.device(), const_cast<std::int64_t*>(array.shape),
        const_cast<std::int64_t*>(array.strides), out);
@@ -206,9 +206,9 @@ core::StoragePtr open_own(Managed<M> tensor) noexcept {
 template core::StoragePtr open_own(Managed<DLManagedTensor>) noexcept;
 template core::StoragePtr open_own(Managed<DLManagedTensorVersioned>) noexcept;
 template Managed<DLManagedTensor> make_managed(const ArrayView&, core::StoragePtr, core::Device,
-                                               bool);
+                                               bool, runtime::Lent);
 template Managed<DLManagedTensorVersioned> make_managed(const ArrayView&, core::StoragePtr,
-                                                        core::Device, bool);
+                                                        core::Device, bool, runtime::Lent);
 template core::Storage* own_storage(const DLManagedTensor&) noexcept;
 template core::Storage* own_storage(const DLManagedTensorVersioned&) noexcept;
 

@@ -7,6 +7,7 @@
 
 #include "core/array.hpp"
 #include "refarray/dlpack/managed.hpp"
+#include "runtime/streams/order.hpp"
 
 namespace refarray::dlpack {
 
@@ -52,10 +53,10 @@ inline ExportPlan decide_export(const core::ArrayView& array,
 /// data is NULL for size 0 (TENS-03); strides are never NULL (TENS-06). Throws std::bad_alloc.
 template <class M>
 Managed<M> make_managed(const core::ArrayView& array, core::StoragePtr storage, core::Device device,
-                        bool copied);
+                        bool copied, runtime::Lent lent);
 
 /// Fills a borrowed DLTensor, whose shape and strides stay the array's own (CAPI-15).
-void borrow(const core::ArrayView& array, DLTensor& out) noexcept;
+void borrow(const core::ArrayView& array, DLTensor& out, runtime::Lent lent) noexcept;
 
 /// The storage behind a managed tensor from make_managed(); nullptr for any other tensor.
 template <class M>

@@ -31,7 +31,8 @@ template <class M>
 Managed<M> export_of(const Array& array) {
   StoragePtr storage = array.storage;
   const Device device = storage->device();
-  return make_managed<M>(array, std::move(storage), device, /*copied=*/false);
+  return make_managed<M>(array, std::move(storage), device, /*copied=*/false,
+                         refarray::runtime::order_cpu({}));
 }
 
 // req: ABI-01

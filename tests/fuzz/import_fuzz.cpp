@@ -88,7 +88,8 @@ void round_trip(const core::Array& array) {
     require(error.fault() == core::Fault::kBuffer, error.what());
     return;
   }
-  dlpack::Managed<M> managed = dlpack::make_managed<M>(array, array.storage, plan.device, false);
+  dlpack::Managed<M> managed = dlpack::make_managed<M>(array, array.storage, plan.device,
+                                                       /*copied=*/false, runtime::order_cpu({}));
   require(managed->dl_tensor.byte_offset == 0, "byte_offset of an export");
   dlpack::Imported back;
   dlpack::to_array(std::move(managed), back);

@@ -195,7 +195,8 @@ Ref arrow_c_array(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObj
   if (dtype != array.dtype && !fits(array, dtype)) dtype = array.dtype;
   core::Array memory = arrow_memory(array, dtype);
   Ref schema = to_capsule(make_schema(dtype), kArrowSchemaCapsule, &drop_schema);
-  const void* data = address_of(memory);
+  const void* data =
+      address_of(memory, lend_to_host(memory, "__arrow_c_array__", /*writes=*/false));
   Ref exported = to_capsule(make_arrow_array(array.size(), data, std::move(memory.storage)),
                             kArrowArrayCapsule, &drop_array);
   return check(calling<PyTuple_Pack>(2, schema.get(), exported.get()));

@@ -139,6 +139,11 @@ void require_host(const core::ArrayView& array, const char* operation, bool writ
   wait_for_devices(array, writes);
 }
 
+runtime::Lent lend_to_host(const core::ArrayView& array, const char* operation, bool writes) {
+  require_host(array, operation, writes);
+  return runtime::lend(array);
+}
+
 core::ArrayView to_readable(const core::ArrayView& array, const char* operation,
                             core::Array& owner) {
   if (array.device().is_host()) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/array.hpp"
+#include "runtime/streams/order.hpp"
 #include "runtime/streams/stream.hpp"
 
 namespace refarray::extension {
@@ -67,6 +68,10 @@ inline core::Device default_copy_device(const core::Device& device) noexcept {
 /// and if the CPU `writes` for pending reads as well. Throws kBuffer for device memory; `operation`
 /// names the failed operation in the message ("tolist()").
 void require_host(const core::ArrayView& array, const char* operation, bool writes = true);
+
+/// require_host() before an address is given to others. They may pass pinned memory on to a device,
+/// and it is freed after all devices' work.
+runtime::Lent lend_to_host(const core::ArrayView& array, const char* operation, bool writes);
 
 /// The elements in memory that the CPU can read. Host memory: the array itself, after pending
 /// writes. Device memory: a copy, ordered after all unfinished work on the array and owned by

@@ -47,8 +47,8 @@ DLManagedTensorVersioned* table_to_tensor(PyObject* array) {
 int table_borrow(PyObject* array, DLTensor* out, std::uint64_t* flags) {
   if (out == nullptr) raise(PyExc_ValueError, "borrow: out is NULL");
   if (flags == nullptr) raise(PyExc_ValueError, "borrow: flags is NULL");
-  const core::ArrayView view = checked_view(array);
-  dlpack::borrow(view, *out);
+  const auto [view, lent] = lent_view(array);
+  dlpack::borrow(view, *out, lent);
   *flags = (view.readonly ? dlpack::kReadOnly : 0) | (view.dtype.padded ? dlpack::kPadded : 0);
   return 0;
 }

@@ -45,10 +45,10 @@ PyObject* checked_array(void* object) {
 
 /// Orders unfinished work on any stream before the caller's work, which goes to
 /// current_work_stream. Device memory is not waited for on the host (CAPI-12).
-[[gnu::noinline]] void order_for_current_stream(const core::ArrayView& array) {
+[[gnu::noinline]] runtime::Lent order_for_current_stream(const core::ArrayView& array) {
   if (array.device().is_host()) return order_without_gil(array, {});
   const runtime::StreamPtr current = runtime::current_stream(array.device());
-  order_without_gil(array, runtime::choice_of(*current));
+  return order_without_gil(array, runtime::choice_of(*current));
 }
 
 /// Leaves a tensor that was not imported to the caller: does not call the deleter.
@@ -66,20 +66,20 @@ Ref module_of_caller() {
   return module;
 }
 
-core::ArrayView checked_view(void* object) {
+LentView lent_view(void* object) {
   const core::ArrayView view = view_of(checked_array(object));
   dlpack::ExportRequest request;
   request.versioned = true;
   dlpack::decide_export(view, request);
   if (view.device() != core::Device{}) [[unlikely]]
-    order_for_current_stream(view);
-  return view;
+    return {view, order_for_current_stream(view)};
+  return {view, runtime::order_cpu({})};
 }
 
 [[gnu::flatten]] dlpack::Managed<DLManagedTensorVersioned> export_tensor(void* object) {
-  const core::ArrayView view = checked_view(object);
+  const auto [view, lent] = lent_view(object);
   return dlpack::make_managed<DLManagedTensorVersioned>(
-      view, share_storage(static_cast<PyObject*>(object)), view.device(), /*copied=*/false);
+      view, share_storage(static_cast<PyObject*>(object)), view.device(), /*copied=*/false, lent);
 }
 
 Ref import_tensor(DLManagedTensorVersioned* tensor) {
@@ -127,7 +127,8 @@ int borrow_tensor(void* object, DLTensor* out) {
   if (view.dtype.padded) {
     raise(PyExc_BufferError, "a borrowed DLTensor has no flag for padded elements");
   }
-  dlpack::borrow(checked_view(object), *out);
+  const auto [ordered, lent] = lent_view(object);
+  dlpack::borrow(ordered, *out, lent);
   return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "core/array.hpp"
 #include "extension/capi/ref.hpp"
 #include "refarray/dlpack/managed.hpp"
+#include "runtime/streams/order.hpp"
 
 namespace refarray::extension {
 
@@ -19,9 +20,13 @@ Ref make_exchange_capsule();
 /// The module of the current interpreter, for C callers.
 Ref module_of_caller();
 
+struct LentView {
+  core::ArrayView view;
+  runtime::Lent lent;
+};
 /// The view of a refarray.Array whose elements a managed tensor can describe, after ordering
 /// pending work before the stream that is current for its device. TypeError for other objects.
-core::ArrayView checked_view(void* object);
+LentView lent_view(void* object);
 
 /// A new managed tensor over the memory of a refarray.Array.
 dlpack::Managed<DLManagedTensorVersioned> export_tensor(void* object);

@@ -32,13 +32,15 @@ constexpr Signature<5> kToCapsule{
 Ref export_array(const State& state, PyObject* self, PyObject* stream, PyObject* max_version,
                  PyObject* dl_device, PyObject* copy);
 template <class M>
-Ref export_from_cpu(PyObject* self, const core::ArrayView& array, const dlpack::ExportPlan& plan);
+Ref export_from_cpu(PyObject* self, const core::ArrayView& array, const dlpack::ExportPlan& plan,
+                    runtime::Lent lent);
 Ref export_from_device(PyObject* self, const core::ArrayView& array, const dlpack::ExportPlan& plan,
                        bool versioned, const runtime::GivenStream& given);
 template <class M>
-Ref capsule_of_array(PyObject* self, const core::ArrayView& array, const core::Device& device);
+Ref capsule_of_array(PyObject* self, const core::ArrayView& array, const core::Device& device,
+                     runtime::Lent lent);
 template <class M>
-Ref capsule_of_copy(core::Array&& copy, const core::Device& device);
+Ref capsule_of_copy(core::Array&& copy, const core::Device& device, runtime::Lent lent);
 template <class M>
 Ref to_capsule(dlpack::Managed<M> tensor);
 template <class M>
@@ -86,21 +88,23 @@ Ref export_array(const State& state, PyObject* self, PyObject* stream, PyObject*
   if (array.device() != kCpu || plan.device != kCpu) [[unlikely]] {
     return export_from_device(self, array, plan, request.versioned, given);
   }
-  runtime::order_cpu(given);  // [2] too: refuses every stream but None
-  return request.versioned ? export_from_cpu<DLManagedTensorVersioned>(self, array, plan)
-                           : export_from_cpu<DLManagedTensor>(self, array, plan);
+  const runtime::Lent lent = runtime::order_cpu(given);  // [2] too: refuses all streams but None
+  return request.versioned ? export_from_cpu<DLManagedTensorVersioned>(self, array, plan, lent)
+                           : export_from_cpu<DLManagedTensor>(self, array, plan, lent);
 }
 
 template <class M>
-[[gnu::noinline]] Ref export_copy_from_cpu(const core::ArrayView& array) {
+[[gnu::noinline]] Ref export_copy_from_cpu(const core::ArrayView& array, runtime::Lent lent) {
   // Writable even if `array` is not: the copy belongs to the consumer alone (FLAG-05, FLAG-06).
-  return capsule_of_copy<M>(copy_to_new(array, array.dtype), core::Device{});
+  return capsule_of_copy<M>(copy_to_new(array, array.dtype), core::Device{}, lent);
 }
 
 /// The CPU has no streams, so there is no step 3.
 template <class M>
-Ref export_from_cpu(PyObject* self, const core::ArrayView& array, const dlpack::ExportPlan& plan) {
-  return plan.copy ? export_copy_from_cpu<M>(array) : capsule_of_array<M>(self, array, plan.device);
+Ref export_from_cpu(PyObject* self, const core::ArrayView& array, const dlpack::ExportPlan& plan,
+                    runtime::Lent lent) {
+  return plan.copy ? export_copy_from_cpu<M>(array, lent)
+                   : capsule_of_array<M>(self, array, plan.device, lent);
 }
 
 /// [2] for graph captures, which only the driver knows. Refuses before anything is allocated,
@@ -112,19 +116,21 @@ void check_captures(const core::ArrayView& array, const dlpack::ExportPlan& plan
   plan.copy ? runtime::check_copy(array, plan.device, stream) : runtime::check_order(array, choice);
 }
 
+struct LentCopy {
+  core::Array array;
+  runtime::Lent lent;
+};
+
 /// A copy whose last write comes before the consumer's work: made on the consumer's stream if it
-/// named one, otherwise on ours and waited for by the host.
-core::Array copy_for_consumer(const core::ArrayView& array, const dlpack::ExportPlan& plan,
-                              const runtime::StreamPtr& stream) {
-  if (stream == nullptr) {
-    Unfinished copy(copy_to_new(array, array.dtype, plan.device));
-    const DriverCalls here;
-    runtime::wait_on_host(copy.array(), /*writes=*/true);
-    return copy.finish();
-  }
-  Unfinished copy(copy_to_new_on(array, plan.device, stream));
-  order_without_gil(copy.array(), runtime::choice_of(*stream));  // [3] order streams
-  return copy.finish();
+/// named one, otherwise on ours, which it does not know, and waited for by the host.
+LentCopy copy_for_consumer(const core::ArrayView& array, const dlpack::ExportPlan& plan,
+                           const runtime::StreamPtr& stream) {
+  Unfinished copy(stream == nullptr ? copy_to_new(array, array.dtype, plan.device)
+                                    : copy_to_new_on(array, plan.device, stream));
+  const runtime::StreamChoice choice =
+      stream == nullptr ? runtime::StreamChoice{} : runtime::choice_of(*stream);
+  const runtime::Lent lent = order_without_gil(copy.array(), choice);  // [3] order streams
+  return {copy.finish(), lent};
 }
 
 /// Exports from or to memory that devices access.
@@ -137,26 +143,27 @@ core::Array copy_for_consumer(const core::ArrayView& array, const dlpack::Export
       copies_on_stream ? stream_without_gil(plan.device, choice) : nullptr;
   check_captures(array, plan, choice, stream);
   if (plan.copy) {
-    core::Array copy = copy_for_consumer(array, plan, stream);
-    return versioned ? capsule_of_copy<DLManagedTensorVersioned>(std::move(copy), plan.device)
-                     : capsule_of_copy<DLManagedTensor>(std::move(copy), plan.device);
+    auto [copy, lent] = copy_for_consumer(array, plan, stream);
+    return versioned ? capsule_of_copy<DLManagedTensorVersioned>(std::move(copy), plan.device, lent)
+                     : capsule_of_copy<DLManagedTensor>(std::move(copy), plan.device, lent);
   }
-  order_without_gil(array, choice);  // [3] order streams
-  return versioned ? capsule_of_array<DLManagedTensorVersioned>(self, array, plan.device)
-                   : capsule_of_array<DLManagedTensor>(self, array, plan.device);
+  const runtime::Lent lent = order_without_gil(array, choice);  // [3] order streams
+  return versioned ? capsule_of_array<DLManagedTensorVersioned>(self, array, plan.device, lent)
+                   : capsule_of_array<DLManagedTensor>(self, array, plan.device, lent);
 }
 
 template <class M>
-Ref capsule_of_array(PyObject* self, const core::ArrayView& array, const core::Device& device) {
+Ref capsule_of_array(PyObject* self, const core::ArrayView& array, const core::Device& device,
+                     runtime::Lent lent) {
   return to_capsule<M>(
-      dlpack::make_managed<M>(array, share_storage(self), device, /*copied=*/false));
+      dlpack::make_managed<M>(array, share_storage(self), device, /*copied=*/false, lent));
 }
 
 template <class M>
-Ref capsule_of_copy(core::Array&& copy, const core::Device& device) {
+Ref capsule_of_copy(core::Array&& copy, const core::Device& device, runtime::Lent lent) {
   const core::ArrayView view = copy.view();
   return to_capsule<M>(
-      dlpack::make_managed<M>(view, std::move(copy.storage), device, /*copied=*/true));
+      dlpack::make_managed<M>(view, std::move(copy.storage), device, /*copied=*/true, lent));
 }
 
 /// Step 5. Throws ErrorSet, and then the tensor has been released.
@@ -218,17 +225,18 @@ Ref export_from_virtual(PyObject* self, PyObject* stream, PyObject* max_version,
   }
   const core::ArrayView array = view_of(self);
   dlpack::decide_export(array, {versioned, dlpack::Copy::kAlways, {}});  // [2] decide
-  runtime::order_cpu(given);                                             // [2] too
+  const runtime::Lent lent = runtime::order_cpu(given);                  // [2] too
   note_transfer(array.nbytes(), /*with_host=*/true);
   core::Array made = working_copy(array, array.dtype);
-  return versioned ? capsule_of_copy<DLManagedTensorVersioned>(std::move(made), core::Device{})
-                   : capsule_of_copy<DLManagedTensor>(std::move(made), core::Device{});
+  return versioned
+             ? capsule_of_copy<DLManagedTensorVersioned>(std::move(made), core::Device{}, lent)
+             : capsule_of_copy<DLManagedTensor>(std::move(made), core::Device{}, lent);
 }
 
-void order_without_gil(const core::ArrayView& array, const runtime::StreamChoice& choice) {
-  if (runtime::order_at_once(array, choice)) return;
+runtime::Lent order_without_gil(const core::ArrayView& array, const runtime::StreamChoice& choice) {
+  if (const auto lent = runtime::order_at_once(array, choice)) return *lent;
   const DriverCalls here;
-  runtime::order(array, choice);
+  return runtime::order(array, choice);
 }
 
 PyMethodDef kExportMethods[] = {

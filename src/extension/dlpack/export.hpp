@@ -11,8 +11,8 @@
 namespace refarray::extension {
 
 /// runtime::order(), releasing the GIL only if it has to call a driver.
-[[gnu::noinline]] void order_without_gil(const core::ArrayView& array,
-                                         const runtime::StreamChoice& choice);
+[[gnu::noinline]] runtime::Lent order_without_gil(const core::ArrayView& array,
+                                                  const runtime::StreamChoice& choice);
 
 /// __dlpack__() of an array on a virtual device: to the host only, and as a copy. The arguments may
 /// be absent (nullptr).

@@ -82,10 +82,10 @@ Ref array_interface(PyObject* self, void*) {
     raise(PyExc_AttributeError, "__array_interface__ has no typestr for elements of %s",
           core::name(array.dtype).c_str());
   }
-  require_host(array, "__array_interface__", array.writable());  // pinned memory: waits for devices
+  const runtime::Lent lent = lend_to_host(array, "__array_interface__", array.writable());
   const Ref shape = make_int_tuple(array.extents());
   const Ref strides = byte_strides_of(array);
-  const Ref address = check(PyLong_FromVoidPtr(address_of(array)));
+  const Ref address = check(PyLong_FromVoidPtr(address_of(array, lent)));
   return check(calling<Py_BuildValue>("{s:O,s:s,s:(OO),s:O,s:i}", "shape", shape.get(), "typestr",
                                       typestr->c_str(), "data", address.get(),
                                       array.writable() ? Py_False : Py_True, "strides",

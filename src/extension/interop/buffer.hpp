@@ -9,6 +9,7 @@
 #include "core/array.hpp"
 #include "extension/capi/ref.hpp"
 #include "extension/module/state.hpp"
+#include "runtime/streams/order.hpp"
 
 namespace refarray::extension {
 
@@ -19,7 +20,7 @@ std::optional<core::DType> dtype_of_format(std::string_view format) noexcept;
 
 /// The address of element (0,...,0). Never NULL, which some consumers take for an error: an empty
 /// array without storage gives the address of a static byte.
-void* address_of(const core::ArrayView& array) noexcept;
+void* address_of(const core::ArrayView& array, runtime::Lent lent) noexcept;
 /// Writes one stride in bytes per axis. Strides without meaning (of axes of extent 0 or 1 and of
 /// empty arrays) are the row-major ones. Not for packed elements.
 void byte_strides(const core::ArrayView& array, Py_ssize_t* out) noexcept;

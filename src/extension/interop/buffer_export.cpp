@@ -95,11 +95,11 @@ void fill_buffer(PyObject* self, Py_buffer* out, int flags) {
   const std::int64_t one = 1;
   if (array.dtype.is_packed()) array = as_bytes(array, nbytes, one);
   check_order(array, request);
-  require_host(array, "a buffer", array.writable());  // pinned memory: waits for devices
+  const runtime::Lent lent = lend_to_host(array, "a buffer", array.writable());
   // With poisoned views an array of its own, which is an owner, keeps the memory.
   Ref exporter = is_watched(self) ? alias_array(State::of_object(self), self) : Ref::borrow(self);
   *out = Py_buffer{};
-  out->buf = address_of(array);
+  out->buf = address_of(array, lent);
   out->len = static_cast<Py_ssize_t>(nbytes);
   out->readonly = array.writable() ? 0 : 1;
   out->itemsize = array.dtype.itemsize();  // the format's, even if no format was requested
@@ -116,7 +116,7 @@ void fill_buffer(PyObject* self, Py_buffer* out, int flags) {
 
 }  // namespace
 
-void* address_of(const core::ArrayView& array) noexcept {
+void* address_of(const core::ArrayView& array, runtime::Lent) noexcept {
   return array.data == nullptr ? no_bytes.data() : array.data;
 }
 

@@ -116,15 +116,19 @@ Ref cuda_array_interface(PyObject* self, void*) {
     raise(PyExc_AttributeError, "%s has no typestr for elements of %s", kName,
           core::name(array.dtype).c_str());
   }
-  // The dict names one stream, so all pending work is ordered before the current stream.
+  // The dict names one stream, so all pending work is ordered before the current stream. The
+  // consumer's own stream follows that one.
   Ref stream = Ref::borrow(Py_None);
   const bool busy = runtime::is_busy(array);
   const runtime::StreamPtr current = runtime::current_stream(array.device());
-  order_without_gil(array, runtime::choice_of(*current));
+  runtime::StreamChoice choice = runtime::choice_of(*current);
+  choice.is_joined = true;
+  const runtime::Lent lent = order_without_gil(array, choice);
   if (busy) stream = check(PyLong_FromVoidPtr(current->handle()));
   const Ref shape = make_int_tuple(array.extents());
   const Ref strides = byte_strides_of(array);
-  const Ref address = check(PyLong_FromVoidPtr(array.size() == 0 ? nullptr : array.data));
+  const Ref address =
+      check(PyLong_FromVoidPtr(array.size() == 0 ? nullptr : address_of(array, lent)));
   return check(calling<Py_BuildValue>(
       "{s:O,s:s,s:(OO),s:O,s:i,s:O}", "shape", shape.get(), "typestr", typestr->c_str(), "data",
       address.get(), array.writable() ? Py_False : Py_True, "strides", strides.get(), "version",

@@ -104,18 +104,26 @@ class DeferredFreeList {
     }
   }
 
+  static Outcome synchronize_device(DeviceContext& context, Wait wait) noexcept {
+    const TryDeviceGuard on_device(context);
+    if (!on_device) return Outcome::kFailed;
+    if (context.may_be_capturing(/*own_streams_only=*/wait == Wait::kForSure))
+      return Outcome::kRefused;
+    if (context.api().device_synchronize() != kSuccess ||
+        context.synchronize_other_contexts() != kSuccess)
+      return Outcome::kFailed;
+    context.clear_captures();
+    return Outcome::kDone;
+  }
+
   static Outcome synchronize_devices(const Driver& driver, std::uint64_t devices, Wait wait,
                                      std::uint64_t& done) noexcept {
     for (const auto& context : driver.contexts) {
       if ((devices & ~done & context->bit()) == 0) continue;
-      const TryDeviceGuard on_device(*context);
-      if (!on_device) return Outcome::kFailed;
-      if (context->may_be_capturing(/*own_streams_only=*/wait == Wait::kForSure))
-        return Outcome::kRefused;
-      if (driver.api.device_synchronize() != kSuccess ||
-          context->synchronize_other_contexts() != kSuccess)
-        return Outcome::kFailed;
-      context->clear_captures();
+      if (context->is_in_use()) {
+        const Outcome outcome = synchronize_device(*context, wait);
+        if (outcome != Outcome::kDone) return outcome;
+      }
       done |= context->bit();
     }
     return Outcome::kDone;

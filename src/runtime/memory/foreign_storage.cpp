@@ -41,23 +41,30 @@ class ForeignStorage final : public TrackedStorage {
     return true;
   }
 
-  /// Consumers work on streams only they know. One event for all work of the device covers them.
+  /// Consumers work on streams only they know. One event for all work of each device covers them.
   void record_consumers_work() noexcept {
-    const std::uint64_t exported = pending.exported_to();
     const Driver* driver = loaded_driver(vendor_of(device().kind));
-    if (exported == 0 || driver == nullptr || driver->api.record_all == nullptr) return;
-    DeviceContext& context = driver->context(device().id);
-    if (exported != context.bit() || pending.is_in_other_context()) return;
-    try {  // boundary: the host waits for the device later instead
-      const DeviceGuard on_device(context);
-      if (context.may_invalidate_capture()) return;
-      EventPtr all = pooled_event(context);
-      context.check(context.api().record_all(context.id, all->handle()),
-                    "recording a device's work");
-      pending.uses().push_back({std::move(all), {}, StreamKey(context, nullptr), true});
+    if (pending.exported_to() == 0 || driver == nullptr || driver->api.record_all == nullptr ||
+        pending.is_in_other_context())
+      return;
+    try {  // boundary: the host waits for the devices later instead
+      for (const auto& context : driver->contexts) {
+        if ((pending.exported_to() & context->bit()) == 0 || !context->is_in_use()) continue;
+        if (!record_work_of(*context)) return;
+      }
       pending.clear_exported();
     } catch (const std::exception&) {  // boundary: as above
     }
+  }
+
+  /// Returns false if that would invalidate a capture.
+  bool record_work_of(DeviceContext& context) {
+    const DeviceGuard on_device(context);
+    if (context.may_invalidate_capture()) return false;
+    EventPtr all = pooled_event(context);
+    context.check(context.api().record_all(context.id, all->handle()), "recording a device's work");
+    pending.uses().push_back({std::move(all), {}, StreamKey(context, nullptr), true});
+    return true;
   }
 
   void (*deleter_)(void*) noexcept;

@@ -24,16 +24,9 @@ void for_each_exclusive_device(const core::ArrayView& array, Visit visit) {
   }
 }
 
-/// Whether any library has initialised the device: only then can a kernel run there.
-bool is_in_use(const DeviceContext& context) noexcept {
-  int active = 0;
-  return context.api().is_active == nullptr ||
-         context.api().is_active(context.id, &active) != kSuccess || active != 0;
-}
-
 void check_exclusive_devices(const core::ArrayView& array) {
   for_each_exclusive_device(array, [](DeviceContext& context) {
-    if (!is_in_use(context)) return;
+    if (!context.is_in_use()) return;
     const DeviceGuard on_device(context);
     refuse_capture_on(context, "use of managed memory by the host");
   });
@@ -41,7 +34,7 @@ void check_exclusive_devices(const core::ArrayView& array) {
 
 void wait_for_exclusive_devices(const core::ArrayView& array) {
   for_each_exclusive_device(array, [](DeviceContext& context) {
-    if (!is_in_use(context)) return;
+    if (!context.is_in_use()) return;
     const DeviceGuard on_device(context);
     refuse_capture_on(context, "use of managed memory by the host");
     context.check(context.api().device_synchronize(), "waiting for a device");

@@ -69,6 +69,13 @@ bool is_consumer_known(const StreamKey& key, const StreamChoice& choice) noexcep
          (choice.object != nullptr && choice.object->kind() == Stream::Kind::kOwn);
 }
 
+/// Whoever gets the memory works on its device or, if all devices use it, on any of them.
+void mark_exported(TrackedStorage& storage, const Driver& driver, const Device& device) noexcept {
+  if (is_device_memory(device.kind))
+    return storage.pending.mark_exported(driver.context(device.id));
+  for (const auto& context : driver.contexts) storage.pending.mark_exported(*context);
+}
+
 /// Remembers what a free of the memory has to know of a consumer's stream: its device, a CUDA
 /// context of its own, and whether it captures. A failed query changes nothing.
 void note_consumer(TrackedStorage& storage, DeviceContext& context, Handle stream) {
@@ -176,46 +183,56 @@ void check_copy(const core::ArrayView& array, const Device& target, const Stream
   if (uses_source_stream) check_stream_of(source);
 }
 
-bool order_at_once(const core::ArrayView& array, const StreamChoice& choice) {
+std::optional<Lent> order_at_once(const core::ArrayView& array, const StreamChoice& choice) {
   TrackedStorage* storage = tracked(array.storage);
-  if (storage == nullptr) return true;
-  if (is_forked()) return false;
+  if (storage == nullptr) return Lent();
+  if (is_forked()) return std::nullopt;
   const Driver* driver = loaded_driver(vendor_of(array.device().kind));
-  if (driver == nullptr) return true;  // no driver, so no work
-  if (choice.kind == Choice::kHost) return !is_busy(array);
+  if (driver == nullptr) return Lent();  // no driver, so no work
+  if (choice.kind == Choice::kHost && is_busy(array)) return std::nullopt;
   const DeviceContext& context = driver->context(array.device().id);
   if (choice.kind == Choice::kStream) {
     const StreamKey key = key_of(context, choice);
-    if (!storage->pending.is_ready_on(key, array.writable())) return false;
-    if (storage->pending.is_allocation_stream(key)) return true;
+    if (!storage->pending.is_ready_on(key, array.writable())) return std::nullopt;
+    if (!choice.is_joined && storage->pending.is_allocation_stream(key)) return Lent();
     const bool is_ours = storage->pending.is_sole_stream(key);
     if (!is_consumer_known(key, choice) && (!is_ours || needs_driver_for_device(context, key)))
-      return false;
+      return std::nullopt;
     if (choice.object != nullptr) storage->pending.mark_exported(choice.object->context());
   }
-  storage->pending.mark_exported(context);
-  return true;
+  mark_exported(*storage, *driver, array.device());
+  return Lent();
 }
 
-void order(const core::ArrayView& array, const StreamChoice& choice) {
+Lent order(const core::ArrayView& array, const StreamChoice& choice) {
   TrackedStorage* storage = tracked(array.storage);
-  if (storage == nullptr) return;
+  if (storage == nullptr) return {};
   if (is_forked()) require(array.device());  // throws: drivers do not survive a fork
   const Driver* driver = loaded_driver(vendor_of(array.device().kind));
-  if (driver == nullptr) return;
+  if (driver == nullptr) return {};
   DeviceContext& context = driver->context(array.device().id);
   if (choice.kind == Choice::kHost) wait_on_host(array, array.writable());
-  if (choice.kind != Choice::kStream) return storage->pending.mark_exported(context);
-  const StreamKey key = key_of(context, choice);
-  if (!storage->pending.is_ready_on(key, array.writable())) {
-    const DeviceGuard on_device(context);
-    storage->pending.make_stream_wait(context, key, array.writable());
+  if (choice.kind == Choice::kStream) {
+    const StreamKey key = key_of(context, choice);
+    if (!storage->pending.is_ready_on(key, array.writable())) {
+      const DeviceGuard on_device(context);
+      storage->pending.make_stream_wait(context, key, array.writable());
+    }
+    if (!choice.is_joined && storage->pending.is_allocation_stream(key)) return {};
+    // HIP before 5.6 does not tell a stream's device.
+    if (choice.owner) storage->pending.mark_exported(driver->context(choice.owner->id));
+    if (!key.is_default()) note_consumer(*storage, context, choice.handle);
   }
-  if (storage->pending.is_allocation_stream(key)) return;
-  storage->pending.mark_exported(context);
-  // HIP before 5.6 does not tell a stream's device.
-  if (choice.owner) storage->pending.mark_exported(driver->context(choice.owner->id));
-  if (!key.is_default()) note_consumer(*storage, context, choice.handle);
+  mark_exported(*storage, *driver, array.device());
+  return {};
+}
+
+Lent lend(const core::ArrayView& array) noexcept {
+  TrackedStorage* storage = tracked(array.storage);
+  if (storage == nullptr) return {};
+  const Driver* driver = loaded_driver(vendor_of(array.device().kind));
+  if (driver != nullptr) mark_exported(*storage, *driver, array.device());
+  return {};
 }
 
 std::int64_t stream_to_pass(const Device& device) {

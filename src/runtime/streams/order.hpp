@@ -25,6 +25,7 @@ struct StreamChoice {
   void* handle = nullptr;   // the driver's handle
   const Stream* object = nullptr;  // the Stream that has the handle, if the caller holds one
   std::optional<core::Device> owner = std::nullopt;  // the stream's device, if the caller told it
+  bool is_joined = false;  // the consumer works on a stream of its own, after this one
 };
 inline StreamChoice choice_of(const Stream& stream) noexcept {
   return {StreamChoice::Kind::kStream, stream.handle(), &stream};
@@ -47,17 +48,31 @@ void check_order(const core::ArrayView& array, const StreamChoice& choice);
 /// Allocates and enqueues nothing. The caller must not hold the GIL.
 void check_copy(const core::ArrayView& array, const core::Device& target, const StreamPtr& stream);
 
-/// Step 3 of an export: orders all work on the array so far before the consumer's. Calls no driver
-/// function if all work is on the consumer's stream. Throws kBuffer, without side effects, if that
-/// would invalidate a graph capture.
-void order(const core::ArrayView& array, const StreamChoice& choice);
+class Lent;
+/// Step 3 of an export: orders all work on the array so far before the consumer's, and the free of
+/// its memory after it. Calls no driver function if all work is on the consumer's stream. Throws
+/// kBuffer, without side effects, if that would invalidate a graph capture.
+Lent order(const core::ArrayView& array, const StreamChoice& choice);
 /// order() for CPU memory: only stream=None is legal (STRM-14, A-15).
-inline void order_cpu(const GivenStream& given) {
+Lent order_cpu(const GivenStream& given);
+/// order(), if that needs neither a driver call nor a wait; else nothing, without side effects.
+std::optional<Lent> order_at_once(const core::ArrayView& array, const StreamChoice& choice);
+/// order() for consumers that need not wait, or have: orders only the free. Calls no driver.
+Lent lend(const core::ArrayView& array) noexcept;
+
+/// Whoever gives an address to others needs one: what they do with the memory comes before its
+/// free.
+class Lent {
+  constexpr Lent() noexcept = default;
+  friend Lent order(const core::ArrayView&, const StreamChoice&);
+  friend Lent order_cpu(const GivenStream&);
+  friend std::optional<Lent> order_at_once(const core::ArrayView&, const StreamChoice&);
+  friend Lent lend(const core::ArrayView&) noexcept;
+};
+inline Lent order_cpu(const GivenStream& given) {
   if (given.kind != GivenStream::Kind::kNone) choose_stream(core::Device{}, given);
+  return {};
 }
-/// order(), if that needs neither a driver call nor a wait; else returns false without side
-/// effects.
-bool order_at_once(const core::ArrayView& array, const StreamChoice& choice);
 
 /// The stream= value to pass to a producer whose memory is on `device`: our current stream.
 std::int64_t stream_to_pass(const core::Device& device);

@@ -1,18 +1,23 @@
 """__cuda_array_interface__ in both directions: its fields, its stream, and the lifetime of the
-memory."""
+memory; and that of memory whose address leaves by any other way: a consumer orders its work as the
+way asks, on a stream of its own, and drops what it got while the work is still queued."""
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import fakegpu
 import pytest
-from capturing import driver_of
+from capturing import SIZE, driver_of
+from fakegpu.driving import Cuda, Driver
 
 import refarray as ra
 from refarray import Stream, use_stream
+from refarray.conformance import _adversary as adversary
 
 
 class InterfaceProducer:
@@ -149,3 +154,166 @@ def test_the_object_is_kept_until_our_work_is_done() -> None:
     ra.synchronize("cuda:0")
     assert seen() is None
     del copy
+
+
+# --- Every way out
+
+API = adversary.api(ra.Array)
+#: What keeps the memory, and its address.
+Taken = tuple[Any, int]
+Way = Callable[[ra.Array], Taken]
+
+
+def address_of(capsule: object) -> int:
+    return int(ra._native._inspect_capsule(capsule)["data"])
+
+
+def dlpack(**keywords: Any) -> Way:
+    def take(array: ra.Array) -> Taken:
+        capsule = array.__dlpack__(max_version=(1, 3), **keywords)
+        return capsule, address_of(capsule)
+
+    return take
+
+
+def from_py(array: ra.Array) -> Taken:
+    owned = API.from_py(array)
+    return owned, owned.fields()["data"]
+
+
+def dltensor(array: ra.Array) -> Taken:
+    return array, API.dltensor(array)["data"]
+
+
+def cuda_interface(array: ra.Array) -> Taken:
+    return array, array.__cuda_array_interface__["data"][0]
+
+
+def host_interface(array: ra.Array) -> Taken:
+    return array, array.__array_interface__["data"][0]
+
+
+def buffer(array: ra.Array) -> Taken:
+    view = memoryview(array)  # type: ignore[arg-type]
+    return view, ctypes.addressof(ctypes.c_char.from_buffer(view))
+
+
+class ArrowArray(ctypes.Structure):
+    _fields_ = [
+        *((name, ctypes.c_int64) for name in ("length", "nulls", "offset", "buffers", "children")),
+        ("addresses", ctypes.POINTER(ctypes.c_void_p)),
+    ]
+
+
+def arrow(array: ra.Array) -> Taken:
+    _, capsule = array.__arrow_c_array__()
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return capsule, ArrowArray.from_address(pointer(capsule, b"arrow_array")).addresses[1]
+
+
+HOST = {
+    "dlpack": dlpack(),
+    "dlpack stream=-1": dlpack(stream=-1),
+    "dlpack copy": dlpack(copy=True),
+    "dlpack copy stream=-1": dlpack(copy=True, stream=-1),
+    "dlpack as cpu": dlpack(dl_device=(1, 0)),
+    "table": from_py,
+    "borrowed": dltensor,
+}
+PINNED = {**HOST, "buffer": buffer, "interface": host_interface, "arrow": arrow}
+DEVICE = {
+    "dlpack stream=-1": dlpack(stream=-1),
+    "dlpack copy stream=-1": dlpack(copy=True, stream=-1),
+}
+WAYS: dict[str, dict[str, Way]] = {
+    "cuda:0": {**DEVICE, "cuda interface": cuda_interface, "to pinned": dlpack(dl_device=(3, 0))},
+    "rocm:0": {**DEVICE, "to pinned": dlpack(dl_device=(11, 0))},
+    "cuda_host": PINNED,
+    "rocm_host": PINNED,
+    "cuda_managed:0": {**HOST, "cuda interface": cuda_interface},
+}
+CASES = [(memory, way) for memory, ways in WAYS.items() for way in ways]
+
+
+class Consumer:
+    """Another library's stream, and its copy of what it was given."""
+
+    def __init__(self, driver: Driver, memory: str, device: int = 0) -> None:
+        self.driver = driver
+        driver.use(device)
+        self.stream, self.target = driver.stream(), driver.memory(SIZE)
+        driver.use(0)
+        if memory != "rocm:0":  # hipFree() waits for it
+            fakegpu.hold(self.stream)
+
+    def read(self, address: int) -> None:
+        self.driver.copy(self.target, address, self.stream, SIZE)
+
+    def finish(self, value: int) -> None:
+        fakegpu.run()
+        self.driver.synchronize(self.stream)
+        assert fakegpu.peek(self.target, SIZE) == bytes([value]) * SIZE
+        cuda = isinstance(self.driver, Cuda)
+        self.driver("cuMemFree_v2" if cuda else "hipFree", self.target)
+        self.driver("cuStreamDestroy_v2" if cuda else "hipStreamDestroy", self.stream)
+
+
+def vendor_of(memory: str) -> str:
+    return "cuda:0" if memory.startswith("cuda") else "rocm:0"
+
+
+@pytest.mark.parametrize("device", [0, 1])
+@pytest.mark.parametrize(("memory", "way"), CASES)
+def test_memory_outlives_a_consumer_on_a_stream_of_its_own(
+    memory: str, way: str, device: int
+) -> None:
+    """Pinned and managed memory on any device."""
+    if device == 1 and memory in ("cuda:0", "rocm:0") and way != "to pinned":
+        pytest.skip("a consumer works on the device of the memory")
+    driver = driver_of(vendor_of(memory))
+    stream = Stream(vendor_of(memory))
+    with use_stream(stream):
+        array = ra.empty((SIZE,), dtype="uint8", device=memory)
+        array[...] = ra.full((SIZE,), 7, dtype="uint8", device=vendor_of(memory))
+        ra.synchronize(vendor_of(memory))
+        taken, address = WAYS[memory][way](array)
+    consumer = Consumer(driver, memory, device)
+    consumer.read(address)
+    del taken, array
+    gc.collect()
+    with use_stream(stream):
+        later = [ra.full((SIZE,), 3, dtype="uint8", device=memory) for _ in range(3)]
+    consumer.finish(7)
+    ra.synchronize(vendor_of(memory))
+    del later
+
+
+@pytest.mark.parametrize("stream", ["own", "external"])
+@pytest.mark.parametrize("memory", ["cuda:0", "rocm:0", "cuda_host", "rocm_host"])
+def test_memory_of_the_tables_allocator_outlives_the_callers_work(memory: str, stream: str) -> None:
+    """The caller works on current_work_stream; with pinned memory, on any."""
+    vendor = vendor_of(memory)
+    driver = driver_of(vendor)
+    consumer = Consumer(driver, memory)
+    current = Stream(vendor, consumer.stream) if stream == "external" else Stream(vendor)
+    kind = {"cuda:0": 2, "rocm:0": 10, "cuda_host": 3, "rocm_host": 11}[memory]
+    prototype = adversary.make(device=(kind, 0), data=None, shape=(SIZE,), dtype=(1, 8, 1))
+    with use_stream(current):
+        fakegpu.configure(check_gil=False)  # it leaves the GIL as it is
+        code, made, errors = API.allocate(prototype)
+        fakegpu.configure(check_gil=True)
+        assert (code, errors) == (0, [])
+        address = made.fields()["data"]
+        on_device = memory == vendor
+        work = current.handle if on_device else consumer.stream
+        driver.fill(address, work, 7, SIZE)
+        driver.copy(consumer.target, address, work, SIZE)
+        del made
+        gc.collect()
+        later = [ra.full((SIZE,), 3, dtype="uint8", device=memory) for _ in range(3)]
+    fakegpu.run()
+    current.synchronize()
+    consumer.finish(7)
+    ra.synchronize(vendor)
+    del later, current
