@@ -148,6 +148,86 @@ def test_deferred_frees_stay_with_the_parent_of_a_fork(libraries: Path) -> None:
     assert printed_by(FORKS) == "0 calls in the child\n2 freed here\n"
 
 
+GREEN = """
+import ctypes, threading
+import fakegpu
+fakegpu.load(cuda=1, cuda_version=VERSION)
+from capturing import driver_of
+import refarray as ra
+driver = driver_of("cuda:0")
+resource = (ctypes.c_int * 64)()
+driver("cuDeviceGetDevResource", 0, resource, 1)
+description = driver.made("cuDevResourceGenerateDesc", resource, 1)
+green = driver.made("cuGreenCtxCreate", description, 0, 1)
+context = driver.made("cuCtxFromGreenCtx", green)
+ready, done = threading.Event(), threading.Event()
+made = []
+def use():
+    driver("cuCtxPushCurrent_v2", context)
+    made.append(driver.stream())
+    ready.set()
+    done.wait(60)
+thread = threading.Thread(target=use)
+thread.start()
+ready.wait(60)
+before = len(fakegpu.live("memory"))
+for _ in range(70):
+    ra.empty((3,), device="cuda:0").__dlpack__(stream=made[0])
+with ra.use_stream(ra.Stream("cuda:0", made[0])):
+    ra.ones((3,), device="cuda:0").copy()
+ra.synchronize("cuda:0")
+done.set()
+thread.join()
+print(len(fakegpu.live("memory")) - before, fakegpu.violations())
+"""
+
+
+@pytest.mark.parametrize("version", [12040, 12050, 13000])
+def test_a_green_context_that_another_thread_uses(libraries: Path, version: int) -> None:
+    """CUDA 12.4 tells of a stream's green context, but not of the primary one around it."""
+    assert printed_by(f"VERSION = {version}\n{GREEN}") == "0 []\n"
+
+
+PER_THREAD = """
+import threading
+import fakegpu
+fakegpu.load(cuda=1)
+from capturing import MODES, Capture, driver_of
+import refarray as ra
+source, target = (ra.full((64,), n, dtype="uint8", device="cuda:0") for n in (1, 0))
+ra.synchronize("cuda:0")
+captured, done, shared = threading.Event(), threading.Event(), []
+def capture_there():
+    driver = driver_of("cuda:0")
+    capture = Capture(driver, 2, MODES["relaxed"])
+    with ra.use_stream(ra.Stream("cuda:0", 2)):
+        target[...] = source
+    other = driver.stream()
+    driver.after(other, 2)
+    shared.append(other)
+    captured.set()
+    done.wait(60)
+    driver.after(2, other)
+    capture.end()
+thread = threading.Thread(target=capture_there)
+thread.start()
+captured.wait(60)
+fakegpu.reset()
+with ra.use_stream(ra.Stream("cuda:0", shared[0])):
+    source[...] = target
+waits = [r["stream"] for r in fakegpu.trace() if "WaitEvent" in r["call"]]
+print(shared[0] in waits, end=" ")
+done.set()
+thread.join()
+print(target.tolist() == [0] * 64, fakegpu.violations())
+"""
+
+
+def test_a_capture_of_another_threads_default_stream(libraries: Path) -> None:
+    """The same handle is another stream here, which does not capture: it cannot be asked."""
+    assert printed_by(PER_THREAD) == "True True []\n"
+
+
 EXITS = """
 import atexit
 import fakegpu
