@@ -83,8 +83,10 @@ void StagingRing::wait_for(DeviceContext& context, Chunk& chunk) {
 bool StagingRing::upload(const ArrayView& to, const ArrayView& from, const StreamPtr& stream) {
   const std::lock_guard guard(lock_);
   DeviceContext& context = stream->context();
-  Operation operation(to, from, stream);
   const DeviceGuard on_device(context);
+  // The host gathers and scatters now, not when the graph is launched.
+  refuse_capture(context, stream->handle(), "a copy that pinned memory is packed for");
+  Operation operation(to, from, stream);
   if (!allocate_chunks(context)) {
     operation.finish(/*host_is_done=*/true);
     return false;
@@ -115,8 +117,10 @@ void StagingRing::scatter(DeviceContext& context, Chunk& chunk, const core::DTyp
 bool StagingRing::download(const ArrayView& to, const ArrayView& from, const StreamPtr& stream) {
   const std::lock_guard guard(lock_);
   DeviceContext& context = stream->context();
-  Operation operation(to, from, stream);
   const DeviceGuard on_device(context);
+  // The host gathers and scatters now, not when the graph is launched.
+  refuse_capture(context, stream->handle(), "a copy that pinned memory is packed for");
+  Operation operation(to, from, stream);
   if (!allocate_chunks(context)) {
     operation.finish();
     return false;

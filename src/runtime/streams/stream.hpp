@@ -41,8 +41,8 @@ class Stream {
 using StreamPtr = std::shared_ptr<Stream>;
 
 /// A stream that is remembered beyond a call. One of ours lives as long as this. Another library's
-/// ends when its owner destroys it, at the earliest when the last StreamPtr is dropped: from then on
-/// its handle is not used.
+/// ends when its owner destroys it, at the earliest when the last StreamPtr is dropped: from then
+/// on its handle is not used.
 class KeptStream {
  public:
   KeptStream() noexcept = default;

@@ -361,3 +361,22 @@ def test_captured_work_in_a_stream_that_its_owner_has_destroyed(case: Any) -> No
         source.__dlpack__(stream=-1)
         source.__dlpack__()
     assert target.tolist() == [5] * SIZE
+
+
+def test_pinned_memory_that_the_host_packs_is_not_captured(case: Any) -> None:
+    """The host would gather or scatter once, not whenever the graph is launched."""
+    device, driver, mode = case
+    size = 300_000
+    host = ra.ones((2, size), dtype="uint8", device=f"{device[:4]}_host")
+    there = ra.zeros((size,), dtype="uint8", device=device)
+    there[...] = host[0, ::-1]
+    ra.synchronize(device)
+    inside = Stream(device)
+    with capturing(driver, inside.handle, mode) as capture, use_stream(inside):
+        for to, source in ((there, host[0, ::-1]), (host[1, ::-1], there)):
+            with pytest.raises(BufferError, match="pinned memory is packed for"):
+                to[...] = source
+        assert capture.state() == ACTIVE
+    for _ in range(5):  # each chunk of the staging ring
+        there[...] = host[0, ::-1]
+    assert there[7].item() == 1
