@@ -19,4 +19,4 @@ def test_suite_passes_in_two_interpreters_at_once(isolated: Any) -> None:
     for answer in answers:
         counts = answer["counts"]
         assert counts["passed"] > 1000
-        assert counts.get("skipped", 0) < 60, "the interpreter skipped more than expected"
+        assert counts.get("skipped", 0) < 80, "the interpreter skipped more than expected"
