@@ -61,7 +61,7 @@ def main(gate: str) -> int:
     log = folder / f"{gate}.log"
     start = time.monotonic()
     status = run_logged(["make", "--no-print-directory", f"gate-{gate}"], log)
-    output = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    output = log.read_text(encoding="utf-8", errors="replace").replace(f"{ROOT}/", "").splitlines()
     text = summary(gate, status, time.monotonic() - start, output)
     recorded = [ROOT / "docs" / "gates"] if os.environ.get("RECORD") else []
     for place in (folder, *recorded):
