@@ -99,7 +99,9 @@ def test_device_memory_delivered_for_the_cpu_is_copied() -> None:
     array = ra.asarray([1.0, 2.0], device="cuda:0")
     got = ra.from_dlpack(Producer(array), device="cpu")
     assert (str(got.device), got.tolist()) == ("cpu", [1.0, 2.0])
-    with pytest.raises(BufferError, match="cpu and copy=False were asked for, but .* delivered cuda:0"):
+    with pytest.raises(
+        BufferError, match="cpu and copy=False were asked for, but .* delivered cuda:0"
+    ):
         ra.from_dlpack(Producer(array), device="cpu", copy=False)
 
 
