@@ -120,33 +120,6 @@ bool DeviceContext::is_in_use() const noexcept {
   return api().is_active == nullptr || api().is_active(id, &active) != kSuccess || active != 0;
 }
 
-void DeviceContext::add_other_context(Handle context) {
-  const std::lock_guard guard(streams_lock_);
-  if (std::ranges::find(other_contexts_, context) == other_contexts_.end())
-    other_contexts_.push_back(context);
-}
-
-Status DeviceContext::synchronize_other_contexts() noexcept {
-  std::size_t next = 0;
-  while (true) {
-    Handle context = nullptr;
-    {
-      const std::lock_guard guard(streams_lock_);
-      if (next >= other_contexts_.size()) return kSuccess;
-      context = other_contexts_[next];
-    }
-    const Status status = api().synchronize_context(context);  // not under the lock: it may block
-    if (status == kSuccess) {
-      ++next;
-    } else if (status == kInvalidContext || status == kDestroyedContext) {
-      const std::lock_guard guard(streams_lock_);
-      std::erase(other_contexts_, context);
-    } else {
-      return status;
-    }
-  }
-}
-
 template <class Captures>
 bool DeviceContext::is_any_stream(Captures captures) noexcept {
   return captures(legacy_handle(driver.vendor)) ||

@@ -75,11 +75,6 @@ class DeviceContext {
 
   /// Whether any library has initialised the device: only then can work run there.
   bool is_in_use() const noexcept;
-  /// Adds a CUDA context of this device, other than its primary one, in which consumers work.
-  void add_other_context(Handle context);
-  /// Waits for all work in those contexts. Forgets contexts that have been destroyed. Returns the
-  /// status of the first wait that fails.
-  Status synchronize_other_contexts() noexcept;
 
   /// Registers streams that we created and may therefore query at any time.
   void add_stream(const StreamPtr& stream);
@@ -114,7 +109,6 @@ class DeviceContext {
   };
   std::vector<OwnStream> streams_;
   std::vector<Handle> capturing_;  // other libraries' streams that captured when last seen
-  std::vector<Handle> other_contexts_;
   std::atomic<bool> has_seen_capture_{false};
 };
 

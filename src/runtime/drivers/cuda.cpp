@@ -225,12 +225,21 @@ Status stream_facts(Handle stream, StreamFacts* out) {
   return status;
 }
 
-Status synchronize_context(Handle context) {
+Status wait_for_context(Handle stream, Handle context) {
   Status status = calls.context_push(context);
   if (status != kSuccess) return status;
-  status = calls.context_synchronize();
+  void* event = nullptr;
+  if (calls.record_context == nullptr) {
+    status = calls.context_synchronize();
+  } else {
+    status = calls.event_create(&event, kEventDisableTiming);
+    if (status == kSuccess) status = calls.record_context(context, event);
+  }
   void* same = nullptr;
   calls.context_pop(&same);
+  if (event == nullptr) return status;
+  if (status == kSuccess) status = calls.stream_wait(stream, event, 0);
+  calls.event_destroy(event);  // the wait stays
   return status;
 }
 
@@ -269,7 +278,7 @@ DriverTable table() {
   fill_memory(api);
   api.stream_facts = stream_facts;
   api.stream_capture = stream_capture<calls>;
-  api.synchronize_context = synchronize_context;
+  api.wait_for_context = wait_for_context;
   if (calls.record_context != nullptr) api.record_all = record_all;
   return api;
 }

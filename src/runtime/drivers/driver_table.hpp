@@ -115,9 +115,10 @@ struct DriverTable {
   /// cuStreamGetCtx, hipStreamGetDevice, of a stream that is not a default one. `out->device` is
   /// the current device, and stays where the driver cannot tell. Null before HIP 5.6.
   Status (*stream_facts)(Handle stream, StreamFacts* out) = nullptr;
-  /// cuCtxSynchronize of a context from stream_facts(). kInvalidContext or kDestroyedContext if it
-  /// has been destroyed, and its work with it. Null on HIP.
-  Status (*synchronize_context)(Handle context) = nullptr;
+  /// Makes `stream`, of the current device, wait for all earlier work in a context that
+  /// stream_facts() gave and that has not been destroyed: drivers crash on one that has been. Where
+  /// record_all is null the host waits instead. Null on HIP.
+  Status (*wait_for_context)(Handle stream, Handle context) = nullptr;
   /// cuStreamIsCapturing and cuStreamGetCaptureInfo, hip…: the capture status (0 none, 1 active, 2
   /// invalidated) and, if active, the capture's id. kCaptureImplicit: `stream` is the legacy
   /// default stream and one that is ordered with it captures. Never disturbs a capture.

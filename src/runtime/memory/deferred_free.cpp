@@ -88,6 +88,7 @@ class DeferredFreeList {
     if (driver == nullptr) return Outcome::kFailed;
     if (storage.pending.exported_to() != 0) {
       if (wait == Wait::kForOurs) return Outcome::kRefused;
+      if (!storage.pending.join_other_contexts(/*may_block=*/true)) return Outcome::kFailed;
       std::uint64_t& done = synchronized[static_cast<std::size_t>(driver->vendor)];
       const Outcome devices =
           synchronize_devices(*driver, storage.pending.exported_to(), wait, done);
@@ -109,9 +110,7 @@ class DeferredFreeList {
     if (!on_device) return Outcome::kFailed;
     if (context.may_be_capturing(/*own_streams_only=*/wait == Wait::kForSure))
       return Outcome::kRefused;
-    if (context.api().device_synchronize() != kSuccess ||
-        context.synchronize_other_contexts() != kSuccess)
-      return Outcome::kFailed;
+    if (context.api().device_synchronize() != kSuccess) return Outcome::kFailed;
     context.clear_captures();
     return Outcome::kDone;
   }

@@ -34,7 +34,9 @@ class DeviceStorage final : public TrackedStorage {
   static void destroy(Storage* base) noexcept {
     auto* self = static_cast<DeviceStorage*>(base);
     if (self->allocator_ == Allocator::kNone || is_forked()) return delete self;
-    if (self->allocator_ == Allocator::kPool ? self->free_stream_ordered() : self->free_if_idle()) {
+    if (self->pending.join_other_contexts(/*may_block=*/false) &&
+        (self->allocator_ == Allocator::kPool ? self->free_stream_ordered()
+                                              : self->free_if_idle())) {
       return delete self;
     }
     self->pending.record_events();
@@ -102,8 +104,7 @@ class DeviceStorage final : public TrackedStorage {
     if (stream == nullptr) return nullptr;
     if (exported != 0) {
       // Consumers' streams may have been destroyed: wait for their work through the device.
-      if (exported != context_.bit() || pending.is_in_other_context() ||
-          context_.api().record_all == nullptr || context_.may_invalidate_capture()) {
+      if (exported != context_.bit() || context_.api().record_all == nullptr || context_.may_invalidate_capture()) {
         return nullptr;
       }
       const EventPtr all = pooled_event(context_);

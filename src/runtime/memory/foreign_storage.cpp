@@ -45,7 +45,7 @@ class ForeignStorage final : public TrackedStorage {
   void record_consumers_work() noexcept {
     const Driver* driver = loaded_driver(vendor_of(device().kind));
     if (pending.exported_to() == 0 || driver == nullptr || driver->api.record_all == nullptr ||
-        pending.is_in_other_context())
+        !pending.join_other_contexts(/*may_block=*/false))
       return;
     try {  // boundary: the host waits for the devices later instead
       for (const auto& context : driver->contexts) {

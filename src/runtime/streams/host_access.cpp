@@ -38,7 +38,6 @@ void wait_for_exclusive_devices(const core::ArrayView& array) {
     const DeviceGuard on_device(context);
     refuse_capture_on(context, "use of managed memory by the host");
     context.check(context.api().device_synchronize(), "waiting for a device");
-    context.check(context.synchronize_other_contexts(), "waiting for a context of the device");
   });
 }
 

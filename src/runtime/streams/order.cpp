@@ -86,9 +86,8 @@ void note_consumer(TrackedStorage& storage, DeviceContext& context, Handle strea
   const TryDeviceGuard on_device(theirs);
   if (!on_device) return;
   theirs.note_capture_of(stream);
-  if (facts.other_context == nullptr) return;
-  theirs.add_other_context(facts.other_context);
-  storage.pending.mark_exported_to_other_context();
+  if (facts.other_context != nullptr)
+    storage.pending.mark_exported_to_other_context(theirs, facts.other_context);
 }
 
 }  // namespace

@@ -271,6 +271,24 @@ void PendingWork::mark_exported(const DeviceContext& context) noexcept {
   }
 }
 
+void PendingWork::mark_exported_to_other_context(DeviceContext& device, Handle context) {
+  const std::lock_guard guard(lock_);
+  const OtherContext other{&device, context};
+  if (std::ranges::find(other_contexts_, other) == other_contexts_.end())
+    other_contexts_.push_back(other);
+}
+
+bool PendingWork::try_join_other_contexts(bool may_block) noexcept {
+  std::erase_if(other_contexts_, [may_block](const OtherContext& other) {
+    const DriverTable& api = other.device->api();
+    if (api.record_all == nullptr && !may_block) return false;
+    const TryDeviceGuard on_device(*other.device);
+    const Handle stream = on_device ? other.device->free_stream() : nullptr;
+    return stream != nullptr && api.wait_for_context(stream, other.context) == kSuccess;
+  });
+  return other_contexts_.empty();
+}
+
 bool PendingWork::is_finished() noexcept {
   const std::lock_guard guard(lock_);
   return std::ranges::all_of(uses_,

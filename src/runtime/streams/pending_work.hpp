@@ -84,22 +84,21 @@ class PendingWork {
   /// The memory was exported to a consumer that works on the device, on streams only it knows.
   void mark_exported(const DeviceContext& context) noexcept;
   std::uint64_t exported_to() const noexcept { return exported_.load(std::memory_order_acquire); }
-  /// The consumer's stream is of another context than the device's primary one, which events and
-  /// waits for the device do not cover.
-  void mark_exported_to_other_context() noexcept {
-    is_in_other_context_.store(true, std::memory_order_release);
-  }
-  bool is_in_other_context() const noexcept {
-    return is_in_other_context_.load(std::memory_order_acquire);
+  /// The consumer's stream is of another context of the device than its primary one, which events
+  /// and waits for the device do not cover.
+  void mark_exported_to_other_context(DeviceContext& device, Handle context);
+  /// Orders the free streams of the devices after all earlier work in those contexts, so that events
+  /// and waits for the devices cover it. Once, when the last owner of the memory lets go of it: the
+  /// contexts may be destroyed then. Returns false if that was not possible yet; only with
+  /// `may_block` may the host wait. No other thread can reach the storage.
+  bool join_other_contexts(bool may_block) noexcept {
+    return other_contexts_.empty() || try_join_other_contexts(may_block);
   }
 
   /// Whether all pending work is known to have finished; exports are not considered.
   bool is_finished() noexcept;
   /// Forgets all exports, once their devices have been synchronized.
-  void clear_exported() noexcept {
-    exported_.store(0, std::memory_order_release);
-    is_in_other_context_.store(false, std::memory_order_release);
-  }
+  void clear_exported() noexcept { exported_.store(0, std::memory_order_release); }
   /// For the destructor's use, when no other thread can reach the storage.
   std::vector<PendingUse>& uses() noexcept { return uses_; }
 
@@ -118,6 +117,7 @@ class PendingWork {
   /// All checks of wait_on_host() that can fail; records no event. The lock is held.
   void prepare_host_wait(bool writes);
   void forget_ended_captures() noexcept;
+  bool try_join_other_contexts(bool may_block) noexcept;
   /// Updates sole_stream_ after `uses_` changed. The lock is held.
   void update_sole_stream() noexcept;
 
@@ -134,7 +134,12 @@ class PendingWork {
   /// `uses_` has to be searched.
   std::atomic<const void*> sole_stream_{kIdle};
   std::atomic<std::uint64_t> exported_{0};  // bit per device id
-  std::atomic<bool> is_in_other_context_{false};
+  struct OtherContext {
+    DeviceContext* device;
+    Handle context;
+    bool operator==(const OtherContext&) const = default;
+  };
+  std::vector<OtherContext> other_contexts_;
   std::optional<StreamKey> allocation_stream_;  // set before the storage is shared
 };
 

@@ -200,7 +200,6 @@ void synchronize(const core::Device& device) {
   const DeviceGuard on_device(context);
   refuse_capture_on(context, "waiting for a device");
   context.check(context.api().device_synchronize(), "waiting for a device");
-  context.check(context.synchronize_other_contexts(), "waiting for a context of the device");
   context.clear_captures();
 }
 

@@ -287,6 +287,14 @@ def test_only_a_global_capture_stops_other_threads_from_looking(
         cuda = Cuda(fakegpu.Drivers.here().cuda)
 
 
+def test_a_destroyed_context_must_not_be_used(cuda: Cuda) -> None:
+    """NVIDIA's driver 580 aborts the process."""
+    context = cuda.made("cuCtxCreate_v2", 0, 0)
+    cuda("cuCtxDestroy_v2", context)
+    assert cuda.code("cuCtxPushCurrent_v2", context) == NO_CONTEXT
+    assert kinds() == ["bad-handle"]
+
+
 def test_an_event_of_a_context_covers_destroyed_streams(cuda: Cuda) -> None:
     """cuCtxRecordEvent captures all activities of the context, and destroyed streams' work runs."""
     gone, other, memory = cuda.stream(), cuda.stream(), cuda.memory()

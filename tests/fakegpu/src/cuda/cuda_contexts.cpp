@@ -12,6 +12,9 @@ constexpr Vendor kCuda = Vendor::kCuda;
 int find_context(Call& at, Handle handle, Context*& context) {
   at.note("context", handle);
   context = at.machine.contexts.alive(handle);
+  const Context* known = at.machine.contexts.find(handle);
+  if (context == nullptr && known != nullptr && !known->primary)
+    at.violation("bad-handle", "a context that has been destroyed: drivers abort", 0, handle);
   return context != nullptr && context->device->vendor == kCuda ? kSuccess : kInvalidContext;
 }
 
