@@ -236,7 +236,7 @@ core::StoragePtr new_device_storage(const core::Device& device, std::int64_t nby
         new DeviceStorage(context, device, Allocator::kNone, 0, 0, nullptr));
   }
   const Allocator allocator = allocator_for(context, device.kind);
-  const auto size = static_cast<std::size_t>(nbytes);
+  const std::size_t size = whole_words(nbytes);
   {
     const DeviceGuard on_device(context);
     refuse_capture(context, stream->handle(), "allocating memory");

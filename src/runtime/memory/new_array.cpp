@@ -9,13 +9,12 @@
 namespace refarray::runtime {
 namespace {
 
-/// Zeroes bytes on `stream` and records the write.
-void set_bytes(TrackedStorage& storage, std::byte* to, std::size_t nbytes,
-               const StreamPtr& stream) {
+/// Zeroes new memory on `stream` and records the write.
+void zero(TrackedStorage& storage, std::size_t nbytes, const StreamPtr& stream) {
   DeviceContext& context = stream->context();
   const DeviceGuard on_device(context);
-  context.check(context.api().set_bytes(reinterpret_cast<Address>(to), 0, nbytes, stream->handle()),
-                "zeroing memory");
+  const auto to = reinterpret_cast<Address>(storage.data());
+  context.check(context.api().set_bytes(to, 0, nbytes, stream->handle()), "zeroing memory");
   storage.pending.add(unrecorded_use(stream, /*writes=*/true), storage.pending.newest());
 }
 
@@ -27,13 +26,9 @@ core::Array new_device_array(const core::DType& dtype, core::Extents shape,
   out.storage = new_device_storage(device, nbytes, stream);
   out.data = out.storage->data();
   if (nbytes == 0) return out;
-  // Zero the unused bits after the last packed element, so that equal arrays have equal bytes.
-  const auto size = static_cast<std::size_t>(nbytes);
-  if (zeroed) {
-    set_bytes(*tracked(out.storage.get()), out.data, size, stream);
-  } else if (dtype.is_packed()) {
-    set_bytes(*tracked(out.storage.get()), out.data + size - 1, 1, stream);
-  }
+  // Kernels write packed elements by operations on whole words, which read the other bits. And
+  // equal arrays have equal bytes, with the unused bits after the last packed element.
+  if (zeroed || dtype.is_packed()) zero(*tracked(out.storage.get()), whole_words(nbytes), stream);
   return out;
 }
 
