@@ -96,8 +96,16 @@ def closing(record: dict[str, Any], status: int) -> str:
     return "\n".join(lines)
 
 
+def risk_table(stages: list[Stage]) -> str:
+    """Formats what was expected of each risk, and what was seen, as a Markdown table."""
+    rows = [risk for stage in stages for risk in stage.risks]
+    lines = ["| risk | expected | seen |", "| --- | --- | --- |"]
+    return "\n".join(lines + [f"| {' | '.join(row)} |" for row in rows])
+
+
 def page(record: dict[str, Any], stages: list[Stage]) -> str:
     """The human-readable page saved with the record."""
     tests = "\n".join(f"- {line}" for line in stage_lines(stages, simulated=False))
     left = "".join(f"- not run: {name}: {why}\n" for name, why in record["not_run"].items())
-    return f"{heading(record)}\n\n{tests}\n{left}\n{table(record['rows'])}\n"
+    tables = f"{risk_table(stages)}\n\n{table(record['rows'])}"
+    return f"{heading(record)}\n\n{tests}\n{left}\n{tables}\n"

@@ -56,6 +56,8 @@ class Stage:
     detail: str = ""
     seconds: float = 0.0
     counts: dict[str, int] = field(default_factory=dict)
+    #: Of tests/devices/hardware/test_risks.py: the risk, what was expected and what was seen.
+    risks: list[tuple[str, str, str]] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -63,6 +65,7 @@ class Stage:
             "detail": self.detail,
             "seconds": round(self.seconds, 1),
             **self.counts,
+            **({"risks": self.risks} if self.risks else {}),
         }
 
 
@@ -167,7 +170,9 @@ def with_partner(runner: Runner, name: str, scratch: Path) -> Stage:
     try:
         # A simulated device runs on the CPU and slows down with its load.
         most = 400 if runner.simulated else 150
-        done = runner.python(*command, f"--junitxml={report}", most=most)
+        done = runner.python(
+            *command, f"--junitxml={report}", "-o", "junit_family=xunit1", most=most
+        )
     except subprocess.TimeoutExpired:
         spent = time.monotonic() - start
         if runner.left(1) <= 0:
@@ -176,8 +181,8 @@ def with_partner(runner: Runner, name: str, scratch: Path) -> Stage:
     spent = time.monotonic() - start
     if done.returncode != 0 or not report.is_file():
         text = f"{done.stdout}\n{done.stderr}".strip()
-        return Stage(title, FAILED, text[-4000:], spent, counted(report))
-    return Stage(title, PASSED, "", spent, counted(report))
+        return Stage(title, FAILED, text[-4000:], spent, counted(report), risks(report))
+    return Stage(title, PASSED, "", spent, counted(report), risks(report))
 
 
 def counted(report: Path) -> dict[str, int]:
@@ -186,6 +191,20 @@ def counted(report: Path) -> dict[str, int]:
     (suite,) = ElementTree.parse(report).getroot().iter("testsuite")
     names = {"tests": "tests", "failures": "failures", "errors": "errors", "skipped": "skipped"}
     return {name: int(suite.get(key, 0)) for name, key in names.items()}
+
+
+def risks(report: Path) -> list[tuple[str, str, str]]:
+    """Reads the properties that the fixture `seen` records."""
+    found = []
+    for case in ElementTree.parse(report).iter("testcase") if report.is_file() else ():
+        said = {each.get("name"): str(each.get("value")) for each in case.iter("property")}
+        if "expected" not in said:
+            continue
+        left = [str(each.get("message")) for each in case.iter("skipped")]
+        name = str(case.get("name")).removeprefix("test_").replace("_", " ")
+        seen = said.get("seen") or (f"not run: {left[0]}" if left else "failed")
+        found.append((name, said["expected"], seen))
+    return found
 
 
 def find_sanitizer() -> str | None:
