@@ -171,7 +171,7 @@ FIRST_KERNEL = """
 import ctypes, os, time
 import refarray as ra
 driver = ctypes.CDLL(os.environ["REFARRAY_LIBCUDA"])
-source, target = (ra.ones((64, 64), dtype="float32", device="cuda:0") for _ in range(2))
+source, target = (ra.zeros((64, 64), dtype="float32", device="cuda:0") for _ in range(2))
 stream, graph = ra.Stream("cuda:0"), ctypes.c_void_p()
 ra.synchronize("cuda:0")
 context = ctypes.c_void_p()
