@@ -34,7 +34,7 @@ struct ExportPlan {
 /// Step 2, before anything is allocated. Throws kNoCopy, or kBuffer naming what cannot be
 /// described: read-only or padded data in a legacy struct, an unusable device, packed data that
 /// does not begin and stride on whole bytes. The runtime makes the refusals of step 2 that
-/// concern streams: choose_stream(), check_order() and check_copy(). After those only allocation
+/// concern streams: choose_stream(), check_copy() and order(). After those only allocation
 /// and driver calls can fail.
 inline ExportPlan decide_export(const core::ArrayView& array,
                                 const ExportRequest& request) {  // [2] decide

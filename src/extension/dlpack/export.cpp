@@ -107,15 +107,6 @@ Ref export_from_cpu(PyObject* self, const core::ArrayView& array, const dlpack::
                    : capsule_of_array<M>(self, array, plan.device, lent);
 }
 
-/// [2] for graph captures, which only the driver knows. Refuses before anything is allocated,
-/// recorded or enqueued. `stream`: the consumer's, on which a copy will be made, or nullptr.
-void check_captures(const core::ArrayView& array, const dlpack::ExportPlan& plan,
-                    const runtime::StreamChoice& choice, const runtime::StreamPtr& stream) {
-  if (!plan.copy && !runtime::needs_wait(array, choice)) return;
-  const DriverCalls here;
-  plan.copy ? runtime::check_copy(array, plan.device, stream) : runtime::check_order(array, choice);
-}
-
 struct LentCopy {
   core::Array array;
   runtime::Lent lent;
@@ -125,6 +116,10 @@ struct LentCopy {
 /// named one, otherwise on ours, which it does not know, and waited for by the host.
 LentCopy copy_for_consumer(const core::ArrayView& array, const dlpack::ExportPlan& plan,
                            const runtime::StreamPtr& stream) {
+  {  // [2] for graph captures, which only the driver knows
+    const DriverCalls here;
+    runtime::check_copy(array, plan.device, stream);
+  }
   Unfinished copy(stream == nullptr ? copy_to_new(array, array.dtype, plan.device)
                                     : copy_to_new_on(array, plan.device, stream));
   const runtime::StreamChoice choice =
@@ -141,7 +136,6 @@ LentCopy copy_for_consumer(const core::ArrayView& array, const dlpack::ExportPla
   const bool copies_on_stream = plan.copy && choice.kind == runtime::StreamChoice::Kind::kStream;
   const runtime::StreamPtr stream =
       copies_on_stream ? stream_without_gil(plan.device, choice) : nullptr;
-  check_captures(array, plan, choice, stream);
   if (plan.copy) {
     auto [copy, lent] = copy_for_consumer(array, plan, stream);
     return versioned ? capsule_of_copy<DLManagedTensorVersioned>(std::move(copy), plan.device, lent)

@@ -72,9 +72,9 @@ Operation::~Operation() {
 
 void copy_bytes(const ArrayView& dst, const ArrayView& src, std::int64_t nbytes,
                 const StreamPtr& stream) {
-  Operation operation(dst, src, stream);
   DeviceContext& context = stream->context();
   const DeviceGuard on_device(context);
+  Operation operation(dst, src, stream);
   const auto size = static_cast<std::size_t>(nbytes);
   const Direction direction = direction_of(dst, src);
   const bool peers = direction == Direction::kDeviceToDevice && dst.device().id != src.device().id;

@@ -33,6 +33,7 @@ DeviceContext& context_for_lookup(DeviceContext& preferred) noexcept {
   const DriverTable& api = preferred.api();
   if (api.is_active == nullptr) return preferred;
   const auto is_active = [&api](const DeviceContext& context) {
+    if (context.is_ready.load(std::memory_order_acquire)) return true;
     int active = 0;
     return api.is_active(context.id, &active) == kSuccess && active != 0;
   };

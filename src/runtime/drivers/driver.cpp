@@ -18,15 +18,25 @@ void Driver::fail(Status status, const char* call) const {
   throw DriverError(status, known, call, std::move(message));
 }
 
-DeviceGuard::DeviceGuard(const DeviceContext& context) : driver_(context.driver) {
-  driver_.check(driver_.api.enter(context.id, &before_), "entering the device");
-}
-DeviceGuard::~DeviceGuard() { driver_.api.leave(before_); }
+namespace {
+
+thread_local const DeviceContext* innermost = nullptr;  // the device of the innermost guard
+
+}  // namespace
 
 TryDeviceGuard::TryDeviceGuard(const DeviceContext& context) noexcept
-    : driver_(context.driver), entered_(driver_.api.enter(context.id, &before_) == kSuccess) {}
+    : context_(context), outer_(innermost) {
+  if (outer_ != &context) status_ = context.api().enter(context.id, &before_);
+  if (status_ == kSuccess) innermost = &context;
+}
 TryDeviceGuard::~TryDeviceGuard() {
-  if (entered_) driver_.api.leave(before_);
+  if (status_ != kSuccess) return;
+  if (outer_ != &context_) context_.api().leave(before_);
+  innermost = outer_;
+}
+
+DeviceGuard::DeviceGuard(const DeviceContext& context) : guard_(context) {
+  context.check(guard_.status(), "entering the device");
 }
 
 }  // namespace refarray::runtime

@@ -42,33 +42,33 @@ class Driver {
   [[noreturn, gnu::cold]] void fail(Status status, const char* call) const;
 };
 
-/// RAII: makes a device current in the calling thread, then restores the caller's. Throws
-/// DriverError.
-class DeviceGuard {
- public:
-  explicit DeviceGuard(const DeviceContext& context);
-  DeviceGuard(const DeviceGuard&) = delete;
-  DeviceGuard& operator=(const DeviceGuard&) = delete;
-  ~DeviceGuard();
-
- private:
-  const Driver& driver_;
-  std::intptr_t before_ = 0;
-};
-
-/// DeviceGuard for code that must not throw; false if the device could not be made current.
+/// RAII: makes a device current in the calling thread, then restores the caller's. Inside another
+/// guard of the device it calls no driver: no user code, which could select a device, runs between
+/// the two. For code that must not throw: check it.
 class TryDeviceGuard {
  public:
   explicit TryDeviceGuard(const DeviceContext& context) noexcept;
   TryDeviceGuard(const TryDeviceGuard&) = delete;
   TryDeviceGuard& operator=(const TryDeviceGuard&) = delete;
   ~TryDeviceGuard();
-  explicit operator bool() const noexcept { return entered_; }
+  /// kSuccess if the device is current.
+  Status status() const noexcept { return status_; }
+  explicit operator bool() const noexcept { return status_ == kSuccess; }
 
  private:
-  const Driver& driver_;
+  const DeviceContext& context_;
+  const DeviceContext* const outer_;
   std::intptr_t before_ = 0;
-  bool entered_;
+  Status status_ = kSuccess;
+};
+
+/// TryDeviceGuard that throws DriverError if the device could not be made current.
+class DeviceGuard {
+ public:
+  explicit DeviceGuard(const DeviceContext& context);
+
+ private:
+  TryDeviceGuard guard_;
 };
 
 }  // namespace refarray::runtime

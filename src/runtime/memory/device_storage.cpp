@@ -104,7 +104,8 @@ class DeviceStorage final : public TrackedStorage {
     if (stream == nullptr) return nullptr;
     if (exported != 0) {
       // Consumers' streams may have been destroyed: wait for their work through the device.
-      if (exported != context_.bit() || context_.api().record_all == nullptr || context_.may_invalidate_capture()) {
+      if (exported != context_.bit() || context_.api().record_all == nullptr ||
+          context_.may_invalidate_capture()) {
         return nullptr;
       }
       const EventPtr all = pooled_event(context_);
@@ -185,6 +186,7 @@ class Allocation {
       : context_(context), allocator_(allocator), stream_(stream) {
     const auto try_once = [&] {
       const DeviceGuard on_device(context);
+      refuse_capture(context, stream, "allocating memory");
       return allocate(context, device.kind, allocator, &address_, nbytes, stream);
     };
     Status status = try_once();
@@ -237,10 +239,6 @@ core::StoragePtr new_device_storage(const core::Device& device, std::int64_t nby
   }
   const Allocator allocator = allocator_for(context, device.kind);
   const std::size_t size = whole_words(nbytes);
-  {
-    const DeviceGuard on_device(context);
-    refuse_capture(context, stream->handle(), "allocating memory");
-  }
   collect_before_allocation();  // not in the device scope: it runs producers' deleters
   Allocation allocation(context, device, allocator, size, stream->handle());
   const bool ordered = allocator == Allocator::kPool;

@@ -63,6 +63,9 @@ class ForeignStorage final : public TrackedStorage {
     if (context.may_invalidate_capture()) return false;
     EventPtr all = pooled_event(context);
     context.check(context.api().record_all(context.id, all->handle()), "recording a device's work");
+    std::erase_if(pending.uses(), [&](const PendingUse& use) {  // the event covers those, too
+      return use.key.context == &context && use.capture == 0;
+    });
     pending.uses().push_back({std::move(all), {}, StreamKey(context, nullptr), true});
     return true;
   }

@@ -77,15 +77,17 @@ void mark_exported(TrackedStorage& storage, const Driver& driver, const Device& 
 }
 
 /// Remembers what a free of the memory has to know of a consumer's stream: its device, a CUDA
-/// context of its own, and whether it captures. A failed query changes nothing.
-void note_consumer(TrackedStorage& storage, DeviceContext& context, Handle stream) {
+/// context of its own, and whether it captures, which may be known of `context` already. A failed
+/// query changes nothing.
+void note_consumer(TrackedStorage& storage, DeviceContext& context, Handle stream,
+                   bool is_capture_known) {
   StreamFacts facts{context.id};
   query_stream(context, stream, facts);
   DeviceContext& theirs = context.driver.context(facts.device);
   storage.pending.mark_exported(theirs);
   const TryDeviceGuard on_device(theirs);
   if (!on_device) return;
-  theirs.note_capture_of(stream);
+  if (!is_capture_known || &theirs != &context) theirs.note_capture_of(stream);
   if (facts.other_context != nullptr)
     storage.pending.mark_exported_to_other_context(theirs, facts.other_context);
 }
@@ -125,30 +127,6 @@ StreamPtr stream_of(const Device& device, const StreamChoice& choice) {
   StreamFacts facts{context.id};
   query_stream(context, choice.handle, facts);
   return foreign_stream(context, choice.handle, facts);
-}
-
-bool needs_wait(const core::ArrayView& array, const StreamChoice& choice) {
-  TrackedStorage* storage = tracked(array.storage);
-  if (storage == nullptr) return false;
-  if (is_forked()) return true;
-  const Driver* driver = loaded_driver(vendor_of(array.device().kind));
-  if (driver == nullptr || choice.kind == Choice::kNoSync) return false;
-  if (choice.kind == Choice::kHost) return is_busy(array);
-  const StreamKey key = key_of(driver->context(array.device().id), choice);
-  return !storage->pending.is_ready_on(key, array.writable());
-}
-
-void check_order(const core::ArrayView& array, const StreamChoice& choice) {
-  TrackedStorage* storage = tracked(array.storage);
-  if (storage == nullptr) return;
-  if (is_forked()) require(array.device());  // throws: drivers do not survive a fork
-  if (choice.kind == Choice::kNoSync) return;
-  if (choice.kind == Choice::kHost) {
-    return check_host_access(array, array.writable());
-  }
-  DeviceContext& context = context_of(array.device());
-  const DeviceGuard on_device(context);
-  storage->pending.check_can_wait(context, key_of(context, choice), array.writable());
 }
 
 void check_copy(const core::ArrayView& array, const Device& target, const StreamPtr& stream) {
@@ -195,13 +173,36 @@ std::optional<Lent> order_at_once(const core::ArrayView& array, const StreamChoi
     if (!storage->pending.is_ready_on(key, array.writable())) return std::nullopt;
     if (!choice.is_joined && storage->pending.is_allocation_stream(key)) return Lent();
     const bool is_ours = storage->pending.is_sole_stream(key);
-    if (!is_consumer_known(key, choice) && (!is_ours || needs_driver_for_device(context, key)))
-      return std::nullopt;
+    const bool is_device_known = choice.owner || !needs_driver_for_device(context, key);
+    if (!is_consumer_known(key, choice) && (!is_ours || !is_device_known)) return std::nullopt;
+    if (choice.owner) storage->pending.mark_exported(driver->context(choice.owner->id));
     if (choice.object != nullptr) storage->pending.mark_exported(choice.object->context());
   }
   mark_exported(*storage, *driver, array.device());
   return Lent();
 }
+
+namespace {
+
+/// Makes the consumer's stream wait, and remembers the stream for the free. Returns true if the
+/// free comes after its work anyway, because it is the stream that the memory is freed on.
+bool order_stream(TrackedStorage& storage, DeviceContext& context, const StreamChoice& choice,
+                  bool writes) {
+  const StreamKey key = key_of(context, choice);
+  const bool is_ready = storage.pending.is_ready_on(key, writes);
+  const bool frees_there = !choice.is_joined && storage.pending.is_allocation_stream(key);
+  // HIP before 5.6 does not tell a stream's device.
+  if (choice.owner) storage.pending.mark_exported(context.driver.context(choice.owner->id));
+  if (is_ready && (frees_there || key.is_default())) return frees_there;
+  const DeviceGuard on_device(context);
+  bool is_capture_known = false;
+  if (!is_ready) storage.pending.make_stream_wait(context, key, writes, &is_capture_known);
+  if (frees_there) return true;
+  if (!key.is_default()) note_consumer(storage, context, choice.handle, is_capture_known);
+  return false;
+}
+
+}  // namespace
 
 Lent order(const core::ArrayView& array, const StreamChoice& choice) {
   TrackedStorage* storage = tracked(array.storage);
@@ -212,15 +213,7 @@ Lent order(const core::ArrayView& array, const StreamChoice& choice) {
   DeviceContext& context = driver->context(array.device().id);
   if (choice.kind == Choice::kHost) wait_on_host(array, array.writable());
   if (choice.kind == Choice::kStream) {
-    const StreamKey key = key_of(context, choice);
-    if (!storage->pending.is_ready_on(key, array.writable())) {
-      const DeviceGuard on_device(context);
-      storage->pending.make_stream_wait(context, key, array.writable());
-    }
-    if (!choice.is_joined && storage->pending.is_allocation_stream(key)) return {};
-    // HIP before 5.6 does not tell a stream's device.
-    if (choice.owner) storage->pending.mark_exported(driver->context(choice.owner->id));
-    if (!key.is_default()) note_consumer(*storage, context, choice.handle);
+    if (order_stream(*storage, context, choice, array.writable())) return {};
   }
   mark_exported(*storage, *driver, array.device());
   return {};
@@ -234,11 +227,22 @@ Lent lend(const core::ArrayView& array) noexcept {
   return {};
 }
 
+namespace {
+
+/// capture_of() without a current device, which only default streams need.
+Capture capture_of_any(const Stream& stream) {
+  DeviceContext& context = stream.context();
+  if (!StreamKey(stream).is_default()) return capture_of(context, stream.handle());
+  const DeviceGuard on_device(context);
+  return capture_of(context, stream.handle());
+}
+
+}  // namespace
+
 std::int64_t stream_to_pass(const Device& device) {
   DeviceContext& context = context_of(device);
   const StreamPtr stream = current_stream_of(context);
-  const DeviceGuard on_device(context);
-  const Capture capture = capture_of(context, stream->handle());
+  const Capture capture = capture_of_any(*stream);
   if (capture.active && capture.id == 0) {
     core::fail(core::Fault::kBuffer,
                "the current stream cannot be used while a graph is captured: work in it would "
@@ -252,10 +256,10 @@ namespace {
 
 /// The imported data is ready once the work now in `stream` has finished.
 void add_import(TrackedStorage& into, const StreamPtr& stream) {
-  DeviceContext& context = stream->context();
-  const DeviceGuard on_device(context);
-  into.pending.add(unrecorded_use(stream, /*writes=*/true, capture_of(context, stream->handle())),
-                   /*waited_for=*/0);
+  const bool is_legacy = stream->kind() == Stream::Kind::kLegacy;  // which cannot be captured
+  into.pending.add(
+      unrecorded_use(stream, /*writes=*/true, is_legacy ? Capture{} : capture_of_any(*stream)),
+      /*waited_for=*/0);
 }
 
 }  // namespace

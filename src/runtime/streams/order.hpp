@@ -38,11 +38,6 @@ StreamChoice choose_stream(const core::Device& device, const GivenStream& given)
 /// is of a context that is not the device's primary one.
 StreamPtr stream_of(const core::Device& device, const StreamChoice& choice);
 
-/// Whether order() would have to wait or to make a stream wait: only then can it refuse.
-bool needs_wait(const core::ArrayView& array, const StreamChoice& choice);
-/// Step 2 of an export without a copy: throws kBuffer where order() would invalidate a graph
-/// capture. Records no event and makes nothing wait. The caller must not hold the GIL.
-void check_order(const core::ArrayView& array, const StreamChoice& choice);
 /// Step 2 of an export that copies to `target` in the order of `stream` (nullptr: the current
 /// streams): throws kBuffer where allocating there or copying would invalidate a graph capture.
 /// Allocates and enqueues nothing. The caller must not hold the GIL.

@@ -183,15 +183,17 @@ void PendingWork::check_can_wait(DeviceContext& context, const StreamKey& key, b
 }
 
 std::uint64_t PendingWork::make_stream_wait(DeviceContext& context, const StreamKey& key,
-                                            bool writes) {
+                                            bool writes, bool* asked) {
   const std::lock_guard guard(lock_);
   Capture capture;
   if (!prepare_wait(context, key, writes, capture)) return newest_;
+  if (asked != nullptr) *asked = true;
   for (PendingUse& use : uses_) {
     if (!conflicts(use, key, writes)) continue;
     if (capture.active && use.capture == 0) continue;  // prepare_wait() found it finished
     if (use.capture != capture.id) continue;           // its capture has ended
-    context.check(context.api().stream_wait(key.handle, event_of(use)->handle(), 0),
+    if (use.event == nullptr) record_event(use, use.stream.lock());  // as prepare_wait() allows
+    context.check(context.api().stream_wait(key.handle, use.event->handle(), 0),
                   "making a stream wait for an event");
   }
   return newest_;

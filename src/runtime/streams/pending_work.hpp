@@ -60,7 +60,9 @@ class PendingWork {
   /// Makes `stream` wait for all pending work that conflicts with a read or, with `writes`, a
   /// write. Returns the number of the newest use it considered. The stream's device must be
   /// current. Throws kBuffer, without side effects, if that would invalidate a graph capture.
-  std::uint64_t make_stream_wait(DeviceContext& context, const StreamKey& stream, bool writes);
+  /// `asked`: becomes whether the driver was asked for the stream's capture.
+  std::uint64_t make_stream_wait(DeviceContext& context, const StreamKey& stream, bool writes,
+                                 bool* asked = nullptr);
   /// Throws kBuffer, without side effects, if wait_on_host() would invalidate a graph capture.
   void check_can_wait_on_host(bool writes);
   /// Blocks until the host may read or, with `writes`, write. Throws kBuffer, DriverError.
@@ -87,9 +89,9 @@ class PendingWork {
   /// The consumer's stream is of another context of the device than its primary one, which events
   /// and waits for the device do not cover.
   void mark_exported_to_other_context(DeviceContext& device, Handle context);
-  /// Orders the free streams of the devices after all earlier work in those contexts, so that events
-  /// and waits for the devices cover it. Once, when the last owner of the memory lets go of it: the
-  /// contexts may be destroyed then. Returns false if that was not possible yet; only with
+  /// Orders the free streams of the devices after all earlier work in those contexts, so that
+  /// events and waits for the devices cover it. Once, when the last owner of the memory lets go of
+  /// it: the contexts may be destroyed then. Returns false if that was not possible yet; only with
   /// `may_block` may the host wait. No other thread can reach the storage.
   bool join_other_contexts(bool may_block) noexcept {
     return other_contexts_.empty() || try_join_other_contexts(may_block);

@@ -262,7 +262,7 @@ def test_the_callers_device_stays_current_if_another_cannot_be_entered(vendor: s
 
 
 def test_the_callers_context_stays_current_when_others_are_waited_for() -> None:
-    """A stream in a context of its own was given to an export, and the host waits for it."""
+    """A stream in a context of its own was given to an export; the free waits for that context."""
     from sim_consumers import OtherContext
 
     driver = driver_of("cuda:0")
@@ -270,6 +270,8 @@ def test_the_callers_context_stays_current_when_others_are_waited_for() -> None:
     array = ra.ones((8,), device="cuda:0")
     array.__dlpack__(stream=other.stream)
     driver.use(1)
+    del array
+    gc.collect()
     ra.synchronize("cuda:0")
     assert current(driver) == 1
     driver.use(0)

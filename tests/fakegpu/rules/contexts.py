@@ -379,5 +379,6 @@ def test_a_green_context_has_to_be_converted(cuda: Cuda, green: Green) -> None:
     assert cuda.code("cuGreenCtxDestroy", green.context) == NO_CONTEXT
     cuda("cuStreamDestroy_v2", green.stream)
     cuda("cuGreenCtxDestroy", green.handle)
-    assert cuda.code("cuCtxPushCurrent_v2", green.context) == NO_CONTEXT
     assert not kinds()
+    assert cuda.code("cuCtxPushCurrent_v2", green.context) == NO_CONTEXT
+    assert kinds() == ["bad-handle"]
