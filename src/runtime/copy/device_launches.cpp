@@ -48,9 +48,7 @@ void Launches::rows(const DeviceAxes& axes, std::int64_t nbytes) {
 }
 
 void Launches::tiles(const DeviceAxes& axes, std::int64_t word) {
-  const std::int64_t access = std::max<std::int64_t>(word, 4);  // bytes per load and store
-  const std::int64_t tile_rows = 512 / access;
-  const std::int64_t tile_columns = 32 * access / word;
+  const auto [tile_rows, tile_columns] = kernels::tile_shape(word);
   DeviceAxes outer = axes;
   const DeviceAxes::Axis rows = axes.last();
   const DeviceAxes::Axis columns = axes.axis[axes.count - 2];

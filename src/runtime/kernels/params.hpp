@@ -67,6 +67,27 @@ struct Plane {
   std::int64_t dst_leap = 0;
 };
 
+/// Where row or column `index` of a plane starts. Not kJoined: all are of one axis.
+template <bool kJoined>
+inline std::uint64_t distance(const Divisor& part, std::uint32_t index, std::int64_t pitch,
+                              std::int64_t leap) noexcept {
+  if constexpr (!kJoined) return static_cast<std::uint64_t>(index * pitch);
+  const std::uint32_t leaps = part.divide(index);
+  const std::uint32_t steps = index - leaps * part.value;
+  return static_cast<std::uint64_t>(steps * pitch + leaps * leap);
+}
+
+/// Elements of a tile: `columns` make 128 bytes of src, or 256 with 8-byte words; the whole is
+/// 16 KiB, which several blocks of a multiprocessor have room for.
+struct TileShape {
+  std::uint32_t rows;
+  std::uint32_t columns;
+};
+constexpr TileShape tile_shape(std::int64_t word) noexcept {
+  const std::int64_t access = word < 4 ? 4 : word;  // bytes per load and store
+  return {static_cast<std::uint32_t>(512 / access), static_cast<std::uint32_t>(32 * access / word)};
+}
+
 /// The only parameter of every kernel, passed by value. An element is what a kernel processes at
 /// once: a copy word, a piece of a row, or one packed or converted element. Axes run from slowest
 /// to fastest; there is at least one. Strides are in bytes, in the bit and conversion kernels in

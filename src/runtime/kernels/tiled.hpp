@@ -3,33 +3,40 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include "runtime/kernels/memory.hpp"
 #include "runtime/kernels/params.hpp"
+#include "runtime/kernels/words.hpp"
 
 namespace refarray::runtime::kernels {
 
 /// Transposes elements of kBytes that are contiguous along j in src and along i in dst (see Plane).
 ///
-/// Global memory is accessed by aligned words of at least 4 bytes, even for single bytes at odd
-/// addresses. A tile row is therefore kept in shared memory as in its aligned words; its skew, the
-/// number of elements before it in the first word, is added when it is read.
+/// Global memory is accessed by aligned words of at least 4 bytes, even for elements of 1 or 2
+/// bytes at any address. A thread takes a block of kPerWord rows and columns, a word of each row,
+/// and transposes it into a word of each column. Where a row starts inside a word, each word of the
+/// block is cut out of two of src. Where a column of dst does, the tile stores its words up to the
+/// last one that starts in it, and the first one's elements of the tile above: rows above the tile
+/// are loaded too.
 template <int kBytes>
 struct Tiled {
-  using Word = std::conditional_t<(kBytes > 4), std::uint64_t, std::uint32_t>;
-  static constexpr std::uint32_t kLanes = 32;  // threads per row
+  using Of = Words<kBytes>;
+  using Word = typename Of::Word;
+  static constexpr std::uint32_t kPerWord = Of::kPerWord;
+  static constexpr std::uint32_t kRows = tile_shape(kBytes).rows;
+  static constexpr std::uint32_t kColumns = tile_shape(kBytes).columns;
+  static constexpr std::uint32_t kAcross = kColumns / kPerWord;  // words
+  static constexpr std::uint32_t kDown = kRows / kPerWord;
+  // Memory is read and written by sectors of 32 bytes.
+  static constexpr std::uint32_t kAlign = kBytes < 4 ? sizeof(Word) : 32;
+  static constexpr std::uint32_t kAbove = kAlign / sizeof(Word);  // words above the tile
+  // words; odd, so that the lanes of a row hit 32 different banks
+  static constexpr std::uint32_t kPitch = (kAbove + kDown) | 1;
+  static constexpr std::uint32_t kLanes = 32;  // threads per column
   static constexpr std::uint32_t kGroups = kBlock / kLanes;
-  static constexpr std::uint32_t kPerWord = sizeof(Word) / kBytes;
-  // a row is 128 bytes of src, or 256 with 8-byte words
-  static constexpr std::uint32_t kColumns = kLanes * kPerWord;
-  static constexpr std::uint32_t kRows = 512 / sizeof(Word);
-  static constexpr std::uint32_t kWordsDown = kRows / kPerWord;
-  // words; odd, so that the lanes of a column hit 32 different banks
-  static constexpr std::uint32_t kPitch = kLanes + 1;
 
   struct Shared {
-    Word words[kRows * kPitch];
+    Word words[kColumns * kPitch];
   };
   static constexpr int kPhases = 2;
 
@@ -39,8 +46,7 @@ struct Tiled {
     std::uint64_t src;
     std::uint32_t row;     // i of the tile's first element
     std::uint32_t column;  // j of the tile's first element
-    std::uint32_t rows;
-    std::uint32_t columns;
+    bool shifts;           // some column of dst does not start at a multiple of kAlign
   };
 
   static Tile tile_of(const Params& params, std::uint32_t block) noexcept {
@@ -51,147 +57,143 @@ struct Tiled {
     const std::uint32_t row_tile = row_band - index * plane.row_tiles.value;
     const Offsets offsets = offsets_of(params, index);
     Tile tile{params.dst + static_cast<std::uint64_t>(offsets.dst),
-              params.src + static_cast<std::uint64_t>(offsets.src),
-              row_tile * kRows,
-              column_tile * kColumns,
-              0,
-              0};
-    tile.rows = plane.rows - tile.row < kRows ? plane.rows - tile.row : kRows;
-    tile.columns = plane.columns - tile.column < kColumns ? plane.columns - tile.column : kColumns;
+              params.src + static_cast<std::uint64_t>(offsets.src), row_tile * kRows,
+              column_tile * kColumns, false};
+    tile.shifts =
+        (tile.dst | static_cast<std::uint64_t>(plane.dst_pitch | plane.dst_leap)) % kAlign != 0;
     return tile;
   }
 
-  /// The shared-memory row of a tile row. Rows are ordered by their position in a word of dst:
-  /// first all rows whose elements come first in a word, then the second ones, … so that lanes
-  /// gathering words hit 32 different banks.
-  static std::uint32_t slot_of(std::uint32_t row) noexcept {
-    return row % kPerWord * kWordsDown + row / kPerWord;
+  /// The place of a column in shared memory. First come all columns that are first in a word of
+  /// src, then the second ones, … so that the lanes that store a word hit 32 different banks.
+  static std::uint32_t slot_of(std::uint32_t column) noexcept {
+    return (column % kPerWord * kAcross + column / kPerWord) * kPitch;
   }
 
-  static std::uint64_t distance(const Divisor& part, std::uint32_t index, std::int64_t pitch,
-                                std::int64_t leap) noexcept {
-    const std::uint32_t leaps = part.divide(index);
-    const std::uint32_t steps = index - leaps * part.value;
-    return static_cast<std::uint64_t>(steps * pitch + leaps * leap);
-  }
-  static std::uint64_t row_address(const Params& params, const Tile& tile,
-                                   std::uint32_t row) noexcept {
+  /// The rows of a tile: all in the plane and aligned to words; all in the plane, with elements
+  /// before and behind; or any.
+  enum class From { kAligned, kInside, kAny };
+
+  static From from(const Params& params, const Tile& tile) noexcept {
     const Plane& plane = params.plane;
-    return tile.src + distance(plane.row_part, tile.row + row, plane.src_pitch, plane.src_leap) +
-           std::uint64_t{tile.column} * kBytes;
+    if (plane.row_part.value < plane.rows || tile.row + kRows > plane.rows ||
+        tile.column + kColumns > plane.columns)
+      return From::kAny;
+    if ((tile.src | static_cast<std::uint64_t>(plane.src_pitch)) % sizeof(Word) == 0)
+      return From::kAligned;
+    const bool is_inside = tile.column > 0 && tile.column + kColumns + kPerWord <= plane.columns;
+    return is_inside ? From::kInside : From::kAny;
   }
-  static std::uint64_t column_address(const Params& params, const Tile& tile,
-                                      std::uint32_t column) noexcept {
+
+  /// Elements of row `row` from `column` on; zeros outside of the plane.
+  template <From kFrom>
+  static Word load_word(const Params& params, const Tile& tile, std::uint32_t row,
+                        std::uint32_t column) noexcept {
     const Plane& plane = params.plane;
-    return tile.dst + std::uint64_t{tile.row} * kBytes +
-           distance(plane.column_part, tile.column + column, plane.dst_pitch, plane.dst_leap);
-  }
-  static std::uint32_t skew_of(std::uint64_t address) noexcept {
-    return static_cast<std::uint32_t>(address % sizeof(Word)) / kBytes;
-  }
-  static Word shifted(CopyWord<kBytes> element, std::uint32_t position) noexcept {
-    return static_cast<Word>(static_cast<Word>(element) << (position * kBytes * 8));
-  }
-
-  /// A word of which only elements [begin, end) belong to the row.
-  static Word load_part(std::uint64_t address, std::uint32_t begin, std::uint32_t end) noexcept {
-    Word word = 0;
-    for (std::uint32_t element = 0; element < kPerWord; ++element) {
-      if (element >= begin && element < end)
-        word |= shifted(load<CopyWord<kBytes>>(address + element * kBytes), element);
-    }
-    return word;
+    if (kFrom == From::kAny && (row >= plane.rows || column >= plane.columns)) return 0;
+    const std::uint64_t address =
+        tile.src + std::uint64_t{column} * kBytes +
+        distance<kFrom == From::kAny>(plane.row_part, row, plane.src_pitch, plane.src_leap);
+    if constexpr (kFrom == From::kAligned) return load<Word>(address);
+    if constexpr (kFrom == From::kInside) return Of::load_cut(address);
+    if (column + kPerWord <= plane.columns && address % sizeof(Word) == 0)
+      return load<Word>(address);
+    if (column >= kPerWord && column + 2 * kPerWord <= plane.columns) return Of::load_cut(address);
+    return Of::load_part(address, plane.columns - column);
   }
 
-  /// Word `index` of a row, up to the row's end.
-  static Word load_word(std::uint64_t begin, std::uint32_t skew, std::uint32_t columns,
-                        std::uint32_t index) noexcept {
-    const std::uint32_t first = index * kPerWord;  // relative to the first word, including the skew
-    const std::uint64_t address = begin + first * kBytes;
-    const std::uint32_t end = skew + columns;
-    if (first >= end) return 0;
-    if (first >= skew && first + kPerWord <= end) return load<Word>(address);
-    return load_part(address, first < skew ? skew - first : 0, end - first);
-  }
-
+  template <From kFrom>
   static void load_rows(const Params& params, const Tile& tile, std::uint32_t thread,
                         Shared& shared) noexcept {
-    const std::uint32_t lane = thread % kLanes;
-    constexpr std::uint32_t kTurns = kRows / kGroups;
-    Word words[kTurns] = {};
+    constexpr std::uint32_t kAtOnce = 4 / kPerWord;  // blocks
+    constexpr std::uint32_t kAll = (kAbove + kDown) * kAcross;
+    const std::uint32_t begin = tile.shifts && tile.row > 0 ? 0 : kAbove * kAcross;
+    for (std::uint32_t block = begin + thread; block < kAll; block += kAtOnce * kBlock) {
+      Word words[kAtOnce][kPerWord] = {};
+      const auto each = [&](auto body) {
 #if defined(__clang__)
 #pragma clang loop unroll(full)
 #endif
-    for (std::uint32_t turn = 0; turn < kTurns; ++turn) {
-      const std::uint32_t row = thread / kLanes + turn * kGroups;
-      if (row >= tile.rows) continue;
-      const std::uint64_t address = row_address(params, tile, row);
-      const std::uint32_t skew = skew_of(address);
-      const std::uint64_t begin = address - skew * kBytes;
-      words[turn] = load_word(begin, skew, tile.columns, lane);
-      // The skew moves a row's end into one more word.
-      if (skew > 0 && lane == 0) {
-        shared.words[slot_of(row) * kPitch + kLanes] = load_word(begin, skew, tile.columns, kLanes);
-      }
+        for (std::uint32_t turn = 0; turn < kAtOnce; ++turn) {
+          const std::uint32_t here = block + turn * kBlock;
+          if (here < kAll) body(words[turn], here % kAcross * kPerWord, here / kAcross);
+        }
+      };
+      each([&](Word* loaded, std::uint32_t column, std::uint32_t down) {
+        for (std::uint32_t i = 0; i < kPerWord; ++i)
+          loaded[i] = load_word<kFrom>(params, tile, tile.row + (down - kAbove) * kPerWord + i,
+                                       tile.column + column);
+      });
+      each([&](Word* loaded, std::uint32_t column, std::uint32_t down) {
+        Of::transpose(loaded);
+        for (std::uint32_t j = 0; j < kPerWord; ++j)
+          shared.words[slot_of(column + j) + down] = loaded[j];
+      });
     }
-#if defined(__clang__)
-#pragma clang loop unroll(full)
-#endif
-    for (std::uint32_t turn = 0; turn < kTurns; ++turn)
-      shared.words[slot_of(thread / kLanes + turn * kGroups) * kPitch + lane] = words[turn];
   }
 
-  static CopyWord<kBytes> element_at(const Params& params, const Tile& tile, std::uint32_t row,
-                                     std::uint32_t column, const Shared& shared) noexcept {
-    std::uint32_t at = column;
-    if constexpr (kPerWord > 1) at += skew_of(row_address(params, tile, row));
-    const Word word = shared.words[slot_of(row) * kPitch + at / kPerWord];
-    return static_cast<CopyWord<kBytes>>(word >> (at % kPerWord * kBytes * 8));
-  }
-
-  /// Stores the word of a dst column whose first element is row `first`, which may precede the
-  /// tile.
-  static void store_word(const Params& params, const Tile& tile, std::uint64_t address,
-                         std::int32_t first, std::uint32_t column, const Shared& shared) noexcept {
-    const auto rows = static_cast<std::int32_t>(tile.rows);
-    constexpr auto kElements = static_cast<std::int32_t>(kPerWord);
-    const bool is_whole = first >= 0 && first + kElements <= rows;
-    Word word = 0;
-    for (std::int32_t element = 0; element < kElements; ++element) {
-      const std::int32_t row = first + element;
-      if (row < 0 || row >= rows) continue;
-      const CopyWord<kBytes> value =
-          element_at(params, tile, static_cast<std::uint32_t>(row), column, shared);
-      if (is_whole)
-        word |= shifted(value, static_cast<std::uint32_t>(element));
-      else
-        store(address + static_cast<std::uint64_t>(element) * kBytes, value);
-    }
-    if (is_whole) store(address, word);
-  }
-
+  /// kWhole: every column of the tile consists of kDown words.
+  template <bool kWhole>
   static void store_columns(const Params& params, const Tile& tile, std::uint32_t thread,
                             const Shared& shared) noexcept {
+    const Plane& plane = params.plane;
     const std::uint32_t lane = thread % kLanes;
-    for (std::uint32_t column = thread / kLanes; column < tile.columns; column += kGroups) {
-      const std::uint64_t address = column_address(params, tile, column);
-      const std::uint32_t skew = skew_of(address);
-      const std::uint64_t begin = address - skew * kBytes;
-      for (std::uint32_t word = lane; word * kPerWord < tile.rows + skew; word += kLanes) {
-        const auto first = static_cast<std::int32_t>(word * kPerWord - skew);
-        store_word(params, tile, begin + word * sizeof(Word), first, column, shared);
+    const std::uint32_t rest = plane.columns - tile.column;
+    const std::uint32_t columns = rest < kColumns ? rest : kColumns;
+    constexpr std::uint32_t kLead = kAbove * kPerWord;  // elements
+#if defined(__clang__)
+#pragma clang loop unroll_count(4)
+#endif
+    for (std::uint32_t column = thread / kLanes; column < columns; column += kGroups) {
+      const std::uint64_t top = tile.dst + std::uint64_t{tile.row} * kBytes +
+                                distance<!kWhole>(plane.column_part, tile.column + column,
+                                                  plane.dst_pitch, plane.dst_leap);
+      const auto shift = static_cast<std::uint32_t>(top % kAlign) / kBytes;
+      const Word* const words = shared.words + slot_of(column);
+      if constexpr (kWhole) {
+        const std::uint64_t begin = top - shift * kBytes;
+        for (std::uint32_t word = lane; word < kDown; word += kLanes)
+          store(begin + word * sizeof(Word), Of::word_at(words, kLead - shift + word * kPerWord));
+        continue;
+      }
+      const bool is_last = tile.row + kRows >= plane.rows;
+      const std::uint32_t begin = tile.row == 0 ? kLead : kLead - shift;
+      const std::uint32_t end = kLead + (is_last ? plane.rows - tile.row : kRows - shift);
+      const std::uint32_t skew = tile.row == 0 ? shift % kPerWord : 0;
+      for (std::uint32_t first = begin - skew + lane * kPerWord; first < end;
+           first += kLanes * kPerWord) {
+        const auto from_top = std::int64_t{first} - std::int64_t{kLead};
+        Of::store_part(top + static_cast<std::uint64_t>(from_top * kBytes), words,
+                       static_cast<std::int32_t>(first), static_cast<std::int32_t>(begin),
+                       static_cast<std::int32_t>(end));
       }
     }
+  }
+
+  static bool is_whole(const Params& params, const Tile& tile) noexcept {
+    const Plane& plane = params.plane;
+    if (plane.column_part.value < plane.columns) return false;
+    const std::uint32_t end = tile.row + kRows;
+    return tile.shifts ? tile.row > 0 && end < plane.rows : end <= plane.rows;
   }
 
   template <int kPhase>
   static void run(const Params& params, std::uint32_t block, std::uint32_t thread,
                   Shared& shared) noexcept {
     const Tile tile = tile_of(params, block);
-    if constexpr (kPhase == 0)
-      load_rows(params, tile, thread, shared);
-    else
-      store_columns(params, tile, thread, shared);
+    if constexpr (kPhase == 0) {
+      const From how = from(params, tile);
+      if (how == From::kAligned)
+        load_rows<From::kAligned>(params, tile, thread, shared);
+      else if (how == From::kInside)
+        load_rows<From::kInside>(params, tile, thread, shared);
+      else
+        load_rows<From::kAny>(params, tile, thread, shared);
+    } else if (is_whole(params, tile)) {
+      store_columns<true>(params, tile, thread, shared);
+    } else {
+      store_columns<false>(params, tile, thread, shared);
+    }
   }
 };
 
