@@ -149,6 +149,11 @@ def driver_calls() -> None:
     assert len(fakegpu.trace(rows)) == 2
     assert_same(part, host[:, :256])
     assert part2.shape == (600, 256)
+    large = ra.zeros((9 << 20,), dtype="uint8", device=device)
+    fakegpu.reset()
+    ra.asarray(large, device="cpu")  # not in chunks
+    down = {"cuda": "cuMemcpyDtoHAsync", "rocm": "hipMemcpyAsync"}[VENDOR]
+    assert len(fakegpu.trace(down)) == 1
 
 
 def no_kernels() -> None:

@@ -69,18 +69,20 @@ bool is_pitched_copy(const Plan& plan) noexcept {
          std::max(plan.dst_strides[0], plan.src_strides[0]) < kMaxPitch * 8;
 }
 
-/// Uses the driver's copy for contiguous and pitched data, unless it is large and pageable: staging
-/// is faster then. Returns false if the driver's copy is not suitable.
+/// Uses the driver's copy for contiguous and pitched data. Large pageable memory is staged where
+/// that is faster (rows) or returns earlier (uploads). Returns false if the driver's copy is not
+/// suitable.
 bool copy_directly(const ArrayView& dst, const ArrayView& src, const ArrayView& host,
                    Direction direction, const StreamPtr& stream) {
-  if (is_pageable(host) && dst.nbytes() >= kMinStagedBytes) return false;
+  const bool is_staged = is_pageable(host) && dst.nbytes() >= kMinStagedBytes;
+  if (is_staged && direction == Direction::kHostToDevice) return false;
   const Plan plan(dst, src);
   if (plan.is_memmove()) {
     const std::int64_t extent = plan.shape[0] * plan.dst_bits / 8;
     copy_bytes(as_bytes(dst, plan.dst, &extent), as_bytes(src, plan.src, &extent), extent, stream);
     return true;
   }
-  if (!is_pitched_copy(plan)) return false;
+  if (is_staged || !is_pitched_copy(plan)) return false;
   copy_rows(dst, src, plan, direction, stream);
   return true;
 }
