@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/device_context.hpp"
+#include "runtime/streams/relaxed_capture.hpp"
 
 namespace refarray::runtime {
 namespace {
@@ -66,8 +67,10 @@ void Operation::finish(bool host_is_done) {
 Operation::~Operation() {
   if (finished_) return;
   // The operation failed half-way: enqueued work must finish before the memory is reused.
+  const DriverTable& api = stream_->context().api();
   const TryDeviceGuard on_device(stream_->context());
-  if (on_device && capture_ == 0) stream_->context().api().stream_synchronize(stream_->handle());
+  const RelaxedCaptureMode relaxed(api);
+  if (on_device && capture_ == 0) api.stream_synchronize(stream_->handle());
 }
 
 void copy_bytes(const ArrayView& dst, const ArrayView& src, std::int64_t nbytes,

@@ -114,6 +114,15 @@ Status pool_create(Handle* out, int device) {
   return calls.pool_set(*out, cuda::kReleaseThreshold, &keep_all);
 }
 
+/// In relaxed mode: the call is unsafe in captures, although it concerns no stream.
+Status pool_trim(Handle pool, std::size_t keep) {
+  int mode = kCaptureModeRelaxed;
+  const bool exchanged = calls.exchange_capture_mode(&mode) == kSuccess;
+  const Status status = calls.pool_trim(pool, keep);
+  if (exchanged) calls.exchange_capture_mode(&mode);
+  return status;
+}
+
 Status allocate_managed(Address* out, std::size_t nbytes) {
   return calls.allocate_managed(out, nbytes, cuda::kManagedGlobal);
 }
@@ -252,7 +261,7 @@ Status record_all(int device, Handle event) {
 void fill_memory(DriverTable& api) {
   if (calls.pool_create != nullptr) {
     api.pool_create = pool_create;
-    api.pool_trim = calls.pool_trim;
+    api.pool_trim = pool_trim;
     api.allocate_async = calls.allocate_from_pool;
     api.free_async = calls.free_async;
   }

@@ -56,8 +56,8 @@ struct DriverTable {
   /// cuMemPoolCreate, for `device`, set to keep freed memory (release threshold: unlimited). Null
   /// on HIP and before CUDA 11.2. Unsafe in captures.
   Status (*pool_create)(Handle* out, int device) = nullptr;
-  /// cuMemPoolTrimTo: returns free memory to the system, so that `keep` bytes stay. Null as
-  /// pool_create.
+  /// cuMemPoolTrimTo: returns free memory to the system, so that `keep` bytes stay. Legal beside a
+  /// capture, for which it enters kCaptureModeRelaxed. Null as pool_create.
   Status (*pool_trim)(Handle pool, std::size_t keep) = nullptr;
   /// cuMemAllocFromPoolAsync: usable by work that comes after this call in stream order. On a
   /// capturing stream it would allocate a graph node's memory; callers refuse that. Null as
@@ -103,7 +103,7 @@ struct DriverTable {
   /// cuStreamDestroy, hipStreamDestroy: enqueued work still runs.
   Status (*stream_destroy)(Handle stream) = nullptr;
   /// cuStreamSynchronize, hipStreamSynchronize: blocks until the stream is idle. A capturing stream
-  /// fails, and its capture is invalidated.
+  /// fails, and its capture is invalidated. Unsafe in captures.
   Status (*stream_synchronize)(Handle stream) = nullptr;
   /// cuStreamQuery, hipStreamQuery: kSuccess if idle, kNotReady if not. Captures as
   /// stream_synchronize(). Unsafe in captures.
@@ -133,8 +133,9 @@ struct DriverTable {
   /// cuEventRecord, hipEventRecord: the event now stands for all earlier work in `stream`, which
   /// must be of the event's device. Waits already enqueued keep the previous record.
   Status (*event_record)(Handle event, Handle stream) = nullptr;
-  /// cuEventQuery, hipEventQuery: kSuccess if the recorded work has finished, else kNotReady. Not
-  /// legal for events recorded in a capture. Unsafe in captures.
+  /// cuEventQuery, hipEventQuery: kSuccess if the recorded work has finished, else kNotReady. Fails
+  /// for an event recorded in a capture, and on CUDA invalidates that capture, in every mode.
+  /// Unsafe in captures.
   Status (*event_query)(Handle event) = nullptr;
   /// cuEventSynchronize, hipEventSynchronize: blocks until the recorded work has finished. Captures
   /// as event_query().

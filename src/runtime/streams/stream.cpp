@@ -192,6 +192,7 @@ void synchronize(const Stream& stream) {
   DeviceContext& context = stream.context();
   const DeviceGuard on_device(context);
   refuse_capture(context, stream.handle(), "waiting for a stream");
+  const RelaxedCaptureMode relaxed(context.api());
   context.check(context.api().stream_synchronize(stream.handle()), "waiting for a stream");
 }
 
@@ -204,6 +205,13 @@ void synchronize(const core::Device& device) {
 }
 
 namespace {
+
+/// A query's status: finished, or not yet.
+bool is_success(const DeviceContext& context, Status status, const char* call) {
+  if (status == kNotReady) return false;
+  context.check(status, call);
+  return true;
+}
 
 /// An event of a capture stands for a node of the graph, which is not what runs.
 void refuse_captured(Event& event, const char* what) {
@@ -222,20 +230,10 @@ void synchronize(Event& event) {
   context.check(context.api().event_synchronize(event.handle()), "waiting for an event");
 }
 
-namespace {
-
-/// A query's status: finished, or not yet.
-bool is_success(const DeviceContext& context, Status status, const char* call) {
-  if (status == kNotReady) return false;
-  context.check(status, call);
-  return true;
-}
-
-}  // namespace
-
 bool is_done(const Stream& stream) {
   const DeviceGuard on_device(stream.context());
   refuse_capture(stream.context(), stream.handle(), "querying a stream");
+  const RelaxedCaptureMode relaxed(stream.context().api());
   return is_success(stream.context(), stream.context().api().stream_query(stream.handle()),
                     "querying a stream");
 }
@@ -330,7 +328,8 @@ void wait(const Stream& stream, Event& event) {
                          "making a stream wait for an event");
 }
 
-float elapsed_ms(const Event& begin, const Event& end) {
+float elapsed_ms(Event& begin, Event& end) {
+  for (Event* event : {&begin, &end}) refuse_captured(*event, "measuring time by an event");
   if (&begin.context() != &end.context()) {
     core::fail(core::Fault::kValue, "there is no time between an event of ",
                core::name(device_of(begin.context())), " and one of ",

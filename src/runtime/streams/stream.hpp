@@ -127,6 +127,6 @@ void record(Event& event, const StreamPtr& stream);
 /// none of a capture: throws kBuffer, because the call would invalidate the capture.
 void wait(const Stream& stream, Event& event);
 /// Throws kValue if the events are of two devices.
-float elapsed_ms(const Event& begin, const Event& end);
+float elapsed_ms(Event& begin, Event& end);
 
 }  // namespace refarray::runtime

@@ -154,7 +154,7 @@ def test_a_stream_of_another_vendor(device: str) -> None:
 
 
 def test_a_stream_that_has_been_destroyed(device: str, driver: Driver) -> None:
-    """Real drivers may crash on such a handle; if they return an error, nothing has changed."""
+    """Real drivers crash on such a handle. Where one returns an error, nothing has changed."""
     array = ra.ones((3,), device=device)
     before = allocated()
     if vendor(device) == "cuda":

@@ -82,11 +82,13 @@ def test_an_event_of_a_capture_is_not_waited_for_or_queried(case: Any) -> None:
     """During the capture and after it, until the event is recorded again."""
     device, driver, mode = case
     inside = Stream(device)
-    event = Event(device)
+    event, other = Event(device, timing=True), Event(device, timing=True)
+    other.record(Stream(device))
     with capturing(driver, inside.handle, mode) as capture:
         event.record(inside)
         refuse(event.synchronize, "Synchronize")
         refuse(lambda: event.done, "Query")
+        refuse(lambda: other.elapsed_ms(event), "ElapsedTime")
         assert capture.state() == ACTIVE
     refuse(event.synchronize, "Synchronize")
     refuse(lambda: event.done, "Query")

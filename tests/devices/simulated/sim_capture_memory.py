@@ -109,7 +109,7 @@ def test_allocation_in_the_capturing_stream_raises(case: Any) -> None:
 
 def test_other_streams_are_usable_during_a_capture(case: Any) -> None:
     """In the capturing thread, calls that a capture may forbid: allocations of every memory kind,
-    transfers through pinned memory, event queries, frees."""
+    transfers through pinned memory, waits for events and streams, frees."""
     device, driver, mode = case
     captured, free = Stream(device), Stream(device)
     kinds = [device, pinned(device)] + ["cuda_managed:0"] * device.startswith("cuda")
@@ -123,6 +123,8 @@ def test_other_streams_are_usable_during_a_capture(case: Any) -> None:
             event = free.record()
             event.synchronize()
             assert event.done
+            free.synchronize()
+            assert free.done
         host = ra.ones((LARGE,), dtype="int8")
         there = ra.asarray(host, device=device)
         assert there.to_device("cpu")[-1].item() == 1

@@ -66,9 +66,21 @@ def ones(device: str) -> ra.Array:
 def test_the_host_waits_for_work(device: str) -> None:
     array = ones(device)
     ra.synchronize(device)
-    with captured_elsewhere(device), use_stream(Stream(device)):
+    with captured_elsewhere(device), use_stream(Stream(device)) as stream:
         array[...] = 2
         assert array.to_device("cpu").tolist() == [2] * SIZE
+        stream.synchronize()
+        assert stream.done
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_copy_that_fails_half_way_waits_for_its_stream(device: str) -> None:
+    array, source = ones(device), ra.full((SIZE,), 2, dtype="uint8")
+    ra.synchronize(device)
+    with captured_elsewhere(device), use_stream(Stream(device)):
+        fakegpu.fail("cuMemcpyHtoDAsync" if device == "cuda:0" else "hipMemcpyAsync")
+        with pytest.raises(ra.DriverError):
+            array[...] = source
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -152,16 +152,21 @@ def test_the_legacy_stream_does_not_capture(cuda: Cuda) -> None:
     assert cuda.code("cuStreamBeginCapture_v2", LEGACY, GLOBAL) == UNSUPPORTED
 
 
-def test_a_captured_event_cannot_be_queried_or_waited_for(cuda: Cuda, stream: int) -> None:
+def test_an_event_of_an_ended_capture_cannot_be_used(cuda: Cuda, stream: int) -> None:
     event = cuda.event()
     cuda.record(event, stream)
-    mode = ctypes.c_int(RELAXED)
-    cuda("cuThreadExchangeStreamCaptureMode", mode)
+    assert end(cuda, stream) == 0
     assert cuda.code("cuEventQuery", event) == CAPTURED_EVENT
     assert cuda.code("cuEventSynchronize", event) == CAPTURED_EVENT
-    cuda("cuThreadExchangeStreamCaptureMode", mode)
-    assert end(cuda, stream) == 0
     assert cuda.code("cuStreamWaitEvent", cuda.stream(), event, 0) == CAPTURED_EVENT
+
+
+def test_hip_refuses_a_captured_event_without_effect_on_the_capture(hip: Hip) -> None:
+    stream, event = hip.stream(), hip.event()
+    hip("hipStreamBeginCapture", stream, RELAXED)
+    hip.record(event, stream)
+    assert hip.code("hipEventQuery", event) == CAPTURED_EVENT
+    hip("hipStreamEndCapture", stream, Number())
 
 
 @pytest.mark.parametrize("call", ["cuMemAlloc_v2", "cuMemHostAlloc"])

@@ -11,16 +11,18 @@ constexpr Vendor kCuda = Vendor::kCuda;
 
 int find_context(Call& at, Handle handle, Context*& context) {
   at.note("context", handle);
-  context = at.machine.contexts.alive(handle);
-  const Context* known = at.machine.contexts.find(handle);
-  if (context == nullptr && known != nullptr && !known->primary)
-    at.violation("bad-handle", "a context that has been destroyed: drivers abort", 0, handle);
-  return context != nullptr && context->device->vendor == kCuda ? kSuccess : kInvalidContext;
+  context = at.machine.contexts.find(handle);
+  if (context == nullptr || context->device->vendor != kCuda) return kInvalidContext;
+  if (context->alive) return kSuccess;
+  if (context->primary) return kContextIsDestroyed;
+  at.violation("bad-handle", "a context that has been destroyed: drivers abort", 0, handle);
+  return kInvalidContext;
 }
 
-int current(Call& at, Context*& context) {
-  context = current_context(at);
-  return context != nullptr ? kSuccess : kInvalidContext;
+/// The handle of a primary context that has been reset stays valid: the next retain makes it anew.
+int find_to_enter(Call& at, Handle handle, Context*& context) {
+  const int code = find_context(at, handle, context);
+  return code == kContextIsDestroyed ? int{kSuccess} : code;
 }
 
 /// "A green context can be current to only one thread at a time."
@@ -42,6 +44,10 @@ void leave_current(Call& at) {
   auto& stack = at.machine.thread().stack;
   if (stack.back()->green_of != nullptr) --stack.back()->times;
   stack.pop_back();
+}
+
+bool is_active(const Device& device) {
+  return device.primary != nullptr && device.primary->alive && device.primary->retained > 0;
 }
 
 /// A CUgreenCtx is no CUcontext: it has to be converted.
@@ -157,7 +163,7 @@ int cuDevicePrimaryCtxRelease_v2(int device) {
   return call(kCuda, "cuDevicePrimaryCtxRelease", kBlocks | kReleases, [&](Call& at) -> int {
     Device* found = nullptr;
     if (const int code = find_device(at, device, found)) return code;
-    if (found->primary == nullptr || found->primary->retained == 0) return kInvalidContext;
+    if (!is_active(*found)) return kInvalidContext;
     if (--found->primary->retained == 0) at.machine.destroy_context(*found->primary);
     return kSuccess;
   });
@@ -167,7 +173,7 @@ int cuDevicePrimaryCtxReset_v2(int device) {
   return call(kCuda, "cuDevicePrimaryCtxReset", kBlocks | kReleases, [&](Call& at) -> int {
     Device* found = nullptr;
     if (const int code = find_device(at, device, found)) return code;
-    if (found->primary != nullptr) at.machine.destroy_context(*found->primary);
+    if (is_active(*found)) at.machine.destroy_context(*found->primary);
     return kSuccess;
   });
 }
@@ -177,7 +183,7 @@ int cuDevicePrimaryCtxGetState(int device, unsigned* flags, int* active) {
     Device* found = nullptr;
     if (const int code = find_device(at, device, found)) return code;
     *flags = 0;
-    *active = found->primary != nullptr && found->primary->retained > 0;
+    *active = is_active(*found);
     return kSuccess;
   });
 }
@@ -209,7 +215,7 @@ int cuCtxDestroy_v2(Handle context) {
 int cuCtxPushCurrent_v2(Handle context) {
   return call(kCuda, "cuCtxPushCurrent", kPlain, [&](Call& at) -> int {
     Context* found = nullptr;
-    if (const int code = find_context(at, context, found)) return code;
+    if (const int code = find_to_enter(at, context, found)) return code;
     return make_current(at, *found);
   });
 }
@@ -230,7 +236,7 @@ int cuCtxSetCurrent(Handle context) {
     auto& stack = at.machine.thread().stack;
     Context* found = nullptr;
     if (context != 0)
-      if (const int code = find_context(at, context, found)) return code;
+      if (const int code = find_to_enter(at, context, found)) return code;
     if (!stack.empty()) leave_current(at);
     return found != nullptr ? make_current(at, *found) : int{kSuccess};
   });
@@ -247,7 +253,7 @@ int cuCtxGetCurrent(Handle* context) {
 int cuCtxGetDevice(int* device) {
   return call(kCuda, "cuCtxGetDevice", kPlain, [&](Call& at) -> int {
     Context* context = nullptr;
-    if (const int code = current(at, context)) return code;
+    if (const int code = find_current(at, context)) return code;
     *device = context->device->ordinal;
     return kSuccess;
   });
@@ -256,7 +262,8 @@ int cuCtxGetDevice(int* device) {
 int cuCtxGetDevice_v2(int* device, Handle handle) {
   return call(kCuda, "cuCtxGetDevice_v2", kPlain, [&](Call& at) -> int {
     Context* context = nullptr;
-    if (const int code = handle != 0 ? find_context(at, handle, context) : current(at, context))
+    if (const int code =
+            handle != 0 ? find_context(at, handle, context) : find_current(at, context))
       return code;
     *device = context->device->ordinal;
     return kSuccess;
@@ -266,7 +273,7 @@ int cuCtxGetDevice_v2(int* device, Handle handle) {
 int cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   return call(kCuda, "cuCtxGetStreamPriorityRange", kPlain, [&](Call& at) -> int {
     Context* context = nullptr;
-    if (const int code = current(at, context)) return code;
+    if (const int code = find_current(at, context)) return code;
     if (least != nullptr) *least = 0;
     if (greatest != nullptr) *greatest = -5;
     return kSuccess;
@@ -276,7 +283,7 @@ int cuCtxGetStreamPriorityRange(int* least, int* greatest) {
 int cuCtxSynchronize() {
   return call(kCuda, "cuCtxSynchronize", kBlocks, [&](Call& at) -> int {
     Context* context = nullptr;
-    if (const int code = current(at, context)) return code;
+    if (const int code = find_current(at, context)) return code;
     return context_synchronize(at, *context);
   });
 }
@@ -284,7 +291,8 @@ int cuCtxSynchronize() {
 int cuCtxSynchronize_v2(Handle handle) {
   return call(kCuda, "cuCtxSynchronize_v2", kBlocks, [&](Call& at) -> int {
     Context* context = nullptr;
-    if (const int code = handle != 0 ? find_context(at, handle, context) : current(at, context))
+    if (const int code =
+            handle != 0 ? find_context(at, handle, context) : find_current(at, context))
       return code;
     return context_synchronize(at, *context);
   });
@@ -294,7 +302,7 @@ int cuCtxEnablePeerAccess(Handle handle, unsigned flags) {
   return call(kCuda, "cuCtxEnablePeerAccess", kPlain, [&](Call& at) -> int {
     Context* from = nullptr;
     Context* to = nullptr;
-    if (const int code = current(at, from)) return code;
+    if (const int code = find_current(at, from)) return code;
     if (const int code = find_context(at, handle, to)) return code;
     return flags != 0 ? int{kInvalidValue} : enable_peer(at, *from, *to->device, true);
   });
@@ -304,7 +312,7 @@ int cuCtxDisablePeerAccess(Handle handle) {
   return call(kCuda, "cuCtxDisablePeerAccess", kReleases, [&](Call& at) -> int {
     Context* from = nullptr;
     Context* to = nullptr;
-    if (const int code = current(at, from)) return code;
+    if (const int code = find_current(at, from)) return code;
     if (const int code = find_context(at, handle, to)) return code;
     return enable_peer(at, *from, *to->device, false);
   });

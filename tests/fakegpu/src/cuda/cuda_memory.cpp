@@ -15,8 +15,8 @@ Handle number(const void* pointer) { return reinterpret_cast<Handle>(pointer); }
 
 int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   return call(kCuda, "cuMemGetInfo", kPlain, [&](Call& at) -> int {
-    const Context* context = current_context(at);
-    if (context == nullptr) return kInvalidContext;
+    Context* context = nullptr;
+    if (const int code = find_current(at, context)) return code;
     *total = context->device->total;
     *free = context->device->total - context->device->used;
     return kSuccess;
@@ -121,7 +121,7 @@ int cuMemPoolDestroy(Handle pool) {
 }
 
 int cuMemPoolTrimTo(Handle pool, std::size_t keep) {
-  return call(kCuda, "cuMemPoolTrimTo", kPlain, [&](Call& at) {
+  return call(kCuda, "cuMemPoolTrimTo", kUnsafe, [&](Call& at) {
     Pool* found = nullptr;
     return find_pool(at.note("bytes", keep), pool, found);
   });

@@ -30,7 +30,7 @@ int cuStreamSynchronize(Handle stream) {
 }
 
 int cuStreamQuery(Handle stream) {
-  return call(kCuda, "cuStreamQuery", kUnsafe, [&](Call& at) { return stream_query(at, stream); });
+  return call(kCuda, "cuStreamQuery", kPlain, [&](Call& at) { return stream_query(at, stream); });
 }
 
 int cuStreamWaitEvent(Handle stream, Handle event, unsigned flags) {
@@ -166,11 +166,11 @@ int cuEventRecordWithFlags(Handle event, Handle stream, unsigned) {
 }
 
 int cuEventQuery(Handle event) {
-  return call(kCuda, "cuEventQuery", kUnsafe, [&](Call& at) { return event_query(at, event); });
+  return call(kCuda, "cuEventQuery", kPlain, [&](Call& at) { return event_query(at, event); });
 }
 
 int cuEventSynchronize(Handle event) {
-  return call(kCuda, "cuEventSynchronize", kBlocks | kUnsafe,
+  return call(kCuda, "cuEventSynchronize", kBlocks,
               [&](Call& at) { return event_synchronize(at, event); });
 }
 

@@ -29,6 +29,11 @@ int invalidate_with(Capture& capture, Code code) {
   return code;
 }
 
+/// The status of using an event whose capture has ended.
+int ended(const Capture& capture) {
+  return capture.status == kInvalidated ? kInvalidValue : kCapturedEvent;
+}
+
 }  // namespace
 
 void invalidate(Capture& capture) { capture.status = kInvalidated; }
@@ -77,6 +82,13 @@ int refuse_wait(const Context& context) {
   return code;
 }
 
+int refuse_captured(const Event& event, bool invalidates) {
+  if (event.capture == nullptr) return kSuccess;
+  if (event.capture->origin == nullptr) return ended(*event.capture);
+  if (invalidates) invalidate(*event.capture);
+  return kCapturedEvent;
+}
+
 int capture_job(Stream& stream, Job job) {
   Capture& capture = *stream.capture;
   if (!active(&capture)) return kCaptureInvalidated;
@@ -103,8 +115,8 @@ int capture_wait(Stream& stream, Event& event, bool external, bool& handled) {
     handled = stream.capture != nullptr && !external;
     return handled ? invalidate_with(*stream.capture, kCaptureIsolation) : int{kSuccess};
   }
-  auto* capture = const_cast<Capture*>(event.capture);
-  if (capture->origin == nullptr) return kCapturedEvent;  // the event's capture has ended
+  Capture* capture = event.capture;
+  if (capture->origin == nullptr) return ended(*capture);
   if (!active(capture)) return kCaptureInvalidated;
   if (stream.legacy) return invalidate_with(*capture, kCaptureImplicit);
   if (stream.capture != nullptr && stream.capture != capture) {

@@ -19,6 +19,8 @@ int refuse_implicit(const Stream& stream, bool invalidates);
 int refuse_wait(const Stream& stream);
 /// The same for all streams of a context.
 int refuse_wait(const Context& context);
+/// Not kSuccess if the event was recorded in a capture. `invalidates`: also invalidates that.
+int refuse_captured(const Event& event, bool invalidates);
 int capture_job(Stream& stream, Job job);
 int capture_record(Stream& stream, Event& event);
 /// Sets `handled` if the wait involved a capture and needs no further action.

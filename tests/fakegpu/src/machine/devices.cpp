@@ -57,14 +57,15 @@ const std::map<int, Name>& names() {
 
 const std::map<int, int>& attributes(Vendor vendor) {
   static const std::map<int, int> cuda = {
-      {1, 1024},  {2, 1024},     {3, 1024},  {4, 64},          {5, 2147483647}, {6, 65535},
-      {7, 65535}, {8, 49152},    {10, 32},   {11, 2147483647}, {12, 65536},     {13, 1500000},
-      {14, 512},  {15, 1},       {16, 8},    {18, 0},          {19, 1},         {20, 0},
-      {31, 1},    {32, 0},       {33, 0},    {34, 0},          {35, 0},         {36, 1500000},
-      {37, 256},  {38, 1 << 22}, {39, 2048}, {40, 2},          {41, 1},         {50, 0},
-      {75, 9},    {76, 0},       {78, 1},    {81, 49152},      {83, 1},         {84, 0},
-      {85, 0},    {88, 1},       {89, 1},    {91, 1},          {95, 1},         {97, 49152},
-      {99, 1},    {100, 0},      {101, 1},   {102, 1},         {115, 1},        {119, 1}};
+      {1, 1024},   {2, 1024},     {3, 1024},  {4, 64},          {5, 2147483647}, {6, 65535},
+      {7, 65535},  {8, 49152},    {10, 32},   {11, 2147483647}, {12, 65536},     {13, 1500000},
+      {14, 512},   {15, 1},       {16, 8},    {18, 0},          {19, 1},         {20, 0},
+      {31, 1},     {32, 0},       {33, 0},    {34, 0},          {35, 0},         {36, 1500000},
+      {37, 256},   {38, 1 << 22}, {39, 2048}, {40, 2},          {41, 1},         {50, 0},
+      {75, 9},     {76, 0},       {78, 1},    {81, 49152},      {83, 1},         {84, 0},
+      {85, 0},     {88, 0},       {89, 1},    {90, 1},          {91, 1},         {95, 1},
+      {97, 49152}, {99, 1},       {100, 0},   {101, 0},         {102, 1},        {115, 1},
+      {119, 1}};
   // hipDeviceAttribute_t; these numbers are the same in HIP 5.2, 6.3 and 7.1.
   static const std::map<int, int> hip = {
       {3, 1},      {8, 1},           {9, 1},     {16, 0},          {23, 9},     {24, 1},
@@ -90,6 +91,12 @@ Context* current_context(Call& call) {
   }
   Device* device = call.machine.device(Vendor::kHip, thread.hip_device);
   return device == nullptr ? nullptr : call.machine.primary(*device);
+}
+
+int find_current(Call& call, Context*& context) {
+  context = current_context(call);
+  if (context != nullptr) return kSuccess;
+  return call.machine.thread().stack.empty() ? kInvalidContext : kContextIsDestroyed;
 }
 
 int find_device(Call& call, int ordinal, Device*& device) {

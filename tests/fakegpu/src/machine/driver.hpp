@@ -13,6 +13,8 @@ using Handle = std::uint64_t;
 
 // Contexts, and objects by handle. Each function notes what it found in the trace.
 Context* current_context(Call& call);
+/// kContextIsDestroyed if the current one has been destroyed or reset.
+int find_current(Call& call, Context*& context);
 int find_stream(Call& call, Handle handle, Stream*& stream);
 /// Whether all work of the snapshot has run.
 bool has_finished(const Snapshot& snapshot);

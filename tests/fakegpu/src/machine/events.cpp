@@ -7,11 +7,15 @@
 namespace fakegpu {
 namespace {
 
-/// From HIP 7 on, the host may not look at an event while a capture affects it. Until 7.2, relaxed
-/// mode does not help (ROCm/rocm-systems#3176).
-int refuse_in_hip_7(Call& call) {
+/// Whether the host may query the event or wait for it: on CUDA not for one of a capture, in any
+/// mode, nor for others while a capture affects the thread. HIP refuses the latter from 7 on, and
+/// until 7.2 relaxed mode does not help (ROCm/rocm-systems#3176).
+int refuse_look(Call& call, const Event& event) {
+  const bool cuda = call.vendor == Vendor::kCuda;
+  if (const int code = refuse_captured(event, cuda)) return code;
+  if (cuda) return refuse_unsafe(call);
   const int version = call.machine.settings.hip_version;
-  if (call.vendor != Vendor::kHip || version < 70000000) return kSuccess;
+  if (version < 70000000) return kSuccess;
   return version < 70300000 ? refuse_unsafe_in_any_mode(call) : refuse_unsafe(call);
 }
 
@@ -27,12 +31,13 @@ int find_event(Call& call, Handle handle, Event*& event) {
   event = call.machine.events.alive(handle);
   if (event != nullptr && event->context->device->vendor == call.vendor) return kSuccess;
   call.violation("bad-handle", "no such event, or it has been destroyed", 0, handle);
-  return kInvalidHandle;
+  const bool was_ours = call.vendor == Vendor::kCuda && call.machine.events.find(handle) != nullptr;
+  return was_ours ? kContextIsDestroyed : kInvalidHandle;
 }
 
 int event_create(Call& call, Handle* out, unsigned flags) {
-  Context* context = current_context(call);
-  if (context == nullptr) return kInvalidContext;
+  Context* context = nullptr;
+  if (const int code = find_current(call, context)) return code;
   if (out == nullptr) return kInvalidValue;
   Event* event = call.machine.events.add({}, call.machine.settings.reuse);
   event->context = context;
@@ -75,8 +80,7 @@ int event_record(Call& call, Handle handle, Handle stream_handle) {
 int event_query(Call& call, Handle handle) {
   Event* event = nullptr;
   if (const int code = find_event(call, handle, event)) return code;
-  if (event->capture != nullptr) return kCapturedEvent;
-  if (const int code = refuse_in_hip_7(call)) return code;
+  if (const int code = refuse_look(call, *event)) return code;
   if (!has_finished(event->snapshot)) return kNotReady;
   call.join(event->snapshot.clock);
   return kSuccess;
@@ -85,8 +89,7 @@ int event_query(Call& call, Handle handle) {
 int event_synchronize(Call& call, Handle handle) {
   Event* event = nullptr;
   if (const int code = find_event(call, handle, event)) return code;
-  if (event->capture != nullptr) return kCapturedEvent;
-  if (const int code = refuse_in_hip_7(call)) return code;
+  if (const int code = refuse_look(call, *event)) return code;
   const Snapshot what = event->snapshot;  // the event may be recorded again while the host waits
   call.wait(what);
   return kSuccess;

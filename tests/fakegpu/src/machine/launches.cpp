@@ -123,8 +123,8 @@ int check_geometry(Call& call, const Function& function, const FakegpuLaunch& ho
 }  // namespace
 
 int module_load(Call& call, Handle* out, const void* image) {
-  Context* context = current_context(call);
-  if (context == nullptr) return kInvalidContext;
+  Context* context = nullptr;
+  if (const int code = find_current(call, context)) return code;
   if (image == nullptr || out == nullptr) return kInvalidValue;
   Image read;
   const int code = read_image(call.vendor, call.machine.settings.cuda_version, image, read);

@@ -117,6 +117,13 @@ Context* Machine::primary(Device& device) {
   if (device.primary == nullptr) {
     device.primary = add_context(device);
     device.primary->primary = true;
+  } else if (!device.primary->alive) {  // it has been reset
+    Context& context = *device.primary;
+    context.alive = true;
+    context.retained = 0;
+    context.peers.clear();
+    context.waits = {};
+    add_legacy(context);
   }
   return device.primary;
 }
@@ -124,9 +131,13 @@ Context* Machine::primary(Device& device) {
 Context* Machine::add_context(Device& device) {
   Context* context = contexts.add();
   context->device = &device;
-  context->legacy = add_stream(*context, 0, 0);
-  context->legacy->legacy = true;
+  add_legacy(*context);
   return context;
+}
+
+void Machine::add_legacy(Context& context) {
+  context.legacy = add_stream(context, 0, 0);
+  context.legacy->legacy = true;
 }
 
 Stream* Machine::add_stream(Context& context, unsigned flags, int priority) {
@@ -154,7 +165,6 @@ void Machine::destroy_context(Context& context) {
     if (event->context == &context) events.retire(*event);
   for (const auto& module : modules.all())
     if (module->context == &context) module->alive = false;
-  if (context.device->primary == &context) context.device->primary = nullptr;
   if (context.green_of != nullptr) std::erase(context.green_of->greens, &context);
   context.alive = false;
 }

@@ -90,7 +90,7 @@ class Machine {
   Thread& thread();
   Clock& clock();  // the calling host thread's
   Moment host_moment();
-  Context* primary(Device& device);
+  Context* primary(Device& device);  // made by the first use, and anew after a reset
   Context* add_context(Device& device);
   std::size_t new_component() {
     thread();  // its own clock component first
@@ -119,6 +119,7 @@ class Machine {
  private:
   Machine();
   void make_devices(Vendor vendor, int count);
+  void add_legacy(Context& context);
   Stream* choose();
 
   std::vector<Device> cuda_;

@@ -127,7 +127,7 @@ struct Event {
   bool recorded = false;
   Snapshot snapshot{};
   const Stream* stream = nullptr;      // number of the latest record, if it was captured
-  const Capture* capture = nullptr;    // set if the latest record was captured
+  Capture* capture = nullptr;          // set if the latest record was captured
   std::set<std::uint64_t> captured{};  // the nodes it depends on
 };
 

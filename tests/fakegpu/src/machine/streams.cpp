@@ -25,11 +25,18 @@ int special_stream(Call& call, Handle handle, Stream*& stream) {
     if (machine.settings.hip_crash_on_one) std::raise(SIGSEGV);
     return kInvalidHandle;
   }
-  Context* context = current_context(call);
-  if (context == nullptr) return kInvalidContext;
+  Context* context = nullptr;
+  if (const int code = find_current(call, context)) return code;
   const bool own = handle == kPerThreadHandle || (handle == 0 && null_is_per_thread());
   stream = own ? machine.per_thread_stream(*context) : context->legacy;
   return kSuccess;
+}
+
+/// Whether the host may query the stream or wait for it. HIP asks only for the stream's own
+/// capture.
+int refuse_look(Call& call, const Stream& stream) {
+  if (const int code = refuse_wait(stream)) return code;
+  return call.vendor == Vendor::kCuda ? refuse_unsafe(call) : int{kSuccess};
 }
 
 }  // namespace
@@ -74,8 +81,8 @@ void check_job(Call& call, Stream& stream, const Accessor& accessor, const Job& 
 }
 
 int stream_create(Call& call, Handle* out, unsigned flags, int priority) {
-  Context* context = current_context(call);
-  if (context == nullptr) return kInvalidContext;
+  Context* context = nullptr;
+  if (const int code = find_current(call, context)) return code;
   if (out == nullptr || flags > kNonBlocking) return kInvalidValue;
   *out = call.machine.add_stream(*context, flags, priority)->handle;
   call.note("stream", *out).note("flags", flags).note("device", context->device->ordinal);
@@ -94,7 +101,7 @@ int stream_destroy(Call& call, Handle handle) {
 int stream_synchronize(Call& call, Handle handle) {
   Stream* stream = nullptr;
   if (const int code = find_stream(call, handle, stream)) return code;
-  if (const int code = refuse_wait(*stream)) return code;
+  if (const int code = refuse_look(call, *stream)) return code;
   call.wait(call.machine.everything(*stream));
   return kSuccess;
 }
@@ -102,7 +109,7 @@ int stream_synchronize(Call& call, Handle handle) {
 int stream_query(Call& call, Handle handle) {
   Stream* stream = nullptr;
   if (const int code = find_stream(call, handle, stream)) return code;
-  if (const int code = refuse_wait(*stream)) return code;
+  if (const int code = refuse_look(call, *stream)) return code;
   const Snapshot all = call.machine.everything(*stream);
   for (const Op* op : all.ops)
     if (!op->done()) return kNotReady;

@@ -53,9 +53,9 @@ void mark_freed(Call& call, Allocation& allocation) {
 }  // namespace
 
 int memory_allocate(Call& call, Handle* out, std::size_t bytes, MemoryKind kind, unsigned flags) {
-  Context* context = current_context(call);
+  Context* context = nullptr;
   call.note("bytes", bytes);
-  if (context == nullptr) return kInvalidContext;
+  if (const int code = find_current(call, context)) return code;
   if (out == nullptr) return kInvalidValue;
   Device& device = *context->device;
   call.note("device", device.ordinal);
@@ -96,13 +96,17 @@ int memory_allocate_async(Call& call, Handle* out, std::size_t bytes, Pool* pool
   Stream* stream = nullptr;
   call.note("bytes", bytes);
   if (const int code = find_stream(call, stream_handle, stream)) return code;
+  if (const int code = refuse_implicit(*stream, true)) return code;
   if (const int code = refuse_outside(call, *stream)) return code;
-  if (out == nullptr || bytes == 0) return kInvalidValue;
+  if (out == nullptr) return kInvalidValue;
   Machine& machine = call.machine;
   if (!machine.settings.pools) return kNotSupported;
+  if (bytes == 0) {
+    *out = 0;
+    return kSuccess;
+  }
   if (pool == nullptr) pool = stream->context->device->pool;
   if (!fits(*pool->device, bytes)) return kOutOfMemory;
-  if (const int code = refuse_implicit(*stream, true)) return code;
   const MemoryKind kind = MemoryKind::kDevice;
   Clock seen = stream->clock;  // the clock of the operation that is about to be queued
   seen.join(machine.clock());
@@ -126,11 +130,12 @@ int memory_allocate_async(Call& call, Handle* out, std::size_t bytes, Pool* pool
 int memory_free_async(Call& call, Handle pointer, Handle stream_handle) {
   Stream* stream = nullptr;
   if (const int code = find_stream(call, stream_handle, stream)) return code;
+  if (const int code = refuse_implicit(*stream, true)) return code;
   if (const int code = refuse_outside(call, *stream)) return code;
+  if (pointer == 0 && call.vendor == Vendor::kCuda) return kSuccess;
   Allocation* allocation = live_allocation(call, pointer);
   if (allocation == nullptr || allocation->pool == nullptr) return kInvalidValue;
   if (allocation->graph != stream->capture) return kInvalidValue;
-  if (const int code = refuse_implicit(*stream, true)) return code;
   const bool unmap = call.machine.memory.unmaps();
   Job job;
   job.run = [unmap, begin = allocation->reserved_begin, reserved = allocation->reserved_bytes] {
@@ -147,8 +152,8 @@ int memory_free_async(Call& call, Handle pointer, Handle stream_handle) {
 }
 
 int host_register(Call& call, void* pointer, std::size_t bytes) {
-  Context* context = current_context(call);
-  if (context == nullptr) return kInvalidContext;
+  Context* context = nullptr;
+  if (const int code = find_current(call, context)) return code;
   call.note_pointer(pointer).note("bytes", bytes);
   if (pointer == nullptr || bytes == 0) return kInvalidValue;
   if (call.machine.memory.find(reinterpret_cast<Handle>(pointer)) != nullptr) return 712;

@@ -33,7 +33,7 @@ int put_known(void* data, int attribute, Handle pointer, const Allocation& alloc
   const Context* primary = allocation.device->primary;
   switch (attribute) {
     case kContextAttribute:
-      return put(data, primary != nullptr ? primary->handle : Handle{0});
+      return put(data, primary != nullptr && allocation.pool == nullptr ? primary->handle : 0);
     case kMemoryType:
       return put(data, pinned ? 1U : 2U);
     case kDevicePointer:
