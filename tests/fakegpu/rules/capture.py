@@ -304,3 +304,50 @@ def test_hip_refuses_event_queries_in_a_global_capture_from_7_on(refused: Refuse
         hip("hipStreamBeginCapture", stream, GLOBAL)
         assert hip.code("hipEventQuery", event) == code
     assert refused(hip, "hipStreamSynchronize", stream) == INVALIDATED
+
+
+@pytest.mark.parametrize("mode", [GLOBAL, THREAD_LOCAL, RELAXED])
+@pytest.mark.parametrize("name", ["cuEventQuery", "cuEventSynchronize"])
+def test_asking_a_captured_event_invalidates_in_every_mode(
+    cuda: Cuda, name: str, mode: int
+) -> None:
+    stream, event = cuda.stream(), cuda.event()
+    cuda("cuStreamBeginCapture_v2", stream, mode)
+    cuda.record(event, stream)
+    cuda("cuThreadExchangeStreamCaptureMode", ctypes.c_int(RELAXED))
+    assert cuda.code(name, event) == CAPTURED_EVENT
+    assert end(cuda, stream) == INVALIDATED
+    assert cuda.code(name, event) == 1
+    assert cuda.code("cuStreamWaitEvent", cuda.stream(), event, 0) == 1
+
+
+def test_waiting_for_another_stream_and_trimming_a_pool_are_unsafe(
+    cuda: Cuda, elsewhere: Elsewhere
+) -> None:
+    other, pool = cuda.stream(), cuda.made("cuDeviceGetDefaultMemPool", 0)
+    for name, *arguments in (("cuStreamSynchronize", other), ("cuMemPoolTrimTo", pool, 0)):
+        call = partial(cuda.code, name, *arguments)
+        for enter, mode, code in (
+            (lambda body: body(), GLOBAL, UNSUPPORTED),
+            (lambda body: body(), THREAD_LOCAL, UNSUPPORTED),
+            (lambda body: body(), RELAXED, 0),
+            (elsewhere, GLOBAL, UNSUPPORTED),
+            (elsewhere, THREAD_LOCAL, 0),
+        ):
+            stream = cuda.stream()
+            cuda("cuStreamBeginCapture_v2", stream, mode)
+            assert enter(call) == code
+            assert end(cuda, stream) == (INVALIDATED if code else 0)
+
+
+def test_an_implicit_use_of_the_legacy_stream_is_reported_first(cuda: Cuda) -> None:
+    for name, *arguments in (
+        ("cuStreamQuery", LEGACY),
+        ("cuStreamSynchronize", LEGACY),
+        ("cuMemAllocAsync", Number(), 256, LEGACY),
+        ("cuMemFreeAsync", cuda.pooled(LEGACY), LEGACY),
+    ):
+        blocking = cuda.stream(0)
+        cuda("cuStreamBeginCapture_v2", blocking, GLOBAL)
+        assert cuda.code(name, *arguments) == IMPLICIT
+        assert end(cuda, blocking) == INVALIDATED

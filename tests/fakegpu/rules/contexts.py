@@ -123,6 +123,23 @@ def test_a_destroyed_context_stays_current_to_other_threads(each_cuda: Cuda) -> 
     assert codes == [DESTROYED, 0]
 
 
+def test_a_primary_context_that_is_reset_keeps_its_handle(each_cuda: Cuda) -> None:
+    cuda, event, memory = each_cuda, each_cuda.event(), each_cuda.memory()
+    allocate = partial(cuda.code, "cuMemAlloc_v2", Number(), 64)
+    cuda("cuDevicePrimaryCtxReset_v2", 0)
+    assert cuda.made("cuCtxGetCurrent") == cuda.contexts[0]
+    assert cuda.code("cuCtxPushCurrent_v2", cuda.contexts[0]) == 0
+    assert [allocate(), cuda.code("cuMemFree_v2", memory)] == [DESTROYED] * 2
+    assert cuda.code("cuMemFreeAsync", memory, 1) == DESTROYED
+    assert cuda.code("cuCtxSynchronize") == DESTROYED
+    assert cuda.made("cuDevicePrimaryCtxRetain", 0) == cuda.contexts[0]
+    assert allocate() == 0
+    assert cuda.code("cuStreamQuery", cuda.stream()) == 0
+    assert not kinds()
+    assert cuda.code("cuEventQuery", event) == DESTROYED
+    assert kinds() == ["bad-handle"]
+
+
 def test_work_of_another_context_is_allowed_except_launches(each: Gpu) -> None:
     stream, memory = each.stream(), each.memory()
     increment, event = each.kernel("fakegpu_increment"), each.event()

@@ -324,3 +324,18 @@ def test_live_lists_all_objects(cuda: Cuda) -> None:
     cuda("cuEventDestroy_v2", event)
     cuda("cuStreamDestroy_v2", stream)
     assert len(fakegpu.live()) == before
+
+
+def test_nothing_can_be_allocated_and_freed(cuda: Cuda) -> None:
+    nothing = Number(77)
+    cuda("cuMemAllocAsync", nothing, 0, 1)
+    assert nothing.value == 0
+    cuda("cuMemFreeAsync", 0, 1)
+    assert not fakegpu.violations()
+
+
+def test_memory_of_a_pool_has_no_context(cuda: Cuda) -> None:
+    for memory, context in ((cuda.memory(), cuda.contexts[0]), (cuda.pooled(1), 0)):
+        found = Number(77)
+        cuda("cuPointerGetAttribute", found, 1, memory)
+        assert found.value == context
