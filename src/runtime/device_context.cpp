@@ -20,6 +20,7 @@ Handle DeviceContext::pool() {
 
 void DeviceContext::trim_pool() noexcept {
   const std::lock_guard guard(lock_);
+  const RelaxedCaptureMode relaxed(api());
   if (pool_ != nullptr) api().pool_trim(pool_, 0);
 }
 

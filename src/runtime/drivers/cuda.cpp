@@ -18,10 +18,11 @@ constexpr int kMaxDevices = 64;
 
 /// The devices' primary contexts, which cudart, PyTorch, CuPy and JAX use too. Retained at first
 /// use and never released. Resetting a device (cudaDeviceReset) destroys its context for us as
-/// well.
+/// well, and the next user makes it anew, with the same handle and another id (from CUDA 12.0 on).
 struct PrimaryContexts {
   std::mutex lock;
   std::array<std::atomic<void*>, kMaxDevices> handles{};
+  std::array<unsigned long long, kMaxDevices> ids{};  // each set before its handle
 };
 PrimaryContexts& primary_contexts() {
   static auto& all = *new PrimaryContexts;  // outlives every thread
@@ -39,9 +40,21 @@ Status primary_context(int device, void** out) {
   if (*out != nullptr) return kSuccess;
   int number = 0;
   if (const Status status = calls.device_get(&number, device); status != kSuccess) return status;
-  const Status status = calls.context_retain(out, number);
+  Status status = calls.context_retain(out, number);
+  if (status == kSuccess && calls.context_id != nullptr)
+    status = calls.context_id(*out, &all.ids[static_cast<std::size_t>(device)]);
   if (status == kSuccess) kept.store(*out, std::memory_order_release);
   return status;
+}
+
+/// kDestroyedContext after a reset: drivers crash on our streams and events of before.
+Status check_not_reset(int device, void* context) {
+  if (calls.context_id == nullptr) return kSuccess;
+  unsigned long long id = 0;
+  const Status status = calls.context_id(context, &id);
+  if (status != kSuccess) return status;
+  const bool same = id == primary_contexts().ids[static_cast<std::size_t>(device)];
+  return same ? kSuccess : kDestroyedContext;
 }
 
 Status is_active(int device, int* out) {
@@ -54,8 +67,9 @@ Status is_active(int device, int* out) {
 Status enter(int device, std::intptr_t* before) {
   *before = 0;  // unused: the driver has a context stack
   void* context = nullptr;
-  if (const Status status = primary_context(device, &context); status != kSuccess) return status;
-  return calls.context_push(context);
+  Status status = primary_context(device, &context);
+  if (status == kSuccess) status = check_not_reset(device, context);
+  return status == kSuccess ? calls.context_push(context) : status;
 }
 
 Status leave(std::intptr_t) {
@@ -112,15 +126,6 @@ Status pool_create(Handle* out, int device) {
   grant_peers(*out, device);
   std::uint64_t keep_all = UINT64_MAX;
   return calls.pool_set(*out, cuda::kReleaseThreshold, &keep_all);
-}
-
-/// In relaxed mode: the call is unsafe in captures, although it concerns no stream.
-Status pool_trim(Handle pool, std::size_t keep) {
-  int mode = kCaptureModeRelaxed;
-  const bool exchanged = calls.exchange_capture_mode(&mode) == kSuccess;
-  const Status status = calls.pool_trim(pool, keep);
-  if (exchanged) calls.exchange_capture_mode(&mode);
-  return status;
 }
 
 Status allocate_managed(Address* out, std::size_t nbytes) {
@@ -261,7 +266,7 @@ Status record_all(int device, Handle event) {
 void fill_memory(DriverTable& api) {
   if (calls.pool_create != nullptr) {
     api.pool_create = pool_create;
-    api.pool_trim = pool_trim;
+    api.pool_trim = calls.pool_trim;
     api.allocate_async = calls.allocate_from_pool;
     api.free_async = calls.free_async;
   }

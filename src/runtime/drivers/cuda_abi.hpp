@@ -126,6 +126,7 @@ struct Calls {
   int (*event_synchronize)(void*) = nullptr;
   int (*event_elapsed)(float*, void*, void*) = nullptr;
   int (*record_context)(void*, void*) = nullptr;
+  int (*context_id)(void*, unsigned long long*) = nullptr;
   int (*pointer_attributes)(unsigned, int*, void**, std::uintptr_t) = nullptr;
   int (*module_load)(void**, const void*) = nullptr;
   int (*module_function)(void**, void*, const char*) = nullptr;

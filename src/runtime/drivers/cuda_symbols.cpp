@@ -71,6 +71,7 @@ auto symbols(Calls& calls) {
       {"cuEventSynchronize", 2000, true, slot(calls.event_synchronize)},
       {"cuEventElapsedTime", 2000, true, slot(calls.event_elapsed)},
       {"cuCtxRecordEvent", 12050, false, slot(calls.record_context)},
+      {"cuCtxGetId", 12000, false, slot(calls.context_id)},
       {"cuPointerGetAttributes", 7000, true, slot(calls.pointer_attributes)},
       {"cuModuleLoadData", 2000, true, slot(calls.module_load)},
       {"cuModuleGetFunction", 2000, true, slot(calls.module_function)},

@@ -56,8 +56,8 @@ struct DriverTable {
   /// cuMemPoolCreate, for `device`, set to keep freed memory (release threshold: unlimited). Null
   /// on HIP and before CUDA 11.2. Unsafe in captures.
   Status (*pool_create)(Handle* out, int device) = nullptr;
-  /// cuMemPoolTrimTo: returns free memory to the system, so that `keep` bytes stay. Legal beside a
-  /// capture, for which it enters kCaptureModeRelaxed. Null as pool_create.
+  /// cuMemPoolTrimTo: returns free memory to the system, so that `keep` bytes stay. Null as
+  /// pool_create. Unsafe in captures.
   Status (*pool_trim)(Handle pool, std::size_t keep) = nullptr;
   /// cuMemAllocFromPoolAsync: usable by work that comes after this call in stream order. On a
   /// capturing stream it would allocate a graph node's memory; callers refuse that. Null as

@@ -16,6 +16,7 @@ inline constexpr Status kInvalidValue = 1;
 inline constexpr Status kOutOfMemory = 2;
 inline constexpr Status kNoDevice = 100;
 inline constexpr Status kInvalidContext = 201;
+inline constexpr Status kDestroyedContext = 709;
 inline constexpr Status kNotReady = 600;  // of a query: the work has not finished
 /// A graph capture forbids the call, which was not carried out. kCaptureImplicit: the legacy
 /// default stream was used while a stream that is ordered with it captures.

@@ -2,6 +2,7 @@
 // records when imported data is ready.
 #include "runtime/streams/order.hpp"
 
+#include <optional>
 #include <string>
 
 #include "core/error.hpp"
@@ -227,22 +228,11 @@ Lent lend(const core::ArrayView& array) noexcept {
   return {};
 }
 
-namespace {
-
-/// capture_of() without a current device, which only default streams need.
-Capture capture_of_any(const Stream& stream) {
-  DeviceContext& context = stream.context();
-  if (!StreamKey(stream).is_default()) return capture_of(context, stream.handle());
-  const DeviceGuard on_device(context);
-  return capture_of(context, stream.handle());
-}
-
-}  // namespace
-
 std::int64_t stream_to_pass(const Device& device) {
   DeviceContext& context = context_of(device);
   const StreamPtr stream = current_stream_of(context);
-  const Capture capture = capture_of_any(*stream);
+  const DeviceGuard on_device(context);
+  const Capture capture = capture_of(context, stream->handle());
   if (capture.active && capture.id == 0) {
     core::fail(core::Fault::kBuffer,
                "the current stream cannot be used while a graph is captured: work in it would "
@@ -256,10 +246,14 @@ namespace {
 
 /// The imported data is ready once the work now in `stream` has finished.
 void add_import(TrackedStorage& into, const StreamPtr& stream) {
-  const bool is_legacy = stream->kind() == Stream::Kind::kLegacy;  // which cannot be captured
-  into.pending.add(
-      unrecorded_use(stream, /*writes=*/true, is_legacy ? Capture{} : capture_of_any(*stream)),
-      /*waited_for=*/0);
+  Capture capture;
+  if (stream->kind() != Stream::Kind::kLegacy) {  // which cannot be captured
+    DeviceContext& context = stream->context();
+    std::optional<DeviceGuard> on_device;  // for the per-thread default stream
+    if (StreamKey(*stream).is_default()) on_device.emplace(context);
+    capture = capture_of(context, stream->handle());
+  }
+  into.pending.add(unrecorded_use(stream, /*writes=*/true, capture), /*waited_for=*/0);
 }
 
 }  // namespace

@@ -49,10 +49,11 @@ constexpr std::array<std::string_view, 41> kNeedContext{"cuEventDestroy",
                                                         "cuStreamSynchronize",
                                                         "cuStreamWaitEvent"};
 
-constexpr std::array<std::string_view, 69> kImmediate{"cuCtxFromGreenCtx",
+constexpr std::array<std::string_view, 70> kImmediate{"cuCtxFromGreenCtx",
                                                       "cuCtxGetCurrent",
                                                       "cuCtxGetDevice",
                                                       "cuCtxGetDevice_v2",
+                                                      "cuCtxGetId",
                                                       "cuCtxGetStreamPriorityRange",
                                                       "cuCtxPopCurrent",
                                                       "cuCtxPushCurrent",

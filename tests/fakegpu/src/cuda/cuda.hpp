@@ -85,6 +85,7 @@ int cuCtxSynchronize();
 int cuCtxSynchronize_v2(Handle context);
 int cuCtxEnablePeerAccess(Handle context, unsigned flags);
 int cuCtxDisablePeerAccess(Handle context);
+int cuCtxGetId(Handle context, unsigned long long* id);
 int cuCtxRecordEvent(Handle context, Handle event);
 int cuCtxWaitEvent(Handle context, Handle event);
 int cuDeviceGetDevResource(int device, int* resource, int type);

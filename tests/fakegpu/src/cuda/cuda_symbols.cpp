@@ -77,6 +77,7 @@ void add_contexts(std::vector<Symbol>& all) {
                          plain<cuCtxSetCurrent>("cuCtxSetCurrent", 4000),
                          plain<cuCtxGetCurrent>("cuCtxGetCurrent", 4000),
                          plain<cuCtxGetDevice>("cuCtxGetDevice", 2000),
+                         plain<cuCtxGetId>("cuCtxGetId", 12000),
                          plain<cuCtxGetDevice_v2>("cuCtxGetDevice", 13000),
                          plain<cuCtxGetStreamPriorityRange>("cuCtxGetStreamPriorityRange", 5050),
                          plain<cuCtxSynchronize>("cuCtxSynchronize", 2000),

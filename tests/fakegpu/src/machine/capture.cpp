@@ -30,8 +30,8 @@ int invalidate_with(Capture& capture, Code code) {
 }
 
 /// The status of using an event whose capture has ended.
-int ended(const Capture& capture) {
-  return capture.status == kInvalidated ? kInvalidValue : kCapturedEvent;
+int ended(const Event& event) {
+  return event.context->device->vendor == Vendor::kCuda ? kInvalidValue : kCapturedEvent;
 }
 
 }  // namespace
@@ -84,7 +84,7 @@ int refuse_wait(const Context& context) {
 
 int refuse_captured(const Event& event, bool invalidates) {
   if (event.capture == nullptr) return kSuccess;
-  if (event.capture->origin == nullptr) return ended(*event.capture);
+  if (event.capture->origin == nullptr) return ended(event);
   if (invalidates) invalidate(*event.capture);
   return kCapturedEvent;
 }
@@ -116,7 +116,7 @@ int capture_wait(Stream& stream, Event& event, bool external, bool& handled) {
     return handled ? invalidate_with(*stream.capture, kCaptureIsolation) : int{kSuccess};
   }
   Capture* capture = event.capture;
-  if (capture->origin == nullptr) return ended(*capture);
+  if (capture->origin == nullptr) return ended(event);
   if (!active(capture)) return kCaptureInvalidated;
   if (stream.legacy) return invalidate_with(*capture, kCaptureImplicit);
   if (stream.capture != nullptr && stream.capture != capture) {

@@ -120,6 +120,7 @@ Context* Machine::primary(Device& device) {
   } else if (!device.primary->alive) {  // it has been reset
     Context& context = *device.primary;
     context.alive = true;
+    context.id = ++last_context_;
     context.retained = 0;
     context.peers.clear();
     context.waits = {};
@@ -131,6 +132,7 @@ Context* Machine::primary(Device& device) {
 Context* Machine::add_context(Device& device) {
   Context* context = contexts.add();
   context->device = &device;
+  context->id = ++last_context_;
   add_legacy(*context);
   return context;
 }

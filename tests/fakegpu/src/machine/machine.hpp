@@ -101,6 +101,7 @@ class Machine {
   void destroy_context(Context& context);
   Stream* per_thread_stream(Context& context);
 
+  std::uint64_t last_context_ = 0;  // the id of the latest context
   std::uint64_t next_call = 0;  // number of the call that is queueing work
   /// Queues work after everything it must follow, and after `extra`. `alone`: in the legacy stream,
   /// it does not follow the blocking streams.

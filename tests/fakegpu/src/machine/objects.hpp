@@ -51,6 +51,7 @@ struct Context {
   bool alive = true;
   Device* device = nullptr;
   bool primary = false;
+  std::uint64_t id = 0;  // a new one whenever a primary context is made anew
   int retained = 0;
   Stream* legacy = nullptr;
   std::set<const Device*> peers{};  // devices whose memory this context's kernels may access
