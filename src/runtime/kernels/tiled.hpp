@@ -27,8 +27,7 @@ struct Tiled {
   static constexpr std::uint32_t kColumns = tile_shape(kBytes).columns;
   static constexpr std::uint32_t kAcross = kColumns / kPerWord;  // words
   static constexpr std::uint32_t kDown = kRows / kPerWord;
-  // Memory is read and written by sectors of 32 bytes.
-  static constexpr std::uint32_t kAlign = kBytes < 4 ? sizeof(Word) : 32;
+  static constexpr std::uint32_t kAlign = 32;  // memory is read and written by such sectors
   static constexpr std::uint32_t kAbove = kAlign / sizeof(Word);  // words above the tile
   // words; odd, so that the lanes of a row hit 32 different banks
   static constexpr std::uint32_t kPitch = (kAbove + kDown) | 1;
