@@ -69,9 +69,9 @@ def page() -> str:
             rows = []
             for scenario in scenarios(path):
                 number += 1
-                rows.append(f"| {number} | {scenario.text} |")
+                rows.append(f"- {scenario.text}")
             lines += ["", f"### {path.name}", "", f"{subject(path)}.", ""]
-            lines += ["| | scenario |", "| --- | --- |", *rows]
+            lines += rows
     head = HEAD.format(count=number, drivers=drivers())
     return head + "\n".join(lines) + "\n"
 
