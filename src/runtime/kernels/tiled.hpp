@@ -104,7 +104,7 @@ struct Tiled {
   template <From kFrom>
   static void load_rows(const Params& params, const Tile& tile, std::uint32_t thread,
                         Shared& shared) noexcept {
-    constexpr std::uint32_t kAtOnce = 4 / kPerWord;  // blocks
+    constexpr std::uint32_t kAtOnce = (kBytes == 4 ? 4 : 8) / kPerWord;  // blocks; as measured
     constexpr std::uint32_t kAll = (kAbove + kDown) * kAcross;
     const std::uint32_t begin = tile.shifts && tile.row > 0 ? 0 : kAbove * kAcross;
     for (std::uint32_t block = begin + thread; block < kAll; block += kAtOnce * kBlock) {
