@@ -153,7 +153,7 @@ def conclude(options: argparse.Namespace, record: dict[str, Any], found: list[St
     else:
         print(report.heading(record), end="\n\n")
     print("\n".join(report.stage_lines(found, options.simulated)), end="\n\n")
-    print(report.risk_table(found), end="\n\n")
+    print(report.risk_table(record), end="\n\n")
     print(report.table(record["rows"]), end="\n\n")
     for text in report.failures(found):
         print(text, end="\n\n")

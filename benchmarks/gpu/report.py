@@ -96,9 +96,9 @@ def closing(record: dict[str, Any], status: int) -> str:
     return "\n".join(lines)
 
 
-def risk_table(stages: list[Stage]) -> str:
+def risk_table(record: dict[str, Any]) -> str:
     """Formats what was expected of each risk, and what was seen, as a Markdown table."""
-    rows = [risk for stage in stages for risk in stage.risks]
+    rows = [risk for stage in record["tests"].values() for risk in stage.get("risks", ())]
     lines = ["| risk | expected | seen |", "| --- | --- | --- |"]
     return "\n".join(lines + [f"| {' | '.join(row)} |" for row in rows])
 
@@ -107,5 +107,5 @@ def page(record: dict[str, Any], stages: list[Stage]) -> str:
     """The human-readable page saved with the record."""
     tests = "\n".join(f"- {line}" for line in stage_lines(stages, simulated=False))
     left = "".join(f"- not run: {name}: {why}\n" for name, why in record["not_run"].items())
-    tables = f"{risk_table(stages)}\n\n{table(record['rows'])}"
+    tables = f"{risk_table(record)}\n\n{table(record['rows'])}"
     return f"{heading(record)}\n\n{tests}\n{left}\n{tables}\n"

@@ -15,6 +15,10 @@ fast, more is faster.
 {origin}
 
 {table}
+
+The greatest risks of the GPU layer, with what was expected and what was seen in the same run:
+
+{risks}
 """
 
 
@@ -31,5 +35,6 @@ def section(records: list[Record]) -> Section:
             driver=gpu["driver"],
             origin=origin(record),
             table=report.table(record["rows"]),
+            risks=report.risk_table(record),
         )
     )
