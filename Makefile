@@ -118,7 +118,7 @@ abi3: $(VENV)/build $(VENV)/audit
 
 pytest: $(VENV)/package $(VENV)/test $(VENV)/partners
 	echo "== pytest with every partner"
-	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=worksteal tests
+	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=worksteal $(or $(TESTS),tests)
 
 # The parts of `make bench`.
 .PHONY: bench-exchange bench-copy bench-ops bench-abi bench-threads bench-page bench-gpu
