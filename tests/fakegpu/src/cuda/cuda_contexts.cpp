@@ -321,7 +321,8 @@ int cuCtxDisablePeerAccess(Handle handle) {
 int cuCtxGetId(Handle handle, unsigned long long* id) {
   return call(kCuda, "cuCtxGetId", kPlain, [&](Call& at) -> int {
     Context* context = nullptr;
-    if (const int code = handle != 0 ? find_context(at, handle, context) : find_current(at, context))
+    if (const int code =
+            handle != 0 ? find_context(at, handle, context) : find_current(at, context))
       return code;
     *id = context->id;
     return kSuccess;

@@ -102,7 +102,7 @@ class Machine {
   Stream* per_thread_stream(Context& context);
 
   std::uint64_t last_context_ = 0;  // the id of the latest context
-  std::uint64_t next_call = 0;  // number of the call that is queueing work
+  std::uint64_t next_call = 0;      // number of the call that is queueing work
   /// Queues work after everything it must follow, and after `extra`. `alone`: in the legacy stream,
   /// it does not follow the blocking streams.
   const Op* enqueue(Stream& stream, Op::Work work, const Snapshot& extra, bool alone = false);
