@@ -124,7 +124,9 @@ bool DeviceContext::is_in_use() const noexcept {
 template <class Captures>
 bool DeviceContext::is_any_stream(Captures captures) noexcept {
   return captures(legacy_handle(driver.vendor)) ||
-         std::ranges::any_of(streams_, captures, &OwnStream::handle);
+         std::ranges::any_of(streams_, [&](const OwnStream& one) {
+           return one.alive->is_given() && captures(one.handle);
+         });
 }
 
 bool DeviceContext::has_active_capture() noexcept {
@@ -165,7 +167,7 @@ void DeviceContext::clear_captures() noexcept {
 
 void DeviceContext::add_stream(const StreamPtr& stream) {
   const std::lock_guard guard(streams_lock_);
-  streams_.push_back({stream->handle(), stream});
+  streams_.push_back({stream->handle(), stream.get(), stream});
 }
 
 StreamPtr DeviceContext::own_stream(Handle stream) noexcept {

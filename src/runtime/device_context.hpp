@@ -86,8 +86,8 @@ class DeviceContext {
   /// Whether one of our own streams captures, or the legacy default stream may not be used because
   /// another stream captures. streams_lock_ is held.
   bool has_active_capture() noexcept;
-  /// Whether `captures` is true of the legacy default stream or of one of ours. streams_lock_ is
-  /// held.
+  /// Whether `captures` is true of the legacy default stream or of one of ours that others know.
+  /// streams_lock_ is held.
   template <class Captures>
   bool is_any_stream(Captures captures) noexcept;
 
@@ -105,6 +105,7 @@ class DeviceContext {
   std::mutex streams_lock_;  // of the members below
   struct OwnStream {
     Handle handle;
+    const Stream* alive;  // whose destructor removes it from the list
     std::weak_ptr<Stream> object;
   };
   std::vector<OwnStream> streams_;

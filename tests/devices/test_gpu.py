@@ -55,6 +55,13 @@ def test_a_device_reset_by_another_library(libraries: Path, isolated: Any) -> No
     assert isolated("gpu_dead_context.py", leaks=True) == "alive\n"
 
 
+@pytest.mark.parametrize("way", ["handle", "protocol", "interface", "table", "producer"])
+def test_a_capture_in_a_stream_of_ours_that_others_know(
+    libraries: Path, isolated: Any, way: str
+) -> None:
+    assert isolated("gpu_known_streams.py", way, leaks=True) == "1\n"
+
+
 ALLOCATES = """
 import fakegpu
 fakegpu.load()

@@ -20,7 +20,7 @@ namespace {
 using core::Fault;
 
 std::uint64_t handle_of(const StreamPtr& stream) noexcept {
-  return reinterpret_cast<std::uintptr_t>(stream->handle());
+  return reinterpret_cast<std::uintptr_t>(stream->give_handle());
 }
 
 // --- The Stream type

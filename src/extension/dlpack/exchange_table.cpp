@@ -142,7 +142,7 @@ int work_stream(DLDeviceType type, std::int32_t id, void** out) {
   if (device) {
     if (has_interpreter()) open_device(*device);
     if (runtime::can_allocate(*device)) {
-      *out = runtime::current_stream(*device)->handle();
+      *out = runtime::current_stream(*device)->give_handle();
       return 0;
     }
   }

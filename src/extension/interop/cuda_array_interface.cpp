@@ -124,7 +124,7 @@ Ref cuda_array_interface(PyObject* self, void*) {
   runtime::StreamChoice choice = runtime::choice_of(*current);
   choice.is_joined = true;
   const runtime::Lent lent = order_without_gil(array, choice);
-  if (busy) stream = check(PyLong_FromVoidPtr(current->handle()));
+  if (busy) stream = check(PyLong_FromVoidPtr(current->give_handle()));
   const Ref shape = make_int_tuple(array.extents());
   const Ref strides = byte_strides_of(array);
   const Ref address =

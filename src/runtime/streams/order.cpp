@@ -239,7 +239,7 @@ std::int64_t stream_to_pass(const Device& device) {
                "invalidate the capture; select the capturing stream with use_stream(), or "
                "import before the capture begins");
   }
-  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(stream->handle()));
+  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(stream->give_handle()));
 }
 
 namespace {

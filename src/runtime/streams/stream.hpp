@@ -29,12 +29,19 @@ class Stream {
   Kind kind() const noexcept { return kind_; }
   /// The driver's handle: 1 and 2 for CUDA's default streams, nullptr for ROCm's.
   void* handle() const noexcept { return handle_; }
+  /// The handle for somebody else, who may capture graphs in the stream from now on.
+  void* give_handle() noexcept {
+    is_given_.store(true, std::memory_order_release);
+    return handle_;
+  }
+  bool is_given() const noexcept { return is_given_.load(std::memory_order_acquire); }
   core::Device device() const noexcept;
 
  private:
   DeviceContext& context_;
   Kind kind_;
   void* handle_;
+  std::atomic<bool> is_given_{false};
 };
 /// Made by make_shared, so that weak pointers keep the address, which identifies a stream of
 /// another library, from being used again.
