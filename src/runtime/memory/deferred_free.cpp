@@ -167,6 +167,10 @@ void empty_cache(const core::Device& device) {
   context.trim_pool();
 }
 
-void collect_before_allocation() noexcept { collect(deferred_frees().urgency()); }
+void collect_before_allocation() noexcept {
+  collect(Wait::kForNothing);
+  const Wait wait = deferred_frees().urgency();
+  if (wait != Wait::kForNothing) collect(wait);
+}
 
 }  // namespace refarray::runtime

@@ -110,6 +110,28 @@ def test_many_deferred_frees_wait_for_the_consumers(kind: str, unit: int) -> Non
     driver.use(0)
 
 
+@pytest.mark.parametrize("device", DEVICES)
+def test_finished_work_is_noticed_before_a_device_is_waited_for(device: str) -> None:
+    """Between two allocations many frees were deferred, and their work has finished since."""
+    stream = ra.Stream(device)
+    far = ra.zeros((SIZE,), dtype="uint8", device=device)
+    near = [ra.zeros((SIZE,), dtype="uint8", device=f"{device[:4]}_host") for _ in range(70)]
+    ra.synchronize(device)
+    fakegpu.hold(stream.handle)
+    with ra.use_stream(stream):
+        for array in near:
+            array[...] = far
+    del array
+    near.clear()
+    fakegpu.run()
+    stream.synchronize()
+    fakegpu.reset()
+    ra.zeros((3,), device=f"{device[:4]}_host")
+    calls = {record["call"] for record in fakegpu.trace()}
+    assert calls & {"cuMemFreeHost", "hipHostFree", "hipFreeHost"}
+    assert not calls & {"cuCtxSynchronize", "hipDeviceSynchronize"}
+
+
 @pytest.mark.skipif(not HAS_POOLS, reason="there are no frees in a stream")
 def test_memory_of_an_array_that_cannot_be_made() -> None:
     """An event marks the allocation in another library's stream. Without it only a wait for the
