@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -252,3 +253,19 @@ def test_a_class_that_claims_the_array_api_has_no_such_excuse() -> None:
     consumer = Consumer(producer.subject, producer.namespace)
     result = CHECKS["TENS-07[consumer-legacy]"].probe(consumer)
     assert result.held is False
+
+
+def test_the_version_of_a_package_in_a_distribution_of_another_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CuPy's wheels are named by their CUDA version."""
+    (tmp_path / "lib_of_cuda").mkdir()
+    folder = tmp_path / "lib_of_cuda_cuda13x-7.5.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: lib-of-cuda-cuda13x\nVersion: 7.5\n"
+    )
+    (folder / "top_level.txt").write_text("lib_of_cuda\n")
+    assert Subject("lib_of_cuda", "").version == ""
+    monkeypatch.syspath_prepend(tmp_path)
+    assert Subject("lib_of_cuda", "").version == "7.5"

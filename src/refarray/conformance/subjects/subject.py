@@ -152,7 +152,8 @@ class Subject:
         try:
             return metadata.version(name)
         except (metadata.PackageNotFoundError, ValueError):  # ValueError: an empty name
-            return ""
+            others = metadata.packages_distributions().get(name)  # cupy is in cupy-cuda13x
+            return metadata.version(others[0]) if others else ""
 
 
 def array_api(module: str, **others: str) -> dict[str, str]:
