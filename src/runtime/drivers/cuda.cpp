@@ -240,6 +240,9 @@ Status stream_facts(Handle stream, StreamFacts* out) {
 }
 
 Status wait_for_context(Handle stream, Handle context) {
+  unsigned long long id = 0;
+  if (calls.context_id != nullptr && calls.context_id(context, &id) == kDestroyedContext)
+    return kSuccess;  // its work has ended with it
   Status status = calls.context_push(context);
   if (status != kSuccess) return status;
   void* event = nullptr;

@@ -116,8 +116,8 @@ struct DriverTable {
   /// the current device, and stays where the driver cannot tell. Null before HIP 5.6.
   Status (*stream_facts)(Handle stream, StreamFacts* out) = nullptr;
   /// Makes `stream`, of the current device, wait for all earlier work in a context that
-  /// stream_facts() gave and that has not been destroyed: drivers crash on one that has been. Where
-  /// record_all is null the host waits instead. Null on HIP.
+  /// stream_facts() gave. Where record_all is null the host waits instead. Before CUDA 12.0 the
+  /// context must not have been destroyed: drivers crash on it. Null on HIP.
   Status (*wait_for_context)(Handle stream, Handle context) = nullptr;
   /// cuStreamIsCapturing and cuStreamGetCaptureInfo, hip…: the capture status (0 none, 1 active, 2
   /// invalidated) and, if active, the capture's id. kCaptureImplicit: `stream` is the legacy

@@ -305,9 +305,11 @@ def test_only_a_global_capture_stops_other_threads_from_looking(
 
 
 def test_a_destroyed_context_must_not_be_used(cuda: Cuda) -> None:
-    """NVIDIA's driver 580 aborts the process."""
+    """NVIDIA's driver 580 aborts the process; it may be asked for its id."""
     context = cuda.made("cuCtxCreate_v2", 0, 0)
     cuda("cuCtxDestroy_v2", context)
+    assert cuda.code("cuCtxGetId", context, Number()) == DESTROYED
+    assert not kinds()
     assert cuda.code("cuCtxPushCurrent_v2", context) == NO_CONTEXT
     assert kinds() == ["bad-handle"]
 

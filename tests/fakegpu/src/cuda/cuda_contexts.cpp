@@ -320,7 +320,8 @@ int cuCtxDisablePeerAccess(Handle handle) {
 
 int cuCtxGetId(Handle handle, unsigned long long* id) {
   return call(kCuda, "cuCtxGetId", kPlain, [&](Call& at) -> int {
-    Context* context = nullptr;
+    Context* context = at.machine.contexts.find(handle);
+    if (context != nullptr && !context->alive) return kContextIsDestroyed;  // it may be asked
     if (const int code =
             handle != 0 ? find_context(at, handle, context) : find_current(at, context))
       return code;
