@@ -106,6 +106,41 @@ def test_to_device_with_a_stream() -> None:
         ra.zeros((3,)).to_device("cpu", stream=1)
 
 
+@pytest.mark.parametrize("places", ["cuda:0 cuda:1", "cuda:1 cuda:0", "cuda_host cuda:0"])
+def test_a_stream_of_another_device_waits_for_to_device(places: str) -> None:
+    """The copy runs on streams of its own devices; the stream that was named comes after it."""
+    source, target = places.split()
+    array = ra.full((1024,), 7, dtype="uint8", device=source)
+    other = Stream("cuda:0" if target == "cuda:1" else "cuda:1")
+    ra.synchronize("cuda:0")
+    ra.synchronize("cuda:1")
+    own = Stream(target)
+    fakegpu.hold(own.handle)
+    with use_stream(own):
+        moved = array.to_device(target, stream=other)
+    driver = driver_of(target)
+    into = driver.memory(1024)
+    capsule = moved.__dlpack__(stream=-1)
+    driver.copy(into, int(ra._native._inspect_capsule(capsule)["data"]), other.handle, 1024)
+    fakegpu.run()
+    assert fakegpu.peek(into, 1024) == b"\7" * 1024
+    driver.synchronize(other.handle)
+    driver("cuMemFree_v2", into)
+
+
+@pytest.mark.parametrize("gpu", ["cuda:0", "rocm:0"])
+def test_an_upload_waits_for_the_work_on_its_pinned_source(gpu: str) -> None:
+    """The host packs the elements itself: a device still writes them on another stream."""
+    pinned = ra.zeros((64, 64), dtype="float32", device=f"{gpu[:4]}_host")
+    far = ra.full((64, 64), 7.0, dtype="float32", device=gpu)
+    ra.synchronize(gpu)
+    with use_stream(Stream(gpu)):
+        pinned[...] = far
+    there = ra.asarray(pinned[::2, ::-3], device=gpu)
+    assert there.to_device("cpu").tolist() == [[7.0] * 22] * 32
+    ra.synchronize(gpu)
+
+
 def test_numpy_imports_host_accessible_memory() -> None:
     numpy = pytest.importorskip("numpy")
     for device in ("cuda_host", "rocm_host", "cuda_managed:0"):
