@@ -56,7 +56,7 @@ class Stage:
     detail: str = ""
     seconds: float = 0.0
     counts: dict[str, int] = field(default_factory=dict)
-    #: Of tests/devices/hardware/test_risks.py: the risk, what was expected and what was seen.
+    #: Of tests with the fixture `seen`: the risk, what was expected and what was seen.
     risks: list[tuple[str, str, str]] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:

@@ -37,6 +37,7 @@ again:
 UNFINISHED = 600  # CUDA_ERROR_NOT_READY
 
 Delay = Callable[[int], None]
+Seen = Callable[[str], None]
 
 
 def is_simulated(config: pytest.Config) -> bool:
@@ -89,6 +90,13 @@ def loaded(driver: Cuda) -> None:
         array[::2] = array[1::2].copy()
         array.to_device("cpu")
     ra.synchronize(DEVICE)
+
+
+@pytest.fixture
+def seen(request: pytest.FixtureRequest, record_property: Callable[[str, object], None]) -> Seen:
+    """Says in the record what a test saw; what was expected is its docstring."""
+    record_property("expected", " ".join(str(request.function.__doc__).split()))
+    return lambda text: record_property("seen", text)
 
 
 @pytest.fixture(autouse=True)

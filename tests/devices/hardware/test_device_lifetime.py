@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from devices.hardware.conftest import NANOSECONDS, SPIN, is_simulated
+from devices.hardware.conftest import NANOSECONDS, SPIN, Seen, is_simulated
 from devices.hardware.gpu_partners import COUNT, DEVICE, Driver, Memory
 from fakegpu.driving import Cuda, Number
 
@@ -47,7 +47,7 @@ def next_stream(driver: Cuda, wanted: int) -> int:
 
 
 def test_a_reused_handle_is_another_stream(
-    partner: Driver, driver: Cuda, delay: Delay, is_busy: Busy
+    partner: Driver, driver: Cuda, delay: Delay, is_busy: Busy, seen: Seen
 ) -> None:
     """Work of ours in a stream that its owner destroyed: the next stream with that handle waits."""
     array, handle = full(OLD), driver.stream()
@@ -62,6 +62,7 @@ def test_a_reused_handle_is_another_stream(
         theirs = partner.take(array)
         values = partner.values(partner.copied(theirs, consumer), consumer)
     assert Counter(values) == {NEW: COUNT}
+    seen(f"a new stream {'got' if consumer == handle else 'did not get'} the handle, and waited")
     destroy(driver, consumer)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from devices.hardware.conftest import NANOSECONDS, SPIN, is_simulated
+from devices.hardware.conftest import NANOSECONDS, SPIN, Seen, is_simulated
 from devices.hardware.gpu_partners import COUNT, DEVICE, Driver, Memory
 from fakegpu.driving import NON_BLOCKING, Cuda
 
@@ -25,13 +25,6 @@ OLD, NEW = 1.25, 7.5
 PAGEABLE_MEMORY_ACCESS, CONCURRENT_MANAGED_ACCESS = 88, 89
 STREAMING_MULTIPROCESSORS = 1
 Delay = Callable[[int], None]
-Seen = Callable[[str], None]
-
-
-@pytest.fixture
-def seen(request: pytest.FixtureRequest, record_property: Callable[[str, object], None]) -> Seen:
-    record_property("expected", " ".join(str(request.function.__doc__).split()))
-    return lambda text: record_property("seen", text)
 
 
 def full(value: float, device: str = DEVICE) -> ra.Array:
