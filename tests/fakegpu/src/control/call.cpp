@@ -3,6 +3,8 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -19,6 +21,14 @@ Function* python(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
 }
 
+/// A word of memory that another thread may free meanwhile; 0 if it has.
+std::uintptr_t read_word(const std::uintptr_t* address) {
+  std::uintptr_t word = 0;
+  const iovec here{&word, sizeof word};
+  const iovec there{const_cast<std::uintptr_t*>(address), sizeof word};
+  return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == sizeof word ? word : 0;
+}
+
 /// Whether a thread state of CPython belongs to the calling thread, of which `own` is one. Until
 /// 3.11 the current one is that of whichever thread holds the GIL, and a state names its thread by
 /// a field whose place differs between versions.
@@ -28,7 +38,7 @@ bool is_of_this_thread(const void* state, const void* own) {
   const auto* const words = static_cast<const std::uintptr_t*>(own);
   const auto* const field = std::find(words, words + kWords, here);
   return field != words + kWords &&
-         static_cast<const std::uintptr_t*>(state)[field - words] == here;
+         read_word(static_cast<const std::uintptr_t*>(state) + (field - words)) == here;
 }
 
 /// Not PyGILState_Check(), which is always true once there has been a sub-interpreter.
