@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 
 #include "control/functions.hpp"
@@ -26,7 +27,8 @@ std::uintptr_t read_word(const std::uintptr_t* address) {
   std::uintptr_t word = 0;
   const iovec here{&word, sizeof word};
   const iovec there{const_cast<std::uintptr_t*>(address), sizeof word};
-  return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == sizeof word ? word : 0;
+  if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) == sizeof word) return word;
+  return errno == EFAULT ? 0 : *address;  // else the system forbids the call
 }
 
 /// Whether a thread state of CPython belongs to the calling thread, of which `own` is one. Until
