@@ -167,10 +167,9 @@ void empty_cache(const core::Device& device) {
   context.trim_pool();
 }
 
-void collect_before_allocation() noexcept {
+Wait collect_finished() noexcept {
   collect(Wait::kForNothing);
-  const Wait wait = deferred_frees().urgency();
-  if (wait != Wait::kForNothing) collect(wait);
+  return deferred_frees().urgency();
 }
 
 }  // namespace refarray::runtime

@@ -41,8 +41,9 @@ void collect_foreign() noexcept;
 /// Returns memory of the device that nothing uses to the driver, as far as that needs no wait.
 /// Throws kBuffer, DriverError.
 void empty_cache(const core::Device& device);
-/// collect(), to be called before an allocation; waits if many frees are deferred.
-void collect_before_allocation() noexcept;
+/// collect() without a wait. Returns what an allocation should then wait for, because many frees
+/// are still deferred.
+Wait collect_finished() noexcept;
 
 /// Takes over a storage of `nbytes` bytes and frees it once the work on it is finished. Does not
 /// allocate and does not wait.

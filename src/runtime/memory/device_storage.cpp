@@ -239,7 +239,14 @@ core::StoragePtr new_device_storage(const core::Device& device, std::int64_t nby
   }
   const Allocator allocator = allocator_for(context, device.kind);
   const std::size_t size = whole_words(nbytes);
-  collect_before_allocation();  // not in the device scope: it runs producers' deleters
+  // Not in a device scope: both calls run producers' deleters.
+  if (const Wait wait = collect_finished(); wait != Wait::kForNothing) {
+    {
+      const DeviceGuard on_device(context);
+      refuse_capture(context, stream->handle(), "allocating memory");
+    }
+    collect(wait);
+  }
   Allocation allocation(context, device, allocator, size, stream->handle());
   const bool ordered = allocator == Allocator::kPool;
   auto* storage = new DeviceStorage(context, device, allocator, allocation.address(), size,

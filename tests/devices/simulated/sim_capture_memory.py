@@ -238,6 +238,24 @@ def test_many_deferred_frees_do_not_synchronize_the_device(case: Any) -> None:
     assert allocated() == before
 
 
+@pytest.mark.parametrize("device", DEVICES)
+def test_an_allocation_in_a_capture_raises_before_devices_are_waited_for(device: str) -> None:
+    """The capture began after use_stream(), so that only the driver knows of it."""
+    driver = driver_of(device)
+    raw, before = driver.stream(), allocated()
+    with use_stream(Stream(device, raw)):
+        near = [ra.zeros((3,), device=pinned(device)) for _ in range(70)]
+        capsules = [array.__dlpack__(stream=-1) for array in near]
+        with capturing(driver, raw, MODES["global"]):
+            near.clear()
+            capsules.clear()  # 70 frees are deferred
+            with pytest.raises(BufferError, match="graph"):
+                ra.zeros((3,), device=device)
+    ra.synchronize(device)
+    assert allocated() == before
+    driver("cuStreamDestroy_v2" if device.startswith("cuda") else "hipStreamDestroy", raw)
+
+
 @pytest.mark.parametrize("wait", ["synchronize", "urgent"])
 @pytest.mark.parametrize("device", DEVICES)
 def test_a_capture_does_not_stop_frees_for_ever(device: str, wait: str) -> None:
