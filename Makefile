@@ -9,8 +9,8 @@ CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
 DLPACK = -DDLPACK_INCLUDE_DIR="$$($(BIN)/tvm-ffi-config --dlpack-includedir)"
 EIGEN = -DEIGEN_INCLUDE_DIR="$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/cmeel.prefix/include/eigen3"
 SOURCES := $(shell find src include cmake -type f -not -name '*.pyc') CMakeLists.txt pyproject.toml
-CPP_SOURCES = $(shell find src include tests benchmarks -name '*.cpp' -o -name '*.hpp')
-PYTHON_SOURCES = $(wildcard src/refarray src/refarray_strict.py tests tools benchmarks examples docs/conf.py)
+CPP_SOURCES = $(shell find src include fakegpu tests benchmarks -name '*.cpp' -o -name '*.hpp')
+PYTHON_SOURCES = $(wildcard src/refarray src/refarray_strict.py fakegpu tests tools benchmarks examples docs/conf.py)
 MINORS := 3.11 3.12 3.13
 LOCKS := $(wildcard tools/locks/*.txt)
 GATES := $(shell sed -n 's/^gate-\([a-z0-9-]*\):.*/\1/p' Makefile)
@@ -186,7 +186,7 @@ gate-test-foreign: $(VENV)/build ## other projects' released tests with refarray
 	$(BIN)/python tools/gates/foreign_suites.py $(if $(UPDATE),--write) $(SUITE)
 
 gate-mutants: $(VENV)/package $(VENV)/test ## broken producers and consumers against the conformance kit, and broken array API functions against tests/array_api; SUITE=folder: and against array-api-tests
-	PYTHONPATH=tests:tests/fakegpu $(BIN)/python -m mutants
+	PYTHONPATH=tests:fakegpu $(BIN)/python -m mutants
 	$(BIN)/python tools/gates/array_api_mutants.py $(if $(SUITE),--suite $(SUITE))
 
 gate-fuzz: $(VENV)/build ## libFuzzer on import, copy, layout, computations, products and indexing, and on calls with hostile arguments: FUZZ_RUNS executions (10000000) in two processes; FUZZ_TARGET=extension, FUZZ_SECONDS=18000

@@ -15,7 +15,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "fakegpu"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "fakegpu"))
 
 import fakegpu
 

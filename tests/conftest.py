@@ -20,7 +20,7 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 for folder in (
-    str(HERE / "fakegpu"),
+    str(HERE.parent / "fakegpu"),
     str(HERE / "array_api"),
     str(HERE),
 ):  # for `fakegpu`, `oracles`, `native` and `helpers`, in every import mode

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "fakegpu"))
+sys.path.insert(0, str(ROOT / "fakegpu"))
 
 from fakegpu.driving import Cuda  # noqa: E402
 

@@ -71,7 +71,7 @@ class Stage:
 
 def simulated_driver() -> dict[str, str]:
     """Environment variables that select the simulated libcuda.so.1; compiles it if needed."""
-    sys.path.insert(0, str(ROOT / "tests" / "fakegpu"))
+    sys.path.insert(0, str(ROOT / "fakegpu"))
     import fakegpu
 
     drivers = fakegpu.Drivers.here()

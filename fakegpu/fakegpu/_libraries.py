@@ -26,7 +26,7 @@ def tool(name: str) -> str:
 
 def sources() -> list[Path]:
     """The build's inputs, including refarray's kernels if this is a checkout of the repository."""
-    repository = SOURCE.parent.parent
+    repository = SOURCE.parent
     folders = [
         *sorted((SOURCE / "src").iterdir()),
         SOURCE / "plugins",

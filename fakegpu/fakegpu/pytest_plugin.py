@@ -13,9 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import pytest
-
 import fakegpu
+import pytest
 
 USUAL = next(iter(fakegpu.PERSONALITIES))
 GPU = pytest.StashKey["SimulatedGpu"]()

@@ -1,7 +1,7 @@
 // Registers refarray's device kernels, compiled for the host, with the simulated drivers.
 #include <cstring>
 
-#include "../../cpp/host_kernels.hpp"
+#include "../../tests/cpp/host_kernels.hpp"
 #include "machine/kernels.hpp"
 
 namespace {

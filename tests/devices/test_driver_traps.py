@@ -278,7 +278,7 @@ print(json.dumps(result))
 
 SIMULATED = f"""
 import sys
-sys.path.insert(0, {str(Path(__file__).resolve().parents[1] / "fakegpu")!r})
+sys.path.insert(0, {str(Path(__file__).resolve().parents[2] / "fakegpu")!r})
 import fakegpu
 drivers = fakegpu.load(cuda=1, hip=1)
 {FORK}

@@ -76,7 +76,7 @@ print({r["call"] for r in fakegpu.trace()} & {"cuMemAlloc", "cuMemAllocFromPoolA
 
 def printed_by(code: str, **variables: str) -> str:
     """The output of Python code that uses the simulated drivers."""
-    path = [str(HERE.parents[1] / "fakegpu"), str(HERE)]
+    path = [str(HERE.parents[2] / "fakegpu"), str(HERE)]
     path += filter(None, [os.environ.get("PYTHONPATH")])
     done = subprocess.run(
         [sys.executable, "-c", code],

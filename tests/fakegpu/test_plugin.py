@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).resolve().parent
-EXAMPLE = HERE.parents[1] / "examples" / "missing_wait"
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "examples" / "missing_wait"
 INI = "[pytest]\nfakegpu_hip = 0\n"
 
 
@@ -20,7 +20,7 @@ def run(folder: Path, *options: str) -> tuple[int, str]:
     """The exit status and output of pytest in the folder, with the plugin of the source tree."""
     command = [sys.executable, "-m", "pytest", "-p", "fakegpu.pytest_plugin"]
     quiet = ["-p", "no:cacheprovider", "-p", "no:xdist", "-q", *options]
-    environment = os.environ | {"PYTHONPATH": str(HERE), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "fakegpu"), "PYTHONDONTWRITEBYTECODE": "1"}
     environment.pop("PYTEST_ADDOPTS", None)
     done = subprocess.run(
         [*command, *quiet], cwd=folder, env=environment, capture_output=True, text=True, timeout=300

@@ -7,16 +7,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
+PACKAGE = Path(__file__).resolve().parents[2] / "fakegpu"
 
 
 def test_readme_example_prints_what_the_readme_says() -> None:
-    text = (HERE / "README.md").read_text(encoding="utf-8")
+    text = (PACKAGE / "README.md").read_text(encoding="utf-8")
     code = re.search(r"```python\n(.*?)```", text, re.DOTALL)
     expected = re.search(r"It prints `([^`]*)`", text)
     assert code and expected
     done = subprocess.run(
-        [sys.executable, "-c", code[1]], cwd=HERE, capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", code[1]], cwd=PACKAGE, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == expected[1]

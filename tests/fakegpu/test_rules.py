@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
+PACKAGE = HERE.parents[1] / "fakegpu"
 RULES = (
     "order",
     "memory",
@@ -29,10 +30,11 @@ RULES = (
 @pytest.mark.parametrize("rules", RULES)
 def test_the_rules_hold(rules: str) -> None:
     command = [sys.executable, "-X", "faulthandler", "-m", "pytest", "-q", "-c", os.devnull]
-    options = ["--rootdir=rules", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    options = ["--rootdir=rules", "--confcutdir=rules", "-p", "no:cacheprovider", "-p", "no:xdist"]
     done = subprocess.run(
         [*command, *options, f"rules/{rules}.py"],
         cwd=HERE,
+        env=os.environ | {"PYTHONPATH": str(PACKAGE)},
         capture_output=True,
         text=True,
         timeout=500,

@@ -11,15 +11,16 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
+PACKAGE = HERE.parents[1] / "fakegpu"
 RACE_FOUND = 66
 
 
 @pytest.fixture(scope="module")
 def sanitized() -> dict[str, str]:
     """The environment of a process that loads simulated drivers built with ThreadSanitizer."""
-    environment = os.environ | {"CXXFLAGS": "-fsanitize=thread -g"}
+    environment = os.environ | {"CXXFLAGS": "-fsanitize=thread -g", "PYTHONPATH": str(PACKAGE)}
     build = "from fakegpu import _libraries; _libraries.folder()"
-    subprocess.run([sys.executable, "-c", build], cwd=HERE, env=environment, check=True)
+    subprocess.run([sys.executable, "-c", build], env=environment, check=True)
     asked = [os.environ.get("CXX", "g++"), "-print-file-name=libtsan.so"]
     library = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
     return environment | {"LD_PRELOAD": library, "TSAN_OPTIONS": f"exitcode={RACE_FOUND}"}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-FAKEGPU = Path(__file__).resolve().parents[1] / "fakegpu"
+FAKEGPU = Path(__file__).resolve().parents[2] / "fakegpu"
 
 SUITE = """
 import refarray as ra, pytest

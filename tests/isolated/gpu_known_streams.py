@@ -8,7 +8,7 @@ import gc
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fakegpu"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "fakegpu"))
 
 import fakegpu
 from fakegpu.driving import Cuda

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fakegpu"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "fakegpu"))
 
 import fakegpu
 

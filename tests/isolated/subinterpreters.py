@@ -137,7 +137,7 @@ elif mode == "many":
     for run in runs:
         run.close()
 elif mode == "drivers":  # no interpreter has loaded the drivers yet
-    sys.path.append(str(Path(__file__).resolve().parents[1] / "fakegpu"))
+    sys.path.append(str(Path(__file__).resolve().parents[2] / "fakegpu"))
     import fakegpu
 
     # PyGILState_Check() returns true in every thread once there are two interpreters.

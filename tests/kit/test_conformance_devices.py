@@ -24,7 +24,7 @@ pytestmark = pytest.mark.not_sanitized(
 
 @pytest.fixture(autouse=True)
 def mutants_are_importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", f"{HERE}:{HERE / 'fakegpu'}", prepend=":")
+    monkeypatch.setenv("PYTHONPATH", f"{HERE}:{HERE.parent / 'fakegpu'}", prepend=":")
 
 
 def found(subject: str, *ids: str, where: str = "real") -> dict[str, Outcome]:

@@ -40,7 +40,7 @@ CLEAN = [
 
 @pytest.fixture(autouse=True)
 def mutants_are_importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", f"{HERE}:{HERE / 'fakegpu'}", prepend=":")
+    monkeypatch.setenv("PYTHONPATH", f"{HERE}:{HERE.parent / 'fakegpu'}", prepend=":")
 
 
 def test_every_requirement_with_a_check_has_a_mutant() -> None:

@@ -35,7 +35,7 @@ load()
 
 @pytest.fixture(autouse=True)
 def mutants_are_importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", f"{HERE}:{HERE / 'fakegpu'}", prepend=":")
+    monkeypatch.setenv("PYTHONPATH", f"{HERE}:{HERE.parent / 'fakegpu'}", prepend=":")
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -19,7 +19,7 @@ LINK = re.compile(r"\[`?([^\]`]+)`?\]\(([^)#\s]+)\)")
 MAP = re.compile(r"^```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FOLDER = re.compile(r"^([\w./]+/)(?:\s|$)", re.MULTILINE)
 #: Folders whose subfolders each have a line in the map.
-MAPPED = ("src", "include/refarray", "tests", "tools")
+MAPPED = ("src", "include/refarray", "fakegpu", "tests", "tools")
 SOURCES = {".cpp", ".hpp", ".cu", ".py", ".toml", ".patch"}
 FUNCTION = re.compile(r"[\w:]+(?:\(\))?")
 

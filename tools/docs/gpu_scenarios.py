@@ -54,7 +54,7 @@ def subject(path: Path) -> str:
 
 
 def drivers() -> int:
-    sys.path.insert(0, str(ROOT / "tests" / "fakegpu"))
+    sys.path.insert(0, str(ROOT / "fakegpu"))
     import fakegpu
 
     return len(fakegpu.PERSONALITIES)

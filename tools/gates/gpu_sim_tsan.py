@@ -53,7 +53,7 @@ def main(arguments: list[str]) -> None:
     folder = build("gpu-sim-tsan", sanitize="thread")
     plain = environment(folder, CXXFLAGS=FLAGS)
     say("simulated drivers with -fsanitize=thread")
-    with_package = {**plain, "PYTHONPATH": f"{TESTS / 'fakegpu'}"}
+    with_package = {**plain, "PYTHONPATH": f"{ROOT / 'fakegpu'}"}
     quiet([sys.executable, "-c", BUILD_DRIVERS], with_package)
     options = f"exitcode={RACE_FOUND}:halt_on_error=1:second_deadlock_stack=1"
     options += f":suppressions={TESTS}/gates/sanitizers/tsan.supp"

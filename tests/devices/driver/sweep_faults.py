@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "fakegpu"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "fakegpu"))
 
 import fakegpu
 

@@ -140,7 +140,7 @@ print(json.dumps(found))
 
 
 def test_a_context_that_is_reset(library: str) -> None:
-    package = Path(__file__).resolve().parents[2] / "fakegpu"
+    package = Path(__file__).resolve().parents[3] / "fakegpu"
     done = subprocess.run(
         [sys.executable, "-c", AFTER_A_RESET, library, str(package)],
         stdout=subprocess.PIPE, timeout=60, check=True,

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "fakegpu")]
+sys.path[:0] = [str(Path(__file__).resolve().parents[3] / "fakegpu")]
 
 import fakegpu  # noqa: E402
 

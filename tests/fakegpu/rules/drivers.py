@@ -14,7 +14,6 @@ import fakegpu
 import pytest
 from fakegpu.driving import Cuda, Driver, Hip, Number
 
-HERE = Path(__file__).resolve().parent
 LEGACY_STREAM, PER_THREAD_STREAM = 1, 2  # flags of cuGetProcAddress
 
 
@@ -26,7 +25,6 @@ def script(body: str) -> subprocess.CompletedProcess[str]:
     start = "import ctypes, fakegpu\nfrom fakegpu.driving import *\ndrivers = fakegpu.load(hip=2)\n"
     return subprocess.run(
         [sys.executable, "-c", start + body],
-        cwd=HERE.parent,
         capture_output=True,
         text=True,
         timeout=120,

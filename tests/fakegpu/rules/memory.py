@@ -6,13 +6,10 @@ import ctypes
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import fakegpu
 import pytest
 from fakegpu.driving import Cuda, DriverError, Hip, Number
-
-HERE = Path(__file__).resolve().parent
 
 
 def kinds() -> list[str]:
@@ -35,7 +32,7 @@ def run_script(body: str) -> int:
         "drivers = fakegpu.load(hip=2)\n" + body
     )
     done = subprocess.run(
-        [sys.executable, "-c", script], cwd=HERE.parent, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120
     )
     return done.returncode
 

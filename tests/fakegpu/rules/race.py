@@ -5,9 +5,6 @@ from __future__ import annotations
 
 import sys
 import time
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import fakegpu
 from fakegpu.driving import Cuda

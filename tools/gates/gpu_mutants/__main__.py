@@ -35,7 +35,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from common import ROOT, TESTS, build, say, tool
 
-sys.path[:0] = [str(TESTS / "gates"), str(TESTS / "fakegpu")]
+sys.path[:0] = [str(TESTS / "gates"), str(ROOT / "fakegpu")]
 
 import device_mutants as mutants  # noqa: E402
 import fakegpu  # noqa: E402

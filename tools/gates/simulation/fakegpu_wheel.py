@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from common import ROOT, quiet, run, say
 
-SOURCE = ROOT / "tests" / "fakegpu"
+SOURCE = ROOT / "fakegpu"
 WORK = ROOT / "build" / "test-fakegpu"
 
 
@@ -42,7 +42,7 @@ def environment(wheel: Path) -> Path:
 
 def run_rules(python: Path, plain: dict[str, str]) -> None:
     """The tests of the simulation, copied away from the package's sources."""
-    shutil.copytree(SOURCE / "rules", WORK / "rules")
+    shutil.copytree(ROOT / "tests" / "fakegpu" / "rules", WORK / "rules")
     options = ["-q", "-c", os.devnull, "-p", "no:cacheprovider", f"--rootdir={WORK}"]
     for rules in sorted((WORK / "rules").glob("*.py")):
         if rules.name not in {"conftest.py", "race.py"}:

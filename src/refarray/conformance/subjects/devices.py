@@ -105,6 +105,12 @@ def simulation() -> ModuleType | None:
     return _simulation[0] if _simulation else None
 
 
+def _installed() -> bool:
+    """Whether fakegpu can be imported. A folder of this name on the path is not it."""
+    found = find_spec("fakegpu")
+    return found is not None and found.origin is not None
+
+
 def chosen(where: str) -> str:
     """Returns `where`. ValueError if it is no valid choice or its drivers are missing."""
     kind, _, folder = where.partition(":")
@@ -112,7 +118,7 @@ def chosen(where: str) -> str:
         raise ValueError(f"{where!r} is no choice of devices: expected {CHOICES}")
     if folder and not (Path(folder) / "fakegpu" / "__init__.py").is_file():
         raise ValueError(f"{folder} contains no package fakegpu")
-    if kind == "simulated" and not folder and find_spec("fakegpu") is None:
+    if kind == "simulated" and not folder and not _installed():
         raise ValueError("the simulated drivers are not installed: pip install refarray-fakegpu")
     return where
 
@@ -122,7 +128,7 @@ def resolved(where: str, devices: Mapping[str, OnDevice]) -> str:
     library supports them; else the machine's drivers."""
     if where != "auto":
         return where
-    simulated = any(on.simulated for on in devices.values()) and find_spec("fakegpu") is not None
+    simulated = any(on.simulated for on in devices.values()) and _installed()
     return "simulated" if simulated else "real"
 
 
@@ -130,7 +136,7 @@ def prepare(where: str) -> None:
     """Makes fakegpu compile its drivers, if it runs from a source tree: compiling them during the
     import of a subject would exceed the import timeout."""
     kind, _, folder = where.partition(":")
-    if kind == "simulated" or (kind == "auto" and find_spec("fakegpu") is not None):
+    if kind == "simulated" or (kind == "auto" and _installed()):
         path = os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH", "")]))
         script = "import fakegpu; fakegpu.Drivers.here()"
         command = [sys.executable, "-c", script]
