@@ -23,8 +23,8 @@ class WorkerThreads {
         threads_[size_] = std::thread(work);
         ++size_;
       }
-    } catch (const std::system_error&) {  // boundary: as above
-    } catch (const std::bad_alloc&) {     // boundary: as above
+    } catch (const std::system_error&) {
+    } catch (const std::bad_alloc&) {
     }
   }
   WorkerThreads(const WorkerThreads&) = delete;

@@ -68,11 +68,11 @@ int allocate_managed(DLTensor* prototype, DLManagedTensorVersioned** out, void* 
                                                   /*copied=*/false, lent)
                .release();
     return 0;
-  } catch (const core::Error& error) {  // boundary: see above
+  } catch (const core::Error& error) {
     return report(exception_name(error.fault()), error.what());
-  } catch (const std::bad_alloc&) {  // boundary: see above
+  } catch (const std::bad_alloc&) {
     return report("MemoryError", "managed_tensor_allocator: out of memory");
-  } catch (...) {  // boundary: see above
+  } catch (...) {
     return report("RuntimeError", "managed_tensor_allocator: unknown failure");
   }
 }

@@ -92,7 +92,7 @@ void check_packed(const ArrayView& array) {
   std::string why = core::text("no memory on ", core::name(target));
   try {  // boundary: the reason becomes part of the message below
     runtime::require(target);
-  } catch (const core::Error& error) {  // boundary: see above
+  } catch (const core::Error& error) {
     why = error.what();
   }
   core::fail(Fault::kBuffer, "dl_device=(", static_cast<int>(asked.device_type), ", ",

@@ -93,7 +93,7 @@ template <class F>
 auto as_buffer_error(const char* field, F check) {
   try {  // boundary: the field is the producer's, not an argument of the caller (CONS-07)
     return check();
-  } catch (const core::Error& error) {  // boundary: see above
+  } catch (const core::Error& error) {
     if (error.fault() == Fault::kMemory) throw;
     core::fail(Fault::kBuffer, field, ": ", error.what());
   }

@@ -67,7 +67,7 @@ void DeviceContext::return_event(Handle event) noexcept {
     const std::lock_guard guard(lock_);
     events_.push_back(event);
     return;
-  } catch (const std::bad_alloc&) {  // boundary: as above
+  } catch (const std::bad_alloc&) {
   }
   api().event_destroy(event);
 }
@@ -87,7 +87,7 @@ void DeviceContext::destroy(Handle handle, Destroy function) noexcept {
   try {  // boundary: without memory the object stays until the process ends
     const std::lock_guard guard(lock_);
     undestroyed_.push_back({handle, function});
-  } catch (const std::bad_alloc&) {  // boundary: as above
+  } catch (const std::bad_alloc&) {
   }
 }
 
@@ -103,7 +103,7 @@ void DeviceContext::note_capture(Handle stream, bool captures) noexcept {
   }
   try {  // boundary: a forgotten capture may be invalidated by a rare call
     capturing_.push_back(stream);
-  } catch (const std::bad_alloc&) {  // boundary: as above
+  } catch (const std::bad_alloc&) {
   }
 }
 

@@ -87,7 +87,7 @@ std::shared_ptr<const FourierTables<T>> fourier_tables(std::int64_t n, bool is_r
     const std::size_t nbytes = made->plan.nbytes() + made->roots.real.size() * 2 * sizeof(T);
     cache<T>().add({n, is_real, made, nbytes});
     return made;
-  } catch (const std::bad_alloc&) {  // boundary: as above
+  } catch (const std::bad_alloc&) {
     fail(Fault::kMemory, "no memory for the factors of a Fourier transform of ", n, " elements");
   }
 }

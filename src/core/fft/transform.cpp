@@ -118,7 +118,7 @@ class Transform {
         const Sequences to = axes_.at(out_, outer, first), from = axes_.at(in_, outer, first);
         try {  // boundary: the threads that share the work take no exceptions
           transform({buffers, within < tiles ? tile_ : 1, inside}, to, from);
-        } catch (const Interrupted&) {  // boundary: as above
+        } catch (const Interrupted&) {
           progress.is_stopped = true;
         }
       });
@@ -331,7 +331,7 @@ bool transform(const ArrayView& out, const ArrayView& x, int axis, std::int64_t 
   };
   try {  // boundary: work that was interrupted returns false
     return bits == 32 ? run(0.0F) : run(0.0);
-  } catch (const Interrupted&) {  // boundary: as above
+  } catch (const Interrupted&) {
     return false;
   }
 }

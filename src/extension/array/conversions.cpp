@@ -119,7 +119,7 @@ template <class Convert>
 auto unless_refused(Convert convert) -> decltype(convert()) {
   try {  // boundary: a comparison with something else is false, not an error
     return convert();
-  } catch (const ErrorSet&) {  // boundary: as above
+  } catch (const ErrorSet&) {
     if (PyErr_ExceptionMatches(PyExc_ValueError) == 0) throw;
     compat::clear_raised();
     return std::nullopt;

@@ -31,7 +31,7 @@ ArrayObject* cast(PyObject* self) noexcept { return reinterpret_cast<ArrayObject
   try {  // boundary: callers expect nullptr
     watch(state, reinterpret_cast<PyObject*>(self));
     return self;
-  } catch (const std::bad_alloc&) {  // boundary: see above
+  } catch (const std::bad_alloc&) {
     Ref::steal(reinterpret_cast<PyObject*>(self));
     PyErr_NoMemory();
     return nullptr;

@@ -144,7 +144,7 @@ struct SlotOf<Fn> {
       return SlotResult<R>::pass(Fn(args...));
     } catch (const abi::__forced_unwind&) {  // boundary: see compat::park_at_exit()
       compat::park();
-    } catch (...) {  // boundary: as above
+    } catch (...) {
       translate_current_exception();
       return SlotResult<R>::error;
     }
@@ -158,7 +158,7 @@ struct SlotOf<Fn> {
       return 0;
     } catch (const abi::__forced_unwind&) {  // boundary: see compat::park_at_exit()
       compat::park();
-    } catch (...) {  // boundary: as above
+    } catch (...) {
       translate_current_exception();
       return -1;
     }

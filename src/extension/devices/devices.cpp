@@ -54,7 +54,7 @@ void ensure_exit_hook() noexcept {
   const ErrorGuard guard;
   try {  // boundary: not fatal, without the hook the memory is not returned at exit
     register_at_exit();
-  } catch (const ErrorSet&) {  // boundary: as above
+  } catch (const ErrorSet&) {
     compat::clear_raised();
   }
 }

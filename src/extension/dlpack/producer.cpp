@@ -138,7 +138,7 @@ namespace {
   if (device) {
     try {  // boundary: the reason becomes part of the message below
       runtime::require(*device);
-    } catch (const core::Error& error) {  // boundary: see above
+    } catch (const core::Error& error) {
       why = core::text(" (", error.what(), ")");
     }
   }
@@ -255,7 +255,7 @@ Ref retry(const State& state, PyObject* x, PyObject* dlpack, const DlpackArgumen
   if (knows_max_version(first.get())) call.add(Key::kMaxVersion, arguments.max_version);
   try {  // boundary: the second error must carry the first
     return call.call(dlpack);
-  } catch (const ErrorSet&) {  // boundary: see above
+  } catch (const ErrorSet&) {
     PyObject* second = compat::take_raised();
     chain_errors(second, std::move(first));
     compat::restore_raised(second);
@@ -274,7 +274,7 @@ Ref call_dlpack(const State& state, PyObject* x, const ProducerInfo& producer,
   call.add(Key::kCopy, arguments.copy);
   try {  // boundary: a TypeError may mean that the producer is too old for a keyword
     return call.call(producer.dlpack);
-  } catch (const ErrorSet&) {  // boundary: see above
+  } catch (const ErrorSet&) {
   }
   return retry(state, x, producer.dlpack, arguments, take_type_error(state, arguments));
 }

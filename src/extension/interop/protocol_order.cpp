@@ -41,12 +41,12 @@ class ProtocolAttempts {
   Ref attempt(const char* protocol, Import import) {
     try {  // boundary: a refusal is an error only if no other protocol succeeds
       return import();
-    } catch (const ProtocolRefused&) {  // boundary: as above
+    } catch (const ProtocolRefused&) {
       keep_refusal(protocol);
       return {};
     } catch (const ErrorSet&) {  // boundary: an error gets the first refusal as context
       rethrow_with_context();
-    } catch (const std::exception&) {  // boundary: as above
+    } catch (const std::exception&) {
       if (!first_) throw;
       translate_current_exception();
       rethrow_with_context();
@@ -124,7 +124,7 @@ MethodResult call_array_method(State& state, PyObject* object, PyObject* descrip
       MethodResult out{call_on_type(descriptor, args, 1, state.get(Slot::kKwCopy))};
       out.is_own = copy == MethodCopy::kTrue && is_own_copy(out.object.get());
       return out;
-    } catch (const ErrorSet&) {  // boundary: as above
+    } catch (const ErrorSet&) {
       if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw;
     }
     Ref error = Ref::steal(compat::take_raised());
@@ -147,7 +147,7 @@ ProtocolResult array_from_method(State& state, PyObject* object, MethodCopy copy
   MethodResult result;
   try {  // boundary: the first refusal is more informative than this error
     result = call_array_method(state, object, descriptor.get(), copy);
-  } catch (const ErrorSet&) {  // boundary: as above
+  } catch (const ErrorSet&) {
     if (after_refusal && may_ignore_pending()) throw ProtocolRefused{};
     throw;
   }

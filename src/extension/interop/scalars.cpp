@@ -78,7 +78,7 @@ Examined examine(const State& state, PyObject* object) {
   Examined out;
   try {  // boundary: a scalar need not have a format
     out.buffer = acquire_buffer(state, object, PyBUF_FULL_RO);
-  } catch (const ProtocolRefused&) {  // boundary: as above
+  } catch (const ProtocolRefused&) {
     compat::clear_raised();
     if (has_method(state, object, Slot::kItemName)) out.form = Form::kItem;
     return out;

@@ -17,7 +17,7 @@ void open(const core::Device& device) noexcept {
     DeviceContext& context = context_of(device);
     const DeviceGuard on_device(context);  // the first one initialises the device
     context.is_ready.store(true, std::memory_order_release);
-  } catch (const std::exception&) {  // boundary: as above
+  } catch (const std::exception&) {
   }
 }
 
@@ -49,7 +49,7 @@ void open_for_lookup(const core::Device& labelled) noexcept {
   try {  // boundary: the import reports the failure
     const DeviceContext& context = context_for_lookup(context_of(labelled));
     open({labelled.kind, context.id});
-  } catch (const std::exception&) {  // boundary: as above
+  } catch (const std::exception&) {
   }
 }
 
@@ -58,7 +58,7 @@ bool can_allocate(const core::Device& device) noexcept {
   try {  // boundary: the caller asks yes or no
     context_of(device);
     return true;
-  } catch (const std::exception&) {  // boundary: as above
+  } catch (const std::exception&) {
     return false;
   }
 }

@@ -116,15 +116,15 @@ Waiters& waiters() {
 Status event_query(Handle event) {
   try {  // boundary: the table's entries return statuses
     return waiters().query(event);
-  } catch (const std::bad_alloc&) {  // boundary: as above
+  } catch (const std::bad_alloc&) {
     return kOutOfMemory;
   }
 }
 
 Status event_synchronize(Handle event) {
-  try {  // boundary: as above
+  try {  // boundary: the table's entries return statuses
     return waiters().synchronize(event);
-  } catch (const std::bad_alloc&) {  // boundary: as above
+  } catch (const std::bad_alloc&) {
     return kOutOfMemory;
   }
 }

@@ -98,9 +98,9 @@ class DeferredFreeList {
     try {  // boundary: on a driver failure the storage stays in the list
       storage.pending.wait_on_host(/*writes=*/true);
       return Outcome::kDone;
-    } catch (const core::Error& error) {  // boundary: as above
+    } catch (const core::Error& error) {
       return error.fault() == core::Fault::kBuffer ? Outcome::kRefused : Outcome::kFailed;
-    } catch (const std::exception&) {  // boundary: as above
+    } catch (const std::exception&) {
       return Outcome::kFailed;
     }
   }

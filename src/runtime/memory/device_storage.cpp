@@ -85,7 +85,7 @@ class DeviceStorage final : public TrackedStorage {
       }
       const Handle stream = stream_for_free();
       return stream != nullptr && release_memory(stream);
-    } catch (const std::exception&) {  // boundary: as above
+    } catch (const std::exception&) {
       return false;
     }
   }

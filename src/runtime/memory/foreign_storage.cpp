@@ -53,7 +53,7 @@ class ForeignStorage final : public TrackedStorage {
         if (!record_work_of(*context)) return;
       }
       pending.clear_exported();
-    } catch (const std::exception&) {  // boundary: as above
+    } catch (const std::exception&) {
     }
   }
 

@@ -257,7 +257,7 @@ void PendingWork::record_events() noexcept {
   for (PendingUse& use : uses_) {
     try {  // boundary: may be retried later
       if (use.capture == 0) event_of(use);
-    } catch (const std::exception&) {  // boundary: as above
+    } catch (const std::exception&) {
     }
   }
 }

@@ -75,7 +75,7 @@ Outcome each_matrix(std::span<const Stacked> operands, const InterruptCheck& int
       outcome.matrix = matrix++;
       if (outcome.ending != Ending::kDone) return outcome;
     } while (stack.advance());
-  } catch (const std::bad_alloc&) {  // boundary: as above
+  } catch (const std::bad_alloc&) {
     fail(Fault::kMemory, "no memory for the decomposition of a matrix");
   }
   return {};
