@@ -4,7 +4,6 @@ the recorded results."""
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -91,64 +90,6 @@ def test_numbers_are_compared_with_the_recorded_ones(gate: Any) -> None:
     assert gate.differences("mine", "1", outcome, {}) == [
         "mine: no recorded result; UPDATE=1 records it"
     ]
-
-
-TESTS = """\
-import numpy as np, os, pytest
-
-def test_good():
-    assert memoryview(np.arange(3)).shape == (3,)
-
-def test_none():
-    pass
-
-def test_bad():
-    assert memoryview(np.arange(3)).shape == (4,), "wrong shape"
-
-def test_skipped():
-    pytest.skip("never")
-
-class TestDead:
-    def test_dies(self):
-        if os.environ.get("DIE"):
-            os.abort()
-"""
-
-
-@pytest.fixture
-def run(gate: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Runs TESTS as if they were those of an sdist `mine`."""
-    folder = tmp_path / "sdist" / "mine"
-    folder.mkdir(parents=True)
-    (folder / "test_mine.py").write_text(TESTS, encoding="utf-8")
-    monkeypatch.setattr(gate, "WORK", tmp_path)
-    monkeypatch.setattr(gate, "PYTHON", Path(sys.executable))
-    mine = gate.Suite(
-        "mine", "mine", "consumer", "numpy_buffer", ["test_mine.py"], "nothing", sdist="mine"
-    )
-
-    def run(**variables: str) -> Any:
-        path = os.pathsep.join([str(ROOT / "tests"), *filter(None, sys.path)])
-        return gate.run(mine, tmp_path, {**os.environ, "PYTHONPATH": path, **variables})
-
-    return run
-
-
-def test_plugin_records_outcomes_and_exchanges(run: Any) -> None:
-    record = run()
-    assert record["not_collected"] == []
-    tests = record["tests"]
-    assert tests["test_mine.py::test_good"] == record_of("passed", 1)
-    assert tests["test_mine.py::test_none"] == record_of("passed", 0)
-    assert tests["test_mine.py::test_skipped"]["outcome"] == "skipped"
-    assert tests["test_mine.py::test_bad"]["outcome"] == "failed"
-    assert "wrong shape" in tests["test_mine.py::test_bad"]["message"]
-    assert tests["test_mine.py::test_bad"]["exchanges"] == 1
-
-
-def test_death_of_the_process_names_the_test(run: Any) -> None:
-    (problem,) = run(DIE="1")["not_collected"]
-    assert problem.startswith("exit status -6 during test_mine.py::TestDead::test_dies;")
 
 
 def test_expected_failures_have_a_policy_or_a_reason(gate: Any) -> None:
