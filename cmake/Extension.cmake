@@ -52,7 +52,7 @@ target_compile_definitions(_native PRIVATE
     REFARRAY_DLPACK_ORIGIN="${DLPack_ORIGIN}")
 
 # The conformance kit's hostile producer and consumer. It breaks the protocol on purpose and links with none of the layers.
-refarray_extension(_adversary src/adversary)
+refarray_extension(_adversary src/refarray/conformance/native)
 if(REFARRAY_SANITIZE)
   target_compile_options(_adversary PRIVATE -fno-sanitize=null)  # as above
 endif()

@@ -85,7 +85,7 @@ class Source:
     def is_product(self) -> bool:
         """False for the adversary, which breaks the protocol on purpose and is in no layer."""
         return self.path.startswith(("src/", "include/")) and not self.path.startswith(
-            "src/adversary/"
+            "src/refarray/conformance/native/"
         )
 
     @property

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SHIPPED = HERE.parent.parent / "src" / "adversary"
+SHIPPED = HERE.parents[1] / "src" / "refarray" / "conformance" / "native"
 FLAGS = (
     "-std=c++20 -O1 -g -fPIC -shared -pthread -fvisibility=hidden "
     "-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror"
