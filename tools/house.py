@@ -151,6 +151,28 @@ def layering(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
                 yield source, line, f"{source.layer} includes {name}, a layer to its left"
 
 
+KIT = "src/refarray/conformance/"
+#: What the kit may import of the package besides itself: modules that know no array.
+KIT_IMPORTS = (
+    r"\s*(?:from|import) refarray\.(?:conformance|_describe|_hang_detector|_terminal)\b"
+    r"|from refarray import __version__$"
+)
+
+
+@rule
+def kit_without_the_array(tree: list[Source]) -> Iterator[tuple[Source, int, str]]:
+    """The kit judges refarray as it does any library: by an adapter, with readers of its own."""
+    for source in tree:
+        if not source.path.startswith(KIT):
+            continue
+        for line, name in source.includes():
+            if name.partition("/")[0] in {"refarray", *LAYERS} and name != "dlpack/dlpack.h":
+                yield source, line, f"the kit includes {name}, which it judges"
+        for line, text in source.grep(r"^\s*(?:from|import) refarray\b.*$", source.text):
+            if source.suffix in {".py", ".pyi"} and not re.match(KIT_IMPORTS, text):
+                yield source, line, f"{text}: the kit imports nothing of what it judges"
+
+
 #: The headers for extension modules: the only ones of include/ that see Python.h.
 PYTHON_HEADERS = "include/refarray/python/"
 

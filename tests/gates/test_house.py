@@ -58,6 +58,10 @@ def cpp(*lines: str) -> str:
 VIOLATIONS: list[tuple[str, dict[str, str]]] = [
     ("layering", {"src/core/b.cpp": cpp('#include "refarray/dlpack/wire.hpp"')}),
     ("layering", {"include/refarray/runtime/b.hpp": cpp('#include "extension/capi/ref.hpp"')}),
+    ("kit-without-the-array", {f"{house.KIT}b.py": '"""B."""\nfrom refarray import _native\n'}),
+    ("kit-without-the-array", {f"{house.KIT}b.py": '"""B."""\nimport refarray\n'}),
+    ("kit-without-the-array", {f"{house.KIT}b.py": '"""B."""\nimport refarray._inspect\n'}),
+    ("kit-without-the-array", {f"{house.KIT}native/b.cpp": cpp('#include "core/array.hpp"')}),
     ("python-only-in-extension", {"src/dlpack/b.cpp": cpp("#include <Python.h>")}),
     (
         "dlpack-header-only-in-dlpack",

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import refarray
-from refarray import _native
 from refarray.conformance import _adversary
 from refarray.conformance.cases import (
     CheckResult,
@@ -20,6 +18,7 @@ from refarray.conformance.cases import (
     subject_code,
 )
 from refarray.conformance.dlpack import READ_ONLY
+from refarray.conformance.harness import memory
 from refarray.conformance.harness.corpus import FLOATS
 from refarray.conformance.harness.producer import raised
 from refarray.conformance.native_method import NativeMethod
@@ -46,18 +45,22 @@ class Import:
         consumer, not a refusal."""
         return self.error is not None and not isinstance(self.error, SystemError)
 
-    def held(self) -> dict[str, Any]:
-        """The fields that the imported array exports; its capsule is not consumed. NotApplicable if
-        the import failed or the array cannot be exported again."""
+    def exported(self) -> tuple[object, dict[str, Any]]:
+        """The imported array in a capsule, and its fields. NotApplicable if the import failed or
+        the array cannot be exported again."""
         if self.error is not None:
             raise NotApplicable(f"refused: {raised(self.error)}")
         for keywords in ({"max_version": (1, 3)}, {}):
             try:
                 capsule = type(self.array).__dlpack__(self.array, **keywords)
-                return dict(_native._inspect_capsule(capsule))
+                return capsule, _adversary.fields(capsule)
             except Exception as error:
                 reason = raised(error)
         raise NotApplicable(f"imported, but cannot be exported again: {reason}")
+
+    def held(self) -> dict[str, Any]:
+        """The fields that the imported array exports. NotApplicable as above."""
+        return self.exported()[1]
 
     @property
     def address(self) -> int:
@@ -67,10 +70,12 @@ class Import:
 
     @property
     def values(self) -> Any:
-        """Its elements as nested lists."""
-        self.held()
+        """Its elements as nested lists, read from the memory that it exports."""
+        capsule, fields = self.exported()
         with subject_code():
-            return refarray.from_dlpack(self.array).tolist()
+            out = memory.tensor_values(fields)
+        del capsule  # until here its memory is there
+        return out
 
     @property
     def readonly(self) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from refarray import _native
+from refarray.conformance import _adversary
 from refarray.conformance.cases import CheckResult, NotApplicable, about, subject_code
 from refarray.conformance.subjects.subject import Subject
 
@@ -56,7 +56,7 @@ class Export:
     """The call as Python code: `torch.ones(3).__dlpack__(copy=True)`."""
     capsule: Any = None
     held: Mapping[str, Any] | None = None
-    """The struct's fields, as `_native._inspect_capsule` returns them."""
+    """The struct's fields, as `_adversary.fields` returns them."""
     error: Exception | None = None
 
     def __str__(self) -> str:
@@ -242,7 +242,7 @@ class Producer:
     def read(capsule: Any) -> Mapping[str, Any] | None:
         """The fields of a capsule's struct; None if it is no unconsumed DLPack capsule."""
         try:
-            return _native._inspect_capsule(capsule)
+            return _adversary.fields(capsule)
         except (TypeError, ValueError):
             return None
 

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from refarray import _native
 from refarray._describe import type_name
 from refarray.conformance import _adversary
 from refarray.conformance.findings import Finding
@@ -99,7 +98,7 @@ class Spy:
 
     def _watched(self, call: Call, capsule: Any) -> Any:
         try:
-            call.held = _native._inspect_capsule(capsule)
+            call.held = _adversary.fields(capsule)
             call.watched = _adversary.stand_in(capsule)
         except (TypeError, ValueError, NotImplementedError):  # forwarded unwatched
             call.answer = capsule if call.held is None else None

@@ -12,9 +12,14 @@ void set(const Ref& dict, const char* key, Ref value) {
   if (PyDict_SetItemString(dict.get(), key, value.get()) < 0) throw PythonError{};
 }
 
-void describe_tensor(const Ref& out, const DLTensor& tensor) {
+/// A tensor of more axes is malformed: no library has as many, and none of its entries is read.
+constexpr std::int32_t kMostAxes = 64;
+
+/// `tensor` is a copy: its owner might change a member between two uses.
+void describe_tensor(const Ref& out, const DLTensor tensor) {
   const auto entries = [&](const std::int64_t* at) {
-    return at == nullptr ? Ref(Py_NewRef(Py_None)) : shape_tuple(at, tensor.ndim);
+    const bool readable = at != nullptr && tensor.ndim >= 0 && tensor.ndim <= kMostAxes;
+    return readable ? shape_tuple(at, tensor.ndim) : Ref(Py_NewRef(Py_None));
   };
   set(out, "data", Ref(PyLong_FromVoidPtr(tensor.data)));
   set(out, "device",
@@ -23,18 +28,28 @@ void describe_tensor(const Ref& out, const DLTensor& tensor) {
   set(out, "ndim", Ref(PyLong_FromLong(tensor.ndim)));
   set(out, "dtype",
       Ref(Py_BuildValue("(iii)", tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes)));
-  set(out, "shape", entries(tensor.shape));
+  set(out, "shape", tensor.ndim == 0 ? Ref(PyTuple_New(0)) : entries(tensor.shape));
   set(out, "strides", entries(tensor.strides));
   set(out, "byte_offset", Ref(PyLong_FromUnsignedLongLong(tensor.byte_offset)));
 }
 
 /// Whether an unconsumed capsule is versioned. Throws for any other object.
 bool is_versioned(PyObject* capsule) {
-  if (!PyCapsule_CheckExact(capsule)) fail(PyExc_TypeError, "%R is not a capsule", capsule);
+  if (!PyCapsule_CheckExact(capsule))
+    fail(PyExc_TypeError, "not a capsule: %R", reinterpret_cast<PyObject*>(Py_TYPE(capsule)));
   for (const bool versioned : {false, true}) {
     if (PyCapsule_IsValid(capsule, kNames[versioned]) != 0) return versioned;
   }
-  fail(PyExc_ValueError, "the capsule is named %s", PyCapsule_GetName(capsule));
+  const char* name = PyCapsule_GetName(capsule);
+  fail(PyExc_ValueError, "the capsule's name is \"%s\"; it holds no unconsumed DLPack tensor",
+       name == nullptr ? "(none)" : name);
+}
+
+PyObject* fields(PyObject*, PyObject* capsule) {
+  return guarded([&] {
+    const char* name = kNames[is_versioned(capsule)];
+    return describe(PyCapsule_GetPointer(capsule, name), name == kNames[true], name).release();
+  });
 }
 
 PyObject* inspect(PyObject*, PyObject* capsule) {
@@ -113,6 +128,8 @@ PyObject* drop_pending(PyObject*, PyObject* args) {
 }
 
 PyMethodDef functions[] = {
+    {"fields", fields, METH_O,
+     "Return the fields of the tensor in an unconsumed DLPack capsule as a dict."},
     {"inspect", inspect, METH_O,
      "Return the fields of the tensor in a capsule of any name as a dict; does not consume it."},
     {"name_of", name_of, METH_O, "Return the capsule's name without reading its contents."},
@@ -139,17 +156,18 @@ Ref describe(void* managed, bool versioned, const char* name) {
       Ref(PyUnicode_FromString(versioned ? "DLManagedTensorVersioned" : "DLManagedTensor")));
   if (versioned) {
     const auto& self = *static_cast<DLManagedTensorVersioned*>(managed);
-    set(out, "version", Ref(Py_BuildValue("(II)", self.version.major, self.version.minor)));
+    const DLPackVersion version = self.version;
+    set(out, "version", Ref(Py_BuildValue("(II)", version.major, version.minor)));
     set(out, "flags", Ref(PyLong_FromUnsignedLongLong(self.flags)));
     set(out, "manager_ctx", Ref(PyLong_FromVoidPtr(self.manager_ctx)));
-    set(out, "deleter", Ref(PyBool_FromLong(self.deleter != nullptr)));
-    if (self.version.major != DLPACK_MAJOR_VERSION) return out;
+    set(out, "deleter", Ref(PyLong_FromVoidPtr(reinterpret_cast<void*>(self.deleter))));
+    if (version.major != DLPACK_MAJOR_VERSION) return out;
   } else {
     const auto& self = *static_cast<DLManagedTensor*>(managed);
     set(out, "version", Ref(Py_NewRef(Py_None)));
     set(out, "flags", Ref(Py_NewRef(Py_None)));
     set(out, "manager_ctx", Ref(PyLong_FromVoidPtr(self.manager_ctx)));
-    set(out, "deleter", Ref(PyBool_FromLong(self.deleter != nullptr)));
+    set(out, "deleter", Ref(PyLong_FromVoidPtr(reinterpret_cast<void*>(self.deleter))));
   }
   describe_tensor(out, tensor_in(managed, versioned));
   return out;

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from importlib import resources
 from typing import Any
 
-import refarray
+from refarray import __version__
 from refarray.conformance.report.totals import coverage
 from refarray.conformance.requirements import requirement
 from refarray.conformance.runner.engine import Run
@@ -30,7 +30,7 @@ def schema() -> dict[str, Any]:
 def environment() -> dict[str, str]:
     """The environment of the run: versions and platform."""
     return {
-        "refarray": refarray.__version__,
+        "refarray": __version__,
         "python": platform.python_version(),
         "implementation": platform.python_implementation(),
         "system": platform.platform(),

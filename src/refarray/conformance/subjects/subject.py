@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from types import MappingProxyType
 
-import refarray
+from refarray import __version__
 from refarray.conformance.subjects import devices as on_devices
 
 KINDS = {
@@ -148,7 +148,7 @@ class Subject:
         """The installed version; empty if it is not known."""
         name = self.distribution or self.name
         if name == "refarray":
-            return refarray.__version__  # the build may not be installed
+            return __version__  # the build may not be installed
         try:
             return metadata.version(name)
         except (metadata.PackageNotFoundError, ValueError):  # ValueError: an empty name

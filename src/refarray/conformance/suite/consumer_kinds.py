@@ -64,15 +64,16 @@ def encoded(dtype: str) -> bytes:
     _, code, bits = TRIPLES[dtype]
     if code == 6:
         return bytes(each * each % 3 % 2 for each in range(COUNT))
-    if (code, bits) in memory.SMALL_FLOATS:  # bits of small numbers, no NaN and no infinity
-        if bits == 16:
-            return b"".join(struct.pack("=H", 0x3F80 + 8 * each) for each in range(COUNT))
+    if code == 4:  # bits of small numbers, here and below: no NaN and no infinity
+        return b"".join(struct.pack("=H", 0x3F80 + 8 * each) for each in range(COUNT))
+    if code > 6:
         return bytes(0x30 + each for each in range(COUNT))
-    text = f"={memory.FORMATS[code, bits]}"
+    power = bits.bit_length() - 4 - (code == 5)  # of the bytes of a number
+    text = {0: "bhiq", 1: "BHIQ"}.get(code, "-efd")[power]
     if code == 5:
-        return b"".join(struct.pack(text, each + 1, -each - 2) for each in range(COUNT))
+        return b"".join(struct.pack(f"={text}{text}", each + 1, -each - 2) for each in range(COUNT))
     top = 2**bits - 1 if code == 1 else -1
-    return b"".join(struct.pack(text, top - each) for each in range(COUNT))
+    return b"".join(struct.pack(f"={text}", top - each) for each in range(COUNT))
 
 
 def picked(data: bytes, triple: memory.Dtype, shape: Sequence[int], places: Sequence[int]) -> Any:

@@ -2,29 +2,46 @@
 
 from __future__ import annotations
 
-import refarray
+from functools import cache
+from typing import Any
+
 from refarray.conformance.cases import CheckResult, NotApplicable, check, check_cases
-from refarray.conformance.harness.consumer import Import
+from refarray.conformance.harness.consumer import Consumer, Import
 from refarray.conformance.harness.producer import raised
+from refarray.conformance.harness.statement import own_values
 from refarray.conformance.matrix.exchange import Pair
+from refarray.conformance.subjects.libraries import REFARRAY
 from refarray.conformance.suite.producer.dtypes import STANDARD
 
 FIELDS = ("shape", "strides", "dtype", "device")
 
 
-def to_refarray(pair: Pair, text: str) -> tuple[object, refarray.Array]:
+@cache
+def partner() -> Consumer:
+    """refarray, by its adapter: the other side of every pair."""
+    namespace: dict[str, Any] = {}
+    exec(REFARRAY.imports, namespace)
+    return Consumer(REFARRAY, namespace)
+
+
+def to_refarray(pair: Pair, text: str) -> tuple[object, Import]:
     """An array of the subject, and refarray's import of it. NotApplicable if it cannot be exported:
     the producer's checks judge that."""
     array = pair.producer.make(text)
-    try:
-        return array, refarray.from_dlpack(array)
-    except Exception as error:
-        raise NotApplicable(f"it is not exported: {raised(error)}") from error
+    found = partner().take(array)
+    if found.error is not None:
+        raise NotApplicable(f"it is not exported: {raised(found.error)}")
+    return array, found
 
 
-def from_refarray(pair: Pair, given: refarray.Array) -> Import:
+def read_by_refarray(given: Import) -> Any:
+    """The values of an array of refarray, as refarray reads them."""
+    return own_values(REFARRAY, partner().namespace, given.array, "")
+
+
+def from_refarray(pair: Pair, given: Import) -> Import:
     """The subject's import of an array of refarray."""
-    found = pair.consumer.take(given)
+    found = pair.consumer.take(given.array)
     if found.error is not None:
         raise NotApplicable(f"it refuses refarray's array: {found}")
     return found
@@ -33,10 +50,13 @@ def from_refarray(pair: Pair, given: refarray.Array) -> Import:
 def pair_result(pair: Pair, held: bool, observed: str, text: str, back: bool = True) -> CheckResult:
     """The result of a case; `back` says whether the array was sent back."""
     call = pair.consumer.subject.from_dlpack.format("y") if back else "y.tolist()"
-    lines = [f"import refarray; {pair.producer.subject.imports}", f"x = {text}"]
-    return CheckResult(
-        held, observed, "\n".join([*lines, "y = refarray.from_dlpack(x)", f"print({call})"])
-    )
+    lines = [
+        *dict.fromkeys([REFARRAY.imports, pair.producer.subject.imports]),
+        f"x = {text}",
+        f"y = {REFARRAY.from_dlpack.format('x')}",
+        f"print({call})",
+    ]
+    return CheckResult(held, observed, "\n".join(lines))
 
 
 @check_cases(
@@ -48,8 +68,9 @@ def pair_result(pair: Pair, held: bool, observed: str, text: str, back: bool = T
 def dtype_is_kept(pair: Pair, dtype: str) -> CheckResult:
     text = pair.producer.typed(dtype)
     _, given = to_refarray(pair, text)
-    held = given.tolist() == [1, 1, 1] and given.dtype.name == dtype
-    return pair_result(pair, held, f"{given.tolist()} of {given.dtype.name}", text, back=False)
+    values, name = read_by_refarray(given), str(given.array.dtype)
+    held = values == [1, 1, 1] and name == dtype
+    return pair_result(pair, held, f"{values} of {name}", text, back=False)
 
 
 @check(
@@ -93,7 +114,7 @@ def read_only_is_kept(pair: Pair) -> CheckResult:
 def data_outlives_first_objects(pair: Pair) -> CheckResult:
     text, _ = pair.consumer.own()
     array, given = to_refarray(pair, text)
-    values = given.tolist()
+    values = read_by_refarray(given)
     found = from_refarray(pair, given)
     del array, given
     churn = [pair.producer.make(text) for _ in range(64)]  # reuses freed memory

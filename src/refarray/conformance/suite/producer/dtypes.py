@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -83,22 +82,11 @@ SUBBYTE = (*("float4_e2m1fn", "float4_e2m1fn_x2", "float6_e2m3fn", "float6_e3m2f
 WAYS: dict[str, dict[str, Any]] = {"versioned": VERSIONED, "legacy": {}}
 
 
-def packed(data: bytes, bits: int, count: int) -> list[int]:
-    """The elements of packed data: those of a little-endian stream of bits."""
-    stream = int.from_bytes(data, "little")
-    return [stream >> (index * bits) & (2**bits - 1) for index in range(count)]
-
-
 def packed_bytes(sub: SubByte) -> bytes:
     """The packed data of an array."""
     bits = sub.dtype[1]
     number = sum(code << (index * bits) for index, code in enumerate(sub.codes))
     return number.to_bytes((len(sub.codes) * bits + 7) // 8, "little")
-
-
-def padded(data: bytes, bits: int) -> list[int]:
-    """The elements of padded data, a byte each."""
-    return [each & (2**bits - 1) for each in data]
 
 
 def claimed(producer: Producer, name: str) -> SubByte:
@@ -108,13 +96,11 @@ def claimed(producer: Producer, name: str) -> SubByte:
     return producer.subject.subbyte[name]
 
 
-def elements_of(export: Export, sub: SubByte) -> Sequence[int]:
-    """The elements that a consumer reads: padded if the flag says so, else packed."""
-    count, bits = len(sub.codes), sub.dtype[1]
-    flags = export.flags if export.versioned else 0
-    if flags & SUBBYTE_PADDED:
-        return padded(memory.read(export.address, count), bits)
-    return packed(memory.read(export.address, (count * bits + 7) // 8), bits, count)
+def codes_of(export: Export, sub: SubByte, padded: bool) -> list[int]:
+    """The bits of the elements in memory, each padded to a byte or packed."""
+    as_numbers = (memory.UINT, sub.dtype[1], 1)
+    out: list[int] = memory.values(export.address, (len(sub.codes),), (1,), as_numbers, padded)
+    return out
 
 
 def bits_in_memory(producer: Producer, name: str, way: str, part: str) -> CheckResult:
@@ -128,18 +114,17 @@ def bits_in_memory(producer: Producer, name: str, way: str, part: str) -> CheckR
     dtype = producer.seen(found == sub.dtype, export, f"{found}", field="bits")
     if found != sub.dtype or export["device"][0] not in HOST_READABLE:
         return CheckResult(None, f"dtype {found} cannot be read", "", parts={part: dtype})
+    padded = export.versioned and bool(export.flags & SUBBYTE_PADDED)
     try:
-        elements = elements_of(export, sub)
-        held, observed = elements == list(sub.codes), f"bits {list(elements)}"
+        codes = codes_of(export, sub, padded)
+        held, observed = codes == list(sub.codes), f"bits {codes}"
     except Unreadable as error:
         held, observed = False, f"{error}"
     if not held:
         observed += f" of {list(sub.codes)}"
         observed += "; a byte each without the padded flag" if _unpacked(export, sub) else ""
-    right = (
-        packed_bytes(sub) if not (export.versioned and export.flags & SUBBYTE_PADDED) else sub.codes
-    )
-    whole = producer.read_bytes(export, held, observed, bytes(right))
+    right = bytes(sub.codes) if padded else packed_bytes(sub)
+    whole = producer.read_bytes(export, held, observed, right)
     whole = harmed(whole, WRONG_DATA)
     return replace(whole, parts={part: dtype})
 
@@ -147,7 +132,7 @@ def bits_in_memory(producer: Producer, name: str, way: str, part: str) -> CheckR
 def _unpacked(export: Export, sub: SubByte) -> bool:
     """Whether the memory holds an element in each byte."""
     try:
-        return padded(memory.read(export.address, len(sub.codes)), sub.dtype[1]) == list(sub.codes)
+        return codes_of(export, sub, padded=True) == list(sub.codes)
     except Unreadable:
         return False
 

@@ -1,0 +1,375 @@
+"""The kit's own readers on tensors made by hand: the fields of capsules, and the values of every
+dtype, packed, padded and in lanes, by strides and offsets. refarray reads none of them."""
+
+from __future__ import annotations
+
+import math
+import struct
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from refarray.conformance import _adversary
+from refarray.conformance.cases import NotApplicable
+from refarray.conformance.harness import memory
+from refarray.conformance.harness.consumer import Import
+from refarray.conformance.harness.memory import Dtype, Unreadable, tensor_values
+
+COUNT = 24  # elements of each tensor's memory
+PADDED = 4
+#: name: (shape, strides, index of the first element), within COUNT elements.
+LAYOUTS: dict[str, tuple[tuple[int, ...], tuple[int, ...] | None, int]] = {
+    "row-major": ((2, 3, 4), None, 0),
+    "every third": ((5,), (3,), 0),
+    "backwards": ((16,), (-1,), 16),
+    "transposed": ((3, 2), (1, 3), 8),
+    "both ways": ((2, 2), (-3, 2), 8),
+    "repeated": ((2, 3), (0, 1), 8),
+    "scalar": ((), (), 8),
+    "empty": ((0, 3), None, 0),
+}
+ROW_MAJOR = {(2, 3, 4): (12, 4, 1), (0, 3): (3, 1)}
+
+
+def small_float(exponent_bits: int, mantissa_bits: int, bias: int) -> Callable[[int], float]:
+    """The value of a finite code: the mantissa's steps, scaled by the exponent's power of two."""
+
+    def value(code: int) -> float:
+        sign, rest = divmod(code, 1 << (exponent_bits + mantissa_bits))
+        exponent, mantissa = divmod(rest, 1 << mantissa_bits)
+        steps = mantissa + (1 << mantissa_bits) * (exponent > 0)
+        return (-1) ** sign * math.ldexp(steps, max(exponent, 1) - bias - mantissa_bits)
+
+    return value
+
+
+def unpacked(letter: str, size: int) -> Callable[[int], Any]:
+    return lambda code: struct.unpack(f"<{letter}", code.to_bytes(size, "little"))[0]
+
+
+def complex_of(letter: str, size: int) -> Callable[[int], complex]:
+    part = unpacked(letter, size)
+    low, high = (0, 8 * size) if sys.byteorder == "little" else (8 * size, 0)
+    return lambda code: complex(*(part(code >> at & (1 << 8 * size) - 1) for at in (low, high)))
+
+
+#: (code, bits): the value of the lane with these bits.
+FORMS: dict[tuple[int, int], Callable[[int], Any]] = {
+    **{(0, bits): lambda c, b=bits: c - (c >> (b - 1) << b) for bits in (1, 2, 4, 8, 16, 32, 64)},
+    **{(1, bits): lambda c: c for bits in (1, 2, 4, 8, 16, 32, 64)},
+    (2, 16): unpacked("e", 2),
+    (2, 32): unpacked("f", 4),
+    (2, 64): unpacked("d", 8),
+    (4, 16): lambda c: unpacked("f", 4)(c << 16),
+    (5, 32): complex_of("e", 2),
+    (5, 64): complex_of("f", 4),
+    (5, 128): complex_of("d", 8),
+    (6, 8): lambda c: c,
+    (7, 8): small_float(3, 4, 3),
+    (8, 8): small_float(4, 3, 7),
+    (9, 8): small_float(4, 3, 11),
+    (10, 8): small_float(4, 3, 7),
+    (11, 8): small_float(4, 3, 8),
+    (12, 8): small_float(5, 2, 15),
+    (13, 8): small_float(5, 2, 16),
+    (14, 8): lambda c: math.ldexp(1, c - 127),
+    (15, 6): small_float(2, 3, 1),
+    (16, 6): small_float(3, 2, 3),
+    (17, 4): small_float(2, 1, 1),
+}
+
+
+#: (code, bits): whether these bits are a NaN or an infinity.
+SPECIAL: dict[tuple[int, int], Callable[[int], bool]] = {
+    (7, 8): lambda c: c >> 4 & 7 == 7,
+    (8, 8): lambda c: c >> 3 & 15 == 15,
+    (9, 8): lambda c: c == 0x80,
+    (10, 8): lambda c: c & 0x7F == 0x7F,
+    (11, 8): lambda c: c == 0x80,
+    (12, 8): lambda c: c >> 2 & 31 == 31,
+    (13, 8): lambda c: c == 0x80,
+    (14, 8): lambda c: c == 0xFF,
+}
+
+
+def codes_of(dtype: Dtype) -> list[int]:
+    """The bits of the lanes of COUNT elements: numbers of both signs, no NaN and no infinity."""
+    code, bits, lanes = dtype
+    part = bits // 2 if code == 5 else bits
+    special = SPECIAL.get((code, bits), lambda _: False)
+    pool = [c for c in range(1 << min(part, 8)) if not special(c) and (code != 6 or c < 2)]
+    if part > 8:  # the highest byte decides sign and exponent; the lowest is part of the mantissa
+        pool = [(c if code < 2 else c & 0xBF) << (part - 8) | c for c in pool]
+    if code == 5:
+        pool = [c | pool[-1 - at] << part for at, c in enumerate(pool)]
+    return [pool[each * 7 % len(pool)] for each in range(COUNT * lanes)]
+
+
+def in_memory(codes: Sequence[int], bits: int, padded: bool) -> bytes:
+    """The lanes one after the other; those of less than a byte in a little-endian stream of
+    bits, or a byte each."""
+    if bits % 8 == 0:
+        return b"".join(each.to_bytes(bits // 8, sys.byteorder) for each in codes)
+    step = 8 if padded else bits
+    number = sum(each << (step * index) for index, each in enumerate(codes))
+    return number.to_bytes((len(codes) * step + 7) // 8, "little")
+
+
+def nested(lanes: Sequence[Any], each: int, shape: Sequence[int], places: Sequence[int]) -> Any:
+    """The elements at the places that a layout reaches; of several lanes each is a list."""
+    if not shape:
+        element = list(lanes[places[0] * each : (places[0] + 1) * each])
+        return element if each > 1 else element[0]
+    return [
+        nested(lanes, each, shape[1:], (places[0] + index * places[1], *places[2:]))
+        for index in range(shape[0])
+    ]
+
+
+def tensors() -> Iterator[tuple[str, dict[str, Any], Any]]:
+    """(name, fields for make(), values) of a tensor of every dtype, layout, padding and lanes."""
+    for (code, bits), form in FORMS.items():
+        for lanes in (1, 3):
+            for padded in (False, True) if bits < 8 else (False,):
+                dtype = (code, bits, lanes)
+                codes = codes_of(dtype)
+                values = [form(each) for each in codes]
+                for name, (shape, strides, first) in LAYOUTS.items():
+                    steps = ROW_MAJOR[shape] if strides is None else strides
+                    fields = {
+                        "dtype": dtype,
+                        "shape": shape,
+                        "strides": strides,
+                        "data": in_memory(codes, bits, padded),
+                        "byte_offset": first * lanes * (8 if padded else bits) // 8,
+                        "flags": PADDED * padded,
+                    }
+                    said = nested(values, lanes, shape, (first, *steps))
+                    yield f"{dtype}{' padded' * padded} {name}", fields, said
+
+
+def misread() -> list[str]:
+    """The tensors whose values the kit reads wrongly."""
+    wrong = []
+    for name, fields, said in tensors():
+        capsule = _adversary.make(**fields).capsule()
+        if tensor_values(_adversary.fields(capsule)) != said:
+            wrong.append(name)
+    return wrong
+
+
+def test_the_values_of_every_dtype_and_layout_are_read() -> None:
+    assert sum(1 for _ in tensors()) == 672
+    assert misread() == []
+
+
+def plant(monkeypatch: pytest.MonkeyPatch, bug: str) -> None:
+    """Plants a bug in the reader of values."""
+    right_element, right_bits = memory.element, memory.of_bits
+    if bug == "a wrong bias":
+        monkeypatch.setitem(memory.FLOATS, (9, 8), memory.FLOATS[8, 8])
+    elif bug == "no sign":
+        monkeypatch.setattr(
+            memory, "of_bits", lambda n, code, bits: right_bits(n, max(code, 1), bits)
+        )
+    elif bug == "ignores the padding":
+        monkeypatch.setattr(
+            memory, "element", lambda at, index, dtype, _: right_element(at, index, dtype, False)
+        )
+    elif bug == "first lane only":
+        monkeypatch.setattr(
+            memory,
+            "element",
+            lambda at, index, dtype, padded: right_element(at, index, (*dtype[:2], 1), padded),
+        )
+    elif bug == "rows as columns":
+        monkeypatch.setattr(memory, "row_major", lambda shape: tuple(range(1, len(shape) + 1)))
+
+
+@pytest.mark.parametrize(
+    ("bug", "notices"),
+    [
+        ("a wrong bias", "(9, 8, "),
+        ("no sign", "(0, "),
+        ("ignores the padding", "padded"),
+        ("first lane only", ", 3)"),
+        ("rows as columns", "row-major"),
+    ],
+)
+def test_a_planted_bug_of_the_reader_is_noticed(
+    monkeypatch: pytest.MonkeyPatch, bug: str, notices: str
+) -> None:
+    plant(monkeypatch, bug)
+    wrong = misread()
+    assert wrong and all(notices in name for name in wrong)
+
+
+SMALL = {
+    "float8_e3m4": (7, 8),
+    "float8_e4m3": (8, 8),
+    "float8_e4m3b11fnuz": (9, 8),
+    "float8_e4m3fn": (10, 8),
+    "float8_e4m3fnuz": (11, 8),
+    "float8_e5m2": (12, 8),
+    "float8_e5m2fnuz": (13, 8),
+    "float8_e8m0fnu": (14, 8),
+    "float6_e2m3fn": (15, 6),
+    "float6_e3m2fn": (16, 6),
+    "float4_e2m1fn": (17, 4),
+    "bfloat16": (4, 16),
+}
+
+
+@pytest.mark.parametrize("dtype", SMALL)
+def test_every_code_of_a_small_float_is_decoded_as_ml_dtypes_does(dtype: str) -> None:
+    ml_dtypes, numpy = pytest.importorskip("ml_dtypes"), pytest.importorskip("numpy")
+    code, bits = SMALL[dtype]
+    kind = "u2" if bits == 16 else "u1"
+    codes = numpy.arange(1 << bits, dtype=kind)
+    with numpy.errstate(invalid="ignore"):  # signalling NaNs
+        right = codes.view(getattr(ml_dtypes, dtype)).astype("f8").tolist()
+    for number, theirs in enumerate(right):
+        ours = memory.of_bits(number, code, bits)
+        same = math.isnan(theirs) if math.isnan(ours) else (ours, math.copysign(1, ours)) == (
+            theirs, math.copysign(1, theirs))  # fmt: skip
+        assert same, (number, ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("code", "bits", "number", "value"),
+    [
+        (2, 16, 0x7C00, math.inf),
+        (2, 16, 0x0001, 2.0**-24),
+        (2, 32, 0xFF7FFFFF, -3.4028234663852886e38),
+        (2, 64, 0x7FEFFFFFFFFFFFFF, sys.float_info.max),
+        (2, 64, 0x0000000000000001, 5e-324),
+        (2, 64, 0xFFF0000000000000, -math.inf),
+        (6, 8, 7, 7),  # no bool: shown as it is
+        (0, 64, 1 << 63, -(2**63)),
+    ],
+)
+def test_values_at_the_ends_of_their_ranges(code: int, bits: int, number: int, value: Any) -> None:
+    assert memory.of_bits(number, code, bits) == value
+
+
+@pytest.mark.parametrize("dtype", [(2, 80, 1), (3, 64, 1), (2, 32, 0), (0, 65, 1), (99, 8, 1)])
+def test_other_dtypes_are_not_decoded(dtype: Dtype) -> None:
+    with pytest.raises(NotApplicable, match="does not decode"):
+        memory.values(0, (), (), dtype)
+
+
+# --- fields
+
+
+def test_every_field_of_both_structs_is_read() -> None:
+    fields = {
+        "shape": (2, 1, 3),
+        "strides": (-(2**63), 2**63 - 1, 0),
+        "data": 0xDEAD0000,
+        "byte_offset": 2**64 - 1,
+        "dtype": (5, 254, 65535),
+        "device": (-3, 2**31 - 1),
+    }
+    more = {"ndim": 3, "struct": "DLManagedTensor", "name": "dltensor"}
+    for versioned in (False, True):
+        made = _adversary.make(
+            versioned=versioned, **fields, **({"flags": 2**63 + 5} if versioned else {})
+        )
+        capsule = made.capsule()
+        found = _adversary.fields(capsule)
+        header = (
+            {"version": (1, 3), "flags": 2**63 + 5}
+            if versioned
+            else {"version": None, "flags": None}
+        )
+        wanted = {**fields, **more, **header}
+        if versioned:
+            wanted |= {"struct": "DLManagedTensorVersioned", "name": "dltensor_versioned"}
+        assert found.pop("manager_ctx") and found.pop("deleter")
+        assert found == wanted
+        assert made.deleter_calls == 0
+        del capsule
+        assert made.deleter_calls == 1
+
+
+def test_null_members_are_read_as_such() -> None:
+    nulls = {"shape": None, "strides": None, "data": None, "deleter": None, "manager_ctx": False}
+    for versioned in (False, True):
+        found = _adversary.fields(_adversary.make(versioned=versioned, ndim=2, **nulls).capsule())
+        assert (found["shape"], found["strides"], found["data"]) == (None, None, 0)
+        assert (found["deleter"], found["manager_ctx"]) == (0, 0)
+
+
+@pytest.mark.parametrize("ndim", [-(2**31), -1, 65, 2**31 - 1])
+def test_no_entry_is_read_for_an_impossible_ndim(ndim: int) -> None:
+    capsule = _adversary.make(shape=(3,), ndim=ndim, guarded=True).capsule()
+    found = _adversary.fields(capsule)
+    assert (found["ndim"], found["shape"], found["strides"]) == (ndim, None, None)
+    with pytest.raises(Unreadable, match="no shape"):
+        tensor_values(found)
+
+
+def test_no_axis_needs_no_entry() -> None:
+    found = _adversary.fields(
+        _adversary.make(shape=0xDEAD0008, strides=0xDEAD0008, ndim=0).capsule()
+    )
+    assert (found["shape"], found["strides"]) == ((), ())
+
+
+def test_of_another_major_version_only_the_header_is_read() -> None:
+    capsule = _adversary.make(version=(2, 7), flags=9, unmapped_body=True).capsule()
+    found = _adversary.fields(capsule)
+    assert (found["version"], found["flags"], "shape" in found) == ((2, 7), 9, False)
+    with pytest.raises(Unreadable, match="no shape"):
+        tensor_values(found)
+
+
+def test_only_unconsumed_capsules_of_dlpack_are_read() -> None:
+    with pytest.raises(TypeError, match="not a capsule: <class 'list'>"):
+        _adversary.fields([])
+    for name in ("something", "used_dltensor", None):
+        with pytest.raises(ValueError, match="no unconsumed DLPack tensor"):
+            _adversary.fields(_adversary.make(name=name, deleter=None).capsule())
+    capsule = _adversary.make().capsule()
+    kept = _adversary.take(capsule)
+    with pytest.raises(ValueError, match="used_dltensor_versioned"):
+        _adversary.fields(capsule)
+    kept.drop()
+
+
+def test_malformed_tensors_are_exceptions() -> None:
+    def read(**fields: Any) -> Any:
+        return tensor_values(_adversary.fields(_adversary.make(**fields).capsule()))
+
+    for fields in (
+        {"data": None},
+        {"data": 0xDEAD0000},
+        {"byte_offset": 2**64 - 8},
+        {"strides": (2**62,)},
+        {"shape": (-1,)},
+        {"shape": (2**40, 2**40)},
+    ):
+        with pytest.raises(Unreadable):
+            read(**fields)
+    with pytest.raises(NotApplicable, match="device"):
+        read(device=(2, 0))
+
+
+class Exporter:
+    """Exports one tensor, made by hand, again and again."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.fields = fields
+        self.made: list[Any] = []
+
+    def __dlpack__(self, **_: Any) -> object:
+        self.made.append(_adversary.make(**self.fields))
+        return self.made[-1].capsule()
+
+
+def test_the_values_of_an_import_are_read_from_its_capsule() -> None:
+    array = Exporter(shape=(2, 2), strides=(1, 2), dtype=(17, 4, 1), data=b"\x21\x43")
+    assert Import(array).values == [[0.5, 1.5], [1.0, 2.0]]
+    assert [each.deleter_calls for each in array.made] == [1]
