@@ -33,7 +33,8 @@ ELSEWHERE = (
         "mutants",
     ),
     *("gates", "oom", "hostile", "exit", "conformance", "cli", "adversary", "adapters"),
-    *("matrix", "reading", "spy", "trace", "findings", "browser", "picture", "report_schema"),
+    *("matrix", "reading", "readers", "spy", "trace", "findings"),
+    *("browser", "picture", "report_schema"),
     *("verification", "abi", "array_api_runner", "commands", "kit_in_ci", "repros"),
     *("pytest_plugin", "extensions", "headers", "c_table", "consumers", "device_mutants"),
     *(
