@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from importlib import import_module, metadata
 from pathlib import Path
 
+from refarray._hang_detector import HangDetector, communicate
+
 SECONDS = 20.0  # without progress, after which a partner is given up; a busy machine only delays it
 CPU_SECONDS = 60.0  # of processor time, likewise
 LONGEST = 600.0  # seconds for all partners, which are imported concurrently
@@ -120,8 +122,6 @@ def start(partner: Partner) -> subprocess.Popen[str]:
 
 def conclude(partner: Partner, version: str, process: subprocess.Popen[str]) -> Finding:
     """Wait for a partner's process and return the result. A process that hangs is killed."""
-    from refarray.conformance.runner.hang_detector import HangDetector, communicate
-
     detector = HangDetector(process.pid, LONGEST, SECONDS, CPU_SECONDS)
     output, ended = communicate(process, detector)
     if not ended:

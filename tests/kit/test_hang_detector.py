@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from refarray import _hang_detector as hang_detector
+from refarray._hang_detector import HangDetector
 from refarray.conformance import Outcome
 from refarray.conformance.findings import Finding
-from refarray.conformance.runner import engine, hang_detector
+from refarray.conformance.runner import engine
 from refarray.conformance.runner import worker_process as processes
 from refarray.conformance.runner.engine import run_subject
-from refarray.conformance.runner.hang_detector import HangDetector
 
 HERE = Path(__file__).resolve().parents[1]
 SLEEPS = "import time; print(flush=True); time.sleep(100)"

@@ -22,7 +22,7 @@ from typing import Any
 
 import findings_page
 
-from refarray.conformance.runner.hang_detector import LOOK_SECONDS, HangDetector
+from refarray._hang_detector import LOOK_SECONDS, HangDetector
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "gates" / "partners"))
 import partner_environments

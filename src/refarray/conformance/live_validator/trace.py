@@ -10,13 +10,13 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from refarray._hang_detector import communicate, patient
 from refarray._terminal import hanging, width
 from refarray.conformance.findings import Finding
 from refarray.conformance.harness.producer import raised
 from refarray.conformance.live_validator.calls import Step
 from refarray.conformance.matrix.exchange import Arrival
 from refarray.conformance.report.timeline import lines, timeline_lines
-from refarray.conformance.runner.hang_detector import communicate, patient
 from refarray.conformance.runner.worker_process import how_it_ended
 
 SECONDS = 60.0

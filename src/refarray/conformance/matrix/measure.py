@@ -15,8 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from refarray._hang_detector import LOOK_SECONDS, kill, patient
 from refarray.conformance.matrix.exchange import Arrival, Exchange
-from refarray.conformance.runner.hang_detector import LOOK_SECONDS, kill, patient
 from refarray.conformance.runner.worker_process import how_it_ended
 
 IMPORT_SECONDS = 60.0

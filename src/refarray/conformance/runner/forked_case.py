@@ -9,7 +9,7 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
-from refarray.conformance.runner.hang_detector import LOOK_SECONDS, HangDetector
+from refarray._hang_detector import LOOK_SECONDS, HangDetector
 
 CHUNK = 65536
 

@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from refarray._hang_detector import LOOK_SECONDS, HangDetector
 from refarray.conformance import _adversary
 from refarray.conformance.cases import CheckResult, NotApplicable, about, check
 from refarray.conformance.harness.producer import Producer
-from refarray.conformance.runner.hang_detector import LOOK_SECONDS, HangDetector
 from refarray.conformance.suite.exports import host_export, taken_result
 
 SECONDS = 20.0
