@@ -161,3 +161,39 @@ def deletions(call: Call, which: str) -> Iterator[Step]:
             who,
             text + ("; the deleter leaves an exception set" if raising else ""),
         )
+
+
+class Record:
+    """What a spy has recorded; the rules judge it."""
+
+    def __init__(self, producer: str, consumer: str = "") -> None:
+        self.calls: list[Call] = []
+        self.imports: list[ImportCall] = []
+        self.finished: bool = False
+        self.began: int = now()
+        self.producer: str = producer
+        self.consumer: str = consumer or "consumer"
+
+    @property
+    def timeline(self) -> list[Step]:
+        """The recorded steps in order of time."""
+        return sorted(self._steps(), key=lambda step: step.nanoseconds)
+
+    def _steps(self) -> Iterator[Step]:
+        for taken in self.imports:
+            name = thread_name(taken.thread)
+            given = keywords_text(taken.keywords)
+            yield Step(taken.started, name, "you", f"call from_dlpack(x{given and f', {given}'})")
+            done = f"raises {raised(taken.error)}" if taken.error else f"returns {taken.result}"
+            yield Step(taken.ended, name, "consumer", done)
+            if taken.dropped is not None and not taken.error:
+                yield Step(taken.dropped, name, "you", "drop the array")
+        watched = [call for call in self.calls if call.watched is not None]
+        for call in self.calls:
+            name = thread_name(call.thread)
+            yield Step(call.started, name, "consumer", f"calls {call.request}")
+            yield Step(call.ended, name, "producer", call.reply)
+            if call.cleared is not None and call.held is not None:
+                yield Step(call.looked, name, "consumer", renamed(call))
+            which = f" of tensor {watched.index(call)}" if call in watched and watched[1:] else ""
+            yield from deletions(call, which)

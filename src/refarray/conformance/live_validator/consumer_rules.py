@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
 
 from refarray.conformance import judgements
 from refarray.conformance.harness.producer import raised
+from refarray.conformance.live_validator.calls import Record
 from refarray.conformance.live_validator.rules import (
     Verdicts,
     announced_device,
@@ -19,9 +19,6 @@ from refarray.conformance.live_validator.rules import (
 )
 from refarray.conformance.subjects.lookup import subject
 
-if TYPE_CHECKING:
-    from refarray.conformance.live_validator.spy import Spy
-
 STREAMED = {2, 10}
 """Device types with streams, for which consumers must pass `stream`: CUDA and ROCm."""
 HOST = {1, 3, 11}
@@ -29,21 +26,21 @@ HOST = {1, 3, 11}
 
 
 @rule("CONS-01", "consumer", "__dlpack_device__ is called before __dlpack__")
-def _order(spy: Spy) -> Verdicts:
+def _order(spy: Record) -> Verdicts:
     asked = [call.method for call in spy.calls if not call.by_table]
     if "__dlpack__" in asked:
         yield judgements.device_is_asked_first(asked), f"{asked[0]} is called first"
 
 
 @rule("VERS-09", "consumer", "the first call of __dlpack__ passes max_version of 1.0 or more")
-def _newest(spy: Spy) -> Verdicts:
+def _newest(spy: Record) -> Verdicts:
     for call in exports(spy)[:1]:
         asked = call.keywords.get("max_version")
         yield judgements.asks_for_versioned(asked), call.request
 
 
 @rule("CONS-08", "consumer", "for data on the CPU stream is omitted or None")
-def _no_stream(spy: Spy) -> Verdicts:
+def _no_stream(spy: Record) -> Verdicts:
     device = announced_device(spy)
     if device is not None and device[0] in HOST:
         for call in exports(spy):
@@ -52,7 +49,7 @@ def _no_stream(spy: Spy) -> Verdicts:
 
 
 @rule("STRM-01", "consumer", "for a device with streams, stream is passed")
-def _stream(spy: Spy) -> Verdicts:
+def _stream(spy: Record) -> Verdicts:
     device = announced_device(spy)
     if device is not None and device[0] in STREAMED:
         for call in exports(spy):
@@ -60,13 +57,13 @@ def _stream(spy: Spy) -> Verdicts:
 
 
 @rule("CONS-09", "consumer", "copy and dl_device are omitted when the user passed neither")
-def _defaults(spy: Spy) -> Verdicts:
+def _defaults(spy: Record) -> Verdicts:
     for call in exports(spy)[:1]:
         yield judgements.leaves_out_defaults(call.keywords), call.request
 
 
 @rule("CONS-04", "consumer", "__dlpack__ is called again only after a TypeError")
-def _retry(spy: Spy) -> Verdicts:
+def _retry(spy: Record) -> Verdicts:
     asked = exports(spy)
     for before, after in itertools.pairwise(asked):
         if before.error is not None and set(after.keywords) < set(before.keywords):
@@ -75,7 +72,7 @@ def _retry(spy: Spy) -> Verdicts:
 
 
 @rule("LIFE-10", "consumer", "a consumed capsule is renamed used_…")
-def _used(spy: Spy) -> Verdicts:
+def _used(spy: Record) -> Verdicts:
     for call in exports(spy):
         after = call.name_after
         if call.held is None or after is None:
@@ -87,7 +84,7 @@ def _used(spy: Spy) -> Verdicts:
 
 
 @rule("LIFE-03", "consumer", "the deleter runs exactly once")
-def _once(spy: Spy) -> Verdicts:
+def _once(spy: Record) -> Verdicts:
     for call in tensor_calls(spy):
         if call.watched is None or not call.watched.has_deleter:
             continue
@@ -97,7 +94,7 @@ def _once(spy: Spy) -> Verdicts:
 
 
 @rule("CONS-12", "consumer", "the tensor lives as long as the array that shares its memory")
-def _kept(spy: Spy) -> Verdicts:
+def _kept(spy: Record) -> Verdicts:
     for imported in spy.imports:
         calls = calls_during(spy, imported)
         end = imported.dropped
@@ -107,7 +104,7 @@ def _kept(spy: Spy) -> Verdicts:
 
 
 @rule("LIFE-19", "consumer", "the consumer does not write to the struct, shape or strides")
-def _untouched(spy: Spy) -> Verdicts:
+def _untouched(spy: Record) -> Verdicts:
     for call in tensor_calls(spy):
         if call.watched is not None:
             wrote = call.watched.consumer_wrote
@@ -115,7 +112,7 @@ def _untouched(spy: Spy) -> Verdicts:
 
 
 @rule("CONS-03", "consumer", "the producer's exception is propagated")
-def _through(spy: Spy) -> Verdicts:
+def _through(spy: Record) -> Verdicts:
     for imported in spy.imports:
         calls = [c for c in spy.calls if imported.started <= c.started <= imported.ended]
         if calls and calls[-1].error is not None and not isinstance(calls[-1].error, TypeError):
@@ -128,7 +125,7 @@ def _through(spy: Spy) -> Verdicts:
 
 
 @rule("COPY-04", "consumer", "copy is passed to the producer")
-def _passed(spy: Spy) -> Verdicts:
+def _passed(spy: Record) -> Verdicts:
     for imported in spy.imports:
         asked = [c for c in exports(spy) if imported.started <= c.started <= imported.ended]
         if imported.keywords.get("copy") is not None and asked:
@@ -141,7 +138,7 @@ def _passed(spy: Spy) -> Verdicts:
     "consumer",
     "read-only data is imported read-only if the library has read-only arrays",
 )
-def _sticky(spy: Spy) -> Verdicts:
+def _sticky(spy: Record) -> Verdicts:
     if "readonly" not in subject(spy.consumer).arrays:
         return  # FLAG-09: a library without read-only arrays may ignore the flag
     for imported in spy.imports:

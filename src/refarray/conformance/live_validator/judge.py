@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from refarray.conformance.findings import BROKEN, Finding, Outcome
 from refarray.conformance.live_validator import (  # noqa: F401  # importing them registers rules
     consumer_rules,
     producer_rules,
 )
+from refarray.conformance.live_validator.calls import Record
 from refarray.conformance.live_validator.rules import RULES
 from refarray.conformance.requirements import requirement
 from refarray.conformance.subjects.lookup import version_of
 
-if TYPE_CHECKING:
-    from refarray.conformance.live_validator.spy import Spy
 
-
-def judge(spy: Spy) -> list[Finding]:
+def judge(spy: Record) -> list[Finding]:
     """One finding for each rule that applied; a broken instance takes precedence."""
     out = []
     for name, role, expected, apply in RULES:

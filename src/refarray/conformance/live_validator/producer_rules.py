@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from refarray.conformance import judgements
+from refarray.conformance.live_validator.calls import Record
 from refarray.conformance.live_validator.rules import (
     Verdicts,
     announced_device,
@@ -15,30 +15,27 @@ from refarray.conformance.live_validator.rules import (
     tensor_calls,
 )
 
-if TYPE_CHECKING:
-    from refarray.conformance.live_validator.spy import Spy
-
 KEYWORDS = ("stream", "max_version", "dl_device", "copy")
 
 
 @rule(
     "LIFE-06", "producer", "a capsule named dltensor or dltensor_versioned, as its struct requires"
 )
-def _capsule(spy: Spy) -> Verdicts:
+def _capsule(spy: Record) -> Verdicts:
     for call in exports(spy):
         if call.error is None:
             yield call.held is not None, call.reply
 
 
 @rule("DEV-01", "producer", "__dlpack_device__() returns a pair of ints")
-def _pair(spy: Spy) -> Verdicts:
+def _pair(spy: Record) -> Verdicts:
     for call in spy.calls:
         if call.method == "__dlpack_device__" and call.error is None:
             yield announced_device(spy) is not None, f"{call.answer!r}"
 
 
 @rule("DEV-03", "producer", "without dl_device the struct's device is that of __dlpack_device__()")
-def _same_device(spy: Spy) -> Verdicts:
+def _same_device(spy: Record) -> Verdicts:
     device = announced_device(spy)
     for call, held in exported(spy):
         if device is not None and call.keywords.get("dl_device") is None:
@@ -46,7 +43,7 @@ def _same_device(spy: Spy) -> Verdicts:
 
 
 @rule("PROD-01", "producer", "__dlpack__ accepts stream, max_version, dl_device and copy")
-def _keywords(spy: Spy) -> Verdicts:
+def _keywords(spy: Record) -> Verdicts:
     for call in exports(spy):
         if set(call.keywords) <= set(KEYWORDS):
             unknown = isinstance(call.error, TypeError) and "keyword" in str(call.error)
@@ -55,14 +52,14 @@ def _keywords(spy: Spy) -> Verdicts:
 
 
 @rule("VERS-04", "producer", "without max_version: the legacy struct, or BufferError")
-def _legacy(spy: Spy) -> Verdicts:
+def _legacy(spy: Record) -> Verdicts:
     for call in exports(spy):
         if call.keywords.get("max_version") is None and (call.held is not None):
             yield call.held["version"] is None, f"{call.request} {call.reply}"
 
 
 @rule("VERS-05", "producer", "max_version of 1.0 or more returns the versioned struct")
-def _versioned(spy: Spy) -> Verdicts:
+def _versioned(spy: Record) -> Verdicts:
     for call in exports(spy):
         asked = call.keywords.get("max_version")
         if isinstance(asked, tuple) and asked >= (1, 0) and call.held is not None:
@@ -71,49 +68,49 @@ def _versioned(spy: Spy) -> Verdicts:
 
 
 @rule("TENS-03", "producer", "data is NULL if there are no elements")
-def _empty(spy: Spy) -> Verdicts:
+def _empty(spy: Record) -> Verdicts:
     for _, held in exported(spy):
         if held["shape"] is not None and math.prod(held["shape"]) == 0:
             yield not held["data"], f"shape {held['shape']}, data {held['data'] or 0:#x}"
 
 
 @rule("TENS-06", "producer", "since DLPack 1.2 strides are not NULL for ndim > 0")
-def _strides(spy: Spy) -> Verdicts:
+def _strides(spy: Record) -> Verdicts:
     for _, held in exported(spy):
         if held["ndim"] > 0 and held["version"] is not None and held["version"] >= (1, 2):
             yield held["strides"] is not None, f"ndim {held['ndim']}, strides {held['strides']}"
 
 
 @rule("TENS-08", "producer", "shape is not NULL for ndim > 0")
-def _shape(spy: Spy) -> Verdicts:
+def _shape(spy: Record) -> Verdicts:
     for _, held in exported(spy):
         if held["ndim"] > 0:
             yield held["shape"] is not None, f"ndim {held['ndim']}, shape {held['shape']}"
 
 
 @rule("FLAG-01", "producer", "only flags that DLPack 1 defines are set")
-def _flags(spy: Spy) -> Verdicts:
+def _flags(spy: Record) -> Verdicts:
     for _, held in exported(spy):
         if held["flags"] is not None:
             yield judgements.sets_only_known_flags(held["flags"]), f"flags {held['flags']:#x}"
 
 
 @rule("FLAG-03", "producer", "IS_COPIED is set after copy=True")
-def _copied(spy: Spy) -> Verdicts:
+def _copied(spy: Record) -> Verdicts:
     for call, held in exported(spy):
         if call.keywords.get("copy") is True and held["flags"] is not None:
             yield judgements.marks_copy(held["flags"]), f"{call.request} {call.reply}"
 
 
 @rule("PROD-12", "producer", "copy=False never returns a copy")
-def _not_copied(spy: Spy) -> Verdicts:
+def _not_copied(spy: Record) -> Verdicts:
     for call, held in exported(spy):
         if call.keywords.get("copy") is False and held["flags"] is not None:
             yield not judgements.marks_copy(held["flags"]), f"{call.request} {call.reply}"
 
 
 @rule("LIFE-20", "producer", "each call of __dlpack__ returns a new tensor")
-def _own(spy: Spy) -> Verdicts:
+def _own(spy: Record) -> Verdicts:
     alive: dict[int, int] = {}
     for call in tensor_calls(spy):
         if call.watched is None:
@@ -125,7 +122,7 @@ def _own(spy: Spy) -> Verdicts:
 
 
 @rule("TENS-16", "producer", "shape and strides do not change until the deleter runs")
-def _unchanged(spy: Spy) -> Verdicts:
+def _unchanged(spy: Record) -> Verdicts:
     for call in tensor_calls(spy):
         if call.watched is not None:
             wrote = call.watched.producer_wrote
@@ -133,7 +130,7 @@ def _unchanged(spy: Spy) -> Verdicts:
 
 
 @rule("LIFE-08", "producer", "the destructor of an unconsumed capsule calls the deleter")
-def _destructor(spy: Spy) -> Verdicts:
+def _destructor(spy: Record) -> Verdicts:
     for call in exports(spy):
         events = call.events()
         unused = [
@@ -146,7 +143,7 @@ def _destructor(spy: Spy) -> Verdicts:
 
 
 @rule("LIFE-15", "producer", "the deleter leaves no Python exception set")
-def _quiet(spy: Spy) -> Verdicts:
+def _quiet(spy: Record) -> Verdicts:
     for call in tensor_calls(spy):
         for event in call.events():
             if event[0] == "deleter" and event[3]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from refarray.conformance.cases import NotApplicable
 from refarray.conformance.harness.consumer import Import, described
 from refarray.conformance.harness.producer import Export
 from refarray.conformance.judgements import is_read_only
+from refarray.conformance.live_validator.calls import Call
 from refarray.conformance.matrix.exchange import Arrival, compare
-
-if TYPE_CHECKING:
-    from refarray.conformance.live_validator.calls import Call
 
 
 def compare_import(calls: list[Call], array: Any) -> tuple[str, str, bool | None]:

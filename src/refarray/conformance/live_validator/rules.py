@@ -3,44 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from refarray.conformance.live_validator.calls import Call, ImportCall
-    from refarray.conformance.live_validator.spy import Spy
+from refarray.conformance.live_validator.calls import Call, ImportCall, Record
 
 Verdicts = Iterator[tuple[bool, str]]
 """(whether the requirement held, observation) of each instance; empty if it did not apply."""
-RULES: list[tuple[str, str, str, Callable[[Spy], Verdicts]]] = []
+RULES: list[tuple[str, str, str, Callable[[Record], Verdicts]]] = []
 """(requirement, role, expectation, function)."""
 
 
-def rule(name: str, role: str, expected: str) -> Callable[[Callable[[Spy], Verdicts]], Any]:
+def rule(name: str, role: str, expected: str) -> Callable[[Callable[[Record], Verdicts]], Any]:
     """Registers the decorated function as a rule."""
 
-    def register(judge: Callable[[Spy], Verdicts]) -> Callable[[Spy], Verdicts]:
+    def register(judge: Callable[[Record], Verdicts]) -> Callable[[Record], Verdicts]:
         RULES.append((name, role, expected, judge))
         return judge
 
     return register
 
 
-def exports(spy: Spy) -> list[Call]:
+def exports(spy: Record) -> list[Call]:
     """The calls of `__dlpack__`."""
     return [call for call in spy.calls if call.method == "__dlpack__"]
 
 
-def tensor_calls(spy: Spy) -> list[Call]:
+def tensor_calls(spy: Record) -> list[Call]:
     """The calls of `__dlpack__` and of the exchange table's from_py."""
     return [call for call in spy.calls if call.method in {"__dlpack__", "from_py"}]
 
 
-def exported(spy: Spy) -> list[tuple[Call, Any]]:
+def exported(spy: Record) -> list[tuple[Call, Any]]:
     """The calls that returned a tensor of a supported version, with its fields."""
     return [(c, c.held) for c in tensor_calls(spy) if c.held is not None and c.held.get("dtype")]
 
 
-def announced_device(spy: Spy) -> tuple[int, int] | None:
+def announced_device(spy: Record) -> tuple[int, int] | None:
     """The last result of `__dlpack_device__`; None if it is no pair of ints."""
     for call in reversed(spy.calls):
         if call.method == "__dlpack_device__" and call.error is None:
@@ -54,7 +52,7 @@ def announced_device(spy: Spy) -> tuple[int, int] | None:
     return None
 
 
-def is_shared_alone(spy: Spy, call: Call) -> bool:
+def is_shared_alone(spy: Record, call: Call) -> bool:
     """Whether an import with this tensor alone made an array that shares memory."""
     return any(
         imported.arrival in {"shared", "writable"} and calls_during(spy, imported) == [call]
@@ -62,6 +60,6 @@ def is_shared_alone(spy: Spy, call: Call) -> bool:
     )
 
 
-def calls_during(spy: Spy, imported: ImportCall) -> list[Call]:
+def calls_during(spy: Record, imported: ImportCall) -> list[Call]:
     """The calls during one import that returned a tensor."""
     return [c for c, _ in exported(spy) if imported.started <= c.started <= imported.ended]

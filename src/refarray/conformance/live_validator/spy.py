@@ -6,30 +6,32 @@ from __future__ import annotations
 import gc
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from refarray._describe import type_name
 from refarray.conformance import _adversary
 from refarray.conformance.findings import Finding
-from refarray.conformance.harness.producer import keywords_text, raised
+from refarray.conformance.harness.producer import keywords_text
 from refarray.conformance.live_validator.calls import (
     Call,
     ImportCall,
+    Record,
     Step,
-    deletions,
     now,
-    renamed,
     thread_name,
 )
+from refarray.conformance.live_validator.judge import judge
+from refarray.conformance.live_validator.results import compare_import
 from refarray.conformance.native_method import NativeMethod
+from refarray.conformance.report.timeline import lines, timeline_lines
 
 TABLE = "__dlpack_c_exchange_api__"
 DELETER_SECONDS = 2.0
 """Seconds that finish() waits for deleter calls of other threads."""
 
 
-class Spy:
+class Spy(Record):
     """A producer that forwards to another one; made by spy().
 
     As a context manager it keeps every capsule alive until the block ends, so that the capsule's
@@ -37,16 +39,11 @@ class Spy:
     """
 
     def __init__(self, array: object, producer: str = "", consumer: str = "") -> None:
+        super().__init__(producer or type(array).__module__.partition(".")[0], consumer)
         self._array: Any = array
         self._kept: list[tuple[Call, object]] = []
         self._keep = False
         self._lock = threading.Lock()
-        self.calls: list[Call] = []
-        self.imports: list[ImportCall] = []
-        self.finished: bool = False
-        self.began: int = now()
-        self.producer: str = producer or type(array).__module__.partition(".")[0]
-        self.consumer: str = consumer or "consumer"
         self.listener: Callable[[Step], None] | None = None
 
     def __dlpack_device__(self) -> Any:
@@ -145,8 +142,6 @@ class Spy:
         """Calls a consumer and returns its array: `array = spy(x).take(torch.from_dlpack,
         copy=True)`. Its exceptions are propagated. The array is compared with the exported
         tensor."""
-        from refarray.conformance.live_validator.results import compare_import
-
         taken = ImportCall(keywords, now(), threading.get_ident())
         self.imports.append(taken)
         call = f"from_dlpack({', '.join(['x', *filter(None, [keywords_text(keywords)])])})"
@@ -192,38 +187,13 @@ class Spy:
     @property
     def findings(self) -> list[Finding]:
         """The requirements that the recorded calls kept or broke, so far."""
-        from refarray.conformance.live_validator.judge import judge
-
         return judge(self)
 
-    @property
-    def timeline(self) -> list[Step]:
-        """The recorded steps in order of time."""
-        return sorted(self._steps(), key=lambda step: step.nanoseconds)
-
-    def _steps(self) -> Iterator[Step]:
-        for taken in self.imports:
-            name = thread_name(taken.thread)
-            given = keywords_text(taken.keywords)
-            yield Step(taken.started, name, "you", f"call from_dlpack(x{given and f', {given}'})")
-            done = f"raises {raised(taken.error)}" if taken.error else f"returns {taken.result}"
-            yield Step(taken.ended, name, "consumer", done)
-            if taken.dropped is not None and not taken.error:
-                yield Step(taken.dropped, name, "you", "drop the array")
-        watched = [call for call in self.calls if call.watched is not None]
-        for call in self.calls:
-            name = thread_name(call.thread)
-            yield Step(call.started, name, "consumer", f"calls {call.request}")
-            yield Step(call.ended, name, "producer", call.reply)
-            if call.cleared is not None and call.held is not None:
-                yield Step(call.looked, name, "consumer", renamed(call))
-            which = f" of tensor {watched.index(call)}" if call in watched and watched[1:] else ""
-            yield from deletions(call, which)
-
     def __str__(self) -> str:
-        from refarray.conformance.report.timeline import text
-
-        return text(self)
+        """The timeline, then the verdicts, the worst first."""
+        names = {"producer": self.producer, "consumer": self.consumer}
+        steps = timeline_lines(self.timeline, self.began, names)
+        return "\n".join([*steps, "", *lines(self.findings)])
 
     def __repr__(self) -> str:
         return f"<spy on {type_name(self._array)}: {len(self.calls)} calls>"

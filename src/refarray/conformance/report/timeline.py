@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from refarray._terminal import hanging, width
 from refarray.conformance.findings import Finding, Outcome
 from refarray.conformance.live_validator.calls import Step
-
-if TYPE_CHECKING:
-    from refarray.conformance.live_validator.spy import Spy
-
-
-def text(spy: Spy) -> str:
-    """The timeline, then the verdicts, the worst first."""
-    names = {"producer": spy.producer, "consumer": spy.consumer}
-    return "\n".join([*timeline_lines(spy.timeline, spy.began, names), "", *lines(spy.findings)])
 
 
 def timeline_lines(steps: Sequence[Step], began: int, names: Mapping[str, str]) -> list[str]:
