@@ -14,12 +14,12 @@ import pytest
 from refarray import __main__, _terminal
 from refarray.__main__ import main
 from refarray.conformance import check
-from refarray.conformance.findings import Finding, Outcome
+from refarray.conformance.findings import Finding, Outcome, Run
 from refarray.conformance.report import badge, html, issue, junit, markdown, text
 from refarray.conformance.report.totals import Totals, totals
 from refarray.conformance.requirements import Level, requirements
 from refarray.conformance.runner import engine, expectations
-from refarray.conformance.runner.engine import Run, named_apart
+from refarray.conformance.runner.engine import named_apart
 
 HERE = Path(__file__).resolve().parents[1]
 Capture = pytest.CaptureFixture[str]

@@ -18,10 +18,11 @@ from refarray.conformance import (
     checks,
     parametrize,
 )
+from refarray.conformance.findings import Run
 from refarray.conformance.report import badge, data, html, junit, markdown
 from refarray.conformance.requirements import Level, reasons, requirements
 from refarray.conformance.runner import engine, expectations, worker_process
-from refarray.conformance.runner.engine import Run, run_subject
+from refarray.conformance.runner.engine import run_subject
 
 HERE = Path(__file__).resolve().parents[1]
 

@@ -13,6 +13,7 @@ import pytest
 
 from refarray.conformance import Finding, Outcome
 from refarray.conformance.cases import CHECKS
+from refarray.conformance.findings import Run
 from refarray.conformance.harness.provocation import provoked
 from refarray.conformance.matrix.exchange import Arrival
 from refarray.conformance.matrix.measure import Cell, measure
@@ -31,7 +32,7 @@ from refarray.conformance.report.totals import totals
 from refarray.conformance.requirements import Level, Role, requirement
 from refarray.conformance.runner import engine, expectations
 from refarray.conformance.runner.causes import with_causes, with_origin
-from refarray.conformance.runner.engine import Run, run_subject
+from refarray.conformance.runner.engine import run_subject
 from refarray.conformance.suite import load
 
 Document = dict[str, Any]

@@ -8,7 +8,8 @@ from importlib import import_module
 
 from mutants.base import MUTANTS
 from refarray.conformance import Outcome, checks
-from refarray.conformance.runner.engine import Run, run_subject
+from refarray.conformance.findings import Run
+from refarray.conformance.runner.engine import run_subject
 
 ROLES = {
     "data.producer_data": "producer",

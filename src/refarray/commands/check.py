@@ -14,7 +14,7 @@ from refarray.commands import Subparsers, Usage
 
 if TYPE_CHECKING:
     from refarray.conformance.cases import Check
-    from refarray.conformance.runner.engine import Run
+    from refarray.conformance.findings import Run
     from refarray.conformance.runner.expectations import Expectation
 
 FORMS = {

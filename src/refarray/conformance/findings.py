@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -34,6 +34,9 @@ class Outcome(StrEnum):
         return self in {Outcome.FAIL, Outcome.CRASH, Outcome.HANG}
 
 
+DEVIATIONS = (Outcome.CRASH, Outcome.HANG, Outcome.FAIL, Outcome.ERROR, Outcome.WARN, Outcome.INFO)
+"""The outcomes of cases that did not pass, the worst first."""
+WORST_FIRST = (*DEVIATIONS, Outcome.PASS, Outcome.NOT_APPLICABLE)
 BROKEN: dict[Level, Outcome] = {
     Level.MUST: Outcome.FAIL,
     Level.SHOULD: Outcome.WARN,
@@ -87,6 +90,11 @@ class Finding:
     inherited: str = ""
     """The library from which it is inherited, with its version: "numpy 2.4.6"."""
 
+    @property
+    def name(self) -> str:
+        """The name of its check: "VERS-05[producer-future-major]"."""
+        return f"{self.id}[{self.role}-{self.case}]"
+
     def to_dict(self) -> dict[str, Any]:
         """The finding as a JSON object."""
         return asdict(self)
@@ -96,3 +104,31 @@ class Finding:
         """The inverse of to_dict. TypeError for unknown or missing fields, ValueError for unknown
         outcomes and levels."""
         return cls(**{**data, "outcome": Outcome(data["outcome"]), "level": Level(data["level"])})
+
+
+@dataclass
+class Run:
+    """The findings on one subject."""
+
+    subject: str
+    """The name in every report: the adapter's, such as "mylib", or `asked` until it is known."""
+    version: str = ""
+    broken: str = ""
+    """Why nothing could be tried, such as a failed import; empty otherwise."""
+    findings: list[Finding] = field(default_factory=list)
+    seconds: float = 0.0
+    name: str = ""
+    """The name in its adapter; empty if it could not be imported."""
+    asked: str = ""
+    """As the user named it, "mypackage.module:MYLIB"; empty if that is `subject`."""
+
+    @property
+    def title(self) -> str:
+        """The subject and its version."""
+        return f"{self.subject} {self.version}".rstrip()
+
+    def called(self, name: str) -> Run:
+        """The same run with another name in the reports."""
+        asked = self.asked or self.subject
+        findings = [replace(found, subject=name) for found in self.findings]
+        return replace(self, subject=name, asked="" if asked == name else asked, findings=findings)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from refarray._terminal import suggestion
 from refarray.conformance.cases import Check
-from refarray.conformance.findings import Finding, KitError, Outcome
+from refarray.conformance.findings import Finding, KitError, Outcome, Run
 from refarray.conformance.report.text import text
 from refarray.conformance.requirements import requirements
-from refarray.conformance.runner.engine import Run, run_subject, selected
+from refarray.conformance.runner.engine import run_subject, selected
 from refarray.conformance.runner.worker_process import Broken
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Report:
 
 def names_of(of: Finding | Check) -> tuple[str, str]:
     """The names that select a case: "COPY-07[consumer-false-refused]" and "COPY-07"."""
-    return f"{of.id}[{of.role}-{of.case}]", of.id
+    return of.name, of.id
 
 
 def reason(of: Finding | Check, expected: Mapping[str, str]) -> str:

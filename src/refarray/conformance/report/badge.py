@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from refarray.conformance.findings import Run
 from refarray.conformance.report.totals import Totals, totals
-from refarray.conformance.runner.engine import Run
 
 
 def text(runs: Iterable[Run]) -> str:

@@ -12,9 +12,9 @@ from importlib import resources
 from typing import Any
 
 from refarray import __version__
+from refarray.conformance.findings import Run
 from refarray.conformance.report.totals import coverage
 from refarray.conformance.requirements import requirement
-from refarray.conformance.runner.engine import Run
 
 SCHEMA = 1
 """Incremented when a field changes its meaning or is removed, not for new fields."""

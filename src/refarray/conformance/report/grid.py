@@ -8,13 +8,12 @@ from dataclasses import asdict
 from html import escape
 from typing import Any
 
-from refarray.conformance.findings import BROKEN, Finding, Outcome
+from refarray.conformance.findings import BROKEN, Finding, Outcome, Run
 from refarray.conformance.matrix.exchange import Arrival, Exchange
 from refarray.conformance.matrix.measure import BAD, LEGEND, Cell
 from refarray.conformance.report import data, html
 from refarray.conformance.report.markdown import cell as kept
 from refarray.conformance.requirements import requirement
-from refarray.conformance.runner.engine import Run
 from refarray.conformance.subjects.lookup import subject
 
 Rows = Sequence[Sequence[Cell]]

@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from refarray.conformance.findings import Outcome
+from refarray.conformance.findings import WORST_FIRST, Outcome
 from refarray.conformance.requirements import requirement
 
-WORST = (
-    *(Outcome.CRASH, Outcome.HANG, Outcome.FAIL, Outcome.ERROR, Outcome.WARN, Outcome.INFO),
-    *(Outcome.PASS, Outcome.NOT_APPLICABLE),
-)
-"""The outcomes, the worst first."""
-DEVIATIONS = {Outcome.CRASH, Outcome.HANG, Outcome.FAIL, Outcome.WARN}
+SHOWN = {Outcome.CRASH, Outcome.HANG, Outcome.FAIL, Outcome.WARN}
 Column = Mapping[str, Outcome]
 """The worst outcome of each requirement."""
 
@@ -29,7 +24,7 @@ def columns(documents: Sequence[Mapping[str, Any]]) -> dict[str, Column]:
             worst: dict[str, Outcome] = {}
             for each in found:
                 both = (Outcome(each["outcome"]), worst.get(each["id"], Outcome.NOT_APPLICABLE))
-                worst[each["id"]] = min(both, key=WORST.index)
+                worst[each["id"]] = min(both, key=WORST_FIRST.index)
             out[title] = worst
     return out
 
@@ -39,7 +34,7 @@ def rows(found: Mapping[str, Column]) -> Iterator[str]:
     names = dict.fromkeys(name for column in found.values() for name in column)
     for name in sorted(names):
         outcomes = [column.get(name) for column in found.values()]
-        if DEVIATIONS & set(outcomes):
+        if SHOWN & set(outcomes):
             shown = ["" if each is None else str(each) for each in outcomes]
             asked = requirement(name)
             yield f"| {name} {asked.level} | {asked.title} | {' | '.join(shown)} |"
@@ -49,6 +44,6 @@ def text(documents: Sequence[Mapping[str, Any]]) -> str:
     """The table, and the number of deviating requirements of each version."""
     found = columns(documents)
     head = f"| | requirement | {' | '.join(found)} |"
-    counts = [sum(each in DEVIATIONS for each in column.values()) for column in found.values()]
+    counts = [sum(each in SHOWN for each in column.values()) for column in found.values()]
     total = f"| | requirements with a deviation | {' | '.join(map(str, counts))} |"
     return "\n".join([head, f"| --- | --- |{' --- |' * len(found)}", *rows(found), total]) + "\n"

@@ -7,15 +7,13 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from importlib import resources
 
-from refarray.conformance.findings import Finding, Outcome
+from refarray.conformance.findings import WORST_FIRST, Finding, Outcome, Run
 from refarray.conformance.report.data import environment
 from refarray.conformance.report.markdown import judged, seen
-from refarray.conformance.report.text import ORDER, sums, word
+from refarray.conformance.report.text import sums, word
 from refarray.conformance.report.totals import coverage, totals
 from refarray.conformance.requirements import Level, requirement
-from refarray.conformance.runner.engine import Run
 
-EVERY = (*ORDER, Outcome.PASS, Outcome.NOT_APPLICABLE)
 LEVELS = tuple(Level)
 
 
@@ -49,7 +47,7 @@ def repro(text: str, folded: bool = False, name: str = "repro") -> str:
 def rank(group: list[Finding]) -> tuple[int, int, str]:
     """The sort key of a requirement: failures first, among them broken MUSTs, then warnings."""
     what = worst(group)
-    outcome = EVERY.index(what)
+    outcome = WORST_FIRST.index(what)
     failed = 0 if what.failed else 1 + outcome
     level = next(found.level for found in group if found.outcome is what)
     return failed, LEVELS.index(level) * 10 + outcome, group[0].id
@@ -57,13 +55,13 @@ def rank(group: list[Finding]) -> tuple[int, int, str]:
 
 def worst(group: list[Finding]) -> Outcome:
     """The worst outcome of a group."""
-    return min((found.outcome for found in group), key=EVERY.index)
+    return min((found.outcome for found in group), key=WORST_FIRST.index)
 
 
 def fold(run: Run, group: list[Finding]) -> Iterator[str]:
     """One requirement as a fold; its summary shows the first observation."""
     asked = requirement(group[0].id)
-    cases = sorted(group, key=lambda each: (EVERY.index(each.outcome), each.expected_failure))
+    cases = sorted(group, key=lambda each: (WORST_FIRST.index(each.outcome), each.expected_failure))
     what = cases[0].outcome
     anchor = escape(f"{run.subject}-{asked.id}")
     level = cases[0].level  # a case may be judged at a weaker level
@@ -92,7 +90,7 @@ def fold(run: Run, group: list[Finding]) -> Iterator[str]:
 
 def section(run: Run) -> Iterator[str]:
     """One subject: a fold per requirement, the worst first."""
-    title = escape(f"{run.subject} {run.version}".rstrip())
+    title = escape(run.title)
     yield f'<section id="{escape(run.subject)}"><h2>{title}</h2>'
     if run.broken:
         yield f'<p class="broken">Could not be tried: {escape(run.broken)}</p></section>'
@@ -122,14 +120,16 @@ def text(runs: Iterable[Run]) -> str:
     found = {each.outcome for run in runs for each in run.findings}
     quiet = {Outcome.PASS, Outcome.NOT_APPLICABLE}
     return page(
-        title=", ".join(f"{run.subject} {run.version}".rstrip() for run in runs),
+        title=", ".join(run.title for run in runs),
         intro=INTRO,
         subjects=" · ".join(
             f'<a href="#{escape(run.subject)}">{escape(run.subject)}</a>' for run in runs
         )
         if len(runs) > 1
         else "",
-        filters=[(str(what), str(what), what not in quiet) for what in EVERY if what in found],
+        filters=[
+            (str(what), str(what), what not in quiet) for what in WORST_FIRST if what in found
+        ],
         extra="",
         sections="\n".join("\n".join(section(run)) for run in runs),
     )

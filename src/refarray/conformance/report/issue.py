@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from refarray.conformance.findings import Finding, Outcome
+from refarray.conformance.findings import DEVIATIONS, Finding, Outcome, Run
 from refarray.conformance.report.data import environment
 from refarray.conformance.report.markdown import judged, seen
-from refarray.conformance.report.text import ORDER
 from refarray.conformance.requirements import requirement
-from refarray.conformance.runner.engine import Run
 
 
 def deviations(run: Run, name: str) -> list[Finding]:
     """The run's findings on a requirement that deviate, the worst first."""
-    found = [each for each in run.findings if each.id == name and each.outcome in ORDER]
-    return sorted(found, key=lambda each: ORDER.index(each.outcome))
+    found = [each for each in run.findings if each.id == name and each.outcome in DEVIATIONS]
+    return sorted(found, key=lambda each: DEVIATIONS.index(each.outcome))
 
 
 def code(text: str, language: str = "python") -> Iterator[str]:
@@ -46,7 +44,7 @@ def case(found: Finding, repro: bool) -> Iterator[str]:
 def text(run: Run, name: str) -> str:
     """The report, or one sentence if there is nothing to report."""
     asked = requirement(name)
-    title = f"{run.subject} {run.version}".rstrip()
+    title = run.title
     if run.broken:
         return f"{title} could not be tried: {run.broken}\n"
     found = deviations(run, asked.id)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from xml.etree import ElementTree
 
-from refarray.conformance.findings import Finding, Outcome
+from refarray.conformance.findings import Finding, Outcome, Run
 from refarray.conformance.report.markdown import judged, seen
 from refarray.conformance.requirements import requirement
-from refarray.conformance.runner.engine import Run
 
 ERRORS = {Outcome.CRASH, Outcome.HANG, Outcome.ERROR}
 """Outcomes that JUnit calls errors: the check did not finish."""
@@ -64,7 +63,7 @@ def text(runs: Iterable[Run]) -> str:
         suite = ElementTree.SubElement(
             root,
             "testsuite",
-            name=f"{run.subject} {run.version}".rstrip(),
+            name=run.title,
             tests=str(len(run.findings) or 1),
             failures=str(failures),
             errors=str(errors + bool(run.broken)),

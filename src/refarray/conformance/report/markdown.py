@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from refarray.conformance.findings import Finding
+from refarray.conformance.findings import Finding, Run
 from refarray.conformance.report.text import grouped, sums, word
 from refarray.conformance.report.totals import coverage, totals
 from refarray.conformance.requirements import requirement
-from refarray.conformance.runner.engine import Run
 
 
 def cell(words: str) -> str:
@@ -40,7 +39,7 @@ def seen(found: Finding) -> str:
 
 def section(run: Run) -> Iterator[str]:
     """One subject."""
-    yield f"## {run.subject} {run.version}".rstrip()
+    yield f"## {run.title}"
     yield ""
     if run.broken:
         yield f"Could not be tried: `{run.broken}`"

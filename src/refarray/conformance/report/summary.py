@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from refarray.conformance.findings import Finding, Outcome
+from refarray.conformance.findings import Finding, Outcome, Run
 from refarray.conformance.report.markdown import cell, judged
 from refarray.conformance.report.totals import coverage, totals
 from refarray.conformance.requirements import families, requirement
-from refarray.conformance.runner.engine import Run
 
 ROWS = 12
 """The rows of a list; further ones are counted."""
@@ -57,7 +56,7 @@ def lists(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
 
 def page(run: Run) -> Iterator[str]:
     """The page of one library."""
-    yield f"# {run.subject} {run.version}".rstrip()
+    yield f"# {run.title}"
     yield ""
     if run.broken:
         yield f"Could not be tried: {cell(run.broken)}"

@@ -7,22 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from refarray._terminal import hanging, width
-from refarray.conformance.findings import Finding, Outcome
+from refarray.conformance.findings import DEVIATIONS, Finding, Outcome, Run
 from refarray.conformance.report.totals import coverage, totals
 from refarray.conformance.requirements import requirement
-from refarray.conformance.runner.engine import Run
 
-ORDER = (*(Outcome.CRASH, Outcome.HANG, Outcome.FAIL, Outcome.ERROR, Outcome.WARN, Outcome.INFO),)
-"""The outcomes that are listed, the worst first."""
-FAILURES = [what for what in ORDER if what.failed]
-MARKS = {
-    Outcome.CRASH: "CRASH",
-    Outcome.HANG: "HANG ",
-    Outcome.FAIL: "FAIL ",
-    Outcome.ERROR: "ERROR",
-    Outcome.WARN: "WARN ",
-    Outcome.INFO: "INFO ",
-}
+FAILURES = [what for what in DEVIATIONS if what.failed]
 COLOURS = {
     Outcome.CRASH: "1;35",
     Outcome.HANG: "1;35",
@@ -41,7 +30,7 @@ def coloured(text: str, code: str, colour: bool) -> str:
 def sums(findings: Iterable[Finding]) -> str:
     """ "1 fail, 2 expected fail, 151 pass, 3 info": the outcomes that occur, the worst first."""
     counts = Counter(word(found) for found in findings)
-    order = [*ORDER, *(f"expected {what}" for what in FAILURES), Outcome.PASS]
+    order = [*DEVIATIONS, *(f"expected {what}" for what in FAILURES), Outcome.PASS]
     order.append(Outcome.NOT_APPLICABLE)
     return ", ".join(f"{counts[what]} {what}" for what in order if counts[what])
 
@@ -56,7 +45,7 @@ def lines(group: Sequence[Finding], width: int, colour: bool) -> Iterator[str]:
     expected and observed behaviour of each case, and the repro of the first."""
     first = group[0]
     asked = requirement(first.id)
-    mark = "XFAIL" if first.expected_failure else MARKS[first.outcome]
+    mark = "XFAIL" if first.expected_failure else f"{first.outcome:<5}".upper()
     code = "33" if first.expected_failure else COLOURS[first.outcome]
     level = ", ".join(filter(None, [first.level, asked.basis, first.harm]))
     head = f"{mark} {first.id} {level}  "
@@ -98,11 +87,11 @@ def wrapped(name: str, words: str, width: int) -> Iterator[str]:
 
 
 def grouped(findings: Iterable[Finding]) -> Iterator[list[Finding]]:
-    """The findings of the outcomes in ORDER, grouped by requirement, the worst first; expected
+    """The findings of the outcomes in DEVIATIONS, grouped by requirement, the worst first; expected
     failures come last, grouped by their reason, too."""
     findings = list(findings)
     for expected in (False, True):
-        for what in ORDER:
+        for what in DEVIATIONS:
             groups: dict[tuple[str, str], list[Finding]] = {}
             for found in findings:
                 if found.outcome is what and bool(found.expected_failure) is expected:
@@ -115,7 +104,7 @@ def text(runs: Iterable[Run], *, colour: bool = False, every: bool = False) -> s
     columns = width()
     out: list[str] = []
     for run in runs:
-        out.append(coloured(f"{run.subject} {run.version}".rstrip(), "1", colour))
+        out.append(coloured(run.title, "1", colour))
         if run.broken:
             out += [*hanging("  ", f"could not be tried: {run.broken}", 2, columns), ""]
             continue
@@ -128,8 +117,7 @@ def text(runs: Iterable[Run], *, colour: bool = False, every: bool = False) -> s
                     first = f"{found.outcome:<14} {found.id:<8} "
                     out += hanging(first, f"{found.case}: {found.observed}", 24, columns)
             out.append("")
-        title = f"{run.subject} {run.version}".rstrip()
-        out += hanging("", f"{title}: {totals(run.findings)}", 2, columns)
+        out += hanging("", f"{run.title}: {totals(run.findings)}", 2, columns)
         out += hanging("", f"{coverage(run.findings)}", 2, columns)
         cases = f"{len(run.findings)} cases in {run.seconds:.1f} s: {sums(run.findings)}"
         out += [*hanging("", cases, 2, columns), ""]

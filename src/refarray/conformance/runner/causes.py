@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from refarray.conformance.cases import CHECKS, Check
-from refarray.conformance.findings import Finding, Outcome
+from refarray.conformance.findings import DEVIATIONS, Finding, Outcome, Run
 
-if TYPE_CHECKING:
-    from refarray.conformance.runner.engine import Run
-
-SHOWN = {Outcome.CRASH, Outcome.HANG, Outcome.FAIL, Outcome.WARN, Outcome.INFO}
+SHOWN = {*DEVIATIONS} - {Outcome.ERROR}
 """Outcomes of cases that do not hold; their repro is a script of its own."""
 
 
 def with_causes(findings: Sequence[Finding]) -> list[Finding]:
     """The findings, each with the case that shows the same mistake more directly, if it failed."""
-    shown = {f"{each.id}[{each.role}-{each.case}]" for each in findings if each.outcome in SHOWN}
+    shown = {each.name for each in findings if each.outcome in SHOWN}
     out = []
     for found in findings:
-        check = CHECKS.get(f"{found.id}[{found.role}-{found.case}]")
+        check = CHECKS.get(found.name)
         causes = [name for name in check.same_as if name in shown] if check is not None else []
         known = found.outcome in SHOWN and causes
         out.append(replace(found, same_as=causes[0]) if known else found)
@@ -33,18 +29,10 @@ def with_origin(
 ) -> list[Finding]:
     """The findings on a library that wraps another one's arrays: those that the other one has as
     well are marked as inherited. `again` runs checks on the other one."""
-    names = {f"{f.id}[{f.role}-{f.case}]": f for f in findings if f.outcome in SHOWN}
+    names = {f.name: f for f in findings if f.outcome in SHOWN}
     shown = [check for name, check in CHECKS.items() if name in names]
     if not shown:
         return list(findings)
     run = again(shown)
-    same = {
-        f"{f.id}[{f.role}-{f.case}]"
-        for f in run.findings
-        if f.outcome in SHOWN and f.outcome is names.get(f"{f.id}[{f.role}-{f.case}]", f).outcome
-    }
-    title = f"{run.subject} {run.version}".rstrip()
-    return [
-        replace(f, inherited=title) if f"{f.id}[{f.role}-{f.case}]" in same & set(names) else f
-        for f in findings
-    ]
+    same = {f.name for f in run.findings if f.name in names and f.outcome is names[f.name].outcome}
+    return [replace(f, inherited=run.title) if f.name in same else f for f in findings]

@@ -6,13 +6,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from refarray._terminal import suggestion
 from refarray.conformance.cases import CHECKS, Check
-from refarray.conformance.findings import BROKEN, Finding, Outcome
+from refarray.conformance.findings import BROKEN, Finding, Outcome, Run
 from refarray.conformance.repros.library import Library
 from refarray.conformance.requirements import Level, requirement
 from refarray.conformance.runner.causes import SHOWN, with_causes, with_origin
@@ -28,29 +27,6 @@ SIDE_BY_SIDE = 100
 """Runs of at least this many cases are divided between two processes."""
 Progress = Callable[[str, int, int], None]
 """Called with the subject, the number of finished cases and of all cases."""
-
-
-@dataclass
-class Run:
-    """The findings on one subject."""
-
-    subject: str
-    """The name in every report: the adapter's, such as "mylib", or `asked` until it is known."""
-    version: str = ""
-    broken: str = ""
-    """Why nothing could be tried, such as a failed import; empty otherwise."""
-    findings: list[Finding] = field(default_factory=list)
-    seconds: float = 0.0
-    name: str = ""
-    """The name in its adapter; empty if it could not be imported."""
-    asked: str = ""
-    """As the user named it, "mypackage.module:MYLIB"; empty if that is `subject`."""
-
-    def called(self, name: str) -> Run:
-        """The same run with another name in the reports."""
-        asked = self.asked or self.subject
-        findings = [replace(found, subject=name) for found in self.findings]
-        return replace(self, subject=name, asked="" if asked == name else asked, findings=findings)
 
 
 def selected(

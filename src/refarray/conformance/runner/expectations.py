@@ -12,9 +12,8 @@ from typing import Any
 
 from refarray._terminal import suggestion
 from refarray.conformance.cases import CHECKS, Check
-from refarray.conformance.findings import Finding, Outcome
+from refarray.conformance.findings import Finding, Outcome, Run
 from refarray.conformance.requirements import requirements
-from refarray.conformance.runner.engine import Run
 from refarray.conformance.suite import load
 
 KEYS = {"id", "subject", "case", "role", "versions", "outcome", "reason", "issue"}
